@@ -1,0 +1,135 @@
+"""Writing a bundle: deterministic, uncompressed, aligned, and never half-written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgen import render, targets
+from kgen.errors import BundleError
+from kgen_runtime import manifest
+from kgen_runtime.bundle import MANIFEST
+from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest, TargetEntry
+
+if TYPE_CHECKING:
+    from kgen.pipeline import Kernel
+
+#: Files start at multiples of this many bytes, so that a loader may map them.
+ALIGNMENT = 64
+#: The zip format's earliest time; a bundle's bytes depend on nothing but its content.
+EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bundle:
+    """A manifest and the files that it names, in memory."""
+
+    manifest: Manifest
+    files: Mapping[str, bytes]
+    kernels: tuple[Kernel, ...] = ()
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the bundle: to a temporary name first, then renamed.
+
+        Raises BundleError if the place cannot be written; then nothing is left behind.
+        """
+        target = Path(path)
+        if target.is_dir():
+            raise BundleError(f"output={target} is a directory; give a file name")
+        try:
+            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        except OSError as error:
+            raise BundleError(
+                f"output={target} cannot be written: {error.strerror}; choose another place with -o"
+            ) from None
+        try:
+            with os.fdopen(handle, "wb") as out, zipfile.ZipFile(out, "w") as archive:
+                _write(archive, MANIFEST, _manifest_bytes(self.manifest))
+                for name in sorted(self.files):
+                    _write(archive, name, self.files[name])
+            Path(temporary).chmod(0o644)
+            Path(temporary).replace(target)
+        except OSError as error:
+            raise BundleError(f"output={target} cannot be written: {error.strerror}") from None
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+        return target
+
+
+def pack(kernels: Sequence[Kernel]) -> Bundle:
+    """The bundle of these kernels."""
+    files: dict[str, bytes] = {}
+    entries = [_entry(kernel, files) for kernel in kernels]
+    names = [entry.name for entry in entries]
+    for name in names:
+        if names.count(name) > 1:
+            raise BundleError(f"{name} is asked for twice; name each kernel and target once")
+    used = {k.plan.target.family for k in kernels}
+    tools = {t.name: t.version for name in sorted(used) for t in targets.family(name).toolchain()}
+    provenance = {"kgen": _version(), "templates": render.template_digest()} | tools
+    return Bundle(
+        manifest=Manifest(kernels=tuple(entries), provenance=provenance),
+        files=files,
+        kernels=tuple(kernels),
+    )
+
+
+def _entry(kernel: Kernel, files: dict[str, bytes]) -> KernelEntry:
+    plan, spec, target = kernel.plan, kernel.plan.spec, kernel.plan.target
+    family = targets.family(target.family)
+    artifacts = []
+    for artifact in kernel.assembled.artifacts:
+        name = f"{target.name}/{spec.key}.{artifact.extension}"
+        files[name] = artifact.data
+        artifacts.append(
+            ArtifactEntry(
+                file=name,
+                format=artifact.format,
+                role=artifact.role,
+                sha256=hashlib.sha256(artifact.data).hexdigest(),
+                nbytes=len(artifact.data),
+                requires=artifact.requires,
+            )
+        )
+    return KernelEntry(
+        key=spec.key,
+        op=spec.op,
+        spec=spec.to_json(),
+        target=TargetEntry(name=target.name, family=target.family, arch=target.arch),
+        schedule=plan.schedule.to_json(),
+        parameters=spec.parameters,
+        workspaces=plan.workspaces,
+        launches=plan.launches,
+        artifacts=tuple(artifacts),
+        resources=kernel.assembled.resources,
+        tolerance=family.tolerance(spec, target),
+    )
+
+
+def _manifest_bytes(value: Manifest) -> bytes:
+    return json.dumps(manifest.to_json(value), indent=1, ensure_ascii=True).encode() + b"\n"
+
+
+def _write(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
+    info = zipfile.ZipInfo(name, EPOCH)
+    info.external_attr = 0o644 << 16
+    assert archive.fp is not None
+    # The local header is 30 bytes and the name; an extra field fills up to the alignment.
+    start = archive.fp.tell() + 30 + len(name.encode())
+    padding = -(start + 4) % ALIGNMENT
+    # Header 0xD935 is the one that Android's zipalign uses for this.
+    info.extra = b"\x35\xd9" + padding.to_bytes(2, "little") + bytes(padding)
+    archive.writestr(info, data)
+
+
+def _version() -> str:
+    from kgen import __version__
+
+    return __version__

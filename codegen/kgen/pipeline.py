@@ -1,0 +1,82 @@
+"""The stages, on one screen: spec + target -> schedule -> plan -> source -> artifacts -> bundle."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kgen import bundle, render, targets
+from kgen.schedule import Schedule
+from kgen.spec import Spec
+from kgen.targets.base import Assembled, Plan, Source, Target
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kernel:
+    """One finished kernel: what it was made from, its text and its machine code."""
+
+    plan: Plan
+    source: Source
+    assembled: Assembled
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.plan.target.name}/{self.plan.spec.key}"
+
+
+def schedule_for(spec: Spec, target: Target, overrides: Mapping[str, int]) -> Schedule:
+    """The heuristic's schedule, with the user's fields put in."""
+    return targets.family(target.family).choose(spec, target).override(**overrides)
+
+
+def plan(spec: Spec, target: Target, schedule: Schedule | None = None) -> Plan:
+    """All integers of one kernel. Raises TargetError or ScheduleError."""
+    family = targets.family(target.family)
+    family.check_support(spec, target)
+    return family.plan(spec, target, schedule or family.choose(spec, target))
+
+
+def source(plan: Plan) -> Source:
+    return render.render(plan, targets.family(plan.target.family).extension)
+
+
+def kernel(spec: Spec, target: Target, schedule: Schedule | None = None) -> Kernel:
+    """One kernel for one target, assembled."""
+    start = time.perf_counter()
+    planned = plan(spec, target, schedule)
+    text = source(planned)
+    assembled = targets.family(target.family).assemble(text, planned)
+    return Kernel(
+        plan=planned, source=text, assembled=assembled, seconds=time.perf_counter() - start
+    )
+
+
+def build(
+    specs: Spec | Iterable[Spec],
+    targets: Sequence[str | Target],
+    *,
+    schedule: Mapping[str, int] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> bundle.Bundle:
+    """Build every spec for every target.
+
+    `targets` are names (``sm_80``, ``gfx942``, ``vulkan1.3``, ``native``, ...) or Target values.
+    `schedule` overrides fields of the heuristic's schedule. `progress` is called with each kernel's
+    name before it is built. Raises SpecError, TargetError, ScheduleError or AssembleError; nothing
+    is written until :meth:`Bundle.save`.
+    """
+    wanted = (specs,) if isinstance(specs, Spec) else tuple(specs)
+    found = [_target(t) for t in targets]
+    kernels = []
+    # Everything is planned before anything is assembled, so that a bad request fails fast.
+    plans = [plan(s, t, schedule_for(s, t, schedule or {})) for t in found for s in wanted]
+    for planned in plans:
+        progress(f"{planned.target.name}/{planned.spec.key}")
+        kernels.append(kernel(planned.spec, planned.target, planned.schedule))
+    return bundle.pack(kernels)
+
+
+def _target(target: str | Target) -> Target:
+    return targets.find(target) if isinstance(target, str) else target

@@ -1,0 +1,58 @@
+"""Templates to text. The only importer of jinja2, and the only code that knows where they are."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgen.targets.base import Plan, Source
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+@cache
+def template_root() -> Path:
+    """The packaged templates if there are any beside this file, else the checkout's."""
+    packaged = Path(__file__).with_name("templates")
+    return packaged if packaged.is_dir() else Path(__file__).parents[2] / "templates"
+
+
+@cache
+def _environment() -> Environment:
+    import jinja2
+
+    # Jinja's own delimiters clash with PTX's `{%r1, %r2}` and LLVM's `%{`.
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(template_root()),
+        block_start_string="<%",
+        block_end_string="%>",
+        variable_start_string="${",
+        variable_end_string="}",
+        comment_start_string="<#",
+        comment_end_string="#>",
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        extensions=["jinja2.ext.do"],
+    )
+
+
+def render(plan: Plan, extension: str) -> Source:
+    """The kernel's text: the plan's entry template over the plan."""
+    template = _environment().get_template(plan.template)
+    text = template.render(plan=plan, spec=plan.spec, target=plan.target, schedule=plan.schedule)
+    return Source(text=text, extension=extension, entry_point=plan.entry_point)
+
+
+@cache
+def template_digest() -> str:
+    """SHA-256 over every template's path and bytes, for the bundle's provenance."""
+    digest = hashlib.sha256()
+    for path in sorted(template_root().rglob("*.j2")):
+        digest.update(path.relative_to(template_root()).as_posix().encode() + b"\0")
+        digest.update(path.read_bytes() + b"\0")
+    return digest.hexdigest()

@@ -1,0 +1,18 @@
+"""How to tile: one file per kind of operation, one class per operation and programming model."""
+
+from kgen.schedule.base import Origin, Schedule
+from kgen.schedule.matmul import AmxMatmul, CpuMatmul, FmaMatmul, GpuMatmul, MmaMatmul
+from kgen.schedule.rowwise import CpuStream, GpuRelu, GpuSoftmax
+
+__all__ = [
+    "AmxMatmul",
+    "CpuMatmul",
+    "CpuStream",
+    "FmaMatmul",
+    "GpuMatmul",
+    "GpuRelu",
+    "GpuSoftmax",
+    "MmaMatmul",
+    "Origin",
+    "Schedule",
+]

@@ -1,0 +1,63 @@
+"""A schedule says how an operation is tiled; it proves on its own what needs no target.
+
+What a target's limits decide is checked by that target's plan, which raises ScheduleError and
+never clamps.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, ClassVar, Self
+
+from kgen.errors import ScheduleError
+
+
+class Origin(StrEnum):
+    """Who chose the schedule."""
+
+    MODEL = "model"
+    TUNED = "tuned"
+    USER = "user"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """Base of all schedules. `mainloop` names the entry template's main loop."""
+
+    mainloop: ClassVar[str]
+    origin: Origin = Origin.MODEL
+
+    def override(self, **fields: int) -> Self:
+        """A copy with some fields set by the user.
+
+        Raises ScheduleError for a field that this schedule does not have, or a value it refuses.
+        """
+        known = [f.name for f in dataclasses.fields(self) if f.name != "origin"]
+        for name, value in fields.items():
+            if name not in known:
+                raise ScheduleError(
+                    f"{name}={value} is no field of the {self.mainloop} schedule; "
+                    f"its fields are {', '.join(known)}"
+                )
+        return dataclasses.replace(self, **fields, origin=Origin.USER) if fields else self
+
+    def to_json(self) -> dict[str, Any]:
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return {"mainloop": self.mainloop} | fields | {"origin": self.origin.value}
+
+    def check_positive(self) -> None:
+        for f in dataclasses.fields(self):
+            value = getattr(self, f.name)
+            if f.name != "origin" and (not isinstance(value, int) or value < 1):
+                raise ScheduleError(f"{f.name}={value} must be a whole number of 1 or more")
+
+    def check_divides(self, part: str, whole: str) -> None:
+        """`part` must divide `whole`, both names of fields."""
+        small, large = getattr(self, part), getattr(self, whole)
+        if large % small:
+            raise ScheduleError(
+                f"{whole}={large} is not a multiple of {part}={small}; "
+                f"try {whole}={-(-large // small) * small}"
+            )

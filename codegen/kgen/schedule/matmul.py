@@ -1,0 +1,81 @@
+"""Tilings of a matmul: GPU tiles for the two kinds of main loop, and CPU blocking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kgen.schedule.base import Schedule
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuMatmul(Schedule):
+    """What all GPU main loops have: a block tile of block_m x block_n, fed block_k at a time."""
+
+    block_m: int
+    block_n: int
+    block_k: int
+    num_stages: int = 1
+
+    def __post_init__(self) -> None:
+        self.check_positive()
+
+
+@dataclass(frozen=True, kw_only=True)
+class MmaMatmul(GpuMatmul):
+    """Matrix instructions: each warp (wave, subgroup) owns a warp_m x warp_n piece of the tile."""
+
+    mainloop: ClassVar[str] = "mma"
+    warp_m: int
+    warp_n: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_divides("warp_m", "block_m")
+        self.check_divides("warp_n", "block_n")
+
+    @property
+    def num_warps(self) -> int:
+        return (self.block_m // self.warp_m) * (self.block_n // self.warp_n)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FmaMatmul(GpuMatmul):
+    """Scalar multiply-adds: each thread owns a thread_m x thread_n piece of the tile."""
+
+    mainloop: ClassVar[str] = "fma"
+    thread_m: int
+    thread_n: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_divides("thread_m", "block_m")
+        self.check_divides("thread_n", "block_n")
+
+    @property
+    def num_threads(self) -> int:
+        return (self.block_m // self.thread_m) * (self.block_n // self.thread_n)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CpuMatmul(Schedule):
+    """BLIS blocking: an mr x nr register tile inside mc x kc of A and kc x nc of B."""
+
+    mainloop: ClassVar[str] = "blis"
+    mr: int
+    nr: int
+    mc: int
+    kc: int
+    nc: int
+
+    def __post_init__(self) -> None:
+        self.check_positive()
+        self.check_divides("mr", "mc")
+        self.check_divides("nr", "nc")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AmxMatmul(CpuMatmul):
+    """The same blocking with mr x nr made of AMX tiles of 16 rows x 64 bytes."""
+
+    mainloop: ClassVar[str] = "amx"

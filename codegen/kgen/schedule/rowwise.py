@@ -1,0 +1,64 @@
+"""Tilings of relu and softmax."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kgen.errors import ScheduleError
+from kgen.schedule.base import Schedule
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuRelu(Schedule):
+    """Each thread handles `unroll` accesses of `vector` elements, a block apart."""
+
+    mainloop: ClassVar[str] = "stream"
+    num_threads: int
+    vector: int
+    unroll: int = 1
+
+    def __post_init__(self) -> None:
+        self.check_positive()
+
+    @property
+    def block_elements(self) -> int:
+        return self.num_threads * self.vector * self.unroll
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuSoftmax(Schedule):
+    """One row per group of `num_threads / rows_per_block` threads.
+
+    `resident` = 1 keeps the row in registers between passes, 0 reads it again from memory.
+    """
+
+    mainloop: ClassVar[str] = "row"
+    num_threads: int
+    rows_per_block: int = 1
+    vector: int = 1
+    resident: int = 1
+
+    def __post_init__(self) -> None:
+        if self.resident not in (0, 1):
+            raise ScheduleError(f"resident={self.resident} must be 0 or 1")
+        for name in ("num_threads", "rows_per_block", "vector"):
+            if getattr(self, name) < 1:
+                raise ScheduleError(f"{name}={getattr(self, name)} must be 1 or more")
+        self.check_divides("rows_per_block", "num_threads")
+
+    @property
+    def threads_per_row(self) -> int:
+        return self.num_threads // self.rows_per_block
+
+
+@dataclass(frozen=True, kw_only=True)
+class CpuStream(Schedule):
+    """Each task streams `task` elements (relu) or rows (softmax), `unroll` vectors at a time."""
+
+    mainloop: ClassVar[str] = "stream"
+    task: int
+    unroll: int = 1
+
+    def __post_init__(self) -> None:
+        self.check_positive()

@@ -1,0 +1,48 @@
+"""What to compute: an operation at fixed shapes, types and layout. Knows no hardware.
+
+A spec is a pure value. It validates itself, names itself (`key`), says which tensors it takes
+(`parameters`) and turns into JSON and back, so that the runtime's reference can compute it from
+the manifest alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kgen.errors import SpecError
+from kgen.spec.base import Spec
+from kgen.spec.matmul import Epilogue, Layout, Matmul
+from kgen.spec.rowwise import Relu, Softmax
+from kgen_runtime.dtypes import DType
+
+__all__ = [
+    "OPS",
+    "DType",
+    "Epilogue",
+    "Layout",
+    "Matmul",
+    "Relu",
+    "Softmax",
+    "Spec",
+    "from_json",
+    "op_class",
+]
+
+OPS: tuple[type[Spec], ...] = (Matmul, Relu, Softmax)
+
+
+def op_class(name: str) -> type[Spec]:
+    """The spec class of an operation; SpecError for an unknown name."""
+    for cls in OPS:
+        if cls.op == name:
+            return cls
+    raise SpecError(f"op={name} is unknown; known are {', '.join(cls.op for cls in OPS)}")
+
+
+def from_json(data: Mapping[str, Any]) -> Spec:
+    """The spec that `Spec.to_json` wrote."""
+    fields: dict[str, Any] = {
+        k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k != "op"
+    }
+    return op_class(data["op"])(**fields)

@@ -1,0 +1,88 @@
+"""The base of all operations, and the checks that they share."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, ClassVar, TypeVar
+
+from kgen.errors import SpecError
+from kgen_runtime.dtypes import DType
+from kgen_runtime.manifest import TensorParam
+
+E = TypeVar("E", bound=StrEnum)
+
+MAX_BYTES = 2**63 - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec(ABC):
+    """Base of all operations."""
+
+    op: ClassVar[str]
+    dtype: DType = DType.F16
+
+    @property
+    @abstractmethod
+    def key(self) -> str:
+        """A stable name, unique among specs, valid as an identifier in every target's language."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> tuple[TensorParam, ...]:
+        """The tensors in calling order, the output last."""
+
+    @property
+    @abstractmethod
+    def flops(self) -> int:
+        """Arithmetic operations that the result needs (a multiply-add counts as two)."""
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes of all tensors once: the least that any kernel moves."""
+        return sum(math.prod(p.shape) * p.dtype.itemsize for p in self.parameters)
+
+    def parameter(self, name: str) -> TensorParam:
+        return next(p for p in self.parameters if p.name == name)
+
+    def to_json(self) -> dict[str, Any]:
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return {"op": self.op} | {k: plain(v) for k, v in fields.items() if v is not None}
+
+    def _check_sizes(self) -> None:
+        for p in self.parameters:
+            if p.nbytes > MAX_BYTES:
+                raise SpecError(
+                    f"tensor {p.name} of shape {'x'.join(map(str, p.shape))} {p.dtype} needs "
+                    f"{p.nbytes} bytes; the limit is {MAX_BYTES}; use a smaller shape"
+                )
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, StrEnum):
+        return value.value
+    return [plain(v) for v in value] if isinstance(value, tuple) else value
+
+
+def member(enum: type[E], value: str, name: str) -> E:
+    try:
+        return enum(value)
+    except ValueError:
+        known = ", ".join(m.value for m in enum)
+        raise SpecError(f"{name}={value} is unknown; known are {known}") from None
+
+
+def coerce(spec: Spec, name: str, enum: type[StrEnum], default: StrEnum | None = None) -> None:
+    given = getattr(spec, name)
+    value = str(default if given is None else given)
+    object.__setattr__(spec, name, member(enum, value, name))
+
+
+def check_int(name: str, value: object, low: int, high: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise SpecError(f"{name}={value} is not an integer; it must be {low} to {high}")
+    if not low <= value <= high:
+        raise SpecError(f"{name}={value} is out of range; it must be {low} to {high}")

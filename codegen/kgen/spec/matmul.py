@@ -1,0 +1,245 @@
+"""Matrix multiplication with strides, batch and a fused epilogue."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+from kgen.errors import SpecError
+from kgen.spec.base import MAX_BYTES, Spec, check_int, coerce, member
+from kgen_runtime.dtypes import DType
+from kgen_runtime.manifest import TensorParam
+
+MAX_MATMUL_DIM = 65536
+MAX_BATCH = 65535
+
+
+class Epilogue(StrEnum):
+    """A step applied to the product while it is still in registers."""
+
+    BIAS = "bias"  # x + bias[n]
+    RELU = "relu"  # max(x, 0), NaN stays NaN
+    GELU = "gelu"  # x/2 (1 + erf(x/sqrt 2))
+    GELU_TANH = "gelu_tanh"  # x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+    SILU = "silu"  # x / (1 + exp(-x))
+    RESIDUAL = "residual"  # x + residual[m, n]
+
+
+class Layout(StrEnum):
+    """How A and B are stored: n = as written (row-major), t = transposed, row-major."""
+
+    NN = "nn"
+    NT = "nt"
+    TN = "tn"
+    TT = "tt"
+
+    @property
+    def a_transposed(self) -> bool:
+        return self.value[0] == "t"
+
+    @property
+    def b_transposed(self) -> bool:
+        return self.value[1] == "t"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matmul(Spec):
+    """out = epilogue(alpha * A @ B + beta * C), per batch element, accumulated in f32 (f64: f64).
+
+    A is M x K, B is K x N, C, residual and out are M x N, bias is N; a transposed operand is
+    stored as K x M or N x K. Leading dimensions and batch strides are in elements; None means
+    packed, and an input's batch stride 0 means that one matrix is shared by the whole batch. C and
+    the residual have the output's dtype, leading dimension and batch stride; so has bias its dtype.
+
+    Raises SpecError for anything out of range.
+    """
+
+    op: ClassVar[str] = "matmul"
+    m: int
+    n: int
+    k: int
+    out_dtype: DType | None = None
+    layout: Layout = Layout.NN
+    lda: int | None = None
+    ldb: int | None = None
+    ldc: int | None = None
+    batch: int = 1
+    batch_stride_a: int | None = None
+    batch_stride_b: int | None = None
+    batch_stride_c: int | None = None
+    alpha: float = 1.0
+    beta: float = 0.0
+    epilogue: tuple[Epilogue, ...] = ()
+
+    def __post_init__(self) -> None:
+        coerce(self, "dtype", DType)
+        coerce(self, "out_dtype", DType, self.dtype)
+        coerce(self, "layout", Layout)
+        steps = tuple(member(Epilogue, step, "epilogue") for step in self.epilogue)
+        object.__setattr__(self, "epilogue", steps)
+        for name in ("m", "n", "k"):
+            check_int(name, getattr(self, name), 1, MAX_MATMUL_DIM)
+        check_int("batch", self.batch, 1, MAX_BATCH)
+        for name in ("alpha", "beta"):
+            check_scalar(name, getattr(self, name))
+            object.__setattr__(self, name, float(getattr(self, name)))
+        if (self.dtype is DType.F64) != (self.out is DType.F64):
+            raise SpecError(
+                f"out_dtype={self.out} does not go with dtype={self.dtype}; "
+                "f64 products have f64 output and only they have"
+            )
+        for step in (Epilogue.BIAS, Epilogue.RESIDUAL):
+            if self.epilogue.count(step) > 1:
+                raise SpecError(
+                    f"epilogue has {step} {self.epilogue.count(step)} times; once is the limit"
+                )
+        self._fill_strides()
+        self._check_sizes()
+
+    def _fill_strides(self) -> None:
+        rows = {"a": self.a_shape, "b": self.b_shape, "c": (self.m, self.n)}
+        for name, (n_rows, n_cols) in rows.items():
+            ld_name, stride_name = f"ld{name}", f"batch_stride_{name}"
+            ld = getattr(self, ld_name)
+            ld = n_cols if ld is None else ld
+            check_int(ld_name, ld, n_cols, MAX_BYTES)
+            stride = getattr(self, stride_name)
+            if stride is None or self.batch == 1:
+                stride = n_rows * ld
+            check_int(stride_name, stride, 0, MAX_BYTES)
+            object.__setattr__(self, ld_name, ld)
+            object.__setattr__(self, stride_name, stride)
+        if self.batch > 1 and not self._output_is_disjoint():
+            raise SpecError(
+                f"batch_stride_c={self.batch_stride_c} makes the outputs of the batch overlap; "
+                f"at least {(self.m - 1) * self.out_strides[1] + self.n} is needed"
+            )
+
+    def _output_is_disjoint(self) -> bool:
+        stride, ld, _ = self.out_strides
+        one_after_another = stride >= (self.m - 1) * ld + self.n
+        interleaved = stride >= self.n and ld >= (self.batch - 1) * stride + self.n
+        return one_after_another or interleaved
+
+    @property
+    def out(self) -> DType:
+        """The output's dtype, always set."""
+        assert self.out_dtype is not None
+        return self.out_dtype
+
+    @property
+    def accumulate(self) -> DType:
+        return DType.F64 if self.dtype is DType.F64 else DType.F32
+
+    @property
+    def a_shape(self) -> tuple[int, int]:
+        """A as stored."""
+        return (self.k, self.m) if self.layout.a_transposed else (self.m, self.k)
+
+    @property
+    def b_shape(self) -> tuple[int, int]:
+        """B as stored."""
+        return (self.n, self.k) if self.layout.b_transposed else (self.k, self.n)
+
+    @property
+    def a_strides(self) -> tuple[int, int, int]:
+        """Elements from one batch, m and k to the next."""
+        assert self.lda is not None and self.batch_stride_a is not None
+        return (
+            self.batch_stride_a,
+            *((1, self.lda) if self.layout.a_transposed else (self.lda, 1)),
+        )
+
+    @property
+    def b_strides(self) -> tuple[int, int, int]:
+        """Elements from one batch, k and n to the next."""
+        assert self.ldb is not None and self.batch_stride_b is not None
+        return (
+            self.batch_stride_b,
+            *((1, self.ldb) if self.layout.b_transposed else (self.ldb, 1)),
+        )
+
+    @property
+    def out_strides(self) -> tuple[int, int, int]:
+        """Elements from one batch, m and n to the next, for out, C and the residual."""
+        assert self.ldc is not None and self.batch_stride_c is not None
+        return (self.batch_stride_c, self.ldc, 1)
+
+    @property
+    def parameters(self) -> tuple[TensorParam, ...]:
+        a_batch, b_batch, c_batch = self.a_strides[0], self.b_strides[0], self.out_strides[0]
+        assert self.lda is not None and self.ldb is not None and self.ldc is not None
+        out_like = (self.out, (self.m, self.n), self.ldc, c_batch)
+        params = [
+            self._matrix("a", self.dtype, self.a_shape, self.lda, a_batch),
+            self._matrix("b", self.dtype, self.b_shape, self.ldb, b_batch),
+        ]
+        if self.beta != 0.0:
+            params.append(self._matrix("c", *out_like))
+        for step in self.epilogue:
+            if step is Epilogue.BIAS:
+                params.append(
+                    TensorParam(
+                        name="bias", role="input", dtype=self.out, shape=(self.n,), strides=(1,)
+                    )
+                )
+            elif step is Epilogue.RESIDUAL:
+                params.append(self._matrix("residual", *out_like))
+        params.append(dataclasses.replace(self._matrix("out", *out_like), role="output"))
+        return tuple(params)
+
+    def _matrix(
+        self, name: str, dtype: DType, shape: tuple[int, int], ld: int, batch_stride: int
+    ) -> TensorParam:
+        batched = self.batch > 1 and batch_stride != 0
+        return TensorParam(
+            name=name,
+            role="input",
+            dtype=dtype,
+            shape=(self.batch, *shape) if batched else shape,
+            strides=(batch_stride, ld, 1) if batched else (ld, 1),
+        )
+
+    @property
+    def flops(self) -> int:
+        return 2 * self.batch * self.m * self.n * self.k
+
+    @property
+    def key(self) -> str:
+        parts = [f"matmul_{self.m}x{self.n}x{self.k}_{self.dtype}_{self.layout}"]
+        if self.out is not self.dtype:
+            parts.append(f"to_{self.out}")
+        if self.batch > 1:
+            parts.append(f"b{self.batch}")
+        parts += self._stride_names()
+        if self.alpha != 1.0:
+            parts.append(f"alpha{number_name(self.alpha)}")
+        if self.beta != 0.0:
+            parts.append(f"beta{number_name(self.beta)}")
+        parts += [step.value for step in self.epilogue]
+        return "_".join(parts)
+
+    def _stride_names(self) -> list[str]:
+        rows = {"a": self.a_shape, "b": self.b_shape, "c": (self.m, self.n)}
+        names = []
+        for name, (n_rows, n_cols) in rows.items():
+            ld, stride = getattr(self, f"ld{name}"), getattr(self, f"batch_stride_{name}")
+            if ld != n_cols:
+                names.append(f"ld{name}{ld}")
+            if self.batch > 1 and stride != n_rows * ld:
+                names.append(f"s{name}{stride}")
+        return names
+
+
+def check_scalar(name: str, value: float) -> None:
+    if not math.isfinite(value):
+        raise SpecError(f"{name}={value} is not finite; give a finite number")
+
+
+def number_name(value: float) -> str:
+    """A float as an identifier: 0.5 -> 0p5, -1e-05 -> m1em05."""
+    return re.sub(r"[+]", "", repr(value)).replace(".", "p").replace("-", "m")

@@ -1,0 +1,101 @@
+"""Operations that map a packed tensor to one of the same shape."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kgen.errors import SpecError
+from kgen.spec.base import MAX_BYTES, Spec, check_int, coerce
+from kgen_runtime.dtypes import DType
+from kgen_runtime.manifest import TensorParam
+
+MAX_RANK = 8
+MAX_SOFTMAX_COLS = 131072
+MAX_SOFTMAX_ROWS = 2**31 - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relu(Spec):
+    """out = max(x, 0) element by element over a packed tensor; relu(NaN) is NaN, relu(-0) is 0."""
+
+    op: ClassVar[str] = "relu"
+    shape: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        coerce(self, "dtype", DType)
+        object.__setattr__(self, "shape", tuple(self.shape))
+        if not 1 <= len(self.shape) <= MAX_RANK:
+            raise SpecError(f"relu takes 1 to {MAX_RANK} dimensions, not {len(self.shape)}")
+        for n in self.shape:
+            check_int("shape", n, 1, MAX_BYTES)
+        self._check_sizes()
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def parameters(self) -> tuple[TensorParam, ...]:
+        return packed_pair(self.shape, self.dtype, self.dtype)
+
+    @property
+    def flops(self) -> int:
+        return self.elements
+
+    @property
+    def key(self) -> str:
+        return f"relu_{'x'.join(map(str, self.shape))}_{self.dtype}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Softmax(Spec):
+    """Softmax (or its logarithm) over the last axis of a packed ROWS x COLS matrix, in f32.
+
+    The row's maximum is subtracted first. A row that holds NaN or +inf, or only -inf, is NaN.
+    """
+
+    op: ClassVar[str] = "softmax"
+    rows: int
+    cols: int
+    out_dtype: DType | None = None
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        coerce(self, "dtype", DType)
+        coerce(self, "out_dtype", DType, self.dtype)
+        check_int("rows", self.rows, 1, MAX_SOFTMAX_ROWS)
+        check_int("cols", self.cols, 1, MAX_SOFTMAX_COLS)
+        if DType.F64 in (self.dtype, self.out):
+            raise SpecError("dtype=f64 is not one that softmax takes; it takes f32, f16, bf16")
+        self._check_sizes()
+
+    @property
+    def out(self) -> DType:
+        """The output's dtype, always set."""
+        assert self.out_dtype is not None
+        return self.out_dtype
+
+    @property
+    def parameters(self) -> tuple[TensorParam, ...]:
+        return packed_pair((self.rows, self.cols), self.dtype, self.out)
+
+    @property
+    def flops(self) -> int:
+        # Max, subtract, exp, sum, scale.
+        return 5 * self.rows * self.cols
+
+    @property
+    def key(self) -> str:
+        name = "log_softmax" if self.log else "softmax"
+        suffix = "" if self.out is self.dtype else f"_to_{self.out}"
+        return f"{name}_{self.rows}x{self.cols}_{self.dtype}{suffix}"
+
+
+def packed_pair(shape: tuple[int, ...], dtype: DType, out: DType) -> tuple[TensorParam, ...]:
+    strides = tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
+    return (
+        TensorParam(name="x", role="input", dtype=dtype, shape=shape, strides=strides),
+        TensorParam(name="out", role="output", dtype=out, shape=shape, strides=strides),
+    )

@@ -1,0 +1,146 @@
+"""What every target family provides, and the values that pass between the stages.
+
+::
+
+    spec + target -> Schedule -> Plan -> Source (template) -> tuple[Artifact, ...] -> bundle
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kgen.errors import TargetError
+from kgen.schedule import Schedule
+from kgen.spec import DType, Spec
+from kgen_runtime.manifest import Launch, Resources, Role, Tolerance, Workspace
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """One thing to generate code for: a row of a family's table, no behaviour.
+
+    `features` are the words that plans and templates ask for; `limits` are integers by name, with
+    the source of each in the family's limits.py. `subgroup` is the width of a warp or wave; 0 where
+    the target leaves it open (Vulkan) or has none (CPU).
+    """
+
+    name: str
+    family: str
+    arch: str
+    subgroup: int = 0
+    features: frozenset[str] = frozenset()
+    limits: Mapping[str, int] = field(default_factory=dict)
+
+    def has(self, feature: str) -> bool:
+        return feature in self.features
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Every derived integer of one kernel. Families extend it; all arithmetic lives here.
+
+    `template` is the entry template's path under templates/. It sees `plan`, `spec`, `target` and
+    `schedule`.
+    """
+
+    spec: Spec
+    target: Target
+    schedule: Schedule
+    template: str
+    launches: tuple[Launch, ...]
+    workspaces: tuple[Workspace, ...] = ()
+
+    @property
+    def entry_point(self) -> str:
+        return self.launches[0].entry_point
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A rendered kernel. `extension` is that of its file, without the dot (ptx, ll, spvasm)."""
+
+    text: str
+    extension: str
+    entry_point: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Artifact:
+    """One file of the finished kernel; see :class:`kgen_runtime.manifest.ArtifactEntry`."""
+
+    format: str
+    extension: str
+    role: Role
+    data: bytes
+    requires: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assembled:
+    """What a family's assembler made of a source; the best artifact to run comes first."""
+
+    artifacts: tuple[Artifact, ...]
+    resources: Resources
+
+
+@dataclass(frozen=True, kw_only=True)
+class Toolchain:
+    """A tool that a family's machine code depends on, for the bundle's provenance."""
+
+    name: str
+    version: str
+
+
+class Family(ABC):
+    """One family of targets. Its modules import assemblers only when `assemble` is called."""
+
+    name: ClassVar[str]
+    #: Extension of the rendered source.
+    extension: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def targets(self) -> tuple[Target, ...]:
+        """All named targets, in the order that `kgen targets` lists them."""
+
+    def find(self, name: str) -> Target | None:
+        """The target of this name, or None. Families with suffixes or `native` extend it."""
+        return next((t for t in self.targets if t.name == name), None)
+
+    @abstractmethod
+    def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:
+        """Input dtypes of an operation (Spec.op) that this target supports; empty for none."""
+
+    def check_support(self, spec: Spec, target: Target) -> None:
+        """Raise TargetError if the target cannot do what the spec asks."""
+        dtypes = self.dtypes(spec.op, target)
+        if not dtypes:
+            raise TargetError(f"target={target.name} has no {spec.op}; see kgen targets")
+        if spec.dtype not in dtypes:
+            raise TargetError(
+                f"dtype={spec.dtype} is not one that {target.name} has for {spec.op}; "
+                f"it has {', '.join(dtypes)}"
+            )
+
+    @abstractmethod
+    def choose(self, spec: Spec, target: Target) -> Schedule:
+        """The heuristic schedule; it always fits."""
+
+    @abstractmethod
+    def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
+        """Derive all integers; raise ScheduleError, with a value that fits, if one does not."""
+
+    @abstractmethod
+    def assemble(self, source: Source, plan: Plan) -> Assembled:
+        """Machine code from source, without a device; raise AssembleError."""
+
+    @abstractmethod
+    def tolerance(self, spec: Spec, target: Target) -> Tolerance:
+        """How far a result may be from the reference, and why."""
+
+    @abstractmethod
+    def toolchain(self) -> tuple[Toolchain, ...]:
+        """Versions of the tools that determine the machine code."""

@@ -1,0 +1,131 @@
+"""The Backend protocol: what one driver must offer. One file per driver in `backends/`.
+
+A backend deals in opaque buffers and whole kernel entries. Everything that does not depend on the
+driver (argument checks, strides, choosing a kernel) lives in the callers.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from kgen_runtime.manifest import ArtifactEntry, KernelEntry
+
+    HostBytes = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceInfo:
+    """One device as `kgen devices` shows it.
+
+    `kind` is cpu, gpu or software (a driver that computes on the CPU, such as lavapipe); automatic
+    choice never takes software. `capabilities` are the facts that artifacts' `requires` are checked
+    against.
+    """
+
+    backend: str
+    index: int
+    name: str
+    kind: str
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        return f"{self.backend}:{self.index}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Code:
+    """The chosen artifact of one module, with its bytes (digest already checked)."""
+
+    artifact: ArtifactEntry
+    data: bytes
+
+
+class Backend(ABC):
+    """One open device. Opening raises DeviceError, in one line, if the driver is not there.
+
+    Launches on one stream run in order. `stream` is the driver's own handle as an integer, None for
+    the backend's default stream; backends without streams refuse anything else.
+    """
+
+    name: ClassVar[str]
+    #: Artifact formats that it runs, best first.
+    formats: ClassVar[tuple[str, ...]]
+
+    info: DeviceInfo
+
+    @classmethod
+    @abstractmethod
+    def devices(cls) -> tuple[DeviceInfo, ...]:
+        """Devices that this driver has here. Raises DeviceError if there is no driver."""
+
+    @abstractmethod
+    def __init__(self, index: int = 0) -> None:
+        """Open device `index`."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give everything back; safe to call twice."""
+
+    @abstractmethod
+    def refuses(self, artifact: ArtifactEntry) -> str | None:
+        """Why this device cannot run the artifact (one line, with the remedy), or None if it can."""
+
+    @abstractmethod
+    def alloc(self, nbytes: int) -> Any:
+        """A buffer of `nbytes`, at least 256-byte aligned. Raises OutOfMemory."""
+
+    @abstractmethod
+    def free(self, buffer: Any) -> None: ...
+
+    @abstractmethod
+    def view(self, buffer: Any, offset: int, nbytes: int) -> Any:
+        """Part of a buffer; `offset` is a multiple of 256. It needs no `free` of its own."""
+
+    @abstractmethod
+    def copy_to_device(self, buffer: Any, host: HostBytes) -> None:
+        """Copy contiguous host bytes to the start of the buffer; done on return."""
+
+    @abstractmethod
+    def copy_from_device(self, host: HostBytes, buffer: Any) -> None:
+        """Fill contiguous host bytes from the start of the buffer, after all earlier launches."""
+
+    @abstractmethod
+    def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> Any:
+        """Hand the machine code of every module (by module name) to the driver."""
+
+    @abstractmethod
+    def launch(self, kernel: Any, buffers: Mapping[str, Any], stream: int | None = None) -> None:
+        """Run all launches of the kernel, in order, on buffers by parameter name."""
+
+    @abstractmethod
+    def unload(self, kernel: Any) -> None:
+        """Give back a loaded kernel, once nothing that uses it is still running."""
+
+    @abstractmethod
+    def synchronize(self, stream: int | None = None) -> None:
+        """Wait until everything launched is done."""
+
+
+def choose_code(backend: Backend, entry: KernelEntry) -> tuple[dict[str, ArtifactEntry], str]:
+    """The best artifact per module that this device can run, and ""; or {} and why there is none."""
+    chosen: dict[str, ArtifactEntry] = {}
+    reason = f"{entry.name} holds no code for the {backend.name} backend"
+    for form in backend.formats:
+        for artifact in entry.artifacts:
+            if artifact.format != form or artifact.role == "source":
+                continue
+            refusal = backend.refuses(artifact)
+            if refusal is None:
+                chosen.setdefault(artifact.module, artifact)
+            else:
+                reason = refusal
+    modules = {launch.module for launch in entry.launches}
+    return (chosen, "") if modules <= set(chosen) else ({}, reason)

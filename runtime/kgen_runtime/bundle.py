@@ -1,0 +1,68 @@
+"""Reading a bundle: an uncompressed zip with manifest.json first; every digest is checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zipfile
+from pathlib import Path
+
+from kgen_runtime.errors import BundleError, IntegrityError
+from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest, from_json
+
+MANIFEST = "manifest.json"
+
+
+class BundleFile:
+    """An open bundle. Use it as a context manager, or call `close`.
+
+    Raises BundleError if the file cannot be read or is no bundle, VersionError for an unknown
+    schema; `read` raises IntegrityError if an artifact's bytes do not match its digest.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        try:
+            self._zip = zipfile.ZipFile(self.path)
+            text = self._zip.read(MANIFEST)
+        except OSError as error:
+            raise BundleError(f"{self.path}: cannot read: {error.strerror}") from None
+        except (zipfile.BadZipFile, KeyError):
+            raise BundleError(
+                f"{self.path}: not a kgen bundle; make one with kgen build -o {self.path}"
+            ) from None
+        try:
+            self.manifest: Manifest = from_json(json.loads(text))
+        except ValueError:
+            raise BundleError(f"{self.path}: manifest.json is not JSON") from None
+
+    def __enter__(self) -> BundleFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._zip.close()
+
+    def read(self, artifact: ArtifactEntry) -> bytes:
+        """The artifact's bytes, after their digest has been checked."""
+        try:
+            data = self._zip.read(artifact.file)
+        except (KeyError, zipfile.BadZipFile):
+            raise IntegrityError(f"{self.path}: {artifact.file} is missing or damaged") from None
+        digest = hashlib.sha256(data).hexdigest()
+        if digest != artifact.sha256:
+            raise IntegrityError(
+                f"{self.path}: {artifact.file} has sha256 {digest[:12]}..., the manifest says "
+                f"{artifact.sha256[:12]}...; the file was changed after it was built"
+            )
+        return data
+
+    def source(self, kernel: KernelEntry) -> tuple[ArtifactEntry, str]:
+        """The kernel's readable text: its source artifact, or the portable text it runs from."""
+        for artifact in kernel.artifacts:
+            if artifact.format in ("ptx", "llvm-ir", "spirv-asm"):
+                return artifact, self.read(artifact).decode()
+        raise BundleError(f"{self.path}: {kernel.name} carries no source text")

@@ -1,0 +1,108 @@
+"""Every error that kgen and its runtime raise on purpose.
+
+::
+
+    KgenError
+    ├── SpecError             the problem itself is not well formed
+    ├── ScheduleError         the tiling does not fit the spec or the target
+    ├── TargetError           unknown target, or one that cannot do what the spec asks
+    ├── AssembleError         an assembler is missing or rejected the source
+    ├── BundleError           the file is not a readable bundle
+    │   ├── IntegrityError    a digest does not match
+    │   └── VersionError      a schema this runtime does not know
+    ├── DeviceError           no device, no driver, or the driver failed
+    │   ├── DeviceMismatchError   an array of one device given to another
+    │   ├── OutOfMemory
+    │   ├── LaunchError
+    │   └── DeviceLost
+    ├── ArgumentError         a kernel call with a wrong shape, type, stride or flag
+    ├── VerificationError     a kernel's result is wrong
+    └── EmulationError        the emulator met a fault in the program, or a word it does not know
+
+A message is one line that names the kernel, the offending value, the limit and the remedy.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ArgumentError",
+    "AssembleError",
+    "BundleError",
+    "DeviceError",
+    "DeviceLost",
+    "DeviceMismatchError",
+    "EmulationError",
+    "IntegrityError",
+    "KgenError",
+    "LaunchError",
+    "OutOfMemory",
+    "ScheduleError",
+    "SpecError",
+    "TargetError",
+    "VerificationError",
+    "VersionError",
+]
+
+
+class KgenError(Exception):
+    """Root of the tree; the command line prints it as one line and exits with 2."""
+
+
+class SpecError(KgenError):
+    pass
+
+
+class ScheduleError(KgenError):
+    pass
+
+
+class TargetError(KgenError):
+    pass
+
+
+class AssembleError(KgenError):
+    pass
+
+
+class BundleError(KgenError):
+    pass
+
+
+class IntegrityError(BundleError):
+    pass
+
+
+class VersionError(BundleError):
+    pass
+
+
+class DeviceError(KgenError):
+    pass
+
+
+class DeviceMismatchError(DeviceError):
+    pass
+
+
+class OutOfMemory(DeviceError):
+    pass
+
+
+class LaunchError(DeviceError):
+    pass
+
+
+class DeviceLost(DeviceError):
+    pass
+
+
+class ArgumentError(KgenError):
+    pass
+
+
+class VerificationError(KgenError):
+    pass
+
+
+class EmulationError(KgenError):
+    pass

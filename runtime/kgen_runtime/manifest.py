@@ -1,0 +1,256 @@
+"""The manifest: the one contract that the build machine and the serving machine share.
+
+The runtime derives nothing from shapes: every stride, grid and workspace size stands here. All
+values are frozen dataclasses that turn into JSON and back without loss (:func:`to_json`,
+:func:`from_json`). Sizes are bytes where the name says so; strides and extents are elements.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Literal
+
+from kgen_runtime.dtypes import DType
+from kgen_runtime.errors import BundleError, VersionError
+
+SCHEMA_VERSION = 1
+
+Extent3 = tuple[int, int, int]
+Role = Literal["machine-code", "portable", "source"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorParam:
+    """A tensor argument: `shape` and `strides` in elements, innermost last."""
+
+    name: str
+    role: Literal["input", "output"]
+    dtype: DType
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def extent(self) -> int:
+        """Elements from the first to the last one, both included."""
+        return 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes from the first to the end of the last element."""
+        return self.extent * self.dtype.itemsize
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workspace:
+    """Scratch memory that the runtime provides per stream; `initial` is its value before a call."""
+
+    name: str
+    nbytes: int
+    initial: Literal["any", "zero"] = "any"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tile:
+    """Which box of the output a workgroup writes, so that a sample can be checked on its own.
+
+    Output dimension i is cut in pieces of `extent[i]` elements, and the workgroup's coordinate
+    `axes[i]` (0 = x, 1 = y, 2 = z, -1 = the whole dimension) says which piece is its own.
+    `shape` is the output as these dimensions see it, packed in the order of the tensor's own.
+    """
+
+    shape: tuple[int, ...]
+    extent: tuple[int, ...]
+    axes: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launch:
+    """One kernel launch. `arguments` are names of tensors and workspaces, in ABI order.
+
+    GPUs: `grid` counts workgroups, `block` threads. CPU: `grid` is (tasks, 1, 1), and the entry
+    point takes two more 64-bit integers, the half-open range of tasks to do.
+    """
+
+    module: str = "main"
+    entry_point: str
+    grid: Extent3
+    block: Extent3 = (1, 1, 1)
+    cluster: Extent3 = (1, 1, 1)
+    dynamic_shared_memory: int = 0
+    arguments: tuple[str, ...]
+    tile: Tile | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArtifactEntry:
+    """One file of a kernel inside the bundle.
+
+    `format`: cubin, ptx, hsaco, spirv, elf-x86_64, elf-aarch64, llvm-ir, spirv-asm.
+    `requires`: what the device must have, in the words of its backend; the runtime checks it.
+    """
+
+    module: str = "main"
+    file: str
+    format: str
+    role: Role
+    sha256: str
+    nbytes: int
+    requires: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resources:
+    """What the machine code uses, per thread (registers) or per workgroup (shared memory)."""
+
+    registers: int | None = None
+    accumulator_registers: int | None = None
+    scalar_registers: int | None = None
+    spills: int | None = None
+    stack: int | None = None
+    shared_memory: int | None = None
+    code_bytes: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tolerance:
+    """|error| <= u_out |ref| + factor sqrt(K) u_acc (|A| |B|) + function_error |f|; see design."""
+
+    accumulate: DType
+    factor: float
+    function_error: float = 0.0
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetEntry:
+    name: str
+    family: str
+    arch: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelEntry:
+    """One kernel for one target. `spec` is the JSON form of the operation, `op` included."""
+
+    key: str
+    op: str
+    spec: Mapping[str, Any]
+    target: TargetEntry
+    schedule: Mapping[str, Any]
+    parameters: tuple[TensorParam, ...]
+    workspaces: tuple[Workspace, ...] = ()
+    launches: tuple[Launch, ...]
+    artifacts: tuple[ArtifactEntry, ...]
+    resources: Resources
+    tolerance: Tolerance
+
+    @property
+    def inputs(self) -> tuple[TensorParam, ...]:
+        return tuple(p for p in self.parameters if p.role == "input")
+
+    @property
+    def output(self) -> TensorParam:
+        return next(p for p in self.parameters if p.role == "output")
+
+    @property
+    def name(self) -> str:
+        """The kernel's name among all targets of a bundle: ``target/key``."""
+        return f"{self.target.name}/{self.key}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    schema_version: int = SCHEMA_VERSION
+    kernels: tuple[KernelEntry, ...]
+    provenance: Mapping[str, str] = field(default_factory=dict)
+
+
+def to_json(value: Any) -> Any:
+    """The plain JSON form of a manifest value; None fields are left out."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        pairs = ((f.name, getattr(value, f.name)) for f in dataclasses.fields(value))
+        return {name: to_json(item) for name, item in pairs if item is not None}
+    if isinstance(value, Mapping):
+        return {str(name): to_json(item) for name, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [to_json(item) for item in value]
+    if isinstance(value, DType):
+        return value.value
+    return value
+
+
+def from_json(data: Any) -> Manifest:
+    """The manifest in a decoded JSON object.
+
+    Raises VersionError for a schema that this runtime does not know, BundleError for a field that
+    is missing, unknown or of the wrong type.
+    """
+    if not isinstance(data, dict) or "schema_version" not in data:
+        raise BundleError("manifest.json: no schema_version; this is not a kgen manifest")
+    if data["schema_version"] != SCHEMA_VERSION:
+        raise VersionError(
+            f"manifest schema {data['schema_version']!r} is not the one this runtime reads "
+            f"({SCHEMA_VERSION}); rebuild the bundle or install the matching kgen-kernels"
+        )
+    manifest = _decode(Manifest, data, "manifest")
+    assert isinstance(manifest, Manifest)
+    return manifest
+
+
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
+
+
+def _decode(hint: Any, data: Any, where: str) -> Any:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Any:
+        return data
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return _decode_dataclass(hint, data, where)
+    if origin is tuple:
+        if not isinstance(data, list):
+            raise BundleError(f"{where}: expected a list, got {data!r}")
+        if len(arguments) == 2 and arguments[1] is Ellipsis:
+            return tuple(_decode(arguments[0], v, f"{where}[{i}]") for i, v in enumerate(data))
+        if len(data) != len(arguments):
+            raise BundleError(f"{where}: expected {len(arguments)} entries, got {len(data)}")
+        return tuple(_decode(h, v, where) for h, v in zip(arguments, data, strict=True))
+    if origin is types.UnionType:
+        return _decode(next(a for a in arguments if a is not type(None)), data, where)
+    if origin is Literal:
+        if data not in arguments:
+            raise BundleError(f"{where}: {data!r} is none of {', '.join(map(str, arguments))}")
+        return data
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        if not isinstance(data, dict):
+            raise BundleError(f"{where}: expected an object, got {data!r}")
+        return data
+    if hint is DType:
+        try:
+            return DType(data)
+        except ValueError:
+            raise BundleError(f"{where}: unknown dtype {data!r}") from None
+    if hint is float and isinstance(data, int) and not isinstance(data, bool):
+        return float(data)
+    if not isinstance(data, hint) or isinstance(data, bool):
+        raise BundleError(f"{where}: expected {hint.__name__}, got {data!r}")
+    return data
+
+
+def _decode_dataclass(cls: type, data: Any, where: str) -> Any:
+    if not isinstance(data, dict):
+        raise BundleError(f"{where}: expected an object, got {data!r}")
+    hints = _hints(cls)
+    unknown = sorted(set(data) - set(hints))
+    if unknown:
+        raise BundleError(f"{where}: unknown field {unknown[0]!r}")
+    try:
+        return cls(**{name: _decode(hints[name], v, f"{where}.{name}") for name, v in data.items()})
+    except TypeError as error:
+        raise BundleError(f"{where}: {error}") from None
