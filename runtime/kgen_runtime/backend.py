@@ -76,7 +76,7 @@ class Backend(ABC):
 
     @abstractmethod
     def refuses(self, artifact: ArtifactEntry) -> str | None:
-        """Why this device cannot run the artifact (one line, with the remedy), or None if it can."""
+        """Why this device cannot run the artifact (one line), or None if it can."""
 
     @abstractmethod
     def alloc(self, nbytes: int) -> Any:
@@ -115,7 +115,7 @@ class Backend(ABC):
 
 
 def choose_code(backend: Backend, entry: KernelEntry) -> tuple[dict[str, ArtifactEntry], str]:
-    """The best artifact per module that this device can run, and ""; or {} and why there is none."""
+    """The best artifact per module that this device runs, and ""; or {} and why there is none."""
     chosen: dict[str, ArtifactEntry] = {}
     reason = f"{entry.name} holds no code for the {backend.name} backend"
     for form in backend.formats:
