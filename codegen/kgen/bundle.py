@@ -41,8 +41,7 @@ class Bundle:
         Raises BundleError if the place cannot be written; then nothing is left behind.
         """
         target = Path(path)
-        if target.is_dir():
-            raise BundleError(f"output={target} is a directory; give a file name")
+        check_output(target)
         try:
             handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         except OSError as error:
@@ -61,6 +60,16 @@ class Bundle:
         finally:
             Path(temporary).unlink(missing_ok=True)
         return target
+
+
+def check_output(path: Path) -> None:
+    """Raise BundleError if a bundle cannot be written there; asked before the work is done."""
+    if path.is_dir():
+        raise BundleError(f"output={path} is a directory; give a file name")
+    if not path.parent.is_dir():
+        raise BundleError(f"output={path}: {path.parent} is no directory; make it first")
+    if not os.access(path.parent, os.W_OK):
+        raise BundleError(f"output={path}: {path.parent} is not writable; choose another with -o")
 
 
 def pack(kernels: Sequence[Kernel]) -> Bundle:

@@ -108,9 +108,10 @@ class Matmul(Spec):
             ld = n_cols if ld is None else ld
             check_int(ld_name, ld, n_cols, MAX_BYTES)
             stride = getattr(self, stride_name)
+            if stride is not None:
+                check_int(stride_name, stride, 0, MAX_BYTES)
             if stride is None or self.batch == 1:
                 stride = n_rows * ld
-            check_int(stride_name, stride, 0, MAX_BYTES)
             object.__setattr__(self, ld_name, ld)
             object.__setattr__(self, stride_name, stride)
         if self.batch > 1 and not self._output_is_disjoint():

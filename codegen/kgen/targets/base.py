@@ -142,5 +142,10 @@ class Family(ABC):
         """How far a result may be from the reference, and why."""
 
     @abstractmethod
+    def proof(self, target: Target) -> str:
+        """How the test suite executes this target's kernels: "executed", with where, or
+        "emulated", with what text. Shown in the support table; the acceptance test holds it."""
+
+    @abstractmethod
     def toolchain(self) -> tuple[Toolchain, ...]:
         """Versions of the tools that determine the machine code."""

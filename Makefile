@@ -1,0 +1,65 @@
+# make demo sets everything up and does the main job; make test sets everything up and tests it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+KGEN := $(BIN)/kgen
+SHAPE := 1024x1024x1024
+DEMO := demo.kgen
+
+.PHONY: help setup demo test check format lint types fast generated readme bench bench-tool gpu clean
+
+help:
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(VENV)/installed ## virtual environment, PyPI packages, Debian packages
+
+$(VENV)/installed: pyproject.toml scripts/system-packages.sh
+	@scripts/system-packages.sh
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+demo: setup ## build the 1024x1024x1024 matmul for four targets, verify it, leave demo.kgen
+	$(KGEN) build --shape $(SHAPE) --target sm_80,gfx942,vulkan1.3,native -o $(DEMO)
+	$(KGEN) verify $(DEMO)
+
+test: setup check ## everything that CI runs
+	$(BIN)/python -m pytest -n auto -m "acceptance or slow"
+
+check: setup format-check lint types fast ## format, lint, strict types, fast tests
+
+format: setup ## rewrite the layout of the Python files
+	$(BIN)/ruff format codegen runtime tests
+	$(BIN)/ruff check --fix codegen runtime tests
+
+.PHONY: format-check
+format-check:
+	$(BIN)/ruff format --check codegen runtime tests
+
+lint:
+	$(BIN)/ruff check codegen runtime tests
+
+types:
+	$(BIN)/mypy
+
+fast:
+	$(BIN)/python -m pytest -n auto -m "not acceptance and not slow"
+
+generated: setup ## rewrite the golden kernels in generated/
+	$(BIN)/python tests/golden/goldens.py
+
+readme: setup ## rewrite README's support table from kgen targets --json
+	$(BIN)/python scripts/readme_table.py
+
+bench: setup ## time the demo's kernels that run here against numpy
+	$(KGEN) build --shape $(SHAPE) --dtype f32 --target native -o bench.kgen
+	$(KGEN) bench bench.kgen
+
+bench-tool: setup ## time the tool itself: build, help, import
+	$(BIN)/python scripts/bench_tool.py
+
+gpu: setup ## on a machine with an NVIDIA GPU: verify and bench everything on it
+	$(BIN)/python scripts/gpu.py
+
+clean:
+	rm -rf $(VENV) dist build *.kgen .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,79 @@
+"""`kgen build`: a problem and a list of targets become one bundle."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from kgen.cli import problem
+from kgen.cli.output import end_progress, print_json, print_table, progress
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--target", required=True, metavar="T,...",
+        help="comma list: sm_80, gfx942, vulkan1.3, x86-64-v4, native, ...; see kgen targets",
+    )  # fmt: skip
+    parser.add_argument("-o", "--output", metavar="FILE", help="bundle to write (<kernel>.kgen)")
+    parser.add_argument(
+        "--schedule", metavar="F=N,...",
+        help="set fields of the schedule: block_m=128,num_stages=4,...",
+    )  # fmt: skip
+    problem.configure(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from kgen.bundle import check_output
+    from kgen.pipeline import build
+
+    spec = problem.spec_of(args)
+    output = Path(args.output or f"{spec.key}.kgen")
+    check_output(output)
+    bundle = build(
+        spec,
+        targets=args.target.split(","),
+        schedule=problem.schedule_fields(args.schedule),
+        progress=progress,
+    )
+    end_progress()
+    bundle.save(output)
+    rows = [
+        {
+            "kernel": entry.key,
+            "target": entry.target.name,
+            "schedule": dict(entry.schedule),
+            "resources": vars(entry.resources),
+            "bytes": sum(a.nbytes for a in entry.artifacts),
+            "seconds": kernel.seconds,
+        }
+        for entry, kernel in zip(bundle.manifest.kernels, bundle.kernels, strict=True)
+    ]
+    if args.json:
+        print_json({"bundle": str(output), "kernels": rows})
+    else:
+        _print(rows)
+        print(f"wrote {output} ({output.stat().st_size} bytes)")
+    return 0
+
+
+def _print(rows: list[dict[str, object]]) -> None:
+    header = ("kernel", "target", "mainloop", "tile", "registers", "spills", "shared", "bytes", "s")
+    table = []
+    for row in rows:
+        schedule, resources = row["schedule"], row["resources"]
+        assert isinstance(schedule, dict) and isinstance(resources, dict)
+        tile = [str(v) for k, v in schedule.items() if k in ("block_m", "block_n", "block_k")]
+        table.append(
+            (
+                row["kernel"],
+                row["target"],
+                schedule["mainloop"],
+                "x".join(tile) or None,
+                resources["registers"],
+                resources["spills"],
+                resources["shared_memory"],
+                row["bytes"],
+                row["seconds"],
+            )
+        )
+    print_table(header, table)

@@ -1,0 +1,20 @@
+"""What the commands that read a bundle share: finding a kernel in it by name."""
+
+from __future__ import annotations
+
+from kgen.errors import BundleError
+from kgen_runtime.manifest import KernelEntry, Manifest
+
+
+def find_kernel(manifest: Manifest, name: str) -> KernelEntry:
+    """The kernel called `name`: target/key, or a target or key alone where that is enough.
+
+    Raises BundleError if none or several match.
+    """
+    found = [k for k in manifest.kernels if name in (k.name, k.key, k.target.name)]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(k.name for k in found or manifest.kernels)
+    if found:
+        raise BundleError(f"kernel={name} is not one kernel; choose among {names}")
+    raise BundleError(f"kernel={name} is not in the bundle; it holds {names}")

@@ -1,0 +1,73 @@
+"""`kgen inspect`: the manifest for people or machines, the source and the machine code."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from kgen.cli.bundles import find_kernel
+from kgen.cli.output import print_json, print_table
+from kgen_runtime.bundle import BundleFile
+from kgen_runtime.manifest import to_json
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE.kgen")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--source", metavar="KERNEL", help="print the rendered kernel")
+    what.add_argument("--disassemble", metavar="KERNEL", help="print its machine code")
+
+
+def run(args: argparse.Namespace) -> int:
+    with BundleFile(args.file) as bundle:
+        if args.source or args.disassemble:
+            entry = find_kernel(bundle.manifest, args.source or args.disassemble)
+            if args.source:
+                text = bundle.source(entry)[1]
+            else:
+                from kgen.check.disassemble import disassemble
+
+                text = disassemble(bundle, entry)
+            if args.json:
+                print_json({"kernel": entry.name, "text": text})
+            else:
+                sys.stdout.write(text)
+        elif args.json:
+            print_json(to_json(bundle.manifest))
+        else:
+            _print(bundle)
+    return 0
+
+
+def _print(bundle: BundleFile) -> None:
+    for entry in bundle.manifest.kernels:
+        print(entry.name)
+        for p in entry.parameters:
+            shape = "x".join(map(str, p.shape))
+            print(f"  {p.role:<7} {p.name:<9} {p.dtype:<5} {shape}  strides {list(p.strides)}")
+        fields = (f"{k}={v}" for k, v in entry.schedule.items())
+        print(f"  schedule {' '.join(fields)}")
+        used = {k: v for k, v in vars(entry.resources).items() if v is not None}
+        print(f"  uses     {' '.join(f'{k}={v}' for k, v in used.items()) or '-'}")
+        for launch in entry.launches:
+            grid, block = ("x".join(map(str, d)) for d in (launch.grid, launch.block))
+            print(f"  launch   {launch.entry_point} grid {grid} block {block}")
+    print()
+    print_table(
+        ("file", "format", "role", "bytes", "requires"),
+        [
+            (a.file, a.format, a.role, a.nbytes, _requires(a.requires))
+            for entry in bundle.manifest.kernels
+            for a in entry.artifacts
+        ],
+    )
+    print("\n" + "  ".join(f"{k} {v[:16]}" for k, v in bundle.manifest.provenance.items()))
+
+
+def _requires(requires: Mapping[str, Any]) -> str:
+    pairs = (
+        f"{k}={','.join(map(str, v)) if isinstance(v, list) else v}" for k, v in requires.items()
+    )
+    return " ".join(pairs) or "-"

@@ -1,0 +1,84 @@
+"""The `kgen` command: one sub-command per file, imported only when it runs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+from kgen.errors import KgenError
+
+#: Sub-commands in the order of the help, with the line that describes each.
+COMMANDS: tuple[tuple[str, str], ...] = (
+    ("build", "build kernels for fixed shapes into one bundle"),
+    ("inspect", "what is inside a bundle: kernels, source, machine code"),
+    ("verify", "execute every kernel of a bundle against the reference"),
+    ("bench", "time the kernels of a bundle, side by side with libraries"),
+    ("check", "will a bundle run there?"),
+    ("devices", "devices and drivers on this machine"),
+    ("targets", "targets, and what each of them supports"),
+)
+
+EXIT_DONE, EXIT_FAILED, EXIT_REFUSED = 0, 1, 2
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with errors on one line, and negative shapes taken as values, not as options."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self._negative_number_matcher = re.compile(r"^-(\d|\.\d|inf|nan)")
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(EXIT_REFUSED, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; 0 done, 1 a check failed, 2 the request cannot be met."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = Parser(
+        prog="kgen",
+        description="Fixed-shape kernels for NVIDIA, AMD, Vulkan and CPU, "
+        "built and proven without a GPU.",
+    )
+    from kgen import __version__
+
+    parser.add_argument("--version", action="version", version=f"kgen {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    for name, line in COMMANDS:
+        command = commands.add_parser(name, help=line, description=line.capitalize() + ".")
+        if name in arguments:
+            import_module(f"kgen.cli.{name}").configure(command)
+        command.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parsed = parser.parse_args(arguments)
+    if parsed.command is None:
+        parser.print_help()
+        return EXIT_REFUSED
+    return _run(parsed)
+
+
+def _run(parsed: argparse.Namespace) -> int:
+    try:
+        status = import_module(f"kgen.cli.{parsed.command}").run(parsed)
+        sys.stdout.flush()
+    except KgenError as error:
+        print(f"kgen {parsed.command}: {' '.join(str(error).split())}", file=sys.stderr)
+        return EXIT_REFUSED
+    except BrokenPipeError:
+        # The reader went away (`kgen inspect ... | head`): no error of ours. Python would flush
+        # stdout again at exit, so it gets a place to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_DONE
+    except KeyboardInterrupt:
+        print("kgen: interrupted", file=sys.stderr)
+        return 130
+    assert isinstance(status, int)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

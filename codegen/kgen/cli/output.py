@@ -1,0 +1,54 @@
+"""What the commands share in printing: tables, JSON, sizes and progress."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+
+def print_json(value: Any) -> None:
+    """One JSON object; NaN and infinity, which JSON lacks, become null."""
+    print(json.dumps(_finite(value), indent=1))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {k: _finite(v) for k, v in value.items()}
+    return [_finite(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """A table with columns as wide as they need; numbers to the right."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    widths = [max(len(c) for c in column) for column in zip(header, *cells, strict=True)]
+    right = [all(_is_number(row[i]) for row in rows) and bool(rows) for i in range(len(header))]
+    for line in (list(header), ["-" * w for w in widths], *cells):
+        aligned = (
+            c.rjust(w) if r else c.ljust(w) for c, w, r in zip(line, widths, right, strict=True)
+        )
+        print("  ".join(aligned).rstrip())
+
+
+def _is_number(value: object) -> bool:
+    return value is None or isinstance(value, int | float)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def progress(message: str) -> None:
+    """Show what is being done on a terminal; silent when piped."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{message}", end="", file=sys.stderr, flush=True)
+
+
+def end_progress() -> None:
+    progress("")

@@ -1,0 +1,138 @@
+"""The arguments that describe a problem, and the spec that they make."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+
+from kgen.errors import SpecError
+from kgen.spec import OPS, DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec, op_class
+
+#: Options that only some operations take, with their defaults in the parser.
+_ONLY_FOR = {
+    "out_dtype": ("matmul", "softmax"),
+    "layout": ("matmul",),
+    "lda": ("matmul",),
+    "ldb": ("matmul",),
+    "ldc": ("matmul",),
+    "batch": ("matmul",),
+    "batch_stride": ("matmul",),
+    "alpha": ("matmul",),
+    "beta": ("matmul",),
+    "epilogue": ("matmul",),
+    "log": ("softmax",),
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    problem = parser.add_argument_group("problem")
+    problem.add_argument(
+        "--shape", required=True, metavar="MxNxK",
+        help="matmul takes MxNxK, relu AxBx..., softmax ROWSxCOLS",
+    )  # fmt: skip
+    problem.add_argument(
+        "--op", default="matmul", metavar="OP", help=f"{_names(o.op for o in OPS)} (matmul)"
+    )
+    problem.add_argument("--dtype", default="f16", metavar="D", help=f"{_names(DType)} (f16)")
+    problem.add_argument("--out-dtype", metavar="D", help="output type (that of the input)")
+    problem.add_argument(
+        "--layout", metavar="L", help=f"{_names(Layout)}; t = stored transposed (nn)"
+    )
+    for name, matrix in (("lda", "A"), ("ldb", "B"), ("ldc", "C and the output")):
+        problem.add_argument(
+            f"--{name}", metavar="N", help=f"leading dimension of {matrix}, elements (packed)"
+        )
+    problem.add_argument("--batch", metavar="B", help="number of products (1)")
+    problem.add_argument(
+        "--batch-stride", metavar="a=N,b=0,c=N", help="elements between products; 0 = shared"
+    )
+    problem.add_argument("--alpha", metavar="X", help="scale of A @ B (1)")
+    problem.add_argument("--beta", metavar="X", help="scale of the added C (0: no C)")
+    problem.add_argument(
+        "--epilogue", metavar="E,...", help=f"in the order given: {_names(Epilogue)}"
+    )
+    problem.add_argument("--log", action="store_true", default=None, help="log-softmax")
+
+
+def spec_of(args: argparse.Namespace) -> Spec:
+    """The spec that the arguments describe. Raises SpecError."""
+    op = op_class(args.op).op
+    for name, ops in _ONLY_FOR.items():
+        if getattr(args, name) is not None and op not in ops:
+            raise SpecError(f"--{name.replace('_', '-')} does not go with --op {op}; leave it out")
+    if op == Relu.op:
+        return Relu(shape=tuple(_shape(args.shape)), dtype=args.dtype)
+    if op == Softmax.op:
+        rows, cols = _shape(args.shape, "ROWSxCOLS")
+        return Softmax(
+            rows=rows, cols=cols, dtype=args.dtype, out_dtype=args.out_dtype, log=bool(args.log)
+        )
+    m, n, k = _shape(args.shape, "MxNxK")
+    strides = _assignments("batch-stride", args.batch_stride, ("a", "b", "c"))
+    return Matmul(
+        m=m,
+        n=n,
+        k=k,
+        dtype=args.dtype,
+        out_dtype=args.out_dtype,
+        layout=args.layout or Layout.NN,
+        lda=_integer("lda", args.lda),
+        ldb=_integer("ldb", args.ldb),
+        ldc=_integer("ldc", args.ldc),
+        batch=1 if args.batch is None else _integer("batch", args.batch) or 0,
+        batch_stride_a=strides.get("a"),
+        batch_stride_b=strides.get("b"),
+        batch_stride_c=strides.get("c"),
+        alpha=_number("alpha", args.alpha, 1.0),
+        beta=_number("beta", args.beta, 0.0),
+        epilogue=tuple(args.epilogue.split(",")) if args.epilogue else (),  # type: ignore[arg-type]
+    )
+
+
+def schedule_fields(text: str | None) -> dict[str, int]:
+    """`block_m=128,num_stages=4` as a dictionary. Raises SpecError."""
+    return _assignments("schedule", text, None)
+
+
+def _names(values: Iterable[object]) -> str:
+    return " ".join(str(v) for v in values)
+
+
+def _shape(text: str, form: str | None = None) -> list[int]:
+    parts = text.lower().split("x")
+    if form is not None and len(parts) != len(form.split("x")):
+        raise SpecError(f"--shape {text} has {len(parts)} dimensions; this operation takes {form}")
+    sizes = [_integer("shape", part, whole=text) for part in parts]
+    return [n for n in sizes if n is not None]
+
+
+def _integer(name: str, text: str | None, *, whole: str | None = None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        given = text if whole is None else whole
+        raise SpecError(f"--{name} {given} is not a whole number; give one such as 1024") from None
+
+
+def _number(name: str, text: str | None, default: float) -> float:
+    if text is None:
+        return default
+    try:
+        return float(text)
+    except ValueError:
+        raise SpecError(f"--{name} {text} is not a number; give one such as 0.5") from None
+
+
+def _assignments(option: str, text: str | None, names: tuple[str, ...] | None) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for part in text.split(",") if text else ():
+        name, equals, value = part.partition("=")
+        if not equals or (names is not None and name not in names):
+            form = "name=N" if names is None else " ".join(f"{n}=N" for n in names)
+            raise SpecError(f"--{option} {part} is not of the form {form}")
+        number = _integer(option, value, whole=part)
+        assert number is not None
+        found[name] = number
+    return found

@@ -1,0 +1,27 @@
+"""`kgen targets`: what can be built, and how far each of it is proven."""
+
+from __future__ import annotations
+
+import argparse
+
+from kgen.cli.output import print_json, print_table
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    pass
+
+
+def run(args: argparse.Namespace) -> int:
+    from kgen.support import support_table
+
+    rows = support_table()
+    if args.json:
+        print_json({"targets": rows})
+        return 0
+    ops = list(rows[0]["ops"])
+    table = [
+        (r["target"], r["family"], r["arch"], *(" ".join(r["ops"][o]) for o in ops), r["proof"])
+        for r in rows
+    ]
+    print_table(("target", "family", "arch", *ops, "proven by"), table)
+    return 0

@@ -1,0 +1,33 @@
+#!/bin/sh
+# Install the Debian packages that building and testing use, or say which are missing.
+# None of them is needed to build a kernel: they execute and check what was built.
+set -u
+packages="
+python3-venv            # python -m venv
+libvulkan1              # the Vulkan loader
+mesa-vulkan-drivers     # lavapipe, the Vulkan driver that tests run on
+vulkan-validationlayers # finds wrong use of the API
+spirv-tools             # spirv-as and spirv-val, the oracles for our assembler
+qemu-user               # runs the aarch64 kernels
+binutils                # objdump, for kgen inspect --disassemble
+"
+missing=""
+for package in $(printf '%s\n' "$packages" | sed 's/#.*//'); do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' ||
+        missing="$missing $package"
+done
+[ -z "$missing" ] && exit 0
+
+if [ "$(id -u)" = 0 ]; then
+    run=""
+elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+    run="sudo"
+else
+    echo "missing Debian packages (no root to install them; going on without):$missing" >&2
+    exit 0
+fi
+echo "installing Debian packages:$missing"
+export DEBIAN_FRONTEND=noninteractive
+if ! { $run apt-get update -qq && $run apt-get install -y -qq $missing; } >/dev/null; then
+    echo "apt could not install these Debian packages; going on without:$missing" >&2
+fi

@@ -1,0 +1,117 @@
+"""The manifest turns into JSON and back without loss, and refuses what it does not know."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from typing import Any
+
+import pytest
+
+from kgen.errors import BundleError, VersionError
+from kgen.spec import Matmul
+from kgen_runtime.dtypes import DType
+from kgen_runtime.manifest import (
+    ArtifactEntry,
+    KernelEntry,
+    Launch,
+    Manifest,
+    Resources,
+    TargetEntry,
+    TensorParam,
+    Tile,
+    Tolerance,
+    Workspace,
+    from_json,
+    to_json,
+)
+
+SPEC = Matmul(m=2, n=3, k=4)
+MANIFEST = Manifest(
+    kernels=(
+        KernelEntry(
+            key=SPEC.key,
+            op="matmul",
+            spec=SPEC.to_json(),
+            target=TargetEntry(name="sm_80", family="cuda", arch="sm_80"),
+            schedule={"mainloop": "mma", "block_m": 16},
+            parameters=SPEC.parameters,
+            workspaces=(Workspace(name="partial", nbytes=64, initial="zero"),),
+            launches=(
+                Launch(
+                    entry_point=SPEC.key,
+                    grid=(1, 2, 3),
+                    block=(32, 1, 1),
+                    arguments=("a", "b", "out", "partial"),
+                    tile=Tile(shape=(1, 2, 3), extent=(1, 16, 16), axes=(2, 1, 0)),
+                ),
+            ),
+            artifacts=(
+                ArtifactEntry(
+                    file="sm_80/x.cubin",
+                    format="cubin",
+                    role="machine-code",
+                    sha256="00",
+                    nbytes=5,
+                    requires={"compute_capability": "8.0"},
+                ),
+            ),
+            resources=Resources(registers=64, spills=0),
+            tolerance=Tolerance(accumulate=DType.F32, factor=2.0, reason="truncating adders"),
+        ),
+    ),
+    provenance={"kgen": "0.1.0"},
+)
+
+
+def _data() -> Any:
+    return json.loads(json.dumps(to_json(MANIFEST)))
+
+
+def test_round_trip() -> None:
+    assert from_json(_data()) == MANIFEST
+
+
+def test_extent_of_a_strided_tensor() -> None:
+    param = TensorParam(name="a", role="input", dtype=DType.F16, shape=(3, 4), strides=(10, 1))
+    assert (param.extent, param.nbytes) == (24, 48)
+
+
+def test_a_newer_schema_is_refused_with_the_remedy() -> None:
+    data = _data() | {"schema_version": 99}
+    with pytest.raises(VersionError, match="schema 99 is not the one this runtime reads"):
+        from_json(data)
+    with pytest.raises(BundleError, match="no schema_version"):
+        from_json([])
+
+
+def _set(data: Any, path: list[Any], value: Any) -> Any:
+    data = copy.deepcopy(data)
+    place = data
+    for step in path[:-1]:
+        place = place[step]
+    if value is None:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    return data
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (["kernels", 0, "key"], 7, "manifest.kernels[0].key: expected str, got 7"),
+        (["kernels", 0, "key"], None, "missing 1 required keyword-only argument: 'key'"),
+        (["kernels", 0, "colour"], 1, "manifest.kernels[0]: unknown field 'colour'"),
+        (["kernels", 0, "launches", 0, "grid"], [1, 2], "expected 3 entries, got 2"),
+        (["kernels", 0, "launches", 0, "grid"], [1, 2, True], "expected int, got True"),
+        (["kernels", 0, "parameters", 0, "dtype"], "f8", "unknown dtype 'f8'"),
+        (["kernels", 0, "artifacts", 0, "role"], "toy", "'toy' is none of machine-code"),
+        (["kernels", 0, "parameters"], {}, "expected a list, got {}"),
+        (["kernels", 0, "spec"], [], "expected an object, got []"),
+    ],
+)
+def test_damage_is_named(path: list[Any], value: Any, message: str) -> None:
+    with pytest.raises(BundleError, match=re.escape(message)):
+        from_json(_set(_data(), path, value))

@@ -1,0 +1,47 @@
+"""Schedules prove what needs no target, and user overrides are checked."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from kgen.errors import ScheduleError
+from kgen.schedule import CpuMatmul, FmaMatmul, GpuSoftmax, MmaMatmul, Origin
+
+MMA = MmaMatmul(block_m=64, block_n=64, block_k=32, num_stages=2, warp_m=32, warp_n=32)
+
+
+def test_derived_counts() -> None:
+    assert MMA.num_warps == 4
+    fma = FmaMatmul(block_m=64, block_n=32, block_k=8, thread_m=8, thread_n=4)
+    assert fma.num_threads == 64
+
+
+def test_override_marks_the_origin() -> None:
+    assert MMA.override() is MMA
+    changed = MMA.override(num_stages=3)
+    assert (changed.num_stages, changed.origin) == (3, Origin.USER)
+    assert changed.to_json()["origin"] == "user"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"stages": 3}, "stages=3 is no field of the mma schedule; its fields are block_m"),
+        ({"num_stages": 0}, "num_stages=0 must be a whole number of 1 or more"),
+        ({"warp_m": 48}, "block_m=64 is not a multiple of warp_m=48; try block_m=96"),
+    ],
+)
+def test_bad_overrides(fields: dict[str, int], message: str) -> None:
+    with pytest.raises(ScheduleError, match=re.escape(message)):
+        MMA.override(**fields)
+
+
+def test_other_schedules_check_themselves() -> None:
+    with pytest.raises(ScheduleError, match="mc=10 is not a multiple of mr=4"):
+        CpuMatmul(mr=4, nr=16, mc=10, kc=64, nc=16)
+    with pytest.raises(ScheduleError, match="resident=2 must be 0 or 1"):
+        GpuSoftmax(num_threads=32, resident=2)
+    with pytest.raises(ScheduleError, match="num_threads=32 is not a multiple of rows_per_block"):
+        GpuSoftmax(num_threads=32, rows_per_block=3)

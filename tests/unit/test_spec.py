@@ -1,0 +1,134 @@
+"""Specs validate themselves, name themselves uniquely and survive JSON."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgen.errors import SpecError
+from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec, from_json
+
+SMALL = st.integers(1, 40)
+FLOATS = [DType.F32, DType.F16, DType.BF16]
+
+
+@st.composite
+def matmuls(draw: st.DrawFn) -> Matmul:
+    m, n, k = draw(SMALL), draw(SMALL), draw(SMALL)
+    layout = draw(st.sampled_from(Layout))
+    extra = st.integers(0, 5)
+    a_cols = m if layout.a_transposed else k
+    b_cols = k if layout.b_transposed else n
+    return Matmul(
+        m=m,
+        n=n,
+        k=k,
+        dtype=draw(st.sampled_from(FLOATS)),
+        out_dtype=draw(st.sampled_from([None, *FLOATS])),
+        layout=layout,
+        lda=a_cols + draw(extra),
+        ldb=b_cols + draw(extra),
+        ldc=n + draw(extra),
+        batch=draw(st.integers(1, 4)),
+        batch_stride_b=draw(st.sampled_from([None, 0])),
+        alpha=draw(st.sampled_from([1.0, -0.5, 1e-5])),
+        beta=draw(st.sampled_from([0.0, 2.0])),
+        epilogue=tuple(draw(st.lists(st.sampled_from(Epilogue), unique=True, max_size=3))),
+    )
+
+
+@st.composite
+def specs(draw: st.DrawFn) -> Spec:
+    dtype = draw(st.sampled_from(FLOATS))
+    return draw(
+        st.one_of(
+            matmuls(),
+            st.lists(SMALL, min_size=1, max_size=8).map(
+                lambda shape: Relu(shape=tuple(shape), dtype=dtype)
+            ),
+            st.builds(Softmax, rows=SMALL, cols=SMALL, dtype=st.just(dtype), log=st.booleans()),
+        )
+    )
+
+
+@given(specs())
+def test_json_round_trip(spec: Spec) -> None:
+    assert from_json(spec.to_json()) == spec
+
+
+@given(specs(), specs())
+def test_keys_are_unique_identifiers(one: Spec, other: Spec) -> None:
+    assert re.fullmatch(r"[a-z][a-z0-9_]*", one.key)
+    assert (one.key == other.key) == (one == other)
+
+
+@given(matmuls())
+def test_strides_address_inside_the_tensor(spec: Matmul) -> None:
+    """The last element's offset by plan strides is the last one of the parameter."""
+    a, b = spec.parameter("a"), spec.parameter("b")
+    last_batch = spec.batch - 1
+    for param, strides, sizes in (
+        (a, spec.a_strides, (spec.m, spec.k)),
+        (b, spec.b_strides, (spec.k, spec.n)),
+        (spec.parameter("out"), spec.out_strides, (spec.m, spec.n)),
+    ):
+        offset = last_batch * strides[0]
+        offset += (sizes[0] - 1) * strides[1] + (sizes[1] - 1) * strides[2]
+        assert offset == param.extent - 1
+
+
+def test_argument_order_is_a_b_c_then_epilogue_then_out() -> None:
+    spec = Matmul(m=2, n=3, k=4, beta=0.5, epilogue=(Epilogue.RESIDUAL, Epilogue.BIAS))
+    assert [p.name for p in spec.parameters] == ["a", "b", "c", "residual", "bias", "out"]
+
+
+def test_a_shared_matrix_has_no_batch_dimension() -> None:
+    spec = Matmul(m=2, n=3, k=4, batch=5, batch_stride_b=0)
+    assert spec.parameter("a").shape == (5, 2, 4)
+    assert spec.parameter("b").shape == (4, 3)
+
+
+def test_interleaved_batches_are_allowed() -> None:
+    spec = Matmul(m=4, n=3, k=2, batch=2, ldc=6, batch_stride_c=3)
+    assert spec.parameter("out").strides == (3, 6, 1)
+
+
+GOOD: dict[str, Any] = {"m": 4, "n": 4, "k": 4}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"m": 0}, "m=0 is out of range; it must be 1 to 65536"),
+        ({"n": -3}, "n=-3 is out of range"),
+        ({"k": 65537}, "k=65537 is out of range"),
+        ({"k": 2.5}, "k=2.5 is not an integer"),
+        ({"dtype": "f17"}, "dtype=f17 is unknown; known are f64, f32, f16, bf16"),
+        ({"layout": "xy"}, "layout=xy is unknown; known are nn, nt, tn, tt"),
+        ({"epilogue": ("swish",)}, "epilogue=swish is unknown"),
+        ({"epilogue": ("bias", "bias")}, "epilogue has bias 2 times"),
+        ({"out_dtype": "f64"}, "out_dtype=f64 does not go with dtype=f16"),
+        ({"lda": 3}, "lda=3 is out of range; it must be 4 to"),
+        ({"batch": 2, "batch_stride_c": 8}, "outputs of the batch overlap; at least 16"),
+        ({"alpha": float("nan")}, "alpha=nan is not finite"),
+        ({"lda": 2**62}, "bytes; the limit is 9223372036854775807"),
+    ],
+)
+def test_bad_matmul(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(SpecError, match=re.escape(message)):
+        Matmul(**(GOOD | change))
+
+
+def test_bad_relu_and_softmax() -> None:
+    with pytest.raises(SpecError, match="1 to 8 dimensions, not 9"):
+        Relu(shape=(1,) * 9)
+    with pytest.raises(SpecError, match="bytes; the limit is"):
+        Relu(shape=(2**40, 2**40))
+    with pytest.raises(SpecError, match="cols=131073 is out of range"):
+        Softmax(rows=1, cols=131073)
+    with pytest.raises(SpecError, match="dtype=f64 is not one that softmax takes"):
+        Softmax(rows=1, cols=1, dtype=DType.F64)
