@@ -58,6 +58,10 @@ class Backend(ABC):
     name: ClassVar[str]
     #: Artifact formats that it runs, best first.
     formats: ClassVar[tuple[str, ...]]
+    #: DLPack's number of the memory that its kernels work on in place: 1 host, 2 CUDA, 10 ROCm.
+    #: Its buffers are then plain integer addresses, so that the caller's own arrays will do.
+    #: None where a buffer is an opaque handle and foreign memory cannot be used.
+    memory: ClassVar[int | None] = None
 
     info: DeviceInfo
 
@@ -77,6 +81,14 @@ class Backend(ABC):
     @abstractmethod
     def refuses(self, artifact: ArtifactEntry) -> str | None:
         """Why this device cannot run the artifact (one line), or None if it can."""
+
+    def rank(self, artifact: ArtifactEntry) -> tuple[int, ...]:
+        """How well an artifact that runs here uses this device; of several the highest is chosen.
+
+        By default the number of features that it requires.
+        """
+        lists = (v for v in artifact.requires.values() if isinstance(v, list | tuple))
+        return (sum(len(v) for v in lists),)
 
     @abstractmethod
     def alloc(self, nbytes: int) -> Any:
