@@ -29,15 +29,15 @@ test: setup check ## everything that CI runs
 check: setup format-check lint types fast ## format, lint, strict types, fast tests
 
 format: setup ## rewrite the layout of the Python files
-	$(BIN)/ruff format codegen runtime tests
-	$(BIN)/ruff check --fix codegen runtime tests
+	$(BIN)/ruff format codegen runtime tests scripts
+	$(BIN)/ruff check --fix codegen runtime tests scripts
 
 .PHONY: format-check
 format-check:
-	$(BIN)/ruff format --check codegen runtime tests
+	$(BIN)/ruff format --check codegen runtime tests scripts
 
 lint:
-	$(BIN)/ruff check codegen runtime tests
+	$(BIN)/ruff check codegen runtime tests scripts
 
 types:
 	$(BIN)/mypy

@@ -1,0 +1,87 @@
+"""The machine code of a kernel as text, by the disassembler of its instruction set."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgen.errors import AssembleError, BundleError
+from kgen_runtime.bundle import BundleFile
+from kgen_runtime.manifest import KernelEntry
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disassembler:
+    """Programs that print machine code, the first that is there is used; `package` brings it."""
+
+    programs: tuple[str, ...]
+    arguments: tuple[str, ...]
+    package: str
+
+
+LLVM_OBJDUMP = ("llvm-objdump", *(f"llvm-objdump-{version}" for version in range(22, 18, -1)))
+
+DISASSEMBLERS = {
+    "cubin": Disassembler(
+        programs=("nvdisasm",),
+        arguments=("-c",),
+        package="pip install nvidia-cuda-nvdisasm",
+    ),
+    "elf-x86_64": Disassembler(
+        programs=("objdump",),
+        arguments=("--disassemble", "--no-show-raw-insn", "-M", "intel"),
+        package="apt install binutils",
+    ),
+    "elf-aarch64": Disassembler(
+        programs=("aarch64-linux-gnu-objdump", *LLVM_OBJDUMP),
+        arguments=("--disassemble", "--no-show-raw-insn"),
+        package="apt install binutils-aarch64-linux-gnu",
+    ),
+    "hsaco": Disassembler(
+        programs=LLVM_OBJDUMP,
+        arguments=("--disassemble", "--no-show-raw-insn"),
+        package="apt install llvm-19 (gfx950 needs LLVM 20 or newer)",
+    ),
+    "spirv": Disassembler(
+        programs=("spirv-dis",),
+        arguments=("--no-color",),
+        package="apt install spirv-tools",
+    ),
+}
+
+
+def disassemble(bundle: BundleFile, entry: KernelEntry) -> str:
+    """Disassembly of the kernel's machine code (SPIR-V for Vulkan).
+
+    Raises AssembleError if the disassembler is missing or fails, naming what to install.
+    """
+    for artifact in entry.artifacts:
+        if (tool := DISASSEMBLERS.get(artifact.format)) is not None:
+            return _run(tool, bundle.read(artifact), artifact.file)
+    raise BundleError(f"{entry.name} holds no machine code to disassemble")
+
+
+def _run(tool: Disassembler, code: bytes, name: str) -> str:
+    program = next((path for p in tool.programs if (path := _find(p)) is not None), None)
+    if program is None:
+        raise AssembleError(f"{tool.programs[0]} is missing, which reads {name}; {tool.package}")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / Path(name).name
+        path.write_bytes(code)
+        done = subprocess.run([program, *tool.arguments, path], capture_output=True, text=True)
+    if done.returncode:
+        first = done.stderr.strip().partition("\n")[0]
+        raise AssembleError(f"{Path(program).name} cannot read {name}: {first}")
+    return done.stdout
+
+
+def _find(program: str) -> str | None:
+    """The program in a PyPI wheel (nvidia/*/bin) or on the PATH."""
+    site = Path(sysconfig.get_path("purelib"))
+    for path in sorted(site.glob(f"nvidia/*/bin/{program}")):
+        return str(path)
+    return shutil.which(program)
