@@ -1,0 +1,80 @@
+"""`kgen verify`: every kernel of a bundle executed against the reference."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from kgen.cli.output import end_progress, print_json, print_table, progress
+
+if TYPE_CHECKING:
+    from kgen.check.verify import Report
+    from kgen_runtime.manifest import KernelEntry
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE.kgen")
+    parser.add_argument(
+        "--on",
+        choices=("auto", "device", "emulator"),
+        default="auto",
+        help="where to execute: a device if there is one, else the emulator (auto)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the data and the samples (0)")
+
+
+def run(args: argparse.Namespace) -> int:
+    from kgen.check.verify import verify
+    from kgen_runtime.bundle import BundleFile
+
+    with BundleFile(args.file) as bundle:
+        report = verify(bundle, on=args.on, seed=args.seed, progress=progress)
+        end_progress()
+        if args.json:
+            print_json(report.to_json())
+        else:
+            print_report(report, bundle.manifest.kernels)
+    return 0 if report.passed else 1
+
+
+def print_report(
+    report: Report, entries: Iterable[KernelEntry], build_seconds: Iterable[float] = ()
+) -> None:
+    """The table of results with each kernel's resources; build times where they are known."""
+    times = list(build_seconds)
+    header = ["kernel", "target", "executed on", "form", "coverage", "error / tolerance", "result"]
+    header += ["registers", "spills", "shared B", "code B", *(["build s"] if times else [])]
+    rows = []
+    for i, (result, entry) in enumerate(zip(report.kernels, entries, strict=True)):
+        used = entry.resources
+        row: list[object] = [
+            result.kernel,
+            result.target,
+            result.executed_on or "-",
+            result.executed_form or "-",
+            _coverage(result.coverage),
+            f"{result.max_error:.2g} / {result.tolerance:.2g}"
+            if result.max_error is not None and result.tolerance is not None
+            else "-",
+            result.status,
+            used.registers,
+            used.spills,
+            used.shared_memory,
+            sum(a.nbytes for a in entry.artifacts if a.role != "source"),
+        ]
+        rows.append(row + ([times[i]] if times else []))
+    print_table(header, rows)
+    for result in report.kernels:
+        if result.reason:
+            print(f"{result.target}/{result.kernel}: {result.reason}")
+
+
+def _coverage(coverage: object) -> str:
+    from kgen.check.verify import Coverage
+
+    if not isinstance(coverage, Coverage):
+        return "-"
+    if coverage.workgroups == coverage.of:
+        return "all"
+    return f"{coverage.workgroups} of {coverage.of} workgroups"

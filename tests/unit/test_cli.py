@@ -1,0 +1,141 @@
+"""The command line: bad input is one line on stderr, exit status 2, and no file left."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kgen.cli.main import main
+
+
+@pytest.fixture(autouse=True)
+def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
+    try:
+        status = main(argv)
+    except SystemExit as exit_:
+        status = int(exit_.code or 0)
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+BUILD = ("build", "--shape", "16x16x16", "--target", "sm_80")
+
+
+def build(**options: str) -> list[str]:
+    """A good build command with some options replaced."""
+    fields = {"shape": "16x16x16", "target": "sm_80"} | options
+    return ["build", *(f"--{k.replace('_', '-')}={v}" for k, v in fields.items())]
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (build(target="sm_8"), "target=sm_8 is unknown; try sm_80"),
+        (build(op="conv"), "op=conv is unknown; known are matmul, relu, softmax"),
+        (build(dtype="f17"), "dtype=f17 is unknown"),
+        (build(epilogue="swish"), "epilogue=swish is unknown"),
+        (build(layout="nx"), "layout=nx is unknown"),
+        (build(shape="16x16"), "--shape 16x16 has 2 dimensions; this operation takes MxNxK"),
+        (build(shape="0x1x1"), "m=0 is out of range; it must be 1 to 65536"),
+        (build(shape="-1x1x1"), "m=-1 is out of range"),
+        (["build", "--target", "sm_80", "--shape", "-1x1x1"], "m=-1 is out of range"),
+        (build(shape="axbxc"), "--shape axbxc is not a whole number"),
+        (build(shape="4x"), "--shape 4x has 2 dimensions"),
+        (build(op="relu", shape="9999999999999x9999999999"), "the limit is 9223372036854775807"),
+        (build(dtype="f64"), "dtype=f64 is not one that sm_80 has for matmul"),
+        (build(output="nowhere/x.kgen"), "nowhere is no directory"),
+        (build(output="."), "is a directory; give a file name"),
+        (build(schedule="block_m"), "--schedule block_m is not of the form name=N"),
+        (build(schedule="depth=3"), "depth=3 is no field of the mma schedule"),
+        (build(schedule="num_stages=0"), "num_stages=0 must be a whole number of 1 or more"),
+        (build(alpha="fast"), "--alpha fast is not a number"),
+        (build(batch="2", batch_stride="d=4"), "--batch-stride d=4 is not of the form a=N b=N c=N"),
+        (build(op="relu", shape="4", batch="2"), "--batch does not go with --op relu"),
+        (build(op="softmax", shape="4x4", layout="nn"), "--layout does not go with --op softmax"),
+        (["build", "--shape", "1x1x1"], "the following arguments are required: --target"),
+        (["inspect", "none.kgen"], "none.kgen: cannot read: No such file or directory"),
+        (["inspect", os.devnull], "not a kgen bundle; make one with kgen build"),
+        (["verify", "none.kgen"], "none.kgen: cannot read"),
+        (["frobnicate"], "invalid choice: 'frobnicate'"),
+    ],
+)
+def test_bad_input(
+    argv: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    status, out, err = run(capsys, *argv)
+    assert (status, out) == (2, "")
+    assert message in err and err.count("\n") == 1, err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_schedule_that_does_not_fit_names_the_limit_and_a_value_that_fits(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    argv = build(shape="1024x1024x1024", schedule="num_stages=50")
+    status, _, err = run(capsys, *argv)
+    assert status == 2
+    stages = re.search(r"num_stages=50 needs \d+ B .*sm_80 allows \d+; try num_stages=(\d+)", err)
+    assert stages, err
+    argv = build(shape="1024x1024x1024", schedule=f"num_stages={stages[1]}")
+    assert run(capsys, *argv)[0] == 0
+    assert [p.suffix for p in tmp_path.iterdir()] == [".kgen"]
+
+
+def test_build_inspect_and_source(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    status, out, _ = run(capsys, *BUILD, "-o", "x.kgen", "--json")
+    assert status == 0
+    built = json.loads(out)
+    assert built["bundle"] == "x.kgen"
+    (kernel,) = built["kernels"]
+    assert set(kernel) == {"kernel", "target", "schedule", "resources", "bytes", "seconds"}
+    status, out, _ = run(capsys, "inspect", "x.kgen", "--json")
+    assert status == 0 and json.loads(out)["kernels"][0]["key"] == kernel["kernel"]
+    status, out, _ = run(capsys, "inspect", "x.kgen", "--source", "sm_80")
+    assert status == 0 and ".entry matmul_16x16x16_f16_nn" in out
+    status, out, _ = run(capsys, "inspect", "x.kgen")
+    assert status == 0 and "matmul_16x16x16_f16_nn.cubin" in out
+    status, _, err = run(capsys, "inspect", "x.kgen", "--source", "sm_90a")
+    assert status == 2 and "kernel=sm_90a is not in the bundle; it holds sm_80/matmul" in err
+
+
+def test_two_builds_are_identical(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        assert run(capsys, *BUILD, "-o", name)[0] == 0
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_a_changed_artifact_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(capsys, *BUILD, "-o", "x.kgen")[0] == 0
+    path = tmp_path / "x.kgen"
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"mma.sync", b"mma.sinc"))
+    status, _, err = run(capsys, "inspect", "x.kgen", "--source", "sm_80")
+    assert status == 2 and err.count("\n") == 1
+
+
+def test_negative_alpha_is_a_value(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, *BUILD, "--alpha", "-1e-3")[0] == 0
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    command = f"{sys.executable} -m kgen.cli.main targets | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == ""
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "--help")
+    assert status == 0
+    for name in ("build", "inspect", "verify", "bench", "check", "devices", "targets"):
+        assert name in out
