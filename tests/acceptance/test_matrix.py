@@ -1,0 +1,116 @@
+"""The acceptance matrix of shapes, dtypes and targets: built, then verified where it can run.
+
+Every kernel goes the user's way: built, saved, read back and verified as `kgen verify` does it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+import kgen
+from kgen import targets
+from kgen.check.verify import verify
+from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
+
+pytestmark = pytest.mark.acceptance
+
+SHAPES = (
+    (1, 1, 1),
+    (16, 16, 16),
+    (127, 131, 113),
+    (1, 4096, 4096),
+    (1000, 1000, 1000),
+    (64, 2048, 33),
+)
+FLOATS = (DType.F32, DType.F16, DType.BF16)
+MAIN = ("sm_80", "sm_90a", "gfx942", "gfx1100", "gfx1201", "vulkan1.3", "native")
+FAMILY = ("sm_80", "gfx942", "vulkan1.3", "native")
+OTHERS = tuple(
+    t.name for family in targets.families() for t in family.targets if t.name not in MAIN
+)
+
+
+def claimed(name: str) -> tuple[DType, ...]:
+    """The dtypes that `kgen targets` claims for matmul."""
+    target = targets.find(name)
+    return targets.family(target.family).dtypes("matmul", target)
+
+
+def prove(tmp_path: Path, spec: Spec, target: str) -> None:
+    """Build, save, verify; a kernel that cannot be executed here fails, unless it is excused."""
+    path = kgen.build(spec, targets=[target]).save(tmp_path / "x.kgen")
+    report = verify(path)
+    (result,) = report.kernels
+    if result.status == "not-executed" and _excused(target):
+        pytest.skip(result.reason or "")
+    assert report.passed, result
+    assert result.executed_on and result.coverage and result.coverage.elements > 0
+    assert result.max_error is not None and result.tolerance is not None
+
+
+def _excused(target: str) -> bool:
+    """In CI everything that can be installed must be there; elsewhere it may be missing."""
+    if os.environ.get("CI"):
+        return False
+    family = targets.find(target).family
+    return family == "vulkan" or (family == "cpu" and shutil.which("qemu-aarch64") is None)
+
+
+@pytest.mark.parametrize("target", MAIN)
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: "x".join(map(str, s)))
+def test_matmul(tmp_path: Path, shape: tuple[int, int, int], dtype: DType, target: str) -> None:
+    m, n, k = shape
+    prove(tmp_path, Matmul(m=m, n=n, k=k, dtype=dtype), target)
+
+
+@pytest.mark.parametrize(("target", "dtype"), [(t, d) for t in OTHERS for d in claimed(t)], ids=str)
+def test_other_targets(tmp_path: Path, target: str, dtype: DType) -> None:
+    prove(tmp_path, Matmul(m=127, n=131, k=113, dtype=dtype), target)
+
+
+ODD = {"m": 65, "n": 66, "k": 67}
+VARIANTS: dict[str, Matmul] = {
+    **{layout.value: Matmul(**ODD, layout=layout) for layout in Layout},
+    "batch3": Matmul(**ODD, batch=3),
+    "batch3-shared-b": Matmul(**ODD, batch=3, batch_stride_b=0),
+    "leading-dimensions": Matmul(**ODD, lda=71, ldb=80, ldc=69),
+    "batch-interleaved": Matmul(**ODD, batch=2, ldc=132, batch_stride_c=66),
+    "alpha-beta": Matmul(**ODD, alpha=-0.5, beta=2.0),
+    "to-f32": Matmul(**ODD, out_dtype=DType.F32),
+    **{step.value: Matmul(**ODD, epilogue=(step,)) for step in Epilogue},
+    "chain": Matmul(**ODD, alpha=0.5, epilogue=tuple(Epilogue)),
+    "f32-tn-batch": Matmul(
+        **ODD, dtype=DType.F32, layout=Layout.TN, batch=2, epilogue=(Epilogue.BIAS,)
+    ),
+}
+
+
+@pytest.mark.parametrize("target", FAMILY)
+@pytest.mark.parametrize("name", VARIANTS)
+def test_variants(tmp_path: Path, name: str, target: str) -> None:
+    prove(tmp_path, VARIANTS[name], target)
+
+
+@pytest.mark.parametrize("target", MAIN)
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape", [(7, 1), (33, 1000), (4, 131072)], ids=str)
+def test_softmax(tmp_path: Path, shape: tuple[int, int], dtype: DType, target: str) -> None:
+    prove(tmp_path, Softmax(rows=shape[0], cols=shape[1], dtype=dtype), target)
+
+
+@pytest.mark.parametrize("target", MAIN)
+@pytest.mark.parametrize("shape", [(5, 3), (33, 1000)], ids=str)
+def test_log_softmax(tmp_path: Path, shape: tuple[int, int], target: str) -> None:
+    prove(tmp_path, Softmax(rows=shape[0], cols=shape[1], dtype=DType.F32, log=True), target)
+
+
+@pytest.mark.parametrize("target", MAIN)
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape", [(1,), (1000003,), (3, 5, 7)], ids=str)
+def test_relu(tmp_path: Path, shape: tuple[int, ...], dtype: DType, target: str) -> None:
+    prove(tmp_path, Relu(shape=shape, dtype=dtype), target)

@@ -1,0 +1,77 @@
+"""The golden kernels: small shapes with real loops, committed in generated/ and read in reviews.
+
+Run as a program, it rewrites them (`make generated`).
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kgen import pipeline, targets
+from kgen.spec import DType, Layout, Matmul, Relu, Softmax, Spec
+
+ROOT = Path(__file__).parents[2] / "generated"
+
+#: A whole number of tiles with a loop over K, and a shape with every kind of edge.
+EVEN = Matmul(m=64, n=64, k=128)
+ODD = Matmul(m=33, n=17, k=41, layout=Layout.NT, epilogue=("bias", "gelu"))
+ROWS = (Relu(shape=(3, 1000)), Softmax(rows=5, cols=300), Softmax(rows=2, cols=5000, log=True))
+
+#: Smaller tiles than the heuristics take keep unrolled text readable.
+MMA = {"block_m": 32, "block_n": 32, "block_k": 32, "warp_m": 16, "warp_n": 16}
+FMA = {"block_m": 16, "block_n": 16, "block_k": 8, "thread_m": 4, "thread_n": 2}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Golden:
+    target: str
+    spec: Spec
+    schedule: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def path(self) -> Path:
+        family = targets.family(targets.find(self.target).family)
+        return ROOT / self.target / f"{self.spec.key}.{family.extension}"
+
+    def text(self) -> str:
+        target = targets.find(self.target)
+        schedule = pipeline.schedule_for(self.spec, target, self.schedule)
+        return pipeline.source(pipeline.plan(self.spec, target, schedule)).text
+
+
+def goldens() -> Iterator[Golden]:
+    """Every golden kernel; `native` has none, since it depends on the machine."""
+    for target in ("sm_75", "sm_80", "sm_90a", "gfx90a", "gfx942", "gfx1100", "gfx1201"):
+        for spec in (EVEN, ODD):
+            yield Golden(target=target, spec=spec, schedule=MMA)
+    for target in ("sm_80", "gfx1030", "vulkan1.1", "vulkan1.3"):
+        for spec in (EVEN, ODD):
+            yield Golden(target=target, spec=_as(spec, DType.F32), schedule=FMA)
+    for target in ("x86-64-v3", "x86-64-v4", "aarch64-neon"):
+        for spec in (EVEN, ODD):
+            yield Golden(target=target, spec=_as(spec, DType.F32))
+    yield Golden(target="x86-64-amx", spec=_as(EVEN, DType.BF16))
+    for target in ("sm_80", "gfx942", "vulkan1.3", "x86-64-v4"):
+        for row in ROWS:
+            yield Golden(target=target, spec=row)
+
+
+def _as(spec: Matmul, dtype: DType) -> Matmul:
+    data = spec.to_json() | {"dtype": dtype, "out_dtype": dtype}
+    data.pop("op")
+    return Matmul(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
+
+
+def main() -> None:
+    shutil.rmtree(ROOT, ignore_errors=True)
+    for golden in goldens():
+        golden.path.parent.mkdir(parents=True, exist_ok=True)
+        golden.path.write_text(golden.text())
+        print(golden.path.relative_to(ROOT.parent))
+
+
+if __name__ == "__main__":
+    main()

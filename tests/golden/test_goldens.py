@@ -1,0 +1,26 @@
+"""Rendered kernels are what generated/ holds; `make generated` rewrites it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from goldens import ROOT, Golden, goldens
+
+MAX_LINES = 500
+
+
+@pytest.mark.parametrize("golden", goldens(), ids=lambda g: f"{g.target}/{g.spec.key}")
+def test_no_drift(golden: Golden) -> None:
+    assert golden.path.is_file(), f"{golden.path} is missing; run make generated"
+    text = golden.path.read_text()
+    assert golden.text() == text, "the rendered text changed; run make generated, read the diff"
+    assert len(text.splitlines()) <= MAX_LINES, "too long to read; take a smaller tile"
+
+
+def test_nothing_else_is_there() -> None:
+    wanted = {golden.path for golden in goldens()}
+    assert {p for p in ROOT.rglob("*") if p.is_file()} == wanted
