@@ -10,10 +10,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from kgen.check.verify import verify
 
 import kgen
 from kgen import targets
-from kgen.check.verify import verify
 from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
 
 pytestmark = pytest.mark.acceptance

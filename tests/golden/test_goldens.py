@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from goldens import ROOT, Golden, goldens
+from tests.golden.goldens import ROOT, Golden, goldens
 
 MAX_LINES = 500
 
