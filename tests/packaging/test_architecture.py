@@ -1,0 +1,70 @@
+"""The rules that keep the halves apart: who may import whom."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CODEGEN, RUNTIME = ROOT / "codegen", ROOT / "runtime"
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every module that a file imports, inside functions too."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def offenders(folder: Path, *forbidden: str) -> list[str]:
+    return [
+        f"{path.relative_to(ROOT)} imports {module}"
+        for path in sorted(folder.rglob("*.py"))
+        for module in imports(path)
+        if any(module == f or module.startswith(f + ".") for f in forbidden)
+    ]
+
+
+def test_the_runtime_never_imports_the_build_machine() -> None:
+    assert offenders(RUNTIME, "kgen", "jinja2", "llvmlite") == []
+
+
+def test_emulators_know_nothing_of_the_planner() -> None:
+    hidden = ("kgen.targets", "kgen.schedule", "kgen.render", "kgen.spec", "kgen.pipeline")
+    assert offenders(CODEGEN / "kgen" / "emulate", *hidden) == []
+
+
+def test_specs_know_no_hardware() -> None:
+    hidden = ("kgen.targets", "kgen.schedule", "kgen.render", "llvmlite")
+    assert offenders(CODEGEN / "kgen" / "spec", *hidden) == []
+
+
+def test_only_render_imports_jinja() -> None:
+    found = {line.split(" ")[0] for line in offenders(CODEGEN, "jinja2")}
+    assert found == {"codegen/kgen/render.py"}
+
+
+def test_the_reference_shares_no_code_with_numpy_or_plans() -> None:
+    path = RUNTIME / "kgen_runtime" / "backends" / "reference.py"
+    assert not {"kgen", "scipy"} & {module.partition(".")[0] for module in imports(path)}
+
+
+@pytest.mark.parametrize("folder", ["cuda", "amdgpu", "vulkan", "cpu"])
+def test_families_do_not_import_each_other(folder: str) -> None:
+    others = [f"kgen.targets.{f}" for f in ("cuda", "amdgpu", "vulkan", "cpu") if f != folder]
+    assert offenders(CODEGEN / "kgen" / "targets" / folder, *others) == []
+
+
+def test_templates_do_no_arithmetic_on_architecture_names() -> None:
+    """Templates ask for features; an architecture's name only stands in a header."""
+    for path in sorted((ROOT / "templates").rglob("*.j2")):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            statement = "<%" in line and "target.arch" in line
+            assert not statement, f"{path.relative_to(ROOT)}:{number}: decides on target.arch"
