@@ -1,0 +1,116 @@
+"""The reference as a backend: it computes what a kernel's specification says, ignoring its code.
+
+Slow on purpose (see :mod:`kgen_runtime.scalar`); never chosen unless it is asked for by name.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from kgen_runtime import scalar
+from kgen_runtime.backend import Backend, Code, DeviceInfo
+from kgen_runtime.errors import DeviceError, OutOfMemory
+
+if TYPE_CHECKING:
+    from kgen_runtime.backend import HostBytes
+    from kgen_runtime.manifest import ArtifactEntry, KernelEntry, TensorParam
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReferenceKernel:
+    """What `load` hands out: the specification and the output's layout."""
+
+    spec: Mapping[str, Any]
+    output: TensorParam
+
+
+class ReferenceBackend(Backend):
+    """Plain scalar Python on this machine's memory; buffers are memoryviews."""
+
+    name: ClassVar[str] = "reference"
+    #: Every format: the code is not looked at.
+    formats: ClassVar[tuple[str, ...]] = (
+        "elf-x86_64",
+        "elf-aarch64",
+        "cubin",
+        "ptx",
+        "hsaco",
+        "spirv",
+    )
+
+    @classmethod
+    def devices(cls) -> tuple[DeviceInfo, ...]:
+        return (DeviceInfo(backend=cls.name, index=0, name="scalar Python", kind="software"),)
+
+    def __init__(self, index: int = 0) -> None:
+        if index != 0:
+            raise DeviceError(f"device=reference:{index} does not exist; there is one, reference:0")
+        self.info = self.devices()[0]
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def refuses(self, artifact: ArtifactEntry) -> str | None:
+        return None
+
+    def alloc(self, nbytes: int) -> memoryview:
+        try:
+            return memoryview(bytearray(nbytes))
+        except MemoryError:
+            raise OutOfMemory(
+                f"reference: {nbytes} bytes cannot be allocated; use a smaller shape"
+            ) from None
+
+    def free(self, buffer: memoryview) -> None:
+        buffer.release()
+
+    def view(self, buffer: memoryview, offset: int, nbytes: int) -> memoryview:
+        return buffer[offset : offset + nbytes]
+
+    def copy_to_device(self, buffer: memoryview, host: HostBytes) -> None:
+        buffer[: host.nbytes] = host.data
+
+    def copy_from_device(self, host: HostBytes, buffer: memoryview) -> None:
+        host.data[:] = buffer[: host.nbytes]
+
+    def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> ReferenceKernel:
+        if entry.op not in scalar.OPERATIONS:
+            raise DeviceError(
+                f"{entry.name}: the reference has no {entry.op}; "
+                f"it has {', '.join(scalar.OPERATIONS)}"
+            )
+        return ReferenceKernel(spec=entry.spec, output=entry.output)
+
+    def launch(
+        self, kernel: ReferenceKernel, buffers: Mapping[str, Any], stream: int | None = None
+    ) -> None:
+        if stream is not None:
+            raise DeviceError(f"reference: stream={stream} is not possible; it has no streams")
+        inputs = {name: buffer for name, buffer in buffers.items() if name != kernel.output.name}
+        element = scalar.elements(kernel.spec, inputs)
+        out = buffers[kernel.output.name]
+        for index, offset in output_elements(kernel.spec, kernel.output):
+            scalar.write(out, offset, kernel.output.dtype, element(index))
+
+    def unload(self, kernel: ReferenceKernel) -> None:
+        """Nothing is held."""
+
+    def synchronize(self, stream: int | None = None) -> None:
+        """Launches are done on return."""
+
+
+def output_elements(
+    spec: Mapping[str, Any], output: TensorParam
+) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Index (see :data:`kgen_runtime.scalar.Element`) and offset of every output element."""
+    for flat, position in enumerate(itertools.product(*map(range, output.shape))):
+        offset = sum(i * stride for i, stride in zip(position, output.strides, strict=True))
+        if spec["op"] == "relu":
+            yield (flat,), offset
+        elif spec["op"] == "matmul":
+            yield (0, *position)[-3:], offset
+        else:
+            yield position, offset

@@ -1,0 +1,219 @@
+"""The ground truth: every operation, one output element at a time, in plain scalar Python.
+
+Nothing here is fast and nothing is shared with the code that plans or renders kernels: offsets come
+from the specification's own words (layout, leading dimension, batch stride), not from the
+manifest's derived strides.
+
+Precision: inputs are exact as Python floats (binary64). A product of two f32, f16 or bf16 values
+has at most 48 significant bits, so it is exact too, and `math.fsum` rounds their sum once, to
+binary64; f64 products are summed as exact fractions. alpha, beta, the epilogue and the softmax
+follow in binary64 with the math module, and :func:`encode` rounds the result once, to nearest even,
+to the output's type.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from kgen_runtime.dtypes import DType
+
+Buffers = Mapping[str, memoryview]
+#: The value of one output element, before it is rounded to the output's type. It takes
+#: (batch, row, column) for a matmul, (index,) for relu and (row, column) for softmax.
+Element = Callable[[tuple[int, ...]], float]
+
+# Total bits, explicit mantissa bits and the least exponent of a normal number: IEEE 754-2008 table
+# 3.5; bf16 is the upper half of binary32.
+_FORMATS = {
+    DType.F64: (64, 52, -1022),
+    DType.F32: (32, 23, -126),
+    DType.F16: (16, 10, -14),
+    DType.BF16: (16, 7, -126),
+}
+
+
+def decode(bits: int, dtype: DType) -> float:
+    """The value of an element's bits."""
+    width, mantissa_bits, least = _FORMATS[dtype]
+    magnitude = bits & ~(1 << (width - 1))
+    exponent, mantissa = magnitude >> mantissa_bits, magnitude & ((1 << mantissa_bits) - 1)
+    if exponent == (1 << (width - 1 - mantissa_bits)) - 1:
+        value = math.nan if mantissa else math.inf
+    elif exponent == 0:
+        value = math.ldexp(mantissa, least - mantissa_bits)
+    else:
+        value = math.ldexp(mantissa | 1 << mantissa_bits, exponent - 1 + least - mantissa_bits)
+    return -value if bits >> (width - 1) else value
+
+
+def encode(value: float, dtype: DType) -> int:
+    """The bits of the number nearest to `value`, ties to even; NaN becomes the quiet NaN."""
+    width, mantissa_bits, least = _FORMATS[dtype]
+    infinity = ((1 << (width - 1 - mantissa_bits)) - 1) << mantissa_bits
+    if math.isnan(value):
+        return infinity | 1 << (mantissa_bits - 1)
+    sign = int(math.copysign(1.0, value) < 0) << (width - 1)
+    if math.isinf(value) or value == 0.0:
+        return sign | (infinity if value else 0)
+    exponent = max(math.frexp(value)[1] - 1, least)
+    # The value in units of its last place: at most 2**(mantissa_bits + 1), so ldexp is exact.
+    # Python's round() is to even.
+    units = round(math.ldexp(abs(value), mantissa_bits - exponent))
+    # The leading bit of `units`, if set, carries into the exponent field, as does a rounding up.
+    magnitude = ((exponent - least) << mantissa_bits) + units
+    return sign | min(magnitude, infinity)
+
+
+def read(buffer: memoryview, index: int, dtype: DType) -> float:
+    """Element `index` of a buffer of bytes."""
+    size = dtype.itemsize
+    return decode(int.from_bytes(buffer[index * size : (index + 1) * size], "little"), dtype)
+
+
+def write(buffer: memoryview, index: int, dtype: DType, value: float) -> None:
+    """Round `value` into element `index` of a buffer of bytes."""
+    size = dtype.itemsize
+    buffer[index * size : (index + 1) * size] = encode(value, dtype).to_bytes(size, "little")
+
+
+def total(terms: Iterable[float]) -> float:
+    """The sum of the terms, rounded once; NaN and infinity as IEEE 754 adds them."""
+    terms = list(terms)
+    special = [t for t in terms if not math.isfinite(t)]
+    if special:
+        return sum(special)
+    return math.fsum(terms)
+
+
+def dot(x: Sequence[float], y: Sequence[float], *, exact_products: bool) -> float:
+    """The inner product, rounded once.
+
+    `exact_products` says that no product needs more than 53 bits; otherwise fractions are summed.
+    """
+    products = [a * b for a, b in zip(x, y, strict=True)]
+    if exact_products or not all(math.isfinite(p) for p in products):
+        return total(products)
+    return float(sum(Fraction(a) * Fraction(b) for a, b in zip(x, y, strict=True)))
+
+
+def relu(x: float) -> float:
+    return 0.0 if x <= 0.0 else x
+
+
+def sigmoid(x: float) -> float:
+    if x >= 0.0:
+        return 1.0 / (1.0 + math.exp(-x))
+    small = math.exp(x)
+    return small / (1.0 + small)
+
+
+def gelu(x: float) -> float:
+    # 1 + erf(z) = erfc(-z), without the cancellation for negative z.
+    return 0.5 * x * math.erfc(-x / math.sqrt(2.0))
+
+
+def gelu_tanh(x: float) -> float:
+    # (1 + tanh(z)) / 2 = sigmoid(2z), without the cancellation for negative z.
+    return x * sigmoid(2.0 * math.sqrt(2.0 / math.pi) * (x + 0.044715 * x * x * x))
+
+
+def silu(x: float) -> float:
+    return x * sigmoid(x)
+
+
+_FUNCTIONS = {"relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh, "silu": silu}
+
+
+def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
+    """Elements of epilogue(alpha * A @ B + beta * C)."""
+    dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
+    a_transposed, b_transposed = (letter == "t" for letter in spec["layout"])
+
+    # Neighbouring output elements share rows of A and columns of B.
+    @lru_cache(maxsize=128)
+    def a_row(batch: int, row: int) -> list[float]:
+        start = batch * spec["batch_stride_a"]
+        if a_transposed:
+            offsets = [start + k * spec["lda"] + row for k in range(spec["k"])]
+        else:
+            offsets = [start + row * spec["lda"] + k for k in range(spec["k"])]
+        return [read(buffers["a"], offset, dtype) for offset in offsets]
+
+    @lru_cache(maxsize=128)
+    def b_column(batch: int, col: int) -> list[float]:
+        start = batch * spec["batch_stride_b"]
+        if b_transposed:
+            offsets = [start + col * spec["ldb"] + k for k in range(spec["k"])]
+        else:
+            offsets = [start + k * spec["ldb"] + col for k in range(spec["k"])]
+        return [read(buffers["b"], offset, dtype) for offset in offsets]
+
+    def element(index: tuple[int, ...]) -> float:
+        batch, row, col = index
+        out_offset = batch * spec["batch_stride_c"] + row * spec["ldc"] + col
+        product = dot(a_row(batch, row), b_column(batch, col), exact_products=dtype != DType.F64)
+        x: float = spec["alpha"] * product
+        if spec["beta"] != 0.0:
+            x += spec["beta"] * read(buffers["c"], out_offset, out)
+        for step in spec["epilogue"]:
+            if step == "bias":
+                x += read(buffers["bias"], col, out)
+            elif step == "residual":
+                x += read(buffers["residual"], out_offset, out)
+            else:
+                x = _FUNCTIONS[step](x)
+        return x
+
+    return element
+
+
+def relu_elements(spec: Mapping[str, Any], buffers: Buffers) -> Element:
+    """Elements of max(x, 0)."""
+    dtype = DType(spec["dtype"])
+    return lambda index: relu(read(buffers["x"], index[0], dtype))
+
+
+def softmax(spec: Mapping[str, Any], buffers: Buffers) -> Element:
+    """Elements of exp(x - max) / sum(exp(x - max)) over each row, or of its logarithm."""
+    dtype, cols = DType(spec["dtype"]), spec["cols"]
+    known: dict[int, tuple[float, float]] = {}
+
+    def row_facts(row: int) -> tuple[float, float]:
+        """The row's maximum and its sum of exponentials; the sum is NaN for a row that is NaN."""
+        values = [read(buffers["x"], row * cols + col, dtype) for col in range(cols)]
+        top = max(values)
+        if any(math.isnan(v) for v in values) or math.isinf(top):
+            return math.nan, math.nan
+        return top, total(math.exp(v - top) for v in values)
+
+    def element(index: tuple[int, ...]) -> float:
+        row, col = index
+        if row not in known:
+            known[row] = row_facts(row)
+        top, exponentials = known[row]
+        shifted = read(buffers["x"], row * cols + col, dtype) - top
+        if spec["log"]:
+            return shifted - math.log(exponentials)
+        return math.exp(shifted) / exponentials
+
+    return element
+
+
+OPERATIONS: Mapping[str, Callable[[Mapping[str, Any], Buffers], Element]] = {
+    "matmul": matmul,
+    "relu": relu_elements,
+    "softmax": softmax,
+}
+
+
+def elements(spec: Mapping[str, Any], buffers: Mapping[str, Any]) -> Element:
+    """The function that computes one output element, from the spec's JSON form and raw buffers.
+
+    `buffers` holds an object with Python's buffer protocol per input.
+    """
+    views = {name: memoryview(buffer).cast("B") for name, buffer in buffers.items()}
+    return OPERATIONS[spec["op"]](spec, views)
