@@ -1,0 +1,239 @@
+"""Checking the arguments of a kernel call against its manifest, and finding their memory.
+
+A `Slot` is one parameter of one kernel on one device. The common case, an array that fits, costs a
+few comparisons with values computed once; everything else goes through a `View`, which describes
+an array of any library, and ends in one line that says what was wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kgen_runtime import dlpack
+from kgen_runtime.array import Array, dtype_of, host_dtype, lent_array
+from kgen_runtime.backend import Backend
+from kgen_runtime.errors import ArgumentError, DeviceMismatchError
+from kgen_runtime.manifest import TensorParam
+
+#: Kernels of device backends load up to 16 bytes at once from the start of a tensor.
+DEVICE_ALIGNMENT = 16
+#: Steps that numpy may spend on deciding whether two strided tensors share an element.
+OVERLAP_WORK = 100_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class View:
+    """An array argument of any library, on the kernel's device. `strides` are bytes.
+
+    `buffer` is what the backend takes; `owner` keeps it alive.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    buffer: Any
+    writable: bool
+    owner: object
+
+    def __str__(self) -> str:
+        return f"{_dimensions(self.shape)} {self.dtype}"
+
+
+def view(value: Any, backend: Backend, stream: int | None) -> View:
+    """Describe an argument.
+
+    Raises ArgumentError if it is no array, DeviceMismatchError if it lies on another device; the
+    message lacks the argument's name.
+    """
+    if isinstance(value, Array):
+        return _array_view(value, backend)
+    if isinstance(value, np.ndarray):
+        return _numpy_view(value, backend)
+    if hasattr(value, "__dlpack__"):
+        return _dlpack_view(value, backend, stream)
+    raise ArgumentError(
+        f"is a {type(value).__name__}, not an array; pass a numpy array, an Array or a DLPack array"
+    )
+
+
+def _array_view(array: Array, backend: Backend) -> View:
+    if array.backend is not backend and _home(array.backend) != _home(backend):
+        raise _elsewhere(array.device, backend)
+    return View(
+        dtype=array.dtype,
+        shape=array.shape,
+        strides=tuple(s * array.dtype.itemsize for s in array.strides),
+        buffer=array.buffer,
+        writable=True,
+        owner=array,
+    )
+
+
+def _numpy_view(array: np.ndarray[Any, Any], backend: Backend) -> View:
+    if backend.memory != dlpack.HOST:
+        raise _elsewhere("the host", backend)
+    return View(
+        dtype=dtype_of(array.dtype),
+        shape=array.shape,
+        strides=array.strides,
+        buffer=array.ctypes.data,
+        writable=array.flags.writeable,
+        owner=array,
+    )
+
+
+def _dlpack_view(value: Any, backend: Backend, stream: int | None) -> View:
+    kind, index = value.__dlpack_device__()
+    place = dlpack.place(kind, index)
+    if place != _home(backend):
+        raise _elsewhere(place, backend)
+    tensor = dlpack.read(value, dlpack.stream_number(kind, stream))
+    return View(
+        dtype=tensor.dtype,
+        shape=tensor.shape,
+        strides=tensor.strides,
+        buffer=tensor.address,
+        writable=not tensor.read_only,
+        owner=tensor,
+    )
+
+
+def _home(backend: Backend) -> object:
+    """Where arrays must be for this backend: a name if the memory is shared, else the backend."""
+    if backend.memory is None:
+        return backend
+    return dlpack.place(backend.memory, backend.info.index)
+
+
+def _elsewhere(place: str, backend: Backend) -> DeviceMismatchError:
+    if backend.memory == dlpack.HOST:
+        remedy = "copy it with .numpy()"
+    elif place == "the host":
+        remedy = "copy it with kernels.to_device(...)"
+    else:
+        remedy = "copy it to the host, then with kernels.to_device(...)"
+    return DeviceMismatchError(f"is on {place}; the kernel runs on {backend.info.id}; {remedy}")
+
+
+class Slot:
+    """One parameter of one kernel on one device: checks arguments and gives their buffers."""
+
+    def __init__(self, kernel: str, param: TensorParam, backend: Backend) -> None:
+        self.param = param
+        self.name = param.name
+        self._kernel = kernel
+        self._backend = backend
+        self._on_host = backend.memory == dlpack.HOST
+        self._shape = param.shape
+        self._strides = tuple(s * param.dtype.itemsize for s in param.strides)
+        self._host_dtype = host_dtype(param.dtype)
+        self._writes = param.role == "output"
+        self._packed = param.strides == dlpack.packed_strides(param.shape)
+
+    def buffer(self, value: Any, stream: int | None, keep: list[object]) -> Any:
+        """The buffer of an argument that fits; what must outlive the call is added to `keep`.
+
+        Raises ArgumentError or DeviceMismatchError.
+        """
+        if type(value) is np.ndarray:
+            if (
+                self._on_host
+                and value.dtype == self._host_dtype
+                and value.shape == self._shape
+                and value.strides == self._strides
+                and (value.flags.writeable or not self._writes)
+                and value.flags.aligned
+            ):
+                return value.__array_interface__["data"][0]
+        elif (
+            type(value) is Array
+            and value.memory.backend is self._backend
+            and value.dtype is self.param.dtype
+            and value.shape == self._shape
+            and value.strides == self.param.strides
+        ):
+            return value.memory.buffer
+        found = self.view(value, stream)
+        if (problem := self.problem(found)) is not None:
+            raise ArgumentError(f"{self._kernel}: {self.name} {problem}")
+        keep.append(found.owner)
+        return found.buffer
+
+    def view(self, value: Any, stream: int | None) -> View:
+        """Describe an argument; errors name the kernel and the argument."""
+        try:
+            return view(value, self._backend, stream)
+        except (ArgumentError, DeviceMismatchError) as error:
+            raise type(error)(f"{self._kernel}: {self.name} {error}") from None
+
+    def problem(self, found: View) -> str | None:
+        """What does not fit and what to do about it, or None."""
+        param = self.param
+        if found.shape != self._shape:
+            return (
+                f"has shape {_dimensions(found.shape)}; expected {_dimensions(self._shape)}; "
+                "pass that shape or build a kernel for yours"
+            )
+        if found.dtype != param.dtype:
+            return f"is {found.dtype}; expected {param.dtype}; convert it first"
+        if not self._strides_fit(found.strides):
+            remedy = "numpy.ascontiguousarray of it" if self._packed else "an array laid out so"
+            return (
+                f"has element strides {_steps(found.strides, param.dtype.itemsize)}; expected "
+                f"{_steps(self._strides, param.dtype.itemsize)}; pass {remedy}"
+            )
+        if self._writes and not found.writable:
+            return "is read-only; pass a writable array"
+        if self._backend.memory is not None and found.buffer % self._alignment:
+            return (
+                f"starts at address {found.buffer:#x}; expected a multiple of {self._alignment}; "
+                "pass a copy of it"
+            )
+        return None
+
+    def _strides_fit(self, strides: tuple[int, ...]) -> bool:
+        """Whether all elements lie where expected; a dimension of one has no say."""
+        return all(
+            given == wanted or n == 1
+            for n, given, wanted in zip(self._shape, strides, self._strides, strict=True)
+        )
+
+    @property
+    def _alignment(self) -> int:
+        return self.param.dtype.itemsize if self._on_host else DEVICE_ALIGNMENT
+
+    def empty(self) -> np.ndarray[Any, Any]:
+        """A host array of undefined content that fits."""
+        if self._packed:
+            return np.empty(self._shape, self._host_dtype)
+        base = np.empty(self.param.nbytes, np.uint8)
+        return np.ndarray(self._shape, self._host_dtype, buffer=base, strides=self._strides)
+
+    def overlaps(self, own: Any, other: Slot, others: Any) -> bool:
+        """Whether this parameter's buffer shares an element with that of another."""
+        if self._backend.memory is None:
+            return bool(own == others)
+        if own >= others + other.param.nbytes or others >= own + self.param.nbytes:
+            return False
+        try:
+            # The stubs know only the two named values of max_work; any count of steps is allowed.
+            work: Any = OVERLAP_WORK
+            return np.shares_memory(self._ghost(own), other._ghost(others), max_work=work)
+        except np.exceptions.TooHardError:
+            return True
+
+    def _ghost(self, address: int) -> np.ndarray[Any, Any]:
+        """An array of this address and layout, to be reasoned about and never read."""
+        return lent_array(address, self.param.dtype, self._shape, self._strides)
+
+
+def _dimensions(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape)) or "()"
+
+
+def _steps(strides: tuple[int, ...], itemsize: int) -> str:
+    """Byte strides in elements; a fraction where they are no whole number of elements."""
+    return f"({', '.join(f'{s / itemsize:.10g}' for s in strides)})"

@@ -1,0 +1,253 @@
+"""Arrays in a device's memory, freed with the object, and the numpy side of every copy."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from kgen_runtime import dlpack
+from kgen_runtime.dtypes import DType
+from kgen_runtime.errors import ArgumentError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from kgen_runtime.backend import Backend, HostBytes
+
+
+class Memory:
+    """Owns one buffer of a backend and frees it with itself."""
+
+    __slots__ = ("backend", "buffer", "nbytes")
+
+    def __init__(self, backend: Backend, nbytes: int) -> None:
+        self.backend = backend
+        self.nbytes = nbytes
+        self.buffer = backend.alloc(nbytes)
+
+    def __del__(self) -> None:
+        if hasattr(self, "buffer"):  # alloc may have raised
+            self.backend.free(self.buffer)
+
+
+class Array:
+    """A tensor in a device's memory; `strides` are in elements, innermost last.
+
+    Make one with `Kernels.to_device`, bring it back with `numpy()`. It is freed with the last
+    reference to it. Libraries that share the device's memory take it through DLPack.
+    """
+
+    __slots__ = ("dtype", "memory", "shape", "strides")
+
+    def __init__(
+        self, memory: Memory, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...]
+    ) -> None:
+        self.memory = memory
+        self.dtype = dtype
+        self.shape = shape
+        self.strides = strides
+
+    @classmethod
+    def empty(
+        cls,
+        backend: Backend,
+        dtype: DType,
+        shape: Sequence[int],
+        strides: Sequence[int] | None = None,
+    ) -> Array:
+        """An array of undefined content, packed unless strides (in elements) are given."""
+        shape = tuple(shape)
+        strides = dlpack.packed_strides(shape) if strides is None else tuple(strides)
+        nbytes = extent(shape, strides) * dtype.itemsize
+        return cls(Memory(backend, nbytes), dtype, shape, strides)
+
+    @classmethod
+    def from_host(cls, backend: Backend, value: Any) -> Array:
+        """A copy on the device of a numpy or other host DLPack array, strides included.
+
+        uint16 is taken as the bits of bf16. Negative strides are packed. Raises ArgumentError for
+        anything else, OutOfMemory if the device cannot hold it.
+        """
+        host = host_array(value)
+        dtype = dtype_of(host.dtype)
+        if dtype not in tuple(DType):
+            raise ArgumentError(f"to_device: no kernel takes {dtype}; known are {', '.join(DType)}")
+        if host.size == 0:
+            raise ArgumentError(f"to_device: shape {host.shape} is empty; no kernel takes that")
+        if any(s < 0 or s % host.itemsize for s in host.strides):
+            host = host.copy()
+        strides = tuple(s // host.itemsize for s in host.strides)
+        array = cls.empty(backend, DType(dtype), host.shape, strides)
+        backend.copy_to_device(array.buffer, bytes_at(host.ctypes.data, array.nbytes))
+        return array
+
+    @property
+    def backend(self) -> Backend:
+        return self.memory.backend
+
+    @property
+    def buffer(self) -> Any:
+        return self.memory.buffer
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes from the first to the end of the last element."""
+        return self.memory.nbytes
+
+    @property
+    def device(self) -> str:
+        return self.backend.info.id
+
+    def numpy(self) -> npt.NDArray[Any]:
+        """A copy on the host, after all earlier launches, with the same strides.
+
+        bf16 is an `ml_dtypes.bfloat16` array where that package is installed, else its bits as
+        uint16.
+        """
+        base, result = host_empty(self.dtype, self.shape, self.strides)
+        self.backend.copy_from_device(base, self.buffer)
+        return result
+
+    def __repr__(self) -> str:
+        return f"Array({'x'.join(map(str, self.shape))} {self.dtype} on {self.device})"
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        if self.backend.memory is None:
+            raise BufferError(f"memory of {self.device} cannot be shared; copy it with .numpy()")
+        return (self.backend.memory, self.backend.info.index)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> object:
+        """Lend the memory. Everything launched before is done on return, whatever the stream."""
+        device = self.__dlpack_device__()
+        if copy or dl_device not in (None, device):
+            raise BufferError(f"{self!r} lends its own memory only; copy it with .numpy()")
+        self.backend.synchronize()
+        return dlpack.export(
+            address=self.buffer,
+            device=device,
+            dtype=self.dtype,
+            shape=self.shape,
+            strides=self.strides,
+            owner=self,
+            versioned=max_version is not None and max_version >= (1, 0),
+        )
+
+
+def extent(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """Elements from the first to the last one, both included."""
+    return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+
+
+def bytes_at(address: int, nbytes: int) -> HostBytes:
+    """Host memory as a numpy array of bytes; the caller keeps it alive."""
+    import numpy as np
+
+    memory = memoryview((ctypes.c_uint8 * nbytes).from_address(address))
+    return np.frombuffer(memory, dtype=np.uint8)
+
+
+def host_dtype(dtype: DType) -> np.dtype[Any]:
+    """The numpy type that results have: bf16 is ml_dtypes' where installed, else uint16."""
+    if dtype is not DType.BF16:
+        return dtype.storage
+    import numpy as np
+
+    try:
+        from ml_dtypes import bfloat16
+    except ImportError:
+        return dtype.storage
+    found: np.dtype[Any] = np.dtype(bfloat16)
+    return found
+
+
+def dtype_of(dtype: np.dtype[Any]) -> str:
+    """The DType that a numpy type stands for, uint16 being bf16's bits; else numpy's own name."""
+    if not dtype.isnative:
+        return str(dtype)
+    names = {"float64": DType.F64, "float32": DType.F32, "float16": DType.F16}
+    return (names | {"bfloat16": DType.BF16, "uint16": DType.BF16}).get(dtype.name, dtype.name)
+
+
+def host_empty(
+    dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...]
+) -> tuple[HostBytes, npt.NDArray[Any]]:
+    """Fresh host memory as bytes, and the array of these element strides in it."""
+    import numpy as np
+
+    base = np.empty(extent(shape, strides) * dtype.itemsize, dtype=np.uint8)
+    steps = tuple(s * dtype.itemsize for s in strides)
+    return base, np.ndarray(shape, host_dtype(dtype), buffer=base, strides=steps)
+
+
+def host_array(value: Any) -> npt.NDArray[Any]:
+    """A numpy array, or any host DLPack array seen as one. Raises ArgumentError."""
+    import numpy as np
+
+    if isinstance(value, np.ndarray):
+        return value
+    if not hasattr(value, "__dlpack__"):
+        raise ArgumentError(
+            f"to_device: {type(value).__name__} is neither a numpy nor a DLPack array; "
+            "pass numpy.asarray of it"
+        )
+    place = dlpack.place(*value.__dlpack_device__())
+    if place != dlpack.place(dlpack.HOST, 0):
+        raise ArgumentError(f"to_device: the array is already on {place}; pass it to the kernel")
+    tensor = dlpack.read(value)
+    if tensor.dtype not in tuple(DType):
+        raise ArgumentError(f"to_device: no kernel takes {tensor.dtype}")
+    dtype = DType(tensor.dtype)
+    return lent_array(
+        tensor.address,
+        dtype,
+        tensor.shape,
+        tensor.strides,
+        owner=tensor.owner,
+        read_only=tensor.read_only,
+    ).view(host_dtype(dtype))
+
+
+def lent_array(
+    address: int,
+    dtype: DType,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    *,
+    owner: object = None,
+    read_only: bool = True,
+) -> npt.NDArray[Any]:
+    """The storage at an address as an array that keeps `owner` alive; `strides` are bytes."""
+    import numpy as np
+
+    return np.asarray(_Lent(address, dtype, shape, strides, owner, read_only))
+
+
+class _Lent:
+    """Somebody's memory in numpy's own protocol; numpy keeps it as the array's base."""
+
+    def __init__(
+        self,
+        address: int,
+        dtype: DType,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        owner: object,
+        read_only: bool,
+    ) -> None:
+        self.owner = owner
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (address, read_only),
+            "typestr": dtype.storage.str,
+            "shape": shape,
+            "strides": strides,
+        }

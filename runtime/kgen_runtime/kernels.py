@@ -1,0 +1,257 @@
+"""A loaded bundle: one callable per kernel, on one device."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kgen_runtime import dlpack, select
+from kgen_runtime.arguments import Slot
+from kgen_runtime.array import Array, Memory
+from kgen_runtime.backend import Backend, Code, DeviceInfo
+from kgen_runtime.bundle import BundleFile
+from kgen_runtime.errors import ArgumentError, DeviceError
+from kgen_runtime.manifest import KernelEntry, Workspace
+
+
+def load(
+    path: str | os.PathLike[str], *, device: str | None = None, num_threads: int | None = None
+) -> Kernels:
+    """Load a bundle's kernels on the best device here, or on a named one.
+
+    `device` is an id such as ``cuda:1``, ``cpu``, ``vulkan:0`` or ``reference``; `num_threads` is
+    for the CPU (default: every core). Digests are checked before a driver sees a byte.
+
+    Raises BundleError for a file that is no good bundle, DeviceError if nothing here runs it.
+    """
+    with BundleFile(path) as bundle:
+        selection = select.select(bundle.manifest.kernels, device=device, num_threads=num_threads)
+        try:
+            kernels = []
+            for choice in selection.choices:
+                code = {
+                    module: Code(artifact=artifact, data=bundle.read(artifact))
+                    for module, artifact in choice.code.items()
+                }
+                kernels.append(Kernel(selection.backend, choice.entry, code))
+        except BaseException:
+            selection.backend.close()
+            raise
+    return Kernels(selection.backend, kernels, selection.skipped)
+
+
+class Kernel:
+    """One kernel on one device. Call it with its inputs in the order of `entry.inputs`."""
+
+    def __init__(self, backend: Backend, entry: KernelEntry, code: Mapping[str, Code]) -> None:
+        self.entry = entry
+        self._backend = backend
+        self._inputs = tuple(Slot(entry.key, param, backend) for param in entry.inputs)
+        self._output = Slot(entry.key, entry.output, backend)
+        self._on_host = backend.memory == dlpack.HOST
+        self._scratch = threading.local()
+        self._handle: Any = backend.load(entry, code)
+
+    @property
+    def key(self) -> str:
+        return self.entry.key
+
+    def __repr__(self) -> str:
+        names = ", ".join(slot.name for slot in self._inputs)
+        return f"<Kernel {self.entry.name}({names}) on {self._backend.info.id}>"
+
+    def __call__(self, *arguments: Any, out: Any = None, stream: int | None = None) -> Any:
+        """Run the kernel and give its output: `out` if given, else a new array.
+
+        On the CPU arguments are numpy or host DLPack arrays and the result is a numpy array; an
+        `Array` among them makes it an `Array`. On other devices they are `Array`s or DLPack arrays
+        of that device, and the call may return before the kernel is done. bf16 arrays are
+        `ml_dtypes.bfloat16` or their bits as uint16. `stream` is a handle of the driver, for
+        backends with streams.
+
+        Raises ArgumentError or DeviceMismatchError before anything runs; LaunchError, DeviceLost.
+        """
+        if self._handle is None:
+            raise DeviceError(f"{self.key}: the bundle was closed; load it again")
+        if len(arguments) != len(self._inputs):
+            raise ArgumentError(self._count_message(len(arguments)))
+        keep: list[object] = []
+        buffers = {
+            slot.name: slot.buffer(value, stream, keep)
+            for slot, value in zip(self._inputs, arguments, strict=True)
+        }
+        if out is None:
+            result = self._new_output(arguments)
+            buffers[self._output.name] = self._output.buffer(result, stream, keep)
+        else:
+            result = out
+            buffers[self._output.name] = self._output.buffer(out, stream, keep)
+            self._check_overlap(buffers)
+        for workspace in self.entry.workspaces:
+            buffers[workspace.name] = self._workspace(workspace, stream).buffer
+        self._backend.launch(self._handle, buffers, stream)
+        return result
+
+    def accepts(self, arguments: Sequence[Any], out: Any = None) -> bool:
+        """Whether shapes, types and strides are those of this kernel.
+
+        Raises ArgumentError or DeviceMismatchError for arguments that no kernel here takes.
+        """
+        if len(arguments) != len(self._inputs):
+            return False
+        pairs = list(zip(self._inputs, arguments, strict=True))
+        if out is not None:
+            pairs.append((self._output, out))
+        return all(slot.problem(slot.view(value, None)) is None for slot, value in pairs)
+
+    def describe(self, arguments: Sequence[Any]) -> str:
+        """The arguments' shapes and types, for messages."""
+        slots = zip(self._inputs, arguments, strict=False)
+        return ", ".join(str(slot.view(value, None)) for slot, value in slots)
+
+    def _count_message(self, count: int) -> str:
+        names = ", ".join(slot.name for slot in self._inputs)
+        return f"{self.key}: takes {len(self._inputs)} arguments ({names}), got {count}"
+
+    def _new_output(self, arguments: Sequence[Any]) -> Any:
+        if self._on_host and not any(isinstance(value, Array) for value in arguments):
+            return self._output.empty()
+        param = self._output.param
+        return Array.empty(self._backend, param.dtype, param.shape, param.strides)
+
+    def _check_overlap(self, buffers: Mapping[str, Any]) -> None:
+        out = self._output
+        for slot in self._inputs:
+            if out.overlaps(buffers[out.name], slot, buffers[slot.name]):
+                raise ArgumentError(
+                    f"{self.key}: {out.name} overlaps {slot.name}; pass memory of its own"
+                )
+
+    def _workspace(self, workspace: Workspace, stream: int | None) -> Memory:
+        """Scratch memory of this thread and stream, made at the first call."""
+        held: dict[tuple[str, int | None], Memory]
+        held = self._scratch.__dict__.setdefault("held", {})
+        key = (workspace.name, stream)
+        if key not in held:
+            held[key] = Memory(self._backend, workspace.nbytes)
+            if workspace.initial == "zero":
+                zeros = np.zeros(workspace.nbytes, np.uint8)
+                self._backend.copy_to_device(held[key].buffer, zeros)
+        return held[key]
+
+    def close(self) -> None:
+        """Give the machine code back; safe to call twice."""
+        if self._handle is not None:
+            self._backend.synchronize()
+            handle, self._handle = self._handle, None
+            self._backend.unload(handle)
+            self._scratch = threading.local()
+
+
+class Dispatch:
+    """All kernels of one operation; a call takes the one that its arguments fit."""
+
+    def __init__(self, op: str, kernels: Sequence[Kernel]) -> None:
+        self._op = op
+        self._kernels = tuple(kernels)
+
+    def __repr__(self) -> str:
+        return f"<{self._op}: {', '.join(kernel.key for kernel in self._kernels)}>"
+
+    def __call__(self, *arguments: Any, out: Any = None, stream: int | None = None) -> Any:
+        """As :meth:`Kernel.__call__`; ArgumentError unless exactly one kernel fits."""
+        if len(self._kernels) == 1:
+            return self._kernels[0](*arguments, out=out, stream=stream)
+        fitting = [kernel for kernel in self._kernels if kernel.accepts(arguments, out)]
+        if len(fitting) != 1:
+            raise ArgumentError(self._no_choice(arguments, fitting))
+        return fitting[0](*arguments, out=out, stream=stream)
+
+    def _no_choice(self, arguments: Sequence[Any], fitting: Sequence[Kernel]) -> str:
+        if fitting:
+            keys = ", ".join(kernel.key for kernel in fitting)
+            return f"{self._op}: several kernels take these arguments: {keys}; use kernels[key]"
+        widest = max(self._kernels, key=lambda kernel: len(kernel.entry.inputs))
+        given = widest.describe(arguments) or "nothing"
+        keys = ", ".join(kernel.key for kernel in self._kernels)
+        return f"{self._op}: no kernel takes ({given}); here are {keys}"
+
+
+class Kernels(Mapping[str, Kernel]):
+    """The kernels of a bundle that run on one device: a mapping by key, an attribute per operation.
+
+    Use it as a context manager, or call `close`; arrays should be gone by then.
+    `skipped` says, by ``target/key``, why the bundle's other entries were not taken.
+    """
+
+    def __init__(
+        self, backend: Backend, kernels: Sequence[Kernel], skipped: Mapping[str, str]
+    ) -> None:
+        self.backend = backend
+        self.skipped = skipped
+        self._kernels = {kernel.key: kernel for kernel in kernels}
+        ops = dict.fromkeys(kernel.entry.op for kernel in kernels)
+        self._ops = {
+            op: Dispatch(op, [kernel for kernel in kernels if kernel.entry.op == op]) for op in ops
+        }
+
+    @property
+    def device(self) -> DeviceInfo:
+        return self.backend.info
+
+    def __getitem__(self, key: str) -> Kernel:
+        if key in self._kernels:
+            return self._kernels[key]
+        raise ArgumentError(f"no kernel {key} on {self.device.id}; {self._hint(key)}")
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._kernels
+
+    def __getattr__(self, op: str) -> Dispatch:
+        ops = self.__dict__.get("_ops", {})
+        if op in ops:
+            found: Dispatch = ops[op]
+            return found
+        raise AttributeError(f"no kernel for {op} on {self.device.id}; {self._hint(op)}")
+
+    def _hint(self, missing: str) -> str:
+        for name, reason in self.skipped.items():
+            if missing in name:
+                return f"{name} was not taken: {reason}"
+        return f"here are {', '.join(self)}"
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kernels)
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._ops})
+
+    def __repr__(self) -> str:
+        return f"<Kernels on {self.device.id} ({self.device.name}): {', '.join(self)}>"
+
+    def to_device(self, value: Any) -> Array:
+        """A copy of a numpy or host DLPack array in the device's memory, strides included."""
+        return Array.from_host(self.backend, value)
+
+    def synchronize(self, stream: int | None = None) -> None:
+        """Wait until everything launched is done."""
+        self.backend.synchronize(stream)
+
+    def close(self) -> None:
+        """Give the kernels and the device back; safe to call twice."""
+        for kernel in self._kernels.values():
+            kernel.close()
+        self.backend.close()
+
+    def __enter__(self) -> Kernels:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,182 @@
+"""Which devices are here, and which of them runs a bundle, with which of its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+from kgen_runtime.backend import Backend, DeviceInfo, choose_code
+from kgen_runtime.errors import ArgumentError, DeviceError
+from kgen_runtime.manifest import ArtifactEntry, KernelEntry
+
+#: Every backend, best first: its module in `backends/`, imported when it is first asked for.
+BACKENDS: tuple[str, ...] = ("cuda", "hip", "vulkan", "cpu", "reference")
+#: Never taken unless named: it computes from the spec, slowly, and runs no machine code.
+ON_REQUEST = ("reference",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Devices:
+    """The devices of this machine, and for each backend without any one line that says why."""
+
+    devices: tuple[DeviceInfo, ...]
+    unavailable: Mapping[str, str]
+
+    def __iter__(self) -> Iterator[DeviceInfo]:
+        return iter(self.devices)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """One kernel that runs on the chosen device: its best artifact per module."""
+
+    entry: KernelEntry
+    code: Mapping[str, ArtifactEntry]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """An open device and what it will run. `skipped` says, by entry name, why not the others."""
+
+    backend: Backend
+    choices: tuple[Choice, ...]
+    skipped: Mapping[str, str]
+
+
+def backend_class(name: str) -> type[Backend]:
+    """The backend of this name; ArgumentError if there is none."""
+    if name not in BACKENDS:
+        raise ArgumentError(f"device={name} is unknown; known are {', '.join(BACKENDS)}")
+    module = import_module(f"kgen_runtime.backends.{name}")
+    found: type[Backend] = getattr(module, f"{name.capitalize()}Backend")
+    return found
+
+
+def devices() -> Devices:
+    """All devices that kernels can run on here."""
+    found: list[DeviceInfo] = []
+    unavailable = {}
+    for name in BACKENDS:
+        try:
+            found += backend_class(name).devices()
+        except DeviceError as error:
+            unavailable[name] = str(error)
+    return Devices(devices=tuple(found), unavailable=unavailable)
+
+
+def open_device(device: str, *, num_threads: int | None = None) -> Backend:
+    """Open a device by its id, such as ``cuda:1``; without a number it is the first one.
+
+    Raises ArgumentError for a name that is none, DeviceError if the device is not here.
+    """
+    name, _, number = device.partition(":")
+    cls = backend_class(name)
+    if not (number or "0").isdecimal():
+        raise ArgumentError(f"device={device}: {number} is no number; write {name}:0")
+    infos = cls.devices()
+    if int(number or 0) not in [info.index for info in infos]:
+        raise DeviceError(
+            f"device={device} does not exist; here are {', '.join(i.id for i in infos) or 'none'}"
+        )
+    if num_threads is not None and name != "cpu":
+        raise ArgumentError(f"num_threads={num_threads} is for the CPU; {device} takes none")
+    return _open(cls, int(number or 0), num_threads)
+
+
+def _open(cls: type[Backend], index: int, num_threads: int | None) -> Backend:
+    if num_threads is None or cls.name != "cpu":
+        return cls(index)
+    if num_threads < 1:
+        raise ArgumentError(f"num_threads={num_threads} is out of range; it must be at least 1")
+    from kgen_runtime.backends.cpu import CpuBackend
+
+    return CpuBackend(index, num_threads=num_threads)
+
+
+def select(
+    entries: Sequence[KernelEntry], *, device: str | None = None, num_threads: int | None = None
+) -> Selection:
+    """Open the named device, or the one that runs the most of these kernels, best backend first.
+
+    Automatic choice never takes a software device or the reference. Raises DeviceError, with one
+    reason per backend, if nothing here runs any of them.
+    """
+    if device is not None:
+        return _named(entries, device, num_threads)
+    wanted = len({entry.key for entry in entries})
+    refusals: dict[str, str] = {}
+    best: Selection | None = None
+    for candidate in _candidates(entries, num_threads, refusals):
+        if best is not None and len(candidate.choices) <= len(best.choices):
+            candidate.backend.close()
+            continue
+        if best is not None:
+            best.backend.close()
+        best = candidate
+        if len(best.choices) == wanted:
+            break
+    if best is None:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in refusals.items())
+        raise DeviceError(
+            f"no device here runs a kernel of this bundle ({reasons}); "
+            "build it for a target of this machine, such as native"
+        )
+    return best
+
+
+def _named(entries: Sequence[KernelEntry], device: str, num_threads: int | None) -> Selection:
+    selection = choose(open_device(device, num_threads=num_threads), entries)
+    if not selection.choices:
+        selection.backend.close()
+        reasons = "; ".join(dict.fromkeys(selection.skipped.values()))
+        raise DeviceError(f"{device} runs no kernel of this bundle: {reasons}")
+    return selection
+
+
+def _candidates(
+    entries: Sequence[KernelEntry], num_threads: int | None, refusals: dict[str, str]
+) -> Iterator[Selection]:
+    """What each device that may be taken would run; why a backend runs nothing, in `refusals`."""
+    for name in BACKENDS:
+        if name in ON_REQUEST:
+            continue
+        try:
+            cls = backend_class(name)
+            infos = [info for info in cls.devices() if info.kind != "software"]
+            refusals[name] = "only a software device is here; name it to use it"
+            for info in infos:
+                selection = choose(_open(cls, info.index, num_threads), entries)
+                if selection.choices:
+                    yield selection
+                    continue
+                selection.backend.close()
+                refusals[name] = next(iter(selection.skipped.values()), "the bundle is empty")
+        except DeviceError as error:
+            refusals[name] = str(error)
+
+
+def choose(backend: Backend, entries: Sequence[KernelEntry]) -> Selection:
+    """The best entry of every kernel that this device runs; a tie goes to the earlier one."""
+    chosen: dict[str, Choice] = {}
+    skipped: dict[str, str] = {}
+    for entry in entries:
+        code, refusal = choose_code(backend, entry)
+        if not code:
+            skipped[entry.name] = refusal
+            continue
+        new, old = Choice(entry=entry, code=code), chosen.get(entry.key)
+        if old is None or _rank(backend, new) > _rank(backend, old):
+            chosen[entry.key], loser = new, old
+        else:
+            loser = new
+        if loser is not None:
+            winner = chosen[entry.key].entry.target.name
+            skipped[loser.entry.name] = f"{winner} suits {backend.info.id} better"
+    return Selection(backend=backend, choices=tuple(chosen.values()), skipped=skipped)
+
+
+def _rank(backend: Backend, choice: Choice) -> tuple[int, ...]:
+    """Machine code before code that the driver translates, then what uses the device best."""
+    artifact = choice.code[choice.entry.launches[0].module]
+    return (-backend.formats.index(artifact.format), *backend.rank(artifact))
