@@ -1,0 +1,61 @@
+"""The CUDA driver API: started once, every status turned into an error of our tree."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from kgen_runtime.errors import DeviceError, DeviceLost, OutOfMemory
+
+#: Errors after which the context, and with it the process's use of the device, is gone.
+STICKY = frozenset(
+    f"CUDA_ERROR_{name}"
+    for name in (
+        "ASSERT",
+        "CONTEXT_IS_DESTROYED",
+        "ECC_UNCORRECTABLE",
+        "HARDWARE_STACK_ERROR",
+        "ILLEGAL_ADDRESS",
+        "ILLEGAL_INSTRUCTION",
+        "INVALID_ADDRESS_SPACE",
+        "INVALID_PC",
+        "LAUNCH_FAILED",
+        "LAUNCH_TIMEOUT",
+        "MISALIGNED_ADDRESS",
+    )
+)
+
+
+@cache
+def driver() -> Any:
+    """The initialised driver API. Raises DeviceError, in one line, if it is not here."""
+    try:
+        from cuda.bindings import driver as api
+    except ImportError:
+        raise DeviceError(
+            "the package cuda-bindings is missing; pip install 'kgen-kernels[cuda]'"
+        ) from None
+    # Before anything else: without libcuda some later calls hang, while cuInit raises.
+    try:
+        (status,) = api.cuInit(0)
+    except RuntimeError:
+        raise DeviceError("no NVIDIA driver here (libcuda.so.1 cannot be loaded)") from None
+    if status.name != "CUDA_SUCCESS":
+        raise DeviceError(f"the NVIDIA driver does not start: {status.name}")
+    return api
+
+
+def call(function: str, *arguments: Any) -> Any:
+    """One driver call: its result, if it has one. Raises the DeviceError that fits the status."""
+    status, *results = getattr(driver(), function)(*arguments)
+    if status.name != "CUDA_SUCCESS":
+        raise _error(function, status.name)
+    return results[0] if results else None
+
+
+def _error(function: str, status: str) -> DeviceError:
+    if status == "CUDA_ERROR_OUT_OF_MEMORY":
+        return OutOfMemory(f"cuda: {function}: out of device memory; free arrays or use less")
+    if status in STICKY:
+        return DeviceLost(f"cuda: {function}: {status}; the device is lost; restart the process")
+    return DeviceError(f"cuda: {function}: {status}")
