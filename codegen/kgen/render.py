@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kgen.targets.base import Plan, Source
 
@@ -37,8 +37,14 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        finalize=_without_last_newline,
         extensions=["jinja2.ext.do"],
     )
+
+
+def _without_last_newline(value: Any) -> Any:
+    """A macro that emits whole lines is called on a line of its own, which ends with one itself."""
+    return value.removesuffix("\n") if isinstance(value, str) else value
 
 
 def render(plan: Plan, extension: str) -> Source:
