@@ -1,0 +1,118 @@
+"""What verification costs in time and memory, and how much of it is spent.
+
+Every number here is a count of work, never a measured time, so that the same bundle and seed are
+always verified in the same way. `work` is multiply-adds for a matmul and elements otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+
+from kgen.check import sampling
+from kgen.check.oracle import Box, output_shape
+from kgen.errors import VerificationError
+from kgen_runtime.manifest import KernelEntry
+
+#: Work that one emulated data set may take, by main loop: about a second each on one core.
+EMULATED_WORK = {"mma": 2**29, "fma": 2**26, "stream": 2**21, "row": 2**20}
+OTHER_EMULATED_WORK = 2**22
+#: Multiply-adds of the scalar reference per data set: about a quarter of a second.
+SCALAR_WORK = 2**19
+#: Work of the float64 oracle per data set; beyond it, a sample of the tiles is compared.
+ORACLE_WORK = 2**37
+#: Elements that one piece of the oracle holds at a time.
+PANEL_ELEMENTS = 2**22
+
+
+def work_per_element(entry: KernelEntry) -> int:
+    return int(entry.spec["k"]) if entry.op == "matmul" else 1
+
+
+def emulated_workgroups(entry: KernelEntry) -> int:
+    """How many workgroups of a kernel an emulator may run per data set."""
+    tile = entry.launches[0].tile
+    if tile is None:
+        return 0
+    budget = EMULATED_WORK.get(str(entry.schedule.get("mainloop")), OTHER_EMULATED_WORK)
+    return max(1, budget // (math.prod(tile.extent) * work_per_element(entry)))
+
+
+def scalar_elements(entry: KernelEntry) -> int:
+    """How many output elements the scalar reference may compute per data set."""
+    row = int(entry.spec["cols"]) if entry.op == "softmax" else 1
+    return max(8, SCALAR_WORK // max(row, work_per_element(entry)))
+
+
+def compared_boxes(entry: KernelEntry, seed: int) -> tuple[Box, ...]:
+    """The output, or a sample of its tiles if the oracle could not keep up, in bearable pieces."""
+    shape = output_shape(entry)
+    whole = tuple(slice(0, n) for n in shape)
+    if math.prod(shape) * work_per_element(entry) <= ORACLE_WORK:
+        return panels(entry, whole)
+    tile = entry.launches[0].tile
+    extents = shape if tile is None else tile.extent
+    extents = tuple(min(e, 256) for e in extents)
+    counts = [-(-n // e) for n, e in zip(shape, extents, strict=True)]
+    pieces = sampling.corners(counts, np.random.default_rng(seed))
+    return tuple(
+        tuple(
+            slice(i * e, min((i + 1) * e, n)) for i, e, n in zip(piece, extents, shape, strict=True)
+        )
+        for piece in pieces
+    )
+
+
+def panels(entry: KernelEntry, box: Box) -> tuple[Box, ...]:
+    """A box cut into pieces of about PANEL_ELEMENTS elements, operands included."""
+    shape = [s.stop - s.start for s in box]
+    if entry.op == "matmul":
+        side = max(64, min(math.isqrt(PANEL_ELEMENTS), 8 * PANEL_ELEMENTS // entry.spec["k"]))
+        rows, cols = min(side, shape[1]), min(side, shape[2])
+        each = rows * cols + (rows + cols) * int(entry.spec["k"])
+        steps = [max(1, PANEL_ELEMENTS // each), rows, cols]
+    elif entry.op == "softmax":
+        steps = [max(1, PANEL_ELEMENTS // shape[1]), shape[1]]
+    else:
+        steps = [PANEL_ELEMENTS]
+    pieces: list[Box] = [()]
+    for span, step in zip(box, steps, strict=True):
+        cuts = [
+            slice(start, min(start + step, span.stop))
+            for start in range(span.start, span.stop, step)
+        ]
+        pieces = [(*piece, cut) for piece in pieces for cut in cuts]
+    return tuple(pieces)
+
+
+def check_memory(entry: KernelEntry) -> None:
+    """Raise VerificationError if this machine cannot hold what verifying the kernel takes.
+
+    That is every buffer three times (the data, the run's copy and the copy back, or the device's
+    memory where that is the host's), the workspaces, and the oracle's pieces in binary64 with the
+    intermediate results made of them.
+    """
+    tensors = sum(p.nbytes for p in entry.parameters)
+    scratch = sum(w.nbytes for w in entry.workspaces)
+    elements = sum(math.prod(p.shape) for p in entry.parameters)
+    needed = 3 * tensors + scratch + 4 * 8 * min(elements, 8 * PANEL_ELEMENTS)
+    limit = available_memory()
+    if needed > limit:
+        raise VerificationError(
+            f"{entry.name}: verifying it needs {needed} bytes of memory; {limit} are available "
+            "here; verify a smaller shape, or this one on a machine with more memory"
+        )
+
+
+def available_memory() -> int:
+    """Bytes that can be allocated without swapping (Linux; elsewhere all physical memory)."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

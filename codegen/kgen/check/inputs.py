@@ -1,0 +1,180 @@
+"""Seeded data for one kernel: raw buffers with poison wherever a kernel has no business.
+
+Stride gaps of inputs hold NaN, so that reading one shows. The output holds NaN with a bit pattern
+of its own everywhere, so that an element that was never written, or a gap that was, shows.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kgen.check.tensors import Bits, Bytes, Values, encode, flat_bits, strided_bits
+from kgen_runtime.dtypes import DType
+from kgen_runtime.manifest import KernelEntry, TensorParam
+
+#: NaNs that no arithmetic makes: quiet, with a payload of alternating bits.
+INPUT_POISON = {DType.F64: 0x7FFA_5A5A_5A5A_5A5A, DType.F32: 0x7FDA_5A5A, DType.F16: 0x7E5A}
+INPUT_POISON[DType.BF16] = 0x7FDA
+OUTPUT_POISON = {DType.F64: 0xFFFA_A5A5_A5A5_A5A5, DType.F32: 0xFFEA_5A5A, DType.F16: 0xFEA5}
+OUTPUT_POISON[DType.BF16] = 0xFFEA
+
+#: Whole numbers up to 4: K = 65536 of their products still sum to less than 2**24.
+WHOLE_LIMIT = 4
+#: Softmax logits of the whole-number data: far enough apart for small exponentials.
+LOGIT_LIMIT = 20
+#: Rows of a softmax, from the first, that hold special values.
+SPECIAL_ROWS = 4096
+#: A matmul of more multiply-adds than this is not run on special values: one run says enough.
+SPECIAL_MATMUL_LIMIT = 2**22
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSet:
+    """One set of inputs. `whole` says that all values are whole numbers."""
+
+    name: str
+    whole: bool
+    buffers: dict[str, Bytes]
+
+
+def data_sets(entry: KernelEntry, seed: int) -> Iterator[DataSet]:
+    """The data that one kernel is run on, one after another."""
+    yield _fill(entry, "random", seed, _random)
+    yield _fill(entry, "whole-number", seed, _whole, whole=True)
+    if entry.op == "matmul":
+        if _takes_special_values(entry):
+            yield _fill(entry, "special-value", seed, _special_matmul(entry))
+        return
+    # With few rows, not every kind of row fits in one tensor.
+    rows = entry.output.shape[0] if entry.op == "softmax" else len(ROW_KINDS)
+    for first in range(0, len(ROW_KINDS), max(rows, 3)):
+        maker = _special_relu if entry.op == "relu" else _special_softmax(first)
+        yield _fill(entry, "special-value", seed + first, maker)
+
+
+Maker = Callable[[np.random.Generator, TensorParam], Values]
+
+
+def _fill(entry: KernelEntry, name: str, seed: int, make: Maker, whole: bool = False) -> DataSet:
+    generator = np.random.default_rng([seed, zlib.crc32(f"{entry.key} {name}".encode())])
+    buffers = {}
+    for param in entry.inputs:
+        buffer = poisoned(param.nbytes, param.dtype, INPUT_POISON)
+        strided_bits(buffer, param)[...] = encode(make(generator, param), param.dtype)
+        buffers[param.name] = buffer
+    return DataSet(name=name, whole=whole, buffers=buffers)
+
+
+def output_buffer(entry: KernelEntry) -> Bytes:
+    return poisoned(entry.output.nbytes, entry.output.dtype, OUTPUT_POISON)
+
+
+def poisoned(nbytes: int, dtype: DType, poison: dict[DType, int]) -> Bytes:
+    buffer = np.empty(nbytes, np.uint8)
+    flat_bits(buffer, dtype)[:] = poison[dtype]
+    return buffer
+
+
+def untouched_gaps(buffer: Bytes, param: TensorParam) -> bool:
+    """Whether every element of the output's buffer outside the tensor still holds its poison."""
+    mask = flat_bits(buffer, param.dtype) == OUTPUT_POISON[param.dtype]
+    view = np.lib.stride_tricks.as_strided(mask, param.shape, param.strides)
+    view[...] = True
+    return bool(mask.all())
+
+
+def unwritten(bits: Bits, dtype: DType) -> npt.NDArray[np.bool_]:
+    """Which elements still hold the output's poison."""
+    return np.asarray(bits == OUTPUT_POISON[dtype])
+
+
+def _random(generator: np.random.Generator, param: TensorParam) -> Values:
+    """Zero-mean and normal, without the subnormals of f16, which some matrix units flush."""
+    values = generator.standard_normal(param.shape)
+    return np.where(np.abs(values) < 2.0**-14, 2.0**-14, values)
+
+
+def _whole(generator: np.random.Generator, param: TensorParam) -> Values:
+    limit = LOGIT_LIMIT if param.name == "x" else WHOLE_LIMIT
+    return generator.integers(-limit, limit, param.shape, endpoint=True).astype(np.float64)
+
+
+def _takes_special_values(entry: KernelEntry) -> bool:
+    spec = entry.spec
+    work = spec["batch"] * spec["m"] * spec["n"] * spec["k"]
+    return bool(work <= SPECIAL_MATMUL_LIMIT and spec["alpha"] != 0.0)
+
+
+def _special_matmul(entry: KernelEntry) -> Maker:
+    """NaN in a row of A and a column of B, infinities where the epilogue defines what they give.
+
+    gelu and silu of -inf are 0 times inf, so kernels with them get NaN only.
+    """
+    smooth = {"gelu", "gelu_tanh", "silu"} & set(entry.spec["epilogue"])
+    kinds = [np.nan] if smooth else [np.nan, np.inf, -np.inf]
+
+    def make(generator: np.random.Generator, param: TensorParam) -> Values:
+        values = _random(generator, param)
+        if param.name in ("a", "b"):
+            for kind in kinds:
+                values[tuple(generator.integers(0, n) for n in param.shape)] = kind
+        return values
+
+    return make
+
+
+def _special_relu(generator: np.random.Generator, param: TensorParam) -> Values:
+    values = _random(generator, param)
+    tiny = param.dtype.smallest_subnormal
+    special = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, tiny, -tiny, 3 * tiny])
+    places = generator.random(param.shape) < 0.5
+    return np.where(places, generator.choice(special, param.shape), values)
+
+
+def _nan(row: Values, at: int) -> None:
+    row[at] = np.nan
+
+
+def _positive_infinity(row: Values, at: int) -> None:
+    row[at] = np.inf
+
+
+def _only_negative_infinity(row: Values, at: int) -> None:
+    row[:] = -np.inf
+
+
+def _some_negative_infinity(row: Values, at: int) -> None:
+    row[1::2] = -np.inf
+
+
+def _constant(row: Values, at: int) -> None:
+    row[:] = -0.0
+
+
+def _far_apart(row: Values, at: int) -> None:
+    row *= 1000.0
+
+
+ROW_KINDS = (
+    _nan,
+    _positive_infinity,
+    _only_negative_infinity,
+    _some_negative_infinity,
+    _constant,
+    _far_apart,
+)
+
+
+def _special_softmax(first: int) -> Maker:
+    def make(generator: np.random.Generator, param: TensorParam) -> Values:
+        values = _random(generator, param)
+        for i, row in enumerate(values[:SPECIAL_ROWS]):
+            ROW_KINDS[(first + i) % len(ROW_KINDS)](row, int(generator.integers(len(row))))
+        return values
+
+    return make

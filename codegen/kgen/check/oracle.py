@@ -1,0 +1,126 @@
+"""The float64 numpy version of every operation, with the error that a kernel may make.
+
+Checked in turn against the scalar reference (:mod:`kgen_runtime.scalar`) on small shapes by the
+tests, and on a sample of elements by every verification. Outputs are addressed in the coordinates
+of :class:`kgen_runtime.manifest.Tile`: (batch, m, n), (element,) or (row, column).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from kgen.check import tolerance
+from kgen.check.tensors import Bits, Bytes, Values, decode, strided_bits
+from kgen.check.tolerance import Estimate
+from kgen_runtime.manifest import KernelEntry, TensorParam
+
+Box = tuple[slice, ...]
+
+
+def output_shape(entry: KernelEntry) -> tuple[int, ...]:
+    """The output in the coordinates used here."""
+    shape = entry.output.shape
+    if entry.op == "matmul":
+        return (1, *shape)[-3:]
+    return (math.prod(shape),) if entry.op == "relu" else shape
+
+
+def in_coordinates(entry: KernelEntry, bits: Bits) -> Bits:
+    """The output's bits, given in its own shape, reshaped to the coordinates used here."""
+    return bits.reshape(output_shape(entry))
+
+
+def estimate(
+    entry: KernelEntry, buffers: Mapping[str, Bytes], box: Box, whole: bool = False
+) -> Estimate:
+    """Reference and error bound of one box of the output, before its last rounding.
+
+    `whole` says that A and B hold whole numbers only.
+    """
+    inputs = {p.name: strided_bits(buffers[p.name], p) for p in entry.inputs}
+    params = {p.name: p for p in entry.inputs}
+    with np.errstate(all="ignore"):
+        if entry.op == "matmul":
+            return _matmul(entry, inputs, params, box, whole)
+        x = decode(inputs["x"].reshape(output_shape(entry))[box[:1]], params["x"].dtype)
+        if entry.op == "relu":
+            zero = np.zeros_like(x)
+            return Estimate(value=relu(x), error=zero, accumulate=params["x"].dtype)
+        return _softmax(entry, x)
+
+
+def _matmul(
+    entry: KernelEntry,
+    inputs: Mapping[str, Bits],
+    params: Mapping[str, TensorParam],
+    box: Box,
+    whole: bool,
+) -> Estimate:
+    spec = entry.spec
+    batch, rows, cols = box
+
+    def piece(name: str, transposed: bool, rows: slice, cols: slice) -> Values:
+        bits = inputs[name] if inputs[name].ndim == 3 else inputs[name][np.newaxis]
+        bits = bits.swapaxes(1, 2) if transposed else bits
+        values = decode(
+            bits[batch if len(bits) > 1 else slice(None), rows, cols], params[name].dtype
+        )
+        # One matrix that all of the batch shares is repeated.
+        return np.broadcast_to(values, (batch.stop - batch.start, *values.shape[1:]))
+
+    everything = slice(None)
+    a = piece("a", spec["layout"][0] == "t", rows, everything)
+    b = piece("b", spec["layout"][1] == "t", everything, cols)
+    result = tolerance.product(a @ b, np.abs(a) @ np.abs(b), spec["k"], whole, entry.tolerance)
+    result = result.scale(spec["alpha"])
+    if spec["beta"] != 0.0:
+        result = result.add(piece("c", False, rows, cols), spec["beta"])
+    for step in spec["epilogue"]:
+        if step == "bias":
+            result = result.add(decode(inputs["bias"][cols], params["bias"].dtype))
+        elif step == "residual":
+            result = result.add(piece("residual", False, rows, cols))
+        else:
+            result = result.apply(step, FUNCTIONS[step])
+    return result
+
+
+def _softmax(entry: KernelEntry, x: Values) -> Estimate:
+    top = x.max(axis=1, keepdims=True)
+    # inf - inf makes a row that holds +inf, or only -inf, NaN; NaN spreads by itself.
+    shifted = x - top
+    terms = np.exp(shifted)
+    sums = terms.sum(axis=1, keepdims=True)
+    value = shifted - np.log(sums) if entry.spec["log"] else terms / sums
+    return tolerance.softmax(x, entry.spec["log"], value, sums, entry.tolerance)
+
+
+def relu(x: Values) -> Values:
+    return np.where(x <= 0.0, 0.0, x)
+
+
+def sigmoid(x: Values) -> Values:
+    small = np.exp(-np.abs(x))
+    return np.asarray(np.where(x >= 0.0, 1.0, small) / (1.0 + small))
+
+
+def silu(x: Values) -> Values:
+    return x * sigmoid(x)
+
+
+#: numpy has no erfc; this is the math module's, element by element.
+ERFC = np.vectorize(math.erfc, otypes=[np.float64])
+
+
+def gelu(x: Values) -> Values:
+    return np.asarray(0.5 * x * ERFC(-x / math.sqrt(2.0)))
+
+
+def gelu_tanh(x: Values) -> Values:
+    return x * sigmoid(2.0 * math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3))
+
+
+FUNCTIONS = {"relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh, "silu": silu}

@@ -1,0 +1,145 @@
+"""Seeded samples: of workgroups where running all takes too long, and of output elements.
+
+Samples are not luck alone: along every axis they take the first, the last and an interior position,
+and all combinations of these, because that is where tiles differ from one another.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgen.check.oracle import Box, output_shape
+from kgen_runtime.manifest import Extent3, KernelEntry, Launch, Tile
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """Workgroups to run, per launch, and the boxes of the output that they write."""
+
+    workgroups: tuple[tuple[Extent3, ...], ...]
+    boxes: tuple[Box, ...]
+
+
+def sample(entry: KernelEntry, budget: int, seed: int) -> Sample | None:
+    """At least the corners and up to `budget` workgroups in all; None to run everything.
+
+    Everything runs if the budget allows it, and where a launch does not say what its workgroups
+    write (several launches pass data to one another in ways that a sample would cut).
+    """
+    launch = entry.launches[0]
+    tile = launch.tile
+    if len(entry.launches) > 1 or tile is None or math.prod(launch.grid) <= budget:
+        return None
+    generator = np.random.default_rng(seed)
+    counts = [tile_count(tile, launch.grid, dim) for dim in range(len(tile.shape))]
+    chosen = set(corners(counts, generator))
+    groups = closed_group_size(launch)
+    for _ in range(max(0, budget // groups - len(chosen))):
+        chosen.add(tuple(int(generator.integers(n)) for n in counts))
+    workgroups = {w for piece in sorted(chosen) for w in closed_group(launch, tile, piece)}
+    boxes = [b for b in dict.fromkeys(written(tile, w) for w in sorted(workgroups)) if holds(b)]
+    return Sample(
+        workgroups=(tuple(sorted(workgroups)),),
+        boxes=tuple(tuple(slice(*bounds) for bounds in box) for box in boxes),
+    )
+
+
+def tile_count(tile: Tile, grid: Extent3, dim: int) -> int:
+    """How many pieces of an output dimension hold elements."""
+    if tile.axes[dim] < 0:
+        return 1
+    return min(grid[tile.axes[dim]], -(-tile.shape[dim] // tile.extent[dim]))
+
+
+def uncovered(launch: Launch) -> str | None:
+    """What of the output no workgroup of the grid writes, in words; None if nothing."""
+    if launch.tile is None:
+        return None
+    tile = launch.tile
+    for dim, (size, extent, axis) in enumerate(
+        zip(tile.shape, tile.extent, tile.axes, strict=True)
+    ):
+        reach = extent if axis < 0 else extent * launch.grid[axis]
+        if reach < size:
+            return f"the grid reaches {reach} of {size} elements of output dimension {dim}"
+    return None
+
+
+def corners(counts: Sequence[int], generator: np.random.Generator) -> list[tuple[int, ...]]:
+    """All combinations of the first, the last and one interior position along every axis."""
+    positions = []
+    for count in counts:
+        interior = int(generator.integers(1, count - 1)) if count > 2 else 0
+        positions.append(sorted({0, interior, count - 1}))
+    return list(itertools.product(*positions))
+
+
+def closed_group_size(launch: Launch) -> int:
+    """Workgroups that have to run together, about: a cluster, or all parts of one tile."""
+    assert launch.tile is not None
+    free = [launch.grid[axis] for axis in range(3) if axis not in launch.tile.axes]
+    return max(math.prod(free), math.prod(launch.cluster))
+
+
+def closed_group(launch: Launch, tile: Tile, piece: Sequence[int]) -> list[Extent3]:
+    """All workgroups that write this piece of the output, with the rest of their clusters."""
+    spans = []
+    for axis, (size, cluster) in enumerate(zip(launch.grid, launch.cluster, strict=True)):
+        if axis in tile.axes:
+            start = piece[tile.axes.index(axis)] // cluster * cluster
+            spans.append(range(start, min(start + cluster, size)))
+        else:
+            spans.append(range(size))
+    return [(x, y, z) for x, y, z in itertools.product(*spans)]
+
+
+def holds(bounds: tuple[tuple[int, int], ...]) -> bool:
+    """Whether there are elements inside."""
+    return all(start < stop for start, stop in bounds)
+
+
+def written(tile: Tile, workgroup: Extent3) -> tuple[tuple[int, int], ...]:
+    """The bounds, per output dimension, of what a workgroup writes; empty if it has no elements."""
+    bounds = []
+    for size, extent, axis in zip(tile.shape, tile.extent, tile.axes, strict=True):
+        start = 0 if axis < 0 else min(workgroup[axis] * extent, size)
+        bounds.append((start, size if axis < 0 else min(start + extent, size)))
+    return tuple(bounds)
+
+
+def elements(entry: KernelEntry, box: Box, limit: int, seed: int) -> list[tuple[int, ...]]:
+    """Up to `limit` elements of a box: all, or its corners, those at tile edges, and others.
+
+    The coordinates are those of the whole output.
+    """
+    spans = [range(s.start, s.stop) for s in box]
+    if math.prod(map(len, spans)) <= limit:
+        return list(itertools.product(*spans))
+    generator = np.random.default_rng(seed)
+    tile = entry.launches[0].tile
+    extents = tile.extent if tile is not None else output_shape(entry)
+    pairs = zip(spans, extents, strict=True)
+    box_corners = shuffled(generator, *(sorted({s[0], s[-1]}) for s in spans))
+    tile_edges = shuffled(generator, *(sorted(edge_positions(s, e)) for s, e in pairs))
+    chosen = dict.fromkeys(box_corners[: max(limit, 1)] + tile_edges[: limit // 2])
+    for _ in range(limit - len(chosen)):
+        chosen[tuple(int(generator.integers(s.start, s.stop)) for s in spans)] = None
+    return sorted(chosen)
+
+
+def shuffled(generator: np.random.Generator, *axes: Sequence[int]) -> list[tuple[int, ...]]:
+    """All combinations of positions along each axis, in random order."""
+    combinations = list(itertools.product(*axes))
+    return [combinations[i] for i in generator.permutation(len(combinations))]
+
+
+def edge_positions(span: range, extent: int) -> set[int]:
+    """First and last positions of the span's first, second and last tiles."""
+    last_tile = span[-1] // extent * extent
+    starts = (span[0], span[0] + extent, last_tile)
+    return {p for start in starts for p in (start - 1, start) if p in span} | {span[-1]}

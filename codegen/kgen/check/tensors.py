@@ -1,0 +1,58 @@
+"""Raw buffers seen as arrays: strided views of bits, and values in and out of binary64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgen_runtime.dtypes import DType
+from kgen_runtime.manifest import TensorParam
+
+Bytes = npt.NDArray[np.uint8]
+Bits = npt.NDArray[np.unsignedinteger[Any]]
+Values = npt.NDArray[np.float64]
+
+#: The unsigned type as wide as an element.
+BITS: dict[int, type[np.unsignedinteger[Any]]] = {2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+def flat_bits(buffer: Bytes, dtype: DType) -> Bits:
+    """All elements of a buffer, stride gaps included."""
+    return buffer.view(BITS[dtype.itemsize])
+
+
+def strided_bits(buffer: Bytes, param: TensorParam) -> Bits:
+    """The tensor's own elements, in its shape; writing to it writes to the buffer."""
+    flat = flat_bits(buffer, param.dtype)
+    strides = tuple(stride * flat.itemsize for stride in param.strides)
+    return np.lib.stride_tricks.as_strided(flat, param.shape, strides)
+
+
+def decode(bits: Bits, dtype: DType) -> Values:
+    """The values of bits, exactly."""
+    if dtype is DType.BF16:
+        return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
+    return np.ascontiguousarray(bits).view(dtype.storage).astype(np.float64)
+
+
+def encode(values: Values, dtype: DType) -> Bits:
+    """The bits of the nearest numbers of the type, ties to even; beyond the largest, infinity."""
+    rounded = round_to(values, dtype)
+    if dtype is DType.BF16:
+        return (rounded.astype(np.float32).view(np.uint32) >> np.uint32(16)).astype(np.uint16)
+    return rounded.astype(dtype.storage).view(BITS[dtype.itemsize])
+
+
+def round_to(values: Values, dtype: DType) -> Values:
+    """Each value rounded once, to nearest even, to the type; still in binary64."""
+    if dtype is DType.F64:
+        return values
+    with np.errstate(all="ignore"):
+        if dtype is not DType.BF16:
+            return values.astype(dtype.storage).astype(np.float64)
+        # Exponent of the last place: that of the value less the mantissa, or of the subnormals.
+        exponent = np.maximum(np.frexp(values)[1] - 1, -126) - dtype.mantissa_bits
+        rounded = np.ldexp(np.rint(np.ldexp(values, -exponent)), exponent)
+        return np.where(np.abs(rounded) >= 2.0**128, np.copysign(np.inf, values), rounded)

@@ -1,0 +1,143 @@
+"""How far from the reference a correct kernel may be, element by element.
+
+The bound is carried along the computation (running error analysis: N. Higham, Accuracy and
+Stability of Numerical Algorithms, 2nd ed., section 3.3): every step widens it by what the step
+amplifies and by its own rounding. u_acc and u_out are the unit roundoffs of the accumulator's and
+of the output's type, `factor` and `function_error` are the target's own
+(:class:`kgen_runtime.manifest.Tolerance`, with its reason).
+
+- A product of K terms starts at factor sqrt(K) u_acc (|A| |B|): rounding errors that are
+  independent and zero-mean grow with the square root of their number (ibid., section 2.8).
+- A sum or product of two values adds u_acc of what it rounds.
+- A function f adds function_error |x| + 8 u_acc |x| (its polynomial and the arithmetic around it,
+  which for x/2 (1 + erf ..) and its kin are absolute on the scale of x, not of f(x)), and scales
+  what was there by its Lipschitz constant: relu 1, gelu 1.13, gelu_tanh 1.13, silu 1.10.
+- The final rounding adds u_out of the result, and at least half the smallest subnormal.
+
+Data whose partial sums are all whole numbers below 1/u_acc are summed without any rounding; then
+every term is zero as long as each step's result is a number of the accumulator's type, and the
+kernel has to produce the exact result rounded once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgen.check.tensors import Values, round_to
+from kgen_runtime.dtypes import DType
+from kgen_runtime.manifest import Tolerance
+
+#: Largest slopes: of gelu and gelu_tanh near x = 1.41 and 1.42, of silu at x = 2.40.
+LIPSCHITZ = {"relu": 1.0, "gelu": 1.13, "gelu_tanh": 1.13, "silu": 1.1}
+#: Roundings in the arithmetic around an exp, erf or tanh.
+FUNCTION_ROUNDINGS = 8
+#: f64 kernels are compared with a float64 sum, which has the same error as theirs.
+F64_ORACLE_FACTOR = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """What an accumulator should hold, and how far off a correct kernel may be."""
+
+    value: Values
+    error: Values
+    accumulate: DType
+    function_error: float = 0.0
+
+    def scale(self, factor: float) -> Estimate:
+        if factor == 1.0:
+            return self
+        value = factor * self.value
+        # The constant itself is rounded to the accumulator's type.
+        inexact = float(round_to(np.asarray(factor), self.accumulate)) != factor
+        constant = self.accumulate.unit_roundoff * np.abs(value) if inexact else 0.0
+        return self._step(value, abs(factor) * self.error + constant)
+
+    def add(self, addend: Values, factor: float = 1.0) -> Estimate:
+        """Plus `factor` times a tensor."""
+        start = Estimate(
+            value=addend, error=np.zeros_like(addend), accumulate=self.accumulate
+        ).scale(factor)
+        return self._step(self.value + start.value, self.error + start.error)
+
+    def apply(self, step: str, function: Callable[[Values], Values]) -> Estimate:
+        """An epilogue function; `step` is its name."""
+        error = LIPSCHITZ[step] * self.error
+        if step == "relu":
+            return self._replace(function(self.value), error)
+        own = self.function_error + FUNCTION_ROUNDINGS * self.accumulate.unit_roundoff
+        return self._replace(function(self.value), error + own * np.abs(self.value))
+
+    def _step(self, value: Values, error: Values) -> Estimate:
+        rounding = np.where(
+            round_to(value, self.accumulate) == value,
+            0.0,
+            self.accumulate.unit_roundoff * (np.abs(value) + error),
+        )
+        return self._replace(value, error + rounding)
+
+    def _replace(self, value: Values, error: Values) -> Estimate:
+        return Estimate(
+            value=value,
+            error=error,
+            accumulate=self.accumulate,
+            function_error=self.function_error,
+        )
+
+
+def product(value: Values, magnitude: Values, k: int, whole: bool, target: Tolerance) -> Estimate:
+    """A @ B as accumulated, given A @ B, |A| @ |B| and whether A and B are whole numbers."""
+    unit = target.accumulate.unit_roundoff
+    factor = target.factor * (F64_ORACLE_FACTOR if target.accumulate is DType.F64 else 1.0)
+    error = factor * math.sqrt(k) * unit * magnitude
+    if whole:
+        error = np.where(magnitude <= 1.0 / unit, 0.0, error)
+    return Estimate(
+        value=value,
+        error=error,
+        accumulate=target.accumulate,
+        function_error=target.function_error,
+    )
+
+
+def softmax(x: Values, log: bool, value: Values, sums: Values, target: Tolerance) -> Estimate:
+    """Rows of softmax or log-softmax; x, value and sums (of exponentials) in float64.
+
+    With t = x - max, u = u_acc, f = function_error, e = factor sqrt(cols) u:
+
+    - exp(t) is off by rho(t) = f + (3 |t| + 2) u relative to itself: the subtraction and the
+      multiplication by log2(e) round t, and an error d of t is an error d of exp(t).
+    - The sum of positive terms is off by their mean rho, weighted by the terms, plus e: rho_sum.
+    - softmax = exp(t) / sum is off by rho(t) + rho_sum + 2 u relative to itself, and by 2**-126
+      because small exponentials may be flushed to zero.
+    - log-softmax = t - log(sum) is off by rho_sum (an error relative to the sum is absolute in its
+      logarithm), (f + 2 u) |log(sum)| for the logarithm, and 2 u of everything that is added:
+      max, t, log(sum) and the result.
+    """
+    unit = target.accumulate.unit_roundoff
+    with np.errstate(all="ignore"):
+        top = x.max(axis=1, keepdims=True)
+        t = x - top
+        terms = np.exp(t)
+        # 0 * inf for a logit of -inf: its term is exactly zero.
+        distance = np.where(terms > 0.0, np.abs(t), 0.0)
+        rho = target.function_error + (3.0 * distance + 2.0) * unit
+        rho_sum = (terms * rho).sum(axis=1, keepdims=True) / sums
+        rho_sum = rho_sum + target.factor * math.sqrt(x.shape[1]) * unit
+        if log:
+            logarithm = np.abs(np.log(sums))
+            scale = np.abs(top) + np.abs(t) + logarithm + np.abs(value)
+            error = rho_sum + (target.function_error + 2.0 * unit) * logarithm + 2.0 * unit * scale
+        else:
+            error = (rho + rho_sum + 2.0 * unit) * value + 2.0**-126
+    return Estimate(value=value, error=error, accumulate=target.accumulate)
+
+
+def final(estimate: Estimate, out: DType) -> Values:
+    """The bound on |kernel - reference| after the result has been rounded to the output's type."""
+    rounding = out.unit_roundoff * (np.abs(estimate.value) + estimate.error)
+    return estimate.error + rounding + out.smallest_subnormal / 2.0

@@ -1,0 +1,257 @@
+"""Verification: every kernel of a bundle executed here and compared with the reference."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kgen.bundle import Bundle
+from kgen.check import compare, cost, execute, inputs, oracle, sampling
+from kgen.check.compare import Comparison
+from kgen.check.execute import Devices, Executor, On, Reader, Unavailable
+from kgen.check.inputs import DataSet
+from kgen.check.oracle import Box
+from kgen.check.sampling import Sample
+from kgen.check.tensors import Bytes, decode, strided_bits
+from kgen.errors import EmulationError, VerificationError
+from kgen_runtime import scalar
+from kgen_runtime.bundle import BundleFile
+from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coverage:
+    """Workgroups run, of how many (CPU: tasks), and output elements compared per data set."""
+
+    workgroups: int
+    of: int
+    elements: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelResult:
+    """One kernel's verification.
+
+    `status` is passed, failed or not-executed. `max_error` and `tolerance` belong to the element
+    with the largest ratio of the two, at `worst_at` in the output's own coordinates; an error is
+    infinite where a NaN or an infinity is missing or out of place.
+    """
+
+    kernel: str
+    target: str
+    status: str
+    passed: bool
+    executed_on: str | None = None
+    executed_form: str | None = None
+    coverage: Coverage | None = None
+    max_error: float | None = None
+    tolerance: float | None = None
+    worst_at: tuple[int, ...] | None = None
+    seconds: float = 0.0
+    reason: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; what JSON cannot hold (infinity) is null."""
+        return {
+            "kernel": self.kernel,
+            "target": self.target,
+            "status": self.status,
+            "passed": self.passed,
+            "executed_on": self.executed_on,
+            "executed_form": self.executed_form,
+            "coverage": None if self.coverage is None else vars(self.coverage).copy(),
+            "max_error": _finite(self.max_error),
+            "tolerance": _finite(self.tolerance),
+            "worst_at": None if self.worst_at is None else list(self.worst_at),
+            "seconds": round(self.seconds, 3),
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """The results of all kernels, in the bundle's order."""
+
+    kernels: tuple[KernelResult, ...]
+
+    @property
+    def passed(self) -> bool:
+        return all(result.passed for result in self.kernels)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"passed": self.passed, "kernels": [r.to_json() for r in self.kernels]}
+
+
+def verify(
+    bundle: str | os.PathLike[str] | Bundle | BundleFile,
+    *,
+    on: On = "auto",
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> Report:
+    """Execute every kernel on random, whole-number and special-value data.
+
+    `on` chooses devices, emulators (qemu included), or the first that there is. `seed` decides the
+    data and the samples. `progress` is called with each kernel's name before it is run.
+
+    Raises BundleError for a file that is no good bundle and VerificationError for a shape that does
+    not fit into this machine's memory; a wrong kernel raises nothing, it fails in the report.
+    """
+    results = []
+    with _opened(bundle) as reader, Devices() as devices:
+        for entry in reader.manifest.kernels:
+            if progress is not None:
+                progress(f"verifying {entry.name}")
+            cost.check_memory(entry)
+            start = time.perf_counter()
+            fields = _verify_kernel(reader, entry, on, seed, devices)
+            results.append(
+                KernelResult(
+                    kernel=entry.key,
+                    target=entry.target.name,
+                    passed=fields["status"] == "passed",
+                    seconds=time.perf_counter() - start,
+                    **fields,
+                )
+            )
+    return Report(kernels=tuple(results))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryReader:
+    """A bundle that was not saved, read like one that was."""
+
+    manifest: Manifest
+    files: Mapping[str, bytes]
+
+    def read(self, artifact: ArtifactEntry) -> bytes:
+        return self.files[artifact.file]
+
+
+@contextmanager
+def _opened(bundle: str | os.PathLike[str] | Bundle | BundleFile) -> Iterator[Reader]:
+    if isinstance(bundle, Bundle):
+        yield MemoryReader(manifest=bundle.manifest, files=bundle.files)
+    elif isinstance(bundle, BundleFile):
+        yield bundle
+    else:
+        with BundleFile(bundle) as file:
+            yield file
+
+
+def _verify_kernel(
+    reader: Reader, entry: KernelEntry, on: On, seed: int, devices: Devices
+) -> dict[str, Any]:
+    """The fields of the result that executing the kernel decides."""
+    try:
+        executor = execute.executor(reader, entry, on, devices)
+    except Unavailable as reason:
+        return {"status": "not-executed", "reason": str(reason)}
+    sample = None
+    if executor.samples:
+        sample = sampling.sample(entry, cost.emulated_workgroups(entry), seed)
+    fields: dict[str, Any] = {"executed_on": executor.on, "executed_form": executor.form}
+    worst: Comparison | None = None
+    try:
+        for data in inputs.data_sets(entry, seed):
+            found = run(executor, entry, data, sample, seed)
+            if worst is None or not found.ratio <= worst.ratio:
+                worst = found
+            if not found.passed:
+                fields["reason"] = describe(entry, data, found)
+                break
+    except (VerificationError, EmulationError) as fault:
+        fields["reason"] = f"{data.name} data: {fault}"
+    finally:
+        executor.close()
+    for launch in entry.launches:
+        if (gap := sampling.uncovered(launch)) is not None:
+            fields.setdefault("reason", gap)
+    if worst is not None:
+        fields |= {
+            "coverage": _coverage(entry, sample, worst.elements),
+            "max_error": worst.error,
+            "tolerance": worst.bound,
+            "worst_at": own_coordinates(entry, worst.at),
+        }
+    return fields | {"status": "failed" if "reason" in fields else "passed"}
+
+
+def run(
+    executor: Executor, entry: KernelEntry, data: DataSet, sample: Sample | None, seed: int
+) -> Comparison:
+    """One run on one data set, compared.
+
+    Raises VerificationError or EmulationError for a write where the kernel has no business.
+    """
+    buffers = {name: buffer.copy() for name, buffer in data.buffers.items()}
+    buffers[entry.output.name] = inputs.output_buffer(entry)
+    executor.run(buffers, None if sample is None else sample.workgroups)
+    for name, before in data.buffers.items():
+        if not np.array_equal(before, buffers[name]):
+            raise VerificationError(f"the kernel wrote to its input {name}")
+    out = buffers[entry.output.name]
+    boxes = cost.compared_boxes(entry, seed) if sample is None else sample.boxes
+    if not inputs.untouched_gaps(out, entry.output):
+        raise VerificationError("the kernel wrote into the stride gaps of its output")
+    return _compare_boxes(entry, data, out, boxes, seed)
+
+
+def _compare_boxes(
+    entry: KernelEntry, data: DataSet, out: Bytes, boxes: tuple[Box, ...], seed: int
+) -> Comparison:
+    bits = oracle.in_coordinates(entry, strided_bits(out, entry.output))
+    element = scalar.elements(entry.spec, data.buffers)
+    budget = cost.scalar_elements(entry) // len(boxes)
+    worst: Comparison | None = None
+    for box in boxes:
+        expected = oracle.estimate(entry, data.buffers, box, data.whole)
+        for at in sampling.elements(entry, box, budget, seed):
+            inside = tuple(i - s.start for i, s in zip(at, box, strict=True))
+            expected.value[inside] = element(at)
+        got = bits[box]
+        worst = compare.merge(
+            worst,
+            compare.compare(
+                expected,
+                decode(got, entry.output.dtype),
+                inputs.unwritten(got, entry.output.dtype),
+                entry.output.dtype,
+                box,
+            ),
+        )
+    assert worst is not None
+    return worst
+
+
+def describe(entry: KernelEntry, data: DataSet, found: Comparison) -> str:
+    """What is wrong and where, in one line."""
+    at = ", ".join(map(str, own_coordinates(entry, found.at)))
+    line = (
+        f"{data.name} data, out[{at}]: got {found.got:.9g}, expected {found.expected:.9g} "
+        f"within {found.bound:.3g}; {found.wrong} of {found.elements} elements are wrong"
+    )
+    return f"{line}, {found.unwritten} were never written" if found.unwritten else line
+
+
+def own_coordinates(entry: KernelEntry, at: tuple[int, ...]) -> tuple[int, ...]:
+    """The oracle's coordinates as those of the output tensor."""
+    flat = np.ravel_multi_index(at, oracle.output_shape(entry))
+    return tuple(int(i) for i in np.unravel_index(int(flat), entry.output.shape))
+
+
+def _coverage(entry: KernelEntry, sample: Sample | None, elements: int) -> Coverage:
+    of = sum(math.prod(launch.grid) for launch in entry.launches)
+    run = of if sample is None else sum(map(len, sample.workgroups))
+    return Coverage(workgroups=run, of=of, elements=elements)
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,53 @@
+"""Kernel entries made by hand, for tests that need no family's code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kgen.spec import Spec
+from kgen_runtime.dtypes import DType
+from kgen_runtime.manifest import (
+    ArtifactEntry,
+    Extent3,
+    KernelEntry,
+    Launch,
+    Resources,
+    TargetEntry,
+    Tile,
+    Tolerance,
+)
+
+EntryFor = Callable[..., KernelEntry]
+
+
+@pytest.fixture(scope="session")
+def entry_for() -> EntryFor:
+    """An entry of a spec, as `kgen.bundle` would write it, with one unspecific artifact."""
+
+    def make(
+        spec: Spec, *, grid: Extent3 = (1, 1, 1), tile: Tile | None = None, factor: float = 2.0
+    ) -> KernelEntry:
+        names = tuple(p.name for p in spec.parameters)
+        accumulate = DType.F64 if spec.dtype is DType.F64 else DType.F32
+        return KernelEntry(
+            key=spec.key,
+            op=spec.op,
+            spec=spec.to_json(),
+            target=TargetEntry(name="native", family="cpu", arch="x86-64"),
+            schedule={},
+            parameters=spec.parameters,
+            launches=(Launch(entry_point=spec.key, grid=grid, arguments=names, tile=tile),),
+            artifacts=(
+                ArtifactEntry(
+                    file="k.o", format="elf-x86_64", role="machine-code", sha256="", nbytes=0
+                ),
+            ),
+            resources=Resources(),
+            tolerance=Tolerance(
+                accumulate=accumulate, factor=factor, function_error=1e-6, reason="by hand"
+            ),
+        )
+
+    return make

@@ -1,0 +1,218 @@
+"""The float64 oracle and its error bounds, against the scalar reference on small shapes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgen.check import cost, inputs, oracle, tensors, tolerance
+from kgen.check.tolerance import Estimate
+from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
+from kgen_runtime import scalar
+from kgen_runtime.manifest import KernelEntry
+
+EntryFor = Callable[..., KernelEntry]
+DTYPES = (DType.F64, DType.F32, DType.F16, DType.BF16)
+FLOATS = DTYPES[1:]
+
+
+def agree(entry: KernelEntry, *, rel: float = 1e-12) -> None:
+    """Oracle and scalar reference, on every element of every data set."""
+    shape = oracle.output_shape(entry)
+    for data in inputs.data_sets(entry, seed=1):
+        element = scalar.elements(entry.spec, data.buffers)
+        for box in cost.panels(entry, tuple(slice(0, n) for n in shape)):
+            found = oracle.estimate(entry, data.buffers, box, data.whole)
+            for at in itertools.product(*(range(s.start, s.stop) for s in box)):
+                inside = tuple(i - s.start for i, s in zip(at, box, strict=True))
+                got, want = float(found.value[inside]), element(at)
+                same = math.isclose(got, want, rel_tol=rel, abs_tol=1e-13)
+                assert same or (math.isnan(got) and math.isnan(want)), (data.name, at, got, want)
+
+
+@st.composite
+def matmuls(draw: st.DrawFn) -> Matmul:
+    sizes = st.integers(1, 5)
+    dtype = draw(st.sampled_from(DTYPES))
+    batch = draw(st.integers(1, 3))
+    chain = draw(st.lists(st.sampled_from(Epilogue), max_size=3, unique=True))
+    plain = Matmul(m=draw(sizes), n=draw(sizes), k=draw(sizes), dtype=dtype)
+    layout = draw(st.sampled_from(Layout))
+    fields = {"m": plain.m, "n": plain.n, "k": plain.k, "dtype": dtype, "layout": layout}
+    packed = Matmul(**fields)
+    gap = st.integers(0, 3)
+    assert packed.lda and packed.ldb and packed.ldc
+    return Matmul(
+        **fields,
+        out_dtype=dtype if dtype is DType.F64 else draw(st.sampled_from(FLOATS)),
+        lda=packed.lda + draw(gap),
+        ldb=packed.ldb + draw(gap),
+        ldc=packed.ldc + draw(gap),
+        batch=batch,
+        batch_stride_a=draw(st.sampled_from([None, 0, 1, 40])),
+        batch_stride_b=draw(st.sampled_from([None, 0, 1, 40])),
+        batch_stride_c=draw(st.sampled_from([None, 40])),
+        alpha=draw(st.sampled_from([1.0, -0.5, 0.1])),
+        beta=draw(st.sampled_from([0.0, 2.0, 0.3])),
+        epilogue=tuple(chain),
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(spec=matmuls())
+def test_matmul_agrees_with_the_scalar_reference(entry_for: EntryFor, spec: Matmul) -> None:
+    agree(entry_for(spec))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.integers(1, 9),
+    cols=st.integers(1, 9),
+    dtype=st.sampled_from(FLOATS),
+    log=st.booleans(),
+)
+def test_softmax_agrees_with_the_scalar_reference(
+    entry_for: EntryFor, rows: int, cols: int, dtype: DType, log: bool
+) -> None:
+    agree(entry_for(Softmax(rows=rows, cols=cols, dtype=dtype, log=log)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_relu_agrees_with_the_scalar_reference(entry_for: EntryFor, dtype: DType) -> None:
+    agree(entry_for(Relu(shape=(3, 5, 7), dtype=dtype)))
+
+
+def test_panels_cover_the_output_once(entry_for: EntryFor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost, "PANEL_ELEMENTS", 64)
+    for spec in (
+        Matmul(m=70, n=130, k=40, batch=3),
+        Softmax(rows=70, cols=5),
+        Relu(shape=(13, 17)),
+    ):
+        entry = entry_for(spec)
+        shape = oracle.output_shape(entry)
+        times = np.zeros(shape, int)
+        pieces = cost.panels(entry, tuple(slice(0, n) for n in shape))
+        for piece in pieces:
+            times[piece] += 1
+        assert len(pieces) > 1 and (times == 1).all()
+
+
+@given(st.floats(width=64), st.sampled_from(DTYPES))
+def test_both_roundings_agree(value: float, dtype: DType) -> None:
+    bits = tensors.encode(np.array([value]), dtype)
+    expected = scalar.encode(value, dtype)
+    assert int(bits[0]) == expected or math.isnan(value)
+    decoded = float(tensors.decode(bits, dtype)[0])
+    assert decoded == scalar.decode(expected, dtype) or math.isnan(value)
+
+
+def simulated(spec: Matmul, data: inputs.DataSet) -> np.ndarray:
+    """What an honest f32 kernel computes: one product after another, every step rounded."""
+    views = {p.name: tensors.strided_bits(data.buffers[p.name], p) for p in spec.parameters[:-1]}
+    f32 = {n: tensors.decode(v, spec.parameter(n).dtype).astype("f4") for n, v in views.items()}
+    accumulator = np.zeros((spec.m, spec.n), np.float32)
+    for k in range(spec.k):
+        accumulator += f32["a"][:, k : k + 1] * f32["b"][k : k + 1]
+    x = np.float32(spec.alpha) * accumulator
+    if spec.beta:
+        x = x + np.float32(spec.beta) * f32["c"]
+    for step in spec.epilogue:
+        if step in ("bias", "residual"):
+            x = x + f32[step]
+        else:
+            x = oracle.FUNCTIONS[step](x.astype(np.float64)).astype(np.float32)
+    return tensors.round_to(x.astype(np.float64), spec.out)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {},
+        {"alpha": 0.1, "beta": 0.3},
+        {"epilogue": (Epilogue.BIAS, Epilogue.GELU)},
+        {"epilogue": (Epilogue.RESIDUAL, Epilogue.SILU, Epilogue.RELU)},
+        {"epilogue": (Epilogue.GELU_TANH, Epilogue.BIAS)},
+    ],
+    ids=str,
+)
+def test_an_honest_kernel_is_inside_its_bound_and_a_wrong_one_is_not(
+    entry_for: EntryFor, spec: dict[str, object], dtype: DType
+) -> None:
+    made = Matmul(m=17, n=19, k=200, dtype=dtype, **spec)  # type: ignore[arg-type]
+    entry = entry_for(made)
+    box = (slice(0, 1), slice(0, 17), slice(0, 19))
+    for data in list(inputs.data_sets(entry, seed=3))[:2]:
+        got = simulated(made, data)
+        found = oracle.estimate(entry, data.buffers, box, data.whole)
+        assert ratio(found, got, dtype) <= 1.0, data.name
+        # One of 200 products left out.
+        wrong = simulated(Matmul(**(vars(made) | {"k": 199, "lda": 200})), data)
+        assert ratio(found, wrong, dtype) > 1.0, data.name
+
+
+def ratio(found: Estimate, got: np.ndarray, dtype: DType) -> float:
+    exact = found.error[0] == 0
+    want = np.where(exact, tensors.round_to(found.value[0], dtype), found.value[0])
+    bound = np.where(exact, 1e-300, tolerance.final(found, dtype)[0])
+    return float((np.abs(got - want) / bound).max())
+
+
+def test_whole_numbers_must_come_out_exact(entry_for: EntryFor) -> None:
+    spec = Matmul(m=8, n=8, k=4096, dtype=DType.F16, alpha=0.5, beta=2.0, epilogue=(Epilogue.BIAS,))
+    entry = entry_for(spec)
+    whole = next(d for d in inputs.data_sets(entry, 0) if d.whole)
+    box = (slice(0, 1), slice(0, 8), slice(0, 8))
+    assert not oracle.estimate(entry, whole.buffers, box, True).error.any()
+    assert oracle.estimate(entry, whole.buffers, box, False).error.all()
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("scale", [1.0, 30.0])
+def test_an_honest_softmax_is_inside_its_bound(
+    entry_for: EntryFor, log: bool, scale: float
+) -> None:
+    entry = entry_for(Softmax(rows=4, cols=5000, dtype=DType.F32, log=log))
+    x = (np.random.default_rng(0).standard_normal((4, 5000)) * scale).astype(np.float32)
+    buffers = {"x": x.view(np.uint8).reshape(-1)}
+    box = (slice(0, 4), slice(0, 5000))
+    found = oracle.estimate(entry, buffers, box)
+    shifted = x - x.max(axis=1, keepdims=True)
+    # One term after another, as one lane would add them.
+    sums = np.exp(shifted).cumsum(axis=1, dtype=np.float32)[:, -1:]
+    got = shifted - np.log(sums) if log else np.exp(shifted) / sums
+    error = np.abs(got - found.value) / tolerance.final(found, DType.F32)
+    assert error.max() <= 1.0
+    assert error.max() > 0.01, "the bound is too wide to catch anything"
+
+
+def test_slopes_are_not_understated() -> None:
+    x = np.linspace(-6, 6, 100001)
+    for name, function in oracle.FUNCTIONS.items():
+        slope = np.abs(np.diff(function(x)) / np.diff(x)).max()
+        assert slope <= tolerance.LIPSCHITZ[name]
+
+
+def specs_with_gaps() -> tuple[Spec, ...]:
+    return (
+        Matmul(
+            m=3, n=4, k=5, lda=9, ldb=7, ldc=6, batch=2, beta=1.0, epilogue=(Epilogue.RESIDUAL,)
+        ),
+        Matmul(m=3, n=4, k=5, layout=Layout.TT, lda=4, ldb=8),
+    )
+
+
+@pytest.mark.parametrize("spec", specs_with_gaps(), ids=lambda s: s.key)
+def test_gaps_of_inputs_hold_nan(entry_for: EntryFor, spec: Spec) -> None:
+    entry = entry_for(spec)
+    data = next(inputs.data_sets(entry, 0))
+    for param in entry.inputs:
+        flat = tensors.decode(tensors.flat_bits(data.buffers[param.name], param.dtype), param.dtype)
+        assert np.isnan(flat).sum() == param.extent - math.prod(param.shape)

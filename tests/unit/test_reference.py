@@ -1,0 +1,183 @@
+"""The scalar ground truth, against values worked out by hand and against other code for bits."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
+from kgen_runtime import scalar
+from kgen_runtime.backends.reference import ReferenceBackend
+from kgen_runtime.errors import DeviceError
+from kgen_runtime.manifest import KernelEntry
+
+EntryFor = Callable[[Spec], KernelEntry]
+
+DTYPES = (DType.F64, DType.F32, DType.F16, DType.BF16)
+
+
+def f32(*values: float) -> bytes:
+    return struct.pack(f"<{len(values)}f", *values)
+
+
+@pytest.mark.parametrize("dtype", [DType.F16, DType.BF16])
+def test_every_16_bit_number_survives_decoding_and_encoding(dtype: DType) -> None:
+    for bits in range(1 << 16):
+        value = scalar.decode(bits, dtype)
+        if not math.isnan(value):
+            assert scalar.encode(value, dtype) == bits
+
+
+@given(st.floats(width=64))
+def test_rounding_agrees_with_numpy(value: float) -> None:
+    with np.errstate(all="ignore"):
+        wide, half = np.float32(value), np.float16(value)
+    if math.isnan(value):
+        assert math.isnan(scalar.decode(scalar.encode(value, DType.F16), DType.F16))
+        return
+    assert scalar.encode(value, DType.F64) == int(np.float64(value).view(np.uint64))
+    assert scalar.encode(value, DType.F32) == int(wide.view(np.uint32))
+    assert scalar.encode(value, DType.F16) == int(half.view(np.uint16))
+
+
+@pytest.mark.parametrize(
+    ("value", "bits"),
+    [
+        (1.0 + 2**-8, 0x3F80),  # halfway: to even, down
+        (1.0 + 3 * 2**-8, 0x3F82),  # halfway: to even, up
+        (1.0 + 2**-8 + 2**-40, 0x3F81),  # above halfway, seen only in binary64
+        (2.0**-134, 0x0000),  # half the smallest subnormal: to even
+        (1.5 * 2.0**-133, 0x0002),
+        (3.4e38, 0x7F80),  # rounds past the largest
+        (3.38e38, 0x7F7E),
+        (-0.0, 0x8000),
+        (-math.inf, 0xFF80),
+    ],
+)
+def test_bf16_is_rounded_once_to_nearest_even(value: float, bits: int) -> None:
+    assert scalar.encode(value, DType.BF16) == bits
+
+
+def test_matmul_is_what_the_definition_says() -> None:
+    spec = Matmul(
+        m=1,
+        n=2,
+        k=2,
+        dtype=DType.F32,
+        alpha=2.0,
+        beta=-1.0,
+        epilogue=(Epilogue.BIAS, Epilogue.RELU),
+    )
+    buffers = {"a": f32(1, 2), "b": f32(3, 4, 5, 6), "c": f32(1, 100), "bias": f32(0.5, 0.25)}
+    element = scalar.elements(spec.to_json(), buffers)
+    assert element((0, 0, 0)) == 2 * (1 * 3 + 2 * 5) - 1 + 0.5
+    assert element((0, 0, 1)) == 0.0  # 2 (1*4 + 2*6) - 100 + 0.25 < 0
+
+
+@pytest.mark.parametrize("layout", Layout)
+def test_layouts_leading_dimensions_and_batches_are_read_where_they_are(layout: Layout) -> None:
+    spec = Matmul(m=2, n=3, k=2, dtype=DType.F32, layout=layout, lda=5, ldb=7, batch=2)
+    a, b = list(range(1, 100)), list(range(50, 200))
+    element = scalar.elements(spec.to_json(), {"a": f32(*a), "b": f32(*b)})
+    rows_a, rows_b = spec.a_shape[0], spec.b_shape[0]
+    for batch in range(2):
+        for i in range(2):
+            for j in range(3):
+                total = 0
+                for k in range(2):
+                    at_a = k * 5 + i if layout[0] == "t" else i * 5 + k
+                    at_b = j * 7 + k if layout[1] == "t" else k * 7 + j
+                    total += a[batch * rows_a * 5 + at_a] * b[batch * rows_b * 7 + at_b]
+                assert element((batch, i, j)) == total
+
+
+def test_sums_are_exact_before_they_are_rounded() -> None:
+    assert scalar.dot([1e16, 1.0, -1e16], [1.0] * 3, exact_products=True) == 1.0
+    tiny = 1.0 + 2.0**-52
+    # (1 + u)^2 - (1 + 2u) = u^2, which rounding the product first would lose.
+    assert scalar.dot([tiny, -1.0], [tiny, 1.0 + 2.0**-51], exact_products=False) == 2.0**-104
+
+
+def test_infinities_and_nan_follow_ieee() -> None:
+    inf, nan = math.inf, math.nan
+    assert math.isnan(scalar.dot([inf, 1.0], [0.0, 1.0], exact_products=True))
+    assert math.isnan(scalar.dot([inf, -inf], [1.0, 1.0], exact_products=True))
+    assert scalar.dot([inf, 1.0], [-1.0, 5.0], exact_products=True) == -inf
+    assert math.isnan(scalar.relu(nan)) and scalar.relu(-inf) == 0.0 and scalar.relu(inf) == inf
+
+
+@pytest.mark.parametrize("x", [-80.0, -5.0, -0.5, 0.0, 0.5, 5.0, 80.0])
+def test_functions_are_their_definitions(x: float) -> None:
+    close = {"rel_tol": 1e-12, "abs_tol": 1e-13}
+    assert math.isclose(scalar.gelu(x), x / 2 * (1 + math.erf(x / math.sqrt(2))), **close)
+    z = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
+    assert math.isclose(scalar.gelu_tanh(x), x / 2 * (1 + math.tanh(z)), **close)
+    assert math.isclose(scalar.silu(x), x / (1 + math.exp(-x)), **close)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_softmax_rows_that_are_nan(log: bool) -> None:
+    inf, nan = math.inf, math.nan
+    for row in ([nan, 0.0, 1.0], [inf, 0.0, 1.0], [-inf] * 3, [inf, -inf, 0.0]):
+        spec = Softmax(rows=1, cols=3, dtype=DType.F32, log=log)
+        element = scalar.elements(spec.to_json(), {"x": f32(*row)})
+        assert all(math.isnan(element((0, col))) for col in range(3)), row
+
+
+def test_softmax_does_not_overflow_and_sums_to_one() -> None:
+    spec = Softmax(rows=2, cols=3, dtype=DType.F32)
+    element = scalar.elements(spec.to_json(), {"x": f32(1e38, -1e38, 1e38, -math.inf, 3, 3)})
+    assert [element((0, c)) for c in range(3)] == [0.5, 0.0, 0.5]
+    assert [element((1, c)) for c in range(3)] == [0.0, 0.5, 0.5]
+    log = Softmax(rows=1, cols=2, dtype=DType.F32, log=True)
+    element = scalar.elements(log.to_json(), {"x": f32(2000.0, 0.0)})
+    assert [element((0, c)) for c in range(2)] == [0.0, -2000.0]
+
+
+@settings(max_examples=20)
+@given(shape=st.lists(st.integers(1, 4), min_size=1, max_size=4), dtype=st.sampled_from(DTYPES))
+def test_the_backend_computes_the_whole_output(
+    entry_for: EntryFor, shape: list[int], dtype: DType
+) -> None:
+    spec = Relu(shape=tuple(shape), dtype=dtype)
+    bits = np.random.default_rng(0).integers(0, 1 << (8 * dtype.itemsize - 1), spec.elements)
+    x = bits.astype(f"u{dtype.itemsize}")
+    x[::2] |= x.dtype.type(1 << (8 * dtype.itemsize - 1))
+    out = run_reference(entry_for(spec), {"x": x.tobytes()})
+    for i, got in enumerate(np.frombuffer(out, x.dtype)):
+        value = scalar.decode(int(x[i]), dtype)
+        expected = math.nan if math.isnan(value) else max(value, 0.0)
+        result = scalar.decode(int(got), dtype)
+        assert result == expected or (math.isnan(result) and math.isnan(expected))
+
+
+def test_the_backend_leaves_stride_gaps_alone(entry_for: EntryFor) -> None:
+    spec = Matmul(m=2, n=2, k=1, dtype=DType.F32, ldc=3)
+    out = run_reference(entry_for(spec), {"a": f32(1, 2), "b": f32(3, 4)})
+    assert out == f32(3, 4) + b"\xa5" * 4 + f32(6, 8)
+
+
+def run_reference(entry: KernelEntry, data: dict[str, bytes]) -> bytes:
+    backend = ReferenceBackend()
+    buffers = {}
+    for param in entry.parameters:
+        host = np.frombuffer(data.get(param.name, b"\xa5" * param.nbytes), np.uint8).copy()
+        buffers[param.name] = backend.alloc(param.nbytes)
+        backend.copy_to_device(buffers[param.name], host)
+    backend.launch(backend.load(entry, {}), buffers)
+    out = np.empty(entry.output.nbytes, np.uint8)
+    backend.copy_from_device(out, buffers["out"])
+    return out.tobytes()
+
+
+def test_what_the_backend_refuses() -> None:
+    with pytest.raises(DeviceError, match="reference:1"):
+        ReferenceBackend(1)
+    with pytest.raises(DeviceError, match="stream"):
+        ReferenceBackend().launch(None, {}, stream=3)  # type: ignore[arg-type]
