@@ -1,0 +1,60 @@
+"""GPU programs run on the CPU, as text: PTX and LLVM IR, all lanes of many workgroups at once.
+
+Nothing here knows how kgen plans or renders a kernel: instructions are implemented from their
+documents, so that a mistake of the planner is not repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from kgen.emulate.report import EmulationFault, Fault, Report, UnknownInstruction
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["EmulationFault", "Fault", "Report", "UnknownInstruction", "run"]
+
+Index3 = tuple[int, int, int]
+
+
+def run(
+    source: str,
+    *,
+    language: Literal["ptx", "llvm"],
+    entry: str,
+    grid: Index3,
+    block: Index3,
+    arguments: Sequence[npt.NDArray[Any] | np.generic],
+    dynamic_shared: int = 0,
+    workgroups: Sequence[Index3] | None = None,
+    checks: bool = True,
+    seed: int = 0,
+) -> Report:
+    """Run one launch of the entry point.
+
+    An ndarray argument is a pointer to a global buffer of exactly its bytes (C-contiguous, written
+    in place); a numpy scalar is passed by value. `workgroups` runs only these. `dynamic_shared` is in
+    bytes. The result is the same for the same `seed`.
+
+    Raises EmulationFault for a fault of the program (races, out-of-bounds and the like are looked
+    for if `checks`), UnknownInstruction for a word that is not known, EmulationError for a source
+    that does not parse or arguments that do not fit its parameters.
+    """
+    if language == "ptx":
+        from kgen.emulate import ptx as emulator
+    else:
+        from kgen.emulate import llvm as emulator  # type: ignore[no-redef]
+    return emulator.run(
+        source,
+        entry=entry,
+        grid=grid,
+        block=block,
+        arguments=arguments,
+        dynamic_shared=dynamic_shared,
+        workgroups=workgroups,
+        checks=checks,
+        seed=seed,
+    )

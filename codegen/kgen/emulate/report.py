@@ -1,0 +1,68 @@
+"""What an emulated launch gives back: a report, or the first fault of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kgen.errors import EmulationError
+
+Index3 = tuple[int, int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """A fault in the emulated program.
+
+    `kind` is its class: race, uninitialised-read, pending-copy, out-of-bounds, misaligned, deadlock,
+    divergent-warp-instruction or trap. `line` counts from 1 in the source text, `lanes` are the
+    first few threads of the workgroup that are concerned.
+    """
+
+    kind: str
+    message: str
+    entry: str
+    instruction: str
+    line: int
+    workgroup: Index3
+    lanes: tuple[int, ...]
+    address: int | None = None
+
+
+class EmulationFault(EmulationError):
+    """The program did something wrong; `fault` says what, where and in which lanes."""
+
+    def __init__(self, fault: Fault) -> None:
+        self.fault = fault
+        place = f"workgroup {fault.workgroup}, lanes {', '.join(map(str, fault.lanes)) or 'none'}"
+        address = "" if fault.address is None else f", address {fault.address:#x}"
+        super().__init__(
+            f"{fault.kind}: {fault.message} in {fault.entry}, line {fault.line}: "
+            f"`{fault.instruction}` ({place}{address})"
+        )
+
+
+class UnknownInstruction(EmulationError):
+    """An instruction that the emulator does not know; it is never skipped."""
+
+    def __init__(self, entry: str, instruction: str, line: int) -> None:
+        self.instruction, self.line = instruction, line
+        super().__init__(
+            f"{entry}, line {line}: the emulator does not know `{instruction}`; "
+            "use an instruction that it knows, or add it under kgen/emulate/"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """A launch that ran to its end.
+
+    `instructions` counts dynamic instructions per warp or wave (a warp that is partly active counts
+    as one). `counters` is by name; which ones there are depends on the language.
+    """
+
+    workgroups_run: int
+    workgroups_total: int
+    instructions: int
+    seconds: float
+    counters: Mapping[str, int] = field(default_factory=dict)
