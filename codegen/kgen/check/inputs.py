@@ -132,8 +132,9 @@ def _special_relu(generator: np.random.Generator, param: TensorParam) -> Values:
     values = _random(generator, param)
     tiny = param.dtype.smallest_subnormal
     special = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, tiny, -tiny, 3 * tiny])
-    places = generator.random(param.shape) < 0.5
-    return np.where(places, generator.choice(special, param.shape), values)
+    places = generator.permutation(values.size)[: max(1, values.size // 2)]
+    values.reshape(-1)[places] = np.resize(special, places.size)
+    return values
 
 
 def _nan(row: Values, at: int) -> None:

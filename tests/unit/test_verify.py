@@ -1,0 +1,238 @@
+"""Verification itself: the reference posing as a device passes, and every way of cheating fails."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from kgen.bundle import Bundle
+from kgen.check import cost, execute, sampling
+from kgen.check.verify import KernelResult, verify
+from kgen.errors import VerificationError
+from kgen.spec import DType, Epilogue, Matmul, Relu, Softmax, Spec
+from kgen_runtime.backends.reference import ReferenceBackend
+from kgen_runtime.manifest import KernelEntry, Manifest, Tile
+
+EntryFor = Callable[..., KernelEntry]
+Damage = Callable[[Mapping[str, memoryview]], None]
+
+
+class Device(ReferenceBackend):
+    """The reference, and after it whatever a broken kernel might do to the buffers."""
+
+    damage: ClassVar[Damage]
+
+    def launch(self, kernel: Any, buffers: Mapping[str, Any], stream: int | None = None) -> None:
+        super().launch(kernel, buffers, stream)
+        type(self).damage(buffers)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., KernelResult]:
+    def run(entry: KernelEntry, damage: Damage = lambda _: None, seed: int = 0) -> KernelResult:
+        monkeypatch.setattr(execute, "backend_class", lambda _: Device)
+        monkeypatch.setattr(Device, "damage", staticmethod(damage), raising=False)
+        bundle = Bundle(manifest=Manifest(kernels=(entry,)), files={"k.o": b""})
+        (result,) = verify(bundle, on="device", seed=seed).kernels
+        return result
+
+    return run
+
+
+Run = Callable[..., KernelResult]
+
+SPECS: tuple[Spec, ...] = (
+    Matmul(m=5, n=7, k=9, dtype=DType.F16),
+    Matmul(m=1, n=1, k=1, dtype=DType.F32),
+    Matmul(m=3, n=4, k=5, dtype=DType.BF16, out_dtype=DType.F32, epilogue=(Epilogue.GELU,)),
+    Matmul(m=3, n=4, k=5, dtype=DType.F64, alpha=0.1, beta=-3.0, batch=3, batch_stride_b=0),
+    Matmul(m=3, n=4, k=5, lda=7, ldc=9, batch=2, batch_stride_c=4, epilogue=(Epilogue.RESIDUAL,)),
+    Relu(shape=(1,), dtype=DType.F32),
+    Relu(shape=(3, 5, 7), dtype=DType.BF16),
+    Softmax(rows=7, cols=1, dtype=DType.F32),
+    Softmax(rows=2, cols=33, dtype=DType.F16, out_dtype=DType.F32),
+    Softmax(rows=9, cols=33, dtype=DType.BF16, log=True),
+)
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.key)
+def test_the_reference_passes(run: Run, entry_for: EntryFor, spec: Spec) -> None:
+    result = run(entry_for(spec))
+    assert result.passed and result.status == "passed", result.reason
+    assert result.executed_on == "scalar Python" and result.executed_form == "machine-code"
+    assert result.coverage is not None
+    assert result.coverage.elements == math.prod(spec.parameter("out").shape)
+    assert result.max_error is not None and result.tolerance is not None
+    assert result.max_error <= result.tolerance
+
+
+def f32_at(buffer: memoryview, index: int, value: float) -> None:
+    np.frombuffer(buffer, np.float32)[index] = value
+
+
+SMALL = Matmul(m=6, n=5, k=8, dtype=DType.F32)
+
+
+def test_a_wrong_element_is_named(run: Run, entry_for: EntryFor) -> None:
+    result = run(entry_for(SMALL), lambda b: f32_at(b["out"], 3 * 5 + 4, 1e9))
+    assert not result.passed and result.status == "failed"
+    assert result.worst_at == (3, 4)
+    assert result.reason is not None
+    assert "random data, out[3, 4]: got 1e+09, expected" in result.reason
+    assert "1 of 30 elements" in result.reason
+
+
+def test_a_last_bit_is_seen_on_whole_numbers(run: Run, entry_for: EntryFor) -> None:
+    def one_unit_more(buffers: Mapping[str, memoryview]) -> None:
+        bits = np.frombuffer(buffers["out"], np.uint32)
+        bits[7] += np.uint32(1)
+
+    result = run(entry_for(SMALL), one_unit_more)
+    assert result.reason is not None and result.reason.startswith("whole-number data, out[1, 2]")
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_nan_and_infinity_out_of_place(run: Run, entry_for: EntryFor, value: float) -> None:
+    result = run(entry_for(SMALL), lambda b: f32_at(b["out"], 0, value))
+    assert not result.passed and result.worst_at == (0, 0) and result.max_error == math.inf
+    text = json.dumps(result.to_json(), allow_nan=False)
+    assert json.loads(text)["max_error"] is None
+
+
+def test_a_nan_that_is_lost(run: Run, entry_for: EntryFor) -> None:
+    def nan_to_zero(buffers: Mapping[str, memoryview]) -> None:
+        values = np.frombuffer(buffers["out"], np.float32)
+        values[np.isnan(values)] = 0.0
+
+    relu, softmax = Relu(shape=(9,), dtype=DType.F32), Softmax(rows=3, cols=4, dtype=DType.F32)
+    for spec in (SMALL, relu, softmax):
+        result = run(entry_for(spec), nan_to_zero)
+        assert result.reason is not None and result.reason.startswith("special-value data"), spec
+
+
+def test_an_element_that_is_not_written(run: Run, entry_for: EntryFor) -> None:
+    def unwrite(buffers: Mapping[str, memoryview]) -> None:
+        np.frombuffer(buffers["out"], np.uint32)[11] = 0xFFEA5A5A
+
+    result = run(entry_for(SMALL), unwrite)
+    assert result.worst_at == (2, 1)
+    assert result.reason is not None and "1 were never written" in result.reason
+
+
+def test_a_write_into_stride_gaps(run: Run, entry_for: EntryFor) -> None:
+    spec = Matmul(m=3, n=4, k=5, dtype=DType.F32, ldc=6)
+    result = run(entry_for(spec), lambda b: f32_at(b["out"], 5, 0.0))
+    assert result.reason is not None and "stride gaps" in result.reason
+
+
+def test_a_write_to_an_input(run: Run, entry_for: EntryFor) -> None:
+    result = run(entry_for(SMALL), lambda b: f32_at(b["b"], 5, 0.0))
+    assert result.reason is not None and "wrote to its input b" in result.reason
+
+
+@pytest.mark.parametrize("byte", [execute.GUARD - 1, -1, 0, -execute.GUARD])
+def test_a_write_outside_the_buffer(run: Run, entry_for: EntryFor, byte: int) -> None:
+    def outside(buffers: Mapping[str, memoryview]) -> None:
+        whole = buffers["out"].obj
+        assert isinstance(whole, bytearray)
+        whole[byte] = 0
+
+    result = run(entry_for(SMALL), outside)
+    assert result.reason is not None and "1 bytes outside the buffer" in result.reason
+
+
+def test_a_grid_that_is_too_small(run: Run, entry_for: EntryFor) -> None:
+    tile = Tile(shape=(1, 6, 5), extent=(1, 4, 4), axes=(2, 1, 0))
+    result = run(entry_for(SMALL, grid=(2, 1, 1), tile=tile))
+    assert result.reason == "the grid reaches 4 of 6 elements of output dimension 1"
+
+
+def test_a_kernel_that_nothing_here_runs(entry_for: EntryFor) -> None:
+    entry = replace(entry_for(SMALL), artifacts=())
+    bundle = Bundle(manifest=Manifest(kernels=(entry,)), files={})
+    report = verify(bundle, on="emulator")
+    (result,) = report.kernels
+    assert not report.passed and result.status == "not-executed"
+    assert result.executed_on is None and result.reason
+    assert set(report.to_json()["kernels"][0]) == {
+        "kernel",
+        "target",
+        "status",
+        "passed",
+        "executed_on",
+        "executed_form",
+        "coverage",
+        "max_error",
+        "tolerance",
+        "worst_at",
+        "seconds",
+        "reason",
+    }
+
+
+def test_a_shape_that_does_not_fit_into_memory(
+    entry_for: EntryFor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cost, "available_memory", lambda: 10**9)
+    entry = entry_for(Matmul(m=65536, n=65536, k=16))
+    with pytest.raises(VerificationError, match=r"needs \d+ bytes of memory; 1000000000 are"):
+        verify(Bundle(manifest=Manifest(kernels=(entry,)), files={}))
+
+
+def test_the_same_seed_gives_the_same_result(run: Run, entry_for: EntryFor) -> None:
+    entry = entry_for(Matmul(m=9, n=9, k=9, dtype=DType.BF16, epilogue=(Epilogue.SILU,)))
+    first, again, other = (run(entry, seed=seed) for seed in (0, 0, 1))
+    assert (first.max_error, first.worst_at) == (again.max_error, again.worst_at)
+    assert first.max_error != other.max_error
+
+
+def big_entry(entry_for: EntryFor, cluster: Sequence[int] = (1, 1, 1)) -> KernelEntry:
+    spec = Matmul(m=1000, n=700, k=64, batch=5)
+    tile = Tile(shape=(5, 1000, 700), extent=(1, 128, 64), axes=(2, 1, 0))
+    entry = entry_for(spec, grid=(11, 8, 5), tile=tile)
+    launch = replace(entry.launches[0], cluster=tuple(cluster))  # type: ignore[arg-type]
+    return replace(entry, launches=(launch,))
+
+
+def test_a_sample_holds_every_kind_of_corner(entry_for: EntryFor) -> None:
+    found = sampling.sample(big_entry(entry_for), budget=40, seed=0)
+    assert found is not None
+    (workgroups,) = found.workgroups
+    assert 27 <= len(workgroups) <= 40 and len(found.boxes) == len(workgroups)
+    kinds = {
+        tuple(
+            "first" if i == 0 else "last" if i == n - 1 else "interior"
+            for i, n in zip(w, (11, 8, 5), strict=True)
+        )
+        for w in workgroups
+    }
+    assert len(kinds) == 27
+    assert any(b == (slice(4, 5), slice(896, 1000), slice(640, 700)) for b in found.boxes)
+
+
+def test_a_sample_holds_whole_clusters(entry_for: EntryFor) -> None:
+    found = sampling.sample(big_entry(entry_for, (1, 2, 1)), budget=60, seed=0)
+    assert found is not None
+    chosen = set(found.workgroups[0])
+    assert all((x, y ^ 1, z) in chosen for x, y, z in chosen)
+
+
+def test_small_grids_are_run_in_full(entry_for: EntryFor) -> None:
+    assert sampling.sample(big_entry(entry_for), budget=440, seed=0) is None
+
+
+def test_scalar_samples_cover_tile_edges(entry_for: EntryFor) -> None:
+    entry = big_entry(entry_for)
+    box = (slice(0, 5), slice(0, 1000), slice(0, 700))
+    chosen = set(sampling.elements(entry, box, limit=3000, seed=0))
+    assert {(b, m, n) for b in (0, 4) for m in (0, 999) for n in (0, 699)} <= chosen
+    assert {127, 128, 895, 896, 999} <= {m for _, m, _ in chosen}
+    assert len(chosen) >= 2000
+    small = (slice(0, 1), slice(3, 5), slice(2, 4))
+    assert sampling.elements(entry, small, 4, 0) == [(0, 3, 2), (0, 3, 3), (0, 4, 2), (0, 4, 3)]
