@@ -215,7 +215,7 @@ class Slot:
     def overlaps(self, own: Any, other: Slot, others: Any) -> bool:
         """Whether this parameter's buffer shares an element with that of another."""
         if self._backend.memory is None:
-            return bool(own == others)
+            return own is others
         if own >= others + other.param.nbytes or others >= own + self.param.nbytes:
             return False
         try:

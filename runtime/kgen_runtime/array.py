@@ -125,7 +125,7 @@ class Array:
         max_version: tuple[int, int] | None = None,
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
-    ) -> object:
+    ) -> Any:
         """Lend the memory. Everything launched before is done on return, whatever the stream."""
         device = self.__dlpack_device__()
         if copy or dl_device not in (None, device):

@@ -1,0 +1,212 @@
+"""Backends for tests of the runtime: an addition on host memory, and one behind opaque buffers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from kgen.bundle import Bundle
+from kgen_runtime import dlpack
+from kgen_runtime.array import bytes_at, lent_array
+from kgen_runtime.backend import Backend, Code, DeviceInfo
+from kgen_runtime.dtypes import DType
+from kgen_runtime.errors import DeviceError
+from kgen_runtime.manifest import (
+    ArtifactEntry,
+    KernelEntry,
+    Launch,
+    Manifest,
+    Resources,
+    TargetEntry,
+    TensorParam,
+    Tolerance,
+    Workspace,
+)
+
+if TYPE_CHECKING:
+    from kgen_runtime.backend import HostBytes
+
+CODE = b"machine code"
+
+
+def param(
+    name: str, shape: Sequence[int], dtype: str = "f32", strides: Sequence[int] | None = None
+) -> TensorParam:
+    shape = tuple(shape)
+    return TensorParam(
+        name=name,
+        role="output" if name == "out" else "input",
+        dtype=DType(dtype),
+        shape=shape,
+        strides=dlpack.packed_strides(shape) if strides is None else tuple(strides),
+    )
+
+
+def entry(
+    *parameters: TensorParam,
+    key: str = "add_kernel",
+    op: str = "add",
+    target: str = "fake1",
+    format: str = "fake",
+    requires: Mapping[str, Any] | None = None,
+    workspaces: tuple[Workspace, ...] = (),
+    launches: tuple[Launch, ...] | None = None,
+) -> KernelEntry:
+    """A kernel that adds its inputs; by default a and b of shape 3x5 in f32."""
+    parameters = parameters or (param("a", (3, 5)), param("b", (3, 5)), param("out", (3, 5)))
+    names = tuple(p.name for p in parameters) + tuple(w.name for w in workspaces)
+    return KernelEntry(
+        key=key,
+        op=op,
+        spec={"op": op},
+        target=TargetEntry(name=target, family="fake", arch=target),
+        schedule={},
+        parameters=parameters,
+        workspaces=workspaces,
+        launches=launches or (Launch(entry_point=key, grid=(1, 1, 1), arguments=names),),
+        artifacts=(
+            ArtifactEntry(
+                file=f"{target}/{key}.{format}",
+                format=format,
+                role="machine-code",
+                sha256=hashlib.sha256(CODE).hexdigest(),
+                nbytes=len(CODE),
+                requires=requires or {},
+            ),
+        ),
+        resources=Resources(),
+        tolerance=Tolerance(accumulate=DType.F32, factor=1.0, reason="a test"),
+    )
+
+
+def save(path: Path, *entries: KernelEntry) -> Path:
+    """A bundle of these kernels on disk."""
+    files = {a.file: CODE for e in entries for a in e.artifacts}
+    return Bundle(manifest=Manifest(kernels=entries), files=files).save(path)
+
+
+def code_of(kernel: KernelEntry) -> dict[str, Code]:
+    return {a.module: Code(artifact=a, data=CODE) for a in kernel.artifacts}
+
+
+class FakeBackend(Backend):
+    """What both fakes share; `calls` records launches, `live` counts buffers."""
+
+    formats: ClassVar[tuple[str, ...]] = ("fake", "slow-fake")
+    kind: ClassVar[str] = "gpu"
+
+    @classmethod
+    def devices(cls) -> tuple[DeviceInfo, ...]:
+        return (DeviceInfo(backend=cls.name, index=0, name=f"a {cls.name}", kind=cls.kind),)
+
+    def __init__(self, index: int = 0) -> None:
+        self.info = self.devices()[index]
+        self.calls: list[dict[str, Any]] = []
+        self.live = 0
+        self.closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+    def refuses(self, artifact: ArtifactEntry) -> str | None:
+        missing = [f for f in artifact.requires.get("features", ()) if f not in ("x", "y")]
+        return f"needs {missing[0]}" if missing else None
+
+    def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> KernelEntry:
+        assert all(c.data == CODE for c in code.values())
+        return entry
+
+    def launch(
+        self, kernel: KernelEntry, buffers: Mapping[str, Any], stream: int | None = None
+    ) -> None:
+        self.calls.append({"kernel": kernel.key, "buffers": dict(buffers), "stream": stream})
+        inputs = [self.tensor(buffers[p.name], p).astype(np.float64) for p in kernel.inputs]
+        out = self.tensor(buffers["out"], kernel.output)
+        out[...] = np.sum(np.broadcast_arrays(*inputs), axis=0)
+
+    def tensor(self, buffer: Any, p: TensorParam) -> npt.NDArray[Any]:
+        strides = tuple(s * p.dtype.itemsize for s in p.strides)
+        address = self.address(buffer)
+        return lent_array(address, p.dtype, p.shape, strides, owner=buffer, read_only=False)
+
+    def address(self, buffer: Any) -> int:
+        raise NotImplementedError
+
+    def unload(self, kernel: KernelEntry) -> None:
+        self.calls.append({"unload": kernel.key})
+
+    def synchronize(self, stream: int | None = None) -> None: ...
+
+
+class HostFake(FakeBackend):
+    """Kernels on host memory: buffers are addresses."""
+
+    name: ClassVar[str] = "cpu"
+    kind: ClassVar[str] = "cpu"
+    memory: ClassVar[int | None] = dlpack.HOST
+
+    def __init__(self, index: int = 0) -> None:
+        super().__init__(index)
+        self.held: dict[int, HostBytes] = {}
+
+    def alloc(self, nbytes: int) -> int:
+        data = np.full(nbytes, 0xFF, np.uint8)
+        self.held[data.ctypes.data] = data
+        self.live += 1
+        return data.ctypes.data
+
+    def free(self, buffer: int) -> None:
+        del self.held[buffer]
+        self.live -= 1
+
+    def view(self, buffer: int, offset: int, nbytes: int) -> int:
+        return buffer + offset
+
+    def copy_to_device(self, buffer: int, host: HostBytes) -> None:
+        bytes_at(buffer, host.nbytes)[:] = host
+
+    def copy_from_device(self, host: HostBytes, buffer: int) -> None:
+        host[:] = bytes_at(buffer, host.nbytes)
+
+    def address(self, buffer: int) -> int:
+        return buffer
+
+
+class OpaqueFake(FakeBackend):
+    """Kernels on memory that nobody else can use: buffers are numpy arrays, never addresses."""
+
+    name: ClassVar[str] = "vulkan"
+
+    def alloc(self, nbytes: int) -> HostBytes:
+        self.live += 1
+        return np.full(nbytes, 0xFF, np.uint8)
+
+    def free(self, buffer: HostBytes) -> None:
+        self.live -= 1
+
+    def view(self, buffer: HostBytes, offset: int, nbytes: int) -> HostBytes:
+        return buffer[offset : offset + nbytes]
+
+    def copy_to_device(self, buffer: HostBytes, host: HostBytes) -> None:
+        buffer[: host.nbytes] = host
+
+    def copy_from_device(self, host: HostBytes, buffer: HostBytes) -> None:
+        host[:] = buffer[: host.nbytes]
+
+    def address(self, buffer: HostBytes) -> int:
+        return buffer.ctypes.data
+
+
+class AbsentFake(OpaqueFake):
+    """A driver that is not here."""
+
+    name: ClassVar[str] = "cuda"
+
+    @classmethod
+    def devices(cls) -> tuple[DeviceInfo, ...]:
+        raise DeviceError("no driver here")

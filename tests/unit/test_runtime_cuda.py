@@ -1,0 +1,382 @@
+"""The CUDA backend against a fake driver that keeps memory and records what it is told.
+
+The fake reads kernel parameters through the pointers it is given, as the real driver does.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import gc
+import sys
+from collections.abc import Iterator
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.unit.fakes import code_of, entry, param
+
+from kgen_runtime.array import bytes_at
+from kgen_runtime.backends import cuda_driver
+from kgen_runtime.backends.cuda import CudaBackend
+from kgen_runtime.errors import (
+    ArgumentError,
+    DeviceError,
+    DeviceLost,
+    DeviceMismatchError,
+    LaunchError,
+    OutOfMemory,
+)
+from kgen_runtime.kernels import Kernel, Kernels
+from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Launch
+
+OK = SimpleNamespace(name="CUDA_SUCCESS")
+
+
+class FakeEnum:
+    """Any member is its own name."""
+
+    def __getattr__(self, name: str) -> str:
+        return name
+
+
+class FakeLaunchAttribute:
+    def __init__(self) -> None:
+        self.id = ""
+        self.value = SimpleNamespace(clusterDim=SimpleNamespace(x=1, y=1, z=1))
+
+
+class FakeDriver(ModuleType):
+    """As much of cuda.bindings.driver as the backend uses; one function is one driver call."""
+
+    CUdevice_attribute = FakeEnum()
+    CUfunction_attribute = FakeEnum()
+    CUlaunchAttributeID = FakeEnum()
+    CUlaunchAttribute = FakeLaunchAttribute
+    CUlaunchConfig = SimpleNamespace
+
+    def __init__(self) -> None:
+        super().__init__("driver")
+        self.memory: dict[int, np.ndarray[Any, Any]] = {}
+        self.calls: list[tuple[Any, ...]] = []
+        self.contexts: list[object] = []
+        self.modules: list[bytes] = []
+        self.fail: dict[str, str] = {}
+        self.capability = (9, 0)
+        self.version = 12040
+
+    def __getattr__(self, name: str) -> Any:
+        """A driver call: checked for a context, recorded, answered by `_name` if there is one."""
+        if not name.startswith("cu"):
+            raise AttributeError(name)
+
+        def function(*arguments: Any) -> tuple[Any, ...]:
+            if name in self.fail:
+                return (SimpleNamespace(name=self.fail[name]),)
+            if name.startswith(("cuMem", "cuModule", "cuLaunch", "cuStream", "cuFunc")):
+                assert self.contexts, f"{name} without a context"
+            self.calls.append((name, *arguments))
+            answer = getattr(self, f"do_{name}", lambda *_: None)(*arguments)
+            return (OK,) if answer is None else (OK, answer)
+
+        return function
+
+    def named(self, name: str) -> list[tuple[Any, ...]]:
+        return [call[1:] for call in self.calls if call[0] == name]
+
+    def do_cuDeviceGetCount(self) -> int:
+        return 2
+
+    def do_cuDeviceGet(self, index: int) -> int:
+        return 100 + index
+
+    def do_cuDeviceGetName(self, size: int, device: int) -> bytes:
+        return f"Fake GPU {device}".encode().ljust(size, b"\0")
+
+    def do_cuDriverGetVersion(self) -> int:
+        return self.version
+
+    def do_cuDeviceTotalMem(self, device: int) -> int:
+        return 1 << 34
+
+    def do_cuDeviceGetAttribute(self, key: str, device: int) -> int:
+        major, minor = self.capability
+        return {
+            "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR": major,
+            "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR": minor,
+        }.get(key, 132)
+
+    def do_cuDevicePrimaryCtxRetain(self, device: int) -> str:
+        return f"primary {device}"
+
+    def do_cuCtxPushCurrent(self, context: object) -> None:
+        self.contexts.append(context)
+
+    def do_cuCtxPopCurrent(self) -> object:
+        return self.contexts.pop()
+
+    def do_cuMemAlloc(self, nbytes: int) -> int:
+        raw = np.full(nbytes + 256, 0xCC, np.uint8)
+        address = raw.ctypes.data + -raw.ctypes.data % 256
+        self.memory[address] = raw
+        return address
+
+    def do_cuMemFree(self, address: int) -> None:
+        del self.memory[address]
+
+    def do_cuMemcpyHtoD(self, target: int, source: int, nbytes: int) -> None:
+        bytes_at(target, nbytes)[:] = bytes_at(source, nbytes)
+
+    def do_cuMemcpyDtoH(self, target: int, source: int, nbytes: int) -> None:
+        bytes_at(target, nbytes)[:] = bytes_at(source, nbytes)
+
+    def do_cuModuleLoadData(self, image: bytes) -> str:
+        self.modules.append(image)
+        return f"module {len(self.modules)}"
+
+    def do_cuModuleGetFunction(self, module: str, name: bytes) -> str:
+        return f"{module} {name.decode()}"
+
+    def do_cuLaunchKernel(self, function: str, *rest: Any) -> None:
+        self.add(rest[8])
+
+    def do_cuLaunchKernelEx(self, config: Any, function: str, parameters: int, _: int) -> None:
+        self.add(parameters)
+
+    @staticmethod
+    def add(parameters: int) -> None:
+        """The kernel: out = a + b on three f32 tensors of 15 elements."""
+        pointers = (ctypes.c_void_p * 3).from_address(parameters)
+        a, b, out = (
+            bytes_at(ctypes.c_uint64.from_address(p or 0).value, 60).view(np.float32)
+            for p in pointers
+        )
+        out[:] = a + b
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeDriver]:
+    api, bindings = FakeDriver(), ModuleType("cuda.bindings")
+    bindings.driver = api  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "cuda.bindings", bindings)
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", api)
+    cuda_driver.driver.cache_clear()
+    yield api
+    gc.collect()  # arrays in the tracebacks of expected errors still need this driver
+    cuda_driver.driver.cache_clear()
+
+
+def cubin(**launch: Any) -> KernelEntry:
+    one = Launch(entry_point="add", grid=(2, 3, 4), block=(128, 2, 1), arguments=("a", "b", "out"))
+    return entry(format="cubin", launches=(dataclasses.replace(one, **launch),))
+
+
+def kernels_on(backend: CudaBackend, e: KernelEntry) -> Kernels:
+    return Kernels(backend, [Kernel(backend, e, code_of(e))], {})
+
+
+def artifact(format: str, **requires: Any) -> ArtifactEntry:
+    return dataclasses.replace(entry(format=format, requires=requires).artifacts[0])
+
+
+A = np.arange(15, dtype=np.float32).reshape(3, 5)
+
+
+def test_devices(fake: FakeDriver) -> None:
+    one, two = CudaBackend.devices()
+    assert (one.id, two.id, two.name, one.kind) == ("cuda:0", "cuda:1", "Fake GPU 101", "gpu")
+    assert one.capabilities["compute_capability"] == [9, 0]
+    assert one.capabilities["cuda"] == [12, 4]
+    assert fake.calls[0] == ("cuInit", 0)
+
+
+def test_end_to_end(fake: FakeDriver) -> None:
+    kernels = kernels_on(CudaBackend(1), cubin())
+    ad = kernels.to_device(A)
+    y = kernels.add(ad, ad)
+    np.testing.assert_array_equal(y.numpy(), A + A)
+    (launch,) = fake.named("cuLaunchKernel")
+    assert launch[:9] == ("module 1 add", 2, 3, 4, 128, 2, 1, 0, None)
+    assert launch[10] == 0
+    assert set(fake.named("cuCtxPushCurrent")) == {("primary 101",)}
+    assert fake.contexts == []
+    with pytest.raises(DeviceMismatchError, match=r"a is on the host; the kernel runs on cuda:1"):
+        kernels.add(A, ad)
+    del ad, y
+    assert not fake.memory
+    kernels.close()
+    kernels.close()
+    assert fake.named("cuModuleUnload") == [("module 1",)]
+    assert fake.named("cuDevicePrimaryCtxRelease") == [(101,)]
+
+
+def test_arrays_outlive_the_backend(fake: FakeDriver) -> None:
+    kernels = kernels_on(CudaBackend(), cubin())
+    ad = kernels.to_device(A)
+    kernels.close()
+    assert not fake.memory
+    del ad  # frees nothing twice
+
+
+def test_foreign_streams_and_memory(fake: FakeDriver) -> None:
+    kernels = kernels_on(CudaBackend(), cubin())
+    ad, theirs = kernels.to_device(A), kernels.to_device(A)
+
+    class Tensor:
+        """Another library's tensor on this device."""
+
+        __dlpack__ = theirs.__dlpack__
+        __dlpack_device__ = theirs.__dlpack_device__
+
+    out = kernels.add(ad, Tensor(), stream=0x7F00)
+    assert fake.named("cuLaunchKernel")[0][8] == 0x7F00
+    np.testing.assert_array_equal(out.numpy(), A + A)
+    with pytest.raises(ArgumentError, match=r"out overlaps b"):
+        kernels.add(ad, Tensor(), out=theirs)
+    kernels.synchronize(0x7F00)
+    assert fake.calls[-2] == ("cuStreamSynchronize", 0x7F00)
+
+
+def test_clusters_and_dynamic_shared_memory(fake: FakeDriver) -> None:
+    e = cubin(cluster=(4, 4, 1), dynamic_shared_memory=100_000)
+    kernels = kernels_on(CudaBackend(), e)
+    assert fake.named("cuFuncSetAttribute") == [
+        ("module 1 add", "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES", 100_000),
+        ("module 1 add", "CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1),
+    ]
+    ad = kernels.to_device(A)
+    np.testing.assert_array_equal(kernels.add(ad, ad, stream=5).numpy(), A + A)
+    ((config, function, _, extra),) = fake.named("cuLaunchKernelEx")
+    assert (config.gridDimX, config.gridDimY, config.gridDimZ) == (2, 3, 4)
+    assert (config.blockDimX, config.blockDimY, config.blockDimZ) == (128, 2, 1)
+    assert (config.sharedMemBytes, config.hStream, config.numAttrs) == (100_000, 5, 1)
+    shape = config.attrs[0].value.clusterDim
+    assert config.attrs[0].id == "CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION"
+    assert (shape.x, shape.y, shape.z) == (4, 4, 1)
+    assert (function, extra) == ("module 1 add", 0)
+
+
+def test_several_launches_in_order(fake: FakeDriver) -> None:
+    first = Launch(entry_point="add", grid=(1, 1, 1), arguments=("a", "b", "out"))
+    second = dataclasses.replace(first, entry_point="again", arguments=("out", "b", "out"))
+    e = entry(format="cubin", launches=(first, second))
+    kernels = kernels_on(CudaBackend(), e)
+    ad = kernels.to_device(A)
+    np.testing.assert_array_equal(kernels.add(ad, ad).numpy(), 3 * A)
+    assert [call[0] for call in fake.named("cuLaunchKernel")] == ["module 1 add", "module 1 again"]
+
+
+def test_images(fake: FakeDriver) -> None:
+    backend = CudaBackend()
+    for format, image in (("cubin", b"machine code"), ("ptx", b"machine code\0")):
+        e = entry(format=format)
+        backend.load(e, code_of(e))
+        assert fake.modules[-1] == image
+
+
+@pytest.mark.parametrize(
+    ("format", "requires", "capability", "runs"),
+    [
+        ("cubin", {"compute_capability": [8, 0]}, (8, 0), True),
+        ("cubin", {"compute_capability": [8, 0]}, (8, 9), True),
+        ("cubin", {"compute_capability": [8, 6]}, (8, 0), False),
+        ("cubin", {"compute_capability": [8, 0]}, (9, 0), False),
+        ("cubin", {"compute_capability": [9, 0], "exact": True}, (9, 0), True),
+        ("cubin", {"compute_capability": [12, 0], "exact": True}, (12, 1), False),
+        ("ptx", {"compute_capability": [8, 0]}, (12, 0), True),
+        ("ptx", {"compute_capability": [8, 9]}, (8, 6), False),
+        ("ptx", {"compute_capability": [9, 0], "exact": True}, (10, 0), False),
+        ("cubin", {"compute_capability": [9, 0], "cuda": [12, 4]}, (9, 0), True),
+        ("cubin", {"compute_capability": [9, 0], "cuda": [12, 8]}, (9, 0), False),
+        ("cubin", {"compute_capability": [9, 0], "moon_phase": 1}, (9, 0), False),
+    ],
+)
+def test_refuses(
+    fake: FakeDriver,
+    format: str,
+    requires: dict[str, Any],
+    capability: tuple[int, int],
+    runs: bool,
+) -> None:
+    fake.capability = capability
+    refusal = CudaBackend().refuses(artifact(format, **requires))
+    assert (refusal is None) == runs
+    assert refusal is None or "\n" not in refusal
+
+
+def test_refusals_say_what_to_do(fake: FakeDriver) -> None:
+    backend = CudaBackend()
+    assert backend.refuses(artifact("cubin", compute_capability=[8, 0])) == (
+        "cubin for compute capability 8.0 does not run on 9.0; build for sm_90"
+    )
+    assert backend.refuses(artifact("cubin", compute_capability=[9, 0], cuda=[13, 0])) == (
+        "cubin needs a driver for CUDA 13.0, here is one for 12.4; upgrade the driver"
+    )
+
+
+def test_rank(fake: FakeDriver) -> None:
+    backend = CudaBackend()
+    ranks = [
+        backend.rank(artifact("cubin", compute_capability=cc, exact=exact))
+        for cc, exact in (([8, 0], False), ([9, 0], False), ([9, 0], True))
+    ]
+    assert ranks == sorted(ranks) and len(set(ranks)) == 3
+
+
+@pytest.mark.parametrize(
+    ("call", "status", "error", "message"),
+    [
+        ("cuMemAlloc", "CUDA_ERROR_OUT_OF_MEMORY", OutOfMemory, "out of device memory"),
+        ("cuLaunchKernel", "CUDA_ERROR_INVALID_VALUE", LaunchError, r"grid \(2, 3, 4\)"),
+        ("cuLaunchKernel", "CUDA_ERROR_LAUNCH_FAILED", DeviceLost, "restart the process"),
+        ("cuCtxSynchronize", "CUDA_ERROR_ILLEGAL_ADDRESS", DeviceLost, "the device is lost"),
+        ("cuModuleLoadData", "CUDA_ERROR_NO_BINARY_FOR_GPU", DeviceError, "rejects its cubin"),
+    ],
+)
+def test_errors(
+    fake: FakeDriver, call: str, status: str, error: type[DeviceError], message: str
+) -> None:
+    backend = CudaBackend()
+    fake.fail[call] = status
+    with pytest.raises(error, match=message) as raised:
+        kernels = kernels_on(backend, cubin())
+        ad = kernels.to_device(A)
+        kernels.add(ad, ad).numpy()
+    assert type(raised.value) is error
+    assert call in str(raised.value) and "\n" not in str(raised.value)
+    assert fake.contexts == []
+
+
+def test_freeing_on_a_lost_device_is_quiet(fake: FakeDriver) -> None:
+    backend = CudaBackend()
+    buffer = backend.alloc(16)
+    fake.fail["cuMemFree"] = "CUDA_ERROR_LAUNCH_FAILED"
+    backend.free(buffer)
+    backend.alloc(16)
+    backend.close()
+
+
+def test_no_driver(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake.fail["cuInit"] = "CUDA_ERROR_NO_DEVICE"
+    with pytest.raises(DeviceError, match=r"driver does not start: CUDA_ERROR_NO_DEVICE"):
+        CudaBackend.devices()
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+    with pytest.raises(DeviceError, match=r"pip install 'kgen-kernels\[cuda\]'"):
+        CudaBackend()
+
+
+def test_no_library(fake: FakeDriver) -> None:
+    def missing(*_: Any) -> None:
+        raise RuntimeError("Failed to dlopen libcuda.so.1")
+
+    fake.do_cuInit = missing  # type: ignore[attr-defined]
+    for _ in range(2):
+        with pytest.raises(DeviceError, match=r"no NVIDIA driver here"):
+            CudaBackend.devices()
+
+
+def test_unaligned_and_wrong_arguments(fake: FakeDriver) -> None:
+    kernels = kernels_on(CudaBackend(), entry(param("a", (4,)), param("out", (4,)), format="cubin"))
+    with pytest.raises(ArgumentError, match=r"a is f16; expected f32"):
+        kernels.add(kernels.to_device(np.zeros(4, np.float16)))

@@ -1,0 +1,294 @@
+"""Calling kernels: results, ownership, workspaces, dispatch, and every way to call them wrong."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.unit.fakes import HostFake, OpaqueFake, code_of, entry, param
+
+from kgen_runtime.array import Array
+from kgen_runtime.errors import ArgumentError, DeviceError, DeviceMismatchError
+from kgen_runtime.kernels import Kernel, Kernels
+from kgen_runtime.manifest import KernelEntry, Workspace
+
+
+def kernels_on(backend: HostFake | OpaqueFake, *entries: KernelEntry) -> Kernels:
+    return Kernels(backend, [Kernel(backend, e, code_of(e)) for e in entries], {})
+
+
+def host(*entries: KernelEntry) -> Kernels:
+    return kernels_on(HostFake(), *(entries or (entry(),)))
+
+
+def array(shape: tuple[int, ...], dtype: Any = np.float32, start: float = 0) -> Any:
+    return (np.arange(np.prod(shape)) + start).reshape(shape).astype(dtype)
+
+
+A, B = array((3, 5)), array((3, 5), start=100)
+
+
+def test_numpy_in_numpy_out() -> None:
+    y = host().add(A, B)
+    assert type(y) is np.ndarray and y.dtype == np.float32
+    np.testing.assert_array_equal(y, A + B)
+
+
+def test_out_is_written_in_place_and_returned() -> None:
+    out = np.zeros((3, 5), np.float32)
+    assert host().add(A, B, out=out) is out
+    np.testing.assert_array_equal(out, A + B)
+
+
+def test_by_key_and_as_a_mapping() -> None:
+    kernels = host(entry(), entry(key="other", op="mul"))
+    assert list(kernels) == ["add_kernel", "other"] and len(kernels) == 2
+    assert "other" in kernels and "nothing" not in kernels
+    assert kernels["other"].key == "other"
+    assert "mul" in dir(kernels)
+    assert repr(kernels) == "<Kernels on cpu:0 (a cpu): add_kernel, other>"
+    assert repr(kernels["other"]) == "<Kernel fake1/other(a, b) on cpu:0>"
+    with pytest.raises(AttributeError, match=r"no kernel for softmax on cpu:0; here are add_"):
+        _ = kernels.softmax
+    with pytest.raises(ArgumentError, match=r"no kernel x on cpu:0; here are add_kernel, other"):
+        kernels["x"]
+
+
+def test_a_missing_kernel_says_why() -> None:
+    backend = HostFake()
+    kernels = Kernels(backend, [], {"sm_80/add_kernel": "code for another device"})
+    with pytest.raises(ArgumentError, match=r"sm_80/add_kernel was not taken: code for another"):
+        kernels["add_kernel"]
+
+
+def test_arrays_in_array_out() -> None:
+    backend = HostFake()
+    kernels = kernels_on(backend, entry())
+    y = kernels.add(kernels.to_device(A), B)
+    assert isinstance(y, Array) and repr(y) == "Array(3x5 f32 on cpu:0)"
+    np.testing.assert_array_equal(y.numpy(), A + B)
+    del y
+    gc.collect()
+    assert backend.live == 0
+
+
+def test_opaque_device() -> None:
+    backend = OpaqueFake()
+    kernels = kernels_on(backend, entry())
+    ad, bd = kernels.to_device(A), kernels.to_device(B)
+    out = kernels.add(ad, bd)
+    np.testing.assert_array_equal(out.numpy(), A + B)
+    assert kernels.add(bd, bd, out=out) is out
+    np.testing.assert_array_equal(out.numpy(), B + B)
+    with pytest.raises(ArgumentError, match=r"add_kernel: out overlaps b; pass memory of its own"):
+        kernels.add(ad, bd, out=bd)
+    del ad, bd, out
+    gc.collect()
+    assert backend.live == 0
+
+
+def test_strided_and_typed_tensors() -> None:
+    e = entry(
+        param("a", (3, 5), "f16", strides=(7, 1)),
+        param("b", (5,), "f64"),
+        param("out", (3, 5), "f32", strides=(1, 3)),
+    )
+    wide = np.zeros((3, 7), np.float16)
+    wide[:, :5] = A
+    y = host(e).add(wide[:, :5], np.arange(5.0))
+    assert y.strides == (4, 12)
+    np.testing.assert_array_equal(y, A + np.arange(5))
+    kernels = kernels_on(OpaqueFake(), e)
+    y = kernels.add(kernels.to_device(wide[:, :5]), kernels.to_device(np.arange(5.0)))
+    np.testing.assert_array_equal(y.numpy(), A + np.arange(5))
+
+
+def test_strides_of_a_dimension_of_one_do_not_matter() -> None:
+    e = entry(param("a", (1, 4)), param("b", (4, 1)), param("out", (4, 4)))
+    row, column = array((2, 4))[:1], array((4, 3))[:, :1]
+    with pytest.raises(ArgumentError, match=r"b has element strides \(3, 1\); expected \(1, 1\)"):
+        host(e).add(row, column)
+    wide = np.lib.stride_tricks.as_strided(array((4,)), (1, 4), (999, 4))
+    np.testing.assert_array_equal(host(e).add(wide, column.copy()), wide + column)
+
+
+@pytest.mark.parametrize(
+    ("a", "message"),
+    [
+        (array((3, 4)), r"add_kernel: a has shape 3x4; expected 3x5; pass that shape or build"),
+        (array((15,)), r"a has shape 15; expected 3x5"),
+        (array((3, 5), np.float64), r"a is f64; expected f32; convert it first"),
+        (array((3, 5), np.int32), r"a is int32; expected f32"),
+        (array((3, 5), ">f4"), r"a is >f4; expected f32"),
+        (array((5, 3)).T, r"a has element strides \(1, 3\); expected \(5, 1\); pass numpy\.asc"),
+        (array((3, 10))[:, ::2], r"a has element strides \(10, 2\)"),
+        (array((3, 5))[::-1], r"a has element strides \(-5, 1\)"),
+        ([[1.0] * 5] * 3, r"a is a list, not an array; pass a numpy array"),
+        (None, r"a is a NoneType, not an array"),
+    ],
+)
+def test_wrong_argument(a: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message) as error:
+        host()["add_kernel"](a, B)
+    assert "\n" not in str(error.value)
+
+
+def test_misaligned_argument() -> None:
+    raw = np.zeros(61, np.uint8)[1:].view(np.float32).reshape(3, 5)
+    with pytest.raises(ArgumentError, match=r"a starts at address 0x\w+; expected a multiple of 4"):
+        host().add(raw, B)
+
+
+def test_wrong_count() -> None:
+    with pytest.raises(ArgumentError, match=r"add_kernel: takes 2 arguments \(a, b\), got 3"):
+        host().add(A, B, B)
+
+
+def test_read_only_out() -> None:
+    out = np.zeros((3, 5), np.float32)
+    out.flags.writeable = False
+    with pytest.raises(ArgumentError, match=r"add_kernel: out is read-only; pass a writable array"):
+        host().add(A, B, out=out)
+    host().add(out, B)  # to read it is fine
+
+
+def test_overlapping_out() -> None:
+    a = A.copy()
+    with pytest.raises(ArgumentError, match=r"add_kernel: out overlaps a"):
+        host().add(a, B, out=a)
+    block = np.zeros(20, np.float32)
+    with pytest.raises(ArgumentError, match=r"out overlaps b"):
+        host().add(A, block[:15].reshape(3, 5), out=block[5:].reshape(3, 5))
+
+
+def test_interleaved_memory_is_no_overlap() -> None:
+    strided = (param("a", (3, 5), strides=(10, 1)), param("out", (3, 5), strides=(10, 1)))
+    block = np.ones((3, 10), np.float32)
+    left, right = block[:, :5], block[:, 5:]
+    host(entry(*strided)).add(left, out=right)
+    np.testing.assert_array_equal(right, left)
+    with pytest.raises(ArgumentError, match=r"out overlaps a"):
+        host(entry(*strided)).add(block[:, :5], out=block[:, 4:9])
+
+
+def test_host_array_for_a_device_kernel() -> None:
+    kernels = kernels_on(OpaqueFake(), entry())
+    message = (
+        r"add_kernel: b is on the host; the kernel runs on vulkan:0; "
+        r"copy it with kernels\.to_device\(\.\.\.\)"
+    )
+    with pytest.raises(DeviceMismatchError, match=message):
+        kernels.add(kernels.to_device(A), B)
+
+
+def test_array_of_another_device() -> None:
+    here, there = host(), kernels_on(OpaqueFake(), entry())
+    with pytest.raises(DeviceMismatchError, match=r"a is on vulkan:0; the kernel runs on cpu:0; "):
+        here.add(there.to_device(A), B)
+    with pytest.raises(DeviceMismatchError, match=r"is on cpu:0; the kernel runs on vulkan:0"):
+        there.add(here.to_device(A), B)
+    # Two open Vulkan devices share nothing; two loads on the CPU share everything.
+    with pytest.raises(DeviceMismatchError, match=r"is on vulkan:0"):
+        kernels_on(OpaqueFake(), entry()).add(there.to_device(A), there.to_device(B))
+    np.testing.assert_array_equal(host().add(here.to_device(A), B).numpy(), A + B)
+
+
+def test_bfloat16() -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    e = entry(*(param(name, (3, 5), "bf16") for name in ("a", "out")))
+
+    class Copy(HostFake):
+        def launch(self, kernel: Any, buffers: Any, stream: int | None = None) -> None:
+            self.tensor(buffers["out"], kernel.output)[...] = self.tensor(
+                buffers["a"], kernel.inputs[0]
+            )
+
+    kernels = kernels_on(Copy(), e)
+    x = A.astype(ml_dtypes.bfloat16)
+    y = kernels.add(x)
+    assert y.dtype == ml_dtypes.bfloat16
+    np.testing.assert_array_equal(y, x)
+    np.testing.assert_array_equal(kernels.add(x.view(np.uint16)), x)
+    bits = np.zeros((3, 5), np.uint16)
+    kernels.add(x, out=bits)
+    np.testing.assert_array_equal(bits, x.view(np.uint16))
+    for value in (x, x.view(np.uint16)):
+        xd = kernels.to_device(value)
+        assert xd.dtype == "bf16"
+        np.testing.assert_array_equal(kernels.add(xd).numpy(), x)
+
+
+def test_bfloat16_without_ml_dtypes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "ml_dtypes", None)
+    e = entry(*(param(name, (2,), "bf16") for name in ("a", "out")))
+    y = host(e).add(np.zeros(2, np.uint16))
+    assert y.dtype == np.uint16
+
+
+def test_dispatch_by_arguments() -> None:
+    small = entry(*(param(n, (2, 2)) for n in ("a", "b", "out")), key="small")
+    halves = entry(*(param(n, (2, 2), "f16") for n in ("a", "b", "out")), key="halves")
+    unary = entry(*(param(n, (2, 2)) for n in ("a", "out")), key="unary")
+    kernels = host(small, halves, unary)
+    ones = np.ones((2, 2), np.float32)
+    assert kernels.add(ones, ones)[0, 0] == 2
+    assert kernels.add(ones.astype(np.float16), ones.astype(np.float16)).dtype == np.float16
+    assert kernels.add(ones)[0, 0] == 1
+    message = r"add: no kernel takes \(3x5 f32, 2x2 f32\); here are small, halves, unary"
+    with pytest.raises(ArgumentError, match=message):
+        kernels.add(A, ones)
+    assert repr(kernels.add) == "<add: small, halves, unary>"
+
+
+def test_ambiguous_dispatch() -> None:
+    kernels = host(entry(key="alpha1"), entry(key="alpha2"))
+    message = r"add: several kernels take these arguments: alpha1, alpha2; use kernels\[key\]"
+    with pytest.raises(ArgumentError, match=message):
+        kernels.add(A, B)
+    np.testing.assert_array_equal(kernels["alpha2"](A, B), A + B)
+
+
+def test_out_decides_between_kernels() -> None:
+    wide = entry(param("a", (2,)), param("out", (2,), "f64"), key="wide")
+    narrow = entry(param("a", (2,)), param("out", (2,), "f32"), key="narrow")
+    out = np.zeros(2)
+    host(wide, narrow).add(np.ones(2, np.float32), out=out)
+    assert out[0] == 1
+
+
+def test_workspace_is_zero_once_and_per_stream_and_thread() -> None:
+    scratch = Workspace(name="scratch", nbytes=64, initial="zero")
+    backend = HostFake()
+    kernels = kernels_on(backend, entry(workspaces=(scratch,)))
+    kernels.add(A, B)
+    address = backend.calls[0]["buffers"]["scratch"]
+    assert not backend.held[address].any()
+    backend.held[address][:] = 7
+    kernels.add(A, B)
+    assert backend.calls[1]["buffers"]["scratch"] == address
+    assert (backend.held[address] == 7).all()
+    kernels.add(A, B, stream=3)
+    assert backend.calls[2]["stream"] == 3
+    assert backend.calls[2]["buffers"]["scratch"] != address
+    thread = threading.Thread(target=kernels.add, args=(A, B))
+    thread.start()
+    thread.join()
+    others = {call["buffers"]["scratch"] for call in backend.calls}
+    assert len(others) == 3
+    kernels.close()
+    gc.collect()
+    assert backend.live == 0
+
+
+def test_closed() -> None:
+    backend = HostFake()
+    with kernels_on(backend, entry()) as kernels:
+        add = kernels.add
+    assert backend.closed and backend.calls == [{"unload": "add_kernel"}]
+    kernels.close()
+    assert len(backend.calls) == 1
+    with pytest.raises(DeviceError, match=r"add_kernel: the bundle was closed; load it again"):
+        add(A, B)
