@@ -225,7 +225,7 @@ class EmulatorExecutor(Executor):
         arrays = typed(self._entry, dict(buffers) | workspaces(self._entry))
         on_cpu = self._entry.target.family == "cpu"
         for i, launch in enumerate(self._entry.launches):
-            arguments = [arrays[name] for name in launch.arguments]
+            arguments: list[Any] = [arrays[name] for name in launch.arguments]
             common: dict[str, Any] = {
                 "language": LANGUAGES[self.form],
                 "entry": launch.entry_point,

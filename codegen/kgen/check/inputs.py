@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from kgen.check.tensors import Bits, Bytes, Values, encode, flat_bits, strided_bits
+from kgen.check.tensors import Bits, Bytes, Values, empty_buffer, encode, flat_bits, strided_bits
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry, TensorParam
 
@@ -75,7 +75,7 @@ def output_buffer(entry: KernelEntry) -> Bytes:
 
 
 def poisoned(nbytes: int, dtype: DType, poison: dict[DType, int]) -> Bytes:
-    buffer = np.empty(nbytes, np.uint8)
+    buffer = empty_buffer(nbytes)
     flat_bits(buffer, dtype)[:] = poison[dtype]
     return buffer
 

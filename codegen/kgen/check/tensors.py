@@ -18,6 +18,17 @@ Values = npt.NDArray[np.float64]
 BITS: dict[int, type[np.unsignedinteger[Any]]] = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
+#: Libraries and kernels run at half speed on buffers that straddle cache lines.
+ALIGNMENT = 64
+
+
+def empty_buffer(nbytes: int) -> Bytes:
+    """Uninitialised memory that starts at a cache line."""
+    raw = np.empty(nbytes + ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    return raw[start : start + nbytes]
+
+
 def flat_bits(buffer: Bytes, dtype: DType) -> Bits:
     """All elements of a buffer, stride gaps included."""
     return buffer.view(BITS[dtype.itemsize])

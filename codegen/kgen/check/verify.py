@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from kgen import emulate
 from kgen.bundle import Bundle
 from kgen.check import compare, cost, execute, inputs, oracle, sampling
 from kgen.check.compare import Comparison
@@ -167,6 +168,8 @@ def _verify_kernel(
             if not found.passed:
                 fields["reason"] = describe(entry, data, found)
                 break
+    except emulate.UnknownInstruction as unknown:
+        return {"status": "not-executed", "reason": str(unknown)}
     except (VerificationError, EmulationError) as fault:
         fields["reason"] = f"{data.name} data: {fault}"
     finally:

@@ -1,0 +1,167 @@
+"""Timing kernels on a device, side by side with libraries in the same process.
+
+A machine's speed drifts from second to second, so only ratios of interleaved measurements mean
+anything: every round times the kernel and then each peer, and the medians over the rounds are
+compared. Buffers are on the device before; the time is from the call until the result is there.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import kgen_runtime
+from kgen import spec
+from kgen.check import inputs, peers
+from kgen.check.tensors import Bytes, strided_bits
+from kgen.errors import DeviceError
+from kgen_runtime.kernels import Kernel, Kernels
+from kgen_runtime.manifest import TensorParam
+
+ROUNDS = 15
+#: Each timing repeats the call until it takes this long, so that the clock's own cost vanishes.
+SAMPLE_SECONDS = 0.02
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeerResult:
+    """A library's median `seconds`, and `ratio` = its time over the kernel's (above 1: the kernel
+    is faster); or why it was not timed."""
+
+    name: str
+    seconds: float | None = None
+    ratio: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchResult:
+    """One kernel's median `seconds` per call.
+
+    Rates count the arithmetic and the bytes that the operation needs, not what the kernel does.
+    `roofline` is the fraction of what the device's peaks allow, None where they are not known.
+    """
+
+    kernel: str
+    target: str
+    device: str
+    seconds: float
+    gflops: float
+    gbytes: float
+    roofline: float | None = None
+    peers: tuple[PeerResult, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return vars(self) | {"peers": [vars(peer) for peer in self.peers]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchReport:
+    """Results of the kernels that run on the device; `skipped` says why not the others."""
+
+    kernels: tuple[BenchResult, ...]
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kernels": [k.to_json() for k in self.kernels], "skipped": dict(self.skipped)}
+
+
+def bench(
+    path: str | os.PathLike[str],
+    *,
+    device: str | None = None,
+    against: Sequence[str] = ("numpy",),
+    rounds: int = ROUNDS,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> BenchReport:
+    """Time every kernel of a bundle that runs on the device (default: the best here).
+
+    Raises DeviceError for an unknown library in `against`, or if nothing here runs the bundle.
+    """
+    if unknown := sorted(set(against) - set(peers.PEERS)):
+        raise DeviceError(f"against={unknown[0]} is unknown; known are {', '.join(peers.PEERS)}")
+    results = []
+    with kgen_runtime.load(path, device=device) as kernels:
+        for kernel in kernels.values():
+            if progress is not None:
+                progress(f"timing {kernel.entry.name}")
+            results.append(_bench_kernel(kernels, kernel, against, rounds, seed))
+        return BenchReport(kernels=tuple(results), skipped=dict(kernels.skipped))
+
+
+def _bench_kernel(
+    kernels: Kernels, kernel: Kernel, against: Sequence[str], rounds: int, seed: int
+) -> BenchResult:
+    entry = kernel.entry
+    data = next(iter(inputs.data_sets(entry, seed))).buffers
+    run = _caller(kernels, kernel, data)
+    made, missing = [], []
+    for name in against:
+        try:
+            peer = peers.make(name, entry, data, kernels.device)
+            peer.run()
+            made.append(peer)
+        except DeviceError as reason:
+            missing.append(PeerResult(name=name, reason=str(reason)))
+    medians = interleaved([run, *(peer.run for peer in made)], rounds)
+    seconds = medians[0]
+    problem = spec.from_json(entry.spec)
+    return BenchResult(
+        kernel=entry.key,
+        target=entry.target.name,
+        device=kernels.device.name,
+        seconds=seconds,
+        gflops=problem.flops / seconds / 1e9,
+        gbytes=problem.bytes_moved / seconds / 1e9,
+        peers=(
+            *(
+                PeerResult(name=peer.name, seconds=median, ratio=median / seconds)
+                for peer, median in zip(made, medians[1:], strict=True)
+            ),
+            *missing,
+        ),
+    )
+
+
+def _caller(kernels: Kernels, kernel: Kernel, data: dict[str, Bytes]) -> Callable[[], None]:
+    """One call of the kernel on arrays that lie where it wants them."""
+
+    def array(param: TensorParam, buffer: Bytes) -> Any:
+        bits = strided_bits(buffer, param)
+        host = bits if param.dtype.storage == bits.dtype else bits.view(param.dtype.storage)
+        return host if kernels.device.backend == "cpu" else kernels.to_device(host)
+
+    arguments = [array(param, data[param.name]) for param in kernel.entry.inputs]
+    out = array(kernel.entry.output, inputs.output_buffer(kernel.entry))
+
+    def call() -> None:
+        kernel(*arguments, out=out)
+        kernels.synchronize()
+
+    return call
+
+
+def interleaved(runs: Sequence[Callable[[], object]], rounds: int) -> list[float]:
+    """Median seconds per call of each, timed in turn `rounds` times; after a warm-up."""
+    repeats = []
+    for run in runs:
+        run()
+        repeats.append(max(1, int(SAMPLE_SECONDS / max(timed(run, 1), 1e-9))))
+    samples: list[list[float]] = [[] for _ in runs]
+    for _ in range(rounds):
+        for run, count, found in zip(runs, repeats, samples, strict=True):
+            found.append(timed(run, count) / count)
+    return [statistics.median(found) for found in samples]
+
+
+def timed(run: Callable[[], object], count: int) -> float:
+    """Seconds that `count` calls take."""
+    start = time.perf_counter()
+    for _ in range(count):
+        run()
+    return time.perf_counter() - start

@@ -1,0 +1,178 @@
+"""Libraries that compute the same operation, to time kernels side by side with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgen.check.tensors import Bytes, Values, decode, empty_buffer, strided_bits
+from kgen.errors import DeviceError
+from kgen_runtime.backend import DeviceInfo
+from kgen_runtime.dtypes import DType
+from kgen_runtime.manifest import KernelEntry, TensorParam
+
+
+@dataclass(frozen=True, kw_only=True)
+class Peer:
+    """A library's version: `run` computes it once and returns when it is done.
+
+    `name` says in which type it computes, where that is not the kernel's.
+    """
+
+    name: str
+    run: Callable[[], object]
+
+
+PeerMaker = Callable[[KernelEntry, Mapping[str, Bytes], DeviceInfo], Peer]
+Array = npt.NDArray[Any]
+
+
+def make(name: str, entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
+    """The library's version of a kernel on the same data.
+
+    Raises DeviceError if the library is unknown, not here, or does not work on the device.
+    """
+    if name not in PEERS:
+        raise DeviceError(f"against={name} is unknown; known are {', '.join(PEERS)}")
+    return PEERS[name](entry, buffers, device)
+
+
+def _numpy(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
+    if device.kind == "gpu":
+        raise DeviceError(f"numpy does not compute on {device.id}; take torch")
+    # numpy's matmul has fast code for f32 and f64 only, so the 16-bit types are widened before.
+    wide = np.float64 if entry.parameters[0].dtype is DType.F64 else np.float32
+    x = {p.name: _aligned(_values(buffers, p).astype(wide)) for p in entry.inputs}
+    name = "numpy" if entry.parameters[0].dtype.itemsize >= 4 else "numpy (f32)"
+    return Peer(name=name, run=_numpy_operation(entry, x))
+
+
+def _values(buffers: Mapping[str, Bytes], param: TensorParam) -> Values:
+    return decode(strided_bits(buffers[param.name], param), param.dtype)
+
+
+def _aligned(values: Array) -> Array:
+    copy = empty_buffer(values.nbytes).view(values.dtype).reshape(values.shape)
+    copy[...] = values
+    return copy
+
+
+def _numpy_operation(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]:
+    spec = entry.spec
+    if entry.op == "relu":
+        result = np.empty_like(x["x"])
+        return lambda: np.maximum(x["x"], 0, out=result)
+    if entry.op == "softmax":
+        return lambda: _numpy_softmax(x["x"], bool(spec["log"]))
+    a = x["a"].swapaxes(-1, -2) if spec["layout"][0] == "t" else x["a"]
+    b = x["b"].swapaxes(-1, -2) if spec["layout"][1] == "t" else x["b"]
+
+    def matmul() -> Array:
+        y: Array = np.matmul(a, b)
+        if spec["alpha"] != 1.0:
+            y *= spec["alpha"]
+        if spec["beta"] != 0.0:
+            y += spec["beta"] * x["c"]
+        for step in spec["epilogue"]:
+            y = y + x[step] if step in x else _NUMPY_FUNCTIONS[step](y)
+        return y
+
+    return matmul
+
+
+def _numpy_softmax(x: Array, log: bool) -> Array:
+    shifted = x - x.max(axis=1, keepdims=True)
+    if log:
+        return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+    terms: Array = np.exp(shifted, out=shifted)
+    terms /= terms.sum(axis=1, keepdims=True)
+    return terms
+
+
+def _numpy_gelu_tanh(x: Array) -> Array:
+    return np.asarray(0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
+
+
+def _numpy_gelu(x: Array) -> Array:
+    raise DeviceError("numpy has no erf, so no gelu; take torch")
+
+
+_NUMPY_FUNCTIONS: Mapping[str, Callable[[Array], Array]] = {
+    "relu": lambda x: np.maximum(x, 0),
+    "gelu": _numpy_gelu,
+    "gelu_tanh": _numpy_gelu_tanh,
+    "silu": lambda x: np.asarray(x / (1 + np.exp(-x))),
+}
+
+
+def _torch(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
+    try:
+        import torch
+    except ImportError:
+        raise DeviceError("torch is not installed; pip install torch") from None
+    place = {"cpu": "cpu", "cuda": f"cuda:{device.index}", "hip": f"cuda:{device.index}"}
+    if device.backend not in place:
+        raise DeviceError(f"torch does not compute on {device.id}")
+    if device.backend != "cpu" and not torch.cuda.is_available():
+        raise DeviceError(f"torch sees no {device.id}; install its build for this GPU")
+    where = place[device.backend]
+    x = {
+        p.name: torch.from_numpy(_values(buffers, p)).to(
+            device=where, dtype=getattr(torch, _TORCH_TYPES[p.dtype])
+        )
+        for p in entry.inputs
+    }
+    compute = _torch_operation(torch, entry, x)
+
+    def run() -> None:
+        with torch.inference_mode():
+            compute()
+            if device.backend != "cpu":
+                torch.cuda.synchronize()
+
+    return Peer(name="torch", run=run)
+
+
+_TORCH_TYPES = {
+    DType.F64: "float64",
+    DType.F32: "float32",
+    DType.F16: "float16",
+    DType.BF16: "bfloat16",
+}
+
+
+def _torch_operation(torch: Any, entry: KernelEntry, x: Mapping[str, Any]) -> Callable[[], object]:
+    spec, functional = entry.spec, torch.nn.functional
+    if entry.op == "relu":
+        return lambda: torch.relu(x["x"])
+    if entry.op == "softmax":
+        softmax = functional.log_softmax if spec["log"] else functional.softmax
+        return lambda: softmax(x["x"], dim=1)
+    a = x["a"].mT if spec["layout"][0] == "t" else x["a"]
+    b = x["b"].mT if spec["layout"][1] == "t" else x["b"]
+    functions = {
+        "relu": torch.relu,
+        "gelu": functional.gelu,
+        "gelu_tanh": lambda y: functional.gelu(y, approximate="tanh"),
+        "silu": functional.silu,
+    }
+
+    def matmul() -> object:
+        y = torch.matmul(a, b)
+        if spec["alpha"] != 1.0:
+            y = y * spec["alpha"]
+        if spec["beta"] != 0.0:
+            y = y + spec["beta"] * x["c"]
+        for step in spec["epilogue"]:
+            y = y + x[step] if step in x else functions[step](y)
+        return y
+
+    return matmul
+
+
+PEERS: Mapping[str, PeerMaker] = {"numpy": _numpy, "torch": _torch}
