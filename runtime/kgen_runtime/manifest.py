@@ -47,7 +47,10 @@ class TensorParam:
 
 @dataclass(frozen=True, kw_only=True)
 class Workspace:
-    """Scratch memory that the runtime provides per stream; `initial` is its value before a call."""
+    """Scratch memory that the runtime provides per stream, and keeps from one call to the next.
+
+    `initial` is its value before the first call; a kernel that asks for zero leaves zero behind.
+    """
 
     name: str
     nbytes: int
