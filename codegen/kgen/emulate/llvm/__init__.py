@@ -1,0 +1,13 @@
+"""An emulator of textual LLVM IR: AMDGPU kernels, and scalar or vector functions of a CPU.
+
+Reading: :mod:`lexer`, :mod:`constants`, :mod:`instructions`, :mod:`parser` give a :mod:`module`,
+whose functions :mod:`decode` turns into a :mod:`program` of closures with the meanings in
+:mod:`ops` and :mod:`intrinsics`. Running: :mod:`launch` runs a chunk of workgroups at a time in
+lockstep as :mod:`flow` says, on the state in :mod:`machine` and :mod:`memory`, with the checks of
+:mod:`races`.
+"""
+
+from kgen.emulate.llvm.launch import run
+from kgen.emulate.llvm.parser import parse
+
+__all__ = ["parse", "run"]

@@ -1,0 +1,150 @@
+"""Bytes in memory to values and back, for many addresses at once. Little-endian."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from kgen.emulate.llvm.types import (
+    BUFFER_RESOURCE,
+    Aggregate,
+    Array,
+    Integer,
+    Pointer,
+    Type,
+    Vector,
+)
+
+
+def raw_dtype(size: int) -> np.dtype[Any]:
+    """The numpy type that moves ``size`` bytes in one piece."""
+    return np.dtype(f"u{size}") if size in (1, 2, 4, 8) else np.dtype(f"V{size}")
+
+
+def gather(data: Array, offsets: Array, size: int) -> Array:
+    """``size`` bytes at each offset of the flat byte array, as an array of ``raw_dtype(size)``.
+
+    The offsets are in range. Aligned gathers of a power of two are several times faster.
+    """
+    shift = size.bit_length() - 1
+    if size == 1 << shift and not _misaligned(offsets, size):
+        aligned: Array = data[: len(data) >> shift << shift].view(raw_dtype(size))
+        return aligned.take(offsets >> shift)
+    return _at_every_byte(data, size)[offsets]
+
+
+def scatter(data: Array, offsets: Array, raw: Array) -> None:
+    """Store ``raw``, broadcast to the offsets; of equal offsets the last one wins."""
+    size = raw.dtype.itemsize
+    shift = size.bit_length() - 1
+    if size == 1 << shift and not _misaligned(offsets, size):
+        data[: len(data) >> shift << shift].view(raw.dtype)[offsets >> shift] = raw
+    else:
+        _at_every_byte(data, size)[offsets] = raw
+
+
+def _misaligned(offsets: Array, size: int) -> bool:
+    return bool(np.bitwise_or.reduce(offsets, axis=None) & (size - 1))
+
+
+def _at_every_byte(data: Array, size: int) -> Array:
+    """An overlapping view whose element i is the ``size`` bytes from byte i on."""
+    dtype = np.dtype(f"V{size}")  # opaque bytes need no alignment
+    count = max(0, len(data) - size + 1)
+    return as_strided(data[:size].view(dtype), shape=(count,), strides=(1,))
+
+
+def decode(raw: Array, type_: Type) -> Any:
+    """The value of ``type_`` in raw bytes of its size: [w, l] -> [w, l] or [w, l, element]."""
+    if isinstance(type_, Aggregate):
+        parts = _as_bytes(raw)
+        return tuple(
+            decode(_slice(parts, type_.offset(i), type_.field(i).size), type_.field(i))
+            for i in range(type_.count)
+        )
+    element = type_.element
+    if isinstance(element, Integer) and element.width % 8 and isinstance(type_, Vector):
+        return _decode_bits(raw, type_, element)
+    storage = memory_dtype(element)
+    if isinstance(type_, Vector):
+        elements = _as_bytes(raw).view(storage).reshape(*raw.shape, type_.count)
+    elif raw.dtype.itemsize < storage.itemsize:  # i24, i48, ...
+        widened = np.zeros((*raw.shape, storage.itemsize), np.uint8)
+        widened[..., : raw.dtype.itemsize] = _as_bytes(raw)
+        elements = widened.view(storage)[..., 0]
+    else:
+        elements = np.ascontiguousarray(raw).view(storage)
+    if isinstance(element, Integer) and element.width % 8 != 0:
+        elements = elements & storage.type((1 << element.width) - 1)
+    return elements if elements.dtype == element.dtype else elements.astype(element.dtype)
+
+
+def encode(value: Any, type_: Type) -> Array:
+    """The inverse of :func:`decode`, with padding bytes zero."""
+    if isinstance(type_, Aggregate):
+        return _encode_aggregate(value, type_)
+    element = type_.element
+    if isinstance(element, Integer) and element.width % 8 and isinstance(type_, Vector):
+        packed = np.packbits(_bits(value, element.width), axis=-1, bitorder="little")
+        return _as_raw(packed, type_.size)
+    storage = memory_dtype(element)
+    stored = np.ascontiguousarray(value, dtype=storage)
+    if isinstance(type_, Vector):
+        return _as_raw(stored.view(np.uint8).reshape(*stored.shape[:-1], -1), type_.size)
+    if type_.size == storage.itemsize:
+        return stored.view(raw_dtype(type_.size))
+    return _as_raw(stored[..., None].view(np.uint8)[..., : type_.size], type_.size)
+
+
+def memory_dtype(element: Type) -> np.dtype[Any]:
+    """How one scalar is stored: narrow pointers have 4 bytes, i1 has one."""
+    if isinstance(element, Pointer):
+        if element.space == BUFFER_RESOURCE:
+            raise TypeError("a buffer resource cannot be kept in memory")
+        return np.dtype(f"u{element.size}") if element.size < 8 else element.dtype
+    if element.dtype == np.bool_:
+        return np.dtype(np.uint8)
+    return element.dtype
+
+
+def _as_bytes(raw: Array) -> Array:
+    """[...] of n bytes -> [..., n] uint8"""
+    return np.ascontiguousarray(raw)[..., None].view(np.uint8)
+
+
+def _as_raw(parts: Array, size: int) -> Array:
+    """[..., size] uint8 -> [...] of ``raw_dtype(size)``"""
+    whole: Array = np.ascontiguousarray(parts).view(raw_dtype(size))[..., 0]
+    return whole
+
+
+def _slice(parts: Array, start: int, size: int) -> Array:
+    return _as_raw(parts[..., start : start + size], size)
+
+
+def _bits(value: Array, width: int) -> Array:
+    """[..., n] integers -> [..., n * width] bits, lowest first"""
+    wide = np.ascontiguousarray(value).astype(np.uint64)
+    bits = (wide[..., None] >> np.arange(width, dtype=np.uint64)) & np.uint64(1)
+    return bits.astype(np.uint8).reshape(*wide.shape[:-1], -1)
+
+
+def _decode_bits(raw: Array, type_: Vector, element: Integer) -> Array:
+    """Vectors of odd integers are packed without gaps, as <8 x i1> in one byte."""
+    bits = np.unpackbits(_as_bytes(raw), axis=-1, count=type_.bits, bitorder="little")
+    grouped = bits.reshape(*raw.shape, type_.count, element.width).astype(np.uint64)
+    values = (grouped << np.arange(element.width, dtype=np.uint64)).sum(axis=-1)
+    result: Array = values.astype(element.dtype)
+    return result
+
+
+def _encode_aggregate(value: tuple[Any, ...], type_: Aggregate) -> Array:
+    fields = [encode(part, type_.field(i)) for i, part in enumerate(value)]
+    shape = np.broadcast_shapes(*(field.shape for field in fields))
+    whole = np.zeros((*shape, type_.size), np.uint8)
+    for i, field in enumerate(fields):
+        start = type_.offset(i)
+        whole[..., start : start + field.dtype.itemsize] = _as_bytes(field)
+    return _as_raw(whole, type_.size)

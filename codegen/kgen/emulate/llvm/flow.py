@@ -1,0 +1,156 @@
+"""How lanes move through a program: lockstep, divergence, reconvergence and barriers.
+
+While all lanes are together the position is one int and no mask is kept. Apart, every lane has a
+position, and those at the lowest one run, under a mask; values that outlive the segment are merged
+so that the other lanes keep theirs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kgen.emulate.llvm.machine import Machine, merge
+from kgen.emulate.llvm.program import DONE, WAITING, Edge, Program, Registers, Segment
+from kgen.emulate.llvm.types import Array
+
+Position = int | Array
+"""One position, or one per lane: broadcastable to [workgroup, lane]."""
+
+
+def execute(machine: Machine, program: Program, arguments: list[Any]) -> Any:
+    """Run ``program`` for the lanes of ``machine.mask``; returns the value of its ``ret``."""
+    registers = list(program.template)
+    for register, argument in zip(program.parameters, arguments, strict=True):
+        registers[register] = argument
+    return _Flow(machine, program, registers).run()
+
+
+class _Flow:
+    def __init__(self, machine: Machine, program: Program, registers: Registers) -> None:
+        self.machine = machine
+        self.program = program
+        self.registers = registers
+        self.entry_mask = machine.mask
+        self.position: Position = 0
+        if self.entry_mask is not None:
+            self.position = np.where(self.entry_mask, 0, DONE)
+        self.resume: Array = np.zeros((1, 1), np.int64)
+        """Where each waiting lane goes on."""
+
+    def run(self) -> Any:
+        while True:
+            if isinstance(self.position, np.ndarray):
+                current = int(self.position.min())
+                if self.position.max() == current:
+                    self.position = current
+            else:
+                current = self.position
+            if current == DONE:
+                break
+            if isinstance(self.position, np.ndarray):
+                self._run_apart(self.program.segments[current], self.position, current)
+            else:
+                self._run_together(self.program.segments[current])
+        self.machine.mask = self.entry_mask
+        return self.registers[self.program.result]
+
+    def _run_together(self, segment: Segment) -> None:
+        machine, registers = self.machine, self.registers
+        machine.mask = None
+        segment.executions += machine.waves_active()
+        for step in segment.steps:
+            step(machine, registers)
+        if segment.barrier:
+            machine.pass_barrier(None)
+        taken = segment.choose(registers)
+        if isinstance(taken, np.ndarray):
+            self._branch(segment, taken, None)
+        else:
+            self._take(segment.edges[taken])
+
+    def _run_apart(self, segment: Segment, position: Array, current: int) -> None:
+        machine, registers = self.machine, self.registers
+        mask = position == current
+        others = ~mask & (position != DONE)
+        machine.mask = mask
+        segment.executions += machine.waves_active()
+        keep = [registers[r] for r in segment.escaping] if others.any() else []
+        for step in segment.steps:
+            step(machine, registers)
+        for register, old in zip(segment.escaping, keep, strict=False):
+            if old is not None:
+                registers[register] = merge(mask, registers[register], old)
+        if segment.barrier:
+            self._wait(segment, position, mask)
+            return
+        taken = segment.choose(registers)
+        if not isinstance(taken, np.ndarray):
+            taken = np.full((1, 1), taken)
+        self._branch(segment, taken, mask)
+
+    def _branch(self, segment: Segment, taken: Array, mask: Array | None) -> None:
+        """Each lane of ``mask`` takes the edge that ``taken`` gives for it."""
+        position: Array = np.full((1, 1), DONE) if mask is None else np.asarray(self.position)
+        for index, edge in enumerate(segment.edges):
+            going = taken == index if mask is None else (taken == index) & mask
+            if not going.any():
+                continue
+            if going.all():
+                self._take(edge)
+                return
+            self._move(edge, going)
+            position = np.where(going, edge.target, position)
+        self.position = position
+
+    def _take(self, edge: Edge) -> None:
+        """Every lane takes this edge."""
+        registers = self.registers
+        if edge.moves:
+            values = [registers[source] for _, source in edge.moves]
+            for (destination, _), value in zip(edge.moves, values, strict=True):
+                registers[destination] = value
+        self.position = edge.target
+
+    def _move(self, edge: Edge, going: Array) -> None:
+        registers = self.registers
+        values = [registers[source] for _, source in edge.moves]
+        for (destination, _), value in zip(edge.moves, values, strict=True):
+            old = registers[destination]
+            registers[destination] = value if old is None else merge(going, value, old)
+
+    # -- barriers -------------------------------------------------------------------------------
+
+    def _wait(self, segment: Segment, position: Array, mask: Array) -> None:
+        """Park the lanes of ``mask``; workgroups of which all lanes are parked go on."""
+        self._check_waves_whole(segment, position, mask)
+        (edge,) = segment.edges
+        self._move(edge, mask)
+        self.resume = np.where(mask, edge.target, self.resume)
+        position = np.where(mask, WAITING, position)
+        waiting = position == WAITING
+        complete = (waiting | (position == DONE)).all(axis=1, keepdims=True)
+        released = waiting & complete
+        if released.any():
+            self.machine.pass_barrier(released)
+            position = np.where(released, self.resume, position)
+        self.position = position
+
+    def _check_waves_whole(self, segment: Segment, position: Array, mask: Array) -> None:
+        """A barrier counts waves: a wave must come to it with all lanes that still run."""
+        machine = self.machine
+        if not machine.checks or mask.shape[1] == 1:
+            return
+        waves = (len(mask), machine.lanes // machine.wave, machine.wave)
+        here = mask.reshape(waves)
+        missing = ~here & (position != DONE).reshape(waves)
+        torn = here.any(axis=2) & missing.any(axis=2)
+        if torn.any():
+            lanes = (missing & torn[..., None]).reshape(mask.shape)
+            raise machine.fault(
+                "barrier-divergence",
+                "a wave is at a barrier without these lanes of it",
+                segment.terminator,
+                lanes,
+            )

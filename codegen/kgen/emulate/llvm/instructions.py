@@ -1,0 +1,293 @@
+"""One instruction of textual LLVM IR to an :class:`Instruction`."""
+
+from __future__ import annotations
+
+from kgen.emulate.llvm.constants import FLAGS, OperandParser
+from kgen.emulate.llvm.lexer import symbol, words
+from kgen.emulate.llvm.memory_instructions import MemoryParser, Parse
+from kgen.emulate.llvm.module import Constant, Instruction, Operand
+from kgen.emulate.llvm.types import (
+    I1,
+    Aggregate,
+    Vector,
+    value_shape,
+)
+from kgen.errors import EmulationError
+
+_BINARY = frozenset(
+    words("add sub mul udiv sdiv urem srem shl lshr ashr and or xor fadd fsub fmul fdiv frem")
+)
+_CASTS = frozenset(
+    words(
+        "trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp ptrtoint inttoptr bitcast"
+        " addrspacecast ptrtoaddr"
+    )
+)
+_TAIL_WORDS = frozenset(("tail", "musttail", "notail"))
+
+
+class InstructionParser:
+    def __init__(self, operands: OperandParser) -> None:
+        self.operands = operands
+        self.tokens = operands.tokens
+        self._parsers: dict[str, Parse] = {
+            **dict.fromkeys(_BINARY, self._binary),
+            **dict.fromkeys(_CASTS, self._cast),
+            **dict.fromkeys(("fneg", "freeze"), self._unary),
+            **dict.fromkeys(("icmp", "fcmp"), self._compare),
+            **MemoryParser(self.operands).parsers,
+            "br": self._br,
+            "call": self._call,
+            "extractelement": self._plain,
+            "extractvalue": self._extractvalue,
+            "insertelement": self._plain,
+            "insertvalue": self._insertvalue,
+            "phi": self._phi,
+            "ret": self._ret,
+            "select": self._select,
+            "shufflevector": self._shufflevector,
+            "switch": self._switch,
+            "unreachable": self._bare,
+        }
+
+    def parse(self) -> Instruction:
+        """The instruction at the cursor, with whatever trails it (alignment, metadata)."""
+        t = self.tokens
+        line = t.line
+        result = ""
+        if t.kind == "local":
+            result = symbol(t.next())
+            t.expect("=")
+        while t.text in _TAIL_WORDS:
+            t.next()
+        opcode = t.next()
+        parser = self._parsers.get(opcode)
+        if parser is None:
+            # Decoding names it as unknown; the parser only has to get past it.
+            instruction = Instruction(opcode=opcode, line=line, result=result)
+            while t.kind != "end" and t.line == line:
+                t.next()
+            return instruction
+        self._skip_flags()
+        instruction = parser(opcode, line, result)
+        self._skip_trailing()
+        return instruction
+
+    def _skip_flags(self) -> None:
+        t = self.tokens
+        while t.text in FLAGS:
+            t.next()
+
+    def _skip_trailing(self) -> None:
+        """``, !tbaa !3``, ``, addrspace(5)``, ``#2``, ``[ "bundle"(...) ]``"""
+        t = self.tokens
+        while True:
+            if t.kind == "attribute":
+                t.next()
+            elif t.text == "[":
+                t.skip_brackets()
+            elif t.text == "," and t.kinds[t.at + 1] == "metadata":
+                t.at += 2
+                if t.kind == "metadata":
+                    t.next()
+                if t.text in ("{", "("):
+                    t.skip_brackets()
+            else:
+                return
+
+    def _label(self) -> str:
+        self.tokens.expect("label")
+        return symbol(self.tokens.expect_kind("local"))
+
+    # -- values ---------------------------------------------------------------------------------
+
+    def _binary(self, opcode: str, line: int, result: str) -> Instruction:
+        type_ = self.operands.type()
+        left = self.operands.operand(type_)
+        self.tokens.expect(",")
+        operands = (left, self.operands.operand(type_))
+        return Instruction(opcode=opcode, line=line, result=result, type=type_, operands=operands)
+
+    def _unary(self, opcode: str, line: int, result: str) -> Instruction:
+        operand = self.operands.typed_operand()
+        return Instruction(
+            opcode=opcode, line=line, result=result, type=operand.type, operands=(operand,)
+        )
+
+    def _cast(self, opcode: str, line: int, result: str) -> Instruction:
+        operand = self.operands.typed_operand()
+        self.tokens.expect("to")
+        type_ = self.operands.type()
+        return Instruction(opcode=opcode, line=line, result=result, type=type_, operands=(operand,))
+
+    def _compare(self, opcode: str, line: int, result: str) -> Instruction:
+        predicate = self.tokens.next()
+        type_ = self.operands.type()
+        left = self.operands.operand(type_)
+        self.tokens.expect(",")
+        right = self.operands.operand(type_)
+        return Instruction(
+            opcode=opcode,
+            line=line,
+            result=result,
+            type=Vector(type_.lanes, I1) if value_shape(type_) else I1,
+            operands=(left, right),
+            predicate=predicate,
+        )
+
+    def _select(self, opcode: str, line: int, result: str) -> Instruction:
+        operands = tuple(self.operands.typed_operands())
+        return Instruction(
+            opcode=opcode, line=line, result=result, type=operands[1].type, operands=operands
+        )
+
+    def _plain(self, opcode: str, line: int, result: str) -> Instruction:
+        operands = tuple(self.operands.typed_operands())
+        vector = operands[0].type
+        return Instruction(
+            opcode=opcode,
+            line=line,
+            result=result,
+            type=vector.element if opcode == "extractelement" else vector,
+            operands=operands,
+        )
+
+    def _shufflevector(self, opcode: str, line: int, result: str) -> Instruction:
+        first, second, mask = self.operands.typed_operands()
+        assert isinstance(mask, Constant)
+        elements = mask.value if mask.kind == "list" else ()
+        assert isinstance(elements, tuple)
+        indices = tuple(e.value if e.kind == "int" else -1 for e in elements)
+        return Instruction(
+            opcode=opcode,
+            line=line,
+            result=result,
+            type=Vector(mask.type.lanes, first.type.element),
+            operands=(first, second),
+            indices=indices or (0,) * mask.type.lanes,
+        )
+
+    def _indices(self) -> tuple[int, ...]:
+        t = self.tokens
+        indices: list[int] = []
+        while t.text == "," and t.kinds[t.at + 1] == "number":
+            t.next()
+            indices.append(t.integer())
+        return tuple(indices)
+
+    def _extractvalue(self, opcode: str, line: int, result: str) -> Instruction:
+        operand = self.operands.typed_operand()
+        indices = self._indices()
+        type_ = operand.type
+        for index in indices:
+            assert isinstance(type_, Aggregate)
+            type_ = type_.field(index)
+        return Instruction(
+            opcode=opcode,
+            line=line,
+            result=result,
+            type=type_,
+            operands=(operand,),
+            indices=indices,
+        )
+
+    def _insertvalue(self, opcode: str, line: int, result: str) -> Instruction:
+        operand = self.operands.typed_operand()
+        self.tokens.expect(",")
+        value = self.operands.typed_operand()
+        return Instruction(
+            opcode=opcode,
+            line=line,
+            result=result,
+            type=operand.type,
+            operands=(operand, value),
+            indices=self._indices(),
+        )
+
+    # -- control --------------------------------------------------------------------------------
+
+    def _br(self, opcode: str, line: int, result: str) -> Instruction:
+        if self.tokens.text == "label":
+            return Instruction(opcode=opcode, line=line, labels=(self._label(),))
+        condition = self.operands.typed_operand()
+        self.tokens.expect(",")
+        then = self._label()
+        self.tokens.expect(",")
+        return Instruction(
+            opcode=opcode, line=line, operands=(condition,), labels=(then, self._label())
+        )
+
+    def _switch(self, opcode: str, line: int, result: str) -> Instruction:
+        t = self.tokens
+        operands = [self.operands.typed_operand()]
+        t.expect(",")
+        labels = [self._label()]
+        t.expect("[")
+        while not t.accept("]"):
+            operands.append(self.operands.typed_operand())
+            t.expect(",")
+            labels.append(self._label())
+        return Instruction(opcode=opcode, line=line, operands=tuple(operands), labels=tuple(labels))
+
+    def _phi(self, opcode: str, line: int, result: str) -> Instruction:
+        t = self.tokens
+        type_ = self.operands.type()
+        operands, labels = [], []
+        while True:
+            t.expect("[")
+            operands.append(self.operands.operand(type_))
+            t.expect(",")
+            labels.append(symbol(t.expect_kind("local")))
+            t.expect("]")
+            if t.text != "," or t.texts[t.at + 1] != "[":
+                break
+            t.next()
+        return Instruction(
+            opcode=opcode,
+            line=line,
+            result=result,
+            type=type_,
+            operands=tuple(operands),
+            labels=tuple(labels),
+        )
+
+    def _ret(self, opcode: str, line: int, result: str) -> Instruction:
+        if self.tokens.accept("void"):
+            return Instruction(opcode=opcode, line=line)
+        value = self.operands.typed_operand()
+        return Instruction(opcode=opcode, line=line, type=value.type, operands=(value,))
+
+    def _bare(self, opcode: str, line: int, result: str) -> Instruction:
+        return Instruction(opcode=opcode, line=line)
+
+    def _call(self, opcode: str, line: int, result: str) -> Instruction:
+        t = self.tokens
+        while not self.operands.at_type():
+            if t.kind not in ("word", "number", "string"):
+                raise t.error("expected the type of a call")
+            t.next()
+            if t.text == "(":
+                t.skip_brackets()
+        type_ = self.operands.type()
+        if t.text == "(":
+            t.skip_brackets()
+        if t.kind != "global":
+            raise EmulationError(f"line {line}: calls through a pointer are not supported")
+        callee = symbol(t.next())
+        t.expect("(")
+        operands: list[Operand] = []
+        while not t.accept(")"):
+            operands.append(self.operands.typed_operand())
+            t.accept(",")
+        while (t.kind == "word" and not t.starts_line()) or t.kind == "attribute":
+            t.next()
+            if t.text == "(":
+                t.skip_brackets()
+        return Instruction(
+            opcode=opcode,
+            line=line,
+            result=result,
+            type=type_,
+            operands=tuple(operands),
+            callee=callee,
+        )

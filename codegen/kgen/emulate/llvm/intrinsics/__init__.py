@@ -1,0 +1,71 @@
+"""Intrinsics by group, in tables as those of :mod:`kgen.emulate.llvm.ops`.
+
+A key is the name without the types it is overloaded on: ``llvm.fma`` is ``llvm.fma.v16f32``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kgen.emulate.llvm.intrinsics import (
+    amx,
+    bits,
+    buffers,
+    dot,
+    lanes,
+    mathematics,
+    matrix,
+    vectors,
+    workgroup,
+)
+from kgen.emulate.llvm.lexer import words
+from kgen.emulate.llvm.module import Instruction
+from kgen.emulate.llvm.program import Build
+
+PURE: Mapping[str, Build] = {
+    **bits.PURE,
+    **dot.PURE,
+    **mathematics.PURE,
+    **vectors.PURE,
+    **workgroup.PURE,
+}
+EFFECTS: Mapping[str, Build] = {
+    **amx.EFFECTS,
+    **buffers.EFFECTS,
+    **lanes.EFFECTS,
+    **matrix.EFFECTS,
+    **vectors.EFFECTS,
+    **workgroup.EFFECTS,
+}
+#: Hints to the compiler or the scheduler, and promises.
+NOTHING = frozenset(
+    words(
+        "llvm.amdgcn.iglp.opt llvm.amdgcn.s.setprio llvm.amdgcn.s.sleep llvm.amdgcn.s.waitcnt"
+        " llvm.amdgcn.sched.barrier llvm.amdgcn.sched.group.barrier llvm.amdgcn.s.wait.dscnt"
+        " llvm.amdgcn.s.wait.loadcnt llvm.amdgcn.s.wait.storecnt llvm.assume llvm.lifetime.start"
+        " llvm.lifetime.end llvm.prefetch llvm.sideeffect llvm.donothing"
+        " llvm.experimental.noalias.scope.decl"
+    )
+)
+_OVERLOAD = re.compile(r"\.(v\d+)?(i\d+|f\d+|bf16|p\d+)$|\.v\d+\w*$")
+
+
+def find(name: str) -> tuple[str, Build] | None:
+    """How to build a call of ``name``: ("pure" | "effect" | "nothing", builder)."""
+    while True:
+        if name in PURE:
+            return "pure", PURE[name]
+        if name in EFFECTS:
+            return "effect", EFFECTS[name]
+        if name in NOTHING:
+            return "nothing", _no_build
+        shorter = _OVERLOAD.sub("", name)
+        if shorter == name:
+            return None
+        name = shorter
+
+
+def _no_build(ins: Instruction) -> Callable[..., Any]:
+    raise AssertionError(f"{ins.callee} does nothing")

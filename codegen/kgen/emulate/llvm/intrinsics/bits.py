@@ -1,0 +1,182 @@
+"""Integer intrinsics: minimum and maximum, counting, rotation, overflow, byte selection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kgen.emulate.llvm.module import Instruction
+from kgen.emulate.llvm.numbers import integer, signed, wrap
+from kgen.emulate.llvm.program import Build
+from kgen.emulate.llvm.types import Array
+
+
+def _extremum(ins: Instruction) -> Callable[[Array, Array], Array]:
+    name = ins.callee.split(".")[1]
+    pick = np.minimum if name.endswith("min") else np.maximum
+    type_ = integer(ins.type)
+    if name.startswith("u"):
+        return lambda a, b: pick(a, b)
+    return lambda a, b: wrap(pick(signed(a, type_), signed(b, type_)), type_)
+
+
+def _absolute(ins: Instruction) -> Callable[[Array, Array], Array]:
+    type_ = integer(ins.type)
+    return lambda a, _: wrap(np.abs(signed(a, type_)), type_)
+
+
+def _count_ones(ins: Instruction) -> Callable[[Array], Array]:
+    return lambda a: np.bitwise_count(a).astype(a.dtype)
+
+
+def _leading_zeros(ins: Instruction) -> Callable[[Array, Array], Array]:
+    width = integer(ins.type).width
+
+    def count(a: Array, _: Array) -> Array:
+        for shift in (1, 2, 4, 8, 16, 32):  # fill with ones below the highest one
+            if shift < width:
+                a = a | (a >> a.dtype.type(shift))
+        return (width - np.bitwise_count(a)).astype(a.dtype)
+
+    return count
+
+
+def _trailing_zeros(ins: Instruction) -> Callable[[Array, Array], Array]:
+    type_ = integer(ins.type)
+
+    def count(a: Array, _: Array) -> Array:
+        below = wrap(~a & (a - a.dtype.type(1)), type_)  # the ones under the lowest one
+        return np.bitwise_count(below).astype(a.dtype)
+
+    return count
+
+
+def _funnel_shift(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
+    """The high (fshl) or low (fshr) half of ``a:b`` shifted."""
+    type_ = integer(ins.type)
+    width = type_.width
+    left = "fshl" in ins.callee
+
+    def shift(a: Array, b: Array, amount: Array) -> Array:
+        amount = amount % amount.dtype.type(width)
+        rest = (amount.dtype.type(width) - amount) % amount.dtype.type(width)
+        if left:
+            moved = wrap((a << amount) | np.where(amount == 0, 0, b >> rest).astype(a.dtype), type_)
+            return moved
+        return wrap((b >> amount) | np.where(amount == 0, 0, a << rest).astype(a.dtype), type_)
+
+    return shift
+
+
+def _byte_swap(ins: Instruction) -> Callable[[Array], Array]:
+    return lambda a: a.byteswap()
+
+
+def _reverse_bits(ins: Instruction) -> Callable[[Array], Array]:
+    width = integer(ins.type).width
+
+    def reverse(a: Array) -> Array:
+        one = a.dtype.type(1)
+        result = np.zeros_like(a)
+        for bit in range(width):
+            result |= ((a >> a.dtype.type(bit)) & one) << a.dtype.type(width - 1 - bit)
+        return result
+
+    return reverse
+
+
+def _with_overflow(ins: Instruction) -> Callable[[Array, Array], tuple[Array, Array]]:
+    """{result, whether it wrapped}; computed in Python integers, for it is rare."""
+    type_ = integer(ins.operands[0].type)
+    name = ins.callee.split(".")[1]
+    operation: Any = {"add": np.add, "sub": np.subtract, "mul": np.multiply}[name[1:]]
+
+    def compute(a: Array, b: Array) -> tuple[Array, Array]:
+        if name[0] == "s":
+            exact = operation(signed(a, type_).astype(object), signed(b, type_).astype(object))
+            low, high = -(1 << (type_.width - 1)), (1 << (type_.width - 1)) - 1
+        else:
+            exact = operation(a.astype(object), b.astype(object))
+            low, high = 0, (1 << type_.width) - 1
+        wrapped = np.asarray(exact % (1 << type_.width)).astype(type_.dtype)
+        return wrapped, np.asarray((exact < low) | (exact > high)).astype(np.bool_)
+
+    return compute
+
+
+def _saturating(ins: Instruction) -> Callable[[Array, Array], Array]:
+    type_ = integer(ins.type)
+    name = ins.callee.split(".")[1]
+    operation: Any = np.add if "add" in name else np.subtract
+    if name[0] == "s":
+        low, high = -(1 << (type_.width - 1)), (1 << (type_.width - 1)) - 1
+        return lambda a, b: wrap(
+            np.clip(operation(signed(a, type_).astype(np.int64), signed(b, type_)), low, high),
+            type_,
+        )
+    if "add" in name:
+        limit = (1 << type_.width) - 1
+        return lambda a, b: np.where(b > limit - a, limit, a + b).astype(a.dtype)
+    return lambda a, b: np.where(b > a, 0, a - b).astype(a.dtype)
+
+
+def _permute_bytes(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
+    """V_PERM_B32: byte i is the one of ``high:low`` that byte i of the selector names (0-7);
+    12 is 0x00, 13 and above 0xFF, 8-11 the sign of a 16-bit half."""
+
+    def permute(high: Array, low: Array, selector: Array) -> Array:
+        both = (high.astype(np.uint64) << np.uint64(32)) | low
+        result = np.zeros(np.broadcast_shapes(both.shape, selector.shape), np.uint64)
+        for byte in range(4):
+            at = (selector >> np.uint32(8 * byte)).astype(np.uint64) & np.uint64(0xFF)
+            plain = (both >> (np.minimum(at, 7) * 8).astype(np.uint64)) & np.uint64(0xFF)
+            half = (np.clip(at, 8, 11) - 8).astype(np.uint64)
+            negative = (both >> (half * 16 + 15).astype(np.uint64)) & np.uint64(1)
+            chosen = np.where(
+                at < 8, plain, np.where(at < 12, negative * 0xFF, np.where(at == 12, 0, 0xFF))
+            )
+            result |= chosen.astype(np.uint64) << np.uint64(8 * byte)
+        return result.astype(np.uint32)
+
+    return permute
+
+
+def _bit_field(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
+    """ubfe and sbfe: ``width`` bits from ``offset`` on, both modulo 32."""
+    is_signed = "sbfe" in ins.callee
+
+    def extract(value: Array, offset: Array, width: Array) -> Array:
+        offset, width = offset & np.uint32(31), width & np.uint32(31)
+        field = (value >> offset) & ((np.uint32(1) << width) - np.uint32(1))
+        if not is_signed:
+            return np.asarray(field)
+        sign = np.where(width == 0, 0, np.uint32(1) << (width - np.uint32(1)) % np.uint32(32))
+        sign = sign.astype(np.uint32)
+        return np.asarray((field ^ sign) - sign)
+
+    return extract
+
+
+PURE: dict[str, Build] = {
+    **dict.fromkeys((f"llvm.{name}" for name in ("umin", "umax", "smin", "smax")), _extremum),
+    "llvm.abs": _absolute,
+    "llvm.ctpop": _count_ones,
+    "llvm.ctlz": _leading_zeros,
+    "llvm.cttz": _trailing_zeros,
+    "llvm.fshl": _funnel_shift,
+    "llvm.fshr": _funnel_shift,
+    "llvm.bswap": _byte_swap,
+    "llvm.bitreverse": _reverse_bits,
+    **dict.fromkeys(
+        (f"llvm.{sign}{name}.with.overflow" for sign in "us" for name in ("add", "sub", "mul")),
+        _with_overflow,
+    ),
+    **dict.fromkeys(
+        (f"llvm.{sign}{name}.sat" for sign in "us" for name in ("add", "sub")), _saturating
+    ),
+    "llvm.amdgcn.perm": _permute_bytes,
+    "llvm.amdgcn.ubfe": _bit_field,
+    "llvm.amdgcn.sbfe": _bit_field,
+}

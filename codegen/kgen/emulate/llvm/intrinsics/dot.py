@@ -1,0 +1,53 @@
+"""Short dot products of packed operands: fdot2, sdot4, udot4 (V_DOT2_F32_F16 and its like)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kgen.emulate.llvm.literals import immediate
+from kgen.emulate.llvm.module import Instruction
+from kgen.emulate.llvm.numbers import bfloat_to_float, floating, widen
+from kgen.emulate.llvm.program import Build
+from kgen.emulate.llvm.types import Array, Floating
+
+
+def _fdot2(ins: Instruction) -> Callable[..., Array]:
+    """c + a0 * b0 + a1 * b1, the products exact, the sum in float64 rounded once."""
+    if immediate(ins.operands[3]):
+        raise TypeError("fdot2 with clamp")
+    element = ins.operands[0].type.element
+
+    def wide(packed: Array) -> Array:
+        if isinstance(element, Floating):
+            return widen(packed, floating(element)).astype(np.float64)
+        return bfloat_to_float(packed).astype(np.float64)
+
+    def dot(a: Array, b: Array, c: Array, *_: Array) -> Array:
+        return np.asarray((wide(a) * wide(b)).sum(axis=2) + c).astype(np.float32)
+
+    return dot
+
+
+def _dot4(ins: Instruction) -> Callable[..., Array]:
+    """c plus the products of four 8-bit integers in each word, modulo 2**32."""
+    if immediate(ins.operands[3]):
+        raise TypeError("dot4 with clamp")
+    dtype = np.int8 if "sdot4" in ins.callee else np.uint8
+
+    def split(word: Array) -> Array:
+        return np.ascontiguousarray(word)[..., None].view(dtype).astype(np.int64)
+
+    def dot(a: Array, b: Array, c: Array, *_: Array) -> Array:
+        return np.asarray((split(a) * split(b)).sum(axis=2) + c).astype(np.uint32)
+
+    return dot
+
+
+PURE: dict[str, Build] = {
+    "llvm.amdgcn.fdot2": _fdot2,
+    "llvm.amdgcn.fdot2.f32.bf16": _fdot2,
+    "llvm.amdgcn.sdot4": _dot4,
+    "llvm.amdgcn.udot4": _dot4,
+}

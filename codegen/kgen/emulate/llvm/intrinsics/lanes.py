@@ -1,0 +1,235 @@
+"""Data between the lanes of a wave.
+
+Source: LLVM "User Guide for AMDGPU Backend" (intrinsics) and the "DPP", "DS_SWIZZLE_B32",
+"V_PERMLANE16_B32" sections of the AMD RDNA3 and CDNA3 instruction set manuals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kgen.emulate.llvm.literals import immediate
+from kgen.emulate.llvm.machine import Machine
+from kgen.emulate.llvm.module import Instruction
+from kgen.emulate.llvm.program import Build
+from kgen.emulate.llvm.types import Array
+
+_ROW = 16
+"""Lanes per row, the unit of DPP."""
+
+
+def _read_first_lane(ins: Instruction) -> Callable[[Machine, Array], Array]:
+    def read(m: Machine, value: Array) -> Array:
+        if value.shape[1] == 1:
+            return value
+        if m.mask is None:
+            return m.of_wave(m.waves(value)[:, :, 0])
+        first = m.waves(m.mask).argmax(axis=2)
+        return _from_lanes(m, value, m.of_wave(first))
+
+    return read
+
+
+def _read_lane(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
+    def read(m: Machine, value: Array, lane: Array) -> Array:
+        if value.shape[1] == 1:
+            return value
+        return _from_lanes(m, value, lane.astype(np.int64) % m.wave)
+
+    return read
+
+
+def _write_lane(ins: Instruction) -> Callable[[Machine, Array, Array, Array], Array]:
+    """``writelane(value, lane, old)``: one lane takes ``value``, the others keep ``old``."""
+
+    def write(m: Machine, value: Array, lane: Array, old: Array) -> Array:
+        return np.where(m.lane_numbers() % m.wave == lane % m.wave, value, old)
+
+    return write
+
+
+def _bpermute(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
+    """The address counts bytes; an inactive source lane gives 0."""
+
+    def permute(m: Machine, address: Array, value: Array) -> Array:
+        source = (address >> np.uint32(2)).astype(np.int64) % m.wave
+        result = _from_lanes(m, value, source)
+        if m.mask is None:
+            return result
+        live = _from_lanes(m, m.selected(), source)
+        return np.where(live, result, result.dtype.type(0))
+
+    return permute
+
+
+def _swizzle(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
+    """Bit mode: lane ``((i & and) | or) ^ xor`` of the 32; quad mode: a permutation of four."""
+    pattern = immediate(ins.operands[1])
+
+    def swizzle(m: Machine, value: Array, _: Array) -> Array:
+        lane = m.lane_numbers() % m.wave
+        if pattern & 0x8000:
+            source = (lane & ~3) | (pattern >> (2 * (lane & 3))) & 3
+        else:
+            keep, force, flip = pattern & 31, pattern >> 5 & 31, pattern >> 10 & 31
+            source = (lane & ~31) | ((lane & keep | force) ^ flip) & 31
+        return _from_lanes(m, value, source)
+
+    return swizzle
+
+
+def _dpp_source(control: int, lane: Array) -> tuple[Array, Array]:
+    """The lane of the wave that each lane reads under a DPP control, and whether it exists."""
+    row, at = lane & ~(_ROW - 1), lane & (_ROW - 1)
+    amount = control & 15
+    if control <= 0xFF:
+        return (lane & ~3) | (control >> (2 * (lane & 3))) & 3, np.ones_like(lane, np.bool_)
+    kind = control & 0x1F0
+    within: Array | None = None
+    if kind == 0x100:  # row_shl
+        within = at + amount
+    elif kind == 0x110:  # row_shr
+        within = at - amount
+    elif kind == 0x120:  # row_ror
+        within = (at - amount) % _ROW
+    elif control == 0x140:  # row_mirror
+        within = _ROW - 1 - at
+    elif control == 0x141:  # row_half_mirror
+        within = at ^ 7
+    elif kind == 0x150:  # row_share, row_newbcast
+        within = np.full_like(at, amount)
+    elif kind == 0x160:  # row_xmask
+        within = at ^ amount
+    if within is not None:
+        return row + within % _ROW, (within >= 0) & (within < _ROW)
+    if control == 0x142:  # row_bcast15: the last lane of a row to the next one
+        return row - 1, row > 0
+    if control == 0x143:  # row_bcast31: lane 31 to the upper half
+        return np.full_like(lane, 31), lane >= 32
+    if control == 0x138:  # wave_shr
+        return lane - 1, lane > 0
+    raise TypeError(f"DPP control {control:#x}")
+
+
+def _dpp(
+    m: Machine, old: Array, value: Array, control: int, row_mask: int, bank_mask: int, bound: bool
+) -> Array:
+    lane = m.lane_numbers() % m.wave
+    source, exists = _dpp_source(control, lane)
+    source = np.where(exists, source, lane)
+    result = _from_lanes(m, value, source)
+    valid = exists if m.mask is None else exists & _from_lanes(m, m.selected(), source)
+    result = np.where(valid, result, result.dtype.type(0) if bound else old)
+    enabled = (row_mask >> (lane // _ROW) & 1 & (bank_mask >> (lane // 4 % 4))).astype(np.bool_)
+    return result if enabled.all() else np.where(enabled, result, old)
+
+
+def _update_dpp(ins: Instruction) -> Callable[..., Array]:
+    control, row_mask, bank_mask, bound = (immediate(operand) for operand in ins.operands[2:])
+
+    def update(m: Machine, old: Array, value: Array, *_: Array) -> Array:
+        return _dpp(m, old, value, control, row_mask, bank_mask, bool(bound))
+
+    return update
+
+
+def _move_dpp(ins: Instruction) -> Callable[..., Array]:
+    control, row_mask, bank_mask, bound = (immediate(operand) for operand in ins.operands[1:])
+
+    def move(m: Machine, value: Array, *_: Array) -> Array:
+        zero = np.zeros((1, 1), value.dtype)
+        return _dpp(m, zero, value, control, row_mask, bank_mask, bool(bound))
+
+    return move
+
+
+def _permlane16(ins: Instruction) -> Callable[..., Array]:
+    """Each lane reads the lane of its row (x16: of the other row of the pair) that its four bits
+    of the selectors name."""
+    other_row = _ROW if "permlanex16" in ins.callee else 0
+
+    def permute(m: Machine, old: Array, value: Array, low: Array, high: Array, *_: Array) -> Array:
+        lane = m.lane_numbers() % m.wave
+        at = lane % _ROW
+        selector = np.where(at < 8, low, high).astype(np.int64)
+        source = ((lane & ~(_ROW - 1)) ^ other_row) + (selector >> (4 * (at % 8)) & 15)
+        return _from_lanes(m, value, source)
+
+    return permute
+
+
+def _swap_halves(span: int) -> Callable[[Instruction], Callable[..., tuple[Array, Array]]]:
+    """Odd groups of ``span`` lanes of the first operand change places with the even ones of the
+    second."""
+
+    def build(ins: Instruction) -> Callable[..., tuple[Array, Array]]:
+        def swap(m: Machine, first: Array, second: Array, *_: Array) -> tuple[Array, Array]:
+            lane = m.lane_numbers() % m.wave
+            odd = (lane // span) % 2 == 1
+            return (
+                np.where(odd, _from_lanes(m, second, lane ^ span), first),
+                np.where(odd, second, _from_lanes(m, first, lane ^ span)),
+            )
+
+        return swap
+
+    return build
+
+
+def _ballot(ins: Instruction) -> Callable[[Machine, Array], Array]:
+    dtype = ins.type.dtype
+
+    def ballot(m: Machine, condition: Array) -> Array:
+        if m.mask is not None:
+            condition = condition & m.mask
+        waves = m.waves(condition)
+        weights = np.uint64(1) << np.arange(m.wave, dtype=np.uint64)
+        return m.of_wave((waves * weights).sum(axis=2).astype(dtype))
+
+    return ballot
+
+
+def _count_below(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
+    """mbcnt: bits of the mask that belong to lower lanes, in the low or the high half."""
+    base = 32 if ins.callee.endswith("hi") else 0
+
+    def count(m: Machine, mask: Array, start: Array) -> Array:
+        lane = m.lane_numbers() % m.wave
+        below = (1 << np.clip(lane - base, 0, 32)) - 1
+        below_mine = np.bitwise_count(mask.astype(np.int64) & below)
+        return np.asarray(below_mine + start).astype(np.uint32)
+
+    return count
+
+
+def _from_lanes(m: Machine, value: Array, source: Array) -> Array:
+    """``value`` of the lane ``source`` of the same wave: [workgroup | 1, lane]."""
+    if value.shape[1] == 1:
+        return value
+    lane = m.lane_numbers()
+    absolute = lane - lane % m.wave + source
+    rows = max(len(value), len(absolute))
+    whole = np.broadcast_to(value, (rows, *value.shape[1:]))
+    if len(absolute) == 1:
+        return whole[:, absolute[0]]
+    return np.take_along_axis(whole, np.broadcast_to(absolute, (rows, m.lanes)), axis=1)
+
+
+EFFECTS: dict[str, Build] = {
+    "llvm.amdgcn.readfirstlane": _read_first_lane,
+    "llvm.amdgcn.readlane": _read_lane,
+    "llvm.amdgcn.writelane": _write_lane,
+    "llvm.amdgcn.ds.bpermute": _bpermute,
+    "llvm.amdgcn.ds.swizzle": _swizzle,
+    "llvm.amdgcn.update.dpp": _update_dpp,
+    "llvm.amdgcn.mov.dpp": _move_dpp,
+    "llvm.amdgcn.permlane16": _permlane16,
+    "llvm.amdgcn.permlanex16": _permlane16,
+    "llvm.amdgcn.permlane16.swap": _swap_halves(16),
+    "llvm.amdgcn.permlane32.swap": _swap_halves(32),
+    "llvm.amdgcn.ballot": _ballot,
+    "llvm.amdgcn.mbcnt.lo": _count_below,
+    "llvm.amdgcn.mbcnt.hi": _count_below,
+}

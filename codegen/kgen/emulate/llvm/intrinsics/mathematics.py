@@ -1,0 +1,206 @@
+"""Floating-point intrinsics, generic and AMDGPU's.
+
+The hardware's exp2, log2, rcp, rsq and sqrt are good to about one unit in the last place; here
+they are numpy's, in float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kgen.emulate.llvm.module import Instruction
+from kgen.emulate.llvm.numbers import (
+    floating,
+    fused_multiply_add,
+    integer,
+    lifted,
+    narrow,
+    signed,
+    widen,
+    wrap,
+)
+from kgen.emulate.llvm.program import Build
+from kgen.emulate.llvm.types import HALF, Array
+
+
+def _round_half_away(a: Array) -> Array:
+    whole = np.trunc(a)
+    away = (np.abs(a - whole) >= 0.5).astype(a.dtype)
+    return np.asarray(np.copysign(np.abs(whole) + away, a))
+
+
+def _fraction(a: Array) -> Array:
+    """V_FRACT: a - floor(a), below 1."""
+    below_one = np.nextafter(a.dtype.type(1), a.dtype.type(0))
+    return np.asarray(np.minimum(a - np.floor(a), below_one))
+
+
+_FUNCTIONS: dict[str, Any] = {
+    "llvm.fabs": np.abs,
+    "llvm.sqrt": np.sqrt,
+    "llvm.amdgcn.sqrt": np.sqrt,
+    "llvm.exp": np.exp,
+    "llvm.exp2": np.exp2,
+    "llvm.exp10": lambda a: np.power(a.dtype.type(10), a),
+    "llvm.amdgcn.exp2": np.exp2,
+    "llvm.log": np.log,
+    "llvm.log2": np.log2,
+    "llvm.log10": np.log10,
+    "llvm.amdgcn.log": np.log2,
+    "llvm.sin": np.sin,
+    "llvm.cos": np.cos,
+    "llvm.tanh": np.tanh,
+    "llvm.pow": np.power,
+    "llvm.floor": np.floor,
+    "llvm.ceil": np.ceil,
+    "llvm.trunc": np.trunc,
+    "llvm.rint": np.rint,
+    "llvm.nearbyint": np.rint,
+    "llvm.roundeven": np.rint,
+    "llvm.round": _round_half_away,
+    "llvm.copysign": np.copysign,
+    "llvm.minnum": np.fmin,
+    "llvm.maxnum": np.fmax,
+    "llvm.minimumnum": np.fmin,
+    "llvm.maximumnum": np.fmax,
+    "llvm.canonicalize": lambda a: a,
+    "llvm.amdgcn.rcp": np.reciprocal,
+    "llvm.amdgcn.rsq": lambda a: a.dtype.type(1) / np.sqrt(a),
+    "llvm.amdgcn.fract": _fraction,
+    "llvm.amdgcn.fmed3": lambda a, b, c: np.fmax(np.fmin(a, b), np.fmin(np.fmax(a, b), c)),
+    "llvm.fma": fused_multiply_add,
+    "llvm.fmuladd": fused_multiply_add,
+    "llvm.amdgcn.fmad.ftz": fused_multiply_add,
+}
+
+
+def _function(name: str) -> Callable[[Instruction], Callable[..., Array]]:
+    return lambda ins: lifted(_FUNCTIONS[name], floating(ins.type))
+
+
+def _ieee_extremum(ins: Instruction) -> Callable[[Array, Array], Array]:
+    """minimum and maximum: a NaN operand is the result, and -0 is less than +0."""
+    greater = ins.callee.split(".")[1] == "maximum"
+    pick: Any = np.maximum if greater else np.minimum
+
+    def compute(a: Array, b: Array) -> Array:
+        result = pick(a, b)
+        first = np.signbit(a) != greater  # of two zeros, the one wanted
+        return np.where((a == 0) & (b == 0), np.where(first, a, b), result)
+
+    return lifted(compute, floating(ins.type))
+
+
+def _fma_half(ins: Instruction) -> Callable[..., Array]:
+    """A half product is exact in float32 and the sum is in float64: rounded once."""
+    type_ = floating(ins.type)
+    if type_.name not in ("half", "bfloat"):
+        return fused_multiply_add
+
+    def compute(a: Array, b: Array, c: Array) -> Array:
+        product = widen(a, type_).astype(np.float64) * widen(b, type_)
+        return narrow(product + widen(c, type_), type_)
+
+    return compute
+
+
+def _scale(ins: Instruction) -> Callable[[Array, Array], Array]:
+    """ldexp: a * 2**n."""
+    type_, exponent = floating(ins.type), integer(ins.operands[1].type)
+    return lambda a, n: narrow(np.ldexp(widen(a, type_), signed(n, exponent)), type_)
+
+
+def _split_exponent(ins: Instruction) -> Callable[[Array], tuple[Array, Array]]:
+    """frexp: {mantissa in [0.5, 1), exponent}."""
+    type_ = floating(ins.operands[0].type)
+
+    def split(a: Array) -> tuple[Array, Array]:
+        mantissa, exponent = np.frexp(widen(a, type_))
+        return narrow(mantissa, type_), exponent.astype(np.int32).view(np.uint32)
+
+    return split
+
+
+_MANTISSA_BITS = {"half": 10, "bfloat": 7, "float": 23, "double": 52}
+
+
+def _class(ins: Instruction) -> Callable[[Array, Array], Array]:
+    """is.fpclass and amdgcn.class: one bit per kind, from signalling NaN to positive infinity."""
+    type_ = floating(ins.operands[0].type)
+    bits = np.dtype(f"u{type_.size}")
+    quiet_bit = bits.type(1 << (_MANTISSA_BITS[type_.name] - 1))
+
+    def classify(a: Array, mask: Array) -> Array:
+        value = widen(a, type_)
+        negative, magnitude = np.signbit(value), np.abs(value)
+        smallest = np.finfo(value.dtype).tiny if type_ != HALF else np.float32(2.0**-14)
+        normal = (magnitude >= smallest) & np.isfinite(value)
+        subnormal = (magnitude > 0) & (magnitude < smallest)
+        quiet = (a.view(bits) & quiet_bit) != 0
+        kinds = (
+            np.isnan(value) & ~quiet,
+            np.isnan(value) & quiet,
+            np.isinf(value) & negative,
+            normal & negative,
+            subnormal & negative,
+            (value == 0) & negative,
+            (value == 0) & ~negative,
+            subnormal & ~negative,
+            normal & ~negative,
+            np.isinf(value) & ~negative,
+        )
+        result = np.zeros(np.broadcast_shapes(a.shape, mask.shape), np.bool_)
+        for bit, kind in enumerate(kinds):
+            result |= kind & ((mask >> mask.dtype.type(bit)) & mask.dtype.type(1)).astype(np.bool_)
+        return result
+
+    return classify
+
+
+def _saturating_to_integer(ins: Instruction) -> Callable[[Array], Array]:
+    """fptoui.sat and fptosi.sat: clamp to the range, NaN is 0."""
+    of, to = floating(ins.operands[0].type), integer(ins.type)
+    is_signed = "fptosi" in ins.callee
+    low = -(1 << (to.width - 1)) if is_signed else 0
+    high = (1 << (to.width - (1 if is_signed else 0))) - 1
+
+    def convert(a: Array) -> Array:
+        value = np.trunc(widen(a, of).astype(np.float64))
+        value = np.where(np.isnan(value), 0.0, value)
+        inside = np.clip(value, float(low), float(np.nextafter(float(high) + 1.0, 0)))
+        whole = inside.astype(np.int64 if is_signed else np.uint64)
+        return wrap(np.where(value > high, whole.dtype.type(high), whole), to)
+
+    return convert
+
+
+def _pack_toward_zero(ins: Instruction) -> Callable[[Array, Array], Array]:
+    """cvt.pkrtz: two floats to a vector of two halves, rounded toward zero."""
+
+    def truncate(a: Array) -> Array:
+        near = a.astype(np.float16)
+        bits = near.view(np.uint16)
+        away = np.abs(near.astype(np.float32)) > np.abs(a)
+        return np.where(away, bits - np.uint16(1), bits).astype(np.uint16).view(np.float16)
+
+    return lambda a, b: np.stack(np.broadcast_arrays(truncate(a), truncate(b)), axis=-1)
+
+
+PURE: dict[str, Build] = {
+    **{name: _function(name) for name in _FUNCTIONS},
+    "llvm.fma": _fma_half,
+    "llvm.fmuladd": _fma_half,
+    "llvm.minimum": _ieee_extremum,
+    "llvm.maximum": _ieee_extremum,
+    "llvm.ldexp": _scale,
+    "llvm.amdgcn.ldexp": _scale,
+    "llvm.frexp": _split_exponent,
+    "llvm.is.fpclass": _class,
+    "llvm.amdgcn.class": _class,
+    "llvm.fptoui.sat": _saturating_to_integer,
+    "llvm.fptosi.sat": _saturating_to_integer,
+    "llvm.amdgcn.cvt.pkrtz": _pack_toward_zero,
+}

@@ -1,0 +1,260 @@
+"""Intrinsics on vectors and blocks of memory: reductions, parts, masks, memcpy, AVX-512."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kgen.emulate.llvm.codec import decode, encode
+from kgen.emulate.llvm.literals import immediate
+from kgen.emulate.llvm.machine import Machine
+from kgen.emulate.llvm.module import Instruction
+from kgen.emulate.llvm.numbers import (
+    bfloat_to_float,
+    float_to_bfloat,
+    floating,
+    lifted,
+    narrow,
+    signed,
+    widen,
+    wrap,
+)
+from kgen.emulate.llvm.program import Build
+from kgen.emulate.llvm.types import Array, Integer, Pointer
+
+_INTEGER: dict[str, Any] = {
+    "add": np.add,
+    "mul": np.multiply,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "umin": np.minimum,
+    "umax": np.maximum,
+    "smin": np.minimum,
+    "smax": np.maximum,
+}
+_FLOATING: dict[str, Any] = {
+    "fmin": np.fmin,
+    "fmax": np.fmax,
+    "fminimum": np.minimum,
+    "fmaximum": np.maximum,
+}
+
+
+def _reduce(ins: Instruction) -> Callable[[Array], Array]:
+    name = ins.callee.split(".")[3]
+    element = ins.operands[0].type.element
+    if name in _FLOATING:
+        pick = _FLOATING[name]
+        return lifted(lambda a: pick.reduce(a, axis=2), floating(element))
+    operation = _INTEGER[name]
+    assert isinstance(element, Integer)
+    if element.width == 1:
+        operation = {np.add: np.bitwise_xor, np.multiply: np.bitwise_and}.get(operation, operation)
+    if name[0] == "s":
+        return lambda a: wrap(operation.reduce(signed(a, element), axis=2), element)
+    dtype = element.dtype
+    return lambda a: wrap(operation.reduce(a, axis=2).astype(dtype), element)
+
+
+def _reduce_in_order(ins: Instruction) -> Callable[[Array, Array], Array]:
+    """fadd and fmul: one element after the other, beginning with the start value.
+
+    ``reassoc`` would allow any order; this one is allowed too.
+    """
+    type_ = floating(ins.type)
+    operation: Any = np.add if "fadd" in ins.callee else np.multiply
+
+    def reduce(start: Array, vector: Array) -> Array:
+        total = widen(start, type_)
+        elements = widen(vector, type_)
+        for index in range(vector.shape[2]):
+            total = narrow(operation(total, elements[..., index]), type_)
+            total = widen(total, type_)
+        return narrow(total, type_)
+
+    return reduce
+
+
+def _insert_part(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
+    at = immediate(ins.operands[2])
+
+    def insert(whole: Array, part: Array, _: Array) -> Array:
+        shape = np.broadcast_shapes(whole.shape[:2], part.shape[:2])
+        result = np.empty((*shape, whole.shape[2]), whole.dtype)
+        result[...] = whole
+        result[..., at : at + part.shape[2]] = part
+        return result
+
+    return insert
+
+
+def _extract_part(ins: Instruction) -> Callable[[Array, Array], Array]:
+    at, count = immediate(ins.operands[1]), ins.type.lanes
+    return lambda whole, _: whole[..., at : at + count]
+
+
+def _active_lane_mask(ins: Instruction) -> Callable[[Array, Array], Array]:
+    """Element i is whether start + i, without overflow, is below the limit."""
+    count = np.arange(ins.type.lanes, dtype=np.uint64)
+
+    def mask(start: Array, limit: Array) -> Array:
+        left = np.where(limit > start, limit - start, 0).astype(np.uint64)
+        return count < left[..., None]
+
+    return mask
+
+
+def _step_vector(ins: Instruction) -> Callable[[Machine], Array]:
+    values = np.arange(ins.type.lanes).astype(ins.type.dtype)[None, None]
+    return lambda m: values
+
+
+# -- memory -------------------------------------------------------------------------------------
+
+
+def _of_one_lane(m: Machine, ins: Instruction, pointer: Array, mask: Array, size: int) -> Array:
+    """[1, enabled element] addresses. Masked access is the CPU's, which runs one lane."""
+    if m.workgroups * m.lanes != 1:
+        raise m.fault("trap", "masked access by more than one lane", ins, m.selected())
+    return pointer + np.flatnonzero(mask)[None, :] * size
+
+
+def _masked(ins: Instruction, position: int) -> tuple[int, int]:
+    """Alignment of one element and index of the mask operand; LLVM 22 has no alignment operand."""
+    has_align = not ins.operands[position].type.lanes
+    return (immediate(ins.operands[position]), position + 1) if has_align else (1, position)
+
+
+def _masked_load(ins: Instruction) -> Callable[..., Array]:
+    """``(pointer[, align], mask, passthru)``"""
+    align, at = _masked(ins, 1)
+    element = ins.type.element
+    space = ins.operands[0].type
+    assert isinstance(space, Pointer)
+
+    def load(m: Machine, *operands: Array) -> Array:
+        pointer, mask, otherwise = operands[0], operands[at], operands[at + 1]
+        result = np.array(np.broadcast_to(otherwise, (1, 1, ins.type.lanes)))
+        addresses = _of_one_lane(m, ins, pointer, mask, element.size)
+        if addresses.size:
+            each = min(align, element.size)
+            raw = m.memory.load(m, ins, addresses, element.size, each, space.space)
+            result[0, 0, mask[0, 0]] = decode(raw, element)[0]
+        return result
+
+    return load
+
+
+def _masked_store(ins: Instruction) -> Callable[..., None]:
+    """``(value, pointer[, align], mask)``"""
+    align, at = _masked(ins, 2)
+    element = ins.operands[0].type.element
+    space = ins.operands[1].type
+    assert isinstance(space, Pointer)
+
+    def store(m: Machine, *operands: Array) -> None:
+        value, pointer, mask = operands[0], operands[1], operands[at]
+        addresses = _of_one_lane(m, ins, pointer, mask, element.size)
+        if addresses.size:
+            raw = encode(value[:, :, mask[0, 0]][0], element)
+            each = min(align, element.size)
+            m.memory.store(m, ins, addresses, raw, each, space.space)
+
+    return store
+
+
+def _copy(ins: Instruction) -> Callable[..., None]:
+    """memcpy and memmove of a constant number of bytes."""
+    to, of = ins.operands[0].type, ins.operands[1].type
+    size = immediate(ins.operands[2])
+    assert isinstance(to, Pointer) and isinstance(of, Pointer)
+
+    def copy(m: Machine, destination: Array, source: Array, *_: Array) -> None:
+        if size:
+            raw = m.memory.load(m, ins, source, size, 1, of.space)
+            m.memory.store(m, ins, destination, raw, 1, to.space)
+
+    return copy
+
+
+def _fill(ins: Instruction) -> Callable[..., None]:
+    """memset of a constant number of bytes."""
+    to = ins.operands[0].type
+    size = immediate(ins.operands[2])
+    assert isinstance(to, Pointer)
+
+    def fill(m: Machine, destination: Array, value: Array, *_: Array) -> None:
+        if size:
+            whole = np.repeat(value[..., None], size, axis=2).astype(np.uint8)
+            m.memory.store(m, ins, destination, whole.view(f"V{size}")[..., 0], 1, to.space)
+
+    return fill
+
+
+# -- AVX-512 ------------------------------------------------------------------------------------
+
+
+def _to_bfloat(ins: Instruction) -> Callable[[Array], Array]:
+    return float_to_bfloat
+
+
+def _two_to_bfloat(ins: Instruction) -> Callable[[Array, Array], Array]:
+    """VCVTNE2PS2BF16: the second operand fills the lower half."""
+    return lambda high, low: float_to_bfloat(np.concatenate([low, high], axis=2))
+
+
+def _dot_bfloat(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
+    """VDPBF16PS: c + a1 * b1 + a0 * b0 for each pair, every step rounded to float32."""
+
+    def dot(c: Array, a: Array, b: Array) -> Array:
+        products = bfloat_to_float(a) * bfloat_to_float(b)
+        total: Array = (c + products[..., 1::2]) + products[..., 0::2]
+        return total
+
+    return dot
+
+
+def _scalef(ins: Instruction) -> Callable[..., Array]:
+    """VSCALEFPS with a mask: a * 2**floor(b)."""
+    if immediate(ins.operands[3]) not in (-1, 0xFFFF):
+        raise TypeError("scalef under a mask")
+
+    def scale(a: Array, b: Array, *_: Array) -> Array:
+        scaled: Array = (a.astype(np.float64) * np.exp2(np.floor(b.astype(np.float64)))).astype(
+            np.float32
+        )
+        return scaled
+
+    return scale
+
+
+PURE: dict[str, Build] = {
+    **{f"llvm.vector.reduce.{name}": _reduce for name in (*_INTEGER, *_FLOATING)},
+    "llvm.vector.reduce.fadd": _reduce_in_order,
+    "llvm.vector.reduce.fmul": _reduce_in_order,
+    "llvm.vector.insert": _insert_part,
+    "llvm.vector.extract": _extract_part,
+    "llvm.get.active.lane.mask": _active_lane_mask,
+    "llvm.x86.avx512bf16.cvtneps2bf16.512": _to_bfloat,
+    "llvm.x86.avx512bf16.cvtneps2bf16.256": _to_bfloat,
+    **dict.fromkeys(
+        (f"llvm.x86.avx512bf16.cvtne2ps2bf16.{bits}" for bits in (128, 256, 512)), _two_to_bfloat
+    ),
+    **dict.fromkeys(
+        (f"llvm.x86.avx512bf16.dpbf16ps.{bits}" for bits in (128, 256, 512)), _dot_bfloat
+    ),
+    "llvm.x86.avx512.mask.scalef.ps.512": _scalef,
+}
+EFFECTS: dict[str, Build] = {
+    "llvm.masked.load": _masked_load,
+    "llvm.masked.store": _masked_store,
+    "llvm.memcpy": _copy,
+    "llvm.memcpy.inline": _copy,
+    "llvm.memmove": _copy,
+    "llvm.memset": _fill,
+    "llvm.memset.inline": _fill,
+    "llvm.stepvector": _step_vector,
+}

@@ -1,0 +1,64 @@
+"""Where a lane is, barriers and fences (LLVM "User Guide for AMDGPU Backend", intrinsics).
+
+``s.barrier`` and ``s.barrier.wait`` end a segment: :mod:`kgen.emulate.llvm.flow` does them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kgen.emulate.llvm.machine import Machine
+from kgen.emulate.llvm.module import Instruction
+from kgen.emulate.llvm.program import Build
+from kgen.emulate.llvm.types import Array
+
+_AXES = {"x": 0, "y": 1, "z": 2}
+
+
+def _workitem_id(ins: Instruction) -> Callable[[Machine], Array]:
+    axis = _AXES[ins.callee[-1]]
+
+    def workitem_id(m: Machine) -> Array:
+        x, y, _ = m.block
+        number = m.lane_numbers()
+        of_axis = (number % x, number // x % y, number // (x * y))
+        return of_axis[axis].astype(np.uint32)
+
+    return workitem_id
+
+
+def _workgroup_id(ins: Instruction) -> Callable[[Machine], Array]:
+    axis = _AXES[ins.callee[-1]]
+    return lambda m: m.coordinates[:, axis : axis + 1].astype(np.uint32)
+
+
+def _wave_size(ins: Instruction) -> Callable[[Machine], Array]:
+    return lambda m: np.full((1, 1), m.wave, np.uint32)
+
+
+def _wave_fence(ins: Instruction) -> Callable[[Machine], None]:
+    return lambda m: m.fence()
+
+
+def _signal(ins: Instruction) -> Callable[..., None]:
+    return lambda m, _: m.signal()
+
+
+EFFECTS: dict[str, Build] = {
+    **dict.fromkeys((f"llvm.amdgcn.workitem.id.{axis}" for axis in _AXES), _workitem_id),
+    **dict.fromkeys((f"llvm.amdgcn.workgroup.id.{axis}" for axis in _AXES), _workgroup_id),
+    "llvm.amdgcn.wavefrontsize": _wave_size,
+    "llvm.amdgcn.wave.barrier": _wave_fence,
+    "llvm.amdgcn.s.barrier.signal": _signal,
+}
+
+
+def _first_operand(ins: Instruction) -> Callable[..., Array]:
+    return lambda value, *_: value
+
+
+PURE: dict[str, Build] = dict.fromkeys(
+    ("llvm.expect", "llvm.ssa.copy", "llvm.launder.invariant.group"), _first_operand
+)

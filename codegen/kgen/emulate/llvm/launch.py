@@ -1,0 +1,278 @@
+"""Run a kernel: read its text, lay out memory, and run its workgroups in chunks."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from kgen.emulate.llvm.codec import encode
+from kgen.emulate.llvm.decode import decode
+from kgen.emulate.llvm.flow import execute
+from kgen.emulate.llvm.lds import Lds
+from kgen.emulate.llvm.literals import constant_value
+from kgen.emulate.llvm.machine import Index3, Machine
+from kgen.emulate.llvm.memory import Buffer, GlobalMemory, Memory, stack_buffer
+from kgen.emulate.llvm.module import Constant, Function, Global, Instruction, Module
+from kgen.emulate.llvm.parser import parse
+from kgen.emulate.llvm.program import Program
+from kgen.emulate.llvm.races import LdsShadow
+from kgen.emulate.llvm.types import LDS, Array, Pointer, Type
+from kgen.emulate.report import Report
+from kgen.errors import EmulationError
+
+Argument = np.ndarray[Any, Any] | np.generic
+
+#: Lanes that run in lockstep: enough to hide the cost of one step of the interpreter, few enough
+#: for the registers of a kernel to stay in the caches.
+_CHUNK_LANES = 1 << 14
+#: Bytes of LDS, with its checks, that a chunk may hold.
+_CHUNK_LDS_BYTES = 64 << 20
+
+
+def run(
+    source: str,
+    *,
+    entry: str,
+    grid: Index3,
+    block: Index3,
+    arguments: Sequence[Argument],
+    dynamic_shared: int = 0,
+    workgroups: Iterable[Index3] | None = None,
+    checks: bool = True,
+    seed: int = 0,
+) -> Report:
+    """Execute the function ``entry`` of a module of textual LLVM IR.
+
+    An AMDGPU kernel runs ``grid`` workgroups of ``block`` lanes, of which ``workgroups`` selects
+    some; a function for a CPU runs as one lane, with a grid and a block of one.
+
+    An array argument is a pointer to a buffer of exactly its bytes, written in place; it must be
+    C-contiguous. A numpy scalar is passed by value. ``dynamic_shared`` is the size in bytes of the
+    LDS arrays declared without one. ``checks`` turns on everything but bounds, which are always
+    checked. ``seed`` is the order in which workgroups run: 0 is the natural one, any other value
+    one at random.
+
+    Raises :class:`EmulationFault` at the first fault of the program, :class:`UnknownInstruction`
+    before anything runs if a word in it has no meaning here, and :class:`EmulationError` for text
+    that cannot be read and arguments that do not fit the function.
+    """
+    start = time.perf_counter()
+    module = parse(source)
+    function = module.functions.get(entry)
+    if function is None:
+        known = ", ".join(sorted(module.functions)) or "none"
+        raise EmulationError(f"no function {entry!r} in this module; it defines {known}")
+    if not function.kernel and (grid, block) != ((1, 1, 1), (1, 1, 1)):
+        raise EmulationError(
+            f"{entry} is not an amdgpu_kernel: its grid and block must be (1, 1, 1)"
+        )
+    launch = _Launch(module, function, arguments, dynamic_shared, checks, grid, block)
+    selected = _coordinates(grid, workgroups, seed)
+    with np.errstate(all="ignore"):
+        for chunk in launch.chunks(selected):
+            launch.run(chunk)
+    counters = launch.counters()
+    return Report(
+        workgroups_run=len(selected),
+        workgroups_total=grid[0] * grid[1] * grid[2],
+        instructions=sum(counters.values()),
+        seconds=time.perf_counter() - start,
+        counters=dict(sorted(counters.items())),
+    )
+
+
+def _coordinates(grid: Index3, workgroups: Iterable[Index3] | None, seed: int) -> Array:
+    """[workgroup, 3], x fastest unless shuffled."""
+    if workgroups is None:
+        z, y, x = np.indices(grid[::-1]).reshape(3, -1)
+        coordinates = np.stack([x, y, z], axis=1)
+    else:
+        coordinates = np.array(list(workgroups), np.int64).reshape(-1, 3)
+        if ((coordinates < 0) | (coordinates >= grid)).any():
+            raise EmulationError(f"a workgroup lies outside the grid {grid}")
+    if seed:
+        coordinates = np.random.default_rng(seed).permutation(coordinates)
+    return coordinates
+
+
+class _Launch:
+    def __init__(
+        self,
+        module: Module,
+        function: Function,
+        arguments: Sequence[Argument],
+        dynamic_shared: int,
+        checks: bool,
+        grid: Index3,
+        block: Index3,
+    ) -> None:
+        self.module = module
+        self.function = function
+        self.checks = checks
+        self.grid = grid
+        self.block = block
+        self.wave = _wave_size(function) if function.kernel else 1
+        self.memory = GlobalMemory()
+        self.arguments = [
+            self._argument(parameter.name, parameter.type, argument)
+            for parameter, argument in _paired(function, arguments)
+        ]
+        symbols = self._place_globals(dynamic_shared)
+        self.programs = decode(module, function.name, symbols)
+        self.stack = 0 if function.kernel else self.memory.add(stack_buffer())
+
+    # -- memory ---------------------------------------------------------------------------------
+
+    def _argument(self, name: str, type_: Type, argument: Argument) -> Any:
+        if isinstance(argument, np.ndarray):
+            if not isinstance(type_, Pointer):
+                raise EmulationError(f"argument {name} is {type_} but got an array")
+            if not argument.flags.c_contiguous:
+                raise EmulationError(f"argument {name} must be C-contiguous")
+            data = argument.reshape(-1).view(np.uint8)
+            address = self.memory.add(
+                Buffer(name=f"argument {name}", data=data, writable=argument.flags.writeable)
+            )
+            return np.full((1, 1), address, np.int64)
+        if isinstance(type_, Pointer) or argument.dtype.itemsize != type_.dtype.itemsize:
+            raise EmulationError(f"argument {name} is {type_} but got {argument.dtype}")
+        return np.full((1, 1), argument).view(type_.dtype)
+
+    def _place_globals(self, dynamic_shared: int) -> dict[str, int]:
+        """The address of every global; LDS arrays of unknown size share the dynamic part."""
+        symbols: dict[str, int] = {}
+        size = 0
+        static = [g for g in self.module.globals.values() if g.space == LDS and g.type.size]
+        for variable in static:
+            symbols[variable.name] = size = _aligned(size, variable.align)
+            size += variable.type.size
+        dynamic = [g for g in self.module.globals.values() if g.space == LDS and not g.type.size]
+        if dynamic:
+            size = _aligned(size, max(variable.align for variable in dynamic))
+            symbols.update((variable.name, size) for variable in dynamic)
+        self.lds_size = size + dynamic_shared
+        for variable in self.module.globals.values():
+            if variable.space != LDS and variable.initializer is not None:
+                symbols[variable.name] = self._initialised(variable, symbols)
+        return symbols
+
+    def _initialised(self, variable: Global, symbols: dict[str, int]) -> int:
+        value = variable.initializer
+        assert isinstance(value, Constant)
+        if value.kind == "zero":
+            data = np.zeros(variable.type.size, np.uint8)
+        else:
+            raw = encode(constant_value(value, symbols), variable.type)
+            data = np.ascontiguousarray(raw).reshape(-1).view(np.uint8)
+        return self.memory.add(Buffer(name=f"@{variable.name}", data=data))
+
+    # -- execution ------------------------------------------------------------------------------
+
+    def chunks(self, coordinates: Array) -> Iterable[Array]:
+        lanes = self.block[0] * self.block[1] * self.block[2]
+        by_lanes = _CHUNK_LANES // lanes
+        by_lds = _CHUNK_LDS_BYTES // self.lds_size if self.lds_size else by_lanes
+        step = max(1, min(by_lanes, by_lds))
+        return (coordinates[i : i + step] for i in range(0, len(coordinates), step))
+
+    def run(self, coordinates: Array) -> None:
+        shadow = None
+        size = self.block[0] * self.block[1] * self.block[2]
+        lanes = _aligned(size, self.wave)
+        if self.checks and self.lds_size:
+            granule = _granule(self.module)
+            shadow = LdsShadow(self.lds_size, granule, lanes, self.wave)
+        machine = Machine(
+            module=self.module,
+            entry=self.function.name,
+            wave=self.wave,
+            grid=self.grid,
+            block=self.block,
+            coordinates=coordinates,
+            memory=Memory(
+                shared=self.memory,
+                lds=Lds(self.lds_size, len(coordinates), shadow),
+                private=np.empty((0, 0), np.uint8),
+                stack=self.stack,
+            ),
+            checks=self.checks,
+        )
+        if lanes != size:
+            machine.mask = machine.lane_numbers() < size
+        machine.call = partial(_call, machine, self.programs)
+        execute(machine, self.programs[self.function.name], self.arguments)
+
+    def counters(self) -> Counter[str]:
+        total: Counter[str] = Counter()
+        for program in self.programs.values():
+            for segment in program.segments:
+                for class_, count in segment.counts.items():
+                    total[class_] += count * segment.executions
+        return total
+
+
+def _call(machine: Machine, programs: dict[str, Program], name: str, arguments: list[Any]) -> Any:
+    top = machine.memory.stack_top
+    result = execute(machine, programs[name], arguments)
+    machine.memory.stack_top = top
+    return result
+
+
+def _paired(function: Function, arguments: Sequence[Argument]) -> Iterable[tuple[Any, Argument]]:
+    if len(arguments) != len(function.parameters):
+        raise EmulationError(
+            f"{function.name} takes {len(function.parameters)} arguments, got {len(arguments)}"
+        )
+    return zip(function.parameters, arguments, strict=True)
+
+
+def _aligned(offset: int, align: int) -> int:
+    return -(-offset // align) * align
+
+
+def _wave_size(function: Function) -> int:
+    """From the features, else from the processor: gfx9 has waves of 64, later ones of 32."""
+    features = function.attributes.get("target-features", "")
+    for size in (32, 64):
+        if f"+wavefrontsize{size}" in features:
+            return size
+    processor = function.attributes.get("target-cpu", "")
+    if not processor.startswith("gfx"):
+        raise EmulationError(
+            f"{function.name} has no attribute that tells its wave size: "
+            '"target-cpu"="gfx..." or "target-features"="+wavefrontsize32"'
+        )
+    return 64 if processor.startswith("gfx9") else 32
+
+
+def _granule(module: Module) -> int:
+    """The unit of the LDS tables: every access to LDS is a whole number of these."""
+    granule = 16
+    for function in module.functions.values():
+        for block in function.blocks:
+            for ins in block.instructions:
+                granule = min(granule, _lds_unit(ins))
+    return granule
+
+
+def _lds_unit(ins: Instruction) -> int:
+    """The largest power of two that divides size and alignment of an access that may be to LDS."""
+    pointer = ins.operands[-1].type if ins.operands else None
+    if ins.opcode == "store":
+        size = ins.operands[0].type.size
+    elif ins.opcode in ("load", "atomicrmw", "cmpxchg"):
+        pointer = ins.operands[0].type
+        size = ins.operands[-1].type.size if ins.opcode != "load" else ins.type.size
+    elif ins.callee.startswith("llvm.mem"):
+        return 1
+    else:
+        return 16
+    if not isinstance(pointer, Pointer) or pointer.space not in (0, LDS):
+        return 16
+    both = size | ins.align | 16
+    return both & -both

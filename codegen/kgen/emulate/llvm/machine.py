@@ -1,0 +1,165 @@
+"""The state that every instruction sees while a chunk of workgroups runs in lockstep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kgen.emulate.llvm.memory import Memory
+from kgen.emulate.llvm.module import Instruction, Module
+from kgen.emulate.llvm.types import Array
+from kgen.emulate.report import EmulationFault, Fault
+
+Index3 = tuple[int, int, int]
+
+#: How many lanes a fault names.
+_LANES_NAMED = 8
+
+
+@dataclass(kw_only=True)
+class Machine:
+    """``workgroups`` x ``lanes`` lanes at once, the block rounded up to whole waves."""
+
+    module: Module
+    entry: str
+    wave: int
+    grid: Index3
+    block: Index3
+    coordinates: Array
+    """Of the workgroups in this chunk: [workgroup, 3]."""
+    memory: Memory
+    checks: bool
+    mask: Array | None = None
+    """The lanes that execute now, broadcastable to [workgroup, lane]; None is all of them."""
+    call: Callable[[str, list[Any]], Any] = field(init=False)
+    """Run another function of the module for the lanes of ``mask``."""
+    state: dict[str, Any] = field(default_factory=dict)
+    """What one group of instructions keeps for itself, such as the AMX tiles."""
+
+    @property
+    def workgroups(self) -> int:
+        return len(self.coordinates)
+
+    @property
+    def lanes(self) -> int:
+        size = self.block[0] * self.block[1] * self.block[2]
+        return -(-size // self.wave) * self.wave
+
+    def lane_numbers(self) -> Array:
+        """[1, lane] flat thread number in the workgroup."""
+        return np.arange(self.lanes, dtype=np.int64)[None, :]
+
+    def selected(self) -> Array:
+        """The active lanes in full: [workgroup, lane]."""
+        mask = np.True_ if self.mask is None else self.mask
+        return np.broadcast_to(mask, (self.workgroups, self.lanes))
+
+    def waves(self, value: Array) -> Array:
+        """[w, lane, ...] or [w, 1, ...] -> [w, wave, lane of the wave, ...]"""
+        whole = np.broadcast_to(value, (len(value), self.lanes, *value.shape[2:]))
+        return whole.reshape(len(value), -1, self.wave, *value.shape[2:])
+
+    def of_wave(self, value: Array) -> Array:
+        """One value per wave, for each of its lanes: [w, wave, ...] -> [w, lane, ...]"""
+        repeated: Array = np.repeat(value, self.wave, axis=1)
+        return repeated
+
+    def waves_active(self) -> int:
+        """How many waves execute now."""
+        per_workgroup = self.lanes // self.wave
+        if self.mask is None:
+            return self.workgroups * per_workgroup
+        alike = self.workgroups // len(self.mask)
+        return int(self.waves(self.mask).any(axis=2).sum()) * alike
+
+    @contextmanager
+    def narrowed(self, condition: Array) -> Iterator[bool]:
+        """Only lanes for which the condition holds execute inside; yields whether any does."""
+        before = self.mask
+        mask = condition if before is None else before & condition
+        self.mask = None if mask.all() else mask
+        try:
+            yield bool(mask.any())
+        finally:
+            self.mask = before
+
+    def whole_waves(self, ins: Instruction) -> None:
+        """Fault unless every wave that executes ``ins`` does so with all its lanes."""
+        if self.mask is None or not self.checks:
+            return
+        waves = self.waves(self.mask)
+        missing = waves.any(axis=2, keepdims=True) & ~waves
+        if missing.any():
+            raise self.fault(
+                "divergent-warp-instruction",
+                "the whole wave must execute this; these lanes do not",
+                ins,
+                missing.reshape(len(self.mask), self.lanes),
+            )
+
+    # -- synchronisation ------------------------------------------------------------------------
+
+    def fence(self) -> None:
+        if self.memory.lds.shadow is not None:
+            self.memory.lds.shadow.fence(self)
+
+    def signal(self) -> None:
+        if self.memory.lds.shadow is not None:
+            self.memory.lds.shadow.signal(self)
+
+    def pass_barrier(self, released: Array | None) -> None:
+        """The lanes in ``released`` (None: all) leave a barrier."""
+        if self.memory.lds.shadow is not None:
+            self.memory.lds.shadow.barrier(self, released)
+
+    # -- masks and faults -----------------------------------------------------------------------
+
+    def active(self, shape: tuple[int, ...]) -> Array | None:
+        """The mask at the shape of a value that is uniform along its axes of length 1."""
+        if self.mask is None:
+            return None
+        mask: Array = self.mask
+        if shape[0] == 1 and mask.shape[0] != 1:
+            mask = np.asarray(mask.any(axis=0, keepdims=True))
+        if shape[1] == 1 and mask.shape[1] != 1:
+            mask = np.asarray(mask.any(axis=1, keepdims=True))
+        return None if mask.all() else mask
+
+    def fault(
+        self,
+        kind: str,
+        message: str,
+        instruction: Instruction,
+        where: Array,
+        address: int | None = None,
+    ) -> EmulationFault:
+        """The fault of the lanes in ``where``, broadcastable to [workgroup, lane]."""
+        full = np.broadcast_to(where, (self.workgroups, self.lanes))
+        workgroup = int(np.argmax(full.any(axis=1)))
+        lanes = np.flatnonzero(full[workgroup])[:_LANES_NAMED]
+        x, y, z = (int(c) for c in self.coordinates[workgroup])
+        return EmulationFault(
+            Fault(
+                kind=kind,
+                message=message,
+                entry=self.entry,
+                instruction=self.module.text(instruction.line),
+                line=instruction.line,
+                workgroup=(x, y, z),
+                lanes=tuple(int(lane) for lane in lanes),
+                address=address,
+            )
+        )
+
+
+def merge(mask: Array, new: Any, old: Any) -> Any:
+    """``new`` for the lanes in ``mask``, ``old`` for the others; tuples field by field."""
+    if isinstance(new, tuple):
+        return tuple(merge(mask, n, o) for n, o in zip(new, old, strict=True))
+    if new.ndim > mask.ndim:
+        mask = mask[..., None]
+    return np.where(mask, new, old)

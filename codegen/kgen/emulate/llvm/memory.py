@@ -1,0 +1,273 @@
+"""The address spaces of one launch, and loads and stores for many lanes at once.
+
+Global buffers lie far apart in a 64-bit space: buffer k starts at ``(k + 1) << 40``, so that an
+address beyond either end of a buffer belongs to no other one. Addresses in LDS and in private
+memory are offsets; a flat pointer reaches them through an aperture of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgen.emulate.llvm.codec import encode, gather, raw_dtype, scatter
+from kgen.emulate.llvm.module import Instruction
+from kgen.emulate.llvm.types import FLAT, LDS, PRIVATE, Array
+from kgen.emulate.report import EmulationFault
+
+if TYPE_CHECKING:
+    from kgen.emulate.llvm.lds import Lds
+    from kgen.emulate.llvm.machine import Machine
+
+_SHIFT = 40
+_HALF = 1 << (_SHIFT - 1)
+#: Where flat pointers see LDS and private memory.
+APERTURES = {LDS: 1 << 60, PRIVATE: 1 << 61}
+
+#: Bytes of private memory per lane, and of the stack on a CPU.
+_PRIVATE_BYTES = 16 << 10
+_STACK_BYTES = 1 << 20
+#: Uninitialised memory reads as NaN in every floating type.
+POISON = 0xFF
+
+
+@dataclass(frozen=True, kw_only=True)
+class Buffer:
+    name: str
+    data: Array
+    """Flat uint8."""
+    writable: bool = True
+
+
+@dataclass(kw_only=True)
+class GlobalMemory:
+    """What outlives a workgroup: arguments and initialised globals."""
+
+    buffers: list[Buffer] = field(default_factory=list)
+
+    def add(self, buffer: Buffer) -> int:
+        """The address of the first byte."""
+        self.buffers.append(buffer)
+        return len(self.buffers) << _SHIFT
+
+
+@dataclass(kw_only=True)
+class Memory:
+    """The memory that a chunk of workgroups sees."""
+
+    shared: GlobalMemory
+    lds: Lds
+    private: Array
+    """[workgroup * lane, bytes]"""
+    stack: int = 0
+    """Address of the stack of the one lane of a CPU, 0 on a GPU."""
+    stack_top: int = 0
+
+    # -- loads and stores -----------------------------------------------------------------------
+
+    def load(
+        self, m: Machine, ins: Instruction, pointer: Array, size: int, align: int, space: int
+    ) -> Array:
+        """``size`` raw bytes for each lane, at the shape of ``pointer`` (LDS: per workgroup).
+
+        What inactive lanes get is arbitrary.
+        """
+        if space == LDS:
+            return self.lds.load(m, ins, pointer, size, align)
+        if space == PRIVATE:
+            data, offsets = self._private(m, pointer)
+            return gather(data, offsets, size)
+        aperture = self._aperture(m, pointer) if space == FLAT else None
+        if aperture is not None:
+            return self.load(m, ins, pointer - APERTURES[aperture], size, align, aperture)
+        mask = m.active(pointer.shape)
+        if mask is not None:
+            pointer = np.where(mask, pointer, _first(pointer, mask))
+        buffer, offsets = self._locate(m, ins, pointer, size, align)
+        if buffer is not None:
+            return gather(buffer.data, offsets, size)
+        raw = np.zeros(pointer.shape, raw_dtype(size))
+        for region in np.unique(_regions(pointer)):
+            here = _regions(pointer) == region
+            buffer, offsets = self._locate(m, ins, pointer[here], size, align)
+            assert buffer is not None
+            raw[here] = gather(buffer.data, offsets, size)
+        return raw
+
+    def store(
+        self, m: Machine, ins: Instruction, pointer: Array, raw: Array, align: int, space: int
+    ) -> None:
+        """Store raw bytes of the active lanes; of lanes at the same address the last one wins."""
+        size = raw.dtype.itemsize
+        if space == LDS:
+            self.lds.store(m, ins, pointer, raw, align)
+            return
+        if space == FLAT:
+            aperture = self._aperture(m, pointer)
+            if aperture is not None:
+                self.store(m, ins, pointer - APERTURES[aperture], raw, align, aperture)
+                return
+        shape = np.broadcast_shapes(pointer.shape, raw.shape)
+        if space == PRIVATE:
+            data, pointer = self._private(m, pointer)
+            shape = np.broadcast_shapes(shape, pointer.shape)
+        mask = m.active(shape)
+        if mask is not None:
+            selected = np.broadcast_to(mask, shape)
+            pointer = np.broadcast_to(pointer, shape)[selected]
+            raw = np.broadcast_to(raw, shape)[selected]
+        if space == PRIVATE:
+            scatter(data, pointer, raw)
+            return
+        buffer, offsets = self._locate(m, ins, pointer, size, align, writing=True)
+        if buffer is not None:
+            scatter(buffer.data, offsets, raw)
+            return
+        raw = np.broadcast_to(raw, pointer.shape)
+        for region in np.unique(_regions(pointer)):
+            here = _regions(pointer) == region
+            buffer, offsets = self._locate(m, ins, pointer[here], size, align, writing=True)
+            assert buffer is not None
+            scatter(buffer.data, offsets, raw[here])
+
+    def atomic_place(
+        self, m: Machine, ins: Instruction, pointer: Array, size: int, space: int
+    ) -> tuple[Array, Array]:
+        """The flat bytes that hold the one buffer all active lanes point into, and their offsets
+        in it: [active lane]."""
+        if space == FLAT and (aperture := self._aperture(m, pointer)) is not None:
+            return self.atomic_place(m, ins, pointer - APERTURES[aperture], size, aperture)
+        if space == LDS:
+            return self.lds.atomic_place(m, ins, pointer, size)
+        full = np.broadcast_to(pointer, (m.workgroups, m.lanes))
+        addresses = full[m.selected()]
+        buffer, offsets = self._locate(m, ins, addresses, size, size, writing=True)
+        if buffer is None:
+            raise m.fault("trap", "atomic on several buffers at once", ins, m.selected())
+        return buffer.data, offsets
+
+    # -- addresses ------------------------------------------------------------------------------
+
+    def _aperture(self, m: Machine, pointer: Array) -> int | None:
+        """The address space in whose aperture the active lanes' flat pointers lie."""
+        mask = m.active(pointer.shape)
+        highest = int(pointer.max() if mask is None else pointer.max(where=mask, initial=0))
+        for space in (PRIVATE, LDS):
+            if highest >= APERTURES[space]:
+                return space
+        return None
+
+    def _private(self, m: Machine, pointer: Array) -> tuple[Array, Array]:
+        if not len(self.private):
+            self.private = np.full((m.workgroups * m.lanes, _PRIVATE_BYTES), POISON, np.uint8)
+        rows = np.arange(m.workgroups * m.lanes).reshape(m.workgroups, m.lanes)
+        offsets = np.clip(pointer, 0, _PRIVATE_BYTES - 1) + rows * _PRIVATE_BYTES
+        return self.private.reshape(-1), offsets
+
+    def _locate(
+        self,
+        m: Machine,
+        ins: Instruction,
+        pointer: Array,
+        size: int,
+        align: int,
+        *,
+        writing: bool = False,
+    ) -> tuple[Buffer | None, Array]:
+        """The buffer that holds every address, and the offsets into it; None for several buffers.
+
+        Raises the fault of an address that is in none.
+        """
+        first = int(pointer.flat[0])
+        region = (first + _HALF) >> _SHIFT
+        offsets = pointer - (region << _SHIFT)
+        low, high = int(offsets.min()), int(offsets.max())
+        if low < -_HALF or high >= _HALF:
+            return None, offsets
+        known = 1 <= region <= len(self.shared.buffers)
+        buffer = self.shared.buffers[region - 1] if known else None
+        if buffer is None or low < 0 or high > len(buffer.data) - size:
+            raise self._outside(m, ins, pointer, size, buffer)
+        if writing and not buffer.writable:
+            raise m.fault(
+                "out-of-bounds",
+                f"store to {buffer.name}, which is constant",
+                ins,
+                m.selected(),
+                first,
+            )
+        if m.checks and align > 1 and int(np.bitwise_or.reduce(offsets, axis=None)) & (align - 1):
+            bad = int(offsets[(offsets & (align - 1)) != 0].flat[0])
+            raise m.fault(
+                "misaligned",
+                f"byte {bad} of {buffer.name} is not aligned to {align}",
+                ins,
+                self._lanes_at(m, pointer, (region << _SHIFT) + bad),
+                bad,
+            )
+        return buffer, offsets
+
+    def _outside(
+        self, m: Machine, ins: Instruction, pointer: Array, size: int, buffer: Buffer | None
+    ) -> EmulationFault:
+        if buffer is None:
+            address = int(pointer.flat[0])
+            where = self._lanes_at(m, pointer, address)
+            return m.fault(
+                "out-of-bounds", f"address {address:#x} is in no buffer", ins, where, address
+            )
+        base = (self.shared.buffers.index(buffer) + 1) << _SHIFT
+        offsets = pointer - base
+        bad = int(offsets[(offsets < 0) | (offsets > len(buffer.data) - size)].flat[0])
+        return m.fault(
+            "out-of-bounds",
+            f"{size} bytes at byte {bad} of {buffer.name}, which has {len(buffer.data)} bytes",
+            ins,
+            self._lanes_at(m, pointer, base + bad),
+            bad,
+        )
+
+    @staticmethod
+    def _lanes_at(m: Machine, pointer: Array, address: int) -> Array:
+        """The lanes whose pointer is ``address``; a store passes those of its active lanes only."""
+        here = pointer == address
+        if pointer.ndim == 2:
+            return np.asarray(here & m.selected())
+        where = np.zeros((m.workgroups, m.lanes), np.bool_)
+        selected = m.selected()
+        if here.size == np.count_nonzero(selected):
+            where[selected] = here
+            return where
+        return selected
+
+    # -- the stack ------------------------------------------------------------------------------
+
+    def allocate(self, size: int, align: int, count: int) -> int:
+        """Address of ``count`` times ``size`` bytes of this call's frame."""
+        start = -(-self.stack_top // align) * align
+        self.stack_top = start + size * count
+        limit = _STACK_BYTES if self.stack else _PRIVATE_BYTES
+        if self.stack_top > limit:
+            raise MemoryError(f"alloca of {size * count} bytes passes the limit of {limit}")
+        return self.stack + start
+
+
+def stack_buffer() -> Buffer:
+    return Buffer(name="the stack", data=np.full(_STACK_BYTES, POISON, np.uint8))
+
+
+def _regions(pointer: Array) -> Array:
+    regions: Array = (pointer + _HALF) >> _SHIFT
+    return regions
+
+
+def _first(pointer: Array, mask: Array) -> Array:
+    """The pointer of the first active lane."""
+    full = np.broadcast_to(mask, pointer.shape)
+    first: Array = pointer.reshape(-1)[np.argmax(full)]
+    return first
+
+
+__all__ = ["APERTURES", "POISON", "Buffer", "GlobalMemory", "Memory", "encode", "stack_buffer"]

@@ -1,0 +1,101 @@
+"""A parsed LLVM IR module: plain records, nothing resolved but names and types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kgen.emulate.llvm.types import VOID, Type
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A constant. ``value`` depends on ``kind``:
+
+    ``int`` and ``bits`` (a float as the integer of its bits) an int; ``zero`` (zeroinitializer,
+    null, undef, poison and none) nothing; ``global`` the symbol's name; ``list`` the elements of
+    a vector, array or struct; ``bytes`` the text of ``c"..."``; ``expression`` an Instruction
+    whose operands are constants.
+    """
+
+    type: Type
+    kind: str
+    value: object = None
+
+
+@dataclass(frozen=True)
+class Local:
+    """A use of an SSA name."""
+
+    type: Type
+    name: str
+
+
+Operand = Constant | Local
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instruction:
+    """One instruction, or one constant expression. Which fields hold something depends on the
+    opcode."""
+
+    opcode: str
+    line: int
+    type: Type = VOID
+    """Of the result."""
+    result: str = ""
+    operands: tuple[Operand, ...] = ()
+    labels: tuple[str, ...] = ()
+    """Targets of br and switch (default first), predecessors of phi, in operand order."""
+    predicate: str = ""
+    """Of icmp and fcmp; the operation of atomicrmw; the synchronisation scope of a fence."""
+    source_type: Type = VOID
+    """Stepped over by getelementptr, allocated by alloca."""
+    indices: tuple[int, ...] = ()
+    """Of extractvalue and insertvalue; the mask of shufflevector (-1 is poison)."""
+    align: int = 0
+    callee: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    name: str
+    instructions: tuple[Instruction, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, kw_only=True)
+class Function:
+    name: str
+    line: int
+    result: Type
+    parameters: tuple[Parameter, ...]
+    blocks: tuple[Block, ...]
+    kernel: bool
+    """Declared ``amdgpu_kernel``."""
+    attributes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Global:
+    name: str
+    type: Type
+    space: int
+    align: int
+    initializer: Constant | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Module:
+    triple: str
+    globals: dict[str, Global]
+    functions: dict[str, Function]
+    lines: tuple[str, ...]
+
+    def text(self, line: int) -> str:
+        """The source line, 1-based, without its indentation."""
+        return self.lines[line - 1].strip() if 0 < line <= len(self.lines) else ""

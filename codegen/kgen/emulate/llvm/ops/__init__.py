@@ -1,0 +1,28 @@
+"""Instructions by group. Each module has a table from opcode to a builder, which takes the decoded
+instruction and returns a function of the operands' values (PURE) or of the machine and the
+operands' values (EFFECTS)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kgen.emulate.llvm.ops import (
+    aggregates,
+    arithmetic,
+    atomics,
+    comparison,
+    conversion,
+    memory,
+    vectors,
+)
+from kgen.emulate.llvm.program import Build
+
+PURE: Mapping[str, Build] = {
+    **aggregates.PURE,
+    **arithmetic.PURE,
+    **comparison.PURE,
+    **conversion.PURE,
+    **memory.PURE,
+    **vectors.PURE,
+}
+EFFECTS: Mapping[str, Build] = {**atomics.EFFECTS, **memory.EFFECTS}

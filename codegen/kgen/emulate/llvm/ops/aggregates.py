@@ -1,0 +1,32 @@
+"""Structs and arrays as values (LangRef "Aggregate Operations"): tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kgen.emulate.llvm.module import Instruction
+from kgen.emulate.llvm.program import Build
+
+
+def _extract(ins: Instruction) -> Callable[[Any], Any]:
+    def extract(value: Any) -> Any:
+        for index in ins.indices:
+            value = value[index]
+        return value
+
+    return extract
+
+
+def _insert(ins: Instruction) -> Callable[[Any, Any], Any]:
+    return lambda whole, part: _replaced(whole, part, ins.indices)
+
+
+def _replaced(whole: Any, part: Any, path: tuple[int, ...]) -> Any:
+    if not path:
+        return part
+    at, *rest = path
+    return (*whole[:at], _replaced(whole[at], part, tuple(rest)), *whole[at + 1 :])
+
+
+PURE: dict[str, Build] = {"extractvalue": _extract, "insertvalue": _insert}

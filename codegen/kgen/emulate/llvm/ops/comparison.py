@@ -1,0 +1,59 @@
+"""icmp, fcmp, select (LangRef "Other Operations")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kgen.emulate.llvm.machine import merge
+from kgen.emulate.llvm.module import Instruction
+from kgen.emulate.llvm.numbers import floating, signed, widen
+from kgen.emulate.llvm.program import Build
+from kgen.emulate.llvm.types import Array, Integer
+
+_RELATIONS: dict[str, Any] = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+
+
+def _icmp(ins: Instruction) -> Callable[[Array, Array], Array]:
+    predicate = ins.predicate
+    relation: Callable[[Array, Array], Array] = _RELATIONS[predicate[-2:]]
+    element = ins.operands[0].type.element
+    if predicate[0] == "s" and isinstance(element, Integer):
+        return lambda a, b: relation(signed(a, element), signed(b, element))
+    return relation  # addresses are never negative, so that they compare as unsigned
+
+
+def _fcmp(ins: Instruction) -> Callable[[Array, Array], Array]:
+    """``o..`` is false and ``u..`` is true where an operand is NaN."""
+    predicate = ins.predicate
+    type_ = floating(ins.operands[0].type)
+
+    def compare(a: Array, b: Array) -> Array:
+        a, b = widen(a, type_), widen(b, type_)
+        if predicate in ("true", "false"):
+            return np.full(np.broadcast_shapes(a.shape, b.shape), predicate == "true")
+        unordered = np.isnan(a) | np.isnan(b)
+        if predicate == "uno":
+            return unordered
+        if predicate == "ord":
+            return ~unordered
+        holds: Array = _RELATIONS[predicate[1:]](a, b)
+        return holds | unordered if predicate[0] == "u" else holds & ~unordered
+
+    return compare
+
+
+def _select(ins: Instruction) -> Callable[[Array, Any, Any], Any]:
+    return merge
+
+
+PURE: dict[str, Build] = {"icmp": _icmp, "fcmp": _fcmp, "select": _select}

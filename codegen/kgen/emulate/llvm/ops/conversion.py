@@ -1,0 +1,102 @@
+"""Conversions (LangRef "Conversion Operations")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kgen.emulate.llvm.codec import decode, encode
+from kgen.emulate.llvm.memory import APERTURES
+from kgen.emulate.llvm.module import Instruction
+from kgen.emulate.llvm.numbers import floating, integer, narrow, signed, widen, wrap
+from kgen.emulate.llvm.program import Build
+from kgen.emulate.llvm.types import FLAT, Array, Pointer
+
+Convert = Callable[[Array], Array]
+
+
+def _trunc(ins: Instruction) -> Convert:
+    to = integer(ins.type)
+    return lambda a: wrap(a, to)
+
+
+def _zext(ins: Instruction) -> Convert:
+    to = integer(ins.type)
+    return lambda a: a.astype(to.dtype)
+
+
+def _sext(ins: Instruction) -> Convert:
+    of, to = integer(ins.operands[0].type), integer(ins.type)
+    return lambda a: wrap(signed(a, of).astype(to.signed_dtype), to)
+
+
+def _float_to_float(ins: Instruction) -> Convert:
+    of, to = floating(ins.operands[0].type), floating(ins.type)
+    return lambda a: narrow(widen(a, of), to)
+
+
+def _float_to_integer(ins: Instruction) -> Convert:
+    """Toward zero; out of range is poison."""
+    of, to = floating(ins.operands[0].type), integer(ins.type)
+    through = np.int64 if ins.opcode == "fptosi" or to.width < 64 else np.uint64
+    return lambda a: wrap(widen(a, of).astype(through), to)
+
+
+def _integer_to_float(ins: Instruction) -> Convert:
+    of, to = integer(ins.operands[0].type), floating(ins.type)
+    # Through float64, which holds all but wide integers, for the types rounded by ``narrow``.
+    through = to.dtype if to.name in ("float", "double") else np.dtype(np.float64)
+    if ins.opcode == "sitofp":
+        return lambda a: narrow(signed(a, of).astype(through), to)
+    return lambda a: narrow(a.astype(through), to)
+
+
+def _bitcast(ins: Instruction) -> Convert:
+    of, to = ins.operands[0].type, ins.type
+    if of == to or isinstance(of.element, Pointer):
+        return lambda a: a
+
+    def cast(a: Array) -> Array:
+        result: Array = decode(encode(a, of), to)
+        return result
+
+    return cast
+
+
+def _pointer_to_integer(ins: Instruction) -> Convert:
+    to = integer(ins.type)
+    return lambda a: wrap(a, to)
+
+
+def _integer_to_pointer(ins: Instruction) -> Convert:
+    return lambda a: a.astype(np.int64)
+
+
+def _cast_address_space(ins: Instruction) -> Convert:
+    """Local spaces meet flat pointers in their apertures; the rest is one global space."""
+    of, to = ins.operands[0].type.element, ins.type.element
+    assert isinstance(of, Pointer) and isinstance(to, Pointer)
+    if of.space in APERTURES and to.space == FLAT:
+        return lambda a: a + APERTURES[of.space]
+    if of.space == FLAT and to.space in APERTURES:
+        return lambda a: a - APERTURES[to.space]
+    return lambda a: a
+
+
+PURE: dict[str, Build] = {
+    "trunc": _trunc,
+    "zext": _zext,
+    "sext": _sext,
+    "fptrunc": _float_to_float,
+    "fpext": _float_to_float,
+    "fptoui": _float_to_integer,
+    "fptosi": _float_to_integer,
+    "uitofp": _integer_to_float,
+    "sitofp": _integer_to_float,
+    "bitcast": _bitcast,
+    "ptrtoint": _pointer_to_integer,
+    "ptrtoaddr": _pointer_to_integer,
+    "inttoptr": _integer_to_pointer,
+    "addrspacecast": _cast_address_space,
+}

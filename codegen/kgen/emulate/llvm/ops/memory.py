@@ -1,0 +1,123 @@
+"""Addresses, loads and stores (LangRef "Memory Access and Addressing Operations")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kgen.emulate.llvm.codec import decode, encode
+from kgen.emulate.llvm.machine import Machine
+from kgen.emulate.llvm.module import Constant, Instruction, Operand
+from kgen.emulate.llvm.numbers import integer, signed
+from kgen.emulate.llvm.program import Build
+from kgen.emulate.llvm.types import Aggregate, Array, Pointer, Type, Vector, stride
+
+
+def _getelementptr(ins: Instruction) -> Callable[..., Array]:
+    """The pointer plus a constant and, for each index that is not one, index times stride."""
+    constant, terms = _steps(ins)
+    index_types = [integer(index.type) for index in ins.operands[1:]]
+    vector = ins.type.lanes > 0
+
+    def address(pointer: Array, *indices: Array) -> Array:
+        result = pointer[..., None] if vector and pointer.ndim == 2 else pointer
+        if constant:
+            result = result + constant
+        for position, step in terms:
+            index = signed(indices[position], index_types[position]).astype(np.int64)
+            index = index[..., None] if vector and index.ndim == 2 else index
+            result = result + index * step
+        return result
+
+    return address
+
+
+def _steps(ins: Instruction) -> tuple[int, list[tuple[int, int]]]:
+    """Bytes to add, and (position among the indices, bytes per step) for those that vary."""
+    constant = 0
+    terms: list[tuple[int, int]] = []
+    type_ = ins.source_type
+    for position, index in enumerate(ins.operands[1:]):
+        fixed = _fixed(index)
+        if position and isinstance(type_, Aggregate) and fixed is not None:
+            constant += type_.offset(fixed)
+            type_ = type_.field(fixed)
+            continue
+        if position:
+            type_, step = _element_of(type_)
+        else:
+            step = stride(type_)
+        if fixed is None:
+            terms.append((position, step))
+        else:
+            constant += fixed * step
+    return constant, terms
+
+
+def _fixed(index: Operand) -> int | None:
+    """The value of an index that is a constant integer."""
+    if isinstance(index, Constant) and not index.type.lanes:
+        if index.kind == "zero":
+            return 0
+        if isinstance(index.value, int):
+            return index.value
+    return None
+
+
+def _element_of(type_: Type) -> tuple[Type, int]:
+    """What an index steps over inside an array or vector, and its stride."""
+    if isinstance(type_, Vector):
+        return type_.of, type_.of.size
+    if isinstance(type_, Aggregate):
+        return type_.field(0), stride(type_.field(0))
+    raise TypeError(f"{type_} has no elements to step over")
+
+
+def _load(ins: Instruction) -> Callable[[Machine, Array], Any]:
+    type_ = ins.type
+    size = type_.size
+    space = _space(ins.operands[0].type)
+
+    def load(m: Machine, pointer: Array) -> Any:
+        return decode(m.memory.load(m, ins, pointer, size, ins.align, space), type_)
+
+    return load
+
+
+def _store(ins: Instruction) -> Callable[[Machine, Any, Array], None]:
+    type_ = ins.operands[0].type
+    space = _space(ins.operands[1].type)
+
+    def store(m: Machine, value: Any, pointer: Array) -> None:
+        m.memory.store(m, ins, pointer, encode(value, type_), ins.align, space)
+
+    return store
+
+
+def _space(type_: Type) -> int:
+    assert isinstance(type_, Pointer)
+    return type_.space
+
+
+def _alloca(ins: Instruction) -> Callable[..., Array]:
+    size = stride(ins.source_type)
+
+    def allocate(m: Machine, count: Array | None = None) -> Array:
+        number = 1 if count is None else int(count.max())
+        return np.full((1, 1), m.memory.allocate(size, ins.align, number), np.int64)
+
+    return allocate
+
+
+def _fence(ins: Instruction) -> Callable[[Machine], None]:
+    def fence(m: Machine) -> None:
+        if ins.predicate != "singlethread":
+            m.fence()
+
+    return fence
+
+
+PURE: dict[str, Build] = {"getelementptr": _getelementptr}
+EFFECTS: dict[str, Build] = {"alloca": _alloca, "fence": _fence, "load": _load, "store": _store}

@@ -1,0 +1,92 @@
+"""Elements of vectors (LangRef "Vector Operations"). The last axis of a value holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kgen.emulate.llvm.module import Constant, Instruction
+from kgen.emulate.llvm.program import Build
+from kgen.emulate.llvm.types import Array
+
+
+def _extract(ins: Instruction) -> Callable[[Array, Array], Array]:
+    index = ins.operands[1]
+    if isinstance(index, Constant) and isinstance(index.value, int):
+        at = index.value
+        return lambda vector, _: np.ascontiguousarray(vector[..., at])
+
+    def extract(vector: Array, index: Array) -> Array:
+        shape = np.broadcast_shapes(vector.shape[:2], index.shape)
+        whole = np.broadcast_to(vector, (*shape, vector.shape[2]))
+        at = np.broadcast_to(index, shape)[..., None].astype(np.int64)
+        return np.take_along_axis(whole, at % vector.shape[2], axis=2)[..., 0]
+
+    return extract
+
+
+def _insert(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
+    index = ins.operands[2]
+    if isinstance(index, Constant) and isinstance(index.value, int):
+        at = index.value
+
+        def insert_at(vector: Array, value: Array, _: Array) -> Array:
+            result = _writable(vector, value.shape)
+            result[..., at] = value
+            return result
+
+        return insert_at
+
+    def insert(vector: Array, value: Array, index: Array) -> Array:
+        shape = np.broadcast_shapes(value.shape, index.shape)
+        here = index[..., None] == np.arange(vector.shape[2], dtype=index.dtype)
+        return np.where(here, value[..., None], _writable(vector, shape))
+
+    return insert
+
+
+def _writable(vector: Array, shape: tuple[int, ...]) -> Array:
+    """A copy of the vector at ``shape`` if that is larger than its own."""
+    shape = np.broadcast_shapes(vector.shape[:2], shape)
+    result = np.empty((*shape, vector.shape[2]), vector.dtype)
+    result[...] = vector
+    return result
+
+
+def _shuffle(ins: Instruction) -> Callable[[Array, Array], Array]:
+    """Poison elements of the mask (-1) take element 0."""
+    count = ins.operands[0].type.lanes
+    mask = [max(index, 0) for index in ins.indices]
+    start, length = mask[0], len(mask)
+    if len(set(mask)) == 1:
+        return lambda a, b: np.broadcast_to(
+            _element(a, b, start, count), (*_element(a, b, start, count).shape[:2], length)
+        )
+    if mask == list(range(start, start + length)) and not start < count < start + length:
+        if start < count:
+            return lambda a, b: a[..., start : start + length]
+        return lambda a, b: b[..., start - count : start - count + length]
+    if max(mask) < count:
+        return lambda a, b: a[..., mask]
+
+    def shuffle(a: Array, b: Array) -> Array:
+        shape = np.broadcast_shapes(a.shape[:2], b.shape[:2])
+        both = [np.broadcast_to(x, (*shape, x.shape[2])) for x in (a, b)]
+        return np.concatenate(both, axis=2)[..., mask]
+
+    return shuffle
+
+
+def _element(a: Array, b: Array, index: int, count: int) -> Array:
+    """One element of two vectors in a row, with its axis."""
+    if index < count:
+        return a[..., index : index + 1]
+    return b[..., index - count : index - count + 1]
+
+
+PURE: dict[str, Build] = {
+    "extractelement": _extract,
+    "insertelement": _insert,
+    "shufflevector": _shuffle,
+}
