@@ -1,0 +1,72 @@
+"""AMD GPUs: LLVM IR, compiled by llvmlite's LLVM, linked to a code object by our own linker."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import ClassVar
+
+from kgen.errors import TargetError
+from kgen.schedule import Schedule
+from kgen.spec import DType, Matmul, Relu, Softmax, Spec
+from kgen.targets.amdgpu import heuristics
+from kgen.targets.amdgpu.limits import TARGETS
+from kgen.targets.base import Assembled, Family, Plan, Source, Target, Toolchain
+from kgen_runtime.manifest import Tolerance
+
+DTYPES = (DType.F32, DType.F16, DType.BF16)
+
+#: Matrix cores add the products of one instruction in an order and with a width of their own and
+#: gfx90a's flush subnormals; each is within a few roundings of a plain sum. The exponential and the
+#: logarithm are LLVM's expansions around V_EXP_F32 and V_LOG_F32 (1 ulp; RDNA3 ISA, section 7).
+TOLERANCE = Tolerance(
+    accumulate=DType.F32,
+    factor=4.0,
+    function_error=2.0**-21,
+    reason="matrix cores sum in an order and width of their own; exp and log are good to 1-2 ulp",
+)
+
+
+class Amdgpu(Family):
+    """Targets are named by their processor: gfx942."""
+
+    name: ClassVar[str] = "amdgpu"
+    extension: ClassVar[str] = "ll"
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return TARGETS
+
+    def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:
+        return DTYPES if op in (Matmul.op, Relu.op, Softmax.op) else ()
+
+    def choose(self, spec: Spec, target: Target) -> Schedule:
+        match spec:
+            case Matmul():
+                return heuristics.matmul(spec, target)
+            case Relu():
+                return heuristics.relu(spec, target)
+            case Softmax():
+                return heuristics.softmax(spec, target)
+        raise TargetError(f"target={target.name} has no {spec.op}; see kgen targets")
+
+    def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
+        from kgen.targets.amdgpu.plan import plan
+
+        return plan(spec, target, schedule)
+
+    def assemble(self, source: Source, plan: Plan) -> Assembled:
+        from kgen.targets.amdgpu.assemble import assemble
+
+        return assemble(source, plan.target)
+
+    def tolerance(self, spec: Spec, target: Target) -> Tolerance:
+        return TOLERANCE
+
+    def proof(self, target: Target) -> str:
+        return "emulated"
+
+    def toolchain(self) -> tuple[Toolchain, ...]:
+        return (Toolchain(name="llvmlite", version=version("llvmlite")),)
+
+
+FAMILY = Amdgpu()

@@ -1,0 +1,60 @@
+"""LLVM IR to a loadable code object, without a GPU."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from kgen.errors import AssembleError
+from kgen.targets.amdgpu.limits import TARGETS
+from kgen.targets.amdgpu.link import link
+from kgen.targets.amdgpu.notes import resources
+from kgen.targets.base import Artifact, Assembled, Source, Target
+
+#: Seconds after which code generation is given up; the largest kernel takes a few.
+TIMEOUT = 300
+CHILD = Path(__file__).with_name("codegen.py")
+
+
+def assemble(source: Source, target: Target) -> Assembled:
+    """The code object and its source. Raises AssembleError with LLVM's last line."""
+    code_object = link(compile_object(source, target))
+    return Assembled(
+        artifacts=(
+            Artifact(
+                format="hsaco",
+                extension="hsaco",
+                role="machine-code",
+                data=code_object,
+                requires={"arch": target.arch},
+            ),
+            Artifact(format="llvm-ir", extension="ll", role="source", data=source.text.encode()),
+        ),
+        resources=resources(code_object),
+    )
+
+
+def compile_object(source: Source, target: Target) -> bytes:
+    """The relocatable object. Code generation runs in a child, because LLVM ends the process."""
+    if target.arch not in {t.arch for t in TARGETS}:
+        raise AssembleError(f"cpu={target.arch} is not one that kgen generates AMDGPU code for")
+    try:
+        child = subprocess.run(
+            # -I: the child sees neither the environment nor the working directory.
+            [sys.executable, "-I", str(CHILD), target.arch],
+            input=source.text.encode(),
+            capture_output=True,
+            timeout=TIMEOUT,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise AssembleError(
+            f"{source.entry_point} for {target.name}: code generation took over {TIMEOUT} s; "
+            "try a smaller tile"
+        ) from None
+    if child.returncode != 0:
+        words = child.stderr.decode(errors="replace").strip().splitlines()
+        last = words[-1] if words else f"LLVM ended with status {child.returncode}"
+        raise AssembleError(f"{source.entry_point} for {target.name}: {last}")
+    return child.stdout

@@ -1,0 +1,114 @@
+"""Which schedule to take when the user names none: a small table of tiles and a cost for each."""
+
+from __future__ import annotations
+
+from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, MmaMatmul
+from kgen.spec import Matmul, Relu, Softmax
+from kgen.targets.amdgpu import matrix
+from kgen.targets.amdgpu.limits import MAX_GRID_THREADS
+from kgen.targets.amdgpu.plan.staging import WIDEST, power_of_two_divisor
+from kgen.targets.base import Target
+
+#: (block_m, block_n, warp_m, warp_n), most in one block first.
+MMA_TILES = (
+    (128, 128, 64, 64),
+    (128, 64, 64, 32),
+    (64, 128, 32, 64),
+    (64, 64, 32, 32),
+    (128, 32, 32, 32),
+    (32, 128, 32, 32),
+    (64, 32, 32, 16),
+    (32, 64, 16, 32),
+    (32, 32, 16, 16),
+    (64, 16, 16, 16),
+    (16, 64, 16, 16),
+    (16, 16, 16, 16),
+)
+MMA_BLOCK_K = 32
+
+#: (block_m, block_n, thread_m, thread_n)
+FMA_TILES = (
+    (128, 128, 8, 8),
+    (128, 64, 8, 4),
+    (64, 128, 4, 8),
+    (64, 64, 4, 4),
+    (32, 64, 4, 4),
+    (64, 32, 4, 4),
+    (32, 32, 4, 4),
+    (16, 64, 4, 4),
+    (64, 16, 4, 4),
+    (16, 16, 4, 1),
+)
+FMA_BLOCK_K = 16
+
+#: Loading one row or column of a tile counts as much as multiplying this many of its elements: the
+#: ratio of a compute unit's LDS and memory rate to its matrix rate, as a round figure.
+EDGE_WEIGHT = 32
+
+
+def matmul(spec: Matmul, target: Target) -> MmaMatmul | FmaMatmul:
+    if matrix.available(target, spec.dtype):
+        m, n, warp_m, warp_n = cheapest(spec, target, MMA_TILES)
+        return MmaMatmul(
+            block_m=m,
+            block_n=n,
+            block_k=MMA_BLOCK_K,
+            num_stages=2,
+            warp_m=warp_m,
+            warp_n=warp_n,
+        )
+    m, n, thread_m, thread_n = cheapest(spec, target, FMA_TILES)
+    return FmaMatmul(
+        block_m=m,
+        block_n=n,
+        block_k=FMA_BLOCK_K,
+        num_stages=2,
+        thread_m=thread_m,
+        thread_n=thread_n,
+    )
+
+
+def cheapest(
+    spec: Matmul, target: Target, tiles: tuple[tuple[int, int, int, int], ...]
+) -> tuple[int, int, int, int]:
+    """The tile with the least work per compute unit; among equals the earliest."""
+
+    def cost(tile: tuple[int, int, int, int]) -> int:
+        block_m, block_n, *_ = tile
+        blocks = -(-spec.m // block_m) * -(-spec.n // block_n) * spec.batch
+        rounds = -(-blocks // target.limits["compute_units"])
+        return rounds * (block_m * block_n + EDGE_WEIGHT * (block_m + block_n))
+
+    return min(tiles, key=cost)
+
+
+def relu(spec: Relu, target: Target) -> GpuRelu:
+    """16-byte accesses; more of them per thread where the grid would not fit otherwise."""
+    threads, vector, unroll = 256, WIDEST // spec.dtype.itemsize, 1
+    while spec.elements // (vector * unroll) + threads > MAX_GRID_THREADS:
+        unroll *= 2
+    return GpuRelu(num_threads=threads, vector=vector, unroll=unroll)
+
+
+#: Elements that a thread keeps of a resident row.
+RESIDENT = 32
+
+
+def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
+    """A row per group of threads, as few as keep it in registers; one workgroup per row at most."""
+    vector = power_of_two_divisor(spec.cols, WIDEST // spec.dtype.itemsize)
+    threads = 1
+    while threads < target.limits["threads"] and threads * max(vector, RESIDENT // 4) < spec.cols:
+        threads *= 2
+    while spec.rows * threads > MAX_GRID_THREADS:
+        threads //= 2
+    rows_per_block = max(1, 256 // threads)
+    while rows_per_block > 1 and rows_per_block // 2 >= spec.rows:
+        rows_per_block //= 2
+    resident = -(-spec.cols // (threads * vector)) * vector <= RESIDENT
+    return GpuSoftmax(
+        num_threads=threads * rows_per_block,
+        rows_per_block=rows_per_block,
+        vector=vector,
+        resident=int(resident),
+    )

@@ -1,0 +1,27 @@
+"""From schedule to integers: one file per operation and main loop."""
+
+from __future__ import annotations
+
+from kgen.errors import ScheduleError
+from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, MmaMatmul, Schedule
+from kgen.spec import Matmul, Relu, Softmax, Spec
+from kgen.targets.amdgpu.plan import matmul_fma, matmul_mma, relu, softmax
+from kgen.targets.amdgpu.plan.base import AmdgpuPlan
+from kgen.targets.base import Target
+
+
+def plan(spec: Spec, target: Target, schedule: Schedule) -> AmdgpuPlan:
+    """Raises ScheduleError if the schedule is of the wrong kind or does not fit."""
+    match spec, schedule:
+        case Matmul(), MmaMatmul():
+            return matmul_mma.plan(spec, target, schedule)
+        case Matmul(), FmaMatmul():
+            return matmul_fma.plan(spec, target, schedule)
+        case Relu(), GpuRelu():
+            return relu.plan(spec, target, schedule)
+        case Softmax(), GpuSoftmax():
+            return softmax.plan(spec, target, schedule)
+    raise ScheduleError(
+        f"a {schedule.mainloop} schedule ({type(schedule).__name__}) is none that {target.name} "
+        f"has for {spec.op}; leave the schedule out to get one that fits"
+    )

@@ -1,0 +1,63 @@
+"""What all AMD plans have, and the checks that they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen.errors import ScheduleError
+from kgen.targets.amdgpu.limits import MAX_GRID_THREADS, MAX_GRID_YZ
+from kgen.targets.base import Plan, Target
+
+
+@dataclass(frozen=True, kw_only=True)
+class AmdgpuPlan(Plan):
+    """A kernel of one launch."""
+
+    @property
+    def threads(self) -> int:
+        return self.launches[0].block[0]
+
+    @property
+    def wave(self) -> int:
+        return self.target.subgroup
+
+    @property
+    def wave_mask(self) -> int:
+        return self.wave - 1
+
+    @property
+    def wave_shift(self) -> int:
+        return self.wave.bit_length() - 1
+
+    @property
+    def waves(self) -> int:
+        return -(-self.threads // self.wave)
+
+    @property
+    def local_fences(self) -> bool:
+        """Fences name LDS as all that they order; elsewhere it makes no difference."""
+        return self.target.has("memory-model-as")
+
+
+def check_threads(target: Target, threads: int, remedy: str) -> None:
+    """Raises ScheduleError for a workgroup that is too large."""
+    limit = target.limits["threads"]
+    if threads > limit:
+        raise ScheduleError(
+            f"the schedule has {threads} threads per workgroup; {target.name} allows {limit}; "
+            f"try {remedy}"
+        )
+
+
+def check_grid(grid: tuple[int, int, int], threads: int, remedy: str) -> None:
+    """Raises ScheduleError for a grid that does not fit a dispatch packet."""
+    if grid[0] * threads > MAX_GRID_THREADS:
+        raise ScheduleError(
+            f"the grid has {grid[0]} x {threads} threads; the limit is {MAX_GRID_THREADS}; "
+            f"try {remedy}"
+        )
+    for size in grid[1:]:
+        if size > MAX_GRID_YZ:
+            raise ScheduleError(
+                f"the grid has {size} workgroups in a row; the limit is {MAX_GRID_YZ}; try {remedy}"
+            )

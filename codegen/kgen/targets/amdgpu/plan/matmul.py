@@ -1,0 +1,250 @@
+"""What the two main loops of a matmul share: the walk along K, the epilogue, the launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen.errors import ScheduleError
+from kgen.schedule import GpuMatmul
+from kgen.spec import DType, Epilogue, Matmul
+from kgen.targets.amdgpu.plan.base import AmdgpuPlan
+from kgen.targets.amdgpu.plan.staging import Staging
+from kgen.targets.base import Target
+from kgen.targets.llvm_ir import GELU_POLYNOMIAL, FloatType
+from kgen_runtime.manifest import Launch, Tile
+
+#: One LDS tile, filled while nothing reads it, or two that take turns.
+MAX_STAGES = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class KLoop:
+    """The walk along K, one tile ahead: tile i+1 is on its way while tile i is multiplied.
+
+    ``prologue`` (tile 0), ``loop`` (tiles 1 .. full-1), ``tail`` (the partial tile, if it is not the
+    only one), ``last`` (nothing left to load). Every step but the prologue multiplies the tile that
+    the step before brought.
+    """
+
+    full: int
+    rest: int
+    stages: int
+
+    @property
+    def first_is_partial(self) -> bool:
+        return self.full == 0
+
+    @property
+    def trips(self) -> int:
+        """Times that the loop runs; without any there is no loop."""
+        return max(0, self.full - 1)
+
+    @property
+    def has_loop(self) -> bool:
+        return self.trips > 0
+
+    @property
+    def has_tail(self) -> bool:
+        return self.rest > 0 and self.full > 0
+
+    @property
+    def double_buffered(self) -> bool:
+        return self.stages > 1
+
+    @property
+    def behind_loop(self) -> str:
+        """The step that follows the loop."""
+        return "tail" if self.has_tail else "last"
+
+    @property
+    def behind_prologue(self) -> str:
+        return "loop" if self.has_loop else self.behind_loop
+
+    @property
+    def tail_source(self) -> str | None:
+        """The step whose accumulators the tail goes on with; None for zeros."""
+        return "loop" if self.has_loop else None
+
+    @property
+    def last_source(self) -> str | None:
+        return "tail" if self.has_tail else self.tail_source
+
+    @property
+    def tail_reads(self) -> int:
+        """The LDS stage that the first step behind the loop reads."""
+        return self.trips % self.stages
+
+    @property
+    def tail_fills(self) -> int:
+        return (self.trips + 1) % self.stages
+
+    @property
+    def last_reads(self) -> int:
+        return self.tail_fills if self.has_tail else self.tail_reads
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpiloguePlan:
+    """From accumulators to memory: pieces of `value.lanes` neighbouring columns of one row."""
+
+    spec: Matmul
+    value: FloatType
+    ragged_rows: bool
+    ragged_columns: bool
+
+    @property
+    def out(self) -> FloatType:
+        return FloatType(dtype=self.spec.out, lanes=self.value.lanes)
+
+    @property
+    def guarded(self) -> bool:
+        return self.ragged_rows or self.ragged_columns
+
+    @property
+    def narrows(self) -> bool:
+        return self.spec.out is not DType.F32
+
+    @property
+    def scaled(self) -> bool:
+        return self.spec.alpha != 1.0
+
+    @property
+    def adds_c(self) -> bool:
+        return self.spec.beta != 0.0
+
+    @property
+    def has_bias(self) -> bool:
+        return Epilogue.BIAS in self.spec.epilogue
+
+    @property
+    def row_stride(self) -> int:
+        return self.spec.out_strides[1]
+
+    @property
+    def batch_stride(self) -> int:
+        return self.spec.out_strides[0]
+
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        """Tensors with the output's shape and strides, the output last."""
+        names = [p.name for p in self.spec.parameters]
+        return tuple(n for n in names if n in ("c", "residual", "out"))
+
+    @property
+    def exp(self) -> str:
+        """The exponential that activations call; code generation expands it in place."""
+        return f"llvm.exp.{self.value.suffix}"
+
+    @property
+    def gelu_polynomial(self) -> tuple[float, ...]:
+        return GELU_POLYNOMIAL
+
+    @property
+    def declarations(self) -> tuple[str, ...]:
+        """Of the intrinsics that the steps call."""
+        steps, t = set(self.spec.epilogue), self.value
+        found = []
+        if steps & {Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU}:
+            found.append(f"{t} @{self.exp}({t})")
+        if Epilogue.GELU in steps:
+            found.append(f"{t} @llvm.fabs.{t.suffix}({t})")
+        if self.adds_c or Epilogue.GELU in steps:
+            found.append(f"{t} @llvm.fma.{t.suffix}({t}, {t}, {t})")
+        return tuple(found)
+
+    @property
+    def last_column(self) -> int:
+        """The last column at which a piece may start."""
+        return self.spec.n - self.value.lanes
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatmulPlan(AmdgpuPlan):
+    """The integers of a tiled matmul; the main loops add their own."""
+
+    spec: Matmul
+    schedule: GpuMatmul
+    a: Staging
+    b: Staging
+    k_loop: KLoop
+    epilogue: EpiloguePlan
+
+    @property
+    def batched(self) -> bool:
+        return self.spec.batch > 1
+
+    @property
+    def declarations(self) -> tuple[str, ...]:
+        """Of the intrinsics that both main loops call."""
+        found = ["i32 @llvm.amdgcn.workgroup.id.y()", "void @llvm.amdgcn.s.barrier()"]
+        if self.batched:
+            found.append("i32 @llvm.amdgcn.workgroup.id.z()")
+        if self.a.ragged_rows or self.b.ragged_rows:
+            found.append("i32 @llvm.umin.i32(i32, i32)")
+        return (*found, *self.epilogue.declarations)
+
+    @property
+    def memory_map(self) -> tuple[str, ...]:
+        """Lines for the kernel's header."""
+        return tuple(
+            f"LDS:      @{s.name}_tile, {s.lds_bytes} B of {s.lds}: "
+            f"[stage {s.stages}][{s.axis_name(s.line)} {s.lines}]"
+            f"[{s.axis_name(s.lds_axis)} {s.pitch - s.padding} + {s.padding} unused]"
+            for s in (self.a, self.b)
+        )
+
+
+def k_loop(spec: Matmul, schedule: GpuMatmul) -> KLoop:
+    """Raises ScheduleError for more stages than there are."""
+    if schedule.num_stages > MAX_STAGES:
+        raise ScheduleError(
+            f"num_stages={schedule.num_stages} is more than the {MAX_STAGES} that amdgpu kernels "
+            f"have; try num_stages={MAX_STAGES}"
+        )
+    return KLoop(
+        full=spec.k // schedule.block_k,
+        rest=spec.k % schedule.block_k,
+        stages=schedule.num_stages,
+    )
+
+
+def launch(spec: Matmul, schedule: GpuMatmul, threads: int) -> Launch:
+    """Workgroup (x, y, z) writes block tile n = x, m = y of batch element z."""
+    grid_n, grid_m = -(-spec.n // schedule.block_n), -(-spec.m // schedule.block_m)
+    return Launch(
+        entry_point=spec.key,
+        grid=(grid_n, grid_m, spec.batch),
+        block=(threads, 1, 1),
+        arguments=tuple(p.name for p in spec.parameters),
+        tile=Tile(
+            shape=(spec.batch, spec.m, spec.n),
+            extent=(1, schedule.block_m, schedule.block_n),
+            axes=(2, 1, 0),
+        ),
+    )
+
+
+def epilogue(spec: Matmul, schedule: GpuMatmul, lanes: int) -> EpiloguePlan:
+    return EpiloguePlan(
+        spec=spec,
+        value=FloatType(dtype=DType.F32, lanes=lanes),
+        ragged_rows=spec.m % schedule.block_m != 0,
+        ragged_columns=spec.n % schedule.block_n != 0,
+    )
+
+
+def check_lds(schedule: GpuMatmul, target: Target, staging: tuple[Staging, Staging]) -> None:
+    """Raises ScheduleError if the LDS tiles are more than a workgroup may have."""
+    need, limit = sum(s.lds_bytes for s in staging), target.limits["shared_memory"]
+    if need <= limit:
+        return
+    one_stage = need // schedule.num_stages
+    if one_stage <= limit:
+        remedy = f"num_stages={limit // one_stage}"
+    else:
+        remedy = f"block_k={max(1, schedule.block_k * limit // one_stage)} or a smaller block"
+    raise ScheduleError(
+        f"block_m={schedule.block_m}, block_n={schedule.block_n}, block_k={schedule.block_k}, "
+        f"num_stages={schedule.num_stages} need {need} B of LDS; {target.name} allows {limit}; "
+        f"try {remedy}"
+    )
