@@ -158,7 +158,7 @@ def test_foreign_stream(backend: CudaBackend) -> None:
     kernels = kernels_on(backend)
     with backend._current:
         non_blocking = driver().CUstream_flags.CU_STREAM_NON_BLOCKING
-        stream = call("cuStreamCreate", non_blocking)
+        stream = call("cuStreamCreate", int(non_blocking))
     a, b = data(5), data(6)
     ad, bd = kernels.to_device(a), kernels.to_device(b)
     out = kernels.add(ad, bd, stream=int(stream))
