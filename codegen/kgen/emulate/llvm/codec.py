@@ -28,6 +28,9 @@ def gather(data: Array, offsets: Array, size: int) -> Array:
 
     The offsets are in range. Aligned gathers of a power of two are several times faster.
     """
+    if offsets.size == 1:
+        start = int(offsets.flat[0])
+        return data[start : start + size].view(raw_dtype(size)).reshape(offsets.shape)
     shift = size.bit_length() - 1
     if size == 1 << shift and not _misaligned(offsets, size):
         aligned: Array = data[: len(data) >> shift << shift].view(raw_dtype(size))

@@ -38,7 +38,7 @@ class Lds:
         shift = size.bit_length() - 1
         if offsets.shape[0] == 1 and size == 1 << shift and not (offsets & (size - 1)).any():
             view: Array = self.data.view(raw_dtype(size))
-            return np.take(view, offsets[0] >> shift, axis=1)
+            return np.asarray(np.take(view, offsets[0] >> shift, axis=1))
         return gather(self.data.reshape(-1), offsets + self._rows(), size)
 
     def store(self, m: Machine, ins: Instruction, offsets: Array, raw: Array, align: int) -> None:

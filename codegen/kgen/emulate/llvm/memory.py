@@ -152,6 +152,8 @@ class Memory:
 
     def _aperture(self, m: Machine, pointer: Array) -> int | None:
         """The address space in whose aperture the active lanes' flat pointers lie."""
+        if self.stack:
+            return None  # a CPU has one space
         mask = m.active(pointer.shape)
         highest = int(pointer.max() if mask is None else pointer.max(where=mask, initial=0))
         for space in (PRIVATE, LDS):
@@ -183,7 +185,9 @@ class Memory:
         first = int(pointer.flat[0])
         region = (first + _HALF) >> _SHIFT
         offsets = pointer - (region << _SHIFT)
-        low, high = int(offsets.min()), int(offsets.max())
+        low = high = first - (region << _SHIFT)
+        if offsets.size > 1:
+            low, high = int(offsets.min()), int(offsets.max())
         if low < -_HALF or high >= _HALF:
             return None, offsets
         known = 1 <= region <= len(self.shared.buffers)
