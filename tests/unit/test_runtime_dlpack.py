@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import weakref
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -136,6 +136,19 @@ def test_kernels_take_dlpack_arrays(versioned: bool) -> None:
     assert not dlpack._lent
 
 
+def test_a_temporary_export_lives_until_the_launch_is_done() -> None:
+    class Watching(HostFake):
+        held: ClassVar[list[int]] = []
+
+        def launch(self, kernel: Any, buffers: Any, stream: int | None = None) -> None:
+            gc.collect()
+            self.held.append(len(dlpack._lent))
+
+    gc.collect()
+    kernels_on(Watching(), "f32", "f32").add(Producer(A))
+    assert Watching.held == [1]
+
+
 def test_what_must_not_be_written() -> None:
     with pytest.raises(ArgumentError, match=r"out is read-only; pass a writable array"):
         kernels_on(HostFake(), "f32", "f32").add(A, out=ReadOnly(np.zeros((3, 5), np.float32)))
@@ -217,6 +230,17 @@ def test_lending_to_numpy() -> None:
     del seen
     gc.collect()
     assert backend.live == 0 and not dlpack._lent
+
+
+def test_lending_waits_for_earlier_launches() -> None:
+    class Waiting(HostFake):
+        waited: ClassVar[list[int | None]] = []
+
+        def synchronize(self, stream: int | None = None) -> None:
+            self.waited.append(stream)
+
+    Array.from_host(Waiting(), A).__dlpack__(stream=3)
+    assert Waiting.waited == [None]
 
 
 def test_what_cannot_be_lent() -> None:
