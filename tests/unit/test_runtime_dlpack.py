@@ -138,15 +138,15 @@ def test_kernels_take_dlpack_arrays(versioned: bool) -> None:
 
 def test_a_temporary_export_lives_until_the_launch_is_done() -> None:
     class Watching(HostFake):
-        held: ClassVar[list[int]] = []
+        lent: ClassVar[list[int]] = []
 
         def launch(self, kernel: Any, buffers: Any, stream: int | None = None) -> None:
             gc.collect()
-            self.held.append(len(dlpack._lent))
+            self.lent.append(len(dlpack._lent))
 
     gc.collect()
     kernels_on(Watching(), "f32", "f32").add(Producer(A))
-    assert Watching.held == [1]
+    assert Watching.lent == [1]
 
 
 def test_what_must_not_be_written() -> None:
