@@ -1,0 +1,118 @@
+"""PTX to machine code with the ptxas of the wheel nvidia-cuda-nvcc-cu12; no driver, no SDK."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from kgen.errors import AssembleError
+from kgen.targets.base import Artifact, Assembled, Plan, Source, Target
+from kgen.targets.cuda.limits import PTX_CUDA, cubin_cuda
+from kgen.targets.cuda.plan import CudaPlan
+from kgen_runtime.manifest import Resources
+
+WHEEL = "nvidia-cuda-nvcc-cu12"
+#: Machine code of this assembler series loads on drivers from 525 on.
+SERIES = "12.9"
+PTXAS = "nvidia/cuda_nvcc/bin/ptxas"
+
+
+@cache
+def _wheel() -> metadata.Distribution:
+    try:
+        return metadata.distribution(WHEEL)
+    except metadata.PackageNotFoundError:
+        raise AssembleError(f"ptxas is missing; pip install {WHEEL}=={SERIES}.*") from None
+
+
+def version() -> str:
+    """The assembler's version. Raises AssembleError if its wheel is not installed."""
+    return _wheel().version
+
+
+def ptxas() -> Path:
+    """The assembler. Raises AssembleError if its wheel is not installed, or is of another series."""
+    if not version().startswith(f"{SERIES}."):
+        raise AssembleError(
+            f"ptxas is of {WHEEL} {version()}; pip install {WHEEL}=={SERIES}.*"
+        )
+    return Path(str(_wheel().locate_file(PTXAS)))
+
+
+def assemble(source: Source, plan: Plan) -> Assembled:
+    """The cubin, best first, and the PTX itself. Raises AssembleError with ptxas's first error."""
+    assert isinstance(plan, CudaPlan)
+    with tempfile.TemporaryDirectory(prefix="kgen-ptxas-") as folder:
+        text, cubin = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
+        text.write_text(source.text)
+        report = _run(
+            [str(ptxas()), f"-arch={plan.target.arch}", "-v", "-o", str(cubin), str(text)],
+            source.entry_point,
+        )
+        machine_code = cubin.read_bytes()
+    dynamic = plan.launches[0].dynamic_shared_memory
+    return Assembled(
+        artifacts=(
+            Artifact(
+                format="cubin",
+                extension="cubin",
+                role="machine-code",
+                data=machine_code,
+                requires=_requires(plan.target, cubin_cuda(plan.target)),
+            ),
+            Artifact(
+                format="ptx",
+                extension="ptx",
+                role="portable",
+                data=source.text.encode(),
+                requires=_requires(plan.target, PTX_CUDA[plan.ptx_version]),
+            ),
+        ),
+        resources=parse_report(report, dynamic),
+    )
+
+
+def _run(command: list[str], kernel: str) -> str:
+    """What the assembler reports about a kernel that it accepted."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise AssembleError(
+            f"ptxas cannot be run: {error.strerror}; pip install --force-reinstall {WHEEL}"
+        ) from None
+    report = done.stdout + done.stderr
+    if done.returncode:
+        lines = report.splitlines() or [f"exit status {done.returncode}"]
+        first = next((line for line in lines if "error" in line or "fatal" in line), lines[0])
+        # The file name is that of a temporary folder.
+        message = re.sub(r"^ptxas \S*kernel\.ptx, ", "", first.strip())
+        raise AssembleError(f"{kernel}: ptxas rejects the source: {message}")
+    return report
+
+
+def parse_report(report: str, dynamic_shared_memory: int = 0) -> Resources:
+    """Resources from `ptxas -v`, with the shared memory that the launch adds."""
+
+    def number(pattern: str) -> int:
+        found = re.search(pattern, report)
+        return int(found[1]) if found else 0
+
+    return Resources(
+        registers=number(r"Used (\d+) registers"),
+        spills=number(r"(\d+) bytes spill stores") + number(r"(\d+) bytes spill loads"),
+        stack=number(r"(\d+) bytes stack frame"),
+        shared_memory=number(r"(\d+) bytes smem") + dynamic_shared_memory,
+    )
+
+
+def _requires(target: Target, cuda: tuple[int, int]) -> dict[str, object]:
+    """At least this compute capability (exactly it for an `a` target) and this CUDA version."""
+    return {
+        "compute_capability": list(divmod(target.limits["compute_capability"], 10)),
+        "exact": target.arch.endswith("a"),
+        "cuda": list(cuda),
+    }

@@ -1,0 +1,84 @@
+"""The NVIDIA targets: limits and features, one row each.
+
+Sources: CUDA C++ Programming Guide 12.9, "Technical Specifications per Compute Capability" (shared
+memory, registers, threads); PTX ISA 8.7, the "PTX ISA Notes" and "Target ISA Notes" of each
+instruction (features) and the "Release Notes" (PTX versions); CUDA Compatibility (drivers and machine code).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kgen.targets.base import Target
+
+WARP_SIZE = 32
+
+#: The same on every compute capability from 7.5 to 12.0.
+COMMON_LIMITS: Mapping[str, int] = {
+    "threads_per_block": 1024,
+    "registers_per_thread": 255,
+    "registers_per_block": 65536,
+    "static_shared_memory": 48 * 1024,
+    "grid_x": 2**31 - 1,
+    "grid_y": 65535,
+    "grid_z": 65535,
+}
+
+#: What templates and plans may ask for, with the PTX version (times ten) that brought it.
+FEATURES: Mapping[str, int] = {
+    "ldmatrix": 65,
+    "mma_m16n8k8": 65,  # f16, f32 accumulators
+    "mma_m16n8k16": 70,  # f16, f32 accumulators
+    "bf16_mma": 70,  # m16n8k16 on bf16
+    "cp_async": 70,
+    "bf16_cvt": 70,  # cvt.rn.bf16.f32 and packed cvt.rn.{f16x2,bf16x2}.f32
+    "max_nan": 70,  # max.NaN on f32, f16x2 and bf16x2
+}
+TURING = frozenset({"ldmatrix", "mma_m16n8k8"})
+AMPERE = frozenset(FEATURES)
+
+#: PTX versions (times ten) and the CUDA release that brought each; its drivers read the version.
+PTX_CUDA: Mapping[int, tuple[int, int]] = {
+    63: (10, 0),
+    65: (10, 2),
+    70: (11, 0),
+    71: (11, 1),
+    78: (11, 8),
+    80: (12, 0),
+    87: (12, 8),
+}
+
+#: Machine code of the CUDA 12.9 assembler loads on every 12.x driver that knows the chip.
+CUBIN_CUDA = (12, 0)
+
+
+def _target(name: str, features: frozenset[str], *, ptx: int, shared: int) -> Target:
+    """`ptx`: the lowest PTX version that has this target; `shared`: KiB per block after opt-in."""
+    limits = {
+        "compute_capability": int(name.removeprefix("sm_").rstrip("a")),
+        "ptx_version": ptx,
+        "dynamic_shared_memory": shared * 1024,
+    }
+    return Target(
+        name=name,
+        family="cuda",
+        arch=name,
+        subgroup=WARP_SIZE,
+        features=features,
+        limits={**COMMON_LIMITS, **limits},
+    )
+
+
+def cubin_cuda(target: Target) -> tuple[int, int]:
+    """The lowest CUDA version of a driver that loads the target's machine code."""
+    return max(CUBIN_CUDA, PTX_CUDA[target.limits["ptx_version"]])
+
+
+TARGETS: tuple[Target, ...] = (
+    _target("sm_75", TURING, ptx=63, shared=64),
+    _target("sm_80", AMPERE, ptx=70, shared=163),
+    _target("sm_86", AMPERE, ptx=71, shared=99),
+    _target("sm_89", AMPERE, ptx=78, shared=99),
+    _target("sm_90a", AMPERE, ptx=80, shared=227),
+    _target("sm_120", AMPERE, ptx=87, shared=99),
+)

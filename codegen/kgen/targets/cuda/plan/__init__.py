@@ -1,0 +1,37 @@
+"""Plans: every derived integer of a kernel, one file per (operation, main loop)."""
+
+from __future__ import annotations
+
+from kgen.errors import ScheduleError
+from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, MmaMatmul, Schedule
+from kgen.spec import Matmul, Relu, Softmax, Spec
+from kgen.targets.base import Target
+from kgen.targets.cuda.plan.base import CudaPlan
+from kgen.targets.cuda.plan.matmul_fma import plan_fma
+from kgen.targets.cuda.plan.matmul_mma import plan_mma, supports
+from kgen.targets.cuda.plan.relu import plan_relu
+from kgen.targets.cuda.plan.softmax import plan_softmax
+
+__all__ = ["CudaPlan", "plan"]
+
+
+def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
+    """The plan of any operation. Raises ScheduleError if the schedule does not fit."""
+    match spec, schedule:
+        case Matmul(), MmaMatmul():
+            if not supports(spec.dtype, target):
+                raise ScheduleError(
+                    f"mainloop={schedule.mainloop} has no {spec.dtype} tensor cores with f32 "
+                    f"accumulators on {target.name}; try an FmaMatmul schedule"
+                )
+            return plan_mma(spec, target, schedule)
+        case Matmul(), FmaMatmul():
+            return plan_fma(spec, target, schedule)
+        case Relu(), GpuRelu():
+            return plan_relu(spec, target, schedule)
+        case Softmax(), GpuSoftmax():
+            return plan_softmax(spec, target, schedule)
+    raise ScheduleError(
+        f"mainloop={schedule.mainloop} is none of {target.name}'s for {spec.op}; "
+        "leave the schedule to the heuristic"
+    )

@@ -1,0 +1,110 @@
+"""What all plans of this family share: the launch, shared memory, and the checks on both."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from kgen.errors import ScheduleError
+from kgen.schedule import Schedule
+from kgen.targets.base import Plan, Target
+from kgen.targets.cuda.limits import FEATURES
+from kgen.targets.cuda.plan.constants import CONSTANTS, Constants
+
+#: What an index, a predicate and an address need beside a kernel's accumulators and fragments.
+REGISTERS_FOR_ADDRESSES = 24
+
+
+@dataclass(frozen=True, kw_only=True)
+class CudaPlan(Plan):
+    """`shared_bytes` is all the shared memory of a CTA; above the static limit it is dynamic."""
+
+    num_threads: int
+    shared_bytes: int = 0
+    ptx_version: int
+
+    @property
+    def version(self) -> str:
+        """The argument of PTX's .version directive."""
+        return f"{self.ptx_version // 10}.{self.ptx_version % 10}"
+
+    @property
+    def dynamic_shared(self) -> bool:
+        return is_dynamic(self.shared_bytes, self.target)
+
+    @property
+    def constants(self) -> Constants:
+        return CONSTANTS
+
+    @property
+    def tensor_lines(self) -> tuple[str, ...]:
+        """The parameters, for the header: name, dtype, shape and strides."""
+        return tuple(
+            f"{p.name}: {p.dtype}[{', '.join(map(str, p.shape))}], "
+            f"strides [{', '.join(map(str, p.strides))}]"
+            for p in self.spec.parameters
+        )
+
+    @property
+    def schedule_line(self) -> str:
+        fields = self.schedule.to_json()
+        fields.pop("mainloop")
+        return ", ".join(f"{name} {value}" for name, value in fields.items())
+
+
+def is_dynamic(shared_bytes: int, target: Target) -> bool:
+    return shared_bytes > target.limits["static_shared_memory"]
+
+
+def ptx_version(target: Target, *features: str) -> int:
+    """The lowest PTX version (times ten) that has the target and the features used."""
+    return max([target.limits["ptx_version"], *(FEATURES[f] for f in features)])
+
+
+def log2(value: int) -> int:
+    """The exact base-2 logarithm of a power of two."""
+    assert value > 0 and value & (value - 1) == 0, value
+    return value.bit_length() - 1
+
+
+def check_powers_of_two(schedule: Schedule) -> None:
+    """Every field must be a power of two; addresses are made of shifts and masks."""
+    for f in dataclasses.fields(schedule):
+        value = getattr(schedule, f.name)
+        if f.name in ("origin", "num_stages") or value & (value - 1) == 0:
+            continue
+        lower = 1 << (value.bit_length() - 1)
+        raise ScheduleError(f"{f.name}={value} is not a power of two; try {lower} or {2 * lower}")
+
+
+def check_threads(num_threads: int, limit_of: Target, remedy: str) -> None:
+    """A CTA has whole warps, and no more threads than the target allows."""
+    limit = limit_of.limits["threads_per_block"]
+    if num_threads > limit or num_threads % limit_of.subgroup:
+        raise ScheduleError(
+            f"the schedule has {num_threads} threads per block; {limit_of.name} takes multiples of "
+            f"{limit_of.subgroup} up to {limit}; try {remedy}"
+        )
+
+
+def check_registers(needed: int, what: str, num_threads: int, target: Target, remedy: str) -> None:
+    """`needed` registers per thread for `what`, beside those for addresses, must not spill."""
+    per_block = target.limits["registers_per_block"] // num_threads
+    limit = min(target.limits["registers_per_thread"], per_block) - REGISTERS_FOR_ADDRESSES
+    if needed > limit:
+        raise ScheduleError(
+            f"{what} needs {needed} registers per thread; {target.name} has {limit} for them "
+            f"with {num_threads} threads per block; try {remedy}"
+        )
+
+
+def check_shared(num_stages: int, stage_bytes: int, target: Target, remedy: str) -> None:
+    """All stages must fit; `remedy` is the advice if not even two do."""
+    limit = target.limits["dynamic_shared_memory"]
+    if num_stages * stage_bytes > limit:
+        fitting = limit // stage_bytes
+        advice = f"num_stages={fitting}" if fitting >= 2 else remedy
+        raise ScheduleError(
+            f"num_stages={num_stages} needs {num_stages * stage_bytes} B of shared memory; "
+            f"{target.name} allows {limit}; try {advice}"
+        )

@@ -1,0 +1,238 @@
+"""How a CTA brings one tile of a matrix from global to shared memory.
+
+The tile is cut into units of `unit_bytes`, one memory access each, numbered along the rows as the
+matrix is stored. Thread t of T takes the units t, t + T, t + 2T, ... As all counts are powers of
+two, unit t + iT lies at a constant distance from unit t: plain arithmetic in global memory, an
+exclusive or and an addition in shared memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kgen.errors import ScheduleError
+from kgen.spec import DType
+from kgen.targets.base import Target
+from kgen.targets.cuda.plan.base import log2
+
+MAX_ACCESS_BYTES = 16
+#: cp.async copies 4, 8 or 16 bytes (PTX ISA, "cp.async").
+MIN_ASYNC_BYTES = 4
+
+#: Shared address of element (row, col): (address of (0, 0) ^ first) + second.
+Place = Callable[[int, int], tuple[int, int]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matrix:
+    """An operand as stored: `rows` x `cols` elements, strides in bytes, and its k dimension."""
+
+    name: str
+    dtype: DType
+    rows: int
+    cols: int
+    row_stride: int
+    batch_stride: int
+    k_inner: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """Where unit t + iT lies, seen from unit t: elements, global bytes, shared bytes."""
+
+    index: int
+    row: int
+    col: int
+    source: int
+    xor: int
+    shared: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileCopy:
+    """`asynchronous`: by cp.async; otherwise through registers.
+
+    `rows` x `cols` is the tile. An edge is a side on which the matrix does not fill its last tile;
+    units beyond it are filled with zero.
+    """
+
+    matrix: Matrix
+    rows: int
+    cols: int
+    num_threads: int
+    unit_bytes: int
+    asynchronous: bool
+    place: Place
+
+    @property
+    def name(self) -> str:
+        return self.matrix.name
+
+    @property
+    def unit_elements(self) -> int:
+        return self.unit_bytes // self.matrix.dtype.itemsize
+
+    @property
+    def units_per_row(self) -> int:
+        return self.cols // self.unit_elements
+
+    @property
+    def units_per_row_log2(self) -> int:
+        return log2(self.units_per_row)
+
+    @property
+    def unit_elements_log2(self) -> int:
+        return log2(self.unit_elements)
+
+    @property
+    def itemsize_log2(self) -> int:
+        return log2(self.matrix.dtype.itemsize)
+
+    @property
+    def col_mask(self) -> int:
+        return self.units_per_row - 1
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """This thread's units, its first at distance zero."""
+        count = self.rows * self.units_per_row // self.num_threads
+        return tuple(self._unit(i) for i in range(count))
+
+    def _unit(self, index: int) -> Unit:
+        row, unit = divmod(index * self.num_threads, self.units_per_row)
+        col = unit * self.unit_elements
+        source = row * self.matrix.row_stride + col * self.matrix.dtype.itemsize
+        xor, shared = self.place(row, col)
+        return Unit(index=index, row=row, col=col, source=source, xor=xor, shared=shared)
+
+    @property
+    def xors(self) -> tuple[int, ...]:
+        """The distinct exclusive ors among the units; the first is 0."""
+        return tuple(sorted({unit.xor for unit in self.units}))
+
+    @property
+    def row_edge(self) -> bool:
+        return self.matrix.rows % self.rows != 0
+
+    @property
+    def col_edge(self) -> bool:
+        return self.matrix.cols % self.cols != 0
+
+    @property
+    def k_edge(self) -> bool:
+        return self.col_edge if self.matrix.k_inner else self.row_edge
+
+    @property
+    def straddles(self) -> bool:
+        """Whether a unit can be half inside the matrix (only its source size is then less)."""
+        return self.col_edge and self.matrix.cols % self.unit_elements != 0
+
+    @property
+    def guarded(self) -> bool:
+        return self.row_edge or self.col_edge
+
+    @property
+    def batched(self) -> bool:
+        return self.matrix.batch_stride != 0
+
+    @property
+    def k_step(self) -> int:
+        """Bytes from a tile to the next one along k."""
+        if self.matrix.k_inner:
+            return self.cols * self.matrix.dtype.itemsize
+        return self.rows * self.matrix.row_stride
+
+    @property
+    def k_left(self) -> str:
+        """The register that counts what is left of k."""
+        return f"{self.name}_{'cols' if self.matrix.k_inner else 'rows'}_left"
+
+    @property
+    def k_extent(self) -> int:
+        return self.cols if self.matrix.k_inner else self.rows
+
+    @property
+    def k_coordinate(self) -> str:
+        """The register with the thread's place along k, in elements of the tile."""
+        return f"{self.name}_{'col' if self.matrix.k_inner else 'row'}"
+
+    @property
+    def free_coordinate(self) -> str:
+        """The register with its place along m or n."""
+        return f"{self.name}_{'row' if self.matrix.k_inner else 'col'}"
+
+    @property
+    def cache(self) -> str:
+        """cp.async's cache operator: only 16 bytes may bypass L1."""
+        return "cg" if self.unit_bytes == MAX_ACCESS_BYTES else "ca"
+
+    @property
+    def word_type(self) -> str:
+        """The register type of what is staged."""
+        return "b32" if self.unit_bytes >= 4 else "b16"
+
+    @property
+    def words(self) -> int:
+        """Registers per unit."""
+        return max(1, self.unit_bytes // 4)
+
+    def unit_words(self, unit: Unit) -> tuple[str, ...]:
+        """The registers that stage a unit."""
+        return tuple(f"{self.name}_unit{unit.index}_{word}" for word in range(self.words))
+
+    @property
+    def description(self) -> str:
+        """A comment: the tile and how it is copied."""
+        matrix, way = self.matrix, "cp.async" if self.asynchronous else "registers"
+        return (
+            f"{self.name.upper()}: tiles of {self.rows}x{self.cols} as stored, "
+            f"{len(self.units)} x {self.unit_bytes} bytes per thread by {way}, "
+            f"k {'along' if matrix.k_inner else 'across'} the rows"
+        )
+
+    @property
+    def staging_registers(self) -> int:
+        return 0 if self.asynchronous else len(self.units) * self.words
+
+
+def plan_copy(
+    matrix: Matrix,
+    *,
+    rows: int,
+    cols: int,
+    num_threads: int,
+    target: Target,
+    allow_async: bool,
+    place: Place,
+) -> TileCopy:
+    """The widest copy that the strides' alignment allows, asynchronous where it can be.
+
+    Every tensor starts at a multiple of 16 bytes. Raises ScheduleError if the tile has less than
+    one element per thread.
+    """
+    itemsize = matrix.dtype.itemsize
+    share = rows * cols * itemsize // num_threads
+    if share < itemsize:
+        raise ScheduleError(
+            f"a tile of {rows}x{cols} elements of {matrix.name} is less than one for each of "
+            f"{num_threads} threads; try fewer warps or a larger block_k"
+        )
+    # A single row has no use for its stride; gcd ignores a zero.
+    row_stride = matrix.row_stride if matrix.rows > 1 else 0
+    aligned = math.gcd(MAX_ACCESS_BYTES, row_stride, matrix.batch_stride)
+    width = min(aligned, share, cols * itemsize)
+    asynchronous = allow_async and target.has("cp_async") and width >= MIN_ASYNC_BYTES
+    if not asynchronous:
+        # Through registers a unit is inside the matrix or outside, never half of it.
+        width = min(width, math.gcd(MAX_ACCESS_BYTES, matrix.cols * itemsize))
+    return TileCopy(
+        matrix=matrix,
+        rows=rows,
+        cols=cols,
+        num_threads=num_threads,
+        unit_bytes=width,
+        asynchronous=asynchronous,
+        place=place,
+    )

@@ -1,0 +1,306 @@
+"""What both matmul main loops share: operands, the pipeline over k, and the output tile."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Protocol
+
+from kgen.schedule import GpuMatmul
+from kgen.spec import Matmul
+from kgen.targets.base import Target
+from kgen.targets.cuda.plan.base import CudaPlan, is_dynamic
+from kgen.targets.cuda.plan.constants import float_bits
+from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES, Matrix, TileCopy
+from kgen_runtime.manifest import Launch, Tile
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """A tile of the prologue and the first byte of the stage that takes it."""
+
+    tile: int
+    offset: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipeline:
+    """The loop over k: `num_stages` tiles are in flight or in use at once."""
+
+    k_tiles: int
+    num_stages: int
+    stage_bytes: int
+
+    @property
+    def buffers(self) -> int:
+        """Stages that are ever filled."""
+        return min(self.num_stages, self.k_tiles)
+
+    @property
+    def nbytes(self) -> int:
+        return self.buffers * self.stage_bytes
+
+    @property
+    def prologue(self) -> tuple[Stage, ...]:
+        """Tiles that are asked for before the loop."""
+        return tuple(Stage(tile=i, offset=i * self.stage_bytes) for i in range(self.ahead))
+
+    @property
+    def first_write(self) -> int:
+        """The stage that the loop fills first."""
+        return self.ahead * self.stage_bytes
+
+    @property
+    def ahead(self) -> int:
+        """How many tiles loading runs ahead of computing."""
+        return self.num_stages - 1
+
+    @property
+    def last_load(self) -> int:
+        """Iterations below this one load a tile."""
+        return self.k_tiles - self.ahead
+
+    @property
+    def loads_in_loop(self) -> bool:
+        return self.last_load > 0
+
+    @property
+    def loops(self) -> bool:
+        return self.k_tiles > 1
+
+    @property
+    def wraps(self) -> bool:
+        return self.k_tiles > self.buffers
+
+    @property
+    def pending(self) -> int:
+        """Groups of copies that may be under way when a tile is used."""
+        return self.num_stages - 2
+
+
+def plan_pipeline(k: int, schedule: GpuMatmul, stage_bytes: int) -> Pipeline:
+    """No more stages than there are tiles, and one to run ahead."""
+    k_tiles = -(-k // schedule.block_k)
+    stages = min(schedule.num_stages, k_tiles + 1)
+    return Pipeline(k_tiles=k_tiles, num_stages=stages, stage_bytes=stage_bytes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A row of a thread's outputs, from its first: elements and bytes."""
+
+    offset: int
+    nbytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """`len(elements)` adjacent outputs of a row, stored by one access; offsets from the first."""
+
+    elements: tuple[int, ...]
+    nbytes: int
+
+    @property
+    def offset(self) -> int:
+        return self.elements[0]
+
+    def names(self, prefix: str) -> tuple[str, ...]:
+        """One register per output: prefix_n<column>."""
+        return tuple(f"{prefix}_n{element}" for element in self.elements)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputTile:
+    """A thread's accumulators, and how they go out. Accumulator `acc_m<row>_n<col>` is named by its
+    distance from the thread's first."""
+
+    spec: Matmul
+    row_offsets: tuple[int, ...]
+    col_offsets: tuple[int, ...]
+    width: int
+    m_edge: bool
+    n_edge: bool
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        return tuple(Row(offset=m, nbytes=m * self.row_stride) for m in self.row_offsets)
+
+    def accumulators(self, row: Row) -> tuple[str, ...]:
+        return tuple(f"acc_m{row.offset}_n{col}" for col in self.col_offsets)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        pieces = range(0, len(self.col_offsets), self.width)
+        groups = [self.col_offsets[i : i + self.width] for i in pieces]
+        return tuple(Column(elements=g, nbytes=g[0] * self.spec.out.itemsize) for g in groups)
+
+    @property
+    def row_stride(self) -> int:
+        return self.spec.out_strides[1] * self.spec.out.itemsize
+
+    @property
+    def batch_stride(self) -> int:
+        return self.spec.out_strides[0] * self.spec.out.itemsize if self.spec.batch > 1 else 0
+
+    @property
+    def itemsize(self) -> int:
+        return self.spec.out.itemsize
+
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        """Tensors of the output's shape and strides, as parameters are named."""
+        shaped = ("c", "residual", "out")
+        return tuple(p.name for p in self.spec.parameters if p.name in shaped)
+
+    @property
+    def addends(self) -> tuple[str, ...]:
+        """Tensors of the output's shape that are read."""
+        return self.tensors[:-1]
+
+    @property
+    def guard(self) -> str:
+        """What stands before an access that may fall outside the matrix."""
+        return "@%inside " if self.m_edge or self.n_edge else ""
+
+    @property
+    def bias_guard(self) -> str:
+        return "@%inside " if self.n_edge else ""
+
+    @property
+    def has_bias(self) -> bool:
+        return any(p.name == "bias" for p in self.spec.parameters)
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        return tuple(step.value for step in self.spec.epilogue)
+
+    @property
+    def scaled(self) -> bool:
+        return self.spec.alpha != 1.0
+
+    @property
+    def alpha(self) -> str:
+        return float_bits(self.spec.alpha)
+
+    @property
+    def beta(self) -> str:
+        return float_bits(self.spec.beta)
+
+
+def plan_output(
+    spec: Matmul, schedule: GpuMatmul, rows: tuple[int, ...], cols: tuple[int, ...], run: int
+) -> OutputTile:
+    """`run`: how many of the thread's columns are adjacent. Wider accesses need aligned rows."""
+    itemsize = spec.out.itemsize
+    row_stride = spec.out_strides[1] if spec.m > 1 else 0
+    batch_stride = spec.out_strides[0] if spec.batch > 1 else 0
+    width = math.gcd(run, MAX_ACCESS_BYTES // itemsize, row_stride, batch_stride, spec.n)
+    return OutputTile(
+        spec=spec,
+        row_offsets=rows,
+        col_offsets=cols,
+        width=width,
+        m_edge=spec.m % schedule.block_m != 0,
+        n_edge=spec.n % schedule.block_n != 0,
+    )
+
+
+class Operand(Protocol):
+    """One operand's way: its copy into shared memory, and its tile's first byte in a stage."""
+
+    @property
+    def copy(self) -> TileCopy: ...
+
+    @property
+    def base(self) -> int: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatmulPlan(CudaPlan):
+    """`operands` are A and B; B's tile follows A's in each stage."""
+
+    spec: Matmul
+    schedule: GpuMatmul
+    pipeline: Pipeline
+    output: OutputTile
+
+    @property
+    @abstractmethod
+    def operands(self) -> tuple[Operand, Operand]: ...
+
+    @property
+    def uses_async(self) -> bool:
+        return any(operand.copy.asynchronous for operand in self.operands)
+
+    @property
+    def staged(self) -> tuple[Operand, ...]:
+        """Operands that pass through registers."""
+        return tuple(operand for operand in self.operands if not operand.copy.asynchronous)
+
+    @property
+    def batched(self) -> bool:
+        """Whether any address depends on the batch."""
+        copies = any(operand.copy.batched for operand in self.operands)
+        return copies or self.output.batch_stride != 0
+
+    @property
+    def formula(self) -> str:
+        """What the kernel computes, for the header."""
+        product = "A @ B" if not self.output.scaled else f"{self.spec.alpha!r} * A @ B"
+        if self.spec.beta != 0.0:
+            product += f" + {self.spec.beta!r} * C"
+        for step in self.output.steps:
+            product = f"{step}({product})"
+        return f"out = {product}, summed in f32"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The map of shared memory, for the header."""
+        kind = "dynamic" if self.dynamic_shared else "static"
+        pipeline, b = self.pipeline, self.operands[1].base
+        return (
+            f"{pipeline.k_tiles} tiles along k",
+            f"shared memory ({kind}): {pipeline.buffers} stages of {pipeline.stage_bytes} bytes, "
+            f"A at 0, B at {b} of each",
+        )
+
+
+def matrices(spec: Matmul) -> tuple[Matrix, Matrix]:
+    """A and B as they are stored; a stride that no address uses is 0."""
+    itemsize = spec.dtype.itemsize
+
+    def matrix(name: str, shape: tuple[int, int], ld: int, batch: int, k_inner: bool) -> Matrix:
+        return Matrix(
+            name=name,
+            dtype=spec.dtype,
+            rows=shape[0],
+            cols=shape[1],
+            row_stride=ld * itemsize,
+            batch_stride=batch * itemsize if spec.batch > 1 else 0,
+            k_inner=k_inner,
+        )
+
+    a_inner, b_inner = not spec.layout.a_transposed, spec.layout.b_transposed
+    return (
+        matrix("a", spec.a_shape, max(spec.a_strides[1:]), spec.a_strides[0], a_inner),
+        matrix("b", spec.b_shape, max(spec.b_strides[1:]), spec.b_strides[0], b_inner),
+    )
+
+
+def plan_launch(
+    spec: Matmul, schedule: GpuMatmul, num_threads: int, shared_bytes: int, target: Target
+) -> Launch:
+    """One CTA per output tile: n along x, m along y, the batch along z."""
+    return Launch(
+        entry_point=spec.key,
+        grid=(-(-spec.n // schedule.block_n), -(-spec.m // schedule.block_m), spec.batch),
+        block=(num_threads, 1, 1),
+        dynamic_shared_memory=shared_bytes if is_dynamic(shared_bytes, target) else 0,
+        arguments=tuple(p.name for p in spec.parameters),
+        tile=Tile(
+            shape=(spec.batch, spec.m, spec.n),
+            extent=(1, schedule.block_m, schedule.block_n),
+            axes=(2, 1, 0),
+        ),
+    )

@@ -1,0 +1,225 @@
+"""Matmul by scalar multiply-adds: each thread owns thread_m x thread_n outputs in registers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen.errors import ScheduleError
+from kgen.schedule import FmaMatmul
+from kgen.spec import Matmul
+from kgen.targets.base import Target
+from kgen.targets.cuda.plan import base
+from kgen.targets.cuda.plan.copy import TileCopy, Unit, plan_copy
+from kgen.targets.cuda.plan.matmul import (
+    MatmulPlan,
+    matrices,
+    plan_launch,
+    plan_output,
+    plan_pipeline,
+)
+from kgen.targets.cuda.plan.tiles import PaddedTile
+
+#: f32 elements of the widest shared-memory access.
+VECTOR = 4
+ITEM_BYTES = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedLoad:
+    """One load of `len(registers)` adjacent f32 of operand `name`."""
+
+    name: str
+    registers: tuple[str, ...]
+    offset: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class KStep:
+    """One k: what a thread loads, and its products (accumulator, a, b)."""
+
+    k: int
+    loads: tuple[SharedLoad, ...]
+    fmas: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedStore:
+    """One store of adjacent elements of a unit, at an offset from the thread's first."""
+
+    registers: tuple[str, ...]
+    offset: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FmaOperand:
+    """The part of one operand's tile that a thread multiplies: `per_thread` values for each k.
+
+    They are taken in vectors of up to four, and neighbouring threads take neighbouring vectors, so
+    that a warp reads without bank conflicts.
+    """
+
+    copy: TileCopy
+    tile: PaddedTile
+    base: int
+    per_thread: int
+
+    @property
+    def name(self) -> str:
+        return self.copy.name
+
+    @property
+    def vector(self) -> int:
+        return min(VECTOR, self.per_thread)
+
+    @property
+    def vector_bytes(self) -> int:
+        return self.vector * ITEM_BYTES
+
+    @property
+    def origin(self) -> str:
+        """The register with the block tile's first m or n."""
+        return "m0" if self.name == "a" else "n0"
+
+    @property
+    def runs(self) -> tuple[tuple[int, ...], ...]:
+        """The thread's m (or n), from its first, one tuple per vector."""
+        threads = self.tile.width // self.per_thread
+        starts = range(0, self.tile.width, threads * self.vector)
+        return tuple(tuple(range(start, start + self.vector)) for start in starts)
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        return tuple(offset for run in self.runs for offset in run)
+
+    def names(self, offsets: tuple[int, ...]) -> tuple[str, ...]:
+        """a_m<m> or b_n<n>, by distance from the thread's first."""
+        letter = "m" if self.name == "a" else "n"
+        return tuple(f"{self.name}_{letter}{offset}" for offset in offsets)
+
+    @property
+    def registers(self) -> tuple[str, ...]:
+        return self.names(self.offsets)
+
+    def loads(self, k: int) -> tuple[SharedLoad, ...]:
+        return tuple(
+            SharedLoad(
+                name=self.name,
+                registers=self.names(run),
+                offset=k * self.tile.pitch + run[0] * ITEM_BYTES,
+            )
+            for run in self.runs
+        )
+
+    @property
+    def elements(self) -> tuple[str, ...]:
+        """Registers of a unit's elements, widened to f32."""
+        return tuple(f"element{e}" for e in range(self.copy.unit_elements))
+
+    def stores(self, unit: Unit) -> tuple[SharedStore, ...]:
+        """How a unit's elements go to shared memory: one by one if they are transposed."""
+        width = 1 if self.tile.transposed else min(VECTOR, len(self.elements))
+        stride = self.tile.pitch if self.tile.transposed else ITEM_BYTES
+        return tuple(
+            SharedStore(registers=self.elements[e : e + width], offset=unit.shared + e * stride)
+            for e in range(0, len(self.elements), width)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FmaPlan(MatmulPlan):
+    schedule: FmaMatmul
+    fma_operands: tuple[FmaOperand, FmaOperand]
+
+    @property
+    def operands(self) -> tuple[FmaOperand, FmaOperand]:
+        return self.fma_operands
+
+    @property
+    def threads_n_log2(self) -> int:
+        return base.log2(self.schedule.block_n // self.schedule.thread_n)
+
+    @property
+    def threads_n_mask(self) -> int:
+        return self.schedule.block_n // self.schedule.thread_n - 1
+
+    @property
+    def k_steps(self) -> tuple[KStep, ...]:
+        a, b = self.operands
+        fmas = tuple((f"acc_m{m}_n{n}", f"a_m{m}", f"b_n{n}") for m in a.offsets for n in b.offsets)
+        return tuple(
+            KStep(k=k, loads=a.loads(k) + b.loads(k), fmas=fmas)
+            for k in range(self.schedule.block_k)
+        )
+
+
+def plan_fma(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
+    """Raises ScheduleError if the schedule does not fit the target."""
+    num_threads = schedule.num_threads
+    _check(schedule, target)
+    a, b = matrices(spec)
+    tiles = (
+        PaddedTile(depth=schedule.block_k, width=schedule.block_m, transposed=a.k_inner),
+        PaddedTile(depth=schedule.block_k, width=schedule.block_n, transposed=b.k_inner),
+    )
+    copies = [
+        plan_copy(
+            matrix,
+            rows=tile.width if tile.transposed else tile.depth,
+            cols=tile.depth if tile.transposed else tile.width,
+            num_threads=num_threads,
+            target=target,
+            allow_async=False,  # elements are widened and transposed on the way
+            place=tile.place,
+        )
+        for matrix, tile in zip((a, b), tiles, strict=True)
+    ]
+    operands = (
+        FmaOperand(copy=copies[0], tile=tiles[0], base=0, per_thread=schedule.thread_m),
+        FmaOperand(
+            copy=copies[1], tile=tiles[1], base=tiles[0].nbytes, per_thread=schedule.thread_n
+        ),
+    )
+    base.check_registers(
+        schedule.thread_m * schedule.thread_n
+        + schedule.thread_m
+        + schedule.thread_n
+        + sum(copy.staging_registers for copy in copies),
+        f"a thread tile of {schedule.thread_m}x{schedule.thread_n}",
+        num_threads,
+        target,
+        f"thread_m={max(1, schedule.thread_m // 2)}",
+    )
+    stage_bytes = sum(tile.nbytes for tile in tiles)
+    base.check_shared(
+        schedule.num_stages, stage_bytes, target, f"block_k={max(1, schedule.block_k // 2)}"
+    )
+    pipeline = plan_pipeline(spec.k, schedule, stage_bytes)
+    return FmaPlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="ptx/matmul_fma.ptx.j2",
+        launches=(plan_launch(spec, schedule, num_threads, pipeline.nbytes, target),),
+        num_threads=num_threads,
+        shared_bytes=pipeline.nbytes,
+        ptx_version=base.ptx_version(target),
+        pipeline=pipeline,
+        output=plan_output(
+            spec,
+            schedule,
+            rows=operands[0].offsets,
+            cols=operands[1].offsets,
+            run=operands[1].vector,
+        ),
+        fma_operands=operands,
+    )
+
+
+def _check(schedule: FmaMatmul, target: Target) -> None:
+    base.check_powers_of_two(schedule)
+    if schedule.num_stages != 2:
+        raise ScheduleError(
+            f"num_stages={schedule.num_stages} is not 2; a tile that goes through registers is "
+            "loaded exactly one ahead; try 2"
+        )
+    base.check_threads(schedule.num_threads, target, "thread_m=1 or a larger block_n")

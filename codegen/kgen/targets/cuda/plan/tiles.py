@@ -1,0 +1,77 @@
+"""How a tile lies in shared memory, without bank conflicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen.targets.cuda.plan.base import log2
+
+#: ldmatrix reads rows of 16 bytes, eight at a time; shared memory has 32 banks of 4 bytes.
+CHUNK_BYTES = 16
+BANK_LINE_BYTES = 128
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwizzledTile:
+    """Rows of `row_bytes`, whose 16-byte chunks are permuted by exclusive or with the row.
+
+    The chunk's number (address bits 4 to 6) is xored with the bits just above a 128-byte line or a
+    row, whichever is longer, so that eight chunks below one another fall in eight different groups
+    of banks. The map is linear over exclusive or. `row_bytes` is a power of two from 16 on.
+    """
+
+    rows: int
+    row_bytes: int
+
+    @property
+    def nbytes(self) -> int:
+        return self.rows * self.row_bytes
+
+    @property
+    def shift(self) -> int:
+        """From the bits that steer the permutation down to the chunk's number (bit 4)."""
+        return max(log2(BANK_LINE_BYTES), log2(self.row_bytes)) - log2(CHUNK_BYTES)
+
+    @property
+    def mask(self) -> int:
+        """The bits of a byte offset that the permutation changes."""
+        return min(self.row_bytes, BANK_LINE_BYTES) - CHUNK_BYTES
+
+    def swizzle(self, offset: int) -> int:
+        """Where the byte at `offset` of the plain row-major tile lies."""
+        return offset ^ ((offset >> self.shift) & self.mask)
+
+    def split(self, offset: int) -> tuple[int, int]:
+        """The xor and the addition that move an address by `offset`, bits of its own only."""
+        moved = self.swizzle(offset)
+        return moved & self.mask, moved & ~self.mask
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaddedTile:
+    """f32 rows along m or n, one per k, `padding` elements apart from one another.
+
+    If the matrix is stored with k inside, a column of threads writes one row after another;
+    the padding then spreads it over the banks and keeps rows 16-byte aligned.
+    """
+
+    depth: int
+    width: int
+    transposed: bool
+
+    ITEM_BYTES = 4
+    PADDING = 4
+
+    @property
+    def pitch(self) -> int:
+        """Bytes from one k to the next."""
+        return (self.width + (self.PADDING if self.transposed else 0)) * self.ITEM_BYTES
+
+    @property
+    def nbytes(self) -> int:
+        return self.depth * self.pitch
+
+    def place(self, row: int, col: int) -> tuple[int, int]:
+        """(xor, offset) of the element in the stored row and column; the xor is always 0."""
+        k, free = (col, row) if self.transposed else (row, col)
+        return 0, k * self.pitch + free * self.ITEM_BYTES
