@@ -20,8 +20,9 @@ from kgen_runtime.manifest import KernelEntry
 #: Work that one emulated data set may take, by main loop: about a second each on one core.
 EMULATED_WORK = {"mma": 2**29, "fma": 2**26, "stream": 2**21, "row": 2**20}
 OTHER_EMULATED_WORK = 2**22
-#: Multiply-adds of the scalar reference per data set: about a quarter of a second.
-SCALAR_WORK = 2**19
+#: Multiply-adds of the scalar reference per data set, about a quarter of a second: all elements up
+#: to the first number (they share rows and columns), a sample of the second beyond.
+SCALAR_WORK, SCALAR_SAMPLE_WORK = 2**19, 2**18
 #: Work of the float64 oracle per data set; beyond it, a sample of the tiles is compared.
 ORACLE_WORK = 2**37
 #: Elements that one piece of the oracle holds at a time.
@@ -43,8 +44,11 @@ def emulated_workgroups(entry: KernelEntry) -> int:
 
 def scalar_elements(entry: KernelEntry) -> int:
     """How many output elements the scalar reference may compute per data set."""
-    row = int(entry.spec["cols"]) if entry.op == "softmax" else 1
-    return max(8, SCALAR_WORK // max(row, work_per_element(entry)))
+    elements = math.prod(output_shape(entry))
+    if elements * work_per_element(entry) <= SCALAR_WORK:
+        return elements
+    each = int(entry.spec["cols"]) if entry.op == "softmax" else work_per_element(entry)
+    return max(8, SCALAR_SAMPLE_WORK // each)
 
 
 def compared_boxes(entry: KernelEntry, seed: int) -> tuple[Box, ...]:

@@ -96,7 +96,8 @@ def unwritten(bits: Bits, dtype: DType) -> npt.NDArray[np.bool_]:
 def _random(generator: np.random.Generator, param: TensorParam) -> Values:
     """Zero-mean and normal, without the subnormals of f16, which some matrix units flush."""
     values = generator.standard_normal(param.shape)
-    return np.where(np.abs(values) < 2.0**-14, 2.0**-14, values)
+    values[np.abs(values) < 2.0**-14] = 2.0**-14
+    return values
 
 
 def _whole(generator: np.random.Generator, param: TensorParam) -> Values:

@@ -45,7 +45,7 @@ def decode(bits: Bits, dtype: DType) -> Values:
     """The values of bits, exactly."""
     if dtype is DType.BF16:
         return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
-    return np.ascontiguousarray(bits).view(dtype.storage).astype(np.float64)
+    return bits.view(dtype.storage).astype(np.float64)
 
 
 def encode(values: Values, dtype: DType) -> Bits:
@@ -63,7 +63,20 @@ def round_to(values: Values, dtype: DType) -> Values:
     with np.errstate(all="ignore"):
         if dtype is not DType.BF16:
             return values.astype(dtype.storage).astype(np.float64)
-        # Exponent of the last place: that of the value less the mantissa, or of the subnormals.
-        exponent = np.maximum(np.frexp(values)[1] - 1, -126) - dtype.mantissa_bits
-        rounded = np.ldexp(np.rint(np.ldexp(values, -exponent)), exponent)
+        rounded = _round_mantissa(values, dtype.mantissa_bits)
+        # Subnormals have a fixed last place; binary64 rounds to it when its own is made the same.
+        shift = 1.5 * 2.0**52 * dtype.smallest_subnormal
+        rounded = np.where(np.abs(values) < 2.0**-126, values + shift - shift, rounded)
+        rounded = np.copysign(rounded, values)
         return np.where(np.abs(rounded) >= 2.0**128, np.copysign(np.inf, values), rounded)
+
+
+def _round_mantissa(values: Values, mantissa_bits: int) -> Values:
+    """To nearest even at that many bits of mantissa; the carry runs on into the exponent."""
+    dropped = 52 - mantissa_bits
+    bits = np.asarray(values, np.float64).view(np.uint64)
+    even = (bits >> np.uint64(dropped)) & np.uint64(1)
+    half = np.uint64((1 << (dropped - 1)) - 1)
+    mask = np.uint64(~((1 << dropped) - 1) & (2**64 - 1))
+    rounded = ((bits + (half + even)) & mask).view(np.float64)
+    return np.where(np.isfinite(values), rounded, values)
