@@ -24,6 +24,8 @@ MMA_TILES = (
     (16, 64, 16, 16),
     (16, 16, 16, 16),
 )
+#: A lane of a wave of 32 holds twice as much of a warp tile: the largest is cut in eight.
+LARGEST_IN_WAVES_OF_32 = (128, 128, 64, 32)
 MMA_BLOCK_K = 32
 
 #: (block_m, block_n, thread_m, thread_n)
@@ -48,7 +50,8 @@ EDGE_WEIGHT = 32
 
 def matmul(spec: Matmul, target: Target) -> MmaMatmul | FmaMatmul:
     if matrix.available(target, spec.dtype):
-        m, n, warp_m, warp_n = cheapest(spec, target, MMA_TILES)
+        tiles = MMA_TILES if target.subgroup == 64 else (LARGEST_IN_WAVES_OF_32, *MMA_TILES[1:])
+        m, n, warp_m, warp_n = cheapest(spec, target, tiles)
         return MmaMatmul(
             block_m=m,
             block_n=n,
@@ -96,7 +99,8 @@ RESIDENT = 32
 
 def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
     """A row per group of threads, as few as keep it in registers; one workgroup per row at most."""
-    vector = power_of_two_divisor(spec.cols, WIDEST // spec.dtype.itemsize)
+    widest = WIDEST // max(spec.dtype.itemsize, spec.out.itemsize)
+    vector = power_of_two_divisor(spec.cols, widest)
     threads = 1
     while threads < target.limits["threads"] and threads * max(vector, RESIDENT // 4) < spec.cols:
         threads *= 2

@@ -5,9 +5,9 @@ Accumulate" (RDNA), checked against AMD's matrix instruction calculator.
 
 A is M x K, B is K x N, D is M x N; l is the lane. A lane holds part of row l % M of A, part of
 column l % N of B, and in result register r the element of D at row
-``register_rows[r] + lane_rows * (l // N)`` and column ``l % N``. The depths that a lane of A and the
-same lane of B hold are the same; any permutation of K that both share gives the same product, so
-kernels load consecutive depths.
+``register_rows[r] + lane_rows * (l // N)`` and column ``l % N``. A lane's elements of A and of B
+have the same depths, and any permutation of K that both share gives the same product: kernels load
+consecutive depths.
 """
 
 from __future__ import annotations

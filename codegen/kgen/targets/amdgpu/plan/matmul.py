@@ -21,9 +21,9 @@ MAX_STAGES = 2
 class KLoop:
     """The walk along K, one tile ahead: tile i+1 is on its way while tile i is multiplied.
 
-    ``prologue`` (tile 0), ``loop`` (tiles 1 .. full-1), ``tail`` (the partial tile, if it is not the
-    only one), ``last`` (nothing left to load). Every step but the prologue multiplies the tile that
-    the step before brought.
+    ``prologue`` (tile 0), ``loop`` (tiles 1 .. full-1), ``tail`` (the partial tile, if it is not
+    the only one), ``last`` (nothing left to load). Every step but the prologue multiplies the tile
+    that the step before brought.
     """
 
     full: int

@@ -84,9 +84,9 @@ class FmaPlan(MatmulPlan):
 
     @property
     def loop_metadata(self) -> dict[str, int]:
-        """Metadata number of each step's loop over depths; 0 and 1 are taken."""
+        """Metadata number of each step's loop over depths; 0 to 2 are taken."""
         steps = ["loop"] * self.k_loop.has_loop + ["tail"] * self.k_loop.has_tail + ["last"]
-        return {step: number for number, step in enumerate(steps, 2)}
+        return {step: number for number, step in enumerate(steps, 3)}
 
     @property
     def whole_groups(self) -> bool:
