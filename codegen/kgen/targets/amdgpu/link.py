@@ -1,15 +1,17 @@
 """From the object file of one kernel to the code object that the HIP runtime loads.
 
-`ld.lld -shared` does the same: the test compares symbols, notes and code bytes. The ROCm loader
+`ld.lld -shared` does the same: a test compares symbols, notes, constants and code. The ROCm loader
 reads section headers, ``.symtab`` and the loadable segments (AMDGPUUsage, "Code Object").
-Layout: the ELF and program headers, note, dynamic symbols and kernel descriptors (read-only), the
-code, the dynamic section; each group starts on a page of its own in memory.
+
+The file holds, in this order: read-only data (headers, note, dynamic symbols, kernel descriptors),
+code, the dynamic section, and tables that are not loaded. In memory each of the first three starts
+on a page of its own: its addresses are its file offsets plus 0, 1 or 2 pages.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kgen.errors import AssembleError
@@ -20,25 +22,24 @@ EM_AMDGPU = 224
 PAGE = 0x1000
 #: Kernels start at multiples of 256 bytes, as their descriptors promise.
 CODE_ALIGNMENT = 256
-
-#: ELF relocations (AMDGPUUsage, "Relocation Records"): struct format and value from S + A and P.
+#: Relocations (AMDGPUUsage, "Relocation Records"), all of them relative: S + A - P.
 R_REL32, R_REL64, R_REL32_LO, R_REL32_HI = 4, 5, 10, 11
 
 
-@dataclass(frozen=True, kw_only=True)
-class Piece:
-    """A section of the output: its bytes, and its place in the file and in memory."""
+@dataclass(kw_only=True)
+class Output:
+    """A section of the output. `link` names the section that its header points at."""
 
     name: str
     type: int
-    flags: int
-    offset: int
-    address: int
-    data: bytes
-    alignment: int
-    link: int = 0
+    flags: int = 0
+    data: bytearray
+    alignment: int = 1
+    link: str = ""
     info: int = 0
     entry_size: int = 0
+    offset: int = 0
+    address: int = 0
 
     @property
     def end(self) -> int:
@@ -52,221 +53,253 @@ def link(data: bytes) -> bytes:
     or a relocation that kernels do not need.
     """
     source = elf.read(data)
-    _check(source)
-    placed = [s for s in source.sections if s.has(elf.SHF_ALLOC) and s.size]
-    notes = [s for s in placed if s.type == elf.SHT_NOTE]
-    code = [s for s in placed if s.has(elf.SHF_EXECINSTR)]
-    constants = [s for s in placed if s not in notes and s not in code]
+    check(source)
+    loaded = [s for s in source.sections if s.has(elf.SHF_ALLOC) and s.size]
+    notes = [s for s in loaded if s.type == elf.SHT_NOTE]
+    code = [s for s in loaded if s.has(elf.SHF_EXECINSTR)]
+    constants = [s for s in loaded if s not in notes and s not in code]
     exported = [s for s in source.symbols if s.exported]
-    return _Image(source, notes, constants, code, exported).build()
+
+    image = Image(segments=6 + len(notes))
+    image.keep(notes, alignment=4)
+    symbols = add_dynamic_symbols(image, exported)
+    image.keep(constants)
+    image.next_page()
+    image.keep(code, alignment=CODE_ALIGNMENT)
+    image.next_page()
+    add_dynamic_section(image)
+
+    for section, output in image.kept.items():
+        for relocation in source.relocations_of(source.sections[section]):
+            patch(output.data, relocation, image.address(relocation.symbol), output.address)
+    symbols.data[elf.SYMBOL.size :] = b"".join(
+        elf.SYMBOL.pack(
+            image.named(".dynstr").data.index(symbol.name.encode() + b"\0"),
+            symbol.info,
+            symbol.other,
+            image.number(image.kept[symbol.section]),
+            image.address(symbol),
+            symbol.size,
+        )
+        for symbol in exported
+    )
+    return image.write(source)
 
 
-def _check(source: ElfFile) -> None:
+def check(source: ElfFile) -> None:
+    """Raise AssembleError unless the object is self-contained and read-only."""
     if source.type != elf.ET_REL or source.machine != EM_AMDGPU:
         raise AssembleError("the code generator's output is not an AMDGPU object file")
     for symbol in source.symbols[1:]:
         if symbol.section == elf.SHN_UNDEF:
-            raise AssembleError(f"the kernel calls {symbol.name}, which no GPU library provides")
+            raise AssembleError(f"the kernel calls {symbol.name}, which it does not bring along")
     for section in source.sections:
         if section.has(elf.SHF_WRITE) and section.size:
-            raise AssembleError(
-                f"the kernel has writable data in {section.name}; it must have none"
+            raise AssembleError(f"the kernel has writable data in {section.name}; it may have none")
+
+
+class Image:
+    """The output under construction: sections get their place as they are added."""
+
+    def __init__(self, segments: int) -> None:
+        self.sections: list[Output] = []
+        #: The output of each input section, by its index.
+        self.kept: dict[int, Output] = {}
+        self._end = elf.HEADER.size + segments * elf.SEGMENT.size
+        self._page = 0
+
+    def add(self, section: Output) -> Output:
+        section.offset = elf.align(self._end, section.alignment)
+        if section.flags & elf.SHF_ALLOC:
+            section.address = section.offset + self._page
+        self._end = section.end
+        self.sections.append(section)
+        return section
+
+    def keep(self, sections: Iterable[Section], alignment: int = 1) -> None:
+        """Copy input sections, aligned to at least `alignment`."""
+        for s in sections:
+            self.kept[s.index] = self.add(
+                Output(
+                    name=s.name,
+                    type=s.type,
+                    flags=s.flags,
+                    data=bytearray(s.data),
+                    alignment=max(alignment, s.alignment),
+                )
             )
 
+    def next_page(self) -> None:
+        self._page += PAGE
 
-class _Image:
-    """The output under construction: sections are placed in file order, then written."""
+    def named(self, name: str) -> Output:
+        return next(s for s in self.sections if s.name == name)
 
-    def __init__(
-        self,
-        source: ElfFile,
-        notes: Sequence[Section],
-        constants: Sequence[Section],
-        code: Sequence[Section],
-        exported: Sequence[Symbol],
-    ) -> None:
-        self.source, self.exported = source, exported
-        self.pieces: list[Piece] = []
-        #: Output section number of each input section that is kept.
-        self.number: dict[int, int] = {}
-        segments = 6 + bool(notes)
-        self.end = elf.HEADER.size + segments * elf.SEGMENT.size
+    def number(self, section: Output) -> int:
+        """Its index among the output's section headers; the null section is 0."""
+        return 1 + next(i for i, s in enumerate(self.sections) if s is section)
 
-        for section in notes:
-            self._keep(section, alignment=max(4, section.alignment))
-        self._place_dynamic_symbols()
-        for section in constants:
-            self._keep(section, alignment=section.alignment)
-        self.read_only_end = self.end
-        self.page = PAGE
-        for section in code:
-            self._keep(section, alignment=max(CODE_ALIGNMENT, section.alignment))
-        self.page = 2 * PAGE
-        self._place_dynamic_section()
+    def address(self, symbol: Symbol) -> int:
+        if symbol.section not in self.kept:
+            raise AssembleError(f"the kernel refers to {symbol.name}, which is not loaded")
+        return self.kept[symbol.section].address + symbol.value
 
-    def _place(
-        self, name: str, kind: int, flags: int, data: bytes, alignment: int, **more: int
-    ) -> Piece:
-        """Put bytes at the end of the file; its address is its offset plus whole pages."""
-        offset = elf.align(self.end, alignment)
-        loaded = bool(flags & elf.SHF_ALLOC)
-        piece = Piece(
-            name=name,
-            type=kind,
-            flags=flags,
-            offset=offset,
-            address=offset + self.page if loaded else 0,
-            data=data,
-            alignment=alignment,
-            **more,
+    def write(self, source: ElfFile) -> bytes:
+        """The file: loaded sections, then the full symbol table and the section headers."""
+        segments = self._segments()
+        symbols = self.named(".dynsym")
+        self.add(
+            Output(
+                name=".symtab",
+                type=elf.SHT_SYMTAB,
+                data=symbols.data,
+                alignment=8,
+                link=".strtab",
+                info=symbols.info,
+                entry_size=elf.SYMBOL.size,
+            )
         )
-        self.pieces.append(piece)
-        self.end = piece.end
-        return piece
-
-    page = 0
-
-    def _keep(self, section: Section, alignment: int) -> None:
-        self._place(section.name, section.type, section.flags, section.data, alignment)
-        self.number[section.index] = len(self.pieces)
-
-    def _place_dynamic_symbols(self) -> None:
+        self.add(Output(name=".strtab", type=elf.SHT_STRTAB, data=self.named(".dynstr").data))
         names = elf.StringTable()
-        self.name_offsets = [names.add(s.name) for s in self.exported]
-        count = 1 + len(self.exported)
-        first = len(self.pieces) + 1
-        alloc = elf.SHF_ALLOC
-        # Symbol values need addresses that come later: the bytes are filled in by `build`.
-        self.symbols = self._place(
-            *(".dynsym", elf.SHT_DYNSYM, alloc, bytes(count * elf.SYMBOL.size), 8),
-            link=first + 2,
-            info=1,
-            entry_size=elf.SYMBOL.size,
-        )
-        self.hash = self._place(
-            *(".hash", elf.SHT_HASH, alloc, elf.hash_table([s.name for s in self.exported]), 4),
-            link=first,
-            entry_size=4,
-        )
-        self.names = self._place(".dynstr", elf.SHT_STRTAB, alloc, names.data, 1)
+        offsets = [names.add(name) for name in (*(s.name for s in self.sections), ".shstrtab")]
+        self.add(Output(name=".shstrtab", type=elf.SHT_STRTAB, data=bytearray(names.data)))
 
-    def _place_dynamic_section(self) -> None:
-        entries = (
-            (elf.DT_SYMTAB, self.symbols.address),
-            (elf.DT_SYMENT, elf.SYMBOL.size),
-            (elf.DT_STRTAB, self.names.address),
-            (elf.DT_STRSZ, len(self.names.data)),
-            (elf.DT_HASH, self.hash.address),
-            (elf.DT_NULL, 0),
-        )
-        self.dynamic = self._place(
-            *(".dynamic", elf.SHT_DYNAMIC, elf.SHF_ALLOC | elf.SHF_WRITE),
-            *(b"".join(elf.DYNAMIC.pack(*entry) for entry in entries), 8),
-            link=self.pieces.index(self.names) + 1,
-            entry_size=elf.DYNAMIC.size,
-        )
-
-    def build(self) -> bytes:
-        """Resolve symbols and relocations, add the tables for the loader, and lay out the file."""
-        loaded = len(self.pieces)
-        table = self._symbol_table()
-        contents = [self._relocated(i) for i in range(loaded)]
-        contents[self.pieces.index(self.symbols)] = table
-        strings = elf.StringTable()
-        headers_end = len(self.pieces)
-        self._place(
-            *(".symtab", elf.SHT_SYMTAB, 0, table, 8),
-            link=headers_end + 2,
-            info=1,
-            entry_size=elf.SYMBOL.size,
-        )
-        self._place(".strtab", elf.SHT_STRTAB, 0, self.names.data, 1)
-        name_offsets = [strings.add(p.name) for p in self.pieces] + [strings.add(".shstrtab")]
-        self._place(".shstrtab", elf.SHT_STRTAB, 0, strings.data, 1)
-        contents += [p.data for p in self.pieces[loaded:]]
-
-        section_table = elf.align(self.end, 8)
-        image = bytearray(section_table + (len(self.pieces) + 1) * elf.SECTION.size)
-        for piece, content in zip(self.pieces, contents, strict=True):
-            image[piece.offset : piece.end] = content
-        segments = self._segments(loaded)
-        elf.HEADER.pack_into(
-            *(image, 0, self.source.ident, elf.ET_DYN, EM_AMDGPU, 1, 0),
-            *(elf.HEADER.size, section_table, self.source.flags, elf.HEADER.size),
-            *(elf.SEGMENT.size, len(segments)),
-            *(elf.SECTION.size, len(self.pieces) + 1, len(self.pieces)),
+        headers = elf.align(self._end, 8)
+        count = 1 + len(self.sections)
+        image = bytearray(headers + count * elf.SECTION.size)
+        image[: elf.HEADER.size] = elf.HEADER.pack(
+            source.ident,
+            elf.ET_DYN,
+            EM_AMDGPU,
+            1,  # ELF version
+            0,  # no entry point
+            elf.HEADER.size,
+            headers,
+            source.flags,
+            elf.HEADER.size,
+            elf.SEGMENT.size,
+            len(segments),
+            elf.SECTION.size,
+            count,
+            count - 1,
         )
         for i, segment in enumerate(segments):
             elf.SEGMENT.pack_into(image, elf.HEADER.size + i * elf.SEGMENT.size, *segment)
-        for i, (piece, name) in enumerate(zip(self.pieces, name_offsets, strict=True), 1):
+        for i, (s, name) in enumerate(zip(self.sections, offsets, strict=True), 1):
+            image[s.offset : s.end] = s.data
             elf.SECTION.pack_into(
-                *(image, section_table + i * elf.SECTION.size, name, piece.type, piece.flags),
-                *(piece.address, piece.offset, len(piece.data), piece.link, piece.info),
-                *(piece.alignment, piece.entry_size),
+                image,
+                headers + i * elf.SECTION.size,
+                name,
+                s.type,
+                s.flags,
+                s.address,
+                s.offset,
+                len(s.data),
+                self.number(self.named(s.link)) if s.link else 0,
+                s.info,
+                s.alignment,
+                s.entry_size,
             )
         return bytes(image)
 
-    def _symbol_table(self) -> bytes:
-        table = bytes(elf.SYMBOL.size)
-        for name, symbol in zip(self.name_offsets, self.exported, strict=True):
-            piece = self.number[symbol.section]
-            address = self.pieces[piece - 1].address + symbol.value
-            table += elf.SYMBOL.pack(name, symbol.info, symbol.other, piece, address, symbol.size)
-        return table
-
-    def _relocated(self, index: int) -> bytes:
-        piece = self.pieces[index]
-        data = bytearray(piece.data)
-        sections = [s for s, number in self.number.items() if number == index + 1]
-        for section in sections:
-            for r in self.source.relocations_of(self.source.sections[section]):
-                _patch(data, r, self._address(r.symbol), piece.address + r.offset)
-        return bytes(data)
-
-    def _address(self, symbol: Symbol) -> int:
-        if symbol.section == elf.SHN_ABS:
-            return symbol.value
-        if symbol.section not in self.number:
-            raise AssembleError(f"the kernel refers to {symbol.name}, which is not loaded")
-        return self.pieces[self.number[symbol.section] - 1].address + symbol.value
-
-    def _segments(self, loaded: int) -> list[tuple[int, ...]]:
-        pieces = self.pieces[:loaded]
-        headers = elf.HEADER.size
-        code = [p for p in pieces if p.flags & elf.SHF_EXECINSTR]
-        size = (6 + any(p.type == elf.SHT_NOTE for p in pieces)) * elf.SEGMENT.size
-        segments = [
-            (elf.PT_PHDR, elf.PF_R, headers, headers, headers, size, size, 8),
-            (elf.PT_LOAD, elf.PF_R, 0, 0, 0, *[self.read_only_end] * 2, PAGE),
+    def _segments(self) -> list[tuple[int, ...]]:
+        """Program headers of what has been added so far."""
+        code = [s for s in self.sections if s.flags & elf.SHF_EXECINSTR]
+        constant = [s for s in self.sections if s.flags == elf.SHF_ALLOC]
+        table = (6 + sum(s.type == elf.SHT_NOTE for s in constant)) * elf.SEGMENT.size
+        start, dynamic, rw = elf.HEADER.size, [self.named(".dynamic")], elf.PF_R | elf.PF_W
+        return [
+            (elf.PT_PHDR, elf.PF_R, start, start, start, table, table, 8),
+            (elf.PT_LOAD, elf.PF_R, 0, 0, 0, constant[-1].end, constant[-1].end, PAGE),
+            segment(elf.PT_LOAD, elf.PF_R | elf.PF_X, code, PAGE),
+            segment(elf.PT_LOAD, rw, dynamic, PAGE),
+            segment(elf.PT_DYNAMIC, rw, dynamic, 8),
+            (elf.PT_GNU_STACK, rw, 0, 0, 0, 0, 0, 0),
+            *(segment(elf.PT_NOTE, elf.PF_R, [s], 4) for s in constant if s.type == elf.SHT_NOTE),
         ]
-        if code:
-            extent = code[-1].end - code[0].offset
-            segments.append(_segment(elf.PT_LOAD, elf.PF_R | elf.PF_X, code[0], extent, PAGE))
-        dynamic, flags = self.dynamic, elf.PF_R | elf.PF_W
-        extent = len(dynamic.data)
-        segments.append(_segment(elf.PT_LOAD, flags, dynamic, extent, PAGE))
-        segments.append(_segment(elf.PT_DYNAMIC, flags, dynamic, extent, 8))
-        segments.append((elf.PT_GNU_STACK, flags, 0, 0, 0, 0, 0, 0))
-        for note in (p for p in pieces if p.type == elf.SHT_NOTE):
-            segments.append(_segment(elf.PT_NOTE, elf.PF_R, note, len(note.data), 4))
-        return segments
 
 
-def _segment(kind: int, flags: int, first: Piece, size: int, alignment: int) -> tuple[int, ...]:
+def segment(kind: int, flags: int, sections: list[Output], alignment: int) -> tuple[int, ...]:
+    """The program header of neighbouring sections."""
+    first = sections[0]
+    size = sections[-1].end - first.offset
     return (kind, flags, first.offset, first.address, first.address, size, size, alignment)
 
 
-def _patch(data: bytearray, relocation: Relocation, symbol: int, place: int) -> None:
-    """Write S + A - P (the value relative to the place) as the relocation's type says."""
-    relative = symbol + relocation.addend - place
-    kind, at = relocation.type, relocation.offset
-    if kind == R_REL64:
-        struct.pack_into("<q", data, at, relative)
-    elif kind == R_REL32:
-        struct.pack_into("<i", data, at, relative)
-    elif kind == R_REL32_LO:
-        struct.pack_into("<I", data, at, relative & 0xFFFFFFFF)
-    elif kind == R_REL32_HI:
-        struct.pack_into("<I", data, at, relative >> 32 & 0xFFFFFFFF)
+def add_dynamic_symbols(image: Image, exported: list[Symbol]) -> Output:
+    """Symbol table (empty yet: the addresses come later), hash table and names for the loader."""
+    names = elf.StringTable()
+    for symbol in exported:
+        names.add(symbol.name)
+    symbols = image.add(
+        Output(
+            name=".dynsym",
+            type=elf.SHT_DYNSYM,
+            flags=elf.SHF_ALLOC,
+            data=bytearray((1 + len(exported)) * elf.SYMBOL.size),
+            alignment=8,
+            link=".dynstr",
+            info=1,  # the first symbol that is not local
+            entry_size=elf.SYMBOL.size,
+        )
+    )
+    image.add(
+        Output(
+            name=".hash",
+            type=elf.SHT_HASH,
+            flags=elf.SHF_ALLOC,
+            data=bytearray(elf.hash_table([s.name for s in exported])),
+            alignment=4,
+            link=".dynsym",
+            entry_size=4,
+        )
+    )
+    image.add(
+        Output(
+            name=".dynstr",
+            type=elf.SHT_STRTAB,
+            flags=elf.SHF_ALLOC,
+            data=bytearray(names.data),
+        )
+    )
+    return symbols
+
+
+def add_dynamic_section(image: Image) -> None:
+    entries = (
+        (elf.DT_SYMTAB, image.named(".dynsym").address),
+        (elf.DT_SYMENT, elf.SYMBOL.size),
+        (elf.DT_STRTAB, image.named(".dynstr").address),
+        (elf.DT_STRSZ, len(image.named(".dynstr").data)),
+        (elf.DT_HASH, image.named(".hash").address),
+        (elf.DT_NULL, 0),
+    )
+    image.add(
+        Output(
+            name=".dynamic",
+            type=elf.SHT_DYNAMIC,
+            flags=elf.SHF_ALLOC | elf.SHF_WRITE,
+            data=bytearray(b"".join(elf.DYNAMIC.pack(*entry) for entry in entries)),
+            alignment=8,
+            link=".dynstr",
+            entry_size=elf.DYNAMIC.size,
+        )
+    )
+
+
+def patch(data: bytearray, relocation: Relocation, symbol: int, section: int) -> None:
+    """Resolve a relocation in the bytes of a section at this address."""
+    at = relocation.offset
+    value = symbol + relocation.addend - (section + at)
+    if relocation.type == R_REL64:
+        struct.pack_into("<q", data, at, value)
+    elif relocation.type == R_REL32:
+        struct.pack_into("<i", data, at, value)
+    elif relocation.type == R_REL32_LO:
+        struct.pack_into("<I", data, at, value & 0xFFFFFFFF)
+    elif relocation.type == R_REL32_HI:
+        struct.pack_into("<I", data, at, value >> 32 & 0xFFFFFFFF)
     else:
-        raise AssembleError(f"relocation type {kind} against {relocation.symbol.name} is unknown")
+        name = relocation.symbol.name
+        raise AssembleError(f"the relocation type {relocation.type} of {name} is unknown")
