@@ -20,9 +20,11 @@ from kgen_runtime.manifest import KernelEntry
 #: Work that one emulated data set may take, by main loop: about a second each on one core.
 EMULATED_WORK = {"mma": 2**29, "fma": 2**26, "stream": 2**21, "row": 2**20}
 OTHER_EMULATED_WORK = 2**22
-#: Multiply-adds of the scalar reference per data set, about a quarter of a second: all elements up
-#: to the first number (they share rows and columns), a sample of the second beyond.
+#: Work of the scalar reference per data set, about a quarter of a second: all elements up to the
+#: first number (they share rows and columns), a sample of the second beyond.
 SCALAR_WORK, SCALAR_SAMPLE_WORK = 2**19, 2**18
+#: One scalar element costs this many multiply-adds, whatever its operation.
+SCALAR_ELEMENT_WORK = 8
 #: Work of the float64 oracle per data set; beyond it, a sample of the tiles is compared.
 ORACLE_WORK = 2**37
 #: Elements that one piece of the oracle holds at a time.
@@ -45,10 +47,11 @@ def emulated_workgroups(entry: KernelEntry) -> int:
 def scalar_elements(entry: KernelEntry) -> int:
     """How many output elements the scalar reference may compute per data set."""
     elements = math.prod(output_shape(entry))
-    if elements * work_per_element(entry) <= SCALAR_WORK:
+    if elements * (work_per_element(entry) + SCALAR_ELEMENT_WORK) <= SCALAR_WORK:
         return elements
+    # A single element of a softmax needs its whole row.
     each = int(entry.spec["cols"]) if entry.op == "softmax" else work_per_element(entry)
-    return max(8, SCALAR_SAMPLE_WORK // each)
+    return max(2, SCALAR_SAMPLE_WORK // (each + SCALAR_ELEMENT_WORK))
 
 
 def compared_boxes(entry: KernelEntry, seed: int) -> tuple[Box, ...]:

@@ -66,7 +66,7 @@ def disassemble(bundle: BundleFile, entry: KernelEntry) -> str:
 
 
 def _run(tool: Disassembler, code: bytes, name: str) -> str:
-    program = next((path for p in tool.programs if (path := _find(p)) is not None), None)
+    program = next(filter(None, map(_find, tool.programs)), None)
     if program is None:
         raise AssembleError(f"{tool.programs[0]} is missing, which reads {name}; {tool.package}")
     with tempfile.TemporaryDirectory() as folder:

@@ -127,9 +127,9 @@ def elements(entry: KernelEntry, box: Box, limit: int, seed: int) -> list[tuple[
     box_corners = shuffled(generator, *(sorted({s[0], s[-1]}) for s in spans))
     tile_edges = shuffled(generator, *(sorted(edge_positions(s, e)) for s, e in pairs))
     chosen = dict.fromkeys(box_corners[: max(limit, 1)] + tile_edges[: limit // 2])
-    for _ in range(limit - len(chosen)):
-        chosen[tuple(int(generator.integers(s.start, s.stop)) for s in spans)] = None
-    return sorted(chosen)
+    rest = max(0, limit - len(chosen))
+    others = zip(*(generator.integers(s.start, s.stop, rest).tolist() for s in spans), strict=True)
+    return sorted(chosen | dict.fromkeys(others))
 
 
 def shuffled(generator: np.random.Generator, *axes: Sequence[int]) -> list[tuple[int, ...]]:
