@@ -1,0 +1,101 @@
+"""CPUs: LLVM IR from templates, object code by llvmlite, a shared object by our own linker."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kgen.errors import ScheduleError
+from kgen.schedule import CpuMatmul, CpuStream, Schedule
+from kgen.spec import DType, Epilogue, Matmul, Relu, Softmax, Spec
+from kgen.targets.base import Assembled, Family, Plan, Source, Target, Toolchain
+from kgen.targets.cpu.heuristics import choose, uses_amx
+from kgen.targets.cpu.limits import TARGETS
+from kgen.targets.cpu.plan.amx import plan_amx
+from kgen.targets.cpu.plan.blis import plan_blis
+from kgen.targets.cpu.plan.relu import plan_relu
+from kgen.targets.cpu.plan.softmax import plan_softmax
+from kgen_runtime.manifest import Tolerance
+
+NATIVE = "native"
+
+
+class CpuFamily(Family):
+    name: ClassVar[str] = "cpu"
+    extension: ClassVar[str] = "ll"
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return TARGETS
+
+    def find(self, name: str) -> Target | None:
+        """A target of the table, or ``native``; TargetError if this machine is none of ours."""
+        if name == NATIVE:
+            from kgen.targets.cpu.host import native
+
+            return native()
+        return super().find(name)
+
+    def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:
+        floats = (DType.F32, DType.F16, DType.BF16)
+        known = {Matmul.op: (*floats, DType.F64), Relu.op: floats, Softmax.op: floats}
+        return known.get(op, ())
+
+    def choose(self, spec: Spec, target: Target) -> Schedule:
+        return choose(spec, target)
+
+    def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
+        if isinstance(spec, Matmul) and isinstance(schedule, CpuMatmul):
+            if uses_amx(spec, target):
+                return plan_amx(spec, target, schedule)
+            return plan_blis(spec, target, schedule)
+        if isinstance(schedule, CpuStream):
+            if isinstance(spec, Relu):
+                return plan_relu(spec, target, schedule)
+            if isinstance(spec, Softmax):
+                return plan_softmax(spec, target, schedule)
+        raise ScheduleError(
+            f"a {schedule.mainloop} schedule does not go with {spec.op} on {target.name}; "
+            f"use {type(choose(spec, target)).__name__}"
+        )
+
+    def assemble(self, source: Source, plan: Plan) -> Assembled:
+        from kgen.targets.cpu.assemble import assemble
+
+        return assemble(source, plan)
+
+    def tolerance(self, spec: Spec, target: Target) -> Tolerance:
+        if isinstance(spec, Softmax):
+            return Tolerance(
+                accumulate=DType.F32,
+                factor=4.0,
+                function_error=6e-6,
+                reason="x - max, down to -104, is rounded to f32 before exp; sums in f32",
+            )
+        if not isinstance(spec, Matmul):
+            return Tolerance(accumulate=spec.dtype, factor=0.0, reason="relu is exact")
+        smooth = {Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU} & set(spec.epilogue)
+        error = 0.0 if not smooth else 1e-14 if spec.dtype is DType.F64 else 2e-6
+        if uses_amx(spec, target):
+            reason = "tdpbf16ps adds pairs in f32, rounds to nearest and flushes subnormals"
+        else:
+            reason = f"one fused multiply-add per term, in {spec.accumulate}"
+        return Tolerance(
+            accumulate=spec.accumulate, factor=4.0, function_error=error, reason=reason
+        )
+
+    def proof(self, target: Target) -> str:
+        if target.has("amx_tile"):
+            return "executed where the CPU has it; bf16 products emulated (LLVM IR)"
+        if target.arch == "aarch64":
+            return "executed (qemu-aarch64)"
+        return "executed"
+
+    def toolchain(self) -> tuple[Toolchain, ...]:
+        import llvmlite
+        import llvmlite.binding as llvm
+
+        version = ".".join(map(str, llvm.llvm_version_info))
+        return (Toolchain(name="llvm", version=f"{version} (llvmlite {llvmlite.__version__})"),)
+
+
+FAMILY = CpuFamily()

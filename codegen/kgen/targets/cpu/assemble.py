@@ -1,0 +1,82 @@
+"""LLVM IR to a shared object, in process. The only importer of llvmlite in this family."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import llvmlite.binding as llvm
+
+from kgen.errors import AssembleError
+from kgen.targets import elf
+from kgen.targets.base import Artifact, Assembled, Plan, Source, Target
+from kgen.targets.cpu.limits import LLVM_FEATURES
+from kgen.targets.cpu.linker import link
+from kgen_runtime.manifest import Resources
+
+#: The processor that features are added to: the architecture's first version.
+BASE_CPU = {"x86_64": "x86-64", "aarch64": "generic"}
+
+
+def assemble(source: Source, plan: Plan) -> Assembled:
+    """Machine code and its IR. Raises AssembleError if LLVM refuses it or it is not self-contained.
+
+    The code uses no feature beyond the target's list, and `requires` is that list.
+    """
+    obj = compile_object(source.text, plan.target)
+    code = next(s for s in elf.read(obj).sections if s.has(elf.SHF_EXECINSTR) and s.size)
+    requires = {"arch": plan.target.arch, "features": sorted(plan.target.features)}
+    return Assembled(
+        artifacts=(
+            Artifact(
+                format=f"elf-{plan.target.arch}",
+                extension="so",
+                role="machine-code",
+                data=link(obj),
+                requires=requires,
+            ),
+            Artifact(
+                format="llvm-ir",
+                extension=source.extension,
+                role="source",
+                data=source.text.encode(),
+            ),
+        ),
+        resources=Resources(code_bytes=code.size),
+    )
+
+
+def compile_object(text: str, target: Target) -> bytes:
+    """A relocatable object."""
+    machine = target_machine(target)
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise AssembleError(f"LLVM refuses the IR for {target.name}: {one_line(error)}") from None
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    # The template's vectors are the ones that are wanted.
+    options.loop_vectorization = False
+    options.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    data = machine.emit_object(module)
+    assert isinstance(data, bytes)
+    return data
+
+
+def target_machine(target: Target) -> llvm.TargetMachine:
+    _initialise()
+    features = ",".join(f"+{LLVM_FEATURES[word]}" for word in sorted(target.features))
+    return llvm.Target.from_triple(f"{target.arch}-unknown-linux-gnu").create_target_machine(
+        cpu=BASE_CPU[target.arch], features=features, opt=3, reloc="pic", codemodel="small"
+    )
+
+
+@cache
+def _initialise() -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+def one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

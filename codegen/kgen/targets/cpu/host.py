@@ -1,0 +1,58 @@
+"""The target `native`: the widest instruction set that we generate and this machine has."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+from kgen.errors import TargetError
+from kgen.targets.base import Target
+from kgen.targets.cpu.limits import (
+    AMX_FEATURES,
+    AMX_LIMITS,
+    V3_FEATURES,
+    V3_LIMITS,
+    V4_FEATURES,
+    V4_LIMITS,
+    neon_target,
+    x86_target,
+)
+from kgen_runtime.cpu_features import cpu_features
+
+CACHE = Path("/sys/devices/system/cpu/cpu0/cache")
+
+
+def native() -> Target:
+    """The target of the machine that builds; TargetError if it is none that we generate for."""
+    machine, features = platform.machine(), cpu_features()
+    if machine == "aarch64":
+        return neon_target("native", **cache_sizes())
+    if machine != "x86_64":
+        raise TargetError(
+            f"target=native: this machine is {machine}; kernels are made for x86_64 and aarch64"
+        )
+    if missing := sorted(V3_FEATURES.keys() - features):
+        raise TargetError(
+            f"target=native: this CPU lacks {', '.join(missing)}; x86-64-v3 is the least we "
+            "generate for"
+        )
+    if not V4_FEATURES.keys() <= features:
+        return x86_target("native", limits=V3_LIMITS, **cache_sizes())
+    if not AMX_FEATURES.keys() <= features:
+        return x86_target("native", V4_FEATURES, limits=V4_LIMITS, **cache_sizes())
+    return x86_target("native", V4_FEATURES, AMX_FEATURES, limits=AMX_LIMITS, **cache_sizes())
+
+
+def cache_sizes() -> dict[str, int]:
+    """`l1_bytes` and `l2_bytes` of the first core, as far as the kernel tells."""
+    found = {}
+    for index in sorted(CACHE.glob("index*")):
+        try:
+            kind = (index / "type").read_text().strip()
+            level = (index / "level").read_text().strip()
+            size = (index / "size").read_text().strip()
+        except OSError:
+            continue
+        if kind != "Instruction" and level in ("1", "2") and size.endswith("K"):
+            found[f"l{level}_bytes"] = int(size[:-1]) * 1024
+    return found

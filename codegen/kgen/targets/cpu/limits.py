@@ -1,0 +1,81 @@
+"""The CPU targets, as data: features, vector registers and caches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kgen.targets.base import Target
+
+#: Features beyond each architecture's first version that generated code may use, in the words of
+#: /proc/cpuinfo, with LLVM's word for each. x86-64-v3 and v4 are levels of the x86-64 psABI
+#: ("Low Level System Information", table "Micro-architecture levels"); of v3 only what an
+#: arithmetic kernel can use is asked for.
+V3_FEATURES: Mapping[str, str] = {
+    "ssse3": "ssse3",
+    "sse4_1": "sse4.1",
+    "sse4_2": "sse4.2",
+    "popcnt": "popcnt",
+    "avx": "avx",
+    "avx2": "avx2",
+    "fma": "fma",
+    "f16c": "f16c",
+    "bmi1": "bmi",
+    "bmi2": "bmi2",
+    "abm": "lzcnt",
+    "movbe": "movbe",
+}
+V4_FEATURES: Mapping[str, str] = {
+    "avx512f": "avx512f",
+    "avx512bw": "avx512bw",
+    "avx512cd": "avx512cd",
+    "avx512dq": "avx512dq",
+    "avx512vl": "avx512vl",
+}
+AMX_FEATURES: Mapping[str, str] = {"amx_tile": "amx-tile", "amx_bf16": "amx-bf16"}
+NEON_FEATURES: Mapping[str, str] = {"fp": "fp-armv8", "asimd": "neon"}
+
+LLVM_FEATURES: Mapping[str, str] = V3_FEATURES | V4_FEATURES | AMX_FEATURES | NEON_FEATURES
+
+#: Vector registers: Intel SDM volume 1, 14.1 (AVX: 16 of 32 bytes) and 15.1 (AVX-512: 32 of 64
+#: bytes); Arm Architecture Reference Manual, A1.4.1 (32 of 16 bytes).
+#: `l1_bytes` and `l2_bytes` (data cache, per core) only choose block sizes. The defaults are what
+#: most cores of a level have at least: Haswell 32 K, 256 K; Skylake-SP 32 K, 1 M; Sapphire Rapids
+#: 48 K, 2 M; Neoverse N1 64 K, 1 M, with room for smaller cores.
+#: `stack_bytes` is what a kernel's packing buffers may take: threads have 8 MiB under glibc by
+#: default and 128 KiB under musl, whose users raise it.
+V3_LIMITS = {"vector_bytes": 32, "vector_registers": 16, "l1_bytes": 32768, "l2_bytes": 262144}
+V4_LIMITS = {"vector_bytes": 64, "vector_registers": 32, "l1_bytes": 32768, "l2_bytes": 1048576}
+AMX_LIMITS = V4_LIMITS | {"l1_bytes": 49152, "l2_bytes": 2097152}
+NEON_LIMITS = {"vector_bytes": 16, "vector_registers": 32, "l1_bytes": 32768, "l2_bytes": 524288}
+STACK_BYTES = 256 * 1024
+
+
+def x86_target(
+    name: str, *levels: Mapping[str, str], limits: Mapping[str, int], **caches: int
+) -> Target:
+    features = frozenset(word for level in (V3_FEATURES, *levels) for word in level)
+    return Target(
+        name=name,
+        family="cpu",
+        arch="x86_64",
+        features=features,
+        limits={**limits, "stack_bytes": STACK_BYTES, **caches},
+    )
+
+
+def neon_target(name: str, **caches: int) -> Target:
+    return Target(
+        name=name,
+        family="cpu",
+        arch="aarch64",
+        features=frozenset(NEON_FEATURES),
+        limits={**NEON_LIMITS, "stack_bytes": STACK_BYTES, **caches},
+    )
+
+
+TARGETS: tuple[Target, ...] = (
+    x86_target("x86-64-v3", limits=V3_LIMITS),
+    x86_target("x86-64-v4", V4_FEATURES, limits=V4_LIMITS),
+    x86_target("x86-64-amx", V4_FEATURES, AMX_FEATURES, limits=AMX_LIMITS),
+    neon_target("aarch64-neon"),
+)

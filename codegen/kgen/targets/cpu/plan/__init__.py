@@ -1,0 +1,1 @@
+"""Plans: every derived integer of a CPU kernel, one file per template."""

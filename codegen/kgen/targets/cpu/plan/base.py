@@ -1,0 +1,96 @@
+"""What all CPU kernels share: the function's signature and how a range of work is cut up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen.errors import ScheduleError
+from kgen.schedule import CpuStream
+from kgen.spec import DType
+from kgen.targets.base import Plan, Target
+from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
+
+
+@dataclass(frozen=True, kw_only=True)
+class CpuPlan(Plan):
+    """`define void @key(ptr a, ..., ptr out, i64 begin, i64 end)` does tasks [begin, end)."""
+
+    compute: Vector
+    out: Access
+
+    @property
+    def signature(self) -> str:
+        """The function's parameters."""
+        pointers = [f"ptr %{name}" for name in self.launches[0].arguments]
+        return ", ".join([*pointers, "i64 %begin", "i64 %end"])
+
+    @property
+    def tasks(self) -> int:
+        return self.launches[0].grid[0]
+
+    @property
+    def vector_bits(self) -> int:
+        """Width up to which LLVM must keep vectors whole."""
+        return self.target.limits["vector_bytes"] * 8
+
+    @property
+    def feature_words(self) -> str:
+        return f"{self.target.arch} with {' '.join(sorted(self.target.features))}"
+
+    @property
+    def schedule_words(self) -> str:
+        fields = self.schedule.to_json()
+        return " ".join(f"{name}={value}" for name, value in fields.items() if name != "origin")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """`length` consecutive elements, taken as unrolled vectors, single vectors and a masked tail.
+
+    All counts are elements: [0, unrolled) by `step`, [unrolled, whole) by `vector`, then `tail`.
+    """
+
+    length: int
+    vector: int
+    unroll: int = 1
+
+    @property
+    def step(self) -> int:
+        return self.vector * self.unroll
+
+    @property
+    def unrolled(self) -> int:
+        return self.length - self.length % self.step
+
+    @property
+    def whole(self) -> int:
+        return self.length - self.length % self.vector
+
+    @property
+    def tail(self) -> int:
+        return self.length % self.vector
+
+    @property
+    def has_unrolled(self) -> bool:
+        return self.unrolled > 0
+
+    @property
+    def has_single(self) -> bool:
+        return self.whole > self.unrolled
+
+
+def vector_for(target: Target, dtype: DType, elements: int) -> Vector:
+    """The vector of `dtype` to compute in: the target's widest, narrower where fewer than half
+    of its elements would be used, but never under 16 bytes."""
+    count = target.limits["vector_bytes"] // dtype.itemsize
+    while count * dtype.itemsize > 16 and elements <= count // 2:
+        count //= 2
+    return Vector(count=count, scalar=scalar_type(dtype))
+
+
+def check_task(schedule: CpuStream, unit: int) -> None:
+    if schedule.task % unit:
+        raise ScheduleError(
+            f"task={schedule.task} is not a multiple of {unit}, the elements of {schedule.unroll} "
+            f"vectors; try task={-(-schedule.task // unit) * unit}"
+        )

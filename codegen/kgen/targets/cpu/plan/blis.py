@@ -1,0 +1,266 @@
+"""The plan of matmul_blis.ll.j2: fused multiply-adds on vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen.errors import ScheduleError
+from kgen.schedule import CpuMatmul
+from kgen.spec import Matmul
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.base import vector_for
+from kgen.targets.cpu.plan.blocks import MatmulPlan, check_multiple, check_stack, matmul_launch
+from kgen.targets.cpu.plan.vectors import Access, Vector
+
+#: Added to a row of packed A, so that rows a power of two apart do not share a cache set.
+ROW_PADDING = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slot:
+    """A row or column of the register tile, and its byte offset in packed A or B."""
+
+    name: str
+    offset: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sum:
+    """One vector of sums of the register tile, and its byte offset in scratch."""
+
+    name: str
+    row: str
+    column: str
+    offset: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PanelVector:
+    """One vector of a panel's row: how many of its columns exist, and where they come from.
+
+    `start` and `lanes` are byte offsets in B: of the first column, and of each from there.
+    """
+
+    name: str
+    valid: int
+    count: int
+    start: int
+    to: int
+    lanes: tuple[int, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        return self.valid == 0
+
+    @property
+    def masked(self) -> int:
+        """`valid` for a masked load, 0 for a whole vector."""
+        return self.valid if self.valid < self.count else 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlisPlan(MatmulPlan):
+    a: Access
+    b: Access
+
+    # -- packed A: [mc][kc] where k is contiguous in memory, else [kc][mc] ---------------------
+
+    @property
+    def a_by_columns(self) -> bool:
+        return self.spec.layout.a_transposed
+
+    @property
+    def a_run_axis(self) -> str:
+        return "m" if self.a_by_columns else "k"
+
+    @property
+    def a_run(self) -> str:
+        """Length of a run: elements that lie side by side."""
+        return self.rows if self.a_by_columns else self.depth
+
+    @property
+    def a_runs(self) -> str:
+        return self.depth if self.a_by_columns else self.rows
+
+    @property
+    def a_run_varies(self) -> bool:
+        return self.rows_vary if self.a_by_columns else self.depth_varies
+
+    @property
+    def a_run_whole(self) -> str:
+        return "%a.whole" if self.a_run_varies else str(self._whole(int(self.a_run)))
+
+    @property
+    def a_has_whole_vectors(self) -> bool:
+        return self.a_run_varies or int(self.a_run) >= self.compute.count
+
+    @property
+    def a_run_tail(self) -> int:
+        extent = self.spec.m if self.a_by_columns else self.spec.k
+        return extent % self.compute.count
+
+    @property
+    def a_run_stride(self) -> int:
+        """Bytes in A from one run to the next."""
+        return self.a_strides[2] if self.a_by_columns else self.a_strides[1]
+
+    @property
+    def a_pack_order(self) -> str:
+        return "[kc][mc]" if self.a_by_columns else "[mc][kc]"
+
+    @property
+    def a_pack_row(self) -> int:
+        longest = self.schedule.mc if self.a_by_columns else self.schedule.kc
+        whole = -(-longest // self.compute.count) * self.compute.count
+        return whole * self.accumulator_bytes + ROW_PADDING
+
+    @property
+    def a_pack_bytes(self) -> int:
+        rows = self.schedule.kc if self.a_by_columns else self.schedule.mc
+        return rows * self.a_pack_row
+
+    @property
+    def a_pack_m(self) -> int:
+        """Bytes in packed A from one m to the next."""
+        return self.accumulator_bytes if self.a_by_columns else self.a_pack_row
+
+    @property
+    def a_pack_k(self) -> int:
+        return self.a_pack_row if self.a_by_columns else self.accumulator_bytes
+
+    # -- packed B: [kc][nr], zero past N -------------------------------------------------------
+
+    @property
+    def b_gathered(self) -> bool:
+        """The columns of a row of B do not lie side by side."""
+        return self.spec.layout.b_transposed
+
+    @property
+    def b_pack_row(self) -> int:
+        return self.schedule.nr * self.accumulator_bytes
+
+    @property
+    def b_pack_bytes(self) -> int:
+        return self.schedule.kc * self.b_pack_row
+
+    @property
+    def has_edge_panel(self) -> bool:
+        return self.spec.n % self.schedule.nr != 0
+
+    @property
+    def only_edge_panel(self) -> bool:
+        return self.spec.n < self.schedule.nr
+
+    @property
+    def panel(self) -> tuple[PanelVector, ...]:
+        return self._panel(self.schedule.nr)
+
+    @property
+    def edge_panel(self) -> tuple[PanelVector, ...]:
+        return self._panel(self.spec.n % self.schedule.nr)
+
+    def _panel(self, columns: int) -> tuple[PanelVector, ...]:
+        count, stride = self.compute.count, self.b_strides[2]
+        vectors = []
+        for column in self.tile_columns:
+            first = column.offset // self.accumulator_bytes
+            valid = min(max(columns - first, 0), count)
+            vectors.append(
+                PanelVector(
+                    name=column.name,
+                    valid=valid,
+                    count=count,
+                    start=first * stride,
+                    to=column.offset,
+                    lanes=tuple(i * stride for i in range(valid)),
+                )
+            )
+        return tuple(vectors)
+
+    # -- register tile -------------------------------------------------------------------------
+
+    @property
+    def tile_rows(self) -> tuple[Slot, ...]:
+        return tuple(Slot(name=f"m{r}", offset=r * self.a_pack_m) for r in range(self.schedule.mr))
+
+    @property
+    def tile_columns(self) -> tuple[Slot, ...]:
+        vectors = self.schedule.nr // self.compute.count
+        return tuple(Slot(name=f"n{v}", offset=v * self.vector_bytes) for v in range(vectors))
+
+    @property
+    def sums(self) -> tuple[Sum, ...]:
+        return tuple(
+            Sum(
+                name=f"sum_{row.name}_{column.name}",
+                row=row.name,
+                column=column.name,
+                offset=r * self.acc_row + column.offset,
+            )
+            for r, row in enumerate(self.tile_rows)
+            for column in self.tile_columns
+        )
+
+    @property
+    def sum_names(self) -> tuple[str, ...]:
+        return tuple(s.name for s in self.sums)
+
+    @property
+    def sums_initial(self) -> str:
+        """The sums' first value, where it is the same for all."""
+        return "" if self.k_blocked else "zeroinitializer"
+
+    @property
+    def masked_types(self) -> tuple[Vector, ...]:
+        """Vector types that are loaded or stored in part."""
+        types = self.out_masked_types
+        if self.a_run_tail:
+            types = types | {self.a.stored}
+        if self.n_tail and not self.b_gathered:
+            types = types | {self.b.stored}
+        return tuple(sorted(types, key=str))
+
+
+def plan_blis(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
+    """Raises ScheduleError if the schedule does not fit the target's vectors or the stack."""
+    if type(schedule) is not CpuMatmul:
+        raise ScheduleError(
+            f"a {schedule.mainloop} schedule does not go with {spec.dtype} on {target.name}; "
+            "use CpuMatmul"
+        )
+    compute = vector_for(target, spec.accumulate, spec.n)
+    plan = BlisPlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="cpu/matmul_blis.ll.j2",
+        launches=(matmul_launch(spec, schedule),),
+        compute=compute,
+        out=Access(dtype=spec.out, compute=compute),
+        a=Access(dtype=spec.dtype, compute=compute),
+        b=Access(dtype=spec.dtype, compute=compute),
+    )
+    check_multiple(schedule, "nr", compute.count, f"the elements of a vector of {target.name}")
+    if plan.a_by_columns and plan.blocks_m > 1:
+        check_multiple(schedule, "mc", compute.count, "as a transposed A needs in several blocks")
+    if not plan.a_by_columns and plan.k_blocked:
+        check_multiple(schedule, "kc", compute.count, "as several blocks of K need")
+    check_registers(target, schedule, compute)
+    check_stack(target, plan.a_pack_bytes + plan.b_pack_bytes + plan.acc_bytes)
+    return plan
+
+
+def check_registers(target: Target, schedule: CpuMatmul, compute: Vector) -> None:
+    """mr x nr sums, a row of B and one broadcast element of A, in vector registers."""
+    vectors = schedule.nr // compute.count
+    needed, limit = registers_needed(schedule.mr, vectors), target.limits["vector_registers"]
+    if needed > limit:
+        fits = max((limit - 1) // vectors - 1, 1)
+        raise ScheduleError(
+            f"mr={schedule.mr} with nr={schedule.nr} needs {needed} vector registers; "
+            f"{target.name} has {limit}; try mr={fits}"
+        )
+
+
+def registers_needed(rows: int, vectors: int) -> int:
+    return rows * vectors + vectors + 1

@@ -1,0 +1,162 @@
+"""Constants of the elementary functions in templates/cpu/lib/math.j2, for float and double."""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Functions:
+    """Everything that exp, log and erfc need in one element type.
+
+    exp(x) = 2^n p(r) with n = round(x / ln 2), r = x - n ln 2 and ln 2 in two parts, of which
+    n * `ln2_high` is exact (Cody and Waite, "Software Manual for the Elementary Functions",
+    1980). Adding `round_magic` = 1.5 * 2^mantissa leaves n in the low bits.
+
+    erfc(z) = t exp(-z^2 + q(2t - 1)), t = 2 / (2 + z), z >= 0 (Press et al., "Numerical Recipes",
+    3rd edition, 6.2.2; the coefficients are our own Chebyshev fit, computed with 60 digits and
+    turned into powers).
+    """
+
+    scalar: str
+    mantissa_bits: int
+    exponent_bias: int
+    #: Below exp_low, exp is 0; above exp_high it is infinite.
+    exp_low: float
+    exp_high: float
+    ln2_high: float
+    ln2_low: float
+    #: Highest power first, down to the constant term.
+    exp_coefficients: tuple[float, ...]
+    erfc_coefficients: tuple[float, ...]
+
+    @property
+    def log2_e(self) -> float:
+        return 1 / math.log(2)
+
+    @property
+    def round_magic(self) -> float:
+        return 1.5 * 2.0**self.mantissa_bits
+
+    @property
+    def round_magic_bits(self) -> int:
+        return bits_of(self.round_magic, self.scalar)
+
+    @property
+    def sqrt_half(self) -> float:
+        return math.sqrt(0.5)
+
+    @property
+    def sqrt_half_bits(self) -> int:
+        return bits_of(self.sqrt_half, self.scalar)
+
+    @property
+    def ln2(self) -> float:
+        return math.log(2)
+
+    @property
+    def atanh_coefficients(self) -> tuple[float, ...]:
+        """2 atanh(u) / u in powers of u^2."""
+        return tuple(2 / i for i in (9, 7, 5, 3, 1))
+
+    # gelu_tanh: x/2 (1 + tanh u) = x / (1 + exp(-2u)), u = sqrt(2/pi) (x + 0.044715 x^3).
+    @property
+    def gelu_linear(self) -> float:
+        return -2 * math.sqrt(2 / math.pi)
+
+    @property
+    def gelu_cubic(self) -> float:
+        return self.gelu_linear * 0.044715
+
+
+FLOAT = Functions(
+    scalar="float",
+    mantissa_bits=23,
+    exponent_bias=127,
+    exp_low=-104.0,
+    exp_high=89.0,
+    ln2_high=0.693359375,
+    ln2_low=-2.12194440e-4,
+    # expf of the Cephes Math Library 2.2 (S. L. Moshier): 1 + r + r^2 (...), 1.7e-7 relative.
+    exp_coefficients=(
+        1.9875691500e-4,
+        1.3981999507e-3,
+        8.3334519073e-3,
+        4.1665795894e-2,
+        1.6666665459e-1,
+        5.0000001201e-1,
+        1.0,
+        1.0,
+    ),
+    # 12 terms: the first one left out is 7e-9.
+    erfc_coefficients=(
+        -8.728381021688478e-05,
+        8.000738161697865e-06,
+        0.0005737663720050471,
+        -0.00022791096599906392,
+        -0.002288765238593006,
+        0.0017940662497394012,
+        0.008808825369385993,
+        -0.009880019324020219,
+        -0.04689364055996262,
+        0.047343887612987114,
+        0.672643154774543,
+        -0.6717940840566922,
+    ),
+)
+
+DOUBLE = Functions(
+    scalar="double",
+    mantissa_bits=52,
+    exponent_bias=1023,
+    exp_low=-746.0,
+    exp_high=710.0,
+    # fdlibm's e_exp.c: 33 bits, and the rest.
+    ln2_high=6.93147180369123816490e-01,
+    ln2_low=1.90821492927058770002e-10,
+    # Taylor's series: the first term left out is under 4e-18 of the sum for |r| <= ln 2 / 2.
+    exp_coefficients=tuple(1 / math.factorial(i) for i in range(13, -1, -1)),
+    # 26 terms: the first one left out is 1.2e-16.
+    erfc_coefficients=(
+        -1.5867042924138042e-09,
+        -1.2776086554968677e-08,
+        3.972203547273795e-08,
+        7.745572408758512e-08,
+        -3.168341367694147e-07,
+        -4.146853754663641e-08,
+        1.3267813608518889e-06,
+        -1.409445991433531e-06,
+        -3.007645434410669e-06,
+        8.662535397475538e-06,
+        1.699233231227702e-07,
+        -3.023784054007137e-05,
+        3.173310599377061e-05,
+        7.141810433422301e-05,
+        -0.00017429984933155644,
+        -9.373894767667295e-05,
+        0.0006736782697069831,
+        -0.00014624628742128406,
+        -0.002345812444802156,
+        0.0017589335074028032,
+        0.008824938553738764,
+        -0.009872689364099222,
+        -0.046895610231083025,
+        0.047343306841863525,
+        0.672643223977656,
+        -0.6717940840566922,
+    ),
+)
+
+
+def functions_for(scalar: str) -> Functions:
+    return DOUBLE if scalar == "double" else FLOAT
+
+
+def bits_of(value: float, scalar: str) -> int:
+    """The bits, as an integer, of a value rounded to float or double."""
+    number, integer = ("<f", "<I") if scalar == "float" else ("<d", "<Q")
+    (bits,) = struct.unpack(integer, struct.pack(number, value))
+    assert isinstance(bits, int)
+    return bits

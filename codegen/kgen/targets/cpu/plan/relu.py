@@ -1,0 +1,79 @@
+"""The plan of relu.ll.j2: a stream of bits, negative numbers replaced by zero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen.schedule import CpuStream
+from kgen.spec import DType, Relu
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.base import CpuPlan, Run, check_task
+from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen_runtime.manifest import Launch, Tile
+
+#: The bits of +infinity.
+INFINITY = {DType.F32: 0x7F800000, DType.F16: 0x7C00, DType.BF16: 0x7F80}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReluPlan(CpuPlan):
+    spec: Relu
+    schedule: CpuStream
+    run: Run
+
+    @property
+    def task_words(self) -> str:
+        return f"{self.schedule.task} elements"
+
+    @property
+    def infinity(self) -> int:
+        return INFINITY[self.spec.dtype]
+
+    @property
+    def sign(self) -> int:
+        """The sign bit alone, as a signed integer."""
+        return -(1 << (self.compute.bits - 1))
+
+    @property
+    def unrolled_offsets(self) -> tuple[int, ...]:
+        """Bytes from the first vector of a step to each of its vectors."""
+        nbytes = self.compute.count * self.out.itemsize
+        return tuple(u * nbytes for u in range(self.schedule.unroll))
+
+    @property
+    def last_task_is_short(self) -> bool:
+        return self.spec.elements % self.schedule.task != 0
+
+    @property
+    def vector_mask(self) -> int:
+        return -self.compute.count
+
+    @property
+    def step_mask(self) -> int:
+        return -self.run.step
+
+
+def plan_relu(spec: Relu, target: Target, schedule: CpuStream) -> ReluPlan:
+    """Raises ScheduleError if a task is no multiple of the vectors that it is done in."""
+    count = target.limits["vector_bytes"] // spec.dtype.itemsize
+    compute = Vector(count=count, scalar=f"i{spec.dtype.itemsize * 8}")
+    run = Run(length=spec.elements, vector=count, unroll=schedule.unroll)
+    tasks = -(-spec.elements // schedule.task)
+    if tasks > 1:
+        check_task(schedule, run.step)
+    launch = Launch(
+        entry_point=spec.key,
+        grid=(tasks, 1, 1),
+        arguments=tuple(p.name for p in spec.parameters),
+        tile=Tile(shape=(spec.elements,), extent=(schedule.task,), axes=(0,)),
+    )
+    return ReluPlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="cpu/relu.ll.j2",
+        launches=(launch,),
+        compute=compute,
+        out=Access(dtype=spec.dtype, compute=compute),
+        run=run,
+    )

@@ -1,0 +1,108 @@
+"""LLVM vector types and how tensors of each dtype are read into and written from them."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from kgen.spec import DType
+
+_SUFFIX = {"half": "f16", "float": "f32", "double": "f64"}
+_SCALAR = {DType.F64: "double", DType.F32: "float", DType.F16: "half"}
+_BITS = {"i16": 16, "i32": 32, "i64": 64, "half": 16, "float": 32, "double": 64}
+
+
+def scalar_type(dtype: DType) -> str:
+    """LLVM's type for arithmetic in a dtype."""
+    return _SCALAR[dtype]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vector:
+    """A vector of `count` elements of an LLVM scalar type; its text is the LLVM type."""
+
+    count: int
+    scalar: str
+
+    def __str__(self) -> str:
+        return f"<{self.count} x {self.scalar}>"
+
+    @property
+    def suffix(self) -> str:
+        """The type as it is spelled in the names of overloaded intrinsics."""
+        return f"v{self.count}{_SUFFIX.get(self.scalar, self.scalar)}"
+
+    @property
+    def bits(self) -> int:
+        """Bits of one element."""
+        return _BITS[self.scalar]
+
+    @property
+    def mask(self) -> Vector:
+        return Vector(count=self.count, scalar="i1")
+
+    @property
+    def integers(self) -> Vector:
+        """Integers of the same width."""
+        return Vector(count=self.count, scalar=f"i{self.bits}")
+
+    def of(self, scalar: str) -> Vector:
+        """As many elements of another type."""
+        return Vector(count=self.count, scalar=scalar)
+
+    def splat(self, value: float) -> str:
+        """The constant whose elements are all `value`, rounded to the element type."""
+        return f"splat ({self.scalar} {self.constant(value)})"
+
+    def constant(self, value: float) -> str:
+        """One element with this value."""
+        if self.scalar.startswith("i"):
+            return str(int(value))
+        return float_constant(value, self.scalar)
+
+    def first(self, count: int) -> str:
+        """The mask that is true for the first `count` elements."""
+        return "<" + ", ".join(f"i1 {int(i < count)}" for i in range(self.count)) + ">"
+
+
+def float_constant(value: float, scalar: str) -> str:
+    """LLVM's hexadecimal form: the bits, as a double, of the value rounded to float or double.
+
+    Decimal constants are refused unless they are exact.
+    """
+    if scalar == "float":
+        (value,) = struct.unpack("<f", struct.pack("<f", value))
+    (bits,) = struct.unpack("<Q", struct.pack("<d", value))
+    return f"0x{bits:016X}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """Reading and writing a tensor of `dtype`, as vectors of the type that is computed in."""
+
+    dtype: DType
+    compute: Vector
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def is_wide(self) -> bool:
+        """Stored as it is computed in."""
+        return self.itemsize * 8 == self.compute.bits
+
+    @property
+    def is_f16(self) -> bool:
+        return self.dtype is DType.F16
+
+    @property
+    def stored(self) -> Vector:
+        """As it lies in memory; 16-bit floats are loaded and stored as integers."""
+        return self.compute.of("i16") if self.itemsize == 2 else self.compute
+
+    @property
+    def negative_infinity(self) -> str:
+        """-inf in the stored type, for the masked-off elements of a load."""
+        bits = {DType.F16: 0xFC00, DType.BF16: 0xFF80}
+        return self.stored.splat(bits.get(self.dtype, float("-inf")))
