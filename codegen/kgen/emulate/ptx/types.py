@@ -1,0 +1,136 @@
+"""PTX types as numpy sees them, and the conversions that numpy lacks (PTX ISA 5.2, 9.7.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Kind = Literal["pred", "bits", "unsigned", "signed", "float", "bfloat"]
+
+UNSIGNED: dict[int, np.dtype[Any]] = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
+SIGNED: dict[int, np.dtype[Any]] = {n: np.dtype(f"i{n}") for n in (1, 2, 4, 8)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Type:
+    """One PTX type: its name, the bytes of one value, and the dtype that registers of it hold.
+
+    16-bit floats and packed pairs are held as bits; :func:`widen` and :func:`narrow` convert.
+    `lanes` is 2 for the packed types.
+    """
+
+    name: str
+    size: int
+    kind: Kind
+    dtype: np.dtype[Any]
+    lanes: int = 1
+
+    @property
+    def bits(self) -> int:
+        return 8 * self.size
+
+    @property
+    def element(self) -> Type:
+        """The type of one half of a packed pair; itself otherwise."""
+        return TYPES[self.name.removesuffix("x2")] if self.lanes == 2 else self
+
+
+def _types() -> dict[str, Type]:
+    found = [Type(name="pred", size=1, kind="pred", dtype=np.dtype(bool))]
+    for n in (1, 2, 4, 8):
+        found.append(Type(name=f"b{8 * n}", size=n, kind="bits", dtype=UNSIGNED[n]))
+        found.append(Type(name=f"u{8 * n}", size=n, kind="unsigned", dtype=UNSIGNED[n]))
+        found.append(Type(name=f"s{8 * n}", size=n, kind="signed", dtype=SIGNED[n]))
+    found += [
+        Type(name="f16", size=2, kind="float", dtype=UNSIGNED[2]),
+        Type(name="bf16", size=2, kind="bfloat", dtype=UNSIGNED[2]),
+        Type(name="f16x2", size=4, kind="float", dtype=UNSIGNED[4], lanes=2),
+        Type(name="bf16x2", size=4, kind="bfloat", dtype=UNSIGNED[4], lanes=2),
+        Type(name="u16x2", size=4, kind="unsigned", dtype=UNSIGNED[4], lanes=2),
+        Type(name="s16x2", size=4, kind="signed", dtype=UNSIGNED[4], lanes=2),
+        Type(name="tf32", size=4, kind="bits", dtype=UNSIGNED[4]),
+        Type(name="f32", size=4, kind="float", dtype=np.dtype(np.float32)),
+        Type(name="f64", size=8, kind="float", dtype=np.dtype(np.float64)),
+    ]
+    return {t.name: t for t in found}
+
+
+TYPES = _types()
+
+
+def bits_of(type_: Type) -> Type:
+    """The untyped bits of the same size."""
+    return TYPES[f"b{type_.bits}"]
+
+
+def double_width(type_: Type) -> Type:
+    """The integer type of twice the size, the result of mul.wide."""
+    return TYPES[f"{type_.name[0]}{2 * type_.bits}"]
+
+
+#: Every f16 value as f32: a table look-up is several times faster than numpy's own conversion.
+F16_TO_F32 = np.arange(1 << 16, dtype=np.uint32).astype(np.uint16).view(np.float16).astype("f4")
+
+CANONICAL_NAN_16 = 0x7FFF
+CANONICAL_NAN_32 = np.uint32(0x7FFFFFFF).view(np.float32)
+CANONICAL_NAN_64 = np.uint64(0x7FF8000000000000).view(np.float64)
+
+
+def canonical(value: Array) -> Array:
+    """Arithmetic gives one NaN, 0x7fffffff, whatever the host's sign and payload are (PTX 5.2.3)."""
+    if value.size and np.isnan(value.max()):
+        nan = CANONICAL_NAN_32 if value.dtype.itemsize == 4 else CANONICAL_NAN_64
+        return np.where(np.isnan(value), nan, value)
+    return value
+
+
+def flush(value: Array) -> Array:
+    """`.ftz`: a subnormal f32 is a zero of the same sign."""
+    tiny = np.finfo(np.float32).tiny
+    return np.where(np.abs(value) < tiny, np.copysign(np.float32(0), value), value)
+
+
+def widen(type_: Type, bits: Array) -> Array:
+    """16-bit floats, given as bits, as f32 (exact); f32 and f64 unchanged."""
+    if type_.size != 2:
+        return bits
+    if type_.kind == "bfloat":
+        return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    return F16_TO_F32.take(bits)
+
+
+def narrow(type_: Type, value: Array) -> Array:
+    """An f32 or f64 value rounded once, to nearest even, to a register of the type."""
+    if type_.size != 2:
+        return value.astype(type_.dtype, copy=False)
+    bits = _round_bf16(value) if type_.kind == "bfloat" else value.astype(np.float16).view("u2")
+    nan = np.isnan(value)
+    return np.where(nan, np.uint16(CANONICAL_NAN_16), bits) if nan.any() else bits
+
+
+def _round_bf16(value: Array) -> Array:
+    """Round to nearest even to bfloat16 bits; f64 is rounded once, not twice."""
+    single = np.ascontiguousarray(value, dtype=np.float32)
+    bits = single.view(np.uint32)
+    if value.dtype.itemsize == 8:
+        # A value that only *became* a tie in f32 must not be rounded as one.
+        tie = (bits & np.uint32(0xFFFF)) == 0x8000
+        below = tie & (np.abs(value) < np.abs(single))
+        above = tie & (np.abs(value) > np.abs(single))
+        bits = bits - below.astype(np.uint32) + above.astype(np.uint32)
+    odd = (bits >> np.uint32(16)) & np.uint32(1)
+    return ((bits + np.uint32(0x7FFF) + odd) >> np.uint32(16)).astype(np.uint16)
+
+
+def unpack(bits: Array) -> tuple[Array, Array]:
+    """The low and the high 16 bits of 32-bit words."""
+    return bits.astype(np.uint16), (bits >> np.uint32(16)).astype(np.uint16)
+
+
+def pack(low: Array, high: Array) -> Array:
+    """Two arrays of 16 bits as 32-bit words."""
+    return low.astype(np.uint32) | (high.astype(np.uint32) << np.uint32(16))
