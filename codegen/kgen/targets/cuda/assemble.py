@@ -35,11 +35,9 @@ def version() -> str:
 
 
 def ptxas() -> Path:
-    """The assembler. Raises AssembleError if its wheel is not installed, or is of another series."""
+    """The assembler. Raises AssembleError if its wheel is missing or of another series."""
     if not version().startswith(f"{SERIES}."):
-        raise AssembleError(
-            f"ptxas is of {WHEEL} {version()}; pip install {WHEEL}=={SERIES}.*"
-        )
+        raise AssembleError(f"ptxas is of {WHEEL} {version()}; pip install {WHEEL}=={SERIES}.*")
     return Path(str(_wheel().locate_file(PTXAS)))
 
 

@@ -37,7 +37,12 @@ MAX_HELD = 32
 
 def _mma(block_m: int, block_n: int, block_k: int, warp_m: int, warp_n: int) -> MmaMatmul:
     return MmaMatmul(
-        block_m=block_m, block_n=block_n, block_k=block_k, warp_m=warp_m, warp_n=warp_n, num_stages=3
+        block_m=block_m,
+        block_n=block_n,
+        block_k=block_k,
+        warp_m=warp_m,
+        warp_n=warp_n,
+        num_stages=3,
     )
 
 

@@ -2,7 +2,7 @@
 
 Sources: CUDA C++ Programming Guide 12.9, "Technical Specifications per Compute Capability" (shared
 memory, registers, threads); PTX ISA 8.7, the "PTX ISA Notes" and "Target ISA Notes" of each
-instruction (features) and the "Release Notes" (PTX versions); CUDA Compatibility (drivers and machine code).
+instruction (features) and the "Release Notes" (PTX versions); CUDA Compatibility (drivers).
 """
 
 from __future__ import annotations

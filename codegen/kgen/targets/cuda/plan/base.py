@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
-from kgen.schedule import Schedule
+from kgen.schedule import GpuMatmul, Schedule
 from kgen.targets.base import Plan, Target
 from kgen.targets.cuda.limits import FEATURES
 from kgen.targets.cuda.plan.constants import CONSTANTS, Constants
@@ -98,13 +98,18 @@ def check_registers(needed: int, what: str, num_threads: int, target: Target, re
         )
 
 
-def check_shared(num_stages: int, stage_bytes: int, target: Target, remedy: str) -> None:
-    """All stages must fit; `remedy` is the advice if not even two do."""
+def check_shared(schedule: GpuMatmul, stage_bytes: int, target: Target) -> None:
+    """All stages must fit. The advice is fewer stages or, below two of them, a smaller block_k."""
     limit = target.limits["dynamic_shared_memory"]
-    if num_stages * stage_bytes > limit:
-        fitting = limit // stage_bytes
-        advice = f"num_stages={fitting}" if fitting >= 2 else remedy
-        raise ScheduleError(
-            f"num_stages={num_stages} needs {num_stages * stage_bytes} B of shared memory; "
-            f"{target.name} allows {limit}; try {advice}"
-        )
+    needed = schedule.num_stages * stage_bytes
+    if needed <= limit:
+        return
+    if limit // stage_bytes >= 2:
+        advice = f"num_stages={limit // stage_bytes}"
+    else:
+        # A stage is as large as block_k; the power of two that makes all stages fit.
+        advice = f"block_k={schedule.block_k >> (-(-needed // limit) - 1).bit_length()}"
+    raise ScheduleError(
+        f"num_stages={schedule.num_stages} needs {needed} B of shared memory; "
+        f"{target.name} allows {limit}; try {advice}"
+    )

@@ -190,9 +190,7 @@ def plan_fma(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
         f"thread_m={max(1, schedule.thread_m // 2)}",
     )
     stage_bytes = sum(tile.nbytes for tile in tiles)
-    base.check_shared(
-        schedule.num_stages, stage_bytes, target, f"block_k={max(1, schedule.block_k // 2)}"
-    )
+    base.check_shared(schedule, stage_bytes, target)
     pipeline = plan_pipeline(spec.k, schedule, stage_bytes)
     return FmaPlan(
         spec=spec,

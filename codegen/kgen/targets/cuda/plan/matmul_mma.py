@@ -17,12 +17,11 @@ from kgen.targets.cuda.plan.matmul import (
     plan_output,
     plan_pipeline,
 )
-from kgen.targets.cuda.plan.tiles import CHUNK_BYTES, SwizzledTile
+from kgen.targets.cuda.plan.tiles import HALF_BYTES, SwizzledTile
 
 #: One ldmatrix.x4 brings a 16x16 piece: four 8x8 matrices of 16-bit elements.
 PIECE = 16
 HALF = 8
-ITEM_BYTES = 2
 MMA_N = 8
 
 
@@ -99,12 +98,12 @@ class MmaOperand:
     @property
     def warp_bytes(self) -> int:
         """From one warp's strip to the next."""
-        return self.extent * (self.tile.row_bytes if self.copy.matrix.k_inner else ITEM_BYTES)
+        return self.extent * (self.tile.row_bytes if self.copy.matrix.k_inner else HALF_BYTES)
 
     def offset(self, free: int, k: int) -> tuple[int, int]:
         """(xor, offset) from the strip's first 16x16 piece to the one at (free, k)."""
         row, col = (free, k) if self.copy.matrix.k_inner else (k, free)
-        return self.tile.split(row * self.tile.row_bytes + col * ITEM_BYTES)
+        return self.tile.place(row, col)
 
     def load(self, free: int, k: int) -> FragmentLoad:
         letter = "m" if self.name == "a" else "n"
@@ -199,16 +198,16 @@ def plan_mma(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
         plan_copy(
             matrix,
             rows=tile.rows,
-            cols=tile.row_bytes // ITEM_BYTES,
+            cols=tile.row_bytes // HALF_BYTES,
             num_threads=num_threads,
             target=target,
             allow_async=True,
-            place=lambda row, col, tile=tile: tile.split(row * tile.row_bytes + col * ITEM_BYTES),
+            place=tile.place,
         )
         for matrix, tile in zip(matrices(spec), tiles, strict=True)
     ]
     accumulators = schedule.warp_m * schedule.warp_n // target.subgroup
-    fragments = (schedule.warp_m + schedule.warp_n) * PIECE * ITEM_BYTES // 4 // target.subgroup
+    fragments = (schedule.warp_m + schedule.warp_n) * PIECE * HALF_BYTES // 4 // target.subgroup
     staging = sum(copy.staging_registers for copy in copies)
     base.check_registers(
         accumulators + fragments + staging,
@@ -218,9 +217,7 @@ def plan_mma(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
         f"warp_n={max(PIECE, schedule.warp_n // 2)}",
     )
     stage_bytes = sum(tile.nbytes for tile in tiles)
-    base.check_shared(
-        schedule.num_stages, stage_bytes, target, f"block_k={max(PIECE, schedule.block_k // 2)}"
-    )
+    base.check_shared(schedule, stage_bytes, target)
     pipeline = plan_pipeline(spec.k, schedule, stage_bytes)
     k_steps = tuple(range(0, schedule.block_k, PIECE))
     bases, extents = (0, tiles[0].nbytes), (schedule.warp_m, schedule.warp_n)
@@ -255,7 +252,7 @@ def _tiles(spec: Matmul, schedule: MmaMatmul) -> tuple[SwizzledTile, SwizzledTil
 
     def tile(block: int, k_inner: bool) -> SwizzledTile:
         rows, cols = (block, schedule.block_k) if k_inner else (schedule.block_k, block)
-        return SwizzledTile(rows=rows, row_bytes=cols * ITEM_BYTES)
+        return SwizzledTile(rows=rows, row_bytes=cols * HALF_BYTES)
 
     a, b = matrices(spec)
     return tile(schedule.block_m, a.k_inner), tile(schedule.block_n, b.k_inner)

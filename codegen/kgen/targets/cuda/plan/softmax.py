@@ -112,7 +112,11 @@ class SoftmaxPlan(base.CudaPlan):
     def formula(self) -> str:
         """What the kernel computes, for the header."""
         quotient = "exp(x - max(x)) / sum(exp(x - max(x)))"
-        return f"out = log({quotient}), row by row" if self.spec.log else f"out = {quotient}, row by row"
+        return (
+            f"out = log({quotient}), row by row"
+            if self.spec.log
+            else f"out = {quotient}, row by row"
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -9,6 +9,8 @@ from kgen.targets.cuda.plan.base import log2
 #: ldmatrix reads rows of 16 bytes, eight at a time; shared memory has 32 banks of 4 bytes.
 CHUNK_BYTES = 16
 BANK_LINE_BYTES = 128
+#: ldmatrix moves elements of 16 bits.
+HALF_BYTES = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +47,10 @@ class SwizzledTile:
         """The xor and the addition that move an address by `offset`, bits of its own only."""
         moved = self.swizzle(offset)
         return moved & self.mask, moved & ~self.mask
+
+    def place(self, row: int, col: int) -> tuple[int, int]:
+        """(xor, offset) of the element in the stored row and column."""
+        return self.split(row * self.row_bytes + col * HALF_BYTES)
 
 
 @dataclass(frozen=True, kw_only=True)

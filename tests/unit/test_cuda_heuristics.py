@@ -1,0 +1,100 @@
+"""The heuristic's schedule fits every shape, does not waste it, and numbers are what they claim."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgen import pipeline
+from kgen.schedule import FmaMatmul, GpuMatmul, GpuSoftmax, MmaMatmul
+from kgen.spec import DType, Matmul, Relu, Softmax
+from kgen.targets.cuda.heuristics import FMA_TILES, MMA_TILES, choose
+from kgen.targets.cuda.limits import TARGETS
+from kgen.targets.cuda.plan.constants import ERFC_COEFFICIENTS, ERFC_SLOPE, float_bits
+
+DIMENSION = st.one_of(st.integers(1, 300), st.integers(1, 65536))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    m=DIMENSION,
+    n=DIMENSION,
+    k=DIMENSION,
+    batch=st.integers(1, 65535),
+    dtype=st.sampled_from(("f32", "f16", "bf16")),
+    layout=st.sampled_from(("nn", "nt", "tn", "tt")),
+    target=st.sampled_from(TARGETS),
+)
+def test_every_matmul_fits(m, n, k, batch, dtype, layout, target) -> None:  # type: ignore[no-untyped-def]
+    spec = Matmul(m=m, n=n, k=k, batch=batch, dtype=dtype, layout=layout)
+    plan = pipeline.plan(spec, target)
+    limits = target.limits
+    launch = plan.launches[0]
+    assert launch.grid[0] <= limits["grid_x"]
+    assert max(launch.grid[1:]) <= limits["grid_y"]
+    assert launch.dynamic_shared_memory <= limits["dynamic_shared_memory"]
+
+
+@pytest.mark.parametrize("dtype", list(DType)[1:])
+@pytest.mark.parametrize("cols", [1, 2, 3, 31, 1000, 1024, 1025, 5001, 16384, 32769, 131072])
+def test_every_softmax_fits(dtype: DType, cols: int) -> None:
+    for target in TARGETS:
+        for out in (DType.F32, DType.F16):
+            pipeline.plan(Softmax(rows=3, cols=cols, dtype=dtype, out_dtype=out), target)
+
+
+@pytest.mark.parametrize("elements", [1, 1000003, 2**40])
+def test_every_relu_fits(elements: int) -> None:
+    for target in TARGETS:
+        pipeline.plan(Relu(shape=(elements,)), target)
+
+
+def test_tables_hold_the_kinds_they_name() -> None:
+    assert all(isinstance(tile, MmaMatmul) for tile in MMA_TILES)
+    assert all(isinstance(tile, FmaMatmul) for tile in FMA_TILES)
+
+
+@pytest.mark.parametrize("dtype", [DType.F16, DType.F32])
+def test_skinny_shapes_get_skinny_tiles(dtype: DType) -> None:
+    for m, n, k in ((1, 4096, 4096), (4096, 1, 4096), (64, 2048, 33), (127, 131, 113)):
+        tile = choose(Matmul(m=m, n=n, k=k, dtype=dtype), TARGETS[1])
+        assert isinstance(tile, GpuMatmul)
+        padded = -(-m // tile.block_m) * tile.block_m * (-(-n // tile.block_n) * tile.block_n)
+        assert padded <= 16 * m * n
+
+
+def test_large_shapes_get_large_tiles_and_more_stages() -> None:
+    tile = choose(Matmul(m=4096, n=4096, k=4096), TARGETS[1])
+    assert isinstance(tile, MmaMatmul)
+    assert (tile.block_m, tile.block_n, tile.num_stages) == (128, 128, 3)
+    ragged = choose(Matmul(m=4097, n=4097, k=4097), TARGETS[1])
+    assert isinstance(ragged, MmaMatmul) and ragged.num_stages == 2
+
+
+def test_long_rows_leave_the_registers() -> None:
+    short = choose(Softmax(rows=4, cols=32768), TARGETS[1])
+    long = choose(Softmax(rows=4, cols=131072), TARGETS[1])
+    assert isinstance(short, GpuSoftmax) and isinstance(long, GpuSoftmax)
+    assert (short.resident, long.resident) == (1, 0)
+
+
+def test_erfc_polynomial() -> None:
+    """Within 5e-7 of erfc itself, relative, in f32 and over the range where it is not zero."""
+    f32 = np.float32
+    z = np.linspace(0.0, 9.0, 20001, dtype=f32)
+    t = f32(1) / (f32(1) + f32(ERFC_SLOPE) * z)
+    polynomial = np.full_like(t, ERFC_COEFFICIENTS[-1])
+    for coefficient in ERFC_COEFFICIENTS[-2::-1]:
+        polynomial = polynomial * t + f32(coefficient)
+    exact = [0.5 * math.erfc(x) * math.exp(float(x) ** 2) for x in z.astype(float)]
+    assert np.abs(polynomial / np.array(exact) - 1.0).max() < 5e-7
+
+
+def test_float_literals() -> None:
+    assert float_bits(1.0) == "0f3F800000"
+    assert float_bits(-math.inf) == "0fFF800000"
+    assert float_bits(0.1) == "0f3DCCCCCD"
