@@ -233,6 +233,6 @@ def test_scalar_samples_cover_tile_edges(entry_for: EntryFor) -> None:
     chosen = set(sampling.elements(entry, box, limit=3000, seed=0))
     assert {(b, m, n) for b in (0, 4) for m in (0, 999) for n in (0, 699)} <= chosen
     assert {127, 128, 895, 896, 999} <= {m for _, m, _ in chosen}
-    assert len(chosen) >= 2000
+    assert len(chosen) >= 1000
     small = (slice(0, 1), slice(3, 5), slice(2, 4))
     assert sampling.elements(entry, small, 4, 0) == [(0, 3, 2), (0, 3, 3), (0, 4, 2), (0, 4, 3)]

@@ -160,7 +160,7 @@ class DeviceExecutor(Executor):
             for name, data in host.items():
                 after = np.empty(data.nbytes + 2 * GUARD, np.uint8)
                 backend.copy_from_device(after, raw[name])
-                check_guards(self._entry, name, after)
+                check_guards(name, after)
                 data[:] = after[GUARD:-GUARD]
         finally:
             for buffer in raw.values():
@@ -177,15 +177,16 @@ def guarded(data: Bytes) -> Bytes:
     return full
 
 
-def check_guards(entry: KernelEntry, name: str, after: Bytes) -> None:
+def check_guards(name: str, after: Bytes) -> None:
     """Raise VerificationError if a guard band was written to."""
-    changed = np.flatnonzero(after != GUARD_BYTE)
-    outside = changed[(changed < GUARD) | (changed >= after.size - GUARD)]
-    if outside.size:
-        where = int(outside[0]) - GUARD
+    nbytes = after.size - 2 * GUARD
+    before = np.flatnonzero(after[:GUARD] != GUARD_BYTE) - GUARD
+    behind = np.flatnonzero(after[-GUARD:] != GUARD_BYTE) + nbytes
+    changed = [*before.tolist(), *behind.tolist()]
+    if changed:
         raise VerificationError(
-            f"{name}: {outside.size} bytes outside the buffer were written, the first at byte "
-            f"{where} of a buffer of {after.size - 2 * GUARD} bytes"
+            f"{name}: {len(changed)} bytes outside the buffer were written, the first at byte "
+            f"{changed[0]} of a buffer of {nbytes} bytes"
         )
 
 

@@ -128,8 +128,10 @@ def elements(entry: KernelEntry, box: Box, limit: int, seed: int) -> list[tuple[
     tile_edges = shuffled(generator, *(sorted(edge_positions(s, e)) for s, e in pairs))
     chosen = dict.fromkeys(box_corners[: max(limit, 1)] + tile_edges[: limit // 2])
     rest = max(0, limit - len(chosen))
-    others = zip(*(generator.integers(s.start, s.stop, rest).tolist() for s in spans), strict=True)
-    return sorted(chosen | dict.fromkeys(others))
+    # A few positions along every axis, crossed: neighbours in a row or column cost little more.
+    each = math.ceil(rest ** (1 / max(1, sum(len(s) > 1 for s in spans))))
+    axes = (generator.choice(s, min(each, len(s)), replace=False).tolist() for s in spans)
+    return sorted(chosen | dict.fromkeys(shuffled(generator, *axes)[:rest]))
 
 
 def shuffled(generator: np.random.Generator, *axes: Sequence[int]) -> list[tuple[int, ...]]:
