@@ -1,0 +1,80 @@
+"""One instruction of a rendered kernel changed, assembled again, digests right: verify must see it.
+
+Each mutation is a textual change of the family's own kernel, made where the pattern first matches.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kgen import bundle, pipeline, targets
+from kgen.cli.main import main
+from kgen.pipeline import Kernel
+from kgen.spec import DType, Matmul
+
+SPEC = Matmul(m=33, n=65, k=40, dtype=DType.F16)
+SPEC_F32 = dataclasses.replace(SPEC, dtype=DType.F32, out_dtype=DType.F32)
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """`pattern` (a regular expression, ^ and $ at lines) becomes `replacement`, once."""
+
+    target: str
+    spec: Matmul
+    name: str
+    pattern: str
+    replacement: str
+
+    def apply(self, text: str) -> str:
+        changed, count = re.subn(self.pattern, self.replacement, text, count=1, flags=re.MULTILINE)
+        assert count == 1, f"{self.pattern} is not in the kernel"
+        assert changed != text, f"{self.replacement} changes nothing"
+        return changed
+
+
+MUTATIONS = (
+    Mutation(
+        "gfx942",
+        SPEC,
+        "fragments-swapped",
+        r"(mfma\.f32\.\S+\()(<\d x half> %\S+), (<\d x half> %\S+),",
+        r"\1\3, \2,",
+    ),
+    Mutation("gfx942", SPEC, "store-dropped", r"^ *store half .*\n", ""),
+    Mutation("gfx942", SPEC, "sub-for-add", r"(%out\.row = )add nuw nsw", r"\1sub"),
+    Mutation("gfx942", SPEC_F32, "fma-without-sum", r"(fma\S+\(.*), float %\S+\)", r"\1, float 0.0)"),
+)
+
+
+def mutated(mutation: Mutation) -> Kernel:
+    """The kernel with the change in its text and in its machine code."""
+    kernel = pipeline.kernel(mutation.spec, targets.find(mutation.target))
+    source = dataclasses.replace(kernel.source, text=mutation.apply(kernel.source.text))
+    family = targets.family(kernel.plan.target.family)
+    return dataclasses.replace(
+        kernel, source=source, assembled=family.assemble(source, kernel.plan)
+    )
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: f"{m.target}-{m.name}")
+def test_verify_sees_one_changed_instruction(
+    mutation: Mutation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = bundle.pack([mutated(mutation)]).save(tmp_path / "mutated.kgen")
+    assert main(["verify", str(path)]) == 1
+    shown = capsys.readouterr().out
+    # Where: an output element, or the line of the instruction that the emulator faults on.
+    assert re.search(r"data, out\[\d+, \d+\]: got|, line \d+", shown), shown
+
+
+@pytest.mark.parametrize("target", sorted({m.target for m in MUTATIONS}))
+@pytest.mark.parametrize("spec", [SPEC, SPEC_F32], ids=lambda s: s.dtype.value)
+def test_the_unchanged_kernel_passes(target: str, spec: Matmul, tmp_path: Path) -> None:
+    path = pipeline.build(spec, [target]).save(tmp_path / "right.kgen")
+    assert main(["verify", str(path)]) == 0
