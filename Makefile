@@ -20,8 +20,7 @@ $(VENV)/installed: pyproject.toml scripts/system-packages.sh
 	@touch $@
 
 demo: setup ## build the 1024x1024x1024 matmul for four targets, verify it, leave demo.kgen
-	$(KGEN) build --shape $(SHAPE) --target sm_80,gfx942,vulkan1.3,native -o $(DEMO)
-	$(KGEN) verify $(DEMO)
+	$(KGEN) build --shape $(SHAPE) --target sm_80,gfx942,vulkan1.3,native --verify -o $(DEMO)
 
 test: setup check ## everything that CI runs
 	$(BIN)/python -m pytest -n auto -m "acceptance or slow"

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kgen.cli import problem
 from kgen.cli.output import end_progress, print_json, print_table, progress
+from kgen.cli.verify import print_report
+
+if TYPE_CHECKING:
+    from kgen.bundle import Bundle
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -19,6 +24,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--schedule", metavar="F=N,...",
         help="set fields of the schedule: block_m=128,num_stages=4,...",
     )  # fmt: skip
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="execute every kernel against the reference first; write nothing if one is wrong",
+    )
     problem.configure(parser)
 
 
@@ -36,6 +46,8 @@ def run(args: argparse.Namespace) -> int:
         progress=progress,
     )
     end_progress()
+    if args.verify and not _verified(bundle, args):
+        return 1
     bundle.save(output)
     rows = [
         {
@@ -51,9 +63,24 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"bundle": str(output), "kernels": rows})
     else:
-        _print(rows)
+        if not args.verify:
+            _print(rows)
         print(f"wrote {output} ({output.stat().st_size} bytes)")
     return 0
+
+
+def _verified(bundle: Bundle, args: argparse.Namespace) -> bool:
+    """Verify the bundle and print the one table of results and resources."""
+    from kgen.check.verify import verify
+
+    report = verify(bundle, progress=progress)
+    end_progress()
+    if not args.json:
+        seconds = [kernel.seconds for kernel in bundle.kernels]
+        print_report(report, bundle.manifest.kernels, seconds)
+    elif not report.passed:
+        print_json(report.to_json())
+    return report.passed
 
 
 def _print(rows: list[dict[str, object]]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kgen.cli.output import end_progress, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from kgen.check.verify import Report
+    from kgen.check.verify import Coverage, Report
     from kgen_runtime.manifest import KernelEntry
 
 
@@ -70,10 +70,8 @@ def print_report(
             print(f"{result.target}/{result.kernel}: {result.reason}")
 
 
-def _coverage(coverage: object) -> str:
-    from kgen.check.verify import Coverage
-
-    if not isinstance(coverage, Coverage):
+def _coverage(coverage: Coverage | None) -> str:
+    if coverage is None:
         return "-"
     if coverage.workgroups == coverage.of:
         return "all"

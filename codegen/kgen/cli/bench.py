@@ -1,0 +1,61 @@
+"""`kgen bench`: medians side by side with libraries, in one process."""
+
+from __future__ import annotations
+
+import argparse
+
+from kgen.cli.output import end_progress, print_json, print_table, progress
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE.kgen")
+    parser.add_argument("--device", metavar="D", help="cpu, cuda:1, vulkan, ... (the best here)")
+    parser.add_argument(
+        "--against", default="numpy", metavar="L,...", help="libraries: numpy, torch (numpy)"
+    )
+    parser.add_argument("--rounds", type=int, default=15, help="interleaved rounds (15)")
+
+
+def run(args: argparse.Namespace) -> int:
+    from kgen.check.bench import bench
+    from kgen.errors import SpecError
+
+    if args.rounds < 1:
+        raise SpecError(f"--rounds {args.rounds} is out of range; it must be 1 or more")
+    report = bench(
+        args.file,
+        device=args.device,
+        against=[name for name in args.against.split(",") if name],
+        rounds=args.rounds,
+        progress=progress,
+    )
+    end_progress()
+    if args.json:
+        print_json(report.to_json())
+        return 0
+    rows = []
+    for result in report.kernels:
+        peers = [
+            f"{peer.ratio:.2f}x {peer.name}" if peer.ratio is not None else f"{peer.name}: -"
+            for peer in result.peers
+        ]
+        rows.append(
+            (
+                result.kernel,
+                result.target,
+                result.device,
+                result.seconds * 1e6,
+                result.gflops,
+                result.gbytes,
+                ", ".join(peers),
+            )
+        )
+    header = ("kernel", "target", "device", "median us", "GFLOP/s", "GB/s", "speed against")
+    print_table(header, rows)
+    for result in report.kernels:
+        for peer in result.peers:
+            if peer.reason:
+                print(f"{peer.name}: {peer.reason}")
+    for name, reason in report.skipped.items():
+        print(f"{name}: not timed: {reason}")
+    return 0
