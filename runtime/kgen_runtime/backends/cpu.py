@@ -8,6 +8,7 @@ while it runs.
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import platform
 import threading
@@ -17,6 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from kgen_runtime import dlpack
+from kgen_runtime.array import bytes_at
 from kgen_runtime.backend import Backend, Code, DeviceInfo
 from kgen_runtime.cpu_features import cpu_features, cpu_name
 from kgen_runtime.errors import ArgumentError, DeviceError, OutOfMemory
@@ -64,11 +67,13 @@ class Loaded:
 class CpuBackend(Backend):
     """This machine. `num_threads` limits how many threads one launch uses; None means all cores.
 
-    Launches are done when `launch` returns; there are no streams.
+    Launches are done when `launch` returns; there are no streams. Buffers are addresses, those of
+    `alloc` and the caller's own alike.
     """
 
     name: ClassVar[str] = "cpu"
     formats: ClassVar[tuple[str, ...]] = ("elf-x86_64", "elf-aarch64")
+    memory: ClassVar[int | None] = dlpack.HOST
 
     def __init__(self, index: int = 0, num_threads: int | None = None) -> None:
         if index != 0:
@@ -77,6 +82,7 @@ class CpuBackend(Backend):
             raise ArgumentError(f"num_threads={num_threads} must be 1 or more")
         self.info = device_info()
         self.num_threads = num_threads or len(os.sched_getaffinity(0))
+        self._owned: dict[int, HostBytes] = {}
         self._lock = threading.Lock()
         self._workers: ThreadPoolExecutor | None = None
 
@@ -101,7 +107,7 @@ class CpuBackend(Backend):
             return f"{artifact.file} needs {', '.join(missing)}, which this CPU does not have"
         return None
 
-    def alloc(self, nbytes: int) -> HostBytes:
+    def alloc(self, nbytes: int) -> int:
         import numpy as np
 
         try:
@@ -110,20 +116,21 @@ class CpuBackend(Backend):
             raise OutOfMemory(
                 f"cannot allocate {nbytes} bytes; free arrays or use a smaller shape"
             ) from None
-        start = -memory.ctypes.data % ALIGNMENT
-        return memory[start : start + nbytes]
+        address = memory.ctypes.data + -memory.ctypes.data % ALIGNMENT
+        self._owned[address] = memory
+        return address
 
-    def free(self, buffer: HostBytes) -> None:
-        """Memory goes back when the last reference to it does."""
+    def free(self, buffer: int) -> None:
+        del self._owned[buffer]
 
-    def view(self, buffer: HostBytes, offset: int, nbytes: int) -> HostBytes:
-        return buffer[offset : offset + nbytes]
+    def view(self, buffer: int, offset: int, nbytes: int) -> int:
+        return buffer + offset
 
-    def copy_to_device(self, buffer: HostBytes, host: HostBytes) -> None:
-        buffer[: host.size] = host
+    def copy_to_device(self, buffer: int, host: HostBytes) -> None:
+        bytes_at(buffer, host.size)[:] = host
 
-    def copy_from_device(self, host: HostBytes, buffer: HostBytes) -> None:
-        host[:] = buffer[: host.size]
+    def copy_from_device(self, host: HostBytes, buffer: int) -> None:
+        host[:] = bytes_at(buffer, host.size)
 
     def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> Loaded:
         """Raises DeviceError if the loader or the kernel's permission is refused."""
@@ -143,16 +150,11 @@ class CpuBackend(Backend):
         while kernel.libraries:
             kernel.libraries.pop().close()
 
-    def launch(
-        self, kernel: Loaded, buffers: Mapping[str, HostBytes], stream: int | None = None
-    ) -> None:
+    def launch(self, kernel: Loaded, buffers: Mapping[str, int], stream: int | None = None) -> None:
         if stream is not None:
             raise ArgumentError(f"stream={stream}: the CPU backend has no streams; leave it out")
         for entry in kernel.entries:
-            addresses = [
-                buffers[name].__array_interface__["data"][0] for name in entry.launch.arguments
-            ]
-            self._run(entry, addresses)
+            self._run(entry, [buffers[name] for name in entry.launch.arguments])
 
     def synchronize(self, stream: int | None = None) -> None:
         """Nothing is ever left running."""
@@ -201,7 +203,7 @@ def split(first: int, last: int, pieces: int) -> Iterator[tuple[int, int]]:
     """[first, last) as at most `pieces` ranges of nearly equal length."""
     count = min(pieces, last - first)
     bounds = [first + (last - first) * i // count for i in range(count + 1)]
-    return iter(list(zip(bounds[:-1], bounds[1:], strict=True)))
+    return iter(list(itertools.pairwise(bounds)))
 
 
 def device_info() -> DeviceInfo:
