@@ -87,8 +87,6 @@ def open_device(device: str, *, num_threads: int | None = None) -> Backend:
 def _open(cls: type[Backend], index: int, num_threads: int | None) -> Backend:
     if num_threads is None or cls.name != "cpu":
         return cls(index)
-    if num_threads < 1:
-        raise ArgumentError(f"num_threads={num_threads} is out of range; it must be at least 1")
     from kgen_runtime.backends.cpu import CpuBackend
 
     return CpuBackend(index, num_threads=num_threads)
