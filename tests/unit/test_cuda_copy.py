@@ -72,7 +72,7 @@ def test_units_land_where_the_swizzle_says(layout: str, size: int) -> None:
             row, col = first_unit(copy, thread)
             first = tile.swizzle(row * tile.row_bytes + col * 2)
             wanted = tile.swizzle((row + unit.row) * tile.row_bytes + (col + unit.col) * 2)
-            assert (first ^ unit.xor) + unit.shared == wanted
+            assert (first ^ unit.xor) + unit.shared == tile.base + wanted
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -168,7 +168,7 @@ def check_fragments(
         for r in range(8):
             address = (lane_address(operand, 8 * j + r) ^ xor) + offset
             row, column = (free + r, k + k_half) if k_inner else (k + k_half + r, free)
-            assert address == tile.swizzle(row * tile.row_bytes + 2 * column)
+            assert address == tile.base + tile.swizzle(row * tile.row_bytes + 2 * column)
 
 
 def lane_address(operand: MmaOperand, lane: int) -> int:

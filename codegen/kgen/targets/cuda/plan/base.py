@@ -48,8 +48,9 @@ class CudaPlan(Plan):
     @property
     def schedule_line(self) -> str:
         fields = self.schedule.to_json()
-        fields.pop("mainloop")
-        return ", ".join(f"{name} {value}" for name, value in fields.items())
+        del fields["mainloop"]
+        origin = fields.pop("origin")
+        return ", ".join(f"{name} {value}" for name, value in fields.items()) + f" ({origin})"
 
 
 def is_dynamic(shared_bytes: int, target: Target) -> bool:

@@ -21,7 +21,10 @@ MAX_ACCESS_BYTES = 16
 #: cp.async copies 4, 8 or 16 bytes (PTX ISA, "cp.async").
 MIN_ASYNC_BYTES = 4
 
-#: Shared address of element (row, col): (address of (0, 0) ^ first) + second.
+#: Widest distance that an address's immediate holds: 32 bits with sign.
+MAX_IMMEDIATE = 2**31 - 1
+
+#: Shared address of element (row, col): (address of the tile's first ^ xor) + offset.
 Place = Callable[[int, int], tuple[int, int]]
 
 
@@ -48,6 +51,16 @@ class Unit:
     source: int
     xor: int
     shared: int
+
+    @property
+    def to(self) -> str:
+        """The suffix of the register with the address that its xor gives."""
+        return xor_suffix(self.xor)
+
+
+def xor_suffix(xor: int) -> str:
+    """Registers of addresses with something xored in are named by it."""
+    return f"_xor{xor}" if xor else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +124,20 @@ class TileCopy:
     def xors(self) -> tuple[int, ...]:
         """The distinct exclusive ors among the units; the first is 0."""
         return tuple(sorted({unit.xor for unit in self.units}))
+
+    @property
+    def to_suffixes(self) -> tuple[str, ...]:
+        """Suffixes of the registers with shared addresses."""
+        return tuple(map(xor_suffix, self.xors))
+
+    @property
+    def far(self) -> bool:
+        """Whether units lie further apart in global memory than an immediate reaches."""
+        return max(unit.source for unit in self.units) > MAX_IMMEDIATE
+
+    def source(self, unit: Unit) -> str:
+        """The unit's global address as an operand; far units have a register for it."""
+        return "%from" if self.far else f"%{self.name}_from+{unit.source}"
 
     @property
     def row_edge(self) -> bool:

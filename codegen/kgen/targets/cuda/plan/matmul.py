@@ -206,14 +206,21 @@ def plan_output(
     )
 
 
+class SharedTile(Protocol):
+    """A tile in shared memory; `base` is its first byte in a stage."""
+
+    @property
+    def base(self) -> int: ...
+
+
 class Operand(Protocol):
-    """One operand's way: its copy into shared memory, and its tile's first byte in a stage."""
+    """One operand's copy into shared memory, and its tile there."""
 
     @property
     def copy(self) -> TileCopy: ...
 
     @property
-    def base(self) -> int: ...
+    def tile(self) -> SharedTile: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,7 +265,7 @@ class MatmulPlan(CudaPlan):
     def notes(self) -> tuple[str, ...]:
         """The map of shared memory, for the header."""
         kind = "dynamic" if self.dynamic_shared else "static"
-        pipeline, b = self.pipeline, self.operands[1].base
+        pipeline, b = self.pipeline, self.operands[1].tile.base
         return (
             f"{pipeline.k_tiles} tiles along k",
             f"shared memory ({kind}): {pipeline.buffers} stages of {pipeline.stage_bytes} bytes, "

@@ -60,7 +60,6 @@ class FmaOperand:
 
     copy: TileCopy
     tile: PaddedTile
-    base: int
     per_thread: int
 
     @property
@@ -105,7 +104,7 @@ class FmaOperand:
             SharedLoad(
                 name=self.name,
                 registers=self.names(run),
-                offset=k * self.tile.pitch + run[0] * ITEM_BYTES,
+                offset=self.tile.base + k * self.tile.pitch + run[0] * ITEM_BYTES,
             )
             for run in self.runs
         )
@@ -157,10 +156,12 @@ def plan_fma(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
     num_threads = schedule.num_threads
     _check(schedule, target)
     a, b = matrices(spec)
-    tiles = (
-        PaddedTile(depth=schedule.block_k, width=schedule.block_m, transposed=a.k_inner),
-        PaddedTile(depth=schedule.block_k, width=schedule.block_n, transposed=b.k_inner),
+    depth = schedule.block_k
+    a_tile = PaddedTile(depth=depth, width=schedule.block_m, transposed=a.k_inner)
+    b_tile = PaddedTile(
+        depth=depth, width=schedule.block_n, transposed=b.k_inner, base=a_tile.nbytes
     )
+    tiles = (a_tile, b_tile)
     copies = [
         plan_copy(
             matrix,
@@ -174,10 +175,8 @@ def plan_fma(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
         for matrix, tile in zip((a, b), tiles, strict=True)
     ]
     operands = (
-        FmaOperand(copy=copies[0], tile=tiles[0], base=0, per_thread=schedule.thread_m),
-        FmaOperand(
-            copy=copies[1], tile=tiles[1], base=tiles[0].nbytes, per_thread=schedule.thread_n
-        ),
+        FmaOperand(copy=copies[0], tile=tiles[0], per_thread=schedule.thread_m),
+        FmaOperand(copy=copies[1], tile=tiles[1], per_thread=schedule.thread_n),
     )
     base.check_registers(
         schedule.thread_m * schedule.thread_n

@@ -9,7 +9,7 @@ from kgen.schedule import MmaMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base
-from kgen.targets.cuda.plan.copy import TileCopy, plan_copy
+from kgen.targets.cuda.plan.copy import TileCopy, plan_copy, xor_suffix
 from kgen.targets.cuda.plan.matmul import (
     MatmulPlan,
     matrices,
@@ -37,6 +37,11 @@ class FragmentLoad:
     registers: tuple[str, ...]
     xor: int
     offset: int
+
+    @property
+    def at(self) -> str:
+        """The suffix of the register with the address that its xor gives."""
+        return xor_suffix(self.xor)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +78,6 @@ class MmaOperand:
 
     copy: TileCopy
     tile: SwizzledTile
-    base: int
     extent: int
     k_steps: tuple[int, ...]
 
@@ -128,8 +132,13 @@ class MmaOperand:
 
     @property
     def xors(self) -> tuple[int, ...]:
-        """Distinct exclusive ors among all loads."""
+        """The distinct exclusive ors among all loads; the first is 0."""
         return tuple(sorted({load.xor for k in self.k_steps for load in self.loads(k)}))
+
+    @property
+    def at_suffixes(self) -> tuple[str, ...]:
+        """Suffixes of the registers with their addresses."""
+        return tuple(map(xor_suffix, self.xors))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,10 +229,10 @@ def plan_mma(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
     base.check_shared(schedule, stage_bytes, target)
     pipeline = plan_pipeline(spec.k, schedule, stage_bytes)
     k_steps = tuple(range(0, schedule.block_k, PIECE))
-    bases, extents = (0, tiles[0].nbytes), (schedule.warp_m, schedule.warp_n)
+    extents = (schedule.warp_m, schedule.warp_n)
     operands = [
-        MmaOperand(copy=copy, tile=tile, base=start, extent=extent, k_steps=k_steps)
-        for copy, tile, start, extent in zip(copies, tiles, bases, extents, strict=True)
+        MmaOperand(copy=copy, tile=tile, extent=extent, k_steps=k_steps)
+        for copy, tile, extent in zip(copies, tiles, extents, strict=True)
     ]
     features = ["ldmatrix", "mma_m16n8k16" if target.has("mma_m16n8k16") else "mma_m16n8k8"]
     return MmaPlan(
@@ -250,12 +259,13 @@ def plan_mma(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
 def _tiles(spec: Matmul, schedule: MmaMatmul) -> tuple[SwizzledTile, SwizzledTile]:
     """A's and B's tile: rows and columns as the matrices are stored."""
 
-    def tile(block: int, k_inner: bool) -> SwizzledTile:
+    def tile(block: int, k_inner: bool, base: int) -> SwizzledTile:
         rows, cols = (block, schedule.block_k) if k_inner else (schedule.block_k, block)
-        return SwizzledTile(rows=rows, row_bytes=cols * HALF_BYTES)
+        return SwizzledTile(rows=rows, row_bytes=cols * HALF_BYTES, base=base)
 
     a, b = matrices(spec)
-    return tile(schedule.block_m, a.k_inner), tile(schedule.block_n, b.k_inner)
+    a_tile = tile(schedule.block_m, a.k_inner, 0)
+    return a_tile, tile(schedule.block_n, b.k_inner, a_tile.nbytes)
 
 
 def _check(schedule: MmaMatmul, num_threads: int, target: Target) -> None:

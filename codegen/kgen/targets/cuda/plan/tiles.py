@@ -19,11 +19,13 @@ class SwizzledTile:
 
     The chunk's number (address bits 4 to 6) is xored with the bits just above a 128-byte line or a
     row, whichever is longer, so that eight chunks below one another fall in eight different groups
-    of banks. The map is linear over exclusive or. `row_bytes` is a power of two from 16 on.
+    of banks. The map is linear over exclusive or. `row_bytes` is a power of two from 16 on; `base`
+    is the tile's first byte in a stage, a multiple of 128.
     """
 
     rows: int
     row_bytes: int
+    base: int = 0
 
     @property
     def nbytes(self) -> int:
@@ -49,8 +51,9 @@ class SwizzledTile:
         return moved & self.mask, moved & ~self.mask
 
     def place(self, row: int, col: int) -> tuple[int, int]:
-        """(xor, offset) of the element in the stored row and column."""
-        return self.split(row * self.row_bytes + col * HALF_BYTES)
+        """(xor, offset) of the element in the stored row and column, from the stage's first."""
+        xor, offset = self.split(row * self.row_bytes + col * HALF_BYTES)
+        return xor, self.base + offset
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +61,14 @@ class PaddedTile:
     """f32 rows along m or n, one per k, `padding` elements apart from one another.
 
     If the matrix is stored with k inside, a column of threads writes one row after another;
-    the padding then spreads it over the banks and keeps rows 16-byte aligned.
+    the padding then spreads it over the banks and keeps rows 16-byte aligned. `base` is the tile's
+    first byte in a stage.
     """
 
     depth: int
     width: int
     transposed: bool
+    base: int = 0
 
     ITEM_BYTES = 4
     PADDING = 4
@@ -80,4 +85,4 @@ class PaddedTile:
     def place(self, row: int, col: int) -> tuple[int, int]:
         """(xor, offset) of the element in the stored row and column; the xor is always 0."""
         k, free = (col, row) if self.transposed else (row, col)
-        return 0, k * self.pitch + free * self.ITEM_BYTES
+        return 0, self.base + k * self.pitch + free * self.ITEM_BYTES
