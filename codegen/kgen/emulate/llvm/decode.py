@@ -121,6 +121,8 @@ class _Decoder:
             step = self._guarded(ins, self._step)
             if step is not None:
                 steps.append(step)
+        if last.opcode == "unreachable":
+            steps.append(_trap(last))
         # A phi is assigned on the way in, so that what it defines is never lost to a mask.
         written_here = {ins.result for ins in body}
         edges: tuple[Edge, ...]
@@ -235,7 +237,7 @@ class _Decoder:
             return self._choose_branch(ins)
         if ins.opcode == "switch":
             return self._choose_case(ins)
-        if ins.opcode in ("br", "ret", "call"):
+        if ins.opcode in ("br", "ret", "call", "unreachable"):
             return lambda r: 0
         raise TypeError(ins.opcode)
 
@@ -262,6 +264,13 @@ class _Decoder:
             return int(taken.flat[0]) if (taken == taken.flat[0]).all() else taken
 
         return choose
+
+
+def _trap(ins: Instruction) -> Step:
+    def trap(m: Any, r: Registers) -> None:
+        raise m.fault("trap", "an unreachable place is reached", ins, m.selected())
+
+    return trap
 
 
 #: Names of the segments of a block: its own, then its own with this and a number. No label has it.

@@ -235,16 +235,18 @@ class Memory:
 
     @staticmethod
     def _lanes_at(m: Machine, pointer: Array, address: int) -> Array:
-        """The lanes whose pointer is ``address``; a store passes those of its active lanes only."""
-        here = pointer == address
-        if pointer.ndim == 2:
-            return np.asarray(here & m.selected())
-        where = np.zeros((m.workgroups, m.lanes), np.bool_)
-        selected = m.selected()
-        if here.size == np.count_nonzero(selected):
-            where[selected] = here
-            return where
-        return selected
+        """The lanes whose pointer is ``address``; all that are active if pointers are no lanes.
+
+        A store passes the pointers of its active lanes only, a tile row by row.
+        """
+        here, selected = pointer == address, m.selected()
+        if pointer.ndim == 2 and pointer.shape[1] in (1, m.lanes):
+            return np.asarray(here & selected)
+        if here.size != np.count_nonzero(selected):
+            return selected
+        where = np.zeros(selected.shape, np.bool_)
+        where[selected] = here.reshape(-1)
+        return where
 
     # -- the stack ------------------------------------------------------------------------------
 
