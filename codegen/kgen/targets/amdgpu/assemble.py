@@ -54,7 +54,16 @@ def compile_object(source: Source, target: Target) -> bytes:
             "try a smaller tile"
         ) from None
     if child.returncode != 0:
-        words = child.stderr.decode(errors="replace").strip().splitlines()
-        last = words[-1] if words else f"LLVM ended with status {child.returncode}"
-        raise AssembleError(f"{source.entry_point} for {target.name}: {last}")
+        words = last_words(child.stderr.decode(errors="replace"))
+        raise AssembleError(
+            f"{source.entry_point} for {target.name}: "
+            f"{words or f'LLVM ended with status {child.returncode}'}"
+        )
     return child.stdout
+
+
+def last_words(output: str) -> str:
+    """The last line that names an error, else the last line: LLVM points at the place below it."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower()]
+    return (errors or lines or [""])[-1]

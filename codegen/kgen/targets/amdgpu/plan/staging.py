@@ -30,11 +30,12 @@ NARROW_OFFSETS = 2**28
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """One vector load of a chunk: `row` and `k` count from the chunk's first element."""
+    """One vector load of a chunk: `row`, `k` and `offset` count from the chunk's first element."""
 
     index: int
     row: int
     k: int
+    offset: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +100,10 @@ class Staging:
         return "row" if self.memory_axis == "k" else "k"
 
     @property
+    def slow_stride(self) -> int:
+        return self.row_stride if self.slow == "row" else self.k_stride
+
+    @property
     def fast_size(self) -> int:
         return self.chunk_k if self.memory_axis == "k" else self.chunk_row
 
@@ -118,11 +123,19 @@ class Staging:
             steps = [(i * self.vector, 0) for i in range(self.fast_size // self.vector)]
         else:
             steps = [(0, i) for i in range(self.slow_size)]
-        by_k = self.memory_axis == "k"
+        rows_and_depths = [(s, f) if self.fast == "k" else (f, s) for f, s in steps]
         return tuple(
-            Load(index=i, row=slow if by_k else fast, k=fast if by_k else slow)
-            for i, (fast, slow) in enumerate(steps)
+            Load(index=i, row=row, k=k, offset=row * self.row_stride + k * self.k_stride)
+            for i, (row, k) in enumerate(rows_and_depths)
         )
+
+    def checks_row(self, load: Load) -> bool:
+        """The load's row may be behind the matrix though the chunk's first row is not."""
+        return self.ragged_rows and load.row > 0
+
+    def checks_depth(self, load: Load) -> bool:
+        """The load's depth may be behind the matrix though the chunk's first depth is not."""
+        return self.k_rest > 0 and load.k > 0
 
     @property
     def stores(self) -> tuple[Store, ...]:
@@ -288,8 +301,8 @@ def _chunk_shapes(
             yield min(widest, fast), fast, 1
     else:
         shapes = [(v, v, slow) for v in _halves(widest) for slow in _halves(TRANSPOSE_DEPTH)]
-        # The largest first; among equals the widest store.
-        yield from sorted(shapes, key=lambda shape: (-shape[1] * shape[2], -shape[2]))
+        # The largest first; among equals the one whose loads and stores are both wide.
+        yield from sorted(shapes, key=lambda s: (s[1] * s[2], min(s[1], s[2])), reverse=True)
 
 
 def _halves(value: int) -> Iterator[int]:
