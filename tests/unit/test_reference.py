@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -102,6 +103,13 @@ def test_sums_are_exact_before_they_are_rounded() -> None:
     tiny = 1.0 + 2.0**-52
     # (1 + u)^2 - (1 + 2u) = u^2, which rounding the product first would lose.
     assert scalar.dot([tiny, -1.0], [tiny, 1.0 + 2.0**-51], exact_products=False) == 2.0**-104
+
+
+@given(st.lists(st.tuples(*[st.floats(-1e100, 1e100).map(lambda x: x + 1e-90)] * 2), max_size=5))
+def test_f64_sums_are_rounded_once(pairs: list[tuple[float, float]]) -> None:
+    xs, ys = [a for a, _ in pairs], [b for _, b in pairs]
+    exact = sum((Fraction(a) * Fraction(b) for a, b in pairs), Fraction(0))
+    assert scalar.dot(xs, ys, exact_products=False) == float(exact)
 
 
 def test_infinities_and_nan_follow_ieee() -> None:
