@@ -105,6 +105,10 @@ class Column:
     def offset(self) -> int:
         return self.elements[0]
 
+    @property
+    def last(self) -> int:
+        return self.elements[-1]
+
     def names(self, prefix: str) -> tuple[str, ...]:
         """One register per output: prefix_n<column>."""
         return tuple(f"{prefix}_n{element}" for element in self.elements)

@@ -96,8 +96,9 @@ class FmaOperand:
         return tuple(f"{self.name}_{letter}{offset}" for offset in offsets)
 
     @property
-    def registers(self) -> tuple[str, ...]:
-        return self.names(self.offsets)
+    def vectors(self) -> tuple[tuple[str, ...], ...]:
+        """The registers of each vector; every k uses the same."""
+        return tuple(map(self.names, self.runs))
 
     def loads(self, k: int) -> tuple[SharedLoad, ...]:
         return tuple(

@@ -127,8 +127,9 @@ class MmaOperand:
         return tuple(self.load(free, k) for free in range(0, self.extent, PIECE))
 
     @property
-    def registers(self) -> tuple[str, ...]:
-        return tuple(r for load in self.loads(0) for r in load.registers)
+    def pieces(self) -> tuple[tuple[str, ...], ...]:
+        """The registers of each 16x16 piece; every k step uses the same."""
+        return tuple(load.registers for load in self.loads(0))
 
     @property
     def xors(self) -> tuple[int, ...]:
