@@ -1,0 +1,124 @@
+"""The named barriers of each CTA (PTX ISA 9.7.13.1, bar and barrier).
+
+A barrier counts warps: one has arrived when all its lanes that have not exited are there. Lanes that
+wait are kept by the instruction at which they wait.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kgen.emulate.ptx.decode import Barrier
+from kgen.emulate.ptx.machine import WARP, Machine, Violation
+from kgen.emulate.ptx.types import Array
+
+_NUMBER_OF_BARRIERS = 16
+
+
+@dataclass(kw_only=True)
+class _State:
+    """One barrier number: lanes [C, W, 32] that arrived, and where those that wait do so."""
+
+    arrived: Array
+    expected: Array
+    waiting: dict[int, Array] = field(default_factory=dict)
+
+
+class Barriers:
+    """All barriers of the CTAs of a chunk."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.states: dict[int, _State] = {}
+
+    def free(self, barrier: Barrier) -> bool:
+        """Whether nobody is at the barrier, whose number is the same for all."""
+        numbers = barrier.number()
+        return numbers.size == 1 and numbers.item() not in self.states
+
+    def arrive(self, pc: int, barrier: Barrier, lanes: Array) -> None:
+        """These lanes arrive, and wait if the instruction at `pc` waits."""
+        numbers = self.machine.everywhere(barrier.number())
+        for number in np.unique(numbers[lanes]):
+            if number >= _NUMBER_OF_BARRIERS:
+                message = f"barrier {number} does not exist, there are 16"
+                raise Violation("deadlock", message, lanes & (numbers == number))
+            self._arrive(int(number), pc, barrier, lanes & (numbers == number))
+
+    def _arrive(self, number: int, pc: int, barrier: Barrier, lanes: Array) -> None:
+        machine = self.machine
+        state = self.states.get(number)
+        if state is None:
+            nobody = np.zeros(machine.shape, bool)
+            state = _State(arrived=nobody, expected=np.zeros(machine.ctas, np.int64))
+            self.states[number] = state
+        if (state.arrived & lanes).any():
+            message = f"barrier {number} is reached a second time before it is complete"
+            raise Violation("deadlock", message, state.arrived & lanes)
+        here = lanes.any(axis=(1, 2))
+        state.expected = np.where(here, self._expected(barrier, lanes), state.expected)
+        state.arrived = state.arrived | lanes
+        if barrier.waits:
+            state.waiting[pc] = state.waiting.get(pc, False) | lanes
+
+    def _expected(self, barrier: Barrier, lanes: Array) -> Array:
+        """Warps that each CTA's barrier waits for; 0 for all that have not exited."""
+        if barrier.threads is None:
+            return np.zeros(self.machine.ctas, np.int64)
+        threads = self.machine.everywhere(barrier.threads()).astype(np.int64)
+        if (threads[lanes] % WARP).any():
+            message = "the thread count of a barrier is not a multiple of the warp size"
+            raise Violation("deadlock", message, lanes)
+        return np.where(lanes, threads, 0).max(axis=(1, 2)) // WARP
+
+    def complete(self, exited: Array) -> list[tuple[int, Array]]:
+        """Open every barrier that all have reached; (pc, lanes) of those that may go on."""
+        released: list[tuple[int, Array]] = []
+        for number, state in list(self.states.items()):
+            arrived, wanted = self._progress(state, exited)
+            done = (arrived >= wanted) & state.arrived.any(axis=(1, 2))
+            if not done.any():
+                continue
+            where = done[:, None, None]
+            self._synchronise(state, where)
+            for pc, lanes in list(state.waiting.items()):
+                if (lanes & where).any():
+                    released.append((pc, lanes & where))
+                state.waiting[pc] = lanes & ~where
+                if not state.waiting[pc].any():
+                    del state.waiting[pc]
+            state.arrived = state.arrived & ~where
+            if not state.arrived.any():
+                del self.states[number]
+        return released
+
+    @staticmethod
+    def _progress(state: _State, exited: Array) -> tuple[Array, Array]:
+        """(warps that arrived, warps that must) of each CTA."""
+        whole = state.arrived.any(axis=2) & (state.arrived | exited).all(axis=2)
+        alive = (~exited).any(axis=2).sum(axis=1)
+        return whole.sum(axis=1), np.where(state.expected > 0, state.expected, alive)
+
+    def _synchronise(self, state: _State, where: Array) -> None:
+        if not self.machine.checks:
+            return
+        waiting = np.zeros(self.machine.shape, bool)
+        for lanes in state.waiting.values():
+            waiting |= lanes
+        arrived = (state.arrived & where).any(axis=2)
+        self.machine.clocks.barrier(arrived, (waiting & where).any(axis=2))
+
+    def waiting(self) -> tuple[int, Array, str] | None:
+        """(pc, lanes, what is wrong) of a barrier at which someone waits for ever."""
+        for number, state in self.states.items():
+            if not state.waiting:
+                continue
+            pc, lanes = min(state.waiting.items())
+            cta = int(lanes.any(axis=(1, 2)).argmax())
+            warps = int(state.arrived[cta].any(axis=1).sum())
+            wanted = int(state.expected[cta])
+            goal = f"{wanted}" if wanted else "all"
+            return pc, lanes, f"barrier {number} waits for ever: {warps} of {goal} warps arrive"
+        return None

@@ -1,0 +1,283 @@
+"""From instructions to closures: operands and modifiers are resolved once, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgen.emulate.ptx.machine import (
+    LOCAL_WINDOW,
+    SHARED_WINDOW,
+    Machine,
+    Mask,
+    uniform,
+)
+from kgen.emulate.ptx.syntax import (
+    Address,
+    Float,
+    Instruction,
+    Integer,
+    Not,
+    Operand,
+    Pair,
+    Register,
+    Vector,
+)
+from kgen.emulate.ptx.types import (
+    SIGNED,
+    TYPES,
+    UNSIGNED,
+    Array,
+    Type,
+    narrow,
+)
+
+#: Reads an operand in every lane.
+Source = Callable[[], Array]
+#: Writes a register in the active lanes.
+Target = Callable[[Array, Mask], None]
+#: What an instruction does in the active lanes.
+Action = Callable[[Mask], None]
+
+PRED = TYPES["pred"]
+U32 = TYPES["u32"]
+
+
+class Unsupported(Exception):
+    """The instruction, or one of its modifiers or operands, is not known."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Branch:
+    target: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exit:
+    pass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Barrier:
+    """bar / barrier: `number` and `threads` are uniform; without `threads` all take part."""
+
+    number: Source
+    threads: Source | None
+    waits: bool
+    #: Called with the lanes that leave the barrier, after all have arrived.
+    reduction: Action | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collective:
+    """An instruction that the `members` of a warp (all lanes if None) execute together."""
+
+    action: Action
+    members: Source | None = None
+
+
+Operation = Action | Branch | Exit | Barrier | Collective
+
+
+class Words:
+    """The words after an opcode's first, each of which must be taken by someone."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._left = list(words)
+
+    def flag(self, word: str) -> bool:
+        """Whether a modifier is there; it is taken."""
+        return self.choice(word) is not None
+
+    def choice(self, *words: str) -> str | None:
+        """The first modifier left that is one of these, taken; None if there is none."""
+        for word in self._left:
+            if word in words:
+                self._left.remove(word)
+                return word
+        return None
+
+    def drop(self, words: frozenset[str]) -> None:
+        """Take all of these; they change nothing here."""
+        self._left = [word for word in self._left if word not in words]
+
+    def type(self) -> Type:
+        """The last word, which must be a type."""
+        if not self._left or self._left[-1] not in TYPES:
+            raise Unsupported
+        return TYPES[self._left.pop()]
+
+    def finish(self) -> None:
+        """Raise Unsupported if a modifier was not understood."""
+        if self._left:
+            raise Unsupported
+
+
+class Decoder:
+    """What the builders of instructions use: operands of one kernel on one machine."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine, self.kernel = machine, machine.kernel
+        self.parameters = {p.name: p for p in machine.kernel.parameters}
+        #: Addresses of the buffers that hold module variables, by state space.
+        self.module_spaces: dict[str, int] = {}
+
+    # ------------------------------------------------------------------ sources
+
+    def source(self, operand: Operand, type_: Type) -> Source:
+        """An operand's value as the type's dtype."""
+        if isinstance(operand, Not):
+            inner = self.source(operand.register, type_)
+            return lambda: ~inner()
+        if isinstance(operand, Integer | Float):
+            constant = self._constant(operand, type_)
+            return lambda: constant
+        if not isinstance(operand, Register):
+            raise Unsupported
+        if operand.name in self.machine.slots:
+            return self._register(operand.name, type_.dtype)
+        if operand.name in self.machine.special:
+            return self._special(operand.name, type_)
+        address = uniform(self.symbol(operand.name), np.int64).astype(type_.dtype)
+        return lambda: address
+
+    def sources(self, operands: Sequence[Operand], type_: Type) -> list[Source]:
+        return [self.source(operand, type_) for operand in operands]
+
+    def predicate(self, operand: Operand) -> Source:
+        return self.source(operand, PRED)
+
+    def _register(self, name: str, wanted: np.dtype[np.generic]) -> Source:
+        registers, slot = self.machine.registers, self.machine.slots[name]
+        held = self.kernel.registers[name].dtype
+        if held == wanted:
+            return lambda: registers[slot]
+        if bool in (held, wanted) or held.itemsize < wanted.itemsize:
+            raise Unsupported
+        if held.itemsize == wanted.itemsize:
+            return lambda: registers[slot].view(wanted)
+        # A wider register gives its low bits (PTX ISA 9.4.1).
+        bits, low = UNSIGNED[held.itemsize], UNSIGNED[wanted.itemsize]
+        return lambda: registers[slot].view(bits).astype(low).view(wanted)
+
+    def _special(self, name: str, type_: Type) -> Source:
+        special = self.machine.special
+        dtype = type_.dtype
+        return lambda: special[name].astype(dtype, copy=False)
+
+    def _constant(self, operand: Integer | Float, type_: Type) -> Array:
+        if type_.kind == "pred":
+            return uniform(bool(operand.value), bool)
+        if isinstance(operand, Float) and type_.dtype.kind == "f":
+            return uniform(0, type_.dtype) + type_.dtype.type(operand.value)
+        if isinstance(operand, Float):
+            return self._float_bits(operand.value, type_)
+        if type_.dtype.kind == "f":
+            # An integer in a floating-point instruction is its bits.
+            return self._constant(operand, TYPES[f"b{type_.bits}"]).view(type_.dtype)
+        value = operand.value & ((1 << type_.bits) - 1)
+        return np.full((1, 1, 1), value, UNSIGNED[type_.size]).view(type_.dtype)
+
+    @staticmethod
+    def _float_bits(value: float, type_: Type) -> Array:
+        """A floating-point constant in an untyped or 16-bit instruction, as bits."""
+        if type_.kind in ("float", "bfloat") and type_.lanes == 1:
+            return narrow(type_, np.full((1, 1, 1), value))
+        dtype = np.float32 if type_.size == 4 else np.float64
+        if type_.size < 4:
+            raise Unsupported
+        return np.full((1, 1, 1), value, dtype).view(type_.dtype)
+
+    def constant(self, operand: Operand) -> int:
+        """An operand that must be an immediate integer."""
+        if not isinstance(operand, Integer):
+            raise Unsupported
+        return operand.value
+
+    def symbol(self, name: str) -> int:
+        """The address of a variable or parameter in its own state space."""
+        if name in self.parameters:
+            return self.parameters[name].offset
+        if name not in self.kernel.variables:
+            raise Unsupported
+        variable = self.kernel.variables[name]
+        return self.module_spaces.get(variable.space, 0) + variable.offset
+
+    # ------------------------------------------------------------------ targets
+
+    def target(self, operand: Operand, type_: Type) -> Target:
+        """A writer of values of the type's dtype; a wider register is filled by extension."""
+        if not isinstance(operand, Register):
+            raise Unsupported
+        if operand.name == "_":
+            return lambda value, mask: None
+        if operand.name not in self.machine.slots:
+            raise Unsupported
+        registers, slot = self.machine.registers, self.machine.slots[operand.name]
+        convert = self._to_register(type_.dtype, self.kernel.registers[operand.name].dtype)
+
+        def write(value: Array, mask: Mask) -> None:
+            held = value if convert is None else convert(value)
+            registers[slot] = held if mask is None else np.where(mask, held, registers[slot])
+
+        return write
+
+    @staticmethod
+    def _to_register(
+        given: np.dtype[np.generic], held: np.dtype[np.generic]
+    ) -> Callable[[Array], Array] | None:
+        if given == held:
+            return None
+        if bool in (given, held) or given.itemsize > held.itemsize:
+            raise Unsupported
+        if given.itemsize == held.itemsize:
+            return lambda value: value.view(held)
+        size = held.itemsize
+        bits = UNSIGNED[given.itemsize]
+        if given.kind == "i":
+            return lambda value: value.astype(SIGNED[size]).view(held)
+        return lambda value: value.view(bits).astype(UNSIGNED[size]).view(held)
+
+    def elements(self, operand: Operand) -> tuple[Operand, ...]:
+        """The elements of a vector operand; the operand itself if it is none."""
+        return operand.elements if isinstance(operand, Vector) else (operand,)
+
+    def pair(self, operand: Operand) -> tuple[Operand, Operand | None]:
+        """`a|b` as (a, b), `a` as (a, None)."""
+        if isinstance(operand, Pair):
+            return operand.first, operand.second
+        return operand, None
+
+    # ------------------------------------------------------------------ memory
+
+    def address(self, operand: Operand) -> Source:
+        """`[base+offset]` as int64."""
+        if not isinstance(operand, Address):
+            raise Unsupported
+        offset = operand.offset
+        base = operand.base
+        if isinstance(base, Integer):
+            fixed = uniform(base.value + offset, np.int64)
+            return lambda: fixed
+        if base.name not in self.machine.slots:
+            fixed = uniform(self.symbol(base.name) + offset, np.int64)
+            return lambda: fixed
+        size = self.kernel.registers[base.name].size
+        read = self._register(base.name, UNSIGNED[size])
+        if offset == 0:
+            return lambda: read().astype(np.int64)
+        if size == 8:
+            return lambda: read().view(np.int64) + offset
+        return lambda: read().astype(np.int64) + offset
+
+    def shared_access(self, nbytes: int) -> None:
+        """The kernel accesses shared memory by `nbytes`, which the checks must tell apart."""
+        self.machine.granule = min(self.machine.granule, nbytes)
+
+
+def window(space: str) -> int:
+    """The generic address at which a state space starts (PTX ISA 6.4.1.1)."""
+    return {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW}.get(space, 0)
+

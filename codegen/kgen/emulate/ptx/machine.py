@@ -1,0 +1,145 @@
+"""The state of a chunk of CTAs that run in lockstep.
+
+A value is an array over [CTA, warp, lane] kept at its broadcast shape: (1, 1, 1) if it is the same
+everywhere, (1, W, 32) if it depends on the thread alone, (C, 1, 1) on the CTA alone. Arithmetic on
+addresses and counters therefore costs next to nothing. Arrays are never changed in place once they
+are in a register, so registers may share them. Threads are padded to whole warps; the padding is
+never active.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kgen.emulate.ptx.clocks import Clocks
+from kgen.emulate.ptx.memory import GlobalMemory, LocalMemory
+from kgen.emulate.ptx.shared import SharedMemory
+from kgen.emulate.ptx.syntax import Kernel
+from kgen.emulate.ptx.types import Array
+
+Index3 = tuple[int, int, int]
+#: Active lanes at any broadcast shape; None means all of them.
+Mask = npt.NDArray[np.bool_] | None
+
+WARP = 32
+#: Generic addresses of the windows of shared and local memory (PTX ISA 5.2, 6.4.1.1).
+SHARED_WINDOW = 1 << 32
+LOCAL_WINDOW = 2 << 32
+GENERIC_WINDOW_BITS = 32
+
+
+class Violation(Exception):
+    """A fault as an instruction sees it; the scheduler adds the instruction's place.
+
+    `lanes` are the offenders at any broadcast shape, `address` the bytes' addresses likewise.
+    """
+
+    def __init__(self, kind: str, message: str, lanes: Array, address: Array | None = None) -> None:
+        super().__init__(message)
+        self.kind, self.message, self.lanes, self.address = kind, message, lanes, address
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launch:
+    """What every CTA of a launch shares. `parameters` are the bytes of parameter space."""
+
+    grid: Index3
+    block: Index3
+    parameters: bytes
+    shared_bytes: int
+    checks: bool
+
+    @property
+    def threads(self) -> int:
+        x, y, z = self.block
+        return x * y * z
+
+    @property
+    def warps(self) -> int:
+        return -(-self.threads // WARP)
+
+
+class Machine:
+    """Registers and memories of one chunk; :meth:`reset` starts the next."""
+
+    def __init__(
+        self, kernel: Kernel, launch: Launch, memory: GlobalMemory, granule: int
+    ) -> None:
+        self.kernel, self.launch, self.memory = kernel, launch, memory
+        self.warps, self.checks, self.granule = launch.warps, launch.checks, granule
+        self.registers: list[Array] = []
+        self.slots = {name: slot for slot, name in enumerate(kernel.registers)}
+        self.special: dict[str, Array] = {}
+        self.reset([])
+
+    def reset(self, ctas: Sequence[Index3]) -> None:
+        """Start these CTAs. Registers and shared memory hold all-ones garbage: NaN in any float."""
+        self.coordinates = list(ctas)
+        self.ctas = len(self.coordinates)
+        self.registers[:] = [
+            np.full((1, 1, 1), 0xFF, np.uint8).repeat(t.size, axis=2).view(t.dtype)
+            if t.kind != "pred"
+            else np.ones((1, 1, 1), bool)
+            for t in self.kernel.registers.values()
+        ]
+        self.clocks = Clocks(self.ctas, self.warps)
+        self.shared = SharedMemory(self)
+        self.local = LocalMemory(self, self.kernel.spaces.get("local", 0))
+        thread = np.arange(self.warps * WARP, dtype=np.uint32).reshape(1, self.warps, WARP)
+        self.thread = thread
+        self.exists = thread < self.launch.threads
+        self.special.clear()
+        self.special.update(self._special_registers(thread))
+
+    def _special_registers(self, thread: Array) -> dict[str, Array]:
+        """PTX ISA 10."""
+        x, y, _ = self.launch.block
+        lane = thread % np.uint32(WARP)
+        bit = np.uint32(1) << lane
+        found = {
+            "%laneid": lane,
+            "%warpid": thread // np.uint32(WARP),
+            "%nwarpid": uniform(self.warps, np.uint32),
+            "%lanemask_eq": bit,
+            "%lanemask_lt": bit - np.uint32(1),
+            "%lanemask_le": bit | (bit - np.uint32(1)),
+            "%lanemask_ge": ~(bit - np.uint32(1)),
+            "%lanemask_gt": ~(bit | (bit - np.uint32(1))),
+        }
+        where = np.array(self.coordinates, np.uint32).reshape(-1, 3)
+        tid = (thread % x, thread // x % y, thread // (x * y))
+        for axis, letter in enumerate("xyz"):
+            found[f"%tid.{letter}"] = tid[axis].astype(np.uint32)
+            found[f"%ntid.{letter}"] = uniform(self.launch.block[axis], np.uint32)
+            found[f"%nctaid.{letter}"] = uniform(self.launch.grid[axis], np.uint32)
+            found[f"%ctaid.{letter}"] = where[:, axis].reshape(-1, 1, 1)
+        return found
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        return self.ctas, self.warps, WARP
+
+    def everywhere(self, value: Array) -> Array:
+        """A read-only view over the whole of [CTA, warp, lane]."""
+        return np.broadcast_to(value, self.shape)
+
+    def active(self, mask: Mask) -> Array:
+        """A mask as an array; padding lanes are never in one."""
+        return self.exists if mask is None else mask
+
+    def active_warps(self, mask: Mask) -> int:
+        """How many warps of the chunk have an active lane."""
+        if mask is None:
+            return self.ctas * self.warps
+        some = mask.any(axis=2)
+        scale = (self.ctas // some.shape[0]) * (self.warps // some.shape[1])
+        return int(np.count_nonzero(some)) * scale
+
+
+def uniform(value: int, dtype: npt.DTypeLike) -> Array:
+    """One value for every lane."""
+    return np.full((1, 1, 1), value, dtype)

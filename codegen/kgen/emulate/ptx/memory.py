@@ -1,0 +1,190 @@
+"""Global and local memory, and the checks of bounds and alignment that every space shares.
+
+Addresses are int64 arrays at their broadcast shape over [CTA, warp, lane]. A load gives, and a store
+takes, one array of unsigned integers for each element of the vector that a thread accesses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgen.emulate.ptx.types import UNSIGNED, Array
+from kgen.errors import EmulationError
+
+if TYPE_CHECKING:
+    from kgen.emulate.ptx.machine import Machine, Mask
+
+Bytes = npt.NDArray[np.uint8]
+#: Every buffer has a window of this many bits of the address space, so that no overrun reaches
+#: another buffer.
+WINDOW_BITS = 40
+
+
+def settle(address: Array, mask: Mask) -> Array:
+    """Addresses whose inactive lanes hold the address of an active one, so that any is valid."""
+    if mask is None:
+        return address
+    shape = np.broadcast_shapes(address.shape, mask.shape)
+    lanes = np.broadcast_to(mask, shape)
+    everywhere = np.broadcast_to(address, shape)
+    some = everywhere[np.unravel_index(int(lanes.argmax()), shape)]
+    return np.where(lanes, everywhere, some)
+
+
+def check(address: Array, nbytes: int, limit: int, what: str, settled: Array, mask: Mask) -> None:
+    """Raise Violation unless [address, address + nbytes) is aligned and inside [0, limit).
+
+    `settled` are the addresses that are really accessed, as offsets; `address` is what is reported.
+    """
+    from kgen.emulate.ptx.machine import Violation
+
+    low, high = int(settled.min()), int(settled.max())
+    if low < 0 or high > limit - nbytes:
+        outside = (settled < 0) | (settled > limit - nbytes)
+        lanes = outside if mask is None else outside & mask
+        worst = low if low < 0 else high
+        message = f"{what} of {nbytes} bytes at offset {worst} of {limit} bytes"
+        raise Violation("out-of-bounds", message, lanes, address)
+    if int(np.bitwise_or.reduce(settled, axis=None)) & (nbytes - 1):
+        odd = (settled & (nbytes - 1)) != 0
+        lanes = odd if mask is None else odd & mask
+        message = f"{what} of {nbytes} bytes that is not aligned to its size"
+        raise Violation("misaligned", message, lanes, address)
+
+
+def elements(data: Bytes, size: int, count: int) -> Array:
+    """Bytes [..., n] as [..., n / (size * count), count] unsigned integers; a tail is left off."""
+    whole = data.shape[-1] // (size * count) * (size * count)
+    return data[..., :whole].view(UNSIGNED[size]).reshape(*data.shape[:-1], -1, count)
+
+
+def columns(taken: Array) -> list[Array]:
+    """[..., count] as one contiguous array for each element."""
+    if taken.shape[-1] == 1:
+        return [taken[..., 0]]
+    return [np.ascontiguousarray(taken[..., j]) for j in range(taken.shape[-1])]
+
+
+def scatter(view: Array, index: Array, values: Sequence[Array], mask: Mask) -> None:
+    """view[index] = values in the active lanes; view is [n, count]."""
+    value = values[0][..., None]
+    if len(values) > 1:
+        value = np.stack(np.broadcast_arrays(*values), axis=-1)
+    shape = np.broadcast_shapes(index.shape, value.shape[:-1])
+    if mask is not None:
+        shape = np.broadcast_shapes(shape, mask.shape)
+    index = np.broadcast_to(index, shape)
+    value = np.broadcast_to(value, (*shape, len(values)))
+    if mask is None:
+        view[index] = value
+    else:
+        lanes = np.broadcast_to(mask, shape)
+        view[index[lanes]] = value[lanes]
+
+
+class GlobalMemory:
+    """The launch's buffers, accessed in place, each in a window of its own."""
+
+    def __init__(self, buffers: Sequence[npt.NDArray[Any]]) -> None:
+        for buffer in buffers:
+            if not buffer.flags.c_contiguous:
+                raise EmulationError("a buffer argument must be C-contiguous")
+        self.buffers: list[Bytes] = [b.reshape(-1).view(np.uint8) for b in buffers]
+
+    def add(self, buffer: Bytes) -> int:
+        """One more buffer; returns its address."""
+        self.buffers.append(buffer)
+        return self.address(len(self.buffers) - 1)
+
+    @staticmethod
+    def address(number: int) -> int:
+        return (number + 1) << WINDOW_BITS
+
+    def load(self, address: Array, size: int, count: int, mask: Mask) -> list[Array]:
+        """`count` elements of `size` bytes from each active lane's address."""
+        settled = settle(address, mask)
+        number = self._only_buffer(settled)
+        if number is None:
+            return self._load_several(address, settled, size, count, mask)
+        index = self.locate(number, address, settled, size * count, mask, "load")
+        view = elements(self.buffers[number], size, count)
+        if count == 1:
+            return [view.reshape(-1).take(index, mode="clip")]
+        return columns(view.take(index, axis=0, mode="clip"))
+
+    def store(self, address: Array, values: Sequence[Array], size: int, mask: Mask) -> None:
+        """Store each active lane's elements; of lanes at one address, one lane's remain."""
+        from kgen.emulate.ptx.machine import Violation
+
+        settled = settle(address, mask)
+        number = self._only_buffer(settled)
+        if number is None:
+            for part in self._by_buffer(settled, mask):
+                self.store(address, values, size, part)
+            return
+        index = self.locate(number, address, settled, size * len(values), mask, "store")
+        if not self.buffers[number].flags.writeable:
+            lanes = np.ones((1, 1, 1), bool) if mask is None else mask
+            raise Violation("out-of-bounds", "store to a read-only buffer", lanes, address)
+        scatter(elements(self.buffers[number], size, len(values)), index, values, mask)
+
+    def locate(
+        self, number: int, address: Array, settled: Array, nbytes: int, mask: Mask, what: str
+    ) -> Array:
+        """Checked accesses as indices of units of `nbytes` bytes in a buffer."""
+        buffer = self.buffers[number] if 0 <= number < len(self.buffers) else self.buffers[:0]
+        offset = settled - self.address(number)
+        name = f"global {what}"
+        if not 0 <= number < len(self.buffers):
+            name = f"global {what} outside every buffer,"
+        check(address, nbytes, len(buffer), name, offset, mask)
+        return offset // nbytes
+
+    def _only_buffer(self, settled: Array) -> int | None:
+        """The number of the one buffer that all addresses point to, if there is one."""
+        low, high = int(settled.min()) >> WINDOW_BITS, int(settled.max()) >> WINDOW_BITS
+        return low - 1 if low == high else None
+
+    @staticmethod
+    def _by_buffer(settled: Array, mask: Mask) -> list[Array]:
+        """Masks of the lanes that access one buffer each."""
+        window = settled >> WINDOW_BITS
+        lanes = np.ones(window.shape, bool) if mask is None else mask
+        return [lanes & (window == w) for w in np.unique(window)]
+
+    def _load_several(
+        self, address: Array, settled: Array, size: int, count: int, mask: Mask
+    ) -> list[Array]:
+        result: list[Array] = [np.zeros((1, 1, 1), UNSIGNED[size])] * count
+        for part in self._by_buffer(settled, mask):
+            loaded = self.load(address, size, count, part)
+            result = [np.where(part, new, old) for new, old in zip(loaded, result, strict=True)]
+        return result
+
+
+class LocalMemory:
+    """Each thread's own memory (PTX ISA 5.1.5), as [CTA, warp, lane, byte]."""
+
+    def __init__(self, machine: Machine, nbytes: int) -> None:
+        self.machine, self.nbytes = machine, nbytes
+        self.data = np.full((*machine.shape, -(-nbytes // 16) * 16), 0xFF, np.uint8)
+
+    def load(self, address: Array, size: int, count: int, mask: Mask) -> list[Array]:
+        index = self._index(address, size * count, mask, "load")
+        view = elements(self.data.reshape(-1), size, count)
+        return columns(view.take(index, axis=0, mode="clip"))
+
+    def store(self, address: Array, values: Sequence[Array], size: int, mask: Mask) -> None:
+        index = self._index(address, size * len(values), mask, "store")
+        scatter(elements(self.data.reshape(-1), size, len(values)), index, values, mask)
+
+    def _index(self, address: Array, nbytes: int, mask: Mask, what: str) -> Array:
+        settled = settle(address, mask)
+        check(address, nbytes, self.nbytes, f"local {what}", settled, mask)
+        machine = self.machine
+        thread = np.arange(machine.ctas * machine.warps * 32).reshape(machine.shape)
+        return (thread * self.data.shape[-1] + settled) // nbytes

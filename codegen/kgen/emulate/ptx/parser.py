@@ -1,0 +1,249 @@
+"""PTX text to a :class:`Kernel` (PTX ISA 4, 5.4, 11)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kgen.emulate.ptx import operands
+from kgen.emulate.ptx.syntax import Instruction, Kernel, Not, Parameter, Register, Variable
+from kgen.emulate.ptx.types import TYPES, Type
+from kgen.errors import EmulationError
+
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\((.*?)\))?([^{;]*)\{", re.S)
+_LABEL = re.compile(r"([A-Za-z_$%][\w$]*)\s*:(?!:)")
+_LINE_DIRECTIVE = re.compile(r"\.(?:loc|file)\b[^\n]*")
+_GUARD = re.compile(r"@\s*(!?)\s*(%?[\w$]+)\s+(.*)", re.S)
+_FAMILY = re.compile(r"(%?[\w$]+)<(\d+)>$")
+_VARIABLE = re.compile(
+    r"(?P<extern>\.extern\s+)?(?:\.(?:visible|weak)\s+)?\.(?P<space>shared|local|global|const)"
+    r"(?:\s+\.align\s+(?P<align>\d+))?\s+\.(?P<type>\w+)\s+(?P<name>[\w$%]+)"
+    r"\s*(?P<extents>(?:\[\s*\d*\s*\])*)\s*(?:=\s*(?P<value>.*))?$",
+    re.S,
+)
+_DIMENSIONS = re.compile(r"\.(reqntid|maxntid)\s+(\d+(?:\s*,\s*\d+)*)")
+#: Module text that holds no variables: function bodies, which have inner braces at most two deep.
+_BODY = re.compile(r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}")
+
+
+def parse(source: str, entry: str) -> Kernel:
+    """The entry point of a module. Raises EmulationError if there is none or it is malformed."""
+    text = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)
+    entries = {found[1]: found for found in _ENTRY.finditer(text)}
+    if entry not in entries:
+        names = ", ".join(entries) or "none"
+        raise EmulationError(f"no entry point {entry} in the PTX text; it has {names}")
+    found = entries[entry]
+    body = _Body(text=text, position=found.end(), entry=entry)
+    for statement in _module_statements(text):
+        body.declare_variable(statement)
+    body.parse()
+    dimensions = {kind: values for kind, values in _DIMENSIONS.findall(found[3])}
+    required = dimensions.get("reqntid")
+    most = dimensions.get("maxntid")
+    return Kernel(
+        name=entry,
+        parameters=tuple(_parameters(found[2] or "")),
+        registers=body.registers,
+        variables=body.variables,
+        spaces=body.spaces,
+        dynamic_shared=body.place_dynamic(),
+        instructions=tuple(body.instructions),
+        labels=body.labels,
+        required_block=_extents(required) if required else None,
+        max_threads=_product(_extents(most)) if most else None,
+    )
+
+
+def _extents(text: str) -> tuple[int, ...]:
+    return tuple(int(word) for word in text.split(","))
+
+
+def _product(values: tuple[int, ...]) -> int:
+    product = 1
+    for value in values:
+        product *= value
+    return product
+
+
+def _module_statements(text: str) -> Iterator[str]:
+    """Statements outside functions, without initialisers' braces being taken for bodies."""
+    outside = _ENTRY.sub(lambda found: "{", text)
+    outside = re.sub(r"\.func\b[^{;]*\{", "{", outside)
+    outside = re.sub(r"=\s*\{([^{}]*)\}", r"= <\1>", outside)
+    for statement in _BODY.sub(";", outside).split(";"):
+        yield statement.strip()
+
+
+def _parameters(text: str) -> Iterator[Parameter]:
+    """Parameters at their offsets; each is aligned as its type or its .align says."""
+    end = 0
+    for declaration in filter(None, (part.strip() for part in text.split(","))):
+        found = re.search(r"([\w$%]+)\s*(?:\[\s*(\d+)\s*\])?$", declaration)
+        words = declaration.split()
+        kinds = [word[1:] for word in words if word[1:] in TYPES]
+        if found is None or not kinds:
+            raise EmulationError(f"cannot read the parameter `{declaration}`")
+        size = TYPES[kinds[0]].size
+        # In `.param .u64 .ptr .global .align 16` the alignment is the pointee's.
+        aligns = re.findall(r"\.align\s+(\d+)", declaration) if ".ptr" not in words else []
+        align = int(aligns[0]) if aligns else size
+        offset = -(-end // align) * align
+        end = offset + size * int(found[2] or 1)
+        yield Parameter(name=found[1], offset=offset, size=end - offset)
+
+
+@dataclass(kw_only=True)
+class _Body:
+    """The statements of one entry point, read from `position` to its closing brace."""
+
+    text: str
+    position: int
+    entry: str
+    registers: dict[str, Type] = field(default_factory=dict)
+    variables: dict[str, Variable] = field(default_factory=dict)
+    spaces: dict[str, int] = field(default_factory=dict)
+    instructions: list[Instruction] = field(default_factory=list)
+    labels: dict[str, int] = field(default_factory=dict)
+    scopes: list[dict[str, str]] = field(default_factory=lambda: [{}])
+    #: What makes the names of each open scope unique.
+    suffixes: list[str] = field(default_factory=lambda: [""])
+    scopes_opened: int = 0
+    dynamic: list[tuple[str, int]] = field(default_factory=list)
+
+    def parse(self) -> None:
+        text = self.text
+        while self.scopes:
+            while text[self.position : self.position + 1].isspace():
+                self.position += 1
+            rest = text[self.position : self.position + 1]
+            if not rest:
+                raise EmulationError(f"{self.entry}: the closing brace is missing")
+            if rest == "{":
+                self._open_scope()
+            elif rest == "}":
+                self.scopes.pop()
+                self.suffixes.pop()
+                self.position += 1
+            elif label := _LABEL.match(text, self.position):
+                self.labels[self._resolve(label[1])] = len(self.instructions)
+                self.position = label.end()
+            elif directive := _LINE_DIRECTIVE.match(text, self.position):
+                self.position = directive.end()
+            else:
+                self._statement()
+
+    def _open_scope(self) -> None:
+        """A block: names declared in it hide outer ones (PTX ISA 5.4.6)."""
+        self.position += 1
+        self.scopes_opened += 1
+        scope: dict[str, str] = {}
+        depth, end = 1, self.position
+        own = []
+        while depth:
+            character = self.text[end]
+            depth += (character == "{") - (character == "}")
+            own.append(character if depth == 1 else " ")
+            end += 1
+        for label in re.findall(r"(?:^|[;{}\n])\s*([A-Za-z_$][\w$]*)\s*:(?!:)", "".join(own)):
+            scope[label] = f"{label}#{self.scopes_opened}"
+        self.scopes.append(scope)
+        self.suffixes.append(f"#{self.scopes_opened}")
+
+    def _resolve(self, name: str) -> str:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        return name
+
+    def _statement(self) -> None:
+        end = self.text.find(";", self.position)
+        if end < 0:
+            raise EmulationError(f"{self.entry}: a statement has no end")
+        line = self.text.count("\n", 0, self.position) + 1
+        statement = " ".join(self.text[self.position : end].split())
+        self.position = end + 1
+        if statement.startswith(".reg"):
+            self._declare_registers(statement)
+        elif statement.startswith((".pragma", ".branchtargets")):
+            return
+        elif statement.startswith("."):
+            if not self.declare_variable(statement):
+                raise EmulationError(f"{self.entry}, line {line}: cannot read `{statement}`")
+        elif statement:
+            self._instruction(statement, line)
+
+    def _declare_registers(self, statement: str) -> None:
+        _, kind, names = statement.split(None, 2)
+        type_ = TYPES[kind[1:]]
+        for name in (part.strip() for part in names.split(",")):
+            family = _FAMILY.match(name)
+            for member in [f"{family[1]}{i}" for i in range(int(family[2]))] if family else [name]:
+                unique = member + self.suffixes[-1]
+                self.scopes[-1][member] = unique
+                self.registers[unique] = type_
+
+    def declare_variable(self, statement: str) -> bool:
+        """Place a variable; False if the statement does not declare one."""
+        found = _VARIABLE.match(statement)
+        if found is None or found["type"] not in TYPES:
+            return False
+        size = TYPES[found["type"]].size
+        align = int(found["align"] or size)
+        if found["extern"] and found["space"] == "shared":
+            self.dynamic.append((found["name"], align))
+            return True
+        count = _product(tuple(int(n) for n in re.findall(r"\d+", found["extents"])))
+        self._place(found["space"], found["name"], size * count, align)
+        if found["value"]:
+            self._initialise(found["name"], TYPES[found["type"]], found["value"])
+        return True
+
+    def _place(self, space: str, name: str, size: int, align: int) -> None:
+        offset = -(-self.spaces.get(space, 0) // align) * align
+        self.spaces[space] = offset + size
+        self.variables[name] = Variable(space=space, offset=offset, size=size)
+
+    def _initialise(self, name: str, type_: Type, value: str) -> None:
+        items = operands.split(value.strip("<> \n"))
+        data = b"".join(
+            (operands.integer(item) & ((1 << type_.bits) - 1)).to_bytes(type_.size, "little")
+            for item in items
+        )
+        at = self.variables[name]
+        self.variables[name] = Variable(
+            space=at.space, offset=at.offset, size=at.size, data=data.ljust(at.size, b"\0")
+        )
+
+    def place_dynamic(self) -> int:
+        """The offset of dynamic shared memory: behind the static variables, all at one place."""
+        align = max((align for _, align in self.dynamic), default=1)
+        start = -(-self.spaces.get("shared", 0) // align) * align
+        for name, _ in self.dynamic:
+            self.variables[name] = Variable(space="shared", offset=start, size=0)
+        return start
+
+    def _instruction(self, statement: str, line: int) -> None:
+        guarded = _GUARD.match(statement)
+        guard: Register | Not | None = None
+        bare = statement
+        if guarded:
+            register = Register(name=self._resolve(guarded[2]))
+            guard = Not(register=register) if guarded[1] else register
+            bare = guarded[3]
+        opcode, _, rest = bare.partition(" ")
+        try:
+            parsed = tuple(operands.operand(o, self._resolve) for o in operands.split(rest))
+        except ValueError as error:
+            raise EmulationError(f"{self.entry}, line {line}: {error}") from None
+        self.instructions.append(
+            Instruction(
+                words=tuple(opcode.split(".")),
+                operands=parsed,
+                guard=guard,
+                line=line,
+                text=statement,
+            )
+        )

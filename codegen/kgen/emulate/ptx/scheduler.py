@@ -1,0 +1,266 @@
+"""Control flow: which lanes of a chunk execute which instruction next.
+
+All CTAs advance in lockstep. Lanes that branch apart become groups; the group with the lowest program
+counter runs first, and groups that meet at an instruction become one, so that lanes reconverge soon.
+An instruction for whole warps holds its lanes until the rest of their warp arrives (as on sm_70 and
+later), a barrier until the CTA does. When nothing can run any more, who holds is who is at fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgen.emulate.ptx.barriers import Barriers
+from kgen.emulate.ptx.decode import Action, Barrier, Branch, Collective, Exit, Operation, Source
+from kgen.emulate.ptx.machine import Machine, Mask, Violation
+from kgen.emulate.ptx.syntax import Instruction
+from kgen.emulate.ptx.types import Array
+from kgen.emulate.report import EmulationFault, Fault
+
+#: How many lanes a fault names.
+_LANES_NAMED = 8
+_NOWHERE = 1 << 62
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """A decoded instruction; `guard` is its predicate."""
+
+    instruction: Instruction
+    guard: Source | None
+    operation: Operation
+
+
+class Scheduler:
+    """Runs the CTAs of a machine from the first step to their last exit."""
+
+    def __init__(self, machine: Machine, steps: Sequence[Step]) -> None:
+        self.machine, self.steps = machine, steps
+        #: Warps that issued each step, over all chunks.
+        self.issued = [0] * len(steps)
+
+    def run(self) -> None:
+        """Run the CTAs that the machine was reset to. Raises EmulationFault."""
+        machine = self.machine
+        self.groups: dict[int, Mask] = {0: None if machine.exists.all() else machine.exists}
+        self.held: dict[int, Array] = {}
+        self.exited = np.broadcast_to(~machine.exists, machine.shape)
+        self.barriers = Barriers(machine)
+        while self.groups or self._stuck():
+            start = min(self.groups)
+            mask = self.groups.pop(start)
+            self._run_group(start, mask)
+
+    def _run_group(self, pc: int, mask: Mask) -> None:
+        """Run a group until it ends, divides, or reaches the next group."""
+        steps, issued, machine = self.steps, self.issued, self.machine
+        limit = min(self.groups, default=_NOWHERE)
+        warps = machine.active_warps(mask)
+        while pc < limit:
+            if pc == len(steps):
+                self._exit(mask)
+                return
+            step = steps[pc]
+            issued[pc] += warps
+            active: Mask = mask
+            if step.guard is not None:
+                chosen = self._guarded(step.guard(), mask)
+                if chosen is None:
+                    pc += 1
+                    continue
+                active = chosen[0]
+            operation = step.operation
+            try:
+                if callable(operation):
+                    operation(active)
+                    pc += 1
+                    continue
+                if isinstance(operation, Branch) and active is mask:
+                    pc = operation.target
+                    continue
+                if self._control(pc, operation, active, mask):
+                    return
+                pc += 1
+            except Violation as violation:
+                raise self._fault(violation, pc, active) from None
+        self._add(pc, mask)
+
+    @staticmethod
+    def _guarded(predicate: Array, mask: Mask) -> tuple[Mask] | None:
+        """The lanes of the mask where the predicate holds; None if there is no such lane.
+
+        The mask itself is given back if all its lanes are chosen.
+        """
+        if predicate.size == 1:
+            return (mask,) if predicate.item() else None
+        chosen = predicate if mask is None else predicate & mask
+        count = np.count_nonzero(chosen)
+        if count == 0:
+            return None
+        if mask is None:
+            return (None,) if count == chosen.size else (chosen,)
+        same = chosen.shape == mask.shape and count == np.count_nonzero(mask)
+        return (mask,) if same else (chosen,)
+
+    def _add(self, pc: int, mask: Mask) -> None:
+        """Put lanes at a program counter, joining those that are there."""
+        if pc in self.groups:
+            there = self.groups[pc]
+            mask = None if mask is None or there is None else mask | there
+        self.groups[pc] = self._simplest(mask)
+
+    @staticmethod
+    def _simplest(mask: Mask) -> Mask:
+        return None if mask is not None and mask.all() else mask
+
+    def _remainder(self, mask: Mask, active: Mask) -> Mask | None:
+        """Lanes of the group that an operation does not concern; None if there are none."""
+        if active is None or active is mask:
+            return None
+        rest = ~active if mask is None else mask & ~active
+        return rest if rest.any() else None
+
+    # ------------------------------------------------------------------ control operations
+
+    def _control(self, pc: int, operation: Operation, active: Mask, mask: Mask) -> bool:
+        """Do it; whether the group has ended here."""
+        if isinstance(operation, Collective):
+            return self._collective(pc, operation, active, mask)
+        if isinstance(operation, Barrier) and self._whole_barrier(operation, active):
+            return False
+        rest = self._remainder(mask, active)
+        if rest is not None:
+            self._add(pc + 1, rest)
+        if isinstance(operation, Branch):
+            self._add(operation.target, active)
+        elif isinstance(operation, Exit):
+            self._exit(active)
+        elif isinstance(operation, Barrier):
+            self._arrive(pc, operation, active)
+        return True
+
+    def _exit(self, mask: Mask) -> None:
+        self.exited = self.exited | self.machine.active(mask)
+
+    def _whole_barrier(self, barrier: Barrier, active: Mask) -> bool:
+        """The common case: every lane of every CTA is here, so that none has to wait."""
+        machine = self.machine
+        if active is not None or not barrier.waits or not self.barriers.free(barrier):
+            return False
+        if barrier.threads is not None:
+            threads = barrier.threads()
+            if threads.size > 1 or threads.item() != machine.launch.threads:
+                return False
+        self._synchronise_all()
+        if barrier.reduction is not None:
+            barrier.reduction(None)
+        return True
+
+    def _synchronise_all(self) -> None:
+        if self.machine.checks:
+            self.machine.clocks.join_all()
+            assert self.machine.shared.shadow is not None
+            self.machine.shared.shadow.collapse()
+
+    def _arrive(self, pc: int, barrier: Barrier, active: Mask) -> None:
+        lanes = self.machine.everywhere(self.machine.active(active))
+        self.barriers.arrive(pc, barrier, lanes)
+        if not barrier.waits:
+            self._add(pc + 1, lanes)
+        self._release()
+
+    def _release(self) -> bool:
+        """Let go of the lanes of every barrier that is complete; whether there were any."""
+        released = self.barriers.complete(self.exited)
+        for pc, lanes in released:
+            self._add(pc + 1, lanes)
+            operation = self.steps[pc].operation
+            if isinstance(operation, Barrier) and operation.reduction is not None:
+                operation.reduction(lanes)
+        return bool(released)
+
+    # ------------------------------------------------------------------ whole warps
+
+    def _collective(self, pc: int, operation: Collective, active: Mask, mask: Mask) -> bool:
+        """Run it in the warps that are complete and hold the rest; whether the group has ended."""
+        machine = self.machine
+        members = None if operation.members is None else operation.members()
+        if active is None and members is None:
+            operation.action(None)
+            return False
+        here = machine.active(active)
+        if pc in self.held:
+            here = here | self.held.pop(pc)
+        if members is None:
+            needed = machine.exists
+        else:
+            named = (members >> machine.special["%laneid"]) & np.uint32(1) != 0
+            if (here & ~named).any():
+                message = "a lane that executes it is not in its member mask"
+                raise Violation("divergent-warp-instruction", message, here & ~named)
+            needed = named & machine.exists
+        missing = (needed & ~here).any(axis=2, keepdims=True) & here.any(axis=2, keepdims=True)
+        ready = here & ~missing
+        if not missing.any():
+            operation.action(active if here is active else self._simplest(here))
+            if here is active and active is mask:
+                return False
+        elif ready.any():
+            operation.action(ready)
+        if (here & missing).any():
+            self.held[pc] = here & missing
+        if ready.any():
+            self._add(pc + 1, ready)
+        rest = self._remainder(mask, active)
+        if rest is not None:
+            self._add(pc + 1, rest)
+        return True
+
+    # ------------------------------------------------------------------ faults
+
+    def _stuck(self) -> bool:
+        """Nothing can run. False if all have exited, True if a barrier lets someone go on."""
+        if self._release():
+            return True
+        if self.held:
+            pc, lanes = min(self.held.items())
+            message = (
+                "some lanes of a warp wait for the others, which have exited or wait elsewhere, at"
+            )
+            raise self._fault(
+                Violation("divergent-warp-instruction", message, lanes), pc, lanes
+            )
+        waiting = self.barriers.waiting()
+        if waiting is not None:
+            pc, lanes, message = waiting
+            raise self._fault(Violation("deadlock", message, lanes), pc, lanes)
+        return False
+
+    def _fault(self, violation: Violation, pc: int, active: Mask) -> EmulationFault:
+        machine, instruction = self.machine, self.steps[pc].instruction
+        lanes = machine.everywhere(violation.lanes)
+        cta = int(lanes.any(axis=(1, 2)).argmax())
+        threads = np.flatnonzero(lanes[cta])
+        address = None
+        if violation.address is not None and threads.size:
+            address = int(machine.everywhere(violation.address)[cta].reshape(-1)[threads[0]])
+        return EmulationFault(
+            Fault(
+                kind=violation.kind,
+                message=violation.message,
+                entry=machine.kernel.name,
+                instruction=instruction.text,
+                line=instruction.line,
+                workgroup=machine.coordinates[cta],
+                lanes=tuple(int(t) for t in threads[:_LANES_NAMED]),
+                address=address,
+            )
+        )
+
+
+def always(action: Action) -> Collective:
+    """An instruction that whole warps execute, .aligned in PTX."""
+    return Collective(action=action)

@@ -1,0 +1,109 @@
+"""A parsed PTX entry point, as plain values (PTX ISA 4 and 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kgen.emulate.ptx.types import Type
+
+
+@dataclass(frozen=True, kw_only=True)
+class Register:
+    """A register, a special register or, without a leading %, a variable. `_` is the sink."""
+
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Not:
+    """A negated predicate, `!%p`."""
+
+    register: Register
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """Two destinations, `%p|%q`."""
+
+    first: Register
+    second: Register
+
+
+@dataclass(frozen=True, kw_only=True)
+class Integer:
+    value: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Float:
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vector:
+    """`{a, b, ...}`."""
+
+    elements: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Address:
+    """`[base+offset]` in bytes."""
+
+    base: Register | Integer
+    offset: int
+
+
+Operand = Register | Not | Pair | Integer | Float | Vector | Address
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instruction:
+    """One instruction; `words` are its opcode split at the dots, `line` counts from 1."""
+
+    words: tuple[str, ...]
+    operands: tuple[Operand, ...]
+    guard: Register | Not | None
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """A kernel parameter at a byte offset of parameter space."""
+
+    name: str
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variable:
+    """A variable of a state space at its byte offset there; `data` are its initial bytes."""
+
+    space: str
+    offset: int
+    size: int
+    data: bytes = b""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kernel:
+    """One entry point.
+
+    `registers` gives each declared register its type, `labels` the index of an instruction,
+    `spaces` the bytes that the variables of each state space take. The extern shared variables
+    all start at `dynamic_shared`, behind the static ones. `required_block` is .reqntid.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    registers: Mapping[str, Type]
+    variables: Mapping[str, Variable]
+    spaces: Mapping[str, int]
+    dynamic_shared: int
+    instructions: tuple[Instruction, ...]
+    labels: Mapping[str, int]
+    required_block: tuple[int, ...] | None = None
+    max_threads: int | None = None
