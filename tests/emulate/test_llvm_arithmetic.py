@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from tests.emulate.llvm_kernels import Array, native, on_cpu
 
 COUNT = 48

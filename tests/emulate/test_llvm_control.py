@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.emulate.llvm_kernels import kernel, lanewise, on_cpu
 
 from kgen.emulate.llvm import run
 from kgen.emulate.llvm.order import weak_topological_order
 from kgen.emulate.report import EmulationFault, UnknownInstruction
 from kgen.errors import EmulationError
+from tests.emulate.llvm_kernels import kernel, lanewise, on_cpu
 
 LANES = 128
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.emulate.llvm_kernels import Array, kernel, on_cpu
 
 from kgen.emulate.llvm import run
 from kgen.emulate.report import EmulationFault, Fault
+from tests.emulate.llvm_kernels import Array, kernel, on_cpu
 
 LANES = 64
 

@@ -49,7 +49,9 @@ class _Flow:
                 current = self.position
             if current == DONE:
                 break
-            if isinstance(self.position, np.ndarray):
+            if current == WAITING:
+                self._release(np.asarray(self.position))
+            elif isinstance(self.position, np.ndarray):
                 self._run_apart(self.program.segments[current], self.position, current)
             else:
                 self._run_together(self.program.segments[current])
@@ -123,19 +125,18 @@ class _Flow:
     # -- barriers -------------------------------------------------------------------------------
 
     def _wait(self, segment: Segment, position: Array, mask: Array) -> None:
-        """Park the lanes of ``mask``; workgroups of which all lanes are parked go on."""
+        """Park the lanes of ``mask`` until no lane of any workgroup can run on."""
         self._check_waves_whole(segment, position, mask)
         (edge,) = segment.edges
-        self._move(edge, mask)
         self.resume = np.where(mask, edge.target, self.resume)
-        position = np.where(mask, WAITING, position)
-        waiting = position == WAITING
-        complete = (waiting | (position == DONE)).all(axis=1, keepdims=True)
-        released = waiting & complete
-        if released.any():
-            self.machine.pass_barrier(released)
-            position = np.where(released, self.resume, position)
-        self.position = position
+        self.position = np.where(mask, WAITING, position)
+
+    def _release(self, position: Array) -> None:
+        """All lanes are parked or done: every workgroup has completed its barrier."""
+        shape = np.broadcast_shapes(position.shape, self.resume.shape)
+        waiting = np.broadcast_to(position == WAITING, shape)
+        self.machine.pass_barrier(None if waiting.all() else waiting)
+        self.position = np.where(waiting, self.resume, DONE)
 
     def _check_waves_whole(self, segment: Segment, position: Array, mask: Array) -> None:
         """A barrier counts waves: a wave must come to it with all lanes that still run."""

@@ -71,6 +71,8 @@ class Tokens:
 
     def next(self) -> str:
         """The text of this token; the cursor moves past it."""
+        if self.kinds[self.at] == "end":
+            raise self.error("the text ends too early")
         text = self.texts[self.at]
         self.at += 1
         return text
@@ -110,9 +112,6 @@ class Tokens:
                 depth -= 1
                 if depth == 0:
                     return
-            elif text == "" and self.kinds[self.at - 1] == "end":
-                self.at -= 1
-                raise self.error("a bracket is not closed")
 
     def starts_line(self) -> bool:
         return self.at == 0 or self.lines[self.at] != self.lines[self.at - 1]
