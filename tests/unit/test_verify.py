@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from kgen.bundle import Bundle
-from kgen.check import cost, execute, sampling
+from kgen.check import cost, execute, inputs, oracle, sampling, tensors
+from kgen.check import verify as verification
 from kgen.check.verify import KernelResult, verify
 from kgen.errors import VerificationError
 from kgen.spec import DType, Epilogue, Matmul, Relu, Softmax, Spec
 from kgen_runtime.backends.reference import ReferenceBackend
-from kgen_runtime.manifest import KernelEntry, Manifest, Tile
+from kgen_runtime.manifest import Extent3, KernelEntry, Manifest, Tile
 
 EntryFor = Callable[..., KernelEntry]
 Damage = Callable[[Mapping[str, memoryview]], None]
@@ -221,6 +222,42 @@ def test_a_sample_holds_whole_clusters(entry_for: EntryFor) -> None:
     assert found is not None
     chosen = set(found.workgroups[0])
     assert all((x, y ^ 1, z) in chosen for x, y, z in chosen)
+
+
+class Sampled(execute.Executor):
+    """Writes the tiles of the chosen workgroups, each a number of elements too far to the right."""
+
+    on, form, samples = "emulator", "ptx", True
+
+    def __init__(self, entry: KernelEntry, excess: int) -> None:
+        self.entry, self.excess = entry, excess
+
+    def run(
+        self, buffers: Mapping[str, Any], workgroups: Sequence[Sequence[Extent3]] | None
+    ) -> None:
+        assert workgroups is not None
+        (tile,) = (launch.tile for launch in self.entry.launches)
+        assert tile is not None
+        batches, rows, cols = oracle.output_shape(self.entry)
+        whole = (slice(0, batches), slice(0, rows), slice(0, cols))
+        value = oracle.estimate(self.entry, buffers, whole).value
+        result = tensors.encode(value, self.entry.output.dtype)
+        out = tensors.strided_bits(buffers["out"], self.entry.output)
+        for workgroup in workgroups[0]:
+            (b0, b1), (m0, m1), (n0, n1) = sampling.written(tile, workgroup)
+            box = (slice(b0, b1), slice(m0, m1), slice(n0, min(n1 + self.excess, cols)))
+            out[box] = result[box]
+
+
+def test_workgroups_of_a_sample_keep_to_their_tiles(entry_for: EntryFor) -> None:
+    entry = big_entry(entry_for)
+    sample = sampling.sample(entry, budget=40, seed=0)
+    data = next(iter(inputs.data_sets(entry, 0)))
+    assert verification.run(Sampled(entry, 0), entry, data, sample, 0).passed
+    with pytest.raises(
+        VerificationError, match=r"out\[0, 0, \d+\] was written by a workgroup whose"
+    ):
+        verification.run(Sampled(entry, 1), entry, data, sample, 0)
 
 
 def test_small_grids_are_run_in_full(entry_for: EntryFor) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from kgen.check import tolerance
 from kgen.check.oracle import Box
-from kgen.check.tensors import Values, round_to
+from kgen.check.tensors import Mask, Values, round_to
 from kgen.check.tolerance import Estimate
 from kgen_runtime.dtypes import DType
 
@@ -37,16 +36,16 @@ class Comparison:
 
 
 def compare(
-    expected: Estimate, got: Values, unwritten: npt.NDArray[np.bool_], dtype: DType, box: Box
+    expected: Estimate, got: Values, *, unwritten: Mask, chosen: Mask, dtype: DType, box: Box
 ) -> Comparison:
-    """Compare one box; `unwritten` marks the elements that still hold the output's poison."""
+    """Compare the chosen elements of one box; `unwritten` marks those that still hold poison."""
     with np.errstate(all="ignore"):
         error, bound = deviations(expected, got, dtype)
         error = np.where(unwritten, np.inf, error)
-        ratio = np.where(error == 0.0, 0.0, error / bound)
+        ratio = np.where(chosen & (error != 0.0), error / bound, 0.0)
     worst = np.unravel_index(int(ratio.argmax()), ratio.shape)
     return Comparison(
-        elements=ratio.size,
+        elements=int(np.count_nonzero(chosen)),
         wrong=int(np.count_nonzero(ratio > 1.0)),
         ratio=float(ratio[worst]),
         error=float(error[worst]),
@@ -54,7 +53,7 @@ def compare(
         at=tuple(int(i) + s.start for i, s in zip(worst, box, strict=True)),
         got=float(got[worst]),
         expected=float(round_to(expected.value[worst], dtype)),
-        unwritten=int(np.count_nonzero(unwritten)),
+        unwritten=int(np.count_nonzero(chosen & unwritten)),
     )
 
 

@@ -27,6 +27,8 @@ SCALAR_WORK, SCALAR_SAMPLE_WORK = 2**19, 2**18
 SCALAR_ELEMENT_WORK = 8
 #: Work of the float64 oracle per data set; beyond it, a sample of the tiles is compared.
 ORACLE_WORK = 2**37
+#: Work up to which the oracle computes all of an output of which a sample is compared.
+ORACLE_WHOLE_WORK = 2**32
 #: Elements that one piece of the oracle holds at a time.
 PANEL_ELEMENTS = 2**22
 
@@ -54,12 +56,29 @@ def scalar_elements(entry: KernelEntry) -> int:
     return max(2, SCALAR_SAMPLE_WORK // (each + SCALAR_ELEMENT_WORK))
 
 
+def oracle_work(entry: KernelEntry) -> int:
+    return math.prod(output_shape(entry)) * work_per_element(entry)
+
+
+def whole_output(entry: KernelEntry) -> Box:
+    return tuple(slice(0, n) for n in output_shape(entry))
+
+
+def oracle_pieces(entry: KernelEntry, boxes: tuple[Box, ...]) -> tuple[Box, ...]:
+    """What the oracle computes so as to know these boxes, in pieces that memory can bear.
+
+    One large product costs less than many small ones, so everything is computed if that is cheap.
+    """
+    if len(boxes) > 1 and oracle_work(entry) > ORACLE_WHOLE_WORK:
+        return boxes
+    return panels(entry, whole_output(entry))
+
+
 def compared_boxes(entry: KernelEntry, seed: int) -> tuple[Box, ...]:
-    """The output, or a sample of its tiles if the oracle could not keep up, in bearable pieces."""
+    """The output, or a sample of its tiles if the oracle could not keep up."""
+    if oracle_work(entry) <= ORACLE_WORK:
+        return (whole_output(entry),)
     shape = output_shape(entry)
-    whole = tuple(slice(0, n) for n in shape)
-    if math.prod(shape) * work_per_element(entry) <= ORACLE_WORK:
-        return panels(entry, whole)
     tile = entry.launches[0].tile
     extents = shape if tile is None else tile.extent
     extents = tuple(min(e, 256) for e in extents)

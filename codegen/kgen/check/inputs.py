@@ -11,9 +11,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from kgen.check.tensors import Bits, Bytes, Values, empty_buffer, encode, flat_bits, strided_bits
+from kgen.check.tensors import (
+    Bits,
+    Bytes,
+    Mask,
+    Values,
+    empty_buffer,
+    encode,
+    flat_bits,
+    strided_bits,
+)
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry, TensorParam
 
@@ -88,7 +96,7 @@ def untouched_gaps(buffer: Bytes, param: TensorParam) -> bool:
     return bool(mask.all())
 
 
-def unwritten(bits: Bits, dtype: DType) -> npt.NDArray[np.bool_]:
+def unwritten(bits: Bits, dtype: DType) -> Mask:
     """Which elements still hold the output's poison."""
     return np.asarray(bits == OUTPUT_POISON[dtype])
 

@@ -13,6 +13,7 @@ from kgen_runtime.manifest import TensorParam
 Bytes = npt.NDArray[np.uint8]
 Bits = npt.NDArray[np.unsignedinteger[Any]]
 Values = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 
 #: The unsigned type as wide as an element.
 BITS: dict[int, type[np.unsignedinteger[Any]]] = {2: np.uint16, 4: np.uint32, 8: np.uint64}

@@ -20,7 +20,7 @@ from kgen.check.execute import Devices, Executor, On, Reader, Unavailable
 from kgen.check.inputs import DataSet
 from kgen.check.oracle import Box
 from kgen.check.sampling import Sample
-from kgen.check.tensors import Bytes, decode, strided_bits
+from kgen.check.tensors import Bits, Mask, decode, strided_bits
 from kgen.errors import EmulationError, VerificationError
 from kgen_runtime import scalar
 from kgen_runtime.bundle import BundleFile
@@ -201,35 +201,52 @@ def run(
         if not np.array_equal(before, buffers[name]):
             raise VerificationError(f"the kernel wrote to its input {name}")
     out = buffers[entry.output.name]
-    boxes = cost.compared_boxes(entry, seed) if sample is None else sample.boxes
     if not inputs.untouched_gaps(out, entry.output):
         raise VerificationError("the kernel wrote into the stride gaps of its output")
-    return _compare_boxes(entry, data, out, boxes, seed)
-
-
-def _compare_boxes(
-    entry: KernelEntry, data: DataSet, out: Bytes, boxes: tuple[Box, ...], seed: int
-) -> Comparison:
     bits = oracle.in_coordinates(entry, strided_bits(out, entry.output))
+    boxes = cost.compared_boxes(entry, seed) if sample is None else sample.boxes
+    chosen = np.zeros(bits.shape, np.bool_)
+    for box in boxes:
+        chosen[box] = True
+    if sample is not None:
+        _check_strays(entry, bits, chosen)
+    return _compare(entry, data, bits, boxes, chosen, seed)
+
+
+def _check_strays(entry: KernelEntry, bits: Bits, chosen: Mask) -> None:
+    """Raise VerificationError if a workgroup of a sample wrote outside of all their tiles."""
+    strays = ~chosen & ~inputs.unwritten(bits, entry.output.dtype)
+    if strays.any():
+        first = np.unravel_index(int(strays.argmax()), strays.shape)
+        at = ", ".join(map(str, own_coordinates(entry, tuple(map(int, first)))))
+        raise VerificationError(f"out[{at}] was written by a workgroup whose tile it is not in")
+
+
+def _compare(
+    entry: KernelEntry, data: DataSet, bits: Bits, boxes: tuple[Box, ...], chosen: Mask, seed: int
+) -> Comparison:
+    """Compare the chosen elements, which are those of the boxes."""
+    dtype = entry.output.dtype
     element = scalar.elements(entry.spec, data.buffers)
     budget = cost.scalar_elements(entry) // len(boxes)
+    points = [at for box in boxes for at in sampling.elements(entry, box, budget, seed)]
     worst: Comparison | None = None
-    for box in boxes:
-        expected = oracle.estimate(entry, data.buffers, box, data.whole)
-        for at in sampling.elements(entry, box, budget, seed):
-            inside = tuple(i - s.start for i, s in zip(at, box, strict=True))
-            expected.value[inside] = element(at)
-        got = bits[box]
-        worst = compare.merge(
-            worst,
-            compare.compare(
-                expected,
-                decode(got, entry.output.dtype),
-                inputs.unwritten(got, entry.output.dtype),
-                entry.output.dtype,
-                box,
-            ),
+    for piece in cost.oracle_pieces(entry, boxes):
+        expected = oracle.estimate(entry, data.buffers, piece, data.whole)
+        for at in points:
+            if all(s.start <= i < s.stop for i, s in zip(at, piece, strict=True)):
+                inside = tuple(i - s.start for i, s in zip(at, piece, strict=True))
+                expected.value[inside] = element(at)
+        got = bits[piece]
+        found = compare.compare(
+            expected,
+            decode(got, dtype),
+            unwritten=inputs.unwritten(got, dtype),
+            chosen=chosen[piece],
+            dtype=dtype,
+            box=piece,
         )
+        worst = compare.merge(worst, found)
     assert worst is not None
     return worst
 
