@@ -63,6 +63,12 @@ def test_largest_tiles_and_shapes(dtype: DType) -> None:
             build(Matmul(m=size, n=size, k=size, batch=65535, dtype=dtype), target)
 
 
+@pytest.mark.parametrize("dtype", [DType.F16, DType.F32])
+def test_leading_dimensions_beyond_32_bits(dtype: DType) -> None:
+    for ld in (2**35, 2**35 + 1):
+        build(Matmul(m=64, n=64, k=64, dtype=dtype, lda=ld, ldb=ld, ldc=ld), SM_80)
+
+
 def test_artifacts_and_resources() -> None:
     kernel = build(Matmul(m=1024, n=1024, k=1024), SM_80)
     cubin, ptx = kernel.assembled.artifacts

@@ -116,6 +116,14 @@ def test_width_follows_alignment(fields: dict[str, int], width: int, asynchronou
     assert (copy.unit_bytes, copy.asynchronous) == (width, asynchronous)
 
 
+def test_every_source_is_aligned_even_beyond_the_matrix() -> None:
+    """cp.async wants an aligned address also where it reads nothing."""
+    for fields in ({"m": 1}, {"k": 1, "layout": "tn"}, {"lda": 72}, {"k": 68}):
+        copy = mma_plan(**fields).operands[0].copy
+        assert {unit.source % copy.unit_bytes for unit in copy.units} == {0}
+        assert copy.matrix.row_stride % copy.unit_bytes == 0
+
+
 def test_units_through_registers_never_straddle_the_edge() -> None:
     schedule = MmaMatmul(block_m=64, block_n=32, block_k=32, num_stages=2, warp_m=32, warp_n=16)
     spec = Matmul(m=64, n=64, k=68, lda=72)
@@ -132,6 +140,14 @@ def test_edges_only_where_the_tile_does_not_divide() -> None:
     assert not a.guarded and (b.row_edge, b.col_edge) == (False, True)
     a, b = (operand.copy for operand in mma_plan(64, 64, 65).operands)
     assert (a.row_edge, a.col_edge, b.row_edge, b.col_edge) == (False, True, True, False)
+
+
+def test_rows_far_apart_take_an_addition() -> None:
+    near = mma_plan(64, 64, 64, lda=2**20).operands[0].copy
+    assert not near.far and near.source(near.units[1]) == f"%a_from+{near.units[1].source}"
+    far = mma_plan(64, 64, 64, lda=2**28).operands[0].copy
+    assert far.far and far.source(far.units[1]) == "%from"
+    assert far.units[1].source == 2 * 2**28 * far.units[1].row
 
 
 def test_narrower_units_when_threads_outnumber_wide_ones() -> None:

@@ -246,9 +246,7 @@ def plan_copy(
             f"a tile of {rows}x{cols} elements of {matrix.name} is less than one for each of "
             f"{num_threads} threads; try fewer warps or a larger block_k"
         )
-    # A single row has no use for its stride; gcd ignores a zero.
-    row_stride = matrix.row_stride if matrix.rows > 1 else 0
-    aligned = math.gcd(MAX_ACCESS_BYTES, row_stride, matrix.batch_stride)
+    aligned = math.gcd(MAX_ACCESS_BYTES, matrix.row_stride, matrix.batch_stride)
     width = min(aligned, share, cols * itemsize)
     asynchronous = allow_async and target.has("cp_async") and width >= MIN_ASYNC_BYTES
     if not asynchronous:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,8 +10,8 @@ from kgen.schedule import GpuMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan, is_dynamic
-from kgen.targets.cuda.plan.constants import float_bits
-from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES, Matrix, TileCopy
+from kgen.targets.cuda.plan.copy import Matrix, TileCopy
+from kgen.targets.cuda.plan.output import OutputTile
 from kgen_runtime.manifest import Launch, Tile
 
 
@@ -86,130 +85,6 @@ def plan_pipeline(k: int, schedule: GpuMatmul, stage_bytes: int) -> Pipeline:
     return Pipeline(k_tiles=k_tiles, num_stages=stages, stage_bytes=stage_bytes)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """A row of a thread's outputs, from its first: elements and bytes."""
-
-    offset: int
-    nbytes: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Column:
-    """`len(elements)` adjacent outputs of a row, stored by one access; offsets from the first."""
-
-    elements: tuple[int, ...]
-    nbytes: int
-
-    @property
-    def offset(self) -> int:
-        return self.elements[0]
-
-    @property
-    def last(self) -> int:
-        return self.elements[-1]
-
-    def names(self, prefix: str) -> tuple[str, ...]:
-        """One register per output: prefix_n<column>."""
-        return tuple(f"{prefix}_n{element}" for element in self.elements)
-
-
-@dataclass(frozen=True, kw_only=True)
-class OutputTile:
-    """A thread's accumulators, and how they go out. Accumulator `acc_m<row>_n<col>` is named by its
-    distance from the thread's first."""
-
-    spec: Matmul
-    row_offsets: tuple[int, ...]
-    col_offsets: tuple[int, ...]
-    width: int
-    m_edge: bool
-    n_edge: bool
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        return tuple(Row(offset=m, nbytes=m * self.row_stride) for m in self.row_offsets)
-
-    def accumulators(self, row: Row) -> tuple[str, ...]:
-        return tuple(f"acc_m{row.offset}_n{col}" for col in self.col_offsets)
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        pieces = range(0, len(self.col_offsets), self.width)
-        groups = [self.col_offsets[i : i + self.width] for i in pieces]
-        return tuple(Column(elements=g, nbytes=g[0] * self.spec.out.itemsize) for g in groups)
-
-    @property
-    def row_stride(self) -> int:
-        return self.spec.out_strides[1] * self.spec.out.itemsize
-
-    @property
-    def batch_stride(self) -> int:
-        return self.spec.out_strides[0] * self.spec.out.itemsize if self.spec.batch > 1 else 0
-
-    @property
-    def itemsize(self) -> int:
-        return self.spec.out.itemsize
-
-    @property
-    def tensors(self) -> tuple[str, ...]:
-        """Tensors of the output's shape and strides, as parameters are named."""
-        shaped = ("c", "residual", "out")
-        return tuple(p.name for p in self.spec.parameters if p.name in shaped)
-
-    @property
-    def addends(self) -> tuple[str, ...]:
-        """Tensors of the output's shape that are read."""
-        return self.tensors[:-1]
-
-    @property
-    def guard(self) -> str:
-        """What stands before an access that may fall outside the matrix."""
-        return "@%inside " if self.m_edge or self.n_edge else ""
-
-    @property
-    def bias_guard(self) -> str:
-        return "@%inside " if self.n_edge else ""
-
-    @property
-    def has_bias(self) -> bool:
-        return any(p.name == "bias" for p in self.spec.parameters)
-
-    @property
-    def steps(self) -> tuple[str, ...]:
-        return tuple(step.value for step in self.spec.epilogue)
-
-    @property
-    def scaled(self) -> bool:
-        return self.spec.alpha != 1.0
-
-    @property
-    def alpha(self) -> str:
-        return float_bits(self.spec.alpha)
-
-    @property
-    def beta(self) -> str:
-        return float_bits(self.spec.beta)
-
-
-def plan_output(
-    spec: Matmul, schedule: GpuMatmul, rows: tuple[int, ...], cols: tuple[int, ...], run: int
-) -> OutputTile:
-    """`run`: how many of the thread's columns are adjacent. Wider accesses need aligned rows."""
-    itemsize = spec.out.itemsize
-    row_stride = spec.out_strides[1] if spec.m > 1 else 0
-    batch_stride = spec.out_strides[0] if spec.batch > 1 else 0
-    width = math.gcd(run, MAX_ACCESS_BYTES // itemsize, row_stride, batch_stride, spec.n)
-    return OutputTile(
-        spec=spec,
-        row_offsets=rows,
-        col_offsets=cols,
-        width=width,
-        m_edge=spec.m % schedule.block_m != 0,
-        n_edge=spec.n % schedule.block_n != 0,
-    )
-
-
 class SharedTile(Protocol):
     """A tile in shared memory; `base` is its first byte in a stage."""
 
@@ -278,7 +153,8 @@ class MatmulPlan(CudaPlan):
 
 
 def matrices(spec: Matmul) -> tuple[Matrix, Matrix]:
-    """A and B as they are stored; a stride that no address uses is 0."""
+    """A and B as they are stored. A stride that no element needs is 0, so that it constrains no
+    alignment and the addresses of what lies beyond a single row stay aligned."""
     itemsize = spec.dtype.itemsize
 
     def matrix(name: str, shape: tuple[int, int], ld: int, batch: int, k_inner: bool) -> Matrix:
@@ -287,7 +163,7 @@ def matrices(spec: Matmul) -> tuple[Matrix, Matrix]:
             dtype=spec.dtype,
             rows=shape[0],
             cols=shape[1],
-            row_stride=ld * itemsize,
+            row_stride=ld * itemsize if shape[0] > 1 else 0,
             batch_stride=batch * itemsize if spec.batch > 1 else 0,
             k_inner=k_inner,
         )

@@ -14,9 +14,9 @@ from kgen.targets.cuda.plan.matmul import (
     MatmulPlan,
     matrices,
     plan_launch,
-    plan_output,
     plan_pipeline,
 )
+from kgen.targets.cuda.plan.output import plan_output
 from kgen.targets.cuda.plan.tiles import PaddedTile
 
 #: f32 elements of the widest shared-memory access.

@@ -14,9 +14,9 @@ from kgen.targets.cuda.plan.matmul import (
     MatmulPlan,
     matrices,
     plan_launch,
-    plan_output,
     plan_pipeline,
 )
+from kgen.targets.cuda.plan.output import plan_output
 from kgen.targets.cuda.plan.tiles import HALF_BYTES, SwizzledTile
 
 #: One ldmatrix.x4 brings a 16x16 piece: four 8x8 matrices of 16-bit elements.
