@@ -9,12 +9,16 @@ from kgen.spec import DType, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.amx import TILE_K, TILE_ROWS
 from kgen.targets.cpu.plan.base import vector_for
-from kgen.targets.cpu.plan.blis import registers_needed
+from kgen.targets.cpu.plan.blis import ROW_PADDING, registers_needed
 
 #: Cycles from a fused multiply-add to the next that needs its result (Intel and AMD: 4).
 FMA_LATENCY = 4
 #: Multiply-adds, and loads, that a core starts per cycle.
 PER_CYCLE = 2
+#: Longest block of K: beyond it, loading and storing the sums costs nothing any more.
+KC_MOST = 512
+#: Largest step of mc that leaves a choice of block sizes.
+ROW_UNIT_MOST = 128
 #: Multiply-adds under which a task is not cut smaller for the sake of more tasks.
 TASK_WORK = 4 << 20
 #: Tasks that keep the cores of a common machine busy to the end.
@@ -40,18 +44,25 @@ def choose(spec: Spec, target: Target) -> Schedule:
 
 
 def blis_matmul(spec: Matmul, target: Target) -> CpuMatmul:
+    """Scratch is shared out: a panel of B for the first-level cache, the rest for A and the sums."""
     mr, nr = register_tile(spec, target)
     size = spec.accumulate.itemsize
     vector = vector_for(target, spec.accumulate, spec.n).count
-    # A panel of B stays in three quarters of the first-level cache while A streams past it.
-    kc = balanced(spec.k, target.limits["l1_bytes"] * 3 // 4 // (nr * size), vector)
-    # A block of A, and the sums, take a third of the scratch each.
+    unit = row_unit(spec, mr, vector)
+    # A panel of B stays in the first-level cache while A streams past it.
+    panel = min(target.limits["l1_bytes"] * 3 // 4, target.limits["stack_bytes"] // 8)
     share = target.limits["stack_bytes"] * 3 // 8
-    unit = math.lcm(mr, vector) if spec.layout.a_transposed else mr
-    mc = balanced(spec.m, share // (kc * size), unit)
+    kc_most = min(panel // (nr * size), share // (unit * size), KC_MOST)
+    kc = balanced(spec.k, kc_most, vector)
+    mc = balanced(spec.m, share // max(kc * size + ROW_PADDING, nr * size), unit)
     nc = balanced(spec.n, share // (mc * size), nr)
     mc, nc = enough_tasks(spec, mc, nc, unit, nr)
     return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc)
+
+
+def row_unit(spec: Matmul, mr: int, vector: int) -> int:
+    """What mc must be a multiple of."""
+    return math.lcm(mr, vector) if spec.layout.a_transposed else mr
 
 
 def amx_matmul(spec: Matmul, target: Target) -> AmxMatmul:
@@ -82,9 +93,10 @@ def register_tile(spec: Matmul, target: Target) -> tuple[int, int]:
 
     candidates = [
         (rows, vectors)
-        for vectors in range(1, math.ceil(spec.n / vector) + 1)
-        for rows in range(1, spec.m + 1)
+        for vectors in range(1, min(math.ceil(spec.n / vector), registers) + 1)
+        for rows in range(1, min(spec.m, registers) + 1)
         if registers_needed(rows, vectors) <= registers
+        and row_unit(spec, rows, vector) <= ROW_UNIT_MOST
     ]
     rows, vectors = min(candidates, key=cycles)
     return rows, vectors * vector
