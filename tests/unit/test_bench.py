@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,6 +35,20 @@ SPECS: tuple[Spec, ...] = (
     Softmax(rows=9, cols=33, dtype=DType.F32),
     Softmax(rows=9, cols=33, dtype=DType.F32, log=True),
 )
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.key)
+def test_torch_computes_what_the_kernel_computes(entry_for: EntryFor, spec: Spec) -> None:
+    pytest.importorskip("torch")
+    entry = entry_for(spec)
+    data = next(iter(inputs.data_sets(entry, 0))).buffers
+    result: Any = peers.make("torch", entry, data, CPU).run()
+    got = result.double().numpy().reshape(oracle.output_shape(entry))
+    box = tuple(slice(0, n) for n in got.shape)
+    # torch rounds to the tensors' type after every step.
+    tolerance = 8 * spec.dtype.unit_roundoff
+    value = oracle.estimate(entry, data, box).value
+    np.testing.assert_allclose(got, value, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.key)

@@ -19,7 +19,7 @@ from kgen_runtime.manifest import KernelEntry, TensorParam
 
 @dataclass(frozen=True, kw_only=True)
 class Peer:
-    """A library's version: `run` computes it once and returns when it is done.
+    """A library's version: `run` computes it once and returns the result when it is there.
 
     `name` says in which type it computes, where that is not the kernel's.
     """
@@ -129,11 +129,12 @@ def _torch(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo)
     }
     compute = _torch_operation(torch, entry, x)
 
-    def run() -> None:
+    def run() -> object:
         with torch.inference_mode():
-            compute()
+            result = compute()
             if device.backend != "cpu":
                 torch.cuda.synchronize()
+        return result
 
     return Peer(name="torch", run=run)
 
