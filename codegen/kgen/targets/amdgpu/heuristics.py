@@ -47,6 +47,14 @@ FMA_BLOCK_K = 16
 #: ratio of a compute unit's LDS and memory rate to its matrix rate, as a round figure.
 EDGE_WEIGHT = 32
 
+#: Threads of a relu workgroup, and of a softmax workgroup whose rows take fewer.
+ROWWISE_THREADS = 256
+#: Columns of a softmax row that each of its threads gets, as long as there are threads: one access
+#: of 16 bytes in f16, two in f32.
+COLUMNS_PER_THREAD = 8
+#: Columns that a thread keeps in registers; a longer row is read again instead.
+RESIDENT_COLUMNS = 32
+
 
 def matmul(spec: Matmul, target: Target) -> MmaMatmul | FmaMatmul:
     if matrix.available(target, spec.dtype):
@@ -87,14 +95,10 @@ def cheapest(
 
 def relu(spec: Relu, target: Target) -> GpuRelu:
     """16-byte accesses; more of them per thread where the grid would not fit otherwise."""
-    threads, vector, unroll = 256, WIDEST // spec.dtype.itemsize, 1
+    threads, vector, unroll = ROWWISE_THREADS, WIDEST // spec.dtype.itemsize, 1
     while spec.elements // (vector * unroll) + threads > MAX_GRID_THREADS:
         unroll *= 2
     return GpuRelu(num_threads=threads, vector=vector, unroll=unroll)
-
-
-#: Elements that a thread keeps of a resident row.
-RESIDENT = 32
 
 
 def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
@@ -102,14 +106,15 @@ def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
     widest = WIDEST // max(spec.dtype.itemsize, spec.out.itemsize)
     vector = power_of_two_divisor(spec.cols, widest)
     threads = 1
-    while threads < target.limits["threads"] and threads * max(vector, RESIDENT // 4) < spec.cols:
+    while threads < target.limits["threads"] and threads * COLUMNS_PER_THREAD < spec.cols:
         threads *= 2
-    while spec.rows * threads > MAX_GRID_THREADS:
+    # The rows round up to whole workgroups of at most ROWWISE_THREADS rows.
+    while (spec.rows + ROWWISE_THREADS) * threads > MAX_GRID_THREADS:
         threads //= 2
-    rows_per_block = max(1, 256 // threads)
+    rows_per_block = max(1, ROWWISE_THREADS // threads)
     while rows_per_block > 1 and rows_per_block // 2 >= spec.rows:
         rows_per_block //= 2
-    resident = -(-spec.cols // (threads * vector)) * vector <= RESIDENT
+    resident = -(-spec.cols // (threads * vector)) * vector <= RESIDENT_COLUMNS
     return GpuSoftmax(
         num_threads=threads * rows_per_block,
         rows_per_block=rows_per_block,

@@ -39,13 +39,27 @@ class AmdgpuPlan(Plan):
         return self.target.has("memory-model-as")
 
 
-def check_threads(target: Target, threads: int, remedy: str) -> None:
+def check_threads(target: Target, threads: int, field: str, value: int) -> None:
+    """Raises ScheduleError for a workgroup that is too large.
+
+    `field` of the schedule, now `value`, is what one thread or wave does: a larger one makes fewer
+    threads.
+    """
+    limit = target.limits["threads"]
+    if threads > limit:
+        raise ScheduleError(
+            f"{field}={value} makes {threads} threads per workgroup; {target.name} allows {limit}; "
+            f"try {field}={value * -(-threads // limit)}"
+        )
+
+
+def check_num_threads(target: Target, threads: int) -> None:
     """Raises ScheduleError for a workgroup that is too large."""
     limit = target.limits["threads"]
     if threads > limit:
         raise ScheduleError(
-            f"the schedule has {threads} threads per workgroup; {target.name} allows {limit}; "
-            f"try {remedy}"
+            f"num_threads={threads} is more than the {limit} that {target.name} allows; "
+            f"try num_threads={limit}"
         )
 
 

@@ -18,6 +18,9 @@ from kgen.targets.amdgpu.plan.staging import power_of_two_divisor
 from kgen.targets.base import Target
 from kgen.targets.llvm_ir import FloatType
 
+#: Depths that code generation unrolls together. Measured on 2000x2001x2003 f32 on all targets: 4
+#: keep 128 x 128 tiles at 150-200 registers, 8 take up to 270, 16 spill hundreds.
+UNROLL = 4
 #: f32 values in the widest LDS access.
 WIDEST = staging.WIDEST // DType.F32.itemsize
 #: Elements behind each line of an LDS tile: 16 bytes shift the lines against each other, so that
@@ -83,6 +86,10 @@ class FmaPlan(MatmulPlan):
         return group * self.m.vector + lane
 
     @property
+    def unroll(self) -> int:
+        return min(UNROLL, self.schedule.block_k)
+
+    @property
     def loop_metadata(self) -> dict[str, int]:
         """Metadata number of each step's loop over depths; 0 to 2 are taken."""
         steps = ["loop"] * self.k_loop.has_loop + ["tail"] * self.k_loop.has_tail + ["last"]
@@ -120,7 +127,7 @@ class FmaPlan(MatmulPlan):
 def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
     """Raises ScheduleError, with a value that fits, if the schedule does not."""
     threads = schedule.num_threads
-    check_threads(target, threads, f"thread_m={schedule.thread_m * 2}")
+    check_threads(target, threads, "thread_m", schedule.thread_m)
     loop = k_loop(spec, schedule)
     b_batch, b_k, b_n = spec.b_strides
     a, b = (

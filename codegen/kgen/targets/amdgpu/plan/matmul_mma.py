@@ -151,6 +151,11 @@ def choose_instruction(spec: Matmul, target: Target, schedule: MmaMatmul) -> Mat
     for instruction in known:
         if schedule.warp_m % instruction.m == 0 and schedule.warp_n % instruction.n == 0:
             return instruction
+    if not known:
+        raise ScheduleError(
+            f"{target.name} has no matrix instruction for {spec.dtype}; "
+            "give a schedule with thread_m and thread_n instead of warp_m and warp_n"
+        )
     smallest = min(known, key=lambda i: i.m)
     raise ScheduleError(
         f"warp_m={schedule.warp_m} x warp_n={schedule.warp_n} is not made of {target.name}'s "
@@ -164,7 +169,7 @@ def plan(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
     """Raises ScheduleError, with a value that fits, if the schedule does not."""
     instruction = choose_instruction(spec, target, schedule)
     threads = schedule.num_warps * target.subgroup
-    check_threads(target, threads, f"warp_m={schedule.block_m} or a smaller block_n")
+    check_threads(target, threads, "warp_m", schedule.warp_m)
     _check_registers(target, schedule)
     depth = group_depth(instruction, target.subgroup)
     if schedule.block_k % depth:
@@ -210,9 +215,17 @@ def plan(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
 
 
 def _check_registers(target: Target, schedule: MmaMatmul) -> None:
-    need, limit = schedule.warp_m * schedule.warp_n // target.subgroup, target.limits["registers"]
-    if need >= limit:
+    limit = target.limits["registers"]
+
+    def accumulators(warp_m: int) -> int:
+        return warp_m * schedule.warp_n // target.subgroup
+
+    if accumulators(schedule.warp_m) >= limit:
+        fits = schedule.warp_m
+        while accumulators(fits) >= limit:
+            fits //= 2
         raise ScheduleError(
-            f"warp_m={schedule.warp_m} x warp_n={schedule.warp_n} needs {need} accumulators per "
-            f"lane; {target.name} has {limit} registers; try warp_m={schedule.warp_m // 2}"
+            f"warp_m={schedule.warp_m} x warp_n={schedule.warp_n} needs "
+            f"{accumulators(schedule.warp_m)} accumulators per lane; "
+            f"{target.name} has {limit} registers; try warp_m={fits}"
         )

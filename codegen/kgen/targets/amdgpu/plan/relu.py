@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuRelu
 from kgen.spec import Relu
-from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_threads
+from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_threads
 from kgen.targets.amdgpu.plan.staging import WIDEST
 from kgen.targets.base import Target
 from kgen.targets.llvm_ir import FloatType
@@ -64,7 +64,7 @@ class ReluPlan(AmdgpuPlan):
 
 def plan(spec: Relu, target: Target, schedule: GpuRelu) -> ReluPlan:
     """Raises ScheduleError, with a value that fits, if the schedule does not."""
-    check_threads(target, schedule.num_threads, f"num_threads={target.limits['threads']}")
+    check_num_threads(target, schedule.num_threads)
     limit = WIDEST // spec.dtype.itemsize
     if schedule.vector > limit or schedule.vector & (schedule.vector - 1):
         raise ScheduleError(

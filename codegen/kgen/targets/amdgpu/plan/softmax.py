@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuSoftmax
 from kgen.spec import DType, Softmax
-from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_threads
+from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_threads
 from kgen.targets.amdgpu.plan.staging import WIDEST
 from kgen.targets.base import Target
 from kgen.targets.llvm_ir import FloatType
@@ -168,7 +168,7 @@ class SoftmaxPlan(AmdgpuPlan):
 
 def plan(spec: Softmax, target: Target, schedule: GpuSoftmax) -> SoftmaxPlan:
     """Raises ScheduleError, with a value that fits, if the schedule does not."""
-    check_threads(target, schedule.num_threads, f"num_threads={target.limits['threads']}")
+    check_num_threads(target, schedule.num_threads)
     _check_shape(spec, target, schedule)
     grid = (-(-spec.rows // schedule.rows_per_block), 1, 1)
     check_grid(grid, schedule.num_threads, f"rows_per_block={schedule.rows_per_block * 2}")

@@ -1,0 +1,78 @@
+"""The heuristic's schedules: they always fit, and waste little on small and skinny shapes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgen.schedule import FmaMatmul, GpuMatmul, GpuSoftmax, MmaMatmul
+from kgen.spec import DType, Layout, Matmul, Relu, Softmax, Spec
+from kgen.targets.amdgpu import FAMILY
+from kgen.targets.base import Target
+
+SIDES = st.one_of(st.integers(1, 65536), st.sampled_from([1, 16, 64, 4096, 65536]))
+DTYPES = st.sampled_from([DType.F32, DType.F16, DType.BF16])
+TARGETS = st.sampled_from(FAMILY.targets)
+
+
+def find(name: str) -> Target:
+    target = FAMILY.find(name)
+    assert target is not None
+    return target
+
+
+def chosen(spec: Spec, target: Target) -> GpuMatmul:
+    schedule = FAMILY.choose(spec, target)
+    assert isinstance(schedule, GpuMatmul)
+    return schedule
+
+
+@settings(max_examples=200, deadline=None)
+@given(m=SIDES, n=SIDES, k=SIDES, dtype=DTYPES, target=TARGETS, layout=st.sampled_from(Layout))
+def test_every_matmul_has_a_schedule_that_fits(
+    m: int, n: int, k: int, dtype: DType, target: Target, layout: Layout
+) -> None:
+    spec = Matmul(m=m, n=n, k=k, dtype=dtype, layout=layout)
+    FAMILY.plan(spec, target, FAMILY.choose(spec, target))
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows=st.integers(1, 2**31 - 1), cols=st.integers(1, 131072), dtype=DTYPES, target=TARGETS)
+def test_every_softmax_has_a_schedule_that_fits(
+    rows: int, cols: int, dtype: DType, target: Target
+) -> None:
+    spec = Softmax(rows=rows, cols=cols, dtype=dtype, out_dtype=DType.F32)
+    FAMILY.plan(spec, target, FAMILY.choose(spec, target))
+
+
+@pytest.mark.parametrize("elements", [1, 1000003, 2**32 + 1, 2**38])
+def test_every_relu_has_a_schedule_that_fits(elements: int) -> None:
+    spec = Relu(shape=(elements,))
+    FAMILY.plan(spec, find("gfx942"), FAMILY.choose(spec, find("gfx942")))
+
+
+@pytest.mark.parametrize("target", FAMILY.targets, ids=lambda t: t.name)
+@pytest.mark.parametrize("dtype", [DType.F32, DType.F16])
+def test_skinny_shapes_get_skinny_tiles(dtype: DType, target: Target) -> None:
+    flat = chosen(Matmul(m=1, n=4096, k=4096, dtype=dtype), target)
+    tall = chosen(Matmul(m=4096, n=1, k=4096, dtype=dtype), target)
+    assert (flat.block_m, tall.block_n) == (16, 16)
+    large = chosen(Matmul(m=8192, n=8192, k=4096, dtype=dtype), target)
+    assert (large.block_m, large.block_n) == (128, 128)
+
+
+def test_matrix_instructions_are_used_where_they_are() -> None:
+    for target in FAMILY.targets:
+        kind = MmaMatmul if target.features & {"mfma", "wmma-gfx11", "wmma-gfx12"} else FmaMatmul
+        assert isinstance(chosen(Matmul(m=64, n=64, k=64, dtype=DType.BF16), target), kind)
+        assert isinstance(chosen(Matmul(m=64, n=64, k=64, dtype=DType.F32), target), FmaMatmul)
+
+
+@pytest.mark.parametrize(
+    "cols, resident, rows_per_block", [(1, 1, 256), (1000, 1, 2), (8192, 1, 1), (131072, 0, 1)]
+)
+def test_softmax_keeps_short_rows(cols: int, resident: int, rows_per_block: int) -> None:
+    schedule = FAMILY.choose(Softmax(rows=4096, cols=cols), find("gfx942"))
+    assert isinstance(schedule, GpuSoftmax)
+    assert (schedule.resident, schedule.rows_per_block) == (resident, rows_per_block)

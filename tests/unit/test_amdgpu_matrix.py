@@ -1,0 +1,99 @@
+"""Fragment maps of the matrix instructions, against the formulas of AMD's calculator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+
+import pytest
+
+from kgen.schedule import MmaMatmul
+from kgen.spec import DType, Matmul
+from kgen.targets.amdgpu import FAMILY
+from kgen.targets.amdgpu.matrix import INSTRUCTIONS, MatrixInstruction, available
+from kgen.targets.amdgpu.plan import matmul_mma
+from kgen.targets.amdgpu.plan.matmul_mma import MmaPlan
+
+#: Row of D that lane l holds in register r.
+RESULT_ROW: dict[str, Callable[[int, int], int]] = {
+    "mfma 32": lambda lane, r: 8 * (r // 4) + 4 * (lane // 32) + r % 4,
+    "mfma 16": lambda lane, r: 4 * (lane // 16) + r,
+    "wmma-gfx11": lambda lane, r: 2 * r + lane // 16,
+    "wmma-gfx12": lambda lane, r: 8 * (lane // 16) + r,
+}
+TARGETS = {t.name: t for t in FAMILY.targets}
+
+
+def name(i: MatrixInstruction) -> str:
+    return f"{i.feature}-{i.m}x{i.n}x{i.k}-{i.dtype}"
+
+
+def wave(i: MatrixInstruction) -> int:
+    return 32 if i.feature.startswith("wmma") else 64
+
+
+@pytest.mark.parametrize("i", INSTRUCTIONS, ids=name)
+def test_result_registers(i: MatrixInstruction) -> None:
+    expected = RESULT_ROW[f"mfma {i.m}" if "mfma" in i.feature else i.feature]
+    places = []
+    for lane, r in product(range(wave(i)), range(i.registers)):
+        row = i.register_rows[r] + i.lane_rows * (lane // i.n)
+        assert row == expected(lane, r)
+        places.append((row, lane % i.n))
+    assert sorted(places) == sorted(product(range(i.m), range(i.n)))
+
+
+@pytest.mark.parametrize("i", INSTRUCTIONS, ids=name)
+def test_operands_fill_the_wave(i: MatrixInstruction) -> None:
+    copies = 2 if i.replicated else 1
+    assert i.elements * wave(i) == i.m * i.k * copies
+    assert i.signature.count("immarg") == (3 if "mfma" in i.feature else 0)
+
+
+def plan(target: str, dtype: DType, warp: int) -> MmaPlan:
+    spec = Matmul(m=64, n=64, k=128, dtype=dtype)
+    schedule = MmaMatmul(block_m=64, block_n=64, block_k=64, warp_m=warp, warp_n=warp)
+    return matmul_mma.plan(spec, TARGETS[target], schedule)
+
+
+@pytest.mark.parametrize("warp", [16, 32])
+@pytest.mark.parametrize("dtype", [DType.F16, DType.BF16])
+@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
+def test_fragments_cover_every_row_and_depth_once(target: str, dtype: DType, warp: int) -> None:
+    """Over all lanes, MMA tiles, groups and parts, as the template's addresses say."""
+    p = plan(target, dtype, warp)
+    i, pitch = p.instruction, p.a.pitch
+    seen = []
+    for lane, tile, group in product(range(p.wave), range(p.tiles_m), p.groups):
+        if i.replicated and lane >= i.m:
+            continue
+        first = (lane & p.row_mask) * pitch + (lane >> p.row_shift) * p.lane_depth
+        at = first + p.fragment_offset(p.a, tile, group)
+        assert at * p.a.lds.itemsize % p.fragment_alignment == 0
+        for part in p.parts:
+            assert len(part) == i.elements
+            seen += [divmod(at + element, pitch) for element in part]
+    assert sorted(seen) == sorted(product(range(warp), range(p.schedule.block_k)))
+
+
+@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
+def test_a_product_pairs_the_same_depths_of_a_and_b(target: str) -> None:
+    """Lane groups with different depths of A have the same depths of B: both use one formula."""
+    p = plan(target, DType.F16, 16)
+    assert p.a.pitch == p.b.pitch
+    for tile, group in product(range(p.tiles_m), p.groups):
+        offset = p.fragment_offset(p.a, tile, group)
+        assert offset == p.fragment_offset(p.b, tile, group)
+
+
+def test_what_targets_have() -> None:
+    assert not available(TARGETS["gfx1030"], DType.F16)
+    assert not available(TARGETS["gfx942"], DType.F32)
+    best = {n: available(t, DType.BF16)[0].intrinsic for n, t in TARGETS.items() if n != "gfx1030"}
+    assert best == {
+        "gfx90a": "llvm.amdgcn.mfma.f32.32x32x8bf16.1k",
+        "gfx942": "llvm.amdgcn.mfma.f32.32x32x8bf16.1k",
+        "gfx950": "llvm.amdgcn.mfma.f32.32x32x16.bf16",
+        "gfx1100": "llvm.amdgcn.wmma.f32.16x16x16.bf16.v8f32.v16i16",
+        "gfx1201": "llvm.amdgcn.wmma.f32.16x16x16.bf16.v8f32.v8i16",
+    }

@@ -1,0 +1,258 @@
+"""Plans: the walk along K, output coverage, limits with a remedy that works."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgen.errors import ScheduleError
+from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, MmaMatmul, Schedule
+from kgen.spec import DType, Matmul, Relu, Softmax, Spec
+from kgen.targets.amdgpu import FAMILY
+from kgen.targets.amdgpu.plan import plan
+from kgen.targets.amdgpu.plan.matmul import KLoop
+from kgen.targets.amdgpu.plan.matmul_fma import FmaPlan
+from kgen.targets.amdgpu.plan.matmul_mma import MmaPlan
+from kgen.targets.amdgpu.plan.relu import ReluPlan
+from kgen.targets.amdgpu.plan.softmax import SoftmaxPlan
+from kgen.targets.base import Target
+
+TARGETS = {t.name: t for t in FAMILY.targets}
+GFX942, GFX950, GFX1100 = TARGETS["gfx942"], TARGETS["gfx950"], TARGETS["gfx1100"]
+MMA = MmaMatmul(block_m=64, block_n=64, block_k=32, warp_m=32, warp_n=32)
+FMA = FmaMatmul(block_m=64, block_n=64, block_k=16, thread_m=4, thread_n=4)
+
+
+@given(full=st.integers(0, 9), rest=st.integers(0, 3), stages=st.integers(1, 2))
+def test_every_tile_is_loaded_and_multiplied_once(full: int, rest: int, stages: int) -> None:
+    """The steps as the template renders them, on LDS stages that remember their tile."""
+    if full == rest == 0:
+        return
+    walk = KLoop(full=full, rest=rest, stages=stages)
+    lds: list[int | None] = [None] * stages
+    multiplied = []
+    lds[0] = 0
+    steps = ["first"]
+    for i in range(walk.trips):
+        steps += ["loop"] * (i == 0)
+        multiplied.append(lds[i % stages])
+        lds[(i + 1) % stages] = i + 1
+    if walk.has_tail:
+        assert walk.tail_source == (steps[-1] if walk.has_loop else None)
+        steps.append("tail")
+        multiplied.append(lds[walk.tail_reads])
+        lds[walk.tail_fills] = full
+    assert walk.last_source == (steps[-1] if len(steps) > 1 else None)
+    multiplied.append(lds[walk.last_reads])
+    tiles = full + (rest > 0)
+    assert multiplied == list(range(tiles))
+    assert walk.first_is_partial == (full == 0)
+    assert walk.behind_prologue == (steps[1] if len(steps) > 1 else "last")
+
+
+def mma(spec: Matmul, target: Target = GFX942, schedule: MmaMatmul = MMA) -> MmaPlan:
+    made = plan(spec, target, schedule)
+    assert isinstance(made, MmaPlan)
+    return made
+
+
+def fma(spec: Matmul, schedule: FmaMatmul = FMA) -> FmaPlan:
+    made = plan(spec, GFX942, schedule)
+    assert isinstance(made, FmaPlan)
+    return made
+
+
+@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
+@pytest.mark.parametrize("warp", [(16, 16), (32, 32), (64, 32)])
+def test_mma_pieces_cover_the_block_once(target: str, warp: tuple[int, int]) -> None:
+    schedule = MmaMatmul(block_m=64, block_n=64, block_k=32, warp_m=warp[0], warp_n=warp[1])
+    p = mma(Matmul(m=64, n=64, k=64), TARGETS[target], schedule)
+    i, places = p.instruction, []
+    for thread in range(p.threads):
+        lane, wave = thread & p.wave_mask, thread >> p.wave_shift
+        row = wave // p.waves_n * warp[0] + (lane >> p.row_shift) * i.lane_rows
+        column = wave % p.waves_n * warp[1] + (lane & p.row_mask)
+        for (_, _, first), n in product(p.m_rows, range(p.tiles_n)):
+            places.append((row + first, column + n * i.n))
+    assert sorted(places) == sorted(product(range(64), range(64)))
+
+
+@pytest.mark.parametrize("n", [64, 66, 65])
+@pytest.mark.parametrize("thread", [(4, 4), (8, 2), (3, 8), (6, 1)])
+def test_fma_pieces_cover_the_block_once(thread: tuple[int, int], n: int) -> None:
+    schedule = FmaMatmul(block_m=24, block_n=32, block_k=48, thread_m=thread[0], thread_n=thread[1])
+    p = fma(Matmul(m=64, n=n, k=64, dtype=DType.F32), schedule)
+    lanes, places = p.epilogue.value.lanes, []
+    assert n % lanes == 0
+    for t in range(p.threads):
+        row = t // p.n.threads * p.m.vector
+        column = t % p.n.threads * p.n.vector
+        for m, c, lane in product(p.m.rows, p.columns, range(lanes)):
+            places.append((row + m, column + c.first + lane))
+    assert sorted(places) == sorted(product(range(24), range(32)))
+
+
+def test_only_what_is_ragged_is_guarded() -> None:
+    even = mma(Matmul(m=128, n=64, k=64))
+    assert not even.epilogue.guarded
+    assert not (even.a.ragged_rows or even.b.ragged_rows or even.k_loop.has_tail)
+    rows = mma(Matmul(m=127, n=64, k=64))
+    assert (rows.epilogue.ragged_rows, rows.epilogue.ragged_columns) == (True, False)
+    assert (rows.a.ragged_rows, rows.b.ragged_rows) == (True, False)
+    depth = mma(Matmul(m=128, n=64, k=65))
+    assert not depth.epilogue.guarded
+    assert depth.k_loop.has_tail
+    assert depth.a.k_rest == 1
+
+
+def test_launch_covers_the_output() -> None:
+    p = mma(Matmul(m=127, n=131, k=64, batch=3))
+    assert p.launches[0].grid == (3, 2, 3)
+    assert p.launches[0].block == (256, 1, 1)
+    tile = p.launches[0].tile
+    assert tile is not None
+    assert (tile.shape, tile.extent, tile.axes) == ((3, 127, 131), (1, 64, 64), (2, 1, 0))
+
+
+@settings(max_examples=60)
+@given(
+    elements=st.integers(1, 5000),
+    vector=st.sampled_from([1, 2, 8]),
+    unroll=st.integers(1, 3),
+)
+def test_relu_covers_the_tensor_once(elements: int, vector: int, unroll: int) -> None:
+    schedule = GpuRelu(num_threads=64, vector=vector, unroll=unroll)
+    p = plan(Relu(shape=(elements,)), GFX942, schedule)
+    assert isinstance(p, ReluPlan)
+    done: list[int] = []
+    for block, thread in product(range(p.launches[0].grid[0]), range(p.threads)):
+        for first in p.accesses:
+            index = block * p.block_vectors + thread + first
+            if not p.guarded or index < p.vectors:
+                done += range(index * vector, (index + 1) * vector)
+        if block == p.last_block and thread < p.rest:
+            done.append(p.rest_start + thread)
+    assert sorted(done) == list(range(elements))
+
+
+@settings(max_examples=60)
+@given(cols=st.integers(1, 3000), threads=st.sampled_from([1, 2, 32, 64, 256]))
+def test_softmax_covers_the_row_once(cols: int, threads: int) -> None:
+    vector = min(cols & -cols, 8)
+    schedule = GpuSoftmax(num_threads=threads, vector=vector, resident=0)
+    p = plan(Softmax(rows=3, cols=cols), GFX942, schedule)
+    assert isinstance(p, SoftmaxPlan)
+    done: list[int] = []
+    for (first, partial), thread in product(p.accesses, range(threads)):
+        column = first + thread * vector
+        if not partial or column < cols:
+            done += range(column, column + vector)
+    assert sorted(done) == list(range(cols))
+
+
+@pytest.mark.parametrize("threads", [1, 4, 64, 256, 1024])
+@pytest.mark.parametrize("target", [GFX942, GFX1100], ids=lambda t: t.name)
+def test_softmax_exchange_reaches_every_thread_of_the_row(target: Target, threads: int) -> None:
+    spec = Softmax(rows=1, cols=4096)
+    p = plan(spec, target, GpuSoftmax(num_threads=threads, vector=1, resident=0))
+    assert isinstance(p, SoftmaxPlan)
+    reached = {0}
+    for distance in p.lane_steps:
+        reached |= {lane ^ distance for lane in reached}
+    assert len(reached) * p.row_waves == threads
+    assert p.shares_lds == (threads > target.subgroup)
+
+
+#: (spec, target, schedule that does not fit, what the message must say)
+MISFITS: tuple[tuple[Spec, Target, Schedule, str], ...] = (
+    (
+        Matmul(m=512, n=512, k=512),
+        GFX942,
+        MmaMatmul(block_m=256, block_n=256, block_k=64, num_stages=2, warp_m=64, warp_n=64),
+        r"147456 B of LDS; gfx942 allows 65536; try",
+    ),
+    (
+        Matmul(m=512, n=512, k=512),
+        GFX942,
+        MmaMatmul(block_m=128, block_n=128, block_k=64, num_stages=2, warp_m=64, warp_n=64),
+        r"allows 65536; try num_stages=1",
+    ),
+    (
+        Matmul(m=512, n=512, k=512),
+        GFX942,
+        MmaMatmul(block_m=256, block_n=256, block_k=32, warp_m=32, warp_n=32),
+        r"4096 threads per workgroup; gfx942 allows 1024; try warp_m=128",
+    ),
+    (
+        Matmul(m=64, n=64, k=64),
+        GFX942,
+        MmaMatmul(block_m=64, block_n=64, block_k=32, warp_m=8, warp_n=32),
+        r"16x16; try warp_m=16, warp_n=32",
+    ),
+    (
+        Matmul(m=64, n=64, k=64),
+        GFX942,
+        MmaMatmul(block_m=64, block_n=64, block_k=24, warp_m=32, warp_n=32),
+        r"try block_k=32",
+    ),
+    (
+        Matmul(m=64, n=64, k=64),
+        GFX942,
+        MmaMatmul(block_m=64, block_n=64, block_k=32, num_stages=3, warp_m=32, warp_n=32),
+        r"try num_stages=2",
+    ),
+    (
+        Matmul(m=512, n=512, k=64),
+        GFX1100,
+        MmaMatmul(block_m=128, block_n=128, block_k=32, warp_m=128, warp_n=128),
+        r"512 accumulators per lane; gfx1100 has 256 registers; try warp_m=32",
+    ),
+    (
+        Matmul(m=64, n=64, k=64, dtype=DType.F32),
+        GFX942,
+        FmaMatmul(block_m=128, block_n=128, block_k=16, thread_m=2, thread_n=2),
+        r"4096 threads .* try thread_m=",
+    ),
+    (Relu(shape=(9,)), GFX942, GpuRelu(num_threads=2048, vector=8), r"try num_threads=1024"),
+    (Relu(shape=(9,)), GFX942, GpuRelu(num_threads=64, vector=16), r"try vector=8"),
+    (Softmax(rows=2, cols=100), GFX942, GpuSoftmax(num_threads=64, vector=8), r"try vector=4"),
+    (Softmax(rows=2, cols=100), GFX942, GpuSoftmax(num_threads=96), r"96 is not a power of two"),
+    (Softmax(rows=2, cols=9000), GFX942, GpuSoftmax(num_threads=64), r"try resident=0"),
+)
+
+
+@pytest.mark.parametrize("spec, target, schedule, words", MISFITS)
+def test_misfits_name_the_limit_and_a_remedy(
+    spec: Spec, target: Target, schedule: Schedule, words: str
+) -> None:
+    with pytest.raises(ScheduleError, match=words) as error:
+        plan(spec, target, schedule)
+    message = str(error.value)
+    assert "\n" not in message
+    remedy = dict(re.findall(r"(\w+)=(\d+)", message.partition("; try ")[2]))
+    if " or " not in message and remedy:
+        plan(spec, target, schedule.override(**{k: int(v) for k, v in remedy.items()}))
+
+
+def test_gfx950_has_more_lds() -> None:
+    schedule = MmaMatmul(block_m=256, block_n=128, block_k=64, num_stages=2, warp_m=64, warp_n=64)
+    spec = Matmul(m=512, n=512, k=512)
+    with pytest.raises(ScheduleError):
+        plan(spec, GFX942, schedule)
+    assert mma(spec, GFX950, schedule).a.lds_bytes == 2 * 256 * 72 * 2
+
+
+def test_a_schedule_of_another_operation_is_refused() -> None:
+    with pytest.raises(ScheduleError, match="none that gfx942 has for matmul"):
+        plan(Matmul(m=1, n=1, k=1), GFX942, GpuRelu(num_threads=64, vector=1))
+
+
+def test_mma_is_refused_where_there_are_no_matrix_instructions() -> None:
+    with pytest.raises(ScheduleError, match="gfx1030"):
+        plan(Matmul(m=64, n=64, k=64), TARGETS["gfx1030"], MMA)
+    with pytest.raises(ScheduleError, match="gfx942"):
+        plan(Matmul(m=64, n=64, k=64, dtype=DType.F32), GFX942, MMA)

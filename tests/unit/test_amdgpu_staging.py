@@ -1,0 +1,145 @@
+"""Tiles on their way to LDS: every element arrives once, from the right place, aligned."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgen.errors import ScheduleError
+from kgen.spec import DType
+from kgen.targets.amdgpu.plan import staging
+from kgen.targets.amdgpu.plan.staging import Axis, Staging
+
+SIZES = st.sampled_from([1, 2, 3, 8, 17, 40, 64, 113, 128])
+
+
+def make(
+    shape: tuple[int, int] = (128, 128),
+    block: tuple[int, int] = (64, 32),
+    *,
+    threads: int = 128,
+    transposed: bool = False,
+    lds_axis: Axis = "k",
+    memory: DType = DType.F16,
+    gap: int = 0,
+) -> Staging:
+    strides = (0, 1, shape[0] + gap) if transposed else (0, shape[1] + gap, 1)
+    return staging.make(
+        name="a",
+        memory=memory,
+        lds=memory if lds_axis == "k" else DType.F32,
+        shape=shape,
+        block=block,
+        threads=threads,
+        stages=2,
+        strides=strides,
+        lds_axis=lds_axis,
+        padding=8 if lds_axis == "k" else 4,
+    )
+
+
+def arrivals(s: Staging) -> dict[int, tuple[int, int]]:
+    """LDS element -> (row, depth) in the tile that lands there, following the template's steps."""
+    landed: dict[int, tuple[int, int]] = {}
+    for thread in range(s.threads):
+        for chunk in s.chunks:
+            index = thread + chunk
+            fast = index % s.chunks_per_line * s.fast_size
+            slow = index // s.chunks_per_line * s.slow_size
+            row, k = (slow, fast) if s.fast == "k" else (fast, slow)
+            line, position = (row, k) if s.line == "row" else (k, row)
+            loads = {x.index: x for x in s.loads}
+            for store in s.stores:
+                at = line * s.pitch + position + store.offset
+                assert at * s.lds.itemsize % s.store_alignment == 0
+                for i, (load, lane) in enumerate(store.elements):
+                    along = (0, lane) if s.fast == "k" else (lane, 0)
+                    where = (row + loads[load].row + along[0], k + loads[load].k + along[1])
+                    assert at + i not in landed
+                    landed[at + i] = where
+    return landed
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=SIZES,
+    k=SIZES,
+    block=st.sampled_from([(16, 16), (64, 32), (48, 16), (128, 16)]),
+    threads=st.sampled_from([32, 64, 256]),
+    transposed=st.booleans(),
+    lds_axis=st.sampled_from(["row", "k"]),
+    memory=st.sampled_from([DType.F32, DType.F16]),
+)
+def test_every_element_arrives_once_in_its_place(
+    rows: int,
+    k: int,
+    block: tuple[int, int],
+    threads: int,
+    transposed: bool,
+    lds_axis: Axis,
+    memory: DType,
+) -> None:
+    try:
+        s = make(
+            (rows, k),
+            block,
+            threads=threads,
+            transposed=transposed,
+            lds_axis=lds_axis,
+            memory=memory,
+        )
+    except ScheduleError:
+        assert block[0] * block[1] % threads
+        return
+    landed = arrivals(s)
+    assert len(landed) == block[0] * block[1]
+    for at, (row, depth) in landed.items():
+        line, position = (row, depth) if s.lds_axis == "k" else (depth, row)
+        assert at == line * s.pitch + position
+    assert max(landed) < s.lines * s.pitch
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("lds_axis", ["row", "k"])
+@pytest.mark.parametrize("shape", [(64, 32), (65, 40), (60, 36), (7, 5), (1, 1)])
+def test_vectors_lie_inside_or_outside_as_a_whole(
+    shape: tuple[int, int], lds_axis: Axis, transposed: bool
+) -> None:
+    s = make(shape, transposed=transposed, lds_axis=lds_axis)
+    extent = shape[0] if s.memory_axis == "row" else shape[1]
+    assert extent % s.vector == 0
+    assert s.last_row + (s.vector if s.memory_axis == "row" else 1) == shape[0]
+    # The last block's clamped loads stay inside: its limit is never below its first row.
+    first_row = (shape[0] - 1) // s.block_rows * s.block_rows
+    assert s.last_row >= first_row
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("lds_axis", ["row", "k"])
+def test_load_offsets_follow_the_strides(lds_axis: Axis, transposed: bool) -> None:
+    s = make((65, 67), transposed=transposed, lds_axis=lds_axis, gap=5)
+    assert {s.row_stride, s.k_stride} == {1, (65 if transposed else 67) + 5}
+    for load in s.loads:
+        assert load.offset == load.row * s.row_stride + load.k * s.k_stride
+    assert s.slow_stride == max(s.row_stride, s.k_stride)
+    assert s.k_step == s.block_k * s.k_stride
+
+
+def test_far_tiles_need_wide_offsets() -> None:
+    assert make().offset_type == "i32"
+    assert make(gap=2**27).offset_type == "i64"
+
+
+def test_rows_that_are_contiguous_twice_are_still_right() -> None:
+    """K = 1: both strides are 1."""
+    s = make((64, 1))
+    assert (s.memory_axis, s.vector) == ("k", 1)
+    assert len(arrivals(s)) == 64 * 32
+
+
+def test_uneven_shares_name_a_block_that_fits() -> None:
+    with pytest.raises(ScheduleError, match="try block_k=64") as error:
+        make(block=(16, 16), threads=1024)
+    assert "block_m=16" in str(error.value)
+    make(block=(16, 64), threads=1024)
