@@ -11,6 +11,7 @@ from kgen.targets.base import Assembled, Family, Plan, Source, Target, Toolchain
 from kgen.targets.cpu.heuristics import choose, uses_amx
 from kgen.targets.cpu.limits import TARGETS
 from kgen.targets.cpu.plan.amx import plan_amx
+from kgen.targets.cpu.plan.base import CpuPlan
 from kgen.targets.cpu.plan.blis import plan_blis
 from kgen.targets.cpu.plan.relu import plan_relu
 from kgen.targets.cpu.plan.softmax import plan_softmax
@@ -61,6 +62,7 @@ class CpuFamily(Family):
     def assemble(self, source: Source, plan: Plan) -> Assembled:
         from kgen.targets.cpu.assemble import assemble
 
+        assert isinstance(plan, CpuPlan)
         return assemble(source, plan)
 
     def tolerance(self, spec: Spec, target: Target) -> Tolerance:

@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 import llvmlite.binding as llvm
 
 from kgen.errors import AssembleError
 from kgen.targets import elf
-from kgen.targets.base import Artifact, Assembled, Plan, Source, Target
+from kgen.targets.base import Artifact, Assembled, Source
 from kgen.targets.cpu.limits import LLVM_FEATURES
 from kgen.targets.cpu.linker import link
+from kgen.targets.cpu.plan.base import CpuPlan
 from kgen_runtime.manifest import Resources
 
 #: The processor that features are added to: the architecture's first version.
 BASE_CPU = {"x86_64": "x86-64", "aarch64": "generic"}
 
 
-def assemble(source: Source, plan: Plan) -> Assembled:
+def assemble(source: Source, plan: CpuPlan) -> Assembled:
     """Machine code and its IR. Raises AssembleError if LLVM refuses it or it is not self-contained.
 
-    The code uses no feature beyond the target's list, and `requires` is that list.
+    The code uses no feature beyond the plan's list, and `requires` is that list.
     """
-    obj = compile_object(source.text, plan.target)
+    arch = plan.target.arch
+    obj = compile_object(source.text, arch, plan.features)
     code = next(s for s in elf.read(obj).sections if s.has(elf.SHF_EXECINSTR) and s.size)
-    requires = {"arch": plan.target.arch, "features": sorted(plan.target.features)}
     return Assembled(
         artifacts=(
             Artifact(
-                format=f"elf-{plan.target.arch}",
+                format=f"elf-{arch}",
                 extension="so",
                 role="machine-code",
                 data=link(obj),
-                requires=requires,
+                requires={"arch": arch, "features": plan.features},
             ),
             Artifact(
                 format="llvm-ir",
@@ -45,14 +47,14 @@ def assemble(source: Source, plan: Plan) -> Assembled:
     )
 
 
-def compile_object(text: str, target: Target) -> bytes:
-    """A relocatable object."""
-    machine = target_machine(target)
+def compile_object(text: str, arch: str, features: Sequence[str]) -> bytes:
+    """A relocatable object. `features` are Linux's words."""
+    machine = target_machine(arch, features)
     try:
         module = llvm.parse_assembly(text)
         module.verify()
     except RuntimeError as error:
-        raise AssembleError(f"LLVM refuses the IR for {target.name}: {one_line(error)}") from None
+        raise AssembleError(f"LLVM refuses the IR for {arch}: {one_line(error)}") from None
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     # The template's vectors are the ones that are wanted.
     options.loop_vectorization = False
@@ -64,11 +66,14 @@ def compile_object(text: str, target: Target) -> bytes:
     return data
 
 
-def target_machine(target: Target) -> llvm.TargetMachine:
+def target_machine(arch: str, features: Sequence[str]) -> llvm.TargetMachine:
     _initialise()
-    features = ",".join(f"+{LLVM_FEATURES[word]}" for word in sorted(target.features))
-    return llvm.Target.from_triple(f"{target.arch}-unknown-linux-gnu").create_target_machine(
-        cpu=BASE_CPU[target.arch], features=features, opt=3, reloc="pic", codemodel="small"
+    return llvm.Target.from_triple(f"{arch}-unknown-linux-gnu").create_target_machine(
+        cpu=BASE_CPU[arch],
+        features=",".join(f"+{LLVM_FEATURES[word]}" for word in features),
+        opt=3,
+        reloc="pic",
+        codemodel="small",
     )
 
 

@@ -8,6 +8,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuStream
 from kgen.spec import DType
 from kgen.targets.base import Plan, Target
+from kgen.targets.cpu.limits import AMX_FEATURES
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 
 
@@ -34,8 +35,10 @@ class CpuPlan(Plan):
         return self.target.limits["vector_bytes"] * 8
 
     @property
-    def feature_words(self) -> str:
-        return f"{self.target.arch} with {' '.join(sorted(self.target.features))}"
+    def features(self) -> tuple[str, ...]:
+        """What the code may use and the CPU must have: all of the target's but tiles, which only
+        tiled products use."""
+        return tuple(sorted(self.target.features - AMX_FEATURES.keys()))
 
     @property
     def schedule_words(self) -> str:
