@@ -1,0 +1,203 @@
+"""aarch64 kernels executed by Debian's user-mode qemu, with no aarch64 system around them.
+
+The kernel, its buffers and a few instructions that call it become one static executable: it runs
+all tasks, writes every buffer to its standard output and exits. Each buffer ends where its page
+ends and the next page is not there, so that an access past the end is a fault. Instruction
+encodings: Arm Architecture Reference Manual, C6.2; system calls: Linux, asm-generic/unistd.h.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgen.errors import EmulationError
+from kgen.targets import elf
+
+QEMU = "qemu-aarch64"
+#: An Armv8.0 core: a kernel that uses more than the baseline stops with an illegal instruction.
+CPU = "cortex-a53"
+
+EM_AARCH64 = 183
+ET_EXEC = 2
+PAGE = 0x10000
+CODE_BASE = 0x10000000
+START = 0x20000000
+BUFFERS = 0x100000000
+SYS_WRITE, SYS_EXIT = 64, 93
+REGISTER_ARGUMENTS = 8
+
+SVC = 0xD4000001
+ADD_X1_X1_X0 = 0x8B000021
+SUBS_X2_X2_X0 = 0xEB000042
+CMP_X0_0 = 0xF100001F
+
+
+def available() -> bool:
+    return shutil.which(QEMU) is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Segment:
+    """Bytes at an address, with the rights `flags`; congruent to its file offset per page."""
+
+    address: int
+    flags: int
+    data: bytes
+
+
+def run_aarch64(
+    code: bytes, entry: str, arguments: Sequence[npt.NDArray[Any] | int], tasks: int
+) -> None:
+    """Call ``entry(arguments..., 0, tasks)`` of a shared object; buffers are changed in place.
+
+    Arrays must be C-contiguous and are passed as pointers, integers by value. Raises
+    EmulationError if qemu is not installed or the kernel does not come back.
+    """
+    if not available():
+        raise EmulationError(f"{QEMU} is not installed; apt install qemu-user")
+    image, address = load(code, entry)
+    values, segments, buffers = [], list(image), []
+    at = BUFFERS
+    for argument in arguments:
+        if isinstance(argument, int):
+            values.append(argument)
+            continue
+        data = argument.tobytes()
+        at += elf.align(len(data), PAGE) + PAGE
+        values.append(at - len(data))
+        buffers.append((argument, at - len(data)))
+        segments.append(Segment(address=at - len(data), flags=elf.PF_R | elf.PF_W, data=data))
+    values += [0, tasks]
+    start = start_code(address, values, [(where, array.nbytes) for array, where in buffers])
+    segments.append(Segment(address=START, flags=elf.PF_R | elf.PF_X, data=start))
+    output = execute(executable(segments), entry)
+    expected = sum(array.nbytes for array, _ in buffers)
+    if len(output) != expected:
+        raise EmulationError(f"{entry}: {QEMU} gave {len(output)} of {expected} bytes")
+    at = 0
+    for array, _ in buffers:
+        flat = np.frombuffer(output, array.dtype, array.size, at)
+        array[...] = flat.reshape(array.shape)
+        at += array.nbytes
+
+
+def load(code: bytes, entry: str) -> tuple[list[Segment], int]:
+    """The shared object's segments as a loader would place them, and the entry point's address."""
+    header = elf.HEADER.unpack_from(code)
+    program_headers, count, machine = header[5], header[10], header[2]
+    if machine != EM_AARCH64:
+        raise EmulationError(f"{entry}: the code is not for aarch64")
+    segments, dynamic = [], {}
+    for i in range(count):
+        kind, flags, offset, address, _, size, _, _ = elf.SEGMENT.unpack_from(
+            code, program_headers + i * elf.SEGMENT.size
+        )
+        if kind == elf.PT_LOAD:
+            data = code[offset : offset + size]
+            segments.append(Segment(address=CODE_BASE + address, flags=flags, data=data))
+        elif kind == elf.PT_DYNAMIC:
+            dynamic = dict(elf.DYNAMIC.iter_unpack(code[offset : offset + size]))
+    # The tables that the dynamic section names lie in the first segment, which begins the file.
+    strings, symbols = dynamic[elf.DT_STRTAB], dynamic[elf.DT_SYMTAB]
+    for at in range(symbols, strings - elf.SYMBOL.size + 1, elf.SYMBOL.size):
+        name, _, _, _, value, _ = elf.SYMBOL.unpack_from(code, at)
+        if elf.string_at(code, strings + name) == entry:
+            return segments, CODE_BASE + value
+    raise EmulationError(f"{entry}: the code has no such function")
+
+
+def start_code(function: int, values: Sequence[int], outputs: Sequence[tuple[int, int]]) -> bytes:
+    """Call the function with these arguments, write (address, size) each, exit with status 0."""
+    on_stack = values[REGISTER_ARGUMENTS:]
+    frame = elf.align(8 * len(on_stack), 16)
+    words = [0xD10003FF | frame << 10]  # sub sp, sp, #frame
+    for i, value in enumerate(on_stack):
+        words += [*move(9, value), 0xF90003E0 | i << 10 | 9]  # str x9, [sp, #8 i]
+    for i, value in enumerate(values[:REGISTER_ARGUMENTS]):
+        words += move(i, value)
+    words += [*move(16, function), 0xD63F0000 | 16 << 5]  # blr x16
+    for address, size in outputs:
+        words += [*move(1, address), *move(2, size)]
+        # A write may take a part only; one that fails leaves, and the output is short.
+        words += [*move(0, 1), *move(8, SYS_WRITE), SVC, CMP_X0_0]
+        words += [branch(0b1101, 4), ADD_X1_X1_X0, SUBS_X2_X2_X0]  # b.le: past the loop
+        words += [branch(0b0001, -13)]  # b.ne: back to x0 = 1
+    words += [*move(0, 0), *move(8, SYS_EXIT), SVC]
+    return b"".join(word.to_bytes(4, "little") for word in words)
+
+
+def move(register: int, value: int) -> list[int]:
+    """movz and three movk: any 64-bit value."""
+    parts = [(value >> 16 * i) & 0xFFFF for i in range(4)]
+    opcodes = [0xD2800000, *[0xF2800000] * 3]
+    return [
+        opcode | i << 21 | part << 5 | register
+        for i, (opcode, part) in enumerate(zip(opcodes, parts, strict=True))
+    ]
+
+
+def branch(condition: int, words: int) -> int:
+    """b.cond, `words` instructions from here."""
+    return 0x54000000 | (words & 0x7FFFF) << 5 | condition
+
+
+def executable(segments: Sequence[Segment]) -> bytes:
+    """A static executable of these segments, which starts at START."""
+    headers, body = [], bytearray(elf.HEADER.size + elf.SEGMENT.size * len(segments))
+    for segment in segments:
+        offset = elf.align(len(body), PAGE) + segment.address % PAGE
+        body += bytes(offset - len(body)) + segment.data
+        size = len(segment.data)
+        address = segment.address
+        headers.append(
+            elf.SEGMENT.pack(elf.PT_LOAD, segment.flags, offset, address, address, size, size, PAGE)
+        )
+    header = elf.HEADER.pack(
+        b"\x7fELF\x02\x01\x01" + bytes(9),
+        ET_EXEC,
+        EM_AARCH64,
+        1,
+        START,
+        elf.HEADER.size,
+        0,
+        0,
+        elf.HEADER.size,
+        elf.SEGMENT.size,
+        len(segments),
+        elf.SECTION.size,
+        0,
+        0,
+    )
+    table = header + b"".join(headers)
+    body[: len(table)] = table
+    return bytes(body)
+
+
+def execute(program: bytes, name: str) -> bytes:
+    """What the program wrote. The folder also takes the core file of a crash, and goes with it."""
+    with tempfile.TemporaryDirectory(prefix="kgen-qemu-") as folder:
+        path = Path(folder, "kernel")
+        path.write_bytes(program)
+        path.chmod(0o700)
+        done = subprocess.run(
+            [QEMU, "-cpu", CPU, str(path)], cwd=folder, capture_output=True, check=False
+        )
+    if done.returncode:
+        number = -done.returncode if done.returncode < 0 else done.returncode - 128
+        known = {s.value: s.name for s in signal.Signals}
+        reason = known.get(number, f"status {done.returncode}")
+        raise EmulationError(
+            f"{name} under {QEMU} -cpu {CPU} ended with {reason}; "
+            "it left its buffers or used an instruction that the CPU does not have"
+        )
+    return done.stdout
