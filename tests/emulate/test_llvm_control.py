@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgen.emulate.llvm import run
+from kgen.emulate.llvm import flow, run
 from kgen.emulate.llvm.order import weak_topological_order
 from kgen.emulate.report import EmulationFault, UnknownInstruction
 from kgen.errors import EmulationError
@@ -264,6 +264,25 @@ fine:
     with pytest.raises(EmulationFault, match="unreachable") as error:
         on_cpu(source, "f", [np.int64(4)])
     assert (error.value.fault.kind, error.value.fault.line) == ("trap", 6)
+
+
+def test_a_loop_without_end_is_a_deadlock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flow, "GPU_STEPS", 100)
+    body = """
+  br label %loop
+loop:
+  %k = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %next = add i32 %k, 1
+  %more = icmp ult i32 %next, STOP
+  br i1 %more, label %loop, label %done
+done:
+  %r = add i32 %next, 0
+"""
+    out = np.zeros(LANES, np.uint32)
+    lanewise(body.replace("STOP", "90"), [], out)
+    with pytest.raises(EmulationFault, match="no end after 100 steps") as error:
+        lanewise(body.replace("STOP", "110"), [], out)
+    assert error.value.fault.kind == "deadlock"
 
 
 @pytest.mark.parametrize(

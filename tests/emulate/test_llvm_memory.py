@@ -194,7 +194,18 @@ declare void @llvm.amdgcn.s.barrier()""",
     np.testing.assert_array_equal(out, expected.reshape(-1))
     # One byte less, and the last lane is outside.
     found = fault(source, data, out, groups=3, dynamic_shared=255)
-    assert (found.kind, found.lanes, found.address) == ("out-of-bounds", (63,), 508)
+    assert (found.kind, found.lanes) == ("out-of-bounds", (63,))
+    # One element on, and it is outside of the first array, though not of LDS.
+    found = fault(
+        source.replace("i32 0, i32 %t\n", "i32 0, i32 %t1\n").replace(
+            "  %x = load", "  %t1 = add i32 %t, 1\n  %x = load", 1
+        ),
+        data,
+        out,
+        groups=3,
+        dynamic_shared=256,
+    )
+    assert (found.kind, found.lanes, found.address) == ("out-of-bounds", (63,), 256)
 
 
 def test_private_memory_is_each_lanes_own() -> None:

@@ -84,6 +84,16 @@ def test_a_dropped_barrier_is_a_race() -> None:
     assert "lane 127" in found.message and "no barrier" in found.message
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_barrier_without_a_fence_orders_nothing(which: int) -> None:
+    head, middle, tail = EXCHANGE.split(FENCE)
+    found = fault(head + FENCE * which + middle + FENCE * (1 - which) + tail)
+    assert found.kind == "race" and "no barrier between fences" in found.message
+    # A fence that reaches no further than the wave is none for another wave.
+    narrow = FENCE.replace("workgroup", "wavefront")
+    assert fault(EXCHANGE.replace(FENCE, narrow, 1)).kind == "race"
+
+
 def test_the_next_round_needs_a_barrier_after_the_reads() -> None:
     """Write after read: the tile is overwritten while the other wave may still read."""
     again = store("s2", "%t", "%x")

@@ -13,12 +13,10 @@ from kgen.emulate.llvm.classes import class_of
 from kgen.emulate.llvm.literals import constant_value, immediate
 from kgen.emulate.llvm.module import Block, Constant, Function, Instruction, Local, Module, Operand
 from kgen.emulate.llvm.order import weak_topological_order
+from kgen.emulate.llvm.pieces import block_of, continuation, split, targets
 from kgen.emulate.llvm.program import DONE, Edge, Program, Registers, Segment, Step
 from kgen.emulate.llvm.types import Array, Void
 from kgen.emulate.report import UnknownInstruction
-
-_TERMINATORS = frozenset(("br", "switch", "ret", "unreachable"))
-_BARRIERS = frozenset(("llvm.amdgcn.s.barrier", "llvm.amdgcn.s.barrier.wait"))
 
 
 def decode(module: Module, name: str, symbols: Mapping[str, int]) -> dict[str, Program]:
@@ -51,9 +49,9 @@ class _Decoder:
     def decode(self) -> Program:
         parameters = tuple(self._named(p.name) for p in self.function.parameters)
         result = self._new(None)
-        pieces = [piece for block in self.function.blocks for piece in _split(block)]
+        pieces = [piece for block in self.function.blocks for piece in split(block)]
         index = {piece.name: i for i, piece in enumerate(pieces)}
-        successors = [[index[label] for label in _targets(piece)] for piece in pieces]
+        successors = [[index[label] for label in targets(piece)] for piece in pieces]
         order = weak_topological_order(successors)
         position = {pieces[node].name: at for at, node in enumerate(order)}
         blocks = {block.name: block for block in self.function.blocks}
@@ -130,7 +128,7 @@ class _Decoder:
             moves = tuple((result, self._register(value)) for value in last.operands)
             edges = (Edge(target=DONE, moves=moves),)
         elif last.opcode == "call":
-            edges = (Edge(target=position[_continuation(piece.name)]),)
+            edges = (Edge(target=position[continuation(piece.name)]),)
         else:
             edges = tuple(
                 Edge(target=position[label], moves=self._moves(blocks[label], piece.name))
@@ -150,7 +148,7 @@ class _Decoder:
 
     def _moves(self, target: Block, piece: str) -> tuple[tuple[int, int], ...]:
         """What the phis of ``target`` take over on the edge from a segment."""
-        came_from = piece.split(_SEPARATOR)[0]
+        came_from = block_of(piece)
         moves = []
         for ins in target.instructions:
             if ins.opcode != "phi":
@@ -271,30 +269,3 @@ def _trap(ins: Instruction) -> Step:
         raise m.fault("trap", "an unreachable place is reached", ins, m.selected())
 
     return trap
-
-
-#: Names of the segments of a block: its own, then its own with this and a number. No label has it.
-_SEPARATOR = "\n"
-
-
-def _split(block: Block) -> list[Block]:
-    """The block cut behind every barrier."""
-    pieces: list[Block] = []
-    body: list[Instruction] = []
-    name = block.name
-    for ins in block.instructions:
-        body.append(ins)
-        if ins.callee in _BARRIERS or ins.opcode in _TERMINATORS:
-            pieces.append(Block(name=name, instructions=tuple(body)))
-            name, body = _continuation(name), []
-    return pieces
-
-
-def _continuation(name: str) -> str:
-    label, _, number = name.partition(_SEPARATOR)
-    return f"{label}{_SEPARATOR}{int(number or 0) + 1}"
-
-
-def _targets(piece: Block) -> tuple[str, ...]:
-    last = piece.instructions[-1]
-    return (_continuation(piece.name),) if last.opcode == "call" else last.labels

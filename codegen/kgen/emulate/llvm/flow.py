@@ -15,6 +15,10 @@ from kgen.emulate.llvm.machine import Machine, merge
 from kgen.emulate.llvm.program import DONE, WAITING, Edge, Program, Registers, Segment
 from kgen.emulate.llvm.types import Array
 
+#: Segments after which a kernel is held to run for ever: minutes, where real ones take seconds.
+GPU_STEPS = 1_000_000
+CPU_STEPS = 20_000_000
+
 Position = int | Array
 """One position, or one per lane: broadcastable to [workgroup, lane]."""
 
@@ -40,7 +44,8 @@ class _Flow:
         """Where each waiting lane goes on."""
 
     def run(self) -> Any:
-        while True:
+        limit = CPU_STEPS if self.machine.lanes == 1 else GPU_STEPS
+        for _ in range(limit):
             if isinstance(self.position, np.ndarray):
                 current = int(self.position.min())
                 if self.position.max() == current:
@@ -48,15 +53,20 @@ class _Flow:
             else:
                 current = self.position
             if current == DONE:
-                break
+                self.machine.mask = self.entry_mask
+                return self.registers[self.program.result]
             if current == WAITING:
                 self._release(np.asarray(self.position))
             elif isinstance(self.position, np.ndarray):
                 self._run_apart(self.program.segments[current], self.position, current)
             else:
                 self._run_together(self.program.segments[current])
-        self.machine.mask = self.entry_mask
-        return self.registers[self.program.result]
+        raise self.machine.fault(
+            "deadlock",
+            f"no end after {limit} steps; it is here",
+            self.program.segments[current].terminator,
+            self.machine.selected(),
+        )
 
     def _run_together(self, segment: Segment) -> None:
         machine, registers = self.machine, self.registers

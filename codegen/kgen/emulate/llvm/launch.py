@@ -32,6 +32,8 @@ Argument = np.ndarray[Any, Any] | np.generic
 _CHUNK_LANES = 1 << 14
 #: Bytes of LDS, with its checks, that a chunk may hold.
 _CHUNK_LDS_BYTES = 64 << 20
+#: Bytes between two arrays in LDS: an access past the end of one is not one of the next.
+_GAP_BYTES = 128
 
 
 def run(
@@ -118,6 +120,7 @@ class _Launch:
         self.block = block
         self.wave = _wave_size(function) if function.kernel else 1
         self.memory = GlobalMemory()
+        self.gaps: list[range] = []
         self.arguments = [
             self._argument(parameter.name, parameter.type, argument)
             for parameter, argument in _paired(function, arguments)
@@ -147,19 +150,26 @@ class _Launch:
         """The address of every global; LDS arrays of unknown size share the dynamic part."""
         symbols: dict[str, int] = {}
         size = 0
-        static = [g for g in self.module.globals.values() if g.space == LDS and g.type.size]
-        for variable in static:
-            symbols[variable.name] = size = _aligned(size, variable.align)
-            size += variable.type.size
+        for variable in self.module.globals.values():
+            if variable.space == LDS and variable.type.size:
+                at = self._behind_gap(size, variable.align)
+                symbols[variable.name] = at
+                size = at + variable.type.size
         dynamic = [g for g in self.module.globals.values() if g.space == LDS and not g.type.size]
         if dynamic:
-            size = _aligned(size, max(variable.align for variable in dynamic))
+            size = self._behind_gap(size, max(variable.align for variable in dynamic))
             symbols.update((variable.name, size) for variable in dynamic)
         self.lds_size = size + dynamic_shared
         for variable in self.module.globals.values():
             if variable.space != LDS and variable.initializer is not None:
                 symbols[variable.name] = self._initialised(variable, symbols)
         return symbols
+
+    def _behind_gap(self, end: int, align: int) -> int:
+        """Where the next array in LDS starts, which is not where the last one ends."""
+        start = _aligned(end + _GAP_BYTES, align) if end else 0
+        self.gaps.append(range(end, start))
+        return start
 
     def _initialised(self, variable: Global, symbols: dict[str, int]) -> int:
         value = variable.initializer
@@ -186,7 +196,7 @@ class _Launch:
         lanes = _aligned(size, self.wave)
         if self.checks and self.lds_size:
             granule = _granule(self.module)
-            shadow = LdsShadow(self.lds_size, granule, lanes, self.wave)
+            shadow = LdsShadow(self.lds_size, granule, lanes, self.wave, self.gaps)
         machine = Machine(
             module=self.module,
             entry=self.function.name,

@@ -103,9 +103,10 @@ class Machine:
 
     # -- synchronisation ------------------------------------------------------------------------
 
-    def fence(self) -> None:
+    def fence(self, *, release: bool = False, acquire: bool = False) -> None:
+        """Order the active lanes' accesses within their wave, and as said with other waves."""
         if self.memory.lds.shadow is not None:
-            self.memory.lds.shadow.fence(self)
+            self.memory.lds.shadow.fence(self, release=release, acquire=acquire)
 
     def signal(self) -> None:
         if self.memory.lds.shadow is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgen.emulate.llvm.codec import encode, gather, raw_dtype, scatter
+from kgen.emulate.llvm.codec import gather, raw_dtype, scatter
 from kgen.emulate.llvm.module import Instruction
 from kgen.emulate.llvm.types import FLAT, LDS, PRIVATE, Array
 from kgen.emulate.report import EmulationFault
@@ -274,6 +274,3 @@ def _first(pointer: Array, mask: Array) -> Array:
     full = np.broadcast_to(mask, pointer.shape)
     first: Array = pointer.reshape(-1)[np.argmax(full)]
     return first
-
-
-__all__ = ["APERTURES", "POISON", "Buffer", "GlobalMemory", "Memory", "encode", "stack_buffer"]

@@ -47,26 +47,29 @@ class MemoryParser:
             source_type=source,
         )
 
-    def _skip_atomic_words(self) -> str:
-        """``atomic``, ``volatile``, ``weak``, the scope and the orderings; returns the scope."""
+    def _atomic_words(self) -> tuple[str, str]:
+        """``atomic``, ``volatile``, ``weak``, the scope and the orderings; returns the scope and
+        the (last) ordering."""
         t = self.tokens
-        scope = ""
+        scope = ordering = ""
         while True:
             if t.accept("syncscope"):
                 t.expect("(")
                 scope = t.next().strip('"')
                 t.expect(")")
-            elif t.text in _ORDERINGS | _MODIFIERS:
+            elif t.text in _ORDERINGS:
+                ordering = t.next()
+            elif t.text in _MODIFIERS:
                 t.next()
             else:
-                return scope
+                return scope, ordering
 
     def load(self, opcode: str, line: int, result: str) -> Instruction:
-        self._skip_atomic_words()
+        self._atomic_words()
         type_ = self.operands.type()
         self.tokens.expect(",")
         pointer = self.operands.typed_operand()
-        self._skip_atomic_words()
+        self._atomic_words()
         return Instruction(
             opcode=opcode,
             line=line,
@@ -77,9 +80,9 @@ class MemoryParser:
         )
 
     def store(self, opcode: str, line: int, result: str) -> Instruction:
-        self._skip_atomic_words()
+        self._atomic_words()
         value, pointer = self.operands.typed_operands()
-        self._skip_atomic_words()
+        self._atomic_words()
         return Instruction(
             opcode=opcode,
             line=line,
@@ -118,13 +121,14 @@ class MemoryParser:
         )
 
     def fence(self, opcode: str, line: int, result: str) -> Instruction:
-        return Instruction(opcode=opcode, line=line, predicate=self._skip_atomic_words())
+        scope, ordering = self._atomic_words()
+        return Instruction(opcode=opcode, line=line, scope=scope, ordering=ordering)
 
     def atomicrmw(self, opcode: str, line: int, result: str) -> Instruction:
-        self._skip_atomic_words()
+        self._atomic_words()
         predicate = self.tokens.next()
         pointer, value = self.operands.typed_operands()
-        self._skip_atomic_words()
+        self._atomic_words()
         return Instruction(
             opcode=opcode,
             line=line,
@@ -136,9 +140,9 @@ class MemoryParser:
         )
 
     def cmpxchg(self, opcode: str, line: int, result: str) -> Instruction:
-        self._skip_atomic_words()
+        self._atomic_words()
         operands = tuple(self.operands.typed_operands())
-        self._skip_atomic_words()
+        self._atomic_words()
         type_ = operands[1].type
         return Instruction(
             opcode=opcode,

@@ -47,7 +47,11 @@ class Instruction:
     labels: tuple[str, ...] = ()
     """Targets of br and switch (default first), predecessors of phi, in operand order."""
     predicate: str = ""
-    """Of icmp and fcmp; the operation of atomicrmw; the synchronisation scope of a fence."""
+    """Of icmp and fcmp; the operation of atomicrmw."""
+    scope: str = ""
+    """Of a fence; empty is the whole system."""
+    ordering: str = ""
+    """Of a fence."""
     source_type: Type = VOID
     """Stepped over by getelementptr, allocated by alloca."""
     indices: tuple[int, ...] = ()

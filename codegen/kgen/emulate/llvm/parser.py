@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from kgen.emulate.llvm.constants import OperandParser
 from kgen.emulate.llvm.instructions import InstructionParser
 from kgen.emulate.llvm.lexer import Tokens, symbol
@@ -20,8 +22,12 @@ _TOP_LEVEL = frozenset(("define", "declare", "target", "attributes", "source_fil
 _LINKAGE_WITHOUT_VALUE = frozenset(("external", "extern_weak"))
 
 
+@lru_cache(maxsize=8)
 def parse(source: str) -> Module:
-    """Parse a module. Raises :class:`EmulationError` that names the line."""
+    """Parse a module. Raises :class:`EmulationError` that names the line.
+
+    The last few are kept: a kernel for a CPU is run once for each range of its tasks.
+    """
     return _ModuleParser(source).parse()
 
 

@@ -3,9 +3,11 @@
 Time is a count of LDS instructions. Two accesses of different lanes to one granule, one of them a
 write, are ordered
 
-- between waves: when all waves of the workgroup passed a barrier after the first access;
-- within a wave: when the wave passed a fence or a barrier in between. Lanes of a wave do execute
-  in lockstep, but without a fence LLVM may exchange the two accesses.
+- between waves: when after the first access its lane released (a fence of workgroup scope or
+  wider), then all waves passed a barrier, then the lane of the second access acquired (a fence
+  again). The barrier alone orders no memory (LLVM "User Guide for AMDGPU Backend", memory model);
+- within a wave: when the wave passed a fence in between. Lanes of a wave do execute in lockstep,
+  but without a fence LLVM may exchange the two accesses.
 
 Workgroups that do the same thing share one row of every table: the common case costs as little as
 one workgroup. The first access that differs between workgroups gives each its own row.
@@ -13,6 +15,7 @@ one workgroup. The first access that differs between workgroups gives each its o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,10 +27,14 @@ from kgen.emulate.llvm.types import Array
 if TYPE_CHECKING:
     from kgen.emulate.llvm.machine import Machine
 
-#: Codes in place of a lane or wave.
+#: Codes in place of a time, a lane or a wave.
 _NONE = -1
+_GAP = -4
 _ATOMIC = -2
 _SEVERAL = -3
+
+_BARRIER = "no barrier between fences orders them"
+_FENCE = "no fence orders them"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +52,10 @@ class _Access:
 class LdsShadow:
     """Tables over [row, granule] and [row, lane]; ``row`` is 1 or the number of workgroups."""
 
-    def __init__(self, size: int, granule: int, lanes: int, wave: int) -> None:
+    def __init__(
+        self, size: int, granule: int, lanes: int, wave: int, gaps: Sequence[range]
+    ) -> None:
+        """``gaps`` are the bytes between arrays, which nothing may touch."""
         self.granule = granule
         self.wave = wave
         count = -(-size // granule)
@@ -57,36 +67,51 @@ class LdsShadow:
         self.read_at = np.full((1, count), _NONE, np.int32)
         self.reader_lane = np.full((1, count), _NONE, np.int32)
         self.read_in_wave_at = np.full((1, count), _NONE, np.int32)
-        # The time up to which a lane's accesses are ordered with other waves, with other lanes.
-        self.ordered = np.zeros((1, lanes), np.int32)
+        for gap in gaps:
+            self.written_at[:, -(-gap.start // granule) : gap.stop // granule] = _GAP
+        # Of each lane, the time of its last fence, of its last release, of the release that the
+        # last barrier passed on, and of the one before.
         self.fenced = np.zeros((1, lanes), np.int32)
+        self.released = np.zeros((1, lanes), np.int32)
+        self.passed = np.zeros((1, lanes), np.int32)
+        self.passed_before = np.zeros((1, lanes), np.int32)
+        self.acquired = np.ones((1, lanes), np.bool_)
         self.arrived = np.full((1, lanes), _NONE, np.int32)
         self.time = 0
 
     # -- synchronisation ------------------------------------------------------------------------
 
-    def fence(self, m: Machine) -> None:
-        """The active lanes order their accesses with the other lanes of their wave."""
-        self._set(m, "fenced", m.mask)
+    def fence(self, m: Machine, *, release: bool, acquire: bool) -> None:
+        """The active lanes order their accesses with their wave, and as said with others."""
+        self._set(m, m.mask, "fenced", self.time)
+        if release:
+            self._set(m, m.mask, "released", self.time)
+        if acquire:
+            self._set(m, m.mask, "acquired", True)
 
     def signal(self, m: Machine) -> None:
-        """The active lanes arrive at a split barrier; later accesses are not covered by it."""
-        self._set(m, "arrived", m.mask)
+        """The active lanes arrive at a split barrier; later releases are not covered by it."""
+        self._set(m, m.mask, "arrived", self.released)
 
-    def barrier(self, m: Machine, released: Array | None) -> None:
-        """The lanes in ``released`` (None: all) leave a barrier that their workgroup completed."""
-        self._set(m, "fenced", released)
-        self._spread(m, released)
-        at = np.where(self.arrived == _NONE, self.time, self.arrived)
-        selected = np.True_ if released is None else released
-        self.ordered = np.where(selected, at, self.ordered).astype(np.int32)
-        self.arrived = np.where(selected, _NONE, self.arrived).astype(np.int32)
+    def barrier(self, m: Machine, lanes: Array | None) -> None:
+        """These lanes (None: all) leave a barrier that their workgroup completed."""
+        at = np.where(self.arrived == _NONE, self.released, self.arrived)
+        self._set(m, lanes, "passed_before", self.passed)
+        self._set(m, lanes, "passed", at)
+        self._set(m, lanes, "acquired", False)
+        self._set(m, lanes, "arrived", _NONE)
 
-    def _set(self, m: Machine, table: str, mask: Array | None) -> None:
+    def _set(self, m: Machine, mask: Array | None, table: str, value: Array | int | bool) -> None:
         self._spread(m, mask)
         old: Array = getattr(self, table)
-        new = np.full_like(old, self.time) if mask is None else np.where(mask, self.time, old)
-        setattr(self, table, new.astype(np.int32))
+        setattr(
+            self, table, np.where(np.True_ if mask is None else mask, value, old).astype(old.dtype)
+        )
+
+    def _horizon(self, a: _Access, other: Array) -> Array:
+        """The time up to which accesses of the lanes ``other`` happened before this access."""
+        acquired = self.acquired[a.row, a.lane]
+        return np.where(acquired, self.passed[a.row, other], self.passed_before[a.row, other])
 
     def _spread(self, m: Machine, differs: Array | None) -> None:
         """Give each workgroup its own row if ``differs`` tells workgroups apart."""
@@ -100,15 +125,14 @@ class LdsShadow:
 
     def read(self, m: Machine, ins: Instruction, offsets: Array, size: int) -> None:
         a = self._access(m, offsets, size)
-        if (self.written_at.reshape(-1)[a.granules] == _NONE).any():
-            bad = self.written_at.reshape(-1)[a.granules] == _NONE
-            self._fault(m, ins, a, bad, "uninitialised-read", "reads", "which nothing wrote")
+        self._check_written(m, ins, a, "reads")
         self._check_writer(m, ins, a, "reads")
         self._note_wave(a)
         self._note_lane(a)
 
     def write(self, m: Machine, ins: Instruction, offsets: Array, raw: Array) -> None:
         a = self._access(m, offsets, raw.dtype.itemsize)
+        self._check_gaps(m, ins, a, "writes")
         self._check_writer(m, ins, a, "writes")
         self._check_readers(m, ins, a)
         writer = self.writer.reshape(-1)
@@ -119,9 +143,7 @@ class LdsShadow:
 
     def atomic(self, m: Machine, ins: Instruction, offsets: Array, size: int) -> None:
         a = self._access(m, offsets, size)
-        if (self.written_at.reshape(-1)[a.granules] == _NONE).any():
-            bad = self.written_at.reshape(-1)[a.granules] == _NONE
-            self._fault(m, ins, a, bad, "uninitialised-read", "updates", "which nothing wrote")
+        self._check_written(m, ins, a, "updates")
         plain = self.writer.reshape(-1)[a.granules] != _ATOMIC
         self._check_writer(m, ins, a, "updates", among=plain)
         self._check_readers(m, ins, a)
@@ -132,7 +154,7 @@ class LdsShadow:
         self.time += 1
         self._spread(m, m.mask)
         self._spread(m, offsets)
-        rows, lanes = self.ordered.shape
+        rows, lanes = self.fenced.shape
         full = np.broadcast_to(offsets, (rows, lanes))
         if m.mask is None:
             row, lane = (index.reshape(-1) for index in np.indices((rows, lanes), sparse=False))
@@ -149,6 +171,17 @@ class LdsShadow:
             granules=start[:, None] + np.arange(count),
         )
 
+    def _check_gaps(self, m: Machine, ins: Instruction, a: _Access, verb: str) -> None:
+        gap = self.written_at.reshape(-1)[a.granules] == _GAP
+        if gap.any():
+            self._fault(m, ins, a, gap, "out-of-bounds", verb, "between two arrays")
+
+    def _check_written(self, m: Machine, ins: Instruction, a: _Access, verb: str) -> None:
+        bad = self.written_at.reshape(-1)[a.granules] < 0
+        if bad.any():
+            self._check_gaps(m, ins, a, verb)
+            self._fault(m, ins, a, bad, "uninitialised-read", verb, "which nothing wrote")
+
     def _check_writer(
         self, m: Machine, ins: Instruction, a: _Access, verb: str, among: Array | None = None
     ) -> None:
@@ -162,39 +195,31 @@ class LdsShadow:
         written = self.written_at.reshape(-1)[a.granules]
         in_wave = (writer // self.wave == a.wave) & (writer >= 0)
         horizon = np.where(
-            in_wave, self.fenced[a.row, a.lane], self.ordered[a.row, np.maximum(writer, 0)]
+            in_wave, self.fenced[a.row, a.lane], self._horizon(a, np.maximum(writer, 0))
         )
         race = foreign & (written > horizon)
         if race.any():
             other = int(writer[race][0])
             who = "an atomic" if other == _ATOMIC else f"lane {other}"
-            what = "fence" if in_wave[race][0] else "barrier"
-            self._fault(m, ins, a, race, "race", verb, f"written by {who} with no {what} between")
+            why = _FENCE if in_wave[race][0] else _BARRIER
+            self._fault(m, ins, a, race, "race", verb, f"written by {who}; {why}")
 
     def _check_readers(self, m: Machine, ins: Instruction, a: _Access) -> None:
         """No other lane has read a granule about to be written, unless ordered before."""
         wave = self.reader_wave.reshape(-1)[a.granules]
         read = self.read_at.reshape(-1)[a.granules]
-        race = (wave != a.wave) & (read > self.ordered[a.row, a.lane])
+        race = (wave != a.wave) & (read > self._horizon(a, a.lane))
         if race.any():
             other = int(wave[race][0])
             who = "several waves" if other == _SEVERAL else f"wave {other}"
-            self._fault(m, ins, a, race, "race", "writes", f"read by {who} with no barrier between")
+            self._fault(m, ins, a, race, "race", "writes", f"read by {who}; {_BARRIER}")
         lane = self.reader_lane.reshape(-1)[a.granules]
         read = self.read_in_wave_at.reshape(-1)[a.granules]
         race = (lane != a.lane) & (wave == a.wave) & (read > self.fenced[a.row, a.lane])
         if race.any():
             other = int(lane[race][0])
             who = "several lanes" if other == _SEVERAL else f"lane {other}"
-            self._fault(
-                m,
-                ins,
-                a,
-                race,
-                "race",
-                "writes",
-                f"read by {who} of its wave with no fence between",
-            )
+            self._fault(m, ins, a, race, "race", "writes", f"read by {who} of its wave; {_FENCE}")
 
     def _check_collisions(self, m: Machine, ins: Instruction, a: _Access, raw: Array) -> None:
         """Lanes of one wave may store the same value to the same place, as hardware does."""
@@ -214,7 +239,7 @@ class LdsShadow:
     def _note_wave(self, a: _Access) -> None:
         table, read = self.reader_wave.reshape(-1), self.read_at.reshape(-1)
         before = table[a.granules]
-        stale = read[a.granules] <= self.ordered[a.row, a.lane]
+        stale = read[a.granules] <= self._horizon(a, a.lane)
         new = np.where(stale | (before == _NONE) | (before == a.wave), a.wave, _SEVERAL)
         table[a.granules] = new
         table[a.granules[table[a.granules] != new]] = _SEVERAL
@@ -239,7 +264,7 @@ class LdsShadow:
         verb: str,
         why: str,
     ) -> None:
-        where = np.zeros((len(self.ordered), m.lanes), np.bool_)
+        where = np.zeros((len(self.fenced), m.lanes), np.bool_)
         hit = bad.any(axis=1)
         where[a.row[hit, 0], a.lane[hit, 0]] = True
         granule = int(a.granules[bad][0]) % self.writer.shape[1]

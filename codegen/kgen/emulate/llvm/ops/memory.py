@@ -111,10 +111,18 @@ def _alloca(ins: Instruction) -> Callable[..., Array]:
     return allocate
 
 
+#: Scopes that reach no further than the wave.
+_NARROW = frozenset(("singlethread", "wavefront", "singlethread-one-as", "wavefront-one-as"))
+
+
 def _fence(ins: Instruction) -> Callable[[Machine], None]:
+    wide = ins.scope not in _NARROW
+    release = wide and ins.ordering in ("release", "acq_rel", "seq_cst")
+    acquire = wide and ins.ordering in ("acquire", "acq_rel", "seq_cst")
+
     def fence(m: Machine) -> None:
-        if ins.predicate != "singlethread":
-            m.fence()
+        if not ins.scope.startswith("singlethread"):
+            m.fence(release=release, acquire=acquire)
 
     return fence
 
