@@ -11,26 +11,36 @@ from __future__ import annotations
 
 import sys
 
+import llvmlite.binding as llvm
+
 TRIPLE = "amdgcn-amd-amdhsa"
 
 
-def compile_object(ir: str, cpu: str) -> bytes:
-    """The optimised (-O3) relocatable object. `cpu` must be one that LLVM knows."""
-    import llvmlite.binding as llvm
-
+def machine_for(cpu: str) -> llvm.TargetMachine:
+    """LLVM's code generator for a cpu, which LLVM must know."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    machine = llvm.Target.from_triple(TRIPLE).create_target_machine(
+    return llvm.Target.from_triple(TRIPLE).create_target_machine(
         cpu=cpu, opt=3, reloc="pic", codemodel="default"
     )
+
+
+def optimise(ir: str, machine: llvm.TargetMachine) -> str:
+    """The IR after -O3. Raises RuntimeError for IR that is not well formed."""
     module = llvm.parse_assembly(ir)
     module.triple = TRIPLE
     module.data_layout = str(machine.target_data)
     module.verify()
     passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
     passes.getModulePassManager().run(module, passes)
+    return str(module)
+
+
+def compile_object(ir: str, cpu: str) -> bytes:
+    """The optimised relocatable object."""
+    machine = machine_for(cpu)
     # Code generation changes a module in place: it gets a fresh copy of the optimised one.
-    emitted: bytes = machine.emit_object(llvm.parse_assembly(str(module)))
+    emitted: bytes = machine.emit_object(llvm.parse_assembly(optimise(ir, machine)))
     return emitted
 
 

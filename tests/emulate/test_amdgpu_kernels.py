@@ -1,0 +1,103 @@
+"""AMD kernels executed in the emulator as LLVM's optimiser leaves them, and with other schedules.
+
+The optimiser takes flags (nuw, range, noalias) at their word: one that the kernel does not keep is
+seen here. As rendered, the acceptance tests execute every kernel.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from kgen import bundle, emulate, pipeline
+from kgen.check.verify import verify
+from kgen.pipeline import Kernel
+from kgen.schedule import FmaMatmul, MmaMatmul, Schedule
+from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
+from kgen.targets.amdgpu import FAMILY
+from kgen.targets.amdgpu.codegen import machine_for, optimise
+from kgen.targets.base import Target
+
+STEPS = tuple(Epilogue)
+MATMULS: tuple[Matmul, ...] = (
+    *(Matmul(m=65, n=66, k=67, layout=layout) for layout in Layout),
+    *(Matmul(m=33, n=18, k=40, dtype=d, epilogue=STEPS) for d in (DType.F32, DType.BF16)),
+    Matmul(m=65, n=66, k=67, batch=3, alpha=0.5, beta=2.0, batch_stride_b=0, lda=70, ldc=69),
+    Matmul(m=64, n=64, k=96, dtype=DType.BF16, out_dtype=DType.F32),
+    Matmul(m=1, n=1, k=1, dtype=DType.F32),
+)
+OTHERS: tuple[Spec, ...] = (
+    Relu(shape=(1003,), dtype=DType.BF16),
+    Softmax(rows=33, cols=100, log=True),
+    Softmax(rows=2, cols=50000, dtype=DType.BF16),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", FAMILY.targets, ids=lambda t: t.name)
+def test_optimised_text_is_right(target: Target) -> None:
+    machine = machine_for(target.arch)
+    kernels = []
+    for spec in (*MATMULS, *OTHERS):
+        kernel = pipeline.kernel(spec, target)
+        source = dataclasses.replace(kernel.source, text=optimise(kernel.source.text, machine))
+        assembled = FAMILY.assemble(source, kernel.plan)
+        kernels.append(dataclasses.replace(kernel, source=source, assembled=assembled))
+    assert not failures(kernels)
+
+
+def failures(kernels: list[Kernel]) -> list[str]:
+    """What verification says against each kernel that is wrong."""
+    results = verify(bundle.pack(kernels)).kernels
+    return [f"{r.kernel}: {r.reason}" for r in results if not r.passed]
+
+
+SCHEDULES: tuple[Schedule, ...] = (
+    MmaMatmul(block_m=96, block_n=64, block_k=64, num_stages=1, warp_m=48, warp_n=32),
+    MmaMatmul(block_m=64, block_n=128, block_k=32, num_stages=2, warp_m=32, warp_n=64),
+    FmaMatmul(block_m=48, block_n=64, block_k=16, num_stages=1, thread_m=3, thread_n=4),
+    FmaMatmul(block_m=32, block_n=32, block_k=8, num_stages=2, thread_m=2, thread_n=2),
+)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda s: s.mainloop)
+@pytest.mark.parametrize("target", ["gfx942", "gfx1201"])
+def test_other_schedules_are_right(target: str, schedule: Schedule) -> None:
+    found = FAMILY.find(target)
+    assert found is not None
+    kernels = [
+        pipeline.kernel(Matmul(m=97, n=67, k=k, layout=layout), found, schedule)
+        for k, layout in ((128, Layout.NT), (100, Layout.TN))
+    ]
+    assert not failures(kernels)
+
+
+def test_offsets_beyond_32_bits() -> None:
+    """Rows 2**31 bytes apart; only what is touched of the tensors takes memory."""
+    target = FAMILY.find("gfx942")
+    assert target is not None
+    spec = Matmul(m=3, n=17, k=20, lda=2**30, ldc=2**30 + 7)
+    plan = pipeline.plan(spec, target)
+    buffers = {p.name: np.zeros(p.extent, np.float16) for p in spec.parameters}
+    views = {
+        p.name: np.lib.stride_tricks.as_strided(
+            buffers[p.name], p.shape, [2 * stride for stride in p.strides]
+        )
+        for p in spec.parameters
+    }
+    random = np.random.default_rng(0)
+    for name in ("a", "b"):
+        views[name][...] = random.integers(-3, 4, views[name].shape)
+    launch = plan.launches[0]
+    emulate.run(
+        pipeline.source(plan).text,
+        language="llvm",
+        entry=launch.entry_point,
+        grid=launch.grid,
+        block=launch.block,
+        arguments=[buffers[name] for name in launch.arguments],
+    )
+    exact = views["a"].astype(np.float64) @ views["b"].astype(np.float64)
+    np.testing.assert_array_equal(views["out"], exact)
