@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from kgen.bundle import Bundle
-from kgen.check import cost, execute, inputs, oracle, sampling, tensors
+from kgen.check import cost, device, execute, executor, inputs, oracle, sampling, tensors
 from kgen.check import verify as verification
 from kgen.check.verify import KernelResult, verify
 from kgen.errors import VerificationError
 from kgen.spec import DType, Epilogue, Matmul, Relu, Softmax, Spec
+from kgen_runtime.backend import Code
 from kgen_runtime.backends.reference import ReferenceBackend
 from kgen_runtime.manifest import Extent3, KernelEntry, Manifest, Tile
 
@@ -37,8 +38,10 @@ class Device(ReferenceBackend):
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., KernelResult]:
     def run(entry: KernelEntry, damage: Damage = lambda _: None, seed: int = 0) -> KernelResult:
-        monkeypatch.setattr(execute, "backend_class", lambda _: Device)
         monkeypatch.setattr(Device, "damage", staticmethod(damage), raising=False)
+        code = {"main": Code(artifact=entry.artifacts[0], data=b"")}
+        on_device = device.DeviceExecutor(Device(), entry, code)
+        monkeypatch.setattr(execute, "executor", lambda *_: on_device)
         bundle = Bundle(manifest=Manifest(kernels=(entry,)), files={"k.o": b""})
         (result,) = verify(bundle, on="device", seed=seed).kernels
         return result
@@ -137,7 +140,7 @@ def test_a_write_to_an_input(run: Run, entry_for: EntryFor) -> None:
     assert result.reason is not None and "wrote to its input b" in result.reason
 
 
-@pytest.mark.parametrize("byte", [execute.GUARD - 1, -1, 0, -execute.GUARD])
+@pytest.mark.parametrize("byte", [device.GUARD - 1, -1, 0, -device.GUARD])
 def test_a_write_outside_the_buffer(run: Run, entry_for: EntryFor, byte: int) -> None:
     def outside(buffers: Mapping[str, memoryview]) -> None:
         whole = buffers["out"].obj
@@ -224,7 +227,7 @@ def test_a_sample_holds_whole_clusters(entry_for: EntryFor) -> None:
     assert all((x, y ^ 1, z) in chosen for x, y, z in chosen)
 
 
-class Sampled(execute.Executor):
+class Sampled(executor.Executor):
     """Writes the tiles of the chosen workgroups, each a number of elements too far to the right."""
 
     on, form, samples = "emulator", "ptx", True

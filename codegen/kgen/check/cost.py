@@ -29,6 +29,8 @@ SCALAR_ELEMENT_WORK = 8
 ORACLE_WORK = 2**37
 #: Work up to which the oracle computes all of an output of which a sample is compared.
 ORACLE_WHOLE_WORK = 2**32
+#: Work per second that the slowest device does: lavapipe on one busy core, at a tenth of its rate.
+SLOWEST_DEVICE = 2e8
 #: Elements that one piece of the oracle holds at a time.
 PANEL_ELEMENTS = 2**22
 
@@ -92,6 +94,11 @@ def compared_boxes(entry: KernelEntry, seed: int) -> tuple[Box, ...]:
     )
 
 
+def slowest_seconds(entry: KernelEntry) -> float:
+    """More than a kernel takes on any device, unless it hangs."""
+    return oracle_work(entry) / SLOWEST_DEVICE
+
+
 def panels(entry: KernelEntry, box: Box) -> tuple[Box, ...]:
     """A box cut into pieces of about PANEL_ELEMENTS elements, operands included."""
     shape = [s.stop - s.start for s in box]
@@ -117,14 +124,15 @@ def panels(entry: KernelEntry, box: Box) -> tuple[Box, ...]:
 def check_memory(entry: KernelEntry) -> None:
     """Raise VerificationError if this machine cannot hold what verifying the kernel takes.
 
-    That is every buffer three times (the data, the run's copy and the copy back, or the device's
-    memory where that is the host's), the workspaces, and the oracle's pieces in binary64 with the
+    That is every buffer six times (the data and a copy to run on; the other process's, between its
+    guard bands, and on the device where that has the host's memory; one on the way between the
+    processes), the workspaces, and the oracle's pieces in binary64 with the
     intermediate results made of them.
     """
     tensors = sum(p.nbytes for p in entry.parameters)
     scratch = sum(w.nbytes for w in entry.workspaces)
     elements = sum(math.prod(p.shape) for p in entry.parameters)
-    needed = 3 * tensors + scratch + 4 * 8 * min(elements, 8 * PANEL_ELEMENTS)
+    needed = 6 * tensors + scratch + 4 * 8 * min(elements, 8 * PANEL_ELEMENTS)
     limit = available_memory()
     if needed > limit:
         raise VerificationError(

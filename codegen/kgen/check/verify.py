@@ -16,8 +16,10 @@ from kgen import emulate
 from kgen.bundle import Bundle
 from kgen.check import compare, cost, execute, inputs, oracle, sampling
 from kgen.check.compare import Comparison
-from kgen.check.execute import Devices, Executor, On, Reader, Unavailable
+from kgen.check.execute import On, Reader
+from kgen.check.executor import Executor, Unavailable
 from kgen.check.inputs import DataSet
+from kgen.check.isolate import Devices
 from kgen.check.oracle import Box
 from kgen.check.sampling import Sample
 from kgen.check.tensors import Bits, Mask, decode, strided_bits

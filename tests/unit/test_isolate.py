@@ -1,0 +1,66 @@
+"""Kernels that crash or hang: a failed kernel in the report, and the next one is verified."""
+
+from __future__ import annotations
+
+import dataclasses
+import platform
+
+import pytest
+
+from kgen import bundle, pipeline, targets
+from kgen.bundle import Bundle
+from kgen.check import isolate
+from kgen.check.executor import Unavailable
+from kgen.check.verify import verify
+from kgen.pipeline import Kernel
+from kgen.spec import DType, Relu
+
+pytestmark = pytest.mark.skipif(
+    platform.machine() != "x86_64", reason="the kernels here are x86-64 machine code"
+)
+
+GOOD, BAD = Relu(shape=(40,), dtype=DType.F32), Relu(shape=(41,), dtype=DType.F32)
+BODIES = {
+    "crash": "entry:\n  store volatile i32 1, ptr inttoptr (i64 16 to ptr)\n  ret void",
+    "trap": "entry:\n  call void @llvm.trap()\n  ret void",
+    "hang": "entry:\n  br label %again\nagain:\n  store volatile i32 1, ptr %out\n"
+    "  br label %again",
+}
+
+
+def broken(body: str) -> Bundle:
+    """A kernel with this body, and after it a good one."""
+    kernel = pipeline.kernel(BAD, targets.find("x86-64-v3"))
+    text = (
+        'target triple = "x86_64-unknown-linux-gnu"\ndeclare void @llvm.trap()\n'
+        f"define void @{BAD.key}(ptr %x, ptr %out, i64 %begin, i64 %end) {{\n{BODIES[body]}\n}}\n"
+    )
+    source = dataclasses.replace(kernel.source, text=text)
+    assembled = targets.family("cpu").assemble(source, kernel.plan)
+    bad: Kernel = dataclasses.replace(kernel, source=source, assembled=assembled)
+    return bundle.pack([bad, pipeline.kernel(GOOD, targets.find("x86-64-v3"))])
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("crash", "the kernel ended its process with SIGSEGV"),
+        ("trap", "the kernel ended its process with SIGILL"),
+        ("hang", "the kernel did not end within 2 s"),
+    ],
+)
+def test_a_kernel_that_does_not_come_back_fails(
+    body: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(isolate, "START_SECONDS", 2.0)
+    bad, good = verify(broken(body), on="device").kernels
+    if bad.status == "not-executed":
+        pytest.skip(bad.reason or "")
+    assert bad.status == "failed" and bad.reason == f"random data: {reason}"
+    assert good.passed, good.reason
+
+
+def test_a_device_that_is_not_here_or_refuses_says_why() -> None:
+    entry = pipeline.build(GOOD, ["x86-64-v3"]).manifest.kernels[0]
+    with isolate.Devices() as devices, pytest.raises(Unavailable, match="hip|HIP"):
+        devices.executor("hip", entry, {})
