@@ -116,5 +116,7 @@ class IsolatedExecutor(Executor):
             buffers[name][:] = data
 
     def close(self) -> None:
-        if not self._worker.ended:
-            self._worker.ask(("unload",), START_SECONDS)
+        # A process that ends now has nothing more to give back.
+        with contextlib.suppress(VerificationError):
+            if not self._worker.ended:
+                self._worker.ask(("unload",), START_SECONDS)
