@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.metadata import version
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from kgen.errors import TargetError
 from kgen.schedule import Schedule
@@ -31,6 +32,7 @@ class Amdgpu(Family):
 
     name: ClassVar[str] = "amdgpu"
     extension: ClassVar[str] = "ll"
+    backend: ClassVar[str] = "hip"
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -63,7 +65,14 @@ class Amdgpu(Family):
         return TOLERANCE
 
     def proof(self, target: Target) -> str:
-        return "emulated"
+        return "emulated (LLVM IR)"
+
+    def capabilities(self, target: Target) -> Mapping[str, Any]:
+        return {"arch": target.arch, "features": ()}
+
+    def capabilities(self, target: Target) -> Mapping[str, Any]:
+        # The code does not depend on sramecc or xnack: devices with and without them run it.
+        return {"arch": target.arch, "features": ()}
 
     def toolchain(self) -> tuple[Toolchain, ...]:
         return (Toolchain(name="llvmlite", version=version("llvmlite")),)
