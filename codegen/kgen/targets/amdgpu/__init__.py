@@ -68,9 +68,6 @@ class Amdgpu(Family):
         return "emulated (LLVM IR)"
 
     def capabilities(self, target: Target) -> Mapping[str, Any]:
-        return {"arch": target.arch, "features": ()}
-
-    def capabilities(self, target: Target) -> Mapping[str, Any]:
         # The code does not depend on sramecc or xnack: devices with and without them run it.
         return {"arch": target.arch, "features": ()}
 
