@@ -1,8 +1,8 @@
 """On a machine with a GPU: build, verify and time every kernel that it runs, and write the figures.
 
 For each GPU found (CUDA, HIP, Vulkan) it builds a spread of shapes for the nearest target, verifies
-them on the device, times them against PyTorch on the same device where that is installed, and appends
-a section with the device's name to docs/performance.md.
+them on the device, times them against PyTorch on the same device where that is installed, and
+appends a section with the device's name to docs/performance.md.
 """
 
 from __future__ import annotations

@@ -78,9 +78,17 @@ class Backend(ABC):
     def close(self) -> None:
         """Give everything back; safe to call twice."""
 
+    @staticmethod
     @abstractmethod
+    def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
+        """Why a device with these capabilities cannot run the artifact, or None if it can.
+
+        One line with the remedy. No driver is asked, so that the device need not be here.
+        """
+
     def refuses(self, artifact: ArtifactEntry) -> str | None:
-        """Why this device cannot run the artifact (one line), or None if it can."""
+        """Why this device cannot run the artifact, or None if it can."""
+        return self.refusal(artifact, self.info.capabilities)
 
     def rank(self, artifact: ArtifactEntry) -> tuple[int, ...]:
         """How well an artifact that runs here uses this device; of several the highest is chosen.

@@ -113,7 +113,8 @@ class FakeBackend(Backend):
     def close(self) -> None:
         self.closed = True
 
-    def refuses(self, artifact: ArtifactEntry) -> str | None:
+    @staticmethod
+    def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
         missing = [f for f in artifact.requires.get("features", ()) if f not in ("x", "y")]
         return f"needs {missing[0]}" if missing else None
 

@@ -85,7 +85,7 @@ def spec_of(args: argparse.Namespace) -> Spec:
         batch_stride_c=strides.get("c"),
         alpha=_number("alpha", args.alpha, 1.0),
         beta=_number("beta", args.beta, 0.0),
-        epilogue=tuple(args.epilogue.split(",")) if args.epilogue else (),  # type: ignore[arg-type]
+        epilogue=tuple(args.epilogue.split(",")) if args.epilogue else (),
     )
 
 

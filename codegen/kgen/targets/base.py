@@ -100,6 +100,8 @@ class Family(ABC):
     name: ClassVar[str]
     #: Extension of the rendered source.
     extension: ClassVar[str]
+    #: The runtime's backend that runs its code.
+    backend: ClassVar[str]
 
     @property
     @abstractmethod
@@ -145,6 +147,11 @@ class Family(ABC):
     def proof(self, target: Target) -> str:
         """How the test suite executes this target's kernels: "executed", with where, or
         "emulated", with what text. Shown in the support table; the acceptance test holds it."""
+
+    @abstractmethod
+    def capabilities(self, target: Target) -> Mapping[str, Any]:
+        """What every device of this target can do, in the words of the runtime's backend
+        (:meth:`kgen_runtime.backend.Backend.refusal`)."""
 
     @abstractmethod
     def toolchain(self) -> tuple[Toolchain, ...]:

@@ -96,15 +96,19 @@ class CpuBackend(Backend):
         if workers is not None:
             workers.shutdown()
 
-    def refuses(self, artifact: ArtifactEntry) -> str | None:
+    @staticmethod
+    def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
         requires = artifact.requires
         if unknown := sorted(requires.keys() - {"arch", "features"}):
             return f"{artifact.file} requires {unknown[0]}, which this runtime does not know"
-        if (arch := requires.get("arch")) != (machine := platform.machine()):
-            return f"{artifact.file} is for {arch}; this machine is {machine}"
-        missing = sorted(set(requires.get("features", ())) - cpu_features())
+        if (arch := requires.get("arch")) != (machine := capabilities["arch"]):
+            return f"{artifact.file} is for {arch}, not for {machine}; build for its target"
+        missing = sorted(set(requires.get("features", ())) - set(capabilities["features"]))
         if missing:
-            return f"{artifact.file} needs {', '.join(missing)}, which this CPU does not have"
+            return (
+                f"{artifact.file} needs {', '.join(missing)}, which the CPU does not have; "
+                "build for native or for a lower level, such as x86-64-v3"
+            )
         return None
 
     def alloc(self, nbytes: int) -> int:

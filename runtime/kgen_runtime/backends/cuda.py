@@ -96,13 +96,14 @@ class CudaBackend(Backend):
         self._owned.clear()
         call("cuDevicePrimaryCtxRelease", self._device)
 
-    def refuses(self, artifact: ArtifactEntry) -> str | None:
+    @staticmethod
+    def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
         requires = artifact.requires
         if unknown := sorted(set(requires) - KNOWN_REQUIREMENTS):
             return f"it requires {unknown[0]}, which this runtime does not know; upgrade it"
-        device = tuple(self.info.capabilities["compute_capability"])
+        device = tuple(capabilities["compute_capability"])
         code = tuple(requires.get("compute_capability", (0, 0)))
-        version = tuple(self.info.capabilities["cuda"])
+        version = tuple(capabilities["cuda"])
         if version < tuple(requires.get("cuda", (0, 0))):
             return (
                 f"{artifact.format} needs a driver for CUDA {_dotted(requires['cuda'])}, here is "

@@ -141,11 +141,12 @@ class HipBackend(Backend):
             while self._owned:
                 call("hipFree", c_void_p(self._owned.pop()))
 
-    def refuses(self, artifact: ArtifactEntry) -> str | None:
+    @staticmethod
+    def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
         requires = artifact.requires
         if unknown := sorted(set(requires) - KNOWN_REQUIREMENTS):
             return f"it requires {unknown[0]}, which this runtime does not know; upgrade it"
-        arch, features = self.info.capabilities["arch"], self.info.capabilities["features"]
+        arch, features = capabilities["arch"], capabilities["features"]
         if requires.get("arch") != arch:
             return f"code for {requires.get('arch')} does not run on {arch}; build for {arch}"
         for feature in requires.get("features", ()):

@@ -53,7 +53,8 @@ class ReferenceBackend(Backend):
     def close(self) -> None:
         """Nothing is held."""
 
-    def refuses(self, artifact: ArtifactEntry) -> str | None:
+    @staticmethod
+    def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
         return None
 
     def alloc(self, nbytes: int) -> memoryview:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul, CpuStream, Schedule
@@ -23,6 +24,7 @@ NATIVE = "native"
 class CpuFamily(Family):
     name: ClassVar[str] = "cpu"
     extension: ClassVar[str] = "ll"
+    backend: ClassVar[str] = "cpu"
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -91,6 +93,9 @@ class CpuFamily(Family):
         if target.arch == "aarch64":
             return "executed (qemu-aarch64)"
         return "executed"
+
+    def capabilities(self, target: Target) -> Mapping[str, Any]:
+        return {"arch": target.arch, "features": tuple(sorted(target.features))}
 
     def toolchain(self) -> tuple[Toolchain, ...]:
         import llvmlite

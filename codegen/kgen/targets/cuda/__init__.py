@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from kgen.schedule import Schedule
 from kgen.spec import DType, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Assembled, Family, Plan, Source, Target, Toolchain
@@ -13,11 +16,14 @@ from kgen_runtime.manifest import Tolerance
 
 OPS = (Matmul.op, Relu.op, Softmax.op)
 DTYPES = (DType.F32, DType.F16, DType.BF16)
+#: A CUDA version above all that code may require.
+NEWEST_CUDA = (99, 0)
 
 
 class CudaFamily(Family):
     name = "cuda"
     extension = "ptx"
+    backend = "cuda"
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -43,7 +49,14 @@ class CudaFamily(Family):
         return (Toolchain(name="ptxas", version=version()),)
 
     def proof(self, target: Target) -> str:
-        return "emulated PTX"
+        return "emulated (PTX)"
+
+    def capabilities(self, target: Target) -> Mapping[str, Any]:
+        # Any driver: the newest is assumed, and the bundle's own requirement is shown beside it.
+        return {
+            "compute_capability": divmod(target.limits["compute_capability"], 10),
+            "cuda": NEWEST_CUDA,
+        }
 
     def tolerance(self, spec: Spec, target: Target) -> Tolerance:
         # ex2.approx and lg2.approx are within 2 ulp, rcp.approx within 1 (PTX ISA, "Floating Point
