@@ -1,0 +1,101 @@
+"""Vulkan: SPIR-V from templates, assembled by our own assembler, for any conformant driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from kgen.errors import TargetError
+from kgen.schedule import Schedule
+from kgen.spec import DType, Matmul, Relu, Softmax, Spec
+from kgen.targets.base import Assembled, Family, Plan, Source, Target, Toolchain
+from kgen.targets.vulkan import heuristics
+from kgen.targets.vulkan.limits import GUARANTEED, MAX_TENSOR_BYTES, TARGETS
+from kgen_runtime.manifest import Tolerance
+
+DTYPES = (DType.F32, DType.F16, DType.BF16)
+
+#: Vulkan 1.3, "Precision of core SPIR-V Instructions" and "of GLSL.std.450": add and multiply are
+#: correctly rounded, in either direction, and fma may be both; division is within 2.5 ulp; exp(x)
+#: within 3 + 2 |x| ulp; log within 3 ulp, or 2^-21 between 0.5 and 2.
+MATMUL_TOLERANCE = Tolerance(
+    accumulate=DType.F32,
+    factor=4.0,
+    # An ulp is 2^-23, and what exp is off by for a large |x| is weighed down by exp(-|x|) itself;
+    # erf's polynomial is good to 1.5e-7.
+    function_error=2.0**-20,
+    reason="f32 sums may be rounded in either direction; exp within 3 + 2 |x| ulp, erf 1.5e-7",
+)
+SOFTMAX_TOLERANCE = Tolerance(
+    accumulate=DType.F32,
+    factor=4.0,
+    # (3 + 2 |t|) ulp and the rounding of t itself for the lowest exp(t) that is normal, t = -87.
+    function_error=2.0**-15,
+    reason="a driver's exp is within 3 + 2 |x| ulp, down to x = -87; its log within 2^-21",
+)
+
+
+class Vulkan(Family):
+    """Targets are named for the version of the API: vulkan1.3."""
+
+    name: ClassVar[str] = "vulkan"
+    extension: ClassVar[str] = "spvasm"
+    backend: ClassVar[str] = "vulkan"
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return TARGETS
+
+    def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:
+        return DTYPES if op in (Matmul.op, Relu.op, Softmax.op) else ()
+
+    def check_support(self, spec: Spec, target: Target) -> None:
+        super().check_support(spec, target)
+        for p in spec.parameters:
+            if p.nbytes > MAX_TENSOR_BYTES:
+                raise TargetError(
+                    f"tensor {p.name} of {p.nbytes} bytes is more than {target.name} can bind "
+                    f"({MAX_TENSOR_BYTES}, since maxStorageBufferRange is a 32-bit number); "
+                    "split the problem or use a smaller shape"
+                )
+
+    def choose(self, spec: Spec, target: Target) -> Schedule:
+        match spec:
+            case Matmul():
+                return heuristics.matmul(spec, target)
+            case Relu():
+                return heuristics.relu(spec, target)
+            case Softmax():
+                return heuristics.softmax(spec, target)
+        raise TargetError(f"target={target.name} has no {spec.op}; see kgen targets")
+
+    def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
+        from kgen.targets.vulkan.plan import plan
+
+        return plan(spec, target, schedule)
+
+    def assemble(self, source: Source, plan: Plan) -> Assembled:
+        from kgen.targets.vulkan.assemble import assemble
+        from kgen.targets.vulkan.plan.base import VulkanPlan
+
+        assert isinstance(plan, VulkanPlan)
+        return assemble(source, plan)
+
+    def tolerance(self, spec: Spec, target: Target) -> Tolerance:
+        return SOFTMAX_TOLERANCE if isinstance(spec, Softmax) else MATMUL_TOLERANCE
+
+    def proof(self, target: Target) -> str:
+        return "executed (lavapipe)"
+
+    def capabilities(self, target: Target) -> Mapping[str, Any]:
+        return {
+            "api": [target.limits["api_major"], target.limits["api_minor"]],
+            "features": [],
+            "limits": {name: target.limits[name] for name in GUARANTEED},
+        }
+
+    def toolchain(self) -> tuple[Toolchain, ...]:
+        return ()  # the assembler is our own, and has kgen's version
+
+
+FAMILY = Vulkan()

@@ -1,0 +1,83 @@
+"""Which schedule to take when the user names none. All stay inside what every device guarantees."""
+
+from __future__ import annotations
+
+from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax
+from kgen.spec import Matmul, Relu, Softmax
+from kgen.targets.base import Target
+from kgen.targets.vulkan.plan.base import VECTOR_WIDTHS
+
+#: (block_m, block_n, thread_m, thread_n): 128 invocations each, 16 of them side by side along n
+#: where the tile is wide enough.
+TILES = (
+    (64, 64, 8, 4),
+    (32, 64, 4, 4),
+    (64, 32, 8, 2),
+    (32, 32, 4, 2),
+    (16, 64, 2, 4),
+    (64, 16, 8, 1),
+    (16, 16, 2, 1),
+    (8, 64, 1, 4),
+    (4, 128, 4, 1),
+    (1, 128, 1, 1),
+    (128, 4, 1, 4),
+    (128, 1, 1, 1),
+)
+MAX_BLOCK_K = 16
+#: Workgroups that run at once on a middling GPU; only the balance of tiles depends on it.
+TYPICAL_UNITS = 64
+#: Copying one row or column of a slab counts as much as multiplying this many of its elements.
+EDGE_WEIGHT = 16
+
+THREADS = 128
+#: Elements of a row that a lane holds before another lane joins, and at most.
+WORTH_A_LANE = 16
+RESIDENT = 32
+
+
+def matmul(spec: Matmul, target: Target) -> FmaMatmul:
+    """The tile with the least work in the rounds that its workgroups take."""
+    limit = target.limits["maxComputeWorkGroupCount"]
+
+    def cost(tile: tuple[int, int, int, int]) -> tuple[bool, int]:
+        block_m, block_n, *_ = tile
+        rows, cols = -(-spec.m // block_m), -(-spec.n // block_n)
+        rounds = -(-rows * cols * spec.batch // TYPICAL_UNITS)
+        work = rounds * (block_m * block_n + EDGE_WEIGHT * (block_m + block_n))
+        return (max(rows, cols) > limit, work)
+
+    block_m, block_n, thread_m, thread_n = min(TILES, key=cost)
+    return FmaMatmul(
+        block_m=block_m,
+        block_n=block_n,
+        block_k=min(MAX_BLOCK_K, 1 << (spec.k - 1).bit_length()),
+        thread_m=thread_m,
+        thread_n=thread_n,
+    )
+
+
+def relu(spec: Relu, target: Target) -> GpuRelu:
+    return GpuRelu(num_threads=THREADS, vector=_vector(spec.elements))
+
+
+def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
+    """As few lanes as hold a row; several rows in a workgroup where they are short."""
+    vector = _vector(spec.cols)
+    lanes = 1
+    while lanes < THREADS and lanes * max(vector, WORTH_A_LANE) < spec.cols:
+        lanes *= 2
+    rows = THREADS // lanes
+    while rows > 1 and rows // 2 >= spec.rows:
+        rows //= 2
+    held = -(-spec.cols // (lanes * vector)) * vector
+    return GpuSoftmax(
+        num_threads=lanes * rows,
+        rows_per_block=rows,
+        vector=vector,
+        resident=int(held <= RESIDENT),
+    )
+
+
+def _vector(elements: int) -> int:
+    """The widest vector of which `elements` is a whole number."""
+    return next(width for width in VECTOR_WIDTHS if elements % width == 0)

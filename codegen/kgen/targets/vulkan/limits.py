@@ -1,0 +1,56 @@
+"""The Vulkan targets, what every device of theirs has, and how far schedules may go beyond it.
+
+The names of limits and features are Vulkan's own. A kernel that stays inside `GUARANTEED` runs on
+every conformant device; what is beyond it is written to the artifact's `requires`, and the runtime
+checks it. Sources: Vulkan specification 1.3, sections "Limits" ("Required Limits") and "Feature
+Requirements"; appendix "Vulkan Environment for SPIR-V" for the versions.
+"""
+
+from __future__ import annotations
+
+from kgen.targets.base import Target
+
+KIB = 1024
+
+#: Minimum of each limit in VkPhysicalDeviceLimits.
+GUARANTEED = {
+    "maxComputeSharedMemorySize": 16 * KIB,
+    "maxComputeWorkGroupCount": 65535,
+    "maxComputeWorkGroupInvocations": 128,
+    # Of the first dimension, which is the only one that the kernels use.
+    "maxComputeWorkGroupSize": 128,
+    "maxPerStageDescriptorStorageBuffers": 4,
+    "maxStorageBufferRange": 128 * KIB * KIB,
+}
+
+#: The most that a schedule may ask for: what desktop GPUs and software drivers have in common.
+CEILING = {
+    "maxComputeSharedMemorySize": 32 * KIB,
+    "maxComputeWorkGroupInvocations": 1024,
+}
+
+#: maxStorageBufferRange is a 32-bit number, so no device binds more than this to one tensor.
+MAX_TENSOR_BYTES = 2**32 - 1
+
+#: The feature that 16-bit tensors need; no core version before 1.4 guarantees it.
+STORAGE_16BIT = "storageBuffer16BitAccess"
+
+
+def _target(api: str, spirv: tuple[int, int]) -> Target:
+    return Target(
+        name=f"vulkan{api}",
+        family="vulkan",
+        arch=f"spirv{spirv[0]}.{spirv[1]}",
+        # SPIR-V 1.4 and later list every global variable in the entry point's interface.
+        features=frozenset(("interface-lists-all",) if spirv >= (1, 4) else ()),
+        limits={
+            "api_major": int(api[0]),
+            "api_minor": int(api[2]),
+            "spirv_major": spirv[0],
+            "spirv_minor": spirv[1],
+            **GUARANTEED,
+        },
+    )
+
+
+TARGETS = (_target("1.1", (1, 3)), _target("1.3", (1, 6)))

@@ -1,0 +1,26 @@
+"""Plans: one module per operation and main loop."""
+
+from __future__ import annotations
+
+from kgen.errors import TargetError
+from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, Schedule
+from kgen.spec import Matmul, Relu, Softmax, Spec
+from kgen.targets.base import Target
+from kgen.targets.vulkan.plan.base import VulkanPlan
+from kgen.targets.vulkan.plan.matmul_fma import plan_matmul
+from kgen.targets.vulkan.plan.relu import plan_relu
+from kgen.targets.vulkan.plan.softmax import plan_softmax
+
+
+def plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:
+    """Raises ScheduleError if the schedule does not fit."""
+    match spec, schedule:
+        case Matmul(), FmaMatmul():
+            return plan_matmul(spec, target, schedule)
+        case Relu(), GpuRelu():
+            return plan_relu(spec, target, schedule)
+        case Softmax(), GpuSoftmax():
+            return plan_softmax(spec, target, schedule)
+    raise TargetError(
+        f"target={target.name} has no {schedule.mainloop} schedule for {spec.op}; see kgen targets"
+    )

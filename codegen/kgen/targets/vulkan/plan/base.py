@@ -1,0 +1,236 @@
+"""What all plans of this family share: buffers, workgroup memory, and what they ask of a device."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kgen.errors import ScheduleError
+from kgen.schedule import Schedule
+from kgen.spec import DType, Spec
+from kgen.targets.base import Plan, Target
+from kgen.targets.vulkan.limits import CEILING, GUARANTEED, STORAGE_16BIT
+from kgen.targets.vulkan.plan import declarations
+from kgen_runtime.manifest import Extent3
+
+#: Scalars in one access, widest first.
+VECTOR_WIDTHS = (4, 2, 1)
+#: Bytes of the scalars that workgroup memory holds.
+WORD = 4
+
+_VECTORS = {"float": "vec", "uint": "uvec", "ushort": "u16vec"}
+_BYTES = {"float": 4, "uint": 4, "ushort": 2, "half": 2}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tensor:
+    """A storage buffer: an array of scalars, or of vectors of `vector` scalars.
+
+    `scalar` is the SPIR-V type that memory holds: float, half, or uint or ushort for bits.
+    """
+
+    name: str
+    binding: int
+    dtype: DType
+    scalar: str
+    vector: int = 1
+    read_only: bool
+
+    @property
+    def element(self) -> str:
+        """The type of the array's elements."""
+        return self.scalar if self.vector == 1 else vector_type(self.scalar, self.vector)
+
+    @property
+    def words(self) -> str:
+        """The type of an element whose bits lie in 32-bit integers each."""
+        return "uint" if self.vector == 1 else vector_type("uint", self.vector)
+
+    @property
+    def components(self) -> range:
+        return range(self.vector)
+
+    @property
+    def element_bytes(self) -> int:
+        return _BYTES[self.scalar] * self.vector
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shared:
+    """An array of 4-byte scalars in workgroup memory."""
+
+    name: str
+    element: str
+    length: int
+
+    @property
+    def nbytes(self) -> int:
+        return self.length * WORD
+
+
+@dataclass(frozen=True, kw_only=True)
+class VulkanPlan(Plan):
+    """`functions` names the helper functions of the module, in the order of their definition.
+
+    `constants` are floating-point constants of this kernel by name, as literals.
+    """
+
+    num_threads: int
+    tensors: tuple[Tensor, ...]
+    shared: tuple[Shared, ...] = ()
+    functions: tuple[str, ...] = ()
+    constants: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def shared_bytes(self) -> int:
+        return sum(s.nbytes for s in self.shared)
+
+    def tensor(self, name: str) -> Tensor:
+        return next(t for t in self.tensors if t.name == name)
+
+    @property
+    def element_types(self) -> tuple[tuple[str, int], ...]:
+        """Each buffer's element type and its bytes, without repetition."""
+        return tuple(dict.fromkeys((t.element, t.element_bytes) for t in self.tensors))
+
+    @property
+    def shared_types(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(s.element for s in self.shared))
+
+    @property
+    def interface(self) -> tuple[str, ...]:
+        """The variables that OpEntryPoint lists."""
+        names = ["local_id", "workgroup_id"]
+        if self.target.has("interface-lists-all"):
+            names += [t.name for t in self.tensors] + [s.name for s in self.shared]
+        return tuple(names)
+
+    @property
+    def capabilities(self) -> tuple[str, ...]:
+        has_16bit = any(t.scalar in ("half", "ushort") for t in self.tensors)
+        return ("Shader", "StorageBuffer16BitAccess") if has_16bit else ("Shader",)
+
+    @property
+    def requires(self) -> Mapping[str, Any]:
+        """What the device must have: the API's version, and all that this version leaves open."""
+        limits = self.target.limits
+        largest = max(p.nbytes for p in self.spec.parameters)
+        used = {
+            "maxComputeSharedMemorySize": self.shared_bytes,
+            "maxComputeWorkGroupInvocations": self.num_threads,
+            "maxComputeWorkGroupSize": self.num_threads,
+            "maxPerStageDescriptorStorageBuffers": len(self.tensors),
+            "maxStorageBufferRange": largest,
+        }
+        has_16bit = "StorageBuffer16BitAccess" in self.capabilities
+        return {
+            "api": f"{limits['api_major']}.{limits['api_minor']}",
+            "features": [STORAGE_16BIT] if has_16bit else [],
+            "limits": {name: n for name, n in used.items() if n > GUARANTEED[name]},
+        }
+
+    def declarations(self, text: str) -> tuple[str, ...]:
+        """The types and constants that the text names."""
+        return declarations.find(text, self.constants)
+
+    @property
+    def tensor_lines(self) -> tuple[str, ...]:
+        """The parameters, for the header: binding, name, dtype, shape and strides."""
+        return tuple(
+            f"binding {i}: {p.name}, {p.dtype}[{', '.join(map(str, p.shape))}], "
+            f"strides [{', '.join(map(str, p.strides))}]"
+            for i, p in enumerate(self.spec.parameters)
+        )
+
+    @property
+    def shared_lines(self) -> tuple[str, ...]:
+        """The map of workgroup memory, for the header."""
+        return tuple(f"{s.name}: {s.length} x {s.element}, {s.nbytes} B" for s in self.shared)
+
+    @property
+    def schedule_line(self) -> str:
+        fields = self.schedule.to_json()
+        del fields["mainloop"]
+        origin = fields.pop("origin")
+        return ", ".join(f"{name} {value}" for name, value in fields.items()) + f" ({origin})"
+
+
+def vector_type(scalar: str, width: int) -> str:
+    return f"{_VECTORS[scalar]}{width}"
+
+
+def bits_of(dtype: DType) -> str:
+    """The scalar type that holds a dtype's bits."""
+    return "uint" if dtype.itemsize == WORD else "ushort"
+
+
+def tensors(spec: Spec, scalars: Mapping[str, str], vector: int = 1) -> tuple[Tensor, ...]:
+    """The spec's parameters as buffers; `scalars` gives the SPIR-V type of each by name."""
+    return tuple(
+        Tensor(
+            name=p.name,
+            binding=binding,
+            dtype=p.dtype,
+            scalar=scalars[p.name],
+            vector=vector,
+            read_only=p.role == "input",
+        )
+        for binding, p in enumerate(spec.parameters)
+    )
+
+
+def log2(value: int) -> int:
+    """The exact base-2 logarithm of a power of two."""
+    assert value > 0 and value & (value - 1) == 0, value
+    return value.bit_length() - 1
+
+
+def fold_grid(blocks: int) -> Extent3:
+    """A grid of at least this many workgroups; past the limit of x they go on in y.
+
+    Workgroup (x, y) is block y * grid[0] + x.
+    """
+    limit = GUARANTEED["maxComputeWorkGroupCount"]
+    rows = -(-blocks // limit)
+    return (-(-blocks // rows), rows, 1)
+
+
+def check_powers_of_two(schedule: Schedule, *names: str) -> None:
+    """These fields must be powers of two: indices are made of shifts and masks."""
+    for name in names:
+        value = getattr(schedule, name)
+        if value & (value - 1):
+            lower = 1 << (value.bit_length() - 1)
+            raise ScheduleError(f"{name}={value} is not a power of two; try {lower} or {2 * lower}")
+
+
+def check_threads(num_threads: int, target: Target, remedy: str) -> None:
+    limit = CEILING["maxComputeWorkGroupInvocations"]
+    if num_threads > limit:
+        raise ScheduleError(
+            f"the schedule has {num_threads} invocations per workgroup; {target.name} allows "
+            f"{limit}; try {remedy}"
+        )
+
+
+def check_vector(vector: int, elements: int, what: str) -> None:
+    """SPIR-V has vectors of 2 and 4, and a tensor must be a whole number of them."""
+    if vector in VECTOR_WIDTHS and elements % vector == 0:
+        return
+    fitting = next(v for v in VECTOR_WIDTHS if elements % v == 0)
+    raise ScheduleError(
+        f"vector={vector} is not one of {', '.join(map(str, VECTOR_WIDTHS))} that divides "
+        f"{elements} {what}; try vector={fitting}"
+    )
+
+
+def check_blocks(blocks: int, field: str, value: int, target: Target) -> None:
+    """One dimension of the grid must hold as many workgroups."""
+    limit = GUARANTEED["maxComputeWorkGroupCount"]
+    if blocks > limit:
+        raise ScheduleError(
+            f"{field}={value} needs {blocks} workgroups in a row; {target.name} allows {limit}; "
+            f"try {field}={2 * value}"
+        )

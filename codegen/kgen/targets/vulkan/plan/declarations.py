@@ -1,0 +1,92 @@
+"""Types and constants of a module, found by the names that its text uses.
+
+A constant is named for its value (``%uint_16``, ``%int_0x807fffff``, ``%float_0p5``), or has a
+meaning (``%erf_a1``) and stands in `MEANINGS`. So a template may use what it needs, and a rendered
+kernel declares exactly that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+#: Declarations by name, what others are made of first.
+TYPES = {
+    "void": "OpTypeVoid",
+    "bool": "OpTypeBool",
+    "uint": "OpTypeInt 32 0",
+    "int": "OpTypeInt 32 1",
+    "ushort": "OpTypeInt 16 0",
+    "float": "OpTypeFloat 32",
+    "half": "OpTypeFloat 16",
+    "uvec2": "OpTypeVector %uint 2",
+    "uvec3": "OpTypeVector %uint 3",
+    "uvec4": "OpTypeVector %uint 4",
+    "u16vec2": "OpTypeVector %ushort 2",
+    "u16vec4": "OpTypeVector %ushort 4",
+    "kernel_type": "OpTypeFunction %void",
+    "float_from_float": "OpTypeFunction %float %float",
+    "float_from_uint": "OpTypeFunction %float %uint",
+    "uint_from_float": "OpTypeFunction %uint %float",
+    "uint_from_uint": "OpTypeFunction %uint %uint",
+    "int_from_uint": "OpTypeFunction %int %uint",
+    "uint_from_int": "OpTypeFunction %uint %int",
+}
+
+#: f32 constants with a meaning: the literal, and what it is.
+MEANINGS = {
+    # erf(x) = 1 - (a1 t + a2 t^2 + .. + a5 t^5) exp(-x^2), t = 1 / (1 + p x), x >= 0, to 1.5e-7:
+    # Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26.
+    "erf_p": "0.3275911",
+    "erf_a1": "0.254829592",
+    "erf_a2": "-0.284496736",
+    "erf_a3": "1.421413741",
+    "erf_a4": "-1.453152027",
+    "erf_a5": "1.061405429",
+    # Above it erf is 1 in f32; the square is still far from overflow.
+    "erf_limit": "4",
+    "sqrt_half": "0.7071067811865476",
+    # gelu_tanh: x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3)).
+    "gelu_linear": "1.5957691216057308",
+    "gelu_cubic": "0.044715",
+    # Beyond it the sigmoid of gelu_tanh is 1 or 0 in f32, and x^3 is still far from overflow.
+    "gelu_limit": "11",
+    # exp of it is 0 in f32: exponents below are of no use, and are not given to Exp.
+    "exp_limit": "-104",
+    # The smallest normal f16.
+    "f16_smallest": "0x1p-14",
+}
+
+_NAME = re.compile(r"%(\w+)")
+_VALUE = re.compile(r"(uint|int|float)_(m?)(0x[0-9a-f]+|\d+)(?:p(\d+))?")
+
+
+def find(text: str, constants: Mapping[str, str]) -> tuple[str, ...]:
+    """Declarations of all types and constants that the text uses, in a valid order.
+
+    `constants` are further f32 constants by name.
+    """
+    literals = MEANINGS | dict(constants)
+    names = set(_NAME.findall(text))
+    values = {n: found for n in names if (found := _VALUE.fullmatch(n))}
+    named = [n for n in literals if n in names]
+    names |= {found[1] for found in values.values()} | ({"float"} if named else set())
+    for name in reversed(TYPES):
+        if name in names:
+            names |= set(_NAME.findall(TYPES[name]))
+    lines = [f"%{name} = {TYPES[name]}" for name in TYPES if name in names]
+    lines += [
+        f"%{name} = OpConstant %{found[1]} {_literal(found)}"
+        for name, found in sorted(values.items(), key=lambda item: _order(item[1]))
+    ]
+    return (*lines, *(f"%{name} = OpConstant %float {literals[name]}" for name in named))
+
+
+def _literal(found: re.Match[str]) -> str:
+    sign = "-" if found[2] else ""
+    return f"{sign}{found[3]}" + (f".{found[4]}" if found[4] else "")
+
+
+def _order(found: re.Match[str]) -> tuple[str, float]:
+    number = int(found[3], 0) + float(f"0.{found[4] or 0}")
+    return (found[1], -number if found[2] else number)

@@ -1,0 +1,78 @@
+"""What happens to the sums of a matmul before they are stored, as a chain of named values."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from kgen.errors import TargetError
+from kgen.spec import Epilogue, Matmul
+from kgen.targets.vulkan.plan.base import Tensor
+
+#: Functions that a function calls.
+_CALLEES = {"gelu_tanh": ("sigmoid",), "silu": ("sigmoid",)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One value of the chain, for each output: `result` from `source`, both stems of ids.
+
+    `scale` multiplies by alpha; `add_scaled` adds beta times the tensor; `add` adds a tensor at the
+    output's place, `add_column` at its column; `call` applies the function `name`.
+    """
+
+    kind: Literal["scale", "add_scaled", "add", "add_column", "call"]
+    name: str
+    source: str
+    result: str
+
+
+def steps(spec: Matmul, source: str) -> tuple[Step, ...]:
+    """alpha, beta C, and the epilogue in its order; `source` is the stem of the sums."""
+    chain: list[Step] = []
+
+    def then(kind: Literal["scale", "add_scaled", "add", "add_column", "call"], name: str) -> None:
+        last = chain[-1].result if chain else source
+        chain.append(Step(kind=kind, name=name, source=last, result=f"step{len(chain)}_{name}"))
+
+    if spec.alpha != 1.0:
+        then("scale", "alpha")
+    if spec.beta != 0.0:
+        then("add_scaled", "c")
+    for step in spec.epilogue:
+        if step is Epilogue.BIAS:
+            then("add_column", "bias")
+        elif step is Epilogue.RESIDUAL:
+            then("add", "residual")
+        else:
+            then("call", step.value)
+    return tuple(chain)
+
+
+def functions(tensors: tuple[Tensor, ...], chain: tuple[Step, ...]) -> tuple[str, ...]:
+    """The helper functions that the kernel calls, callees first."""
+    names = [
+        f"{'widen' if t.read_only else 'narrow'}_{t.dtype}" for t in tensors if t.scalar == "ushort"
+    ]
+    for step in chain:
+        if step.kind == "call":
+            names += [*_CALLEES.get(step.name, ()), step.name]
+    return tuple(dict.fromkeys(names))
+
+
+def constants(spec: Matmul) -> Mapping[str, str]:
+    """alpha and beta as f32 literals. Raises TargetError if f32 overflows."""
+    return {name: _literal(name, getattr(spec, name)) for name in ("alpha", "beta")}
+
+
+def _literal(name: str, value: float) -> str:
+    try:
+        (rounded,) = struct.unpack("<f", struct.pack("<f", value))
+    except OverflowError:
+        rounded = math.inf
+    if math.isinf(rounded):
+        raise TargetError(f"{name}={value} is beyond f32; the largest is 3.4028234e+38")
+    return repr(rounded)

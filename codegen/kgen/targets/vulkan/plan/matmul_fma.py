@@ -1,0 +1,239 @@
+"""Matmul by multiply-adds: tiles staged in workgroup memory, thread_m x thread_n sums per invocation.
+
+The block tile advances over K in slabs of block_k. Invocations copy a slab of A and B to workgroup
+memory as f32, k by k, and multiply from there. What is left of K below a whole slab is a slab of
+its own after the loop, with exactly as many steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen.errors import ScheduleError
+from kgen.schedule import FmaMatmul
+from kgen.spec import DType, Epilogue, Matmul
+from kgen.targets.base import Target
+from kgen.targets.vulkan.limits import CEILING
+from kgen.targets.vulkan.plan import epilogue
+from kgen.targets.vulkan.plan.base import (
+    VulkanPlan,
+    check_blocks,
+    check_powers_of_two,
+    check_threads,
+    log2,
+    tensors,
+)
+from kgen.targets.vulkan.plan.operand import Operand, plan_operands
+from kgen_runtime.manifest import Launch, Tile
+
+#: How a buffer holds A and B: f16 widens by OpFConvert, bf16 on its bits.
+_OPERAND_SCALARS = {DType.F32: "float", DType.F16: "half", DType.BF16: "ushort"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Element:
+    """One output of an invocation: its m and n by number."""
+
+    m: int
+    n: int
+
+    @property
+    def name(self) -> str:
+        return f"m{self.m}_n{self.n}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phase:
+    """Slabs of the same number of k steps.
+
+    Before a k step a sum is `<name>_sum_<m>_<n>`, after it `<name>_total_<m>_<n>`; `before` is the
+    stem of the first sums, None where they are 0. `partial`: not all places of a slab are inside K,
+    whose last is `last_k`. `overwrites`: workgroup memory still holds the slab before.
+    """
+
+    name: str
+    steps: int
+    slabs: int
+    before: str | None
+    partial: bool
+    last_k: int
+    overwrites: bool
+
+    def initial(self, element: Element) -> str:
+        """The id of the first sum."""
+        return f"{self.before}_{element.name}" if self.before else "float_0"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatmulPlan(VulkanPlan):
+    schedule: FmaMatmul
+    spec: Matmul
+    a: Operand
+    b: Operand
+    steps: tuple[epilogue.Step, ...]
+
+    @property
+    def operands(self) -> tuple[Operand, Operand]:
+        return (self.a, self.b)
+
+    @property
+    def formula(self) -> str:
+        """What is computed, for the header."""
+        spec = self.spec
+        text = "A B" if spec.alpha == 1.0 else f"{spec.alpha} A B"
+        if spec.beta != 0.0:
+            text += f" + {spec.beta} C"
+        for step in spec.epilogue:
+            added = step in (Epilogue.BIAS, Epilogue.RESIDUAL)
+            text = f"{text} + {step}" if added else f"{step}({text})"
+        return f"out = {text}, layout {spec.layout}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        threads = f"{self.a.threads} x {self.b.threads} invocations (m x n)"
+        return (f"{threads}, {self.schedule.thread_m} x {self.schedule.thread_n} outputs each",)
+
+    @property
+    def batched(self) -> bool:
+        return self.spec.batch > 1
+
+    @property
+    def main(self) -> Phase | None:
+        """The loop over whole slabs; None if K has none."""
+        slabs = self.spec.k // self.schedule.block_k
+        if slabs == 0:
+            return None
+        return Phase(
+            name="main",
+            steps=self.schedule.block_k,
+            slabs=slabs,
+            before="acc",
+            partial=False,
+            last_k=self.spec.k - 1,
+            overwrites=slabs > 1,
+        )
+
+    @property
+    def tail(self) -> Phase | None:
+        """The last slab if it is not a whole one."""
+        steps = self.spec.k % self.schedule.block_k
+        if steps == 0:
+            return None
+        return Phase(
+            name="tail",
+            steps=steps,
+            slabs=1,
+            before="main_total" if self.main else None,
+            partial=True,
+            last_k=self.spec.k - 1,
+            overwrites=self.main is not None,
+        )
+
+    @property
+    def tail_start(self) -> int:
+        """The first k of the tail."""
+        return self.spec.k - self.spec.k % self.schedule.block_k
+
+    @property
+    def elements(self) -> tuple[Element, ...]:
+        return tuple(
+            Element(m=m, n=n)
+            for m in range(self.schedule.thread_m)
+            for n in range(self.schedule.thread_n)
+        )
+
+    @property
+    def threads_n_mask(self) -> int:
+        return self.b.threads - 1
+
+    @property
+    def threads_n_log2(self) -> int:
+        return log2(self.b.threads)
+
+    @property
+    def guarded(self) -> bool:
+        return self.a.clamped or self.b.clamped
+
+    @property
+    def result(self) -> str:
+        """The stem of the ids that hold what is stored."""
+        return self.steps[-1].result if self.steps else _totals(self.spec, self.schedule)
+
+    @property
+    def out_batch_stride(self) -> int:
+        return self.spec.out_strides[0]
+
+    @property
+    def out_row_stride(self) -> int:
+        return self.spec.out_strides[1]
+
+
+def plan_matmul(spec: Matmul, target: Target, schedule: FmaMatmul) -> MatmulPlan:
+    """Raises ScheduleError if the schedule does not fit the target, TargetError for a constant."""
+    _check(spec, target, schedule)
+    scalars = {p.name: "float" if p.dtype is DType.F32 else "ushort" for p in spec.parameters}
+    scalars |= dict.fromkeys(("a", "b"), _OPERAND_SCALARS[spec.dtype])
+    buffers = tensors(spec, scalars)
+    a, b = plan_operands(spec, schedule, buffers[0], buffers[1])
+    steps = epilogue.steps(spec, _totals(spec, schedule))
+    launch = Launch(
+        entry_point=spec.key,
+        grid=(-(-spec.n // schedule.block_n), -(-spec.m // schedule.block_m), spec.batch),
+        block=(schedule.num_threads, 1, 1),
+        arguments=tuple(p.name for p in spec.parameters),
+        tile=Tile(
+            shape=(spec.batch, spec.m, spec.n),
+            extent=(1, schedule.block_m, schedule.block_n),
+            axes=(2, 1, 0),
+        ),
+    )
+    plan = MatmulPlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="spirv/matmul_fma.spvasm.j2",
+        launches=(launch,),
+        num_threads=schedule.num_threads,
+        tensors=buffers,
+        shared=(a.shared, b.shared),
+        functions=epilogue.functions(buffers, steps),
+        constants=epilogue.constants(spec),
+        a=a,
+        b=b,
+        steps=steps,
+    )
+    _check_shared(plan)
+    return plan
+
+
+def _totals(spec: Matmul, schedule: FmaMatmul) -> str:
+    """The stem of the ids that hold the final sums."""
+    return "tail_total" if spec.k % schedule.block_k else "main_total"
+
+
+def _check(spec: Matmul, target: Target, schedule: FmaMatmul) -> None:
+    check_powers_of_two(schedule, "block_m", "block_n", "block_k", "thread_m", "thread_n")
+    if schedule.num_stages != 1:
+        raise ScheduleError(
+            f"num_stages={schedule.num_stages} is not 1; {target.name} kernels hold one slab in "
+            "workgroup memory; try 1"
+        )
+    check_threads(
+        schedule.num_threads,
+        target,
+        f"thread_m={2 * schedule.thread_m}, thread_n={2 * schedule.thread_n}",
+    )
+    check_blocks(-(-spec.m // schedule.block_m), "block_m", schedule.block_m, target)
+    check_blocks(-(-spec.n // schedule.block_n), "block_n", schedule.block_n, target)
+
+
+def _check_shared(plan: MatmulPlan) -> None:
+    limit = CEILING["maxComputeSharedMemorySize"]
+    if plan.shared_bytes > limit:
+        block_k = plan.schedule.block_k
+        # Memory is as large as block_k: the largest power of two that fits.
+        fitting = 1 << ((limit * block_k // plan.shared_bytes).bit_length() - 1)
+        raise ScheduleError(
+            f"block_k={block_k} needs {plan.shared_bytes} B of workgroup memory; "
+            f"{plan.target.name} allows {limit}; try block_k={fitting}"
+        )
