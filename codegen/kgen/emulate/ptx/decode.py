@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -45,6 +46,9 @@ PRED = TYPES["pred"]
 U32 = TYPES["u32"]
 
 
+Shared = TypeVar("Shared")
+
+
 class Unsupported(Exception):
     """The instruction, or one of its modifiers or operands, is not known."""
 
@@ -72,13 +76,19 @@ class Barrier:
 
 @dataclass(frozen=True, kw_only=True)
 class Collective:
-    """An instruction that the `members` of a warp (all lanes if None) execute together."""
+    """An instruction that the `members` of a warp (all lanes if None) execute together.
+
+    Lanes that have exited are missed, unless `spares_exited`.
+    """
 
     action: Action
     members: Source | None = None
+    spares_exited: bool = False
 
 
 Operation = Action | Branch | Exit | Barrier | Collective
+#: Makes an instruction's operation from its words (without the first) and its operands.
+Builder = Callable[["Decoder", "Words", Sequence[Operand]], Operation]
 
 
 class Words:
@@ -86,6 +96,11 @@ class Words:
 
     def __init__(self, words: Sequence[str]) -> None:
         self._left = list(words)
+
+    @property
+    def last(self) -> str:
+        """The last word that is left."""
+        return self._left[-1] if self._left else ""
 
     def flag(self, word: str) -> bool:
         """Whether a modifier is there; it is taken."""
@@ -123,6 +138,7 @@ class Decoder:
         self.parameters = {p.name: p for p in machine.kernel.parameters}
         #: Addresses of the buffers that hold module variables, by state space.
         self.module_spaces: dict[str, int] = {}
+        self._objects: dict[type[Any], Any] = {}
 
     # ------------------------------------------------------------------ sources
 
@@ -272,9 +288,37 @@ class Decoder:
             return lambda: read().view(np.int64) + offset
         return lambda: read().astype(np.int64) + offset
 
+    def one(self, kind: type[Shared]) -> Shared:
+        """The one object of a class that instructions of this kernel share."""
+        if kind not in self._objects:
+            self._objects[kind] = kind()
+        found: Shared = self._objects[kind]
+        return found
+
     def shared_access(self, nbytes: int) -> None:
         """The kernel accesses shared memory by `nbytes`, which the checks must tell apart."""
         self.machine.granule = min(self.machine.granule, nbytes)
+
+
+def apply(
+    decoder: Decoder,
+    operands: Sequence[Operand],
+    function: Callable[..., Array],
+    inputs: Sequence[Type],
+    output: Type,
+) -> Action:
+    """operands[0] = function(operands[1], ...), with these types."""
+    if len(operands) != len(inputs) + 1:
+        raise Unsupported
+    target = decoder.target(operands[0], output)
+    sources = [decoder.source(o, t) for o, t in zip(operands[1:], inputs, strict=True)]
+    if len(sources) == 1:
+        (a,) = sources
+        return lambda mask: target(function(a()), mask)
+    if len(sources) == 2:
+        a, b = sources
+        return lambda mask: target(function(a(), b()), mask)
+    return lambda mask: target(function(*(read() for read in sources)), mask)
 
 
 def window(space: str) -> int:

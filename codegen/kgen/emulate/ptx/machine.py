@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgen.emulate.ptx.clocks import Clocks
+from kgen.emulate.ptx.copies import CopyQueue
 from kgen.emulate.ptx.memory import GlobalMemory, LocalMemory
 from kgen.emulate.ptx.shared import SharedMemory
 from kgen.emulate.ptx.syntax import Kernel
@@ -88,6 +89,7 @@ class Machine:
         ]
         self.clocks = Clocks(self.ctas, self.warps)
         self.shared = SharedMemory(self)
+        self.copies = CopyQueue(self)
         self.local = LocalMemory(self, self.kernel.spaces.get("local", 0))
         thread = np.arange(self.warps * WARP, dtype=np.uint32).reshape(1, self.warps, WARP)
         self.thread = thread

@@ -132,6 +132,21 @@ class GlobalMemory:
             raise Violation("out-of-bounds", "store to a read-only buffer", lanes, address)
         scatter(elements(self.buffers[number], size, len(values)), index, values, mask)
 
+    def cells(self, address: Array, size: int, mask: Mask) -> tuple[Array, Array]:
+        """The buffer that lanes access as units of `size` bytes, and each lane's unit."""
+        settled = settle(address, mask)
+        number = int(settled.flat[0] >> WINDOW_BITS) - 1
+        index = self.locate(number, address, settled, size, mask, "atomic")
+        return elements(self.buffers[number], size, 1).reshape(-1), index
+
+    def check_load(self, address: Array, nbytes: int, mask: Mask) -> None:
+        """Raise Violation if a load would; for loads that happen later."""
+        settled = settle(address, mask)
+        for part in self._by_buffer(settled, mask):
+            inside = settle(settled, part)
+            number = int(inside.flat[0] >> WINDOW_BITS) - 1
+            self.locate(number, address, inside, nbytes, part, "load")
+
     def locate(
         self, number: int, address: Array, settled: Array, nbytes: int, mask: Mask, what: str
     ) -> Array:
@@ -150,11 +165,14 @@ class GlobalMemory:
         return low - 1 if low == high else None
 
     @staticmethod
-    def _by_buffer(settled: Array, mask: Mask) -> list[Array]:
+    def _by_buffer(settled: Array, mask: Mask) -> list[Mask]:
         """Masks of the lanes that access one buffer each."""
         window = settled >> WINDOW_BITS
+        numbers = np.unique(window)
+        if len(numbers) == 1:
+            return [mask]
         lanes = np.ones(window.shape, bool) if mask is None else mask
-        return [lanes & (window == w) for w in np.unique(window)]
+        return [lanes & (window == number) for number in numbers]
 
     def _load_several(
         self, address: Array, settled: Array, size: int, count: int, mask: Mask

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgen.emulate.ptx.barriers import Barriers
-from kgen.emulate.ptx.decode import Action, Barrier, Branch, Collective, Exit, Operation, Source
-from kgen.emulate.ptx.machine import Machine, Mask, Violation
+from kgen.emulate.ptx.decode import Barrier, Branch, Collective, Exit, Operation, Source
+from kgen.emulate.ptx.machine import WARP, Machine, Mask, Violation
 from kgen.emulate.ptx.syntax import Instruction
 from kgen.emulate.ptx.types import Array
 from kgen.emulate.report import EmulationFault, Fault
@@ -45,7 +45,9 @@ class Scheduler:
     def run(self) -> None:
         """Run the CTAs that the machine was reset to. Raises EmulationFault."""
         machine = self.machine
-        self.groups: dict[int, Mask] = {0: None if machine.exists.all() else machine.exists}
+        #: The mask of all lanes that exist: None, unless the last warp is padded.
+        self.everyone: Mask = None if machine.exists.all() else machine.exists
+        self.groups: dict[int, Mask] = {0: self.everyone}
         self.held: dict[int, Array] = {}
         self.exited = np.broadcast_to(~machine.exists, machine.shape)
         self.barriers = Barriers(machine)
@@ -102,7 +104,7 @@ class Scheduler:
             return None
         if mask is None:
             return (None,) if count == chosen.size else (chosen,)
-        same = chosen.shape == mask.shape and count == np.count_nonzero(mask)
+        same = count * mask.size == np.count_nonzero(mask) * chosen.size
         return (mask,) if same else (chosen,)
 
     def _add(self, pc: int, mask: Mask) -> None:
@@ -112,9 +114,13 @@ class Scheduler:
             mask = None if mask is None or there is None else mask | there
         self.groups[pc] = self._simplest(mask)
 
-    @staticmethod
-    def _simplest(mask: Mask) -> Mask:
-        return None if mask is not None and mask.all() else mask
+    def _simplest(self, mask: Mask) -> Mask:
+        """The mask, or `everyone` if it is just that."""
+        if mask is None or mask is self.everyone:
+            return mask
+        if self.everyone is None:
+            return None if mask.all() else mask
+        return self.everyone if (mask == self.everyone).all() else mask
 
     def _remainder(self, mask: Mask, active: Mask) -> Mask | None:
         """Lanes of the group that an operation does not concern; None if there are none."""
@@ -148,15 +154,15 @@ class Scheduler:
     def _whole_barrier(self, barrier: Barrier, active: Mask) -> bool:
         """The common case: every lane of every CTA is here, so that none has to wait."""
         machine = self.machine
-        if active is not None or not barrier.waits or not self.barriers.free(barrier):
+        if active is not self.everyone or not barrier.waits or not self.barriers.free(barrier):
             return False
         if barrier.threads is not None:
             threads = barrier.threads()
-            if threads.size > 1 or threads.item() != machine.launch.threads:
+            if threads.size > 1 or threads.item() != machine.warps * WARP:
                 return False
         self._synchronise_all()
         if barrier.reduction is not None:
-            barrier.reduction(None)
+            barrier.reduction(active)
         return True
 
     def _synchronise_all(self) -> None:
@@ -188,8 +194,8 @@ class Scheduler:
         """Run it in the warps that are complete and hold the rest; whether the group has ended."""
         machine = self.machine
         members = None if operation.members is None else operation.members()
-        if active is None and members is None:
-            operation.action(None)
+        if active is self.everyone and members is None:
+            operation.action(active)
             return False
         here = machine.active(active)
         if pc in self.held:
@@ -202,6 +208,8 @@ class Scheduler:
                 message = "a lane that executes it is not in its member mask"
                 raise Violation("divergent-warp-instruction", message, here & ~named)
             needed = named & machine.exists
+        if operation.spares_exited:
+            needed = needed & ~self.exited
         missing = (needed & ~here).any(axis=2, keepdims=True) & here.any(axis=2, keepdims=True)
         ready = here & ~missing
         if not missing.any():
@@ -259,8 +267,3 @@ class Scheduler:
                 address=address,
             )
         )
-
-
-def always(action: Action) -> Collective:
-    """An instruction that whole warps execute, .aligned in PTX."""
-    return Collective(action=action)

@@ -32,15 +32,19 @@ class SharedMemory:
         self.shadow = Shadow(machine, padded) if machine.checks else None
         self._row = np.arange(machine.ctas).reshape(-1, 1, 1)
 
-    def load(
-        self, address: Array, size: int, count: int, mask: Mask, *, by_warp: bool = False
-    ) -> list[Array]:
-        """`count` elements of `size` bytes; `by_warp` if the whole warp gets what a lane reads."""
-        nbytes = size * count
+    def load(self, address: Array, size: int, count: int, mask: Mask) -> list[Array]:
+        """`count` elements of `size` bytes from each active lane's address."""
+        return self.peek(self.read(address, size * count, mask), size, count)
+
+    def read(self, address: Array, nbytes: int, mask: Mask, *, by_warp: bool = False) -> Array:
+        """Check a read; returns addresses that are valid in inactive lanes too.
+
+        `by_warp` says that the whole warp gets what a lane reads.
+        """
         settled = self._settle(address, nbytes, mask, "load")
         if self.shadow is not None:
             self.shadow.read(address, nbytes, mask, by_warp=by_warp)
-        return self.peek(settled, size, count)
+        return settled
 
     def peek(self, address: Array, size: int, count: int) -> list[Array]:
         """What is stored at valid addresses, without a check."""
@@ -59,6 +63,14 @@ class SharedMemory:
         self._put(settled, values, size, mask)
         if overlapping:
             self._check_same(address, settled, values, size, mask)
+
+    def cells(self, address: Array, size: int, mask: Mask) -> tuple[Array, Array]:
+        """All memory as units of `size` bytes, flat, and the unit of every lane, for an atomic."""
+        settled = self._settle(address, size, mask, "atomic")
+        if self.shadow is not None:
+            self.shadow.write(address, size, mask, atomic=True)
+        view = elements(self.data, size, 1)
+        return view.reshape(-1), settled // size + self._row * view.shape[1]
 
     def begin_copy(self, address: Array, nbytes: int, mask: Mask) -> None:
         """From now on the bytes may change, until the copying thread has waited."""

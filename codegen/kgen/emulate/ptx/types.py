@@ -103,13 +103,38 @@ def widen(type_: Type, bits: Array) -> Array:
     return F16_TO_F32.take(bits)
 
 
-def narrow(type_: Type, value: Array) -> Array:
-    """An f32 or f64 value rounded once, to nearest even, to a register of the type."""
-    if type_.size != 2:
-        return value.astype(type_.dtype, copy=False)
-    bits = _round_bf16(value) if type_.kind == "bfloat" else value.astype(np.float16).view("u2")
+def narrow(type_: Type, value: Array, rounding: str = "rn") -> Array:
+    """An f32 or f64 value, rounded once, as a register of a floating-point type."""
+    if type_.kind == "bfloat":
+        bits = _round_bf16(value) if rounding == "rn" else _truncate_bf16(value, rounding)
+    elif type_.size == 2:
+        bits = round_towards(value, np.float16, rounding).view(np.uint16)
+    else:
+        return round_towards(value, type_.dtype, rounding)
     nan = np.isnan(value)
     return np.where(nan, np.uint16(CANONICAL_NAN_16), bits) if nan.any() else bits
+
+
+def round_towards(value: Array, dtype: npt.DTypeLike, rounding: str) -> Array:
+    """A value in a narrower float dtype: rn to nearest even, rz to zero, rm down, rp up."""
+    nearest = value.astype(dtype, copy=False)
+    if rounding == "rn" or nearest.dtype == value.dtype:
+        return nearest
+    back = nearest.astype(value.dtype)
+    zero, infinity = nearest.dtype.type(0), nearest.dtype.type(np.inf)
+    if rounding == "rz":
+        return np.where(np.abs(back) > np.abs(value), np.nextafter(nearest, zero), nearest)
+    if rounding == "rm":
+        return np.where(back > value, np.nextafter(nearest, -infinity), nearest)
+    return np.where(back < value, np.nextafter(nearest, infinity), nearest)
+
+
+def _truncate_bf16(value: Array, rounding: str) -> Array:
+    """Round to zero to bfloat16 bits."""
+    if rounding != "rz":
+        raise ValueError(f"no rounding {rounding} to bf16")
+    bits = np.ascontiguousarray(round_towards(value, np.float32, "rz")).view(np.uint32)
+    return (bits >> np.uint32(16)).astype(np.uint16)
 
 
 def _round_bf16(value: Array) -> Array:

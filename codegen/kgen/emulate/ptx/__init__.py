@@ -1,0 +1,178 @@
+"""An emulator of PTX: one entry point, all threads of many CTAs in lockstep, with checks.
+
+The semantics are those of the PTX ISA 8.7, whose sections the modules name. There are no caches and
+there is no time: an instruction's effect is complete before the next starts, except for asynchronous
+copies, which finish as late as they may.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgen.emulate.ptx.decode import Decoder, Unsupported, Words
+from kgen.emulate.ptx.machine import Index3, Launch, Machine
+from kgen.emulate.ptx.memory import GlobalMemory
+from kgen.emulate.ptx.ops import BUILDERS
+from kgen.emulate.ptx.parser import parse
+from kgen.emulate.ptx.scheduler import Scheduler, Step
+from kgen.emulate.ptx.syntax import Instruction, Kernel
+from kgen.emulate.report import Report, UnknownInstruction
+from kgen.errors import EmulationError
+
+#: Threads that run in lockstep: enough to hide the interpreter, few enough for the host's cache.
+_THREADS = 1 << 14
+#: Bytes of shared memory, with what the checks keep of it, that a chunk of CTAs may take.
+_SHARED_BYTES = 1 << 29
+#: The widest granule of the checks: the widest access.
+_GRANULE = 16
+
+
+def run(
+    source: str,
+    *,
+    entry: str,
+    grid: Index3,
+    block: Index3,
+    arguments: Sequence[npt.NDArray[Any] | np.generic],
+    dynamic_shared: int = 0,
+    workgroups: Sequence[Index3] | None = None,
+    checks: bool = True,
+    seed: int = 0,
+) -> Report:
+    """Run one launch of a PTX entry point; see :func:`kgen.emulate.run`.
+
+    Bounds and alignment are always checked; `checks` adds races and uninitialised shared memory.
+    The CTAs run in the order of their numbers, or shuffled by a `seed` other than 0.
+    """
+    start = time.perf_counter()
+    kernel = parse(source, entry)
+    memory = GlobalMemory([a for a in arguments if isinstance(a, np.ndarray)])
+    launch = Launch(
+        grid=grid,
+        block=block,
+        parameters=_parameter_bytes(kernel, arguments),
+        shared_bytes=kernel.dynamic_shared + dynamic_shared,
+        checks=checks,
+    )
+    _check_launch(kernel, launch)
+    machine = Machine(kernel, launch, memory, _GRANULE)
+    steps = _decode(machine)
+    ctas = _coordinates(grid, workgroups, seed)
+    scheduler = Scheduler(machine, steps)
+    chunk = _ctas_at_once(machine)
+    with np.errstate(all="ignore"):
+        for first in range(0, len(ctas), chunk):
+            machine.reset(ctas[first : first + chunk])
+            scheduler.run()
+    return Report(
+        workgroups_run=len(ctas),
+        workgroups_total=grid[0] * grid[1] * grid[2],
+        instructions=sum(scheduler.issued),
+        seconds=time.perf_counter() - start,
+        counters=_counters(steps, scheduler.issued),
+    )
+
+
+def _check_launch(kernel: Kernel, launch: Launch) -> None:
+    required, most = kernel.required_block, kernel.max_threads
+    if required is not None and launch.block != (*required, 1, 1)[:3]:
+        raise EmulationError(f"{kernel.name} requires blocks of {required}, not {launch.block}")
+    if most is not None and launch.threads > most:
+        raise EmulationError(
+            f"{kernel.name} allows {most} threads in a block, not {launch.threads}"
+        )
+    if not 1 <= launch.threads <= 1024:
+        raise EmulationError(f"{kernel.name}: a block has 1 to 1024 threads, not {launch.threads}")
+
+
+def _parameter_bytes(kernel: Kernel, arguments: Sequence[Any]) -> bytes:
+    """Parameter space: each buffer's address, each scalar's bytes."""
+    if len(arguments) != len(kernel.parameters):
+        raise EmulationError(
+            f"{kernel.name} takes {len(kernel.parameters)} arguments, not {len(arguments)}"
+        )
+    end = max((p.offset + p.size for p in kernel.parameters), default=0)
+    space = bytearray(end)
+    buffers = 0
+    for parameter, argument in zip(kernel.parameters, arguments, strict=True):
+        if isinstance(argument, np.ndarray):
+            value = GlobalMemory.address(buffers).to_bytes(8, "little")
+            buffers += 1
+        else:
+            value = argument.tobytes()
+        if len(value) != parameter.size:
+            raise EmulationError(
+                f"{kernel.name}: parameter {parameter.name} has {parameter.size} bytes, "
+                f"its argument has {len(value)}"
+            )
+        space[parameter.offset : parameter.offset + parameter.size] = value
+    return bytes(space)
+
+
+def _decode(machine: Machine) -> list[Step]:
+    decoder = Decoder(machine)
+    for space in ("global", "const"):
+        decoder.module_spaces[space] = machine.memory.add(_module_data(machine.kernel, space))
+    return [_step(decoder, instruction) for instruction in machine.kernel.instructions]
+
+
+def _module_data(kernel: Kernel, space: str) -> npt.NDArray[np.uint8]:
+    """The initial bytes of a state space's module variables."""
+    data = np.zeros(kernel.spaces.get(space, 0), np.uint8)
+    for variable in kernel.variables.values():
+        if variable.space == space and variable.data:
+            stored = np.frombuffer(variable.data, np.uint8)
+            data[variable.offset : variable.offset + variable.size] = stored
+    return data
+
+
+def _step(decoder: Decoder, instruction: Instruction) -> Step:
+    try:
+        guard = None if instruction.guard is None else decoder.predicate(instruction.guard)
+        build = BUILDERS[instruction.words[0]]
+        operation = build(decoder, Words(instruction.words[1:]), instruction.operands)
+    except (Unsupported, KeyError, IndexError, ValueError):
+        raise UnknownInstruction(
+            decoder.kernel.name, instruction.text, instruction.line
+        ) from None
+    return Step(instruction=instruction, guard=guard, operation=operation)
+
+
+def _coordinates(grid: Index3, workgroups: Sequence[Index3] | None, seed: int) -> list[Index3]:
+    """The CTAs to run, in order."""
+    if workgroups is not None:
+        found = [(int(x), int(y), int(z)) for x, y, z in workgroups]
+        for cta in found:
+            if any(not 0 <= c < g for c, g in zip(cta, grid, strict=True)):
+                raise EmulationError(f"workgroup {cta} is outside the grid {grid}")
+    else:
+        x_count, y_count, z_count = grid
+        found = [
+            (x, y, z) for z in range(z_count) for y in range(y_count) for x in range(x_count)
+        ]
+    if seed:
+        order = np.random.default_rng(seed).permutation(len(found))
+        found = [found[i] for i in order]
+    return found
+
+
+def _ctas_at_once(machine: Machine) -> int:
+    """How many CTAs make a chunk."""
+    launch = machine.launch
+    kept = (8 + 5 * launch.warps) // machine.granule + 2
+    by_memory = _SHARED_BYTES // max(1, launch.shared_bytes * kept)
+    return max(1, min(_THREADS // (32 * launch.warps), by_memory))
+
+
+def _counters(steps: Sequence[Step], issued: Sequence[int]) -> dict[str, int]:
+    """Warps that issued each opcode, by its first word."""
+    counts: Counter[str] = Counter()
+    for step, warps in zip(steps, issued, strict=True):
+        counts[step.instruction.words[0]] += warps
+    return dict(sorted(counts.items()))

@@ -1,0 +1,135 @@
+"""cp.async: copies from global to shared memory that finish as late as they may (PTX ISA 9.7.9.25).
+
+Each thread has groups of its own. A copy's bytes are there for the thread that issued it after its
+wait, and for the others after a barrier that follows the wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgen.emulate.ptx.types import Array
+
+if TYPE_CHECKING:
+    from kgen.emulate.ptx.machine import Machine, Mask
+
+_WORD = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copy:
+    """`nbytes` to shared address `to`, of which `given` come from `source` and the rest are zero."""
+
+    to: Array
+    source: Array
+    nbytes: int
+    given: Array
+    mask: Mask
+
+
+@dataclass(kw_only=True)
+class _Group:
+    """Copies that one commit closed, and its number among each thread's groups."""
+
+    copies: list[Copy]
+    number: Array
+
+
+class CopyQueue:
+    """The copies of a chunk that are not yet finished."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.open: list[Copy] = []
+        self.groups: list[_Group] = []
+        #: How many groups each thread has committed.
+        self.committed: Array = np.zeros((1, 1, 1), np.int64)
+
+    def issue(self, copy: Copy) -> None:
+        """Start a copy; its addresses are checked now."""
+        machine = self.machine
+        machine.shared.begin_copy(copy.to, copy.nbytes, copy.mask)
+        whole = _lanes(copy.mask, copy.given >= copy.nbytes)
+        if whole is not None:
+            machine.memory.check_load(copy.source, copy.nbytes, whole[0])
+        self.open.append(copy)
+
+    def commit(self, mask: Mask) -> None:
+        """The open copies of these lanes become one group of theirs."""
+        taken, left = _divide(self.open, mask)
+        self.open = left
+        if taken:
+            self.groups.append(_Group(copies=taken, number=self.committed))
+        self.committed = self.committed + (1 if mask is None else mask.astype(np.int64))
+
+    def wait(self, pending: int, mask: Mask) -> None:
+        """Finish all groups of these lanes but the `pending` latest."""
+        remaining = []
+        for group in self.groups:
+            due = _lanes(mask, group.number < self.committed - pending)
+            if due is None:
+                remaining.append(group)
+                continue
+            done, group.copies = _divide(group.copies, due[0])
+            for copy in done:
+                self._finish(copy)
+            if group.copies:
+                remaining.append(group)
+        self.groups = remaining
+
+    def _finish(self, copy: Copy) -> None:
+        self.machine.shared.finish_copy(copy.to, list(self._fetch(copy)), _WORD, copy.mask)
+
+    def _fetch(self, copy: Copy) -> Iterator[Array]:
+        """The words of a copy: whole, cut off within, or all zero."""
+        memory, count = self.machine.memory, copy.nbytes // _WORD
+        words: list[Array] = [np.zeros((1, 1, 1), np.uint32)] * count
+        whole = _lanes(copy.mask, copy.given >= copy.nbytes)
+        if whole is not None:
+            words = memory.load(copy.source, _WORD, count, whole[0])
+            if whole[0] is copy.mask:
+                return iter(words)
+            words = [np.where(whole[0], word, np.uint32(0)) for word in words]
+        if _lanes(copy.mask, (copy.given > 0) & (copy.given < copy.nbytes)) is not None:
+            for byte in range(copy.nbytes - 1):
+                part = _lanes(copy.mask, (copy.given > byte) & (copy.given < copy.nbytes))
+                if part is not None:
+                    (value,) = memory.load(copy.source + byte, 1, 1, part[0])
+                    moved = value.astype(np.uint32) << np.uint32(8 * (byte % _WORD))
+                    moved = np.where(part[0], moved, np.uint32(0)) if part[0] is not None else moved
+                    words[byte // _WORD] = words[byte // _WORD] | moved
+        return iter(words)
+
+
+def _lanes(mask: Mask, condition: Array) -> tuple[Mask] | None:
+    """The lanes of a mask where a condition holds, the mask itself if all; None if there are none."""
+    if condition.all():
+        return (mask,)
+    chosen = condition if mask is None else mask & condition
+    return (chosen,) if chosen.any() else None
+
+
+def _divide(copies: list[Copy], mask: Mask) -> tuple[list[Copy], list[Copy]]:
+    """Copies as (those of the mask's lanes, those of other lanes)."""
+    if mask is None:
+        return copies, []
+    inside, outside = [], []
+    for copy in copies:
+        if copy.mask is mask:
+            inside.append(copy)
+            continue
+        mine = mask if copy.mask is None else copy.mask & mask
+        if not mine.any():
+            outside.append(copy)
+            continue
+        rest = ~mask if copy.mask is None else copy.mask & ~mask
+        if rest.any():
+            inside.append(replace(copy, mask=mine))
+            outside.append(replace(copy, mask=rest))
+        else:
+            inside.append(copy)
+    return inside, outside

@@ -1,0 +1,61 @@
+"""The instructions, one module for each group of the ISA's chapter 9."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgen.emulate.ptx.decode import Builder, Decoder, Operation, Unsupported, Words
+from kgen.emulate.ptx.ops import (
+    async_copy,
+    atomics,
+    bits,
+    compare,
+    control,
+    convert,
+    floating,
+    integer,
+    ldmatrix,
+    loadstore,
+    mma,
+    move,
+    warp,
+    wmma,
+)
+from kgen.emulate.ptx.syntax import Operand
+from kgen.emulate.ptx.types import TYPES
+
+
+def _by_type(integers: Builder, floats: Builder) -> Builder:
+    """An opcode that integers and floating-point numbers share; its last word decides."""
+
+    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+        if words.last not in TYPES:
+            raise Unsupported
+        floating_point = TYPES[words.last].kind in ("float", "bfloat")
+        return (floats if floating_point else integers)(decoder, words, operands)
+
+    return build
+
+
+_SHARED = integer.BUILDERS.keys() & floating.BUILDERS.keys()
+
+#: How to decode each opcode, by its first word.
+BUILDERS: dict[str, Builder] = {
+    **integer.BUILDERS,
+    **floating.BUILDERS,
+    **{name: _by_type(integer.BUILDERS[name], floating.BUILDERS[name]) for name in _SHARED},
+    **integer.DOT_BUILDERS,
+    **floating.FUNCTION_BUILDERS,
+    **bits.BUILDERS,
+    **compare.BUILDERS,
+    **convert.BUILDERS,
+    **move.BUILDERS,
+    **loadstore.BUILDERS,
+    **atomics.BUILDERS,
+    **control.BUILDERS,
+    **warp.BUILDERS,
+    **ldmatrix.BUILDERS,
+    **mma.BUILDERS,
+    **wmma.BUILDERS,
+    **async_copy.BUILDERS,
+}

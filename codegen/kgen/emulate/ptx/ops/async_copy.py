@@ -1,0 +1,79 @@
+"""cp.async and its groups (PTX ISA 9.7.9.25.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kgen.emulate.ptx.copies import Copy
+from kgen.emulate.ptx.decode import PRED, U32, Action, Builder, Decoder, Unsupported, Words
+from kgen.emulate.ptx.machine import Mask, uniform
+from kgen.emulate.ptx.ops.loadstore import HINTS
+from kgen.emulate.ptx.syntax import Operand, Register
+
+_SIZES = {"ca": (4, 8, 16), "cg": (16,)}
+
+
+def _async(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    if not words.flag("async"):
+        raise Unsupported
+    machine = decoder.machine
+    step = words.choice("commit_group", "wait_group", "wait_all")
+    if step is None:
+        return _copy(decoder, words, operands)
+    words.finish()
+    if step == "commit_group":
+        return lambda mask: machine.copies.commit(mask)
+    pending = decoder.constant(operands[0]) if step == "wait_group" else 0
+
+    def wait(mask: Mask) -> None:
+        if step == "wait_all":
+            machine.copies.commit(mask)
+        machine.copies.wait(pending, mask)
+
+    return wait
+
+
+def _copy(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    cache = words.choice("ca", "cg")
+    if cache is None or not (words.flag("shared") or words.flag("shared::cta")):
+        raise Unsupported
+    if not words.flag("global") or len(operands) not in (3, 4):
+        raise Unsupported
+    words.drop(HINTS)
+    words.finish()
+    nbytes = decoder.constant(operands[2])
+    if nbytes not in _SIZES[cache]:
+        raise Unsupported
+    decoder.shared_access(nbytes)
+    machine = decoder.machine
+    to, source = decoder.address(operands[0]), decoder.address(operands[1])
+    all_of_it = uniform(nbytes, np.int64)
+    given = None
+    ignored = None
+    if len(operands) == 4:
+        if isinstance(operands[3], Register) and _is_predicate(decoder, operands[3]):
+            ignored = decoder.source(operands[3], PRED)
+        else:
+            given = decoder.source(operands[3], U32)
+
+    def run(mask: Mask) -> None:
+        amount = all_of_it
+        if given is not None:
+            amount = given().astype(np.int64)
+        elif ignored is not None:
+            amount = np.where(ignored(), 0, all_of_it)
+        machine.copies.issue(
+            Copy(to=to(), source=source(), nbytes=nbytes, given=amount, mask=mask)
+        )
+
+    return run
+
+
+def _is_predicate(decoder: Decoder, operand: Register) -> bool:
+    type_ = decoder.kernel.registers.get(operand.name)
+    return type_ is not None and type_.kind == "pred"
+
+
+BUILDERS: dict[str, Builder] = {"cp": _async}

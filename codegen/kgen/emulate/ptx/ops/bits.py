@@ -1,0 +1,201 @@
+"""Logic, shifts and bit fields (PTX ISA 9.7.1 and 9.7.8), and moves of bytes (prmt)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from kgen.emulate.ptx.decode import Action, Builder, Decoder, Unsupported, Words, apply
+from kgen.emulate.ptx.syntax import Operand
+from kgen.emulate.ptx.types import TYPES, Array
+
+_U32 = TYPES["u32"]
+
+
+def _logic(function: Callable[..., Array], inputs: int) -> Builder:
+    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+        type_ = words.type()
+        words.finish()
+        return apply(decoder, operands, function, [type_] * inputs, type_)
+
+    return build
+
+
+def _shift_left(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    type_ = words.type()
+    words.finish()
+    bits = type_.bits
+
+    def shift(a: Array, by: Array) -> Array:
+        shifted = a << np.minimum(by, bits - 1).astype(a.dtype)
+        return np.where(by < bits, shifted, a.dtype.type(0)) if by.max() >= bits else shifted
+
+    return apply(decoder, operands, shift, [type_, _U32], type_)
+
+
+def _shift_right(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    type_ = words.type()
+    words.finish()
+    bits = type_.bits
+
+    def shift(a: Array, by: Array) -> Array:
+        shifted = a >> np.minimum(by, bits - 1).astype(a.dtype)
+        if type_.kind == "signed" or by.max() < bits:
+            return shifted
+        return np.where(by < bits, shifted, a.dtype.type(0))
+
+    return apply(decoder, operands, shift, [type_, _U32], type_)
+
+
+def _funnel(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    """shf: a window of 32 bits in the 64 bits {b, a}."""
+    direction = words.choice("l", "r")
+    mode = words.choice("wrap", "clamp")
+    type_ = words.type()
+    words.finish()
+    if direction is None or mode is None or type_.name != "b32":
+        raise Unsupported
+
+    def shift(low: Array, high: Array, by: Array) -> Array:
+        amount = by & np.uint32(31) if mode == "wrap" else np.minimum(by, np.uint32(32))
+        both = low.astype(np.uint64) | (high.astype(np.uint64) << np.uint64(32))
+        right = amount if direction == "r" else np.uint32(32) - amount
+        return (both >> right.astype(np.uint64)).astype(np.uint32)
+
+    return apply(decoder, operands, shift, [type_, type_, _U32], type_)
+
+
+def _extract(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    """bfe: a field of `length` bits from `start`, extended by its sign for signed types."""
+    type_ = words.type()
+    words.finish()
+    bits, signed = type_.bits, type_.kind == "signed"
+
+    def extract(a: Array, start: Array, length: Array) -> Array:
+        first = (start & np.uint32(0xFF)).astype(np.int64)
+        count = (length & np.uint32(0xFF)).astype(np.int64)
+        moved = a >> np.minimum(first, bits - 1).astype(a.dtype)
+        if not signed:
+            moved = np.where(first < bits, moved, a.dtype.type(0))
+        # Shifting up and down again extends the field by its sign, or by zeros if unsigned.
+        spare = np.clip(bits - count, 0, bits - 1).astype(a.dtype)
+        return np.where(count == 0, a.dtype.type(0), (moved << spare) >> spare)
+
+    return apply(decoder, operands, extract, [type_, _U32, _U32], type_)
+
+
+def _insert(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    """bfi: the low `length` bits of a, put into b at `start`."""
+    type_ = words.type()
+    words.finish()
+    bits = type_.bits
+
+    def insert(a: Array, b: Array, start: Array, length: Array) -> Array:
+        first = (start & np.uint32(0xFF)).astype(np.uint64)
+        count = np.minimum((length & np.uint32(0xFF)).astype(np.uint64), np.uint64(bits))
+        one = np.uint64(1)
+        ones = np.where(count >= 64, ~np.uint64(0), (one << (count & np.uint64(63))) - one)
+        place = np.minimum(first, np.uint64(63))
+        field = np.where(first < bits, ones << place, np.uint64(0))
+        moved = np.where(first < bits, a.astype(np.uint64) << place, np.uint64(0))
+        return ((b.astype(np.uint64) & ~field) | (moved & field)).astype(b.dtype)
+
+    return apply(decoder, operands, insert, [type_, type_, _U32, _U32], type_)
+
+
+def _logic3(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    """lop3: any function of three bits, given as its truth table."""
+    type_ = words.type()
+    words.finish()
+    table = decoder.constant(operands[4])
+
+    def combine(a: Array, b: Array, c: Array) -> Array:
+        result = a & b & c & a.dtype.type(0)
+        for row in range(8):
+            if table >> row & 1:
+                term = (a if row & 4 else ~a) & (b if row & 2 else ~b)
+                result = result | (term & (c if row & 1 else ~c))
+        return result
+
+    return apply(decoder, operands[:4], combine, [type_] * 3, type_)
+
+
+def _permute(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    """prmt in its default mode: each result byte is any of the eight bytes of {b, a}."""
+    type_ = words.type()
+    words.finish()
+
+    def permute(a: Array, b: Array, selector: Array) -> Array:
+        both = a.astype(np.uint64) | (b.astype(np.uint64) << np.uint64(32))
+        result = np.zeros((1, 1, 1), np.uint32)
+        for byte in range(4):
+            pick = (selector >> np.uint32(4 * byte)).astype(np.uint64)
+            value = (both >> ((pick & np.uint64(7)) * np.uint64(8))) & np.uint64(0xFF)
+            sign = np.where(value >> np.uint64(7), np.uint64(0xFF), np.uint64(0))
+            value = np.where(pick & np.uint64(8), sign, value)
+            result = result | (value.astype(np.uint32) << np.uint32(8 * byte))
+        return result
+
+    return apply(decoder, operands, permute, [type_] * 3, type_)
+
+
+def _count(function: Callable[[Array, int], Array]) -> Builder:
+    """popc, clz, bfind: a number of bits, as u32."""
+
+    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+        type_ = words.type()
+        words.finish()
+        return apply(
+            decoder, operands, lambda a: function(a, type_.bits).astype(np.uint32), [type_], _U32
+        )
+
+    return build
+
+
+def _leading_zeros(a: Array, bits: int) -> Array:
+    # frexp's exponent is the bit length where the value is exact in double; so take halves of it.
+    value = a.astype(np.uint64)
+    high, low = value >> np.uint64(32), value & np.uint64(0xFFFFFFFF)
+    length = np.where(high > 0, np.frexp(high)[1] + 32, np.frexp(low)[1])
+    return bits - length
+
+
+def _find_leading(a: Array, bits: int) -> Array:
+    """bfind: the highest set bit (for negative numbers the highest clear one); -1 if none."""
+    value = np.where(a < 0, ~a, a) if a.dtype.kind == "i" else a
+    return bits - 1 - _leading_zeros(value.view(f"u{bits // 8}"), bits)
+
+
+def _reverse(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    type_ = words.type()
+    words.finish()
+
+    def reverse(a: Array) -> Array:
+        result = a & a.dtype.type(0)
+        for bit in range(type_.bits):
+            one = (a >> a.dtype.type(bit)) & a.dtype.type(1)
+            result = result | (one << a.dtype.type(type_.bits - 1 - bit))
+        return result
+
+    return apply(decoder, operands, reverse, [type_], type_)
+
+
+BUILDERS: dict[str, Builder] = {
+    "and": _logic(np.bitwise_and, 2),
+    "or": _logic(np.bitwise_or, 2),
+    "xor": _logic(np.bitwise_xor, 2),
+    "not": _logic(np.invert, 1),
+    "cnot": _logic(lambda a: (a == 0).astype(a.dtype), 1),
+    "shl": _shift_left,
+    "shr": _shift_right,
+    "shf": _funnel,
+    "bfe": _extract,
+    "bfi": _insert,
+    "lop3": _logic3,
+    "prmt": _permute,
+    "popc": _count(lambda a, bits: np.bitwise_count(a)),
+    "clz": _count(_leading_zeros),
+    "bfind": _count(_find_leading),
+    "brev": _reverse,
+}

@@ -1,0 +1,137 @@
+"""Branches, exits, barriers and fences (PTX ISA 9.7.12, 9.7.13.1 to 9.7.13.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from kgen.emulate.ptx.decode import (
+    U32,
+    Action,
+    Barrier,
+    Branch,
+    Builder,
+    Collective,
+    Decoder,
+    Exit,
+    Operation,
+    Unsupported,
+    Words,
+)
+from kgen.emulate.ptx.machine import Mask, Violation
+from kgen.emulate.ptx.syntax import Operand, Register
+from kgen.emulate.ptx.types import Array
+
+_FENCE_WORDS = frozenset(["sc", "acq_rel", "acquire", "release", "cta", "gpu", "sys", "gl"])
+
+
+def _branch(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Branch:
+    words.flag("uni")
+    words.finish()
+    (label,) = operands
+    if not isinstance(label, Register) or label.name not in decoder.kernel.labels:
+        raise Unsupported
+    return Branch(target=decoder.kernel.labels[label.name])
+
+
+def _exit(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Exit:
+    words.flag("uni")
+    words.finish()
+    return Exit()
+
+
+def _trap(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    words.finish()
+    machine = decoder.machine
+
+    def run(mask: Mask) -> None:
+        raise Violation("trap", "the program gives up", machine.active(mask))
+
+    return run
+
+
+def _fence(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    """Lockstep execution orders all of memory; what a fence alone cannot order, the checks see."""
+    words.drop(_FENCE_WORDS)
+    words.finish()
+    return lambda mask: None
+
+
+def _barrier(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+    words.flag("cta")
+    if words.flag("warp"):
+        return _warp_barrier(decoder, words, operands)
+    kind = words.choice("sync", "arrive", "red")
+    words.flag("aligned")
+    if kind == "red":
+        return _barrier_reduction(decoder, words, operands)
+    words.finish()
+    if kind is None or (kind == "arrive" and len(operands) != 2):
+        raise Unsupported
+    return Barrier(
+        number=decoder.source(operands[0], U32),
+        threads=decoder.source(operands[1], U32) if len(operands) > 1 else None,
+        waits=kind == "sync",
+    )
+
+
+def _barrier_reduction(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Barrier:
+    """bar.red: a predicate over all threads that take part."""
+    name = words.choice("popc", "and", "or")
+    type_ = words.type()
+    words.finish()
+    if (name == "popc") != (type_ is U32) or len(operands) not in (3, 4):
+        raise Unsupported
+    target = decoder.target(operands[0], type_)
+    value = decoder.predicate(operands[-1])
+    machine = decoder.machine
+
+    def reduce(mask: Mask) -> None:
+        lanes = machine.everywhere(machine.active(mask))
+        true = machine.everywhere(value())
+        axes = (1, 2)
+        results: dict[str, Callable[[], Array]] = {
+            "popc": lambda: (true & lanes).sum(axis=axes, keepdims=True).astype(np.uint32),
+            "and": lambda: (true | ~lanes).all(axis=axes, keepdims=True),
+            "or": lambda: (true & lanes).any(axis=axes, keepdims=True),
+        }
+        target(results[name or ""](), mask)
+
+    threads = decoder.source(operands[2], U32) if len(operands) == 4 else None
+    return Barrier(
+        number=decoder.source(operands[1], U32), threads=threads, waits=True, reduction=reduce
+    )
+
+
+def _warp_barrier(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+    """bar.warp.sync: memory of the lanes of a warp is ordered."""
+    if not words.flag("sync"):
+        raise Unsupported
+    words.finish()
+    machine = decoder.machine
+
+    def run(mask: Mask) -> None:
+        if machine.checks:
+            machine.clocks.warp_barrier(None if mask is None else mask.any(axis=2))
+
+    members = decoder.source(operands[0], U32)
+    return Collective(action=run, members=members, spares_exited=True)
+
+
+def _discard(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    """nanosleep and scheduling hints: nothing that a result depends on."""
+    return lambda mask: None
+
+
+BUILDERS: dict[str, Builder] = {
+    "bra": _branch,
+    "ret": _exit,
+    "exit": _exit,
+    "trap": _trap,
+    "bar": _barrier,
+    "barrier": _barrier,
+    "membar": _fence,
+    "fence": _fence,
+    "nanosleep": _discard,
+}

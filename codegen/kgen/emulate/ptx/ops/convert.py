@@ -1,0 +1,148 @@
+"""cvt (PTX ISA 9.7.9.21)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from kgen.emulate.ptx.decode import Action, Builder, Decoder, Unsupported, Words, apply
+from kgen.emulate.ptx.syntax import Operand
+from kgen.emulate.ptx.types import (
+    CANONICAL_NAN_32,
+    TYPES,
+    Array,
+    Type,
+    canonical,
+    flush,
+    narrow,
+    pack,
+    widen,
+)
+
+Function = Callable[[Array], Array]
+
+_TO_INTEGER: dict[str, Function] = {
+    "rni": np.rint,
+    "rzi": np.trunc,
+    "rmi": np.floor,
+    "rpi": np.ceil,
+}
+_F32 = TYPES["f32"]
+
+
+def _convert(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    source, target = words.type(), words.type()
+    if target.lanes == 2:
+        return _convert_pair(decoder, words, operands, target)
+    if target.name == "tf32":
+        return _convert_tf32(decoder, words, operands, source)
+    if source.kind in ("float", "bfloat"):
+        function = _from_float(words, source, target)
+    elif target.kind in ("float", "bfloat"):
+        function = _integer_to_float(words, target)
+    else:
+        function = _between_integers(words, source, target)
+    words.finish()
+    return apply(decoder, operands, function, [source], target)
+
+
+def _from_float(words: Words, source: Type, target: Type) -> Function:
+    whole = words.choice(*_TO_INTEGER)
+    rounding = words.choice("rn", "rz", "rm", "rp") or "rn"
+    ftz, saturate, relu = words.flag("ftz"), words.flag("sat"), words.flag("relu")
+
+    def value(register: Array) -> Array:
+        number = widen(source, register)
+        if ftz and source is _F32:
+            number = flush(number)
+        return number if whole is None else _TO_INTEGER[whole](number)
+
+    if target.kind in ("signed", "unsigned", "bits"):
+        if whole is None:
+            raise Unsupported
+        return lambda register: _clamp_to_integer(value(register), target)
+
+    def convert(register: Array) -> Array:
+        number = canonical(value(register))
+        if saturate:
+            number = np.fmin(np.fmax(number, number.dtype.type(0)), number.dtype.type(1))
+        if relu:
+            number = np.maximum(number, number.dtype.type(0))
+        result = narrow(target, number, rounding)
+        return flush(result) if ftz and target is _F32 else result
+
+    return convert
+
+
+def _clamp_to_integer(number: Array, target: Type) -> Array:
+    """Out of range gives the nearest end of the range, NaN gives 0."""
+    limits = np.iinfo(target.dtype)
+    exact = number.astype(np.float64)
+    inside = (exact > float(limits.min)) & (exact < float(limits.max))
+    result = np.where(inside, exact, 0).astype(target.dtype)
+    result = np.where(exact >= float(limits.max), target.dtype.type(limits.max), result)
+    return np.where(exact <= float(limits.min), target.dtype.type(limits.min), result)
+
+
+def _integer_to_float(words: Words, target: Type) -> Function:
+    rounding = words.choice("rn", "rz", "rm", "rp")
+    if rounding is None:
+        raise Unsupported
+
+    def convert(number: Array) -> Array:
+        if rounding == "rn" and target.size >= 4:
+            return number.astype(target.dtype)
+        # 64-bit integers beyond 2^53 are rounded twice on the way to f16.
+        return narrow(target, number.astype(np.float64), rounding)
+
+    return convert
+
+
+def _between_integers(words: Words, source: Type, target: Type) -> Function:
+    if not words.flag("sat"):
+        return lambda number: number.astype(target.dtype)
+    low = max(np.iinfo(source.dtype).min, np.iinfo(target.dtype).min)
+    high = min(np.iinfo(source.dtype).max, np.iinfo(target.dtype).max)
+    least, most = source.dtype.type(low), source.dtype.type(high)
+    return lambda number: np.clip(number, least, most).astype(target.dtype)
+
+
+def _convert_pair(
+    decoder: Decoder, words: Words, operands: Sequence[Operand], target: Type
+) -> Action:
+    """cvt.f16x2.f32 d, a, b: a becomes the upper half."""
+    rounding = words.choice("rn", "rz")
+    relu = words.flag("relu")
+    words.finish()
+    if rounding is None or target.element.kind not in ("float", "bfloat"):
+        raise Unsupported
+
+    def half(number: Array) -> Array:
+        if relu:
+            number = np.maximum(number, np.float32(0))
+        return narrow(target.element, number, rounding)
+
+    return apply(decoder, operands, lambda a, b: pack(half(b), half(a)), [_F32, _F32], target)
+
+
+def _convert_tf32(
+    decoder: Decoder, words: Words, operands: Sequence[Operand], source: Type
+) -> Action:
+    """cvt.rna.tf32.f32: 10 bits of mantissa, ties away from zero; cvt.rn: ties to even."""
+    rounding = words.choice("rna", "rn")
+    words.finish()
+    if rounding is None or source is not _F32:
+        raise Unsupported
+
+    def convert(number: Array) -> Array:
+        bits = np.ascontiguousarray(number).view(np.uint32)
+        odd = (bits >> np.uint32(13)) & np.uint32(1)
+        half = np.uint32(0x1000) if rounding == "rna" else np.uint32(0xFFF) + odd
+        rounded = (bits + half) & np.uint32(0xFFFFE000)
+        return np.where(np.isnan(number), CANONICAL_NAN_32.view(np.uint32), rounded)
+
+    return apply(decoder, operands, convert, [_F32], TYPES["tf32"])
+
+
+BUILDERS: dict[str, Builder] = {"cvt": _convert}

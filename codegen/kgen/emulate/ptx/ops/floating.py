@@ -1,0 +1,260 @@
+"""Floating-point arithmetic in f32, f64, f16 and bf16, also on pairs (PTX ISA 9.7.3 and 9.7.4).
+
+Results are rounded once, to nearest even or as the rounding word says. Functions that the hardware
+approximates are computed in double and rounded; its own errors, of a few units in the last place and
+as the ISA bounds them, are not modelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgen.emulate.ptx.decode import Action, Builder, Decoder, Operation, Unsupported, Words, apply
+from kgen.emulate.ptx.syntax import Operand
+from kgen.emulate.ptx.types import (
+    TYPES,
+    Array,
+    Type,
+    canonical,
+    flush,
+    narrow,
+    pack,
+    round_towards,
+    unpack,
+    widen,
+)
+
+Function = Callable[..., Array]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Style:
+    """What the words of an instruction ask for besides its operation."""
+
+    type: Type
+    rounding: str = "rn"
+    ftz: bool = False
+    saturate: bool = False
+    relu: bool = False
+
+
+def _arithmetic(function: Function, inputs: int, *, rounds: bool = True) -> Builder:
+    """An instruction that computes `function` in double, or as `_compute` finds cheaper."""
+
+    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+        type_ = words.type()
+        style = _Style(
+            type=type_,
+            rounding=words.choice("rn", "rz", "rm", "rp") or "rn" if rounds else "rn",
+            ftz=words.flag("ftz"),
+            saturate=words.flag("sat"),
+            relu=words.flag("relu"),
+        )
+        words.finish()
+        return apply(decoder, operands, _styled(function, style), [type_] * inputs, type_)
+
+    return build
+
+
+def _styled(function: Function, style: _Style) -> Function:
+    """The function on registers of the type: unpacked, computed, finished, packed."""
+    type_ = style.type
+    if type_.lanes == 2:
+        half = _styled(function, _with_type(style, type_.element))
+
+        def both(*values: Array) -> Array:
+            pairs = [unpack(value) for value in values]
+            return pack(half(*(low for low, _ in pairs)), half(*(high for _, high in pairs)))
+
+        return both
+    if type_.size == 2:
+        return lambda *values: narrow(
+            type_, _finish(function(*(widen(type_, v) for v in values)), style)
+        )
+    if style.rounding != "rn":
+        return _rounded(function, style)
+    if style.ftz and type_.name == "f32":
+        return lambda *values: flush(_finish(function(*(flush(v) for v in values)), style))
+    return lambda *values: _finish(function(*values), style)
+
+
+def _with_type(style: _Style, type_: Type) -> _Style:
+    return _Style(
+        type=type_,
+        rounding=style.rounding,
+        ftz=style.ftz,
+        saturate=style.saturate,
+        relu=style.relu,
+    )
+
+
+def _rounded(function: Function, style: _Style) -> Function:
+    """f32 arithmetic with another rounding than to nearest."""
+    if style.type.name != "f32":
+        raise Unsupported
+
+    def directed(*values: Array) -> Array:
+        inputs = [flush(v) if style.ftz else v for v in values]
+        exact = function(*(v.astype(np.float64) for v in inputs))
+        result = _finish(round_towards(exact, np.float32, style.rounding), style)
+        return flush(result) if style.ftz else result
+
+    return directed
+
+
+def _finish(value: Array, style: _Style) -> Array:
+    result = canonical(value)
+    if style.saturate:
+        zero = result.dtype.type(0)
+        result = np.fmin(np.fmax(result, zero), result.dtype.type(1))
+    if style.relu:
+        result = np.maximum(result, result.dtype.type(0))
+    return result
+
+
+def fma(a: Array, b: Array, c: Array) -> Array:
+    """a b + c rounded once. The product of two f32 is exact in double.
+
+    f64 is rounded twice: numpy has no fused operation.
+    """
+    if a.dtype == np.float64:
+        return a * b + c
+    exact = a.astype(np.float64) * b
+    exact = exact + c
+    return exact.astype(np.float32)
+
+
+def _fma(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+    """fma on 16 bits stays in double until its one rounding."""
+    if words.last in ("f32", "f64"):
+        return _arithmetic(fma, 3)(decoder, words, operands)
+    wide = _arithmetic(lambda a, b, c: a.astype(np.float64) * b + c, 3)
+    return wide(decoder, words, operands)
+
+
+# ---------------------------------------------------------------------- minimum, maximum, signs
+
+
+def _extremum(quiet: Function, propagating: Function) -> Builder:
+    """min and max: a NaN loses against a number unless .NaN is given."""
+
+    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+        chosen = propagating if words.flag("NaN") else quiet
+        sign = words.flag("xorsign")
+        if sign != words.flag("abs"):
+            raise Unsupported
+        function = _with_xor_sign(chosen) if sign else chosen
+        inputs = len(operands) - 1
+        if inputs == 3:
+            three = _bits_kept(lambda a, b, c: function(function(a, b), c), 3)
+            return three(decoder, words, operands)
+        return _bits_kept(function, 2)(decoder, words, operands)
+
+    return build
+
+
+def _with_xor_sign(function: Function) -> Function:
+    def combined(a: Array, b: Array) -> Array:
+        negative = np.signbit(a) ^ np.signbit(b)
+        magnitude = function(np.abs(a), np.abs(b))
+        return np.where(negative, -magnitude, magnitude)
+
+    return combined
+
+
+def _bits_kept(function: Function, inputs: int) -> Builder:
+    return _arithmetic(function, inputs, rounds=False)
+
+
+def _minimum(a: Array, b: Array) -> Array:
+    """fmin with -0 below +0 (PTX ISA 9.7.3.13)."""
+    return np.where((a == 0) & (b == 0) & np.signbit(a), a, np.fmin(a, b))
+
+
+def _maximum(a: Array, b: Array) -> Array:
+    return np.where((a == 0) & (b == 0) & np.signbit(a), b, np.fmax(a, b))
+
+
+def _minimum_nan(a: Array, b: Array) -> Array:
+    return np.where(np.isnan(a) | np.isnan(b), np.nan, _minimum(a, b)).astype(a.dtype)
+
+
+def _maximum_nan(a: Array, b: Array) -> Array:
+    return np.where(np.isnan(a) | np.isnan(b), np.nan, _maximum(a, b)).astype(a.dtype)
+
+
+def _copysign(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    """copysign d, a, b: the magnitude of b with the sign of a."""
+    type_ = words.type()
+    words.finish()
+    return apply(decoder, operands, lambda a, b: np.copysign(b, a), [type_, type_], type_)
+
+
+def _sign(operation: str) -> Builder:
+    """neg and abs change one bit, also of a NaN."""
+
+    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+        type_ = words.type()
+        ftz = words.flag("ftz") and type_.name == "f32"
+        words.finish()
+        bits = TYPES[f"b{type_.bits}"]
+        sign = bits.dtype.type(0x80008000 if type_.lanes == 2 else 1 << (type_.bits - 1))
+
+        def change(a: Array) -> Array:
+            value = flush(a.view(np.float32)).view(np.uint32) if ftz else a
+            return value ^ sign if operation == "neg" else value & ~sign
+
+        return apply(decoder, operands, change, [bits], bits)
+
+    return build
+
+
+# ---------------------------------------------------------------------- division and functions
+
+
+def _divide(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+    """div: exact rounding, .approx or .full, which are computed exactly here."""
+    words.choice("approx", "full")
+    return _arithmetic(np.divide, 2)(decoder, words, operands)
+
+
+def _by_double(function: Function) -> Function:
+    return lambda a: function(a.astype(np.float64)).astype(a.dtype)
+
+
+def _unary(function: Function) -> Builder:
+    """A function of one number, .approx or with a rounding."""
+
+    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+        words.flag("approx")
+        return _arithmetic(function, 1)(decoder, words, operands)
+
+    return build
+
+
+BUILDERS: dict[str, Builder] = {
+    "add": _arithmetic(np.add, 2),
+    "sub": _arithmetic(np.subtract, 2),
+    "mul": _arithmetic(np.multiply, 2),
+    "fma": _fma,
+    "mad": _fma,
+    "div": _divide,
+    "min": _extremum(_minimum, _minimum_nan),
+    "max": _extremum(_maximum, _maximum_nan),
+    "neg": _sign("neg"),
+    "abs": _sign("abs"),
+}
+FUNCTION_BUILDERS: dict[str, Builder] = {
+    "rcp": _unary(_by_double(np.reciprocal)),
+    "sqrt": _unary(np.sqrt),
+    "rsqrt": _unary(_by_double(lambda a: 1 / np.sqrt(a))),
+    "ex2": _unary(_by_double(np.exp2)),
+    "lg2": _unary(_by_double(np.log2)),
+    "sin": _unary(_by_double(np.sin)),
+    "cos": _unary(_by_double(np.cos)),
+    "tanh": _unary(_by_double(np.tanh)),
+    "copysign": _copysign,
+}

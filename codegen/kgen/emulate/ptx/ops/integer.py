@@ -1,0 +1,161 @@
+"""Integer arithmetic (PTX ISA 9.7.1). Everything wraps around, as the hardware does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from kgen.emulate.ptx.decode import Action, Builder, Decoder, Operation, Unsupported, Words, apply
+from kgen.emulate.ptx.syntax import Operand
+from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array, Type, double_width, pack, unpack
+
+Binary = Callable[[Array, Array], Array]
+
+
+def _function(function: Callable[..., Array], inputs: int) -> Builder:
+    """An instruction without modifiers that applies a numpy function to operands of one type."""
+
+    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+        type_ = words.type()
+        words.finish()
+        if type_.lanes == 2:
+            return apply(decoder, operands, _packed(function, type_), [type_] * inputs, type_)
+        return apply(decoder, operands, function, [type_] * inputs, type_)
+
+    return build
+
+
+def _packed(function: Callable[..., Array], type_: Type) -> Callable[..., Array]:
+    """A function of 16-bit integers on both halves of packed pairs."""
+    dtype = type_.element.dtype
+
+    def both(*values: Array) -> Array:
+        halves = [[h.view(dtype) for h in unpack(value)] for value in values]
+        low, high = (function(*half).view(np.uint16) for half in zip(*halves, strict=True))
+        return pack(low, high)
+
+    return both
+
+
+def _add_or_subtract(function: Binary) -> Builder:
+    plain = _function(function, 2)
+
+    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+        if not words.flag("sat"):
+            return plain(decoder, words, operands)
+        type_ = words.type()
+        words.finish()
+        if type_.name != "s32":
+            raise Unsupported
+
+        def saturating(a: Array, b: Array) -> Array:
+            limits = np.iinfo(np.int32)
+            return _clip(function(a.astype(np.int64), b), limits.min, limits.max, np.int32)
+
+        return apply(decoder, operands, saturating, [type_, type_], type_)
+
+    return build
+
+
+def _clip(value: Array, low: int, high: int, dtype: type) -> Array:
+    return np.clip(value, low, high).astype(dtype)
+
+
+def high_product(a: Array, b: Array) -> Array:
+    """The upper half of the double-width product."""
+    size = a.dtype.itemsize
+    if size < 8:
+        wide = np.int64 if a.dtype.kind == "i" else np.uint64
+        return ((a.astype(wide) * b.astype(wide)) >> wide(8 * size)).astype(a.dtype)
+    low = np.uint64(0xFFFFFFFF)
+    half = np.uint64(32)
+    x, y = a.view(np.uint64), b.view(np.uint64)
+    x0, x1, y0, y1 = x & low, x >> half, y & low, y >> half
+    middle = x1 * y0 + ((x0 * y0) >> half)
+    upper = x1 * y1 + (middle >> half) + ((x0 * y1 + (middle & low)) >> half)
+    if a.dtype.kind == "i":
+        zero = np.uint64(0)
+        upper = upper - np.where(a < 0, y, zero) - np.where(b < 0, x, zero)
+    return upper.view(a.dtype)
+
+
+def _multiply(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    return _product(decoder, words, operands, add=False)
+
+
+def _multiply_add(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    return _product(decoder, words, operands, add=True)
+
+
+def _product(
+    decoder: Decoder, words: Words, operands: Sequence[Operand], *, add: bool
+) -> Action:
+    """mul and mad with .lo, .hi or .wide."""
+    part = words.choice("lo", "hi", "wide")
+    type_ = words.type()
+    words.finish()
+    if part is None:
+        raise Unsupported
+    output = double_width(type_) if part == "wide" else type_
+    inputs = [type_, type_, output] if add else [type_, type_]
+
+    def product(a: Array, b: Array) -> Array:
+        if part == "wide":
+            return a.astype(output.dtype) * b.astype(output.dtype)
+        return a * b if part == "lo" else high_product(a, b)
+
+    if not add:
+        return apply(decoder, operands, product, inputs, output)
+    return apply(decoder, operands, lambda a, b, c: product(a, b) + c, inputs, output)
+
+
+def _quotient(a: Array, b: Array) -> Array:
+    """Towards zero; what a division by zero gives is not specified, here -1."""
+    divisor = np.where(b == 0, b.dtype.type(1), b)
+    if a.dtype.kind == "u":
+        result = a // divisor
+    else:
+        result = (a - np.fmod(a, divisor)) // divisor
+    return np.where(b == 0, ~np.zeros_like(b), result).astype(a.dtype)
+
+
+def _remainder(a: Array, b: Array) -> Array:
+    divisor = np.where(b == 0, b.dtype.type(1), b)
+    return np.where(b == 0, a, np.fmod(a, divisor)).astype(a.dtype)
+
+
+def _dot4(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    """dp4a: d = a . b + c over four bytes (PTX ISA 9.7.1.23)."""
+    second, first = words.type(), words.type()
+    words.finish()
+    kinds = [{"u32": np.uint8, "s32": np.int8}.get(t.name) for t in (first, second)]
+    if None in kinds:
+        raise Unsupported
+    output = TYPES["s32" if "s32" in (first.name, second.name) else "u32"]
+    word = TYPES["b32"]
+
+    def dot(a: Array, b: Array, c: Array) -> Array:
+        x, y = (
+            np.ascontiguousarray(v)[..., None].view(k).astype(np.int64)
+            for v, k in zip((a, b), kinds, strict=True)
+        )
+        total = (x * y).sum(axis=-1)
+        return total.astype(UNSIGNED[8]).astype(UNSIGNED[4]).view(output.dtype) + c
+
+    return apply(decoder, operands, dot, [word, word, output], output)
+
+
+BUILDERS: dict[str, Builder] = {
+    "add": _add_or_subtract(np.add),
+    "sub": _add_or_subtract(np.subtract),
+    "mul": _multiply,
+    "mad": _multiply_add,
+    "div": _function(_quotient, 2),
+    "rem": _function(_remainder, 2),
+    "neg": _function(np.negative, 1),
+    "abs": _function(np.abs, 1),
+    "min": _function(np.minimum, 2),
+    "max": _function(np.maximum, 2),
+}
+DOT_BUILDERS: dict[str, Builder] = {"dp4a": _dot4}

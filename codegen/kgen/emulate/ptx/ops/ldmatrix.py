@@ -1,0 +1,94 @@
+"""ldmatrix and stmatrix: 8x8 matrices of 16 bits in shared memory (PTX ISA 9.7.14.5.15, .16).
+
+Lane 8 i + r gives the address of row r of matrix i. Of each matrix, lane l holds the elements
+(l / 4, 2 (l % 4)) and the one right of it; of its transpose with .trans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kgen.emulate.ptx.decode import Builder, Collective, Decoder, Unsupported, Words
+from kgen.emulate.ptx.machine import WARP, Mask
+from kgen.emulate.ptx.syntax import Operand
+from kgen.emulate.ptx.types import TYPES, Array, pack, unpack
+
+_B32 = TYPES["b32"]
+_COUNTS = {"x1": 1, "x2": 2, "x4": 4}
+_ROW_BYTES = 16
+_LANE = np.arange(WARP)
+_GROUP, _IN_GROUP = _LANE // 4, _LANE % 4
+
+
+def _form(words: Words) -> tuple[int, bool]:
+    """(number of matrices, whether they are transposed)."""
+    count = _COUNTS.get(words.choice(*_COUNTS) or "")
+    transposed = words.flag("trans")
+    if count is None or not (words.flag("sync") and words.flag("aligned") and words.flag("m8n8")):
+        raise Unsupported
+    if not words.flag("shared") and not words.flag("shared::cta"):
+        raise Unsupported
+    if not words.flag("b16"):
+        raise Unsupported
+    words.finish()
+    return count, transposed
+
+
+def _rows(address: Array) -> Array:
+    """Addresses of all 32 lanes."""
+    return np.broadcast_to(address, (*address.shape[:2], WARP))
+
+
+def _pieces(rows: Array, matrix: int, transposed: bool) -> list[Array]:
+    """Where each lane's part of a matrix lies: one word, or two halves in two rows."""
+    if not transposed:
+        return [rows[..., 8 * matrix + _GROUP] + 4 * _IN_GROUP]
+    return [rows[..., 8 * matrix + 2 * _IN_GROUP + half] + 2 * _GROUP for half in (0, 1)]
+
+
+def _load(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+    count, transposed = _form(words)
+    targets = [decoder.target(element, _B32) for element in decoder.elements(operands[0])]
+    if len(targets) != count:
+        raise Unsupported
+    address = decoder.address(operands[1])
+    decoder.shared_access(_ROW_BYTES)
+    machine = decoder.machine
+    gives_row = (_LANE < 8 * count).reshape(1, 1, WARP)
+
+    def run(mask: Mask) -> None:
+        readers: Mask = gives_row if mask is None else mask & gives_row
+        if count == 4:
+            readers = mask
+        rows = _rows(machine.shared.read(address(), _ROW_BYTES, readers, by_warp=True))
+        for matrix, target in enumerate(targets):
+            pieces = _pieces(rows, matrix, transposed)
+            parts = [machine.shared.peek(at, 4 // len(pieces), 1)[0] for at in pieces]
+            target(pack(*parts) if transposed else parts[0], mask)
+
+    return Collective(action=run)
+
+
+def _store(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+    count, transposed = _form(words)
+    sources = [decoder.source(element, _B32) for element in decoder.elements(operands[1])]
+    if len(sources) != count:
+        raise Unsupported
+    address = decoder.address(operands[0])
+    size = 2 if transposed else 4
+    decoder.shared_access(size)
+    machine = decoder.machine
+
+    def run(mask: Mask) -> None:
+        rows = _rows(address())
+        for matrix, source in enumerate(sources):
+            values = list(unpack(source())) if transposed else [source()]
+            for at, value in zip(_pieces(rows, matrix, transposed), values, strict=True):
+                machine.shared.store(at, [value], size, mask)
+
+    return Collective(action=run)
+
+
+BUILDERS: dict[str, Builder] = {"ldmatrix": _load, "stmatrix": _store}

@@ -1,0 +1,191 @@
+"""ld, st and their hints (PTX ISA 9.7.9.8 to 9.7.9.13)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from kgen.emulate.ptx.decode import Action, Builder, Decoder, Unsupported, Words, window
+from kgen.emulate.ptx.machine import GENERIC_WINDOW_BITS, Machine, Mask
+from kgen.emulate.ptx.memory import settle
+from kgen.emulate.ptx.syntax import Address, Operand, Register
+from kgen.emulate.ptx.types import UNSIGNED, Array, Type, bits_of
+
+#: Words that choose caches, priorities and the strength of ordering; results are the same here.
+HINTS = frozenset(
+    ["nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "weak", "volatile", "relaxed", "cta", "gpu"]
+    + ["sys", "L2::64B", "L2::128B", "L2::256B", "L2::cache_hint", "L2::evict_last"]
+    + ["L2::evict_first", "L2::evict_normal"]
+    + [f"L1::{word}" for word in ("evict_normal", "evict_unchanged", "evict_first")]
+    + ["L1::evict_last", "L1::no_allocate"]
+)
+SPACES = ("global", "shared", "shared::cta", "local", "const", "param")
+_COUNTS = {"v2": 2, "v4": 4, "v8": 8}
+
+#: Loads the elements at addresses.
+Load = Callable[[Array, int, int, Mask], list[Array]]
+
+
+def space_of(words: Words) -> str:
+    """The state space that is named; empty for generic addresses."""
+    return (words.choice(*SPACES) or "").removesuffix("::cta")
+
+
+def _access(words: Words) -> tuple[str, int, Type]:
+    """(state space, elements, type) of a load or store."""
+    type_ = words.type()
+    space = space_of(words)
+    count = _COUNTS[words.choice(*_COUNTS) or ""] if words.last in _COUNTS else 1
+    words.drop(HINTS)
+    words.finish()
+    return space, count, type_
+
+
+def _load(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    space, count, type_ = _access(words)
+    elements = decoder.elements(operands[0])
+    if len(elements) != count:
+        raise Unsupported
+    targets = [decoder.target(element, type_) for element in elements]
+    size = type_.size
+    if space == "param":
+        return _load_parameter(decoder, operands[1], targets, type_)
+    address = decoder.address(operands[1])
+    load = loader(decoder, space, size * count)
+
+    def run(mask: Mask) -> None:
+        values = load(address(), size, count, mask)
+        for target, value in zip(targets, values, strict=True):
+            target(value.view(type_.dtype), mask)
+
+    return run
+
+
+def _load_parameter(
+    decoder: Decoder, operand: Operand, targets: Sequence[Callable[[Array, Mask], None]], type_: Type
+) -> Action:
+    """Parameters are the same for all lanes and known by now."""
+    if not isinstance(operand, Address) or not isinstance(operand.base, Register):
+        raise Unsupported
+    start = decoder.symbol(operand.base.name) + operand.offset
+    data = decoder.machine.launch.parameters[start : start + type_.size * len(targets)]
+    values = np.frombuffer(data, type_.dtype).reshape(-1, 1, 1, 1)
+    if len(values) != len(targets):
+        raise Unsupported
+
+    def run(mask: Mask) -> None:
+        for target, value in zip(targets, values, strict=True):
+            target(value, mask)
+
+    return run
+
+
+def _store(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    space, count, type_ = _access(words)
+    if space in ("param", "const"):
+        raise Unsupported
+    elements = decoder.elements(operands[1])
+    if len(elements) != count:
+        raise Unsupported
+    size = type_.size
+    sources = decoder.sources(elements, bits_of(type_))
+    address = decoder.address(operands[0])
+    machine = decoder.machine
+    if space in ("", "shared"):
+        decoder.shared_access(size * count)
+
+    def run(mask: Mask) -> None:
+        values = [source() for source in sources]
+        if space == "shared":
+            machine.shared.store(address(), values, size, mask)
+        elif space == "global":
+            machine.memory.store(address(), values, size, mask)
+        elif space == "local":
+            machine.local.store(address(), values, size, mask)
+        else:
+            _store_generic(machine, address(), values, size, mask)
+
+    return run
+
+
+def loader(decoder: Decoder, space: str, nbytes: int) -> Load:
+    """How to load from a state space."""
+    machine = decoder.machine
+    if space in ("", "shared"):
+        decoder.shared_access(nbytes)
+    if space == "shared":
+        return lambda address, size, count, mask: machine.shared.load(address, size, count, mask)
+    if space in ("global", "const"):
+        return machine.memory.load
+    if space == "local":
+        return lambda address, size, count, mask: machine.local.load(address, size, count, mask)
+    return lambda address, size, count, mask: _load_generic(machine, address, size, count, mask)
+
+
+def _load_generic(
+    machine: Machine, address: Array, size: int, count: int, mask: Mask
+) -> list[Array]:
+    result: list[Array] = [np.zeros((1, 1, 1), UNSIGNED[size])] * count
+    for space, where, part in by_window(machine, address, mask):
+        if space == "shared":
+            loaded = machine.shared.load(where, size, count, part)
+        elif space == "local":
+            loaded = machine.local.load(where, size, count, part)
+        else:
+            loaded = machine.memory.load(where, size, count, part)
+        if part is mask:
+            return loaded
+        result = [np.where(part, new, old) for new, old in zip(loaded, result, strict=True)]
+    return result
+
+
+def _store_generic(
+    machine: Machine, address: Array, values: Sequence[Array], size: int, mask: Mask
+) -> None:
+    for space, where, part in by_window(machine, address, mask):
+        if space == "shared":
+            machine.shared.store(where, values, size, part)
+        elif space == "local":
+            machine.local.store(where, values, size, part)
+        else:
+            machine.memory.store(where, values, size, part)
+
+
+def by_window(
+    machine: Machine, address: Array, mask: Mask
+) -> list[tuple[str, Array, Mask]]:
+    """Generic addresses as (space, addresses there, lanes); the mask itself if there is one space."""
+    number_of = address >> GENERIC_WINDOW_BITS
+    lanes = machine.active(mask)
+    numbers = np.unique(settle(number_of, lanes))
+    found: list[tuple[str, Array, Mask]] = []
+    global_lanes = np.ones((1, 1, 1), bool)
+    for space in ("shared", "local"):
+        start = window(space)
+        number = start >> GENERIC_WINDOW_BITS
+        if number in numbers:
+            if len(numbers) == 1:
+                return [(space, address - start, mask)]
+            part = number_of == number
+            found.append((space, address - start, lanes & part))
+            global_lanes = global_lanes & ~part
+    if not found:
+        return [("global", address, mask)]
+    if (lanes & global_lanes).any():
+        found.append(("global", address, lanes & global_lanes))
+    return found
+
+
+def _no_effect(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    """prefetch and the like: hints."""
+    return lambda mask: None
+
+
+BUILDERS: dict[str, Builder] = {
+    "ld": _load,
+    "ldu": _load,
+    "st": _store,
+    "prefetch": _no_effect,
+    "prefetchu": _no_effect,
+}

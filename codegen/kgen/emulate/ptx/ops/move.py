@@ -1,0 +1,89 @@
+"""Moves between registers, and of addresses (PTX ISA 9.7.9.2 mov, cvta, isspacep)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kgen.emulate.ptx.decode import PRED, Action, Builder, Decoder, Unsupported, Words, apply, window
+from kgen.emulate.ptx.machine import GENERIC_WINDOW_BITS, Mask
+from kgen.emulate.ptx.syntax import Operand, Vector
+from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array
+
+_B64 = TYPES["b64"]
+
+
+def _move(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    type_ = words.type()
+    words.finish()
+    target, source = operands
+    if isinstance(target, Vector):
+        return _unpack(decoder, target, source, type_.size)
+    if isinstance(source, Vector):
+        return _pack(decoder, target, source, type_.size)
+    return apply(decoder, operands, lambda a: a, [type_], type_)
+
+
+def _unpack(decoder: Decoder, target: Vector, source: Operand, size: int) -> Action:
+    part = TYPES[f"b{8 * size // len(target.elements)}"]
+    read = decoder.source(source, TYPES[f"b{8 * size}"])
+    writes = [decoder.target(element, part) for element in target.elements]
+
+    def run(mask: Mask) -> None:
+        parts = np.ascontiguousarray(read())[..., None].view(part.dtype)
+        for i, write in enumerate(writes):
+            write(np.ascontiguousarray(parts[..., i]), mask)
+
+    return run
+
+
+def _pack(decoder: Decoder, target: Operand, source: Vector, size: int) -> Action:
+    part = TYPES[f"b{8 * size // len(source.elements)}"]
+    whole = TYPES[f"b{8 * size}"]
+    reads = decoder.sources(source.elements, part)
+    write = decoder.target(target, whole)
+
+    def run(mask: Mask) -> None:
+        result: Array = np.zeros((1, 1, 1), UNSIGNED[size])
+        for i, read in enumerate(reads):
+            result = result | (read().astype(whole.dtype) << whole.dtype.type(i * part.bits))
+        write(result, mask)
+
+    return run
+
+
+def _convert_address(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    """cvta: between a state space's address and the generic one."""
+    to_space = words.flag("to")
+    space = words.choice("global", "shared", "shared::cta", "local", "const", "param")
+    type_ = words.type()
+    words.finish()
+    if space is None or space == "param" or type_.size != 8:
+        raise Unsupported
+    base = np.uint64(window(space.removesuffix("::cta")))
+    move = (lambda a: a - base) if to_space else (lambda a: a + base)
+    return apply(decoder, operands, move, [_B64], _B64)
+
+
+def _is_space(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    """isspacep: whether a generic address lies in a state space's window."""
+    space = words.choice("global", "shared", "shared::cta", "local")
+    words.finish()
+    if space is None:
+        raise Unsupported
+    number = window(space.removesuffix("::cta")) >> GENERIC_WINDOW_BITS
+    highest = max(window("shared"), window("local")) >> GENERIC_WINDOW_BITS
+
+    def inside(address: Array) -> Array:
+        where = address >> np.uint64(GENERIC_WINDOW_BITS)
+        return where > highest if space == "global" else where == number
+
+    return apply(decoder, operands, inside, [_B64], PRED)
+
+
+BUILDERS: dict[str, Builder] = {
+    "mov": _move,
+    "cvta": _convert_address,
+    "isspacep": _is_space,
+}

@@ -1,0 +1,204 @@
+"""Instructions in which the lanes of a warp see each other (PTX ISA 9.7.9.6, 9.7.13.9 to .16)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from kgen.emulate.ptx.decode import (
+    PRED,
+    U32,
+    Action,
+    Builder,
+    Collective,
+    Decoder,
+    Unsupported,
+    Words,
+)
+from kgen.emulate.ptx.machine import WARP, Mask
+from kgen.emulate.ptx.syntax import Operand
+from kgen.emulate.ptx.types import TYPES, Array
+
+_LANE = np.arange(WARP, dtype=np.int64).reshape(1, 1, WARP)
+_LANE_BIT = (np.uint32(1) << np.arange(WARP, dtype=np.uint32)).reshape(1, 1, WARP)
+_B32 = TYPES["b32"]
+#: What a lane gets from one that does not take part: not specified, so it must be seen.
+_GARBAGE = np.uint32(0xFFFFFFFF)
+
+
+def _whole_rows(value: Array) -> Array:
+    """A value over all 32 lanes."""
+    return np.broadcast_to(value, (*value.shape[:2], WARP))
+
+
+def _shuffle(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+    """shfl.sync d|p, a, b, c, membermask."""
+    if not words.flag("sync"):
+        raise Unsupported
+    mode = words.choice("up", "down", "bfly", "idx")
+    type_ = words.type()
+    words.finish()
+    if mode is None or type_ is not _B32 or len(operands) != 5:
+        raise Unsupported
+    first, second = decoder.pair(operands[0])
+    target = decoder.target(first, _B32)
+    found = decoder.target(second, PRED) if second is not None else None
+    value = decoder.source(operands[1], _B32)
+    b, c = decoder.sources(operands[2:4], U32)
+
+    def run(mask: Mask) -> None:
+        source, inside = _source_lane(mode, b().astype(np.int64), c().astype(np.int64))
+        result = _gather(value(), source)
+        if mask is not None:
+            result = np.where(_gather(mask, source), result, _GARBAGE)
+        target(result, mask)
+        if found is not None:
+            found(inside, mask)
+
+    return Collective(
+        action=run, members=decoder.source(operands[4], U32), spares_exited=True
+    )
+
+
+def _source_lane(mode: str, b: Array, c: Array) -> tuple[Array, Array]:
+    """(the lane that each lane reads, whether it is inside the segment), as the ISA's pseudocode."""
+    distance, clamp, segment = b & 31, c & 31, (c >> 8) & 31
+    lowest = _LANE & segment
+    limit = lowest | (clamp & ~segment)
+    if mode == "up":
+        lane = _LANE - distance
+        inside = lane >= limit
+    elif mode == "down":
+        lane = _LANE + distance
+        inside = lane <= limit
+    elif mode == "bfly":
+        lane = _LANE ^ distance
+        inside = lane <= limit
+    else:
+        lane = lowest | (distance & ~segment)
+        inside = lane <= limit
+    return np.where(inside, lane, _LANE), inside
+
+
+def _gather(value: Array, lane: Array) -> Array:
+    """Each lane's value of another lane of its warp."""
+    value = _whole_rows(value)
+    if lane.shape[:2] == (1, 1):
+        return value.take(lane[0, 0], axis=2)
+    shape = np.broadcast_shapes(value.shape, lane.shape)
+    return np.take_along_axis(np.broadcast_to(value, shape), np.broadcast_to(lane, shape), axis=2)
+
+
+def _vote(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+    """vote.sync: all, any, uni as a predicate, ballot as bits."""
+    if not words.flag("sync"):
+        raise Unsupported
+    mode = words.choice("all", "any", "uni", "ballot")
+    type_ = words.type()
+    words.finish()
+    if mode is None or type_ is not (_B32 if mode == "ballot" else PRED):
+        raise Unsupported
+    target = decoder.target(operands[0], type_)
+    value = decoder.predicate(operands[1])
+
+    def run(mask: Mask) -> None:
+        true = value()
+        lanes = np.ones((1, 1, WARP), bool) if mask is None else mask
+        target(_VOTES[mode](true, lanes), mask)
+
+    return Collective(
+        action=run, members=decoder.source(operands[2], U32), spares_exited=True
+    )
+
+
+def _ballot(true: Array, lanes: Array) -> Array:
+    bits = np.where(true & lanes, _LANE_BIT, np.uint32(0))
+    return np.bitwise_or.reduce(bits, axis=2, keepdims=True)
+
+
+def _all(true: Array, lanes: Array) -> Array:
+    return (true | ~lanes).all(axis=2, keepdims=True)
+
+
+_VOTES: dict[str, Callable[[Array, Array], Array]] = {
+    "all": _all,
+    "any": lambda true, lanes: (true & lanes).any(axis=2, keepdims=True),
+    "uni": lambda true, lanes: _all(true, lanes) | _all(~true, lanes),
+    "ballot": _ballot,
+}
+
+
+def _active_mask(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    words.type()
+    words.finish()
+    target = decoder.target(operands[0], _B32)
+    machine = decoder.machine
+
+    def run(mask: Mask) -> None:
+        lanes = _whole_rows(machine.active(mask))
+        target(_ballot(lanes, lanes), mask)
+
+    return run
+
+
+def _reduce(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+    """redux.sync: a reduction over the members of a warp."""
+    if not words.flag("sync"):
+        raise Unsupported
+    name = words.choice("add", "min", "max", "and", "or", "xor")
+    type_ = words.type()
+    words.finish()
+    if name is None or type_.dtype.itemsize != 4 or type_.dtype.kind not in "iu":
+        raise Unsupported
+    target = decoder.target(operands[0], type_)
+    value = decoder.source(operands[1], type_)
+    limits = np.iinfo(type_.dtype)
+    neutral = {"min": limits.max, "max": limits.min, "and": -1 if limits.min else limits.max}
+    filler = type_.dtype.type(neutral.get(name, 0))
+    function: np.ufunc = {
+        "add": np.add,
+        "min": np.minimum,
+        "max": np.maximum,
+        "and": np.bitwise_and,
+        "or": np.bitwise_or,
+        "xor": np.bitwise_xor,
+    }[name]
+
+    def run(mask: Mask) -> None:
+        values = _whole_rows(value() if mask is None else np.where(mask, value(), filler))
+        target(function.reduce(values, axis=2, keepdims=True, dtype=type_.dtype), mask)
+
+    return Collective(
+        action=run, members=decoder.source(operands[2], U32), spares_exited=True
+    )
+
+
+def _elect(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+    """elect.sync d|p, membermask: the lowest member."""
+    if not words.flag("sync"):
+        raise Unsupported
+    words.finish()
+    first, second = decoder.pair(operands[0])
+    target = decoder.target(first, U32)
+    chosen = decoder.target(second, PRED) if second is not None else None
+    machine = decoder.machine
+
+    def run(mask: Mask) -> None:
+        leader = _whole_rows(machine.active(mask)).argmax(axis=2)[..., None]
+        target(leader.astype(np.uint32), mask)
+        if chosen is not None:
+            chosen(leader == _LANE, mask)
+
+    return Collective(
+        action=run, members=decoder.source(operands[1], U32), spares_exited=True
+    )
+
+
+BUILDERS: dict[str, Builder] = {
+    "shfl": _shuffle,
+    "vote": _vote,
+    "activemask": _active_mask,
+    "redux": _reduce,
+    "elect": _elect,
+}

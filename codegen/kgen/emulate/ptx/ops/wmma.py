@@ -1,0 +1,235 @@
+"""wmma.load, .mma and .store (PTX ISA 9.7.14.4).
+
+PTX leaves open which lane holds which element. Here lane l holds the elements l n to l n + n - 1 of
+the row-major matrix, for n elements in a lane; where the ISA gives a fragment more elements than the
+matrix has, the matrix is repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgen.emulate.ptx.decode import (
+    U32,
+    Action,
+    Builder,
+    Collective,
+    Decoder,
+    Source,
+    Unsupported,
+    Words,
+)
+from kgen.emulate.ptx.machine import WARP, Mask, Violation
+from kgen.emulate.ptx.memory import settle
+from kgen.emulate.ptx.ops.loadstore import by_window, loader, space_of
+from kgen.emulate.ptx.syntax import Operand
+from kgen.emulate.ptx.types import TYPES, Array, Type, narrow, pack, unpack, widen
+
+_SHAPES = {"m16n16k16": (16, 16, 16), "m32n8k16": (32, 8, 16), "m8n32k16": (8, 32, 16)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Fragment:
+    """A matrix of rows x columns over a warp, `count` elements of a type in each lane."""
+
+    rows: int
+    columns: int
+    type: Type
+    count: int
+
+    @property
+    def packed(self) -> bool:
+        """Whether a register holds two elements."""
+        return self.type.size == 2
+
+    @property
+    def registers(self) -> int:
+        return self.count // 2 if self.packed else self.count
+
+    def positions(self, slot: int) -> tuple[Array, Array]:
+        """(row, column) of every lane's element number `slot`."""
+        flat = (np.arange(WARP) * self.count + slot) % (self.rows * self.columns)
+        return flat // self.columns, flat % self.columns
+
+    def elements(self, registers: Sequence[Array]) -> list[Array]:
+        """Each lane's elements, as f32."""
+        if not self.packed:
+            return list(registers)
+        return [widen(self.type, half) for register in registers for half in unpack(register)]
+
+    def matrix(self, registers: Sequence[Array]) -> Array:
+        """[C, W, rows, columns]."""
+        whole = [
+            np.broadcast_to(part, (*part.shape[:2], WARP)) for part in self.elements(registers)
+        ]
+        stacked = np.stack(np.broadcast_arrays(*whole), axis=-1)
+        flat = stacked.reshape(*stacked.shape[:2], -1)[..., : self.rows * self.columns]
+        return flat.reshape(*flat.shape[:2], self.rows, self.columns)
+
+    def from_matrix(self, matrix: Array) -> list[Array]:
+        """The registers that hold a matrix of f32."""
+        lanes = matrix.reshape(*matrix.shape[:2], WARP, self.count)
+        parts = [np.ascontiguousarray(lanes[..., i]) for i in range(self.count)]
+        if not self.packed:
+            return parts
+        bits = [narrow(self.type, part) for part in parts]
+        return [pack(low, high) for low, high in zip(bits[::2], bits[1::2], strict=True)]
+
+
+def _fragment(which: str, shape: tuple[int, int, int], type_: Type) -> _Fragment:
+    """The ISA's table of registers: f16 operands have 16 elements in a lane whatever the shape."""
+    m, n, k = shape
+    rows, columns = {"a": (m, k), "b": (k, n)}.get(which, (m, n))
+    operand = which in ("a", "b")
+    if type_.name not in (("f16", "bf16") if operand else ("f16", "f32")):
+        raise Unsupported
+    count = 16 if operand and type_.name == "f16" else rows * columns // WARP
+    return _Fragment(rows=rows, columns=columns, type=type_, count=count)
+
+
+def _wmma(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+    step = words.choice("load", "mma", "store")
+    if step == "mma":
+        return _multiply(decoder, words, operands)
+    which = words.choice("a", "b", "c", "d")
+    if which is None or (step == "load") == (which == "d"):
+        raise Unsupported
+    type_ = words.type()
+    space = space_of(words)
+    shape = _shape(words)
+    by_row = words.choice("row", "col") == "row"
+    words.finish()
+    fragment = _fragment(which, shape, type_)
+    registers, place = (0, 1) if step == "load" else (1, 0)
+    elements = decoder.elements(operands[registers])
+    if len(elements) != fragment.registers or len(operands) not in (2, 3):
+        raise Unsupported
+    decoder.shared_access(type_.size) if space in ("", "shared") else None
+    addresses = _Addresses(
+        fragment=fragment,
+        base=decoder.address(operands[place]),
+        stride=decoder.source(operands[2], U32) if len(operands) == 3 else None,
+        by_row=by_row,
+    )
+    if step == "load":
+        return Collective(action=_load(decoder, elements, fragment, addresses, space))
+    return Collective(action=_store(decoder, elements, fragment, addresses, space))
+
+
+def _shape(words: Words) -> tuple[int, int, int]:
+    if not (words.flag("sync") and words.flag("aligned")):
+        raise Unsupported
+    shape = _SHAPES.get(words.choice(*_SHAPES) or "")
+    if shape is None:
+        raise Unsupported
+    return shape
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Addresses:
+    """Where the elements of a matrix in memory lie; the stride counts elements."""
+
+    fragment: _Fragment
+    base: Source
+    stride: Source | None
+    by_row: bool
+
+    def of(self, slot: int, mask: Mask) -> Array:
+        base = self.base()
+        settled = settle(base, mask)
+        if settled.shape[2] > 1 and (settled != settled[..., :1]).any() and mask is None:
+            message = "the lanes of a warp give different addresses"
+            raise Violation("divergent-warp-instruction", message, settled != settled[..., :1])
+        rows, columns = self.fragment.positions(slot)
+        outer, inner = (rows, columns) if self.by_row else (columns, rows)
+        packed = self.fragment.columns if self.by_row else self.fragment.rows
+        stride = packed if self.stride is None else self.stride().astype(np.int64)
+        return base + (outer * stride + inner) * self.fragment.type.size
+
+
+def _load(
+    decoder: Decoder,
+    elements: Sequence[Operand],
+    fragment: _Fragment,
+    addresses: _Addresses,
+    space: str,
+) -> Action:
+    targets = [decoder.target(element, TYPES["b32"]) for element in elements]
+    size = fragment.type.size
+    load = loader(decoder, space, size)
+
+    def run(mask: Mask) -> None:
+        parts = [load(addresses.of(s, mask), size, 1, mask)[0] for s in range(fragment.count)]
+        if fragment.packed:
+            parts = [pack(low, high) for low, high in zip(parts[::2], parts[1::2], strict=True)]
+        for target, value in zip(targets, parts, strict=True):
+            target(value, mask)
+
+    return run
+
+
+def _store(
+    decoder: Decoder,
+    elements: Sequence[Operand],
+    fragment: _Fragment,
+    addresses: _Addresses,
+    space: str,
+) -> Action:
+    sources = decoder.sources(elements, TYPES["b32"])
+    machine, size = decoder.machine, fragment.type.size
+
+    def run(mask: Mask) -> None:
+        values = [source() for source in sources]
+        if fragment.packed:
+            values = [half for value in values for half in unpack(value)]
+        for slot, value in enumerate(values):
+            address = addresses.of(slot, mask)
+            parts = by_window(machine, address, mask) if not space else [(space, address, mask)]
+            for part_space, at, lanes in parts:
+                memory = machine.shared if part_space == "shared" else machine.memory
+                memory.store(at, [value], size, lanes)
+
+    return run
+
+
+def _multiply(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+    """wmma.mma: D = A B + C; .row and .col say how A and B were loaded, which we need not know."""
+    shape = _shape(words)
+    types = []
+    while words.last in TYPES:
+        types.insert(0, words.type())
+    for _ in range(2):
+        words.choice("row", "col")
+    words.finish()
+    if len(types) == 2:
+        types = [types[0], TYPES["f16"], TYPES["f16"], types[1]]
+    if len(types) != 4 or types[1] is not types[2] or len(operands) != 4:
+        raise Unsupported
+    d, a, b, c = (
+        _fragment(which, shape, type_) for which, type_ in zip("dabc", types, strict=True)
+    )
+    word = TYPES["b32"]
+    targets = [decoder.target(e, word) for e in decoder.elements(operands[0])]
+    a_read, b_read, c_read = (
+        decoder.sources(decoder.elements(o), TYPES["f32"] if f.type.name == "f32" else word)
+        for o, f in zip(operands[1:], (a, b, c), strict=True)
+    )
+    counts = (len(targets), len(a_read), len(b_read), len(c_read))
+    if counts != (d.registers, a.registers, b.registers, c.registers):
+        raise Unsupported
+
+    def run(mask: Mask) -> None:
+        left, right, start = (
+            fragment.matrix([read() for read in reads])
+            for fragment, reads in ((a, a_read), (b, b_read), (c, c_read))
+        )
+        for target, value in zip(targets, d.from_matrix(left @ right + start), strict=True):
+            target(value.view(np.uint32), mask)
+
+    return Collective(action=run)
+
+
+BUILDERS: dict[str, Builder] = {"wmma": _wmma}
