@@ -6,6 +6,7 @@ Each mutation is a textual change of the family's own kernel, made where the pat
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +58,11 @@ TABLE: dict[str, tuple[tuple[str, Matmul, str, str], ...]] = {
         ("sub-for-add", SPEC, r"(%out\.row = )add nuw nsw", r"\1sub"),
         ("sum-forgotten", SPEC_F32, r"(fma\S+\(.*), float %\S+\)", r"\1, float 0.0)"),
     ),
+    "vulkan1.3": (
+        ("fragments-swapped", SPEC_F32, r"(%main_total_m0_n0 = .* %main_a_m)0", r"\g<1>1"),
+        ("store-dropped", SPEC, r"^OpStore %out_m0_n0_ptr .*\n", ""),
+        ("sub-for-add", SPEC_F32, r"(%row_m1 = )OpIAdd", r"\1OpISub"),
+    ),
     "x86-64-v3": (
         ("fragments-swapped", SPEC_F32, r"(%sum_m0_n0\.next = .*%a_m)0", r"\g<1>1"),
         ("store-dropped", SPEC_F32, r"^ *store .* %x\.out\.at.*\n", ""),
@@ -76,19 +82,31 @@ def mutated(mutation: Mutation) -> Kernel:
     )
 
 
+def run_verify(path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    """Exit status and output of `kgen verify`; skips where nothing here runs the kernel."""
+    status = main(["verify", str(path)])
+    shown = capsys.readouterr().out
+    if "not-executed" in shown and not os.environ.get("CI"):
+        pytest.skip(shown.splitlines()[-1])
+    return status, shown
+
+
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: f"{m.target}-{m.name}")
 def test_verify_sees_one_changed_instruction(
     mutation: Mutation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = bundle.pack([mutated(mutation)]).save(tmp_path / "mutated.kgen")
-    assert main(["verify", str(path)]) == 1
-    shown = capsys.readouterr().out
+    status, shown = run_verify(path, capsys)
+    assert status == 1
     # Where: an output element, or the line of the instruction that the emulator faults on.
     assert re.search(r"data, out\[\d+, \d+\]: got|, line \d+", shown), shown
 
 
 @pytest.mark.parametrize("target", TABLE)
 @pytest.mark.parametrize("spec", [SPEC, SPEC_F32], ids=lambda s: s.dtype.value)
-def test_the_unchanged_kernel_passes(target: str, spec: Matmul, tmp_path: Path) -> None:
+def test_the_unchanged_kernel_passes(
+    target: str, spec: Matmul, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = pipeline.build(spec, [target]).save(tmp_path / "right.kgen")
-    assert main(["verify", str(path)]) == 0
+    status, shown = run_verify(path, capsys)
+    assert status == 0, shown
