@@ -20,6 +20,9 @@ def test_weak_topological_order_keeps_loops_together() -> None:
     # A branch around a branch: the join is behind both arms.
     order = weak_topological_order([[3, 1], [2, 4], [4], [4], []])
     assert order[0] == 0 and order[-1] == 4
+    # So it is inside of a loop, whatever the order in which its blocks are found.
+    order = weak_topological_order([[1], [2, 3], [4], [4], [1, 5], []])
+    assert order.index(4) > max(order.index(2), order.index(3))
     # Unreachable blocks are left out, long chains need no recursion.
     assert weak_topological_order([[2], [2], []]) == [0, 2]
     count = 5000
@@ -99,8 +102,32 @@ join:
     np.testing.assert_array_equal(out, expected)
 
 
-def test_swap_in_phis_is_simultaneous() -> None:
+def test_what_a_loop_defines_is_kept_for_lanes_that_left_it() -> None:
+    """Without a phi behind the loop: the value is that of the lane's own last iteration."""
     a = np.arange(LANES, dtype=np.uint32)
+    out = np.zeros(LANES, np.uint32)
+    lanewise(
+        """
+  br label %loop
+loop:
+  %k = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %at = getelementptr i32, ptr addrspace(1) %p.a, i32 %k
+  %loaded = load i32, ptr addrspace(1) %at
+  %next = add i32 %k, 1
+  %more = icmp ule i32 %next, %a
+  br i1 %more, label %loop, label %done
+done:
+  %r = add i32 %loaded, %next
+""",
+        [a],
+        out,
+    )
+    np.testing.assert_array_equal(out, a + a + 1)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_swap_in_phis_is_simultaneous(together: bool) -> None:
+    a = np.full(LANES, 4, np.uint32) if together else np.arange(LANES, dtype=np.uint32)
     out = np.zeros(LANES, np.uint32)
     lanewise(
         """
@@ -144,6 +171,17 @@ def test_a_block_that_is_no_multiple_of_a_wave() -> None:
     out = np.zeros(70, np.uint32)
     lanewise("  %r = add i32 %t, 1", [], out)
     np.testing.assert_array_equal(out, np.arange(1, 71))
+    counts = np.zeros(70, np.uint32)
+    lanewise(
+        """
+  %mask = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+  %count = call i64 @llvm.ctpop.i64(i64 %mask)
+  %r = trunc i64 %count to i32""",
+        [],
+        counts,
+        declarations="declare i64 @llvm.amdgcn.ballot.i64(i1)\ndeclare i64 @llvm.ctpop.i64(i64)",
+    )
+    assert counts.tolist() == [64] * 64 + [6] * 6
 
 
 def test_calls_under_divergence() -> None:

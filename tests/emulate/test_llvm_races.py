@@ -206,3 +206,14 @@ def test_atomics_do_not_race_with_each_other() -> None:
     barrier = body.rindex("call void @llvm.amdgcn.s.barrier()")
     dropped = body[:barrier] + body[barrier:].replace("call void @llvm.amdgcn.s.barrier()", "", 1)
     assert "atomic" in fault(dropped).message
+
+
+def test_misaligned_accesses_of_lds() -> None:
+    odd = EXCHANGE.replace(
+        "store i32 %t, ptr addrspace(3) %s.p",
+        """%u = shl i32 %t, 1
+  %odd = getelementptr i8, ptr addrspace(3) %s.p, i32 %u
+  store i32 %t, ptr addrspace(3) %odd""",
+    )
+    found = fault(odd)
+    assert (found.kind, found.address, found.lanes) == ("misaligned", 6, (1,))

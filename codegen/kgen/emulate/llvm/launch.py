@@ -29,7 +29,7 @@ Argument = np.ndarray[Any, Any] | np.generic
 
 #: Lanes that run in lockstep: enough to hide the cost of one step of the interpreter, few enough
 #: for the registers of a kernel to stay in the caches.
-_CHUNK_LANES = 1 << 14
+_CHUNK_LANES = 1 << 15
 #: Bytes of LDS, with its checks, that a chunk may hold.
 _CHUNK_LDS_BYTES = 64 << 20
 #: Bytes between two arrays in LDS: an access past the end of one is not one of the next.

@@ -27,6 +27,8 @@ _CONFIG_BYTES = 64
 
 @dataclass(kw_only=True)
 class _Tiles:
+    """What lies beyond a tile's rows and columns is zero, and stays so."""
+
     data: Array = field(default_factory=lambda: np.zeros((_TILES, _MAX_ROWS, _ROW_BYTES), np.uint8))
     rows: Array
     columns: Array
@@ -89,7 +91,6 @@ def _load(ins: Instruction) -> Callable[[Machine, Array, Array, Array], None]:
         tiles = _tiles(m, ins, tile)
         rows, columns = tiles.rows[tile], int(tiles.columns[tile])
         raw = m.memory.load(m, ins, _rows(tiles, tile, pointer, stride), columns, 1, FLAT)
-        tiles.data[tile] = 0
         tiles.data[tile, :rows, :columns] = (
             np.ascontiguousarray(raw).view(np.uint8).reshape(rows, columns)
         )
