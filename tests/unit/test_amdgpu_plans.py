@@ -164,7 +164,7 @@ def test_softmax_exchange_reaches_every_thread_of_the_row(target: Target, thread
     for distance in p.lane_steps:
         reached |= {lane ^ distance for lane in reached}
     assert len(reached) * p.row_waves == threads
-    assert p.shares_lds == (threads > target.subgroup)
+    assert p.has_barriers == (threads > target.subgroup)
 
 
 #: (spec, target, schedule that does not fit, what the message must say)

@@ -9,7 +9,6 @@ Features:
 - ``mfma-double-k``: V_MFMA_F32_32X32X16 and 16X16X32 on f16 and bf16 (CDNA4).
 - ``wmma-gfx11``, ``wmma-gfx12``: V_WMMA_F32_16X16X16 on f16 and bf16. The two generations spread a
   fragment over the lanes in different ways.
-- ``memory-model-as``: fences that order only LDS save a cache invalidate (RDNA3 and later).
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ TARGETS = (
         compute_units=96,
         registers=256,
         lds=64 * KIB,
-        features="wmma-gfx11 memory-model-as",
+        features="wmma-gfx11",
     ),
     _target(
         "gfx1201",
@@ -95,6 +94,6 @@ TARGETS = (
         compute_units=64,
         registers=256,
         lds=64 * KIB,
-        features="wmma-gfx12 memory-model-as",
+        features="wmma-gfx12",
     ),
 )

@@ -34,9 +34,9 @@ class AmdgpuPlan(Plan):
         return -(-self.threads // self.wave)
 
     @property
-    def local_fences(self) -> bool:
-        """Fences name LDS as all that they order; elsewhere it makes no difference."""
-        return self.target.has("memory-model-as")
+    def has_barriers(self) -> bool:
+        """The threads of a workgroup exchange data through LDS."""
+        return False
 
 
 def check_threads(target: Target, threads: int, field: str, value: int) -> None:

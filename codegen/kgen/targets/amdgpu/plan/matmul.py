@@ -174,6 +174,10 @@ class MatmulPlan(AmdgpuPlan):
         return self.spec.batch > 1
 
     @property
+    def has_barriers(self) -> bool:
+        return True
+
+    @property
     def declarations(self) -> tuple[str, ...]:
         """Of the intrinsics that both main loops call."""
         found = ["i32 @llvm.amdgcn.workgroup.id.y()", "void @llvm.amdgcn.s.barrier()"]

@@ -90,7 +90,7 @@ class SoftmaxPlan(AmdgpuPlan):
         return max(1, self.row_threads // self.wave)
 
     @property
-    def shares_lds(self) -> bool:
+    def has_barriers(self) -> bool:
         return self.row_waves > 1
 
     @property
@@ -152,7 +152,7 @@ class SoftmaxPlan(AmdgpuPlan):
             found.append(f"float @llvm.vector.reduce.fadd.{t.suffix}(float, {t})")
         if self.lane_steps:
             found.append("i32 @llvm.amdgcn.ds.bpermute(i32, i32)")
-        if self.shares_lds:
+        if self.has_barriers:
             found.append("void @llvm.amdgcn.s.barrier()")
         if self.spec.log:
             found.append("float @llvm.log.f32(float)")
@@ -160,7 +160,7 @@ class SoftmaxPlan(AmdgpuPlan):
 
     @property
     def memory_map(self) -> tuple[str, ...]:
-        if not self.shares_lds:
+        if not self.has_barriers:
             return ()
         nbytes = self.parts.nbytes * self.schedule.rows_per_block
         return (f"LDS:      @max_parts and @sum_parts, {nbytes} B each of f32: [row][wave]",)
