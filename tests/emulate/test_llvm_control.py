@@ -287,6 +287,17 @@ declare double @llvm.sinh.f64(double)
     assert error.value.line == 6
 
 
+def test_integers_wider_than_a_register_are_unknown() -> None:
+    source = """
+define void @f(i64 %n) {
+  %wide = zext i64 %n to i128
+  ret void
+}
+"""
+    with pytest.raises(UnknownInstruction, match=r"line 3: .*i128"):
+        on_cpu(source, "f", [np.int64(1)])
+
+
 def test_unreachable_is_a_fault() -> None:
     source = """
 define void @f(i64 %n) {

@@ -7,6 +7,7 @@ import pytest
 
 from kgen.emulate.llvm import run
 from kgen.emulate.report import EmulationFault, Fault
+from kgen.errors import EmulationError
 from tests.emulate.llvm_kernels import Array, kernel, on_cpu
 
 LANES = 64
@@ -227,6 +228,29 @@ def test_private_memory_is_each_lanes_own() -> None:
     launch(source, out)
     lane = np.arange(LANES)
     np.testing.assert_array_equal(out, np.where(lane % 4 == 0, lane, 7))
+
+
+def test_private_memory_ends() -> None:
+    source = kernel(
+        """
+  %slot = alloca [4 x i32], addrspace(5)
+  %at = getelementptr [4 x i32], ptr addrspace(5) %slot, i32 0, i32 %n
+  store i32 %t, ptr addrspace(5) %at
+  ret void""",
+        "i32 %n",
+    ).replace('amdhsa"', 'amdhsa"\ntarget datalayout = "A5"', 1)
+    launch(source, np.int32(3))
+    found = fault(source, np.int32(4))
+    assert (found.kind, found.address) == ("out-of-bounds", 16)
+    deep = """
+define void @f(i64 %n) {
+  %p = alloca i64, i64 %n
+  ret void
+}
+"""
+    on_cpu(deep, "f", [np.int64(1000)])
+    with pytest.raises(EmulationError, match="stack"):
+        on_cpu(deep, "f", [np.int64(1 << 20)])
 
 
 @pytest.mark.parametrize("width", ["i16", "float", "<4 x i32>"])

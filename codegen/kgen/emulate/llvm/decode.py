@@ -15,8 +15,11 @@ from kgen.emulate.llvm.module import Block, Constant, Function, Instruction, Loc
 from kgen.emulate.llvm.order import weak_topological_order
 from kgen.emulate.llvm.pieces import block_of, continuation, split, targets
 from kgen.emulate.llvm.program import DONE, Edge, Program, Registers, Segment, Step
-from kgen.emulate.llvm.types import Array, Void
+from kgen.emulate.llvm.types import Array, Integer, Void
 from kgen.emulate.report import UnknownInstruction
+
+#: Bits of an integer that a value can hold.
+_WIDEST = 64
 
 
 def decode(module: Module, name: str, symbols: Mapping[str, int]) -> dict[str, Program]:
@@ -168,6 +171,9 @@ class _Decoder:
             raise UnknownInstruction(self.function.name, text, ins.line) from error
 
     def _step(self, ins: Instruction) -> Step | None:
+        for type_ in (ins.type, *(operand.type for operand in ins.operands)):
+            if isinstance(type_.element, Integer) and type_.element.width > _WIDEST:
+                raise TypeError(f"{type_} is wider than {_WIDEST} bits")
         if ins.opcode == "call":
             return self._call(ins)
         if ins.opcode in ops.PURE:

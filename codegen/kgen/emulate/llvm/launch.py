@@ -73,7 +73,7 @@ def run(
         raise EmulationError(
             f"{entry} is not an amdgpu_kernel: its grid and block must be (1, 1, 1)"
         )
-    launch = _Launch(module, function, arguments, dynamic_shared, checks, grid, block)
+    launch = _Launch(module, function, arguments, dynamic_shared, checks, block)
     selected = _coordinates(grid, workgroups, seed)
     with np.errstate(all="ignore"):
         for chunk in launch.chunks(selected):
@@ -110,13 +110,11 @@ class _Launch:
         arguments: Sequence[Argument],
         dynamic_shared: int,
         checks: bool,
-        grid: Index3,
         block: Index3,
     ) -> None:
         self.module = module
         self.function = function
         self.checks = checks
-        self.grid = grid
         self.block = block
         self.wave = _wave_size(function) if function.kernel else 1
         self.memory = GlobalMemory()
@@ -201,7 +199,6 @@ class _Launch:
             module=self.module,
             entry=self.function.name,
             wave=self.wave,
-            grid=self.grid,
             block=self.block,
             coordinates=coordinates,
             memory=Memory(

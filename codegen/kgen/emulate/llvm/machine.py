@@ -27,7 +27,6 @@ class Machine:
     module: Module
     entry: str
     wave: int
-    grid: Index3
     block: Index3
     coordinates: Array
     """Of the workgroups in this chunk: [workgroup, 3]."""

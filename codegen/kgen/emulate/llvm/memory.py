@@ -16,6 +16,7 @@ from kgen.emulate.llvm.codec import gather, raw_dtype, scatter
 from kgen.emulate.llvm.module import Instruction
 from kgen.emulate.llvm.types import FLAT, LDS, PRIVATE, Array
 from kgen.emulate.report import EmulationFault
+from kgen.errors import EmulationError
 
 if TYPE_CHECKING:
     from kgen.emulate.llvm.lds import Lds
@@ -77,7 +78,7 @@ class Memory:
         if space == LDS:
             return self.lds.load(m, ins, pointer, size, align)
         if space == PRIVATE:
-            data, offsets = self._private(m, pointer)
+            data, offsets = self._private(m, ins, pointer, size)
             return gather(data, offsets, size)
         aperture = self._aperture(m, pointer) if space == FLAT else None
         if aperture is not None:
@@ -111,7 +112,7 @@ class Memory:
                 return
         shape = np.broadcast_shapes(pointer.shape, raw.shape)
         if space == PRIVATE:
-            data, pointer = self._private(m, pointer)
+            data, pointer = self._private(m, ins, pointer, size)
             shape = np.broadcast_shapes(shape, pointer.shape)
         mask = m.active(shape)
         if mask is not None:
@@ -161,12 +162,26 @@ class Memory:
                 return space
         return None
 
-    def _private(self, m: Machine, pointer: Array) -> tuple[Array, Array]:
+    def _private(
+        self, m: Machine, ins: Instruction, pointer: Array, size: int
+    ) -> tuple[Array, Array]:
+        """All lanes' private bytes, flat, and where each lane's pointer is in them."""
+        outside = ((pointer < 0) | (pointer > self.stack_top - size)) & m.selected()
+        if outside.any():
+            address = int(np.broadcast_to(pointer, outside.shape)[outside][0])
+            raise m.fault(
+                "out-of-bounds",
+                f"{size} bytes at byte {address} of private memory, of which {self.stack_top} "
+                "bytes are allocated",
+                ins,
+                outside,
+                address,
+            )
         if not len(self.private):
             self.private = np.full((m.workgroups * m.lanes, _PRIVATE_BYTES), POISON, np.uint8)
         rows = np.arange(m.workgroups * m.lanes).reshape(m.workgroups, m.lanes)
-        offsets = np.clip(pointer, 0, _PRIVATE_BYTES - 1) + rows * _PRIVATE_BYTES
-        return self.private.reshape(-1), offsets
+        inside = np.clip(pointer, 0, _PRIVATE_BYTES - size)  # of lanes that do not execute
+        return self.private.reshape(-1), inside + rows * _PRIVATE_BYTES
 
     def _locate(
         self,
@@ -256,7 +271,9 @@ class Memory:
         self.stack_top = start + size * count
         limit = _STACK_BYTES if self.stack else _PRIVATE_BYTES
         if self.stack_top > limit:
-            raise MemoryError(f"alloca of {size * count} bytes passes the limit of {limit}")
+            raise EmulationError(
+                f"allocas of {self.stack_top} bytes; the emulator has a stack of {limit} bytes"
+            )
         return self.stack + start
 
 
