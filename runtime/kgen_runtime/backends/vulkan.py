@@ -1,0 +1,230 @@
+"""Vulkan devices, through the `vulkan` package.
+
+Requirements that artifacts may state: `api`, the lowest version of the API as text ("1.3");
+`features`, names of Vulkan features; `limits`, the least value of limits by Vulkan's names, where a
+kernel needs more than Vulkan guarantees.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from kgen_runtime.backend import Backend, Code, DeviceInfo
+from kgen_runtime.backends.vulkan_driver import (
+    create_instance,
+    describe,
+    driver,
+    host_memory_is_device_memory,
+    physical_devices,
+)
+from kgen_runtime.backends.vulkan_objects import Allocation, Buffer, Device, Pipeline
+from kgen_runtime.errors import ArgumentError, DeviceError, DeviceLost, LaunchError, OutOfMemory
+
+if TYPE_CHECKING:
+    from kgen_runtime.backend import HostBytes
+    from kgen_runtime.manifest import ArtifactEntry, KernelEntry
+
+KNOWN_REQUIREMENTS = frozenset(("api", "features", "limits"))
+#: Copies to and from memory that the host does not see go through a buffer of this many bytes.
+STAGING_BYTES = 32 * 2**20
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class VulkanKernel:
+    name: str
+    modules: tuple[Any, ...]
+    pipelines: tuple[Pipeline, ...]
+
+
+class VulkanBackend(Backend):
+    """One Vulkan device with one queue; safe for threads. There are no streams to choose."""
+
+    name: ClassVar[str] = "vulkan"
+    formats: ClassVar[tuple[str, ...]] = ("spirv",)
+
+    @classmethod
+    def devices(cls) -> tuple[DeviceInfo, ...]:
+        instance = create_instance()
+        try:
+            return tuple(describe(i, d) for i, d in enumerate(physical_devices(instance)))
+        finally:
+            driver().vkDestroyInstance(instance, None)
+
+    def __init__(self, index: int = 0, *, mapped: bool | None = None) -> None:
+        """`mapped`: whether buffers are memory that the host sees; by default where that is as
+        fast for the device as any other."""
+        self._lock = threading.RLock()
+        self._instance = create_instance()
+        self._closed = False
+        try:
+            found = physical_devices(self._instance)
+            if index not in range(len(found)):
+                raise DeviceError(f"vulkan:{index} does not exist; here are {len(found)} devices")
+            self.info = describe(index, found[index])
+            self._device = Device(
+                found[index],
+                use_16bit="storageBuffer16BitAccess" in self.info.capabilities["features"],
+                mapped=host_memory_is_device_memory(found[index]) if mapped is None else mapped,
+            )
+        except BaseException:
+            driver().vkDestroyInstance(self._instance, None)
+            raise
+        self._allocations: set[Allocation] = set()
+        self._kernels: set[VulkanKernel] = set()
+        self._staging: Allocation | None = None
+
+    def close(self) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            try:
+                self._device.wait()
+            finally:
+                for kernel in tuple(self._kernels):
+                    self._destroy(kernel)
+                if self._staging is not None:
+                    self._allocations.add(self._staging)
+                for allocation in self._allocations:
+                    self._device.free(allocation)
+                self._allocations.clear()
+                self._device.destroy()
+                driver().vkDestroyInstance(self._instance, None)
+
+    @staticmethod
+    def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
+        requires = artifact.requires
+        if unknown := sorted(requires.keys() - KNOWN_REQUIREMENTS):
+            return f"it requires {unknown[0]}, which this runtime does not know; upgrade it"
+        api = tuple(capabilities["api"])
+        if _version(requires.get("api", "1.0")) > api:
+            here = ".".join(map(str, api))
+            return (
+                f"it needs Vulkan {requires['api']}, here is {here}; build for vulkan{here}, "
+                "or upgrade the driver"
+            )
+        if missing := sorted(set(requires.get("features", ())) - set(capabilities["features"])):
+            return f"it needs {', '.join(missing)}, which the device lacks; build it for f32"
+        for name, needed in requires.get("limits", {}).items():
+            if (limit := capabilities["limits"].get(name, 0)) < needed:
+                return (
+                    f"it needs {name} = {needed}, the device has {limit}; build it with a smaller "
+                    "schedule or for a smaller shape"
+                )
+        return None
+
+    def rank(self, artifact: ArtifactEntry) -> tuple[int, ...]:
+        """More features of the device first, then the newer API."""
+        requires = artifact.requires
+        return (len(requires.get("features", ())), *_version(requires.get("api", "1.0")))
+
+    def alloc(self, nbytes: int) -> Buffer:
+        with self._lock:
+            # Offset 0 of an allocation satisfies every alignment; Vulkan has no empty buffers.
+            allocation = self._device.allocate(max(nbytes, 1))
+            self._allocations.add(allocation)
+        return Buffer(allocation=allocation, offset=0, nbytes=nbytes)
+
+    def free(self, buffer: Buffer) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            self._device.wait()
+            self._allocations.remove(buffer.allocation)
+            self._device.free(buffer.allocation)
+
+    def view(self, buffer: Buffer, offset: int, nbytes: int) -> Buffer:
+        return Buffer(allocation=buffer.allocation, offset=buffer.offset + offset, nbytes=nbytes)
+
+    def copy_to_device(self, buffer: Buffer, host: HostBytes) -> None:
+        with self._lock:
+            self._device.wait()
+            if buffer.host is not None:
+                buffer.host[: host.nbytes] = host
+                return
+            staging = self._stage()
+            assert staging.host is not None
+            for start in range(0, host.nbytes, STAGING_BYTES):
+                piece = host[start : start + STAGING_BYTES]
+                staging.host[: piece.nbytes] = piece
+                region = (0, buffer.offset + start, piece.nbytes)
+                self._device.copy(staging, buffer.allocation, [region])
+
+    def copy_from_device(self, host: HostBytes, buffer: Buffer) -> None:
+        with self._lock:
+            self._device.wait()
+            if buffer.host is not None:
+                host[:] = buffer.host[: host.nbytes]
+                return
+            staging = self._stage()
+            assert staging.host is not None
+            for start in range(0, host.nbytes, STAGING_BYTES):
+                piece = host[start : start + STAGING_BYTES]
+                region = (buffer.offset + start, 0, piece.nbytes)
+                self._device.copy(buffer.allocation, staging, [region])
+                piece[:] = staging.host[: piece.nbytes]
+
+    def _stage(self) -> Allocation:
+        if self._staging is None:
+            self._staging = self._device.allocate(STAGING_BYTES, mapped=True)
+        return self._staging
+
+    def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> VulkanKernel:
+        with self._lock:
+            modules = {name: self._device.shader_module(c.data) for name, c in code.items()}
+            try:
+                pipelines = tuple(
+                    self._device.pipeline(modules[launch.module], launch)
+                    for launch in entry.launches
+                )
+            except (OutOfMemory, DeviceLost):
+                raise
+            except DeviceError as error:
+                raise DeviceError(f"{entry.name}: the driver rejects its SPIR-V: {error}") from None
+            kernel = VulkanKernel(
+                name=entry.name, modules=tuple(modules.values()), pipelines=pipelines
+            )
+            self._kernels.add(kernel)
+        return kernel
+
+    def launch(
+        self, kernel: VulkanKernel, buffers: Mapping[str, Buffer], stream: int | None = None
+    ) -> None:
+        _no_stream(stream)
+        with self._lock:
+            try:
+                self._device.launch(kernel.pipelines, buffers)
+            except (OutOfMemory, DeviceLost):
+                raise
+            except DeviceError as error:
+                raise LaunchError(f"{kernel.name}: {error}") from None
+
+    def unload(self, kernel: VulkanKernel) -> None:
+        with self._lock:
+            if kernel in self._kernels:
+                self._device.wait()
+                self._destroy(kernel)
+
+    def _destroy(self, kernel: VulkanKernel) -> None:
+        self._kernels.remove(kernel)
+        for pipeline in kernel.pipelines:
+            self._device.destroy_pipeline(pipeline)
+        for module in kernel.modules:
+            self._device.destroy_module(module)
+
+    def synchronize(self, stream: int | None = None) -> None:
+        _no_stream(stream)
+        with self._lock:
+            self._device.wait()
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(".")))
+
+
+def _no_stream(stream: int | None) -> None:
+    if stream is not None:
+        raise ArgumentError(f"stream={stream}: the vulkan backend has no streams; leave it out")
