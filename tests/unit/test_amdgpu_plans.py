@@ -13,7 +13,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, MmaMatmul, Schedule
 from kgen.spec import DType, Matmul, Relu, Softmax, Spec
 from kgen.targets.amdgpu import FAMILY
-from kgen.targets.amdgpu.plan import plan
+from kgen.targets.amdgpu.plan import matmul_fma, matmul_mma, plan
 from kgen.targets.amdgpu.plan.matmul import KLoop
 from kgen.targets.amdgpu.plan.matmul_fma import FmaPlan
 from kgen.targets.amdgpu.plan.matmul_mma import MmaPlan
@@ -173,7 +173,7 @@ MISFITS: tuple[tuple[Spec, Target, Schedule, str], ...] = (
         Matmul(m=512, n=512, k=512),
         GFX942,
         MmaMatmul(block_m=256, block_n=256, block_k=64, num_stages=2, warp_m=64, warp_n=64),
-        r"147456 B of LDS; gfx942 allows 65536; try",
+        r"147456 B of LDS; gfx942 allows 65536; try block_k=16",
     ),
     (
         Matmul(m=512, n=512, k=512),
@@ -214,6 +214,12 @@ MISFITS: tuple[tuple[Spec, Target, Schedule, str], ...] = (
     (
         Matmul(m=64, n=64, k=64, dtype=DType.F32),
         GFX942,
+        FmaMatmul(block_m=128, block_n=128, block_k=128, thread_m=8, thread_n=8),
+        r"135168 B of LDS; gfx942 allows 65536; try block_k=32",
+    ),
+    (
+        Matmul(m=64, n=64, k=64, dtype=DType.F32),
+        GFX942,
         FmaMatmul(block_m=128, block_n=128, block_k=16, thread_m=2, thread_n=2),
         r"4096 threads .* try thread_m=",
     ),
@@ -236,6 +242,13 @@ def test_misfits_name_the_limit_and_a_remedy(
     remedy = dict(re.findall(r"(\w+)=(\d+)", message.partition("; try ")[2]))
     if " or " not in message and remedy:
         plan(spec, target, schedule.override(**{k: int(v) for k, v in remedy.items()}))
+
+
+def test_lds_bytes_are_those_of_the_tiles() -> None:
+    even = mma(Matmul(m=64, n=64, k=64))
+    assert matmul_mma.lds_bytes(even.spec, MMA) == even.a.lds_bytes + even.b.lds_bytes
+    scalar = fma(Matmul(m=64, n=64, k=64))
+    assert matmul_fma.lds_bytes(FMA) == scalar.a.lds_bytes + scalar.b.lds_bytes
 
 
 def test_gfx950_has_more_lds() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
@@ -237,18 +238,25 @@ def epilogue(spec: Matmul, schedule: GpuMatmul, lanes: int) -> EpiloguePlan:
     )
 
 
-def check_lds(schedule: GpuMatmul, target: Target, staging: tuple[Staging, Staging]) -> None:
-    """Raises ScheduleError if the LDS tiles are more than a workgroup may have."""
-    need, limit = sum(s.lds_bytes for s in staging), target.limits["shared_memory"]
-    if need <= limit:
+def check_lds(
+    schedule: GpuMatmul, target: Target, need: Callable[[GpuMatmul], int], granule_k: int
+) -> None:
+    """Raises ScheduleError if the LDS tiles are more than a workgroup may have.
+
+    `need` gives a schedule's bytes; block_k must stay a multiple of `granule_k`.
+    """
+    limit = target.limits["shared_memory"]
+    if need(schedule) <= limit:
         return
-    one_stage = need // schedule.num_stages
-    if one_stage <= limit:
-        remedy = f"num_stages={limit // one_stage}"
-    else:
-        remedy = f"block_k={max(1, schedule.block_k * limit // one_stage)} or a smaller block"
+    depths = [schedule.block_k >> i for i in range(1, schedule.block_k.bit_length())]
+    smaller: list[dict[str, int]] = [
+        {"num_stages": 1},
+        *({"block_k": depth} for depth in depths if depth % granule_k == 0),
+    ]
+    fits = (c for c in smaller if need(schedule.override(**c)) <= limit)
+    remedy = next((f"{k}={v}" for c in fits for k, v in c.items()), "a smaller block_m or block_n")
     raise ScheduleError(
         f"block_m={schedule.block_m}, block_n={schedule.block_n}, block_k={schedule.block_k}, "
-        f"num_stages={schedule.num_stages} need {need} B of LDS; {target.name} allows {limit}; "
-        f"try {remedy}"
+        f"num_stages={schedule.num_stages} need {need(schedule)} B of LDS; "
+        f"{target.name} allows {limit}; try {remedy}"
     )

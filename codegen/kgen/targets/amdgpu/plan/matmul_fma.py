@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kgen.schedule import FmaMatmul
+from kgen.schedule import FmaMatmul, GpuMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.amdgpu.plan import staging
 from kgen.targets.amdgpu.plan.base import check_grid, check_threads
@@ -129,6 +129,7 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
     threads = schedule.num_threads
     check_threads(target, threads, "thread_m", schedule.thread_m)
     loop = k_loop(spec, schedule)
+    check_lds(schedule, target, lds_bytes, granule_k=1)
     b_batch, b_k, b_n = spec.b_strides
     a, b = (
         staging.make(
@@ -148,7 +149,6 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
             ("b", spec.n, schedule.block_n, (b_batch, b_n, b_k)),
         )
     )
-    check_lds(schedule, target, (a, b))
     launched = launch(spec, schedule, threads)
     check_grid(launched.grid, threads, "a larger block")
     n = Side(thread_rows=schedule.thread_n, threads=schedule.block_n // schedule.thread_n)
@@ -167,3 +167,9 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
         m=Side(thread_rows=schedule.thread_m, threads=schedule.block_m // schedule.thread_m),
         n=n,
     )
+
+
+def lds_bytes(schedule: GpuMatmul) -> int:
+    """Bytes of the LDS tiles of A and B, all stages."""
+    lines = schedule.num_stages * schedule.block_k
+    return lines * (schedule.block_m + schedule.block_n + 2 * PADDING) * DType.F32.itemsize

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
-from kgen.schedule import MmaMatmul
+from kgen.schedule import GpuMatmul, MmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.matrix import MatrixInstruction
@@ -178,6 +178,7 @@ def plan(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
             f"{instruction.name} covers; try block_k={-(-schedule.block_k // depth) * depth}"
         )
     loop = k_loop(spec, schedule)
+    check_lds(schedule, target, lambda s: lds_bytes(spec, s), depth)
     b_batch, b_k, b_n = spec.b_strides
     a, b = (
         staging.make(
@@ -197,7 +198,6 @@ def plan(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
             ("b", spec.n, schedule.block_n, (b_batch, b_n, b_k)),
         )
     )
-    check_lds(schedule, target, (a, b))
     launched = launch(spec, schedule, threads)
     check_grid(launched.grid, threads, "a larger block")
     return MmaPlan(
@@ -212,6 +212,12 @@ def plan(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
         epilogue=epilogue(spec, schedule, lanes=1),
         instruction=instruction,
     )
+
+
+def lds_bytes(spec: Matmul, schedule: GpuMatmul) -> int:
+    """Bytes of the LDS tiles of A and B, all stages."""
+    lines = schedule.num_stages * (schedule.block_m + schedule.block_n)
+    return lines * (schedule.block_k + PADDING) * spec.dtype.itemsize
 
 
 def _check_registers(target: Target, schedule: MmaMatmul) -> None:
