@@ -44,7 +44,7 @@ def choose(spec: Spec, target: Target) -> Schedule:
 
 
 def blis_matmul(spec: Matmul, target: Target) -> CpuMatmul:
-    """Scratch is shared out: a panel of B for the first-level cache, the rest for A and the sums."""
+    """A panel of B for the first-level cache; most of the rest of the stack for A and the sums."""
     mr, nr = register_tile(spec, target)
     size = spec.accumulate.itemsize
     vector = vector_for(target, spec.accumulate, spec.n).count

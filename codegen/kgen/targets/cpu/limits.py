@@ -10,7 +10,7 @@ from kgen.targets.base import Target
 #: /proc/cpuinfo, with LLVM's word for each. x86-64-v3 and v4 are levels of the x86-64 psABI
 #: ("Low Level System Information", table "Micro-architecture levels"); of v3 only what an
 #: arithmetic kernel can use is asked for.
-V3_FEATURES: Mapping[str, str] = {
+V3_FEATURES: dict[str, str] = {
     "ssse3": "ssse3",
     "sse4_1": "sse4.1",
     "sse4_2": "sse4.2",
@@ -24,17 +24,17 @@ V3_FEATURES: Mapping[str, str] = {
     "abm": "lzcnt",
     "movbe": "movbe",
 }
-V4_FEATURES: Mapping[str, str] = {
+V4_FEATURES: dict[str, str] = {
     "avx512f": "avx512f",
     "avx512bw": "avx512bw",
     "avx512cd": "avx512cd",
     "avx512dq": "avx512dq",
     "avx512vl": "avx512vl",
 }
-AMX_FEATURES: Mapping[str, str] = {"amx_tile": "amx-tile", "amx_bf16": "amx-bf16"}
-NEON_FEATURES: Mapping[str, str] = {"fp": "fp-armv8", "asimd": "neon"}
+AMX_FEATURES: dict[str, str] = {"amx_tile": "amx-tile", "amx_bf16": "amx-bf16"}
+NEON_FEATURES: dict[str, str] = {"fp": "fp-armv8", "asimd": "neon"}
 
-LLVM_FEATURES: Mapping[str, str] = V3_FEATURES | V4_FEATURES | AMX_FEATURES | NEON_FEATURES
+LLVM_FEATURES: dict[str, str] = V3_FEATURES | V4_FEATURES | AMX_FEATURES | NEON_FEATURES
 
 #: Vector registers: Intel SDM volume 1, 14.1 (AVX: 16 of 32 bytes) and 15.1 (AVX-512: 32 of 64
 #: bytes); Arm Architecture Reference Manual, A1.4.1 (32 of 16 bytes).

@@ -273,9 +273,9 @@ class AmxPlan(MatmulPlan):
     @property
     def masked_types(self) -> tuple[Vector, ...]:
         types = self.out_masked_types
-        if self.k_tail and not self.a_gathered:
+        if self.k_tail > 1 and not self.a_gathered:
             types = types | {self.run.stored}
-        if self.n_tail and not self.b_gathered:
+        if self.spec.n % TILE_ROWS > 1 and not self.b_gathered:
             types = types | {self.row.stored}
         return tuple(sorted(types, key=str))
 

@@ -212,11 +212,11 @@ class BlisPlan(MatmulPlan):
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
-        """Vector types that are loaded or stored in part."""
+        """Vector types that are loaded or stored in part; one element alone goes as a scalar."""
         types = self.out_masked_types
-        if self.a_run_tail:
+        if self.a_run_tail > 1:
             types = types | {self.a.stored}
-        if self.n_tail and not self.b_gathered:
+        if self.n_tail > 1 and not self.b_gathered:
             types = types | {self.b.stored}
         return tuple(sorted(types, key=str))
 

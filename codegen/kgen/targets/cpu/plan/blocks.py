@@ -214,7 +214,7 @@ class MatmulPlan(CpuPlan):
 
     @property
     def out_masked_types(self) -> set[Vector]:
-        return {self.out.stored} if self.n_tail else set()
+        return {self.out.stored} if self.n_tail > 1 else set()
 
 
 def matmul_launch(spec: Matmul, schedule: CpuMatmul) -> Launch:

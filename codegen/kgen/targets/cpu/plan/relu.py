@@ -45,6 +45,11 @@ class ReluPlan(CpuPlan):
         return self.spec.elements % self.schedule.task != 0
 
     @property
+    def has_masked_tail(self) -> bool:
+        """One element alone goes as a scalar."""
+        return self.run.tail > 1
+
+    @property
     def vector_mask(self) -> int:
         return -self.compute.count
 

@@ -94,7 +94,7 @@ class SoftmaxPlan(CpuPlan):
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
-        if not self.run.tail:
+        if self.run.tail <= 1:
             return ()
         types = {self.x.stored, self.out.stored}
         if self.staged:

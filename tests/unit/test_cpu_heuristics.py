@@ -1,0 +1,120 @@
+"""The CPU's heuristic schedules always fit; schedules that do not fit are refused with a remedy."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgen.errors import ScheduleError
+from kgen.schedule import AmxMatmul, CpuMatmul, CpuStream, Schedule
+from kgen.spec import DType, Layout, Matmul, Relu, Softmax, Spec
+from kgen.targets.base import Plan
+from kgen.targets.cpu import FAMILY
+
+TARGETS = [t.name for t in FAMILY.targets]
+EXTENTS = st.one_of(st.integers(1, 300), st.integers(1, 65536))
+
+
+def plan(spec: Spec, target: str, schedule: Schedule | None = None) -> Plan:
+    found = FAMILY.find(target)
+    assert found is not None
+    return FAMILY.plan(spec, found, schedule or FAMILY.choose(spec, found))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    m=EXTENTS,
+    n=EXTENTS,
+    k=EXTENTS,
+    dtype=st.sampled_from(list(DType)),
+    layout=st.sampled_from(list(Layout)),
+    target=st.sampled_from(TARGETS),
+)
+def test_a_heuristic_schedule_fits(
+    m: int, n: int, k: int, dtype: DType, layout: Layout, target: str
+) -> None:
+    planned = plan(Matmul(m=m, n=n, k=k, dtype=dtype, layout=layout), target)
+    mc, nc = (getattr(planned.schedule, field) for field in ("mc", "nc"))
+    assert planned.launches[0].grid == (-(-m // mc) * -(-n // nc), 1, 1)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_skinny_products_waste_little(target: str) -> None:
+    """Multiply-adds of whole register tiles, relative to those that are asked for."""
+    for m, n, most in ((1, 4096, 1.1), (64, 2048, 1.1), (127, 131, 1.35), (1000, 1000, 1.1)):
+        schedule = plan(Matmul(m=m, n=n, k=64, dtype=DType.F32), target).schedule
+        assert isinstance(schedule, CpuMatmul)
+        done = -(-m // schedule.mr) * schedule.mr * -(-n // schedule.nr) * schedule.nr
+        assert done / (m * n) <= most
+
+
+def test_long_products_have_tasks_for_many_cores() -> None:
+    for target in TARGETS:
+        assert plan(Matmul(m=1024, n=1024, k=1024), target).launches[0].grid[0] >= 32
+
+
+REFUSED = [
+    ("x86-64-v4", Matmul(m=64, n=64, k=64, dtype=DType.F32), {"nr": 40, "nc": 80}, "try nr=48"),
+    (
+        "x86-64-v4",
+        Matmul(m=64, n=64, k=64, dtype=DType.F32),
+        {"mr": 20, "nr": 32, "mc": 60},
+        "mr=14",
+    ),
+    ("x86-64-v3", Matmul(m=64, n=64, k=64, dtype=DType.F32), {"mr": 8, "nr": 16}, "try mr=6"),
+    ("x86-64-v4", Matmul(m=64, n=64, k=999, dtype=DType.F32), {"kc": 100}, "try kc=112"),
+    (
+        "x86-64-v4",
+        Matmul(m=640, n=64, k=64, dtype=DType.F32, layout=Layout.TN),
+        {"mr": 14, "nr": 32, "mc": 14},
+        "try mc=16",
+    ),
+    (
+        "x86-64-v4",
+        Matmul(m=512, n=512, k=512, dtype=DType.F32),
+        {"mc": 560},
+        "smaller kc, mc or nc",
+    ),
+]
+
+
+@pytest.mark.parametrize(("target", "spec", "fields", "remedy"), REFUSED)
+def test_schedules_that_do_not_fit(
+    target: str, spec: Matmul, fields: dict[str, int], remedy: str
+) -> None:
+    base = CpuMatmul(mr=4, nr=16, mc=56, kc=64, nc=64)
+    with pytest.raises(ScheduleError, match=re.escape(remedy)) as error:
+        plan(spec, target, base.override(**fields))
+    assert "\n" not in str(error.value)
+
+
+def test_tiles_that_do_not_fit() -> None:
+    spec = Matmul(m=64, n=64, k=64, dtype=DType.BF16)
+    good = AmxMatmul(mr=32, nr=32, mc=64, kc=64, nc=64)
+    assert plan(spec, "x86-64-amx", good)
+    for fields, message in (
+        ({"mr": 48, "mc": 48}, "11 tile registers"),
+        ({"kc": 48}, "try kc=64"),
+        ({"nr": 24, "nc": 48}, "try nr=32"),
+    ):
+        with pytest.raises(ScheduleError, match=message):
+            plan(spec, "x86-64-amx", good.override(**fields))
+    with pytest.raises(ScheduleError, match="use AmxMatmul"):
+        plan(spec, "x86-64-amx", CpuMatmul(mr=4, nr=16, mc=4, kc=32, nc=16))
+    with pytest.raises(ScheduleError, match="use CpuMatmul"):
+        plan(spec, "x86-64-v4", good)
+
+
+def test_stream_tasks() -> None:
+    with pytest.raises(ScheduleError, match="try task=128"):
+        plan(Relu(shape=(1000,), dtype=DType.F32), "x86-64-v4", CpuStream(task=100, unroll=4))
+    with pytest.raises(ScheduleError, match="use CpuStream"):
+        plan(
+            Softmax(rows=2, cols=3, dtype=DType.F32),
+            "x86-64-v4",
+            CpuMatmul(mr=1, nr=1, mc=1, kc=1, nc=1),
+        )
+    assert plan(Relu(shape=(70, 1000), dtype=DType.F32), "x86-64-v4").launches[0].grid == (2, 1, 1)

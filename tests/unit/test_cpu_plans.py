@@ -1,0 +1,139 @@
+"""CPU plans and rendered text: exactly the edge code that a shape needs, and exact constants."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from kgen import pipeline
+from kgen.schedule import AmxMatmul, CpuMatmul, Schedule
+from kgen.spec import DType, Matmul, Relu, Softmax, Spec
+from kgen.targets.base import Target
+from kgen.targets.cpu import FAMILY
+from kgen.targets.cpu.plan.base import CpuPlan, Run, vector_for
+from kgen.targets.cpu.plan.functions import DOUBLE, FLOAT, Functions
+from kgen.targets.cpu.plan.vectors import Vector
+
+
+def target(name: str) -> Target:
+    found = FAMILY.find(name)
+    assert found is not None
+    return found
+
+
+def text(spec: Spec, name: str = "x86-64-v4", schedule: Schedule | None = None) -> str:
+    return pipeline.source(pipeline.plan(spec, target(name), schedule)).text
+
+
+TILE = CpuMatmul(mr=4, nr=32, mc=16, kc=32, nc=64)
+
+
+def test_a_shape_that_divides_has_no_edge_code() -> None:
+    body = text(Matmul(m=32, n=128, k=64, dtype=DType.F32), schedule=TILE)
+    for word in ("masked", "%rows", "%columns.whole", "%depth", "panel.edge", "a.clear"):
+        assert word not in body
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "present", "absent"),
+    [
+        (33, 128, 64, ("%rows", "a.clear"), ("masked", "%depth", "%columns.whole")),
+        (32, 129, 64, ("%columns.whole", "panel.edge"), ("%rows", "%depth", "a.clear")),
+        (32, 128, 65, ("%depth",), ("%rows", "%columns.whole", "panel.edge", "a.clear")),
+        (32, 96, 64, ("%columns.whole",), ("masked", "panel.edge", "n.tail")),
+    ],
+)
+def test_each_edge_brings_its_own_code(
+    m: int, n: int, k: int, present: tuple[str, ...], absent: tuple[str, ...]
+) -> None:
+    body = text(Matmul(m=m, n=n, k=k, dtype=DType.F32), schedule=TILE)
+    assert [word for word in present if word not in body] == []
+    assert [word for word in absent if word in body] == []
+
+
+def test_amx_pads_only_where_k_needs_it() -> None:
+    schedule = AmxMatmul(mr=32, nr=32, mc=32, kc=64, nc=32)
+
+    def body(k: int) -> str:
+        return text(Matmul(m=32, n=32, k=k, dtype=DType.BF16), "x86-64-amx", schedule)
+
+    assert not any(word in body(128) for word in ("%depth", "masked", ".z.at", ".o.from"))
+    assert ".o.from" in body(127)
+    assert ".z.at" not in body(127)
+    assert ".z.at" in body(66)
+    assert ".o.from" not in body(66)
+
+
+def test_streams_have_a_tail_only_where_there_is_one() -> None:
+    assert "masked" not in text(Relu(shape=(128,), dtype=DType.F32))
+    assert "masked" in text(Relu(shape=(130,), dtype=DType.F32))
+    assert "masked" not in text(Softmax(rows=3, cols=64, dtype=DType.F16))
+    assert "masked" in text(Softmax(rows=3, cols=66, dtype=DType.F16))
+
+
+def test_a_single_element_is_never_a_masked_access() -> None:
+    """LLVM 22 makes a masked access to one widened or narrowed i16 one to 32 bits."""
+    for spec in (
+        Matmul(m=1, n=17, k=1, dtype=DType.BF16),
+        Relu(shape=(65,), dtype=DType.F16),
+        Softmax(rows=2, cols=1, dtype=DType.BF16),
+    ):
+        assert "masked" not in text(spec)
+
+
+def test_runs() -> None:
+    run = Run(length=100, vector=8, unroll=4)
+    assert (run.step, run.unrolled, run.whole, run.tail) == (32, 96, 96, 4)
+    assert run.has_unrolled and not run.has_single
+    assert Run(length=8, vector=8, unroll=4).has_single
+    assert not Run(length=7, vector=8).has_unrolled
+
+
+def test_vectors_narrow_for_few_columns() -> None:
+    v4 = target("x86-64-v4")
+    assert [vector_for(v4, DType.F32, n).count for n in (1, 4, 5, 8, 9, 99)] == [4, 4, 8, 8, 16, 16]
+    assert vector_for(v4, DType.F64, 1).count == 2
+
+
+def test_constants_are_exact_bits() -> None:
+    vector = Vector(count=4, scalar="float")
+    assert vector.splat(0.1) == "splat (float 0x3FB99999A0000000)"
+    assert Vector(count=2, scalar="double").splat(0.1) == "splat (double 0x3FB999999999999A)"
+    assert vector.integers.splat(7) == "splat (i32 7)"
+    assert vector.first(3) == "<i1 1, i1 1, i1 1, i1 0>"
+
+
+Values = npt.NDArray[np.float64]
+
+
+def horner(coefficients: tuple[float, ...], x: Values) -> Values:
+    total = np.full_like(x, coefficients[0])
+    for c in coefficients[1:]:
+        total = total * x + c
+    return total
+
+
+@pytest.mark.parametrize(("f", "error"), [(FLOAT, 3e-8), (DOUBLE, 1e-16)])
+def test_polynomials_in_exact_arithmetic(f: Functions, error: float) -> None:
+    """Approximation errors alone, against math.exp, math.erfc and math.log."""
+    r = np.linspace(-math.log(2) / 2, math.log(2) / 2, 2001)
+    assert np.max(np.abs(horner(f.exp_coefficients, r) / np.exp(r) - 1)) < max(2 * error, 5e-16)
+    z = np.linspace(0, 5, 2001)
+    t = 2 / (2 + z)
+    erfc = t * np.exp(-z * z + horner(f.erfc_coefficients, 2 * t - 1))
+    true = np.array([math.erfc(value) for value in z])
+    assert np.max(np.abs(erfc / true - 1)) < max(error, 1e-14)
+    assert f.ln2_high + f.ln2_low == pytest.approx(math.log(2), abs=error)
+    u = np.linspace(-0.1716, 0.1716, 501)
+    assert np.max(np.abs(horner(f.atanh_coefficients, u * u) * u - 2 * np.arctanh(u))) < 1e-9
+
+
+def test_features_are_those_of_the_code() -> None:
+    amx = target("x86-64-amx")
+    plans = {d: pipeline.plan(Matmul(m=8, n=8, k=8, dtype=d), amx) for d in DType}
+    features = {d: set(p.features) for d, p in plans.items() if isinstance(p, CpuPlan)}
+    assert "amx_tile" not in features[DType.F32]
+    assert {"amx_tile", "amx_bf16", "avx512f"} <= features[DType.BF16]
