@@ -185,5 +185,5 @@ def test_an_unknown_instruction_is_named_with_its_line() -> None:
     source = program("    frobnicate.u32 %r0, %r1;", params=0)
     with pytest.raises(UnknownInstruction, match=r"frobnicate\.u32"):
         run(source)
-    with pytest.raises(UnknownInstruction, match=r"cvt\.rp\.f32\.f64"):
-        run(program("    cvt.rp.f32.f64 %f0, %d0;", params=0))
+    with pytest.raises(UnknownInstruction, match=r"add\.rq\.f32"):
+        run(program("    add.rq.f32 %f0, %f1, %f2;", params=0))
