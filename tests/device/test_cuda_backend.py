@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.fakes import entry, param
 
 from kgen_runtime.array import Array
 from kgen_runtime.backend import Code
@@ -18,6 +17,7 @@ from kgen_runtime.backends.cuda_driver import call, driver
 from kgen_runtime.errors import DeviceError, LaunchError, OutOfMemory
 from kgen_runtime.kernels import Kernel, Kernels
 from kgen_runtime.manifest import Extent3, KernelEntry, Launch
+from tests.unit.fakes import entry, param
 
 N = 1000
 #: out[i] = a[i] + b[i] for i < count, the sum by way of dynamic shared memory where asked for.

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.fakes import HostFake, OpaqueFake
 
 from kgen_runtime.array import Array, lent_array
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import ArgumentError, OutOfMemory
+from tests.unit.fakes import HostFake, OpaqueFake
 
 BACKENDS = [HostFake, OpaqueFake]
 

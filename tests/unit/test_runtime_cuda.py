@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.fakes import code_of, entry, param
 
 from kgen_runtime.array import bytes_at
 from kgen_runtime.backends import cuda_driver
@@ -30,6 +29,7 @@ from kgen_runtime.errors import (
 )
 from kgen_runtime.kernels import Kernel, Kernels
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Launch
+from tests.unit.fakes import code_of, entry, param
 
 OK = SimpleNamespace(name="CUDA_SUCCESS")
 

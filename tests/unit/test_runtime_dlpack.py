@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from tests.unit.fakes import HostFake, OpaqueFake, code_of, entry, param
 
 from kgen_runtime import dlpack
 from kgen_runtime.array import Array
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import ArgumentError, DeviceMismatchError
 from kgen_runtime.kernels import Kernel, Kernels
+from tests.unit.fakes import HostFake, OpaqueFake, code_of, entry, param
 
 
 class Producer:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.fakes import code_of, entry
 
 from kgen_runtime.array import bytes_at
 from kgen_runtime.backends import hip
@@ -26,6 +25,7 @@ from kgen_runtime.errors import (
 )
 from kgen_runtime.kernels import Kernel, Kernels
 from kgen_runtime.manifest import KernelEntry, Launch
+from tests.unit.fakes import code_of, entry
 
 A = np.arange(15, dtype=np.float32).reshape(3, 5)
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.fakes import HostFake, OpaqueFake, code_of, entry, param
 
 from kgen_runtime.array import Array
 from kgen_runtime.errors import ArgumentError, DeviceError, DeviceMismatchError
 from kgen_runtime.kernels import Kernel, Kernels
 from kgen_runtime.manifest import KernelEntry, Workspace
+from tests.unit.fakes import HostFake, OpaqueFake, code_of, entry, param
 
 
 def kernels_on(backend: HostFake | OpaqueFake, *entries: KernelEntry) -> Kernels:

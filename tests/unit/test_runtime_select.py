@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from tests.unit.fakes import AbsentFake, FakeBackend, HostFake, OpaqueFake, entry, save
 
 import kgen_runtime
 from kgen_runtime import select
@@ -18,6 +17,7 @@ from kgen_runtime.errors import (
     DeviceError,
     IntegrityError,
 )
+from tests.unit.fakes import AbsentFake, FakeBackend, HostFake, OpaqueFake, entry, save
 
 
 class Software(OpaqueFake):
