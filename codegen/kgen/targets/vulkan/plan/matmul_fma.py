@@ -1,4 +1,4 @@
-"""Matmul by multiply-adds: tiles staged in workgroup memory, thread_m x thread_n sums per invocation.
+"""Matmul by multiply-adds: tiles in workgroup memory, thread_m x thread_n sums per invocation.
 
 The block tile advances over K in slabs of block_k. Invocations copy a slab of A and B to workgroup
 memory as f32, k by k, and multiply from there. What is left of K below a whole slab is a slab of

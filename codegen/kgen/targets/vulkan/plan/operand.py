@@ -196,9 +196,7 @@ def _operand(
         name=tensor.name,
         edge=edge,
         tensor=tensor,
-        shared=Shared(
-            name=f"tile_{tensor.name}", element="float", length=schedule.block_k * pitch
-        ),
+        shared=Shared(name=f"tile_{tensor.name}", element="float", length=schedule.block_k * pitch),
         size=size,
         edge_block=edge_block,
         per_thread=per_thread,

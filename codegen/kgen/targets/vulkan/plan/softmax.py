@@ -106,9 +106,7 @@ class SoftmaxPlan(VulkanPlan):
     def pieces(self) -> tuple[Piece, ...]:
         """What an invocation holds of a resident row."""
         return tuple(
-            Piece(
-                index=index, offset=offset, guarded=offset + self.lanes > self.row_vectors
-            )
+            Piece(index=index, offset=offset, guarded=offset + self.lanes > self.row_vectors)
             for index, offset in enumerate(range(0, self.row_vectors, self.lanes))
         )
 

@@ -36,10 +36,8 @@ UINT32 = NumberType(kind="int", width=32)
 
 def number(text: str, kind: NumberType) -> list[int]:
     """The words of a number; ValueError if it is none, or does not fit its type."""
-    if kind.kind == "float":
-        value = _float_bits(text, kind.width)
-    else:
-        value = _integer_bits(text, kind)
+    floating = kind.kind == "float"
+    value = _float_bits(text, kind.width) if floating else _integer_bits(text, kind)
     return [value & 0xFFFFFFFF, value >> 32] if kind.width > 32 else [value]
 
 
