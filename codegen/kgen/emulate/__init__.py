@@ -36,8 +36,8 @@ def run(
     """Run one launch of the entry point.
 
     An ndarray argument is a pointer to a global buffer of exactly its bytes (C-contiguous, written
-    in place); a numpy scalar is passed by value. `workgroups` runs only these. `dynamic_shared` is in
-    bytes. The result is the same for the same `seed`.
+    in place); a numpy scalar is passed by value. `workgroups` runs only these. `dynamic_shared` is
+    in bytes. The result is the same for the same `seed`.
 
     Raises EmulationFault for a fault of the program (races, out-of-bounds and the like are looked
     for if `checks`), UnknownInstruction for a word that is not known, EmulationError for a source

@@ -14,9 +14,9 @@ Index3 = tuple[int, int, int]
 class Fault:
     """A fault in the emulated program.
 
-    `kind` is its class: race, uninitialised-read, pending-copy, out-of-bounds, misaligned, deadlock,
-    divergent-warp-instruction or trap. `line` counts from 1 in the source text, `lanes` are the
-    first few threads of the workgroup that are concerned.
+    `kind` is its class: race, uninitialised-read, pending-copy, out-of-bounds, misaligned,
+    deadlock, divergent-warp-instruction or trap. `line` counts from 1 in the source text, `lanes`
+    are the first few threads of the workgroup that are concerned.
     """
 
     kind: str

@@ -1,8 +1,8 @@
 """An emulator of PTX: one entry point, all threads of many CTAs in lockstep, with checks.
 
-The semantics are those of the PTX ISA 8.7, whose sections the modules name. There are no caches and
-there is no time: an instruction's effect is complete before the next starts, except for asynchronous
-copies, which finish as late as they may.
+The semantics are those of the PTX ISA 8.7, whose sections the modules name. There are no caches
+and there is no time: an instruction's effect is complete before the next starts, except for
+asynchronous copies, which finish as late as they may.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgen.emulate.ptx.decode import Decoder, Unsupported, Words
+from kgen.emulate.ptx.decode import Decoder
 from kgen.emulate.ptx.machine import Index3, Launch, Machine
 from kgen.emulate.ptx.memory import GlobalMemory
 from kgen.emulate.ptx.ops import BUILDERS
 from kgen.emulate.ptx.parser import parse
 from kgen.emulate.ptx.scheduler import Scheduler, Step
 from kgen.emulate.ptx.syntax import Instruction, Kernel
+from kgen.emulate.ptx.words import Unsupported, Words
 from kgen.emulate.report import Report, UnknownInstruction
 from kgen.errors import EmulationError
 
@@ -138,9 +139,7 @@ def _step(decoder: Decoder, instruction: Instruction) -> Step:
         build = BUILDERS[instruction.words[0]]
         operation = build(decoder, Words(instruction.words[1:]), instruction.operands)
     except (Unsupported, KeyError, IndexError, ValueError):
-        raise UnknownInstruction(
-            decoder.kernel.name, instruction.text, instruction.line
-        ) from None
+        raise UnknownInstruction(decoder.kernel.name, instruction.text, instruction.line) from None
     return Step(instruction=instruction, guard=guard, operation=operation)
 
 
@@ -153,9 +152,7 @@ def _coordinates(grid: Index3, workgroups: Sequence[Index3] | None, seed: int) -
                 raise EmulationError(f"workgroup {cta} is outside the grid {grid}")
     else:
         x_count, y_count, z_count = grid
-        found = [
-            (x, y, z) for z in range(z_count) for y in range(y_count) for x in range(x_count)
-        ]
+        found = [(x, y, z) for z in range(z_count) for y in range(y_count) for x in range(x_count)]
     if seed:
         order = np.random.default_rng(seed).permutation(len(found))
         found = [found[i] for i in order]

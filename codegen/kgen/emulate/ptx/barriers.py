@@ -1,7 +1,7 @@
 """The named barriers of each CTA (PTX ISA 9.7.13.1, bar and barrier).
 
-A barrier counts warps: one has arrived when all its lanes that have not exited are there. Lanes that
-wait are kept by the instruction at which they wait.
+A barrier counts warps: one has arrived when all its lanes that have not exited are there. Lanes
+that wait are kept by the instruction at which they do.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import Barrier
 from kgen.emulate.ptx.machine import WARP, Machine, Violation
-from kgen.emulate.ptx.types import Array
+from kgen.emulate.ptx.operations import Barrier
+from kgen.emulate.ptx.types import Array, any_of
 
 _NUMBER_OF_BARRIERS = 16
 
@@ -71,7 +71,8 @@ class Barriers:
         if (threads[lanes] % WARP).any():
             message = "the thread count of a barrier is not a multiple of the warp size"
             raise Violation("deadlock", message, lanes)
-        return np.where(lanes, threads, 0).max(axis=(1, 2)) // WARP
+        most: Array = np.where(lanes, threads, 0).max(axis=(1, 2))
+        return most // WARP
 
     def complete(self, exited: Array) -> list[tuple[int, Array]]:
         """Open every barrier that all have reached; (pc, lanes) of those that may go on."""
@@ -107,8 +108,8 @@ class Barriers:
         waiting = np.zeros(self.machine.shape, bool)
         for lanes in state.waiting.values():
             waiting |= lanes
-        arrived = (state.arrived & where).any(axis=2)
-        self.machine.clocks.barrier(arrived, (waiting & where).any(axis=2))
+        arrived = any_of(state.arrived & where, 2)
+        self.machine.clocks.barrier(arrived, any_of(waiting & where, 2))
 
     def waiting(self) -> tuple[int, Array, str] | None:
         """(pc, lanes, what is wrong) of a barrier at which someone waits for ever."""

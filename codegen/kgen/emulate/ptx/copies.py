@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgen.emulate.ptx.memory import choose
 from kgen.emulate.ptx.types import Array
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _WORD = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Copy:
-    """`nbytes` to shared address `to`, of which `given` come from `source` and the rest are zero."""
+    """`nbytes` to shared address `to`; `given` of them come from `source`, the rest are zero."""
 
     to: Array
     source: Array
@@ -93,20 +94,20 @@ class CopyQueue:
             words = memory.load(copy.source, _WORD, count, whole[0])
             if whole[0] is copy.mask:
                 return iter(words)
-            words = [np.where(whole[0], word, np.uint32(0)) for word in words]
+            words = [choose(whole[0], word, np.zeros((1, 1, 1), np.uint32)) for word in words]
         if _lanes(copy.mask, (copy.given > 0) & (copy.given < copy.nbytes)) is not None:
             for byte in range(copy.nbytes - 1):
                 part = _lanes(copy.mask, (copy.given > byte) & (copy.given < copy.nbytes))
                 if part is not None:
                     (value,) = memory.load(copy.source + byte, 1, 1, part[0])
                     moved = value.astype(np.uint32) << np.uint32(8 * (byte % _WORD))
-                    moved = np.where(part[0], moved, np.uint32(0)) if part[0] is not None else moved
+                    moved = choose(part[0], moved, np.zeros((1, 1, 1), np.uint32))
                     words[byte // _WORD] = words[byte // _WORD] | moved
         return iter(words)
 
 
 def _lanes(mask: Mask, condition: Array) -> tuple[Mask] | None:
-    """The lanes of a mask where a condition holds, the mask itself if all; None if there are none."""
+    """Lanes of a mask where a condition holds, the mask itself if all do; None if none does."""
     if condition.all():
         return (mask,)
     chosen = condition if mask is None else mask & condition

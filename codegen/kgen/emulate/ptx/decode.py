@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,10 +14,10 @@ from kgen.emulate.ptx.machine import (
     Mask,
     uniform,
 )
+from kgen.emulate.ptx.operations import Action, Operation, Source, Target
 from kgen.emulate.ptx.syntax import (
     Address,
     Float,
-    Instruction,
     Integer,
     Not,
     Operand,
@@ -34,13 +33,7 @@ from kgen.emulate.ptx.types import (
     Type,
     narrow,
 )
-
-#: Reads an operand in every lane.
-Source = Callable[[], Array]
-#: Writes a register in the active lanes.
-Target = Callable[[Array, Mask], None]
-#: What an instruction does in the active lanes.
-Action = Callable[[Mask], None]
+from kgen.emulate.ptx.words import Unsupported, Words
 
 PRED = TYPES["pred"]
 U32 = TYPES["u32"]
@@ -49,85 +42,8 @@ U32 = TYPES["u32"]
 Shared = TypeVar("Shared")
 
 
-class Unsupported(Exception):
-    """The instruction, or one of its modifiers or operands, is not known."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Branch:
-    target: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Exit:
-    pass
-
-
-@dataclass(frozen=True, kw_only=True)
-class Barrier:
-    """bar / barrier: `number` and `threads` are uniform; without `threads` all take part."""
-
-    number: Source
-    threads: Source | None
-    waits: bool
-    #: Called with the lanes that leave the barrier, after all have arrived.
-    reduction: Action | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Collective:
-    """An instruction that the `members` of a warp (all lanes if None) execute together.
-
-    Lanes that have exited are missed, unless `spares_exited`.
-    """
-
-    action: Action
-    members: Source | None = None
-    spares_exited: bool = False
-
-
-Operation = Action | Branch | Exit | Barrier | Collective
 #: Makes an instruction's operation from its words (without the first) and its operands.
-Builder = Callable[["Decoder", "Words", Sequence[Operand]], Operation]
-
-
-class Words:
-    """The words after an opcode's first, each of which must be taken by someone."""
-
-    def __init__(self, words: Sequence[str]) -> None:
-        self._left = list(words)
-
-    @property
-    def last(self) -> str:
-        """The last word that is left."""
-        return self._left[-1] if self._left else ""
-
-    def flag(self, word: str) -> bool:
-        """Whether a modifier is there; it is taken."""
-        return self.choice(word) is not None
-
-    def choice(self, *words: str) -> str | None:
-        """The first modifier left that is one of these, taken; None if there is none."""
-        for word in self._left:
-            if word in words:
-                self._left.remove(word)
-                return word
-        return None
-
-    def drop(self, words: frozenset[str]) -> None:
-        """Take all of these; they change nothing here."""
-        self._left = [word for word in self._left if word not in words]
-
-    def type(self) -> Type:
-        """The last word, which must be a type."""
-        if not self._left or self._left[-1] not in TYPES:
-            raise Unsupported
-        return TYPES[self._left.pop()]
-
-    def finish(self) -> None:
-        """Raise Unsupported if a modifier was not understood."""
-        if self._left:
-            raise Unsupported
+Builder = Callable[["Decoder", Words, Sequence[Operand]], Operation]
 
 
 class Decoder:
@@ -187,7 +103,7 @@ class Decoder:
         if type_.kind == "pred":
             return uniform(bool(operand.value), bool)
         if isinstance(operand, Float) and type_.dtype.kind == "f":
-            return uniform(0, type_.dtype) + type_.dtype.type(operand.value)
+            return np.full((1, 1, 1), operand.value, type_.dtype)
         if isinstance(operand, Float):
             return self._float_bits(operand.value, type_)
         if type_.dtype.kind == "f":
@@ -324,4 +240,3 @@ def apply(
 def window(space: str) -> int:
     """The generic address at which a state space starts (PTX ISA 6.4.1.1)."""
     return {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW}.get(space, 0)
-

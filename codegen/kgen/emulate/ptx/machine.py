@@ -24,7 +24,7 @@ from kgen.emulate.ptx.types import Array
 
 Index3 = tuple[int, int, int]
 #: Active lanes at any broadcast shape; None means all of them.
-Mask = npt.NDArray[np.bool_] | None
+Mask = Array | None
 
 WARP = 32
 #: Generic addresses of the windows of shared and local memory (PTX ISA 5.2, 6.4.1.1).
@@ -67,9 +67,7 @@ class Launch:
 class Machine:
     """Registers and memories of one chunk; :meth:`reset` starts the next."""
 
-    def __init__(
-        self, kernel: Kernel, launch: Launch, memory: GlobalMemory, granule: int
-    ) -> None:
+    def __init__(self, kernel: Kernel, launch: Launch, memory: GlobalMemory, granule: int) -> None:
         self.kernel, self.launch, self.memory = kernel, launch, memory
         self.warps, self.checks, self.granule = launch.warps, launch.checks, granule
         self.registers: list[Array] = []
@@ -138,7 +136,7 @@ class Machine:
         if mask is None:
             return self.ctas * self.warps
         some = mask.any(axis=2)
-        scale = (self.ctas // some.shape[0]) * (self.warps // some.shape[1])
+        scale: int = (self.ctas // some.shape[0]) * (self.warps // some.shape[1])
         return int(np.count_nonzero(some)) * scale
 
 

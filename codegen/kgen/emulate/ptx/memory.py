@@ -1,7 +1,7 @@
 """Global and local memory, and the checks of bounds and alignment that every space shares.
 
-Addresses are int64 arrays at their broadcast shape over [CTA, warp, lane]. A load gives, and a store
-takes, one array of unsigned integers for each element of the vector that a thread accesses.
+Addresses are int64 arrays at their broadcast shape over [CTA, warp, lane]. A load gives, and a
+store takes, one array of unsigned integers for each element of the vector that a thread accesses.
 """
 
 from __future__ import annotations
@@ -84,6 +84,11 @@ def scatter(view: Array, index: Array, values: Sequence[Array], mask: Mask) -> N
     else:
         lanes = np.broadcast_to(mask, shape)
         view[index[lanes]] = value[lanes]
+
+
+def choose(mask: Mask, new: Array, old: Array) -> Array:
+    """The new value in the active lanes."""
+    return new if mask is None else np.where(mask, new, old)
 
 
 class GlobalMemory:
@@ -180,7 +185,7 @@ class GlobalMemory:
         result: list[Array] = [np.zeros((1, 1, 1), UNSIGNED[size])] * count
         for part in self._by_buffer(settled, mask):
             loaded = self.load(address, size, count, part)
-            result = [np.where(part, new, old) for new, old in zip(loaded, result, strict=True)]
+            result = [choose(part, new, old) for new, old in zip(loaded, result, strict=True)]
         return result
 
 

@@ -40,7 +40,7 @@ def parse(source: str, entry: str) -> Kernel:
     for statement in _module_statements(text):
         body.declare_variable(statement)
     body.parse()
-    dimensions = {kind: values for kind, values in _DIMENSIONS.findall(found[3])}
+    dimensions = dict(_DIMENSIONS.findall(found[3]))
     required = dimensions.get("reqntid")
     most = dimensions.get("maxntid")
     return Kernel(

@@ -1,9 +1,10 @@
 """Control flow: which lanes of a chunk execute which instruction next.
 
-All CTAs advance in lockstep. Lanes that branch apart become groups; the group with the lowest program
-counter runs first, and groups that meet at an instruction become one, so that lanes reconverge soon.
-An instruction for whole warps holds its lanes until the rest of their warp arrives (as on sm_70 and
-later), a barrier until the CTA does. When nothing can run any more, who holds is who is at fault.
+All CTAs advance in lockstep. Lanes that branch apart become groups; the group with the lowest
+program counter runs first, and groups that meet at an instruction become one, so that lanes soon
+reconverge. An instruction for whole warps holds its lanes until the rest of their warp arrives (as
+on sm_70 and later), a barrier until the CTA does. When nothing can run any more, whoever is held is
+at fault.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgen.emulate.ptx.barriers import Barriers
-from kgen.emulate.ptx.decode import Barrier, Branch, Collective, Exit, Operation, Source
 from kgen.emulate.ptx.machine import WARP, Machine, Mask, Violation
+from kgen.emulate.ptx.operations import Barrier, Branch, Collective, Exit, Operation, Source
 from kgen.emulate.ptx.syntax import Instruction
 from kgen.emulate.ptx.types import Array
 from kgen.emulate.report import EmulationFault, Fault
@@ -238,9 +239,7 @@ class Scheduler:
             message = (
                 "some lanes of a warp wait for the others, which have exited or wait elsewhere, at"
             )
-            raise self._fault(
-                Violation("divergent-warp-instruction", message, lanes), pc, lanes
-            )
+            raise self._fault(Violation("divergent-warp-instruction", message, lanes), pc, lanes)
         waiting = self.barriers.waiting()
         if waiting is not None:
             pc, lanes, message = waiting

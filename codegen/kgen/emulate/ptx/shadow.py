@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgen.emulate.ptx.types import Array
+from kgen.emulate.ptx.types import Array, any_of
 
 if TYPE_CHECKING:
     from kgen.emulate.ptx.machine import Machine, Mask
 
-#: A writer is `time << _TIME | atomic << _ATOMIC | thread`; negative values have meanings of their own.
+#: A writer is `time << _TIME | atomic << _ATOMIC | thread`; negative values have other meanings.
 _ATOMIC, _TIME = 10, 11
 _THREAD = (1 << _ATOMIC) - 1
 _UNWRITTEN, _COPYING = -1, -2
@@ -117,11 +117,11 @@ class Shadow:
         seen = self.clocks.seen[self._clock_row(at), at.warp]
         unordered = read > seen
         if not unordered.any():
-            return unordered.any(axis=1)
+            return any_of(unordered, 1)
         lane = self.read_lane.reshape(-1, self.warps)[at.cell]
         mine = np.arange(self.warps) == at.warp[:, None]
         mine &= lane == (at.thread & 31)[:, None]
-        return (unordered & ~mine).any(axis=1)
+        return any_of(unordered & ~mine, 1)
 
     def _refuse_unwritten(self, at: _Accesses, writer: Array, address: Array) -> None:
         if not (writer < 0).any():
@@ -149,11 +149,13 @@ class Shadow:
 
     def _known(self, at: _Accesses, warp: Array) -> Array:
         """The time of `warp` up to which each access's own warp knows it."""
-        return self.clocks.seen[self._clock_row(at), at.warp, warp]
+        known: Array = self.clocks.seen[self._clock_row(at), at.warp, warp]
+        return known
 
     def _tag(self, at: _Accesses) -> Array:
         """The mark of a write that happens now."""
-        return (self.clocks.own[self._clock_row(at), at.warp] << _TIME) | at.thread
+        tag: Array = (self.clocks.own[self._clock_row(at), at.warp] << _TIME) | at.thread
+        return tag
 
     def _clock_row(self, at: _Accesses) -> Array | int:
         return at.row if self.clocks.rows > 1 else 0

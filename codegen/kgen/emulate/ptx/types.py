@@ -62,6 +62,18 @@ def _types() -> dict[str, Type]:
 TYPES = _types()
 
 
+def any_of(value: Array, axes: int | tuple[int, ...], *, keepdims: bool = False) -> Array:
+    """Whether one is true along the axes."""
+    found: Array = np.asarray(np.any(value, axis=axes, keepdims=keepdims))
+    return found
+
+
+def all_of(value: Array, axes: int | tuple[int, ...], *, keepdims: bool = False) -> Array:
+    """Whether all are true along the axes."""
+    found: Array = np.asarray(np.all(value, axis=axes, keepdims=keepdims))
+    return found
+
+
 def bits_of(type_: Type) -> Type:
     """The untyped bits of the same size."""
     return TYPES[f"b{type_.bits}"]
@@ -81,7 +93,7 @@ CANONICAL_NAN_64 = np.uint64(0x7FF8000000000000).view(np.float64)
 
 
 def canonical(value: Array) -> Array:
-    """Arithmetic gives one NaN, 0x7fffffff, whatever the host's sign and payload are (PTX 5.2.3)."""
+    """Arithmetic gives one NaN, 0x7fffffff, whatever the host's sign and payload are."""
     if value.size and np.isnan(value.max()):
         nan = CANONICAL_NAN_32 if value.dtype.itemsize == 4 else CANONICAL_NAN_64
         return np.where(np.isnan(value), nan, value)

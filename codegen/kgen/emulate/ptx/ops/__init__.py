@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kgen.emulate.ptx.decode import Builder, Decoder, Operation, Unsupported, Words
+from kgen.emulate.ptx.decode import Builder, Decoder
+from kgen.emulate.ptx.operations import Operation
 from kgen.emulate.ptx.ops import (
     async_copy,
     atomics,
@@ -23,6 +24,7 @@ from kgen.emulate.ptx.ops import (
 )
 from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.types import TYPES
+from kgen.emulate.ptx.words import Unsupported, Words
 
 
 def _by_type(integers: Builder, floats: Builder) -> Builder:

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from kgen.emulate.ptx.copies import Copy
-from kgen.emulate.ptx.decode import PRED, U32, Action, Builder, Decoder, Unsupported, Words
+from kgen.emulate.ptx.decode import PRED, U32, Builder, Decoder
 from kgen.emulate.ptx.machine import Mask, uniform
+from kgen.emulate.ptx.operations import Action
 from kgen.emulate.ptx.ops.loadstore import HINTS
 from kgen.emulate.ptx.syntax import Operand, Register
+from kgen.emulate.ptx.words import Unsupported, Words
 
 _SIZES = {"ca": (4, 8, 16), "cg": (16,)}
 
@@ -64,9 +66,7 @@ def _copy(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
             amount = given().astype(np.int64)
         elif ignored is not None:
             amount = np.where(ignored(), 0, all_of_it)
-        machine.copies.issue(
-            Copy(to=to(), source=source(), nbytes=nbytes, given=amount, mask=mask)
-        )
+        machine.copies.issue(Copy(to=to(), source=source(), nbytes=nbytes, given=amount, mask=mask))
 
     return run
 

@@ -9,16 +9,24 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import Action, Builder, Decoder, Unsupported, Words
+from kgen.emulate.ptx.decode import Builder, Decoder
 from kgen.emulate.ptx.machine import Mask
+from kgen.emulate.ptx.operations import Action
 from kgen.emulate.ptx.ops.loadstore import by_window, space_of
 from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.types import Array, Type, narrow, pack, unpack, widen
+from kgen.emulate.ptx.words import Unsupported, Words
 
 #: Orderings and scopes; lockstep execution is at least as strong.
 _ORDERING = frozenset(
     ["relaxed", "acquire", "release", "acq_rel", "cta", "gpu", "sys", "noftz", "L2::cache_hint"]
 )
+
+
+def _compare_and_swap(old: Array, expected: Array, new: Array) -> Array:
+    return np.where(old == expected, new, old)
+
+
 #: From the old value, and one or two operands, to the new one.
 _FUNCTIONS: dict[str, Callable[..., Array]] = {
     "add": lambda old, a: old + a,
@@ -30,7 +38,7 @@ _FUNCTIONS: dict[str, Callable[..., Array]] = {
     "exch": lambda old, a: a,
     "inc": lambda old, a: np.where(old >= a, old.dtype.type(0), old + old.dtype.type(1)),
     "dec": lambda old, a: np.where((old == 0) | (old > a), a, old - old.dtype.type(1)),
-    "cas": lambda old, a, b: np.where(old == a, b, old),
+    "cas": _compare_and_swap,
 }
 
 
@@ -42,9 +50,7 @@ def _reduction(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> A
     return _build(decoder, words, operands, returns=False)
 
 
-def _build(
-    decoder: Decoder, words: Words, operands: Sequence[Operand], *, returns: bool
-) -> Action:
+def _build(decoder: Decoder, words: Words, operands: Sequence[Operand], *, returns: bool) -> Action:
     words.drop(_ORDERING)
     type_ = words.type()
     space = space_of(words)

@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import Action, Builder, Decoder, Unsupported, Words, apply
+from kgen.emulate.ptx.decode import Builder, Decoder, apply
+from kgen.emulate.ptx.operations import Action
 from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, Array
+from kgen.emulate.ptx.words import Unsupported, Words
 
 _U32 = TYPES["u32"]
 
@@ -28,7 +30,7 @@ def _shift_left(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> 
     bits = type_.bits
 
     def shift(a: Array, by: Array) -> Array:
-        shifted = a << np.minimum(by, bits - 1).astype(a.dtype)
+        shifted: Array = a << np.minimum(by, bits - 1).astype(a.dtype)
         return np.where(by < bits, shifted, a.dtype.type(0)) if by.max() >= bits else shifted
 
     return apply(decoder, operands, shift, [type_, _U32], type_)
@@ -40,7 +42,7 @@ def _shift_right(decoder: Decoder, words: Words, operands: Sequence[Operand]) ->
     bits = type_.bits
 
     def shift(a: Array, by: Array) -> Array:
-        shifted = a >> np.minimum(by, bits - 1).astype(a.dtype)
+        shifted: Array = a >> np.minimum(by, bits - 1).astype(a.dtype)
         if type_.kind == "signed" or by.max() < bits:
             return shifted
         return np.where(by < bits, shifted, a.dtype.type(0))
@@ -75,12 +77,13 @@ def _extract(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Act
     def extract(a: Array, start: Array, length: Array) -> Array:
         first = (start & np.uint32(0xFF)).astype(np.int64)
         count = (length & np.uint32(0xFF)).astype(np.int64)
-        moved = a >> np.minimum(first, bits - 1).astype(a.dtype)
+        moved: Array = a >> np.minimum(first, bits - 1).astype(a.dtype)
         if not signed:
             moved = np.where(first < bits, moved, a.dtype.type(0))
         # Shifting up and down again extends the field by its sign, or by zeros if unsigned.
         spare = np.clip(bits - count, 0, bits - 1).astype(a.dtype)
-        return np.where(count == 0, a.dtype.type(0), (moved << spare) >> spare)
+        field: Array = (moved << spare) >> spare
+        return np.where(count == 0, a.dtype.type(0), field)
 
     return apply(decoder, operands, extract, [type_, _U32, _U32], type_)
 
@@ -111,7 +114,7 @@ def _logic3(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Acti
     table = decoder.constant(operands[4])
 
     def combine(a: Array, b: Array, c: Array) -> Array:
-        result = a & b & c & a.dtype.type(0)
+        result: Array = a & b & c & a.dtype.type(0)
         for row in range(8):
             if table >> row & 1:
                 term = (a if row & 4 else ~a) & (b if row & 2 else ~b)
@@ -157,7 +160,7 @@ def _leading_zeros(a: Array, bits: int) -> Array:
     # frexp's exponent is the bit length where the value is exact in double; so take halves of it.
     value = a.astype(np.uint64)
     high, low = value >> np.uint64(32), value & np.uint64(0xFFFFFFFF)
-    length = np.where(high > 0, np.frexp(high)[1] + 32, np.frexp(low)[1])
+    length: Array = np.where(high > 0, np.frexp(high)[1] + 32, np.frexp(low)[1])
     return bits - length
 
 
@@ -172,7 +175,7 @@ def _reverse(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Act
     words.finish()
 
     def reverse(a: Array) -> Array:
-        result = a & a.dtype.type(0)
+        result: Array = a & a.dtype.type(0)
         for bit in range(type_.bits):
             one = (a >> a.dtype.type(bit)) & a.dtype.type(1)
             result = result | (one << a.dtype.type(type_.bits - 1 - bit))

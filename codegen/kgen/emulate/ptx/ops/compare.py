@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import PRED, Action, Builder, Decoder, Unsupported, Words, apply
+from kgen.emulate.ptx.decode import PRED, Builder, Decoder, apply
 from kgen.emulate.ptx.machine import Mask
+from kgen.emulate.ptx.operations import Action
 from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, Array, Type, flush, unpack, widen
+from kgen.emulate.ptx.words import Unsupported, Words
 
 Comparison = Callable[[Array, Array], Array]
 
@@ -146,9 +148,11 @@ def _set(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
 def _select(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
     type_ = words.type()
     words.finish()
-    return apply(
-        decoder, operands, lambda a, b, p: np.where(p, a, b), [type_, type_, PRED], type_
-    )
+
+    def select(a: Array, b: Array, p: Array) -> Array:
+        return np.where(p, a, b)
+
+    return apply(decoder, operands, select, [type_, type_, PRED], type_)
 
 
 def _select_by_sign(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
@@ -160,13 +164,11 @@ def _select_by_sign(decoder: Decoder, words: Words, operands: Sequence[Operand])
     zero = condition.dtype.type(0)
     if condition.name not in ("s32", "f32"):
         raise Unsupported
-    return apply(
-        decoder,
-        operands,
-        lambda a, b, c: np.where(c >= zero, a, b),
-        [type_, type_, condition],
-        type_,
-    )
+
+    def select(a: Array, b: Array, c: Array) -> Array:
+        return np.where(c >= zero, a, b)
+
+    return apply(decoder, operands, select, [type_, type_, condition], type_)
 
 
 def _test(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
@@ -180,7 +182,8 @@ def _test(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
 
 
 def _subnormal(a: Array) -> Array:
-    return (a != 0) & (np.abs(a) < np.finfo(a.dtype).tiny)
+    found: Array = (a != 0) & (np.abs(a) < np.finfo(a.dtype).tiny)
+    return found
 
 
 _PROPERTIES: dict[str, Callable[[Array], Array]] = {

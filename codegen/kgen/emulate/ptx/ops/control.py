@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import (
-    U32,
-    Action,
-    Barrier,
-    Branch,
-    Builder,
-    Collective,
-    Decoder,
-    Exit,
-    Operation,
-    Unsupported,
-    Words,
-)
+from kgen.emulate.ptx.decode import U32, Builder, Decoder
 from kgen.emulate.ptx.machine import Mask, Violation
+from kgen.emulate.ptx.operations import Action, Barrier, Branch, Collective, Exit, Operation
 from kgen.emulate.ptx.syntax import Operand, Register
-from kgen.emulate.ptx.types import Array
+from kgen.emulate.ptx.types import all_of, any_of
+from kgen.emulate.ptx.words import Unsupported, Words
 
 _FENCE_WORDS = frozenset(["sc", "acq_rel", "acquire", "release", "cta", "gpu", "sys", "gl"])
 
@@ -81,7 +71,7 @@ def _barrier_reduction(decoder: Decoder, words: Words, operands: Sequence[Operan
     name = words.choice("popc", "and", "or")
     type_ = words.type()
     words.finish()
-    if (name == "popc") != (type_ is U32) or len(operands) not in (3, 4):
+    if name is None or (name == "popc") != (type_ is U32) or len(operands) not in (3, 4):
         raise Unsupported
     target = decoder.target(operands[0], type_)
     value = decoder.predicate(operands[-1])
@@ -90,13 +80,13 @@ def _barrier_reduction(decoder: Decoder, words: Words, operands: Sequence[Operan
     def reduce(mask: Mask) -> None:
         lanes = machine.everywhere(machine.active(mask))
         true = machine.everywhere(value())
-        axes = (1, 2)
-        results: dict[str, Callable[[], Array]] = {
-            "popc": lambda: (true & lanes).sum(axis=axes, keepdims=True).astype(np.uint32),
-            "and": lambda: (true | ~lanes).all(axis=axes, keepdims=True),
-            "or": lambda: (true & lanes).any(axis=axes, keepdims=True),
-        }
-        target(results[name or ""](), mask)
+        if name == "popc":
+            result = (true & lanes).sum(axis=(1, 2), keepdims=True).astype(np.uint32)
+        elif name == "and":
+            result = all_of(true | ~lanes, (1, 2), keepdims=True)
+        else:
+            result = any_of(true & lanes, (1, 2), keepdims=True)
+        target(result, mask)
 
     threads = decoder.source(operands[2], U32) if len(operands) == 4 else None
     return Barrier(
@@ -113,7 +103,7 @@ def _warp_barrier(decoder: Decoder, words: Words, operands: Sequence[Operand]) -
 
     def run(mask: Mask) -> None:
         if machine.checks:
-            machine.clocks.warp_barrier(None if mask is None else mask.any(axis=2))
+            machine.clocks.warp_barrier(None if mask is None else any_of(mask, 2))
 
     members = decoder.source(operands[0], U32)
     return Collective(action=run, members=members, spares_exited=True)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import Action, Builder, Decoder, Unsupported, Words, apply
+from kgen.emulate.ptx.decode import Builder, Decoder, apply
+from kgen.emulate.ptx.operations import Action
 from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.types import (
     CANONICAL_NAN_32,
@@ -19,6 +20,7 @@ from kgen.emulate.ptx.types import (
     pack,
     widen,
 )
+from kgen.emulate.ptx.words import Unsupported, Words
 
 Function = Callable[[Array], Array]
 

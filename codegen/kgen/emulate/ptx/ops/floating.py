@@ -1,8 +1,8 @@
 """Floating-point arithmetic in f32, f64, f16 and bf16, also on pairs (PTX ISA 9.7.3 and 9.7.4).
 
 Results are rounded once, to nearest even or as the rounding word says. Functions that the hardware
-approximates are computed in double and rounded; its own errors, of a few units in the last place and
-as the ISA bounds them, are not modelled.
+approximates are computed in double and rounded; its own errors, a few units in the last place as
+the ISA bounds them, are not modelled.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import Action, Builder, Decoder, Operation, Unsupported, Words, apply
+from kgen.emulate.ptx.decode import Builder, Decoder, apply
+from kgen.emulate.ptx.operations import Action, Operation
 from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.types import (
     TYPES,
@@ -26,6 +27,7 @@ from kgen.emulate.ptx.types import (
     unpack,
     widen,
 )
+from kgen.emulate.ptx.words import Unsupported, Words
 
 Function = Callable[..., Array]
 
@@ -205,7 +207,8 @@ def _sign(operation: str) -> Builder:
 
         def change(a: Array) -> Array:
             value = flush(a.view(np.float32)).view(np.uint32) if ftz else a
-            return value ^ sign if operation == "neg" else value & ~sign
+            changed: Array = value ^ sign if operation == "neg" else value & ~sign
+            return changed
 
         return apply(decoder, operands, change, [bits], bits)
 

@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import Action, Builder, Decoder, Operation, Unsupported, Words, apply
+from kgen.emulate.ptx.decode import Builder, Decoder, apply
+from kgen.emulate.ptx.operations import Action, Operation
 from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array, Type, double_width, pack, unpack
+from kgen.emulate.ptx.words import Unsupported, Words
 
 Binary = Callable[[Array, Array], Array]
 
@@ -67,7 +69,8 @@ def high_product(a: Array, b: Array) -> Array:
     size = a.dtype.itemsize
     if size < 8:
         wide = np.int64 if a.dtype.kind == "i" else np.uint64
-        return ((a.astype(wide) * b.astype(wide)) >> wide(8 * size)).astype(a.dtype)
+        product: Array = a.astype(wide) * b.astype(wide)
+        return (product >> wide(8 * size)).astype(a.dtype)
     low = np.uint64(0xFFFFFFFF)
     half = np.uint64(32)
     x, y = a.view(np.uint64), b.view(np.uint64)
@@ -77,7 +80,8 @@ def high_product(a: Array, b: Array) -> Array:
     if a.dtype.kind == "i":
         zero = np.uint64(0)
         upper = upper - np.where(a < 0, y, zero) - np.where(b < 0, x, zero)
-    return upper.view(a.dtype)
+    result: Array = upper.view(a.dtype)
+    return result
 
 
 def _multiply(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
@@ -88,9 +92,7 @@ def _multiply_add(decoder: Decoder, words: Words, operands: Sequence[Operand]) -
     return _product(decoder, words, operands, add=True)
 
 
-def _product(
-    decoder: Decoder, words: Words, operands: Sequence[Operand], *, add: bool
-) -> Action:
+def _product(decoder: Decoder, words: Words, operands: Sequence[Operand], *, add: bool) -> Action:
     """mul and mad with .lo, .hi or .wide."""
     part = words.choice("lo", "hi", "wide")
     type_ = words.type()
@@ -101,9 +103,10 @@ def _product(
     inputs = [type_, type_, output] if add else [type_, type_]
 
     def product(a: Array, b: Array) -> Array:
-        if part == "wide":
-            return a.astype(output.dtype) * b.astype(output.dtype)
-        return a * b if part == "lo" else high_product(a, b)
+        if part == "hi":
+            return high_product(a, b)
+        result: Array = a.astype(output.dtype) * b.astype(output.dtype)
+        return result
 
     if not add:
         return apply(decoder, operands, product, inputs, output)
@@ -113,10 +116,7 @@ def _product(
 def _quotient(a: Array, b: Array) -> Array:
     """Towards zero; what a division by zero gives is not specified, here -1."""
     divisor = np.where(b == 0, b.dtype.type(1), b)
-    if a.dtype.kind == "u":
-        result = a // divisor
-    else:
-        result = (a - np.fmod(a, divisor)) // divisor
+    result = (a - np.fmod(a, divisor)) // divisor
     return np.where(b == 0, ~np.zeros_like(b), result).astype(a.dtype)
 
 
@@ -129,9 +129,9 @@ def _dot4(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
     """dp4a: d = a . b + c over four bytes (PTX ISA 9.7.1.23)."""
     second, first = words.type(), words.type()
     words.finish()
-    kinds = [{"u32": np.uint8, "s32": np.int8}.get(t.name) for t in (first, second)]
-    if None in kinds:
+    if not {first.name, second.name} <= {"u32", "s32"}:
         raise Unsupported
+    kinds = [np.dtype("u1" if t.name == "u32" else "i1") for t in (first, second)]
     output = TYPES["s32" if "s32" in (first.name, second.name) else "u32"]
     word = TYPES["b32"]
 
@@ -141,7 +141,8 @@ def _dot4(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
             for v, k in zip((a, b), kinds, strict=True)
         )
         total = (x * y).sum(axis=-1)
-        return total.astype(UNSIGNED[8]).astype(UNSIGNED[4]).view(output.dtype) + c
+        result: Array = total.astype(UNSIGNED[8]).astype(UNSIGNED[4]).view(output.dtype) + c
+        return result
 
     return apply(decoder, operands, dot, [word, word, output], output)
 

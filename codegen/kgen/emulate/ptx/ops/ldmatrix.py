@@ -10,10 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import Builder, Collective, Decoder, Unsupported, Words
+from kgen.emulate.ptx.decode import Builder, Decoder
 from kgen.emulate.ptx.machine import WARP, Mask
+from kgen.emulate.ptx.operations import Collective
 from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, Array, pack, unpack
+from kgen.emulate.ptx.words import Unsupported, Words
 
 _B32 = TYPES["b32"]
 _COUNTS = {"x1": 1, "x2": 2, "x4": 4}
@@ -56,7 +58,7 @@ def _load(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collec
     address = decoder.address(operands[1])
     decoder.shared_access(_ROW_BYTES)
     machine = decoder.machine
-    gives_row = (_LANE < 8 * count).reshape(1, 1, WARP)
+    gives_row = (8 * count > _LANE).reshape(1, 1, WARP)
 
     def run(mask: Mask) -> None:
         readers: Mask = gives_row if mask is None else mask & gives_row

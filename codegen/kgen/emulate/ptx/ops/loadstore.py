@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import Action, Builder, Decoder, Unsupported, Words, window
+from kgen.emulate.ptx.decode import Builder, Decoder, window
 from kgen.emulate.ptx.machine import GENERIC_WINDOW_BITS, Machine, Mask
-from kgen.emulate.ptx.memory import settle
+from kgen.emulate.ptx.memory import choose, settle
+from kgen.emulate.ptx.operations import Action
 from kgen.emulate.ptx.syntax import Address, Operand, Register
 from kgen.emulate.ptx.types import UNSIGNED, Array, Type, bits_of
+from kgen.emulate.ptx.words import Unsupported, Words
 
 #: Words that choose caches, priorities and the strength of ordering; results are the same here.
 HINTS = frozenset(
@@ -63,7 +65,10 @@ def _load(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
 
 
 def _load_parameter(
-    decoder: Decoder, operand: Operand, targets: Sequence[Callable[[Array, Mask], None]], type_: Type
+    decoder: Decoder,
+    operand: Operand,
+    targets: Sequence[Callable[[Array, Mask], None]],
+    type_: Type,
 ) -> Action:
     """Parameters are the same for all lanes and known by now."""
     if not isinstance(operand, Address) or not isinstance(operand.base, Register):
@@ -136,7 +141,7 @@ def _load_generic(
             loaded = machine.memory.load(where, size, count, part)
         if part is mask:
             return loaded
-        result = [np.where(part, new, old) for new, old in zip(loaded, result, strict=True)]
+        result = [choose(part, new, old) for new, old in zip(loaded, result, strict=True)]
     return result
 
 
@@ -152,10 +157,8 @@ def _store_generic(
             machine.memory.store(where, values, size, part)
 
 
-def by_window(
-    machine: Machine, address: Array, mask: Mask
-) -> list[tuple[str, Array, Mask]]:
-    """Generic addresses as (space, addresses there, lanes); the mask itself if there is one space."""
+def by_window(machine: Machine, address: Array, mask: Mask) -> list[tuple[str, Array, Mask]]:
+    """Generic addresses as (space, addresses there, lanes); the mask itself if it is one space."""
     number_of = address >> GENERIC_WINDOW_BITS
     lanes = machine.active(mask)
     numbers = np.unique(settle(number_of, lanes))

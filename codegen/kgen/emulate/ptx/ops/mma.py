@@ -11,11 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import Builder, Collective, Decoder, Unsupported, Words
+from kgen.emulate.ptx.decode import Builder, Decoder
 from kgen.emulate.ptx.machine import Mask
+from kgen.emulate.ptx.operations import Collective
 from kgen.emulate.ptx.ops.fragments import ELEMENTS, FragmentCache, accumulate
 from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.types import TYPES
+from kgen.emulate.ptx.words import Unsupported, Words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +29,8 @@ class _Shape:
 
 
 _SHAPES = {
-    f"m{m}n8k{k}": _Shape(m=m, k=k) for m, k in ((16, 16), (16, 8), (16, 4), (16, 32), (8, 16), (8, 4))
+    f"m{m}n8k{k}": _Shape(m=m, k=k)
+    for m, k in ((16, 16), (16, 8), (16, 4), (16, 32), (8, 16), (8, 4))
 }
 #: Depths that exist for each element type and number of rows.
 _DEPTHS = {

@@ -6,19 +6,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import (
-    PRED,
-    U32,
-    Action,
-    Builder,
-    Collective,
-    Decoder,
-    Unsupported,
-    Words,
-)
+from kgen.emulate.ptx.decode import PRED, U32, Builder, Decoder
 from kgen.emulate.ptx.machine import WARP, Mask
+from kgen.emulate.ptx.operations import Action, Collective
 from kgen.emulate.ptx.syntax import Operand
-from kgen.emulate.ptx.types import TYPES, Array
+from kgen.emulate.ptx.types import TYPES, Array, all_of, any_of
+from kgen.emulate.ptx.words import Unsupported, Words
 
 _LANE = np.arange(WARP, dtype=np.int64).reshape(1, 1, WARP)
 _LANE_BIT = (np.uint32(1) << np.arange(WARP, dtype=np.uint32)).reshape(1, 1, WARP)
@@ -56,13 +49,11 @@ def _shuffle(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Col
         if found is not None:
             found(inside, mask)
 
-    return Collective(
-        action=run, members=decoder.source(operands[4], U32), spares_exited=True
-    )
+    return Collective(action=run, members=decoder.source(operands[4], U32), spares_exited=True)
 
 
 def _source_lane(mode: str, b: Array, c: Array) -> tuple[Array, Array]:
-    """(the lane that each lane reads, whether it is inside the segment), as the ISA's pseudocode."""
+    """(the lane that each lane reads, whether it is inside the segment), as the ISA has it."""
     distance, clamp, segment = b & 31, c & 31, (c >> 8) & 31
     lowest = _LANE & segment
     limit = lowest | (clamp & ~segment)
@@ -85,7 +76,8 @@ def _gather(value: Array, lane: Array) -> Array:
     """Each lane's value of another lane of its warp."""
     value = _whole_rows(value)
     if lane.shape[:2] == (1, 1):
-        return value.take(lane[0, 0], axis=2)
+        found: Array = value.take(lane[0, 0], axis=2)
+        return found
     shape = np.broadcast_shapes(value.shape, lane.shape)
     return np.take_along_axis(np.broadcast_to(value, shape), np.broadcast_to(lane, shape), axis=2)
 
@@ -107,23 +99,22 @@ def _vote(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collec
         lanes = np.ones((1, 1, WARP), bool) if mask is None else mask
         target(_VOTES[mode](true, lanes), mask)
 
-    return Collective(
-        action=run, members=decoder.source(operands[2], U32), spares_exited=True
-    )
+    return Collective(action=run, members=decoder.source(operands[2], U32), spares_exited=True)
 
 
 def _ballot(true: Array, lanes: Array) -> Array:
     bits = np.where(true & lanes, _LANE_BIT, np.uint32(0))
-    return np.bitwise_or.reduce(bits, axis=2, keepdims=True)
+    found: Array = np.bitwise_or.reduce(bits, axis=2, keepdims=True)
+    return found
 
 
 def _all(true: Array, lanes: Array) -> Array:
-    return (true | ~lanes).all(axis=2, keepdims=True)
+    return all_of(true | ~lanes, 2, keepdims=True)
 
 
 _VOTES: dict[str, Callable[[Array, Array], Array]] = {
     "all": _all,
-    "any": lambda true, lanes: (true & lanes).any(axis=2, keepdims=True),
+    "any": lambda true, lanes: any_of(true & lanes, 2, keepdims=True),
     "uni": lambda true, lanes: _all(true, lanes) | _all(~true, lanes),
     "ballot": _ballot,
 }
@@ -169,9 +160,7 @@ def _reduce(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Coll
         values = _whole_rows(value() if mask is None else np.where(mask, value(), filler))
         target(function.reduce(values, axis=2, keepdims=True, dtype=type_.dtype), mask)
 
-    return Collective(
-        action=run, members=decoder.source(operands[2], U32), spares_exited=True
-    )
+    return Collective(action=run, members=decoder.source(operands[2], U32), spares_exited=True)
 
 
 def _elect(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
@@ -190,9 +179,7 @@ def _elect(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Colle
         if chosen is not None:
             chosen(leader == _LANE, mask)
 
-    return Collective(
-        action=run, members=decoder.source(operands[1], U32), spares_exited=True
-    )
+    return Collective(action=run, members=decoder.source(operands[1], U32), spares_exited=True)
 
 
 BUILDERS: dict[str, Builder] = {

@@ -1,8 +1,8 @@
 """wmma.load, .mma and .store (PTX ISA 9.7.14.4).
 
 PTX leaves open which lane holds which element. Here lane l holds the elements l n to l n + n - 1 of
-the row-major matrix, for n elements in a lane; where the ISA gives a fragment more elements than the
-matrix has, the matrix is repeated.
+the row-major matrix, for n elements in a lane; where the ISA gives a fragment more elements than
+the matrix has, the matrix is repeated.
 """
 
 from __future__ import annotations
@@ -12,21 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import (
-    U32,
-    Action,
-    Builder,
-    Collective,
-    Decoder,
-    Source,
-    Unsupported,
-    Words,
-)
+from kgen.emulate.ptx.decode import U32, Builder, Decoder
 from kgen.emulate.ptx.machine import WARP, Mask, Violation
 from kgen.emulate.ptx.memory import settle
+from kgen.emulate.ptx.operations import Action, Collective, Source
 from kgen.emulate.ptx.ops.loadstore import by_window, loader, space_of
 from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, Array, Type, narrow, pack, unpack, widen
+from kgen.emulate.ptx.words import Unsupported, Words
 
 _SHAPES = {"m16n16k16": (16, 16, 16), "m32n8k16": (32, 8, 16), "m8n32k16": (8, 32, 16)}
 
@@ -198,7 +191,7 @@ def _store(
 def _multiply(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
     """wmma.mma: D = A B + C; .row and .col say how A and B were loaded, which we need not know."""
     shape = _shape(words)
-    types = []
+    types: list[Type] = []
     while words.last in TYPES:
         types.insert(0, words.type())
     for _ in range(2):

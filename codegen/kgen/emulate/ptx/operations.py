@@ -1,0 +1,52 @@
+"""What a decoded instruction is to the scheduler: an action on lanes, or a change of control."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kgen.emulate.ptx.machine import Mask
+from kgen.emulate.ptx.types import Array
+
+#: Reads an operand in every lane.
+Source = Callable[[], Array]
+#: Writes a register in the active lanes.
+Target = Callable[[Array, Mask], None]
+#: What an instruction does in the active lanes.
+Action = Callable[[Mask], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Branch:
+    target: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exit:
+    pass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Barrier:
+    """bar / barrier: `number` and `threads` are uniform; without `threads` all take part."""
+
+    number: Source
+    threads: Source | None
+    waits: bool
+    #: Called with the lanes that leave the barrier, after all have arrived.
+    reduction: Action | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collective:
+    """An instruction that the `members` of a warp (all lanes if None) execute together.
+
+    Lanes that have exited are missed, unless `spares_exited`.
+    """
+
+    action: Action
+    members: Source | None = None
+    spares_exited: bool = False
+
+
+Operation = Action | Branch | Exit | Barrier | Collective
