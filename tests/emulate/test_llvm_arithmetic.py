@@ -280,6 +280,29 @@ def test_vectors() -> None:
     compare(source, [a, b], len(expressions), "uint32", lanes=4)
 
 
+def test_elements_out_of_range_are_not_taken_for_others() -> None:
+    """LLVM calls them poison: here NaN, and all ones for integers."""
+    source = """
+define void @f(ptr %in, ptr %out, i32 %n) {
+  %v = load <4 x float>, ptr %in
+  %x = extractelement <4 x float> %v, i32 4
+  %y = extractelement <4 x float> %v, i32 %n
+  store float %x, ptr %out
+  %o1 = getelementptr float, ptr %out, i64 1
+  store float %y, ptr %o1
+  %w = insertelement <4 x float> %v, float 1.0, i32 %n
+  %o4 = getelementptr float, ptr %out, i64 4
+  store <4 x float> %w, ptr %o4
+  ret void
+}
+"""
+    out = np.zeros(8, np.float32)
+    on_cpu(source, "f", [np.arange(4, dtype=np.float32), out, np.int32(7)])
+    assert np.isnan(out[[0, 1, 4, 5, 6, 7]]).all()
+    on_cpu(source, "f", [np.arange(4, dtype=np.float32), out, np.int32(2)])
+    assert out[1] == 2 and out[4:].tolist() == [0, 1, 1, 3]
+
+
 def test_booleans() -> None:
     a, b = integers(8, 8), integers(8, 9)
     expressions = []

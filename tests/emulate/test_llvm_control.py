@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgen.emulate.llvm import flow, run
+from kgen.emulate.llvm import launch, run
 from kgen.emulate.llvm.order import weak_topological_order
 from kgen.emulate.report import EmulationFault, UnknownInstruction
 from kgen.errors import EmulationError
@@ -316,7 +316,7 @@ fine:
 
 
 def test_a_loop_without_end_is_a_deadlock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flow, "GPU_STEPS", 100)
+    monkeypatch.setattr(launch, "_FREE_STEPS", 100)
     body = """
   br label %loop
 loop:
@@ -328,9 +328,9 @@ done:
   %r = add i32 %next, 0
 """
     out = np.zeros(LANES, np.uint32)
-    lanewise(body.replace("STOP", "90"), [], out)
-    with pytest.raises(EmulationFault, match="no end after 100 steps") as error:
-        lanewise(body.replace("STOP", "110"), [], out)
+    lanewise(body.replace("STOP", "500"), [], out)
+    with pytest.raises(EmulationFault, match="no end after 612 steps") as error:
+        lanewise(body.replace("STOP", "700"), [], out)
     assert error.value.fault.kind == "deadlock"
 
 

@@ -15,10 +15,6 @@ from kgen.emulate.llvm.machine import Machine, merge
 from kgen.emulate.llvm.program import DONE, WAITING, Edge, Program, Registers, Segment
 from kgen.emulate.llvm.types import Array
 
-#: Segments after which a kernel is held to run for ever: minutes, where real ones take seconds.
-GPU_STEPS = 1_000_000
-CPU_STEPS = 20_000_000
-
 Position = int | Array
 """One position, or one per lane: broadcastable to [workgroup, lane]."""
 
@@ -44,8 +40,7 @@ class _Flow:
         """Where each waiting lane goes on."""
 
     def run(self) -> Any:
-        limit = CPU_STEPS if self.machine.lanes == 1 else GPU_STEPS
-        for _ in range(limit):
+        for _ in range(self.machine.steps):
             if isinstance(self.position, np.ndarray):
                 current = int(self.position.min())
                 if self.position.max() == current:
@@ -63,7 +58,7 @@ class _Flow:
                 self._run_together(self.program.segments[current])
         raise self.machine.fault(
             "deadlock",
-            f"no end after {limit} steps; it is here",
+            f"no end after {self.machine.steps} steps; it is here",
             self.program.segments[current].terminator,
             self.machine.selected(),
         )

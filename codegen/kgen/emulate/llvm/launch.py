@@ -32,6 +32,10 @@ Argument = np.ndarray[Any, Any] | np.generic
 _CHUNK_LANES = 1 << 15
 #: Bytes of LDS, with its checks, that a chunk may hold.
 _CHUNK_LDS_BYTES = 64 << 20
+#: A loop that ends goes round no oftener than there are bytes to work on; on the one lane of a CPU,
+#: which does all the work, a few times as often. Besides, this many steps are free.
+_FREE_STEPS = 20_000
+_CPU_STEPS_PER_BYTE = 8
 #: Bytes between two arrays in LDS: an access past the end of one is not one of the next.
 _GAP_BYTES = 128
 
@@ -208,6 +212,7 @@ class _Launch:
                 stack=self.stack,
             ),
             checks=self.checks,
+            steps=_FREE_STEPS + self.memory.bytes * (_CPU_STEPS_PER_BYTE if self.stack else 1),
         )
         if lanes != size:
             machine.mask = machine.lane_numbers() < size

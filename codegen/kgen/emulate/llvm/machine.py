@@ -32,6 +32,8 @@ class Machine:
     """Of the workgroups in this chunk: [workgroup, 3]."""
     memory: Memory
     checks: bool
+    steps: int
+    """How many segments one call may execute before it is held to run for ever."""
     mask: Array | None = None
     """The lanes that execute now, broadcastable to [workgroup, lane]; None is all of them."""
     call: Callable[[str, list[Any]], Any] = field(init=False)

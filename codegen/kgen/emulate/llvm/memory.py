@@ -48,6 +48,10 @@ class GlobalMemory:
 
     buffers: list[Buffer] = field(default_factory=list)
 
+    @property
+    def bytes(self) -> int:
+        return sum(len(buffer.data) for buffer in self.buffers)
+
     def add(self, buffer: Buffer) -> int:
         """The address of the first byte."""
         self.buffers.append(buffer)

@@ -3,33 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from kgen.emulate.llvm.module import Constant, Instruction
+from kgen.emulate.llvm.literals import immediate
+from kgen.emulate.llvm.module import Constant, Instruction, Operand
 from kgen.emulate.llvm.program import Build
 from kgen.emulate.llvm.types import Array
 
 
+def _poison(dtype: np.dtype[Any]) -> Array:
+    """What an index out of range gives: all ones, a NaN where it is a number."""
+    if dtype == np.bool_:
+        return np.ones((1, 1), np.bool_)
+    return np.full((1, 1), -1, f"i{dtype.itemsize}").view(dtype)
+
+
+def _fixed(index: Operand) -> int | None:
+    if isinstance(index, Constant):
+        return immediate(index)
+    return None
+
+
 def _extract(ins: Instruction) -> Callable[[Array, Array], Array]:
-    index = ins.operands[1]
-    if isinstance(index, Constant) and isinstance(index.value, int):
-        at = index.value
+    at, count = _fixed(ins.operands[1]), ins.operands[0].type.lanes
+    if at is not None and at < count:
         return lambda vector, _: np.ascontiguousarray(vector[..., at])
 
     def extract(vector: Array, index: Array) -> Array:
         shape = np.broadcast_shapes(vector.shape[:2], index.shape)
-        whole = np.broadcast_to(vector, (*shape, vector.shape[2]))
-        at = np.broadcast_to(index, shape)[..., None].astype(np.int64)
-        return np.take_along_axis(whole, at % vector.shape[2], axis=2)[..., 0]
+        whole = np.broadcast_to(vector, (*shape, count))
+        inside = index < count
+        chosen = np.broadcast_to(np.where(inside, index, 0), shape)[..., None].astype(np.int64)
+        element = np.take_along_axis(whole, chosen, axis=2)[..., 0]
+        return np.where(inside, element, _poison(vector.dtype))
 
     return extract
 
 
 def _insert(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
-    index = ins.operands[2]
-    if isinstance(index, Constant) and isinstance(index.value, int):
-        at = index.value
+    at, count = _fixed(ins.operands[2]), ins.type.lanes
+    if at is not None and at < count:
 
         def insert_at(vector: Array, value: Array, _: Array) -> Array:
             result = _writable(vector, value.shape)
@@ -40,8 +55,9 @@ def _insert(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
 
     def insert(vector: Array, value: Array, index: Array) -> Array:
         shape = np.broadcast_shapes(value.shape, index.shape)
-        here = index[..., None] == np.arange(vector.shape[2], dtype=index.dtype)
-        return np.where(here, value[..., None], _writable(vector, shape))
+        here = index[..., None] == np.arange(count, dtype=index.dtype)
+        result = np.where(here, value[..., None], _writable(vector, shape))
+        return np.where(index[..., None] < count, result, _poison(vector.dtype)[..., None])
 
     return insert
 
