@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
-from kgen.check.verify import verify
 
 import kgen
 from kgen import targets
+from kgen.check.verify import verify
 from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
 
 pytestmark = pytest.mark.acceptance
@@ -73,7 +74,7 @@ def test_other_targets(tmp_path: Path, target: str, dtype: DType) -> None:
     prove(tmp_path, Matmul(m=127, n=131, k=113, dtype=dtype), target)
 
 
-ODD = {"m": 65, "n": 66, "k": 67}
+ODD: dict[str, Any] = {"m": 65, "n": 66, "k": 67}
 VARIANTS: dict[str, Matmul] = {
     **{layout.value: Matmul(**ODD, layout=layout) for layout in Layout},
     "batch3": Matmul(**ODD, batch=3),
