@@ -1,0 +1,226 @@
+"""CPU kernels executed here, under qemu and in the emulator, against the reference."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from kgen import pipeline
+from kgen.bundle import pack
+from kgen.check.verify import verify
+from kgen.schedule import AmxMatmul, CpuMatmul, Schedule
+from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
+from kgen.targets.base import Target
+from kgen.targets.cpu import FAMILY
+from kgen_runtime.backend import Code
+from kgen_runtime.backends.cpu import CpuBackend
+from kgen_runtime.manifest import ArtifactEntry, KernelEntry
+from tests.device.cpu_support import GuardedBytes, require_qemu
+
+FLOATS = (DType.F32, DType.F16, DType.BF16)
+#: Small blocks, so that small shapes have several of them along every axis.
+BLOCKS = CpuMatmul(mr=2, nr=16, mc=16, kc=16, nc=32)
+TILES = AmxMatmul(mr=16, nr=16, mc=16, kc=32, nc=16)
+
+
+def target(name: str) -> Target:
+    found = FAMILY.find(name)
+    assert found is not None
+    return found
+
+
+def here(name: str) -> Target:
+    """The target, if this machine runs it."""
+    found = target(name)
+    backend = CpuBackend()
+    entry = pack([pipeline.kernel(Relu(shape=(1,), dtype=DType.F32), found)]).manifest.kernels[0]
+    if (refusal := backend.refuses(entry.artifacts[0])) is not None:
+        pytest.skip(refusal)
+    return found
+
+
+def check(spec: Spec, found: Target, schedule: Schedule | None = None) -> None:
+    for result in verify(pack([pipeline.kernel(spec, found, schedule)])).kernels:
+        assert result.passed, result.to_json()
+
+
+MATMULS = [
+    Matmul(m=1, n=1, k=1, dtype=DType.BF16),
+    Matmul(m=33, n=70, k=37, dtype=DType.F32, batch=2, batch_stride_b=0),
+    Matmul(m=33, n=70, k=37, dtype=DType.F16, layout=Layout.NT, out_dtype=DType.F32),
+    Matmul(m=35, n=71, k=33, dtype=DType.BF16, layout=Layout.TN, lda=41, ldc=80),
+    Matmul(m=35, n=71, k=33, dtype=DType.F64, layout=Layout.TT, alpha=0.5, beta=-2.0),
+    Matmul(m=17, n=40, k=20, dtype=DType.F32, epilogue=tuple(Epilogue)),
+    Matmul(m=17, n=40, k=20, dtype=DType.F64, epilogue=(Epilogue.GELU, Epilogue.SILU)),
+]
+STREAMS = [
+    Relu(shape=(3, 5, 7), dtype=DType.BF16),
+    Relu(shape=(70001,), dtype=DType.F32),
+    Softmax(rows=5, cols=1, dtype=DType.F16),
+    Softmax(rows=9, cols=203, dtype=DType.BF16),
+    Softmax(rows=9, cols=203, dtype=DType.F32, log=True),
+    Softmax(rows=2, cols=40000, dtype=DType.F16),
+]
+
+
+@pytest.mark.parametrize("spec", MATMULS, ids=lambda spec: spec.key)
+def test_products_on_this_cpu(spec: Matmul) -> None:
+    check(spec, here("native"))
+    check(spec, here("x86-64-v3"), BLOCKS if spec.n > 16 else None)
+
+
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+def test_streams_on_this_cpu(name: str) -> None:
+    for spec in STREAMS:
+        check(spec, here(name))
+
+
+def test_kernels_under_qemu() -> None:
+    require_qemu()
+    found = target("aarch64-neon")
+    for spec in [*MATMULS[1:4], STREAMS[0], STREAMS[3]]:
+        check(spec, found)
+
+
+@pytest.mark.parametrize("layout", list(Layout))
+def test_tiles(layout: Layout) -> None:
+    """bf16 on AMX: here if the CPU has it, else in the emulator."""
+    found = target("x86-64-amx")
+    for k in (64, 35):
+        spec = Matmul(m=17, n=18, k=k, dtype=DType.BF16, layout=layout, epilogue=(Epilogue.BIAS,))
+        check(spec, found, TILES)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A loaded kernel."""
+
+    backend: CpuBackend
+    entry: KernelEntry
+    kernel: Any
+
+    def run(self, addresses: dict[str, int]) -> None:
+        self.backend.launch(self.kernel, addresses)
+
+
+def load(
+    spec: Spec, found: Target, schedule: Schedule | None = None, num_threads: int | None = None
+) -> Ready:
+    bundle = pack([pipeline.kernel(spec, found, schedule)])
+    entry = bundle.manifest.kernels[0]
+    artifact = entry.artifacts[0]
+    backend = CpuBackend(num_threads=num_threads)
+    code = Code(artifact=artifact, data=bundle.files[artifact.file])
+    return Ready(backend, entry, backend.load(entry, {"main": code}))
+
+
+def specs_of_length(n: int) -> Iterator[Spec]:
+    """Every access with a partial vector of `n` elements, or what is left of them."""
+    for dtype in DType:
+        yield Matmul(m=n, n=n, k=n, dtype=dtype, beta=1.0, epilogue=(Epilogue.BIAS,))
+        yield Matmul(m=n, n=n, k=n, dtype=dtype, layout=Layout.TT)
+    for dtype in FLOATS:
+        yield Relu(shape=(n,), dtype=dtype)
+        yield Softmax(rows=2, cols=n, dtype=dtype)
+
+
+def check_guards(name: str, lengths: Iterable[int]) -> None:
+    """Each buffer touches a page without rights: an access outside ends the process."""
+    found = here(name)
+    for spec in (spec for n in lengths for spec in specs_of_length(n)):
+        ready = load(spec, found)
+        for at_end in (True, False):
+            held = {p.name: GuardedBytes(p.nbytes, at_end=at_end) for p in ready.entry.parameters}
+            ready.run({name: memory.address for name, memory in held.items()})
+
+
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+def test_no_access_outside_any_buffer(name: str) -> None:
+    check_guards(name, (1, 7, 18))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+def test_no_access_outside_any_buffer_of_any_length(name: str) -> None:
+    check_guards(name, range(1, 70))
+
+
+def addresses(arrays: dict[str, npt.NDArray[Any]]) -> dict[str, int]:
+    return {name: array.ctypes.data for name, array in arrays.items()}
+
+
+def test_many_threads_share_one_kernel() -> None:
+    """Tasks of one element write side by side; any store that is too wide would race."""
+    spec = Matmul(m=512, n=1, k=300, dtype=DType.BF16)
+    schedule = CpuMatmul(mr=1, nr=4, mc=1, kc=304, nc=4)
+    ready = load(spec, target("native"), schedule, num_threads=4)
+    generator = np.random.default_rng(0)
+    a, b = (generator.integers(0, 0x3F00, n, dtype=np.uint16) for n in (512 * 300, 300))
+    expected = np.zeros(512, np.uint16)
+    load(spec, target("native"), schedule, num_threads=1).run(
+        addresses({"a": a, "b": b, "out": expected})
+    )
+
+    def call(_: int) -> bool:
+        out = np.full(512, 0xFFFF, np.uint16)
+        ready.run(addresses({"a": a, "b": b, "out": out}))
+        return bool(np.array_equal(out, expected))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(call, range(200)))
+    ready.backend.close()
+    ready.backend.close()
+
+
+def test_functions_are_accurate_far_out() -> None:
+    """gelu, gelu_tanh and silu of x = a * 1, from subnormal to huge arguments."""
+    x = np.concatenate([np.linspace(-12, 12, 4001), np.geomspace(1e-40, 1e30, 141)])
+    x = np.concatenate([x, -x]).astype(np.float32)
+    exact: dict[Epilogue, Callable[[float], float]] = {
+        Epilogue.GELU: lambda v: v / 2 * math.erfc(-v / math.sqrt(2)),
+        Epilogue.GELU_TANH: lambda v: (
+            v / 2 * (1 + math.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3)))
+        ),
+        Epilogue.SILU: lambda v: v / (1 + math.exp(-v)) if v > -700 else 0.0,
+    }
+    for step, function in exact.items():
+        spec = Matmul(m=x.size, n=1, k=1, dtype=DType.F32, epilogue=(step,))
+        out = np.zeros_like(x)
+        one = np.ones(1, np.float32)
+        load(spec, target("native")).run(addresses({"a": x, "b": one, "out": out}))
+        true = np.array([function(float(v)) for v in x])
+        error = np.abs(out - true)
+        assert np.max(error / np.maximum(1.0, np.abs(x))) < 1e-6
+        # gelu keeps its digits where it is small: e^(-z^2) costs z^2 units in the last place.
+        if step is Epilogue.GELU:
+            small = (x < -1) & (x > -6)
+            assert np.max(error[small] / np.abs(true[small])) < 1e-5
+
+
+def test_the_backend_refuses_what_the_cpu_lacks() -> None:
+    backend = CpuBackend()
+    found = target("x86-64-v3")
+    bundle = pack([pipeline.kernel(Relu(shape=(8,), dtype=DType.F32), found)])
+    good = bundle.manifest.kernels[0].artifacts[0]
+
+    def with_requires(**changed: object) -> ArtifactEntry:
+        fields = {name: getattr(good, name) for name in vars(good)}
+        return ArtifactEntry(**(fields | {"requires": dict(good.requires) | changed}))
+
+    assert "needs warp_drive" in str(backend.refuses(with_requires(features=["warp_drive"])))
+    assert "is for vax" in str(backend.refuses(with_requires(arch="vax")))
+    assert "requires moon" in str(backend.refuses(with_requires(moon="full")))
+
+
+def test_native_is_this_machine() -> None:
+    found = target("native")
+    assert found.arch == os.uname().machine
+    assert CpuBackend().refuses(load(Relu(shape=(8,)), found).entry.artifacts[0]) is None
