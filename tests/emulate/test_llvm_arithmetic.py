@@ -106,6 +106,8 @@ def test_integer_operations(bits: int) -> None:
         narrow(f"  R = call {type_} @llvm.fshl.{type_}({type_} A, {type_} B, {type_} A)"),
         narrow(f"  R = call {type_} @llvm.smax.{type_}({type_} A, {type_} B)"),
         narrow(f"  R = call {type_} @llvm.umin.{type_}({type_} A, {type_} B)"),
+        narrow(f"  R = call {type_} @llvm.scmp.{type_}.{type_}({type_} A, {type_} B)"),
+        narrow(f"  R = call {type_} @llvm.ucmp.{type_}.{type_}({type_} A, {type_} B)"),
         narrow(f"  R = call {type_} @llvm.ctpop.{type_}({type_} A)"),
         narrow(f"  R = call {type_} @llvm.ctlz.{type_}({type_} A, i1 false)"),
         narrow(f"  R = call {type_} @llvm.cttz.{type_}({type_} A, i1 false)"),

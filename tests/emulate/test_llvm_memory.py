@@ -361,6 +361,21 @@ def test_a_constant_buffer_is_not_written() -> None:
     assert "constant" in fault(COPY, data, out, np.int64(0)).message
 
 
+def test_the_last_lane_wins_where_all_store() -> None:
+    source = kernel(
+        """
+  store i32 %t, ptr addrspace(1) %out
+  %at = getelementptr i32, ptr addrspace(1) %out, i32 %t
+  %one = getelementptr i32, ptr addrspace(1) %at, i32 1
+  store i32 %n, ptr addrspace(1) %one
+  ret void""",
+        "ptr addrspace(1) %out, i32 %n",
+    )
+    out = np.zeros(LANES + 1, np.uint32)
+    launch(source, out, np.int32(7), groups=2)
+    assert out.tolist() == [LANES - 1] + [7] * LANES
+
+
 def test_pointers_into_several_buffers_in_one_load() -> None:
     source = kernel(
         """

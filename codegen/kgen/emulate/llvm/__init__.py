@@ -5,6 +5,9 @@ whose functions :mod:`decode` turns into a :mod:`program` of closures with the m
 :mod:`ops` and :mod:`intrinsics`. Running: :mod:`launch` runs a chunk of workgroups at a time in
 lockstep as :mod:`flow` says, on the state in :mod:`machine` and :mod:`memory`, with the checks of
 :mod:`races`.
+
+A new instruction is a line in a table of :mod:`ops`, a new intrinsic one in :mod:`intrinsics`: a
+function from the parsed instruction to a function of the operands' values.
 """
 
 from kgen.emulate.llvm.launch import run

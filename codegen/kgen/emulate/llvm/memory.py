@@ -119,9 +119,10 @@ class Memory:
             data, pointer = self._private(m, ins, pointer, size)
             shape = np.broadcast_shapes(shape, pointer.shape)
         mask = m.active(shape)
+        pointer = np.broadcast_to(pointer, shape)
         if mask is not None:
             selected = np.broadcast_to(mask, shape)
-            pointer = np.broadcast_to(pointer, shape)[selected]
+            pointer = pointer[selected]
             raw = np.broadcast_to(raw, shape)[selected]
         if space == PRIVATE:
             scatter(data, pointer, raw)

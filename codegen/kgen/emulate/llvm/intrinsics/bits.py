@@ -22,6 +22,18 @@ def _extremum(ins: Instruction) -> Callable[[Array, Array], Array]:
     return lambda a, b: wrap(pick(signed(a, type_), signed(b, type_)), type_)
 
 
+def _three_way(ins: Instruction) -> Callable[[Array, Array], Array]:
+    """ucmp and scmp: -1, 0 or 1."""
+    of, to = integer(ins.operands[0].type), integer(ins.type)
+
+    def compare(a: Array, b: Array) -> Array:
+        if "scmp" in ins.callee:
+            a, b = signed(a, of), signed(b, of)
+        return wrap((a > b).astype(np.int8) - (a < b).astype(np.int8), to)
+
+    return compare
+
+
 def _absolute(ins: Instruction) -> Callable[[Array, Array], Array]:
     type_ = integer(ins.type)
     return lambda a, _: wrap(np.abs(signed(a, type_)), type_)
@@ -161,6 +173,8 @@ def _bit_field(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
 
 PURE: dict[str, Build] = {
     **dict.fromkeys((f"llvm.{name}" for name in ("umin", "umax", "smin", "smax")), _extremum),
+    "llvm.ucmp": _three_way,
+    "llvm.scmp": _three_way,
     "llvm.abs": _absolute,
     "llvm.ctpop": _count_ones,
     "llvm.ctlz": _leading_zeros,
