@@ -41,7 +41,7 @@ def build(**options: str) -> list[str]:
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (build(target="sm_8"), "target=sm_8 is unknown; try sm_80"),
+        (build(target="sm_8"), "target=sm_8 is unknown; try sm_89, sm_86, sm_80, or see"),
         (build(op="conv"), "op=conv is unknown; known are matmul, relu, softmax"),
         (build(dtype="f17"), "dtype=f17 is unknown"),
         (build(epilogue="swish"), "epilogue=swish is unknown"),

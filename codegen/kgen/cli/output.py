@@ -41,7 +41,9 @@ def _is_number(value: object) -> bool:
 def _cell(value: object) -> str:
     if value is None:
         return "-"
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"
+    return str(value)
 
 
 def progress(message: str) -> None:

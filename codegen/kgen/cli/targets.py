@@ -12,11 +12,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from kgen import targets
     from kgen.support import support_table
 
     rows = support_table()
+    native = targets.find("native")
+    features = sorted(native.features)
     if args.json:
-        print_json({"targets": rows})
+        print_json({"targets": rows, "native": {"arch": native.arch, "features": features}})
         return 0
     ops = list(rows[0]["ops"])
     table = [
@@ -24,4 +27,5 @@ def run(args: argparse.Namespace) -> int:
         for r in rows
     ]
     print_table(("target", "family", "arch", *ops, "proven by"), table)
+    print(f"native: the CPU of this machine: {native.arch} with {' '.join(features)}")
     return 0

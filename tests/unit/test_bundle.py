@@ -1,0 +1,119 @@
+"""Bundles: deterministic, aligned, checked when read, and never half-written."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import kgen
+from kgen.errors import BundleError, IntegrityError
+from kgen_runtime.bundle import MANIFEST, BundleFile
+
+
+@pytest.fixture(scope="module")
+def bundle() -> kgen.Bundle:
+    return kgen.build(kgen.Relu(shape=(100,)), targets=["sm_80", "vulkan1.1"])
+
+
+def rewrite(path: Path, name: str, data: bytes) -> None:
+    """Replace one file of a bundle; the manifest keeps the old digest."""
+    with zipfile.ZipFile(path) as old:
+        files = {n: old.read(n) for n in old.namelist()}
+    with zipfile.ZipFile(path, "w") as new:
+        for n, content in files.items():
+            new.writestr(n, data if n == name else content)
+
+
+def test_round_trip(bundle: kgen.Bundle, tmp_path: Path) -> None:
+    with BundleFile(bundle.save(tmp_path / "x.kgen")) as read:
+        assert read.manifest == bundle.manifest
+        for kernel in read.manifest.kernels:
+            for artifact in kernel.artifacts:
+                assert read.read(artifact) == bundle.files[artifact.file]
+            assert kernel.key in read.source(kernel)[1]
+
+
+def test_layout_of_the_archive(bundle: kgen.Bundle, tmp_path: Path) -> None:
+    path = bundle.save(tmp_path / "x.kgen")
+    data = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        infos = archive.infolist()
+        assert archive.testzip() is None
+    assert infos[0].filename == MANIFEST
+    assert [i.filename for i in infos[1:]] == sorted(i.filename for i in infos[1:])
+    for info in infos:
+        assert info.compress_type == zipfile.ZIP_STORED
+        header = data[info.header_offset :][:30]
+        name, extra = (
+            int.from_bytes(header[26:28], "little"),
+            int.from_bytes(header[28:30], "little"),
+        )
+        assert (info.header_offset + 30 + name + extra) % 64 == 0
+
+
+def test_same_input_same_bytes(bundle: kgen.Bundle, tmp_path: Path) -> None:
+    again = kgen.build(kgen.Relu(shape=(100,)), targets=["sm_80", "vulkan1.1"])
+    one, two = bundle.save(tmp_path / "1"), again.save(tmp_path / "2")
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_changed_code_is_refused(bundle: kgen.Bundle, tmp_path: Path) -> None:
+    path = bundle.save(tmp_path / "x.kgen")
+    artifact = bundle.manifest.kernels[0].artifacts[0]
+    rewrite(path, artifact.file, b"something else")
+    with BundleFile(path) as read, pytest.raises(IntegrityError, match="was changed after"):
+        read.read(artifact)
+
+
+def test_a_missing_file_is_named(bundle: kgen.Bundle, tmp_path: Path) -> None:
+    path = bundle.save(tmp_path / "x.kgen")
+    artifact = bundle.manifest.kernels[0].artifacts[0]
+    with zipfile.ZipFile(path) as old:
+        text = old.read(MANIFEST)
+    with zipfile.ZipFile(path, "w") as new:
+        new.writestr(MANIFEST, text)
+    with BundleFile(path) as read, pytest.raises(IntegrityError, match=r"\.cubin is missing"):
+        read.read(artifact)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x05\x06" + bytes(18)])
+def test_what_is_no_bundle(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "x.kgen"
+    path.write_bytes(content)
+    with pytest.raises(BundleError, match="not a kgen bundle; make one with kgen build"):
+        BundleFile(path)
+
+
+def test_a_manifest_that_is_not_json(bundle: kgen.Bundle, tmp_path: Path) -> None:
+    path = bundle.save(tmp_path / "x.kgen")
+    rewrite(path, MANIFEST, b"{")
+    with pytest.raises(BundleError, match=r"manifest\.json is not JSON"):
+        BundleFile(path)
+    rewrite(path, MANIFEST, json.dumps({"schema_version": 1}).encode())
+    with pytest.raises(BundleError, match="missing 1 required"):
+        BundleFile(path)
+
+
+def test_a_failed_save_leaves_the_old_file_and_nothing_else(
+    bundle: kgen.Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.kgen"
+    path.write_text("old")
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", fail)
+    with pytest.raises(BundleError, match="No space left on device"):
+        bundle.save(path)
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["x.kgen"]
+
+
+def test_one_kernel_twice_is_refused() -> None:
+    relu = kgen.Relu(shape=(3,))
+    with pytest.raises(BundleError, match="relu_3_f16 is asked for twice"):
+        kgen.build([relu, relu], targets=["sm_80"])
