@@ -165,7 +165,7 @@ def test_a_barrier_that_a_wave_reaches_in_part() -> None:
         "  br label %join\njoin:\n  %x = add i32 %t, 0\n" + OUT
     )
     found = fault(body)
-    assert found.kind == "barrier-divergence"
+    assert found.kind == "divergent-warp-instruction"
     assert found.lanes == tuple(range(100, 108))
     # Whole waves may be at barriers of their own.
     body = body.replace("100", "64").replace(

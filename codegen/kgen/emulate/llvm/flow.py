@@ -155,7 +155,7 @@ class _Flow:
         if torn.any():
             lanes = (missing & torn[..., None]).reshape(mask.shape)
             raise machine.fault(
-                "barrier-divergence",
+                "divergent-warp-instruction",
                 "a wave is at a barrier without these lanes of it",
                 segment.terminator,
                 lanes,
