@@ -173,11 +173,17 @@ def _bits_kept(function: Function, inputs: int) -> Builder:
 
 def _minimum(a: Array, b: Array) -> Array:
     """fmin with -0 below +0 (PTX ISA 9.7.3.13)."""
-    return np.where((a == 0) & (b == 0) & np.signbit(a), a, np.fmin(a, b))
+    return np.where((a == 0) & (b == 0), np.copysign(a, -_sign_of_both(-a, -b)), np.fmin(a, b))
 
 
 def _maximum(a: Array, b: Array) -> Array:
-    return np.where((a == 0) & (b == 0) & np.signbit(a), b, np.fmax(a, b))
+    return np.where((a == 0) & (b == 0), np.copysign(a, _sign_of_both(a, b)), np.fmax(a, b))
+
+
+def _sign_of_both(a: Array, b: Array) -> Array:
+    """-1 if both are negative, else 1; zeros have signs too."""
+    one = a.dtype.type(1)
+    return np.where(np.signbit(a) & np.signbit(b), -one, one)
 
 
 def _minimum_nan(a: Array, b: Array) -> Array:
