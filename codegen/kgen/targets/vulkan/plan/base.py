@@ -203,7 +203,9 @@ def check_powers_of_two(schedule: Schedule, *names: str) -> None:
         value = getattr(schedule, name)
         if value & (value - 1):
             lower = 1 << (value.bit_length() - 1)
-            raise ScheduleError(f"{name}={value} is not a power of two; try {lower} or {2 * lower}")
+            raise ScheduleError(
+                f"{name}={value} is not a power of two; try {name}={lower} or {name}={2 * lower}"
+            )
 
 
 def check_threads(num_threads: int, target: Target, remedy: str) -> None:

@@ -216,7 +216,7 @@ def _check(spec: Matmul, target: Target, schedule: FmaMatmul) -> None:
     if schedule.num_stages != 1:
         raise ScheduleError(
             f"num_stages={schedule.num_stages} is not 1; {target.name} kernels hold one slab in "
-            "workgroup memory; try 1"
+            "workgroup memory; try num_stages=1"
         )
     check_threads(
         schedule.num_threads,

@@ -1,0 +1,348 @@
+"""Vulkan plans: what they ask of a device, how they cover a shape, and what they refuse."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise, product
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgen import pipeline, targets
+from kgen.errors import KgenError, ScheduleError, TargetError
+from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
+from kgen.targets.vulkan.limits import GUARANTEED
+from kgen.targets.vulkan.plan.base import VulkanPlan, fold_grid
+from kgen.targets.vulkan.plan.declarations import find
+from kgen.targets.vulkan.plan.matmul_fma import MatmulPlan
+from kgen.targets.vulkan.plan.operand import Operand
+from kgen.targets.vulkan.plan.softmax import SoftmaxPlan
+
+FAMILY = targets.family("vulkan")
+VULKAN11, VULKAN13 = FAMILY.targets
+FLOATS = (DType.F32, DType.F16, DType.BF16)
+
+SHAPES = ((1, 1, 1), (1, 4096, 4096), (4096, 1, 7), (127, 131, 113), (2, 65536, 9), (65536, 1, 3))
+SPECS: tuple[Spec, ...] = (
+    *(Matmul(m=m, n=n, k=k, dtype=d) for (m, n, k), d in product(SHAPES, FLOATS)),
+    *(Relu(shape=(n,), dtype=d) for n, d in product((1, 4096, 1000003), FLOATS)),
+    *(
+        Softmax(rows=r, cols=c, dtype=d)
+        for (r, c), d in product(((7, 1), (33, 1000), (4, 131072)), FLOATS)
+    ),
+)
+
+
+def plan(spec: Spec, **overrides: int) -> VulkanPlan:
+    schedule = pipeline.schedule_for(spec, VULKAN13, overrides)
+    found = pipeline.plan(spec, VULKAN13, schedule)
+    assert isinstance(found, VulkanPlan)
+    return found
+
+
+def matmul_plan(spec: Matmul, **overrides: int) -> MatmulPlan:
+    found = plan(spec, **overrides)
+    assert isinstance(found, MatmulPlan)
+    return found
+
+
+def text(spec: Spec, **overrides: int) -> str:
+    return pipeline.source(plan(spec, **overrides)).text
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.key)
+def test_the_heuristics_ask_for_nothing_beyond_the_guarantee(spec: Spec) -> None:
+    found = plan(spec)
+    assert found.requires["limits"] == {}
+    assert found.requires["features"] == (
+        [] if spec.dtype is DType.F32 else ["storageBuffer16BitAccess"]
+    )
+    assert found.num_threads <= 128
+    assert found.shared_bytes <= 16384
+    assert max(found.launches[0].grid) <= 65535
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.key)
+def test_the_grid_is_as_large_as_the_output_and_no_larger(spec: Spec) -> None:
+    (launch,) = plan(spec).launches
+    assert launch.tile is not None
+    for size, extent, axis in zip(
+        launch.tile.shape, launch.tile.extent, launch.tile.axes, strict=True
+    ):
+        assert (1 if axis < 0 else launch.grid[axis]) == -(-size // extent)
+
+
+def test_the_api_version_is_the_targets() -> None:
+    spec = Relu(shape=(3,), dtype=DType.F32)
+    assert pipeline.plan(spec, VULKAN11).template == plan(spec).template
+    assert plan(spec).requires["api"] == "1.3"
+
+
+@pytest.mark.parametrize(
+    ("spec", "overrides", "limits"),
+    [
+        (
+            Matmul(m=8, n=8, k=8, dtype=DType.F32, beta=1.0, epilogue=("bias",)),
+            {},
+            {"maxPerStageDescriptorStorageBuffers": 5},
+        ),
+        (
+            Relu(shape=(2**25 + 1,), dtype=DType.F32),
+            {},
+            {"maxStorageBufferRange": 2**27 + 4},
+        ),
+        (
+            Relu(shape=(4096,), dtype=DType.F32),
+            {"num_threads": 256},
+            {"maxComputeWorkGroupInvocations": 256, "maxComputeWorkGroupSize": 256},
+        ),
+        (
+            # Neither operand is copied along k, so neither is padded.
+            Matmul(m=512, n=512, k=512, dtype=DType.F32, layout=Layout.TN),
+            {"block_m": 64, "block_n": 64, "block_k": 64, "thread_m": 8, "thread_n": 4},
+            {"maxComputeSharedMemorySize": 2 * 64 * 64 * 4},
+        ),
+    ],
+    ids=["buffers", "range", "invocations", "memory"],
+)
+def test_what_is_beyond_the_guarantee_is_declared(
+    spec: Spec, overrides: dict[str, int], limits: dict[str, int]
+) -> None:
+    assert plan(spec, **overrides).requires["limits"] == limits
+
+
+REFUSED: tuple[tuple[Spec, dict[str, int], str], ...] = (
+    (
+        Matmul(m=64, n=64, k=64, dtype=DType.F32),
+        {"block_m": 96, "thread_m": 4},
+        "block_m=96 is not a power of two; try block_m=64 or block_m=128",
+    ),
+    (Matmul(m=64, n=64, k=64, dtype=DType.F32), {"num_stages": 2}, "try num_stages=1"),
+    (
+        Matmul(m=64, n=64, k=64, dtype=DType.F32),
+        {"block_m": 64, "block_n": 64, "thread_m": 1, "thread_n": 1},
+        "4096 invocations per workgroup; vulkan1.3 allows 1024; try thread_m=2, thread_n=2",
+    ),
+    (
+        Matmul(m=64, n=64, k=64, dtype=DType.F32),
+        {"block_m": 64, "block_n": 64, "block_k": 512, "thread_m": 8, "thread_n": 4},
+        "block_k=512 needs 264192 B of workgroup memory; vulkan1.3 allows 32768; try block_k=32",
+    ),
+    (
+        Matmul(m=65536, n=8, k=8, dtype=DType.F32),
+        {"block_m": 1, "thread_m": 1, "block_n": 128, "thread_n": 1},
+        "block_m=1 needs 65536 workgroups in a row; vulkan1.3 allows 65535; try block_m=2",
+    ),
+    (Relu(shape=(6,), dtype=DType.F32), {"vector": 4}, "try vector=2"),
+    (Relu(shape=(8,), dtype=DType.F32), {"vector": 8}, "try vector=4"),
+    (Relu(shape=(8,), dtype=DType.F32), {"num_threads": 2048}, "try num_threads=128"),
+    (Softmax(rows=2, cols=9, dtype=DType.F32), {"vector": 2}, "try vector=1"),
+    (
+        Softmax(rows=2, cols=131072, dtype=DType.F32),
+        {"resident": 1},
+        "hold 1024 elements of a row of 131072; vulkan1.3 kernels hold up to 64; try resident=0",
+    ),
+)
+
+
+@pytest.mark.parametrize(("spec", "overrides", "message"), REFUSED, ids=lambda v: str(v)[:40])
+def test_schedules_that_do_not_fit_are_refused(
+    spec: Spec, overrides: dict[str, int], message: str
+) -> None:
+    with pytest.raises(ScheduleError) as caught:
+        plan(spec, **overrides)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def advice(error: KgenError) -> dict[str, int]:
+    """The fields that a message says to try."""
+    words = str(error).rpartition("try ")[2].partition(" or ")[0].split(", ")
+    return {name: int(value) for name, value in (word.split("=") for word in words)}
+
+
+@pytest.mark.parametrize(
+    ("spec", "overrides"),
+    [r[:2] for r in REFUSED],
+    ids=lambda v: str(v)[:40],
+)
+def test_the_advice_fits(spec: Spec, overrides: dict[str, int]) -> None:
+    """What the message says to try works, at the latest when it has been followed a few times."""
+    values = dict(overrides)
+    for _ in range(4):
+        try:
+            plan(spec, **values)
+            return
+        except ScheduleError as error:
+            values |= advice(error)
+    raise AssertionError(values)
+
+
+def test_tensors_that_cannot_be_bound_are_refused() -> None:
+    with pytest.raises(TargetError, match="4294967295, since maxStorageBufferRange is a 32-bit"):
+        plan(Matmul(m=65536, n=32768, k=1, dtype=DType.F16))
+    assert plan(Matmul(m=65535, n=32768, k=1, dtype=DType.F16)).requires["limits"] == {
+        "maxStorageBufferRange": 65535 * 32768 * 2
+    }
+
+
+def test_constants_beyond_f32_are_refused() -> None:
+    with pytest.raises(TargetError, match="alpha=1e\\+300 is beyond f32"):
+        plan(Matmul(m=1, n=1, k=1, alpha=1e300))
+
+
+@given(st.integers(1, 2**32))
+def test_folded_grids_cover_all_blocks(blocks: int) -> None:
+    x, y, z = fold_grid(blocks)
+    assert z == 1 and x <= 65535 and y <= 65538
+    assert blocks <= x * y < blocks + y
+
+
+def copied(o: Operand) -> list[tuple[int, int]]:
+    """(edge, k) of all elements of a slab that the invocations store, as the template says it."""
+    places = []
+    for thread in range(o.num_threads):
+        if o.idle and thread >= o.elements:
+            continue
+        first = {
+            o.inner: thread & o.inner_mask,
+            o.outer: (thread >> o.outer_shift) & o.outer_mask,
+        }
+        for copy in o.copies:
+            edge = first[o.edge] + o.edge_places[copy.edge]
+            k = first["k"] + o.k_places[copy.k]
+            assert first["k"] * o.pitch + first[o.edge] + copy.shared == k * o.pitch + edge
+            places.append((edge, k))
+    return places
+
+
+TILES = (
+    {},
+    {"block_m": 16, "block_n": 16, "block_k": 8, "thread_m": 4, "thread_n": 2},
+    {"block_m": 1, "block_n": 128, "block_k": 16, "thread_m": 1, "thread_n": 1},
+    {"block_m": 128, "block_n": 1, "block_k": 2, "thread_m": 4, "thread_n": 1},
+    {"block_m": 64, "block_n": 8, "block_k": 4, "thread_m": 16, "thread_n": 8},
+)
+
+
+@pytest.mark.parametrize("overrides", TILES, ids=str)
+@pytest.mark.parametrize("layout", Layout)
+def test_each_element_of_a_slab_is_copied_once(layout: Layout, overrides: dict[str, int]) -> None:
+    found = matmul_plan(Matmul(m=300, n=200, k=100, layout=layout), **overrides)
+    for o in found.operands:
+        wanted = set(product(range(o.edge_block), range(o.block_k)))
+        places = copied(o)
+        assert set(places) == wanted
+        assert len(places) == len(wanted)
+        assert o.shared.length >= (o.block_k - 1) * o.pitch + o.edge_block
+        assert o.k_inner == (layout.b_transposed if o.name == "b" else not layout.a_transposed)
+
+
+@pytest.mark.parametrize("overrides", TILES, ids=str)
+def test_each_output_of_a_tile_belongs_to_one_invocation(overrides: dict[str, int]) -> None:
+    found = matmul_plan(Matmul(m=300, n=200, k=100), **overrides)
+    outputs = [
+        (thread // found.b.threads + m, thread % found.b.threads + n)
+        for thread in range(found.num_threads)
+        for _, m in found.a.values
+        for _, n in found.b.values
+    ]
+    tile = product(range(found.schedule.block_m), range(found.schedule.block_n))
+    assert sorted(outputs) == list(tile)
+
+
+@given(st.integers(1, 65536))
+def test_the_phases_make_up_k(k: int) -> None:
+    found = matmul_plan(Matmul(m=8, n=8, k=k, dtype=DType.F32))
+    phases = [p for p in (found.main, found.tail) if p is not None]
+    assert sum(p.slabs * p.steps for p in phases) == k
+    assert phases[0].overwrites == (phases[0].slabs > 1)
+
+
+def test_a_shape_of_whole_tiles_has_no_edge_code() -> None:
+    whole = text(Matmul(m=64, n=128, k=32, dtype=DType.F32), **TILES[1])
+    assert "OpSelectionMerge" not in whole and "UMin" not in whole and "tail" not in whole
+
+
+@pytest.mark.parametrize(
+    ("shape", "clamps", "guards"),
+    [((63, 64, 32), "%a_row", 8), ((64, 63, 32), "%b_row", 8), ((64, 64, 33), "%tail_", 0)],
+)
+def test_an_edge_brings_its_own_code_only(
+    shape: tuple[int, int, int], clamps: str, guards: int
+) -> None:
+    m, n, k = shape
+    found = text(Matmul(m=m, n=n, k=k, dtype=DType.F32), **TILES[1])
+    assert all(clamps in line for line in found.splitlines() if "UMin" in line)
+    assert found.count("OpSelectionMerge") == guards
+
+
+def test_helper_functions_are_those_in_use() -> None:
+    spec = Matmul(m=8, n=8, k=8, dtype=DType.BF16, out_dtype=DType.F16, epilogue=("silu", "bias"))
+    assert plan(spec).functions == ("widen_bf16", "widen_f16", "narrow_f16", "sigmoid", "silu")
+    assert plan(Matmul(m=8, n=8, k=8, dtype=DType.F32)).functions == ()
+
+
+def test_the_epilogue_keeps_its_order() -> None:
+    spec = Matmul(
+        m=8,
+        n=8,
+        k=8,
+        alpha=0.5,
+        beta=2.0,
+        epilogue=(Epilogue.RELU, Epilogue.RESIDUAL, Epilogue.RELU, Epilogue.BIAS),
+    )
+    steps = matmul_plan(spec).steps
+    assert [(s.kind, s.name) for s in steps] == [
+        ("scale", "alpha"),
+        ("add_scaled", "c"),
+        ("call", "relu"),
+        ("add", "residual"),
+        ("call", "relu"),
+        ("add_column", "bias"),
+    ]
+    assert [s.source for s in steps[1:]] == [s.result for s in steps[:-1]]
+    assert len({s.result for s in steps}) == len(steps)
+
+
+@pytest.mark.parametrize("cols", [1, 2, 33, 300, 1000, 1001])
+def test_the_pieces_make_up_a_row(cols: int) -> None:
+    found = plan(Softmax(rows=5, cols=cols, dtype=DType.F32))
+    assert isinstance(found, SoftmaxPlan)
+    assert found.schedule.resident
+    held = [p.offset + lane for p in found.pieces for lane in range(found.lanes)]
+    assert held[: found.row_vectors] == list(range(found.row_vectors))
+    assert any(p.guarded for p in found.pieces) == (len(held) > found.row_vectors)
+
+
+def test_exchanges_reach_all_lanes_and_take_turns_with_the_buffers() -> None:
+    found = plan(Softmax(rows=2, cols=131072, dtype=DType.F32))
+    assert isinstance(found, SoftmaxPlan)
+    steps = found.exchanges(0) + found.exchanges(1)
+    assert math.prod(2 for _ in found.exchanges(0)) == found.lanes
+    assert all(a.buffer != b.buffer for a, b in pairwise(steps))
+
+
+def test_declarations_are_those_that_the_text_names() -> None:
+    lines = find("%x = OpIAdd %uint %uint_7 %uint_0x10\n%y = OpFMul %float %alpha %float_m0p5", {})
+    assert lines == (
+        "%uint = OpTypeInt 32 0",
+        "%float = OpTypeFloat 32",
+        "%float_m0p5 = OpConstant %float -0.5",
+        "%uint_7 = OpConstant %uint 7",
+        "%uint_0x10 = OpConstant %uint 0x10",
+    )
+    assert find("%alpha", {"alpha": "0.25"}) == (
+        "%float = OpTypeFloat 32",
+        "%alpha = OpConstant %float 0.25",
+    )
+
+
+def test_every_target_declares_the_guarantee() -> None:
+    for target in FAMILY.targets:
+        capabilities: dict[str, Any] = dict(FAMILY.capabilities(target))
+        assert capabilities["limits"] == GUARANTEED
+        assert FAMILY.dtypes("matmul", target) == FLOATS
+        assert FAMILY.dtypes("conv", target) == ()
