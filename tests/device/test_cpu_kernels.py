@@ -205,6 +205,40 @@ def test_functions_are_accurate_far_out() -> None:
             assert np.max(error[small] / np.abs(true[small])) < 1e-5
 
 
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+def test_outputs_are_rounded_to_nearest_even(name: str) -> None:
+    """x * 1 to 16 bits, bit by bit: ties, carries into the exponent, overflow, subnormals, NaN."""
+    high = np.arange(0, 0x10000, 9, dtype=np.uint32) << 16
+    low = np.array([0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF, 0x1000, 0x3000], np.uint32)
+    x = (high[:, None] | low).ravel().view(np.float32)
+    one = np.ones(1, np.float32)
+    for dtype in (DType.BF16, DType.F16):
+        spec = Matmul(m=x.size, n=1, k=1, dtype=DType.F32, out_dtype=dtype)
+        out = np.zeros(x.size, np.uint16)
+        load(spec, here(name)).run(addresses({"a": x, "b": one, "out": out}))
+        with np.errstate(all="ignore"):
+            wanted = bf16_bits(x) if dtype is DType.BF16 else x.astype(np.float16).view(np.uint16)
+        nan = np.isnan(x)
+        infinity = 0x7F80 if dtype is DType.BF16 else 0x7C00
+        assert np.array_equal(out[~nan], wanted[~nan])
+        assert np.all(out[nan] & 0x7FFF > infinity)
+
+
+def bf16_bits(x: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
+    """Rounded by comparing distances in float64, ties by the last bit."""
+    below = (x.view(np.uint32) >> 16).astype(np.uint16)
+    above = below + 1
+
+    def value(bits: npt.NDArray[np.uint16]) -> npt.NDArray[np.float64]:
+        wide = (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+        return np.where(np.isinf(wide), np.copysign(2.0**128, wide), wide)
+
+    exact = x.astype(np.float64)
+    down, up = np.abs(exact - value(below)), np.abs(value(above) - exact)
+    chosen = np.where((up < down) | ((up == down) & (below & 1 == 1)), above, below)
+    return np.where(np.isinf(x), below, chosen)
+
+
 def test_the_backend_refuses_what_the_cpu_lacks() -> None:
     backend = CpuBackend()
     found = target("x86-64-v3")
