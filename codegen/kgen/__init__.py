@@ -7,10 +7,25 @@
 
 from __future__ import annotations
 
-from kgen.bundle import Bundle
-from kgen.pipeline import build
-from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kgen.bundle import Bundle
+    from kgen.pipeline import build
+    from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax
 
 __version__ = "0.1.0"
 
 __all__ = ["Bundle", "DType", "Epilogue", "Layout", "Matmul", "Relu", "Softmax", "build"]
+
+#: Where each public name lives; imported when it is first asked for, so that `kgen --help` is fast.
+_HOMES = {"Bundle": "kgen.bundle", "build": "kgen.pipeline"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'kgen' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES.get(name, "kgen.spec")), name)
+    globals()[name] = value
+    return value
