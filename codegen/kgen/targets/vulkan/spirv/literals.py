@@ -53,9 +53,9 @@ def string(text: str) -> list[int]:
 def _integer_bits(text: str, kind: NumberType) -> int:
     if not _INTEGER.fullmatch(text):
         raise ValueError(f"{text} is not an integer")
-    value, width = int(text, 0) if text.lstrip("-").startswith("0x") else int(text), kind.width
+    value, width = int(text, _base(text.lstrip("-"))), kind.width
     # Hexadecimal digits are the bits themselves, so 0xffffffff is a signed number too.
-    bits_given = text.startswith("0x")
+    bits_given = text[:2].lower() == "0x"
     high = (1 << width) if bits_given or not kind.signed else (1 << (width - 1))
     low = -(1 << (width - 1)) if kind.signed else 0
     if not low <= value < high:
@@ -64,6 +64,13 @@ def _integer_bits(text: str, kind: NumberType) -> int:
     if kind.signed and value >= 1 << (width - 1):
         value -= 1 << width
     return value & ((1 << max(width, 32)) - 1)
+
+
+def _base(digits: str) -> int:
+    """A leading zero means octal, as in C."""
+    if digits[:2].lower() == "0x":
+        return 16
+    return 8 if digits[0] == "0" else 10
 
 
 def _float_bits(text: str, width: int) -> int:
