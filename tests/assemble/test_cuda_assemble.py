@@ -77,7 +77,11 @@ def test_artifacts_and_resources() -> None:
     assert (ptx.format, ptx.role, ptx.data.decode()) == ("ptx", "portable", kernel.source.text)
     assert ptx.requires == {"compute_capability": [8, 0], "exact": False, "cuda": [11, 0]}
     assert isinstance(kernel.plan, MmaPlan)
-    assert kernel.assembled.resources.shared_memory == kernel.plan.shared_bytes
+    resources = kernel.assembled.resources
+    assert resources.shared_memory == kernel.plan.shared_bytes
+    # Instructions of compute capability 7.0 and later have 16 bytes.
+    assert resources.code_bytes is not None and resources.code_bytes % 16 == 0
+    assert 16 * 100 < resources.code_bytes < len(cubin.data)
 
 
 def test_dynamic_shared_memory_is_counted() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
+from dataclasses import replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 
 from kgen.errors import AssembleError
+from kgen.targets import elf
 from kgen.targets.base import Artifact, Assembled, Plan, Source, Target
 from kgen.targets.cuda.limits import PTX_CUDA, cubin_cuda
 from kgen.targets.cuda.plan import CudaPlan
@@ -70,7 +72,10 @@ def assemble(source: Source, plan: Plan) -> Assembled:
                 requires=_requires(plan.target, PTX_CUDA[plan.ptx_version]),
             ),
         ),
-        resources=parse_report(report, dynamic),
+        resources=replace(
+            parse_report(report, dynamic),
+            code_bytes=elf.read(machine_code).section(f".text.{source.entry_point}").size,
+        ),
     )
 
 
