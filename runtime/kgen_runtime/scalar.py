@@ -35,6 +35,7 @@ _FORMATS = {
 }
 
 
+@lru_cache(maxsize=1 << 16)
 def decode(bits: int, dtype: DType) -> float:
     """The value of an element's bits."""
     width, mantissa_bits, least = _FORMATS[dtype]

@@ -244,7 +244,8 @@ class Sampled(executor.Executor):
         batches, rows, cols = oracle.output_shape(self.entry)
         whole = (slice(0, batches), slice(0, rows), slice(0, cols))
         value = oracle.estimate(self.entry, buffers, whole).value
-        result = tensors.encode(value, self.entry.output.dtype)
+        dtype = self.entry.output.dtype
+        result = tensors.encode(tensors.round_to(value, dtype), dtype)
         out = tensors.strided_bits(buffers["out"], self.entry.output)
         for workgroup in workgroups[0]:
             (b0, b1), (m0, m1), (n0, n1) = sampling.written(tile, workgroup)

@@ -15,8 +15,8 @@ import numpy as np
 from kgen.check.tensors import (
     Bits,
     Bytes,
+    Floats,
     Mask,
-    Values,
     empty_buffer,
     encode,
     flat_bits,
@@ -65,7 +65,7 @@ def data_sets(entry: KernelEntry, seed: int) -> Iterator[DataSet]:
         yield _fill(entry, "special-value", seed + first, maker)
 
 
-Maker = Callable[[np.random.Generator, TensorParam], Values]
+Maker = Callable[[np.random.Generator, TensorParam], Floats]
 
 
 def _fill(entry: KernelEntry, name: str, seed: int, make: Maker, whole: bool = False) -> DataSet:
@@ -101,16 +101,17 @@ def unwritten(bits: Bits, dtype: DType) -> Mask:
     return np.asarray(bits == OUTPUT_POISON[dtype])
 
 
-def _random(generator: np.random.Generator, param: TensorParam) -> Values:
+def _random(generator: np.random.Generator, param: TensorParam) -> Floats:
     """Zero-mean and normal, without the subnormals of f16, which some matrix units flush."""
-    values = generator.standard_normal(param.shape)
+    wide = np.float64 if param.dtype is DType.F64 else np.float32
+    values = generator.standard_normal(param.shape, wide)
     values[np.abs(values) < 2.0**-14] = 2.0**-14
     return values
 
 
-def _whole(generator: np.random.Generator, param: TensorParam) -> Values:
+def _whole(generator: np.random.Generator, param: TensorParam) -> Floats:
     limit = LOGIT_LIMIT if param.name == "x" else WHOLE_LIMIT
-    return generator.integers(-limit, limit, param.shape, endpoint=True).astype(np.float64)
+    return generator.integers(-limit, limit, param.shape, np.int8, endpoint=True).astype(np.float32)
 
 
 def _takes_special_values(entry: KernelEntry) -> bool:
@@ -127,7 +128,7 @@ def _special_matmul(entry: KernelEntry) -> Maker:
     smooth = {"gelu", "gelu_tanh", "silu"} & set(entry.spec["epilogue"])
     kinds = [np.nan] if smooth else [np.nan, np.inf, -np.inf]
 
-    def make(generator: np.random.Generator, param: TensorParam) -> Values:
+    def make(generator: np.random.Generator, param: TensorParam) -> Floats:
         values = _random(generator, param)
         if param.name in ("a", "b"):
             for kind in kinds:
@@ -137,7 +138,7 @@ def _special_matmul(entry: KernelEntry) -> Maker:
     return make
 
 
-def _special_relu(generator: np.random.Generator, param: TensorParam) -> Values:
+def _special_relu(generator: np.random.Generator, param: TensorParam) -> Floats:
     values = _random(generator, param)
     tiny = param.dtype.smallest_subnormal
     special = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, tiny, -tiny, 3 * tiny])
@@ -146,27 +147,27 @@ def _special_relu(generator: np.random.Generator, param: TensorParam) -> Values:
     return values
 
 
-def _nan(row: Values, at: int) -> None:
+def _nan(row: Floats, at: int) -> None:
     row[at] = np.nan
 
 
-def _positive_infinity(row: Values, at: int) -> None:
+def _positive_infinity(row: Floats, at: int) -> None:
     row[at] = np.inf
 
 
-def _only_negative_infinity(row: Values, at: int) -> None:
+def _only_negative_infinity(row: Floats, at: int) -> None:
     row[:] = -np.inf
 
 
-def _some_negative_infinity(row: Values, at: int) -> None:
+def _some_negative_infinity(row: Floats, at: int) -> None:
     row[1::2] = -np.inf
 
 
-def _constant(row: Values, at: int) -> None:
+def _constant(row: Floats, at: int) -> None:
     row[:] = -0.0
 
 
-def _far_apart(row: Values, at: int) -> None:
+def _far_apart(row: Floats, at: int) -> None:
     row *= 1000.0
 
 
@@ -181,7 +182,7 @@ ROW_KINDS = (
 
 
 def _special_softmax(first: int) -> Maker:
-    def make(generator: np.random.Generator, param: TensorParam) -> Values:
+    def make(generator: np.random.Generator, param: TensorParam) -> Floats:
         values = _random(generator, param)
         for i, row in enumerate(values[:SPECIAL_ROWS]):
             ROW_KINDS[(first + i) % len(ROW_KINDS)](row, int(generator.integers(len(row))))

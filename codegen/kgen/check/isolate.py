@@ -19,8 +19,9 @@ from typing import Any
 from kgen.check import cost
 from kgen.check.executor import Executor, Unavailable
 from kgen.check.tensors import Bytes
-from kgen.errors import VerificationError
+from kgen.errors import DeviceError, VerificationError
 from kgen_runtime.manifest import Extent3, KernelEntry
+from kgen_runtime.select import backend_class
 
 #: Opening a device and loading a kernel take less, even where the driver compiles it.
 START_SECONDS = 60.0
@@ -42,9 +43,19 @@ class Devices:
 
     def executor(self, backend: str, entry: KernelEntry, files: Mapping[str, bytes]) -> Executor:
         """The kernel, loaded. Raises Unavailable if there is no such device, or if it refuses."""
+        if backend not in self._workers:
+            check_present(backend)
         if backend not in self._workers or self._workers[backend].ended:
             self._workers[backend] = Worker(backend)
         return IsolatedExecutor(self._workers[backend], entry, files)
+
+
+def check_present(backend: str) -> None:
+    """Raise Unavailable if there is no such device: sooner known here than by another process."""
+    try:
+        backend_class(backend).devices()
+    except DeviceError as error:
+        raise Unavailable(str(error)) from None
 
 
 class Worker:

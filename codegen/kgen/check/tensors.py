@@ -13,6 +13,7 @@ from kgen_runtime.manifest import TensorParam
 Bytes = npt.NDArray[np.uint8]
 Bits = npt.NDArray[np.unsignedinteger[Any]]
 Values = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float32] | Values
 Mask = npt.NDArray[np.bool_]
 
 #: The unsigned type as wide as an element.
@@ -49,12 +50,12 @@ def decode(bits: Bits, dtype: DType) -> Values:
     return bits.view(dtype.storage).astype(np.float64)
 
 
-def encode(values: Values, dtype: DType) -> Bits:
-    """The bits of the nearest numbers of the type, ties to even; beyond the largest, infinity."""
-    rounded = round_to(values, dtype)
+def encode(values: Floats, dtype: DType) -> Bits:
+    """The bits of numbers of the type. Others become neighbours: nearest, for bf16 towards zero."""
     if dtype is DType.BF16:
-        return (rounded.astype(np.float32).view(np.uint32) >> np.uint32(16)).astype(np.uint16)
-    return rounded.astype(dtype.storage).view(BITS[dtype.itemsize])
+        return (values.astype(np.float32).view(np.uint32) >> np.uint32(16)).astype(np.uint16)
+    with np.errstate(over="ignore"):
+        return values.astype(dtype.storage).view(BITS[dtype.itemsize])
 
 
 def round_to(values: Values, dtype: DType) -> Values:
