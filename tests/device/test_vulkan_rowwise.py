@@ -1,0 +1,154 @@
+"""Vulkan relu and softmax on a real driver: every bit pattern, every kind of row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from kgen.schedule import GpuRelu, GpuSoftmax
+from kgen.spec import DType, Relu, Softmax
+from kgen_runtime.backends.vulkan import VulkanBackend
+from tests.device.vulkan_support import NUMPY, Values, build, open_vulkan, run
+
+FLOATS = (DType.F32, DType.F16, DType.BF16)
+
+
+@pytest.fixture(scope="module")
+def vulkan() -> Iterator[VulkanBackend]:
+    backend = open_vulkan()
+    yield backend
+    backend.close()
+
+
+def check_relu(vulkan: VulkanBackend, spec: Relu, x: Values, schedule: GpuRelu | None) -> None:
+    """Bit for bit: x, or 0 where x is below 0 or -0."""
+    got = run(vulkan, build(spec, schedule=schedule), {"x": x})
+    wide = x.astype(np.float32)
+    negative = ~np.isnan(wide) & np.signbit(wide)
+    bits = np.uint32 if spec.dtype is DType.F32 else np.uint16
+    np.testing.assert_array_equal(got.view(bits), np.where(negative, 0, x.view(bits)))
+
+
+@pytest.mark.parametrize("dtype", [DType.F16, DType.BF16])
+@pytest.mark.parametrize("vector", [1, 2, 4])
+def test_relu_of_every_16_bit_pattern(vulkan: VulkanBackend, dtype: DType, vector: int) -> None:
+    x = np.arange(0x10000, dtype=np.uint16).view(NUMPY[dtype])
+    schedule = GpuRelu(num_threads=128, vector=vector, unroll=8 // vector)
+    check_relu(vulkan, Relu(shape=(x.size,), dtype=dtype), x, schedule)
+
+
+@pytest.mark.parametrize("shape", [(1,), (3, 5, 7), (1000003,), (128, 4)], ids=str)
+def test_relu_of_f32(vulkan: VulkanBackend, shape: tuple[int, ...]) -> None:
+    size = int(np.prod(shape))
+    bits = np.random.default_rng(3).integers(0, 2**32, size).astype(np.uint32)
+    special = np.array([0x7FC00000, 0xFFC00000, 0x80000000, 0xFF800000, 0x7F800001], np.uint32)
+    bits[: min(size, 5)] = special[:size]
+    check_relu(vulkan, Relu(shape=shape, dtype=DType.F32), bits.view(np.float32), None)
+
+
+def test_relu_in_a_grid_of_two_dimensions(vulkan: VulkanBackend) -> None:
+    """More workgroups than one dimension holds; the last row of the grid is not whole."""
+    x = np.random.default_rng(4).standard_normal(65535 * 2 * 2 + 77).astype(np.float32)
+    check_relu(vulkan, Relu(shape=(x.size,), dtype=DType.F32), x, GpuRelu(num_threads=2, vector=1))
+
+
+def softmax(x: Values, log: bool) -> Values:
+    """Along the last axis, in binary64; a row with NaN or +inf, or only -inf, is NaN."""
+    x = x.astype(np.float64)
+    with np.errstate(all="ignore"):
+        shifted = x - x.max(axis=1, keepdims=True)
+        sums = np.exp(shifted).sum(axis=1, keepdims=True)
+        return shifted - np.log(sums) if log else np.exp(shifted) / sums
+
+
+def check_softmax(
+    vulkan: VulkanBackend,
+    spec: Softmax,
+    x: Values,
+    schedule: GpuSoftmax | None = None,
+    target: str = "vulkan1.3",
+) -> None:
+    got = run(vulkan, build(spec, target, schedule), {"x": x}).reshape(spec.rows, spec.cols)
+    wanted = softmax(x.astype(NUMPY[spec.dtype]).reshape(spec.rows, spec.cols), spec.log)
+    with np.errstate(over="ignore"):
+        rounded = wanted.astype(NUMPY[spec.out]).astype(np.float64)
+    wanted = np.where(np.isinf(rounded), rounded, wanted)
+    rounding = float(spec.out.unit_roundoff) + 2.0**-18
+    smallest = float(spec.out.smallest_subnormal)
+    np.testing.assert_allclose(
+        got.astype(np.float64),
+        wanted,
+        rtol=rounding,
+        atol=max(smallest / 2, 1e-38) + 1e-6 * spec.log,
+    )
+
+
+@pytest.mark.parametrize("log", [False, True], ids=["softmax", "log"])
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape", [(7, 1), (33, 1000), (5, 301)], ids=str)
+def test_softmax(vulkan: VulkanBackend, shape: tuple[int, int], dtype: DType, log: bool) -> None:
+    x = np.random.default_rng(5).standard_normal(shape[0] * shape[1]) * 3
+    spec = Softmax(rows=shape[0], cols=shape[1], dtype=dtype, log=log)
+    check_softmax(vulkan, spec, x)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_softmax_of_long_rows(vulkan: VulkanBackend, dtype: DType) -> None:
+    """Rows that are read three times; the outputs are subnormal in f16."""
+    x = np.random.default_rng(6).standard_normal(2 * 131072)
+    check_softmax(vulkan, Softmax(rows=2, cols=131072, dtype=dtype), x, target="vulkan1.1")
+
+
+@pytest.mark.parametrize("resident", [0, 1])
+@pytest.mark.parametrize(
+    ("threads", "rows", "vector"), [(1, 1, 1), (64, 64, 2), (64, 4, 4), (128, 1, 2), (8, 2, 1)]
+)
+def test_softmax_schedules(
+    vulkan: VulkanBackend, threads: int, rows: int, vector: int, resident: int
+) -> None:
+    """One lane, as many rows as invocations, rows beyond the last, lanes beyond the row's end."""
+    schedule = GpuSoftmax(
+        num_threads=threads, rows_per_block=rows, vector=vector, resident=resident
+    )
+    x = np.random.default_rng(7).standard_normal(67 * 20)
+    check_softmax(vulkan, Softmax(rows=67, cols=20, dtype=DType.F32), x, schedule)
+
+
+ROWS = {
+    "nan": [0.0, np.nan, 1.0, 2.0],
+    "negative nan": [0.0, -np.nan, 1.0, 2.0],
+    "infinity": [0.0, np.inf, 1.0, -np.inf],
+    "two infinities": [np.inf, np.inf, 0.0, 0.0],
+    "only -infinity": [-np.inf] * 4,
+    "some -infinity": [-np.inf, 1.0, 2.0, -np.inf],
+    "one finite": [-np.inf, -3.0, -np.inf, -np.inf],
+    "largest": [6e4, 6e4, -6e4, 0.0],
+    "far apart": [-6e4, 0.0, -100.0, -80.0],
+    "negative": [-1.0, -2.0, -3.0, -4.0],
+}
+
+
+@pytest.mark.parametrize("log", [False, True], ids=["softmax", "log"])
+@pytest.mark.parametrize("resident", [0, 1])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_softmax_of_special_rows(
+    vulkan: VulkanBackend, dtype: DType, resident: int, log: bool
+) -> None:
+    x = np.array(list(ROWS.values()))
+    spec = Softmax(rows=x.shape[0], cols=4, dtype=dtype, log=log)
+    schedule = GpuSoftmax(num_threads=8, rows_per_block=4, vector=1, resident=resident)
+    check_softmax(vulkan, spec, x, schedule)
+
+
+def test_softmax_of_the_largest_f32(vulkan: VulkanBackend) -> None:
+    """The difference overflows, the result does not."""
+    x = np.array([[3e38, -3e38, 3e38, 0.0], [-3e38, -3e38, -3.4e38, -np.inf]])
+    check_softmax(vulkan, Softmax(rows=2, cols=4, dtype=DType.F32), x)
+
+
+def test_softmax_between_types(vulkan: VulkanBackend) -> None:
+    x = np.random.default_rng(8).standard_normal(9 * 70)
+    check_softmax(vulkan, Softmax(rows=9, cols=70, dtype=DType.BF16, out_dtype=DType.F32), x)
+    check_softmax(vulkan, Softmax(rows=9, cols=70, dtype=DType.F32, out_dtype=DType.F16), x)

@@ -1,0 +1,91 @@
+"""What the Vulkan tests share: a device where there must be one, and runs on poisoned memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from kgen import pipeline, targets
+from kgen.bundle import pack
+from kgen.pipeline import Kernel
+from kgen.schedule import Schedule
+from kgen.spec import DType, Spec
+from kgen_runtime.backend import Code
+from kgen_runtime.backends.vulkan import VulkanBackend
+from kgen_runtime.errors import DeviceError
+from kgen_runtime.manifest import KernelEntry
+
+Values = npt.NDArray[Any]
+
+NUMPY: dict[DType, Any] = {
+    DType.F32: np.float32,
+    DType.F16: np.float16,
+    DType.BF16: ml_dtypes.bfloat16,
+}
+#: Bytes around each tensor that a kernel must leave alone, and what they hold.
+GUARD = 256
+POISON = 0xA5
+
+
+def open_vulkan(**options: Any) -> VulkanBackend:
+    """The first Vulkan device. Without one skip; in CI, where lavapipe can be installed, fail."""
+    try:
+        return VulkanBackend(**options)
+    except DeviceError as error:
+        if os.environ.get("CI"):
+            pytest.fail(str(error))
+        pytest.skip(str(error))
+
+
+def build(spec: Spec, target: str = "vulkan1.3", schedule: Schedule | None = None) -> Kernel:
+    return pipeline.kernel(spec, targets.find(target), schedule)
+
+
+def loadable(kernel: Kernel) -> tuple[KernelEntry, dict[str, Code]]:
+    """The kernel as a bundle would hand it to a backend."""
+    bundle = pack([kernel])
+    (entry,) = bundle.manifest.kernels
+    artifact = entry.artifacts[0]
+    return entry, {"main": Code(artifact=artifact, data=bundle.files[artifact.file])}
+
+
+def run(backend: VulkanBackend, kernel: Kernel, inputs: Mapping[str, Values]) -> Values:
+    """The output, flat, in numpy's type of its dtype. Inputs are flat extents of theirs.
+
+    All memory but the inputs is poisoned before, and checked after where it is not the output.
+    """
+    entry, code = loadable(kernel)
+    assert backend.refuses(entry.artifacts[0]) is None
+    loaded = backend.load(entry, code)
+    raw, views, sizes = {}, {}, {}
+    try:
+        for p in entry.parameters:
+            memory = np.full(p.nbytes + 2 * GUARD, POISON, np.uint8)
+            if p.role == "input":
+                data = np.ascontiguousarray(inputs[p.name], NUMPY[p.dtype]).reshape(-1)
+                assert data.size == p.extent, p.name
+                memory[GUARD : GUARD + p.nbytes] = data.view(np.uint8)
+            raw[p.name] = backend.alloc(memory.nbytes)
+            backend.copy_to_device(raw[p.name], memory)
+            views[p.name] = backend.view(raw[p.name], GUARD, p.nbytes)
+            sizes[p.name] = memory
+        backend.launch(loaded, views)
+        for p in entry.parameters:
+            after = np.empty_like(sizes[p.name])
+            backend.copy_from_device(after, raw[p.name])
+            changed = after != sizes[p.name]
+            if p.role == "output":
+                assert not changed[:GUARD].any() and not changed[GUARD + p.nbytes :].any()
+                return after[GUARD : GUARD + p.nbytes].view(NUMPY[p.dtype])
+            assert not changed.any(), f"{p.name} was written to"
+    finally:
+        for buffer in raw.values():
+            backend.free(buffer)
+        backend.unload(loaded)
+    raise AssertionError("the kernel has no output")
