@@ -97,18 +97,21 @@ def test_targets_and_types(vulkan: VulkanBackend, dtype: DType, target: str) -> 
 
 
 ODD: dict[str, Any] = {"m": 65, "n": 66, "k": 67}
+CHAIN = (Epilogue.BIAS, Epilogue.RELU, Epilogue.RESIDUAL, Epilogue.RELU)
 VARIANTS = {
     **{layout.value: Matmul(**ODD, layout=layout) for layout in Layout},
     "batch": Matmul(**ODD, batch=3),
     "shared-a": Matmul(**ODD, batch=3, batch_stride_a=0, layout=Layout.TT),
     "shared-b": Matmul(**ODD, batch=3, batch_stride_b=0, dtype=DType.F32),
     "leading-dimensions": Matmul(**ODD, lda=71, ldb=80, ldc=69, beta=1.0),
-    "interleaved": Matmul(**ODD, batch=2, ldc=132, batch_stride_c=66, epilogue=("residual",)),
+    "interleaved": Matmul(
+        **ODD, batch=2, ldc=132, batch_stride_c=66, epilogue=(Epilogue.RESIDUAL,)
+    ),
     "alpha-beta": Matmul(**ODD, alpha=-0.5, beta=2.0, dtype=DType.BF16),
     "to-f32": Matmul(**ODD, dtype=DType.BF16, out_dtype=DType.F32, beta=1.0),
     "bf16-to-f16": Matmul(**ODD, dtype=DType.BF16, out_dtype=DType.F16, beta=1.0),
-    "f32-to-bf16": Matmul(**ODD, dtype=DType.F32, out_dtype=DType.BF16, epilogue=("bias",)),
-    "chain": Matmul(**ODD, epilogue=("bias", "relu", "residual", "relu"), layout=Layout.NT),
+    "f32-to-bf16": Matmul(**ODD, dtype=DType.F32, out_dtype=DType.BF16, epilogue=(Epilogue.BIAS,)),
+    "chain": Matmul(**ODD, epilogue=CHAIN, layout=Layout.NT),
 }
 
 
@@ -135,8 +138,8 @@ def test_schedules(vulkan: VulkanBackend, schedule: FmaMatmul) -> None:
     check_exact(vulkan, spec, build(spec, schedule=schedule))
 
 
-@pytest.mark.parametrize("step", ["gelu", "gelu_tanh", "silu"])
-def test_activations(vulkan: VulkanBackend, step: str) -> None:
+@pytest.mark.parametrize("step", [Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU])
+def test_activations(vulkan: VulkanBackend, step: Epilogue) -> None:
     """Absolute on the scale of x, over all that is not yet saturated and beyond."""
     spec = Matmul(m=1, n=20001, k=1, dtype=DType.F32, epilogue=(step,))
     inputs = {"a": np.ones(1), "b": np.linspace(-20, 20, 20001)}
@@ -145,8 +148,8 @@ def test_activations(vulkan: VulkanBackend, step: str) -> None:
     assert np.max(np.abs(got - wanted) / (1e-30 + np.abs(inputs["b"]))) < 4e-7
 
 
-@pytest.mark.parametrize("step", ["gelu", "gelu_tanh", "silu"])
-def test_activations_of_extremes(vulkan: VulkanBackend, step: str) -> None:
+@pytest.mark.parametrize("step", [Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU])
+def test_activations_of_extremes(vulkan: VulkanBackend, step: Epilogue) -> None:
     """Nothing overflows on the way; NaN stays NaN."""
     x = np.array([1e4, 1e20, 3e38, -1e4, -1e20, -3e38, 0.0, 1e-30, np.nan], np.float32)
     spec = Matmul(m=1, n=x.size, k=1, dtype=DType.F32, epilogue=(step,))
@@ -158,7 +161,7 @@ def test_activations_of_extremes(vulkan: VulkanBackend, step: str) -> None:
 
 def test_relu_keeps_nan(vulkan: VulkanBackend) -> None:
     x = np.array([np.nan, -np.nan, -1.0, -np.inf, np.inf, 2.0, 0.0], np.float32)
-    spec = Matmul(m=1, n=x.size, k=1, dtype=DType.F32, epilogue=("relu",))
+    spec = Matmul(m=1, n=x.size, k=1, dtype=DType.F32, epilogue=(Epilogue.RELU,))
     got = run(vulkan, build(spec), {"a": np.ones(1), "b": x})
     np.testing.assert_array_equal(got, [np.nan, np.nan, 0, 0, np.inf, 2, 0])
 

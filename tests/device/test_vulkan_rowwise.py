@@ -60,7 +60,8 @@ def softmax(x: Values, log: bool) -> Values:
     with np.errstate(all="ignore"):
         shifted = x - x.max(axis=1, keepdims=True)
         sums = np.exp(shifted).sum(axis=1, keepdims=True)
-        return shifted - np.log(sums) if log else np.exp(shifted) / sums
+        result: Values = shifted - np.log(sums) if log else np.exp(shifted) / sums
+    return result
 
 
 def check_softmax(

@@ -84,7 +84,7 @@ def test_the_api_version_is_the_targets() -> None:
     ("spec", "overrides", "limits"),
     [
         (
-            Matmul(m=8, n=8, k=8, dtype=DType.F32, beta=1.0, epilogue=("bias",)),
+            Matmul(m=8, n=8, k=8, dtype=DType.F32, beta=1.0, epilogue=(Epilogue.BIAS,)),
             {},
             {"maxPerStageDescriptorStorageBuffers": 5},
         ),
@@ -218,7 +218,7 @@ def copied(o: Operand) -> list[tuple[int, int]]:
     return places
 
 
-TILES = (
+TILES: tuple[dict[str, int], ...] = (
     {},
     {"block_m": 16, "block_n": 16, "block_k": 8, "thread_m": 4, "thread_n": 2},
     {"block_m": 1, "block_n": 128, "block_k": 16, "thread_m": 1, "thread_n": 1},
@@ -280,7 +280,8 @@ def test_an_edge_brings_its_own_code_only(
 
 
 def test_helper_functions_are_those_in_use() -> None:
-    spec = Matmul(m=8, n=8, k=8, dtype=DType.BF16, out_dtype=DType.F16, epilogue=("silu", "bias"))
+    epilogue = (Epilogue.SILU, Epilogue.BIAS)
+    spec = Matmul(m=8, n=8, k=8, dtype=DType.BF16, out_dtype=DType.F16, epilogue=epilogue)
     assert plan(spec).functions == ("widen_bf16", "widen_f16", "narrow_f16", "sigmoid", "silu")
     assert plan(Matmul(m=8, n=8, k=8, dtype=DType.F32)).functions == ()
 
