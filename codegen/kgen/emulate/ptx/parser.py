@@ -14,6 +14,7 @@ from kgen.errors import EmulationError
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\((.*?)\))?([^{;]*)\{", re.S)
 _LABEL = re.compile(r"([A-Za-z_$%][\w$]*)\s*:(?!:)")
+_MODULE_DIRECTIVE = re.compile(r"^\s*\.(?:version|target|address_size|file)\b[^\n]*", re.M)
 _LINE_DIRECTIVE = re.compile(r"\.(?:loc|file)\b[^\n]*")
 _GUARD = re.compile(r"@\s*(!?)\s*(%?[\w$]+)\s+(.*)", re.S)
 _FAMILY = re.compile(r"(%?[\w$]+)<(\d+)>$")
@@ -70,7 +71,7 @@ def _product(values: tuple[int, ...]) -> int:
 
 def _module_statements(text: str) -> Iterator[str]:
     """Statements outside functions, without initialisers' braces being taken for bodies."""
-    outside = _ENTRY.sub(lambda found: "{", text)
+    outside = _MODULE_DIRECTIVE.sub("", _ENTRY.sub("{", text))
     outside = re.sub(r"\.func\b[^{;]*\{", "{", outside)
     outside = re.sub(r"=\s*\{([^{}]*)\}", r"= <\1>", outside)
     for statement in _BODY.sub(";", outside).split(";"):

@@ -236,9 +236,7 @@ class Scheduler:
             return True
         if self.held:
             pc, lanes = min(self.held.items())
-            message = (
-                "some lanes of a warp wait for the others, which have exited or wait elsewhere, at"
-            )
+            message = "lanes wait for the rest of their warp, which has exited or waits elsewhere,"
             raise self._fault(Violation("divergent-warp-instruction", message, lanes), pc, lanes)
         waiting = self.barriers.waiting()
         if waiting is not None:
