@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.base import CpuPlan, Run, vector_for
 from kgen.targets.cpu.plan.functions import DOUBLE, FLOAT, Functions
+from kgen.targets.cpu.plan.panel import interleave, panel, transpose_stages
 from kgen.targets.cpu.plan.vectors import Vector
 
 
@@ -137,3 +139,34 @@ def test_features_are_those_of_the_code() -> None:
     features = {d: set(p.features) for d, p in plans.items() if isinstance(p, CpuPlan)}
     assert "amx_tile" not in features[DType.F32]
     assert {"amx_tile", "amx_bf16", "avx512f"} <= features[DType.BF16]
+
+
+@pytest.mark.parametrize("count", [2, 4, 8, 16])
+def test_stages_transpose(count: int) -> None:
+    """The shuffles, done by numpy, turn rows into columns."""
+    rows = list(np.arange(count * count).reshape(count, count))
+    for stage in transpose_stages(count):
+        for i, j in stage.pairs:
+            both = np.concatenate([rows[i], rows[j]])
+            rows[i], rows[j] = both[indices(stage.low)], both[indices(stage.high)]
+    assert np.array_equal(rows, np.arange(count * count).reshape(count, count).T)
+
+
+def indices(mask: str) -> list[int]:
+    return [int(number) for number in re.findall(r"i32 (\d+)", mask)]
+
+
+def test_interleave_pairs_elements() -> None:
+    assert indices(interleave(4)) == [0, 4, 1, 5, 2, 6, 3, 7]
+
+
+def test_an_edge_panel_says_what_exists() -> None:
+    vectors = panel(19, vectors=3, count=8, stride=100, step=32)
+    assert [(v.valid, v.masked, v.is_empty) for v in vectors] == [
+        (8, 0, False),
+        (8, 0, False),
+        (3, 3, False),
+    ]
+    assert [(v.start, v.to) for v in vectors] == [(0, 0), (800, 32), (1600, 64)]
+    assert vectors[2].lanes == (0, 100, 200)
+    assert panel(8, vectors=2, count=8, stride=100, step=32)[1].is_empty

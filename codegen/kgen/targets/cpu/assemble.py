@@ -43,7 +43,7 @@ def assemble(source: Source, plan: CpuPlan) -> Assembled:
                 data=source.text.encode(),
             ),
         ),
-        resources=Resources(code_bytes=code.size),
+        resources=Resources(stack=plan.scratch_bytes, code_bytes=code.size),
     )
 
 

@@ -81,6 +81,7 @@ def register_tile(spec: Matmul, target: Target) -> tuple[int, int]:
 
     A step of a tile costs its multiply-adds, its loads, or the latency of one multiply-add,
     whichever is most, and one cycle for the loop; rows and columns past the edge are paid for.
+    A row needs no more vectors than hide the latency.
     """
     vector = vector_for(target, spec.accumulate, spec.n).count
     registers = target.limits["vector_registers"]
@@ -93,7 +94,7 @@ def register_tile(spec: Matmul, target: Target) -> tuple[int, int]:
 
     candidates = [
         (rows, vectors)
-        for vectors in range(1, min(math.ceil(spec.n / vector), registers) + 1)
+        for vectors in range(1, min(math.ceil(spec.n / vector), FMA_LATENCY * PER_CYCLE) + 1)
         for rows in range(1, min(spec.m, registers) + 1)
         if registers_needed(rows, vectors) <= registers
         and row_unit(spec, rows, vector) <= ROW_UNIT_MOST

@@ -15,6 +15,7 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.blocks import MatmulPlan, check_multiple, check_stack, matmul_launch
+from kgen.targets.cpu.plan.panel import PanelVector, interleave, panel
 from kgen.targets.cpu.plan.vectors import Access, Vector
 
 TILE_ROWS = 16
@@ -45,29 +46,6 @@ class Product:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Columns:
-    """16 columns of a panel: how many exist, and where they come from and go to, in bytes.
-
-    `lanes` are the offsets in B from `start` to each column.
-    """
-
-    name: str
-    valid: int
-    start: int
-    to: int
-    lanes: tuple[int, ...]
-
-    @property
-    def is_empty(self) -> bool:
-        return self.valid == 0
-
-    @property
-    def masked(self) -> int:
-        """`valid` for a masked load, 0 for all."""
-        return self.valid if self.valid < TILE_ROWS else 0
-
-
-@dataclass(frozen=True, kw_only=True)
 class AmxPlan(MatmulPlan):
     #: 16 columns of a row of B, and 32 of K of a row of A.
     row: Access
@@ -81,6 +59,10 @@ class AmxPlan(MatmulPlan):
     def pair_vector(self) -> Vector:
         """Pairs (k, k + 1) of 16 columns."""
         return Vector(count=TILE_ROWS, scalar="i32")
+
+    @property
+    def scratch_bytes(self) -> int:
+        return self.a_pack_bytes + self.b_pack_bytes + self.acc_bytes
 
     # -- packed A: [mc][kc] bf16, zero past K --------------------------------------------------
 
@@ -189,42 +171,26 @@ class AmxPlan(MatmulPlan):
         return self.spec.k - (self.spec.k - 1) // self.schedule.kc * self.schedule.kc
 
     @property
-    def has_edge_panel(self) -> bool:
-        return self.spec.n % self.schedule.nr != 0
-
-    @property
-    def only_edge_panel(self) -> bool:
-        return self.spec.n < self.schedule.nr
-
-    @property
-    def panel(self) -> tuple[Columns, ...]:
+    def panel(self) -> tuple[PanelVector, ...]:
         return self._panel(self.schedule.nr)
 
     @property
-    def edge_panel(self) -> tuple[Columns, ...]:
+    def edge_panel(self) -> tuple[PanelVector, ...]:
         return self._panel(self.spec.n % self.schedule.nr)
 
-    def _panel(self, columns: int) -> tuple[Columns, ...]:
-        stride = self.b_strides[2]
-        groups = []
-        for first in range(0, self.schedule.nr, TILE_ROWS):
-            valid = min(max(columns - first, 0), TILE_ROWS)
-            groups.append(
-                Columns(
-                    name=f"n{first // TILE_ROWS}",
-                    valid=valid,
-                    start=first * stride,
-                    to=first * 4,
-                    lanes=tuple(i * stride for i in range(valid)),
-                )
-            )
-        return tuple(groups)
+    def _panel(self, columns: int) -> tuple[PanelVector, ...]:
+        return panel(
+            columns,
+            vectors=self._tile_columns,
+            count=TILE_ROWS,
+            stride=self.b_strides[2],
+            step=TILE_BYTES,
+        )
 
     @property
     def interleave(self) -> str:
         """The shuffle mask that pairs the elements of two rows of 16."""
-        pairs = ((i, i + TILE_ROWS) for i in range(TILE_ROWS))
-        return "<" + ", ".join(f"i32 {index}" for pair in pairs for index in pair) + ">"
+        return interleave(TILE_ROWS)
 
     # -- tiles ---------------------------------------------------------------------------------
 
@@ -308,5 +274,5 @@ def plan_amx(spec: Matmul, target: Target, schedule: CpuMatmul) -> AmxPlan:
         row=Access(dtype=DType.BF16, compute=Vector(count=TILE_ROWS, scalar="float")),
         run=Access(dtype=DType.BF16, compute=Vector(count=TILE_K, scalar="float")),
     )
-    check_stack(target, plan.a_pack_bytes + plan.b_pack_bytes + plan.acc_bytes)
+    check_stack(target, plan.scratch_bytes)
     return plan

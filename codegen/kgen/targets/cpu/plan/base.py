@@ -26,6 +26,11 @@ class CpuPlan(Plan):
         return ", ".join([*pointers, "i64 %begin", "i64 %end"])
 
     @property
+    def scratch_bytes(self) -> int:
+        """What the kernel's buffers take on a thread's stack."""
+        return 0
+
+    @property
     def tasks(self) -> int:
         return self.launches[0].grid[0]
 

@@ -10,6 +10,7 @@ from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.blocks import MatmulPlan, check_multiple, check_stack, matmul_launch
+from kgen.targets.cpu.plan.panel import PanelVector, Side, Stage, panel, transpose_stages
 from kgen.targets.cpu.plan.vectors import Access, Vector
 
 #: Added to a row of packed A, so that rows a power of two apart do not share a cache set.
@@ -35,33 +36,13 @@ class Sum:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PanelVector:
-    """One vector of a panel's row: how many of its columns exist, and where they come from.
-
-    `start` and `lanes` are byte offsets in B: of the first column, and of each from there.
-    """
-
-    name: str
-    valid: int
-    count: int
-    start: int
-    to: int
-    lanes: tuple[int, ...]
-
-    @property
-    def is_empty(self) -> bool:
-        return self.valid == 0
-
-    @property
-    def masked(self) -> int:
-        """`valid` for a masked load, 0 for a whole vector."""
-        return self.valid if self.valid < self.count else 0
-
-
-@dataclass(frozen=True, kw_only=True)
 class BlisPlan(MatmulPlan):
     a: Access
     b: Access
+
+    @property
+    def scratch_bytes(self) -> int:
+        return self.a_pack_bytes + self.b_pack_bytes + self.acc_bytes
 
     # -- packed A: [mc][kc] where k is contiguous in memory, else [kc][mc] ---------------------
 
@@ -144,12 +125,8 @@ class BlisPlan(MatmulPlan):
         return self.schedule.kc * self.b_pack_row
 
     @property
-    def has_edge_panel(self) -> bool:
-        return self.spec.n % self.schedule.nr != 0
-
-    @property
-    def only_edge_panel(self) -> bool:
-        return self.spec.n < self.schedule.nr
+    def panel_vectors(self) -> int:
+        return self.schedule.nr // self.compute.count
 
     @property
     def panel(self) -> tuple[PanelVector, ...]:
@@ -160,22 +137,49 @@ class BlisPlan(MatmulPlan):
         return self._panel(self.spec.n % self.schedule.nr)
 
     def _panel(self, columns: int) -> tuple[PanelVector, ...]:
-        count, stride = self.compute.count, self.b_strides[2]
-        vectors = []
-        for column in self.tile_columns:
-            first = column.offset // self.accumulator_bytes
-            valid = min(max(columns - first, 0), count)
-            vectors.append(
-                PanelVector(
-                    name=column.name,
-                    valid=valid,
-                    count=count,
-                    start=first * stride,
-                    to=column.offset,
-                    lanes=tuple(i * stride for i in range(valid)),
-                )
-            )
-        return tuple(vectors)
+        return panel(
+            columns,
+            vectors=self.panel_vectors,
+            count=self.compute.count,
+            stride=self.b_strides[2],
+            step=self.vector_bytes,
+        )
+
+    # -- squares of a panel, where B is transposed ---------------------------------------------
+
+    @property
+    def b_whole(self) -> str:
+        """K of the current block in whole vectors."""
+        if self.depth_varies:
+            return "%b.whole"
+        return str(self._whole(min(self.spec.k, self.schedule.kc)))
+
+    @property
+    def b_has_tail(self) -> bool:
+        """Some block of K is no whole number of vectors."""
+        lengths = (min(self.spec.k, self.schedule.kc), self.spec.k % self.schedule.kc)
+        return any(length % self.compute.count for length in lengths)
+
+    @property
+    def square_stride(self) -> int:
+        """Bytes in B from one square of columns to the next."""
+        return self.compute.count * self.b_strides[2]
+
+    @property
+    def square(self) -> tuple[Side, ...]:
+        return tuple(
+            Side(index=i, start=i * self.b_strides[2], to=i * self.b_pack_row)
+            for i in range(self.compute.count)
+        )
+
+    @property
+    def transpose_stages(self) -> tuple[Stage, ...]:
+        return transpose_stages(self.compute.count)
+
+    @property
+    def transposed(self) -> int:
+        """The stage that holds the result."""
+        return len(self.transpose_stages)
 
     # -- register tile -------------------------------------------------------------------------
 
@@ -185,8 +189,9 @@ class BlisPlan(MatmulPlan):
 
     @property
     def tile_columns(self) -> tuple[Slot, ...]:
-        vectors = self.schedule.nr // self.compute.count
-        return tuple(Slot(name=f"n{v}", offset=v * self.vector_bytes) for v in range(vectors))
+        return tuple(
+            Slot(name=f"n{v}", offset=v * self.vector_bytes) for v in range(self.panel_vectors)
+        )
 
     @property
     def sums(self) -> tuple[Sum, ...]:
@@ -246,7 +251,7 @@ def plan_blis(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
     if not plan.a_by_columns and plan.k_blocked:
         check_multiple(schedule, "kc", compute.count, "as several blocks of K need")
     check_registers(target, schedule, compute)
-    check_stack(target, plan.a_pack_bytes + plan.b_pack_bytes + plan.acc_bytes)
+    check_stack(target, plan.scratch_bytes)
     return plan
 
 

@@ -109,6 +109,15 @@ class MatmulPlan(CpuPlan):
         return self.spec.n % self.compute.count
 
     @property
+    def has_edge_panel(self) -> bool:
+        """The last panel has columns past N."""
+        return self.spec.n % self.schedule.nr != 0
+
+    @property
+    def only_edge_panel(self) -> bool:
+        return self.spec.n < self.schedule.nr
+
+    @property
     def depth_varies(self) -> bool:
         return self.k_blocked and self.spec.k % self.schedule.kc != 0
 

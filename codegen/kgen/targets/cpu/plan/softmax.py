@@ -72,6 +72,10 @@ class SoftmaxPlan(CpuPlan):
         return self.staged and not self.staged_in_out
 
     @property
+    def scratch_bytes(self) -> int:
+        return self.row_bytes if self.has_row_buffer else 0
+
+    @property
     def stage_pointer(self) -> str:
         return "%out.row" if self.staged_in_out else "%row"
 

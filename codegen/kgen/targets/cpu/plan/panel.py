@@ -1,0 +1,106 @@
+"""A panel of B, vector by vector, and the transposition of squares of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class PanelVector:
+    """`count` columns of a panel: how many exist, and where they come from and go to.
+
+    `start` and `lanes` are byte offsets in B: of the first column, and of each from there; `to` is
+    one in a row of packed B.
+    """
+
+    name: str
+    valid: int
+    count: int
+    start: int
+    to: int
+    lanes: tuple[int, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        return self.valid == 0
+
+    @property
+    def masked(self) -> int:
+        """`valid` for a masked load, 0 for a whole vector."""
+        return self.valid if self.valid < self.count else 0
+
+
+def panel(
+    columns: int, *, vectors: int, count: int, stride: int, step: int
+) -> tuple[PanelVector, ...]:
+    """A panel of `vectors` times `count` columns, of which the first `columns` exist.
+
+    `stride` is the bytes in B from one column to the next, `step` those in packed B from one vector
+    to the next.
+    """
+    return tuple(
+        PanelVector(
+            name=f"n{v}",
+            valid=valid,
+            count=count,
+            start=v * count * stride,
+            to=v * step,
+            lanes=tuple(i * stride for i in range(valid)),
+        )
+        for v, valid in ((v, min(max(columns - v * count, 0), count)) for v in range(vectors))
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """One column of a square of B, and one row of it once transposed: byte offsets of both."""
+
+    index: int
+    start: int
+    to: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One stage of a transposition: shuffle masks `low` and `high` of each pair of rows."""
+
+    before: int
+    after: int
+    pairs: tuple[tuple[int, int], ...]
+    low: str
+    high: str
+
+
+def transpose_stages(count: int) -> tuple[Stage, ...]:
+    """How to transpose `count` (a power of two) vectors of `count` elements.
+
+    With blocks of d rows and columns, rows i and i + d of a pair become: the even blocks of i, each
+    followed by the even block of i + d; and the same of the odd blocks.
+    """
+    stages: list[Stage] = []
+    d = count // 2
+    while d:
+        low = [x if not x & d else count + x - d for x in range(count)]
+        high = [x + d if not x & d else count + x for x in range(count)]
+        stages.append(
+            Stage(
+                before=len(stages),
+                after=len(stages) + 1,
+                pairs=tuple((i, i + d) for i in range(count) if not i & d),
+                low=index_list(low),
+                high=index_list(high),
+            )
+        )
+        d //= 2
+    return tuple(stages)
+
+
+def interleave(count: int) -> str:
+    """The shuffle mask that pairs the elements of two vectors."""
+    return index_list([index for i in range(count) for index in (i, count + i)])
+
+
+def index_list(indices: Sequence[int]) -> str:
+    """A shuffle mask."""
+    return "<" + ", ".join(f"i32 {i}" for i in indices) + ">"
