@@ -1,4 +1,4 @@
-"""Typed one-instruction kernels: each thread loads its operands, computes, and stores the result."""
+"""Typed one-instruction kernels: a thread loads its operands, computes, and stores the result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HEADER = ".version 8.0\n.target sm_90\n.address_size 64\n"
 
 
 def bits(type_: str) -> int:
-    return 8 * np.dtype(DTYPES[type_]).itemsize
+    return 8 * int(np.dtype(DTYPES[type_]).itemsize)
 
 
 def kernel(body: str, *, params: Sequence[str] = (), declarations: str = "") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -113,7 +114,7 @@ def test_directed_rounding(mode: str) -> None:
     assert (np.abs(difference) < np.abs(np.spacing(got[usual]))).all()
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "rcp.approx": np.reciprocal,
     "sqrt.approx": np.sqrt,
     "rsqrt.approx": lambda a: 1 / np.sqrt(a),
@@ -146,7 +147,8 @@ def bf16(value: Array) -> Array:
     # Overflow is decided as if the exponent had no end.
     below, above = (np.abs(np.where(np.isinf(c), 2.0**128, c) - value) for c in candidates)
     up = (above < below) | ((above == below) & (down & 1 == 1))
-    return (down + up).astype(np.uint16)
+    rounded: Array = (down + up).astype(np.uint16)
+    return rounded
 
 
 @pytest.mark.parametrize("type_", ["f16", "f16x2"])

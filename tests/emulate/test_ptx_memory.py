@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -206,7 +208,7 @@ def test_atomics_with_lanes_at_one_address(space: str) -> None:
     assert (out[4:] == before).all()
 
 
-OPERATIONS = {
+OPERATIONS: dict[tuple[str, str], Callable[[int, int], int]] = {
     ("min", "s32"): (lambda old, a: min(old, a)),
     ("and", "b32"): (lambda old, a: old & a),
     ("or", "b32"): (lambda old, a: old | a),
@@ -219,7 +221,8 @@ OPERATIONS = {
 
 @pytest.mark.parametrize(("name", "type_"), OPERATIONS)
 def test_atomic_operations(name: str, type_: str) -> None:
-    body = f"  mov.u32 %r0, %tid.x;\n  add.u32 %r0, %r0, 5;\n  atom.global.{name}.{type_} %r1, [%out], %r0;"
+    body = "  mov.u32 %r0, %tid.x;\n  add.u32 %r0, %r0, 5;\n"
+    body += f"  atom.global.{name}.{type_} %r1, [%out], %r0;\n"
     out = np.array([9], np.int32)
     launch(kernel(body, params=("out",)), out)
     wanted = 9
