@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import math
 import os
 import platform
 import threading
@@ -36,6 +37,8 @@ PARALLEL_SECONDS = 200e-6
 #: Pieces per thread, so that a thread that was held up does not make the others wait long.
 PIECES_PER_THREAD = 4
 
+LINUX = "Linux"
+
 #: arch_prctl(2): tile data state must be asked for, once per process, before the first tile
 #: instruction (Linux, Documentation/arch/x86/xstate.rst).
 SYS_ARCH_PRCTL = 158
@@ -45,11 +48,19 @@ XFEATURE_XTILEDATA = 18
 
 @dataclass(kw_only=True)
 class Entry:
-    """One launch of a loaded kernel. `task_seconds` is what a task took when last measured."""
+    """One launch of a loaded kernel. `task_seconds` is the least that a task has taken so far: the
+    first one may have waited for memory that was never touched before."""
 
     launch: Launch
     function: Any
-    task_seconds: float | None = None
+    task_seconds: float = math.inf
+
+    def run(self, addresses: list[int], begin: int, end: int) -> None:
+        """Do tasks [begin, end), and measure them."""
+        start = time.perf_counter()
+        self.function(*addresses, begin, end)
+        seconds = (time.perf_counter() - start) / (end - begin)
+        self.task_seconds = min(self.task_seconds, seconds)
 
     @property
     def tasks(self) -> int:
@@ -81,7 +92,7 @@ class CpuBackend(Backend):
         if num_threads is not None and num_threads < 1:
             raise ArgumentError(f"num_threads={num_threads} must be 1 or more")
         self.info = device_info()
-        self.num_threads = num_threads or len(os.sched_getaffinity(0))
+        self.num_threads = num_threads or core_count()
         self._owned: dict[int, HostBytes] = {}
         self._lock = threading.Lock()
         self._workers: ThreadPoolExecutor | None = None
@@ -101,6 +112,8 @@ class CpuBackend(Backend):
         requires = artifact.requires
         if unknown := sorted(requires.keys() - {"arch", "features"}):
             return f"{artifact.file} requires {unknown[0]}, which this runtime does not know"
+        if (system := capabilities.get("system", LINUX)) != LINUX:
+            return f"{artifact.file} is an ELF library for Linux, not for {system}"
         if (arch := requires.get("arch")) != (machine := capabilities["arch"]):
             return f"{artifact.file} is for {arch}, not for {machine}; build for its target"
         missing = sorted(set(requires.get("features", ())) - set(capabilities["features"]))
@@ -169,11 +182,9 @@ class CpuBackend(Backend):
         if self.num_threads == 1 or tasks == 1:
             entry.function(*addresses, 0, tasks)
             return
-        if entry.task_seconds is None:
+        if entry.task_seconds == math.inf:
             done = max(1, tasks // 64)
-            start = time.perf_counter()
-            entry.function(*addresses, 0, done)
-            entry.task_seconds = (time.perf_counter() - start) / done
+            entry.run(addresses, 0, done)
         if entry.task_seconds * (tasks - done) < PARALLEL_SECONDS:
             entry.function(*addresses, done, tasks)
         else:
@@ -186,7 +197,7 @@ class CpuBackend(Backend):
         def drain() -> None:
             # One iterator for all: `next` of a list iterator is atomic under the lock.
             for begin, end in pieces:
-                entry.function(*addresses, begin, end)
+                entry.run(addresses, begin, end)
 
         workers = self._pool()
         helpers = [workers.submit(drain) for _ in range(self.num_threads - 1)]
@@ -210,6 +221,13 @@ def split(first: int, last: int, pieces: int) -> Iterator[tuple[int, int]]:
     return iter(list(itertools.pairwise(bounds)))
 
 
+def core_count() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def device_info() -> DeviceInfo:
     return DeviceInfo(
         backend="cpu",
@@ -219,7 +237,8 @@ def device_info() -> DeviceInfo:
         capabilities={
             "arch": platform.machine(),
             "features": tuple(sorted(cpu_features())),
-            "cores": len(os.sched_getaffinity(0)),
+            "cores": core_count(),
+            "system": platform.system(),
         },
     )
 
