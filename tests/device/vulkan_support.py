@@ -73,7 +73,8 @@ def run(backend: VulkanBackend, kernel: Kernel, inputs: Mapping[str, Values]) ->
                 memory[GUARD : GUARD + p.nbytes] = data.view(np.uint8)
             raw[p.name] = backend.alloc(memory.nbytes)
             backend.copy_to_device(raw[p.name], memory)
-            views[p.name] = backend.view(raw[p.name], GUARD, p.nbytes)
+            # The guard behind is bound too: lavapipe drops stores beyond what is bound.
+            views[p.name] = backend.view(raw[p.name], GUARD, p.nbytes + GUARD)
             sizes[p.name] = memory
         backend.launch(loaded, views)
         for p in entry.parameters:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from kgen_runtime.manifest import ArtifactEntry, KernelEntry
 
 KNOWN_REQUIREMENTS = frozenset(("api", "features", "limits"))
+#: The first word of a module, as it lies in memory (SPIR-V 1.6, section 2.3).
+SPIRV_MAGIC = (0x07230203).to_bytes(4, "little")
 #: Copies to and from memory that the host does not see go through a buffer of this many bytes.
 STAGING_BYTES = 32 * 2**20
 
@@ -81,18 +84,17 @@ class VulkanBackend(Backend):
             if self._closed:
                 return
             self._closed = True
-            try:
+            with suppress(DeviceLost):  # then nothing is under way any more
                 self._device.wait()
-            finally:
-                for kernel in tuple(self._kernels):
-                    self._destroy(kernel)
-                if self._staging is not None:
-                    self._allocations.add(self._staging)
-                for allocation in self._allocations:
-                    self._device.free(allocation)
-                self._allocations.clear()
-                self._device.destroy()
-                driver().vkDestroyInstance(self._instance, None)
+            for kernel in tuple(self._kernels):
+                self._destroy(kernel)
+            if self._staging is not None:
+                self._allocations.add(self._staging)
+            for allocation in self._allocations:
+                self._device.free(allocation)
+            self._allocations.clear()
+            self._device.destroy()
+            driver().vkDestroyInstance(self._instance, None)
 
     @staticmethod
     def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
@@ -173,19 +175,29 @@ class VulkanBackend(Backend):
         return self._staging
 
     def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> VulkanKernel:
-        with self._lock:
-            modules = {name: self._device.shader_module(c.data) for name, c in code.items()}
-            try:
-                pipelines = tuple(
-                    self._device.pipeline(modules[launch.module], launch)
-                    for launch in entry.launches
+        for c in code.values():
+            if c.data[:4] != SPIRV_MAGIC or len(c.data) % 4:
+                raise DeviceError(
+                    f"{entry.name}: {c.artifact.file} is no SPIR-V module; rebuild it"
                 )
+        with self._lock, ExitStack() as undo:
+            device = self._device
+            try:
+                modules = {}
+                for name, c in code.items():
+                    modules[name] = device.shader_module(c.data)
+                    undo.callback(device.destroy_module, modules[name])
+                pipelines = []
+                for launch in entry.launches:
+                    pipelines.append(device.pipeline(modules[launch.module], launch))
+                    undo.callback(device.destroy_pipeline, pipelines[-1])
             except (OutOfMemory, DeviceLost):
                 raise
             except DeviceError as error:
                 raise DeviceError(f"{entry.name}: the driver rejects its SPIR-V: {error}") from None
+            undo.pop_all()
             kernel = VulkanKernel(
-                name=entry.name, modules=tuple(modules.values()), pipelines=pipelines
+                name=entry.name, modules=tuple(modules.values()), pipelines=tuple(pipelines)
             )
             self._kernels.add(kernel)
         return kernel

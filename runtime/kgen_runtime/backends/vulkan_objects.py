@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -150,16 +151,20 @@ class Device:
             )
             for binding in range(len(launch.arguments))
         ]
-        set_info = vk.VkDescriptorSetLayoutCreateInfo(pBindings=bindings)
-        set_layout = call("vkCreateDescriptorSetLayout", self._device, set_info, None)
-        layout_info = vk.VkPipelineLayoutCreateInfo(pSetLayouts=[set_layout])
-        layout = call("vkCreatePipelineLayout", self._device, layout_info, None)
-        stage = vk.VkPipelineShaderStageCreateInfo(
-            stage=vk.VK_SHADER_STAGE_COMPUTE_BIT, module=module, pName=launch.entry_point
-        )
-        info = vk.VkComputePipelineCreateInfo(stage=stage, layout=layout)
-        # One pipeline was asked for; the package returns an array all the same.
-        (pipeline,) = call("vkCreateComputePipelines", self._device, None, 1, info, None)
+        with ExitStack() as undo:
+            set_info = vk.VkDescriptorSetLayoutCreateInfo(pBindings=bindings)
+            set_layout = call("vkCreateDescriptorSetLayout", self._device, set_info, None)
+            undo.callback(vk.vkDestroyDescriptorSetLayout, self._device, set_layout, None)
+            layout_info = vk.VkPipelineLayoutCreateInfo(pSetLayouts=[set_layout])
+            layout = call("vkCreatePipelineLayout", self._device, layout_info, None)
+            undo.callback(vk.vkDestroyPipelineLayout, self._device, layout, None)
+            stage = vk.VkPipelineShaderStageCreateInfo(
+                stage=vk.VK_SHADER_STAGE_COMPUTE_BIT, module=module, pName=launch.entry_point
+            )
+            info = vk.VkComputePipelineCreateInfo(stage=stage, layout=layout)
+            # One pipeline was asked for; the package returns an array all the same.
+            (pipeline,) = call("vkCreateComputePipelines", self._device, None, 1, info, None)
+            undo.pop_all()
         return Pipeline(
             pipeline=pipeline,
             layout=layout,

@@ -1,0 +1,226 @@
+"""The Vulkan backend on a real driver: memory, order, errors, and the validation layer."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kgen
+import kgen_runtime
+from kgen.spec import DType, Matmul, Relu
+from kgen_runtime.backend import Code
+from kgen_runtime.backends import vulkan as vulkan_module
+from kgen_runtime.backends.vulkan import VulkanBackend
+from kgen_runtime.errors import ArgumentError, DeviceError, OutOfMemory
+from tests.device.vulkan_support import build, loadable, open_vulkan, run
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["mapped", "staged"])
+def vulkan(request: pytest.FixtureRequest) -> Iterator[VulkanBackend]:
+    """Memory that the host sees, and memory that only copies reach, as on a discrete GPU."""
+    backend = open_vulkan(mapped=request.param)
+    yield backend
+    backend.close()
+
+
+def noise(nbytes: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    return np.random.default_rng(1).integers(0, 256, nbytes).astype(np.uint8)
+
+
+@pytest.mark.parametrize("nbytes", [1, 2, 255, 1000003])
+def test_copies_round_trip(vulkan: VulkanBackend, nbytes: int) -> None:
+    buffer, data = vulkan.alloc(nbytes), noise(nbytes)
+    vulkan.copy_to_device(buffer, data)
+    back = np.zeros(nbytes, np.uint8)
+    vulkan.copy_from_device(back, buffer)
+    vulkan.free(buffer)
+    np.testing.assert_array_equal(back, data)
+
+
+def test_large_copies_go_in_pieces(vulkan: VulkanBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vulkan_module, "STAGING_BYTES", 1000)
+    test_copies_round_trip(vulkan, 12345)
+
+
+def test_views_are_parts_of_a_buffer(vulkan: VulkanBackend) -> None:
+    buffer, data = vulkan.alloc(2048), noise(2048)
+    vulkan.copy_to_device(buffer, data)
+    view = vulkan.view(vulkan.view(buffer, 512, 1024), 256, 100)
+    vulkan.copy_to_device(view, np.zeros(100, np.uint8))
+    data[768:868] = 0
+    back = np.empty(2048, np.uint8)
+    vulkan.copy_from_device(back, buffer)
+    vulkan.free(buffer)
+    np.testing.assert_array_equal(back, data)
+
+
+def test_launches_run_in_order(vulkan: VulkanBackend) -> None:
+    """Each product takes the one before as an operand; more of them than may be under way."""
+    n = 32
+    spec = Matmul(m=n, n=n, k=n, dtype=DType.F32)
+    kernel = vulkan.load(*loadable(build(spec)))
+    rotation = np.roll(np.eye(n, dtype=np.float32), 1, axis=0)
+    buffers = [vulkan.alloc(rotation.nbytes) for _ in range(3)]
+    a, *turns = buffers
+    vulkan.copy_to_device(a, rotation.reshape(-1).view(np.uint8))
+    vulkan.copy_to_device(turns[0], rotation.reshape(-1).view(np.uint8))
+    for i in range(100):
+        vulkan.launch(kernel, {"a": a, "b": turns[i % 2], "out": turns[(i + 1) % 2]})
+    back = np.empty_like(rotation)
+    vulkan.copy_from_device(back.reshape(-1).view(np.uint8), turns[0])
+    for buffer in buffers:
+        vulkan.free(buffer)
+    vulkan.unload(kernel)
+    np.testing.assert_array_equal(back, np.roll(np.eye(n), 101 % n, axis=0))
+
+
+def test_threads_may_share_a_device(vulkan: VulkanBackend) -> None:
+    spec = Relu(shape=(1000,), dtype=DType.F32)
+    results: list[bool] = []
+
+    def work(seed: int) -> None:
+        x = np.random.default_rng(seed).standard_normal(1000).astype(np.float32)
+        for _ in range(5):
+            results.append(bool((run(vulkan, build(spec), {"x": x}) == np.maximum(x, 0)).all()))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [True] * 20
+
+
+def test_too_much_memory_is_an_error_of_ours(vulkan: VulkanBackend) -> None:
+    with pytest.raises(OutOfMemory, match=r"out of (device|host) memory"):
+        vulkan.alloc(1 << 45)
+    assert run(vulkan, build(Relu(shape=(1,), dtype=DType.F32)), {"x": np.ones(1)}) == 1.0
+
+
+def test_there_are_no_streams(vulkan: VulkanBackend) -> None:
+    with pytest.raises(ArgumentError, match="stream=7"):
+        vulkan.synchronize(7)
+
+
+def test_closing_gives_everything_back_and_may_be_done_twice() -> None:
+    backend = open_vulkan()
+    buffer = backend.alloc(16)
+    backend.load(*loadable(build(Relu(shape=(1,), dtype=DType.F32))))
+    backend.close()
+    backend.close()
+    backend.free(buffer)
+
+
+def test_devices_that_do_not_exist() -> None:
+    open_vulkan().close()
+    with pytest.raises(DeviceError, match="vulkan:99 does not exist"):
+        VulkanBackend(99)
+
+
+def test_bad_code_is_refused_by_name() -> None:
+    backend = open_vulkan()
+    entry, code = loadable(build(Relu(shape=(1,), dtype=DType.F32)))
+    artifact, data = code["main"].artifact, code["main"].data
+    for bad, message in ((b"text", "is no SPIR-V module"), (data[:100], "the driver rejects it")):
+        with pytest.raises(DeviceError, match=f"vulkan1.3/relu_1_f32: .*{message}"):
+            backend.load(entry, {"main": Code(artifact=artifact, data=bad)})
+    backend.close()
+
+
+def test_a_bundle_runs_through_the_runtime(tmp_path: Path) -> None:
+    """Named, lavapipe runs what is built for it; automatic choice leaves software alone."""
+    backend = open_vulkan()
+    software = backend.info.kind == "software"
+    backend.close()
+    spec = Matmul(m=33, n=17, k=41, dtype=DType.F16)
+    path = kgen.build(spec, targets=["vulkan1.1", "vulkan1.3"]).save(tmp_path / "x.kgen")
+    a, b = (np.ones(s, np.float16) for s in ((33, 41), (41, 17)))
+    with kgen_runtime.load(path, device="vulkan") as kernels:
+        out = kernels.matmul(kernels.to_device(a), kernels.to_device(b))
+        np.testing.assert_array_equal(out.numpy(), a @ b)
+        assert list(kernels.skipped) == ["vulkan1.1/" + spec.key]
+        del out
+    if software:
+        with pytest.raises(DeviceError, match="only a software device is here"):
+            kgen_runtime.load(path)
+
+
+def test_no_driver_is_said_in_one_line() -> None:
+    nowhere = {"VK_ICD_FILENAMES": "/nonexistent.json", "VK_DRIVER_FILES": "/nonexistent.json"}
+    program = (
+        "from kgen_runtime.backends.vulkan import VulkanBackend\n"
+        "from kgen_runtime.errors import DeviceError\n"
+        "try: VulkanBackend()\n"
+        "except DeviceError as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=os.environ | nowhere
+    )
+    assert done.returncode == 0, done.stderr
+    if "package vulkan is missing" not in done.stdout:
+        assert done.stdout.strip().endswith(
+            ("apt install mesa-vulkan-drivers", "apt install libvulkan1 mesa-vulkan-drivers")
+        )
+
+
+#: Everything a backend does once, under the layer, with both kinds of memory.
+UNDER_THE_LAYER = """
+import numpy as np
+from kgen.spec import DType, Epilogue, Matmul, Relu, Softmax
+from tests.device.vulkan_support import VulkanBackend, build, run
+import sys
+specs = [
+    Matmul(m=65, n=66, k=67, batch=2, beta=1.0, epilogue=(Epilogue.BIAS, Epilogue.GELU)),
+    Matmul(m=1, n=200, k=9, dtype=DType.BF16, out_dtype=DType.F32),
+    Softmax(rows=5, cols=301, dtype=DType.F32),
+    Softmax(rows=2, cols=5000, log=True),
+    Relu(shape=(1003,), dtype=DType.BF16),
+]
+for mapped in (True, False):
+    backend = VulkanBackend(mapped=mapped)
+    for spec in specs:
+        inputs = {p.name: np.ones(p.extent) for p in spec.parameters if p.role == "input"}
+        for target in ("vulkan1.1", "vulkan1.3"):
+            run(backend, build(spec, target), inputs)
+    if "leak" in sys.argv:
+        backend._device.allocate(16)
+    backend.close()
+"""
+
+
+def under_the_layer(*arguments: str) -> str:
+    """What the validation layer prints, with its check of synchronisation."""
+    environment = os.environ | {
+        "VK_INSTANCE_LAYERS": "VK_LAYER_KHRONOS_validation",
+        "VK_LAYER_ENABLES": "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", UNDER_THE_LAYER, *arguments],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_the_validation_layer_has_nothing_to_say() -> None:
+    open_vulkan().close()
+    layer = Path("/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json")
+    if not layer.is_file():
+        if os.environ.get("CI") and shutil.which("apt-get"):
+            pytest.fail("apt install vulkan-validationlayers")
+        pytest.skip("apt install vulkan-validationlayers")
+    assert under_the_layer() == ""
+    assert "Validation Error" in under_the_layer("leak")
