@@ -22,6 +22,7 @@ from kgen_runtime.backends.vulkan_driver import (
     physical_devices,
 )
 from kgen_runtime.backends.vulkan_objects import Allocation, Buffer, Device, Pipeline
+from kgen_runtime.backends.vulkan_queue import Queue
 from kgen_runtime.errors import ArgumentError, DeviceError, DeviceLost, LaunchError, OutOfMemory
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class VulkanBackend(Backend):
                 use_16bit="storageBuffer16BitAccess" in self.info.capabilities["features"],
                 mapped=host_memory_is_device_memory(found[index]) if mapped is None else mapped,
             )
+            self._queue = Queue(self._device)
         except BaseException:
             driver().vkDestroyInstance(self._instance, None)
             raise
@@ -85,7 +87,7 @@ class VulkanBackend(Backend):
                 return
             self._closed = True
             with suppress(DeviceLost):  # then nothing is under way any more
-                self._device.wait()
+                self._queue.wait()
             for kernel in tuple(self._kernels):
                 self._destroy(kernel)
             if self._staging is not None:
@@ -93,6 +95,7 @@ class VulkanBackend(Backend):
             for allocation in self._allocations:
                 self._device.free(allocation)
             self._allocations.clear()
+            self._queue.destroy()
             self._device.destroy()
             driver().vkDestroyInstance(self._instance, None)
 
@@ -103,10 +106,9 @@ class VulkanBackend(Backend):
             return f"it requires {unknown[0]}, which this runtime does not know; upgrade it"
         api = tuple(capabilities["api"])
         if _version(requires.get("api", "1.0")) > api:
-            here = ".".join(map(str, api))
             return (
-                f"it needs Vulkan {requires['api']}, here is {here}; build for vulkan{here}, "
-                "or upgrade the driver"
+                f"it needs Vulkan {requires['api']}, here is {'.'.join(map(str, api))}; build for "
+                "vulkan1.1, or upgrade the driver"
             )
         if missing := sorted(set(requires.get("features", ())) - set(capabilities["features"])):
             return f"it needs {', '.join(missing)}, which the device lacks; build it for f32"
@@ -134,7 +136,7 @@ class VulkanBackend(Backend):
         with self._lock:
             if self._closed:
                 return
-            self._device.wait()
+            self._queue.wait()
             self._allocations.remove(buffer.allocation)
             self._device.free(buffer.allocation)
 
@@ -143,7 +145,7 @@ class VulkanBackend(Backend):
 
     def copy_to_device(self, buffer: Buffer, host: HostBytes) -> None:
         with self._lock:
-            self._device.wait()
+            self._queue.wait()
             if buffer.host is not None:
                 buffer.host[: host.nbytes] = host
                 return
@@ -153,11 +155,11 @@ class VulkanBackend(Backend):
                 piece = host[start : start + STAGING_BYTES]
                 staging.host[: piece.nbytes] = piece
                 region = (0, buffer.offset + start, piece.nbytes)
-                self._device.copy(staging, buffer.allocation, [region])
+                self._queue.copy(staging, buffer.allocation, [region])
 
     def copy_from_device(self, host: HostBytes, buffer: Buffer) -> None:
         with self._lock:
-            self._device.wait()
+            self._queue.wait()
             if buffer.host is not None:
                 host[:] = buffer.host[: host.nbytes]
                 return
@@ -166,7 +168,7 @@ class VulkanBackend(Backend):
             for start in range(0, host.nbytes, STAGING_BYTES):
                 piece = host[start : start + STAGING_BYTES]
                 region = (buffer.offset + start, 0, piece.nbytes)
-                self._device.copy(buffer.allocation, staging, [region])
+                self._queue.copy(buffer.allocation, staging, [region])
                 piece[:] = staging.host[: piece.nbytes]
 
     def _stage(self) -> Allocation:
@@ -208,7 +210,7 @@ class VulkanBackend(Backend):
         _no_stream(stream)
         with self._lock:
             try:
-                self._device.launch(kernel.pipelines, buffers)
+                self._queue.launch(kernel.pipelines, buffers)
             except (OutOfMemory, DeviceLost):
                 raise
             except DeviceError as error:
@@ -217,7 +219,7 @@ class VulkanBackend(Backend):
     def unload(self, kernel: VulkanKernel) -> None:
         with self._lock:
             if kernel in self._kernels:
-                self._device.wait()
+                self._queue.wait()
                 self._destroy(kernel)
 
     def _destroy(self, kernel: VulkanKernel) -> None:
@@ -230,7 +232,7 @@ class VulkanBackend(Backend):
     def synchronize(self, stream: int | None = None) -> None:
         _no_stream(stream)
         with self._lock:
-            self._device.wait()
+            self._queue.wait()
 
 
 def _version(text: str) -> tuple[int, ...]:

@@ -1,0 +1,97 @@
+"""What the Vulkan backend says without a driver: requirements, and a missing package."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kgen import pipeline, targets
+from kgen.bundle import pack
+from kgen.spec import DType, Matmul, Relu
+from kgen_runtime.backends import vulkan_driver
+from kgen_runtime.backends.vulkan import VulkanBackend
+from kgen_runtime.errors import DeviceError
+from kgen_runtime.manifest import ArtifactEntry
+
+FAMILY = targets.family("vulkan")
+VULKAN11, VULKAN13 = FAMILY.targets
+
+
+def artifact(**requires: Any) -> ArtifactEntry:
+    return ArtifactEntry(
+        file="k.spv", format="spirv", role="portable", sha256="", nbytes=4, requires=requires
+    )
+
+
+CAPABILITIES = {"api": [1, 2], "features": [], "limits": {"maxStorageBufferRange": 1 << 27}}
+
+
+@pytest.mark.parametrize(
+    ("requires", "reason"),
+    [
+        ({}, None),
+        ({"api": "1.2", "features": [], "limits": {}}, None),
+        ({"api": "1.3"}, "it needs Vulkan 1.3, here is 1.2; build for vulkan1.1"),
+        ({"api": "1.10"}, "it needs Vulkan 1.10"),
+        ({"features": ["storageBuffer16BitAccess"]}, "it needs storageBuffer16BitAccess, which"),
+        ({"limits": {"maxStorageBufferRange": 1 << 27}}, None),
+        (
+            {"limits": {"maxStorageBufferRange": (1 << 27) + 1}},
+            "it needs maxStorageBufferRange = 134217729, the device has 134217728; build it",
+        ),
+        ({"limits": {"maxMeshes": 1}}, "it needs maxMeshes = 1, the device has 0"),
+        ({"extensions": []}, "it requires extensions, which this runtime does not know"),
+    ],
+)
+def test_requirements(requires: dict[str, Any], reason: str | None) -> None:
+    refusal = VulkanBackend.refusal(artifact(**requires), CAPABILITIES)
+    if reason is None:
+        assert refusal is None
+    else:
+        assert refusal is not None and refusal.startswith(reason) and "\n" not in refusal
+
+
+def test_more_features_and_a_newer_api_rank_higher() -> None:
+    backend = object.__new__(VulkanBackend)
+    ranked = [
+        artifact(api="1.1"),
+        artifact(api="1.3"),
+        artifact(api="1.1", features=["a"]),
+        artifact(api="1.3", features=["a"]),
+    ]
+    assert sorted(ranked[::-1], key=backend.rank) == ranked
+
+
+def test_what_a_target_guarantees_runs_its_f32_kernels() -> None:
+    """A device with no more than the guarantee runs f32, and refuses 16-bit tensors."""
+    for target in FAMILY.targets:
+        for dtype in (DType.F32, DType.BF16):
+            spec = Matmul(m=70, n=70, k=70, dtype=dtype)
+            (entry,) = pack([pipeline.kernel(spec, target)]).manifest.kernels
+            refusal = VulkanBackend.refusal(entry.artifacts[0], FAMILY.capabilities(target))
+            assert (refusal is None) == (dtype is DType.F32)
+
+
+def test_a_newer_target_is_refused_by_an_older_device() -> None:
+    spec = Relu(shape=(3,), dtype=DType.F32)
+    (entry,) = pack([pipeline.kernel(spec, VULKAN13)]).manifest.kernels
+    refusal = VulkanBackend.refusal(entry.artifacts[0], FAMILY.capabilities(VULKAN11))
+    assert refusal is not None and "build for vulkan1.1" in refusal
+
+
+@pytest.fixture
+def fresh_driver() -> Iterator[None]:
+    vulkan_driver.driver.cache_clear()
+    yield
+    vulkan_driver.driver.cache_clear()
+
+
+@pytest.mark.usefixtures("fresh_driver")
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vulkan", None)
+    for use in (VulkanBackend.devices, VulkanBackend):
+        with pytest.raises(DeviceError, match="pip install vulkan"):
+            use()
