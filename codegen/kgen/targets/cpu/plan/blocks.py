@@ -8,35 +8,12 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul
 from kgen.spec import Epilogue, Matmul
 from kgen.targets.base import Target
+from kgen.targets.cpu.plan.addresses import Origin, origin
 from kgen.targets.cpu.plan.base import CpuPlan
 from kgen.targets.cpu.plan.functions import Functions, functions_for
+from kgen.targets.cpu.plan.steps import Step, epilogue_steps
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.manifest import Launch
-
-_STEP_COMMENTS = {
-    "alpha": "x * alpha",
-    "beta": "x + beta * C",
-    "bias": "x + bias",
-    "relu": "max(x, 0), NaN stays NaN",
-    "gelu": "x/2 (1 + erf(x / sqrt 2))",
-    "gelu_tanh": "x/2 (1 + tanh u) = x / (1 + exp(-2u))",
-    "silu": "x / (1 + exp(-x))",
-    "residual": "x + residual",
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Step:
-    """One step of the epilogue: value `source` becomes `result`; `operand` is a tensor or ""."""
-
-    kind: str
-    source: str
-    result: str
-    operand: str
-
-    @property
-    def comment(self) -> str:
-        return _STEP_COMMENTS[self.kind]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +36,18 @@ class MatmulPlan(CpuPlan):
     @property
     def blocks_n(self) -> int:
         return -(-self.spec.n // self.schedule.nc)
+
+    @property
+    def splits_m(self) -> bool:
+        return self.blocks_m > 1
+
+    @property
+    def splits_n(self) -> bool:
+        return self.blocks_n > 1
+
+    @property
+    def blocks_per_batch(self) -> int:
+        return self.blocks_m * self.blocks_n
 
     @property
     def task_words(self) -> str:
@@ -152,15 +141,41 @@ class MatmulPlan(CpuPlan):
         return tuple(s * self.spec.out.itemsize for s in self.spec.out_strides)
 
     @property
+    def a_origin(self) -> Origin:
+        return self._origin("a", self.a_strides[0], m=self.a_strides[1])
+
+    @property
+    def b_origin(self) -> Origin:
+        return self._origin("b", self.b_strides[0], n=self.b_strides[2])
+
+    @property
+    def input_origins(self) -> tuple[Origin, ...]:
+        """Those of A and B that need steps."""
+        return tuple(place for place in (self.a_origin, self.b_origin) if place.terms)
+
+    @property
+    def out_origins(self) -> dict[str, Origin]:
+        """Of every tensor that the epilogue reads or writes."""
+        batch, m, n = self.out_strides
+        origins = {name: self._origin(name, batch, m=m, n=n) for name in self.out_like}
+        return origins | ({"bias": self._origin("bias", 0, n=n)} if self.has_bias else {})
+
+    def _origin(self, tensor: str, batch: int, m: int = 0, n: int = 0) -> Origin:
+        """The block's corner: strides in bytes, of what varies from task to task."""
+        terms = []
+        if self.spec.batch > 1 and batch:
+            terms.append(("batch", batch))
+        if self.splits_m and m:
+            terms.append(("m0", m))
+        if self.splits_n and n:
+            terms.append(("n0", n))
+        return origin(tensor, terms)
+
+    @property
     def out_like(self) -> tuple[str, ...]:
         """Tensors of out's shape and strides."""
         names = self.launches[0].arguments
         return tuple(name for name in ("c", "residual", "out") if name in names)
-
-    @property
-    def out_row_tensors(self) -> tuple[str, ...]:
-        """Tensors whose elements the epilogue takes at an output column."""
-        return (*self.out_like, "bias") if self.has_bias else self.out_like
 
     @property
     def has_bias(self) -> bool:
@@ -206,15 +221,7 @@ class MatmulPlan(CpuPlan):
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        kinds = ["alpha"] if self.spec.alpha != 1.0 else []
-        kinds += ["beta"] if self.spec.beta != 0.0 else []
-        kinds += [step.value for step in self.spec.epilogue]
-        steps, source = [], "acc"
-        for i, kind in enumerate(kinds, 1):
-            operand = {"beta": "c", "bias": "bias", "residual": "residual"}.get(kind, "")
-            steps.append(Step(kind=kind, source=source, result=f"x{i}.{kind}", operand=operand))
-            source = f"x{i}.{kind}"
-        return tuple(steps)
+        return epilogue_steps(self.spec)
 
     @property
     def steps_result(self) -> str:

@@ -1,0 +1,48 @@
+"""The epilogue's steps, with the names of the values that they pass on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen.spec import Matmul
+
+COMMENTS = {
+    "alpha": "x * alpha",
+    "beta": "x + beta * C",
+    "bias": "x + bias",
+    "relu": "max(x, 0), NaN stays NaN",
+    "gelu": "x/2 (1 + erf(x / sqrt 2))",
+    "gelu_tanh": "x/2 (1 + tanh u) = x / (1 + exp(-2u))",
+    "silu": "x / (1 + exp(-x))",
+    "residual": "x + residual",
+}
+#: The tensor that a kind of step reads.
+OPERANDS = {"beta": "c", "bias": "bias", "residual": "residual"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """Value `source` becomes `result`; `operand` is a tensor or ""."""
+
+    kind: str
+    source: str
+    result: str
+    operand: str
+
+    @property
+    def comment(self) -> str:
+        return COMMENTS[self.kind]
+
+
+def epilogue_steps(spec: Matmul) -> tuple[Step, ...]:
+    """From the accumulator, called acc, to what is stored."""
+    kinds = ["alpha"] if spec.alpha != 1.0 else []
+    kinds += ["beta"] if spec.beta != 0.0 else []
+    kinds += [step.value for step in spec.epilogue]
+    steps, source = [], "acc"
+    for i, kind in enumerate(kinds, 1):
+        result = f"x{i}.{kind}"
+        operand = OPERANDS.get(kind, "")
+        steps.append(Step(kind=kind, source=source, result=result, operand=operand))
+        source = result
+    return tuple(steps)
