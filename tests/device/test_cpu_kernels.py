@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import mmap
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +26,8 @@ from kgen_runtime.backends.cpu import CpuBackend
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry
 from tests.device.cpu_support import GuardedBytes, require_qemu
 
+#: Linux, mman.h: address space without memory behind it (a name in Python from 3.13 on).
+MAP_NORESERVE = 0x4000
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 #: Small blocks, so that small shapes have several of them along every axis.
 BLOCKS = CpuMatmul(mr=2, nr=16, mc=16, kc=16, nc=32)
@@ -178,6 +181,27 @@ def test_many_threads_share_one_kernel() -> None:
         assert all(pool.map(call, range(200)))
     ready.backend.close()
     ready.backend.close()
+
+
+@pytest.mark.parametrize("layout", [Layout.NN, Layout.TT])
+def test_offsets_beyond_32_bits(layout: Layout) -> None:
+    """Rows 2^31 elements apart in memory of which only the touched pages exist."""
+    ld = 2**31 + 3
+    spec = Matmul(m=3, n=5, k=3, dtype=DType.F32, layout=layout, lda=ld, ldb=ld, ldc=ld, batch=2)
+    ready = load(spec, target("native"))
+    arrays = {}
+    for p in ready.entry.parameters:
+        try:
+            memory = mmap.mmap(-1, p.nbytes, flags=mmap.MAP_PRIVATE | MAP_NORESERVE)
+        except (OSError, MemoryError, OverflowError) as error:
+            pytest.skip(f"{p.nbytes} bytes of address space: {error}")
+        steps = tuple(stride * 4 for stride in p.strides)
+        arrays[p.name] = np.ndarray(p.shape, np.float32, memory, 0, steps)
+    for name in ("a", "b"):
+        arrays[name][...] = np.arange(arrays[name].size).reshape(arrays[name].shape)
+    ready.run(addresses(arrays))
+    a, b = (arrays[name].swapaxes(1, 2) if layout is Layout.TT else arrays[name] for name in "ab")
+    assert np.array_equal(arrays["out"], np.einsum("bmk,bkn->bmn", a, b))
 
 
 def test_functions_are_accurate_far_out() -> None:
