@@ -125,11 +125,20 @@ class VulkanPlan(Plan):
             "maxStorageBufferRange": largest,
         }
         has_16bit = "StorageBuffer16BitAccess" in self.capabilities
-        return {
-            "api": f"{limits['api_major']}.{limits['api_minor']}",
+        beyond = {
             "features": [STORAGE_16BIT] if has_16bit else [],
             "limits": {name: n for name, n in used.items() if n > GUARANTEED[name]},
         }
+        api = f"{limits['api_major']}.{limits['api_minor']}"
+        return {"api": api} | {name: value for name, value in beyond.items() if value}
+
+    @property
+    def requires_line(self) -> str:
+        """What the device must have, for the header."""
+        requires = self.requires
+        words = [f"Vulkan {requires['api']}", *requires.get("features", [])]
+        words += [f"{name} >= {n}" for name, n in requires.get("limits", {}).items()]
+        return ", ".join(words)
 
     def declarations(self, text: str) -> tuple[str, ...]:
         """The types and constants that the text names."""
