@@ -282,6 +282,28 @@ DONE:
     assert fault(kernel(body), block=(32, 1, 1)).kind == "deadlock"
 
 
+def test_lanes_of_a_warp_at_different_barrier_instructions() -> None:
+    body = """
+  mov.u32 %r2, %tid.x;
+  setp.lt.u32 %p0, %r2, 16;
+  @%p0 bra LOW;
+  {barrier} 0;
+  bra DONE;
+LOW:
+  {barrier} 0;
+DONE:
+"""
+    found = fault(kernel(body.format(barrier="bar.sync")))
+    assert found.kind == "divergent-warp-instruction"
+    launch(kernel(body.format(barrier="barrier.sync")))
+
+
+def test_a_loop_without_end() -> None:
+    body = "LOOP:\n  mov.u32 %r2, %tid.x;\n  setp.ne.u32 %p0, %r2, 7;\n  @%p0 bra LOOP;\n"
+    found = fault(kernel(body))
+    assert found.kind == "deadlock" and "no end" in found.message
+
+
 # ---------------------------------------------------------------------- warps
 
 

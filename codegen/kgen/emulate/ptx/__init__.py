@@ -27,9 +27,11 @@ from kgen.emulate.report import Report, UnknownInstruction
 from kgen.errors import EmulationError
 
 #: Threads that run in lockstep: enough to hide the interpreter, few enough for the host's cache.
-_THREADS = 1 << 14
+_THREADS = 1 << 15
 #: Bytes of shared memory, with what the checks keep of it, that a chunk of CTAs may take.
 _SHARED_BYTES = 1 << 29
+#: A loop that turns more often than the buffers have words, and this often besides, has no end.
+_FREE_TURNS = 50_000
 #: The widest granule of the checks: the widest access.
 _GRANULE = 16
 
@@ -65,7 +67,8 @@ def run(
     machine = Machine(kernel, launch, memory, _GRANULE)
     steps = _decode(machine)
     ctas = _coordinates(grid, workgroups, seed)
-    scheduler = Scheduler(machine, steps)
+    turns = _FREE_TURNS + sum(len(buffer) for buffer in memory.buffers) // 4
+    scheduler = Scheduler(machine, steps, turns)
     chunk = _ctas_at_once(machine)
     with np.errstate(all="ignore"):
         for first in range(0, len(ctas), chunk):

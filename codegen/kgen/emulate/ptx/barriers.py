@@ -57,11 +57,22 @@ class Barriers:
         if (state.arrived & lanes).any():
             message = f"barrier {number} is reached a second time before it is complete"
             raise Violation("deadlock", message, state.arrived & lanes)
+        if barrier.aligned:
+            self._check_aligned(state, pc, lanes)
         here = lanes.any(axis=(1, 2))
         state.expected = np.where(here, self._expected(barrier, lanes), state.expected)
         state.arrived = state.arrived | lanes
         if barrier.waits:
             state.waiting[pc] = state.waiting.get(pc, False) | lanes
+
+    @staticmethod
+    def _check_aligned(state: _State, pc: int, lanes: Array) -> None:
+        """Lanes of one warp must not wait at different instructions (.aligned)."""
+        for other, waiting in state.waiting.items():
+            warps = any_of(waiting, 2, keepdims=True) & any_of(lanes, 2, keepdims=True)
+            if other != pc and warps.any():
+                message = "the lanes of a warp wait at different barrier instructions"
+                raise Violation("divergent-warp-instruction", message, lanes & warps)
 
     def _expected(self, barrier: Barrier, lanes: Array) -> Array:
         """Warps that each CTA's barrier waits for; 0 for all that have not exited."""

@@ -33,6 +33,8 @@ class Barrier:
     number: Source
     threads: Source | None
     waits: bool
+    #: The lanes of a warp must all come to the same instruction.
+    aligned: bool
     #: Called with the lanes that leave the barrier, after all have arrived.
     reduction: Action | None = None
 

@@ -38,8 +38,10 @@ class Step:
 class Scheduler:
     """Runs the CTAs of a machine from the first step to their last exit."""
 
-    def __init__(self, machine: Machine, steps: Sequence[Step]) -> None:
+    def __init__(self, machine: Machine, steps: Sequence[Step], max_turns: int) -> None:
         self.machine, self.steps = machine, steps
+        #: Jumps backwards after which the CTAs of a chunk are taken to run for ever.
+        self.max_turns = max_turns
         #: Warps that issued each step, over all chunks.
         self.issued = [0] * len(steps)
 
@@ -50,6 +52,7 @@ class Scheduler:
         self.everyone: Mask = None if machine.exists.all() else machine.exists
         self.groups: dict[int, Mask] = {0: self.everyone}
         self.held: dict[int, Array] = {}
+        self.turns = 0
         self.exited = np.broadcast_to(~machine.exists, machine.shape)
         self.barriers = Barriers(machine)
         while self.groups or self._stuck():
@@ -81,9 +84,11 @@ class Scheduler:
                     operation(active)
                     pc += 1
                     continue
-                if isinstance(operation, Branch) and active is mask:
-                    pc = operation.target
-                    continue
+                if isinstance(operation, Branch):
+                    self._count_turn(pc, operation.target, active)
+                    if active is mask:
+                        pc = operation.target
+                        continue
                 if self._control(pc, operation, active, mask):
                     return
                 pc += 1
@@ -129,6 +134,14 @@ class Scheduler:
             return None
         rest = ~active if mask is None else mask & ~active
         return rest if rest.any() else None
+
+    def _count_turn(self, pc: int, target: int, active: Mask) -> None:
+        if target > pc:
+            return
+        self.turns += 1
+        if self.turns > self.max_turns:
+            message = f"no end after {self.max_turns} turns of its loops; it is here"
+            raise Violation("deadlock", message, self.machine.active(active))
 
     # ------------------------------------------------------------------ control operations
 

@@ -48,14 +48,25 @@ def _fence(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Actio
     return lambda mask: None
 
 
-def _barrier(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+def _barrier(opcode: str) -> Builder:
+    """bar, whose lanes are always aligned, and barrier."""
+
+    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+        return _any_barrier(decoder, words, operands, opcode == "bar")
+
+    return build
+
+
+def _any_barrier(
+    decoder: Decoder, words: Words, operands: Sequence[Operand], aligned: bool
+) -> Operation:
     words.flag("cta")
+    aligned = words.flag("aligned") or aligned
     if words.flag("warp"):
         return _warp_barrier(decoder, words, operands)
     kind = words.choice("sync", "arrive", "red")
-    words.flag("aligned")
     if kind == "red":
-        return _barrier_reduction(decoder, words, operands)
+        return _barrier_reduction(decoder, words, operands, aligned)
     words.finish()
     if kind is None or (kind == "arrive" and len(operands) != 2):
         raise Unsupported
@@ -63,10 +74,13 @@ def _barrier(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Ope
         number=decoder.source(operands[0], U32),
         threads=decoder.source(operands[1], U32) if len(operands) > 1 else None,
         waits=kind == "sync",
+        aligned=aligned,
     )
 
 
-def _barrier_reduction(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Barrier:
+def _barrier_reduction(
+    decoder: Decoder, words: Words, operands: Sequence[Operand], aligned: bool
+) -> Barrier:
     """bar.red: a predicate over all threads that take part."""
     name = words.choice("popc", "and", "or")
     type_ = words.type()
@@ -90,7 +104,11 @@ def _barrier_reduction(decoder: Decoder, words: Words, operands: Sequence[Operan
 
     threads = decoder.source(operands[2], U32) if len(operands) == 4 else None
     return Barrier(
-        number=decoder.source(operands[1], U32), threads=threads, waits=True, reduction=reduce
+        number=decoder.source(operands[1], U32),
+        threads=threads,
+        waits=True,
+        aligned=aligned,
+        reduction=reduce,
     )
 
 
@@ -119,8 +137,8 @@ BUILDERS: dict[str, Builder] = {
     "ret": _exit,
     "exit": _exit,
     "trap": _trap,
-    "bar": _barrier,
-    "barrier": _barrier,
+    "bar": _barrier("bar"),
+    "barrier": _barrier("barrier"),
     "membar": _fence,
     "fence": _fence,
     "nanosleep": _discard,
