@@ -1,0 +1,97 @@
+"""What `native` stands for on different machines, and what is read of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kgen.errors import TargetError
+from kgen.targets.cpu import FAMILY, host
+from kgen.targets.cpu.limits import AMX_FEATURES, TARGETS, V3_FEATURES, V4_FEATURES
+from kgen_runtime import cpu_features as features
+from kgen_runtime.backends.cpu import split
+
+V3, V4, AMX = (frozenset(level) for level in (V3_FEATURES, V4_FEATURES, AMX_FEATURES))
+
+
+def on(monkeypatch: pytest.MonkeyPatch, machine: str, flags: frozenset[str]) -> None:
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    monkeypatch.setattr(host, "cpu_features", lambda: flags)
+
+
+@pytest.mark.parametrize(
+    ("flags", "vector_bytes", "like"),
+    [
+        (V3, 32, "x86-64-v3"),
+        (V3 | V4 - {"avx512vl"}, 32, "x86-64-v3"),
+        (V3 | V4 | {"avx512_bf16"}, 64, "x86-64-v4"),
+        (V3 | V4 | AMX, 64, "x86-64-amx"),
+    ],
+)
+def test_native_takes_the_widest_whole_level(
+    monkeypatch: pytest.MonkeyPatch, flags: frozenset[str], vector_bytes: int, like: str
+) -> None:
+    on(monkeypatch, "x86_64", flags)
+    native = FAMILY.find("native")
+    assert native is not None
+    assert (native.name, native.limits["vector_bytes"]) == ("native", vector_bytes)
+    assert native.features == next(t for t in TARGETS if t.name == like).features
+
+
+def test_native_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    on(monkeypatch, "aarch64", frozenset())
+    native = FAMILY.find("native")
+    assert native is not None and native.arch == "aarch64"
+    on(monkeypatch, "x86_64", V3 - {"fma"})
+    with pytest.raises(TargetError, match="lacks fma"):
+        FAMILY.find("native")
+    on(monkeypatch, "riscv64", frozenset())
+    with pytest.raises(TargetError, match="riscv64"):
+        FAMILY.find("native")
+
+
+def test_caches_are_read_where_the_kernel_tells(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for index, (kind, level, size) in enumerate(
+        [("Data", "1", "48K"), ("Instruction", "1", "32K"), ("Unified", "2", "2048K")]
+    ):
+        folder = tmp_path / f"index{index}"
+        folder.mkdir()
+        for name, value in (("type", kind), ("level", level), ("size", size)):
+            (folder / name).write_text(value + "\n")
+    (tmp_path / "index9").mkdir()
+    monkeypatch.setattr(host, "CACHE", tmp_path)
+    assert host.cache_sizes() == {"l1_bytes": 48 * 1024, "l2_bytes": 2048 * 1024}
+
+
+@pytest.fixture
+def cpuinfo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    path = tmp_path / "cpuinfo"
+    monkeypatch.setattr(features, "CPUINFO", path)
+    features.cpu_features.cache_clear()
+    features.cpu_name.cache_clear()
+    yield path
+    features.cpu_features.cache_clear()
+    features.cpu_name.cache_clear()
+
+
+def test_cpuinfo_of_both_architectures(cpuinfo: Path) -> None:
+    cpuinfo.write_text("model name\t: Some CPU\nflags\t\t: fpu avx2 fma\n\nflags\t: other\n")
+    assert features.cpu_features() == {"fpu", "avx2", "fma"}
+    assert features.cpu_name() == "Some CPU"
+    features.cpu_features.cache_clear()
+    cpuinfo.write_text("processor\t: 0\nFeatures\t: fp asimd\n")
+    assert features.cpu_features() == {"fp", "asimd"}
+
+
+def test_no_cpuinfo_means_no_features(cpuinfo: Path) -> None:
+    assert features.cpu_features() == frozenset()
+    assert features.cpu_name() == "CPU"
+
+
+def test_tasks_are_split_evenly() -> None:
+    assert list(split(2, 12, 4)) == [(2, 4), (4, 7), (7, 9), (9, 12)]
+    assert list(split(0, 2, 8)) == [(0, 1), (1, 2)]
