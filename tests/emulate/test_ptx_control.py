@@ -392,6 +392,23 @@ def test_reductions_over_a_warp(name: str) -> None:
     assert (out(body, threads=64) == np.repeat(wanted, 32)).all()
 
 
+def test_groups_of_a_warp_vote_apart() -> None:
+    """Each half names itself as members, and both execute the same instruction."""
+    body = """
+  and.b32 %r5, %r2, 16;
+  shl.b32 %r6, 0x0000ffff, %r5;
+  setp.lt.u32 %p0, %r2, 16;
+  vote.sync.all.pred %p1, %p0, %r6;
+  vote.sync.ballot.b32 %r7, %p0, %r6;
+  redux.sync.add.u32 %r8, %r2, %r6;
+  selp.u32 %r1, 1, 0, %p1;
+  mad.lo.u32 %r1, %r8, 2, %r1;
+  add.u32 %r1, %r1, %r7;
+"""
+    low = 1 + 2 * sum(range(16)) + 0xFFFF
+    assert (out(body) == np.repeat([low, 2 * sum(range(16, 32))], 16)).all()
+
+
 def test_the_elected_lane() -> None:
     body = """
   setp.lt.u32 %p0, %r2, 3;

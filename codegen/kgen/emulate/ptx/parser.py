@@ -112,6 +112,9 @@ class _Body:
     #: What makes the names of each open scope unique.
     suffixes: list[str] = field(default_factory=lambda: [""])
     scopes_opened: int = 0
+    #: The line of the character `counted`.
+    line: int = 1
+    counted: int = 0
     dynamic: list[tuple[str, int]] = field(default_factory=list)
 
     def parse(self) -> None:
@@ -163,7 +166,9 @@ class _Body:
         end = self.text.find(";", self.position)
         if end < 0:
             raise EmulationError(f"{self.entry}: a statement has no end")
-        line = self.text.count("\n", 0, self.position) + 1
+        self.line += self.text.count("\n", self.counted, self.position)
+        self.counted = self.position
+        line = self.line
         statement = " ".join(self.text[self.position : end].split())
         self.position = end + 1
         if statement.startswith(".reg"):

@@ -8,7 +8,7 @@ the ISA bounds them, are not modelled.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class _Style:
 
 
 def _arithmetic(function: Function, inputs: int, *, rounds: bool = True) -> Builder:
-    """An instruction that computes `function` in double, or as `_compute` finds cheaper."""
+    """An instruction that computes `function` of operands of one type."""
 
     def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
         type_ = words.type()
@@ -65,7 +65,7 @@ def _styled(function: Function, style: _Style) -> Function:
     """The function on registers of the type: unpacked, computed, finished, packed."""
     type_ = style.type
     if type_.lanes == 2:
-        half = _styled(function, _with_type(style, type_.element))
+        half = _styled(function, replace(style, type=type_.element))
 
         def both(*values: Array) -> Array:
             pairs = [unpack(value) for value in values]
@@ -81,16 +81,6 @@ def _styled(function: Function, style: _Style) -> Function:
     if style.ftz and type_.name == "f32":
         return lambda *values: flush(_finish(function(*(flush(v) for v in values)), style))
     return lambda *values: _finish(function(*values), style)
-
-
-def _with_type(style: _Style, type_: Type) -> _Style:
-    return _Style(
-        type=type_,
-        rounding=style.rounding,
-        ftz=style.ftz,
-        saturate=style.saturate,
-        relu=style.relu,
-    )
 
 
 def _rounded(function: Function, style: _Style) -> Function:
@@ -118,9 +108,10 @@ def _finish(value: Array, style: _Style) -> Array:
 
 
 def fma(a: Array, b: Array, c: Array) -> Array:
-    """a b + c rounded once. The product of two f32 is exact in double.
+    """a b + c in f32, through double, where the product is exact.
 
-    f64 is rounded twice: numpy has no fused operation.
+    The sum is rounded to double first, which can only decide a tie of f32 the wrong way. In f64 the
+    product is rounded too: numpy has no fused operation.
     """
     if a.dtype == np.float64:
         product: Array = a * b + c

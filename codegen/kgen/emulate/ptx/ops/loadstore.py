@@ -73,6 +73,8 @@ def _load_parameter(
     """Parameters are the same for all lanes and known by now."""
     if not isinstance(operand, Address) or not isinstance(operand.base, Register):
         raise Unsupported
+    if operand.base.name not in decoder.parameters:
+        raise Unsupported
     start = decoder.symbol(operand.base.name) + operand.offset
     data = decoder.machine.launch.parameters[start : start + type_.size * len(targets)]
     values = np.frombuffer(data, type_.dtype).reshape(-1, 1, 1, 1)

@@ -10,7 +10,7 @@ from kgen.emulate.ptx.decode import PRED, U32, Builder, Decoder
 from kgen.emulate.ptx.machine import WARP, Mask
 from kgen.emulate.ptx.operations import Action, Collective
 from kgen.emulate.ptx.syntax import Operand
-from kgen.emulate.ptx.types import TYPES, Array, all_of, any_of
+from kgen.emulate.ptx.types import TYPES, Array
 from kgen.emulate.ptx.words import Unsupported, Words
 
 _LANE = np.arange(WARP, dtype=np.int64).reshape(1, 1, WARP)
@@ -93,30 +93,30 @@ def _vote(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collec
         raise Unsupported
     target = decoder.target(operands[0], type_)
     value = decoder.predicate(operands[1])
+    members = decoder.source(operands[2], U32)
+    machine = decoder.machine
 
     def run(mask: Mask) -> None:
-        true = value()
-        lanes = np.ones((1, 1, WARP), bool) if mask is None else mask
-        target(_VOTES[mode](true, lanes), mask)
+        true, lanes = value(), machine.active(mask)
+        yes, no = _ballot(true, lanes) & members(), _ballot(~true, lanes) & members()
+        target(_VOTES[mode](yes, no), mask)
 
-    return Collective(action=run, members=decoder.source(operands[2], U32), spares_exited=True)
+    return Collective(action=run, members=members, spares_exited=True)
 
 
 def _ballot(true: Array, lanes: Array) -> Array:
+    """The lanes where a predicate is true, as the bits of a word."""
     bits = np.where(true & lanes, _LANE_BIT, np.uint32(0))
     found: Array = np.bitwise_or.reduce(bits, axis=2, keepdims=True)
     return found
 
 
-def _all(true: Array, lanes: Array) -> Array:
-    return all_of(true | ~lanes, 2, keepdims=True)
-
-
+#: From the members whose predicate is true and those whose it is not, as bits.
 _VOTES: dict[str, Callable[[Array, Array], Array]] = {
-    "all": _all,
-    "any": lambda true, lanes: any_of(true & lanes, 2, keepdims=True),
-    "uni": lambda true, lanes: _all(true, lanes) | _all(~true, lanes),
-    "ballot": _ballot,
+    "all": lambda yes, no: np.asarray(no == 0),
+    "any": lambda yes, no: np.asarray(yes != 0),
+    "uni": lambda yes, no: np.asarray((yes == 0) | (no == 0)),
+    "ballot": lambda yes, no: yes,
 }
 
 
@@ -144,6 +144,7 @@ def _reduce(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Coll
         raise Unsupported
     target = decoder.target(operands[0], type_)
     value = decoder.source(operands[1], type_)
+    machine = decoder.machine
     limits = np.iinfo(type_.dtype)
     neutral = {"min": limits.max, "max": limits.min, "and": -1 if limits.min else limits.max}
     filler = type_.dtype.type(neutral.get(name, 0))
@@ -156,11 +157,16 @@ def _reduce(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Coll
         "xor": np.bitwise_xor,
     }[name]
 
-    def run(mask: Mask) -> None:
-        values = _whole_rows(value() if mask is None else np.where(mask, value(), filler))
-        target(function.reduce(values, axis=2, keepdims=True, dtype=type_.dtype), mask)
+    members = decoder.source(operands[2], U32)
 
-    return Collective(action=run, members=decoder.source(operands[2], U32), spares_exited=True)
+    def run(mask: Mask) -> None:
+        # A warp's lanes may form several groups, each with its own member mask.
+        for group in np.unique(members()):
+            lanes = _whole_rows(machine.active(mask) & (members() == group))
+            values = np.where(lanes, value(), filler)
+            target(function.reduce(values, axis=2, keepdims=True, dtype=type_.dtype), lanes)
+
+    return Collective(action=run, members=members, spares_exited=True)
 
 
 def _elect(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
@@ -171,15 +177,15 @@ def _elect(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Colle
     first, second = decoder.pair(operands[0])
     target = decoder.target(first, U32)
     chosen = decoder.target(second, PRED) if second is not None else None
-    machine = decoder.machine
+    members = decoder.source(operands[1], U32)
 
     def run(mask: Mask) -> None:
-        leader = _whole_rows(machine.active(mask)).argmax(axis=2)[..., None]
-        target(leader.astype(np.uint32), mask)
+        lowest = members() & (~members() + np.uint32(1))
+        target(np.bitwise_count(lowest - np.uint32(1)).astype(np.uint32), mask)
         if chosen is not None:
-            chosen(leader == _LANE, mask)
+            chosen(np.asarray(lowest == _LANE_BIT), mask)
 
-    return Collective(action=run, members=decoder.source(operands[1], U32), spares_exited=True)
+    return Collective(action=run, members=members, spares_exited=True)
 
 
 BUILDERS: dict[str, Builder] = {
