@@ -227,6 +227,14 @@ def test_a_sample_holds_whole_clusters(entry_for: EntryFor) -> None:
     assert all((x, y ^ 1, z) in chosen for x, y, z in chosen)
 
 
+def test_what_would_be_emulated_for_hours_is_refused(entry_for: EntryFor) -> None:
+    entry = big_entry(entry_for)
+    sample = sampling.sample(entry, budget=40, seed=0)
+    assert cost.emulation_refusal(replace(entry, schedule={"mainloop": "mma"}), sample) is None
+    slow = cost.emulation_refusal(replace(entry, schedule={"mainloop": "blis"}), None)
+    assert slow is not None and "verify it on a device" in slow
+
+
 class Sampled(executor.Executor):
     """Writes the tiles of the chosen workgroups, each a number of elements too far to the right."""
 

@@ -18,8 +18,17 @@ from kgen.errors import VerificationError
 from kgen_runtime.manifest import KernelEntry
 
 #: Work that one emulated data set may take, by main loop: about a second each on one core.
-EMULATED_WORK = {"mma": 2**29, "fma": 2**26, "stream": 2**21, "row": 2**20}
-OTHER_EMULATED_WORK = 2**22
+EMULATED_WORK = {
+    "mma": 2**29,
+    "fma": 2**26,
+    "amx": 2**23,
+    "blis": 2**19,
+    "stream": 2**21,
+    "row": 2**20,
+}
+OTHER_EMULATED_WORK = 2**20
+#: A sample may need more than this work, to hold every kind of tile, up to this many times.
+EMULATION_PATIENCE = 60
 #: Work of the scalar reference per data set, about a quarter of a second: all elements up to the
 #: first number (they share rows and columns), a sample of the second beyond.
 SCALAR_WORK, SCALAR_SAMPLE_WORK = 2**19, 2**18
@@ -44,8 +53,21 @@ def emulated_workgroups(entry: KernelEntry) -> int:
     tile = entry.launches[0].tile
     if tile is None:
         return 0
-    budget = EMULATED_WORK.get(str(entry.schedule.get("mainloop")), OTHER_EMULATED_WORK)
-    return max(1, budget // (math.prod(tile.extent) * work_per_element(entry)))
+    return max(1, emulated_budget(entry) // (math.prod(tile.extent) * work_per_element(entry)))
+
+
+def emulated_budget(entry: KernelEntry) -> int:
+    return EMULATED_WORK.get(str(entry.schedule.get("mainloop")), OTHER_EMULATED_WORK)
+
+
+def emulation_refusal(entry: KernelEntry, sample: sampling.Sample | None) -> str | None:
+    """Why running the sample, or everything if there is none, in an emulator is out of reach."""
+    boxes = (whole_output(entry),) if sample is None else sample.boxes
+    elements = sum(math.prod(s.stop - s.start for s in box) for box in boxes)
+    seconds = elements * work_per_element(entry) / emulated_budget(entry)
+    if seconds <= EMULATION_PATIENCE:
+        return None
+    return f"emulating it would take {seconds / 60:.0f} minutes or more; verify it on a device"
 
 
 def scalar_elements(entry: KernelEntry) -> int:

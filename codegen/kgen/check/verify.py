@@ -160,6 +160,8 @@ def _verify_kernel(
     sample = None
     if executor.samples:
         sample = sampling.sample(entry, cost.emulated_workgroups(entry), seed)
+        if (refusal := cost.emulation_refusal(entry, sample)) is not None:
+            return {"status": "not-executed", "reason": refusal}
     fields: dict[str, Any] = {"executed_on": executor.on, "executed_form": executor.form}
     worst: Comparison | None = None
     try:
