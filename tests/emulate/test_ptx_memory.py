@@ -84,6 +84,7 @@ def test_buffers_of_odd_sizes_are_used_in_place() -> None:
     assert out.tolist() == [0, 0, 0, 0, 12]
     found = fault(kernel(body.replace("+12", "+13"), params=("in", "out")), data, out)
     assert (found.kind, found.address is not None) == ("out-of-bounds", True)
+    assert found.message == "global load in in of 1 bytes at offset 13 of 13 bytes"
 
 
 def test_offsets_beyond_32_bits_are_seen() -> None:

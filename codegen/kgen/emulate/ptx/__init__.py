@@ -55,11 +55,11 @@ def run(
     """
     start = time.perf_counter()
     kernel = parse(source, entry)
-    memory = GlobalMemory([a for a in arguments if isinstance(a, np.ndarray)])
+    memory = GlobalMemory()
     launch = Launch(
         grid=grid,
         block=block,
-        parameters=_parameter_bytes(kernel, arguments),
+        parameters=_parameter_bytes(kernel, memory, arguments),
         shared_bytes=kernel.dynamic_shared + dynamic_shared,
         checks=checks,
     )
@@ -95,19 +95,17 @@ def _check_launch(kernel: Kernel, launch: Launch) -> None:
         raise EmulationError(f"{kernel.name}: a block has 1 to 1024 threads, not {launch.threads}")
 
 
-def _parameter_bytes(kernel: Kernel, arguments: Sequence[Any]) -> bytes:
-    """Parameter space: each buffer's address, each scalar's bytes."""
+def _parameter_bytes(kernel: Kernel, memory: GlobalMemory, arguments: Sequence[Any]) -> bytes:
+    """Parameter space: each scalar's bytes, the address at which each buffer is mapped."""
     if len(arguments) != len(kernel.parameters):
         raise EmulationError(
             f"{kernel.name} takes {len(kernel.parameters)} arguments, not {len(arguments)}"
         )
     end = max((p.offset + p.size for p in kernel.parameters), default=0)
     space = bytearray(end)
-    buffers = 0
     for parameter, argument in zip(kernel.parameters, arguments, strict=True):
         if isinstance(argument, np.ndarray):
-            value = GlobalMemory.address(buffers).to_bytes(8, "little")
-            buffers += 1
+            value = memory.add(parameter.name, argument).to_bytes(8, "little")
         else:
             value = argument.tobytes()
         if len(value) != parameter.size:
@@ -122,7 +120,8 @@ def _parameter_bytes(kernel: Kernel, arguments: Sequence[Any]) -> bytes:
 def _decode(machine: Machine) -> list[Step]:
     decoder = Decoder(machine)
     for space in ("global", "const"):
-        decoder.module_spaces[space] = machine.memory.add(_module_data(machine.kernel, space))
+        data = _module_data(machine.kernel, space)
+        decoder.module_spaces[space] = machine.memory.add(f"the .{space} variables", data)
     return [_step(decoder, instruction) for instruction in machine.kernel.instructions]
 
 

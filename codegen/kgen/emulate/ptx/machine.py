@@ -20,7 +20,7 @@ from kgen.emulate.ptx.copies import CopyQueue
 from kgen.emulate.ptx.memory import GlobalMemory, LocalMemory
 from kgen.emulate.ptx.shared import SharedMemory
 from kgen.emulate.ptx.syntax import Kernel
-from kgen.emulate.ptx.types import Array
+from kgen.emulate.ptx.types import Array, Type
 
 Index3 = tuple[int, int, int]
 #: Active lanes at any broadcast shape; None means all of them.
@@ -79,18 +79,12 @@ class Machine:
         """Start these CTAs. Registers and shared memory hold all-ones garbage: NaN in any float."""
         self.coordinates = list(ctas)
         self.ctas = len(self.coordinates)
-        self.registers[:] = [
-            np.full((1, 1, 1), 0xFF, np.uint8).repeat(t.size, axis=2).view(t.dtype)
-            if t.kind != "pred"
-            else np.ones((1, 1, 1), bool)
-            for t in self.kernel.registers.values()
-        ]
+        self.registers[:] = [_garbage(type_) for type_ in self.kernel.registers.values()]
         self.clocks = Clocks(self.ctas, self.warps)
         self.shared = SharedMemory(self)
         self.copies = CopyQueue(self)
         self.local = LocalMemory(self, self.kernel.spaces.get("local", 0))
         thread = np.arange(self.warps * WARP, dtype=np.uint32).reshape(1, self.warps, WARP)
-        self.thread = thread
         self.exists = thread < self.launch.threads
         self.special.clear()
         self.special.update(self._special_registers(thread))
@@ -138,6 +132,13 @@ class Machine:
         some = mask.any(axis=2)
         scale: int = (self.ctas // some.shape[0]) * (self.warps // some.shape[1])
         return int(np.count_nonzero(some)) * scale
+
+
+def _garbage(type_: Type) -> Array:
+    """What a register holds before it is written."""
+    if type_.kind == "pred":
+        return uniform(True, bool)
+    return np.full((1, 1, 1, type_.size), 0xFF, np.uint8).view(type_.dtype)[..., 0]
 
 
 def uniform(value: int, dtype: npt.DTypeLike) -> Array:

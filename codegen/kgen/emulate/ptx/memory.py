@@ -94,15 +94,16 @@ def choose(mask: Mask, new: Array, old: Array) -> Array:
 class GlobalMemory:
     """The launch's buffers, accessed in place, each in a window of its own."""
 
-    def __init__(self, buffers: Sequence[npt.NDArray[Any]]) -> None:
-        for buffer in buffers:
-            if not buffer.flags.c_contiguous:
-                raise EmulationError("a buffer argument must be C-contiguous")
-        self.buffers: list[Bytes] = [b.reshape(-1).view(np.uint8) for b in buffers]
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.buffers: list[Bytes] = []
 
-    def add(self, buffer: Bytes) -> int:
-        """One more buffer; returns its address."""
-        self.buffers.append(buffer)
+    def add(self, name: str, buffer: npt.NDArray[Any]) -> int:
+        """Map an array of any type; returns its address. Faults call it by the name."""
+        if not buffer.flags.c_contiguous:
+            raise EmulationError(f"the buffer for {name} must be C-contiguous")
+        self.names.append(name)
+        self.buffers.append(buffer.reshape(-1).view(np.uint8))
         return self.address(len(self.buffers) - 1)
 
     @staticmethod
@@ -156,12 +157,11 @@ class GlobalMemory:
         self, number: int, address: Array, settled: Array, nbytes: int, mask: Mask, what: str
     ) -> Array:
         """Checked accesses as indices of units of `nbytes` bytes in a buffer."""
-        buffer = self.buffers[number] if 0 <= number < len(self.buffers) else self.buffers[:0]
+        exists = 0 <= number < len(self.buffers)
+        where = f"in {self.names[number]}" if exists else "outside every buffer"
+        limit = len(self.buffers[number]) if exists else 0
         offset = settled - self.address(number)
-        name = f"global {what}"
-        if not 0 <= number < len(self.buffers):
-            name = f"global {what} outside every buffer,"
-        check(address, nbytes, len(buffer), name, offset, mask)
+        check(address, nbytes, limit, f"global {what} {where}", offset, mask)
         return offset // nbytes
 
     def _only_buffer(self, settled: Array) -> int | None:
