@@ -169,7 +169,7 @@ class MatmulPlan(VulkanPlan):
 
 
 def plan_matmul(spec: Matmul, target: Target, schedule: FmaMatmul) -> MatmulPlan:
-    """Raises ScheduleError if the schedule does not fit the target, TargetError for a constant."""
+    """Raises ScheduleError if the schedule does not fit the target."""
     _check(spec, target, schedule)
     scalars = {p.name: "float" if p.dtype is DType.F32 else "ushort" for p in spec.parameters}
     scalars |= dict.fromkeys(("a", "b"), _OPERAND_SCALARS[spec.dtype])
