@@ -57,6 +57,13 @@ SPECS: tuple[Spec, ...] = (
     Matmul(m=3, n=4, k=5, dtype=DType.BF16, out_dtype=DType.F32, epilogue=(Epilogue.GELU,)),
     Matmul(m=3, n=4, k=5, dtype=DType.F64, alpha=0.1, beta=-3.0, batch=3, batch_stride_b=0),
     Matmul(m=3, n=4, k=5, lda=7, ldc=9, batch=2, batch_stride_c=4, epilogue=(Epilogue.RESIDUAL,)),
+    Matmul(
+        m=20,
+        n=30,
+        k=5,
+        dtype=DType.F32,
+        epilogue=(Epilogue.RELU, Epilogue.BIAS, Epilogue.RESIDUAL),
+    ),
     Relu(shape=(1,), dtype=DType.F32),
     Relu(shape=(3, 5, 7), dtype=DType.BF16),
     Softmax(rows=7, cols=1, dtype=DType.F32),

@@ -96,6 +96,8 @@ def product(value: Values, magnitude: Values, k: int, whole: bool, target: Toler
     error = factor * math.sqrt(k) * unit * magnitude
     if whole:
         error = np.where(magnitude <= 1.0 / unit, 0.0, error)
+    # NaN and infinity have no error: relu of -inf, say, is exactly 0.
+    error = np.where(np.isfinite(value), error, 0.0)
     return Estimate(
         value=value,
         error=error,
