@@ -96,6 +96,7 @@ def test_names_of_an_inner_scope_hide_outer_ones() -> None:
     mov.u32 %r1, 1;
   OUT:
   }
+  add.u32 %r1, %r1, 10;
   {
     .reg .u32 %r1;
     bra OUT;
@@ -103,7 +104,7 @@ def test_names_of_an_inner_scope_hide_outer_ones() -> None:
     mov.u32 %r1, 3;
   }
 """
-    assert (out(body) == 5).all()
+    assert (out(body) == 15).all()
 
 
 def test_compound_predicates() -> None:
@@ -207,6 +208,13 @@ def test_a_producer_arrives_and_a_consumer_waits() -> None:
     body = PRODUCER.format(give="bar.arrive 1, 64;", take="bar.sync 1, 64;")
     got = out(body, threads=64, ctas=2, declarations=TILE)
     assert (got == np.tile(np.r_[np.zeros(32), np.arange(32)], 2)).all()
+
+
+def test_what_a_producer_writes_after_it_arrived_is_not_given() -> None:
+    give = "bar.arrive 1, 64;\n  st.shared.u32 [%r6], 0;"
+    body = PRODUCER.format(give=give, take="bar.sync 1, 64;")
+    source = kernel(NUMBER + body, declarations=TILE)
+    assert fault(source, block=(64, 1, 1)).kind == "race"
 
 
 def test_a_barrier_among_others_orders_nothing_for_a_warp() -> None:
@@ -319,6 +327,20 @@ DONE:
 """
     t = np.arange(32)
     assert (out(body) == np.where(t < 16, t ^ 2, t ^ 1)).all()
+
+
+def test_lanes_that_left_are_not_waited_for() -> None:
+    body = """
+  mov.u32 %r1, 7;
+  setp.ge.u32 %p0, %r2, 16;
+  @%p0 bra STORE;
+  shfl.sync.bfly.b32 %r1, %r2, 1, 31, 0xffffffff;
+STORE:
+"""
+    exits = body.replace("@%p0 bra STORE", "@%p0 exit")
+    t = np.arange(32)
+    assert (out(exits) == np.where(t < 16, t ^ 1, 0)).all()
+    assert (out(body.replace("0xffffffff", "0x0000ffff")) == np.where(t < 16, t ^ 1, 7)).all()
 
 
 def test_a_lane_outside_the_member_mask() -> None:

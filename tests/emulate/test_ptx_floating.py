@@ -181,6 +181,14 @@ def test_bfloat_arithmetic_rounds_once() -> None:
     assert (got == bf16(a + b)).all()
 
 
+@pytest.mark.parametrize(("c", "wanted"), [(2.0**-40, 1.515625), (-(2.0**-40), 1.5078125)])
+def test_a_bfloat_sum_that_is_nearly_a_tie(c: float, wanted: float) -> None:
+    """1.5 * (1 + 2^-7) lies between two bfloat16; a first rounding to f32 would lose c."""
+    bits = [bf16(np.full(32, value)) for value in (1.5, 1 + 2.0**-7, c)]
+    got = evaluate("fma.rn.bf16 %y, %x0, %x1, %x2;", ["bf16"] * 3, "bf16", *bits)
+    assert (got == bf16(np.full(32, wanted))).all()
+
+
 # ---------------------------------------------------------------------- conversions
 
 

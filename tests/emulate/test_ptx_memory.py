@@ -346,6 +346,22 @@ def test_a_matrix_load_reads_for_the_whole_warp() -> None:
     launch(kernel(body.format("bar.warp.sync 0xffffffff;"), declarations=TILE))
 
 
+def test_a_lane_overwrites_what_a_matrix_load_gave_to_others() -> None:
+    body = (
+        THREAD
+        + """
+  mad.lo.u32 %r2, %r0, 16, %r1;
+  st.shared.v4.u32 [%r2], {{%r0, %r0, %r0, %r0}};
+  bar.sync 0;
+  ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{%r3, %r4, %r5, %r6}}, [%r2];
+  {}
+  st.shared.v4.u32 [%r2], {{%r0, %r0, %r0, %r0}};
+"""
+    )
+    assert fault(kernel(body.format(""), declarations=TILE)).kind == "race"
+    launch(kernel(body.format("bar.warp.sync 0xffffffff;"), declarations=TILE))
+
+
 def test_matrix_loads_check_only_the_rows_that_they_read() -> None:
     body = (
         THREAD

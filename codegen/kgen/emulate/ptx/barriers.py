@@ -19,10 +19,14 @@ _NUMBER_OF_BARRIERS = 16
 
 @dataclass(kw_only=True)
 class _State:
-    """One barrier number: lanes [C, W, 32] that arrived, and where those that wait do so."""
+    """One barrier number: lanes [C, W, 32] that arrived, and where those that wait do so.
+
+    `released` [C, W] is what those that arrived knew then.
+    """
 
     arrived: Array
     expected: Array
+    released: Array
     waiting: dict[int, Array] = field(default_factory=dict)
 
 
@@ -51,8 +55,11 @@ class Barriers:
         machine = self.machine
         state = self.states.get(number)
         if state is None:
-            nobody = np.zeros(machine.shape, bool)
-            state = _State(arrived=nobody, expected=np.zeros(machine.ctas, np.int64))
+            state = _State(
+                arrived=np.zeros(machine.shape, bool),
+                expected=np.zeros(machine.ctas, np.int64),
+                released=np.zeros((machine.ctas, machine.warps), np.int64),
+            )
             self.states[number] = state
         if (state.arrived & lanes).any():
             message = f"barrier {number} is reached a second time before it is complete"
@@ -62,6 +69,9 @@ class Barriers:
         here = lanes.any(axis=(1, 2))
         state.expected = np.where(here, self._expected(barrier, lanes), state.expected)
         state.arrived = state.arrived | lanes
+        if machine.checks:
+            released = machine.clocks.release(any_of(lanes, 2))
+            state.released = np.maximum(state.released, released)
         if barrier.waits:
             state.waiting[pc] = state.waiting.get(pc, False) | lanes
 
@@ -94,7 +104,7 @@ class Barriers:
             if not done.any():
                 continue
             where = done[:, None, None]
-            self._synchronise(state, where)
+            self._acquire(state, where)
             for pc, lanes in list(state.waiting.items()):
                 if (lanes & where).any():
                     released.append((pc, lanes & where))
@@ -102,6 +112,7 @@ class Barriers:
                 if not state.waiting[pc].any():
                     del state.waiting[pc]
             state.arrived = state.arrived & ~where
+            state.released = np.where(done[:, None], 0, state.released)
             if not state.arrived.any():
                 del self.states[number]
         return released
@@ -113,14 +124,14 @@ class Barriers:
         alive = (~exited).any(axis=2).sum(axis=1)
         return whole.sum(axis=1), np.where(state.expected > 0, state.expected, alive)
 
-    def _synchronise(self, state: _State, where: Array) -> None:
+    def _acquire(self, state: _State, where: Array) -> None:
+        """Those that go on know what all knew when they arrived."""
         if not self.machine.checks:
             return
         waiting = np.zeros(self.machine.shape, bool)
         for lanes in state.waiting.values():
-            waiting |= lanes
-        arrived = any_of(state.arrived & where, 2)
-        self.machine.clocks.barrier(arrived, any_of(waiting & where, 2))
+            waiting |= lanes & where
+        self.machine.clocks.acquire(any_of(waiting, 2), state.released)
 
     def waiting(self) -> tuple[int, Array, str] | None:
         """(pc, lanes, what is wrong) of a barrier at which someone waits for ever."""

@@ -38,15 +38,22 @@ class Clocks:
         self.own = np.full((1, self.warps), now + 1)
         self.seen = np.full((1, self.warps, self.warps), now)
 
-    def barrier(self, arrived: Array, waiting: Array) -> None:
-        """The `waiting` warps [C, W] learn all that the `arrived` warps [C, W] know and did."""
+    def release(self, warps: Array) -> Array:
+        """What these warps [C, W] know and did until now, as a time [C, W] of every warp.
+
+        What they do from now on is later.
+        """
         self.split()
-        source = arrived[:, :, None]
-        known = np.where(source, self.seen, 0).max(axis=1)
-        known = np.maximum(known, np.where(arrived, self.own, 0))
+        known: Array = np.where(warps[:, :, None], self.seen, 0).max(axis=1)
+        known = np.maximum(known, np.where(warps, self.own, 0))
+        self.own = self.own + warps
+        return known
+
+    def acquire(self, warps: Array, known: Array) -> None:
+        """These warps [C, W] learn what others released."""
+        self.split()
         learned = np.maximum(self.seen, known[:, None, :])
-        self.seen = np.where(waiting[:, :, None], learned, self.seen)
-        self.own = self.own + arrived
+        self.seen = np.where(warps[:, :, None], learned, self.seen)
 
     def warp_barrier(self, warps: Array | None) -> None:
         """bar.warp.sync in the warps of the mask [rows, W]; None for all."""
