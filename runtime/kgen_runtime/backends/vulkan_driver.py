@@ -151,5 +151,5 @@ def _api_version(device: Any) -> tuple[int, int]:
 def _limit(limits: Any, name: str) -> int:
     value = getattr(limits, name)
     if name == "maxComputeWorkGroupCount":
-        return min(value[axis] for axis in range(3))
+        return min(int(value[axis]) for axis in range(3))
     return int(value[0] if name == "maxComputeWorkGroupSize" else value)
