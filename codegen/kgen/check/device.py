@@ -40,7 +40,9 @@ class DeviceExecutor(Executor):
             for name, data in host.items():
                 raw[name] = backend.alloc(data.nbytes + 2 * GUARD)
                 backend.copy_to_device(raw[name], guarded(data))
-                views[name] = backend.view(raw[name], GUARD, data.nbytes)
+                # The band behind belongs to the view: a Vulkan driver may drop what is stored
+                # beyond the bound range, and the overrun would not be seen.
+                views[name] = backend.view(raw[name], GUARD, data.nbytes + GUARD)
             backend.launch(self._kernel, views)
             backend.synchronize()
             for name, data in host.items():
