@@ -35,13 +35,15 @@ class Bundle:
     files: Mapping[str, bytes]
     kernels: tuple[Kernel, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<Bundle: {', '.join(entry.name for entry in self.manifest.kernels)}>"
+
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the bundle: to a temporary name first, then renamed.
 
         Raises BundleError if the place cannot be written; then nothing is left behind.
         """
-        target = Path(path)
-        check_output(target)
+        target = check_output(path)
         try:
             handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         except OSError as error:
@@ -62,18 +64,35 @@ class Bundle:
         return target
 
 
-def check_output(path: Path) -> None:
-    """Raise BundleError if a bundle cannot be written there; asked before the work is done."""
-    if path.is_dir():
+def check_output(path: str | os.PathLike[str]) -> Path:
+    """The path, if a bundle can be written there; asked before the work is done.
+
+    Raises BundleError, also for what is no plain file: renaming over /dev/null would replace it.
+    """
+    target = Path(path)
+    try:
+        folder = target.is_dir() or os.fspath(path).endswith(("/", os.sep))
+        other = target.exists() and not target.is_file()
+        has_parent = target.parent.is_dir()
+    except OSError as error:
+        raise BundleError(
+            f"output={target} cannot be written: {error.strerror}; choose another with -o"
+        ) from None
+    if folder:
         raise BundleError(f"output={path} is a directory; give a file name")
-    if not path.parent.is_dir():
-        raise BundleError(f"output={path}: {path.parent} is no directory; make it first")
-    if not os.access(path.parent, os.W_OK):
-        raise BundleError(f"output={path}: {path.parent} is not writable; choose another with -o")
+    if other:
+        raise BundleError(f"output={target} is a device or pipe, not a plain file; choose another")
+    if not has_parent:
+        raise BundleError(f"output={target}: {target.parent} is no directory; make it first")
+    if not os.access(target.parent, os.W_OK):
+        raise BundleError(f"output={target}: {target.parent} is not writable; choose another place")
+    return target
 
 
 def pack(kernels: Sequence[Kernel]) -> Bundle:
     """The bundle of these kernels."""
+    if not kernels:
+        raise BundleError("a bundle holds one kernel or more; name a spec and a target")
     files: dict[str, bytes] = {}
     entries = [_entry(kernel, files) for kernel in kernels]
     names = [entry.name for entry in entries]

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kgen import bundle, render, targets
+from kgen import bundle, remedy, render, targets
+from kgen.errors import ScheduleError
 from kgen.schedule import Schedule
 from kgen.spec import Spec
 from kgen.targets.base import Assembled, Plan, Source, Target
@@ -36,6 +37,18 @@ def plan(spec: Spec, target: Target, schedule: Schedule | None = None) -> Plan:
     family = targets.family(target.family)
     family.check_support(spec, target)
     return family.plan(spec, target, schedule or family.choose(spec, target))
+
+
+def plan_with(spec: Spec, target: Target, overrides: Mapping[str, int]) -> Plan:
+    """The plan with the user's fields; if they do not fit, the error names a value that does."""
+
+    def attempt(fields: Mapping[str, int]) -> Plan:
+        return plan(spec, target, schedule_for(spec, target, fields))
+
+    try:
+        return attempt(overrides)
+    except ScheduleError as error:
+        raise remedy.proven(error, overrides, attempt) from None
 
 
 def source(plan: Plan) -> Source:
@@ -68,10 +81,10 @@ def build(
     is written until :meth:`Bundle.save`.
     """
     wanted = (specs,) if isinstance(specs, Spec) else tuple(specs)
-    found = [_target(t) for t in targets]
+    found = [_target(t) for t in ((targets,) if isinstance(targets, str) else targets)]
     kernels = []
     # Everything is planned before anything is assembled, so that a bad request fails fast.
-    plans = [plan(s, t, schedule_for(s, t, schedule or {})) for t in found for s in wanted]
+    plans = [plan_with(s, t, schedule or {}) for t in found for s in wanted]
     for planned in plans:
         progress(f"{planned.target.name}/{planned.spec.key}")
         kernels.append(kernel(planned.spec, planned.target, planned.schedule))

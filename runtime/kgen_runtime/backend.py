@@ -137,7 +137,7 @@ class Backend(ABC):
 def choose_code(backend: Backend, entry: KernelEntry) -> tuple[dict[str, ArtifactEntry], str]:
     """The best artifact per module that this device runs, and ""; or {} and why there is none."""
     chosen: dict[str, ArtifactEntry] = {}
-    reason = f"{entry.name} holds no code for the {backend.name} backend"
+    reason = f"no code for the {backend.name} backend"
     for form in backend.formats:
         for artifact in entry.artifacts:
             if artifact.format != form or artifact.role == "source":

@@ -202,7 +202,19 @@ def from_json(data: Any) -> Manifest:
         )
     manifest = _decode(Manifest, data, "manifest")
     assert isinstance(manifest, Manifest)
+    if not manifest.kernels:
+        raise BundleError("manifest.kernels: it holds no kernel; a bundle has one or more")
+    for kernel in manifest.kernels:
+        _check_arguments(kernel)
     return manifest
+
+
+def _check_arguments(kernel: KernelEntry) -> None:
+    """Every launch takes what the kernel has, so that a runtime may look it up."""
+    known = {p.name for p in kernel.parameters} | {w.name for w in kernel.workspaces}
+    for launch in kernel.launches:
+        if unknown := set(launch.arguments) - known:
+            raise BundleError(f"{kernel.name}: no parameter or workspace is {min(unknown)}")
 
 
 @cache

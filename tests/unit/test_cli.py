@@ -46,16 +46,28 @@ def build(**options: str) -> list[str]:
         (build(dtype="f17"), "dtype=f17 is unknown"),
         (build(epilogue="swish"), "epilogue=swish is unknown"),
         (build(layout="nx"), "layout=nx is unknown"),
-        (build(shape="16x16"), "--shape 16x16 has 2 dimensions; this operation takes MxNxK"),
+        (build(shape="16x16"), "--shape 16x16 is not of this operation's form MxNxK"),
         (build(shape="0x1x1"), "m=0 is out of range; it must be 1 to 65536"),
         (build(shape="-1x1x1"), "m=-1 is out of range"),
         (["build", "--target", "sm_80", "--shape", "-1x1x1"], "m=-1 is out of range"),
         (build(shape="axbxc"), "--shape axbxc is not a whole number"),
-        (build(shape="4x"), "--shape 4x has 2 dimensions"),
+        (build(shape="4x"), "--shape 4x is not of this operation's form"),
+        (build(shape=""), "--shape '' is not of this operation's form"),
+        (build(shape="\u0663x1x1"), "is not a whole number"),
+        (build(shape="1_0x1x1"), "--shape 1_0x1x1 is not a whole number"),
+        (build(shape="9" * 5000 + "x1x1"), "999... is not a whole number"),
+        (build(layout=""), "layout= is unknown"),
+        (build(target="sm_80,sm_80"), "sm_80/matmul_16x16x16_f16_nn is asked for twice"),
+        (build(target="sm_80,"), "target= is unknown"),
+        (build(alpha="1e300"), "alpha=1e+300 is beyond f32"),
+        (build(batch="2", batch_stride="a=1,a=2"), "--batch-stride a=1,a=2 gives a twice"),
         (build(op="relu", shape="9999999999999x9999999999"), "the limit is 9223372036854775807"),
         (build(dtype="f64"), "dtype=f64 is not one that sm_80 has for matmul"),
         (build(output="nowhere/x.kgen"), "nowhere is no directory"),
         (build(output="."), "is a directory; give a file name"),
+        (build(output="new/"), "output=new/ is a directory; give a file name"),
+        (build(output=""), "is a directory; give a file name"),
+        (build(output="x" * 300), "cannot be written: File name too long; choose another"),
         (build(schedule="block_m"), "--schedule block_m is not of the form name=N"),
         (build(schedule="depth=3"), "depth=3 is no field of the mma schedule"),
         (build(schedule="num_stages=0"), "num_stages=0 must be a whole number of 1 or more"),
@@ -92,6 +104,32 @@ def test_a_schedule_that_does_not_fit_names_the_limit_and_a_value_that_fits(
     assert [p.suffix for p in tmp_path.iterdir()] == [".kgen"]
 
 
+@pytest.mark.parametrize(
+    ("target", "field"),
+    [("sm_80", "block_m=4096"), ("gfx942", "warp_m=3"), ("vulkan1.3", "block_k=4096"),
+     ("x86-64-v3", "mr=100")],
+)  # fmt: skip
+def test_the_advice_works(
+    target: str, field: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Also where the first limit that is met is not the last one."""
+    status, _, err = run(capsys, *build(shape="1024x1024x1024", target=target, schedule=field))
+    advice = re.search(r"; try (\w+=\d+)$", err.strip())
+    assert status == 2 and advice, err
+    argv = build(shape="1024x1024x1024", target=target, schedule=advice[1])
+    assert run(capsys, *argv)[0] == 0
+
+
+def test_an_output_that_is_no_plain_file_is_left_alone(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    status, _, err = run(capsys, *build(output=str(pipe)))
+    assert status == 2 and "is a device or pipe, not a plain file" in err
+    assert pipe.is_fifo()
+
+
 def test_build_inspect_and_source(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     status, out, _ = run(capsys, *BUILD, "-o", "x.kgen", "--json")
     assert status == 0
@@ -107,6 +145,28 @@ def test_build_inspect_and_source(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert status == 0 and "matmul_16x16x16_f16_nn.cubin" in out
     status, _, err = run(capsys, "inspect", "x.kgen", "--source", "sm_90a")
     assert status == 2 and "kernel=sm_90a is not in the bundle; it holds sm_80/matmul" in err
+
+
+def test_a_shape_that_memory_cannot_hold(capsys: pytest.CaptureFixture[str]) -> None:
+    argv = build(shape="65536x65536x1", batch="65535", target="x86-64-v3", output="x.kgen")
+    assert run(capsys, *argv)[0] == 0
+    for command, doing in (("verify", "verifying"), ("bench", "timing")):
+        status, _, err = run(capsys, command, "x.kgen")
+        assert status == 2 and f"{doing} it needs" in err and "take a smaller shape" in err
+    assert run(capsys, "verify", "x.kgen", "--seed=-1")[0] == 2
+
+
+def test_a_missing_python_package_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run_without(_: object) -> int:
+        raise ModuleNotFoundError("No module named 'llvmlite'", name="llvmlite.binding")
+
+    monkeypatch.setattr("kgen.cli.build.run", run_without)
+    status, _, err = run(capsys, *BUILD)
+    assert status == 2 and err == (
+        "kgen build: the Python package llvmlite is missing; pip install llvmlite\n"
+    )
 
 
 def test_two_builds_are_identical(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -110,6 +110,8 @@ def _set(data: Any, path: list[Any], value: Any) -> Any:
         (["kernels", 0, "artifacts", 0, "role"], "toy", "'toy' is none of machine-code"),
         (["kernels", 0, "parameters"], {}, "expected a list, got {}"),
         (["kernels", 0, "spec"], [], "expected an object, got []"),
+        (["kernels"], [], "it holds no kernel; a bundle has one or more"),
+        (["kernels", 0, "launches", 0, "arguments"], ["zz"], "no parameter or workspace is zz"),
     ],
 )
 def test_damage_is_named(path: list[Any], value: Any, message: str) -> None:

@@ -106,7 +106,7 @@ GOOD: dict[str, Any] = {"m": 4, "n": 4, "k": 4}
         ({"m": 0}, "m=0 is out of range; it must be 1 to 65536"),
         ({"n": -3}, "n=-3 is out of range"),
         ({"k": 65537}, "k=65537 is out of range"),
-        ({"k": 2.5}, "k=2.5 is not an integer"),
+        ({"k": 2.5}, "k=2.5 is not an int"),
         ({"dtype": "f17"}, "dtype=f17 is unknown; known are f64, f32, f16, bf16"),
         ({"layout": "xy"}, "layout=xy is unknown; known are nn, nt, tn, tt"),
         ({"epilogue": ("swish",)}, "epilogue=swish is unknown"),
@@ -115,6 +115,9 @@ GOOD: dict[str, Any] = {"m": 4, "n": 4, "k": 4}
         ({"lda": 3}, "lda=3 is out of range; it must be 4 to"),
         ({"batch": 2, "batch_stride_c": 8}, "outputs of the batch overlap; at least 16"),
         ({"alpha": float("nan")}, "alpha=nan is not finite"),
+        ({"alpha": 1e300}, "alpha=1e+300 is beyond f32, in which it is applied; the largest is"),
+        ({"beta": "x"}, "beta='x' is not a number"),
+        ({"epilogue": "relu"}, "epilogue='relu' is not a tuple; give ('relu',)"),
         ({"lda": 2**62}, "bytes; the limit is 9223372036854775807"),
     ],
 )
@@ -124,6 +127,8 @@ def test_bad_matmul(change: dict[str, Any], message: str) -> None:
 
 
 def test_bad_relu_and_softmax() -> None:
+    with pytest.raises(SpecError, match="shape=5 is not a tuple of sizes"):
+        Relu(shape=5)  # type: ignore[arg-type]
     with pytest.raises(SpecError, match="1 to 8 dimensions, not 9"):
         Relu(shape=(1,) * 9)
     with pytest.raises(SpecError, match="bytes; the limit is"):

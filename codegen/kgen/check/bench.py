@@ -16,7 +16,7 @@ from typing import Any
 
 import kgen_runtime
 from kgen import spec
-from kgen.check import inputs, peers
+from kgen.check import cost, inputs, peers
 from kgen.check.tensors import Bytes, strided_bits
 from kgen.errors import DeviceError
 from kgen_runtime.kernels import Kernel, Kernels
@@ -81,7 +81,8 @@ def bench(
 ) -> BenchReport:
     """Time every kernel of a bundle that runs on the device (default: the best here).
 
-    Raises DeviceError for an unknown library in `against`, or if nothing here runs the bundle.
+    Raises DeviceError for an unknown library in `against`, or if nothing here runs the bundle;
+    VerificationError for a shape that does not fit into this machine's memory.
     """
     if unknown := sorted(set(against) - set(peers.PEERS)):
         raise DeviceError(f"against={unknown[0]} is unknown; known are {', '.join(peers.PEERS)}")
@@ -90,6 +91,7 @@ def bench(
         for kernel in kernels.values():
             if progress is not None:
                 progress(f"timing {kernel.entry.name}")
+            cost.check_memory(kernel.entry, "timing")
             results.append(_bench_kernel(kernels, kernel, against, rounds, seed))
         return BenchReport(kernels=tuple(results), skipped=dict(kernels.skipped))
 

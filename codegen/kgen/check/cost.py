@@ -143,7 +143,7 @@ def panels(entry: KernelEntry, box: Box) -> tuple[Box, ...]:
     return tuple(pieces)
 
 
-def check_memory(entry: KernelEntry) -> None:
+def check_memory(entry: KernelEntry, doing: str = "verifying") -> None:
     """Raise VerificationError if this machine cannot hold what verifying the kernel takes.
 
     That is every buffer six times (the data and a copy to run on; the other process's, between its
@@ -158,8 +158,8 @@ def check_memory(entry: KernelEntry) -> None:
     limit = available_memory()
     if needed > limit:
         raise VerificationError(
-            f"{entry.name}: verifying it needs {needed} bytes of memory; {limit} are available "
-            "here; verify a smaller shape, or this one on a machine with more memory"
+            f"{entry.name}: {doing} it needs {needed} bytes of memory; {limit} are available "
+            "here; take a smaller shape, or a machine with more memory"
         )
 
 

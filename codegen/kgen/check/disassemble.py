@@ -23,7 +23,7 @@ class Disassembler:
     package: str
 
 
-LLVM_OBJDUMP = ("llvm-objdump", *(f"llvm-objdump-{version}" for version in range(22, 18, -1)))
+LLVM_OBJDUMP = (*(f"llvm-objdump-{version}" for version in range(22, 18, -1)), "llvm-objdump")
 
 DISASSEMBLERS = {
     "cubin": Disassembler(
@@ -70,12 +70,14 @@ def _run(tool: Disassembler, code: bytes, name: str) -> str:
     if program is None:
         raise AssembleError(f"{tool.programs[0]} is missing, which reads {name}; {tool.package}")
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / Path(name).name
-        path.write_bytes(code)
-        done = subprocess.run([program, *tool.arguments, path], capture_output=True, text=True)
+        file = Path(name).name
+        Path(folder, file).write_bytes(code)
+        # Run where the file is: its name is printed, and a temporary folder has no place there.
+        command = [program, *tool.arguments, file]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
     if done.returncode:
         first = done.stderr.strip().partition("\n")[0]
-        raise AssembleError(f"{Path(program).name} cannot read {name}: {first}")
+        raise AssembleError(f"{Path(program).name} cannot read {name}: {first}; {tool.package}")
     return done.stdout
 
 

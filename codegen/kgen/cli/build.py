@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgen.cli import problem
@@ -37,8 +36,7 @@ def run(args: argparse.Namespace) -> int:
     from kgen.pipeline import build
 
     spec = problem.spec_of(args)
-    output = Path(args.output or f"{spec.key}.kgen")
-    check_output(output)
+    output = check_output(f"{spec.key}.kgen" if args.output is None else args.output)
     bundle = build(
         spec,
         targets=args.target.split(","),

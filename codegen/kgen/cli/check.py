@@ -91,7 +91,7 @@ def _arch(name: str) -> tuple[str, tuple[str, ...], Refusal]:
 
 
 def _answer(entry: KernelEntry, place: str, formats: tuple[str, ...], refusal: Refusal) -> Answer:
-    reason = f"no code for {place}; build it with its --target too"
+    reason = f"no code for {place}; build for it too, see kgen targets"
     for artifact in sorted(
         (a for a in entry.artifacts if a.format in formats and a.role != "source"),
         key=lambda a: formats.index(a.format),

@@ -22,9 +22,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     with BundleFile(args.file) as bundle:
-        if args.source or args.disassemble:
-            entry = find_kernel(bundle.manifest, args.source or args.disassemble)
-            if args.source:
+        name = args.disassemble if args.source is None else args.source
+        if name is not None:
+            entry = find_kernel(bundle.manifest, name)
+            if args.source is not None:
                 text = bundle.source(entry)[1]
             else:
                 from kgen.check.disassemble import disassemble
@@ -63,11 +64,15 @@ def _print(bundle: BundleFile) -> None:
             for a in entry.artifacts
         ],
     )
-    print("\n" + "  ".join(f"{k} {v[:16]}" for k, v in bundle.manifest.provenance.items()))
+    print()
+    for name, version in bundle.manifest.provenance.items():
+        print(f"{name}  {version}")
 
 
 def _requires(requires: Mapping[str, Any]) -> str:
     pairs = (
-        f"{k}={','.join(map(str, v)) if isinstance(v, list) else v}" for k, v in requires.items()
+        f"{k}={','.join(map(str, v)) if isinstance(v, list) else v}"
+        for k, v in requires.items()
+        if v != {}
     )
     return " ".join(pairs) or "-"

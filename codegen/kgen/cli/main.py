@@ -18,7 +18,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("inspect", "what is inside a bundle: kernels, source, machine code"),
     ("verify", "execute every kernel of a bundle against the reference"),
     ("bench", "time the kernels of a bundle, side by side with libraries"),
-    ("check", "will a bundle run there?"),
+    ("check", "say whether a bundle runs on a device or target"),
     ("devices", "devices and drivers on this machine"),
     ("targets", "targets, and what each of them supports"),
 )
@@ -67,6 +67,13 @@ def _run(parsed: argparse.Namespace) -> int:
         sys.stdout.flush()
     except KgenError as error:
         print(f"kgen {parsed.command}: {' '.join(str(error).split())}", file=sys.stderr)
+        return EXIT_REFUSED
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("kgen"):
+            raise
+        package = error.name.partition(".")[0]
+        advice = f"the Python package {package} is missing; pip install {package}"
+        print(f"kgen {parsed.command}: {advice}", file=sys.stderr)
         return EXIT_REFUSED
     except BrokenPipeError:
         # The reader went away (`kgen inspect ... | head`): no error of ours. Python would flush

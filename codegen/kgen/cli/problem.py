@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterable
+from shlex import quote
 
 from kgen.errors import SpecError
 from kgen.spec import OPS, DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec, op_class
@@ -75,11 +77,11 @@ def spec_of(args: argparse.Namespace) -> Spec:
         k=k,
         dtype=args.dtype,
         out_dtype=args.out_dtype,
-        layout=args.layout or Layout.NN,
+        layout=Layout.NN if args.layout is None else args.layout,
         lda=_integer("lda", args.lda),
         ldb=_integer("ldb", args.ldb),
         ldc=_integer("ldc", args.ldc),
-        batch=1 if args.batch is None else _integer("batch", args.batch) or 0,
+        batch=1 if args.batch is None else _whole("batch", args.batch, args.batch),
         batch_stride_a=strides.get("a"),
         batch_stride_b=strides.get("b"),
         batch_stride_c=strides.get("c"),
@@ -101,19 +103,24 @@ def _names(values: Iterable[object]) -> str:
 def _shape(text: str, form: str | None = None) -> list[int]:
     parts = text.lower().split("x")
     if form is not None and len(parts) != len(form.split("x")):
-        raise SpecError(f"--shape {text} has {len(parts)} dimensions; this operation takes {form}")
-    sizes = [_integer("shape", part, whole=text) for part in parts]
-    return [n for n in sizes if n is not None]
+        raise SpecError(f"--shape {_shown(text)} is not of this operation's form {form}")
+    return [_whole("shape", part, text) for part in parts]
 
 
-def _integer(name: str, text: str | None, *, whole: str | None = None) -> int | None:
-    if text is None:
-        return None
-    try:
-        return int(text)
-    except ValueError:
-        given = text if whole is None else whole
-        raise SpecError(f"--{name} {given} is not a whole number; give one such as 1024") from None
+def _integer(name: str, text: str | None) -> int | None:
+    return None if text is None else _whole(name, text, text)
+
+
+#: What Python's int() also takes (spaces, underscores, other scripts' digits) is a typing error
+#: here; and it takes no more than some 4000 digits.
+_WHOLE = re.compile(r"[+-]?[0-9]{1,100}")
+
+
+def _whole(name: str, text: str, given: str) -> int:
+    """`text` as an integer; `given` is the whole value of the option, for the message."""
+    if not _WHOLE.fullmatch(text):
+        raise SpecError(f"--{name} {_shown(given)} is not a whole number; give one such as 1024")
+    return int(text)
 
 
 def _number(name: str, text: str | None, default: float) -> float:
@@ -122,7 +129,12 @@ def _number(name: str, text: str | None, default: float) -> float:
     try:
         return float(text)
     except ValueError:
-        raise SpecError(f"--{name} {text} is not a number; give one such as 0.5") from None
+        raise SpecError(f"--{name} {_shown(text)} is not a number; give one such as 0.5") from None
+
+
+def _shown(text: str) -> str:
+    """A value as the user gave it, visible when it is empty, cut short when it is endless."""
+    return quote(text if len(text) <= 80 else f"{text[:80]}...")
 
 
 def _assignments(option: str, text: str | None, names: tuple[str, ...] | None) -> dict[str, int]:
@@ -131,8 +143,8 @@ def _assignments(option: str, text: str | None, names: tuple[str, ...] | None) -
         name, equals, value = part.partition("=")
         if not equals or (names is not None and name not in names):
             form = "name=N" if names is None else " ".join(f"{n}=N" for n in names)
-            raise SpecError(f"--{option} {part} is not of the form {form}")
-        number = _integer(option, value, whole=part)
-        assert number is not None
-        found[name] = number
+            raise SpecError(f"--{option} {_shown(part)} is not of the form {form}")
+        if name in found:
+            raise SpecError(f"--{option} {text} gives {name} twice; once is the limit")
+        found[name] = _whole(option, value, part)
     return found

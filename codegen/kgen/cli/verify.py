@@ -26,8 +26,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from kgen.check.verify import verify
+    from kgen.errors import SpecError
     from kgen_runtime.bundle import BundleFile
 
+    if args.seed < 0:
+        raise SpecError(f"--seed {args.seed} is out of range; it must be 0 or more")
     with BundleFile(args.file) as bundle:
         report = verify(bundle, on=args.on, seed=args.seed, progress=progress)
         end_progress()
@@ -44,7 +47,7 @@ def print_report(
     """The table of results with each kernel's resources; build times where they are known."""
     times = list(build_seconds)
     header = ["kernel", "target", "executed on", "form", "coverage", "error / tolerance", "result"]
-    header += ["registers", "spills", "shared B", "code B", *(["build s"] if times else [])]
+    header += ["registers", "spills", "shared B", "bytes", *(["build s"] if times else [])]
     rows = []
     for i, (result, entry) in enumerate(zip(report.kernels, entries, strict=True)):
         used = entry.resources
@@ -61,7 +64,7 @@ def print_report(
             used.registers,
             used.spills,
             used.shared_memory,
-            sum(a.nbytes for a in entry.artifacts if a.role != "source"),
+            sum(a.nbytes for a in entry.artifacts),
         ]
         rows.append(row + ([times[i]] if times else []))
     print_table(header, rows)

@@ -41,8 +41,11 @@ def op_class(name: str) -> type[Spec]:
 
 
 def from_json(data: Mapping[str, Any]) -> Spec:
-    """The spec that `Spec.to_json` wrote."""
+    """The spec that `Spec.to_json` wrote. Raises SpecError for anything else."""
     fields: dict[str, Any] = {
         k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k != "op"
     }
-    return op_class(data["op"])(**fields)
+    try:
+        return op_class(data.get("op", ""))(**fields)
+    except TypeError as error:
+        raise SpecError(f"not a spec of this kgen: {error}") from None

@@ -83,6 +83,6 @@ def coerce(spec: Spec, name: str, enum: type[StrEnum], default: StrEnum | None =
 
 def check_int(name: str, value: object, low: int, high: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise SpecError(f"{name}={value} is not an integer; it must be {low} to {high}")
+        raise SpecError(f"{name}={value!r} is not an int; it must be {low} to {high}")
     if not low <= value <= high:
         raise SpecError(f"{name}={value} is out of range; it must be {low} to {high}")

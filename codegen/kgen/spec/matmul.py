@@ -16,6 +16,8 @@ from kgen_runtime.manifest import TensorParam
 
 MAX_MATMUL_DIM = 65536
 MAX_BATCH = 65535
+#: The largest finite f32.
+F32_MAX = 2.0**128 - 2.0**104
 
 
 class Epilogue(StrEnum):
@@ -79,18 +81,20 @@ class Matmul(Spec):
         coerce(self, "dtype", DType)
         coerce(self, "out_dtype", DType, self.dtype)
         coerce(self, "layout", Layout)
+        if isinstance(self.epilogue, str):
+            raise SpecError(f"epilogue={self.epilogue!r} is not a tuple; give ({self.epilogue!r},)")
         steps = tuple(member(Epilogue, step, "epilogue") for step in self.epilogue)
         object.__setattr__(self, "epilogue", steps)
         for name in ("m", "n", "k"):
             check_int(name, getattr(self, name), 1, MAX_MATMUL_DIM)
         check_int("batch", self.batch, 1, MAX_BATCH)
         for name in ("alpha", "beta"):
-            check_scalar(name, getattr(self, name))
+            check_scalar(name, getattr(self, name), self.accumulate)
             object.__setattr__(self, name, float(getattr(self, name)))
         if (self.dtype is DType.F64) != (self.out is DType.F64):
             raise SpecError(
                 f"out_dtype={self.out} does not go with dtype={self.dtype}; "
-                "f64 products have f64 output and only they have"
+                "f64 products have f64 output, and only they"
             )
         for step in (Epilogue.BIAS, Epilogue.RESIDUAL):
             if self.epilogue.count(step) > 1:
@@ -236,9 +240,15 @@ class Matmul(Spec):
         return names
 
 
-def check_scalar(name: str, value: float) -> None:
+def check_scalar(name: str, value: float, accumulate: DType) -> None:
+    if not isinstance(value, int | float):
+        raise SpecError(f"{name}={value!r} is not a number; give one such as 0.5")
     if not math.isfinite(value):
         raise SpecError(f"{name}={value} is not finite; give a finite number")
+    if accumulate is DType.F32 and abs(value) > F32_MAX:
+        raise SpecError(
+            f"{name}={value} is beyond f32, in which it is applied; the largest is {F32_MAX}"
+        )
 
 
 def number_name(value: float) -> str:

@@ -25,6 +25,8 @@ class Relu(Spec):
 
     def __post_init__(self) -> None:
         coerce(self, "dtype", DType)
+        if isinstance(self.shape, int | str):
+            raise SpecError(f"shape={self.shape!r} is not a tuple of sizes; give (1024,)")
         object.__setattr__(self, "shape", tuple(self.shape))
         if not 1 <= len(self.shape) <= MAX_RANK:
             raise SpecError(f"relu takes 1 to {MAX_RANK} dimensions, not {len(self.shape)}")

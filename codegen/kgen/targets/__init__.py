@@ -14,7 +14,9 @@ FAMILIES: tuple[str, ...] = ("cuda", "amdgpu", "vulkan", "cpu")
 
 @cache
 def family(name: str) -> Family:
-    """The family of this name."""
+    """The family of this name; TargetError if there is none, as in a bundle of a newer kgen."""
+    if name not in FAMILIES:
+        raise TargetError(f"family={name} is unknown; known are {', '.join(FAMILIES)}")
     found = import_module(f"kgen.targets.{name}").FAMILY
     assert isinstance(found, Family)
     return found

@@ -89,8 +89,8 @@ class CpuBackend(Backend):
     def __init__(self, index: int = 0, num_threads: int | None = None) -> None:
         if index != 0:
             raise DeviceError(f"cpu:{index} does not exist; there is one CPU device, cpu:0")
-        if num_threads is not None and num_threads < 1:
-            raise ArgumentError(f"num_threads={num_threads} must be 1 or more")
+        if num_threads is not None and (not isinstance(num_threads, int) or num_threads < 1):
+            raise ArgumentError(f"num_threads={num_threads!r} must be 1 or more")
         self.info = device_info()
         self.num_threads = num_threads or core_count()
         self._owned: dict[int, HostBytes] = {}
