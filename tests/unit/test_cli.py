@@ -169,6 +169,15 @@ def test_a_missing_python_package_is_named(
     )
 
 
+def test_bench_is_silent_about_targets_of_other_machines(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    argv = build(op="relu", shape="100", target="sm_80,native", output="x.kgen")
+    assert run(capsys, *argv)[0] == 0
+    status, out, _ = run(capsys, "bench", "x.kgen", "--rounds", "1")
+    assert status == 0 and "relu_100_f16  native" in out and "sm_80" not in out
+
+
 def test_two_builds_are_identical(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for name in ("one", "two"):
         assert run(capsys, *BUILD, "-o", name)[0] == 0
