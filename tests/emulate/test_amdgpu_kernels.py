@@ -54,6 +54,12 @@ def failures(kernels: list[Kernel]) -> list[str]:
     return [f"{r.kernel}: {r.reason}" for r in results if not r.passed]
 
 
+def test_relu_with_nothing_but_the_rest_in_the_last_workgroup() -> None:
+    # 256 threads x 8 elements: two full workgroups, and one element for a third.
+    spec = Relu(shape=(4097,), dtype=DType.BF16)
+    assert verify(pipeline.build(spec, ["gfx90a"])).passed
+
+
 SCHEDULES: tuple[Schedule, ...] = (
     MmaMatmul(block_m=96, block_n=64, block_k=64, num_stages=1, warp_m=48, warp_n=32),
     MmaMatmul(block_m=64, block_n=128, block_k=32, num_stages=2, warp_m=32, warp_n=64),

@@ -45,8 +45,11 @@ class ReluPlan(AmdgpuPlan):
 
     @property
     def guarded(self) -> bool:
-        """The last workgroup has fewer vectors than threads and accesses for them."""
-        return self.vectors % self.block_vectors != 0 or self.vectors == 0
+        """The last workgroup has fewer vectors than threads and accesses for them.
+
+        It may have none, only the rest.
+        """
+        return self.vectors != self.launches[0].grid[0] * self.block_vectors
 
     @property
     def rest(self) -> int:
