@@ -33,6 +33,10 @@ class DType(StrEnum):
         return 2.0 ** -(self.mantissa_bits + 1)
 
     @property
+    def smallest_normal(self) -> float:
+        return 2.0 ** _MIN_EXPONENT[self]
+
+    @property
     def smallest_subnormal(self) -> float:
         return 2.0 ** (_MIN_EXPONENT[self] - self.mantissa_bits)
 

@@ -116,6 +116,7 @@ GOOD: dict[str, Any] = {"m": 4, "n": 4, "k": 4}
         ({"batch": 2, "batch_stride_c": 8}, "outputs of the batch overlap; at least 16"),
         ({"alpha": float("nan")}, "alpha=nan is not finite"),
         ({"alpha": 1e300}, "alpha=1e+300 is beyond f32, in which it is applied; the largest is"),
+        ({"beta": -1e-40}, "beta=-1e-40 is too small for f32, in which it is applied"),
         ({"beta": "x"}, "beta='x' is not a number"),
         ({"epilogue": "relu"}, "epilogue='relu' is not a tuple; give ('relu',)"),
         ({"lda": 2**62}, "bytes; the limit is 9223372036854775807"),

@@ -8,7 +8,8 @@ of the output's type, `factor` and `function_error` are the target's own
 
 - A product of K terms starts at factor sqrt(K) u_acc (|A| |B|): rounding errors that are
   independent and zero-mean grow with the square root of their number (ibid., section 2.8).
-- A sum or product of two values adds u_acc of what it rounds.
+- A sum or product of two values adds u_acc of what it rounds, and half the accumulator's smallest
+  subnormal.
 - A function f adds function_error |x| + 8 u_acc |x| (its polynomial and the arithmetic around it,
   which for x/2 (1 + erf ..) and its kin are absolute on the scale of x, not of f(x)), and scales
   what was there by its Lipschitz constant: relu 1, gelu 1.13, gelu_tanh 1.13, silu 1.10.
@@ -76,7 +77,9 @@ class Estimate:
         rounding = np.where(
             round_to(value, self.accumulate) == value,
             0.0,
-            self.accumulate.unit_roundoff * (np.abs(value) + error),
+            self.accumulate.unit_roundoff * (np.abs(value) + error)
+            # Subnormals: fl(x) = x (1 + d) + e with |e| at most half of the smallest.
+            + self.accumulate.smallest_subnormal / 2.0,
         )
         return self._replace(value, error + rounding)
 

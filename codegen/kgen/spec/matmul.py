@@ -249,6 +249,12 @@ def check_scalar(name: str, value: float, accumulate: DType) -> None:
         raise SpecError(
             f"{name}={value} is beyond f32, in which it is applied; the largest is {F32_MAX}"
         )
+    # A subnormal constant has lost digits, and some devices take it for zero.
+    if 0.0 < abs(value) < accumulate.smallest_normal:
+        raise SpecError(
+            f"{name}={value} is too small for {accumulate}, in which it is applied; "
+            f"the smallest is {accumulate.smallest_normal}; give that or 0"
+        )
 
 
 def number_name(value: float) -> str:
