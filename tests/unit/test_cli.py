@@ -206,5 +206,5 @@ def test_a_closed_pipe_is_no_error() -> None:
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "--help")
     assert status == 0
-    for name in ("build", "inspect", "verify", "bench", "check", "devices", "targets"):
+    for name in ("build", "inspect", "verify", "bench", "check", "emulate", "devices", "targets"):
         assert name in out

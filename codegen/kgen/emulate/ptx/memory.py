@@ -46,8 +46,8 @@ def check(address: Array, nbytes: int, limit: int, what: str, settled: Array, ma
     if low < 0 or high > limit - nbytes:
         outside = (settled < 0) | (settled > limit - nbytes)
         lanes = outside if mask is None else outside & mask
-        worst = low if low < 0 else high
-        message = f"{what} of {nbytes} bytes at offset {worst} of {limit} bytes"
+        first = int(settled[outside].flat[0])
+        message = f"{what} of {nbytes} bytes at offset {first} of {limit} bytes"
         raise Violation("out-of-bounds", message, lanes, address)
     if int(np.bitwise_or.reduce(settled, axis=None)) & (nbytes - 1):
         odd = (settled & (nbytes - 1)) != 0

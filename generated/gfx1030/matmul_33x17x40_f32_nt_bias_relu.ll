@@ -1,0 +1,268 @@
+; matmul_33x17x40_f32_nt_bias_relu for gfx1030
+;
+;   a         input  f32, 33 x 40 elements, strides 40, 1
+;   b         input  f32, 17 x 40 elements, strides 40, 1
+;   bias      input  f32, 17 elements, strides 1
+;   out       output f32, 33 x 17 elements, strides 17, 1
+;
+; schedule: mainloop=fma origin=user block_m=16 block_n=16 block_k=8 num_stages=2 thread_m=2 thread_n=2
+; launch:   2 x 3 x 1 workgroups of 64 threads (waves of 32)
+; LDS:      @a_tile, 1280 B of f32: [stage 2][k 8][m 16 + 4 unused]
+; LDS:      @b_tile, 1280 B of f32: [stage 2][k 8][n 16 + 4 unused]
+target triple = "amdgcn-amd-amdhsa"
+
+@a_tile = internal addrspace(3) global [2 x [8 x [20 x float]]] poison, align 16
+@b_tile = internal addrspace(3) global [2 x [8 x [20 x float]]] poison, align 16
+
+define amdgpu_kernel void @matmul_33x17x40_f32_nt_bias_relu(
+    ptr addrspace(1) noalias readonly %a,
+    ptr addrspace(1) noalias readonly %b,
+    ptr addrspace(1) noalias readonly %bias,
+    ptr addrspace(1) noalias writeonly %out
+) #0 {
+
+; ---- addresses ---------------------------------------------------------------------------------
+entry:
+  %thread = call range(i32 0, 64) i32 @llvm.amdgcn.workitem.id.x()
+  %block_n = call i32 @llvm.amdgcn.workgroup.id.x()
+  %block_m = call i32 @llvm.amdgcn.workgroup.id.y()
+  %first_row = mul nuw nsw i32 %block_m, 16
+  %first_column = mul nuw nsw i32 %block_n, 16
+  ; A: chunks of 1 x 2 (m x k), 4 side by side along k
+  %a.first_row = zext i32 %first_row to i64
+  %a.row_offset = mul nuw nsw i64 %a.first_row, 40
+  %a.tile.first = getelementptr float, ptr addrspace(1) %a, i64 %a.row_offset
+  ; rows behind the last are read at the last; what they give is never stored
+  %a.row_limit = sub nuw nsw i32 32, %first_row
+  %a.c0.k.chunk = urem i32 %thread, 4
+  %a.c0.k = mul nuw nsw i32 %a.c0.k.chunk, 2
+  %a.c0.row = udiv i32 %thread, 4
+  %a.c0.row.exists = call i32 @llvm.umin.i32(i32 %a.c0.row, i32 %a.row_limit)
+  %a.c0.line = mul nuw nsw i32 %a.c0.row.exists, 40
+  %a.c0.narrow = add nuw nsw i32 %a.c0.line, %a.c0.k
+  %a.c0.offset = zext i32 %a.c0.narrow to i64
+  ; B: chunks of 2 x 1 (k x n), 4 side by side along k
+  %b.first_row = zext i32 %first_column to i64
+  %b.row_offset = mul nuw nsw i64 %b.first_row, 40
+  %b.tile.first = getelementptr float, ptr addrspace(1) %b, i64 %b.row_offset
+  ; rows behind the last are read at the last; what they give is never stored
+  %b.row_limit = sub nuw nsw i32 16, %first_column
+  %b.c0.k.chunk = urem i32 %thread, 4
+  %b.c0.k = mul nuw nsw i32 %b.c0.k.chunk, 2
+  %b.c0.row = udiv i32 %thread, 4
+  %b.c0.row.exists = call i32 @llvm.umin.i32(i32 %b.c0.row, i32 %b.row_limit)
+  %b.c0.line = mul nuw nsw i32 %b.c0.row.exists, 40
+  %b.c0.narrow = add nuw nsw i32 %b.c0.line, %b.c0.k
+  %b.c0.offset = zext i32 %b.c0.narrow to i64
+  ; the thread's place among 8 x 8: the first of its rows and columns in the block tile
+  %thread_m = udiv i32 %thread, 8
+  %thread_n = urem i32 %thread, 8
+  %thread_row = mul nuw nsw i32 %thread_m, 2
+  %thread_column = mul nuw nsw i32 %thread_n, 2
+
+; ---- prologue: the first tile ------------------------------------------------------------------
+  %a.first.c0.l0.at = getelementptr float, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
+  %a.first.c0.l0 = load <2 x float>, ptr addrspace(1) %a.first.c0.l0.at, align 4
+  %b.first.c0.l0.at = getelementptr float, ptr addrspace(1) %b.tile.first, i64 %b.c0.offset
+  %b.first.c0.l0 = load <2 x float>, ptr addrspace(1) %b.first.c0.l0.at, align 4
+  %a.first.c0.l0.0 = extractelement <2 x float> %a.first.c0.l0, i32 0
+  %a.first.c0.l0.1 = extractelement <2 x float> %a.first.c0.l0, i32 1
+  %a.first.c0.lds = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.k, i32 %a.c0.row
+  store float %a.first.c0.l0.0, ptr addrspace(3) %a.first.c0.lds, align 4
+  %a.first.c0.lds1 = getelementptr float, ptr addrspace(3) %a.first.c0.lds, i32 20
+  store float %a.first.c0.l0.1, ptr addrspace(3) %a.first.c0.lds1, align 4
+  %b.first.c0.l0.0 = extractelement <2 x float> %b.first.c0.l0, i32 0
+  %b.first.c0.l0.1 = extractelement <2 x float> %b.first.c0.l0, i32 1
+  %b.first.c0.lds = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.k, i32 %b.c0.row
+  store float %b.first.c0.l0.0, ptr addrspace(3) %b.first.c0.lds, align 4
+  %b.first.c0.lds1 = getelementptr float, ptr addrspace(3) %b.first.c0.lds, i32 20
+  store float %b.first.c0.l0.1, ptr addrspace(3) %b.first.c0.lds1, align 4
+  fence syncscope("workgroup") release, !mmra !1
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire, !mmra !1
+  br label %loop
+
+; ---- mainloop: load tile i + 1, multiply tile i ------------------------------------------------
+loop:
+  %i = phi i32 [ 0, %entry ], [ %i.next, %loop.multiplied ]
+  %stage = phi i32 [ 0, %entry ], [ %stage.next, %loop.multiplied ]
+  %a.tile = phi ptr addrspace(1) [ %a.tile.first, %entry ], [ %a.tile.next, %loop.multiplied ]
+  %b.tile = phi ptr addrspace(1) [ %b.tile.first, %entry ], [ %b.tile.next, %loop.multiplied ]
+  %acc.m0.n0.start = phi <2 x float> [ zeroinitializer, %entry ], [ %acc.m0.n0.loop, %loop.multiplied ]
+  %acc.m1.n0.start = phi <2 x float> [ zeroinitializer, %entry ], [ %acc.m1.n0.loop, %loop.multiplied ]
+  %a.tile.next = getelementptr float, ptr addrspace(1) %a.tile, i64 8
+  %b.tile.next = getelementptr float, ptr addrspace(1) %b.tile, i64 8
+  %a.loop.c0.l0.at = getelementptr float, ptr addrspace(1) %a.tile.next, i64 %a.c0.offset
+  %a.loop.c0.l0 = load <2 x float>, ptr addrspace(1) %a.loop.c0.l0.at, align 4
+  %b.loop.c0.l0.at = getelementptr float, ptr addrspace(1) %b.tile.next, i64 %b.c0.offset
+  %b.loop.c0.l0 = load <2 x float>, ptr addrspace(1) %b.loop.c0.l0.at, align 4
+  br label %loop.multiply
+loop.multiply:
+  %loop.k = phi i32 [ 0, %loop ], [ %loop.k.next, %loop.multiply ]
+  %acc.m0.n0.loop.sum = phi <2 x float> [ %acc.m0.n0.start, %loop ], [ %acc.m0.n0.loop, %loop.multiply ]
+  %acc.m1.n0.loop.sum = phi <2 x float> [ %acc.m1.n0.start, %loop ], [ %acc.m1.n0.loop, %loop.multiply ]
+  %a.loop.at = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %loop.k, i32 %thread_row
+  %a.loop.g0.at = getelementptr float, ptr addrspace(3) %a.loop.at, i32 0
+  %a.loop.g0 = load <2 x float>, ptr addrspace(3) %a.loop.g0.at, align 8
+  %b.loop.at = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %loop.k, i32 %thread_column
+  %b.loop.g0.at = getelementptr float, ptr addrspace(3) %b.loop.at, i32 0
+  %b.loop.g0 = load <2 x float>, ptr addrspace(3) %b.loop.g0.at, align 8
+  %a.loop.m0 = shufflevector <2 x float> %a.loop.g0, <2 x float> poison, <2 x i32> <i32 0, i32 0>
+  %acc.m0.n0.loop = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.loop.m0, <2 x float> %b.loop.g0, <2 x float> %acc.m0.n0.loop.sum)
+  %a.loop.m1 = shufflevector <2 x float> %a.loop.g0, <2 x float> poison, <2 x i32> <i32 1, i32 1>
+  %acc.m1.n0.loop = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.loop.m1, <2 x float> %b.loop.g0, <2 x float> %acc.m1.n0.loop.sum)
+  %loop.k.next = add nuw nsw i32 %loop.k, 1
+  %loop.k.more = icmp ult i32 %loop.k.next, 8
+  br i1 %loop.k.more, label %loop.multiply, label %loop.multiplied, !llvm.loop !3
+loop.multiplied:
+  %stage.next = xor i32 %stage, 1
+  %a.loop.c0.l0.0 = extractelement <2 x float> %a.loop.c0.l0, i32 0
+  %a.loop.c0.l0.1 = extractelement <2 x float> %a.loop.c0.l0, i32 1
+  %a.loop.c0.lds = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage.next, i32 %a.c0.k, i32 %a.c0.row
+  store float %a.loop.c0.l0.0, ptr addrspace(3) %a.loop.c0.lds, align 4
+  %a.loop.c0.lds1 = getelementptr float, ptr addrspace(3) %a.loop.c0.lds, i32 20
+  store float %a.loop.c0.l0.1, ptr addrspace(3) %a.loop.c0.lds1, align 4
+  %b.loop.c0.l0.0 = extractelement <2 x float> %b.loop.c0.l0, i32 0
+  %b.loop.c0.l0.1 = extractelement <2 x float> %b.loop.c0.l0, i32 1
+  %b.loop.c0.lds = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.k, i32 %b.c0.row
+  store float %b.loop.c0.l0.0, ptr addrspace(3) %b.loop.c0.lds, align 4
+  %b.loop.c0.lds1 = getelementptr float, ptr addrspace(3) %b.loop.c0.lds, i32 20
+  store float %b.loop.c0.l0.1, ptr addrspace(3) %b.loop.c0.lds1, align 4
+  fence syncscope("workgroup") release, !mmra !1
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire, !mmra !1
+  %i.next = add nuw nsw i32 %i, 1
+  %more = icmp ult i32 %i.next, 4
+  br i1 %more, label %loop, label %last, !llvm.loop !2
+
+; ---- mainloop: multiply the last tile ----------------------------------------------------------
+last:
+  br label %last.multiply
+last.multiply:
+  %last.k = phi i32 [ 0, %last ], [ %last.k.next, %last.multiply ]
+  %acc.m0.n0.last.sum = phi <2 x float> [ %acc.m0.n0.loop, %last ], [ %acc.m0.n0.last, %last.multiply ]
+  %acc.m1.n0.last.sum = phi <2 x float> [ %acc.m1.n0.loop, %last ], [ %acc.m1.n0.last, %last.multiply ]
+  %a.last.at = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %last.k, i32 %thread_row
+  %a.last.g0.at = getelementptr float, ptr addrspace(3) %a.last.at, i32 0
+  %a.last.g0 = load <2 x float>, ptr addrspace(3) %a.last.g0.at, align 8
+  %b.last.at = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %last.k, i32 %thread_column
+  %b.last.g0.at = getelementptr float, ptr addrspace(3) %b.last.at, i32 0
+  %b.last.g0 = load <2 x float>, ptr addrspace(3) %b.last.g0.at, align 8
+  %a.last.m0 = shufflevector <2 x float> %a.last.g0, <2 x float> poison, <2 x i32> <i32 0, i32 0>
+  %acc.m0.n0.last = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.last.m0, <2 x float> %b.last.g0, <2 x float> %acc.m0.n0.last.sum)
+  %a.last.m1 = shufflevector <2 x float> %a.last.g0, <2 x float> poison, <2 x i32> <i32 1, i32 1>
+  %acc.m1.n0.last = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.last.m1, <2 x float> %b.last.g0, <2 x float> %acc.m1.n0.last.sum)
+  %last.k.next = add nuw nsw i32 %last.k, 1
+  %last.k.more = icmp ult i32 %last.k.next, 8
+  br i1 %last.k.more, label %last.multiply, label %last.multiplied, !llvm.loop !4
+last.multiplied:
+
+; ---- epilogue ----------------------------------------------------------------------------------
+  %out.first_row = zext i32 %first_row to i64
+  %out.first_column = zext i32 %first_column to i64
+  %out.row_offset = mul nuw nsw i64 %out.first_row, 17
+  %out.first = add nuw nsw i64 %out.row_offset, %out.first_column
+  %out.block = getelementptr float, ptr addrspace(1) %out, i64 %out.first
+  %bias.block = getelementptr float, ptr addrspace(1) %bias, i64 %out.first_column
+  %rows_left = sub nuw nsw i32 33, %first_row
+  %columns_left = sub nuw nsw i32 17, %first_column
+  %column0 = add nuw nsw i32 %thread_column, 0
+  %column0.wide = zext i32 %column0 to i64
+  %column0.exists = icmp ult i32 %column0, %columns_left
+  %column0.bias.offset = select i1 %column0.exists, i64 %column0.wide, i64 0
+  %column0.bias.at = getelementptr float, ptr addrspace(1) %bias.block, i64 %column0.bias.offset
+  %column0.bias = load float, ptr addrspace(1) %column0.bias.at, align 4
+  %column1 = add nuw nsw i32 %thread_column, 1
+  %column1.wide = zext i32 %column1 to i64
+  %column1.exists = icmp ult i32 %column1, %columns_left
+  %column1.bias.offset = select i1 %column1.exists, i64 %column1.wide, i64 0
+  %column1.bias.at = getelementptr float, ptr addrspace(1) %bias.block, i64 %column1.bias.offset
+  %column1.bias = load float, ptr addrspace(1) %column1.bias.at, align 4
+  ; row 0
+  %row0 = add nuw nsw i32 %thread_row, 0
+  %row0.wide = zext i32 %row0 to i64
+  %row0.offset = mul nuw nsw i64 %row0.wide, 17
+  %row0.exists = icmp ult i32 %row0, %rows_left
+  %m0.n0.e0 = extractelement <2 x float> %acc.m0.n0.last, i32 0
+  %m0.n0.e0.exists = and i1 %row0.exists, %column0.exists
+  br i1 %m0.n0.e0.exists, label %m0.n0.e0.inside, label %m0.n0.e0.done
+m0.n0.e0.inside:
+  %m0.n0.e0.offset = add nuw nsw i64 %row0.offset, %column0.wide
+  %m0.n0.e0.bias1 = fadd float %m0.n0.e0, %column0.bias
+  %m0.n0.e0.relu2.negative = fcmp olt float %m0.n0.e0.bias1, zeroinitializer
+  %m0.n0.e0.relu2 = select i1 %m0.n0.e0.relu2.negative, float zeroinitializer, float %m0.n0.e0.bias1
+  %m0.n0.e0.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m0.n0.e0.offset
+  store float %m0.n0.e0.relu2, ptr addrspace(1) %m0.n0.e0.at, align 4
+  br label %m0.n0.e0.done
+m0.n0.e0.done:
+  %m0.n0.e1 = extractelement <2 x float> %acc.m0.n0.last, i32 1
+  %m0.n0.e1.exists = and i1 %row0.exists, %column1.exists
+  br i1 %m0.n0.e1.exists, label %m0.n0.e1.inside, label %m0.n0.e1.done
+m0.n0.e1.inside:
+  %m0.n0.e1.offset = add nuw nsw i64 %row0.offset, %column1.wide
+  %m0.n0.e1.bias1 = fadd float %m0.n0.e1, %column1.bias
+  %m0.n0.e1.relu2.negative = fcmp olt float %m0.n0.e1.bias1, zeroinitializer
+  %m0.n0.e1.relu2 = select i1 %m0.n0.e1.relu2.negative, float zeroinitializer, float %m0.n0.e1.bias1
+  %m0.n0.e1.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m0.n0.e1.offset
+  store float %m0.n0.e1.relu2, ptr addrspace(1) %m0.n0.e1.at, align 4
+  br label %m0.n0.e1.done
+m0.n0.e1.done:
+  ; row 1
+  %row1 = add nuw nsw i32 %thread_row, 1
+  %row1.wide = zext i32 %row1 to i64
+  %row1.offset = mul nuw nsw i64 %row1.wide, 17
+  %row1.exists = icmp ult i32 %row1, %rows_left
+  %m1.n0.e0 = extractelement <2 x float> %acc.m1.n0.last, i32 0
+  %m1.n0.e0.exists = and i1 %row1.exists, %column0.exists
+  br i1 %m1.n0.e0.exists, label %m1.n0.e0.inside, label %m1.n0.e0.done
+m1.n0.e0.inside:
+  %m1.n0.e0.offset = add nuw nsw i64 %row1.offset, %column0.wide
+  %m1.n0.e0.bias1 = fadd float %m1.n0.e0, %column0.bias
+  %m1.n0.e0.relu2.negative = fcmp olt float %m1.n0.e0.bias1, zeroinitializer
+  %m1.n0.e0.relu2 = select i1 %m1.n0.e0.relu2.negative, float zeroinitializer, float %m1.n0.e0.bias1
+  %m1.n0.e0.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m1.n0.e0.offset
+  store float %m1.n0.e0.relu2, ptr addrspace(1) %m1.n0.e0.at, align 4
+  br label %m1.n0.e0.done
+m1.n0.e0.done:
+  %m1.n0.e1 = extractelement <2 x float> %acc.m1.n0.last, i32 1
+  %m1.n0.e1.exists = and i1 %row1.exists, %column1.exists
+  br i1 %m1.n0.e1.exists, label %m1.n0.e1.inside, label %m1.n0.e1.done
+m1.n0.e1.inside:
+  %m1.n0.e1.offset = add nuw nsw i64 %row1.offset, %column1.wide
+  %m1.n0.e1.bias1 = fadd float %m1.n0.e1, %column1.bias
+  %m1.n0.e1.relu2.negative = fcmp olt float %m1.n0.e1.bias1, zeroinitializer
+  %m1.n0.e1.relu2 = select i1 %m1.n0.e1.relu2.negative, float zeroinitializer, float %m1.n0.e1.bias1
+  %m1.n0.e1.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m1.n0.e1.offset
+  store float %m1.n0.e1.relu2, ptr addrspace(1) %m1.n0.e1.at, align 4
+  br label %m1.n0.e1.done
+m1.n0.e1.done:
+
+; ---- exit --------------------------------------------------------------------------------------
+  ret void
+}
+
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.y()
+declare void @llvm.amdgcn.s.barrier()
+declare i32 @llvm.umin.i32(i32, i32)
+declare <2 x float> @llvm.fma.v2f32(<2 x float>, <2 x float>, <2 x float>)
+
+attributes #0 = {
+  nounwind
+  "target-cpu"="gfx1030"
+  "amdgpu-flat-work-group-size"="64,64"
+  "uniform-work-group-size"="true"
+  "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
+}
+
+; Code object version 5: what ROCm 5.5 and later load.
+!llvm.module.flags = !{!0}
+!0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
+; What the fences order: LDS, not global memory.
+!1 = !{!"amdgpu-synchronize-as", !"local"}
+; The walk along K stays a loop: unrolled, the loads of all its steps would share the registers.
+!2 = distinct !{!2, !{!"llvm.loop.unroll.disable"}}
+; Loops over the depths of a tile do 4 at a time: all of them at once would spill.
+!3 = distinct !{!3, !{!"llvm.loop.unroll.count", i32 4}}
+!4 = distinct !{!4, !{!"llvm.loop.unroll.count", i32 4}}

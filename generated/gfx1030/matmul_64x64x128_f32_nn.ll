@@ -1,0 +1,239 @@
+; matmul_64x64x128_f32_nn for gfx1030
+;
+;   a         input  f32, 64 x 128 elements, strides 128, 1
+;   b         input  f32, 128 x 64 elements, strides 64, 1
+;   out       output f32, 64 x 64 elements, strides 64, 1
+;
+; schedule: mainloop=fma origin=user block_m=16 block_n=16 block_k=8 num_stages=2 thread_m=4 thread_n=2
+; launch:   4 x 4 x 1 workgroups of 32 threads (waves of 32)
+; LDS:      @a_tile, 1280 B of f32: [stage 2][k 8][m 16 + 4 unused]
+; LDS:      @b_tile, 1280 B of f32: [stage 2][k 8][n 16 + 4 unused]
+target triple = "amdgcn-amd-amdhsa"
+
+@a_tile = internal addrspace(3) global [2 x [8 x [20 x float]]] poison, align 16
+@b_tile = internal addrspace(3) global [2 x [8 x [20 x float]]] poison, align 16
+
+define amdgpu_kernel void @matmul_64x64x128_f32_nn(
+    ptr addrspace(1) noalias readonly %a,
+    ptr addrspace(1) noalias readonly %b,
+    ptr addrspace(1) noalias writeonly %out
+) #0 {
+
+; ---- addresses ---------------------------------------------------------------------------------
+entry:
+  %thread = call range(i32 0, 32) i32 @llvm.amdgcn.workitem.id.x()
+  %block_n = call i32 @llvm.amdgcn.workgroup.id.x()
+  %block_m = call i32 @llvm.amdgcn.workgroup.id.y()
+  %first_row = mul nuw nsw i32 %block_m, 16
+  %first_column = mul nuw nsw i32 %block_n, 16
+  ; A: chunks of 2 x 2 (m x k), 4 side by side along k
+  %a.first_row = zext i32 %first_row to i64
+  %a.row_offset = mul nuw nsw i64 %a.first_row, 128
+  %a.tile.first = getelementptr float, ptr addrspace(1) %a, i64 %a.row_offset
+  %a.c0.k.chunk = urem i32 %thread, 4
+  %a.c0.k = mul nuw nsw i32 %a.c0.k.chunk, 2
+  %a.c0.row.chunk = udiv i32 %thread, 4
+  %a.c0.row = mul nuw nsw i32 %a.c0.row.chunk, 2
+  %a.c0.line = mul nuw nsw i32 %a.c0.row, 128
+  %a.c0.narrow = add nuw nsw i32 %a.c0.line, %a.c0.k
+  %a.c0.offset = zext i32 %a.c0.narrow to i64
+  %a.c0.l1.offset = add nuw nsw i64 %a.c0.offset, 128
+  ; B: chunks of 1 x 4 (k x n), 4 side by side along n
+  %b.first_row = zext i32 %first_column to i64
+  %b.tile.first = getelementptr float, ptr addrspace(1) %b, i64 %b.first_row
+  %b.c0.row.chunk = urem i32 %thread, 4
+  %b.c0.row = mul nuw nsw i32 %b.c0.row.chunk, 4
+  %b.c0.k = udiv i32 %thread, 4
+  %b.c0.line = mul nuw nsw i32 %b.c0.k, 64
+  %b.c0.narrow = add nuw nsw i32 %b.c0.line, %b.c0.row
+  %b.c0.offset = zext i32 %b.c0.narrow to i64
+  ; the thread's place among 4 x 8: the first of its rows and columns in the block tile
+  %thread_m = udiv i32 %thread, 8
+  %thread_n = urem i32 %thread, 8
+  %thread_row = mul nuw nsw i32 %thread_m, 4
+  %thread_column = mul nuw nsw i32 %thread_n, 2
+
+; ---- prologue: the first tile ------------------------------------------------------------------
+  %a.first.c0.l0.at = getelementptr float, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
+  %a.first.c0.l0 = load <2 x float>, ptr addrspace(1) %a.first.c0.l0.at, align 4
+  %a.first.c0.l1.at = getelementptr float, ptr addrspace(1) %a.tile.first, i64 %a.c0.l1.offset
+  %a.first.c0.l1 = load <2 x float>, ptr addrspace(1) %a.first.c0.l1.at, align 4
+  %b.first.c0.l0.at = getelementptr float, ptr addrspace(1) %b.tile.first, i64 %b.c0.offset
+  %b.first.c0.l0 = load <4 x float>, ptr addrspace(1) %b.first.c0.l0.at, align 4
+  %a.first.c0.l0.0 = extractelement <2 x float> %a.first.c0.l0, i32 0
+  %a.first.c0.l0.1 = extractelement <2 x float> %a.first.c0.l0, i32 1
+  %a.first.c0.l1.0 = extractelement <2 x float> %a.first.c0.l1, i32 0
+  %a.first.c0.l1.1 = extractelement <2 x float> %a.first.c0.l1, i32 1
+  %a.first.c0.s0.0 = insertelement <2 x float> poison, float %a.first.c0.l0.0, i32 0
+  %a.first.c0.s0 = insertelement <2 x float> %a.first.c0.s0.0, float %a.first.c0.l1.0, i32 1
+  %a.first.c0.s1.0 = insertelement <2 x float> poison, float %a.first.c0.l0.1, i32 0
+  %a.first.c0.s1 = insertelement <2 x float> %a.first.c0.s1.0, float %a.first.c0.l1.1, i32 1
+  %a.first.c0.lds = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.k, i32 %a.c0.row
+  store <2 x float> %a.first.c0.s0, ptr addrspace(3) %a.first.c0.lds, align 8
+  %a.first.c0.lds1 = getelementptr float, ptr addrspace(3) %a.first.c0.lds, i32 20
+  store <2 x float> %a.first.c0.s1, ptr addrspace(3) %a.first.c0.lds1, align 8
+  %b.first.c0.lds = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.k, i32 %b.c0.row
+  store <4 x float> %b.first.c0.l0, ptr addrspace(3) %b.first.c0.lds, align 16
+  fence syncscope("workgroup") release, !mmra !1
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire, !mmra !1
+  br label %loop
+
+; ---- mainloop: load tile i + 1, multiply tile i ------------------------------------------------
+loop:
+  %i = phi i32 [ 0, %entry ], [ %i.next, %loop.multiplied ]
+  %stage = phi i32 [ 0, %entry ], [ %stage.next, %loop.multiplied ]
+  %a.tile = phi ptr addrspace(1) [ %a.tile.first, %entry ], [ %a.tile.next, %loop.multiplied ]
+  %b.tile = phi ptr addrspace(1) [ %b.tile.first, %entry ], [ %b.tile.next, %loop.multiplied ]
+  %acc.m0.n0.start = phi <2 x float> [ zeroinitializer, %entry ], [ %acc.m0.n0.loop, %loop.multiplied ]
+  %acc.m1.n0.start = phi <2 x float> [ zeroinitializer, %entry ], [ %acc.m1.n0.loop, %loop.multiplied ]
+  %acc.m2.n0.start = phi <2 x float> [ zeroinitializer, %entry ], [ %acc.m2.n0.loop, %loop.multiplied ]
+  %acc.m3.n0.start = phi <2 x float> [ zeroinitializer, %entry ], [ %acc.m3.n0.loop, %loop.multiplied ]
+  %a.tile.next = getelementptr float, ptr addrspace(1) %a.tile, i64 8
+  %b.tile.next = getelementptr float, ptr addrspace(1) %b.tile, i64 512
+  %a.loop.c0.l0.at = getelementptr float, ptr addrspace(1) %a.tile.next, i64 %a.c0.offset
+  %a.loop.c0.l0 = load <2 x float>, ptr addrspace(1) %a.loop.c0.l0.at, align 4
+  %a.loop.c0.l1.at = getelementptr float, ptr addrspace(1) %a.tile.next, i64 %a.c0.l1.offset
+  %a.loop.c0.l1 = load <2 x float>, ptr addrspace(1) %a.loop.c0.l1.at, align 4
+  %b.loop.c0.l0.at = getelementptr float, ptr addrspace(1) %b.tile.next, i64 %b.c0.offset
+  %b.loop.c0.l0 = load <4 x float>, ptr addrspace(1) %b.loop.c0.l0.at, align 4
+  br label %loop.multiply
+loop.multiply:
+  %loop.k = phi i32 [ 0, %loop ], [ %loop.k.next, %loop.multiply ]
+  %acc.m0.n0.loop.sum = phi <2 x float> [ %acc.m0.n0.start, %loop ], [ %acc.m0.n0.loop, %loop.multiply ]
+  %acc.m1.n0.loop.sum = phi <2 x float> [ %acc.m1.n0.start, %loop ], [ %acc.m1.n0.loop, %loop.multiply ]
+  %acc.m2.n0.loop.sum = phi <2 x float> [ %acc.m2.n0.start, %loop ], [ %acc.m2.n0.loop, %loop.multiply ]
+  %acc.m3.n0.loop.sum = phi <2 x float> [ %acc.m3.n0.start, %loop ], [ %acc.m3.n0.loop, %loop.multiply ]
+  %a.loop.at = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %loop.k, i32 %thread_row
+  %a.loop.g0.at = getelementptr float, ptr addrspace(3) %a.loop.at, i32 0
+  %a.loop.g0 = load <4 x float>, ptr addrspace(3) %a.loop.g0.at, align 16
+  %b.loop.at = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %loop.k, i32 %thread_column
+  %b.loop.g0.at = getelementptr float, ptr addrspace(3) %b.loop.at, i32 0
+  %b.loop.g0 = load <2 x float>, ptr addrspace(3) %b.loop.g0.at, align 8
+  %a.loop.m0 = shufflevector <4 x float> %a.loop.g0, <4 x float> poison, <2 x i32> <i32 0, i32 0>
+  %acc.m0.n0.loop = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.loop.m0, <2 x float> %b.loop.g0, <2 x float> %acc.m0.n0.loop.sum)
+  %a.loop.m1 = shufflevector <4 x float> %a.loop.g0, <4 x float> poison, <2 x i32> <i32 1, i32 1>
+  %acc.m1.n0.loop = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.loop.m1, <2 x float> %b.loop.g0, <2 x float> %acc.m1.n0.loop.sum)
+  %a.loop.m2 = shufflevector <4 x float> %a.loop.g0, <4 x float> poison, <2 x i32> <i32 2, i32 2>
+  %acc.m2.n0.loop = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.loop.m2, <2 x float> %b.loop.g0, <2 x float> %acc.m2.n0.loop.sum)
+  %a.loop.m3 = shufflevector <4 x float> %a.loop.g0, <4 x float> poison, <2 x i32> <i32 3, i32 3>
+  %acc.m3.n0.loop = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.loop.m3, <2 x float> %b.loop.g0, <2 x float> %acc.m3.n0.loop.sum)
+  %loop.k.next = add nuw nsw i32 %loop.k, 1
+  %loop.k.more = icmp ult i32 %loop.k.next, 8
+  br i1 %loop.k.more, label %loop.multiply, label %loop.multiplied, !llvm.loop !3
+loop.multiplied:
+  %stage.next = xor i32 %stage, 1
+  %a.loop.c0.l0.0 = extractelement <2 x float> %a.loop.c0.l0, i32 0
+  %a.loop.c0.l0.1 = extractelement <2 x float> %a.loop.c0.l0, i32 1
+  %a.loop.c0.l1.0 = extractelement <2 x float> %a.loop.c0.l1, i32 0
+  %a.loop.c0.l1.1 = extractelement <2 x float> %a.loop.c0.l1, i32 1
+  %a.loop.c0.s0.0 = insertelement <2 x float> poison, float %a.loop.c0.l0.0, i32 0
+  %a.loop.c0.s0 = insertelement <2 x float> %a.loop.c0.s0.0, float %a.loop.c0.l1.0, i32 1
+  %a.loop.c0.s1.0 = insertelement <2 x float> poison, float %a.loop.c0.l0.1, i32 0
+  %a.loop.c0.s1 = insertelement <2 x float> %a.loop.c0.s1.0, float %a.loop.c0.l1.1, i32 1
+  %a.loop.c0.lds = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage.next, i32 %a.c0.k, i32 %a.c0.row
+  store <2 x float> %a.loop.c0.s0, ptr addrspace(3) %a.loop.c0.lds, align 8
+  %a.loop.c0.lds1 = getelementptr float, ptr addrspace(3) %a.loop.c0.lds, i32 20
+  store <2 x float> %a.loop.c0.s1, ptr addrspace(3) %a.loop.c0.lds1, align 8
+  %b.loop.c0.lds = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.k, i32 %b.c0.row
+  store <4 x float> %b.loop.c0.l0, ptr addrspace(3) %b.loop.c0.lds, align 16
+  fence syncscope("workgroup") release, !mmra !1
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire, !mmra !1
+  %i.next = add nuw nsw i32 %i, 1
+  %more = icmp ult i32 %i.next, 15
+  br i1 %more, label %loop, label %last, !llvm.loop !2
+
+; ---- mainloop: multiply the last tile ----------------------------------------------------------
+last:
+  br label %last.multiply
+last.multiply:
+  %last.k = phi i32 [ 0, %last ], [ %last.k.next, %last.multiply ]
+  %acc.m0.n0.last.sum = phi <2 x float> [ %acc.m0.n0.loop, %last ], [ %acc.m0.n0.last, %last.multiply ]
+  %acc.m1.n0.last.sum = phi <2 x float> [ %acc.m1.n0.loop, %last ], [ %acc.m1.n0.last, %last.multiply ]
+  %acc.m2.n0.last.sum = phi <2 x float> [ %acc.m2.n0.loop, %last ], [ %acc.m2.n0.last, %last.multiply ]
+  %acc.m3.n0.last.sum = phi <2 x float> [ %acc.m3.n0.loop, %last ], [ %acc.m3.n0.last, %last.multiply ]
+  %a.last.at = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %last.k, i32 %thread_row
+  %a.last.g0.at = getelementptr float, ptr addrspace(3) %a.last.at, i32 0
+  %a.last.g0 = load <4 x float>, ptr addrspace(3) %a.last.g0.at, align 16
+  %b.last.at = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %last.k, i32 %thread_column
+  %b.last.g0.at = getelementptr float, ptr addrspace(3) %b.last.at, i32 0
+  %b.last.g0 = load <2 x float>, ptr addrspace(3) %b.last.g0.at, align 8
+  %a.last.m0 = shufflevector <4 x float> %a.last.g0, <4 x float> poison, <2 x i32> <i32 0, i32 0>
+  %acc.m0.n0.last = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.last.m0, <2 x float> %b.last.g0, <2 x float> %acc.m0.n0.last.sum)
+  %a.last.m1 = shufflevector <4 x float> %a.last.g0, <4 x float> poison, <2 x i32> <i32 1, i32 1>
+  %acc.m1.n0.last = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.last.m1, <2 x float> %b.last.g0, <2 x float> %acc.m1.n0.last.sum)
+  %a.last.m2 = shufflevector <4 x float> %a.last.g0, <4 x float> poison, <2 x i32> <i32 2, i32 2>
+  %acc.m2.n0.last = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.last.m2, <2 x float> %b.last.g0, <2 x float> %acc.m2.n0.last.sum)
+  %a.last.m3 = shufflevector <4 x float> %a.last.g0, <4 x float> poison, <2 x i32> <i32 3, i32 3>
+  %acc.m3.n0.last = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.last.m3, <2 x float> %b.last.g0, <2 x float> %acc.m3.n0.last.sum)
+  %last.k.next = add nuw nsw i32 %last.k, 1
+  %last.k.more = icmp ult i32 %last.k.next, 8
+  br i1 %last.k.more, label %last.multiply, label %last.multiplied, !llvm.loop !4
+last.multiplied:
+
+; ---- epilogue ----------------------------------------------------------------------------------
+  %out.first_row = zext i32 %first_row to i64
+  %out.first_column = zext i32 %first_column to i64
+  %out.row_offset = mul nuw nsw i64 %out.first_row, 64
+  %out.first = add nuw nsw i64 %out.row_offset, %out.first_column
+  %out.block = getelementptr float, ptr addrspace(1) %out, i64 %out.first
+  %column0 = add nuw nsw i32 %thread_column, 0
+  %column0.wide = zext i32 %column0 to i64
+  ; row 0
+  %row0 = add nuw nsw i32 %thread_row, 0
+  %row0.wide = zext i32 %row0 to i64
+  %row0.offset = mul nuw nsw i64 %row0.wide, 64
+  %m0.n0.e0.offset = add nuw nsw i64 %row0.offset, %column0.wide
+  %m0.n0.e0.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m0.n0.e0.offset
+  store <2 x float> %acc.m0.n0.last, ptr addrspace(1) %m0.n0.e0.at, align 4
+  ; row 1
+  %row1 = add nuw nsw i32 %thread_row, 1
+  %row1.wide = zext i32 %row1 to i64
+  %row1.offset = mul nuw nsw i64 %row1.wide, 64
+  %m1.n0.e0.offset = add nuw nsw i64 %row1.offset, %column0.wide
+  %m1.n0.e0.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m1.n0.e0.offset
+  store <2 x float> %acc.m1.n0.last, ptr addrspace(1) %m1.n0.e0.at, align 4
+  ; row 2
+  %row2 = add nuw nsw i32 %thread_row, 2
+  %row2.wide = zext i32 %row2 to i64
+  %row2.offset = mul nuw nsw i64 %row2.wide, 64
+  %m2.n0.e0.offset = add nuw nsw i64 %row2.offset, %column0.wide
+  %m2.n0.e0.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m2.n0.e0.offset
+  store <2 x float> %acc.m2.n0.last, ptr addrspace(1) %m2.n0.e0.at, align 4
+  ; row 3
+  %row3 = add nuw nsw i32 %thread_row, 3
+  %row3.wide = zext i32 %row3 to i64
+  %row3.offset = mul nuw nsw i64 %row3.wide, 64
+  %m3.n0.e0.offset = add nuw nsw i64 %row3.offset, %column0.wide
+  %m3.n0.e0.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m3.n0.e0.offset
+  store <2 x float> %acc.m3.n0.last, ptr addrspace(1) %m3.n0.e0.at, align 4
+
+; ---- exit --------------------------------------------------------------------------------------
+  ret void
+}
+
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.y()
+declare void @llvm.amdgcn.s.barrier()
+declare <2 x float> @llvm.fma.v2f32(<2 x float>, <2 x float>, <2 x float>)
+
+attributes #0 = {
+  nounwind
+  "target-cpu"="gfx1030"
+  "amdgpu-flat-work-group-size"="32,32"
+  "uniform-work-group-size"="true"
+  "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
+}
+
+; Code object version 5: what ROCm 5.5 and later load.
+!llvm.module.flags = !{!0}
+!0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
+; What the fences order: LDS, not global memory.
+!1 = !{!"amdgpu-synchronize-as", !"local"}
+; The walk along K stays a loop: unrolled, the loads of all its steps would share the registers.
+!2 = distinct !{!2, !{!"llvm.loop.unroll.disable"}}
+; Loops over the depths of a tile do 4 at a time: all of them at once would spill.
+!3 = distinct !{!3, !{!"llvm.loop.unroll.count", i32 4}}
+!4 = distinct !{!4, !{!"llvm.loop.unroll.count", i32 4}}

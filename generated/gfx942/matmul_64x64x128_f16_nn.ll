@@ -1,0 +1,230 @@
+; matmul_64x64x128_f16_nn for gfx942
+;
+;   a         input  f16, 64 x 128 elements, strides 128, 1
+;   b         input  f16, 128 x 64 elements, strides 64, 1
+;   out       output f16, 64 x 64 elements, strides 64, 1
+;
+; schedule: mainloop=mma origin=user block_m=32 block_n=32 block_k=32 num_stages=2 warp_m=16 warp_n=16
+; launch:   2 x 2 x 1 workgroups of 256 threads (waves of 64)
+; LDS:      @a_tile, 5120 B of f16: [stage 2][m 32][k 32 + 8 unused]
+; LDS:      @b_tile, 5120 B of f16: [stage 2][n 32][k 32 + 8 unused]
+target triple = "amdgcn-amd-amdhsa"
+
+@a_tile = internal addrspace(3) global [2 x [32 x [40 x half]]] poison, align 16
+@b_tile = internal addrspace(3) global [2 x [32 x [40 x half]]] poison, align 16
+
+define amdgpu_kernel void @matmul_64x64x128_f16_nn(
+    ptr addrspace(1) noalias readonly %a,
+    ptr addrspace(1) noalias readonly %b,
+    ptr addrspace(1) noalias writeonly %out
+) #0 {
+
+; ---- addresses ---------------------------------------------------------------------------------
+entry:
+  %thread = call range(i32 0, 256) i32 @llvm.amdgcn.workitem.id.x()
+  %block_n = call i32 @llvm.amdgcn.workgroup.id.x()
+  %block_m = call i32 @llvm.amdgcn.workgroup.id.y()
+  %first_row = mul nuw nsw i32 %block_m, 32
+  %first_column = mul nuw nsw i32 %block_n, 32
+  ; A: chunks of 1 x 4 (m x k), 8 side by side along k
+  %a.first_row = zext i32 %first_row to i64
+  %a.row_offset = mul nuw nsw i64 %a.first_row, 128
+  %a.tile.first = getelementptr half, ptr addrspace(1) %a, i64 %a.row_offset
+  %a.c0.k.chunk = urem i32 %thread, 8
+  %a.c0.k = mul nuw nsw i32 %a.c0.k.chunk, 4
+  %a.c0.row = udiv i32 %thread, 8
+  %a.c0.line = mul nuw nsw i32 %a.c0.row, 128
+  %a.c0.narrow = add nuw nsw i32 %a.c0.line, %a.c0.k
+  %a.c0.offset = zext i32 %a.c0.narrow to i64
+  ; B: chunks of 2 x 2 (k x n), 16 side by side along n
+  %b.first_row = zext i32 %first_column to i64
+  %b.tile.first = getelementptr half, ptr addrspace(1) %b, i64 %b.first_row
+  %b.c0.row.chunk = urem i32 %thread, 16
+  %b.c0.row = mul nuw nsw i32 %b.c0.row.chunk, 2
+  %b.c0.k.chunk = udiv i32 %thread, 16
+  %b.c0.k = mul nuw nsw i32 %b.c0.k.chunk, 2
+  %b.c0.line = mul nuw nsw i32 %b.c0.k, 64
+  %b.c0.narrow = add nuw nsw i32 %b.c0.line, %b.c0.row
+  %b.c0.offset = zext i32 %b.c0.narrow to i64
+  %b.c0.l1.offset = add nuw nsw i64 %b.c0.offset, 64
+  ; the wave's place among 2 x 2 warp tiles of 16 x 16
+  %lane = and i32 %thread, 63
+  %wave.of_thread = lshr i32 %thread, 6
+  %wave = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %wave.of_thread)
+  %wave_m = udiv i32 %wave, 2
+  %wave_n = urem i32 %wave, 2
+  %warp_row = mul nuw nsw i32 %wave_m, 16
+  %warp_column = mul nuw nsw i32 %wave_n, 16
+  ; the lane's row of A, column of B and D, and which depths it holds
+  %lane_row = and i32 %lane, 15
+  %lane_group = lshr i32 %lane, 4
+  %a.fragment_row = add nuw nsw i32 %warp_row, %lane_row
+  %b.fragment_row = add nuw nsw i32 %warp_column, %lane_row
+  %fragment_k = mul nuw nsw i32 %lane_group, 8
+
+; ---- prologue: the first tile ------------------------------------------------------------------
+  %a.first.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
+  %a.first.c0.l0 = load <4 x half>, ptr addrspace(1) %a.first.c0.l0.at, align 2
+  %b.first.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.first, i64 %b.c0.offset
+  %b.first.c0.l0 = load <2 x half>, ptr addrspace(1) %b.first.c0.l0.at, align 2
+  %b.first.c0.l1.at = getelementptr half, ptr addrspace(1) %b.tile.first, i64 %b.c0.l1.offset
+  %b.first.c0.l1 = load <2 x half>, ptr addrspace(1) %b.first.c0.l1.at, align 2
+  %a.first.c0.lds = getelementptr [2 x [32 x [40 x half]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.row, i32 %a.c0.k
+  store <4 x half> %a.first.c0.l0, ptr addrspace(3) %a.first.c0.lds, align 8
+  %b.first.c0.l0.0 = extractelement <2 x half> %b.first.c0.l0, i32 0
+  %b.first.c0.l0.1 = extractelement <2 x half> %b.first.c0.l0, i32 1
+  %b.first.c0.l1.0 = extractelement <2 x half> %b.first.c0.l1, i32 0
+  %b.first.c0.l1.1 = extractelement <2 x half> %b.first.c0.l1, i32 1
+  %b.first.c0.s0.0 = insertelement <2 x half> poison, half %b.first.c0.l0.0, i32 0
+  %b.first.c0.s0 = insertelement <2 x half> %b.first.c0.s0.0, half %b.first.c0.l1.0, i32 1
+  %b.first.c0.s1.0 = insertelement <2 x half> poison, half %b.first.c0.l0.1, i32 0
+  %b.first.c0.s1 = insertelement <2 x half> %b.first.c0.s1.0, half %b.first.c0.l1.1, i32 1
+  %b.first.c0.lds = getelementptr [2 x [32 x [40 x half]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.row, i32 %b.c0.k
+  store <2 x half> %b.first.c0.s0, ptr addrspace(3) %b.first.c0.lds, align 4
+  %b.first.c0.lds1 = getelementptr half, ptr addrspace(3) %b.first.c0.lds, i32 40
+  store <2 x half> %b.first.c0.s1, ptr addrspace(3) %b.first.c0.lds1, align 4
+  fence syncscope("workgroup") release, !mmra !1
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire, !mmra !1
+  br label %loop
+
+; ---- mainloop: load tile i + 1, multiply tile i ------------------------------------------------
+loop:
+  %i = phi i32 [ 0, %entry ], [ %i.next, %loop ]
+  %stage = phi i32 [ 0, %entry ], [ %stage.next, %loop ]
+  %a.tile = phi ptr addrspace(1) [ %a.tile.first, %entry ], [ %a.tile.next, %loop ]
+  %b.tile = phi ptr addrspace(1) [ %b.tile.first, %entry ], [ %b.tile.next, %loop ]
+  %acc.m0.n0.start = phi <4 x float> [ zeroinitializer, %entry ], [ %acc.m0.n0.loop, %loop ]
+  %a.tile.next = getelementptr half, ptr addrspace(1) %a.tile, i64 32
+  %b.tile.next = getelementptr half, ptr addrspace(1) %b.tile, i64 2048
+  %a.loop.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.next, i64 %a.c0.offset
+  %a.loop.c0.l0 = load <4 x half>, ptr addrspace(1) %a.loop.c0.l0.at, align 2
+  %b.loop.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.next, i64 %b.c0.offset
+  %b.loop.c0.l0 = load <2 x half>, ptr addrspace(1) %b.loop.c0.l0.at, align 2
+  %b.loop.c0.l1.at = getelementptr half, ptr addrspace(1) %b.tile.next, i64 %b.c0.l1.offset
+  %b.loop.c0.l1 = load <2 x half>, ptr addrspace(1) %b.loop.c0.l1.at, align 2
+  %a.loop.fragments = getelementptr [2 x [32 x [40 x half]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %a.fragment_row, i32 %fragment_k
+  %b.loop.fragments = getelementptr [2 x [32 x [40 x half]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %b.fragment_row, i32 %fragment_k
+  ; depths from 0 on
+  %a.loop.0.g0.at = getelementptr half, ptr addrspace(3) %a.loop.fragments, i32 0
+  %a.loop.0.g0 = load <8 x half>, ptr addrspace(3) %a.loop.0.g0.at, align 16
+  %a.loop.0.g0.p0 = shufflevector <8 x half> %a.loop.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %a.loop.0.g0.p1 = shufflevector <8 x half> %a.loop.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %b.loop.0.g0.at = getelementptr half, ptr addrspace(3) %b.loop.fragments, i32 0
+  %b.loop.0.g0 = load <8 x half>, ptr addrspace(3) %b.loop.0.g0.at, align 16
+  %b.loop.0.g0.p0 = shufflevector <8 x half> %b.loop.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %b.loop.0.g0.p1 = shufflevector <8 x half> %b.loop.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %acc.m0.n0.loop.s0 = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.loop.0.g0.p0, <4 x half> %b.loop.0.g0.p0, <4 x float> %acc.m0.n0.start, i32 0, i32 0, i32 0)
+  %acc.m0.n0.loop = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.loop.0.g0.p1, <4 x half> %b.loop.0.g0.p1, <4 x float> %acc.m0.n0.loop.s0, i32 0, i32 0, i32 0)
+  %stage.next = xor i32 %stage, 1
+  %a.loop.c0.lds = getelementptr [2 x [32 x [40 x half]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage.next, i32 %a.c0.row, i32 %a.c0.k
+  store <4 x half> %a.loop.c0.l0, ptr addrspace(3) %a.loop.c0.lds, align 8
+  %b.loop.c0.l0.0 = extractelement <2 x half> %b.loop.c0.l0, i32 0
+  %b.loop.c0.l0.1 = extractelement <2 x half> %b.loop.c0.l0, i32 1
+  %b.loop.c0.l1.0 = extractelement <2 x half> %b.loop.c0.l1, i32 0
+  %b.loop.c0.l1.1 = extractelement <2 x half> %b.loop.c0.l1, i32 1
+  %b.loop.c0.s0.0 = insertelement <2 x half> poison, half %b.loop.c0.l0.0, i32 0
+  %b.loop.c0.s0 = insertelement <2 x half> %b.loop.c0.s0.0, half %b.loop.c0.l1.0, i32 1
+  %b.loop.c0.s1.0 = insertelement <2 x half> poison, half %b.loop.c0.l0.1, i32 0
+  %b.loop.c0.s1 = insertelement <2 x half> %b.loop.c0.s1.0, half %b.loop.c0.l1.1, i32 1
+  %b.loop.c0.lds = getelementptr [2 x [32 x [40 x half]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.row, i32 %b.c0.k
+  store <2 x half> %b.loop.c0.s0, ptr addrspace(3) %b.loop.c0.lds, align 4
+  %b.loop.c0.lds1 = getelementptr half, ptr addrspace(3) %b.loop.c0.lds, i32 40
+  store <2 x half> %b.loop.c0.s1, ptr addrspace(3) %b.loop.c0.lds1, align 4
+  fence syncscope("workgroup") release, !mmra !1
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire, !mmra !1
+  %i.next = add nuw nsw i32 %i, 1
+  %more = icmp ult i32 %i.next, 3
+  br i1 %more, label %loop, label %last, !llvm.loop !2
+
+; ---- mainloop: multiply the last tile ----------------------------------------------------------
+last:
+  %a.last.fragments = getelementptr [2 x [32 x [40 x half]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %a.fragment_row, i32 %fragment_k
+  %b.last.fragments = getelementptr [2 x [32 x [40 x half]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.fragment_row, i32 %fragment_k
+  ; depths from 0 on
+  %a.last.0.g0.at = getelementptr half, ptr addrspace(3) %a.last.fragments, i32 0
+  %a.last.0.g0 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.at, align 16
+  %a.last.0.g0.p0 = shufflevector <8 x half> %a.last.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %a.last.0.g0.p1 = shufflevector <8 x half> %a.last.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %b.last.0.g0.at = getelementptr half, ptr addrspace(3) %b.last.fragments, i32 0
+  %b.last.0.g0 = load <8 x half>, ptr addrspace(3) %b.last.0.g0.at, align 16
+  %b.last.0.g0.p0 = shufflevector <8 x half> %b.last.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %b.last.0.g0.p1 = shufflevector <8 x half> %b.last.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %acc.m0.n0.last.s0 = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.last.0.g0.p0, <4 x half> %b.last.0.g0.p0, <4 x float> %acc.m0.n0.loop, i32 0, i32 0, i32 0)
+  %acc.m0.n0.last = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.last.0.g0.p1, <4 x half> %b.last.0.g0.p1, <4 x float> %acc.m0.n0.last.s0, i32 0, i32 0, i32 0)
+
+; ---- epilogue: result register r of a lane is one row of an MMA tile ---------------------------
+  %out.first_row = zext i32 %first_row to i64
+  %out.first_column = zext i32 %first_column to i64
+  %out.row_offset = mul nuw nsw i64 %out.first_row, 64
+  %out.first = add nuw nsw i64 %out.row_offset, %out.first_column
+  %out.block = getelementptr half, ptr addrspace(1) %out, i64 %out.first
+  %out.lane_row = mul nuw nsw i32 %lane_group, 4
+  %out.row = add nuw nsw i32 %warp_row, %out.lane_row
+  %out.column = add nuw nsw i32 %warp_column, %lane_row
+  %column.n0 = add nuw nsw i32 %out.column, 0
+  %column.n0.wide = zext i32 %column.n0 to i64
+  ; row 0
+  %row.m0.r0 = add nuw nsw i32 %out.row, 0
+  %row.m0.r0.wide = zext i32 %row.m0.r0 to i64
+  %row.m0.r0.offset = mul nuw nsw i64 %row.m0.r0.wide, 64
+  %m0.n0.r0 = extractelement <4 x float> %acc.m0.n0.last, i32 0
+  %m0.n0.r0.offset = add nuw nsw i64 %row.m0.r0.offset, %column.n0.wide
+  %m0.n0.r0.rounded = fptrunc float %m0.n0.r0 to half
+  %m0.n0.r0.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.n0.r0.offset
+  store half %m0.n0.r0.rounded, ptr addrspace(1) %m0.n0.r0.at, align 2
+  ; row 1
+  %row.m0.r1 = add nuw nsw i32 %out.row, 1
+  %row.m0.r1.wide = zext i32 %row.m0.r1 to i64
+  %row.m0.r1.offset = mul nuw nsw i64 %row.m0.r1.wide, 64
+  %m0.n0.r1 = extractelement <4 x float> %acc.m0.n0.last, i32 1
+  %m0.n0.r1.offset = add nuw nsw i64 %row.m0.r1.offset, %column.n0.wide
+  %m0.n0.r1.rounded = fptrunc float %m0.n0.r1 to half
+  %m0.n0.r1.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.n0.r1.offset
+  store half %m0.n0.r1.rounded, ptr addrspace(1) %m0.n0.r1.at, align 2
+  ; row 2
+  %row.m0.r2 = add nuw nsw i32 %out.row, 2
+  %row.m0.r2.wide = zext i32 %row.m0.r2 to i64
+  %row.m0.r2.offset = mul nuw nsw i64 %row.m0.r2.wide, 64
+  %m0.n0.r2 = extractelement <4 x float> %acc.m0.n0.last, i32 2
+  %m0.n0.r2.offset = add nuw nsw i64 %row.m0.r2.offset, %column.n0.wide
+  %m0.n0.r2.rounded = fptrunc float %m0.n0.r2 to half
+  %m0.n0.r2.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.n0.r2.offset
+  store half %m0.n0.r2.rounded, ptr addrspace(1) %m0.n0.r2.at, align 2
+  ; row 3
+  %row.m0.r3 = add nuw nsw i32 %out.row, 3
+  %row.m0.r3.wide = zext i32 %row.m0.r3 to i64
+  %row.m0.r3.offset = mul nuw nsw i64 %row.m0.r3.wide, 64
+  %m0.n0.r3 = extractelement <4 x float> %acc.m0.n0.last, i32 3
+  %m0.n0.r3.offset = add nuw nsw i64 %row.m0.r3.offset, %column.n0.wide
+  %m0.n0.r3.rounded = fptrunc float %m0.n0.r3 to half
+  %m0.n0.r3.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.n0.r3.offset
+  store half %m0.n0.r3.rounded, ptr addrspace(1) %m0.n0.r3.at, align 2
+
+; ---- exit --------------------------------------------------------------------------------------
+  ret void
+}
+
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.y()
+declare void @llvm.amdgcn.s.barrier()
+declare i32 @llvm.amdgcn.readfirstlane.i32(i32)
+declare <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half>, <4 x half>, <4 x float>, i32 immarg, i32 immarg, i32 immarg)
+
+attributes #0 = {
+  nounwind
+  "target-cpu"="gfx942"
+  "amdgpu-flat-work-group-size"="256,256"
+  "uniform-work-group-size"="true"
+  "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
+}
+
+; Code object version 5: what ROCm 5.5 and later load.
+!llvm.module.flags = !{!0}
+!0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
+; What the fences order: LDS, not global memory.
+!1 = !{!"amdgpu-synchronize-as", !"local"}
+; The walk along K stays a loop: unrolled, the loads of all its steps would share the registers.
+!2 = distinct !{!2, !{!"llvm.loop.unroll.disable"}}

@@ -1,0 +1,57 @@
+; relu_3x1000_f16 for gfx942
+;
+;   x         input  f16, 3 x 1000 elements, strides 1000, 1
+;   out       output f16, 3 x 1000 elements, strides 1000, 1
+;
+; schedule: mainloop=stream origin=model num_threads=256 vector=8 unroll=1
+; launch:   2 x 1 x 1 workgroups of 256 threads (waves of 64)
+target triple = "amdgcn-amd-amdhsa"
+
+define amdgpu_kernel void @relu_3x1000_f16(
+    ptr addrspace(1) noalias readonly %x,
+    ptr addrspace(1) noalias writeonly %out
+) #0 {
+
+; ---- addresses ---------------------------------------------------------------------------------
+entry:
+  %thread = call range(i32 0, 256) i32 @llvm.amdgcn.workitem.id.x()
+  %block = call i32 @llvm.amdgcn.workgroup.id.x()
+  %block.wide = zext i32 %block to i64
+  %block.first = mul nuw nsw i64 %block.wide, 256
+
+; ---- mainloop: whole vectors -------------------------------------------------------------------
+; 375 of 8 elements, 256 per workgroup
+  %v0.in_block = add nuw nsw i32 %thread, 0
+  %v0.in_block.wide = zext i32 %v0.in_block to i64
+  %v0.index = add nuw nsw i64 %block.first, %v0.in_block.wide
+  %v0.exists = icmp ult i64 %v0.index, 375
+  br i1 %v0.exists, label %v0.inside, label %v0.done
+v0.inside:
+  %v0.offset = mul nuw nsw i64 %v0.index, 8
+  %v0.from = getelementptr half, ptr addrspace(1) %x, i64 %v0.offset
+  %v0.to = getelementptr half, ptr addrspace(1) %out, i64 %v0.offset
+  %v0.x = load <8 x half>, ptr addrspace(1) %v0.from, align 2
+  %v0.y.negative = fcmp olt <8 x half> %v0.x, zeroinitializer
+  %v0.y = select <8 x i1> %v0.y.negative, <8 x half> zeroinitializer, <8 x half> %v0.x
+  store <8 x half> %v0.y, ptr addrspace(1) %v0.to, align 2
+  br label %v0.done
+v0.done:
+
+; ---- exit --------------------------------------------------------------------------------------
+  ret void
+}
+
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.x()
+
+attributes #0 = {
+  nounwind
+  "target-cpu"="gfx942"
+  "amdgpu-flat-work-group-size"="256,256"
+  "uniform-work-group-size"="true"
+  "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
+}
+
+; Code object version 5: what ROCm 5.5 and later load.
+!llvm.module.flags = !{!0}
+!0 = !{i32 1, !"amdhsa_code_object_version", i32 500}

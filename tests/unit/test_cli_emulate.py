@@ -1,0 +1,104 @@
+"""`kgen emulate` runs kernels that kgen did not make."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kgen.cli.main import main
+
+SAXPY = """
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry saxpy(.param .u64 x, .param .u64 y, .param .f32 a, .param .u32 n)
+{
+    .reg .u64 %px, %py, %at;
+    .reg .u32 %i, %cta, %threads, %n;
+    .reg .f32 %x, %y, %a;
+    .reg .pred %out;
+    mov.u32 %cta, %ctaid.x;
+    mov.u32 %threads, %ntid.x;
+    mov.u32 %i, %tid.x;
+    mad.lo.u32 %i, %cta, %threads, %i;
+    ld.param.u32 %n, [n];
+    setp.ge.u32 %out, %i, %n;
+    @%out ret;
+    ld.param.u64 %px, [x];
+    ld.param.u64 %py, [y];
+    ld.param.f32 %a, [a];
+    mad.wide.u32 %at, %i, 4, %px;
+    ld.global.f32 %x, [%at];
+    mad.wide.u32 %at, %i, 4, %py;
+    ld.global.f32 %y, [%at];
+    fma.rn.f32 %y, %a, %x, %y;
+    st.global.f32 [%at], %y;
+    ret;
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "saxpy.ptx").write_text(SAXPY)
+    np.save("x.npy", np.arange(100, dtype=np.float32))
+    np.save("y.npy", np.ones(100, np.float32))
+    return tmp_path
+
+
+def saxpy(*, n: int = 100, y: str = "inout:y.npy:z.npy", extra: tuple[str, ...] = ()) -> list[str]:
+    launch = ["emulate", "saxpy.ptx", "--entry", "saxpy", "--grid", "4", "--block", "32"]
+    values = ["in:x.npy", y, "f32:2.5", f"u32:{n}"]
+    return [*launch, *(f"--arg={v}" for v in values), *extra]
+
+
+def test_results_are_written(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(saxpy()) == 0
+    assert "no fault; 4 workgroups" in capsys.readouterr().out
+    np.testing.assert_array_equal(np.load("z.npy"), np.arange(100) * 2.5 + 1)
+
+
+def test_a_fault_is_a_failed_check_and_writes_nothing(
+    capsys: pytest.CaptureFixture[str], files: Path
+) -> None:
+    assert main(saxpy(n=128)) == 1
+    out = capsys.readouterr().out
+    assert "out-of-bounds" in out and "line 22" in out and "offset 400 of 400 bytes" in out and out.count("\n") == 1
+    assert not (files / "z.npy").exists()
+    assert main(saxpy(n=128, extra=("--json",))) == 1
+    assert json.loads(capsys.readouterr().out)["fault"]["workgroup"] == [3, 0, 0]
+
+
+def test_outputs_start_as_nan() -> None:
+    assert main(saxpy(n=0, y="out:f32:10x10:z.npy")) == 0
+    assert np.isnan(np.load("z.npy")).all()
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (saxpy(y="at:y.npy"), "--arg at:y.npy is unknown; give in:FILE"),
+        (saxpy(y="in:none.npy"), "none.npy cannot be read as .npy"),
+        (saxpy(y="in:saxpy.ptx"), "saxpy.ptx cannot be read as .npy"),
+        (saxpy(y="out:f32:0x4:z.npy"), "--arg 0 is not a whole number of 1 or more"),
+        (saxpy(y="inout:y.npy:no/z.npy"), "names no file that can be written"),
+        (saxpy(extra=("--arg=f32:fast",)), "f32:fast is not a number of type f32"),
+        (saxpy(extra=("--arg=u32:1",)), "takes 4 arguments"),
+        (saxpy(extra=("--grid=1,1,1,1",)), "--grid 1,1,1,1 has 4 dimensions"),
+        (["emulate", "x.cu", *saxpy()[2:]], "file=x.cu is neither .ptx nor .ll"),
+        (["emulate", "x.ptx", *saxpy()[2:]], "file=x.ptx cannot be read"),
+        ([*saxpy()[:3], "sgemm", *saxpy()[4:]], "sgemm"),
+    ],
+)
+def test_bad_input(
+    argv: list[str], message: str, capsys: pytest.CaptureFixture[str], files: Path
+) -> None:
+    before = sorted(files.iterdir())
+    assert main(argv) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err and captured.err.count("\n") == 1 and not captured.out
+    assert sorted(files.iterdir()) == before
