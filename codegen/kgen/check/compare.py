@@ -72,7 +72,8 @@ def deviations(expected: Estimate, got: Values, dtype: DType) -> tuple[Values, V
 
     same = (got == reference) | (np.isnan(got) & np.isnan(reference))
     # The least and the largest magnitude that the accumulator may hold, as the output shows them.
-    low = np.isinf(round_to(np.abs(expected.value) - expected.error, dtype))
+    least = np.maximum(np.abs(expected.value) - expected.error, 0.0)
+    low = np.isinf(round_to(least, dtype))
     high = np.isinf(round_to(np.abs(expected.value) + expected.error, dtype))
     overflow = np.isinf(got) & high & (np.sign(got) == np.sign(expected.value))
     fits = np.isfinite(got) & np.isfinite(reference) & ~low

@@ -81,7 +81,8 @@ class Estimate:
             # Subnormals: fl(x) = x (1 + d) + e with |e| at most half of the smallest.
             + self.accumulate.smallest_subnormal / 2.0,
         )
-        return self._replace(value, error + rounding)
+        # Infinity times an inexact constant is exact.
+        return self._replace(value, np.where(np.isfinite(value), error + rounding, 0.0))
 
     def _replace(self, value: Values, error: Values) -> Estimate:
         return Estimate(
