@@ -67,7 +67,12 @@ def test_a_fault_is_a_failed_check_and_writes_nothing(
 ) -> None:
     assert main(saxpy(n=128)) == 1
     out = capsys.readouterr().out
-    assert "out-of-bounds" in out and "line 22" in out and "offset 400 of 400 bytes" in out and out.count("\n") == 1
+    assert (
+        "out-of-bounds" in out
+        and "line 22" in out
+        and "offset 400 of 400 bytes" in out
+        and out.count("\n") == 1
+    )
     assert not (files / "z.npy").exists()
     assert main(saxpy(n=128, extra=("--json",))) == 1
     assert json.loads(capsys.readouterr().out)["fault"]["workgroup"] == [3, 0, 0]
