@@ -53,12 +53,33 @@ class UnknownInstruction(EmulationError):
         )
 
 
+@dataclass(kw_only=True)
+class LineCounts:
+    """What the instructions of one source line did, summed over all workgroups that ran.
+
+    `issued` counts the warps (waves) that issued them, `lanes` their active lanes. A wavefront is
+    one cycle of shared memory (LDS); the ideal is what the same bytes need with no two lanes in one
+    bank. A sector is the unit of global traffic: 32 bytes in PTX, 64 in AMDGPU IR; the ideal is
+    what the same bytes need when they lie side by side.
+    """
+
+    issued: int = 0
+    lanes: int = 0
+    shared_wavefronts: int = 0
+    shared_wavefronts_ideal: int = 0
+    global_sectors: int = 0
+    global_sectors_ideal: int = 0
+    global_bytes: int = 0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """A launch that ran to its end.
 
     `instructions` counts dynamic instructions per warp or wave (a warp that is partly active counts
-    as one). `counters` is by name; which ones there are depends on the language.
+    as one). `counters` has the names that :mod:`kgen.emulate.counters` lists; `lines` holds the
+    counts beside the source's lines, numbered from 1. Without profiling, traffic is not counted.
+    `warnings` are what no rule forbids but a reader of foreign code should know.
     """
 
     workgroups_run: int
@@ -66,3 +87,5 @@ class Report:
     instructions: int
     seconds: float
     counters: Mapping[str, int] = field(default_factory=dict)
+    lines: Mapping[int, LineCounts] = field(default_factory=dict)
+    warnings: tuple[Fault, ...] = ()
