@@ -9,7 +9,7 @@ from tests.golden.goldens import ROOT, Golden, goldens
 MAX_LINES = 550
 
 
-@pytest.mark.parametrize("golden", goldens(), ids=lambda g: f"{g.target}/{g.spec.key}")
+@pytest.mark.parametrize("golden", list(goldens()), ids=lambda g: f"{g.target}/{g.spec.key}")
 def test_no_drift(golden: Golden) -> None:
     assert golden.path.is_file(), f"{golden.path} is missing; run make generated"
     text = golden.path.read_text()
