@@ -50,7 +50,7 @@ def test_tensor_matmul() -> None:
         "tensor_matmul", (n // 32, m // 32), (128,), *half, out, np.int32(n), np.int32(k)
     )
     assert (out == a @ b.T).all()
-    assert report.counters["wmma"] > 0 and report.counters["cp"] > 0
+    assert report.counters["matrix.wmma.m16n16k16.f16"] > 0 and report.counters["copy"] > 0
 
 
 def test_dropping_a_barrier_of_the_tensor_matmul_is_a_race() -> None:

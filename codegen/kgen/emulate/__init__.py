@@ -31,20 +31,25 @@ def run(
     dynamic_shared: int = 0,
     workgroups: Sequence[Index3] | None = None,
     checks: bool = True,
+    profile: bool = False,
     seed: int = 0,
 ) -> Report:
     """Run one launch of the entry point.
 
     An ndarray argument is a pointer to a global buffer of exactly its bytes (C-contiguous, written
     in place); a numpy scalar is passed by value. `workgroups` runs only these. `dynamic_shared` is
-    in bytes. The result is the same for the same `seed`.
+    in bytes. `profile` counts the traffic of the memories too, and by source line. The result is
+    the same for the same `seed`, the counters are so for every seed.
 
     Raises EmulationFault for a fault of the program (races, out-of-bounds and the like are looked
     for if `checks`), UnknownInstruction for a word that is not known, EmulationError for a source
     that does not parse or arguments that do not fit its parameters.
     """
+    options: dict[str, Any] = {}
     if language == "ptx":
         from kgen.emulate import ptx as emulator
+
+        options["profile"] = profile
     else:
         from kgen.emulate import llvm as emulator  # type: ignore[no-redef]
     return emulator.run(
@@ -57,4 +62,5 @@ def run(
         workgroups=workgroups,
         checks=checks,
         seed=seed,
+        **options,
     )

@@ -8,7 +8,6 @@ asynchronous copies, which finish as late as they may.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,6 +45,7 @@ def run(
     dynamic_shared: int = 0,
     workgroups: Sequence[Index3] | None = None,
     checks: bool = True,
+    profile: bool = False,
     seed: int = 0,
 ) -> Report:
     """Run one launch of a PTX entry point; see :func:`kgen.emulate.run`.
@@ -62,6 +62,7 @@ def run(
         parameters=_parameter_bytes(kernel, memory, arguments),
         shared_bytes=kernel.dynamic_shared + dynamic_shared,
         checks=checks,
+        profile=profile,
     )
     _check_launch(kernel, launch)
     machine = Machine(kernel, launch, memory, _GRANULE)
@@ -74,12 +75,14 @@ def run(
         for first in range(0, len(ctas), chunk):
             machine.reset(ctas[first : first + chunk])
             scheduler.run()
+    counts, traffic = scheduler.counts, machine.traffic
     return Report(
         workgroups_run=len(ctas),
         workgroups_total=grid[0] * grid[1] * grid[2],
-        instructions=sum(scheduler.issued),
+        instructions=sum(counts.issued),
         seconds=time.perf_counter() - start,
-        counters=_counters(steps, scheduler.issued),
+        counters=counts.counters(traffic),
+        lines={} if traffic is None else counts.lines(traffic),
     )
 
 
@@ -136,6 +139,7 @@ def _module_data(kernel: Kernel, space: str) -> npt.NDArray[np.uint8]:
 
 
 def _step(decoder: Decoder, instruction: Instruction) -> Step:
+    decoder.line = instruction.line
     try:
         guard = None if instruction.guard is None else decoder.predicate(instruction.guard)
         build = BUILDERS[instruction.words[0]]
@@ -167,11 +171,3 @@ def _ctas_at_once(machine: Machine) -> int:
     kept = (8 + 5 * launch.warps) // machine.granule + 2
     by_memory = _SHARED_BYTES // max(1, launch.shared_bytes * kept)
     return max(1, min(_THREADS // (32 * launch.warps), by_memory))
-
-
-def _counters(steps: Sequence[Step], issued: Sequence[int]) -> dict[str, int]:
-    """Warps that issued each opcode, by its first word."""
-    counts: Counter[str] = Counter()
-    for step, warps in zip(steps, issued, strict=True):
-        counts[step.instruction.words[0]] += warps
-    return dict(sorted(counts.items()))

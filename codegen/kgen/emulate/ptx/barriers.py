@@ -36,6 +36,8 @@ class Barriers:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.states: dict[int, _State] = {}
+        #: Barriers of all its threads that each CTA has passed.
+        self.passed: Array = np.zeros(machine.ctas, np.int64)
 
     def free(self, barrier: Barrier) -> bool:
         """Whether nobody is at the barrier, whose number is the same for all."""
@@ -103,6 +105,8 @@ class Barriers:
             done = (arrived >= wanted) & state.arrived.any(axis=(1, 2))
             if not done.any():
                 continue
+            whole = (state.expected == 0) | (state.expected == self.machine.warps)
+            self.passed += done & whole
             where = done[:, None, None]
             self._acquire(state, where)
             for pc, lanes in list(state.waiting.items()):

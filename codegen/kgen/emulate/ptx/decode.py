@@ -25,6 +25,7 @@ from kgen.emulate.ptx.syntax import (
     Register,
     Vector,
 )
+from kgen.emulate.ptx.traffic import Requests
 from kgen.emulate.ptx.types import (
     SIGNED,
     TYPES,
@@ -55,6 +56,8 @@ class Decoder:
         #: Addresses of the buffers that hold module variables, by state space.
         self.module_spaces: dict[str, int] = {}
         self._objects: dict[type[Any], Any] = {}
+        #: The source line of the instruction that is being decoded.
+        self.line = 0
 
     # ------------------------------------------------------------------ sources
 
@@ -214,6 +217,11 @@ class Decoder:
     def shared_access(self, nbytes: int) -> None:
         """The kernel accesses shared memory by `nbytes`, which the checks must tell apart."""
         self.machine.granule = min(self.machine.granule, nbytes)
+
+    def watch(self) -> Requests | None:
+        """What the instruction tells of its accesses to memory; None without a profile."""
+        traffic = self.machine.traffic
+        return None if traffic is None else traffic.watch(self.line)
 
 
 def apply(

@@ -20,7 +20,8 @@ from kgen.emulate.ptx.copies import CopyQueue
 from kgen.emulate.ptx.memory import GlobalMemory, LocalMemory
 from kgen.emulate.ptx.shared import SharedMemory
 from kgen.emulate.ptx.syntax import Kernel
-from kgen.emulate.ptx.types import Array, Type
+from kgen.emulate.ptx.traffic import Traffic
+from kgen.emulate.ptx.types import Array, Type, any_of
 
 Index3 = tuple[int, int, int]
 #: Active lanes at any broadcast shape; None means all of them.
@@ -53,6 +54,7 @@ class Launch:
     parameters: bytes
     shared_bytes: int
     checks: bool
+    profile: bool = False
 
     @property
     def threads(self) -> int:
@@ -70,6 +72,7 @@ class Machine:
     def __init__(self, kernel: Kernel, launch: Launch, memory: GlobalMemory, granule: int) -> None:
         self.kernel, self.launch, self.memory = kernel, launch, memory
         self.warps, self.checks, self.granule = launch.warps, launch.checks, granule
+        self.traffic = Traffic(self) if launch.profile else None
         self.registers: list[Array] = []
         self.slots = {name: slot for slot, name in enumerate(kernel.registers)}
         self.special: dict[str, Array] = {}
@@ -132,6 +135,17 @@ class Machine:
         some = mask.any(axis=2)
         scale: int = (self.ctas // some.shape[0]) * (self.warps // some.shape[1])
         return int(np.count_nonzero(some)) * scale
+
+    def active_lanes(self, mask: Mask) -> int:
+        """How many lanes of the chunk are active."""
+        if mask is None:
+            return self.ctas * self.launch.threads
+        return int(np.count_nonzero(mask)) * (self.ctas * self.warps * WARP // mask.size)
+
+    def parted_warps(self, some: Mask, others: Mask) -> int:
+        """How many warps of the chunk have active lanes in both masks."""
+        warps = [any_of(self.active(mask), 2, keepdims=True) for mask in (some, others)]
+        return self.active_warps(warps[0] & warps[1])
 
 
 def _garbage(type_: Type) -> Array:

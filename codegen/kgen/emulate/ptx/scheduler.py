@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgen.emulate.ptx.barriers import Barriers
+from kgen.emulate.ptx.counting import Counts
 from kgen.emulate.ptx.machine import WARP, Machine, Mask, Violation
 from kgen.emulate.ptx.operations import Barrier, Branch, Collective, Exit, Operation, Source
 from kgen.emulate.ptx.syntax import Instruction
@@ -42,8 +43,8 @@ class Scheduler:
         self.machine, self.steps = machine, steps
         #: Jumps backwards after which the CTAs of a chunk are taken to run for ever.
         self.max_turns = max_turns
-        #: Warps that issued each step, over all chunks.
-        self.issued = [0] * len(steps)
+        #: Over all chunks.
+        self.counts = Counts([step.instruction for step in steps])
 
     def run(self) -> None:
         """Run the CTAs that the machine was reset to. Raises EmulationFault."""
@@ -59,21 +60,25 @@ class Scheduler:
             start = min(self.groups)
             mask = self.groups.pop(start)
             self._run_group(start, mask)
+        self.counts.barriers = max(self.counts.barriers, int(self.barriers.passed.max()))
 
     def _run_group(self, pc: int, mask: Mask) -> None:
         """Run a group until it ends, divides, or reaches the next group."""
-        steps, issued, machine = self.steps, self.issued, self.machine
+        steps, counts, machine = self.steps, self.counts, self.machine
         limit = min(self.groups, default=_NOWHERE)
-        warps = machine.active_warps(mask)
+        warps, lanes = machine.active_warps(mask), machine.active_lanes(mask)
         while pc < limit:
             if pc == len(steps):
                 self._exit(mask)
                 return
             step = steps[pc]
-            issued[pc] += warps
+            counts.issued[pc] += warps
+            counts.lanes[pc] += lanes
             active: Mask = mask
             if step.guard is not None:
                 chosen = self._guarded(step.guard(), mask)
+                if not isinstance(step.operation, Branch):
+                    counts.lanes[pc] -= lanes - (machine.active_lanes(*chosen) if chosen else 0)
                 if chosen is None:
                     pc += 1
                     continue
@@ -155,6 +160,8 @@ class Scheduler:
         if rest is not None:
             self._add(pc + 1, rest)
         if isinstance(operation, Branch):
+            if rest is not None:
+                self.counts.divergent_branches += self.machine.parted_warps(active, rest)
             self._add(operation.target, active)
         elif isinstance(operation, Exit):
             self._exit(active)
@@ -174,6 +181,7 @@ class Scheduler:
             threads = barrier.threads()
             if threads.size > 1 or threads.item() != machine.warps * WARP:
                 return False
+        self.barriers.passed += 1
         self._synchronise_all()
         if barrier.reduction is not None:
             barrier.reduction(active)

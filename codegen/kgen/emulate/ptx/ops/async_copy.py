@@ -12,6 +12,7 @@ from kgen.emulate.ptx.machine import Mask, uniform
 from kgen.emulate.ptx.operations import Action
 from kgen.emulate.ptx.ops.loadstore import HINTS
 from kgen.emulate.ptx.syntax import Operand, Register
+from kgen.emulate.ptx.traffic import Requests
 from kgen.emulate.ptx.words import Unsupported, Words
 
 _SIZES = {"ca": (4, 8, 16), "cg": (16,)}
@@ -49,7 +50,7 @@ def _copy(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
     if nbytes not in _SIZES[cache]:
         raise Unsupported
     decoder.shared_access(nbytes)
-    machine = decoder.machine
+    machine, requests = decoder.machine, decoder.watch()
     to, source = decoder.address(operands[0]), decoder.address(operands[1])
     all_of_it = uniform(nbytes, np.int64)
     given = None
@@ -66,9 +67,22 @@ def _copy(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
             amount = given().astype(np.int64)
         elif ignored is not None:
             amount = np.where(ignored(), 0, all_of_it)
-        machine.copies.issue(Copy(to=to(), source=source(), nbytes=nbytes, given=amount, mask=mask))
+        copy = Copy(to=to(), source=source(), nbytes=nbytes, given=amount, mask=mask)
+        machine.copies.issue(copy)
+        if requests is not None:
+            _count(requests, copy)
 
     return run
+
+
+def _count(requests: Requests, copy: Copy) -> None:
+    """All that is written to shared memory; of global memory what is not filled with zeros."""
+    requests.shared(copy.to, copy.nbytes, copy.mask)
+    for nbytes in np.unique(copy.given):
+        if nbytes > 0:
+            reads = copy.given == nbytes
+            mask = reads if copy.mask is None else copy.mask & reads
+            requests.load(copy.source, min(int(nbytes), copy.nbytes), mask)
 
 
 def _is_predicate(decoder: Decoder, operand: Register) -> bool:

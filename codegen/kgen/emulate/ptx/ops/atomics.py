@@ -65,7 +65,7 @@ def _build(decoder: Decoder, words: Words, operands: Sequence[Operand], *, retur
     if len(rest) != (3 if name == "cas" else 2):
         raise Unsupported
     sources = decoder.sources(rest[1:], type_)
-    machine = decoder.machine
+    machine, requests = decoder.machine, decoder.watch()
     if space != "global":
         decoder.shared_access(type_.size)
 
@@ -80,6 +80,10 @@ def _build(decoder: Decoder, words: Words, operands: Sequence[Operand], *, retur
                 view.view(type_.dtype), cell, values, machine.everywhere(machine.active(lanes)),
                 function,
             )  # fmt: skip
+            if requests is not None and part_space == "shared":
+                requests.shared(at, type_.size, lanes, atomic=True)
+            elif requests is not None:
+                requests.store(at, type_.size, lanes)
             if target is not None:
                 target(old, lanes)
 

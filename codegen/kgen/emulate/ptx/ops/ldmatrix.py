@@ -57,14 +57,17 @@ def _load(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collec
         raise Unsupported
     address = decoder.address(operands[1])
     decoder.shared_access(_ROW_BYTES)
-    machine = decoder.machine
+    machine, requests = decoder.machine, decoder.watch()
     gives_row = (8 * count > _LANE).reshape(1, 1, WARP)
 
     def run(mask: Mask) -> None:
         readers: Mask = gives_row if mask is None else mask & gives_row
         if count == 4:
             readers = mask
-        rows = _rows(machine.shared.read(address(), _ROW_BYTES, readers, by_warp=True))
+        at = address()
+        rows = _rows(machine.shared.read(at, _ROW_BYTES, readers, by_warp=True))
+        if requests is not None:
+            requests.shared(at, _ROW_BYTES, readers)
         for matrix, target in enumerate(targets):
             pieces = _pieces(rows, matrix, transposed)
             parts = [machine.shared.peek(at, 4 // len(pieces), 1)[0] for at in pieces]
@@ -81,10 +84,13 @@ def _store(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Colle
     address = decoder.address(operands[0])
     size = 2 if transposed else 4
     decoder.shared_access(size)
-    machine = decoder.machine
+    machine, requests = decoder.machine, decoder.watch()
+    gives_row = (8 * count > _LANE).reshape(1, 1, WARP)
 
     def run(mask: Mask) -> None:
         rows = _rows(address())
+        if requests is not None:
+            requests.shared(rows, _ROW_BYTES, gives_row if mask is None else mask & gives_row)
         for matrix, source in enumerate(sources):
             values = list(unpack(source())) if transposed else [source()]
             for at, value in zip(_pieces(rows, matrix, transposed), values, strict=True):

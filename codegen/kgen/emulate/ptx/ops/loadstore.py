@@ -55,9 +55,13 @@ def _load(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
         return _load_parameter(decoder, operands[1], targets, type_)
     address = decoder.address(operands[1])
     load = loader(decoder, space, size * count)
+    note = access_note(decoder, space, size * count, store=False)
 
     def run(mask: Mask) -> None:
-        values = load(address(), size, count, mask)
+        at = address()
+        values = load(at, size, count, mask)
+        if note is not None:
+            note(at, mask)
         for target, value in zip(targets, values, strict=True):
             target(value.view(type_.dtype), mask)
 
@@ -101,6 +105,7 @@ def _store(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Actio
     machine = decoder.machine
     if space in ("", "shared"):
         decoder.shared_access(size * count)
+    note = access_note(decoder, space, size * count, store=True)
 
     def run(mask: Mask) -> None:
         values = [source() for source in sources]
@@ -112,8 +117,29 @@ def _store(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Actio
             machine.local.store(address(), values, size, mask)
         else:
             _store_generic(machine, address(), values, size, mask)
+        if note is not None:
+            note(address(), mask)
 
     return run
+
+
+def access_note(
+    decoder: Decoder, space: str, nbytes: int, *, store: bool
+) -> Callable[[Array, Mask], None] | None:
+    """How a profile is told of each access to a state space; None if it does not count there."""
+    requests, machine = decoder.watch(), decoder.machine
+    if requests is None or space not in ("", "global", "shared"):
+        return None
+
+    def note(address: Array, mask: Mask) -> None:
+        parts = by_window(machine, address, mask) if space == "" else [(space, address, mask)]
+        for part_space, at, lanes in parts:
+            if part_space == "shared":
+                requests.shared(at, nbytes, lanes, load=not store)
+            elif part_space == "global":
+                (requests.store if store else requests.load)(at, nbytes, lanes)
+
+    return note
 
 
 def loader(decoder: Decoder, space: str, nbytes: int) -> Load:

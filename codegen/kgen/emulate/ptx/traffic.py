@@ -1,0 +1,241 @@
+"""How much work the memories have with each instruction: a profile's wavefronts and sectors.
+
+The model is that of compute capability 7.0 and later, and has no caches and no time:
+
+- Shared memory has 32 banks of 4 bytes (CUDA C++ Programming Guide, compute capability 5.x, shared
+  memory). A wavefront is what it serves in one cycle: at most one word from each bank, which any
+  number of lanes may read. It moves 128 bytes at most, so 8-byte accesses go by half warps and
+  16-byte accesses by quarter warps; ldmatrix and stmatrix are 16-byte accesses of the lanes that
+  give rows, one wavefront for each matrix. Loads of 8 bytes and more take half of that where the
+  lanes l and l^1 of every pair, or l and l^2, read the same address (NVIDIA on its developer forum,
+  topic 77228, "Unexpected shared memory bank conflict"). Lanes of an atomic are served one after
+  the other where they meet in a word.
+- Global memory moves in sectors of 32 bytes (Nsight Compute, Kernel Profiling Guide, memory
+  tables): one warp's request fetches each sector that it touches once.
+
+The ideal is what the same lanes need with no two words in one bank, and what the same distinct
+bytes need when they lie side by side.
+
+An instruction asks :meth:`Traffic.watch` for its counts when it is decoded, and tells them each
+access. Copies that are not of 32 lanes, such as those of the tensor memory accelerator, are given
+as pieces of contiguous bytes with :meth:`Requests.bulk`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgen.emulate.ptx.memory import WINDOW_BITS
+from kgen.emulate.ptx.types import Array, all_of
+
+if TYPE_CHECKING:
+    from kgen.emulate.ptx.machine import Machine, Mask
+    from kgen.emulate.report import LineCounts
+
+_WARP = 32
+_BANK_BYTES = 4
+#: What a wavefront moves at most: one word from each of 32 banks.
+_WAVEFRONT_BYTES = 128
+_SECTOR_BYTES = 32
+#: The widest access of a lane.
+_WIDEST = 32
+#: In place of an address, and of what it is divided by any size: the lane accesses nothing.
+_NONE = -1
+
+
+@dataclass(kw_only=True)
+class Moved:
+    """What instructions moved."""
+
+    shared_wavefronts: int = 0
+    shared_wavefronts_ideal: int = 0
+    load_sectors: int = 0
+    store_sectors: int = 0
+    sectors_ideal: int = 0
+    load_bytes: int = 0
+    store_bytes: int = 0
+
+    def add_to(self, line: LineCounts) -> None:
+        """Add them to a report's line."""
+        line.shared_wavefronts += self.shared_wavefronts
+        line.shared_wavefronts_ideal += self.shared_wavefronts_ideal
+        line.global_sectors += self.load_sectors + self.store_sectors
+        line.global_sectors_ideal += self.sectors_ideal
+        line.global_bytes += self.load_bytes + self.store_bytes
+
+
+class Requests(Moved):
+    """The counts of one source line, to which its instructions add."""
+
+    def __init__(self, traffic: Traffic) -> None:
+        super().__init__()
+        self._traffic, self._machine = traffic, traffic.machine
+
+    def shared(
+        self, address: Array, nbytes: int, mask: Mask, *, load: bool = False, atomic: bool = False
+    ) -> None:
+        """Each active lane accesses `nbytes` (1 to 16) at an address of shared memory.
+
+        `load` says that lanes which read the same may be served together.
+        """
+        lanes, times = self._lanes(address, mask)
+        width = max(nbytes, _BANK_BYTES)
+        units = lanes // width
+        group = _WAVEFRONT_BYTES // width
+        count, ideal = _wavefronts(units, width, group, atomic)
+        if load and width > _BANK_BYTES:
+            pairs = _same(units, 1) | _same(units, 2)
+            merged, merged_ideal = _wavefronts(units, width, 2 * group, atomic)
+            count = np.where(pairs, merged, count)
+            ideal = np.where(pairs, merged_ideal, ideal)
+        self.shared_wavefronts += int(count.sum()) * times
+        self.shared_wavefronts_ideal += int(ideal.sum()) * times
+
+    def load(self, address: Array, nbytes: int, mask: Mask) -> None:
+        """Each active lane loads `nbytes` (1 to 32) from an address of global memory."""
+        sectors, moved = self._global(address, nbytes, mask)
+        self.load_sectors += sectors
+        self.load_bytes += moved
+
+    def store(self, address: Array, nbytes: int, mask: Mask) -> None:
+        """Each active lane stores, or changes atomically, `nbytes` of global memory."""
+        sectors, moved = self._global(address, nbytes, mask)
+        self.store_sectors += sectors
+        self.store_bytes += moved
+
+    def bulk(self, address: Array, nbytes: int, *, store: bool, readers: int = 1) -> None:
+        """One copy of contiguous pieces of `nbytes` at global addresses, any shape of array.
+
+        Pieces that are outside of a tensor are not given. Its other side is shared memory, which it
+        fills or reads in whole wavefronts: in `readers` CTAs, if it is multicast.
+        """
+        at = np.asarray(address, np.int64).reshape(-1)
+        total = at.size * nbytes
+        sectors = int((((at + nbytes - 1) // _SECTOR_BYTES) - at // _SECTOR_BYTES + 1).sum())
+        self.sectors_ideal += -(-total // _SECTOR_BYTES)
+        if store:
+            self.store_sectors += sectors
+            self.store_bytes += total
+        else:
+            self.load_sectors += sectors
+            self.load_bytes += total
+        wavefronts = -(-total // _WAVEFRONT_BYTES) * readers
+        self.shared_wavefronts += wavefronts
+        self.shared_wavefronts_ideal += wavefronts
+        for piece in at:
+            self._traffic.touch_range(int(piece), nbytes)
+
+    def _global(self, address: Array, nbytes: int, mask: Mask) -> tuple[int, int]:
+        """(sectors, bytes) of warps' requests, whose ideal is counted."""
+        lanes, times = self._lanes(address, mask)
+        at = np.sort(lanes, axis=1)
+        distinct = _first(at)
+        asked = np.count_nonzero(distinct, axis=1) * nbytes
+        self.sectors_ideal += int((-(-asked // _SECTOR_BYTES)).sum()) * times
+        self._traffic.touch(at[distinct], nbytes)
+        sectors = int(np.count_nonzero(_first(at // _SECTOR_BYTES)))
+        return sectors * times, int(np.count_nonzero(at != _NONE)) * nbytes * times
+
+    def _lanes(self, address: Array, mask: Mask) -> tuple[Array, int]:
+        """Addresses as [warp, lane], -1 in lanes that are not active, and how often each stands.
+
+        Warps that do the same, as those of different CTAs do in shared memory, stand once.
+        """
+        machine = self._machine
+        shape = np.broadcast_shapes(address.shape, () if mask is None else mask.shape)
+        lanes = address if mask is None else np.where(mask, address, _NONE)
+        whole = np.broadcast_to(lanes, (*shape[:2], _WARP)).reshape(-1, _WARP)
+        return whole, (machine.ctas // shape[0]) * (machine.warps // shape[1])
+
+
+class Traffic:
+    """The counts of a launch, by source line, and which bytes of global memory were touched."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.by_line: defaultdict[int, Requests] = defaultdict(lambda: Requests(self))
+        self._touched: dict[int, Array] = {}
+
+    def watch(self, line: int) -> Requests:
+        """The counts of a line, for an instruction that stands there."""
+        return self.by_line[line]
+
+    def touch(self, addresses: Array, nbytes: int) -> None:
+        """Note `nbytes` at each global address, a multiple of them if they are a power of two."""
+        if not addresses.size:
+            return
+        window = addresses >> WINDOW_BITS
+        for number in np.unique(window):
+            offsets = addresses[window == number] - (int(number) << WINDOW_BITS)
+            touched = self._bytes_of(int(number))
+            if _WIDEST % nbytes == 0:
+                touched.reshape(-1, nbytes)[offsets // nbytes] = True
+            else:
+                touched[offsets[:, None] + np.arange(nbytes)] = True
+
+    def touch_range(self, address: int, nbytes: int) -> None:
+        """Note contiguous bytes at a global address."""
+        number = address >> WINDOW_BITS
+        start = address - (number << WINDOW_BITS)
+        self._bytes_of(number)[start : start + nbytes] = True
+
+    def _bytes_of(self, window: int) -> Array:
+        """Which bytes of the buffer in an address window were touched, padded to the widest."""
+        if window not in self._touched:
+            size = self.machine.memory.buffers[window - 1].size
+            self._touched[window] = np.zeros(-(-size // _WIDEST) * _WIDEST, bool)
+        return self._touched[window]
+
+    def counters(self) -> dict[str, int]:
+        """Its part of a report's counters."""
+        total = Moved()
+        for requests in self.by_line.values():
+            for field in fields(Moved):
+                name = field.name
+                setattr(total, name, getattr(total, name) + getattr(requests, name))
+        return {
+            "shared_wavefronts": total.shared_wavefronts,
+            "shared_wavefronts_ideal": total.shared_wavefronts_ideal,
+            "bank_conflicts": total.shared_wavefronts - total.shared_wavefronts_ideal,
+            "global_load_sectors": total.load_sectors,
+            "global_store_sectors": total.store_sectors,
+            "global_sectors": total.load_sectors + total.store_sectors,
+            "global_sectors_ideal": total.sectors_ideal,
+            "global_load_bytes": total.load_bytes,
+            "global_store_bytes": total.store_bytes,
+            "global_unique_bytes": sum(int(np.count_nonzero(t)) for t in self._touched.values()),
+        }
+
+
+def _wavefronts(units: Array, width: int, lanes: int, atomic: bool) -> tuple[Array, Array]:
+    """(wavefronts, ideal) of each warp, served in groups of `lanes` adjacent lanes.
+
+    `units` [warp, lane] are numbers of `width` bytes, as wide as an access or a bank. The group
+    takes as many wavefronts as the busiest set of banks that holds one of them.
+    """
+    groups = np.sort(units.reshape(-1, lanes), axis=1)
+    counted = groups != _NONE if atomic else _first(groups)
+    sets = _WAVEFRONT_BYTES // width
+    row, _ = np.nonzero(counted)
+    load = np.bincount(row * sets + groups[counted] % sets, minlength=len(groups) * sets)
+    by_group = (len(units), -1)
+    busiest = load.reshape(-1, sets).max(axis=1).reshape(by_group)
+    return busiest.sum(axis=1), np.count_nonzero(busiest, axis=1)
+
+
+def _same(units: Array, distance: int) -> Array:
+    """Warps in which the active lanes l and l ^ distance access the same unit."""
+    other = units[:, np.arange(_WARP) ^ distance]
+    return all_of((units == other) | (units == _NONE) | (other == _NONE), 1)
+
+
+def _first(ordered: Array) -> Array:
+    """Where a value stands for the first time in its sorted row; not where it is no access."""
+    first = np.ones(ordered.shape, bool)
+    first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    first &= ordered != _NONE
+    return first
