@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from kgen.emulate import Report
+from kgen.emulate import run as kgen_run
 from kgen.emulate.counters import MEANING
 from tests.emulate.ptx_programs import program, run
 
@@ -269,3 +271,33 @@ def test_lines_hold_what_their_instructions_did() -> None:
     assert (load.global_sectors_ideal, store.global_sectors_ideal) == (12, 3)
     assert sum(line.issued for line in report.lines.values()) == report.instructions
     assert list(report.lines) == sorted(report.lines)
+
+
+CUDA = (Path(__file__).parent / "data" / "kernels.ptx").read_text()
+
+
+def test_wmma_of_a_cuda_kernel() -> None:
+    """Six CTAs of four warps, five steps of k; rows of 48 bytes do not conflict for wmma.
+
+    The copies write two pieces of 16 bytes to each row of 48, four rows in a quarter warp: the
+    fourth row's first piece is in the banks of the first row's second.
+    """
+    m, n, k = 64, 96, 80
+    a, b, out = np.zeros((m, k), "f2"), np.zeros((n, k), "f2"), np.zeros((m, n), "f4")
+    counters = kgen_run(
+        CUDA,
+        language="ptx",
+        entry="tensor_matmul",
+        grid=(n // 32, m // 32, 1),
+        block=(128, 1, 1),
+        arguments=[a, b, out, np.int32(n), np.int32(k)],
+        profile=True,
+    ).counters
+    warps_and_steps = (n // 32) * (m // 32) * 4 * (k // 16)
+    assert counters["matrix.wmma.m16n16k16.f16"] == counters["matrix"] == warps_and_steps
+    assert counters["copy"] == warps_and_steps
+    assert counters["shared_wavefronts_ideal"] == warps_and_steps * (2 * 4 + 4)
+    assert counters["bank_conflicts"] == warps_and_steps * 4
+    assert counters["global_store_sectors"] == out.nbytes // 32
+    assert counters["global_load_sectors"] == (n // 32) * (m // 32) * 64 * k * 2 // 32
+    assert counters["global_unique_bytes"] == a.nbytes + b.nbytes + out.nbytes

@@ -27,6 +27,8 @@ _COUNTS = {"v2": 2, "v4": 4, "v8": 8}
 
 #: Loads the elements at addresses.
 Load = Callable[[Array, int, int, Mask], list[Array]]
+#: Tells a profile of an access at addresses.
+Note = Callable[[Array, Mask], None]
 
 
 def space_of(words: Words) -> str:
@@ -123,9 +125,7 @@ def _store(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Actio
     return run
 
 
-def access_note(
-    decoder: Decoder, space: str, nbytes: int, *, store: bool
-) -> Callable[[Array, Mask], None] | None:
+def access_note(decoder: Decoder, space: str, nbytes: int, *, store: bool) -> Note | None:
     """How a profile is told of each access to a state space; None if it does not count there."""
     requests, machine = decoder.watch(), decoder.machine
     if requests is None or space not in ("", "global", "shared"):

@@ -16,12 +16,14 @@ from kgen.emulate.ptx.decode import U32, Builder, Decoder
 from kgen.emulate.ptx.machine import WARP, Mask, Violation
 from kgen.emulate.ptx.memory import settle
 from kgen.emulate.ptx.operations import Action, Collective, Source
-from kgen.emulate.ptx.ops.loadstore import by_window, loader, space_of
+from kgen.emulate.ptx.ops.loadstore import Note, access_note, by_window, loader, space_of
 from kgen.emulate.ptx.syntax import Operand
-from kgen.emulate.ptx.types import TYPES, Array, Type, narrow, pack, unpack, widen
+from kgen.emulate.ptx.types import TYPES, Array, Type, any_of, narrow, pack, unpack, widen
 from kgen.emulate.ptx.words import Unsupported, Words
 
 _SHAPES = {"m16n16k16": (16, 16, 16), "m32n8k16": (32, 8, 16), "m8n32k16": (8, 32, 16)}
+#: Bytes of a row that one lane accesses.
+_PIECE = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,9 +140,29 @@ class _Addresses:
             raise Violation("divergent-warp-instruction", message, settled != settled[..., :1])
         rows, columns = self.fragment.positions(slot)
         outer, inner = (rows, columns) if self.by_row else (columns, rows)
-        packed = self.fragment.columns if self.by_row else self.fragment.rows
-        stride = packed if self.stride is None else self.stride().astype(np.int64)
-        return base + (outer * stride + inner) * self.fragment.type.size
+        return base + (outer * self._stride() + inner) * self.fragment.type.size
+
+    def _stride(self) -> Array | int:
+        if self.stride is not None:
+            return self.stride().astype(np.int64)
+        return self.fragment.columns if self.by_row else self.fragment.rows
+
+    def count(self, note: Note, mask: Mask) -> None:
+        """Tell a profile of the matrix as 16-byte pieces, eight rows at a time, as ldmatrix does.
+
+        The ISA does not say how a warp accesses it; this is how ptxas translates wmma.
+        """
+        lines, elements = self.fragment.rows, self.fragment.columns
+        if not self.by_row:
+            lines, elements = elements, lines
+        size = self.fragment.type.size
+        pieces = np.arange(lines * elements * size // _PIECE)
+        base, stride = settle(self.base(), mask)[..., :1], self._stride()
+        warps = np.ones((1, 1, 1), bool) if mask is None else any_of(mask, 2, keepdims=True)
+        for first in range(0, len(pieces), WARP):
+            piece = (first + np.arange(WARP)).reshape(1, 1, WARP)
+            at = base + piece % lines * stride * size + piece // lines * _PIECE
+            note(at, warps & (piece < len(pieces)))
 
 
 def _load(
@@ -153,8 +175,11 @@ def _load(
     targets = [decoder.target(element, TYPES["b32"]) for element in elements]
     size = fragment.type.size
     load = loader(decoder, space, size)
+    note = access_note(decoder, space, _PIECE, store=False)
 
     def run(mask: Mask) -> None:
+        if note is not None:
+            addresses.count(note, mask)
         parts = [load(addresses.of(s, mask), size, 1, mask)[0] for s in range(fragment.count)]
         if fragment.packed:
             parts = [pack(low, high) for low, high in zip(parts[::2], parts[1::2], strict=True)]
@@ -173,8 +198,11 @@ def _store(
 ) -> Action:
     sources = decoder.sources(elements, TYPES["b32"])
     machine, size = decoder.machine, fragment.type.size
+    note = access_note(decoder, space, _PIECE, store=True)
 
     def run(mask: Mask) -> None:
+        if note is not None:
+            addresses.count(note, mask)
         values = [source() for source in sources]
         if fragment.packed:
             values = [half for value in values for half in unpack(value)]
