@@ -17,6 +17,7 @@
     │   └── DeviceLost
     ├── ArgumentError         a kernel call with a wrong shape, type, stride or flag
     ├── VerificationError     a kernel's result is wrong
+    ├── BudgetError           a file of performance budgets that cannot be used
     └── EmulationError        the emulator met a fault in the program, or a word it does not know
 
 A message is one line that names the kernel, the offending value, the limit and the remedy.
@@ -27,6 +28,7 @@ from __future__ import annotations
 __all__ = [
     "ArgumentError",
     "AssembleError",
+    "BudgetError",
     "BundleError",
     "DeviceError",
     "DeviceLost",
@@ -101,6 +103,10 @@ class ArgumentError(KgenError):
 
 
 class VerificationError(KgenError):
+    pass
+
+
+class BudgetError(KgenError):
     pass
 
 

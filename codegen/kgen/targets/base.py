@@ -88,10 +88,14 @@ class Assembled:
 
 @dataclass(frozen=True, kw_only=True)
 class Toolchain:
-    """A tool that a family's machine code depends on, for the bundle's provenance."""
+    """A tool that a family's machine code depends on, for the bundle's provenance.
+
+    `package` is what pip installs to get exactly this version.
+    """
 
     name: str
     version: str
+    package: str
 
 
 class Family(ABC):

@@ -1,10 +1,12 @@
-"""LLVM IR's spelling of types and constants, for the families whose kernels are LLVM IR."""
+"""LLVM IR's spelling of types and constants, and its compiler's version, for the families whose
+kernels are LLVM IR."""
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
 
+from kgen.targets.base import Toolchain
 from kgen_runtime.dtypes import DType
 
 #: The IR name of an element type.
@@ -69,3 +71,16 @@ def float_literal(value: float, dtype: DType) -> str:
         (value,) = struct.unpack("<f", struct.pack("<f", value))
     (bits,) = struct.unpack("<Q", struct.pack("<d", value))
     return f"0x{bits:016X}"
+
+
+def toolchain() -> Toolchain:
+    """The LLVM that llvmlite brings."""
+    import llvmlite
+    import llvmlite.binding as llvm
+
+    version = ".".join(map(str, llvm.llvm_version_info))
+    return Toolchain(
+        name="llvm",
+        version=f"{version} (llvmlite {llvmlite.__version__})",
+        package=f"llvmlite=={llvmlite.__version__}",
+    )

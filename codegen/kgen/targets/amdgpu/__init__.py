@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import version
 from typing import Any, ClassVar
 
 from kgen.errors import TargetError
 from kgen.schedule import Schedule
 from kgen.spec import DType, Matmul, Relu, Softmax, Spec
+from kgen.targets import llvm_ir
 from kgen.targets.amdgpu import heuristics
 from kgen.targets.amdgpu.limits import TARGETS
 from kgen.targets.base import Assembled, Family, Plan, Source, Target, Toolchain
@@ -72,7 +72,7 @@ class Amdgpu(Family):
         return {"arch": target.arch, "features": ()}
 
     def toolchain(self) -> tuple[Toolchain, ...]:
-        return (Toolchain(name="llvmlite", version=version("llvmlite")),)
+        return (llvm_ir.toolchain(),)
 
 
 FAMILY = Amdgpu()

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul, CpuStream, Schedule
 from kgen.spec import DType, Epilogue, Matmul, Relu, Softmax, Spec
+from kgen.targets import llvm_ir
 from kgen.targets.base import Assembled, Family, Plan, Source, Target, Toolchain
 from kgen.targets.cpu.heuristics import choose, uses_amx
 from kgen.targets.cpu.limits import TARGETS
@@ -98,11 +99,7 @@ class CpuFamily(Family):
         return {"arch": target.arch, "features": tuple(sorted(target.features))}
 
     def toolchain(self) -> tuple[Toolchain, ...]:
-        import llvmlite
-        import llvmlite.binding as llvm
-
-        version = ".".join(map(str, llvm.llvm_version_info))
-        return (Toolchain(name="llvm", version=f"{version} (llvmlite {llvmlite.__version__})"),)
+        return (llvm_ir.toolchain(),)
 
 
 FAMILY = CpuFamily()

@@ -44,9 +44,9 @@ class CudaFamily(Family):
         return assemble(source, plan)
 
     def toolchain(self) -> tuple[Toolchain, ...]:
-        from kgen.targets.cuda.assemble import version
+        from kgen.targets.cuda.assemble import WHEEL, version
 
-        return (Toolchain(name="ptxas", version=version()),)
+        return (Toolchain(name="ptxas", version=version(), package=f"{WHEEL}=={version()}"),)
 
     def proof(self, target: Target) -> str:
         return "emulated (PTX)"
