@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from kgen.emulate.numerics import Numerics
 from kgen.emulate.report import EmulationFault, Fault, Report, UnknownInstruction
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["EmulationFault", "Fault", "Report", "UnknownInstruction", "run"]
+__all__ = ["EmulationFault", "Fault", "Numerics", "Report", "UnknownInstruction", "run"]
 
 Index3 = tuple[int, int, int]
 
@@ -32,6 +33,8 @@ def run(
     workgroups: Sequence[Index3] | None = None,
     checks: bool = True,
     profile: bool = False,
+    cluster: Index3 = (1, 1, 1),
+    numerics: Numerics | None = None,
     seed: int = 0,
 ) -> Report:
     """Run one launch of the entry point.
@@ -39,7 +42,9 @@ def run(
     An ndarray argument is a pointer to a global buffer of exactly its bytes (C-contiguous, written
     in place); a numpy scalar is passed by value. `workgroups` runs only these. `dynamic_shared` is
     in bytes. `profile` counts the traffic of the memories too, and by source line. The result is
-    the same for the same `seed`, the counters are so for every seed.
+    the same for the same `seed`, the counters are so for every seed. `cluster` is
+    the CTAs of a thread block cluster (PTX). `numerics` are what the sums of matrix instructions
+    lose beside f32 arithmetic; nothing if None.
 
     Raises EmulationFault for a fault of the program (races, out-of-bounds and the like are looked
     for if `checks`), UnknownInstruction for a word that is not known, EmulationError for a source
@@ -49,7 +54,7 @@ def run(
     if language == "ptx":
         from kgen.emulate import ptx as emulator
 
-        options["profile"] = profile
+        options |= {"profile": profile, "cluster": cluster, "numerics": numerics}
     else:
         from kgen.emulate import llvm as emulator  # type: ignore[no-redef]
     return emulator.run(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kgen.emulate.numerics import Numerics
 from kgen.emulate.ptx.decode import Decoder
 from kgen.emulate.ptx.machine import Index3, Launch, Machine
 from kgen.emulate.ptx.memory import GlobalMemory
@@ -46,6 +47,8 @@ def run(
     workgroups: Sequence[Index3] | None = None,
     checks: bool = True,
     profile: bool = False,
+    cluster: Index3 = (1, 1, 1),
+    numerics: Numerics | None = None,
     seed: int = 0,
 ) -> Report:
     """Run one launch of a PTX entry point; see :func:`kgen.emulate.run`.
@@ -63,6 +66,8 @@ def run(
         shared_bytes=kernel.dynamic_shared + dynamic_shared,
         checks=checks,
         profile=profile,
+        cluster=cluster,
+        numerics=numerics or Numerics(),
     )
     _check_launch(kernel, launch)
     machine = Machine(kernel, launch, memory, _GRANULE)
@@ -94,6 +99,8 @@ def _check_launch(kernel: Kernel, launch: Launch) -> None:
         raise EmulationError(
             f"{kernel.name} allows {most} threads in a block, not {launch.threads}"
         )
+    if launch.numerics.flush_subnormals:
+        raise EmulationError("flush_subnormals: NVIDIA's tensor cores keep subnormals")
     if not 1 <= launch.threads <= 1024:
         raise EmulationError(f"{kernel.name}: a block has 1 to 1024 threads, not {launch.threads}")
 

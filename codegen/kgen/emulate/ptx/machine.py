@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from kgen.emulate.numerics import Numerics
 from kgen.emulate.ptx.clocks import Clocks
 from kgen.emulate.ptx.copies import CopyQueue
 from kgen.emulate.ptx.memory import GlobalMemory, LocalMemory
@@ -55,6 +56,9 @@ class Launch:
     shared_bytes: int
     checks: bool
     profile: bool = False
+    #: CTAs of a cluster in each direction.
+    cluster: Index3 = (1, 1, 1)
+    numerics: Numerics = Numerics()
 
     @property
     def threads(self) -> int:

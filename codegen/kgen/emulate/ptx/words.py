@@ -44,6 +44,12 @@ class Words:
             raise Unsupported
         return TYPES[self._left.pop()]
 
+    def ending(self, *words: str) -> str:
+        """The last word, which must be one of these; it is taken."""
+        if self.last not in words:
+            raise Unsupported
+        return self._left.pop()
+
     def finish(self) -> None:
         """Raise Unsupported if a modifier was not understood."""
         if self._left:

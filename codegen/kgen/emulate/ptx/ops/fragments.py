@@ -15,10 +15,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from kgen.emulate.ptx import minifloat
+from kgen.emulate.ptx.tensor_core import MultiplyAdd
 from kgen.emulate.ptx.types import F16_TO_F32, TYPES, Array, canonical, narrow, pack, unpack, widen
 
 _GROUPS, _IN_GROUP = 8, 4
 _F16 = TYPES["f16"]
+_S32_RANGE = (-(1 << 31), (1 << 31) - 1)
 
 
 def _halves(register: Array, element: str) -> list[Array]:
@@ -37,6 +40,15 @@ def _bytes(register: Array, dtype: type[np.int8] | type[np.uint8]) -> list[Array
     return [parts[..., i] for i in range(4)]
 
 
+def _nibbles(register: Array, *, signed: bool) -> list[Array]:
+    parts = [(register >> np.uint32(4 * i)) & np.uint32(15) for i in range(8)]
+    return [(part.astype(np.int8) ^ 8) - 8 if signed else part for part in parts]
+
+
+def _minifloats(register: Array, element: str) -> list[Array]:
+    return [minifloat.decode(element, codes) for codes in _bytes(register, np.uint8)]
+
+
 #: The elements of a 32-bit register (64-bit for f64), as numbers that a matrix product takes.
 DECODERS: dict[str, Callable[[Array], list[Array]]] = {
     "f16": lambda register: _halves(register, "f16"),
@@ -44,10 +56,17 @@ DECODERS: dict[str, Callable[[Array], list[Array]]] = {
     "tf32": _tf32,
     "s8": lambda register: _bytes(register, np.int8),
     "u8": lambda register: _bytes(register, np.uint8),
+    "s4": lambda register: _nibbles(register, signed=True),
+    "u4": lambda register: _nibbles(register, signed=False),
+    "e4m3": lambda register: _minifloats(register, "e4m3"),
+    "e5m2": lambda register: _minifloats(register, "e5m2"),
     "f64": lambda register: [register.view(np.float64)],
 }
 #: Elements of a register.
-ELEMENTS = {"f16": 2, "bf16": 2, "tf32": 1, "s8": 4, "u8": 4, "f64": 1}
+ELEMENTS = {
+    **{"f16": 2, "bf16": 2, "tf32": 1, "f64": 1},
+    **{"s8": 4, "u8": 4, "s4": 8, "u4": 8, "e4m3": 4, "e5m2": 4},
+}
 
 
 def matrix(registers: Sequence[Array], element: str, heights: int) -> Array:
@@ -87,24 +106,55 @@ class FragmentCache:
         return found[1]
 
 
-def accumulate(product: Array, accumulators: Sequence[Array], type_: str) -> list[Array]:
-    """The registers of D = product + C, from the registers of C; product is [C, W, 8 H, 8]."""
-    ctas, warps, rows, _ = product.shape
-    parts = product.reshape(ctas, warps, rows // 8, _GROUPS, _IN_GROUP, 2)
-    result = []
-    for h in range(rows // 8):
-        pair = [parts[:, :, h, :, :, e].reshape(ctas, warps, 32) for e in (0, 1)]
-        if type_ == "f16":
-            halves = (
-                narrow(_F16, F16_TO_F32.take(c) + p)
-                for c, p in zip(unpack(accumulators[h]), pair, strict=True)
-            )
-            result.append(pack(*halves))
-            continue
-        for e in (0, 1):
-            c = accumulators[2 * h + e]
-            if type_ == "s32":
-                result.append(c + pair[e].astype(np.int32))
-            else:
-                result.append(canonical(c + pair[e]))
-    return result
+def accumulate(
+    product: Array, accumulators: Sequence[Array], type_: str, *, saturate: bool = False
+) -> list[Array]:
+    """The registers of D = product + C, from the registers of C; product is [C, W, 8 H, 8].
+
+    Integers wrap around, or stay at the end of their range if `saturate`.
+    """
+    parts = _parts(product)
+    if type_ == "s32":
+        wide = np.int64 if saturate else np.int32
+        sums = [
+            c.astype(wide) + part.astype(wide) for c, part in zip(accumulators, parts, strict=True)
+        ]
+        return [s.clip(*_S32_RANGE).astype(np.int32) for s in sums] if saturate else sums
+    if type_ == "f16":
+        accumulators = _widened(accumulators)
+    return _rounded([c + part for c, part in zip(accumulators, parts, strict=True)], type_)
+
+
+def accumulate_by(
+    adder: MultiplyAdd, a: Array, b: Array, accumulators: Sequence[Array], type_: str
+) -> list[Array]:
+    """The registers of D = A B + C, summed as a tensor core does; B is transposed."""
+    if type_ == "f16":
+        accumulators = _widened(accumulators)
+    ctas, warps, rows, _ = a.shape
+    c = np.empty((ctas, warps, rows // 8, _GROUPS, _IN_GROUP, 2), np.float32)
+    for i, register in enumerate(accumulators):
+        whole = np.broadcast_to(register, (*register.shape[:2], 32))
+        c[:, :, i // 2, :, :, i % 2] = whole.reshape(*whole.shape[:2], _GROUPS, _IN_GROUP)
+    return _rounded(_parts(adder(a, b, c.reshape(ctas, warps, rows, 8))), type_)
+
+
+def _widened(registers: Sequence[Array]) -> list[Array]:
+    return [F16_TO_F32.take(half) for register in registers for half in unpack(register)]
+
+
+def _parts(matrix: Array) -> list[Array]:
+    """The elements of a matrix [C, W, 8 H, 8] that each lane has, in order."""
+    ctas, warps, rows, _ = matrix.shape
+    blocks = matrix.reshape(ctas, warps, rows // 8, _GROUPS, _IN_GROUP, 2)
+    return [
+        blocks[:, :, h, :, :, e].reshape(ctas, warps, 32) for h in range(rows // 8) for e in (0, 1)
+    ]
+
+
+def _rounded(parts: Sequence[Array], type_: str) -> list[Array]:
+    """Elements as registers of f32, f64 or pairs of f16."""
+    if type_ != "f16":
+        return [canonical(part) for part in parts]
+    halves = [narrow(_F16, part) for part in parts]
+    return [pack(low, high) for low, high in zip(halves[::2], halves[1::2], strict=True)]

@@ -1,0 +1,62 @@
+"""The 8-bit floats e4m3 and e5m2 (PTX ISA 5.2.3; OCP 8-bit floating point specification 1.0)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgen.emulate.ptx.types import Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Minifloat:
+    """`fraction` bits, the rest of the seven bits exponent; `largest` is the code of the maximum.
+
+    The bits of positive numbers are in the numbers' order, so that a table of the values of all
+    codes converts both ways.
+    """
+
+    fraction: int
+    bias: int
+    largest: int
+    #: Whether codes beyond the largest begin with infinity, as in IEEE 754.
+    infinity: bool
+
+    def values(self) -> Array:
+        """The value of each of the 256 codes, as f32."""
+        code = np.arange(128)
+        exponent, fraction = code >> self.fraction, code & ((1 << self.fraction) - 1)
+        significand = np.where(exponent > 0, 1, 0) + fraction / (1 << self.fraction)
+        value = np.ldexp(significand, np.maximum(exponent, 1) - self.bias)
+        value[self.largest + 1 :] = np.nan
+        if self.infinity:
+            value[self.largest + 1] = np.inf
+        return np.concatenate([value, -value]).astype(np.float32)
+
+
+FORMATS = {
+    "e4m3": Minifloat(fraction=3, bias=7, largest=0x7E, infinity=False),
+    "e5m2": Minifloat(fraction=2, bias=15, largest=0x7B, infinity=True),
+}
+VALUES = {name: format_.values() for name, format_ in FORMATS.items()}
+_NAN = np.uint8(0x7F)
+
+
+def decode(name: str, codes: Array) -> Array:
+    """Codes as f32; exact."""
+    return VALUES[name].take(codes)
+
+
+def encode(name: str, number: Array) -> Array:
+    """.rn.satfinite: to nearest even, beyond the largest number that one, NaN as 0x7f."""
+    format_ = FORMATS[name]
+    magnitude = np.abs(number.astype(np.float64))
+    _, exponent = np.frexp(magnitude)
+    lowest = 1 - format_.bias
+    step = np.ldexp(1.0, np.maximum(exponent - 1, lowest) - format_.fraction)
+    largest = VALUES[name][format_.largest]
+    rounded = np.fmin(np.rint(magnitude / step) * step, largest)
+    code = np.searchsorted(VALUES[name][: format_.largest + 1], rounded).astype(np.uint8)
+    signed = code | (np.signbit(number).astype(np.uint8) << np.uint8(7))
+    return np.where(np.isnan(number), _NAN, signed)
