@@ -1,6 +1,6 @@
 ; matmul_64x64x128_bf16_nn
 ; target    x86-64-amx: x86_64 with abm amx_bf16 amx_tile avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=amx mr=32 nr=32 mc=64 kc=128 nc=64
+; schedule  mainloop=amx mr=32 nr=32 mc=64 kc=128 nc=64 pack_a=True pack_b=True
 ; tasks     1 of 64 x 64: 1 batches x 1 x 1 blocks
 ; memory
 ;   %a  bf16, shape 64 x 128, strides 128, 1 elements
@@ -201,6 +201,7 @@ k0.latch:
   br label %k0.head
 k0.done:
 
+
   ; -- epilogue
   br label %m.enter
 m.enter:
@@ -224,9 +225,9 @@ n.head:
 n.body:
   %x.acc.offset = mul nuw i64 %n, 4
   %x.acc.at = getelementptr i8, ptr %acc.row, i64 %x.acc.offset
+  %x.acc = load <16 x float>, ptr %x.acc.at, align 64
   %x.out.offset = mul nuw i64 %n, 2
   %x.out.at = getelementptr i8, ptr %out.row, i64 %x.out.offset
-  %x.acc = load <16 x float>, ptr %x.acc.at, align 64
   %x.acc.stored.bits = bitcast <16 x float> %x.acc to <16 x i32>
   %x.acc.stored.high = lshr <16 x i32> %x.acc.stored.bits, splat (i32 16)
   %x.acc.stored.odd = and <16 x i32> %x.acc.stored.high, splat (i32 1)

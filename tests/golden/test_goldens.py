@@ -6,7 +6,7 @@ import pytest
 
 from tests.golden.goldens import ROOT, Golden, goldens
 
-MAX_LINES = 550
+MAX_LINES = 600
 
 
 @pytest.mark.parametrize("golden", list(goldens()), ids=lambda g: f"{g.target}/{g.spec.key}")

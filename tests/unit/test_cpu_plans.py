@@ -35,17 +35,18 @@ TILE = CpuMatmul(mr=4, nr=32, mc=16, kc=32, nc=64)
 
 def test_a_shape_that_divides_has_no_edge_code() -> None:
     body = text(Matmul(m=32, n=128, k=64, dtype=DType.F32), schedule=TILE)
-    for word in ("masked", "%rows", "%columns.whole", "%depth", "panel.edge", "a.clear"):
+    for word in ("masked", "%rows", "%columns.whole", "%depth", "right edge"):
         assert word not in body
+    assert re.findall(r"define internal void @(\w+)", body) == ["tile_4x32"]
 
 
 @pytest.mark.parametrize(
     ("m", "n", "k", "present", "absent"),
     [
-        (33, 128, 64, ("%rows", "a.clear"), ("masked", "%depth", "%columns.whole")),
-        (32, 129, 64, ("%columns.whole", "panel.edge"), ("%rows", "%depth", "a.clear")),
-        (32, 128, 65, ("%depth",), ("%rows", "%columns.whole", "panel.edge", "a.clear")),
-        (32, 96, 64, ("%columns.whole",), ("masked", "panel.edge", "n.tail")),
+        (33, 128, 64, ("%rows", "@tile_1x32("), ("masked", "%depth", "%columns.whole")),
+        (32, 129, 64, ("%columns.whole", "@tile_4x1("), ("%rows", "%depth", "@tile_1x")),
+        (32, 128, 65, ("%depth",), ("%rows", "%columns.whole", "right edge", "@tile_1x")),
+        (32, 96, 64, ("%columns.whole",), ("masked", "right edge", "n.tail")),
     ],
 )
 def test_each_edge_brings_its_own_code(

@@ -41,7 +41,16 @@ class Schedule:
                     f"{name}={value} is no field of the {self.mainloop} schedule; "
                     f"its fields are {', '.join(known)}"
                 )
-        return dataclasses.replace(self, **fields, origin=Origin.USER) if fields else self
+        given = {name: self._typed(name, value) for name, value in fields.items()}
+        return dataclasses.replace(self, **given, origin=Origin.USER) if fields else self
+
+    def _typed(self, name: str, value: int) -> int:
+        """The value of a switch, 0 or 1, as what it means."""
+        if not isinstance(getattr(self, name), bool):
+            return value
+        if value not in (0, 1):
+            raise ScheduleError(f"{name}={value} must be 0 (no) or 1 (yes)")
+        return bool(value)
 
     def to_json(self) -> dict[str, Any]:
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
@@ -50,7 +59,9 @@ class Schedule:
     def check_positive(self) -> None:
         for f in dataclasses.fields(self):
             value = getattr(self, f.name)
-            if f.name != "origin" and (not isinstance(value, int) or value < 1):
+            if f.name == "origin" or isinstance(value, bool):
+                continue
+            if not isinstance(value, int) or value < 1:
                 raise ScheduleError(f"{f.name}={value} must be a whole number of 1 or more")
 
     def check_divides(self, part: str, whole: str) -> None:

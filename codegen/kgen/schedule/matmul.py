@@ -59,7 +59,11 @@ class FmaMatmul(GpuMatmul):
 
 @dataclass(frozen=True, kw_only=True)
 class CpuMatmul(Schedule):
-    """BLIS blocking: an mr x nr register tile inside mc x kc of A and kc x nc of B."""
+    """BLIS blocking: an mr x nr register tile inside mc x kc of A and kc x nc of B.
+
+    `pack_a`, `pack_b`: whether each is copied next to itself before it is multiplied (F. Van Zee
+    and R. van de Geijn, "BLIS: A Framework for Rapidly Instantiating BLAS Functionality", 2015).
+    """
 
     mainloop: ClassVar[str] = "blis"
     mr: int
@@ -67,6 +71,8 @@ class CpuMatmul(Schedule):
     mc: int
     kc: int
     nc: int
+    pack_a: bool = True
+    pack_b: bool = True
 
     def __post_init__(self) -> None:
         self.check_positive()

@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from typing import TypeVar
 
 from kgen.schedule import AmxMatmul, CpuMatmul, CpuStream, Schedule
 from kgen.spec import DType, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.amx import TILE_K, TILE_ROWS
 from kgen.targets.cpu.plan.base import vector_for
-from kgen.targets.cpu.plan.blis import ROW_PADDING, registers_needed
+from kgen.targets.cpu.plan.blis import LONG_STEPS, ROW_PADDING, registers_needed
 
 #: Cycles from a fused multiply-add to the next that needs its result (Intel and AMD: 4).
 FMA_LATENCY = 4
 #: Multiply-adds, and loads, that a core starts per cycle.
 PER_CYCLE = 2
-#: Longest block of K: beyond it, loading and storing the sums costs nothing any more.
-KC_MOST = 512
+#: Cycles of a register tile besides its steps of K: the call, the first loads, the last stores; and
+#: the share of it that each vector of sums costs.
+TILE_CYCLES, SUM_CYCLES = 20, 2
+#: A first-level cache has this many lines for addresses a multiple of this many bytes apart (8
+#: ways of 64 lines: Intel SDM volume 3, table "Cache parameters"; AMD Zen the same).
+CACHE_WAYS, CACHE_WAY_BYTES = 8, 4096
+#: Up to this many rows, a large B is read once, as a stream, and the sums go to and fro in the
+#: caches: packing it costs more than it saves. It takes a few rows of B side by side: for one or
+#: two rows of A the streams bind, for more the sums' traffic (4096 x 4096 on Zen 4).
+STREAM_ROWS = 32
+STREAM_K_FEW, STREAM_K = 8, 16
+#: Vectors of a row of B, at most, that a tile of such a product has.
+STREAM_VECTORS = 4
+#: A B that leaves the second-level cache is packed if it is used by more rows than this: 128 rows
+#: lose 4 % by packing, 1024 gain 8 % (Zen 4).
+PACK_ROWS = 256
+#: What it costs to carry sums over several blocks of K: 4 % at 1024 x 1024 x 1024 (Zen 4).
+BLOCKED_K = 1.04
+#: Tiles whose costs differ by less than this factor are equal as far as the model goes.
+MODEL_ERROR = 1.015
 #: Largest step of mc that leaves a choice of block sizes.
 ROW_UNIT_MOST = 128
 #: Multiply-adds under which a task is not cut smaller for the sake of more tasks.
@@ -27,6 +47,8 @@ ENOUGH_TASKS = 32
 STREAM_ELEMENTS = 1 << 16
 RELU_UNROLL = 4
 SOFTMAX_UNROLL = 4
+
+S = TypeVar("S", bound=CpuMatmul)
 
 
 def uses_amx(spec: Spec, target: Target) -> bool:
@@ -44,25 +66,82 @@ def choose(spec: Spec, target: Target) -> Schedule:
 
 
 def blis_matmul(spec: Matmul, target: Target) -> CpuMatmul:
-    """A panel of B for the first-level cache; most of the rest of the stack for A and the sums."""
-    mr, nr = register_tile(spec, target)
+    """Packed is what is widened or transposed on the way, and a large B that many rows use; K is
+    one block where a panel of B fits the scratch memory."""
+    widened = spec.dtype is not spec.accumulate
+    gathered = widened or spec.layout.b_transposed
+    large = spec.k * spec.n * spec.dtype.itemsize > target.limits["l2_bytes"]
+    if large and not gathered and spec.m <= STREAM_ROWS:
+        return stream_matmul(spec, target)
+    packs_b = gathered or (large and spec.m > PACK_ROWS)
+    mr, nr = register_tile(spec, target, packs_a=widened, packs_b=packs_b)
+    schedule = blocks(spec, target, mr, nr, packs_a=widened, packs_b=packs_b)
+    return enough_tasks(spec, schedule, row_unit(spec, target, mr, packs_a=widened))
+
+
+def stream_matmul(spec: Matmul, target: Target) -> CpuMatmul:
+    """A few rows of B at a time, over as many columns as the second-level cache holds sums."""
+    vector = vector_for(target, spec.accumulate, spec.n).count
+    registers = target.limits["vector_registers"]
+
+    def rows(vectors: int) -> int:
+        return balanced(spec.m, min((registers - 1) // vectors - 1, rows_in_cache(spec)), 1)
+
+    widths = range(1, min(STREAM_VECTORS, -(-spec.n // vector)) + 1)
+    vectors = max(widths, key=lambda v: (rows(v), v))
+    mr, nr = rows(vectors), vectors * vector
+    mc = rounded_up(spec.m, mr)
+    sums = target.limits["l2_bytes"] // 8
+    nc = balanced(spec.n, sums // (mc * spec.accumulate.itemsize), nr)
+    kc = STREAM_K_FEW if spec.m <= 2 else STREAM_K
+    return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=False, pack_b=False)
+
+
+def blocks(
+    spec: Matmul, target: Target, mr: int, nr: int, *, packs_a: bool, packs_b: bool
+) -> CpuMatmul:
+    """Block sizes whose scratch fits the stack: a panel of B first, then A, then sums."""
     size = spec.accumulate.itemsize
     vector = vector_for(target, spec.accumulate, spec.n).count
-    unit = row_unit(spec, mr, vector)
-    # A panel of B stays in the first-level cache while A streams past it.
-    panel = min(target.limits["l1_bytes"] * 3 // 4, target.limits["stack_bytes"] // 8)
-    share = target.limits["stack_bytes"] * 3 // 8
-    kc_most = min(panel // (nr * size), share // (unit * size), KC_MOST)
-    kc = balanced(spec.k, kc_most, vector)
-    mc = balanced(spec.m, share // max(kc * size + ROW_PADDING, nr * size), unit)
-    nc = balanced(spec.n, share // (mc * size), nr)
-    mc, nc = enough_tasks(spec, mc, nc, unit, nr)
-    return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc)
+    unit = row_unit(spec, target, mr, packs_a=packs_a)
+    stack = target.limits["stack_bytes"]
+    kc_most = deepest(spec, target, mr, nr, packs_a=packs_a)
+    kc = spec.k if spec.k <= kc_most or not packs_b else balanced(spec.k, kc_most // 2, vector)
+    left = stack - packs_b * kc * nr * size
+    sums = kc < spec.k or needs_scratch(spec)
+    mc, nc = rounded_up(spec.m, unit), rounded_up(spec.n, nr)
+    if packs_a:
+        left //= 2 if sums else 1
+        row = -(-kc // vector) * vector * size + ROW_PADDING
+        mc = balanced(spec.m, left // max(row, nr * size), unit)
+        if spec.layout.a_transposed:
+            mc = balanced(spec.m, (left // kc - ROW_PADDING) // size, unit)
+    if sums:
+        mc = min(mc, balanced(spec.m, left // (nr * size), unit))
+        nc = balanced(spec.n, left // (mc * size), nr)
+    return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=packs_b)
 
 
-def row_unit(spec: Matmul, mr: int, vector: int) -> int:
+def deepest(spec: Matmul, target: Target, mr: int, nr: int, *, packs_a: bool) -> int:
+    """The longest block of K whose panel of B leaves room for the rest of the scratch memory."""
+    step = nr * spec.accumulate.itemsize
+    if packs_a:
+        unit = row_unit(spec, target, mr, packs_a=True)
+        step = max(step, unit * spec.accumulate.itemsize + ROW_PADDING)
+    share = 2 if packs_a or needs_scratch(spec) else 1
+    return target.limits["stack_bytes"] // share // step
+
+
+def needs_scratch(spec: Matmul) -> bool:
+    """The epilogue is a loop over a block of sums."""
+    return not LONG_STEPS.isdisjoint(spec.epilogue)
+
+
+def row_unit(spec: Matmul, target: Target, mr: int, *, packs_a: bool) -> int:
     """What mc must be a multiple of."""
-    return math.lcm(mr, vector) if spec.layout.a_transposed else mr
+    if not (packs_a and spec.layout.a_transposed):
+        return mr
+    return math.lcm(mr, vector_for(target, spec.accumulate, spec.n).count)
 
 
 def amx_matmul(spec: Matmul, target: Target) -> AmxMatmul:
@@ -72,35 +151,65 @@ def amx_matmul(spec: Matmul, target: Target) -> AmxMatmul:
     kc = balanced(spec.k, 512, TILE_K)
     mc = balanced(spec.m, 96, mr)
     nc = balanced(spec.n, 256, nr)
-    mc, nc = enough_tasks(spec, mc, nc, mr, nr)
-    return AmxMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc)
+    schedule = AmxMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc)
+    return enough_tasks(spec, schedule, mr)
 
 
-def register_tile(spec: Matmul, target: Target) -> tuple[int, int]:
-    """mr and nr of the fewest cycles for one step of K over the whole matrix.
+def register_tile(spec: Matmul, target: Target, *, packs_a: bool, packs_b: bool) -> tuple[int, int]:
+    """mr and nr of the fewest cycles over the whole matrix, edges included.
 
     A step of a tile costs its multiply-adds, its loads, or the latency of one multiply-add,
-    whichever is most, and one cycle for the loop; rows and columns past the edge are paid for.
+    whichever is most, and half a cycle for the loop. Of those that it cannot tell apart, the one
+    with the fewest loads for its products.
     A row needs no more vectors than hide the latency.
     """
     vector = vector_for(target, spec.accumulate, spec.n).count
     registers = target.limits["vector_registers"]
+    rows_most = min(spec.m, registers, registers if packs_a else rows_in_cache(spec))
 
-    def cycles(tile: tuple[int, int]) -> tuple[float, int]:
-        rows, vectors = tile
-        tiles = math.ceil(spec.m / rows) * math.ceil(spec.n / (vectors * vector))
+    def tile_cycles(rows: int, vectors: int) -> float:
         step = max(rows * vectors / PER_CYCLE, (rows + vectors) / PER_CYCLE, FMA_LATENCY)
-        return tiles * (step + 1), -rows * vectors
+        return (step + 0.5) * spec.k + TILE_CYCLES + SUM_CYCLES * rows * vectors
 
-    candidates = [
-        (rows, vectors)
+    def cycles(rows: int, vectors: int) -> float:
+        across = parts(math.ceil(spec.n / vector), vectors)
+        total = sum(
+            down_count * across_count * tile_cycles(height, width)
+            for height, down_count in parts(spec.m, rows)
+            for width, across_count in across
+        )
+        depth = deepest(spec, target, rows, vectors * vector, packs_a=packs_a)
+        return total * BLOCKED_K if packs_b and spec.k > depth else total
+
+    costs = {
+        (rows, vectors): cycles(rows, vectors)
         for vectors in range(1, min(math.ceil(spec.n / vector), FMA_LATENCY * PER_CYCLE) + 1)
-        for rows in range(1, min(spec.m, registers) + 1)
+        for rows in range(1, rows_most + 1)
         if registers_needed(rows, vectors) <= registers
-        and row_unit(spec, rows, vector) <= ROW_UNIT_MOST
-    ]
-    rows, vectors = min(candidates, key=cycles)
+        and row_unit(spec, target, rows, packs_a=packs_a) <= ROW_UNIT_MOST
+    }
+    near = [tile for tile, cost in costs.items() if cost <= min(costs.values()) * MODEL_ERROR]
+    rows, vectors = min(near, key=lambda tile: (sum(tile) / math.prod(tile), costs[tile]))
     return rows, vectors * vector
+
+
+def rows_in_cache(spec: Matmul) -> int:
+    """Rows of an A that is not packed whose lines do not push each other out of the cache."""
+    stride = spec.a_strides[1] * spec.dtype.itemsize
+    return CACHE_WAYS * CACHE_WAY_BYTES // math.gcd(stride, CACHE_WAY_BYTES)
+
+
+def parts(extent: int, part: int) -> list[tuple[int, int]]:
+    """`extent` cut into parts, as (size, how many)."""
+    return [
+        (size, count)
+        for size, count in ((part, extent // part), (extent % part, 1))
+        if size and count
+    ]
+
+
+def rounded_up(extent: int, unit: int) -> int:
+    return -(-extent // unit) * unit
 
 
 def balanced(extent: int, most: int, unit: int) -> int:
@@ -110,19 +219,21 @@ def balanced(extent: int, most: int, unit: int) -> int:
     return -(-extent // blocks // unit) * unit
 
 
-def enough_tasks(spec: Matmul, mc: int, nc: int, mr: int, nr: int) -> tuple[int, int]:
-    """mc and nc, made smaller where there are few tasks and each is long."""
+def enough_tasks(spec: Matmul, schedule: S, unit: int) -> S:
+    """The blocks made smaller where there are few tasks and each is long: narrower first, since a
+    task packs its columns of B; but a packed A wants columns to be used for."""
+    mc, nc = schedule.mc, schedule.nc
 
     def tasks() -> int:
         return spec.batch * math.ceil(spec.m / mc) * math.ceil(spec.n / nc)
 
     while tasks() < ENOUGH_TASKS and mc * nc * spec.k > TASK_WORK:
-        if nc > max(mc, nr):
-            nc = balanced(spec.n, nc // 2, nr)
-        elif mc > mr:
-            mc = balanced(spec.m, mc // 2, mr)
-        elif nc > nr:
-            nc = balanced(spec.n, nc // 2, nr)
+        if nc > schedule.nr and (not schedule.pack_a or nc > mc):
+            nc = balanced(spec.n, nc // 2, schedule.nr)
+        elif mc > unit:
+            mc = balanced(spec.m, mc // 2, unit)
+        elif nc > schedule.nr:
+            nc = balanced(spec.n, nc // 2, schedule.nr)
         else:
             break
-    return mc, nc
+    return dataclasses.replace(schedule, mc=mc, nc=nc)

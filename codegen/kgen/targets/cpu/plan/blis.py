@@ -6,33 +6,19 @@ from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul
-from kgen.spec import Matmul
+from kgen.spec import Epilogue, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.blocks import MatmulPlan, check_multiple, check_stack, matmul_launch
 from kgen.targets.cpu.plan.panel import PanelVector, Side, Stage, panel, transpose_stages
+from kgen.targets.cpu.plan.tile import Tile, tile
 from kgen.targets.cpu.plan.vectors import Access, Vector
 
 #: Added to a row of packed A, so that rows a power of two apart do not share a cache set.
 ROW_PADDING = 64
-
-
-@dataclass(frozen=True, kw_only=True)
-class Slot:
-    """A row or column of the register tile, and its byte offset in packed A or B."""
-
-    name: str
-    offset: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sum:
-    """One vector of sums of the register tile, and its byte offset in scratch."""
-
-    name: str
-    row: str
-    column: str
-    offset: int
+#: Steps that call a function of many instructions: unrolled over a register tile they would be
+#: most of the kernel, so such an epilogue is a loop over the block.
+LONG_STEPS = frozenset({Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +28,70 @@ class BlisPlan(MatmulPlan):
 
     @property
     def scratch_bytes(self) -> int:
-        return self.a_pack_bytes + self.b_pack_bytes + self.acc_bytes
+        return (
+            self.packs_a * self.a_pack_bytes
+            + self.packs_b * self.b_pack_bytes
+            + (not self.is_direct) * self.acc_bytes
+        )
+
+    @property
+    def packs_a(self) -> bool:
+        return self.schedule.pack_a
+
+    @property
+    def packs_b(self) -> bool:
+        return self.schedule.pack_b
+
+    @property
+    def is_direct(self) -> bool:
+        """Sums go from registers through the epilogue to out, and never to scratch."""
+        return not self.k_blocked and LONG_STEPS.isdisjoint(self.spec.epilogue)
+
+    @property
+    def memory_map(self) -> tuple[str, ...]:
+        """The scratch buffers, a line each, for the header."""
+        lines = []
+        scalar = self.compute.scalar
+        if self.packs_a:
+            order = f"{scalar} {self.a_pack_order}, {self.a_pack_row} bytes a row"
+            lines.append(f"%a.pack  {self.a_pack_bytes} bytes, {order}")
+        if self.packs_b:
+            order = f"{scalar} [kc][nr], {self.b_pack_row} bytes a row"
+            lines.append(f"%b.pack  {self.b_pack_bytes} bytes, {order}")
+        if not self.is_direct:
+            order = f"{scalar} [mc][nc], {self.acc_row} bytes a row"
+            lines.append(f"%acc     {self.acc_bytes} bytes, {order}")
+        return tuple(lines)
+
+    # -- A and B of the current block of K -----------------------------------------------------
+
+    @property
+    def a_block(self) -> str:
+        """Pointer to A at the block's corner."""
+        return "%a.k" if self.k_blocked else self.a_origin.base
+
+    @property
+    def b_block(self) -> str:
+        return "%b.k" if self.k_blocked else self.b_origin.base
+
+    @property
+    def a_tiles(self) -> str:
+        """Pointer to what the tiles read of A."""
+        return "%a.pack" if self.packs_a else self.a_block
+
+    @property
+    def a_m(self) -> int:
+        """Bytes from one row to the next in what the tiles read of A."""
+        return self.a_pack_m if self.packs_a else self.a_strides[1]
+
+    @property
+    def a_k(self) -> int:
+        return self.a_pack_k if self.packs_a else self.a_strides[2]
+
+    @property
+    def b_row(self) -> int:
+        """Bytes from one k to the next in what the tiles read of B."""
+        return self.b_pack_row if self.packs_b else self.b_strides[1]
 
     # -- packed A: [mc][kc] where k is contiguous in memory, else [kc][mc] ---------------------
 
@@ -139,7 +188,7 @@ class BlisPlan(MatmulPlan):
     def _panel(self, columns: int) -> tuple[PanelVector, ...]:
         return panel(
             columns,
-            vectors=self.panel_vectors,
+            vectors=-(-columns // self.compute.count),
             count=self.compute.count,
             stride=self.b_strides[2],
             step=self.vector_bytes,
@@ -181,34 +230,60 @@ class BlisPlan(MatmulPlan):
         """The stage that holds the result."""
         return len(self.transpose_stages)
 
-    # -- register tile -------------------------------------------------------------------------
+    # -- register tiles ------------------------------------------------------------------------
 
     @property
-    def tile_rows(self) -> tuple[Slot, ...]:
-        return tuple(Slot(name=f"m{r}", offset=r * self.a_pack_m) for r in range(self.schedule.mr))
+    def tile(self) -> Tile:
+        return self._tile(self.schedule.mr, self.schedule.nr)
 
     @property
-    def tile_columns(self) -> tuple[Slot, ...]:
-        return tuple(
-            Slot(name=f"n{v}", offset=v * self.vector_bytes) for v in range(self.panel_vectors)
+    def bottom_tile(self) -> Tile:
+        return self._tile(self.spec.m % self.schedule.mr, self.schedule.nr)
+
+    @property
+    def right_tile(self) -> Tile:
+        return self._tile(self.schedule.mr, self.spec.n % self.schedule.nr)
+
+    @property
+    def corner_tile(self) -> Tile:
+        return self._tile(self.spec.m % self.schedule.mr, self.spec.n % self.schedule.nr)
+
+    @property
+    def tiles(self) -> tuple[Tile, ...]:
+        """Those that the shape needs."""
+        panels = [(self.tile, self.bottom_tile)] if self.has_whole_panel else []
+        panels += [(self.right_tile, self.corner_tile)] if self.has_edge_panel else []
+        found = [whole for whole, _ in panels] if self.has_whole_rows else []
+        return (*found, *(bottom for _, bottom in panels if self.m_edge))
+
+    def _tile(self, rows: int, width: int) -> Tile:
+        """Where the sums go is out, or the block of sums."""
+        if self.is_direct:
+            out = (self.out_strides[1], self.compute.count * self.out_strides[2])
+        else:
+            out = (self.acc_row, self.vector_bytes)
+        return tile(
+            rows,
+            width,
+            count=self.compute.count,
+            a_stride=self.a_m,
+            b_step=self.vector_bytes,
+            out_strides=out,
         )
 
     @property
-    def sums(self) -> tuple[Sum, ...]:
-        return tuple(
-            Sum(
-                name=f"sum_{row.name}_{column.name}",
-                row=row.name,
-                column=column.name,
-                offset=r * self.acc_row + column.offset,
-            )
-            for r, row in enumerate(self.tile_rows)
-            for column in self.tile_columns
-        )
+    def tile_pointers(self) -> tuple[str, ...]:
+        """The tensors, besides A and B, whose corner a tile is given."""
+        if not self.is_direct:
+            return ("acc",)
+        return (*self.out_like, "bias") if self.has_bias else self.out_like
 
     @property
-    def sum_names(self) -> tuple[str, ...]:
-        return tuple(s.name for s in self.sums)
+    def tile_bases(self) -> dict[str, str]:
+        """The block's corner in each of them."""
+        if not self.is_direct:
+            return {"acc": "%acc"}
+        return {name: place.base for name, place in self.out_origins.items()}
 
     @property
     def sums_initial(self) -> str:
@@ -219,7 +294,7 @@ class BlisPlan(MatmulPlan):
     def masked_types(self) -> tuple[Vector, ...]:
         """Vector types that are loaded or stored in part; one element alone goes as a scalar."""
         types = self.out_masked_types
-        if self.a_run_tail > 1:
+        if self.packs_a and self.a_run_tail > 1:
             types = types | {self.a.stored}
         if self.n_tail > 1 and not self.b_gathered:
             types = types | {self.b.stored}
@@ -246,13 +321,29 @@ def plan_blis(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
         b=Access(dtype=spec.dtype, compute=compute),
     )
     check_multiple(schedule, "nr", compute.count, f"the elements of a vector of {target.name}")
-    if plan.a_by_columns and plan.blocks_m > 1:
+    check_packing(plan)
+    if plan.packs_a and plan.a_by_columns and plan.blocks_m > 1:
         check_multiple(schedule, "mc", compute.count, "as a transposed A needs in several blocks")
-    if not plan.a_by_columns and plan.k_blocked:
+    if plan.packs_a and not plan.a_by_columns and plan.k_blocked:
         check_multiple(schedule, "kc", compute.count, "as several blocks of K need")
     check_registers(target, schedule, compute)
     check_stack(target, plan.scratch_bytes)
     return plan
+
+
+def check_packing(plan: BlisPlan) -> None:
+    """What must be widened or transposed on its way to the registers is packed."""
+    spec = plan.spec
+    if not plan.packs_a and not plan.a.is_wide:
+        raise ScheduleError(
+            f"pack_a=0 is for {spec.accumulate} only, not {spec.dtype}; try pack_a=1"
+        )
+    if not plan.packs_b and not plan.b.is_wide:
+        raise ScheduleError(
+            f"pack_b=0 is for {spec.accumulate} only, not {spec.dtype}; try pack_b=1"
+        )
+    if not plan.packs_b and plan.b_gathered:
+        raise ScheduleError("pack_b=0 is for a B that is not transposed; try pack_b=1")
 
 
 def check_registers(target: Target, schedule: CpuMatmul, compute: Vector) -> None:

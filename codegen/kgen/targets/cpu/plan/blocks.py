@@ -70,6 +70,21 @@ class MatmulPlan(CpuPlan):
         return self.spec.m % self.schedule.mr != 0
 
     @property
+    def has_whole_rows(self) -> bool:
+        """Some register tile is whole."""
+        return self.spec.m >= self.schedule.mr
+
+    @property
+    def rows_whole(self) -> str:
+        """Rows of the block in whole register tiles."""
+        if self.rows_vary and self.m_edge:
+            return "%rows.whole"
+        if self.rows_vary:
+            return "%rows"
+        rows = min(self.spec.m, self.schedule.mc)
+        return str(rows - rows % self.schedule.mr)
+
+    @property
     def rows(self) -> str:
         return "%rows" if self.rows_vary else str(min(self.spec.m, self.schedule.mc))
 
@@ -105,6 +120,20 @@ class MatmulPlan(CpuPlan):
     @property
     def only_edge_panel(self) -> bool:
         return self.spec.n < self.schedule.nr
+
+    @property
+    def has_whole_panel(self) -> bool:
+        return not self.only_edge_panel
+
+    @property
+    def panels_whole(self) -> str:
+        """Columns of the block in whole panels."""
+        if self.columns_vary and self.has_edge_panel:
+            return "%panels.whole"
+        if self.columns_vary:
+            return "%columns"
+        columns = min(self.spec.n, self.schedule.nc)
+        return str(columns - columns % self.schedule.nr)
 
     @property
     def depth_varies(self) -> bool:
@@ -225,8 +254,8 @@ class MatmulPlan(CpuPlan):
 
     @property
     def steps_result(self) -> str:
-        steps = self.steps
-        return steps[-1].result if steps else "acc"
+        """The value that is stored, where there are steps."""
+        return self.steps[-1].result
 
     @property
     def out_masked_types(self) -> set[Vector]:

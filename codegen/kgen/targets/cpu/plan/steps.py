@@ -22,7 +22,7 @@ OPERANDS = {"beta": "c", "bias": "bias", "residual": "residual"}
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """Value `source` becomes `result`; `operand` is a tensor or ""."""
+    """Value `source` ("" for the sums) becomes `result`; `operand` is a tensor or ""."""
 
     kind: str
     source: str
@@ -35,11 +35,11 @@ class Step:
 
 
 def epilogue_steps(spec: Matmul) -> tuple[Step, ...]:
-    """From the accumulator, called acc, to what is stored."""
+    """From the sums to what is stored."""
     kinds = ["alpha"] if spec.alpha != 1.0 else []
     kinds += ["beta"] if spec.beta != 0.0 else []
     kinds += [step.value for step in spec.epilogue]
-    steps, source = [], "acc"
+    steps, source = [], ""
     for i, kind in enumerate(kinds, 1):
         result = f"x{i}.{kind}"
         operand = OPERANDS.get(kind, "")

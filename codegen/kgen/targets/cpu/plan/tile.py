@@ -1,0 +1,101 @@
+"""Register tiles: the sums that one pass along K keeps in vector registers.
+
+A kernel has one function for each size of tile that its shape needs: whole tiles, the rows left
+over at the bottom, the columns left over at the right, and both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One row of a tile: byte offsets of its element of A, and in out."""
+
+    name: str
+    a: int
+    out: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """One vector of columns: byte offsets of its vector in a row of B, and in a row of out.
+
+    `valid` is 0 for a whole vector, else how many of its columns are in the matrix.
+    """
+
+    name: str
+    valid: int
+    b: int
+    out: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sum:
+    """One vector of sums: `at` is its byte offset from the tile's corner in out."""
+
+    name: str
+    row: Row
+    column: Column
+
+    @property
+    def at(self) -> int:
+        return self.row.out + self.column.out
+
+
+@dataclass(frozen=True)
+class Tile:
+    """`rows` by `width` columns."""
+
+    width: int
+    rows: tuple[Row, ...]
+    columns: tuple[Column, ...]
+
+    @property
+    def name(self) -> str:
+        return f"tile_{len(self.rows)}x{self.width}"
+
+    @cached_property
+    def sums(self) -> tuple[Sum, ...]:
+        return tuple(
+            Sum(name=f"sum_{row.name}_{column.name}", row=row, column=column)
+            for row in self.rows
+            for column in self.columns
+        )
+
+    @property
+    def sum_names(self) -> tuple[str, ...]:
+        return tuple(s.name for s in self.sums)
+
+
+def tile(
+    rows: int,
+    width: int,
+    *,
+    count: int,
+    a_stride: int,
+    b_step: int,
+    out_strides: Sequence[int],
+) -> Tile:
+    """A tile of vectors of `count` elements.
+
+    In bytes: `a_stride` from one row of A to the next, `b_step` from one vector of a row of B to
+    the next, `out_strides` from one row, and from one vector, of out to the next.
+    """
+    row_stride, vector_stride = out_strides
+    return Tile(
+        width=width,
+        rows=tuple(Row(name=f"m{r}", a=r * a_stride, out=r * row_stride) for r in range(rows)),
+        columns=tuple(
+            Column(
+                name=f"n{v}",
+                valid=0 if (v + 1) * count <= width else width - v * count,
+                b=v * b_step,
+                out=v * vector_stride,
+            )
+            for v in range(-(-width // count))
+        ),
+    )
