@@ -1,0 +1,253 @@
+"""Performance budgets: what `perf_budgets.toml` says, with the line of everything that is wrong.
+
+::
+
+    [toolchain]                    # the packages that the static numbers hold for
+    ptxas = "nvidia-cuda-nvcc-cu12==12.9.86"
+    [defaults]                     # for every kernel that has the metric
+    spills = 0
+    [[budget]]
+    kernel = "matmul 1024x1024x1024 f16 +bias+relu"      # see kgen.spec.text
+    target = "sm_80"
+    schedule = { num_stages = 4 }                        # optional
+    why = "flagship of the small transformer"
+    static = { registers = 128 }
+    emulated = { global_sectors = 1114624 }
+    measured = { against = "torch", ratio = 1.0 }
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from kgen import pipeline, targets
+from kgen.check.gate import metrics
+from kgen.check.gate.metrics import Metric, Tier
+from kgen.check.gate.places import Place, places
+from kgen.check.peers import PEERS
+from kgen.errors import BudgetError, KgenError
+from kgen.spec import Spec
+from kgen.spec.text import parse
+from kgen.targets.base import Plan, Target
+
+TABLES = ("toolchain", "defaults", "budget")
+KEYS = ("kernel", "target", "schedule", "why", *(tier.value for tier in Tier))
+#: Families whose kernels the emulators count.
+EMULATED_FAMILIES = ("cuda", "amdgpu")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """A metric's budget; `place` is that of the number, `default` says that it is for all."""
+
+    metric: Metric
+    value: float
+    place: Place
+    default: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One kernel with its budgets. `against` names the reference of its measured ratio."""
+
+    kernel: str
+    spec: Spec
+    target: Target
+    schedule: Mapping[str, int]
+    why: str
+    limits: tuple[Limit, ...]
+    against: str | None
+    line: int
+
+    @property
+    def name(self) -> str:
+        fields = " ".join(f"{k}={v}" for k, v in self.schedule.items())
+        return f"{self.target.name}: {self.kernel}{f' [{fields}]' if fields else ''}"
+
+    def plan(self) -> Plan:
+        return pipeline.plan_with(self.spec, self.target, self.schedule)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budgets:
+    """A file of budgets, checked as far as it can be without building anything."""
+
+    path: Path
+    text: str
+    toolchain: Mapping[str, str]
+    entries: tuple[Entry, ...]
+
+
+def load(path: str | os.PathLike[str]) -> Budgets:
+    """Read a file of budgets. Raises BudgetError, naming the line, for anything wrong in it."""
+    try:
+        text = Path(path).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise BudgetError(
+            f"budgets={path} cannot be read: {reason}; name a file with --budgets"
+        ) from None
+    return parse_text(text, Path(path))
+
+
+def parse_text(text: str, path: Path) -> Budgets:
+    """The budgets in a text; `path` is for messages."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"\(at line (\d+), column \d+\)", str(error))
+        at = int(line[1]) if line else text.count("\n") + 1
+        reason = re.sub(r" \(at .*\)$", "", str(error))
+        raise BudgetError(f"{path}:{at}: not TOML: {reason}") from None
+    return _Reader(path=path, text=text, data=data).budgets()
+
+
+class _Reader:
+    """Turns parsed TOML into values; every method raises BudgetError with a line."""
+
+    def __init__(self, *, path: Path, text: str, data: dict[str, Any]) -> None:
+        self._path, self._text, self._data = path, text, data
+        self._places = places(text)
+
+    def budgets(self) -> Budgets:
+        for name in self._data:
+            if name not in TABLES:
+                self._refuse(f"{name} is unknown; known are {', '.join(TABLES)}", name)
+        rows = self._data.get("budget", [])
+        if not isinstance(rows, list) or not rows:
+            self._refuse("there is no [[budget]]; add one with kgen perf add", "budget")
+        entries = [self._entry(i, row) for i, row in enumerate(rows)]
+        self._refuse_duplicates(entries)
+        return Budgets(
+            path=self._path,
+            text=self._text,
+            toolchain=self._toolchain(),
+            entries=tuple(entries),
+        )
+
+    def _toolchain(self) -> dict[str, str]:
+        table = self._table(self._data.get("toolchain", {}), "toolchain")
+        for name, package in table.items():
+            if not isinstance(package, str) or not re.fullmatch(r"[\w.-]+==[\w.]+", package):
+                self._refuse(
+                    f"{name} must be a package as pip takes it, NAME==X", "toolchain", name
+                )
+        return dict(table)
+
+    def _entry(self, i: int, row: dict[str, Any]) -> Entry:
+        at = ("budget", i)
+        for key in row:
+            if key not in KEYS:
+                self._refuse(f"{key} is unknown; known are {', '.join(KEYS)}", *at, key)
+        kernel, target_name, why = (self._string(row, key, *at) for key in KEYS[:2] + KEYS[3:4])
+        spec = self._read("kernel", lambda: parse(kernel), *at)
+        target = self._read("target", lambda: targets.find(target_name), *at)
+        if target_name == "native":
+            self._refuse("target=native is another CPU elsewhere; name its features", *at, "target")
+        schedule = self._schedule(row.get("schedule", {}), *at)
+        self._read("kernel", lambda: pipeline.plan_with(spec, target, schedule), *at)
+        return Entry(
+            kernel=" ".join(kernel.split()),
+            spec=spec,
+            target=target,
+            schedule=schedule,
+            why=" ".join(why.split()),
+            limits=self._limits(row, target, *at),
+            against=self._against(row.get("measured"), *at),
+            line=self._places[at].line,
+        )
+
+    def _read(self, key: str, make: Any, *at: str | int) -> Any:
+        """What `make` gives; its refusal becomes that of the line of a key."""
+        try:
+            return make()
+        except KgenError as error:
+            self._refuse(str(error), *at, key)
+
+    def _schedule(self, table: Any, *at: str | int) -> dict[str, int]:
+        for name, value in self._table(table, *at, "schedule").items():
+            if type(value) is not int:
+                self._refuse(f"{name} must be a whole number", *at, "schedule", name)
+        return dict(table)
+
+    def _limits(self, row: dict[str, Any], target: Target, *at: str | int) -> tuple[Limit, ...]:
+        """The entry's own limits, then the defaults that it does not replace."""
+        own = []
+        for tier in Tier:
+            table = self._table(row.get(tier.value, {}), *at, tier.value)
+            if tier is Tier.EMULATED and table and target.family not in EMULATED_FAMILIES:
+                self._refuse(f"{target.name} kernels are not counted by an emulator", *at, tier)
+            for name, value in table.items():
+                if name != "against":
+                    limit = self._limit(name, value, *at, tier.value, name)
+                    if limit.metric.tier is not tier:
+                        self._refuse(
+                            f"metric={name} is {limit.metric.tier}, not {tier}", *at, tier, name
+                        )
+                    own.append(limit)
+        named = {limit.metric for limit in own}
+        return (*own, *(d for d in self._defaults() if d.metric not in named))
+
+    def _defaults(self) -> list[Limit]:
+        table = self._table(self._data.get("defaults", {}), "defaults")
+        found = [self._limit(k, v, "defaults", k, default=True) for k, v in table.items()]
+        for limit in found:
+            if limit.metric is metrics.RATIO:
+                self._refuse("a ratio needs its reference; name both in a [[budget]]", "defaults")
+        return found
+
+    def _limit(self, name: str, value: Any, *at: str | int, default: bool = False) -> Limit:
+        try:
+            metric = metrics.find(name)
+        except BudgetError as error:
+            self._refuse(str(error), *at)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self._refuse(f"{name} must be a number", *at)
+        if not math.isfinite(value) or value < 0:
+            self._refuse(f"{name}={value} is out of range; it must be 0 or more", *at)
+        return Limit(metric=metric, value=value, place=self._place(at), default=default)
+
+    def _against(self, table: Any, *at: str | int) -> str | None:
+        if table is None:
+            return None
+        against = self._string(table, "against", *at, "measured")
+        if against not in PEERS:
+            known = ", ".join(PEERS)
+            self._refuse(f"against={against} is unknown; known are {known}", *at, "measured")
+        if metrics.RATIO.name not in table:
+            self._refuse("measured needs a ratio", *at, "measured")
+        return against
+
+    def _string(self, table: Any, key: str, *at: str | int) -> str:
+        value = self._table(table, *at).get(key)
+        if not isinstance(value, str) or not value.strip():
+            self._refuse(f"{key} is missing; it must be a text", *at)
+        return value
+
+    def _table(self, value: Any, *at: str | int) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            self._refuse(f"{at[-1]} must be a table", *at)
+        return dict(value)
+
+    def _refuse_duplicates(self, entries: list[Entry]) -> None:
+        first: dict[tuple[str, str, tuple[tuple[str, int], ...]], Entry] = {}
+        for i, entry in enumerate(entries):
+            key = (entry.spec.key, entry.target.name, tuple(sorted(entry.schedule.items())))
+            if (other := first.setdefault(key, entry)) is not entry:
+                self._refuse(f"{entry.name} stands on line {other.line} already", "budget", i)
+
+    def _place(self, at: tuple[str | int, ...]) -> Place:
+        """The place of a key, or of the nearest table around it."""
+        while at and at not in self._places:
+            at = at[:-1]
+        return self._places.get(at, Place(line=1, start=0, stop=0))
+
+    def _refuse(self, reason: str, *at: str | int) -> NoReturn:
+        raise BudgetError(f"{self._path}:{self._place(at).line}: {reason}")

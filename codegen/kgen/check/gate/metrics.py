@@ -1,0 +1,122 @@
+"""Every metric that a budget may limit: its tier, its direction, its unit and what it means."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kgen.emulate import counters
+from kgen.errors import BudgetError
+
+
+class Tier(StrEnum):
+    """Where a number comes from. Static and emulated ones are exact; measured ones have noise."""
+
+    STATIC = "static"
+    EMULATED = "emulated"
+    MEASURED = "measured"
+
+
+class Bound(StrEnum):
+    """Which side of a budget is allowed."""
+
+    MAXIMUM = "maximum"
+    MINIMUM = "minimum"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """`headline` says that `kgen perf add` writes it into a new entry."""
+
+    name: str
+    tier: Tier
+    unit: str
+    meaning: str
+    bound: Bound = Bound.MAXIMUM
+    headline: bool = False
+
+    def keeps(self, value: float, budget: float) -> bool:
+        return value <= budget if self.bound is Bound.MAXIMUM else value >= budget
+
+    def better(self, value: float, budget: float) -> bool:
+        return value < budget if self.bound is Bound.MAXIMUM else value > budget
+
+
+def _static(name: str, unit: str, meaning: str, **more: object) -> Metric:
+    return Metric(name=name, tier=Tier.STATIC, unit=unit, meaning=meaning, **more)  # type: ignore[arg-type]
+
+
+STATIC: tuple[Metric, ...] = (
+    _static("registers", "registers", "vector registers per thread", headline=True),
+    _static("spills", "bytes", "registers written to memory and read back, in all of the code"),
+    _static("stack", "bytes", "local memory per thread"),
+    _static("shared_memory", "bytes", "shared memory (LDS) per workgroup", headline=True),
+    _static("code_bytes", "bytes", "size of the machine code"),
+    _static(
+        "occupancy", "warps", "warps (waves) that fit on one SM (CU, SIMD), by registers, shared "
+        "memory and threads", bound=Bound.MINIMUM, headline=True,
+    ),
+    _static(
+        "hot_loop_instructions", "instructions", "instructions of the innermost loop that holds "
+        "the matrix or multiply-add instructions", headline=True,
+    ),
+    _static("matrix_instructions", "instructions", "matrix instructions in that loop"),
+    _static(
+        "matrix_share", "fraction", "matrix instructions (multiply-adds where there are none) "
+        "among all of that loop", bound=Bound.MINIMUM, headline=True,
+    ),
+    _static("loads_per_matrix", "loads", "loads in that loop for each of them", headline=True),
+    _static("findings", "warnings", "warnings of the assembler that cost performance"),
+)  # fmt: skip
+
+#: What the emulators count, whose unit is not instructions.
+_UNITS = {
+    "barriers": "barriers",
+    "divergent_branches": "branches",
+    "shared_wavefronts": "wavefronts",
+    "shared_wavefronts_ideal": "wavefronts",
+    "bank_conflicts": "wavefronts",
+    "global_load_sectors": "sectors",
+    "global_store_sectors": "sectors",
+    "global_sectors": "sectors",
+    "global_sectors_ideal": "sectors",
+    "global_load_bytes": "bytes",
+    "global_store_bytes": "bytes",
+    "global_unique_bytes": "bytes",
+    "copies_in_flight": "bytes",
+}
+_MINIMA = frozenset({"copies_in_flight"})
+_HEADLINES = frozenset(
+    {"instructions", "barriers", "shared_wavefronts", "global_sectors", "copies_in_flight"}
+)
+EMULATED: tuple[Metric, ...] = tuple(
+    Metric(
+        name=name,
+        tier=Tier.EMULATED,
+        unit=_UNITS.get(name, "instructions"),
+        meaning=meaning,
+        bound=Bound.MINIMUM if name in _MINIMA else Bound.MAXIMUM,
+        headline=name in _HEADLINES,
+    )
+    for name, meaning in counters.MEANING.items()
+)
+
+RATIO = Metric(
+    name="ratio",
+    tier=Tier.MEASURED,
+    unit="times",
+    meaning="time of the reference over that of the kernel, medians of interleaved runs",
+    bound=Bound.MINIMUM,
+)
+
+METRICS: tuple[Metric, ...] = (*STATIC, *EMULATED, RATIO)
+_BY_NAME = {metric.name: metric for metric in METRICS}
+
+
+def find(name: str) -> Metric:
+    """The metric of this name; BudgetError, with the nearest names, if there is none."""
+    if name not in _BY_NAME:
+        near = difflib.get_close_matches(name, _BY_NAME, n=3) or ["those of docs/performance-gate"]
+        raise BudgetError(f"metric={name} is unknown; try {', '.join(near)}")
+    return _BY_NAME[name]

@@ -1,0 +1,98 @@
+"""Where things stand in a TOML text: the line of each key, and the characters of its value.
+
+The standard library's parser says what a file means but not where; its errors need a line, and
+tightening a number must leave every comment and blank around it alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+#: Keys from the root to a value; tables of an array are numbered from 0.
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A line, counted from 1, and the half-open range of characters of the value."""
+
+    line: int
+    start: int
+    stop: int
+
+
+_QUOTED = re.compile(
+    r'"""[\s\S]*?"""|' r"'''[\s\S]*?'''|" r'"(?:\\.|[^"\\\n])*"|' r"'[^'\n]*'|" r"#[^\n]*"
+)
+_KEY = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
+_KEYS = rf"{_KEY}(?:\s*\.\s*{_KEY})*"
+_HEADER = re.compile(rf"\s*(\[\[?)\s*({_KEYS})\s*\]")
+_PAIR = re.compile(rf"({_KEYS})\s*=[ \t]*")
+_VALUE = re.compile(r"[^,}\s]+")
+
+
+def places(text: str) -> Mapping[Path, Place]:
+    """The place of every table header and key of a valid TOML text."""
+    found: dict[Path, Place] = {}
+    table: Path = ()
+    counts: Counter[Path] = Counter()
+    at = 0
+    for number, line in enumerate(_masked(text).splitlines(keepends=True), 1):
+        if (header := _HEADER.match(line)) is not None:
+            table = _numbered(_names(text, at, header.span(2)), counts)
+            if header[1] == "[[":
+                counts[table] += 1
+                table = (*table, counts[table] - 1)
+            found[table] = Place(line=number, start=at, stop=at + len(line.rstrip()))
+        else:
+            for path, start, stop in _pairs(text, at, line):
+                found[table + path] = Place(line=number, start=start, stop=stop)
+        at += len(line)
+    return found
+
+
+def _masked(text: str) -> str:
+    """The text with comments blank, and strings as long as they were but without content."""
+
+    def mask(match: re.Match[str]) -> str:
+        word = match[0]
+        if word[0] == "#":
+            return " " * len(word)
+        inside = re.sub(r"[^\n]", "_", word[1:-1])
+        return f"{word[0]}{inside}{word[-1]}"
+
+    return _QUOTED.sub(mask, text)
+
+
+def _pairs(text: str, at: int, line: str) -> Iterator[tuple[Path, int, int]]:
+    """Keys of a line with their values' ranges: the first, and those of its inline table."""
+    first = _PAIR.match(line, len(line) - len(line.lstrip()))
+    if first is None:
+        return
+    outer = _names(text, at, first.span(1))
+    yield outer, at + first.end(), at + len(line.rstrip())
+    if line[first.end() : first.end() + 1] != "{":
+        return
+    for pair in _PAIR.finditer(line, first.end()):
+        value = _VALUE.match(line, pair.end())
+        if value is not None:
+            yield outer + _names(text, at, pair.span(1)), at + value.start(), at + value.end()
+
+
+def _names(text: str, at: int, span: tuple[int, int]) -> Path:
+    """Dotted keys as they are written in the text, without quotes."""
+    written = text[at + span[0] : at + span[1]]
+    return tuple(key.strip().strip("\"'") for key in re.findall(_KEY, written))
+
+
+def _numbered(path: Path, counts: Counter[Path]) -> Path:
+    """A header below an array's table means the last one of them."""
+    found: Path = ()
+    for i, key in enumerate(path):
+        found = (*found, key)
+        if i < len(path) - 1 and counts[found]:
+            found = (*found, counts[found] - 1)
+    return found

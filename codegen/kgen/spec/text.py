@@ -1,0 +1,101 @@
+"""A spec in one line, as budgets name it: ``matmul 1024x1024x1024 f16 layout=nt +bias+relu``.
+
+::
+
+    spec     = op size{xsize} dtype {option} [epilogue]
+    option   = field=value | flag
+    epilogue = +step{+step}
+
+Sizes are M x N x K, ROWS x COLS, or those of any tensor. An option is another field of the
+operation under its own name (layout, lda, batch, batch_stride_a, alpha, beta, ...), `out` standing
+for out_dtype; a field that is yes or no, such as log, is named alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import typing
+from typing import Any
+
+from kgen.errors import SpecError
+from kgen.spec import Spec, op_class
+
+FORM = "op size{xsize} dtype {option} [+epilogue]"
+#: Options with a shorter name than their field's.
+SHORT = {"out": "out_dtype"}
+_WHOLE = re.compile(r"-?[0-9]{1,30}")
+
+
+def parse(text: str) -> Spec:
+    """The spec that a line names. Raises SpecError."""
+    words = text.split()
+    if len(words) < 3:
+        raise SpecError(f"kernel={text!r} is not of the form {FORM}")
+    cls = op_class(words[0])
+    fields = _sizes(cls, words[1]) | {"dtype": words[2]}
+    for word in words[3:]:
+        name, value = ("epilogue", _steps(word)) if word[0] == "+" else _option(cls, word)
+        if name in fields:
+            raise SpecError(f"kernel={text!r} gives {name} twice; once is the limit")
+        fields[name] = value
+    try:
+        return cls(**fields)
+    except TypeError:
+        unknown = next(name for name in fields if name not in _names(cls))
+        raise SpecError(f"{unknown} does not go with {cls.op}; leave it out") from None
+
+
+def _names(cls: type[Spec]) -> set[str]:
+    return {field.name for field in dataclasses.fields(cls)}
+
+
+def _sizes(cls: type[Spec], word: str) -> dict[str, Any]:
+    """The fields without a default, which are the sizes; `shape` takes any number of them."""
+    needed = [f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING]
+    sizes = tuple(_whole("shape", part) for part in word.split("x"))
+    if needed == ["shape"]:
+        return {"shape": sizes}
+    if len(sizes) != len(needed):
+        form = "x".join(name.upper() for name in needed)
+        raise SpecError(f"shape={word} is not of {cls.op}'s form {form}")
+    return dict(zip(needed, sizes, strict=True))
+
+
+def _option(cls: type[Spec], word: str) -> tuple[str, Any]:
+    name, equals, value = word.partition("=")
+    name = SHORT.get(name, name)
+    kinds = {k: v for k, v in typing.get_type_hints(cls).items() if k in _names(cls)}
+    optional = [f.name for f in dataclasses.fields(cls) if f.default is not dataclasses.MISSING]
+    if name not in optional or name in ("dtype", "epilogue"):
+        known = sorted(set(optional) - {"dtype", "epilogue"})
+        raise SpecError(
+            f"{name} is no option of {cls.op}; its options are {' '.join(known) or '-'}"
+        )
+    kind = kinds[name]
+    if kind is bool:
+        if equals:
+            raise SpecError(f"{word} has a value; name {name} alone to say yes")
+        return name, True
+    if not value:
+        raise SpecError(f"{word} has no value; write {name}=VALUE")
+    if kind is float:
+        return name, _number(name, value)
+    return name, _whole(name, value) if int in (kind, *typing.get_args(kind)) else value
+
+
+def _steps(word: str) -> tuple[str, ...]:
+    return tuple(word[1:].split("+"))
+
+
+def _whole(name: str, text: str) -> int:
+    if not _WHOLE.fullmatch(text):
+        raise SpecError(f"{name}={text} is not a whole number; give one such as 1024")
+    return int(text)
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise SpecError(f"{name}={text} is not a number; give one such as 0.5") from None
