@@ -10,7 +10,7 @@ never active.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -58,7 +58,7 @@ class Launch:
     profile: bool = False
     #: CTAs of a cluster in each direction.
     cluster: Index3 = (1, 1, 1)
-    numerics: Numerics = Numerics()
+    numerics: Numerics = field(default_factory=Numerics)
 
     @property
     def threads(self) -> int:

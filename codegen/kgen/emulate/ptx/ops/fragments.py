@@ -64,8 +64,10 @@ DECODERS: dict[str, Callable[[Array], list[Array]]] = {
 }
 #: Elements of a register.
 ELEMENTS = {
-    **{"f16": 2, "bf16": 2, "tf32": 1, "f64": 1},
-    **{"s8": 4, "u8": 4, "s4": 8, "u4": 8, "e4m3": 4, "e5m2": 4},
+    **dict.fromkeys(("tf32", "f64"), 1),
+    **dict.fromkeys(("f16", "bf16"), 2),
+    **dict.fromkeys(("s8", "u8", "e4m3", "e5m2"), 4),
+    **dict.fromkeys(("s4", "u4"), 8),
 }
 
 

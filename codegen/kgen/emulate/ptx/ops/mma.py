@@ -25,9 +25,7 @@ class _Shape:
     k: int
 
 
-_SHAPES = {
-    f"m{m}n8k{k}": _Shape(m=m, k=k) for m in (8, 16) for k in (4, 8, 16, 32, 64)
-}
+_SHAPES = {f"m{m}n8k{k}": _Shape(m=m, k=k) for m in (8, 16) for k in (4, 8, 16, 32, 64)}
 #: Depths that exist for each element type and number of rows.
 _DEPTHS = {
     **dict.fromkeys([("f16", 16), ("bf16", 16)], (8, 16)),
@@ -42,10 +40,10 @@ _DEPTHS = {
 }
 #: Types that A and B may have together, and those of C and D.
 _FAMILIES = {
-    **{name: {name} for name in ("f16", "bf16", "tf32", "f64")},
-    **dict.fromkeys(("s8", "u8"), {"s8", "u8"}),
-    **dict.fromkeys(("s4", "u4"), {"s4", "u4"}),
-    **dict.fromkeys(("e4m3", "e5m2"), {"e4m3", "e5m2"}),
+    **{name: (name,) for name in ("f16", "bf16", "tf32", "f64")},
+    **dict.fromkeys(("s8", "u8"), ("s8", "u8")),
+    **dict.fromkeys(("s4", "u4"), ("s4", "u4")),
+    **dict.fromkeys(("e4m3", "e5m2"), ("e4m3", "e5m2")),
 }
 _ACCUMULATORS = {
     **dict.fromkeys(("f16", "e4m3", "e5m2"), ("f16", "f32")),

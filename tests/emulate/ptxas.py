@@ -1,0 +1,42 @@
+"""The vendor's assembler, so that no test program is one that the hardware would not have."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from kgen.errors import AssembleError
+from kgen.targets.cuda.assemble import ptxas
+
+
+@cache
+def _assembler() -> Path | None:
+    try:
+        return ptxas()
+    except AssembleError as error:
+        if os.environ.get("CI"):
+            pytest.fail(str(error))
+        return None
+
+
+def assemble(source: str, arch: str = "sm_90a") -> None:
+    """Fail unless the assembler takes the PTX, and without a C75xx warning. Nothing if it lacks."""
+    assembler = _assembler()
+    if assembler is None:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        text = Path(folder, "test.ptx")
+        text.write_text(source)
+        done = subprocess.run(
+            [assembler, f"-arch={arch}", "-O0", "-o", str(Path(folder, "test.cubin")), str(text)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    assert "C75" not in done.stderr, done.stderr
