@@ -54,7 +54,7 @@ def run(
     if language == "ptx":
         from kgen.emulate import ptx as emulator
 
-        options |= {"profile": profile, "cluster": cluster, "numerics": numerics}
+        options |= {"cluster": cluster, "numerics": numerics}
     else:
         from kgen.emulate import llvm as emulator  # type: ignore[no-redef]
     return emulator.run(
@@ -66,6 +66,7 @@ def run(
         dynamic_shared=dynamic_shared,
         workgroups=workgroups,
         checks=checks,
+        profile=profile,
         seed=seed,
         **options,
     )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from kgen.emulate.llvm import intrinsics, ops
-from kgen.emulate.llvm.classes import class_of
 from kgen.emulate.llvm.literals import constant_value, immediate
 from kgen.emulate.llvm.module import Block, Constant, Function, Instruction, Local, Module, Operand
 from kgen.emulate.llvm.order import weak_topological_order
@@ -144,9 +143,7 @@ class _Decoder:
             edges=edges,
             terminator=last,
             barrier=last.opcode == "call",
-            counts=Counter(
-                class_ for ins in (*body, last) if (class_ := class_of(ins)) is not None
-            ),
+            instructions=(*body, last),
         )
 
     def _moves(self, target: Block, piece: str) -> tuple[tuple[int, int], ...]:

@@ -66,7 +66,7 @@ class _Flow:
     def _run_together(self, segment: Segment) -> None:
         machine, registers = self.machine, self.registers
         machine.mask = None
-        segment.executions += machine.waves_active()
+        machine.count(segment)
         for step in segment.steps:
             step(machine, registers)
         if segment.barrier:
@@ -82,7 +82,7 @@ class _Flow:
         mask = position == current
         others = ~mask & (position != DONE)
         machine.mask = mask
-        segment.executions += machine.waves_active()
+        machine.count(segment)
         keep = [registers[r] for r in segment.escaping] if others.any() else []
         for step in segment.steps:
             step(machine, registers)
@@ -99,6 +99,7 @@ class _Flow:
 
     def _branch(self, segment: Segment, taken: Array, mask: Array | None) -> None:
         """Each lane of ``mask`` takes the edge that ``taken`` gives for it."""
+        self._count_divergence(segment, taken, mask)
         position: Array = np.full((1, 1), DONE) if mask is None else np.asarray(self.position)
         for index, edge in enumerate(segment.edges):
             going = taken == index if mask is None else (taken == index) & mask
@@ -110,6 +111,19 @@ class _Flow:
             self._move(edge, going)
             position = np.where(going, edge.target, position)
         self.position = position
+
+    def _count_divergence(self, segment: Segment, taken: Array, mask: Array | None) -> None:
+        """Count the waves whose lanes go to different places."""
+        machine = self.machine
+        if taken.shape[1] == 1:
+            return
+        target = np.array([edge.target for edge in segment.edges])[taken]
+        active = np.True_ if mask is None else mask
+        shape = np.broadcast_shapes(target.shape, active.shape)
+        lowest = machine.waves(np.broadcast_to(np.where(active, target, DONE), shape)).min(axis=2)
+        highest = machine.waves(np.broadcast_to(np.where(active, target, -1), shape)).max(axis=2)
+        parted = int(np.count_nonzero(highest > lowest))
+        machine.events.divergent_branches += parted * (machine.workgroups // shape[0])
 
     def _take(self, edge: Edge) -> None:
         """Every lane takes this edge."""

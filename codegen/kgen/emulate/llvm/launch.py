@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -11,16 +10,18 @@ from typing import Any
 import numpy as np
 
 from kgen.emulate.llvm.codec import encode
+from kgen.emulate.llvm.counting import Events, counters, lines
 from kgen.emulate.llvm.decode import decode
 from kgen.emulate.llvm.flow import execute
 from kgen.emulate.llvm.lds import Lds
 from kgen.emulate.llvm.literals import constant_value
 from kgen.emulate.llvm.machine import Index3, Machine
-from kgen.emulate.llvm.memory import Buffer, GlobalMemory, Memory, stack_buffer
+from kgen.emulate.llvm.memory import REGION_SHIFT, Buffer, GlobalMemory, Memory, stack_buffer
 from kgen.emulate.llvm.module import Constant, Function, Global, Instruction, Module
 from kgen.emulate.llvm.parser import parse
 from kgen.emulate.llvm.program import Program
 from kgen.emulate.llvm.races import LdsShadow
+from kgen.emulate.llvm.traffic import Traffic
 from kgen.emulate.llvm.types import LDS, Array, Pointer, Type
 from kgen.emulate.report import Report
 from kgen.errors import EmulationError
@@ -50,6 +51,7 @@ def run(
     dynamic_shared: int = 0,
     workgroups: Iterable[Index3] | None = None,
     checks: bool = True,
+    profile: bool = False,
     seed: int = 0,
 ) -> Report:
     """Execute the function ``entry`` of a module of textual LLVM IR.
@@ -60,8 +62,8 @@ def run(
     An array argument is a pointer to a buffer of exactly its bytes, written in place; it must be
     C-contiguous. A numpy scalar is passed by value. ``dynamic_shared`` is the size in bytes of the
     LDS arrays declared without one. ``checks`` turns on everything but bounds, which are always
-    checked. ``seed`` is the order in which workgroups run: 0 is the natural one, any other value
-    one at random.
+    checked. ``profile`` counts the traffic of the memories too, and by source line. ``seed`` is
+    the order in which workgroups run: 0 is the natural one, any other value one at random.
 
     Raises :class:`EmulationFault` at the first fault of the program, :class:`UnknownInstruction`
     before anything runs if a word in it has no meaning here, and :class:`EmulationError` for text
@@ -77,18 +79,20 @@ def run(
         raise EmulationError(
             f"{entry} is not an amdgpu_kernel: its grid and block must be (1, 1, 1)"
         )
-    launch = _Launch(module, function, arguments, dynamic_shared, checks, block)
+    launch = _Launch(module, function, arguments, dynamic_shared, checks, profile, block)
     selected = _coordinates(grid, workgroups, seed)
     with np.errstate(all="ignore"):
         for chunk in launch.chunks(selected):
             launch.run(chunk)
-    counters = launch.counters()
+    programs = launch.programs.values()
+    totals = counters(programs, launch.events, launch.traffic)
     return Report(
         workgroups_run=len(selected),
         workgroups_total=grid[0] * grid[1] * grid[2],
-        instructions=sum(counters.values()),
+        instructions=totals["instructions"],
         seconds=time.perf_counter() - start,
-        counters=dict(sorted(counters.items())),
+        counters=totals,
+        lines={} if launch.traffic is None else lines(programs, launch.traffic),
     )
 
 
@@ -114,6 +118,7 @@ class _Launch:
         arguments: Sequence[Argument],
         dynamic_shared: int,
         checks: bool,
+        profile: bool,
         block: Index3,
     ) -> None:
         self.module = module
@@ -122,6 +127,10 @@ class _Launch:
         self.block = block
         self.wave = _wave_size(function) if function.kernel else 1
         self.memory = GlobalMemory()
+        self.events = Events()
+        self.traffic = None
+        if profile:
+            self.traffic = Traffic(function.attributes.get("target-cpu", ""), REGION_SHIFT)
         self.gaps: list[range] = []
         self.arguments = [
             self._argument(parameter.name, parameter.type, argument)
@@ -212,20 +221,15 @@ class _Launch:
                 stack=self.stack,
             ),
             checks=self.checks,
+            events=self.events,
+            traffic=self.traffic,
             steps=_FREE_STEPS + self.memory.bytes * (_CPU_STEPS_PER_BYTE if self.stack else 1),
         )
         if lanes != size:
             machine.mask = machine.lane_numbers() < size
         machine.call = partial(_call, machine, self.programs)
         execute(machine, self.programs[self.function.name], self.arguments)
-
-    def counters(self) -> Counter[str]:
-        total: Counter[str] = Counter()
-        for program in self.programs.values():
-            for segment in program.segments:
-                for class_, count in segment.counts.items():
-                    total[class_] += count * segment.executions
-        return total
+        machine.finish()
 
 
 def _call(machine: Machine, programs: dict[str, Program], name: str, arguments: list[Any]) -> Any:

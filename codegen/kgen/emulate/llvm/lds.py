@@ -33,6 +33,8 @@ class Lds:
         if mask is not None:
             offsets = np.where(mask, offsets, _any_active(offsets, mask))
         self._check(m, ins, offsets, size, align)
+        if m.traffic is not None:
+            m.traffic.shared(m, ins, offsets, size, align, "load")
         if self.shadow is not None:
             self.shadow.read(m, ins, offsets, size)
         shift = size.bit_length() - 1
@@ -46,6 +48,8 @@ class Lds:
         mask = m.active(offsets.shape)
         checked = offsets if mask is None else np.where(mask, offsets, _any_active(offsets, mask))
         self._check(m, ins, checked, size, align)
+        if m.traffic is not None:
+            m.traffic.shared(m, ins, offsets, size, align, "store")
         if self.shadow is not None:
             self.shadow.write(m, ins, offsets, raw)
         flat = offsets + self._rows()
@@ -65,6 +69,8 @@ class Lds:
         mask = m.active(offsets.shape)
         checked = offsets if mask is None else np.where(mask, offsets, _any_active(offsets, mask))
         self._check(m, ins, checked, size, size)
+        if m.traffic is not None:
+            m.traffic.shared(m, ins, offsets, size, size, "atomic")
         if self.shadow is not None:
             self.shadow.atomic(m, ins, offsets, size)
         flat = np.broadcast_to(offsets + self._rows(), (m.workgroups, m.lanes))

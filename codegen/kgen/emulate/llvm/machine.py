@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,11 @@ from kgen.emulate.llvm.memory import Memory
 from kgen.emulate.llvm.module import Instruction, Module
 from kgen.emulate.llvm.types import Array
 from kgen.emulate.report import EmulationFault, Fault
+
+if TYPE_CHECKING:
+    from kgen.emulate.llvm.counting import Events
+    from kgen.emulate.llvm.program import Segment
+    from kgen.emulate.llvm.traffic import Traffic
 
 Index3 = tuple[int, int, int]
 
@@ -34,12 +39,20 @@ class Machine:
     checks: bool
     steps: int
     """How many segments one call may execute before it is held to run for ever."""
+    events: Events
+    traffic: Traffic | None = None
+    """What a profile counts."""
     mask: Array | None = None
     """The lanes that execute now, broadcastable to [workgroup, lane]; None is all of them."""
     call: Callable[[str, list[Any]], Any] = field(init=False)
     """Run another function of the module for the lanes of ``mask``."""
+    barriers: Array = field(init=False)
+    """How many barriers each workgroup has passed."""
     state: dict[str, Any] = field(default_factory=dict)
     """What one group of instructions keeps for itself, such as the AMX tiles."""
+
+    def __post_init__(self) -> None:
+        self.barriers = np.zeros(len(self.coordinates), np.int64)
 
     @property
     def workgroups(self) -> int:
@@ -69,13 +82,16 @@ class Machine:
         repeated: Array = np.repeat(value, self.wave, axis=1)
         return repeated
 
-    def waves_active(self) -> int:
-        """How many waves execute now."""
-        per_workgroup = self.lanes // self.wave
+    def count(self, segment: Segment) -> None:
+        """Count the waves and lanes that execute a segment now."""
         if self.mask is None:
-            return self.workgroups * per_workgroup
-        alike = self.workgroups // len(self.mask)
-        return int(self.waves(self.mask).any(axis=2).sum()) * alike
+            segment.waves += self.workgroups * (self.lanes // self.wave)
+            segment.lanes += self.workgroups * self.lanes
+            return
+        waves = self.waves(self.mask)
+        alike = self.workgroups // len(waves)
+        segment.waves += int(np.count_nonzero(waves.any(axis=2))) * alike
+        segment.lanes += int(np.count_nonzero(waves)) * alike
 
     @contextmanager
     def narrowed(self, condition: Array) -> Iterator[bool]:
@@ -87,6 +103,10 @@ class Machine:
             yield bool(mask.any())
         finally:
             self.mask = before
+
+    def finish(self) -> None:
+        """Every workgroup of the chunk is done."""
+        self.events.barriers = max(self.events.barriers, int(self.barriers.max()))
 
     def whole_waves(self, ins: Instruction) -> None:
         """Fault unless every wave that executes ``ins`` does so with all its lanes."""
@@ -115,6 +135,7 @@ class Machine:
 
     def pass_barrier(self, released: Array | None) -> None:
         """The lanes in ``released`` (None: all) leave a barrier."""
+        self.barriers += 1 if released is None else released.any(axis=1)
         if self.memory.lds.shadow is not None:
             self.memory.lds.shadow.barrier(self, released)
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from kgen.emulate.llvm.lds import Lds
     from kgen.emulate.llvm.machine import Machine
 
-_SHIFT = 40
-_HALF = 1 << (_SHIFT - 1)
+REGION_SHIFT = 40
+_HALF = 1 << (REGION_SHIFT - 1)
 #: Where flat pointers see LDS and private memory.
 APERTURES = {LDS: 1 << 60, PRIVATE: 1 << 61}
 
@@ -55,7 +55,7 @@ class GlobalMemory:
     def add(self, buffer: Buffer) -> int:
         """The address of the first byte."""
         self.buffers.append(buffer)
-        return len(self.buffers) << _SHIFT
+        return len(self.buffers) << REGION_SHIFT
 
 
 @dataclass(kw_only=True)
@@ -87,6 +87,8 @@ class Memory:
         aperture = self._aperture(m, pointer) if space == FLAT else None
         if aperture is not None:
             return self.load(m, ins, pointer - APERTURES[aperture], size, align, aperture)
+        if m.traffic is not None:
+            m.traffic.loaded(m, ins, pointer, size)
         mask = m.active(pointer.shape)
         if mask is not None:
             pointer = np.where(mask, pointer, _first(pointer, mask))
@@ -114,6 +116,8 @@ class Memory:
             if aperture is not None:
                 self.store(m, ins, pointer - APERTURES[aperture], raw, align, aperture)
                 return
+        if m.traffic is not None and space != PRIVATE:
+            m.traffic.stored(m, ins, pointer, size)
         shape = np.broadcast_shapes(pointer.shape, raw.shape)
         if space == PRIVATE:
             data, pointer = self._private(m, ins, pointer, size)
@@ -147,6 +151,8 @@ class Memory:
             return self.atomic_place(m, ins, pointer - APERTURES[aperture], size, aperture)
         if space == LDS:
             return self.lds.atomic_place(m, ins, pointer, size)
+        if m.traffic is not None:
+            m.traffic.stored(m, ins, pointer, size)
         full = np.broadcast_to(pointer, (m.workgroups, m.lanes))
         addresses = full[m.selected()]
         buffer, offsets = self._locate(m, ins, addresses, size, size, writing=True)
@@ -203,9 +209,9 @@ class Memory:
         Raises the fault of an address that is in none.
         """
         first = int(pointer.flat[0])
-        region = (first + _HALF) >> _SHIFT
-        offsets = pointer - (region << _SHIFT)
-        low = high = first - (region << _SHIFT)
+        region = (first + _HALF) >> REGION_SHIFT
+        offsets = pointer - (region << REGION_SHIFT)
+        low = high = first - (region << REGION_SHIFT)
         if offsets.size > 1:
             low, high = int(offsets.min()), int(offsets.max())
         if low < -_HALF or high >= _HALF:
@@ -228,7 +234,7 @@ class Memory:
                 "misaligned",
                 f"byte {bad} of {buffer.name} is not aligned to {align}",
                 ins,
-                self._lanes_at(m, pointer, (region << _SHIFT) + bad),
+                self._lanes_at(m, pointer, (region << REGION_SHIFT) + bad),
                 bad,
             )
         return buffer, offsets
@@ -242,7 +248,7 @@ class Memory:
             return m.fault(
                 "out-of-bounds", f"address {address:#x} is in no buffer", ins, where, address
             )
-        base = (self.shared.buffers.index(buffer) + 1) << _SHIFT
+        base = (self.shared.buffers.index(buffer) + 1) << REGION_SHIFT
         offsets = pointer - base
         bad = int(offsets[(offsets < 0) | (offsets > len(buffer.data) - size)].flat[0])
         return m.fault(
@@ -287,7 +293,7 @@ def stack_buffer() -> Buffer:
 
 
 def _regions(pointer: Array) -> Array:
-    regions: Array = (pointer + _HALF) >> _SHIFT
+    regions: Array = (pointer + _HALF) >> REGION_SHIFT
     return regions
 
 

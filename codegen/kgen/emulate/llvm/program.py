@@ -6,9 +6,8 @@ of its segments, which stand in the order of :mod:`kgen.emulate.llvm.order`.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgen.emulate.llvm.module import Instruction
@@ -49,9 +48,11 @@ class Segment:
     terminator: Instruction
     barrier: bool
     """Whether lanes wait for their workgroup before they take the (only) edge."""
-    counts: Counter[str] = field(default_factory=Counter)
-    """Instructions per class in one execution by one wave."""
-    executions: int = 0
+    instructions: tuple[Instruction, ...]
+    """All but phis, the terminator last."""
+    waves: int = 0
+    """How many waves have executed it, and lanes."""
+    lanes: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ it loads as 0 and is not stored (CDNA3 manual, "Buffer range checking", raw buff
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from kgen.emulate.llvm.program import Build
 from kgen.emulate.llvm.types import GLOBAL, Array, Pointer, Type
 
 _BASE, _STRIDE, _BYTES, _FLAGS = range(4)
+#: The unit in which ranges are checked.
+_PART = 4
 
 
 def _make(ins: Instruction) -> Callable[[Machine, Array, Array, Array, Array], Array]:
@@ -42,42 +44,44 @@ def _resource(value: Array, type_: Type) -> Array:
     return np.stack([base, stride, words[..., 2], words[..., 3]], axis=-1)
 
 
-def _parts(size: int) -> tuple[int, int]:
-    """How an access is checked: bytes of a part, and how many parts."""
-    part = min(size, 4)
-    return part, size // part
+def _pieces(resource: Array, offset: Array, size: int) -> Iterator[tuple[int, int, Array]]:
+    """(start, bytes, lanes): what is in range of an access, of most lanes in one piece."""
+    limit = resource[..., _BYTES]
+    whole = offset + size <= limit
+    yield 0, size, whole
+    part = min(size, _PART)
+    if part < size and not whole.all():
+        for start in range(0, size, part):
+            yield start, part, ~whole & (offset + start + part <= limit)
 
 
 def _load(ins: Instruction) -> Callable[[Machine, Array, Array, Array, Array], Any]:
     type_ = ins.type
-    of_resource = ins.operands[0].type
-    part, count = _parts(type_.size)
+    size, of_resource = type_.size, ins.operands[0].type
     immediate(ins.operands[3])
 
     def load(m: Machine, value: Array, voffset: Array, soffset: Array, _: Array) -> Any:
         resource = _resource(value, of_resource)
         offset = voffset.astype(np.int64) + soffset
-        parts = []
-        for index in range(count):
-            at = offset + index * part
-            inside = at + part <= resource[..., _BYTES]
+        address = resource[..., _BASE] + offset
+        found: Array = np.zeros((*address.shape, size), np.uint8)
+        for start, count, inside in _pieces(resource, offset, size):
             with m.narrowed(inside) as any_lane:
-                if not any_lane:
-                    parts.append(np.zeros(inside.shape, raw_dtype(part)))
-                    continue
-                address = resource[..., _BASE] + at
-                raw = m.memory.load(m, ins, address, part, part, GLOBAL)
-            parts.append(np.where(inside, raw, raw.dtype.type(0)))
-        whole = np.ascontiguousarray(np.stack(parts, axis=-1))
-        return decode(whole.view(raw_dtype(type_.size))[..., 0], type_)
+                if any_lane:
+                    align = min(count, _PART)
+                    raw = m.memory.load(m, ins, address + start, count, align, GLOBAL)
+                    parts = np.ascontiguousarray(raw)[..., None].view(np.uint8)
+                    found[inside, start : start + count] = np.broadcast_to(
+                        parts, (*inside.shape, count)
+                    )[inside]
+        return decode(found.view(raw_dtype(size))[..., 0], type_)
 
     return load
 
 
 def _store(ins: Instruction) -> Callable[[Machine, Any, Array, Array, Array, Array], None]:
     type_ = ins.operands[0].type
-    of_resource = ins.operands[1].type
-    part, count = _parts(type_.size)
+    size, of_resource = type_.size, ins.operands[1].type
     immediate(ins.operands[4])
 
     def store(
@@ -85,15 +89,15 @@ def _store(ins: Instruction) -> Callable[[Machine, Any, Array, Array, Array, Arr
     ) -> None:
         resource = _resource(value, of_resource)
         offset = voffset.astype(np.int64) + soffset
-        raw = encode(data, type_)
-        parts = np.ascontiguousarray(raw)[..., None].view(raw_dtype(part))
-        for index in range(count):
-            at = offset + index * part
-            inside = at + part <= resource[..., _BYTES]
+        address = resource[..., _BASE] + offset
+        parts = np.ascontiguousarray(encode(data, type_))[..., None].view(np.uint8)
+        for start, count, inside in _pieces(resource, offset, size):
             with m.narrowed(inside) as any_lane:
                 if any_lane:
-                    address = resource[..., _BASE] + at
-                    m.memory.store(m, ins, address, parts[..., index], part, GLOBAL)
+                    piece = np.ascontiguousarray(parts[..., start : start + count])
+                    raw = piece.view(raw_dtype(count))[..., 0]
+                    align = min(count, _PART)
+                    m.memory.store(m, ins, address + start, raw, align, GLOBAL)
 
     return store
 
