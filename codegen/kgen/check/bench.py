@@ -101,7 +101,7 @@ def _bench_kernel(
 ) -> BenchResult:
     entry = kernel.entry
     data = next(iter(inputs.data_sets(entry, seed))).buffers
-    run = _caller(kernels, kernel, data)
+    run = caller(kernels, kernel, data)
     made, missing = [], []
     for name in against:
         try:
@@ -130,7 +130,7 @@ def _bench_kernel(
     )
 
 
-def _caller(kernels: Kernels, kernel: Kernel, data: dict[str, Bytes]) -> Callable[[], None]:
+def caller(kernels: Kernels, kernel: Kernel, data: dict[str, Bytes]) -> Callable[[], None]:
     """One call of the kernel on arrays that lie where it wants them."""
 
     def array(param: TensorParam, buffer: Bytes) -> Any:
@@ -150,15 +150,20 @@ def _caller(kernels: Kernels, kernel: Kernel, data: dict[str, Bytes]) -> Callabl
 
 def interleaved(runs: Sequence[Callable[[], object]], rounds: int) -> list[float]:
     """Median seconds per call of each, timed in turn `rounds` times; after a warm-up."""
+    return [statistics.median(found) for found in samples(runs, rounds)]
+
+
+def samples(runs: Sequence[Callable[[], object]], rounds: int) -> list[list[float]]:
+    """Seconds per call of each in every round; after a warm-up."""
     repeats = []
     for run in runs:
         run()
         repeats.append(max(1, int(SAMPLE_SECONDS / max(timed(run, 1), 1e-9))))
-    samples: list[list[float]] = [[] for _ in runs]
+    seconds: list[list[float]] = [[] for _ in runs]
     for _ in range(rounds):
-        for run, count, found in zip(runs, repeats, samples, strict=True):
+        for run, count, found in zip(runs, repeats, seconds, strict=True):
             found.append(timed(run, count) / count)
-    return [statistics.median(found) for found in samples]
+    return seconds
 
 
 def timed(run: Callable[[], object], count: int) -> float:

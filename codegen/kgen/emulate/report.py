@@ -57,12 +57,14 @@ class UnknownInstruction(EmulationError):
 class LineCounts:
     """What the instructions of one source line did, summed over all workgroups that ran.
 
-    `issued` counts the warps (waves) that issued them, `lanes` their active lanes. A wavefront is
-    one cycle of shared memory (LDS); the ideal is what the same bytes need with no two lanes in one
-    bank. A sector is the unit of global traffic: 32 bytes in PTX, 64 in AMDGPU IR; the ideal is
-    what the same bytes need when they lie side by side.
+    `kind` is their class as the counters name it, that of the last if there are several. `issued`
+    counts the warps (waves) that issued them, `lanes` their active lanes. A wavefront is one cycle
+    of shared memory (LDS); the ideal is what the same bytes need with no two lanes in one bank. A
+    sector is the unit of global traffic: 32 bytes in PTX, 64 in AMDGPU IR; the ideal is what the
+    same bytes need when they lie side by side.
     """
 
+    kind: str = "other"
     issued: int = 0
     lanes: int = 0
     shared_wavefronts: int = 0
@@ -79,6 +81,7 @@ class Report:
     `instructions` counts dynamic instructions per warp or wave (a warp that is partly active counts
     as one). `counters` has the names that :mod:`kgen.emulate.counters` lists; `lines` holds the
     counts beside the source's lines, numbered from 1. Without profiling, traffic is not counted.
+    `subgroup_width` is how many lanes a warp or wave has.
     `warnings` are what no rule forbids but a reader of foreign code should know.
     """
 
@@ -86,6 +89,7 @@ class Report:
     workgroups_total: int
     instructions: int
     seconds: float
+    subgroup_width: int = 32
     counters: Mapping[str, int] = field(default_factory=dict)
     lines: Mapping[int, LineCounts] = field(default_factory=dict)
     warnings: tuple[Fault, ...] = ()

@@ -48,9 +48,10 @@ def counters(
 def lines(programs: Iterable[Program], traffic: Traffic) -> dict[int, LineCounts]:
     """The counts of every source line that was executed, in the order of the lines."""
     found: dict[int, LineCounts] = {}
-    for ins, _, segment in _issued(programs):
+    for ins, class_, segment in _issued(programs):
         if segment.waves:
             line = found.setdefault(ins.line, LineCounts())
+            line.kind = class_
             line.issued += segment.waves
             line.lanes += segment.lanes
     for number, moved in traffic.by_line.items():

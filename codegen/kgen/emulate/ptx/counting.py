@@ -54,6 +54,7 @@ class Counts:
         for instruction, warps, lanes in counted:
             if warps:
                 line = found.setdefault(instruction.line, LineCounts())
+                line.kind = class_of(instruction)
                 line.issued += warps
                 line.lanes += lanes
         for number, requests in traffic.by_line.items():
