@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from kgen.check.executor import Executor, Unavailable, workspaces
 from kgen.check.isolate import Devices
 from kgen.check.tensors import Bytes
 from kgen_runtime.manifest import ArtifactEntry, Extent3, KernelEntry, Manifest
+
+if TYPE_CHECKING:
+    from kgen.emulate import Report
 
 On = Literal["auto", "device", "emulator"]
 
@@ -86,20 +89,31 @@ class EmulatorExecutor(Executor):
     def run(
         self, buffers: Mapping[str, Bytes], workgroups: Sequence[Sequence[Extent3]] | None
     ) -> None:
+        self.reports(buffers, workgroups)
+
+    def reports(
+        self,
+        buffers: Mapping[str, Bytes],
+        workgroups: Sequence[Sequence[Extent3]] | None,
+        **options: Any,
+    ) -> list[Report]:
+        """Run the kernel with options of the emulator; one report for each launch on a GPU."""
         from kgen import emulate
 
         arrays = typed(self._entry, dict(buffers) | workspaces(self._entry))
         on_cpu = self._entry.target.family == "cpu"
+        found = []
         for i, launch in enumerate(self._entry.launches):
             arguments: list[Any] = [arrays[name] for name in launch.arguments]
             common: dict[str, Any] = {
                 "language": LANGUAGES[self.form],
                 "entry": launch.entry_point,
                 "block": launch.block,
+                **options,
             }
             chosen = None if workgroups is None else list(workgroups[i])
             if not on_cpu:
-                emulate.run(
+                report = emulate.run(
                     self._source,
                     grid=launch.grid,
                     arguments=arguments,
@@ -107,11 +121,13 @@ class EmulatorExecutor(Executor):
                     workgroups=chosen,
                     **common,
                 )
+                found.append(report)
                 continue
             tasks = range(launch.grid[0]) if chosen is None else [x for x, _, _ in chosen]
             for begin, end in ranges(tasks):
                 bounds = [np.int64(begin), np.int64(end)]
                 emulate.run(self._source, grid=(1, 1, 1), arguments=arguments + bounds, **common)
+        return found
 
 
 def ranges(tasks: Sequence[int]) -> list[tuple[int, int]]:

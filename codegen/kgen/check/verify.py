@@ -114,7 +114,7 @@ def verify(
     not fit into this machine's memory; a wrong kernel raises nothing, it fails in the report.
     """
     results = []
-    with _opened(bundle) as reader, Devices() as devices:
+    with opened(bundle) as reader, Devices() as devices:
         for entry in reader.manifest.kernels:
             if progress is not None:
                 progress(f"verifying {entry.name}")
@@ -157,7 +157,7 @@ class MemoryReader:
 
 
 @contextmanager
-def _opened(bundle: str | os.PathLike[str] | Bundle | BundleFile) -> Iterator[Reader]:
+def opened(bundle: str | os.PathLike[str] | Bundle | BundleFile) -> Iterator[Reader]:
     if isinstance(bundle, Bundle):
         yield MemoryReader(manifest=bundle.manifest, files=bundle.files)
     elif isinstance(bundle, BundleFile):

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from kgen.cli.output import print_json
+from kgen.cli.profile import print_launch
+from kgen.emulate.profile import Profile
 from kgen.errors import EmulationError, SpecError
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from kgen.emulate import Report
 
     Array = npt.NDArray[Any]
 
@@ -41,6 +46,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--no-checks", action="store_true", help="skip races and the like")
     parser.add_argument("--seed", type=int, default=0, help="order of the workgroups (0)")
+    parser.add_argument(
+        "--profile",
+        action="store_true",
+        help="also count instructions, bank conflicts and memory traffic",
+    )
+    parser.add_argument(
+        "--source", action="store_true", help="with --profile: the counts beside every source line"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +67,8 @@ class Argument:
 def run(args: argparse.Namespace) -> int:
     import kgen.emulate
 
+    if args.source and not args.profile:
+        raise SpecError("--source shows a profile's counts; give --profile with it")
     path = Path(args.file)
     if path.suffix not in LANGUAGES:
         raise SpecError(f"file={path} is neither .ptx nor .ll; name it by its language")
@@ -62,16 +77,18 @@ def run(args: argparse.Namespace) -> int:
     except (OSError, UnicodeDecodeError) as error:
         raise SpecError(f"file={path} cannot be read: {_reason(error)}") from None
     arguments = [_argument(text) for text in args.arguments]
+    block = _extent("block", args.block)
     try:
         report = kgen.emulate.run(
             source,
             language=LANGUAGES[path.suffix],
             entry=args.entry,
             grid=_extent("grid", args.grid),
-            block=_extent("block", args.block),
+            block=block,
             arguments=[a.value for a in arguments],
             dynamic_shared=_whole("dynamic-shared", args.dynamic_shared, 0),
             checks=not args.no_checks,
+            profile=args.profile,
             seed=args.seed,
         )
     except kgen.emulate.EmulationFault as fault:
@@ -80,13 +97,33 @@ def run(args: argparse.Namespace) -> int:
         if argument.output is not None:
             _save(argument.output, argument.value)
     if args.json:
-        print_json({"fault": None} | {k: v for k, v in vars(report).items() if k != "counters"})
-    else:
-        print(
-            f"{args.entry}: no fault; {report.workgroups_run} workgroups, "
-            f"{report.instructions} instructions, {report.seconds:.3f} s"
+        print_json(_json(report, lines=args.source))
+        return 0
+    for warning in report.warnings:
+        print(f"warning: {kgen.emulate.EmulationFault(warning)}")
+    print(
+        f"{args.entry}: no fault; {report.workgroups_run} workgroups, "
+        f"{report.instructions} instructions, {report.seconds:.3f} s"
+    )
+    if args.profile:
+        print()
+        print_launch(
+            Profile(
+                entry=args.entry,
+                language=LANGUAGES[path.suffix],
+                source=source,
+                threads=math.prod(block),
+                report=report,
+            ),
+            source=args.source,
         )
     return 0
+
+
+def _json(report: Report, *, lines: bool) -> dict[str, Any]:
+    fields = vars(report) | {"warnings": [vars(fault) for fault in report.warnings]}
+    fields["lines"] = {number: vars(counts) for number, counts in report.lines.items()}
+    return {"fault": None} | {k: v for k, v in fields.items() if k != "lines" or lines}
 
 
 def _print_fault(fault: EmulationError, as_json: bool) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kgen.cli.output import end_progress, print_json, print_table, progress
 
 if TYPE_CHECKING:
+    from kgen.check.profile import KernelProfile
     from kgen.check.verify import Coverage, Report
     from kgen_runtime.manifest import KernelEntry
 
@@ -22,23 +23,48 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="where to execute: a device if there is one, else the emulator (auto)",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the data and the samples (0)")
+    parser.add_argument(
+        "--profile",
+        action="store_true",
+        help="also count instructions, bank conflicts and memory traffic in the emulator",
+    )
+    parser.add_argument(
+        "--source", action="store_true", help="with --profile: the counts beside every source line"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
+    from kgen.check.profile import profile
     from kgen.check.verify import verify
+    from kgen.cli.profile import print_kernel_profile
     from kgen.errors import SpecError
     from kgen_runtime.bundle import BundleFile
 
     if args.seed < 0:
         raise SpecError(f"--seed {args.seed} is out of range; it must be 0 or more")
+    if args.source and not args.profile:
+        raise SpecError("--source shows a profile's counts; give --profile with it")
+    if args.profile and args.on == "device":
+        raise SpecError("--profile counts in the emulator; give --on emulator with it")
     with BundleFile(args.file) as bundle:
         report = verify(bundle, on=args.on, seed=args.seed, progress=progress)
-        end_progress()
+        profiles = profile(bundle, seed=args.seed, progress=progress) if args.profile else ()
         if args.json:
-            print_json(report.to_json())
+            print_json(report.to_json() | _profiles_json(profiles, args))
         else:
+            end_progress()
             print_report(report, bundle.manifest.kernels)
+            for kernel in profiles:
+                end_progress()
+                print_kernel_profile(kernel, source=args.source)
+        end_progress()
     return 0 if report.passed else 1
+
+
+def _profiles_json(profiles: Iterable[KernelProfile], args: argparse.Namespace) -> dict[str, Any]:
+    if not args.profile:
+        return {}
+    return {"profiles": [kernel.to_json(lines=args.source) for kernel in profiles]}
 
 
 def print_report(

@@ -1,0 +1,90 @@
+"""Every kernel of a bundle run once in an emulator that counts what it does."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kgen.bundle import Bundle
+from kgen.check import cost, inputs, sampling
+from kgen.check.execute import LANGUAGES, EmulatorExecutor, Reader
+from kgen.check.verify import opened
+from kgen.emulate.profile import Profile
+from kgen.errors import EmulationError
+from kgen_runtime.bundle import BundleFile
+from kgen_runtime.manifest import KernelEntry
+
+#: A profile runs once and without checks, so it may take this many times the workgroups of a
+#: verification's data set: all of a 2048x2048x2048 matrix product.
+_PATIENCE = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelProfile:
+    """The launches of one kernel; none, and the `reason`, if it cannot be profiled."""
+
+    kernel: str
+    target: str
+    launches: tuple[Profile, ...] = ()
+    reason: str | None = None
+
+    def to_json(self, *, lines: bool) -> dict[str, Any]:
+        return {
+            "kernel": self.kernel,
+            "target": self.target,
+            "launches": [launch.to_json(lines=lines) for launch in self.launches],
+            "reason": self.reason,
+        }
+
+
+def profile(
+    bundle: str | os.PathLike[str] | Bundle | BundleFile,
+    *,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> Iterator[KernelProfile]:
+    """Profile every kernel of a bundle on random data, without the checks of a verification.
+
+    All workgroups run, or a sample that the seed decides. Raises BundleError for a file that is no
+    good bundle.
+    """
+    with opened(bundle) as reader:
+        for entry in reader.manifest.kernels:
+            if progress is not None:
+                progress(f"profiling {entry.name}")
+            yield profile_kernel(reader, entry, seed)
+
+
+def profile_kernel(reader: Reader, entry: KernelEntry, seed: int = 0) -> KernelProfile:
+    """Profile one kernel; the reason why not is in the result."""
+    names: dict[str, Any] = {"kernel": entry.key, "target": entry.target.name}
+    if entry.target.family not in ("cuda", "amdgpu"):
+        reason = f"{entry.target.name} code has no profile, only PTX and AMDGPU IR have one"
+        return KernelProfile(**names, reason=reason)
+    sample = sampling.sample(entry, _PATIENCE * cost.emulated_workgroups(entry), seed)
+    if (refusal := cost.emulation_refusal(entry, sample)) is not None:
+        return KernelProfile(**names, reason=refusal)
+    artifact = next(a for a in entry.artifacts if a.format in LANGUAGES)
+    source = reader.read(artifact).decode()
+    data = next(inputs.data_sets(entry, seed))
+    buffers = data.buffers | {entry.output.name: inputs.output_buffer(entry)}
+    workgroups = None if sample is None else sample.workgroups
+    executor = EmulatorExecutor(entry, artifact.format, source)
+    try:
+        reports = executor.reports(buffers, workgroups, checks=False, profile=True)
+    except EmulationError as error:
+        return KernelProfile(**names, reason=str(error))
+    launches = tuple(
+        Profile(
+            entry=launch.entry_point,
+            language=LANGUAGES[artifact.format],
+            source=source,
+            threads=math.prod(launch.block),
+            report=report,
+        )
+        for launch, report in zip(entry.launches, reports, strict=True)
+    )
+    return KernelProfile(**names, launches=launches)

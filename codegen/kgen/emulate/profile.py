@@ -1,0 +1,166 @@
+"""A launch's counts as a reader wants them: sums beside what they could be at best, worst lines.
+
+Nothing here is a time: a profile says how much work there is, and which source lines make more of
+it than the same bytes need.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from kgen.emulate.counters import MEANING
+from kgen.emulate.report import LineCounts, Report
+
+#: Counters that are not classes of instructions.
+_NOT_CLASSES = frozenset({"instructions", "lane_instructions", "barriers", "divergent_branches"})
+
+
+class Waste(StrEnum):
+    """What may be above its ideal."""
+
+    BANK_CONFLICTS = "bank conflicts"
+    UNCOALESCED = "uncoalesced accesses to global memory"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Total:
+    """A sum over the launch beside what it could be at best; no ideal where there is none."""
+
+    name: str
+    value: int
+    ideal: int | None
+    meaning: str
+
+    @property
+    def ratio(self) -> float | None:
+        return self.value / self.ideal if self.ideal else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """How a family calls things."""
+
+    warp: str
+    workgroup: str
+    shared: str
+    sector: int
+
+
+WORDS = {
+    "ptx": Words(warp="warp", workgroup="CTA", shared="shared memory", sector=32),
+    "llvm": Words(warp="wave", workgroup="workgroup", shared="LDS", sector=64),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """One launch's report, with the text that its lines belong to.
+
+    `language` is ptx or llvm, `threads` are those of a workgroup.
+    """
+
+    entry: str
+    language: str
+    source: str
+    threads: int
+    report: Report
+
+    @property
+    def words(self) -> Words:
+        return WORDS[self.language]
+
+    def totals(self) -> list[Total]:
+        """The sums that a reader looks at first."""
+        words, report, counters = self.words, self.report, self.report.counters
+        lanes = report.subgroup_width * report.instructions
+        moved = counters["global_load_bytes"] + counters["global_store_bytes"]
+        return [
+            Total(
+                name="instructions",
+                value=report.instructions,
+                ideal=None,
+                meaning=f"issued, each for a whole {words.warp}",
+            ),
+            Total(
+                name="lanes at work",
+                value=counters["lane_instructions"],
+                ideal=lanes,
+                meaning=f"of the {report.subgroup_width} lanes of every instruction; below 1: "
+                "branches, guards, short rows",
+            ),
+            Total(
+                name=f"{words.shared} cycles",
+                value=counters["shared_wavefronts"],
+                ideal=counters["shared_wavefronts_ideal"],
+                meaning="wavefronts; above 1: bank conflicts",
+            ),
+            Total(
+                name="global sectors",
+                value=counters["global_sectors"],
+                ideal=counters["global_sectors_ideal"],
+                meaning=f"pieces of {words.sector} bytes; above 1: uncoalesced, neighbouring lanes "
+                "access bytes that are apart",
+            ),
+            Total(
+                name="global bytes",
+                value=moved,
+                ideal=counters["global_unique_bytes"],
+                meaning="asked for, beside the different ones among them; above 1: reuse that "
+                "caches must serve",
+            ),
+            Total(
+                name="barriers",
+                value=counters["barriers"],
+                ideal=None,
+                meaning=f"of a whole {words.workgroup}, in each",
+            ),
+            Total(
+                name="divergent branches",
+                value=counters["divergent_branches"],
+                ideal=None,
+                meaning=f"that parted the lanes of a {words.warp}",
+            ),
+        ]
+
+    def mix(self) -> list[tuple[str, int]]:
+        """Instructions by class, the most first; each matrix instruction after `matrix`."""
+        counters = self.report.counters
+        classes = [
+            (name, count)
+            for name, count in counters.items()
+            if count and name in MEANING and name not in _NOT_CLASSES
+            and not name.startswith(("shared_", "global_", "bank_"))
+        ]  # fmt: skip
+        found = []
+        for name, count in sorted(classes, key=lambda pair: -pair[1]):
+            found.append((name, count))
+            if name == "matrix":
+                found += [pair for pair in counters.items() if pair[0].startswith("matrix.")]
+        return found
+
+    def wasteful(self, waste: Waste) -> list[tuple[int, LineCounts]]:
+        """Source lines that are above their ideal, the worst first."""
+        lines = [(n, c) for n, c in self.report.lines.items() if excess(c, waste)]
+        return sorted(lines, key=lambda line: (-excess(line[1], waste), line[0]))
+
+    def to_json(self, *, lines: bool) -> dict[str, Any]:
+        report = self.report
+        fields: dict[str, Any] = {
+            "entry": self.entry,
+            "workgroups": report.workgroups_run,
+            "of": report.workgroups_total,
+            "subgroup_width": report.subgroup_width,
+            "counters": dict(report.counters),
+        }
+        if lines:
+            fields["lines"] = {str(n): vars(counts) for n, counts in report.lines.items()}
+        return fields
+
+
+def excess(counts: LineCounts, waste: Waste) -> int:
+    """Wavefronts or sectors beyond the ideal."""
+    if waste is Waste.BANK_CONFLICTS:
+        return counts.shared_wavefronts - counts.shared_wavefronts_ideal
+    return counts.global_sectors - counts.global_sectors_ideal

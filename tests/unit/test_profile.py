@@ -1,0 +1,187 @@
+"""Profiles of kernels: against sums by hand, and as a reader sees them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kgen
+from kgen.check.profile import KernelProfile, profile
+from kgen.cli.main import main
+from kgen.emulate.profile import Profile, Waste
+from kgen.spec import DType, Epilogue
+from kgen_runtime.manifest import KernelEntry
+
+
+@pytest.fixture(scope="module", name="sm_80")
+def flagship() -> tuple[KernelEntry, Profile]:
+    spec = kgen.Matmul(
+        m=1024, n=1024, k=1024, dtype=DType.F16, epilogue=(Epilogue.BIAS, Epilogue.RELU)
+    )
+    bundle = kgen.build(spec, targets=["sm_80"])
+    (found,) = profile(bundle)
+    assert found.reason is None
+    (launch,) = found.launches
+    return bundle.manifest.kernels[0], launch
+
+
+def test_the_mainloop_of_the_flagship_by_hand(sm_80: tuple[KernelEntry, Profile]) -> None:
+    """Every sum of the mma.sync mainloop follows from the schedule; all of it is conflict-free."""
+    entry, launch = sm_80
+    m = n = k = 1024
+    schedule, counters = entry.schedule, launch.report.counters
+    block_m, block_n, block_k = (schedule[f"block_{axis}"] for axis in "mnk")
+    ctas = (m // block_m) * (n // block_n)
+    warps = (block_m // schedule["warp_m"]) * (block_n // schedule["warp_n"])
+    assert launch.report.workgroups_run == launch.report.workgroups_total == ctas
+    assert launch.threads == 32 * warps
+
+    assert counters["matrix"] == counters["matrix.mma.m16n8k16.f16"] == m * n * k // (16 * 8 * 16)
+    # Every tile of A and B comes once for each CTA that needs it, 16 bytes to a lane.
+    tile_bytes = (block_m + block_n) * block_k * 2
+    tiles = ctas * (k // block_k)
+    assert counters["copy"] == tiles * tile_bytes // (32 * 16)
+    copied = list(executed(launch, "cp.async.c").values())
+    assert sum(line.global_bytes for line in copied) == tiles * tile_bytes
+    assert sum(line.global_sectors for line in copied) == tiles * tile_bytes // 32
+    # A wavefront moves 128 bytes: each tile is written once, and read by the warps that share it.
+    written = sum(line.shared_wavefronts for line in copied)
+    assert written == tiles * tile_bytes // 128
+    read = sum(line.shared_wavefronts for line in executed(launch, "ldmatrix").values())
+    per_warp = (schedule["warp_m"] + schedule["warp_n"]) * block_k * 2
+    assert read == tiles * warps * per_warp // 128
+    assert counters["bank_conflicts"] == 0 and launch.wasteful(Waste.BANK_CONFLICTS) == []
+    # One barrier for each tile along k at least.
+    assert counters["barriers"] >= k // block_k
+    assert counters["divergent_branches"] == 0
+
+
+def test_the_whole_flagship_by_hand(sm_80: tuple[KernelEntry, Profile]) -> None:
+    """All of A, B and the output are touched, and all of the bias."""
+    entry, launch = sm_80
+    counters = launch.report.counters
+    assert counters["global_unique_bytes"] == sum(p.nbytes for p in entry.parameters)
+    assert counters["global_store_bytes"] == entry.output.nbytes
+    lanes = counters["lane_instructions"]
+    assert lanes == 32 * counters["instructions"] == 32 * launch.report.instructions
+    for name in ("issued", "lanes", "shared_wavefronts", "global_sectors", "global_sectors_ideal"):
+        total = sum(getattr(line, name) for line in launch.report.lines.values())
+        named = {"issued": "instructions", "lanes": "lane_instructions"}.get(name, name)
+        assert total == counters[named]
+
+
+def executed(launch: Profile, word: str) -> dict[int, kgen.emulate.report.LineCounts]:
+    text = launch.source.splitlines()
+    return {n: c for n, c in launch.report.lines.items() if word in text[n - 1]}
+
+
+def test_the_same_counters_for_every_seed() -> None:
+    spec = kgen.Matmul(m=130, n=72, k=40, dtype=DType.F16, epilogue=(Epilogue.BIAS,))
+    bundle = kgen.build(spec, targets=["sm_80", "sm_75"])
+
+    def counted(seed: int) -> list[dict[str, object]]:
+        return [found.to_json(lines=True) for found in profile(bundle, seed=seed)]
+
+    first = counted(0)
+    assert all(kernel["launches"] for kernel in first)
+    assert counted(0) == first and counted(1) == first
+
+
+def test_what_has_no_emulator_says_so() -> None:
+    spec = kgen.Matmul(m=16, n=16, k=16, dtype=DType.F32)
+    bundle = kgen.build(spec, targets=["vulkan1.1", "x86-64-v3"])
+    found: list[KernelProfile] = list(profile(bundle))
+    assert [kernel.reason for kernel in found] == [
+        f"{name} code has no profile, only PTX and AMDGPU IR have one"
+        for name in ("vulkan1.1", "x86-64-v3")
+    ]
+
+
+# ---------------------------------------------------------------------------- as it is read
+
+#: A transpose of 32x32 floats through shared memory, whose columns are read without padding.
+TRANSPOSE = """
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry transpose(.param .u64 in, .param .u64 out)
+{
+    .reg .u64 %in, %out, %at;
+    .reg .u32 %t, %lane, %row, %i, %s;
+    .reg .f32 %x;
+    .reg .pred %first;
+    .shared .align 16 .b8 tile[4096];
+    ld.param.u64 %in, [in];
+    ld.param.u64 %out, [out];
+    mov.u32 %t, %tid.x;
+    mad.wide.u32 %at, %t, 4, %in;
+    ld.global.f32 %x, [%at];       // in rows
+    mov.u32 %s, tile;
+    mad.lo.u32 %s, %t, 4, %s;
+    st.shared.f32 [%s], %x;
+    bar.sync 0;
+    and.b32 %lane, %t, 31;
+    shr.u32 %row, %t, 5;
+    mad.lo.u32 %i, %lane, 32, %row;
+    mov.u32 %s, tile;
+    mad.lo.u32 %s, %i, 4, %s;
+    ld.shared.f32 %x, [%s];        // a column: all in one bank
+    setp.lt.u32 %first, %t, 512;
+    mad.wide.u32 %at, %i, 4, %out;
+    @%first st.global.f32 [%at], %x;   // half of the lanes, in columns too
+    ret;
+}
+"""
+
+
+@pytest.fixture(name="shown")
+def transposed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> list[str]:
+    monkeypatch.chdir(tmp_path)
+    Path("transpose.ptx").write_text(TRANSPOSE)
+    np.save("x.npy", np.zeros((32, 32), np.float32))
+    launch = ["emulate", "transpose.ptx", "--entry=transpose", "--grid=1", "--block=1024"]
+    arguments = ["--arg=in:x.npy", "--arg=out:f32:32x32:y.npy"]
+    assert main([*launch, *arguments, "--profile", "--source", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["counters"]["bank_conflicts"] == 32 * 31 and found["lines"]["26"]["issued"] == 32
+    assert main([*launch, *arguments, "--profile", "--source"]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def row(shown: list[str], start: str) -> list[str]:
+    return next(line for line in shown if line.startswith(start)).split()
+
+
+def test_the_table(shown: list[str]) -> None:
+    assert "counted over all 1 CTA, 1024 threads (32 warps) each" in shown[2]
+    assert row(shown, "shared memory cycles")[3:6] == ["1,056", "64", "16.50"]
+    # 32 warps load 4 sectors each; 16 store to 32 sectors each, where 4 would do.
+    assert row(shown, "global sectors")[2:5] == ["640", "192", "3.33"]
+    assert row(shown, "barriers")[1] == "1"
+
+
+def test_the_worst_lines(shown: list[str]) -> None:
+    at = shown.index("bank conflicts: 992 cycles above the ideal, from 1 line:")
+    assert shown[at + 1].split()[:4] == ["line", "26", "992", "ld.shared.f32"]
+    at = shown.index(
+        "uncoalesced accesses to global memory: 448 sectors above the ideal, from 1 line:"
+    )
+    assert shown[at + 1].split()[:4] == ["line", "29", "448", "@%first"]
+
+
+def test_the_source(shown: list[str]) -> None:
+    start = next(
+        i for i, line in enumerate(shown) if line.split()[:3] == ["line", "issued", "lanes"]
+    )
+    cells = {n: line.split("|")[0].split() for n, line in enumerate(shown[start + 1 :], 1)}
+    assert len(cells) == len(TRANSPOSE.splitlines())
+    assert cells[8] == ["8"]  # a declaration
+    assert cells[16] == [">", "16", "32", "128"]
+    assert cells[20] == [">", "20", "32"]
+    assert cells[26] == [">!", "26", "32", "1,024", "x32.00"]
+    assert cells[29] == [">!", "29", "32", "50", "%", "512", "x8.00"]
