@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from kgen.emulate.numerics import Numerics
 from kgen.emulate.ptx.decode import Decoder
+from kgen.emulate.ptx.dispatch import ctas_at_once, ordered
 from kgen.emulate.ptx.machine import Index3, Launch, Machine
 from kgen.emulate.ptx.memory import GlobalMemory
 from kgen.emulate.ptx.ops import BUILDERS
@@ -26,10 +27,6 @@ from kgen.emulate.ptx.words import Unsupported, Words
 from kgen.emulate.report import Report, UnknownInstruction
 from kgen.errors import EmulationError
 
-#: Threads that run in lockstep: enough to hide the interpreter, few enough for the host's cache.
-_THREADS = 1 << 15
-#: Bytes of shared memory, with what the checks keep of it, that a chunk of CTAs may take.
-_SHARED_BYTES = 1 << 29
 #: A loop that turns more often than the buffers have words, and this often besides, has no end.
 _FREE_TURNS = 50_000
 #: The widest granule of the checks: the widest access.
@@ -67,19 +64,22 @@ def run(
         checks=checks,
         profile=profile,
         cluster=cluster,
+        seed=seed,
         numerics=numerics or Numerics(),
     )
     _check_launch(kernel, launch)
     machine = Machine(kernel, launch, memory, _GRANULE)
     steps = _decode(machine)
-    ctas = _coordinates(grid, workgroups, seed)
+    ctas = ordered(launch, workgroups)
     turns = _FREE_TURNS + sum(len(buffer) for buffer in memory.buffers) // 4
     scheduler = Scheduler(machine, steps, turns)
-    chunk = _ctas_at_once(machine)
+    chunk = ctas_at_once(machine)
     with np.errstate(all="ignore"):
         for first in range(0, len(ctas), chunk):
             machine.reset(ctas[first : first + chunk])
             scheduler.run()
+            if machine.traffic is not None:
+                machine.traffic.end_chunk()
     counts, traffic = scheduler.counts, machine.traffic
     return Report(
         workgroups_run=len(ctas),
@@ -88,6 +88,7 @@ def run(
         seconds=time.perf_counter() - start,
         counters=counts.counters(traffic),
         lines={} if traffic is None else counts.lines(traffic),
+        warnings=tuple(scheduler.warnings),
     )
 
 
@@ -154,27 +155,3 @@ def _step(decoder: Decoder, instruction: Instruction) -> Step:
     except (Unsupported, KeyError, IndexError, ValueError):
         raise UnknownInstruction(decoder.kernel.name, instruction.text, instruction.line) from None
     return Step(instruction=instruction, guard=guard, operation=operation)
-
-
-def _coordinates(grid: Index3, workgroups: Sequence[Index3] | None, seed: int) -> list[Index3]:
-    """The CTAs to run, in order."""
-    if workgroups is not None:
-        found = [(int(x), int(y), int(z)) for x, y, z in workgroups]
-        for cta in found:
-            if any(not 0 <= c < g for c, g in zip(cta, grid, strict=True)):
-                raise EmulationError(f"workgroup {cta} is outside the grid {grid}")
-    else:
-        x_count, y_count, z_count = grid
-        found = [(x, y, z) for z in range(z_count) for y in range(y_count) for x in range(x_count)]
-    if seed:
-        order = np.random.default_rng(seed).permutation(len(found))
-        found = [found[i] for i in order]
-    return found
-
-
-def _ctas_at_once(machine: Machine) -> int:
-    """How many CTAs make a chunk."""
-    launch = machine.launch
-    kept = (8 + 5 * launch.warps) // machine.granule + 2
-    by_memory = _SHARED_BYTES // max(1, launch.shared_bytes * kept)
-    return max(1, min(_THREADS // (32 * launch.warps), by_memory))

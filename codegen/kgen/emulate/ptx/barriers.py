@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from kgen.emulate.ptx.clocks import Known
 from kgen.emulate.ptx.machine import WARP, Machine, Violation
 from kgen.emulate.ptx.operations import Barrier
 from kgen.emulate.ptx.types import Array, any_of
@@ -21,12 +22,12 @@ _NUMBER_OF_BARRIERS = 16
 class _State:
     """One barrier number: lanes [C, W, 32] that arrived, and where those that wait do so.
 
-    `released` [C, W] is what those that arrived knew then.
+    `released` is what those that arrived knew then.
     """
 
     arrived: Array
     expected: Array
-    released: Array
+    released: Known
     waiting: dict[int, Array] = field(default_factory=dict)
 
 
@@ -60,7 +61,7 @@ class Barriers:
             state = _State(
                 arrived=np.zeros(machine.shape, bool),
                 expected=np.zeros(machine.ctas, np.int64),
-                released=np.zeros((machine.ctas, machine.warps), np.int64),
+                released=Known(seen=np.zeros((1, 1), np.int64)),
             )
             self.states[number] = state
         if (state.arrived & lanes).any():
@@ -72,8 +73,7 @@ class Barriers:
         state.expected = np.where(here, self._expected(barrier, lanes), state.expected)
         state.arrived = state.arrived | lanes
         if machine.checks:
-            released = machine.clocks.release(any_of(lanes, 2))
-            state.released = np.maximum(state.released, released)
+            state.released = state.released.merge(machine.clocks.release(lanes))
         if barrier.waits:
             state.waiting[pc] = state.waiting.get(pc, False) | lanes
 
@@ -116,7 +116,7 @@ class Barriers:
                 if not state.waiting[pc].any():
                     del state.waiting[pc]
             state.arrived = state.arrived & ~where
-            state.released = np.where(done[:, None], 0, state.released)
+            state.released = state.released.forget(done)
             if not state.arrived.any():
                 del self.states[number]
         return released
@@ -135,7 +135,7 @@ class Barriers:
         waiting = np.zeros(self.machine.shape, bool)
         for lanes in state.waiting.values():
             waiting |= lanes & where
-        self.machine.clocks.acquire(any_of(waiting, 2), state.released)
+        self.machine.clocks.acquire(waiting, state.released)
 
     def waiting(self) -> tuple[int, Array, str] | None:
         """(pc, lanes, what is wrong) of a barrier at which someone waits for ever."""

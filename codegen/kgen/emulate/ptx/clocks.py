@@ -1,67 +1,285 @@
-"""Happens-before between the warps of a CTA, as vector clocks.
+"""Happens-before inside a cluster (a CTA where there are no clusters), as vector clocks.
 
-Every warp has a clock that advances when it synchronises. `seen[v, w]` is the time of warp w up to
-which warp v knows everything that w did; an access that w made at time t is ordered before what v
-does now if t <= seen[v, w]. A warp's own accesses at its present time are *not* in seen[v, v]: its
+Actors are the warps of the cluster's CTAs, followed by what completes asynchronously (the copies
+that one mbarrier counts are one such actor). Every actor has a clock of its own that advances when
+it synchronises or completes. `seen[v, l, w]` is the time of actor w up to which lane l of warp v
+knows everything that w did: an access that w made at time t is ordered before what the lane does
+now if t <= seen[v, l, w]. A warp's own accesses at its present time are *not* in seen[v, l, v]: its
 lanes are only ordered by bar.warp.sync or more (PTX ISA 8, Memory Consistency Model: synchronises-
-with through barriers).
+with through barriers and through release and acquire patterns).
+
+`passed[fence]` has the shape of `seen` and says which part of it has gone through a fence of that
+kind, by whomever: what an asynchronous operation may rely on (a proxy fence), and what a strong
+write makes visible to other CTAs (a memory fence of that scope).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from typing import Literal
+
 import numpy as np
 
-from kgen.emulate.ptx.types import Array
+from kgen.emulate.ptx.types import Array, all_of, any_of
+
+#: A fence by what it orders: the async proxy, or memory for threads in a scope.
+Fence = Literal["async", "cta", "cluster", "gpu"]
+#: Lanes of a chunk, [C or 1, W, 32].
+Lanes = Array
+WARP = 32
+#: Asynchronous actors of each CTA, where a kernel has any.
+ASYNC_ACTORS = 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What somebody knows, as a time of every actor of the cluster: [CTA, actor].
+
+    The first axis has one entry for each CTA of the chunk, or of one cluster if all agree.
+    """
+
+    seen: Array
+    passed: dict[Fence, Array] = field(default_factory=dict)
+
+    def merge(self, other: Known, where: Array | None = None) -> Known:
+        """What both know; of the other only in the CTAs [C or 1] of `where`."""
+
+        def most(mine: Array, theirs: Array) -> Array:
+            if where is not None:
+                theirs = np.where(where[:, None], theirs, 0)
+            return np.maximum(mine, theirs)
+
+        nothing = np.zeros((1, 1), np.int64)
+        return Known(
+            seen=most(self.seen, other.seen),
+            passed={
+                fence: most(self.passed.get(fence, nothing), other.passed.get(fence, nothing))
+                for fence in self.passed.keys() | other.passed.keys()
+            },
+        )
+
+    def forget(self, where: Array) -> Known:
+        """Nothing any more in the CTAs [C or 1] of `where`."""
+        return Known(
+            seen=np.where(where[:, None], 0, self.seen),
+            passed={f: np.where(where[:, None], 0, known) for f, known in self.passed.items()},
+        )
+
+    def across(self, cluster: int) -> Known:
+        """What the CTAs of each cluster know together."""
+
+        def joined(known: Array) -> Array:
+            most: Array = known.reshape(-1, cluster, known.shape[1]).max(axis=1)
+            return most.repeat(cluster, axis=0)
+
+        return Known(
+            seen=joined(self.seen),
+            passed={fence: joined(known) for fence, known in self.passed.items()},
+        )
 
 
 class Clocks:
-    """`own` [row, warp] and `seen` [row, warp, warp], with one row while all CTAs agree."""
+    """`own` [row, actor]; `seen` and `passed[fence]` [row, warp, lane, actor].
 
-    def __init__(self, ctas: int, warps: int) -> None:
-        self.ctas, self.warps = ctas, warps
-        self.own = np.ones((1, warps), np.int64)
-        self.seen = np.zeros((1, warps, warps), np.int64)
+    There is one row for each cluster, or one in all while they agree; the lane axis has length 1
+    while the lanes of a warp know the same. `asynchronous` says that there are asynchronous actors.
+    """
+
+    def __init__(
+        self, ctas: int, exists: Lanes, *, cluster: int = 1, asynchronous: bool = False
+    ) -> None:
+        """`exists` are the lanes [1, W, 32] that are no padding of a CTA's last warp."""
+        warps = exists.shape[1]
+        self.clusters, self.cluster = ctas // cluster, cluster
+        self.cta_warps, self.warps = warps, cluster * warps
+        self.actors = self.warps + (cluster * ASYNC_ACTORS if asynchronous else 0)
+        self.own = np.zeros((1, self.actors), np.int64)
+        self.own[:, : self.warps] = 1
+        self.seen = np.zeros((1, self.warps, 1, self.actors), np.int64)
+        self.passed: dict[Fence, Array] = {}
+        self._warp = np.arange(self.warps)
+        self._rank = self._warp // warps
+        self._padding = np.tile(~exists, (1, cluster, 1))
+        self._names: dict[tuple[int, object], int] = {}
 
     @property
     def rows(self) -> int:
         return len(self.own)
 
-    def split(self) -> None:
-        """Give every CTA a row of its own."""
-        if self.rows < self.ctas:
-            self.own = np.repeat(self.own, self.ctas, axis=0)
-            self.seen = np.repeat(self.seen, self.ctas, axis=0)
+    # ------------------------------------------------------------------ who knows what
 
-    def join_all(self) -> None:
-        """A barrier of all warps of all CTAs; everything before it is ordered before all after."""
-        now = int(self.own.max())
-        self.own = np.full((1, self.warps), now + 1)
-        self.seen = np.full((1, self.warps, self.warps), now)
+    def known(self, row: Array | int, thread: Array, actor: Array) -> Array:
+        """The time of `actor` up to which each thread knows it."""
+        return self._look_up(self.seen, row, thread, actor)
 
-    def release(self, warps: Array) -> Array:
-        """What these warps [C, W] know and did until now, as a time [C, W] of every warp.
+    def known_past(self, fence: Fence, row: Array | int, thread: Array, actor: Array) -> Array:
+        """The same, of what has passed a fence."""
+        if fence not in self.passed:
+            return np.zeros(thread.shape, np.int64)
+        return self._look_up(self.passed[fence], row, thread, actor)
 
-        What they do from now on is later.
-        """
-        self.split()
-        known: Array = np.where(warps[:, :, None], self.seen, 0).max(axis=1)
-        known = np.maximum(known, np.where(warps, self.own, 0))
-        self.own = self.own + warps
+    def all_known(self, row: Array | int, thread: Array) -> Array:
+        """[threads, warp]: the times of all warps up to which each thread knows them."""
+        lane = thread & 31 if self.seen.shape[2] > 1 else 0
+        found: Array = self.seen[row, thread >> 5, lane]
+        return found[..., : self.warps]
+
+    def _look_up(self, table: Array, row: Array | int, thread: Array, actor: Array) -> Array:
+        lane = thread & 31 if table.shape[2] > 1 else 0
+        found: Array = table[row, thread >> 5, lane, actor]
+        return found
+
+    # ------------------------------------------------------------------ what moves knowledge
+
+    def release(self, lanes: Lanes) -> Known:
+        """What these lanes know and did until now; what they do from now on is later."""
+        chosen = self._rows_of(lanes)
+        warps = any_of(chosen, 2)
+        seen = self._gathered(self.seen, chosen, warps)
+        by_rank = seen.reshape(len(seen) // self.cluster, self.cluster, self.actors)
+        mine = by_rank[:, self._rank, self._warp]
+        by_rank[:, self._rank, self._warp] = np.maximum(
+            mine, np.where(warps, self.own[:, : self.warps], 0)
+        )
+        known = Known(
+            seen=seen,
+            passed={f: self._gathered(table, chosen, warps) for f, table in self.passed.items()},
+        )
+        self._advance(warps)
         return known
 
-    def acquire(self, warps: Array, known: Array) -> None:
-        """These warps [C, W] learn what others released."""
-        self.split()
-        learned = np.maximum(self.seen, known[:, None, :])
-        self.seen = np.where(warps[:, :, None], learned, self.seen)
-
-    def warp_barrier(self, warps: Array | None) -> None:
-        """bar.warp.sync in the warps of the mask [rows, W]; None for all."""
-        if warps is not None and len(warps) > 1:
+    def acquire(self, lanes: Lanes, known: Known) -> None:
+        """These lanes learn what others released."""
+        chosen = self._rows_of(lanes)
+        if len(known.seen) > self.cluster:
             self.split()
-        moved = np.ones((1, self.warps), bool) if warps is None else warps
-        moved = np.broadcast_to(moved, self.own.shape)
-        warp = np.arange(self.warps)
-        self.seen = self.seen.copy()
-        self.seen[:, warp, warp] = np.where(moved, self.own, self.seen[:, warp, warp])
-        self.own = self.own + moved
+        self._part_lanes(chosen)
+        self.seen = self._learned(self.seen, chosen, known.seen)
+        for fence, passed in known.passed.items():
+            self.passed[fence] = self._learned(self._table(fence), chosen, passed)
+
+    def fence(self, fence: Fence, lanes: Lanes) -> None:
+        """All that these lanes know and did until now passes a fence."""
+        chosen = self._rows_of(lanes)
+        self._part_lanes(chosen)
+        warps = any_of(chosen, 2)
+        passing = self.seen.copy()
+        passing[:, self._warp, :, self._warp] = self.own[:, : self.warps].T[:, :, None]
+        some = warps[:, :, None] if self.seen.shape[2] == 1 else chosen
+        table = self._table(fence)
+        self.passed[fence] = np.where(some[..., None], np.maximum(table, passing), table)
+        self._advance(warps)
+
+    def warp_barrier(self, lanes: Lanes) -> None:
+        """bar.warp.sync by these lanes."""
+        chosen = self._rows_of(lanes)
+        warps = any_of(chosen, 2)
+        self.seen = self._shared_in_warp(self.seen, chosen)
+        for fence, table in self.passed.items():
+            self.passed[fence] = self._shared_in_warp(table, chosen)
+        some = warps[:, :, None] if self.seen.shape[2] == 1 else chosen
+        mine = self.seen[:, self._warp, :, self._warp].transpose(1, 0, 2)
+        now = self.own[:, : self.warps, None]
+        self.seen[:, self._warp, :, self._warp] = np.where(some, now, mine).transpose(1, 0, 2)
+        self._advance(warps)
+
+    def join_all(self) -> None:
+        """A barrier of all threads of each CTA, in all CTAs; the clocks of all become the same."""
+        now = int(self.own[:, : self.warps].max())
+        seen = self._by_cta(self.seen)
+        mine = seen.reshape(-1, self.cluster, self.actors)
+        mine[:, self._rank, self._warp] = now
+        self.seen = self._of_warps(seen)
+        self.passed = {f: self._of_warps(self._by_cta(t)) for f, t in self.passed.items()}
+        self.own = self.own.copy()
+        self.own[:, : self.warps] = now + 1
+        tables = [self.own, self.seen, *self.passed.values()]
+        if self.rows > 1 and all((table == table[:1]).all() for table in tables):
+            self.own, self.seen = self.own[:1], self.seen[:1]
+            self.passed = {fence: table[:1] for fence, table in self.passed.items()}
+
+    # ------------------------------------------------------------------ asynchronous actors
+
+    def actor(self, rank: int, name: object) -> int:
+        """The asynchronous actor of a name (an mbarrier, say) in the CTA of this rank.
+
+        Where there are too many names some share an actor, and what one completes is then taken
+        to be known to those who know the other.
+        """
+        first = self.warps + rank * ASYNC_ACTORS
+        taken = sum(1 for other, _ in self._names if other == rank)
+        return self._names.setdefault((rank, name), first + taken % ASYNC_ACTORS)
+
+    def tick(self, actor: int, ctas: Array) -> Known:
+        """The actor completes something, in these CTAs [C or 1]; what is then to be released."""
+        if len(ctas) > 1:
+            self.split()
+        rows = np.broadcast_to(ctas, max(len(ctas), self.rows * self.cluster))
+        rows = any_of(rows.reshape(-1, self.cluster), 1)
+        self.own = self.own.copy()
+        self.own[:, actor] += rows
+        seen = np.zeros((self.rows * self.cluster, self.actors), np.int64)
+        seen[:, actor] = self.own[:, actor].repeat(self.cluster)
+        return Known(seen=seen)
+
+    # ------------------------------------------------------------------ tables
+
+    def split(self) -> None:
+        """Give every cluster a row of its own."""
+        if self.rows < self.clusters:
+            self.own = self.own.repeat(self.clusters, axis=0)
+            self.seen = self.seen.repeat(self.clusters, axis=0)
+            self.passed = {f: t.repeat(self.clusters, axis=0) for f, t in self.passed.items()}
+
+    def _rows_of(self, lanes: Lanes) -> Array:
+        """Lanes of CTAs [C or 1, W, 32] as lanes of clusters [row, warp, 32]."""
+        lanes = np.broadcast_to(lanes, (len(lanes), self.cta_warps, WARP))
+        if len(lanes) == 1:
+            lanes = np.tile(lanes, (self.cluster, 1, 1))
+        elif len(lanes) > self.cluster:
+            self.split()
+        return lanes.reshape(-1, self.warps, WARP)
+
+    def _part_lanes(self, chosen: Array) -> None:
+        """Let the lanes of a warp know different things, if only some of one are chosen."""
+        some, every = any_of(chosen, 2), all_of(chosen | self._padding, 2)
+        if self.seen.shape[2] == 1 and (some & ~every).any():
+            self.seen = self.seen.repeat(WARP, axis=2)
+            self.passed = {f: t.repeat(WARP, axis=2) for f, t in self.passed.items()}
+
+    def _table(self, fence: Fence) -> Array:
+        found = self.passed.get(fence)
+        return np.zeros_like(self.seen) if found is None else found
+
+    def _gathered(self, table: Array, chosen: Array, warps: Array) -> Array:
+        """[row * rank, actor]: the most that one of the chosen lanes of each CTA has."""
+        some = warps[:, :, None] if table.shape[2] == 1 else chosen
+        return self._by_cta(np.where(some[..., None], table, 0))
+
+    def _by_cta(self, table: Array) -> Array:
+        most: Array = table.reshape(len(table) * self.cluster, -1, self.actors).max(axis=1)
+        return most
+
+    def _of_warps(self, known: Array) -> Array:
+        """[row * rank, actor] as [row, warp, 1, actor]."""
+        by_rank = known.reshape(-1, self.cluster, self.actors)
+        return by_rank[:, self._rank][:, :, None]
+
+    def _learned(self, table: Array, chosen: Array, known: Array) -> Array:
+        if len(known) == 1 < self.cluster:
+            known = known.repeat(self.cluster, axis=0)
+        some = any_of(chosen, 2, keepdims=True) if table.shape[2] == 1 else chosen
+        return np.where(some[..., None], np.maximum(table, self._of_warps(known)), table)
+
+    def _shared_in_warp(self, table: Array, chosen: Array) -> Array:
+        """The chosen lanes of a warp all have what one of them has."""
+        if table.shape[2] == 1:
+            return table.copy()
+        most = np.where(chosen[..., None], table, 0).max(axis=2, keepdims=True)
+        return np.where(chosen[..., None], most, table)
+
+    def _advance(self, warps: Array) -> None:
+        """Start a new time in these warps [rows, V]."""
+        self.own = np.concatenate(
+            [self.own[:, : self.warps] + warps, self.own[:, self.warps :]], axis=1
+        )

@@ -9,7 +9,7 @@ never active.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -55,6 +55,7 @@ class Launch:
     parameters: bytes
     shared_bytes: int
     checks: bool
+    seed: int = 0
     profile: bool = False
     #: CTAs of a cluster in each direction.
     cluster: Index3 = (1, 1, 1)
@@ -69,6 +70,11 @@ class Launch:
     def warps(self) -> int:
         return -(-self.threads // WARP)
 
+    @property
+    def cluster_size(self) -> int:
+        x, y, z = self.cluster
+        return x * y * z
+
 
 class Machine:
     """Registers and memories of one chunk; :meth:`reset` starts the next."""
@@ -76,6 +82,19 @@ class Machine:
     def __init__(self, kernel: Kernel, launch: Launch, memory: GlobalMemory, granule: int) -> None:
         self.kernel, self.launch, self.memory = kernel, launch, memory
         self.warps, self.checks, self.granule = launch.warps, launch.checks, granule
+        #: CTAs of a cluster. Those of one cluster are next to each other, in the order of ranks.
+        self.cluster = launch.cluster_size
+        #: Whether an instruction of the kernel completes asynchronously on an mbarrier.
+        self.asynchronous = False
+        #: The instruction that is being executed.
+        self.pc = 0
+        #: What no rule forbids but should be known, with the instruction.
+        self.warnings: list[tuple[int, Violation]] = []
+        self._warned: set[int] = set()
+        #: Changes whenever something happens that lanes at a Wait may wait for.
+        self.signals = 0
+        #: Called when no thread can go on: each finishes what somebody waits for, if it can.
+        self.on_stall: list[Callable[[], bool]] = []
         self.traffic = Traffic(self) if launch.profile else None
         self.registers: list[Array] = []
         self.slots = {name: slot for slot, name in enumerate(kernel.registers)}
@@ -87,12 +106,14 @@ class Machine:
         self.coordinates = list(ctas)
         self.ctas = len(self.coordinates)
         self.registers[:] = [_garbage(type_) for type_ in self.kernel.registers.values()]
-        self.clocks = Clocks(self.ctas, self.warps)
+        thread = np.arange(self.warps * WARP, dtype=np.uint32).reshape(1, self.warps, WARP)
+        self.exists = thread < self.launch.threads
+        self.clocks = Clocks(
+            self.ctas, self.exists, cluster=self.cluster, asynchronous=self.asynchronous
+        )
         self.shared = SharedMemory(self)
         self.copies = CopyQueue(self)
         self.local = LocalMemory(self, self.kernel.spaces.get("local", 0))
-        thread = np.arange(self.warps * WARP, dtype=np.uint32).reshape(1, self.warps, WARP)
-        self.exists = thread < self.launch.threads
         self.special.clear()
         self.special.update(self._special_registers(thread))
 
@@ -119,6 +140,16 @@ class Machine:
             found[f"%nctaid.{letter}"] = uniform(self.launch.grid[axis], np.uint32)
             found[f"%ctaid.{letter}"] = where[:, axis].reshape(-1, 1, 1)
         return found
+
+    def line(self, pc: int) -> int:
+        """The source line of an instruction."""
+        return self.kernel.instructions[pc].line
+
+    def warn(self, violation: Violation) -> None:
+        """Note what the present instruction does; once is enough."""
+        if self.pc not in self._warned:
+            self._warned.add(self.pc)
+            self.warnings.append((self.pc, violation))
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -49,6 +49,22 @@ class Collective:
     action: Action
     members: Source | None = None
     spares_exited: bool = False
+    #: How many warps, from a multiple of this number on, execute it together: 4 for a warpgroup.
+    warps: int = 1
 
 
-Operation = Action | Branch | Exit | Barrier | Collective
+@dataclass(frozen=True, kw_only=True)
+class Wait:
+    """An instruction at which lanes stay until something has happened.
+
+    `ready` gives the lanes of a mask that may go on, at any broadcast shape; `action` is what the
+    instruction does in them. It is asked again after `machine.signals` has changed. `describe` says
+    what lanes [C, W, 32] that never go on wait for.
+    """
+
+    ready: Callable[[Mask], Array]
+    action: Action
+    describe: Callable[[Array], str]
+
+
+Operation = Action | Branch | Exit | Barrier | Collective | Wait

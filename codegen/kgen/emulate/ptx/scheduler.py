@@ -17,9 +17,17 @@ import numpy as np
 from kgen.emulate.ptx.barriers import Barriers
 from kgen.emulate.ptx.counting import Counts
 from kgen.emulate.ptx.machine import WARP, Machine, Mask, Violation
-from kgen.emulate.ptx.operations import Barrier, Branch, Collective, Exit, Operation, Source
+from kgen.emulate.ptx.operations import (
+    Barrier,
+    Branch,
+    Collective,
+    Exit,
+    Operation,
+    Source,
+    Wait,
+)
 from kgen.emulate.ptx.syntax import Instruction
-from kgen.emulate.ptx.types import Array
+from kgen.emulate.ptx.types import Array, any_of
 from kgen.emulate.report import EmulationFault, Fault
 
 #: How many lanes a fault names.
@@ -45,6 +53,7 @@ class Scheduler:
         self.max_turns = max_turns
         #: Over all chunks.
         self.counts = Counts([step.instruction for step in steps])
+        self.warnings: list[Fault] = []
 
     def run(self) -> None:
         """Run the CTAs that the machine was reset to. Raises EmulationFault."""
@@ -53,13 +62,19 @@ class Scheduler:
         self.everyone: Mask = None if machine.exists.all() else machine.exists
         self.groups: dict[int, Mask] = {0: self.everyone}
         self.held: dict[int, Array] = {}
+        self.parked: dict[int, Array] = {}
+        self.signals = machine.signals
         self.turns = 0
         self.exited = np.broadcast_to(~machine.exists, machine.shape)
         self.barriers = Barriers(machine)
         while self.groups or self._stuck():
-            start = min(self.groups)
-            mask = self.groups.pop(start)
-            self._run_group(start, mask)
+            if self.groups:
+                start = min(self.groups)
+                self._run_group(start, self.groups.pop(start))
+            if self.parked and machine.signals != self.signals:
+                self._wake()
+        self.warnings += [self._fault(v, pc).fault for pc, v in machine.warnings]
+        machine.warnings.clear()
         self.counts.barriers = max(self.counts.barriers, int(self.barriers.passed.max()))
 
     def _run_group(self, pc: int, mask: Mask) -> None:
@@ -72,6 +87,7 @@ class Scheduler:
                 self._exit(mask)
                 return
             step = steps[pc]
+            machine.pc = pc
             counts.issued[pc] += warps
             counts.lanes[pc] += lanes
             active: Mask = mask
@@ -98,7 +114,7 @@ class Scheduler:
                     return
                 pc += 1
             except Violation as violation:
-                raise self._fault(violation, pc, active) from None
+                raise self._fault(violation, pc) from None
         self._add(pc, mask)
 
     @staticmethod
@@ -154,6 +170,8 @@ class Scheduler:
         """Do it; whether the group has ended here."""
         if isinstance(operation, Collective):
             return self._collective(pc, operation, active, mask)
+        if isinstance(operation, Wait):
+            return self._wait(pc, operation, active, mask)
         if isinstance(operation, Barrier) and self._whole_barrier(operation, active):
             return False
         rest = self._remainder(mask, active)
@@ -210,6 +228,49 @@ class Scheduler:
                 operation.reduction(lanes)
         return bool(released)
 
+    # ------------------------------------------------------------------ waiting
+
+    def _wait(self, pc: int, wait: Wait, active: Mask, mask: Mask) -> bool:
+        """Let go on who may, and park the rest; whether the group has ended.
+
+        An instruction counts as issued when its lanes go on, however often they were asked.
+        """
+        machine = self.machine
+        here = machine.active(active)
+        ready = here & wait.ready(active)
+        late = here & ~ready
+        if not late.any():
+            wait.action(active)
+            return False
+        self._count(pc, active, -1)
+        rest = self._remainder(mask, active)
+        if rest is not None:
+            self._add(pc + 1, rest)
+        self.parked[pc] = self.parked.get(pc, np.zeros((1, 1, 1), bool)) | late
+        if ready.any():
+            self._count(pc, ready, 1)
+            wait.action(ready)
+            self._add(pc + 1, ready)
+        return True
+
+    def _count(self, pc: int, lanes: Mask, times: int) -> None:
+        self.counts.issued[pc] += times * self.machine.active_warps(lanes)
+        self.counts.lanes[pc] += times * self.machine.active_lanes(lanes)
+
+    def _wake(self) -> None:
+        """Something has happened: parked lanes whose wait is over run again."""
+        self.signals = self.machine.signals
+        for pc, lanes in list(self.parked.items()):
+            wait = self.steps[pc].operation
+            assert isinstance(wait, Wait)
+            ready = lanes & wait.ready(lanes)
+            if not ready.any():
+                continue
+            del self.parked[pc]
+            if (lanes & ~ready).any():
+                self.parked[pc] = lanes & ~ready
+            self._add(pc, ready)
+
     # ------------------------------------------------------------------ whole warps
 
     def _collective(self, pc: int, operation: Collective, active: Mask, mask: Mask) -> bool:
@@ -232,7 +293,8 @@ class Scheduler:
             needed = named & machine.exists
         if operation.spares_exited:
             needed = needed & ~self.exited
-        missing = (needed & ~here).any(axis=2, keepdims=True) & here.any(axis=2, keepdims=True)
+        missing = self._missing(needed & ~here, operation.warps)
+        missing = missing & here.any(axis=2, keepdims=True)
         ready = here & ~missing
         if not missing.any():
             operation.action(active if here is active else self._simplest(here))
@@ -249,23 +311,41 @@ class Scheduler:
             self._add(pc + 1, rest)
         return True
 
+    @staticmethod
+    def _missing(absent: Array, warps: int) -> Array:
+        """[.., W, 1]: whether a lane is absent of the warps that execute together."""
+        some = any_of(absent, 2)
+        if warps > 1:
+            together = any_of(some.reshape(len(some), -1, warps), 2)
+            some = together.repeat(warps, axis=1)
+        return some[..., None]
+
     # ------------------------------------------------------------------ faults
 
     def _stuck(self) -> bool:
-        """Nothing can run. False if all have exited, True if a barrier lets someone go on."""
+        """Nothing can run. False if all have exited, True if somebody may go on after all."""
         if self._release():
+            return True
+        if any(finish() for finish in self.machine.on_stall):
+            self._wake()
             return True
         if self.held:
             pc, lanes = min(self.held.items())
             message = "lanes wait for the rest of their warp, which has exited or waits elsewhere,"
-            raise self._fault(Violation("divergent-warp-instruction", message, lanes), pc, lanes)
+            raise self._fault(Violation("divergent-warp-instruction", message, lanes), pc)
         waiting = self.barriers.waiting()
         if waiting is not None:
             pc, lanes, message = waiting
-            raise self._fault(Violation("deadlock", message, lanes), pc, lanes)
+            raise self._fault(Violation("deadlock", message, lanes), pc)
+        if self.parked:
+            pc, lanes = min(self.parked.items())
+            wait = self.steps[pc].operation
+            assert isinstance(wait, Wait)
+            message = wait.describe(self.machine.everywhere(lanes))
+            raise self._fault(Violation("deadlock", message, lanes), pc)
         return False
 
-    def _fault(self, violation: Violation, pc: int, active: Mask) -> EmulationFault:
+    def _fault(self, violation: Violation, pc: int) -> EmulationFault:
         machine, instruction = self.machine, self.steps[pc].instruction
         lanes = machine.everywhere(violation.lanes)
         cta = int(lanes.any(axis=(1, 2)).argmax())

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgen.emulate.ptx.memory import check, columns, elements, scatter, settle
-from kgen.emulate.ptx.shadow import Shadow
-from kgen.emulate.ptx.types import Array
+from kgen.emulate.ptx.shadow import RANK_SHIFT, Region, Shadow
+from kgen.emulate.ptx.tags import Strength
+from kgen.emulate.ptx.types import Array, any_of
 
 if TYPE_CHECKING:
     from kgen.emulate.ptx.machine import Machine, Mask
@@ -31,46 +32,57 @@ class SharedMemory:
         self.data = np.full((machine.ctas, padded), 0xFF, np.uint8)
         self.shadow = Shadow(machine, padded) if machine.checks else None
         self._row = np.arange(machine.ctas).reshape(-1, 1, 1)
+        self._cluster_row = self._row // machine.cluster * machine.cluster
 
-    def load(self, address: Array, size: int, count: int, mask: Mask) -> list[Array]:
+    def load(
+        self, address: Array, size: int, count: int, mask: Mask, strength: int = 0
+    ) -> list[Array]:
         """`count` elements of `size` bytes from each active lane's address."""
-        return self.peek(self.read(address, size * count, mask), size, count)
+        settled = self.read(address, size * count, mask, strength=strength)
+        return self.peek(settled, size, count)
 
-    def read(self, address: Array, nbytes: int, mask: Mask, *, by_warp: bool = False) -> Array:
+    def read(
+        self, address: Array, nbytes: int, mask: Mask, *, by_warp: bool = False, strength: int = 0
+    ) -> Array:
         """Check a read; returns addresses that are valid in inactive lanes too.
 
         `by_warp` says that the whole warp gets what a lane reads.
         """
         settled = self._settle(address, nbytes, mask, "load")
         if self.shadow is not None:
-            self.shadow.read(address, nbytes, mask, by_warp=by_warp)
+            self.shadow.read(address, nbytes, mask, by_warp=by_warp, strength=strength)
         return settled
 
     def peek(self, address: Array, size: int, count: int) -> list[Array]:
         """What is stored at valid addresses, without a check."""
         view = elements(self.data, size, count)
-        index = address // (size * count)
-        if index.shape[0] == 1:
-            return columns(view.take(index[0], axis=1, mode="clip"))
-        index = index + self._row * view.shape[1]
+        if address.shape[0] == 1 and not self._remote(address):
+            return columns(view.take(address[0] // (size * count), axis=1, mode="clip"))
+        index = self._units(address, size * count, view.shape[1])
         return columns(view.reshape(-1, count).take(index, axis=0, mode="clip"))
 
-    def store(self, address: Array, values: Sequence[Array], size: int, mask: Mask) -> None:
+    def store(
+        self, address: Array, values: Sequence[Array], size: int, mask: Mask, strength: int = 0
+    ) -> None:
         """Store each active lane's elements."""
         nbytes = size * len(values)
         settled = self._settle(address, nbytes, mask, "store")
-        overlapping = self.shadow is not None and self.shadow.write(address, nbytes, mask)
+        overlapping = self.shadow is not None and self.shadow.write(
+            address, nbytes, mask, strength=strength
+        )
         self._put(settled, values, size, mask)
-        if overlapping:
+        if overlapping and not strength:
             self._check_same(address, settled, values, size, mask)
 
-    def cells(self, address: Array, size: int, mask: Mask) -> tuple[Array, Array]:
+    def cells(
+        self, address: Array, size: int, mask: Mask, strength: int = Strength.GPU
+    ) -> tuple[Array, Array]:
         """All memory as units of `size` bytes, flat, and the unit of every lane, for an atomic."""
         settled = self._settle(address, size, mask, "atomic")
         if self.shadow is not None:
-            self.shadow.write(address, size, mask, atomic=True)
+            self.shadow.write(address, size, mask, strength=strength)
         view = elements(self.data, size, 1)
-        return view.reshape(-1), settled // size + self._row * view.shape[1]
+        return view.reshape(-1), self._units(settled, size, view.shape[1])
 
     def begin_copy(self, address: Array, nbytes: int, mask: Mask) -> None:
         """From now on the bytes may change, until the copying thread has waited."""
@@ -84,14 +96,105 @@ class SharedMemory:
             self.shadow.finish_copy(address, size * len(values), mask)
         self._put(settle(address, mask), values, size, mask)
 
+    # ------------------------------------------------------------------ asynchronous operations
+
+    def begin_write(self, region: Region) -> None:
+        """An operation of the async proxy will write these bytes: nobody may touch them."""
+        self._check_region(region, "asynchronous write")
+        if self.shadow is not None:
+            self.shadow.begin_write(region)
+
+    def finish_write(self, region: Region, data: Array, actor: Array | int) -> None:
+        """The bytes [C or 1, n, unit] land, written by an asynchronous actor at its present time.
+
+        The actor is one for all CTAs, or [C].
+        """
+        if self.shadow is not None:
+            self.shadow.finish_write(region, actor)
+        ctas, index = self._region_bytes(region)
+        whole = np.broadcast_to(data, (self.machine.ctas, *data.shape[1:]))
+        self.data.reshape(-1)[index] = whole[ctas].reshape(index.shape)
+
+    def begin_read(self, region: Region) -> None:
+        """An operation of the async proxy reads these bytes from now on: nobody may write them."""
+        self._check_region(region, "asynchronous read")
+        if self.shadow is not None:
+            self.shadow.begin_read(region)
+
+    def finish_read(self, region: Region, reader: Array) -> None:
+        """It has read them, for those who know what these threads of the CTAs [C or 1] do now."""
+        if self.shadow is not None:
+            self.shadow.finish_read(region, reader)
+
+    def fetch(self, region: Region) -> Array:
+        """The bytes [C, n, unit] of a region; those of CTAs that have none are of no meaning."""
+        ctas, index = self._region_bytes(region)
+        found = np.zeros((self.machine.ctas, *index.shape[1:]), np.uint8)
+        found[ctas] = self.data.reshape(-1)[index]
+        return found
+
+    def _region_bytes(self, region: Region) -> tuple[Array, Array]:
+        """(CTAs, places of the bytes [of those CTAs, n, unit] in the memory of all)."""
+        count = self.machine.ctas
+        ctas = np.flatnonzero(np.broadcast_to(region.ctas, count))
+        address = np.broadcast_to(region.address, (count, region.address.shape[1]))[ctas]
+        named, offset = np.divmod(address, 1 << RANK_SHIFT)
+        first = ctas[:, None] // self.machine.cluster * self.machine.cluster
+        cta = np.where(named == 0, ctas[:, None], first + named - 1)
+        start = cta * self.data.shape[1] + offset
+        return ctas, start[..., None] + np.arange(region.unit)
+
+    def _check_region(self, region: Region, what: str) -> None:
+        """Raise Violation, for the thread that issued it, if a region leaves shared memory."""
+        from kgen.emulate.ptx.machine import Violation
+
+        named, offset = np.divmod(region.address, 1 << RANK_SHIFT)
+        outside = (offset > self.nbytes - region.unit) | (named > self.machine.cluster)
+        outside = outside & region.ctas[:, None]
+        if not outside.any():
+            return
+        first = int(np.broadcast_to(region.address, outside.shape)[outside].flat[0])
+        thread = np.arange(self.machine.warps * 32) == region.issuer[:, None]
+        lanes = (thread & any_of(outside, 1)[:, None]).reshape(-1, self.machine.warps, 32)
+        message = f"shared {what} of {region.unit} bytes at offset {first} of {self.nbytes} bytes"
+        raise Violation("out-of-bounds", message, lanes, np.full((1, 1, 1), first))
+
+    # ------------------------------------------------------------------ addresses
+
     def _settle(self, address: Array, nbytes: int, mask: Mask, what: str) -> Array:
         settled = settle(address, mask)
-        check(address, nbytes, self.nbytes, f"shared {what}", settled, mask)
+        offset = settled
+        if self._remote(settled):
+            offset = settled & ((1 << RANK_SHIFT) - 1)
+            self._check_rank(address, settled >> RANK_SHIFT, mask)
+        check(address, nbytes, self.nbytes, f"shared {what}", offset, mask)
         return settled
+
+    def _remote(self, address: Array) -> bool:
+        """Whether an address may name another CTA of the cluster."""
+        return self.machine.cluster > 1 and int(address.max()) >> RANK_SHIFT > 0
+
+    def _check_rank(self, address: Array, named: Array, mask: Mask) -> None:
+        from kgen.emulate.ptx.machine import Violation
+
+        outside = named > self.machine.cluster
+        lanes = outside if mask is None else outside & mask
+        if lanes.any():
+            message = f"address of a CTA beyond the {self.machine.cluster} of the cluster"
+            raise Violation("out-of-bounds", message, lanes, address)
+
+    def _units(self, address: Array, nbytes: int, per_cta: int) -> Array:
+        """Addresses as units of `nbytes` in the memory of all CTAs."""
+        if not self._remote(address):
+            return address // nbytes + self._row * per_cta
+        named, offset = np.divmod(address, 1 << RANK_SHIFT)
+        cta = np.where(named == 0, self._row, self._cluster_row + named - 1)
+        found: Array = offset // nbytes + cta * per_cta
+        return found
 
     def _put(self, address: Array, values: Sequence[Array], size: int, mask: Mask) -> None:
         view = elements(self.data, size, len(values))
-        index = address // (size * len(values)) + self._row * view.shape[1]
+        index = self._units(address, size * len(values), view.shape[1])
         scatter(view.reshape(-1, len(values)), index, values, mask)
 
     def _check_same(

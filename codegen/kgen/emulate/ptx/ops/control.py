@@ -121,7 +121,7 @@ def _warp_barrier(decoder: Decoder, words: Words, operands: Sequence[Operand]) -
 
     def run(mask: Mask) -> None:
         if machine.checks:
-            machine.clocks.warp_barrier(None if mask is None else any_of(mask, 2))
+            machine.clocks.warp_barrier(machine.active(mask))
 
     members = decoder.source(operands[0], U32)
     return Collective(action=run, members=members, spares_exited=True)
