@@ -91,6 +91,7 @@ def run(
         workgroups_total=grid[0] * grid[1] * grid[2],
         instructions=totals["instructions"],
         seconds=time.perf_counter() - start,
+        subgroup_width=launch.wave,
         counters=totals,
         lines={} if launch.traffic is None else lines(programs, launch.traffic),
     )
