@@ -211,6 +211,18 @@ def test_a_copy_of_part_of_its_bytes_reads_that_part() -> None:
     assert (counters["global_load_sectors"], counters["global_sectors_ideal"]) == (16, 6)
 
 
+@pytest.mark.parametrize(("pending", "expected"), [(2, 2 * 16 * 40), (1, 16 * 40), (0, 0)])
+def test_copies_in_flight(pending: int, expected: int) -> None:
+    """Three groups of 16 bytes a thread, all but `pending` waited for; 40 threads in each CTA."""
+    copy = "cp.async.cg.shared.global [%r1], [%p0], 16; cp.async.commit_group;"
+    body = f"mov.u32 %r1, s;\n mad.lo.u32 %r1, %t, 16, %r1;\n {copy * 3}"
+    body += f"cp.async.wait_group {pending};"
+    report = run(
+        program(body, params=1, shared=SHARED), np.zeros(16, np.uint8), threads=40, **UNCHECKED
+    )
+    assert report.counters["copies_in_flight"] == expected
+
+
 # ---------------------------------------------------------------------------- instructions
 
 

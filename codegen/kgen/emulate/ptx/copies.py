@@ -49,6 +49,7 @@ class CopyQueue:
         self.groups: list[_Group] = []
         #: How many groups each thread has committed.
         self.committed: Array = np.zeros((1, 1, 1), np.int64)
+        self._most_in_flight: Array = np.zeros((1, 1, 1), np.int64)
 
     def issue(self, copy: Copy) -> None:
         """Start a copy; its addresses are checked now."""
@@ -81,6 +82,16 @@ class CopyQueue:
             if group.copies:
                 remaining.append(group)
         self.groups = remaining
+
+    def in_flight(self, mask: Mask) -> Array:
+        """The most bytes that each thread had under way after a wait; these lanes end one now."""
+        total: Array = np.zeros((1, 1, 1), np.int64)
+        for copy in (*self.open, *(copy for group in self.groups for copy in group.copies)):
+            given = np.minimum(copy.given, copy.nbytes)
+            total = total + (given if copy.mask is None else np.where(copy.mask, given, 0))
+        now = total if mask is None else np.where(mask, total, 0)
+        self._most_in_flight = np.maximum(self._most_in_flight, now)
+        return self._most_in_flight
 
     def _finish(self, copy: Copy) -> None:
         self.machine.shared.finish_copy(copy.to, list(self._fetch(copy)), _WORD, copy.mask)

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 #: Counters that only a profile has.
 TRAFFIC = frozenset(
-    name for name in MEANING if name.startswith(("shared_", "global_")) or name == "bank_conflicts"
+    name
+    for name in MEANING
+    if name.startswith(("shared_", "global_", "copies_")) or name == "bank_conflicts"
 )
 
 

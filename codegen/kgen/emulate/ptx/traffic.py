@@ -159,6 +159,8 @@ class Traffic:
         self.machine = machine
         self.by_line: defaultdict[int, Requests] = defaultdict(lambda: Requests(self))
         self._touched: dict[int, Array] = {}
+        #: The most bytes that a CTA's threads had under way after a wait.
+        self.copies_in_flight = 0
 
     def watch(self, line: int) -> Requests:
         """The counts of a line, for an instruction that stands there."""
@@ -190,6 +192,11 @@ class Traffic:
             self._touched[window] = np.zeros(-(-size // _WIDEST) * _WIDEST, bool)
         return self._touched[window]
 
+    def in_flight(self, nbytes: Array) -> None:
+        """Each thread of the chunk has had this many bytes under way after a wait."""
+        by_thread = np.where(self.machine.exists, self.machine.everywhere(nbytes), 0)
+        self.copies_in_flight = max(self.copies_in_flight, int(by_thread.sum((1, 2)).max()))
+
     def counters(self) -> dict[str, int]:
         """Its part of a report's counters."""
         total = Moved()
@@ -208,6 +215,7 @@ class Traffic:
             "global_load_bytes": total.load_bytes,
             "global_store_bytes": total.store_bytes,
             "global_unique_bytes": sum(int(np.count_nonzero(t)) for t in self._touched.values()),
+            "copies_in_flight": self.copies_in_flight,
         }
 
 

@@ -34,6 +34,8 @@ def _async(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Actio
         if step == "wait_all":
             machine.copies.commit(mask)
         machine.copies.wait(pending, mask)
+        if machine.traffic is not None:
+            machine.traffic.in_flight(machine.copies.in_flight(mask))
 
     return wait
 
