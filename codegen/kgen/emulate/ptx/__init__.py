@@ -78,8 +78,6 @@ def run(
         for first in range(0, len(ctas), chunk):
             machine.reset(ctas[first : first + chunk])
             scheduler.run()
-            if machine.traffic is not None:
-                machine.traffic.end_chunk()
     counts, traffic = scheduler.counts, machine.traffic
     return Report(
         workgroups_run=len(ctas),
