@@ -12,11 +12,7 @@ from kgen.emulate.llvm.module import Instruction
 from kgen.emulate.llvm.program import Program, Segment
 from kgen.emulate.llvm.traffic import Traffic
 from kgen.emulate.report import LineCounts
-
-#: Counters that only a profile has.
-_TRAFFIC = frozenset(
-    name for name in MEANING if name.startswith(("shared_", "global_")) or name == "bank_conflicts"
-)
+from kgen.emulate.traffic import TRAFFIC
 
 
 @dataclass(kw_only=True)
@@ -33,7 +29,7 @@ def counters(
     programs: Iterable[Program], events: Events, traffic: Traffic | None
 ) -> dict[str, int]:
     """The counters of a report; those of traffic only if it was counted."""
-    found = Counter(dict.fromkeys((name for name in MEANING if name not in _TRAFFIC), 0))
+    found = Counter(dict.fromkeys((name for name in MEANING if name not in TRAFFIC), 0))
     for ins, class_, segment in _issued(programs):
         found[class_] += segment.waves
         found["instructions"] += segment.waves

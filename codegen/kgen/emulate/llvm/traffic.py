@@ -18,50 +18,26 @@ they lie side by side.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kgen.emulate.llvm.module import Instruction
 from kgen.emulate.llvm.types import Array
+from kgen.emulate.traffic import NOWHERE, Moved, counters, first_of_each
 
 if TYPE_CHECKING:
     from kgen.emulate.llvm.machine import Machine
-    from kgen.emulate.report import LineCounts
 
 _WORD = 4
 _SECTOR = 64
 #: The widest access of LDS that is one instruction.
 _WIDEST = 16
-#: In place of an address, and of what it is divided by any size: the lane accesses nothing.
-_NONE = -1
 #: The lanes of a wave in the order of the phases of a 16-byte read, in blocks of four lanes.
 _READ_128_GFX9 = (0, 5, 1, 4, 2, 7, 3, 6)
 _READ_128_GFX950 = (0, 3, 5, 6, 1, 2, 4, 7)
 #: How many patterns of LDS accesses are kept with their counts.
 _REMEMBERED = 4096
-
-
-@dataclass(kw_only=True)
-class Moved:
-    """What instructions moved."""
-
-    shared_wavefronts: int = 0
-    shared_wavefronts_ideal: int = 0
-    load_sectors: int = 0
-    store_sectors: int = 0
-    sectors_ideal: int = 0
-    load_bytes: int = 0
-    store_bytes: int = 0
-
-    def add_to(self, line: LineCounts) -> None:
-        """Add them to a report's line."""
-        line.shared_wavefronts += self.shared_wavefronts
-        line.shared_wavefronts_ideal += self.shared_wavefronts_ideal
-        line.global_sectors += self.load_sectors + self.store_sectors
-        line.global_sectors_ideal += self.sectors_ideal
-        line.global_bytes += self.load_bytes + self.store_bytes
 
 
 class Traffic:
@@ -88,7 +64,7 @@ class Traffic:
         moved = self.by_line[ins.line]
         width = _width(size, align)
         for start in range(0, size, width):
-            at = np.where(waves == _NONE, _NONE, waves + start) if start else waves
+            at = np.where(waves == NOWHERE, NOWHERE, waves + start) if start else waves
             cycles, ideal = self._cycles(at, width, kind)
             moved.shared_wavefronts += cycles * times
             moved.shared_wavefronts_ideal += ideal * times
@@ -108,10 +84,10 @@ class Traffic:
             waves = blocks.reshape(waves.shape)
         lanes = min(self._banks // (4 if words == 3 else words), waves.shape[1])
         phases = waves.reshape(-1, lanes)
-        first = np.where(phases == _NONE, _NONE, phases // _WORD)
-        word = first[..., None] + np.where(first == _NONE, 0, 1)[..., None] * np.arange(words)
+        first = np.where(phases == NOWHERE, NOWHERE, phases // _WORD)
+        word = first[..., None] + np.where(first == NOWHERE, 0, 1)[..., None] * np.arange(words)
         in_order = np.sort(word.reshape(len(phases), -1), axis=1)
-        counted = in_order != _NONE if kind == "atomic" else _first(in_order)
+        counted = in_order != NOWHERE if kind == "atomic" else first_of_each(in_order)
         phase, _ = np.nonzero(counted)
         bank = phase * self._banks + in_order[counted] % self._banks
         load = np.bincount(bank, minlength=len(phases) * self._banks)
@@ -138,12 +114,12 @@ class Traffic:
         """(sectors, bytes) of the waves' accesses, whose ideal is counted."""
         waves, times = _by_wave(m, pointer)
         at = np.sort(waves, axis=1)
-        distinct = _first(at)
+        distinct = first_of_each(at)
         bytes_of_wave = np.count_nonzero(distinct, axis=1) * size
         moved.sectors_ideal += int((-(-bytes_of_wave // _SECTOR)).sum()) * times
         self._touch(at[distinct], size)
         sectors = _sectors(at, size)
-        return sectors * times, int(np.count_nonzero(at != _NONE)) * size * times
+        return sectors * times, int(np.count_nonzero(at != NOWHERE)) * size * times
 
     def _touch(self, addresses: Array, size: int) -> None:
         regions = addresses >> self._shift
@@ -160,22 +136,8 @@ class Traffic:
 
     def counters(self) -> dict[str, int]:
         """Its part of a report's counters."""
-        total = Moved()
-        for moved in self.by_line.values():
-            for field in fields(Moved):
-                setattr(total, field.name, getattr(total, field.name) + getattr(moved, field.name))
-        return {
-            "shared_wavefronts": total.shared_wavefronts,
-            "shared_wavefronts_ideal": total.shared_wavefronts_ideal,
-            "bank_conflicts": total.shared_wavefronts - total.shared_wavefronts_ideal,
-            "global_load_sectors": total.load_sectors,
-            "global_store_sectors": total.store_sectors,
-            "global_sectors": total.load_sectors + total.store_sectors,
-            "global_sectors_ideal": total.sectors_ideal,
-            "global_load_bytes": total.load_bytes,
-            "global_store_bytes": total.store_bytes,
-            "global_unique_bytes": sum(int(np.count_nonzero(t)) for t in self._touched.values()),
-        }
+        unique = sum(int(np.count_nonzero(touched)) for touched in self._touched.values())
+        return counters(self.by_line.values(), unique)
 
 
 def _by_wave(m: Machine, address: Array) -> tuple[Array, int]:
@@ -188,7 +150,7 @@ def _by_wave(m: Machine, address: Array) -> tuple[Array, int]:
     rows = max(len(address), 1 if m.mask is None else len(m.mask))
     whole = np.broadcast_to(address, (rows, m.lanes))
     if m.mask is not None:
-        whole = np.where(m.mask, whole, _NONE)
+        whole = np.where(m.mask, whole, NOWHERE)
     return np.ascontiguousarray(whole).reshape(-1, m.wave), m.workgroups // rows
 
 
@@ -202,17 +164,9 @@ def _width(size: int, align: int) -> int:
 def _sectors(in_order: Array, size: int) -> int:
     """How many sectors each row of sorted addresses touches, summed."""
     if size & (size - 1) == 0 and size <= _SECTOR and not (in_order[in_order >= 0] % size).any():
-        return int(np.count_nonzero(_first(in_order // _SECTOR)))
+        return int(np.count_nonzero(first_of_each(in_order // _SECTOR)))
     reach = -(-size // _SECTOR)
     steps = np.minimum(np.arange(reach + 1) * _SECTOR, size - 1)
-    spread = np.where(in_order[..., None] == _NONE, _NONE, in_order[..., None] + steps)
+    spread = np.where(in_order[..., None] == NOWHERE, NOWHERE, in_order[..., None] + steps)
     touched = np.sort(spread.reshape(len(in_order), -1) // _SECTOR, axis=1)
-    return int(np.count_nonzero(_first(touched)))
-
-
-def _first(in_order: Array) -> Array:
-    """Where a value stands for the first time in its sorted row; not where it is no access."""
-    first = np.ones(in_order.shape, np.bool_)
-    first[:, 1:] = in_order[:, 1:] != in_order[:, :-1]
-    first &= in_order != _NONE
-    return first
+    return int(np.count_nonzero(first_of_each(touched)))

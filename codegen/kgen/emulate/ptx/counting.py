@@ -9,17 +9,11 @@ from typing import TYPE_CHECKING
 from kgen.emulate.counters import MEANING
 from kgen.emulate.ptx.classes import class_of, matrix_name
 from kgen.emulate.report import LineCounts
+from kgen.emulate.traffic import TRAFFIC
 
 if TYPE_CHECKING:
     from kgen.emulate.ptx.syntax import Instruction
     from kgen.emulate.ptx.traffic import Traffic
-
-#: Counters that only a profile has.
-TRAFFIC = frozenset(
-    name
-    for name in MEANING
-    if name.startswith(("shared_", "global_", "copies_")) or name == "bank_conflicts"
-)
 
 
 class Counts:

@@ -24,17 +24,16 @@ as pieces of contiguous bytes with :meth:`Requests.bulk`.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kgen.emulate.ptx.memory import WINDOW_BITS
 from kgen.emulate.ptx.types import Array, all_of
+from kgen.emulate.traffic import NOWHERE, Moved, counters, first_of_each
 
 if TYPE_CHECKING:
     from kgen.emulate.ptx.machine import Machine, Mask
-    from kgen.emulate.report import LineCounts
 
 _WARP = 32
 _BANK_BYTES = 4
@@ -43,29 +42,6 @@ _WAVEFRONT_BYTES = 128
 _SECTOR_BYTES = 32
 #: The widest access of a lane.
 _WIDEST = 32
-#: In place of an address, and of what it is divided by any size: the lane accesses nothing.
-_NONE = -1
-
-
-@dataclass(kw_only=True)
-class Moved:
-    """What instructions moved."""
-
-    shared_wavefronts: int = 0
-    shared_wavefronts_ideal: int = 0
-    load_sectors: int = 0
-    store_sectors: int = 0
-    sectors_ideal: int = 0
-    load_bytes: int = 0
-    store_bytes: int = 0
-
-    def add_to(self, line: LineCounts) -> None:
-        """Add them to a report's line."""
-        line.shared_wavefronts += self.shared_wavefronts
-        line.shared_wavefronts_ideal += self.shared_wavefronts_ideal
-        line.global_sectors += self.load_sectors + self.store_sectors
-        line.global_sectors_ideal += self.sectors_ideal
-        line.global_bytes += self.load_bytes + self.store_bytes
 
 
 class Requests(Moved):
@@ -133,12 +109,12 @@ class Requests(Moved):
         """(sectors, bytes) of warps' requests, whose ideal is counted."""
         lanes, times = self._lanes(address, mask)
         at = np.sort(lanes, axis=1)
-        distinct = _first(at)
+        distinct = first_of_each(at)
         asked = np.count_nonzero(distinct, axis=1) * nbytes
         self.sectors_ideal += int((-(-asked // _SECTOR_BYTES)).sum()) * times
         self._traffic.touch(at[distinct], nbytes)
-        sectors = int(np.count_nonzero(_first(at // _SECTOR_BYTES)))
-        return sectors * times, int(np.count_nonzero(at != _NONE)) * nbytes * times
+        sectors = int(np.count_nonzero(first_of_each(at // _SECTOR_BYTES)))
+        return sectors * times, int(np.count_nonzero(at != NOWHERE)) * nbytes * times
 
     def _lanes(self, address: Array, mask: Mask) -> tuple[Array, int]:
         """Addresses as [warp, lane], -1 in lanes that are not active, and how often each stands.
@@ -147,7 +123,7 @@ class Requests(Moved):
         """
         machine = self._machine
         shape = np.broadcast_shapes(address.shape, () if mask is None else mask.shape)
-        lanes = address if mask is None else np.where(mask, address, _NONE)
+        lanes = address if mask is None else np.where(mask, address, NOWHERE)
         whole = np.broadcast_to(lanes, (*shape[:2], _WARP)).reshape(-1, _WARP)
         return whole, (machine.ctas // shape[0]) * (machine.warps // shape[1])
 
@@ -199,24 +175,9 @@ class Traffic:
 
     def counters(self) -> dict[str, int]:
         """Its part of a report's counters."""
-        total = Moved()
-        for requests in self.by_line.values():
-            for field in fields(Moved):
-                name = field.name
-                setattr(total, name, getattr(total, name) + getattr(requests, name))
-        return {
-            "shared_wavefronts": total.shared_wavefronts,
-            "shared_wavefronts_ideal": total.shared_wavefronts_ideal,
-            "bank_conflicts": total.shared_wavefronts - total.shared_wavefronts_ideal,
-            "global_load_sectors": total.load_sectors,
-            "global_store_sectors": total.store_sectors,
-            "global_sectors": total.load_sectors + total.store_sectors,
-            "global_sectors_ideal": total.sectors_ideal,
-            "global_load_bytes": total.load_bytes,
-            "global_store_bytes": total.store_bytes,
-            "global_unique_bytes": sum(int(np.count_nonzero(t)) for t in self._touched.values()),
-            "copies_in_flight": self.copies_in_flight,
-        }
+        unique = sum(int(np.count_nonzero(touched)) for touched in self._touched.values())
+        found = counters(self.by_line.values(), unique)
+        return {**found, "copies_in_flight": self.copies_in_flight}
 
 
 def _wavefronts(units: Array, width: int, lanes: int, atomic: bool) -> tuple[Array, Array]:
@@ -226,7 +187,7 @@ def _wavefronts(units: Array, width: int, lanes: int, atomic: bool) -> tuple[Arr
     takes as many wavefronts as the busiest set of banks that holds one of them.
     """
     groups = np.sort(units.reshape(-1, lanes), axis=1)
-    counted = groups != _NONE if atomic else _first(groups)
+    counted = groups != NOWHERE if atomic else first_of_each(groups)
     sets = _WAVEFRONT_BYTES // width
     row, _ = np.nonzero(counted)
     load = np.bincount(row * sets + groups[counted] % sets, minlength=len(groups) * sets)
@@ -238,12 +199,4 @@ def _wavefronts(units: Array, width: int, lanes: int, atomic: bool) -> tuple[Arr
 def _same(units: Array, distance: int) -> Array:
     """Warps in which the active lanes l and l ^ distance access the same unit."""
     other = units[:, np.arange(_WARP) ^ distance]
-    return all_of((units == other) | (units == _NONE) | (other == _NONE), 1)
-
-
-def _first(ordered: Array) -> Array:
-    """Where a value stands for the first time in its sorted row; not where it is no access."""
-    first = np.ones(ordered.shape, bool)
-    first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    first &= ordered != _NONE
-    return first
+    return all_of((units == other) | (units == NOWHERE) | (other == NOWHERE), 1)
