@@ -189,7 +189,7 @@ class Decoder:
 
     def address(self, operand: Operand) -> Source:
         """`[base+offset]` as int64."""
-        if not isinstance(operand, Address):
+        if not isinstance(operand, Address) or operand.coordinates:
             raise Unsupported
         offset = operand.offset
         base = operand.base

@@ -91,6 +91,12 @@ def _register(text: str, resolve: Resolve) -> Register:
 
 
 def _address(text: str, resolve: Resolve) -> Address:
+    parts = split(text)
+    if len(parts) == 2:
+        tensor, coordinates = _address(parts[0], resolve), operand(parts[1], resolve)
+        if not isinstance(coordinates, Vector):
+            raise ValueError(f"`{text}` is not an address")
+        return Address(base=tensor.base, offset=tensor.offset, coordinates=coordinates.elements)
     offset = 0
     moved = _OFFSET.match(text)
     if moved and _INTEGER.match(moved[3]):

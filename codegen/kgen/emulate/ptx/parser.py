@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kgen.emulate.ptx import operands
-from kgen.emulate.ptx.syntax import Instruction, Kernel, Not, Parameter, Register, Variable
+from kgen.emulate.ptx.calls import ASSERTION, Function, OpenCall, functions, parse_call
+from kgen.emulate.ptx.syntax import (
+    Instruction,
+    Kernel,
+    Not,
+    Operand,
+    Parameter,
+    Register,
+    Variable,
+)
 from kgen.emulate.ptx.types import TYPES, Type
+from kgen.emulate.report import UnknownInstruction
 from kgen.errors import EmulationError
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
@@ -19,12 +29,12 @@ _LINE_DIRECTIVE = re.compile(r"\.(?:loc|file)\b[^\n]*")
 _GUARD = re.compile(r"@\s*(!?)\s*(%?[\w$]+)\s+(.*)", re.S)
 _FAMILY = re.compile(r"(%?[\w$]+)<(\d+)>$")
 _VARIABLE = re.compile(
-    r"(?P<extern>\.extern\s+)?(?:\.(?:visible|weak)\s+)?\.(?P<space>shared|local|global|const)"
+    r"(?P<extern>\.extern\s+)?(?:\.(?:visible|weak)\s+)?\.(?P<space>shared|local|global|const|param)"
     r"(?:\s+\.align\s+(?P<align>\d+))?\s+\.(?P<type>\w+)\s+(?P<name>[\w$%]+)"
     r"\s*(?P<extents>(?:\[\s*\d*\s*\])*)\s*(?:=\s*(?P<value>.*))?$",
     re.S,
 )
-_DIMENSIONS = re.compile(r"\.(reqntid|maxntid)\s+(\d+(?:\s*,\s*\d+)*)")
+_DIMENSIONS = re.compile(r"\.(reqntid|maxntid|reqnctapercluster)\s+(\d+(?:\s*,\s*\d+)*)")
 #: Module text that holds no variables: function bodies, which have inner braces at most two deep.
 _BODY = re.compile(r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}")
 
@@ -37,12 +47,12 @@ def parse(source: str, entry: str) -> Kernel:
         names = ", ".join(entries) or "none"
         raise EmulationError(f"no entry point {entry} in the PTX text; it has {names}")
     found = entries[entry]
-    body = _Body(text=text, position=found.end(), entry=entry)
+    body = _Body(text=text, position=found.end(), entry=entry, functions=functions(text))
     for statement in _module_statements(text):
         body.declare_variable(statement)
     body.parse()
     dimensions = dict(_DIMENSIONS.findall(found[3]))
-    required = dimensions.get("reqntid")
+    required, cluster = dimensions.get("reqntid"), dimensions.get("reqnctapercluster")
     most = dimensions.get("maxntid")
     return Kernel(
         name=entry,
@@ -55,6 +65,7 @@ def parse(source: str, entry: str) -> Kernel:
         labels=body.labels,
         required_block=_extents(required) if required else None,
         max_threads=_product(_extents(most)) if most else None,
+        required_cluster=_extents(cluster) if cluster else None,
     )
 
 
@@ -103,6 +114,7 @@ class _Body:
     text: str
     position: int
     entry: str
+    functions: Mapping[str, Function]
     registers: dict[str, Type] = field(default_factory=dict)
     variables: dict[str, Variable] = field(default_factory=dict)
     spaces: dict[str, int] = field(default_factory=dict)
@@ -116,10 +128,13 @@ class _Body:
     line: int = 1
     counted: int = 0
     dynamic: list[tuple[str, int]] = field(default_factory=list)
+    #: The calls in whose place a body is being parsed.
+    calls: list[OpenCall] = field(default_factory=list)
 
-    def parse(self) -> None:
+    def parse(self, depth: int = 0) -> None:
+        """Read until fewer than this many scopes are open."""
         text = self.text
-        while self.scopes:
+        while len(self.scopes) > depth:
             while text[self.position : self.position + 1].isspace():
                 self.position += 1
             rest = text[self.position : self.position + 1]
@@ -202,15 +217,21 @@ class _Body:
             self.dynamic.append((found["name"], align))
             return True
         count = _product(tuple(int(n) for n in re.findall(r"\d+", found["extents"])))
-        self._place(found["space"], found["name"], size * count, align)
+        # The parameters of a call are memory of the thread (PTX ISA 5.1.6.4).
+        space = "local" if found["space"] == "param" else found["space"]
+        name = self._place(space, found["name"], size * count, align)
         if found["value"]:
-            self._initialise(found["name"], TYPES[found["type"]], found["value"])
+            self._initialise(name, TYPES[found["type"]], found["value"])
         return True
 
-    def _place(self, space: str, name: str, size: int, align: int) -> None:
+    def _place(self, space: str, name: str, size: int, align: int) -> str:
+        """The unique name of a new variable of the present scope."""
         offset = -(-self.spaces.get(space, 0) // align) * align
         self.spaces[space] = offset + size
-        self.variables[name] = Variable(space=space, offset=offset, size=size)
+        unique = name + self.suffixes[-1]
+        self.scopes[-1][name] = unique
+        self.variables[unique] = Variable(space=space, offset=offset, size=size)
+        return unique
 
     def _initialise(self, name: str, type_: Type, value: str) -> None:
         items = operands.split(value.strip("<> \n"))
@@ -240,16 +261,55 @@ class _Body:
             guard = Not(register=register) if guarded[1] else register
             bare = guarded[3]
         opcode, _, rest = bare.partition(" ")
+        if opcode in ("call", "call.uni"):
+            self._call(rest, guard, line, statement)
+            return
+        words = tuple(opcode.split("."))
+        if words[0] == "ret" and self.calls:
+            self._emit(("bra",), (Register(name=self.calls[-1].end),), guard, line, statement)
+            return
         try:
             parsed = tuple(operands.operand(o, self._resolve) for o in operands.split(rest))
         except ValueError as error:
             raise EmulationError(f"{self.entry}, line {line}: {error}") from None
+        self._emit(words, parsed, guard, line, statement)
+
+    def _emit(
+        self,
+        words: tuple[str, ...],
+        parsed: tuple[Operand, ...],
+        guard: Register | Not | None,
+        line: int,
+        text: str,
+    ) -> None:
         self.instructions.append(
-            Instruction(
-                words=tuple(opcode.split(".")),
-                operands=parsed,
-                guard=guard,
-                line=line,
-                text=statement,
-            )
+            Instruction(words=words, operands=parsed, guard=guard, line=line, text=text)
         )
+
+    def _call(self, text: str, guard: Register | Not | None, line: int, statement: str) -> None:
+        """Parse a function's body in place of a call."""
+        call = parse_call(text)
+        if call is not None and call.name == ASSERTION:
+            self._emit(("trap",), (), guard, line, statement)
+            return
+        function = self.functions.get(call.name) if call else None
+        if call is None or function is None or len(call.actuals) != len(function.formals):
+            raise UnknownInstruction(self.entry, statement, line)
+        if any(open_.name == call.name for open_ in self.calls):
+            raise EmulationError(f"{self.entry}, line {line}: {call.name} calls itself")
+        end = f"{call.name}#end{len(self.instructions)}"
+        if guard is not None:
+            skip = guard.register if isinstance(guard, Not) else Not(register=guard)
+            self._emit(("bra",), (Register(name=end),), skip, line, statement)
+        actuals = [self._resolve(name) for name in call.actuals]
+        before = self.position, self.line, self.counted, self.scopes, self.suffixes
+        self.position = self.counted = function.position
+        self.line = self.text.count("\n", 0, self.position) + 1
+        # A function sees the names of the module and its own, not its caller's.
+        self.scopes, self.suffixes = [dict(zip(function.formals, actuals, strict=True))], [""]
+        self.calls.append(OpenCall(name=call.name, end=end))
+        self._open_scope()
+        self.parse(depth=1)
+        self.calls.pop()
+        self.position, self.line, self.counted, self.scopes, self.suffixes = before
+        self.labels[end] = len(self.instructions)

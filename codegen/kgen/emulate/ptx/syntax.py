@@ -49,10 +49,11 @@ class Vector:
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """`[base+offset]` in bytes."""
+    """`[base+offset]` in bytes; `[base, {c0, c1, ...}]` also has coordinates of a tensor."""
 
     base: Register | Integer
     offset: int
+    coordinates: tuple[Operand, ...] = ()
 
 
 Operand = Register | Not | Pair | Integer | Float | Vector | Address
@@ -94,7 +95,8 @@ class Kernel:
 
     `registers` gives each declared register its type, `labels` the index of an instruction,
     `spaces` the bytes that the variables of each state space take. The extern shared variables
-    all start at `dynamic_shared`, behind the static ones. `required_block` is .reqntid.
+    all start at `dynamic_shared`, behind the static ones. `required_block` is .reqntid,
+    `required_cluster` .reqnctapercluster.
     """
 
     name: str
@@ -107,3 +109,4 @@ class Kernel:
     labels: Mapping[str, int]
     required_block: tuple[int, ...] | None = None
     max_threads: int | None = None
+    required_cluster: tuple[int, ...] | None = None

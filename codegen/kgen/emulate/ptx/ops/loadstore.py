@@ -53,6 +53,8 @@ def _load(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
         raise Unsupported
     targets = [decoder.target(element, type_) for element in elements]
     size = type_.size
+    if space == "param" and _of_a_call(decoder, operands[1]):
+        space = "local"
     if space == "param":
         return _load_parameter(decoder, operands[1], targets, type_)
     address = decoder.address(operands[1])
@@ -68,6 +70,12 @@ def _load(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
             target(value.view(type_.dtype), mask)
 
     return run
+
+
+def _of_a_call(decoder: Decoder, operand: Operand) -> bool:
+    """Whether an address in parameter space is that of a call's parameter, which is memory."""
+    base = operand.base if isinstance(operand, Address) else None
+    return isinstance(base, Register) and base.name in decoder.kernel.variables
 
 
 def _load_parameter(
@@ -96,6 +104,8 @@ def _load_parameter(
 
 def _store(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
     space, count, type_ = _access(words)
+    if space == "param" and _of_a_call(decoder, operands[0]):
+        space = "local"
     if space in ("param", "const"):
         raise Unsupported
     elements = decoder.elements(operands[1])

@@ -1,0 +1,127 @@
+"""Boxes of tensors in global memory, as the bytes that lie in shared memory (PTX ISA 5.5).
+
+A box is laid out in shared memory with its innermost dimension contiguous, in 16-byte chunks whose
+places are swizzled: PTX ISA 5.5.7 gives the pattern as an exclusive-or of address bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array, narrow, widen
+from kgen.emulate.tensor_map import NAN_BITS, TensorMap
+
+CHUNK = 16
+#: Which of the chunk's three lowest address bits are changed, by bytes of the swizzle.
+_SWIZZLED_BITS = {0: 0, 32: 1, 64: 3, 128: 7}
+_ROW_CHUNKS_BITS = 3
+
+#: The new value from the old one and the one that comes, as numbers of the tensor's type.
+Combine = Callable[[Array, Array], Array]
+
+
+def swizzle(address: Array, span: int) -> Array:
+    """Where the byte at a shared address is kept under a swizzle over `span` bytes."""
+    turn = (address >> 7) & _SWIZZLED_BITS[span]
+    swizzled: Array = address ^ (turn << 4)
+    return swizzled
+
+
+@lru_cache(maxsize=256)
+def chunks(start: int, nbytes: int, span: int) -> Array:
+    """The chunks of shared memory, by number, where the chunks of a box at `start` are kept."""
+    linear = np.arange(start, start + nbytes, CHUNK)
+    return swizzle(linear, span) // CHUNK
+
+
+@dataclass(frozen=True, kw_only=True)
+class Box:
+    """The box of a map at coordinates, innermost first; any part of it may lie outside."""
+
+    map: TensorMap
+    coordinates: tuple[int, ...]
+
+    def load(self) -> Array:
+        """The bytes of the box, in order, filled where it lies outside."""
+        tensor = _tensor(self.map)
+        fill = NAN_BITS[self.map.dtype] if self.map.fill == "nan" else 0
+        found = np.full(self.map.counts[::-1], fill, tensor.dtype)
+        inside, there = self._overlap()
+        found[inside] = tensor[there]
+        return found.reshape(-1).view(np.uint8)
+
+    def store(self, data: Array, combine: Combine | None = None) -> None:
+        """Write the bytes of the box, of which those outside are dropped."""
+        tensor = _tensor(self.map)
+        values = data.view(tensor.dtype).reshape(self.map.counts[::-1])
+        inside, there = self._overlap()
+        if combine is None:
+            tensor[there] = values[inside]
+        else:
+            tensor[there] = combine(tensor[there], values[inside])
+
+    def bytes_inside(self) -> int:
+        """Bytes of the box that lie in the tensor."""
+        inside, _ = self._overlap()
+        return int(np.prod([s.stop - s.start for s in inside])) * self.map.element_bytes
+
+    def _overlap(self) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+        """Slices of the box and of the tensor, outermost first, that are the same elements."""
+        inside, there = [], []
+        axes = zip(self.coordinates, self.map.counts, self.map.steps, self.map.shape, strict=True)
+        for start, count, step, size in axes:
+            first = -(start // step) if start < 0 else 0
+            last = min(count, max(first, -(-(size - start) // step)))
+            inside.append(slice(first, last))
+            begin = start + first * step
+            there.append(slice(begin, begin + (last - first) * step, step))
+        return tuple(inside[::-1]), tuple(there[::-1])
+
+
+def _tensor(map_: TensorMap) -> Array:
+    """A view of the tensor as unsigned integers, outermost first."""
+    elements = map_.buffer.reshape(-1).view(np.uint8)[: map_.extent]
+    return np.ndarray(
+        shape=tuple(map_.shape[::-1]),
+        dtype=UNSIGNED[map_.element_bytes],
+        buffer=elements,
+        strides=map_.byte_strides[::-1],
+    )
+
+
+#: Reductions of bulk copies (PTX ISA 9.7.9.25.4.2), on numbers.
+_REDUCTIONS: dict[str, Combine] = {
+    "add": lambda old, new: old + new,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "inc": lambda old, new: np.where(old >= new, old.dtype.type(0), old + old.dtype.type(1)),
+    "dec": lambda old, new: np.where((old == 0) | (old > new), new, old - old.dtype.type(1)),
+}
+_INTEGERS_ONLY = ("and", "or", "xor", "inc", "dec")
+
+
+def reduction(name: str, dtype: str) -> Combine | None:
+    """A reduction on the bits of a type's elements; None if the type has no such reduction."""
+    type_ = TYPES["f32" if dtype == "tf32" else dtype]
+    function = _REDUCTIONS[name]
+    if type_.kind in ("float", "bfloat"):
+        if name in _INTEGERS_ONLY:
+            return None
+        if type_.size == 2:
+            return lambda old, new: narrow(type_, function(widen(type_, old), widen(type_, new)))
+    bits = UNSIGNED[type_.size]
+    return lambda old, new: np.asarray(function(old.view(type_.dtype), new.view(type_.dtype))).view(
+        bits
+    )
+
+
+def rows(data: Array, numbers: Sequence[int] | Array) -> Array:
+    """Chunks of a CTA's shared memory, as bytes."""
+    return data.reshape(-1, CHUNK)[numbers].reshape(-1)
