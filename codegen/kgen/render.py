@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,11 @@ def _environment() -> Environment:
 def _without_last_newline(value: Any) -> Any:
     """A macro that emits whole lines is called on a line of its own, which ends with one itself."""
     return value.removesuffix("\n") if isinstance(value, str) else value
+
+
+def text(template: str, values: Mapping[str, object]) -> str:
+    """A template that is no kernel's, over these values."""
+    return _environment().get_template(template).render(values)
 
 
 def render(plan: Plan, extension: str) -> Source:

@@ -7,8 +7,9 @@ driver (argument checks, strides, choosing a kernel) lives in the callers.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -124,6 +125,12 @@ class Backend(ABC):
     @abstractmethod
     def launch(self, kernel: Any, buffers: Mapping[str, Any], stream: int | None = None) -> None:
         """Run all launches of the kernel, in order, on buffers by parameter name."""
+
+    def prepare(
+        self, kernel: Any, buffers: Mapping[str, Any], stream: int | None = None
+    ) -> Callable[[], None]:
+        """A launch whose arguments are settled, to be made again and again."""
+        return partial(self.launch, kernel, buffers, stream)
 
     @abstractmethod
     def unload(self, kernel: Any) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from kgen import pipeline, targets
 from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
+from kgen.targets.cpu import workers
 
 ROOT = Path(__file__).parents[2] / "generated"
 
@@ -71,12 +72,21 @@ def _as(spec: Matmul, dtype: DType) -> Matmul:
     return replace(spec, dtype=dtype, out_dtype=dtype)
 
 
+def native(arch: str) -> Path:
+    """The runtime's thread pool for an architecture."""
+    return ROOT.parent / "runtime" / "kgen_runtime" / "native" / f"workers-{arch}.so"
+
+
 def main() -> None:
     shutil.rmtree(ROOT, ignore_errors=True)
     for golden in goldens():
         golden.path.parent.mkdir(parents=True, exist_ok=True)
         golden.path.write_text(golden.text())
         print(golden.path.relative_to(ROOT.parent))
+    for arch in workers.ARCHITECTURES:
+        path = native(arch)
+        path.write_bytes(workers.shared_object(arch))
+        print(path.relative_to(ROOT.parent))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.golden.goldens import ROOT, Golden, goldens
+from kgen.targets.cpu import workers
+from tests.golden.goldens import ROOT, Golden, goldens, native
 
 MAX_LINES = 600
 
@@ -20,3 +21,8 @@ def test_no_drift(golden: Golden) -> None:
 def test_nothing_else_is_there() -> None:
     wanted = {golden.path for golden in goldens()}
     assert {p for p in ROOT.rglob("*") if p.is_file()} == wanted
+
+
+@pytest.mark.parametrize("arch", workers.ARCHITECTURES)
+def test_the_thread_pool_is_what_its_template_gives(arch: str) -> None:
+    assert native(arch).read_bytes() == workers.shared_object(arch), "run make generated"

@@ -11,7 +11,6 @@ from kgen.errors import TargetError
 from kgen.targets.cpu import FAMILY, host
 from kgen.targets.cpu.limits import AMX_FEATURES, TARGETS, V3_FEATURES, V4_FEATURES
 from kgen_runtime import cpu_features as features
-from kgen_runtime.backends.cpu import split
 
 V3, V4, AMX = (frozenset(level) for level in (V3_FEATURES, V4_FEATURES, AMX_FEATURES))
 
@@ -90,8 +89,3 @@ def test_cpuinfo_of_both_architectures(cpuinfo: Path) -> None:
 def test_no_cpuinfo_means_no_features(cpuinfo: Path) -> None:
     assert features.cpu_features() == frozenset()
     assert features.cpu_name() == "CPU"
-
-
-def test_tasks_are_split_evenly() -> None:
-    assert list(split(2, 12, 4)) == [(2, 4), (4, 7), (7, 9), (9, 12)]
-    assert list(split(0, 2, 8)) == [(0, 1), (1, 2)]

@@ -8,20 +8,21 @@ while it runs.
 from __future__ import annotations
 
 import ctypes
-import itertools
 import math
 import os
 import platform
-import threading
 import time
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kgen_runtime import dlpack
 from kgen_runtime.array import bytes_at
 from kgen_runtime.backend import Backend, Code, DeviceInfo
+from kgen_runtime.backends import cpu_workers
+from kgen_runtime.backends.cpu_library import Library
+from kgen_runtime.backends.cpu_workers import Job
 from kgen_runtime.cpu_features import cpu_features, cpu_name
 from kgen_runtime.errors import ArgumentError, DeviceError, OutOfMemory
 
@@ -31,11 +32,12 @@ if TYPE_CHECKING:
 
 #: Bytes; what the protocol asks for, and whole cache lines.
 ALIGNMENT = 256
-#: Handing work to another thread and waiting for it costs about 60 us; below this many seconds of
-#: work one thread is faster.
-PARALLEL_SECONDS = 200e-6
-#: Pieces per thread, so that a thread that was held up does not make the others wait long.
-PIECES_PER_THREAD = 4
+#: Sharing work with a thread that spins costs 1 to 2 us, waking one that sleeps 5; below this many
+#: seconds one thread is as fast.
+PARALLEL_SECONDS = 20e-6
+#: Runs of a launch that are measured before it is decided; the first may wait for memory that was
+#: never touched before.
+TRIALS = 3
 
 LINUX = "Linux"
 
@@ -48,23 +50,35 @@ XFEATURE_XTILEDATA = 18
 
 @dataclass(kw_only=True)
 class Entry:
-    """One launch of a loaded kernel. `task_seconds` is the least that a task has taken so far: the
-    first one may have waited for memory that was never touched before."""
+    """One launch of a loaded kernel. `seconds` is the least that all its tasks took one thread in
+    the first `trials` runs."""
 
     launch: Launch
     function: Any
-    task_seconds: float = math.inf
-
-    def run(self, addresses: list[int], begin: int, end: int) -> None:
-        """Do tasks [begin, end), and measure them."""
-        start = time.perf_counter()
-        self.function(*addresses, begin, end)
-        seconds = (time.perf_counter() - start) / (end - begin)
-        self.task_seconds = min(self.task_seconds, seconds)
+    seconds: float = math.inf
+    trials: int = 0
 
     @property
     def tasks(self) -> int:
         return self.launch.grid[0]
+
+    @property
+    def address(self) -> int:
+        """Of the machine code."""
+        found = ctypes.cast(self.function, ctypes.c_void_p).value
+        assert found is not None
+        return found
+
+    def run(self, addresses: list[int]) -> None:
+        """All tasks, in this thread."""
+        self.function(*addresses, 0, self.tasks)
+
+    def measure(self, run: Callable[[], None]) -> None:
+        """A run that counts as a trial."""
+        start = time.perf_counter()
+        run()
+        self.seconds = min(self.seconds, time.perf_counter() - start)
+        self.trials += 1
 
 
 @dataclass(kw_only=True)
@@ -89,23 +103,18 @@ class CpuBackend(Backend):
     def __init__(self, index: int = 0, num_threads: int | None = None) -> None:
         if index != 0:
             raise DeviceError(f"cpu:{index} does not exist; there is one CPU device, cpu:0")
-        if num_threads is not None and (not isinstance(num_threads, int) or num_threads < 1):
+        if num_threads is not None and (type(num_threads) is not int or num_threads < 1):
             raise ArgumentError(f"num_threads={num_threads!r} must be 1 or more")
         self.info = device_info()
         self.num_threads = num_threads or core_count()
         self._owned: dict[int, HostBytes] = {}
-        self._lock = threading.Lock()
-        self._workers: ThreadPoolExecutor | None = None
 
     @classmethod
     def devices(cls) -> tuple[DeviceInfo, ...]:
         return (device_info(),)
 
     def close(self) -> None:
-        with self._lock:
-            workers, self._workers = self._workers, None
-        if workers is not None:
-            workers.shutdown()
+        """The threads stay: they are the process's."""
 
     @staticmethod
     def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
@@ -168,57 +177,90 @@ class CpuBackend(Backend):
             kernel.libraries.pop().close()
 
     def launch(self, kernel: Loaded, buffers: Mapping[str, int], stream: int | None = None) -> None:
-        if stream is not None:
-            raise ArgumentError(f"stream={stream}: the CPU backend has no streams; leave it out")
+        self._check_stream(stream)
         for entry in kernel.entries:
-            self._run(entry, [buffers[name] for name in entry.launch.arguments])
+            addresses = [buffers[name] for name in entry.launch.arguments]
+            if self.num_threads == 1 or entry.tasks == 1:
+                entry.run(addresses)
+            elif entry.trials < TRIALS:
+                entry.measure(partial(entry.run, addresses))
+            elif entry.seconds < PARALLEL_SECONDS:
+                entry.run(addresses)
+            else:
+                self._shared(self._job(entry, addresses))()
+
+    def prepare(
+        self, kernel: Loaded, buffers: Mapping[str, int], stream: int | None = None
+    ) -> Callable[[], None]:
+        self._check_stream(stream)
+        launches = [
+            self._prepared(entry, [buffers[name] for name in entry.launch.arguments])
+            for entry in kernel.entries
+        ]
+        return launches[0] if len(launches) == 1 else partial(_all, launches)
 
     def synchronize(self, stream: int | None = None) -> None:
         """Nothing is ever left running."""
 
-    def _run(self, entry: Entry, addresses: list[int]) -> None:
-        """Do all tasks, on several threads if what one task takes says that it pays."""
-        tasks, done = entry.tasks, 0
-        if self.num_threads == 1 or tasks == 1:
-            entry.function(*addresses, 0, tasks)
-            return
-        if entry.task_seconds == math.inf:
-            done = max(1, tasks // 64)
-            entry.run(addresses, 0, done)
-        if entry.task_seconds * (tasks - done) < PARALLEL_SECONDS:
-            entry.function(*addresses, done, tasks)
+    def _prepared(self, entry: Entry, addresses: list[int]) -> Callable[[], None]:
+        job = self._job(entry, addresses)
+        serial = partial(cpu_workers.code().serial, job.address)
+        if self.num_threads == 1 or entry.tasks == 1:
+            return _Held(serial, job)
+        return _Undecided(entry, serial, self._shared(job))
+
+    def _job(self, entry: Entry, addresses: list[int]) -> Job:
+        job = Job(entry.address, entry.tasks, addresses)
+        job.share(min(self.num_threads, entry.tasks))
+        return job
+
+    def _shared(self, job: Job) -> Callable[[], None]:
+        """The job by this thread and the workers."""
+        pool = cpu_workers.workers(self.num_threads - 1)
+        return _Held(partial(pool.code.parallel, pool.address, job.address), job)
+
+    @staticmethod
+    def _check_stream(stream: int | None) -> None:
+        if stream is not None:
+            raise ArgumentError(f"stream={stream}: the CPU backend has no streams; leave it out")
+
+
+class _Held:
+    """A call, and the job that its machine code reads."""
+
+    __slots__ = ("_call", "_job")
+
+    def __init__(self, call: Callable[[], None], job: Job) -> None:
+        self._call, self._job = call, job
+
+    def __call__(self) -> None:
+        self._call()
+
+
+class _Undecided:
+    """A call by one thread until it is known whether several are faster."""
+
+    __slots__ = ("_alone", "_call", "_entry", "_shared")
+
+    def __init__(self, entry: Entry, alone: Callable[[], None], shared: Callable[[], None]) -> None:
+        self._entry, self._alone, self._shared = entry, alone, shared
+        self._call = self._try
+
+    def __call__(self) -> None:
+        self._call()
+
+    def _try(self) -> None:
+        if self._entry.trials < TRIALS:
+            self._entry.measure(self._alone)
         else:
-            self._run_parallel(entry, addresses, done)
-
-    def _run_parallel(self, entry: Entry, addresses: list[int], first: int) -> None:
-        """The caller and the workers take pieces of [first, tasks) until there are none."""
-        pieces = split(first, entry.tasks, self.num_threads * PIECES_PER_THREAD)
-
-        def drain() -> None:
-            # One iterator for all: `next` of a list iterator is atomic under the lock.
-            for begin, end in pieces:
-                entry.run(addresses, begin, end)
-
-        workers = self._pool()
-        helpers = [workers.submit(drain) for _ in range(self.num_threads - 1)]
-        drain()
-        for helper in helpers:
-            # One that has not begun has nothing left to do.
-            if not helper.cancel():
-                helper.result()
-
-    def _pool(self) -> ThreadPoolExecutor:
-        with self._lock:
-            if self._workers is None:
-                self._workers = ThreadPoolExecutor(self.num_threads - 1, "kgen-cpu")
-            return self._workers
+            slow = self._entry.seconds >= PARALLEL_SECONDS
+            self._call = self._shared if slow else self._alone
+            self._call()
 
 
-def split(first: int, last: int, pieces: int) -> Iterator[tuple[int, int]]:
-    """[first, last) as at most `pieces` ranges of nearly equal length."""
-    count = min(pieces, last - first)
-    bounds = [first + (last - first) * i // count for i in range(count + 1)]
-    return iter(list(itertools.pairwise(bounds)))
+def _all(launches: list[Callable[[], None]]) -> None:
+    for launch in launches:
+        launch()
 
 
 def core_count() -> int:
@@ -241,37 +283,6 @@ def device_info() -> DeviceInfo:
             "system": platform.system(),
         },
     )
-
-
-class Library:
-    """A shared object mapped from memory; nothing is left in the file system.
-
-    The memory file stays open as long as the library is loaded: the loader knows libraries by
-    their path, and a path whose number was used again would give it the older library.
-    """
-
-    def __init__(self, data: bytes, name: str) -> None:
-        self.name = name
-        self._file = os.memfd_create("kgen", os.MFD_CLOEXEC)
-        try:
-            with open(self._file, "wb", closefd=False) as file:
-                file.write(data)
-            self._library = ctypes.CDLL(f"/proc/self/fd/{self._file}")
-        except OSError as error:
-            os.close(self._file)
-            raise DeviceError(f"{name}: the loader refuses the code: {error}") from None
-
-    def function(self, entry_point: str) -> Any:
-        try:
-            return self._library[entry_point]
-        except AttributeError:
-            raise DeviceError(f"{self.name}: its code has no function {entry_point}") from None
-
-    def close(self) -> None:
-        import _ctypes
-
-        _ctypes.dlclose(self._library._handle)
-        os.close(self._file)
 
 
 def request_tile_permission() -> None:

@@ -40,7 +40,7 @@ MODEL_ERROR = 1.015
 #: Largest step of mc that leaves a choice of block sizes.
 ROW_UNIT_MOST = 128
 #: Multiply-adds under which a task is not cut smaller for the sake of more tasks.
-TASK_WORK = 4 << 20
+TASK_WORK = 1 << 20
 #: Tasks that keep the cores of a common machine busy to the end.
 ENOUGH_TASKS = 32
 #: Elements (relu) per task and softmax elements per task: tens of microseconds.

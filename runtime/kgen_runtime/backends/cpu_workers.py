@@ -1,0 +1,162 @@
+"""Threads that wait for a kernel's tasks in machine code of our own.
+
+Python makes the threads and keeps their memory; what they do is native/workers-ARCH.so, which
+templates/cpu/workers.ll.j2 describes. A launch on hot workers costs about a microsecond, where a
+pool of Python's own costs sixty. There is one pool in a process, of the size that was last asked
+for; several launches at once are right, but only one of them has helpers.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import platform
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kgen_runtime.backends.cpu_library import Library
+from kgen_runtime.errors import DeviceError
+
+#: Offsets of the pool's words, in bytes: a cache line (64 bytes, or 128 with its neighbour) each.
+POOL = {
+    "state": 0,
+    "word": 128,
+    "sleepers": 256,
+    "next": 384,
+    "job": 512,
+    "busy": 640,
+    "stop": 768,
+    "syscall": 896,
+}
+POOL_BYTES = 1024
+ALIGNMENT = 128
+#: Pointers that a kernel may take.
+MOST_POINTERS = 12
+#: Words of a job before its pointers.
+JOB_HEADER = 5
+#: Pieces per thread, so that a thread that was held up does not make the others wait long.
+PIECES_PER_THREAD = 4
+
+
+class Job:
+    """One launch with its arguments, as the machine code takes it; it may run again and again."""
+
+    __slots__ = ("address", "tasks", "words")
+
+    def __init__(self, function: int, tasks: int, pointers: Sequence[int]) -> None:
+        if len(pointers) > MOST_POINTERS:
+            raise DeviceError(
+                f"a kernel with {len(pointers)} arguments; the runtime passes {MOST_POINTERS}"
+            )
+        self.tasks = tasks
+        self.words = (ctypes.c_int64 * (JOB_HEADER + len(pointers)))(
+            function, len(pointers), tasks, 1, 0, *pointers
+        )
+        self.address = ctypes.addressof(self.words)
+
+    def share(self, threads: int) -> None:
+        """Cut the tasks for so many threads."""
+        self.words[3] = max(1, self.tasks // (threads * PIECES_PER_THREAD))
+        self.words[4] = threads - 1
+
+
+class Code:
+    """The functions of the shared object, each taking addresses."""
+
+    def __init__(self) -> None:
+        path = Path(__file__).parents[1] / "native" / f"workers-{platform.machine()}.so"
+        try:
+            data = path.read_bytes()
+        except OSError:
+            raise DeviceError(
+                f"no thread pool for {platform.machine()}; kernels run on x86_64 and aarch64"
+            ) from None
+        self.library = Library(data, path.name)
+        self.worker = self._function("kgen_worker", 1)
+        self.parallel = self._function("kgen_parallel", 2)
+        self.serial = self._function("kgen_serial", 1)
+        self.tasks = self._function("kgen_tasks", 3)
+        self.stop = self._function("kgen_stop", 1)
+
+    def _function(self, name: str, arguments: int) -> Any:
+        function = self.library.function(name)
+        function.restype = None
+        function.argtypes = [ctypes.c_void_p] * arguments
+        return function
+
+
+class Workers:
+    """The threads of this process and the memory that they share."""
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self._memory = (ctypes.c_char * (POOL_BYTES + ALIGNMENT))()
+        base = ctypes.addressof(self._memory)
+        self.address = base + -base % ALIGNMENT
+        syscall = ctypes.cast(ctypes.CDLL(None).syscall, ctypes.c_void_p).value
+        ctypes.c_void_p.from_address(self.address + POOL["syscall"]).value = syscall
+        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
+
+    def grow(self, count: int) -> None:
+        """Have at least so many threads besides the caller's."""
+        with self._lock:
+            while len(self._threads) < count:
+                name = f"kgen-cpu-{len(self._threads)}"
+                # A daemon, for the interpreter waits for others before it tells us to stop.
+                thread = threading.Thread(
+                    target=self.code.worker, args=(self.address,), name=name, daemon=True
+                )
+                thread.start()
+                self._threads.append(thread)
+
+    def stop(self) -> None:
+        """End all threads."""
+        with self._lock:
+            self.code.stop(self.address)
+            for thread in self._threads:
+                thread.join()
+            self._threads.clear()
+
+
+_code: Code | None = None
+_workers: Workers | None = None
+_making = threading.Lock()
+
+
+def code() -> Code:
+    """The pool's machine code, loaded once. Raises DeviceError on an architecture without it."""
+    global _code
+    with _making:
+        if _code is None:
+            _code = Code()
+        return _code
+
+
+def workers(count: int) -> Workers:
+    """The process's pool, with at least `count` threads."""
+    global _workers
+    machine_code = code()
+    with _making:
+        if _workers is None:
+            _workers = Workers(machine_code)
+            atexit.register(_workers.stop)
+        pool = _workers
+    pool.grow(count)
+    return pool
+
+
+def _forget() -> None:
+    """In a child after fork(2) there are no workers: it makes its own."""
+    global _workers, _making
+    _making = threading.Lock()
+    if _workers is not None:
+        atexit.unregister(_workers.stop)
+        _workers = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

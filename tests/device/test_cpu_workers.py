@@ -1,0 +1,183 @@
+"""The thread pool: every task once, from many threads at once, across fork and to the end."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import kgen
+import kgen_runtime
+from kgen import bundle, pipeline, targets
+from kgen.schedule import CpuStream
+from kgen.spec import DType, Epilogue, Matmul, Relu
+from kgen_runtime.backends import cpu_workers
+from kgen_runtime.backends.cpu import TRIALS, CpuBackend
+from kgen_runtime.backends.cpu_workers import MOST_POINTERS, Job
+from kgen_runtime.errors import ArgumentError, DeviceError
+
+#: void task(i64 *counts, i64 begin, i64 end), called through ctypes: slow, so that threads overlap.
+Task = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+
+def counting(tasks: int) -> tuple[Job, npt.NDArray[np.int64], object]:
+    """A job that adds one to a counter of each task."""
+    counts = np.zeros(tasks, np.int64)
+
+    def count(_: int, begin: int, end: int) -> None:
+        counts[begin:end] += 1
+
+    function = Task(count)
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    assert address is not None
+    return Job(address, tasks, [counts.ctypes.data]), counts, function
+
+
+@pytest.mark.parametrize("threads", [2, 3, 5])
+@pytest.mark.parametrize("tasks", [1, 2, 7, 100])
+def test_every_task_is_done_once(tasks: int, threads: int) -> None:
+    pool = cpu_workers.workers(threads - 1)
+    job, counts, function = counting(tasks)
+    job.share(min(threads, tasks))
+    for runs in range(1, 30):
+        pool.code.parallel(pool.address, job.address)
+        assert (counts == runs).all()
+    assert function
+
+
+def test_sleeping_workers_wake() -> None:
+    pool = cpu_workers.workers(2)
+    job, counts, function = counting(50)
+    job.share(3)
+    for runs in range(1, 4):
+        threading.Event().wait(0.02)
+        pool.code.parallel(pool.address, job.address)
+        assert (counts == runs).all()
+    assert function
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    spec = Relu(shape=(40_000,), dtype=DType.F32)
+    schedule = CpuStream(task=64, unroll=1)
+    kernel = pipeline.kernel(spec, targets.find("native"), schedule)
+    return bundle.pack([kernel]).save(tmp_path_factory.mktemp("workers") / "relu.kgen")
+
+
+def test_many_python_threads_share_the_pool(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Launches that find the pool taken run alone; none loses or doubles a task."""
+    monkeypatch.setattr("kgen_runtime.backends.cpu.PARALLEL_SECONDS", 0.0)
+    x = np.random.default_rng(0).standard_normal(40_000).astype(np.float32)
+    with kgen_runtime.load(path, device="cpu", num_threads=3) as kernels:
+
+        def run(_: int) -> bool:
+            out = np.full_like(x, np.nan)
+            call = kernels.relu.prepare(x, out=out)
+            for _ in range(20):
+                out[:] = np.nan
+                call()
+                if not np.array_equal(out, np.maximum(x, 0)):
+                    return False
+            return True
+
+        with ThreadPoolExecutor(4) as threads:
+            assert all(threads.map(run, range(16)))
+
+
+def test_the_first_runs_decide(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Alone and measured at first; then shared only if it was long."""
+    x = np.ones(40_000, np.float32)
+    jobs = []
+    share = CpuBackend._shared
+
+    def noted(backend: CpuBackend, job: Job) -> Callable[[], None]:
+        jobs.append(job)
+        return share(backend, job)
+
+    monkeypatch.setattr(CpuBackend, "_shared", noted)
+    for least, shared in ((1e9, 0), (0.0, 2)):
+        monkeypatch.setattr("kgen_runtime.backends.cpu.PARALLEL_SECONDS", least)
+        jobs.clear()
+        with kgen_runtime.load(path, device="cpu", num_threads=2) as kernels:
+            for _ in range(TRIALS + 2):
+                kernels.relu(x)
+        assert len(jobs) == shared
+
+
+def test_a_prepared_call(tmp_path: Path) -> None:
+    spec = Matmul(m=5, n=6, k=7, dtype=DType.F32, epilogue=(Epilogue.BIAS,))
+    path = kgen.build(spec, targets=["native"]).save(tmp_path / "x.kgen")
+    a, b, bias = np.ones((5, 7), "f4"), np.ones((7, 6), "f4"), np.arange(6, dtype="f4")
+    kernels = kgen_runtime.load(path, device="cpu")
+    call = kernels.matmul.prepare(a, b, bias)
+    assert np.array_equal(call(), np.tile(7 + bias, (5, 1)))
+    a[0] = 2  # it reads the arrays anew each time
+    assert call() is call.out
+    assert np.array_equal(call.out[0], 14 + bias)
+    with pytest.raises(ArgumentError, match="expected 5x7"):
+        kernels.matmul.prepare(a[:2], b, bias)
+    with pytest.raises(ArgumentError, match="overlaps"):
+        kernels.matmul.prepare(a, b, bias, out=b[:5])
+    kernels.close()
+    with pytest.raises(DeviceError, match="was closed"):
+        call()
+
+
+def test_arguments_are_kept_alive(path: Path) -> None:
+    with kgen_runtime.load(path, device="cpu") as kernels:
+        call = kernels.relu.prepare(np.full(40_000, 3.0, np.float32))
+        for _ in range(100):
+            np.empty(40_000, np.float32).fill(np.nan)
+        assert (call() == 3).all()
+
+
+FORKING = """
+import os, sys, numpy as np, kgen_runtime, kgen_runtime.backends.cpu as cpu
+cpu.PARALLEL_SECONDS = 0.0
+kernels = kgen_runtime.load(sys.argv[1], device="cpu", num_threads=3)
+x = -np.ones(40_000, np.float32)
+def right(): return all((kernels.relu(x) == 0).all() for _ in range(10))
+assert right()
+pid = os.fork()
+if pid == 0:
+    os._exit(0 if right() else 1)
+assert right()
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+if len(sys.argv) > 2: sys.exit("the end")
+"""
+
+
+@pytest.mark.parametrize("end", [[], ["raise"]])
+def test_fork_and_exit(path: Path, end: list[str]) -> None:
+    """A child makes workers of its own; the interpreter's end does not hang on them."""
+    command = [sys.executable, "-c", FORKING, str(path), *end]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == len(end), done.stderr
+    assert done.stderr.strip() == ("the end" if end else "")
+
+
+def test_what_cannot_be_passed() -> None:
+    with pytest.raises(DeviceError, match=f"passes {MOST_POINTERS}"):
+        Job(0, 1, [0] * (MOST_POINTERS + 1))
+
+
+def test_no_pool_for_other_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "vax")
+    with pytest.raises(DeviceError, match="no thread pool for vax"):
+        cpu_workers.Code()
+
+
+def test_the_pool_serves_aarch64_too() -> None:
+    """It is made for both; here only that it is there."""
+    folder = Path(cpu_workers.__file__).parents[1] / "native"
+    assert {p.name for p in folder.iterdir()} >= {"workers-x86_64.so", "workers-aarch64.so"}
+    assert os.access(folder / "workers-aarch64.so", os.R_OK)
