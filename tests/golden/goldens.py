@@ -78,14 +78,16 @@ def native(arch: str) -> Path:
 
 
 def main() -> None:
+    # All of them are made before the first is written: a template that fails leaves all as it was.
+    texts = {golden.path: golden.text() for golden in goldens()}
+    pools = {native(arch): workers.shared_object(arch) for arch in workers.ARCHITECTURES}
     shutil.rmtree(ROOT, ignore_errors=True)
-    for golden in goldens():
-        golden.path.parent.mkdir(parents=True, exist_ok=True)
-        golden.path.write_text(golden.text())
-        print(golden.path.relative_to(ROOT.parent))
-    for arch in workers.ARCHITECTURES:
-        path = native(arch)
-        path.write_bytes(workers.shared_object(arch))
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    for path, data in pools.items():
+        path.write_bytes(data)
+    for path in (*texts, *pools):
         print(path.relative_to(ROOT.parent))
 
 

@@ -1,0 +1,472 @@
+; matmul_33x17x40_f32_nt_bias_relu
+; target    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; schedule  mainloop=blis mr=2 nr=16 mc=34 kc=40 nc=32 pack_a=False pack_b=True
+; tasks     1 of 34 x 32: 1 batches x 1 x 1 blocks
+; memory
+;   %a  f32, shape 33 x 40, strides 40, 1 elements
+;   %b  f32, shape 17 x 40, strides 40, 1 elements
+;   %bias  f32, shape 17, strides 1 elements
+;   %out  f32, shape 33 x 17, strides 17, 1 elements
+target triple = "x86_64-unknown-linux-gnu"
+;
+; A product by BLIS blocking. A task is an mc x nc block of out: panels of nr columns of B, each
+; multiplied with every mr rows of A, the mr x nr sums in registers.
+;
+; scratch on the stack:
+;   %b.pack  2560 bytes, float [kc][nr], 64 bytes a row
+
+define internal void @tile_2x16(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %bias) #1 {
+enter:
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
+  %sum_m0_n1 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n1.next, %k.latch ]
+  %sum_m1_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
+  %sum_m1_n1 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n1.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 40
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.b.offset = mul nuw i64 %k, 64
+  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
+  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
+  %b_n0 = load <8 x float>, ptr %b_n0.at, align 32
+  %b_n1.at = getelementptr i8, ptr %k.b, i64 32
+  %b_n1 = load <8 x float>, ptr %b_n1.at, align 32
+  %k.a.offset = mul nuw i64 %k, 4
+  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
+  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
+  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.first = insertelement <8 x float> poison, float %a_m0.scalar, i32 0
+  %a_m0 = shufflevector <8 x float> %a_m0.first, <8 x float> poison, <8 x i32> zeroinitializer
+  %sum_m0_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n0, <8 x float> %sum_m0_n0)
+  %sum_m0_n1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n1, <8 x float> %sum_m0_n1)
+  %a_m1.at = getelementptr i8, ptr %k.a, i64 160
+  %a_m1.scalar = load float, ptr %a_m1.at, align 4
+  %a_m1.first = insertelement <8 x float> poison, float %a_m1.scalar, i32 0
+  %a_m1 = shufflevector <8 x float> %a_m1.first, <8 x float> poison, <8 x i32> zeroinitializer
+  %sum_m1_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m1, <8 x float> %b_n0, <8 x float> %sum_m1_n0)
+  %sum_m1_n1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m1, <8 x float> %b_n1, <8 x float> %sum_m1_n1)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 1
+  br label %k.head
+k.done:
+  ; -- epilogue
+  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
+  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m0_n0.bias = load <8 x float>, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.x1.bias = fadd <8 x float> %sum_m0_n0, %sum_m0_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n0.x2.relu.negative = fcmp olt <8 x float> %sum_m0_n0.x1.bias, zeroinitializer
+  %sum_m0_n0.x2.relu = select <8 x i1> %sum_m0_n0.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m0_n0.x1.bias
+  store <8 x float> %sum_m0_n0.x2.relu, ptr %sum_m0_n0.out.at, align 4
+  %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
+  %sum_m0_n1.bias.at = getelementptr i8, ptr %bias, i64 32
+  ; x + bias
+  %sum_m0_n1.bias = load <8 x float>, ptr %sum_m0_n1.bias.at, align 4
+  %sum_m0_n1.x1.bias = fadd <8 x float> %sum_m0_n1, %sum_m0_n1.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n1.x2.relu.negative = fcmp olt <8 x float> %sum_m0_n1.x1.bias, zeroinitializer
+  %sum_m0_n1.x2.relu = select <8 x i1> %sum_m0_n1.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m0_n1.x1.bias
+  store <8 x float> %sum_m0_n1.x2.relu, ptr %sum_m0_n1.out.at, align 4
+  %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
+  %sum_m1_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m1_n0.bias = load <8 x float>, ptr %sum_m1_n0.bias.at, align 4
+  %sum_m1_n0.x1.bias = fadd <8 x float> %sum_m1_n0, %sum_m1_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m1_n0.x2.relu.negative = fcmp olt <8 x float> %sum_m1_n0.x1.bias, zeroinitializer
+  %sum_m1_n0.x2.relu = select <8 x i1> %sum_m1_n0.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m1_n0.x1.bias
+  store <8 x float> %sum_m1_n0.x2.relu, ptr %sum_m1_n0.out.at, align 4
+  %sum_m1_n1.out.at = getelementptr i8, ptr %out, i64 100
+  %sum_m1_n1.bias.at = getelementptr i8, ptr %bias, i64 32
+  ; x + bias
+  %sum_m1_n1.bias = load <8 x float>, ptr %sum_m1_n1.bias.at, align 4
+  %sum_m1_n1.x1.bias = fadd <8 x float> %sum_m1_n1, %sum_m1_n1.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m1_n1.x2.relu.negative = fcmp olt <8 x float> %sum_m1_n1.x1.bias, zeroinitializer
+  %sum_m1_n1.x2.relu = select <8 x i1> %sum_m1_n1.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m1_n1.x1.bias
+  store <8 x float> %sum_m1_n1.x2.relu, ptr %sum_m1_n1.out.at, align 4
+  ret void
+}
+
+define internal void @tile_2x1(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %bias) #1 {
+enter:
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
+  %sum_m1_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 40
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.b.offset = mul nuw i64 %k, 64
+  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
+  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
+  %b_n0 = load <8 x float>, ptr %b_n0.at, align 32
+  %k.a.offset = mul nuw i64 %k, 4
+  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
+  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
+  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.first = insertelement <8 x float> poison, float %a_m0.scalar, i32 0
+  %a_m0 = shufflevector <8 x float> %a_m0.first, <8 x float> poison, <8 x i32> zeroinitializer
+  %sum_m0_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n0, <8 x float> %sum_m0_n0)
+  %a_m1.at = getelementptr i8, ptr %k.a, i64 160
+  %a_m1.scalar = load float, ptr %a_m1.at, align 4
+  %a_m1.first = insertelement <8 x float> poison, float %a_m1.scalar, i32 0
+  %a_m1 = shufflevector <8 x float> %a_m1.first, <8 x float> poison, <8 x i32> zeroinitializer
+  %sum_m1_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m1, <8 x float> %b_n0, <8 x float> %sum_m1_n0)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 1
+  br label %k.head
+k.done:
+  ; -- epilogue
+  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
+  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m0_n0.bias.scalar = load float, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias = insertelement <8 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
+  %sum_m0_n0.x1.bias = fadd <8 x float> %sum_m0_n0, %sum_m0_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n0.x2.relu.negative = fcmp olt <8 x float> %sum_m0_n0.x1.bias, zeroinitializer
+  %sum_m0_n0.x2.relu = select <8 x i1> %sum_m0_n0.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m0_n0.x1.bias
+  %sum_m0_n0.x2.relu.scalar = extractelement <8 x float> %sum_m0_n0.x2.relu, i32 0
+  store float %sum_m0_n0.x2.relu.scalar, ptr %sum_m0_n0.out.at, align 4
+  %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
+  %sum_m1_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m1_n0.bias.scalar = load float, ptr %sum_m1_n0.bias.at, align 4
+  %sum_m1_n0.bias = insertelement <8 x float> zeroinitializer, float %sum_m1_n0.bias.scalar, i32 0
+  %sum_m1_n0.x1.bias = fadd <8 x float> %sum_m1_n0, %sum_m1_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m1_n0.x2.relu.negative = fcmp olt <8 x float> %sum_m1_n0.x1.bias, zeroinitializer
+  %sum_m1_n0.x2.relu = select <8 x i1> %sum_m1_n0.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m1_n0.x1.bias
+  %sum_m1_n0.x2.relu.scalar = extractelement <8 x float> %sum_m1_n0.x2.relu, i32 0
+  store float %sum_m1_n0.x2.relu.scalar, ptr %sum_m1_n0.out.at, align 4
+  ret void
+}
+
+define internal void @tile_1x16(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %bias) #1 {
+enter:
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
+  %sum_m0_n1 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n1.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 40
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.b.offset = mul nuw i64 %k, 64
+  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
+  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
+  %b_n0 = load <8 x float>, ptr %b_n0.at, align 32
+  %b_n1.at = getelementptr i8, ptr %k.b, i64 32
+  %b_n1 = load <8 x float>, ptr %b_n1.at, align 32
+  %k.a.offset = mul nuw i64 %k, 4
+  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
+  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
+  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.first = insertelement <8 x float> poison, float %a_m0.scalar, i32 0
+  %a_m0 = shufflevector <8 x float> %a_m0.first, <8 x float> poison, <8 x i32> zeroinitializer
+  %sum_m0_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n0, <8 x float> %sum_m0_n0)
+  %sum_m0_n1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n1, <8 x float> %sum_m0_n1)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 1
+  br label %k.head
+k.done:
+  ; -- epilogue
+  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
+  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m0_n0.bias = load <8 x float>, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.x1.bias = fadd <8 x float> %sum_m0_n0, %sum_m0_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n0.x2.relu.negative = fcmp olt <8 x float> %sum_m0_n0.x1.bias, zeroinitializer
+  %sum_m0_n0.x2.relu = select <8 x i1> %sum_m0_n0.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m0_n0.x1.bias
+  store <8 x float> %sum_m0_n0.x2.relu, ptr %sum_m0_n0.out.at, align 4
+  %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
+  %sum_m0_n1.bias.at = getelementptr i8, ptr %bias, i64 32
+  ; x + bias
+  %sum_m0_n1.bias = load <8 x float>, ptr %sum_m0_n1.bias.at, align 4
+  %sum_m0_n1.x1.bias = fadd <8 x float> %sum_m0_n1, %sum_m0_n1.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n1.x2.relu.negative = fcmp olt <8 x float> %sum_m0_n1.x1.bias, zeroinitializer
+  %sum_m0_n1.x2.relu = select <8 x i1> %sum_m0_n1.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m0_n1.x1.bias
+  store <8 x float> %sum_m0_n1.x2.relu, ptr %sum_m0_n1.out.at, align 4
+  ret void
+}
+
+define internal void @tile_1x1(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %bias) #1 {
+enter:
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 40
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.b.offset = mul nuw i64 %k, 64
+  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
+  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
+  %b_n0 = load <8 x float>, ptr %b_n0.at, align 32
+  %k.a.offset = mul nuw i64 %k, 4
+  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
+  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
+  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.first = insertelement <8 x float> poison, float %a_m0.scalar, i32 0
+  %a_m0 = shufflevector <8 x float> %a_m0.first, <8 x float> poison, <8 x i32> zeroinitializer
+  %sum_m0_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n0, <8 x float> %sum_m0_n0)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 1
+  br label %k.head
+k.done:
+  ; -- epilogue
+  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
+  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m0_n0.bias.scalar = load float, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias = insertelement <8 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
+  %sum_m0_n0.x1.bias = fadd <8 x float> %sum_m0_n0, %sum_m0_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n0.x2.relu.negative = fcmp olt <8 x float> %sum_m0_n0.x1.bias, zeroinitializer
+  %sum_m0_n0.x2.relu = select <8 x i1> %sum_m0_n0.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m0_n0.x1.bias
+  %sum_m0_n0.x2.relu.scalar = extractelement <8 x float> %sum_m0_n0.x2.relu, i32 0
+  store float %sum_m0_n0.x2.relu.scalar, ptr %sum_m0_n0.out.at, align 4
+  ret void
+}
+
+define void @matmul_33x17x40_f32_nt_bias_relu(ptr %a, ptr %b, ptr %bias, ptr %out, i64 %begin, i64 %end) #0 {
+entry:
+  %b.pack = alloca [2560 x i8], align 64
+  br label %task.enter
+task.enter:
+  br label %task.head
+task.head:
+  %task = phi i64 [ %begin, %task.enter ], [ %task.after, %task.latch ]
+  %task.more = icmp ult i64 %task, %end
+  br i1 %task.more, label %task.body, label %task.done
+task.body:
+  ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+
+
+  br label %j.enter
+j.enter:
+  br label %j.head
+j.head:
+  %j = phi i64 [ 0, %j.enter ], [ %j.after, %j.latch ]
+  %j.more = icmp ult i64 %j, 16
+  br i1 %j.more, label %j.body, label %j.done
+j.body:
+  ; -- a panel of nr columns
+  %p.b.offset = mul nuw i64 %j, 160
+  %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
+  ; -- prologue: pack it
+  br label %bv.enter
+bv.enter:
+  br label %bv.head
+bv.head:
+  %bv = phi i64 [ 0, %bv.enter ], [ %bv.after, %bv.latch ]
+  %bv.more = icmp ult i64 %bv, 2
+  br i1 %bv.more, label %bv.body, label %bv.done
+bv.body:
+  %bv.from.offset = mul nuw i64 %bv, 1280
+  %bv.from = getelementptr i8, ptr %p.b, i64 %bv.from.offset
+  %bv.to.offset = mul nuw i64 %bv, 32
+  %bv.to = getelementptr i8, ptr %b.pack, i64 %bv.to.offset
+  br label %bk.enter
+bk.enter:
+  br label %bk.head
+bk.head:
+  %bk = phi i64 [ 0, %bk.enter ], [ %bk.after, %bk.latch ]
+  %bk.more = icmp ult i64 %bk, 40
+  br i1 %bk.more, label %bk.body, label %bk.done
+bk.body:
+  %bk.from.offset = mul nuw i64 %bk, 4
+  %bk.from = getelementptr i8, ptr %bv.from, i64 %bk.from.offset
+  %bk.to.offset = mul nuw i64 %bk, 64
+  %bk.to = getelementptr i8, ptr %bv.to, i64 %bk.to.offset
+  %bk.at0 = getelementptr i8, ptr %bk.from, i64 0
+  %bk.0.r0 = load <8 x float>, ptr %bk.at0, align 4
+  %bk.at1 = getelementptr i8, ptr %bk.from, i64 160
+  %bk.0.r1 = load <8 x float>, ptr %bk.at1, align 4
+  %bk.at2 = getelementptr i8, ptr %bk.from, i64 320
+  %bk.0.r2 = load <8 x float>, ptr %bk.at2, align 4
+  %bk.at3 = getelementptr i8, ptr %bk.from, i64 480
+  %bk.0.r3 = load <8 x float>, ptr %bk.at3, align 4
+  %bk.at4 = getelementptr i8, ptr %bk.from, i64 640
+  %bk.0.r4 = load <8 x float>, ptr %bk.at4, align 4
+  %bk.at5 = getelementptr i8, ptr %bk.from, i64 800
+  %bk.0.r5 = load <8 x float>, ptr %bk.at5, align 4
+  %bk.at6 = getelementptr i8, ptr %bk.from, i64 960
+  %bk.0.r6 = load <8 x float>, ptr %bk.at6, align 4
+  %bk.at7 = getelementptr i8, ptr %bk.from, i64 1120
+  %bk.0.r7 = load <8 x float>, ptr %bk.at7, align 4
+  %bk.1.r0 = shufflevector <8 x float> %bk.0.r0, <8 x float> %bk.0.r4, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
+  %bk.1.r4 = shufflevector <8 x float> %bk.0.r0, <8 x float> %bk.0.r4, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
+  %bk.1.r1 = shufflevector <8 x float> %bk.0.r1, <8 x float> %bk.0.r5, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
+  %bk.1.r5 = shufflevector <8 x float> %bk.0.r1, <8 x float> %bk.0.r5, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
+  %bk.1.r2 = shufflevector <8 x float> %bk.0.r2, <8 x float> %bk.0.r6, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
+  %bk.1.r6 = shufflevector <8 x float> %bk.0.r2, <8 x float> %bk.0.r6, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
+  %bk.1.r3 = shufflevector <8 x float> %bk.0.r3, <8 x float> %bk.0.r7, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
+  %bk.1.r7 = shufflevector <8 x float> %bk.0.r3, <8 x float> %bk.0.r7, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
+  %bk.2.r0 = shufflevector <8 x float> %bk.1.r0, <8 x float> %bk.1.r2, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
+  %bk.2.r2 = shufflevector <8 x float> %bk.1.r0, <8 x float> %bk.1.r2, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
+  %bk.2.r1 = shufflevector <8 x float> %bk.1.r1, <8 x float> %bk.1.r3, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
+  %bk.2.r3 = shufflevector <8 x float> %bk.1.r1, <8 x float> %bk.1.r3, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
+  %bk.2.r4 = shufflevector <8 x float> %bk.1.r4, <8 x float> %bk.1.r6, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
+  %bk.2.r6 = shufflevector <8 x float> %bk.1.r4, <8 x float> %bk.1.r6, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
+  %bk.2.r5 = shufflevector <8 x float> %bk.1.r5, <8 x float> %bk.1.r7, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
+  %bk.2.r7 = shufflevector <8 x float> %bk.1.r5, <8 x float> %bk.1.r7, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
+  %bk.3.r0 = shufflevector <8 x float> %bk.2.r0, <8 x float> %bk.2.r1, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
+  %bk.3.r1 = shufflevector <8 x float> %bk.2.r0, <8 x float> %bk.2.r1, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
+  %bk.3.r2 = shufflevector <8 x float> %bk.2.r2, <8 x float> %bk.2.r3, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
+  %bk.3.r3 = shufflevector <8 x float> %bk.2.r2, <8 x float> %bk.2.r3, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
+  %bk.3.r4 = shufflevector <8 x float> %bk.2.r4, <8 x float> %bk.2.r5, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
+  %bk.3.r5 = shufflevector <8 x float> %bk.2.r4, <8 x float> %bk.2.r5, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
+  %bk.3.r6 = shufflevector <8 x float> %bk.2.r6, <8 x float> %bk.2.r7, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
+  %bk.3.r7 = shufflevector <8 x float> %bk.2.r6, <8 x float> %bk.2.r7, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
+  %bk.to0 = getelementptr i8, ptr %bk.to, i64 0
+  store <8 x float> %bk.3.r0, ptr %bk.to0, align 32
+  %bk.to1 = getelementptr i8, ptr %bk.to, i64 64
+  store <8 x float> %bk.3.r1, ptr %bk.to1, align 32
+  %bk.to2 = getelementptr i8, ptr %bk.to, i64 128
+  store <8 x float> %bk.3.r2, ptr %bk.to2, align 32
+  %bk.to3 = getelementptr i8, ptr %bk.to, i64 192
+  store <8 x float> %bk.3.r3, ptr %bk.to3, align 32
+  %bk.to4 = getelementptr i8, ptr %bk.to, i64 256
+  store <8 x float> %bk.3.r4, ptr %bk.to4, align 32
+  %bk.to5 = getelementptr i8, ptr %bk.to, i64 320
+  store <8 x float> %bk.3.r5, ptr %bk.to5, align 32
+  %bk.to6 = getelementptr i8, ptr %bk.to, i64 384
+  store <8 x float> %bk.3.r6, ptr %bk.to6, align 32
+  %bk.to7 = getelementptr i8, ptr %bk.to, i64 448
+  store <8 x float> %bk.3.r7, ptr %bk.to7, align 32
+  br label %bk.latch
+bk.latch:
+  %bk.after = add nuw i64 %bk, 8
+  br label %bk.head
+bk.done:
+  br label %bv.latch
+bv.latch:
+  %bv.after = add nuw i64 %bv, 1
+  br label %bv.head
+bv.done:
+
+  ; -- mainloop: register tiles, from the top to the bottom
+  br label %p.i.enter
+p.i.enter:
+  br label %p.i.head
+p.i.head:
+  %p.i = phi i64 [ 0, %p.i.enter ], [ %p.i.after, %p.i.latch ]
+  %p.i.more = icmp ult i64 %p.i, 32
+  br i1 %p.i.more, label %p.i.body, label %p.i.done
+p.i.body:
+  %p.w.a.offset = mul nuw i64 %p.i, 160
+  %p.w.a = getelementptr i8, ptr %a, i64 %p.w.a.offset
+  %p.w.row = mul nuw i64 %p.i, 68
+  %p.w.column = mul nuw i64 %j, 4
+  %p.w.corner = add nuw i64 %p.w.row, %p.w.column
+  %p.w.out = getelementptr i8, ptr %out, i64 %p.w.corner
+  %p.w.bias = getelementptr i8, ptr %bias, i64 %p.w.column
+  call void @tile_2x16(ptr %p.w.a, ptr %b.pack, ptr %p.w.out, ptr %p.w.bias)
+  br label %p.i.latch
+p.i.latch:
+  %p.i.after = add nuw i64 %p.i, 2
+  br label %p.i.head
+p.i.done:
+  %p.e.a.offset = mul nuw i64 32, 160
+  %p.e.a = getelementptr i8, ptr %a, i64 %p.e.a.offset
+  %p.e.row = mul nuw i64 32, 68
+  %p.e.column = mul nuw i64 %j, 4
+  %p.e.corner = add nuw i64 %p.e.row, %p.e.column
+  %p.e.out = getelementptr i8, ptr %out, i64 %p.e.corner
+  %p.e.bias = getelementptr i8, ptr %bias, i64 %p.e.column
+  call void @tile_1x16(ptr %p.e.a, ptr %b.pack, ptr %p.e.out, ptr %p.e.bias)
+  br label %j.latch
+j.latch:
+  %j.after = add nuw i64 %j, 16
+  br label %j.head
+j.done:
+  ; -- the panel at the right edge
+  %r.b.offset = mul nuw i64 16, 160
+  %r.b = getelementptr i8, ptr %b, i64 %r.b.offset
+  ; -- prologue: pack it
+  br label %r.pb.enter
+r.pb.enter:
+  br label %r.pb.head
+r.pb.head:
+  %r.pb = phi i64 [ 0, %r.pb.enter ], [ %r.pb.after, %r.pb.latch ]
+  %r.pb.more = icmp ult i64 %r.pb, 40
+  br i1 %r.pb.more, label %r.pb.body, label %r.pb.done
+r.pb.body:
+  %r.pb.from.offset = mul nuw i64 %r.pb, 4
+  %r.pb.from = getelementptr i8, ptr %r.b, i64 %r.pb.from.offset
+  %r.pb.to.offset = mul nuw i64 %r.pb, 64
+  %r.pb.to = getelementptr i8, ptr %b.pack, i64 %r.pb.to.offset
+  %r.pb.n0.to = getelementptr i8, ptr %r.pb.to, i64 0
+  %r.pb.n0.from = getelementptr i8, ptr %r.pb.from, i64 0
+  %r.pb.n0.p0 = getelementptr i8, ptr %r.pb.n0.from, i64 0
+  %r.pb.n0.s0 = load float, ptr %r.pb.n0.p0, align 4
+  %r.pb.n0 = insertelement <8 x float> zeroinitializer, float %r.pb.n0.s0, i32 0
+  store <8 x float> %r.pb.n0, ptr %r.pb.n0.to, align 32
+  br label %r.pb.latch
+r.pb.latch:
+  %r.pb.after = add nuw i64 %r.pb, 1
+  br label %r.pb.head
+r.pb.done:
+
+  ; -- mainloop: register tiles, from the top to the bottom
+  br label %r.i.enter
+r.i.enter:
+  br label %r.i.head
+r.i.head:
+  %r.i = phi i64 [ 0, %r.i.enter ], [ %r.i.after, %r.i.latch ]
+  %r.i.more = icmp ult i64 %r.i, 32
+  br i1 %r.i.more, label %r.i.body, label %r.i.done
+r.i.body:
+  %r.w.a.offset = mul nuw i64 %r.i, 160
+  %r.w.a = getelementptr i8, ptr %a, i64 %r.w.a.offset
+  %r.w.row = mul nuw i64 %r.i, 68
+  %r.w.column = mul nuw i64 16, 4
+  %r.w.corner = add nuw i64 %r.w.row, %r.w.column
+  %r.w.out = getelementptr i8, ptr %out, i64 %r.w.corner
+  %r.w.bias = getelementptr i8, ptr %bias, i64 %r.w.column
+  call void @tile_2x1(ptr %r.w.a, ptr %b.pack, ptr %r.w.out, ptr %r.w.bias)
+  br label %r.i.latch
+r.i.latch:
+  %r.i.after = add nuw i64 %r.i, 2
+  br label %r.i.head
+r.i.done:
+  %r.e.a.offset = mul nuw i64 32, 160
+  %r.e.a = getelementptr i8, ptr %a, i64 %r.e.a.offset
+  %r.e.row = mul nuw i64 32, 68
+  %r.e.column = mul nuw i64 16, 4
+  %r.e.corner = add nuw i64 %r.e.row, %r.e.column
+  %r.e.out = getelementptr i8, ptr %out, i64 %r.e.corner
+  %r.e.bias = getelementptr i8, ptr %bias, i64 %r.e.column
+  call void @tile_1x1(ptr %r.e.a, ptr %b.pack, ptr %r.e.out, ptr %r.e.bias)
+  br label %task.latch
+task.latch:
+  %task.after = add nuw i64 %task, 1
+  br label %task.head
+task.done:
+  ; -- exit
+  ret void
+}
+
+declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
+attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="256" "prefer-vector-width"="256" }
+attributes #1 = { noinline nounwind "no-builtins" "min-legal-vector-width"="256" "prefer-vector-width"="256" }

@@ -1,0 +1,575 @@
+; matmul_33x17x40_f32_nt_bias_relu
+; target    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; schedule  mainloop=blis mr=2 nr=16 mc=34 kc=40 nc=32 pack_a=False pack_b=True
+; tasks     1 of 34 x 32: 1 batches x 1 x 1 blocks
+; memory
+;   %a  f32, shape 33 x 40, strides 40, 1 elements
+;   %b  f32, shape 17 x 40, strides 40, 1 elements
+;   %bias  f32, shape 17, strides 1 elements
+;   %out  f32, shape 33 x 17, strides 17, 1 elements
+target triple = "x86_64-unknown-linux-gnu"
+;
+; A product by BLIS blocking. A task is an mc x nc block of out: panels of nr columns of B, each
+; multiplied with every mr rows of A, the mr x nr sums in registers.
+;
+; scratch on the stack:
+;   %b.pack  2560 bytes, float [kc][nr], 64 bytes a row
+
+define internal void @tile_2x16(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %bias) #1 {
+enter:
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
+  %sum_m1_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 40
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.b.offset = mul nuw i64 %k, 64
+  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
+  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
+  %b_n0 = load <16 x float>, ptr %b_n0.at, align 64
+  %k.a.offset = mul nuw i64 %k, 4
+  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
+  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
+  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.first = insertelement <16 x float> poison, float %a_m0.scalar, i32 0
+  %a_m0 = shufflevector <16 x float> %a_m0.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m0_n0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m0, <16 x float> %b_n0, <16 x float> %sum_m0_n0)
+  %a_m1.at = getelementptr i8, ptr %k.a, i64 160
+  %a_m1.scalar = load float, ptr %a_m1.at, align 4
+  %a_m1.first = insertelement <16 x float> poison, float %a_m1.scalar, i32 0
+  %a_m1 = shufflevector <16 x float> %a_m1.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m1_n0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m1, <16 x float> %b_n0, <16 x float> %sum_m1_n0)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 1
+  br label %k.head
+k.done:
+  ; -- epilogue
+  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
+  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m0_n0.bias = load <16 x float>, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m0_n0.x1.bias, zeroinitializer
+  %sum_m0_n0.x2.relu = select <16 x i1> %sum_m0_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m0_n0.x1.bias
+  store <16 x float> %sum_m0_n0.x2.relu, ptr %sum_m0_n0.out.at, align 4
+  %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
+  %sum_m1_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m1_n0.bias = load <16 x float>, ptr %sum_m1_n0.bias.at, align 4
+  %sum_m1_n0.x1.bias = fadd <16 x float> %sum_m1_n0, %sum_m1_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m1_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m1_n0.x1.bias, zeroinitializer
+  %sum_m1_n0.x2.relu = select <16 x i1> %sum_m1_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m1_n0.x1.bias
+  store <16 x float> %sum_m1_n0.x2.relu, ptr %sum_m1_n0.out.at, align 4
+  ret void
+}
+
+define internal void @tile_2x1(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %bias) #1 {
+enter:
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
+  %sum_m1_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 40
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.b.offset = mul nuw i64 %k, 64
+  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
+  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
+  %b_n0 = load <16 x float>, ptr %b_n0.at, align 64
+  %k.a.offset = mul nuw i64 %k, 4
+  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
+  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
+  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.first = insertelement <16 x float> poison, float %a_m0.scalar, i32 0
+  %a_m0 = shufflevector <16 x float> %a_m0.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m0_n0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m0, <16 x float> %b_n0, <16 x float> %sum_m0_n0)
+  %a_m1.at = getelementptr i8, ptr %k.a, i64 160
+  %a_m1.scalar = load float, ptr %a_m1.at, align 4
+  %a_m1.first = insertelement <16 x float> poison, float %a_m1.scalar, i32 0
+  %a_m1 = shufflevector <16 x float> %a_m1.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m1_n0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m1, <16 x float> %b_n0, <16 x float> %sum_m1_n0)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 1
+  br label %k.head
+k.done:
+  ; -- epilogue
+  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
+  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m0_n0.bias.scalar = load float, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias = insertelement <16 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
+  %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m0_n0.x1.bias, zeroinitializer
+  %sum_m0_n0.x2.relu = select <16 x i1> %sum_m0_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m0_n0.x1.bias
+  %sum_m0_n0.x2.relu.scalar = extractelement <16 x float> %sum_m0_n0.x2.relu, i32 0
+  store float %sum_m0_n0.x2.relu.scalar, ptr %sum_m0_n0.out.at, align 4
+  %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
+  %sum_m1_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m1_n0.bias.scalar = load float, ptr %sum_m1_n0.bias.at, align 4
+  %sum_m1_n0.bias = insertelement <16 x float> zeroinitializer, float %sum_m1_n0.bias.scalar, i32 0
+  %sum_m1_n0.x1.bias = fadd <16 x float> %sum_m1_n0, %sum_m1_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m1_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m1_n0.x1.bias, zeroinitializer
+  %sum_m1_n0.x2.relu = select <16 x i1> %sum_m1_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m1_n0.x1.bias
+  %sum_m1_n0.x2.relu.scalar = extractelement <16 x float> %sum_m1_n0.x2.relu, i32 0
+  store float %sum_m1_n0.x2.relu.scalar, ptr %sum_m1_n0.out.at, align 4
+  ret void
+}
+
+define internal void @tile_1x16(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %bias) #1 {
+enter:
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 40
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.b.offset = mul nuw i64 %k, 64
+  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
+  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
+  %b_n0 = load <16 x float>, ptr %b_n0.at, align 64
+  %k.a.offset = mul nuw i64 %k, 4
+  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
+  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
+  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.first = insertelement <16 x float> poison, float %a_m0.scalar, i32 0
+  %a_m0 = shufflevector <16 x float> %a_m0.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m0_n0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m0, <16 x float> %b_n0, <16 x float> %sum_m0_n0)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 1
+  br label %k.head
+k.done:
+  ; -- epilogue
+  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
+  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m0_n0.bias = load <16 x float>, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m0_n0.x1.bias, zeroinitializer
+  %sum_m0_n0.x2.relu = select <16 x i1> %sum_m0_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m0_n0.x1.bias
+  store <16 x float> %sum_m0_n0.x2.relu, ptr %sum_m0_n0.out.at, align 4
+  ret void
+}
+
+define internal void @tile_1x1(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %bias) #1 {
+enter:
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 40
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.b.offset = mul nuw i64 %k, 64
+  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
+  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
+  %b_n0 = load <16 x float>, ptr %b_n0.at, align 64
+  %k.a.offset = mul nuw i64 %k, 4
+  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
+  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
+  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.first = insertelement <16 x float> poison, float %a_m0.scalar, i32 0
+  %a_m0 = shufflevector <16 x float> %a_m0.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m0_n0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m0, <16 x float> %b_n0, <16 x float> %sum_m0_n0)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 1
+  br label %k.head
+k.done:
+  ; -- epilogue
+  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
+  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m0_n0.bias.scalar = load float, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias = insertelement <16 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
+  %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m0_n0.x1.bias, zeroinitializer
+  %sum_m0_n0.x2.relu = select <16 x i1> %sum_m0_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m0_n0.x1.bias
+  %sum_m0_n0.x2.relu.scalar = extractelement <16 x float> %sum_m0_n0.x2.relu, i32 0
+  store float %sum_m0_n0.x2.relu.scalar, ptr %sum_m0_n0.out.at, align 4
+  ret void
+}
+
+define void @matmul_33x17x40_f32_nt_bias_relu(ptr %a, ptr %b, ptr %bias, ptr %out, i64 %begin, i64 %end) #0 {
+entry:
+  %b.pack = alloca [2560 x i8], align 64
+  br label %task.enter
+task.enter:
+  br label %task.head
+task.head:
+  %task = phi i64 [ %begin, %task.enter ], [ %task.after, %task.latch ]
+  %task.more = icmp ult i64 %task, %end
+  br i1 %task.more, label %task.body, label %task.done
+task.body:
+  ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+
+
+  br label %j.enter
+j.enter:
+  br label %j.head
+j.head:
+  %j = phi i64 [ 0, %j.enter ], [ %j.after, %j.latch ]
+  %j.more = icmp ult i64 %j, 16
+  br i1 %j.more, label %j.body, label %j.done
+j.body:
+  ; -- a panel of nr columns
+  %p.b.offset = mul nuw i64 %j, 160
+  %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
+  ; -- prologue: pack it
+  br label %bv.enter
+bv.enter:
+  br label %bv.head
+bv.head:
+  %bv = phi i64 [ 0, %bv.enter ], [ %bv.after, %bv.latch ]
+  %bv.more = icmp ult i64 %bv, 1
+  br i1 %bv.more, label %bv.body, label %bv.done
+bv.body:
+  %bv.from.offset = mul nuw i64 %bv, 2560
+  %bv.from = getelementptr i8, ptr %p.b, i64 %bv.from.offset
+  %bv.to.offset = mul nuw i64 %bv, 64
+  %bv.to = getelementptr i8, ptr %b.pack, i64 %bv.to.offset
+  br label %bk.enter
+bk.enter:
+  br label %bk.head
+bk.head:
+  %bk = phi i64 [ 0, %bk.enter ], [ %bk.after, %bk.latch ]
+  %bk.more = icmp ult i64 %bk, 32
+  br i1 %bk.more, label %bk.body, label %bk.done
+bk.body:
+  %bk.from.offset = mul nuw i64 %bk, 4
+  %bk.from = getelementptr i8, ptr %bv.from, i64 %bk.from.offset
+  %bk.to.offset = mul nuw i64 %bk, 64
+  %bk.to = getelementptr i8, ptr %bv.to, i64 %bk.to.offset
+  %bk.at0 = getelementptr i8, ptr %bk.from, i64 0
+  %bk.0.r0 = load <16 x float>, ptr %bk.at0, align 4
+  %bk.at1 = getelementptr i8, ptr %bk.from, i64 160
+  %bk.0.r1 = load <16 x float>, ptr %bk.at1, align 4
+  %bk.at2 = getelementptr i8, ptr %bk.from, i64 320
+  %bk.0.r2 = load <16 x float>, ptr %bk.at2, align 4
+  %bk.at3 = getelementptr i8, ptr %bk.from, i64 480
+  %bk.0.r3 = load <16 x float>, ptr %bk.at3, align 4
+  %bk.at4 = getelementptr i8, ptr %bk.from, i64 640
+  %bk.0.r4 = load <16 x float>, ptr %bk.at4, align 4
+  %bk.at5 = getelementptr i8, ptr %bk.from, i64 800
+  %bk.0.r5 = load <16 x float>, ptr %bk.at5, align 4
+  %bk.at6 = getelementptr i8, ptr %bk.from, i64 960
+  %bk.0.r6 = load <16 x float>, ptr %bk.at6, align 4
+  %bk.at7 = getelementptr i8, ptr %bk.from, i64 1120
+  %bk.0.r7 = load <16 x float>, ptr %bk.at7, align 4
+  %bk.at8 = getelementptr i8, ptr %bk.from, i64 1280
+  %bk.0.r8 = load <16 x float>, ptr %bk.at8, align 4
+  %bk.at9 = getelementptr i8, ptr %bk.from, i64 1440
+  %bk.0.r9 = load <16 x float>, ptr %bk.at9, align 4
+  %bk.at10 = getelementptr i8, ptr %bk.from, i64 1600
+  %bk.0.r10 = load <16 x float>, ptr %bk.at10, align 4
+  %bk.at11 = getelementptr i8, ptr %bk.from, i64 1760
+  %bk.0.r11 = load <16 x float>, ptr %bk.at11, align 4
+  %bk.at12 = getelementptr i8, ptr %bk.from, i64 1920
+  %bk.0.r12 = load <16 x float>, ptr %bk.at12, align 4
+  %bk.at13 = getelementptr i8, ptr %bk.from, i64 2080
+  %bk.0.r13 = load <16 x float>, ptr %bk.at13, align 4
+  %bk.at14 = getelementptr i8, ptr %bk.from, i64 2240
+  %bk.0.r14 = load <16 x float>, ptr %bk.at14, align 4
+  %bk.at15 = getelementptr i8, ptr %bk.from, i64 2400
+  %bk.0.r15 = load <16 x float>, ptr %bk.at15, align 4
+  %bk.1.r0 = shufflevector <16 x float> %bk.0.r0, <16 x float> %bk.0.r8, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %bk.1.r8 = shufflevector <16 x float> %bk.0.r0, <16 x float> %bk.0.r8, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %bk.1.r1 = shufflevector <16 x float> %bk.0.r1, <16 x float> %bk.0.r9, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %bk.1.r9 = shufflevector <16 x float> %bk.0.r1, <16 x float> %bk.0.r9, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %bk.1.r2 = shufflevector <16 x float> %bk.0.r2, <16 x float> %bk.0.r10, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %bk.1.r10 = shufflevector <16 x float> %bk.0.r2, <16 x float> %bk.0.r10, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %bk.1.r3 = shufflevector <16 x float> %bk.0.r3, <16 x float> %bk.0.r11, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %bk.1.r11 = shufflevector <16 x float> %bk.0.r3, <16 x float> %bk.0.r11, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %bk.1.r4 = shufflevector <16 x float> %bk.0.r4, <16 x float> %bk.0.r12, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %bk.1.r12 = shufflevector <16 x float> %bk.0.r4, <16 x float> %bk.0.r12, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %bk.1.r5 = shufflevector <16 x float> %bk.0.r5, <16 x float> %bk.0.r13, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %bk.1.r13 = shufflevector <16 x float> %bk.0.r5, <16 x float> %bk.0.r13, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %bk.1.r6 = shufflevector <16 x float> %bk.0.r6, <16 x float> %bk.0.r14, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %bk.1.r14 = shufflevector <16 x float> %bk.0.r6, <16 x float> %bk.0.r14, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %bk.1.r7 = shufflevector <16 x float> %bk.0.r7, <16 x float> %bk.0.r15, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %bk.1.r15 = shufflevector <16 x float> %bk.0.r7, <16 x float> %bk.0.r15, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %bk.2.r0 = shufflevector <16 x float> %bk.1.r0, <16 x float> %bk.1.r4, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %bk.2.r4 = shufflevector <16 x float> %bk.1.r0, <16 x float> %bk.1.r4, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %bk.2.r1 = shufflevector <16 x float> %bk.1.r1, <16 x float> %bk.1.r5, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %bk.2.r5 = shufflevector <16 x float> %bk.1.r1, <16 x float> %bk.1.r5, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %bk.2.r2 = shufflevector <16 x float> %bk.1.r2, <16 x float> %bk.1.r6, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %bk.2.r6 = shufflevector <16 x float> %bk.1.r2, <16 x float> %bk.1.r6, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %bk.2.r3 = shufflevector <16 x float> %bk.1.r3, <16 x float> %bk.1.r7, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %bk.2.r7 = shufflevector <16 x float> %bk.1.r3, <16 x float> %bk.1.r7, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %bk.2.r8 = shufflevector <16 x float> %bk.1.r8, <16 x float> %bk.1.r12, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %bk.2.r12 = shufflevector <16 x float> %bk.1.r8, <16 x float> %bk.1.r12, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %bk.2.r9 = shufflevector <16 x float> %bk.1.r9, <16 x float> %bk.1.r13, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %bk.2.r13 = shufflevector <16 x float> %bk.1.r9, <16 x float> %bk.1.r13, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %bk.2.r10 = shufflevector <16 x float> %bk.1.r10, <16 x float> %bk.1.r14, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %bk.2.r14 = shufflevector <16 x float> %bk.1.r10, <16 x float> %bk.1.r14, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %bk.2.r11 = shufflevector <16 x float> %bk.1.r11, <16 x float> %bk.1.r15, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %bk.2.r15 = shufflevector <16 x float> %bk.1.r11, <16 x float> %bk.1.r15, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %bk.3.r0 = shufflevector <16 x float> %bk.2.r0, <16 x float> %bk.2.r2, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %bk.3.r2 = shufflevector <16 x float> %bk.2.r0, <16 x float> %bk.2.r2, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %bk.3.r1 = shufflevector <16 x float> %bk.2.r1, <16 x float> %bk.2.r3, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %bk.3.r3 = shufflevector <16 x float> %bk.2.r1, <16 x float> %bk.2.r3, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %bk.3.r4 = shufflevector <16 x float> %bk.2.r4, <16 x float> %bk.2.r6, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %bk.3.r6 = shufflevector <16 x float> %bk.2.r4, <16 x float> %bk.2.r6, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %bk.3.r5 = shufflevector <16 x float> %bk.2.r5, <16 x float> %bk.2.r7, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %bk.3.r7 = shufflevector <16 x float> %bk.2.r5, <16 x float> %bk.2.r7, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %bk.3.r8 = shufflevector <16 x float> %bk.2.r8, <16 x float> %bk.2.r10, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %bk.3.r10 = shufflevector <16 x float> %bk.2.r8, <16 x float> %bk.2.r10, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %bk.3.r9 = shufflevector <16 x float> %bk.2.r9, <16 x float> %bk.2.r11, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %bk.3.r11 = shufflevector <16 x float> %bk.2.r9, <16 x float> %bk.2.r11, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %bk.3.r12 = shufflevector <16 x float> %bk.2.r12, <16 x float> %bk.2.r14, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %bk.3.r14 = shufflevector <16 x float> %bk.2.r12, <16 x float> %bk.2.r14, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %bk.3.r13 = shufflevector <16 x float> %bk.2.r13, <16 x float> %bk.2.r15, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %bk.3.r15 = shufflevector <16 x float> %bk.2.r13, <16 x float> %bk.2.r15, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %bk.4.r0 = shufflevector <16 x float> %bk.3.r0, <16 x float> %bk.3.r1, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %bk.4.r1 = shufflevector <16 x float> %bk.3.r0, <16 x float> %bk.3.r1, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %bk.4.r2 = shufflevector <16 x float> %bk.3.r2, <16 x float> %bk.3.r3, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %bk.4.r3 = shufflevector <16 x float> %bk.3.r2, <16 x float> %bk.3.r3, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %bk.4.r4 = shufflevector <16 x float> %bk.3.r4, <16 x float> %bk.3.r5, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %bk.4.r5 = shufflevector <16 x float> %bk.3.r4, <16 x float> %bk.3.r5, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %bk.4.r6 = shufflevector <16 x float> %bk.3.r6, <16 x float> %bk.3.r7, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %bk.4.r7 = shufflevector <16 x float> %bk.3.r6, <16 x float> %bk.3.r7, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %bk.4.r8 = shufflevector <16 x float> %bk.3.r8, <16 x float> %bk.3.r9, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %bk.4.r9 = shufflevector <16 x float> %bk.3.r8, <16 x float> %bk.3.r9, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %bk.4.r10 = shufflevector <16 x float> %bk.3.r10, <16 x float> %bk.3.r11, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %bk.4.r11 = shufflevector <16 x float> %bk.3.r10, <16 x float> %bk.3.r11, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %bk.4.r12 = shufflevector <16 x float> %bk.3.r12, <16 x float> %bk.3.r13, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %bk.4.r13 = shufflevector <16 x float> %bk.3.r12, <16 x float> %bk.3.r13, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %bk.4.r14 = shufflevector <16 x float> %bk.3.r14, <16 x float> %bk.3.r15, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %bk.4.r15 = shufflevector <16 x float> %bk.3.r14, <16 x float> %bk.3.r15, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %bk.to0 = getelementptr i8, ptr %bk.to, i64 0
+  store <16 x float> %bk.4.r0, ptr %bk.to0, align 64
+  %bk.to1 = getelementptr i8, ptr %bk.to, i64 64
+  store <16 x float> %bk.4.r1, ptr %bk.to1, align 64
+  %bk.to2 = getelementptr i8, ptr %bk.to, i64 128
+  store <16 x float> %bk.4.r2, ptr %bk.to2, align 64
+  %bk.to3 = getelementptr i8, ptr %bk.to, i64 192
+  store <16 x float> %bk.4.r3, ptr %bk.to3, align 64
+  %bk.to4 = getelementptr i8, ptr %bk.to, i64 256
+  store <16 x float> %bk.4.r4, ptr %bk.to4, align 64
+  %bk.to5 = getelementptr i8, ptr %bk.to, i64 320
+  store <16 x float> %bk.4.r5, ptr %bk.to5, align 64
+  %bk.to6 = getelementptr i8, ptr %bk.to, i64 384
+  store <16 x float> %bk.4.r6, ptr %bk.to6, align 64
+  %bk.to7 = getelementptr i8, ptr %bk.to, i64 448
+  store <16 x float> %bk.4.r7, ptr %bk.to7, align 64
+  %bk.to8 = getelementptr i8, ptr %bk.to, i64 512
+  store <16 x float> %bk.4.r8, ptr %bk.to8, align 64
+  %bk.to9 = getelementptr i8, ptr %bk.to, i64 576
+  store <16 x float> %bk.4.r9, ptr %bk.to9, align 64
+  %bk.to10 = getelementptr i8, ptr %bk.to, i64 640
+  store <16 x float> %bk.4.r10, ptr %bk.to10, align 64
+  %bk.to11 = getelementptr i8, ptr %bk.to, i64 704
+  store <16 x float> %bk.4.r11, ptr %bk.to11, align 64
+  %bk.to12 = getelementptr i8, ptr %bk.to, i64 768
+  store <16 x float> %bk.4.r12, ptr %bk.to12, align 64
+  %bk.to13 = getelementptr i8, ptr %bk.to, i64 832
+  store <16 x float> %bk.4.r13, ptr %bk.to13, align 64
+  %bk.to14 = getelementptr i8, ptr %bk.to, i64 896
+  store <16 x float> %bk.4.r14, ptr %bk.to14, align 64
+  %bk.to15 = getelementptr i8, ptr %bk.to, i64 960
+  store <16 x float> %bk.4.r15, ptr %bk.to15, align 64
+  br label %bk.latch
+bk.latch:
+  %bk.after = add nuw i64 %bk, 16
+  br label %bk.head
+bk.done:
+  br label %bv.latch
+bv.latch:
+  %bv.after = add nuw i64 %bv, 1
+  br label %bv.head
+bv.done:
+  br label %pb.enter
+pb.enter:
+  br label %pb.head
+pb.head:
+  %pb = phi i64 [ 32, %pb.enter ], [ %pb.after, %pb.latch ]
+  %pb.more = icmp ult i64 %pb, 40
+  br i1 %pb.more, label %pb.body, label %pb.done
+pb.body:
+  %pb.from.offset = mul nuw i64 %pb, 4
+  %pb.from = getelementptr i8, ptr %p.b, i64 %pb.from.offset
+  %pb.to.offset = mul nuw i64 %pb, 64
+  %pb.to = getelementptr i8, ptr %b.pack, i64 %pb.to.offset
+  %pb.n0.to = getelementptr i8, ptr %pb.to, i64 0
+  %pb.n0.from = getelementptr i8, ptr %pb.from, i64 0
+  %pb.n0.p0 = getelementptr i8, ptr %pb.n0.from, i64 0
+  %pb.n0.s0 = load float, ptr %pb.n0.p0, align 4
+  %pb.n0.v1 = insertelement <16 x float> zeroinitializer, float %pb.n0.s0, i32 0
+  %pb.n0.p1 = getelementptr i8, ptr %pb.n0.from, i64 160
+  %pb.n0.s1 = load float, ptr %pb.n0.p1, align 4
+  %pb.n0.v2 = insertelement <16 x float> %pb.n0.v1, float %pb.n0.s1, i32 1
+  %pb.n0.p2 = getelementptr i8, ptr %pb.n0.from, i64 320
+  %pb.n0.s2 = load float, ptr %pb.n0.p2, align 4
+  %pb.n0.v3 = insertelement <16 x float> %pb.n0.v2, float %pb.n0.s2, i32 2
+  %pb.n0.p3 = getelementptr i8, ptr %pb.n0.from, i64 480
+  %pb.n0.s3 = load float, ptr %pb.n0.p3, align 4
+  %pb.n0.v4 = insertelement <16 x float> %pb.n0.v3, float %pb.n0.s3, i32 3
+  %pb.n0.p4 = getelementptr i8, ptr %pb.n0.from, i64 640
+  %pb.n0.s4 = load float, ptr %pb.n0.p4, align 4
+  %pb.n0.v5 = insertelement <16 x float> %pb.n0.v4, float %pb.n0.s4, i32 4
+  %pb.n0.p5 = getelementptr i8, ptr %pb.n0.from, i64 800
+  %pb.n0.s5 = load float, ptr %pb.n0.p5, align 4
+  %pb.n0.v6 = insertelement <16 x float> %pb.n0.v5, float %pb.n0.s5, i32 5
+  %pb.n0.p6 = getelementptr i8, ptr %pb.n0.from, i64 960
+  %pb.n0.s6 = load float, ptr %pb.n0.p6, align 4
+  %pb.n0.v7 = insertelement <16 x float> %pb.n0.v6, float %pb.n0.s6, i32 6
+  %pb.n0.p7 = getelementptr i8, ptr %pb.n0.from, i64 1120
+  %pb.n0.s7 = load float, ptr %pb.n0.p7, align 4
+  %pb.n0.v8 = insertelement <16 x float> %pb.n0.v7, float %pb.n0.s7, i32 7
+  %pb.n0.p8 = getelementptr i8, ptr %pb.n0.from, i64 1280
+  %pb.n0.s8 = load float, ptr %pb.n0.p8, align 4
+  %pb.n0.v9 = insertelement <16 x float> %pb.n0.v8, float %pb.n0.s8, i32 8
+  %pb.n0.p9 = getelementptr i8, ptr %pb.n0.from, i64 1440
+  %pb.n0.s9 = load float, ptr %pb.n0.p9, align 4
+  %pb.n0.v10 = insertelement <16 x float> %pb.n0.v9, float %pb.n0.s9, i32 9
+  %pb.n0.p10 = getelementptr i8, ptr %pb.n0.from, i64 1600
+  %pb.n0.s10 = load float, ptr %pb.n0.p10, align 4
+  %pb.n0.v11 = insertelement <16 x float> %pb.n0.v10, float %pb.n0.s10, i32 10
+  %pb.n0.p11 = getelementptr i8, ptr %pb.n0.from, i64 1760
+  %pb.n0.s11 = load float, ptr %pb.n0.p11, align 4
+  %pb.n0.v12 = insertelement <16 x float> %pb.n0.v11, float %pb.n0.s11, i32 11
+  %pb.n0.p12 = getelementptr i8, ptr %pb.n0.from, i64 1920
+  %pb.n0.s12 = load float, ptr %pb.n0.p12, align 4
+  %pb.n0.v13 = insertelement <16 x float> %pb.n0.v12, float %pb.n0.s12, i32 12
+  %pb.n0.p13 = getelementptr i8, ptr %pb.n0.from, i64 2080
+  %pb.n0.s13 = load float, ptr %pb.n0.p13, align 4
+  %pb.n0.v14 = insertelement <16 x float> %pb.n0.v13, float %pb.n0.s13, i32 13
+  %pb.n0.p14 = getelementptr i8, ptr %pb.n0.from, i64 2240
+  %pb.n0.s14 = load float, ptr %pb.n0.p14, align 4
+  %pb.n0.v15 = insertelement <16 x float> %pb.n0.v14, float %pb.n0.s14, i32 14
+  %pb.n0.p15 = getelementptr i8, ptr %pb.n0.from, i64 2400
+  %pb.n0.s15 = load float, ptr %pb.n0.p15, align 4
+  %pb.n0 = insertelement <16 x float> %pb.n0.v15, float %pb.n0.s15, i32 15
+  store <16 x float> %pb.n0, ptr %pb.n0.to, align 64
+  br label %pb.latch
+pb.latch:
+  %pb.after = add nuw i64 %pb, 1
+  br label %pb.head
+pb.done:
+
+  ; -- mainloop: register tiles, from the top to the bottom
+  br label %p.i.enter
+p.i.enter:
+  br label %p.i.head
+p.i.head:
+  %p.i = phi i64 [ 0, %p.i.enter ], [ %p.i.after, %p.i.latch ]
+  %p.i.more = icmp ult i64 %p.i, 32
+  br i1 %p.i.more, label %p.i.body, label %p.i.done
+p.i.body:
+  %p.w.a.offset = mul nuw i64 %p.i, 160
+  %p.w.a = getelementptr i8, ptr %a, i64 %p.w.a.offset
+  %p.w.row = mul nuw i64 %p.i, 68
+  %p.w.column = mul nuw i64 %j, 4
+  %p.w.corner = add nuw i64 %p.w.row, %p.w.column
+  %p.w.out = getelementptr i8, ptr %out, i64 %p.w.corner
+  %p.w.bias = getelementptr i8, ptr %bias, i64 %p.w.column
+  call void @tile_2x16(ptr %p.w.a, ptr %b.pack, ptr %p.w.out, ptr %p.w.bias)
+  br label %p.i.latch
+p.i.latch:
+  %p.i.after = add nuw i64 %p.i, 2
+  br label %p.i.head
+p.i.done:
+  %p.e.a.offset = mul nuw i64 32, 160
+  %p.e.a = getelementptr i8, ptr %a, i64 %p.e.a.offset
+  %p.e.row = mul nuw i64 32, 68
+  %p.e.column = mul nuw i64 %j, 4
+  %p.e.corner = add nuw i64 %p.e.row, %p.e.column
+  %p.e.out = getelementptr i8, ptr %out, i64 %p.e.corner
+  %p.e.bias = getelementptr i8, ptr %bias, i64 %p.e.column
+  call void @tile_1x16(ptr %p.e.a, ptr %b.pack, ptr %p.e.out, ptr %p.e.bias)
+  br label %j.latch
+j.latch:
+  %j.after = add nuw i64 %j, 16
+  br label %j.head
+j.done:
+  ; -- the panel at the right edge
+  %r.b.offset = mul nuw i64 16, 160
+  %r.b = getelementptr i8, ptr %b, i64 %r.b.offset
+  ; -- prologue: pack it
+  br label %r.pb.enter
+r.pb.enter:
+  br label %r.pb.head
+r.pb.head:
+  %r.pb = phi i64 [ 0, %r.pb.enter ], [ %r.pb.after, %r.pb.latch ]
+  %r.pb.more = icmp ult i64 %r.pb, 40
+  br i1 %r.pb.more, label %r.pb.body, label %r.pb.done
+r.pb.body:
+  %r.pb.from.offset = mul nuw i64 %r.pb, 4
+  %r.pb.from = getelementptr i8, ptr %r.b, i64 %r.pb.from.offset
+  %r.pb.to.offset = mul nuw i64 %r.pb, 64
+  %r.pb.to = getelementptr i8, ptr %b.pack, i64 %r.pb.to.offset
+  %r.pb.n0.to = getelementptr i8, ptr %r.pb.to, i64 0
+  %r.pb.n0.from = getelementptr i8, ptr %r.pb.from, i64 0
+  %r.pb.n0.p0 = getelementptr i8, ptr %r.pb.n0.from, i64 0
+  %r.pb.n0.s0 = load float, ptr %r.pb.n0.p0, align 4
+  %r.pb.n0 = insertelement <16 x float> zeroinitializer, float %r.pb.n0.s0, i32 0
+  store <16 x float> %r.pb.n0, ptr %r.pb.n0.to, align 64
+  br label %r.pb.latch
+r.pb.latch:
+  %r.pb.after = add nuw i64 %r.pb, 1
+  br label %r.pb.head
+r.pb.done:
+
+  ; -- mainloop: register tiles, from the top to the bottom
+  br label %r.i.enter
+r.i.enter:
+  br label %r.i.head
+r.i.head:
+  %r.i = phi i64 [ 0, %r.i.enter ], [ %r.i.after, %r.i.latch ]
+  %r.i.more = icmp ult i64 %r.i, 32
+  br i1 %r.i.more, label %r.i.body, label %r.i.done
+r.i.body:
+  %r.w.a.offset = mul nuw i64 %r.i, 160
+  %r.w.a = getelementptr i8, ptr %a, i64 %r.w.a.offset
+  %r.w.row = mul nuw i64 %r.i, 68
+  %r.w.column = mul nuw i64 16, 4
+  %r.w.corner = add nuw i64 %r.w.row, %r.w.column
+  %r.w.out = getelementptr i8, ptr %out, i64 %r.w.corner
+  %r.w.bias = getelementptr i8, ptr %bias, i64 %r.w.column
+  call void @tile_2x1(ptr %r.w.a, ptr %b.pack, ptr %r.w.out, ptr %r.w.bias)
+  br label %r.i.latch
+r.i.latch:
+  %r.i.after = add nuw i64 %r.i, 2
+  br label %r.i.head
+r.i.done:
+  %r.e.a.offset = mul nuw i64 32, 160
+  %r.e.a = getelementptr i8, ptr %a, i64 %r.e.a.offset
+  %r.e.row = mul nuw i64 32, 68
+  %r.e.column = mul nuw i64 16, 4
+  %r.e.corner = add nuw i64 %r.e.row, %r.e.column
+  %r.e.out = getelementptr i8, ptr %out, i64 %r.e.corner
+  %r.e.bias = getelementptr i8, ptr %bias, i64 %r.e.column
+  call void @tile_1x1(ptr %r.e.a, ptr %b.pack, ptr %r.e.out, ptr %r.e.bias)
+  br label %task.latch
+task.latch:
+  %task.after = add nuw i64 %task, 1
+  br label %task.head
+task.done:
+  ; -- exit
+  ret void
+}
+
+declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
+attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
+attributes #1 = { noinline nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
