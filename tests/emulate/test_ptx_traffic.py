@@ -286,6 +286,7 @@ def test_lines_hold_what_their_instructions_did() -> None:
 
 
 CUDA = (Path(__file__).parent / "data" / "kernels.ptx").read_text()
+HALF, SUMS = np.ones((64, 80), np.float16), np.zeros((64, 64), np.float32)
 
 
 def test_wmma_of_a_cuda_kernel() -> None:
@@ -313,3 +314,28 @@ def test_wmma_of_a_cuda_kernel() -> None:
     assert counters["global_store_sectors"] == out.nbytes // 32
     assert counters["global_load_sectors"] == (n // 32) * (m // 32) * 64 * k * 2 // 32
     assert counters["global_unique_bytes"] == a.nbytes + b.nbytes + out.nbytes
+
+
+@pytest.mark.parametrize(
+    ("entry", "block", "arguments"),
+    [
+        ("tensor_matmul", 128, [HALF, HALF, SUMS, np.int32(64), np.int32(80)]),
+        ("softmax", 128, [np.ones((4, 100), "f4"), np.zeros((4, 100), "u2"), np.int32(100)]),
+        ("histogram", 64, [np.arange(500, dtype="u4") % 20, np.zeros(16, "u4"), np.int32(500)]),
+        ("collatz", 32, [np.arange(1, 101, dtype="u4"), np.zeros(100, "i4"), np.int32(100)]),
+    ],
+)
+def test_counters_depend_on_no_seed(entry: str, block: int, arguments: list[Any]) -> None:
+    """Nor does a second run with the same seed count anything else; branches and loops included."""
+
+    def counted(seed: int) -> tuple[Any, Any]:
+        report = kgen_run(
+            CUDA, language="ptx", entry=entry, grid=(2, 2, 1), block=(block, 1, 1), arguments=arguments,
+            profile=True, seed=seed,
+        )  # fmt: skip
+        return report.counters, report.lines
+
+    first = counted(0)
+    assert counted(0) == first
+    for seed in (1, 2, 3):
+        assert counted(seed) == first

@@ -17,6 +17,8 @@ from kgen.errors import EmulationError
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
 
+#: Families whose code the emulators count.
+FAMILIES = ("cuda", "amdgpu")
 #: A profile runs once and without checks, so it may take this many times the workgroups of a
 #: verification's data set: all of a 2048x2048x2048 matrix product.
 _PATIENCE = 16
@@ -61,7 +63,7 @@ def profile(
 def profile_kernel(reader: Reader, entry: KernelEntry, seed: int = 0) -> KernelProfile:
     """Profile one kernel; the reason why not is in the result."""
     names: dict[str, Any] = {"kernel": entry.key, "target": entry.target.name}
-    if entry.target.family not in ("cuda", "amdgpu"):
+    if entry.target.family not in FAMILIES:
         reason = f"{entry.target.name} code has no profile, only PTX and AMDGPU IR have one"
         return KernelProfile(**names, reason=reason)
     sample = sampling.sample(entry, _PATIENCE * cost.emulated_workgroups(entry), seed)
@@ -74,7 +76,7 @@ def profile_kernel(reader: Reader, entry: KernelEntry, seed: int = 0) -> KernelP
     workgroups = None if sample is None else sample.workgroups
     executor = EmulatorExecutor(entry, artifact.format, source)
     try:
-        reports = executor.reports(buffers, workgroups, checks=False, profile=True)
+        reports = executor.reports(buffers, workgroups, checks=False, profile=True, seed=seed)
     except EmulationError as error:
         return KernelProfile(**names, reason=str(error))
     launches = tuple(

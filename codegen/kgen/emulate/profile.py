@@ -46,11 +46,12 @@ class Words:
     workgroup: str
     shared: str
     sector: int
+    code: str
 
 
 WORDS = {
-    "ptx": Words(warp="warp", workgroup="CTA", shared="shared memory", sector=32),
-    "llvm": Words(warp="wave", workgroup="workgroup", shared="LDS", sector=64),
+    "ptx": Words(warp="warp", workgroup="CTA", shared="shared memory", sector=32, code="PTX"),
+    "llvm": Words(warp="wave", workgroup="workgroup", shared="LDS", sector=64, code="LLVM IR"),
 }
 
 
@@ -76,12 +77,12 @@ class Profile:
         words, report, counters = self.words, self.report, self.report.counters
         lanes = report.subgroup_width * report.instructions
         moved = counters["global_load_bytes"] + counters["global_store_bytes"]
-        return [
+        found = [
             Total(
                 name="instructions",
                 value=report.instructions,
                 ideal=None,
-                meaning=f"issued, each for a whole {words.warp}",
+                meaning=f"of the {words.code}, each issued once for a {words.warp}",
             ),
             Total(
                 name="lanes at work",
@@ -123,6 +124,17 @@ class Profile:
                 meaning=f"that parted the lanes of a {words.warp}",
             ),
         ]
+        if counters.get("copies_in_flight"):
+            found.append(
+                Total(
+                    name="bytes in flight",
+                    value=counters["copies_in_flight"],
+                    ideal=None,
+                    meaning=f"of asynchronous copies that a {words.workgroup} still has under way "
+                    "after a wait; they hide the latency of memory",
+                )
+            )
+        return found
 
     def mix(self) -> list[tuple[str, int]]:
         """Instructions by class, the most first; each matrix instruction after `matrix`."""
