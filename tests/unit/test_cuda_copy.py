@@ -135,11 +135,37 @@ def test_units_through_registers_never_straddle_the_edge() -> None:
 
 def test_edges_only_where_the_tile_does_not_divide() -> None:
     a, b = (operand.copy for operand in mma_plan(64, 64, 64).operands)
-    assert not (a.guarded or b.guarded)
+    assert not any(c.k_edge or c.free_edge for c in (a, b))
     a, b = (operand.copy for operand in mma_plan(64, 65, 64).operands)
-    assert not a.guarded and (b.row_edge, b.col_edge) == (False, True)
+    assert not (a.k_edge or a.free_edge) and (b.row_edge, b.col_edge) == (False, True)
     a, b = (operand.copy for operand in mma_plan(64, 64, 65).operands)
     assert (a.row_edge, a.col_edge, b.row_edge, b.col_edge) == (False, True, True, False)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("k", "first"), [(64, 0), (72, 8), (100, 4), (67, 3)])
+def test_the_incomplete_tile_comes_first(layout: str, k: int, first: int) -> None:
+    for operand in mma_plan(64, 64, k, layout=layout).operands:
+        copy = operand.copy
+        assert copy.first_k == first and not copy.later_k_edge
+        item = 2 if copy.matrix.k_inner else copy.matrix.row_stride
+        assert copy.first_k_step == (first or 32) * item
+        assert copy.first_k_step % copy.unit_bytes == 0
+
+
+def test_the_incomplete_tile_comes_last_where_units_would_lose_alignment() -> None:
+    a, b = (operand.copy for operand in mma_plan(64, 64, 67, lda=72).operands)
+    assert a.unit_bytes == 16 and (a.first_k, b.first_k) == (0, 0)
+    assert a.later_k_edge and b.later_k_edge
+
+
+def test_bytes_along_the_free_dimension_are_counted_once_per_distance() -> None:
+    plan = mma_plan(65, 66, 64, ldb=72)
+    a, b = (operand.copy for operand in plan.operands)
+    assert [g.register for g in a.guards] == [f"a_row{u.row}_bytes" for u in a.units]
+    assert [g.register for g in b.guards] == ["b_col0_bytes"] and len(b.units) == 1
+    assert a.free_bytes(a.units[1]) == f"%{a.guards[1].register}"
+    assert mma_plan(64, 64, 64).operands[0].copy.free_bytes(a.units[0]) == "16"
 
 
 def test_rows_far_apart_take_an_addition() -> None:
@@ -183,7 +209,8 @@ def check_fragments(
         free, k_half = (int(part[1:]) for part in register.split("_")[1:])
         for r in range(8):
             address = (lane_address(operand, 8 * j + r) ^ xor) + offset
-            row, column = (free + r, k + k_half) if k_inner else (k + k_half + r, free)
+            half = k_half % 16  # two sets of registers take turns
+            row, column = (free + r, k + half) if k_inner else (k + half + r, free)
             assert address == tile.base + tile.swizzle(row * tile.row_bytes + 2 * column)
 
 

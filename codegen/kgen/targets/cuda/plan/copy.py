@@ -53,9 +53,20 @@ class Unit:
     shared: int
 
     @property
-    def to(self) -> str:
+    def put(self) -> str:
         """The suffix of the register with the address that its xor gives."""
         return xor_suffix(self.xor)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guard:
+    """How many bytes of some units lie inside the matrix along m (or n), in a register.
+
+    `along` is the units' distance from the thread's first in that direction, in elements.
+    """
+
+    register: str
+    along: int
 
 
 def xor_suffix(xor: int) -> str:
@@ -68,7 +79,8 @@ class TileCopy:
     """`asynchronous`: by cp.async; otherwise through registers.
 
     `rows` x `cols` is the tile. An edge is a side on which the matrix does not fill its last tile;
-    units beyond it are filled with zero.
+    units beyond it are filled with zero. If `first_k` is not 0, the first tile along k has only so
+    many elements of k and all later ones are whole; otherwise the last tile has what is left.
     """
 
     matrix: Matrix
@@ -78,6 +90,7 @@ class TileCopy:
     unit_bytes: int
     asynchronous: bool
     place: Place
+    first_k: int = 0
 
     @property
     def name(self) -> str:
@@ -126,7 +139,7 @@ class TileCopy:
         return tuple(sorted({unit.xor for unit in self.units}))
 
     @property
-    def to_suffixes(self) -> tuple[str, ...]:
+    def put_suffixes(self) -> tuple[str, ...]:
         """Suffixes of the registers with shared addresses."""
         return tuple(map(xor_suffix, self.xors))
 
@@ -152,13 +165,47 @@ class TileCopy:
         return self.col_edge if self.matrix.k_inner else self.row_edge
 
     @property
+    def free_edge(self) -> bool:
+        return self.row_edge if self.matrix.k_inner else self.col_edge
+
+    @property
+    def later_k_edge(self) -> bool:
+        """Whether k can end inside a tile that is not the first."""
+        return self.k_edge and not self.first_k
+
+    def can_begin_with(self, k: int) -> bool:
+        """Whether units stay aligned behind a first tile of `k`."""
+        return not self.matrix.k_inner or k % self.unit_elements == 0
+
+    @property
     def straddles(self) -> bool:
         """Whether a unit can be half inside the matrix (only its source size is then less)."""
         return self.col_edge and self.matrix.cols % self.unit_elements != 0
 
     @property
-    def guarded(self) -> bool:
-        return self.row_edge or self.col_edge
+    def guards(self) -> tuple[Guard, ...]:
+        """One for each distance along m (or n), where the matrix ends inside a tile."""
+        if not self.free_edge:
+            return ()
+        distances = sorted({self._free(unit) for unit in self.units})
+        return tuple(Guard(register=self._guard_register(d), along=d) for d in distances)
+
+    def _free(self, unit: Unit) -> int:
+        return unit.row if self.matrix.k_inner else unit.col
+
+    def _guard_register(self, distance: int) -> str:
+        return f"{self.free_coordinate}{distance}_bytes"
+
+    def free_bytes(self, unit: Unit) -> str:
+        """The operand with the unit's bytes inside the matrix along m (or n)."""
+        if not self.free_edge:
+            return str(self.unit_bytes)
+        return "%" + self._guard_register(self._free(unit))
+
+    @property
+    def free_left(self) -> str:
+        """The register with what is left of m (or n)."""
+        return f"{self.name}_{'rows' if self.matrix.k_inner else 'cols'}_left"
 
     @property
     def batched(self) -> bool:
@@ -170,6 +217,21 @@ class TileCopy:
         if self.matrix.k_inner:
             return self.cols * self.matrix.dtype.itemsize
         return self.rows * self.matrix.row_stride
+
+    @property
+    def first_k_step(self) -> int:
+        """The same from the first tile to the second."""
+        return self.k_step // self.k_extent * self.first_k if self.first_k else self.k_step
+
+    @property
+    def k_end(self) -> int:
+        """Where k ends, seen from the first tile that has an end."""
+        return self.first_k or (self.matrix.cols if self.matrix.k_inner else self.matrix.rows)
+
+    @property
+    def free_end(self) -> int:
+        """Where m (or n) ends."""
+        return self.matrix.rows if self.matrix.k_inner else self.matrix.cols
 
     @property
     def k_left(self) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from kgen.schedule import GpuMatmul
@@ -21,6 +22,10 @@ class Stage:
 
     tile: int
     offset: int
+
+    @property
+    def first(self) -> bool:
+        return self.tile == 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,10 +74,6 @@ class Pipeline:
         return self.k_tiles > 1
 
     @property
-    def wraps(self) -> bool:
-        return self.k_tiles > self.buffers
-
-    @property
     def pending(self) -> int:
         """Groups of copies that may be under way when a tile is used."""
         return self.num_stages - 2
@@ -83,6 +84,17 @@ def plan_pipeline(k: int, schedule: GpuMatmul, stage_bytes: int) -> Pipeline:
     k_tiles = -(-k // schedule.block_k)
     stages = min(schedule.num_stages, k_tiles + 1)
     return Pipeline(k_tiles=k_tiles, num_stages=stages, stage_bytes=stage_bytes)
+
+
+def order_tiles(k: int, block_k: int, copies: Sequence[TileCopy]) -> list[TileCopy]:
+    """Copies whose first tile is the incomplete one, if all units stay aligned behind it.
+
+    Then only the prologue has to look where k ends.
+    """
+    rest = k % block_k
+    if rest and all(copy.can_begin_with(rest) for copy in copies):
+        return [replace(copy, first_k=rest) for copy in copies]
+    return list(copies)
 
 
 class SharedTile(Protocol):

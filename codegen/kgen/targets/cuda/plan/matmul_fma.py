@@ -13,6 +13,7 @@ from kgen.targets.cuda.plan.copy import TileCopy, Unit, plan_copy
 from kgen.targets.cuda.plan.matmul import (
     MatmulPlan,
     matrices,
+    order_tiles,
     plan_launch,
     plan_pipeline,
 )
@@ -175,6 +176,7 @@ def plan_fma(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
         )
         for matrix, tile in zip((a, b), tiles, strict=True)
     ]
+    copies = order_tiles(spec.k, depth, copies)
     operands = (
         FmaOperand(copy=copies[0], tile=tiles[0], per_thread=schedule.thread_m),
         FmaOperand(copy=copies[1], tile=tiles[1], per_thread=schedule.thread_n),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
@@ -9,10 +10,11 @@ from kgen.schedule import MmaMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base
-from kgen.targets.cuda.plan.copy import TileCopy, plan_copy, xor_suffix
+from kgen.targets.cuda.plan.copy import TileCopy, Unit, plan_copy, xor_suffix
 from kgen.targets.cuda.plan.matmul import (
     MatmulPlan,
     matrices,
+    order_tiles,
     plan_launch,
     plan_pipeline,
 )
@@ -21,8 +23,11 @@ from kgen.targets.cuda.plan.tiles import HALF_BYTES, SwizzledTile
 
 #: One ldmatrix.x4 brings a 16x16 piece: four 8x8 matrices of 16-bit elements.
 PIECE = 16
+REGISTERS_PER_PIECE = 4
 HALF = 8
 MMA_N = 8
+#: Fragments of one step are multiplied while those of the next are loaded.
+FRAGMENT_SETS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,12 +59,26 @@ class Mma:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Share:
+    """Units of the next tile that are asked for together; `last` ends their operand's tile."""
+
+    copy: TileCopy
+    units: tuple[Unit, ...]
+    last: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class KStep:
-    """16 of k: the fragments that it needs and the products that it adds."""
+    """16 of k: the products that it adds, and what is brought meanwhile for later steps.
+
+    `loads` are the fragments of the step after it. The last step `turns` to the next tile first.
+    """
 
     k: int
-    loads: tuple[FragmentLoad, ...]
     mmas: tuple[Mma, ...]
+    loads: tuple[FragmentLoad, ...]
+    shares: tuple[Share, ...]
+    turns: bool
 
     @property
     def last(self) -> int:
@@ -118,7 +137,7 @@ class MmaOperand:
         return FragmentLoad(
             name=self.name,
             modifier="" if self.copy.matrix.k_inner else ".trans",
-            registers=tuple(f"{self.name}_{letter}{f}_k{h}" for f, h in halves),
+            registers=tuple(f"{self.name}_{letter}{f}_k{self.set_of(k) + h}" for f, h in halves),
             xor=xor,
             offset=offset,
         )
@@ -126,10 +145,14 @@ class MmaOperand:
     def loads(self, k: int) -> tuple[FragmentLoad, ...]:
         return tuple(self.load(free, k) for free in range(0, self.extent, PIECE))
 
+    def set_of(self, k: int) -> int:
+        """The first k of the registers for step k: two sets take turns, if there are two steps."""
+        return k % (FRAGMENT_SETS * PIECE)
+
     @property
     def pieces(self) -> tuple[tuple[str, ...], ...]:
-        """The registers of each 16x16 piece; every k step uses the same."""
-        return tuple(load.registers for load in self.loads(0))
+        """The registers of each 16x16 piece, for all sets."""
+        return tuple(load.registers for k in self.k_steps[:FRAGMENT_SETS] for load in self.loads(k))
 
     @property
     def xors(self) -> tuple[int, ...]:
@@ -170,20 +193,72 @@ class MmaPlan(MatmulPlan):
         return f"mma.sync.aligned.m16n8k{self.mma_k}.row.col.f32.{dtype}.{dtype}.f32"
 
     @property
-    def k_steps(self) -> tuple[KStep, ...]:
-        a, b = self.operands
-        return tuple(
-            KStep(k=k, loads=a.loads(k) + b.loads(k), mmas=self._mmas()) for k in a.k_steps
-        )
+    def single_step(self) -> bool:
+        """Whether a tile is a single step, so that its fragments have one set of registers."""
+        return self.schedule.block_k == PIECE
 
-    def _mmas(self) -> tuple[Mma, ...]:
+    @property
+    def first_fragments(self) -> tuple[FragmentLoad, ...]:
+        return self._fragments(0)
+
+    def _fragments(self, k: int) -> tuple[FragmentLoad, ...]:
+        a, b = self.operands
+        return a.loads(k) + b.loads(k)
+
+    @property
+    def k_steps(self) -> tuple[KStep, ...]:
+        depth = self.schedule.block_k
+        shares = self._shares
+        steps = []
+        for k in range(0, depth, PIECE):
+            turns = k + PIECE == depth and self.pipeline.loops
+            loads = self._fragments((k + PIECE) % depth) if turns or k + PIECE < depth else ()
+            steps.append(
+                KStep(
+                    k=k,
+                    mmas=self._mmas(self.operands[0].set_of(k)),
+                    loads=loads,
+                    shares=shares.get(k, ()),
+                    turns=turns,
+                )
+            )
+        return tuple(steps)
+
+    @property
+    def _shares(self) -> dict[int, tuple[Share, ...]]:
+        """The next tile's units spread evenly over all steps (by their k) but the last."""
+        if not self.pipeline.loads_in_loop:
+            return {}
+        steps = max(1, self.schedule.block_k // PIECE - 1)
+        units = [(o.copy, unit) for o in self.operands for unit in o.copy.units]
+        bounds = [len(units) * i // steps for i in range(steps + 1)]
+        return {
+            step * PIECE: tuple(self._share(group) for group in self._by_copy(units[first:last]))
+            for step, (first, last) in enumerate(itertools.pairwise(bounds))
+        }
+
+    def _by_copy(self, units: list[tuple[TileCopy, Unit]]) -> list[list[tuple[TileCopy, Unit]]]:
+        groups = [[u for u in units if u[0].name == o.name] for o in self.operands]
+        return [group for group in groups if group]
+
+    @staticmethod
+    def _share(group: list[tuple[TileCopy, Unit]]) -> Share:
+        copy = group[0][0]
+        units = tuple(unit for _, unit in group)
+        return Share(copy=copy, units=units, last=units[-1].index == len(copy.units) - 1)
+
+    def _mmas(self, fragment_set: int) -> tuple[Mma, ...]:
         schedule = self.schedule
         tiles = [
             (m, n)
             for m in range(0, schedule.warp_m, PIECE)
             for n in range(0, schedule.warp_n, MMA_N)
         ]
-        return tuple(self._mma(m, n, halves) for halves in self._k_halves for m, n in tiles)
+        return tuple(
+            self._mma(m, n, tuple(fragment_set + half for half in halves))
+            for halves in self._k_halves
+            for m, n in tiles
+        )
 
     @property
     def _k_halves(self) -> tuple[tuple[int, ...], ...]:
@@ -216,8 +291,11 @@ def plan_mma(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
         )
         for matrix, tile in zip(matrices(spec), tiles, strict=True)
     ]
+    copies = order_tiles(spec.k, schedule.block_k, copies)
     accumulators = schedule.warp_m * schedule.warp_n // target.subgroup
-    fragments = (schedule.warp_m + schedule.warp_n) * PIECE * HALF_BYTES // 4 // target.subgroup
+    sets = min(FRAGMENT_SETS, schedule.block_k // PIECE)
+    pieces = (schedule.warp_m + schedule.warp_n) // PIECE
+    fragments = sets * pieces * REGISTERS_PER_PIECE
     staging = sum(copy.staging_registers for copy in copies)
     base.check_registers(
         accumulators + fragments + staging,
