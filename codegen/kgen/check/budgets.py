@@ -22,7 +22,7 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -32,6 +32,7 @@ from kgen.check.gate import metrics
 from kgen.check.gate.metrics import Metric, Tier
 from kgen.check.gate.places import Place, places
 from kgen.check.peers import PEERS
+from kgen.check.profile import FAMILIES as EMULATED_FAMILIES
 from kgen.errors import BudgetError, KgenError
 from kgen.spec import Spec
 from kgen.spec.text import parse
@@ -39,8 +40,6 @@ from kgen.targets.base import Plan, Target
 
 TABLES = ("toolchain", "defaults", "budget")
 KEYS = ("kernel", "target", "schedule", "why", *(tier.value for tier in Tier))
-#: Families whose kernels the emulators count.
-EMULATED_FAMILIES = ("cuda", "amdgpu")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,26 +183,27 @@ class _Reader:
             table = self._table(row.get(tier.value, {}), *at, tier.value)
             if tier is Tier.EMULATED and table and target.family not in EMULATED_FAMILIES:
                 self._refuse(f"{target.name} kernels are not counted by an emulator", *at, tier)
-            for name, value in table.items():
-                if name != "against":
-                    limit = self._limit(name, value, *at, tier.value, name)
-                    if limit.metric.tier is not tier:
-                        self._refuse(
-                            f"metric={name} is {limit.metric.tier}, not {tier}", *at, tier, name
-                        )
-                    own.append(limit)
+            for keys, value in _numbers(table):
+                limit = self._limit(keys, value, *at, tier.value)
+                if limit.metric.tier is not tier:
+                    reason = f"metric={limit.metric.name} is {limit.metric.tier}, not {tier}"
+                    self._refuse(reason, *at, tier.value, *keys)
+                own.append(limit)
         named = {limit.metric for limit in own}
         return (*own, *(d for d in self._defaults() if d.metric not in named))
 
     def _defaults(self) -> list[Limit]:
         table = self._table(self._data.get("defaults", {}), "defaults")
-        found = [self._limit(k, v, "defaults", k, default=True) for k, v in table.items()]
+        found = [self._limit(k, v, "defaults", default=True) for k, v in _numbers(table)]
         for limit in found:
             if limit.metric is metrics.RATIO:
                 self._refuse("a ratio needs its reference; name both in a [[budget]]", "defaults")
         return found
 
-    def _limit(self, name: str, value: Any, *at: str | int, default: bool = False) -> Limit:
+    def _limit(
+        self, keys: tuple[str, ...], value: Any, *table: str | int, default: bool = False
+    ) -> Limit:
+        name, at = ".".join(keys), (*table, *keys)
         try:
             metric = metrics.find(name)
         except BudgetError as error:
@@ -251,3 +251,12 @@ class _Reader:
 
     def _refuse(self, reason: str, *at: str | int) -> NoReturn:
         raise BudgetError(f"{self._path}:{self._place(at).line}: {reason}")
+
+
+def _numbers(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The metrics of a table with their keys: load.global is two of them where it is not quoted."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from (((key, *rest), number) for rest, number in _numbers(value))
+        elif key != "against":
+            yield (key,), value

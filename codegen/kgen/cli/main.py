@@ -19,6 +19,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("verify", "execute every kernel of a bundle against the reference"),
     ("bench", "time the kernels of a bundle, side by side with libraries"),
     ("check", "say whether a bundle runs on a device or target"),
+    ("perf", "the performance gate: kernels held against budgets, bundles compared"),
     ("emulate", "run any PTX or AMDGPU kernel text on the CPU, with checks"),
     ("devices", "devices and drivers on this machine"),
     ("targets", "targets, and what each of them supports"),

@@ -1,0 +1,120 @@
+"""Two bundles compared, kernel by kernel: metrics, rendered source, machine code."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kgen.check.disassemble import disassemble
+from kgen.check.gate.metrics import METRICS, Metric, Tier
+from kgen.check.gate.values import Values, measure
+from kgen.errors import AssembleError, EmulationError
+from kgen_runtime.bundle import BundleFile
+from kgen_runtime.manifest import KernelEntry
+
+#: Where an instruction stands (nvdisasm; objdump; llvm-objdump), which one more before it changes.
+_ADDRESS = re.compile(r"/\*[0-9a-f]{4,}\*/|^\s*[0-9a-f]+:|\s*// [0-9A-F]{8,}:.*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """One metric of the old and the new kernel; None where one does not have it."""
+
+    metric: Metric
+    old: float | None
+    new: float | None
+
+    @property
+    def verdict(self) -> str:
+        if self.old is None or self.new is None:
+            return "only one has it"
+        if self.old == self.new:
+            return "same"
+        return "better" if self.metric.better(self.new, self.old) else "worse"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "metric": self.metric.name,
+            "tier": self.metric.tier.value,
+            "bound": self.metric.bound.value,
+            "old": self.old,
+            "new": self.new,
+            "verdict": self.verdict,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelDiff:
+    """What differs between two kernels of one name; the diffs are unified, and empty if nothing
+    does. `notes` say what could not be compared."""
+
+    name: str
+    changes: tuple[Change, ...]
+    source: str
+    code: str
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return vars(self) | {"changes": [change.to_json() for change in self.changes]}
+
+
+def compare(
+    old: BundleFile, new: BundleFile, progress: Callable[[str], None] = lambda _: None
+) -> Iterator[KernelDiff]:
+    """Compare the kernels that both bundles have. Raises BundleError."""
+    entries = {entry.name: entry for entry in new.manifest.kernels}
+    for entry in old.manifest.kernels:
+        if entry.name in entries:
+            progress(f"comparing {entry.name}")
+            yield _compare((old, entry), (new, entries[entry.name]))
+
+
+def only_in(one: BundleFile, other: BundleFile) -> list[str]:
+    """Names of the kernels that the other bundle lacks."""
+    names = {entry.name for entry in other.manifest.kernels}
+    return [entry.name for entry in one.manifest.kernels if entry.name not in names]
+
+
+Side = tuple[BundleFile, KernelEntry]
+
+
+def _compare(old: Side, new: Side) -> KernelDiff:
+    notes: list[str] = []
+    values = [_values(side, notes) for side in (old, new)]
+    sources = [bundle.source(entry)[1] for bundle, entry in (old, new)]
+    try:
+        codes = [_ADDRESS.sub("", disassemble(bundle, entry)) for bundle, entry in (old, new)]
+    except AssembleError as error:
+        codes = ["", ""]
+        notes.append(f"machine code is not compared: {error}")
+    return KernelDiff(
+        name=old[1].name,
+        changes=tuple(_changes(*values)),
+        source=_unified(*sources),
+        code=_unified(*codes),
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _values(side: Side, notes: list[str]) -> Values:
+    """All numbers of a kernel, or its static ones if it cannot be emulated."""
+    try:
+        return measure(*side, (Tier.STATIC, Tier.EMULATED))
+    except EmulationError as error:
+        notes.append(f"nothing is emulated: {error}")
+        return measure(*side, (Tier.STATIC,))
+
+
+def _changes(old: Values, new: Values) -> Iterator[Change]:
+    for metric in METRICS:
+        before, after = old.numbers.get(metric.name), new.numbers.get(metric.name)
+        if before is not None or after is not None:
+            yield Change(metric=metric, old=before, new=after)
+
+
+def _unified(old: str, new: str) -> str:
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), "old", "new", lineterm="")
+    return "".join(f"{line}\n" for line in lines)

@@ -1,0 +1,100 @@
+"""New entries for a file of budgets: a kernel's numbers of today, as TOML."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from kgen import targets
+from kgen.check.budgets import Entry, parse_text
+from kgen.check.gate.metrics import METRICS, Bound, Tier
+from kgen.check.gate.places import places
+from kgen.check.gate.tighten import format_number, rounded
+from kgen.check.gate.values import Values
+from kgen.errors import BudgetError
+
+#: What a new file begins with.
+BEGINNING = """\
+# What each kernel may cost; `kgen perf check` holds it. Metrics: kgen perf --help.
+
+[toolchain] # the packages that the static numbers hold for
+
+[defaults] # for every kernel that has the metric
+spills = 0
+bank_conflicts = 0
+"""
+
+
+def draft(kernel: str, target: str, schedule: Mapping[str, int], why: str) -> str:
+    """An entry without numbers."""
+    lines = ["[[budget]]", f"kernel = {_quoted(kernel)}", f"target = {_quoted(target)}"]
+    if schedule:
+        lines.append(f"schedule = {_table(schedule)}")
+    return "\n".join([*lines, f"why = {_quoted(why)}", ""])
+
+
+def read_draft(text: str) -> Entry:
+    """The entry that a draft describes. Raises BudgetError."""
+    return parse_text(text, Path("entry")).entries[0]
+
+
+def numbers(values: Values) -> Iterator[str]:
+    """The lines of a draft's headline metrics, one for each tier."""
+    for tier in (Tier.STATIC, Tier.EMULATED):
+        found = {
+            m.name: rounded(values.numbers[m.name], m.bound)
+            for m in METRICS
+            if m.tier is tier
+            and m.headline
+            and m.name in values.numbers
+            # A least of nothing limits nothing.
+            and (m.bound is Bound.MAXIMUM or values.numbers[m.name] > 0)
+        }
+        if found:
+            yield f"{tier} = {_table(found)}\n"
+
+
+def appended(path: Path, entries: Mapping[str, Entry]) -> str:
+    """The file's text, or a new file's, with the texts of these entries at its end.
+
+    Raises BudgetError if the file cannot be read, or has one of them already.
+    """
+    text = _existing(path)
+    for entry in entries.values():
+        text = _with_tools(text, entry)
+    for added in entries:
+        text = f"{text.rstrip()}\n\n{added}"
+    parse_text(text, path)
+    return text
+
+
+def _existing(path: Path) -> str:
+    try:
+        return path.read_text() if path.exists() else BEGINNING
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise BudgetError(f"budgets={path} cannot be read: {reason}") from None
+
+
+def _with_tools(text: str, entry: Entry) -> str:
+    """The text with the versions of the entry's tools, where none are recorded."""
+    for tool in targets.family(entry.target.family).toolchain():
+        found = places(text)
+        if ("toolchain", tool.name) in found:
+            continue
+        if ("toolchain",) not in found:
+            text = f"{text.rstrip()}\n\n[toolchain]\n"
+            found = places(text)
+        end = text.find("\n", found["toolchain",].stop) + 1
+        text = f"{text[:end]}{tool.name} = {_quoted(tool.package)}\n{text[end:]}"
+    return text
+
+
+def _table(fields: Mapping[str, float]) -> str:
+    return "{ " + ", ".join(f"{k} = {format_number(v)}" for k, v in fields.items()) + " }"
+
+
+def _quoted(text: str) -> str:
+    """A TOML basic string, whose escapes are JSON's."""
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,153 @@
+"""Values held against budgets: a verdict for each, and where a broken one comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from kgen.check.budgets import Entry, Limit
+from kgen.check.gate.metrics import Bound, Tier
+from kgen.check.gate.ratio import Ratio
+from kgen.check.gate.values import Contribution, Values
+from kgen.errors import BudgetError
+
+
+class Verdict(StrEnum):
+    OK = "ok"
+    BETTER = "better"
+    BROKEN = "BROKEN"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """One budget's verdict. `note` says why it was skipped, or what else is known of a broken one;
+    `sources` are the lines of the kernel's text that contribute most to it."""
+
+    limit: Limit
+    verdict: Verdict
+    value: float | None = None
+    note: str | None = None
+    sources: tuple[Contribution, ...] = ()
+
+    @property
+    def margin(self) -> float | None:
+        """How far the value is on the good side, as a fraction of the budget; None if unknown."""
+        if self.value is None:
+            return None
+        room = self.limit.value - self.value
+        if self.limit.metric.bound is Bound.MINIMUM:
+            room = -room
+        return room / self.limit.value if self.limit.value else (0.0 if room == 0 else None)
+
+    def to_json(self) -> dict[str, Any]:
+        metric = self.limit.metric
+        return {
+            "metric": metric.name,
+            "tier": metric.tier.value,
+            "bound": metric.bound.value,
+            "unit": metric.unit,
+            "budget": self.limit.value,
+            "value": self.value,
+            "verdict": self.verdict.value,
+            "margin": self.margin,
+            "note": self.note,
+            "sources": [vars(source) for source in self.sources],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntryReport:
+    """One kernel's verdicts, in the order of its budgets."""
+
+    entry: Entry
+    results: tuple[Result, ...]
+
+    @property
+    def passed(self) -> bool:
+        return all(result.verdict is not Verdict.BROKEN for result in self.results)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kernel": self.entry.kernel,
+            "target": self.entry.target.name,
+            "schedule": dict(self.entry.schedule),
+            "why": self.entry.why,
+            "line": self.entry.line,
+            "passed": self.passed,
+            "results": [result.to_json() for result in self.results],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """The verdicts of a file of budgets."""
+
+    path: str
+    entries: tuple[EntryReport, ...]
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        return all(entry.passed for entry in self.entries)
+
+    def count(self, verdict: Verdict) -> int:
+        return sum(r.verdict is verdict for e in self.entries for r in e.results)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "budgets": self.path,
+            "passed": self.passed,
+            "seconds": round(self.seconds, 3),
+            "entries": [entry.to_json() for entry in self.entries],
+        }
+
+
+def judge(
+    entry: Entry, values: Values, ratio: Ratio | str | None, tiers: Collection[Tier]
+) -> EntryReport:
+    """Hold a kernel's values against its budgets of these tiers.
+
+    `ratio` is what was measured, or why nothing was. A default for a metric that the kernel does
+    not have is left out; BudgetError for a budget of its own for one.
+    """
+    results = []
+    for limit in entry.limits:
+        if limit.metric.tier not in tiers:
+            continue
+        if limit.metric.tier is Tier.MEASURED:
+            results.append(_measured(limit, ratio))
+        elif limit.metric.name in values.numbers:
+            results.append(_exact(limit, values))
+        elif not limit.default:
+            has = ", ".join(sorted(values.numbers))
+            raise BudgetError(f"metric={limit.metric.name}: this kernel has none; it has {has}")
+    return EntryReport(entry=entry, results=tuple(results))
+
+
+def _exact(limit: Limit, values: Values) -> Result:
+    metric, value = limit.metric, values.numbers[limit.metric.name]
+    if not metric.keeps(value, limit.value):
+        return Result(
+            limit=limit,
+            value=value,
+            verdict=Verdict.BROKEN,
+            note=values.note(metric),
+            sources=values.sources(metric),
+        )
+    better = metric.better(value, limit.value)
+    return Result(limit=limit, value=value, verdict=Verdict.BETTER if better else Verdict.OK)
+
+
+def _measured(limit: Limit, ratio: Ratio | str | None) -> Result:
+    if not isinstance(ratio, Ratio):
+        return Result(limit=limit, verdict=Verdict.SKIPPED, note=ratio)
+    least = ratio.least(limit.value)
+    note = (
+        f"{ratio.kernel * 1e6:.4g} us against {ratio.reference * 1e6:.4g} us; with the noise of "
+        f"{ratio.relative_noise:.1%}, below {least:.3g} is broken"
+    )
+    verdict = Verdict.OK if ratio.value >= least else Verdict.BROKEN
+    return Result(limit=limit, value=ratio.value, verdict=verdict, note=note)

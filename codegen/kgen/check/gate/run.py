@@ -1,0 +1,131 @@
+"""The gate: every kernel of a file of budgets built, counted and judged."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+
+from kgen import bundle, pipeline, targets
+from kgen.bundle import Bundle
+from kgen.check.budgets import Budgets, Entry
+from kgen.check.gate import ratio
+from kgen.check.gate.judge import EntryReport, Report, judge
+from kgen.check.gate.metrics import Tier
+from kgen.check.gate.ratio import Ratio
+from kgen.check.gate.values import Values, measure
+from kgen.check.verify import opened
+from kgen.errors import BudgetError, DeviceError, KgenError
+
+Progress = Callable[[str], None]
+
+
+def check(
+    budgets: Budgets,
+    entries: Sequence[Entry],
+    *,
+    tiers: Collection[Tier] = tuple(Tier),
+    progress: Progress = lambda _: None,
+) -> Report:
+    """Judge these entries of a file; kernels are counted in as many processes as there are cores.
+
+    Raises BudgetError, naming the line, for a kernel that cannot be built or counted, and for a
+    tool of another version than the static numbers hold for.
+    """
+    start = time.perf_counter()
+    if Tier.STATIC in tiers:
+        _check_toolchain(budgets, entries)
+    values = []
+    for entry, found in zip(entries, _counted(entries, tiers), strict=True):
+        if isinstance(found, str):
+            raise located(budgets, entry, found)
+        values.append(found)
+        progress(f"{len(values)} of {len(entries)}: {entry.name}")
+    # Times are taken last, when this process has the machine to itself.
+    reports = [
+        _judged(budgets, entry, found, tiers, progress)
+        for entry, found in zip(entries, values, strict=True)
+    ]
+    return Report(
+        path=str(budgets.path), entries=tuple(reports), seconds=time.perf_counter() - start
+    )
+
+
+def located(budgets: Budgets, entry: Entry, reason: object) -> BudgetError:
+    """An entry's error with the line that it stands on."""
+    return BudgetError(f"{budgets.path}:{entry.line}: {entry.name}: {reason}")
+
+
+def build(entry: Entry) -> Bundle:
+    """A bundle of the entry's one kernel."""
+    plan = entry.plan()
+    return bundle.pack([pipeline.kernel(plan.spec, plan.target, plan.schedule)])
+
+
+def _check_toolchain(budgets: Budgets, entries: Sequence[Entry]) -> None:
+    """Raise BudgetError unless the tools here are those that the static numbers hold for."""
+    for family in dict.fromkeys(entry.target.family for entry in entries):
+        for tool in targets.family(family).toolchain():
+            recorded = budgets.toolchain.get(tool.name)
+            if recorded is None:
+                raise BudgetError(
+                    f"{budgets.path}: static budgets need the version that they hold for; "
+                    f'write {tool.name} = "{tool.package}" under [toolchain]'
+                )
+            if recorded != tool.package:
+                raise BudgetError(
+                    f"{budgets.path}: static budgets hold for {recorded}, here is {tool.package}; "
+                    f"pip install {recorded}, or leave them out with --tier emulated"
+                )
+
+
+def _counted(entries: Sequence[Entry], tiers: Collection[Tier]) -> Iterator[Values | str]:
+    """Each entry's values, or why there are none, in order."""
+    count = partial(_count, tiers=tuple(tiers))
+    workers = min(os.cpu_count() or 1, len(entries))
+    if workers < 2:
+        yield from map(count, entries)
+        return
+    with ProcessPoolExecutor(workers) as pool:
+        try:
+            yield from pool.map(count, entries)
+        except BrokenProcessPool:
+            yield "the process that counts it died; is there enough memory?"
+
+
+def values_of(entry: Entry, tiers: Collection[Tier]) -> Values:
+    """Build and count one kernel. Raises KgenError."""
+    with opened(build(entry)) as reader:
+        return measure(reader, reader.manifest.kernels[0], tiers)
+
+
+def _count(entry: Entry, tiers: Collection[Tier]) -> Values | str:
+    """The same in a process of its own; errors as text, since not all of them can be pickled."""
+    try:
+        return values_of(entry, tiers)
+    except KgenError as error:
+        return str(error)
+
+
+def _judged(
+    budgets: Budgets, entry: Entry, values: Values, tiers: Collection[Tier], progress: Progress
+) -> EntryReport:
+    timed: Ratio | str | None = None
+    if entry.against is not None and Tier.MEASURED in tiers:
+        progress(f"timing {entry.name}")
+        timed = _timed(entry, entry.against)
+    try:
+        return judge(entry, values, timed, tiers)
+    except BudgetError as error:
+        raise located(budgets, entry, error) from None
+
+
+def _timed(entry: Entry, against: str) -> Ratio | str:
+    """The measured ratio, or why it is skipped here."""
+    try:
+        return ratio.measure(build(entry), against)
+    except DeviceError as error:
+        return str(error)

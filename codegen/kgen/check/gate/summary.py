@@ -1,0 +1,122 @@
+"""A report of the gate in words: what is broken and why, and Markdown for a CI job's page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kgen.check.gate.judge import EntryReport, Report, Result, Verdict
+from kgen.check.gate.metrics import Bound
+
+
+def percent(margin: float | None) -> str:
+    """How far a value is on the good side of its budget: +3.1 %, or - if that is no number."""
+    return "-" if margin is None else f"{100 * margin:+.1f} %"
+
+
+def number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return str(int(value)) if float(value).is_integer() else f"{value:.4g}"
+
+
+def table(report: Report) -> Iterator[str]:
+    """Every budget beside its value, kernel by kernel."""
+    metrics = [result.limit.metric for result in results(report)]
+    width = max((len(metric.name) for metric in metrics), default=0)
+    for kernel in report.entries:
+        yield kernel.entry.name
+        cells = ("metric", "", "budget", "value", "margin", "verdict")
+        for row in (cells, *map(_cells, kernel.results)):
+            name, bound, budget, value, margin, verdict = row
+            yield f"  {name:{width}} {bound:8} {budget:>10} {value:>10} {margin:>9}  {verdict}"
+
+
+def _cells(result: Result) -> tuple[str, ...]:
+    metric = result.limit.metric
+    return (
+        metric.name,
+        "at most" if metric.bound is Bound.MAXIMUM else "at least",
+        number(result.limit.value),
+        number(result.value),
+        percent(result.margin),
+        result.verdict.value,
+    )
+
+
+def broken_lines(report: Report) -> Iterator[str]:
+    """For each broken budget: the metric, the two numbers and the source lines behind them."""
+    for kernel in report.entries:
+        broken = [r for r in kernel.results if r.verdict is Verdict.BROKEN]
+        if broken:
+            yield f"{kernel.entry.name} ({kernel.entry.why})"
+        for result in broken:
+            yield f"  {sentence(report, result)}"
+            if result.note is not None:
+                yield f"    {result.note}"
+            for source in result.sources:
+                yield f"    line {source.line:<5} {source.count:>12}  {source.text}"
+        if broken:
+            yield ""
+
+
+def sentence(report: Report, result: Result) -> str:
+    name, bound, budget, value, *_ = _cells(result)
+    unit = result.limit.metric.unit
+    given = value if unit == name else f"{value} {unit}"
+    return f"{name} is {given}, the budget is {bound} {budget}, {_where(report, result)}"
+
+
+def _where(report: Report, result: Result) -> str:
+    return f"{report.path} line {result.limit.place.line}"
+
+
+def conclusion(report: Report) -> Iterator[str]:
+    """How many budgets of what verdict, why some were skipped, and what to do about room."""
+    skipped = {r.note for r in results(report) if r.verdict is Verdict.SKIPPED}
+    for note in sorted(filter(None, skipped)):
+        yield f"skipped: {note}"
+    if better := report.count(Verdict.BETTER):
+        yield f"{better} are better than their budget; kgen perf update proposes tighter ones"
+    total = sum(1 for _ in results(report))
+    yield (
+        f"{total} budgets of {len(report.entries)} kernels: {report.count(Verdict.BROKEN)} broken, "
+        f"{report.count(Verdict.SKIPPED)} skipped; {report.seconds:.1f} s"
+    )
+
+
+def results(report: Report) -> Iterator[Result]:
+    for kernel in report.entries:
+        yield from kernel.results
+
+
+def markdown(report: Report) -> str:
+    """The whole report as Markdown: broken budgets first, then all of them, folded away."""
+    state = "passed" if report.passed else "broken"
+    lines = [f"## Performance budgets: {state}", "", *conclusion(report)]
+    broken = [k for k in report.entries if not k.passed]
+    for kernel in broken:
+        lines += ["", f"### {kernel.entry.name}", "", kernel.entry.why, ""]
+        for result in kernel.results:
+            if result.verdict is Verdict.BROKEN:
+                lines += _broken_item(report, result)
+    lines += ["", "<details><summary>All budgets</summary>", ""]
+    lines += ["| kernel | metric | | budget | value | margin | verdict |"]
+    lines += ["| --- | --- | --- | ---: | ---: | ---: | --- |"]
+    for kernel in report.entries:
+        lines += _rows(kernel)
+    return "\n".join([*lines, "", "</details>", ""])
+
+
+def _broken_item(report: Report, result: Result) -> list[str]:
+    lines = [f"- **{sentence(report, result)}**"]
+    if result.note is not None:
+        lines.append(f"  {result.note}")
+    if result.sources:
+        lines += ["", "  ```"]
+        lines += [f"  line {s.line:<5} {s.count:>12}  {s.text}" for s in result.sources]
+        lines += ["  ```"]
+    return lines
+
+
+def _rows(kernel: EntryReport) -> list[str]:
+    return [f"| {' | '.join((kernel.entry.name, *_cells(r)))} |" for r in kernel.results]

@@ -1,0 +1,112 @@
+"""Tighter budgets for kernels that have become better. Nothing here ever loosens one."""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kgen.check.budgets import Budgets, Entry, Limit, parse_text
+from kgen.check.gate.judge import Report, Result, Verdict
+from kgen.check.gate.metrics import Bound, Tier
+from kgen.errors import BudgetError
+
+#: Decimals of a fraction; the last one is rounded to the loose side.
+DECIMALS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """A budget's number as it stands, and the tighter one that the kernel keeps today."""
+
+    entry: Entry
+    limit: Limit
+    after: float
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kernel": self.entry.kernel,
+            "target": self.entry.target.name,
+            "metric": self.limit.metric.name,
+            "before": self.limit.value,
+            "after": self.after,
+        }
+
+
+def proposals(report: Report) -> list[Proposal]:
+    """For every exact budget of a kernel's own that has room: the number without the room."""
+    found = []
+    for kernel in report.entries:
+        for result in kernel.results:
+            after = _tight(result)
+            if after is not None and result.limit.metric.better(after, result.limit.value):
+                found.append(Proposal(entry=kernel.entry, limit=result.limit, after=after))
+    return found
+
+
+def _tight(result: Result) -> float | None:
+    limit = result.limit
+    if limit.default or limit.metric.tier is Tier.MEASURED or result.verdict is not Verdict.BETTER:
+        return None
+    assert result.value is not None
+    return rounded(result.value, limit.metric.bound)
+
+
+def rounded(value: float, bound: Bound) -> float:
+    """A whole number as it is, a fraction to the side that it still keeps."""
+    if float(value).is_integer():
+        return int(value)
+    scale = 10.0**DECIMALS
+    loose = math.ceil if bound is Bound.MAXIMUM else math.floor
+    return loose(value * scale) / scale
+
+
+def rewrite(budgets: Budgets, wanted: Sequence[Proposal]) -> str:
+    """The file's text with these numbers in place and everything else as it was."""
+    text = budgets.text
+    for proposal in sorted(wanted, key=lambda p: -p.limit.place.start):
+        place = proposal.limit.place
+        number = format_number(proposal.after, like=text[place.start : place.stop])
+        text = text[: place.start] + number + text[place.stop :]
+    _check_only_these_changed(budgets, text, wanted)
+    return text
+
+
+def format_number(value: float, like: str = "") -> str:
+    """A TOML number, with digits in groups if the one that it replaces has them."""
+    if isinstance(value, int):
+        return f"{value:_}" if "_" in like else str(value)
+    return repr(value)
+
+
+def _check_only_these_changed(budgets: Budgets, text: str, wanted: Sequence[Proposal]) -> None:
+    after = {(p.entry.line, p.limit.metric.name): p.after for p in wanted}
+    for old, new in zip(budgets.entries, parse_text(text, budgets.path).entries, strict=True):
+        for before, now in zip(old.limits, new.limits, strict=True):
+            if now.value != after.get((old.line, before.metric.name), before.value):
+                raise BudgetError(
+                    f"{budgets.path}:{before.place.line}: {before.metric.name} cannot be found in "
+                    "the text; write NAME = NUMBER on one line"
+                )
+
+
+def write(path: Path, text: str) -> None:
+    """Replace a file at once, or not at all. Raises BudgetError."""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w") as file:
+                file.write(text)
+            if path.exists():
+                Path(temporary).chmod(path.stat().st_mode & 0o777)
+            else:
+                Path(temporary).chmod(0o644)
+            Path(temporary).replace(path)
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+    except OSError as error:
+        raise BudgetError(f"budgets={path} cannot be written: {error.strerror}") from None

@@ -1,0 +1,122 @@
+"""What one kernel costs: the numbers of the static and emulated tiers, and where they are from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+
+from kgen.check import profile
+from kgen.check.execute import Reader
+from kgen.check.gate.metrics import Metric, Tier
+from kgen.emulate.profile import Profile
+from kgen.emulate.report import LineCounts
+from kgen.errors import EmulationError
+from kgen_runtime.manifest import KernelEntry
+
+#: Counters that are the most of any launch, not their sum.
+_MOST = frozenset({"barriers", "copies_in_flight"})
+#: How many source lines are named.
+_SOURCES = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contribution:
+    """A line of the kernel's text, counted from 1, and its part of a number."""
+
+    line: int
+    count: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Values:
+    """`numbers` by metric; a metric that the kernel does not have is not among them."""
+
+    numbers: Mapping[str, float]
+    launches: tuple[Profile, ...] = field(default=(), repr=False)
+
+    def note(self, metric: Metric) -> str | None:
+        """What else is known of a static number; source lines say more of an emulated one."""
+        return None
+
+    def sources(self, metric: Metric) -> tuple[Contribution, ...]:
+        """The source lines that contribute most to a number of the emulated tier."""
+        count = _PARTS.get(metric.name) or _class_part(metric.name)
+        found = []
+        for launch in self.launches:
+            text = launch.source.splitlines()
+            for number, counts in launch.report.lines.items():
+                words = text[number - 1].strip()
+                if part := count(counts, words):
+                    found.append(Contribution(line=number, count=part, text=words))
+        return tuple(sorted(found, key=lambda c: (-c.count, c.line))[:_SOURCES])
+
+
+def measure(reader: Reader, entry: KernelEntry, tiers: Collection[Tier]) -> Values:
+    """The numbers of a kernel in a bundle; of whole launches, on seeded random data.
+
+    Raises AssembleError if a disassembler is missing, EmulationError for a kernel that does not
+    run to its end.
+    """
+    numbers: dict[str, float] = {}
+    if Tier.STATIC in tiers:
+        numbers |= {k: v for k, v in vars(entry.resources).items() if v is not None}
+    launches: tuple[Profile, ...] = ()
+    if Tier.EMULATED in tiers and entry.target.family in profile.FAMILIES:
+        launches = _whole_launches(reader, entry)
+        numbers |= _merged([launch.report.counters for launch in launches])
+    return Values(numbers=numbers, launches=launches)
+
+
+def _whole_launches(reader: Reader, entry: KernelEntry) -> tuple[Profile, ...]:
+    """The launches' profiles. Raises EmulationError unless all workgroups were counted."""
+    found = profile.profile_kernel(reader, entry)
+    if found.reason is not None:
+        raise EmulationError(f"it cannot be counted: {found.reason}")
+    for launch in found.launches:
+        run, total = launch.report.workgroups_run, launch.report.workgroups_total
+        if run < total:
+            raise EmulationError(
+                f"counting its {total} workgroups takes too long; budget a smaller shape of the "
+                "same schedule"
+            )
+    return found.launches
+
+
+def _merged(launches: list[Mapping[str, int]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for counters in launches:
+        for name, count in counters.items():
+            before = found.get(name, 0)
+            found[name] = max(before, count) if name in _MOST else before + count
+    return found
+
+
+#: A line's part of a number, by its counts and its text.
+Part = Callable[[LineCounts, str], int]
+
+
+def _class_part(name: str) -> Part:
+    """Of a class of instructions: those of the lines of that class."""
+    return lambda counts, _: counts.issued if counts.kind == name else 0
+
+
+def _is_store(counts: LineCounts) -> bool:
+    return counts.kind.startswith(("store", "atomic"))
+
+
+_PARTS: Mapping[str, Part] = {
+    "instructions": lambda c, _: c.issued,
+    "lane_instructions": lambda c, _: c.lanes,
+    "barriers": lambda c, text: c.issued if c.kind == "barrier" and "bar" in text else 0,
+    "shared_wavefronts": lambda c, _: c.shared_wavefronts,
+    "shared_wavefronts_ideal": lambda c, _: c.shared_wavefronts_ideal,
+    "bank_conflicts": lambda c, _: c.shared_wavefronts - c.shared_wavefronts_ideal,
+    "global_sectors": lambda c, _: c.global_sectors,
+    "global_sectors_ideal": lambda c, _: c.global_sectors_ideal,
+    "global_load_sectors": lambda c, _: 0 if _is_store(c) else c.global_sectors,
+    "global_store_sectors": lambda c, _: c.global_sectors if _is_store(c) else 0,
+    "global_load_bytes": lambda c, _: 0 if _is_store(c) else c.global_bytes,
+    "global_store_bytes": lambda c, _: c.global_bytes if _is_store(c) else 0,
+    "global_unique_bytes": lambda c, _: c.global_bytes,
+}

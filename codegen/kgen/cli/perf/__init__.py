@@ -1,0 +1,33 @@
+"""`kgen perf`: the performance gate, and what goes with it; one module per sub-command."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+
+#: Sub-commands in the order of the help, with the line that describes each.
+COMMANDS: tuple[tuple[str, str], ...] = (
+    ("check", "hold every kernel of a file of budgets against its numbers"),
+    ("update", "propose tighter budgets for kernels that have become better"),
+    ("add", "propose an entry for a kernel, with its numbers of today"),
+    ("diff", "compare two bundles: metrics, source and machine code"),
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(
+        dest="perf_command", metavar="COMMAND", required=True, parser_class=type(parser)
+    )
+    for name, line in COMMANDS:
+        command = commands.add_parser(name, help=line, description=line.capitalize() + ".")
+        import_module(f"kgen.cli.perf.{name}").configure(command)
+        # Absent here must not hide a --json that stands before the sub-command.
+        command.add_argument(
+            "--json", action="store_true", default=argparse.SUPPRESS, help="one JSON object"
+        )
+
+
+def run(args: argparse.Namespace) -> int:
+    status = import_module(f"kgen.cli.perf.{args.perf_command}").run(args)
+    assert isinstance(status, int)
+    return status

@@ -1,0 +1,45 @@
+"""`kgen perf add`: an entry for a kernel, with its numbers of today."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from kgen.cli import problem
+from kgen.cli.output import end_progress, print_json, progress
+from kgen.cli.perf import options
+from kgen.spec.text import FORM
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kernel", metavar="KERNEL", help=f"what it computes: {FORM}")
+    parser.add_argument("--target", metavar="T,...", required=True, help="an entry for each")
+    parser.add_argument("--why", metavar="TEXT", required=True, help="why these numbers matter")
+    parser.add_argument("--schedule", metavar="F=N,...", help="fields of the schedule to set")
+    options.add_budgets(parser)
+    parser.add_argument("--write", action="store_true", help="append it to the file")
+
+
+def run(args: argparse.Namespace) -> int:
+    from kgen.check.gate import entries, tighten
+    from kgen.check.gate.metrics import Tier
+    from kgen.check.gate.run import values_of
+
+    schedule = problem.schedule_fields(args.schedule)
+    found = {}
+    for target in args.target.split(","):
+        progress(f"{target}: {args.kernel}")
+        draft = entries.draft(args.kernel, target, schedule, args.why)
+        entry = entries.read_draft(draft)
+        values = values_of(entry, (Tier.STATIC, Tier.EMULATED))
+        found[draft + "".join(entries.numbers(values))] = entry
+    end_progress()
+    path = Path(args.budgets)
+    if args.write:
+        tighten.write(path, entries.appended(path, found))
+    if args.json:
+        print_json({"written": args.write, "entries": list(found)})
+        return 0
+    print("\n".join(found), end="")
+    print(f"# {'appended to' if args.write else '--write appends this to'} {path}")
+    return 0

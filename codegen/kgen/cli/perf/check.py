@@ -1,0 +1,68 @@
+"""`kgen perf check`: the gate. Exit 1 if a budget is broken, naming what breaks it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgen.cli.output import end_progress, print_json, progress
+from kgen.cli.perf import options
+from kgen.errors import BudgetError
+
+if TYPE_CHECKING:
+    from kgen.check.gate.judge import Report
+    from kgen.check.gate.metrics import Tier
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    options.add_budgets(parser)
+    options.add_targets(parser)
+    parser.add_argument(
+        "--tier", metavar="T,...", default="static,emulated,measured",
+        help="only these tiers (static,emulated,measured)",
+    )  # fmt: skip
+    parser.add_argument("--summary", metavar="FILE.md", help="write the result as Markdown too")
+
+
+def run(args: argparse.Namespace) -> int:
+    from kgen.check import budgets
+    from kgen.check.gate.run import check
+
+    tiers = _tiers(args.tier)
+    loaded = budgets.load(args.budgets)
+    entries = options.chosen(loaded, args.target)
+    report = check(loaded, entries, tiers=tiers, progress=progress)
+    end_progress()
+    if args.summary is not None:
+        _write_summary(args.summary, report)
+    if args.json:
+        print_json(report.to_json())
+    else:
+        _print(report)
+    return 0 if report.passed else 1
+
+
+def _tiers(text: str) -> tuple[Tier, ...]:
+    from kgen.check.gate.metrics import Tier
+
+    try:
+        return tuple(Tier(name) for name in text.split(","))
+    except ValueError as error:
+        raise BudgetError(f"--tier {text}: {error}; known are {', '.join(Tier)}") from None
+
+
+def _write_summary(path: str, report: Report) -> None:
+    from kgen.check.gate.summary import markdown
+
+    try:
+        Path(path).write_text(markdown(report))
+    except OSError as error:
+        raise BudgetError(f"--summary {path} cannot be written: {error.strerror}") from None
+
+
+def _print(report: Report) -> None:
+    from kgen.check.gate.summary import broken_lines, conclusion, table
+
+    for line in (*table(report), "", *broken_lines(report), *conclusion(report)):
+        print(line)

@@ -1,0 +1,37 @@
+"""What the sub-commands that read a file of budgets share."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from kgen.errors import BudgetError
+
+if TYPE_CHECKING:
+    from kgen.check.budgets import Budgets, Entry
+
+BUDGETS = "perf_budgets.toml"
+
+
+def add_budgets(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--budgets", metavar="FILE", default=BUDGETS, help=f"the file of budgets ({BUDGETS})"
+    )
+
+
+def add_targets(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--target", metavar="T,...", help="only kernels for these targets")
+
+
+def chosen(budgets: Budgets, targets: str | None) -> tuple[Entry, ...]:
+    """The entries for a comma list of targets, or all. Raises BudgetError for one without any."""
+    if targets is None:
+        return budgets.entries
+    names = targets.split(",")
+    known = {entry.target.name for entry in budgets.entries}
+    for name in names:
+        if name not in known:
+            raise BudgetError(
+                f"{budgets.path} has no budget for target={name}; it has {', '.join(sorted(known))}"
+            )
+    return tuple(entry for entry in budgets.entries if entry.target.name in names)

@@ -1,0 +1,55 @@
+"""`kgen perf update`: tighter budgets where a kernel has become better; never a looser one."""
+
+from __future__ import annotations
+
+import argparse
+
+from kgen.cli.output import end_progress, print_json, print_table, progress
+from kgen.cli.perf import options
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    options.add_budgets(parser)
+    options.add_targets(parser)
+    parser.add_argument("--write", action="store_true", help="put the new numbers into the file")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Exit 1 if a budget is broken: that one is a person's to mend, or to loosen with a `why`."""
+    from kgen.check import budgets
+    from kgen.check.gate import tighten
+    from kgen.check.gate.metrics import Tier
+    from kgen.check.gate.run import check
+    from kgen.check.gate.summary import broken_lines, percent
+
+    loaded = budgets.load(args.budgets)
+    entries = options.chosen(loaded, args.target)
+    report = check(loaded, entries, tiers=(Tier.STATIC, Tier.EMULATED), progress=progress)
+    end_progress()
+    proposals = tighten.proposals(report)
+    if args.write and proposals:
+        tighten.write(loaded.path, tighten.rewrite(loaded, proposals))
+    if args.json:
+        changes = [proposal.to_json() for proposal in proposals]
+        print_json({"passed": report.passed, "written": args.write, "changes": changes})
+        return 0 if report.passed else 1
+    if proposals:
+        rows = []
+        for proposal in proposals:
+            before, after = proposal.limit.value, proposal.after
+            change = percent((after - before) / before if before else None)
+            rows.append((proposal.entry.name, proposal.limit.metric.name, before, after, change))
+        print_table(("kernel", "metric", "before", "after", "change"), rows)
+        print()
+    for line in broken_lines(report):
+        print(line)
+    print(_conclusion(len(proposals), args))
+    return 0 if report.passed else 1
+
+
+def _conclusion(count: int, args: argparse.Namespace) -> str:
+    if not count:
+        return f"{args.budgets}: no budget has room"
+    if args.write:
+        return f"{args.budgets}: {count} budgets tightened"
+    return f"{count} budgets have room; --write puts these numbers into {args.budgets}"
