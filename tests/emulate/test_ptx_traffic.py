@@ -330,9 +330,15 @@ def test_counters_depend_on_no_seed(entry: str, block: int, arguments: list[Any]
 
     def counted(seed: int) -> tuple[Any, Any]:
         report = kgen_run(
-            CUDA, language="ptx", entry=entry, grid=(2, 2, 1), block=(block, 1, 1), arguments=arguments,
-            profile=True, seed=seed,
-        )  # fmt: skip
+            CUDA,
+            language="ptx",
+            entry=entry,
+            grid=(2, 2, 1),
+            block=(block, 1, 1),
+            arguments=arguments,
+            profile=True,
+            seed=seed,
+        )
         return report.counters, report.lines
 
     first = counted(0)

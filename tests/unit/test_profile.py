@@ -185,3 +185,46 @@ def test_the_source(shown: list[str]) -> None:
     assert cells[20] == [">", "20", "32"]
     assert cells[26] == [">!", "26", "32", "1,024", "x32.00"]
     assert cells[29] == [">!", "29", "32", "50", "%", "512", "x8.00"]
+
+
+def test_an_empty_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = tmp_path / "empty.ptx"
+    empty.write_text(".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry f()\n{\n}\n")
+    launch = ["emulate", str(empty), "--entry=f", "--grid=1", "--block=1"]
+    assert main([*launch, "--profile", "--source"]) == 0
+    assert "bank conflicts: none" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["verify", "x.kgen", "--source"], "--source shows a profile's counts; give --profile"),
+        (["verify", "x.kgen", "--profile", "--on=device"], "--profile counts in the emulator"),
+        (
+            ["emulate", "x.ptx", "--entry=f", "--grid=1", "--block=1", "--source"],
+            "--source shows a profile's counts; give --profile with it",
+        ),
+    ],
+)
+def test_bad_options(argv: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(argv) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err and captured.err.count("\n") == 1 and not captured.out
+
+
+def test_verify_shows_a_profile_of_what_has_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = kgen.Matmul(m=32, n=32, k=32, dtype=DType.F16)
+    file = tmp_path / "f.kgen"
+    kgen.build(spec, targets=["sm_80", "gfx942", "x86-64-v3"]).save(file)
+    assert main(["verify", str(file), "--on=emulator", "--profile", "--source"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("counted over all") == 2
+    assert "shared memory cycles" in shown and "LDS cycles" in shown
+    assert "x86-64-v3 code has no profile" in shown
+    assert main(["verify", str(file), "--on=emulator", "--profile", "--json"]) == 0
+    profiles = json.loads(capsys.readouterr().out)["profiles"]
+    assert [len(kernel["launches"]) for kernel in profiles] == [1, 1, 0]
+    assert profiles[1]["launches"][0]["subgroup_width"] == 64
+    assert "lines" not in profiles[0]["launches"][0]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kgen.cli.output import print_table
+from kgen.emulate.counters import MEANING
+from kgen.emulate.profile import Profile, Waste, excess, is_wasteful
 
 if TYPE_CHECKING:
     from kgen.check.profile import KernelProfile
-    from kgen.emulate.profile import Profile
     from kgen.emulate.report import LineCounts
 
 #: How many lines are named for each kind of waste.
@@ -31,7 +34,7 @@ def print_kernel_profile(profile: KernelProfile, *, source: bool) -> None:
 
 def print_launch(launch: Profile, *, source: bool) -> None:
     """The profile of one launch; with `source`, counts beside every line."""
-    for part in (_print_coverage, _print_totals, _print_waste, _print_mix):
+    for part in (_print_coverage, _print_totals, _print_worst, _print_mix):
         part(launch)
         print()
     if source:
@@ -60,8 +63,6 @@ def _print_totals(launch: Profile) -> None:
 
 
 def _print_mix(launch: Profile) -> None:
-    from kgen.emulate.counters import MEANING
-
     rows = []
     for name, count in launch.mix():
         share = f"{100 * count / launch.report.instructions:.1f} %"
@@ -81,10 +82,12 @@ def _print_right(
     print_table(padded[0], padded[1:])
 
 
-def _print_waste(launch: Profile) -> None:
-    """Where more is done than the same bytes need."""
-    from kgen.emulate.profile import Waste, excess
-
+def _print_worst(launch: Profile) -> None:
+    """Where most is done, and where more than the same bytes need."""
+    if hot := launch.hot():
+        share = sum(counts.issued for counts in hot.values()) / launch.report.instructions
+        where = f"lines {min(hot)} to {max(hot)}"
+        print(f"executed most: {where}, {100 * share:.0f} % of the instructions")
     text = launch.source.splitlines()
     for waste in Waste:
         lines = launch.wasteful(waste)
@@ -95,7 +98,8 @@ def _print_waste(launch: Profile) -> None:
         unit = "cycles" if waste is Waste.BANK_CONFLICTS else "sectors"
         print(f"{waste}: {total:,} {unit} above the ideal, from {_number(len(lines), 'line')}:")
         for number, counts in lines[:_WORST_LINES]:
-            print(f"  line {number:<5} {excess(counts, waste):>11,}  {text[number - 1].strip()}")
+            line = text[number - 1].strip()
+            print(_fit(f"  line {number:<5} {excess(counts, waste):>11,}  {line}"))
         if len(lines) > _WORST_LINES:
             print(f"  and {_number(len(lines) - _WORST_LINES, 'line')} more")
 
@@ -106,8 +110,7 @@ def _number(count: int, noun: str) -> str:
 
 def _print_source(launch: Profile) -> None:
     """The source with what each line did; what a line did not do stays blank."""
-    most = max((c.issued for c in launch.report.lines.values()), default=0)
-    words = launch.words
+    hot, words = launch.hot(), launch.words
     print(">        a line that is executed most; ! a line that is above its ideal")
     print(f"issued   {words.warp}s that executed the line")
     print("lanes    the share of their lanes that worked; blank: all")
@@ -122,7 +125,7 @@ def _print_source(launch: Profile) -> None:
             continue
         print(
             _row(
-                _mark(counts, most),
+                (">" if number in hot else " ") + ("!" if is_wasteful(counts) else ""),
                 str(number),
                 f"{counts.issued:,}",
                 _lanes(counts, launch.report.subgroup_width),
@@ -137,14 +140,14 @@ def _print_source(launch: Profile) -> None:
 
 def _row(mark: str, *cells: str) -> str:
     columns = (cell.rjust(width) for cell, width in zip(cells[:-1], _WIDTHS, strict=True))
-    return f"{mark:2} {' '.join(columns)} | {cells[-1]}".rstrip()
+    return _fit(f"{mark:2} {' '.join(columns)} | {cells[-1]}".rstrip())
 
 
-def _mark(counts: LineCounts, most: int) -> str:
-    from kgen.emulate.profile import Waste, excess
-
-    wasteful = any(excess(counts, waste) for waste in Waste)
-    return (">" if 2 * counts.issued >= most else " ") + ("!" if wasteful else "")
+def _fit(line: str) -> str:
+    """The line, cut at the edge of a terminal."""
+    if not sys.stdout.isatty():
+        return line
+    return line[: shutil.get_terminal_size().columns]
 
 
 def _lanes(counts: LineCounts, width: int) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from kgen.emulate.counters import MEANING
 from kgen.emulate.report import LineCounts, Report
+from kgen.emulate.traffic import TRAFFIC
 
 #: Counters that are not classes of instructions.
 _NOT_CLASSES = frozenset({"instructions", "lane_instructions", "barriers", "divergent_branches"})
@@ -142,9 +143,8 @@ class Profile:
         classes = [
             (name, count)
             for name, count in counters.items()
-            if count and name in MEANING and name not in _NOT_CLASSES
-            and not name.startswith(("shared_", "global_", "bank_"))
-        ]  # fmt: skip
+            if count and name in MEANING and name not in _NOT_CLASSES | TRAFFIC
+        ]
         found = []
         for name, count in sorted(classes, key=lambda pair: -pair[1]):
             found.append((name, count))
@@ -156,6 +156,12 @@ class Profile:
         """Source lines that are above their ideal, the worst first."""
         lines = [(n, c) for n, c in self.report.lines.items() if excess(c, waste)]
         return sorted(lines, key=lambda line: (-excess(line[1], waste), line[0]))
+
+    def hot(self) -> dict[int, LineCounts]:
+        """The lines that are executed most: at least half as often as any."""
+        lines = self.report.lines
+        most = max((counts.issued for counts in lines.values()), default=0)
+        return {number: counts for number, counts in lines.items() if 2 * counts.issued >= most}
 
     def to_json(self, *, lines: bool) -> dict[str, Any]:
         report = self.report
@@ -169,6 +175,11 @@ class Profile:
         if lines:
             fields["lines"] = {str(n): vars(counts) for n, counts in report.lines.items()}
         return fields
+
+
+def is_wasteful(counts: LineCounts) -> bool:
+    """Whether a line is above one of its ideals."""
+    return any(excess(counts, waste) for waste in Waste)
 
 
 def excess(counts: LineCounts, waste: Waste) -> int:
