@@ -197,7 +197,9 @@ class _Reader:
         found = [self._limit(k, v, "defaults", default=True) for k, v in _numbers(table)]
         for limit in found:
             if limit.metric is metrics.RATIO:
-                self._refuse("a ratio needs its reference; name both in a [[budget]]", "defaults")
+                self._refuse(
+                    "a ratio needs its reference; name both in a [[budget]]", "defaults", "ratio"
+                )
         return found
 
     def _limit(

@@ -1,0 +1,183 @@
+"""perf_budgets.toml: what it may say, and the line of everything that is wrong in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kgen.check import budgets
+from kgen.check.gate.metrics import METRICS, Bound, Tier, find
+from kgen.check.gate.places import places
+from kgen.errors import BudgetError, SpecError
+from kgen.spec import DType, Layout, Matmul, Relu, Softmax
+from kgen.spec.text import parse
+
+GOOD = """\
+[toolchain]
+ptxas = "nvidia-cuda-nvcc-cu12==12.9.86"
+
+[defaults]
+spills = 0
+
+[[budget]]
+kernel = "matmul 64x64x64 f16 +bias+relu"
+target = "sm_80"
+why = "it matters"
+static = { registers = 128, matrix_share = 0.4 }
+emulated = { global_sectors = 100, "load.global" = 7 }
+measured = { against = "torch", ratio = 1.0 }
+
+[[budget]]
+kernel = "relu 1024 f32" # a comment = 3
+target = "vulkan1.3"
+why = '''
+several
+[[budget]] lines
+'''
+[budget.static]
+shared_memory = 0
+"""
+
+
+def load(text: str) -> budgets.Budgets:
+    return budgets.parse_text(text, Path("b.toml"))
+
+
+def test_a_good_file() -> None:
+    first, second = load(GOOD).entries
+    assert first.spec == Matmul(m=64, n=64, k=64, epilogue=("bias", "relu"))  # type: ignore[arg-type]
+    assert (first.target.name, first.against, first.line) == ("sm_80", "torch", 7)
+    limits = {limit.metric.name: limit.value for limit in first.limits}
+    assert limits == {
+        "registers": 128, "matrix_share": 0.4, "global_sectors": 100, "load.global": 7,
+        "ratio": 1.0, "spills": 0,
+    }  # fmt: skip
+    assert [limit.default for limit in second.limits] == [False, True]
+    assert second.why == "several [[budget]] lines"
+
+
+def test_a_default_gives_way_to_a_limit_of_the_kernels_own() -> None:
+    entry = load(GOOD.replace("registers = 128", "spills = 8")).entries[0]
+    assert [limit.value for limit in entry.limits if limit.metric.name == "spills"] == [8]
+
+
+def test_places_are_those_of_the_values() -> None:
+    found = places(GOOD)
+    values = {path: GOOD[place.start : place.stop] for path, place in found.items()}
+    assert values["budget", 0, "static", "matrix_share"] == "0.4"
+    assert values["budget", 0, "emulated", "load.global"] == "7"
+    assert values["budget", 1, "static", "shared_memory"] == "0"
+    lines = GOOD.splitlines()
+    for path, place in found.items():
+        assert str(path[-1]) in lines[place.line - 1] or isinstance(path[-1], int)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ("registers", "registrs", 11, "metric=registrs is unknown; try registers"),
+        ("spills", "spill", 5, "metric=spill is unknown; try spills"),
+        ("registers = 128", "barriers = 1", 11, "metric=barriers is emulated, not static"),
+        ("registers = 128", "registers = true", 11, "registers must be a number"),
+        ("registers = 128", "registers = -1", 11, "registers=-1 is out of range"),
+        ("registers = 128", "registers = nan", 11, "registers=nan is out of range"),
+        ("sm_80", "sm_81", 9, "target=sm_81 is unknown; try"),
+        ("vulkan1.3", "native", 17, "target=native is another CPU elsewhere"),
+        ("matmul 64x64x64", "matmul 64x64", 8, "shape=64x64 is not of matmul's form MxNxK"),
+        ("matmul", "conv", 8, "op=conv is unknown"),
+        ("f16 +bias", "f17 +bias", 8, "dtype=f17 is unknown"),
+        ("f16 +bias", "f64 +bias", 8, "dtype=f64 is not one that sm_80 has for matmul"),
+        ("f16 +bias", "f16 lda=3 +bias", 8, "lda=3 is out of range"),
+        ("why = \"it", "because = \"it", 10, "because is unknown; known are kernel, target"),
+        ("why = \"it matters\"\n", "", 7, "why is missing"),
+        ("why = \"it matters\"", "schedule = {num_stages=99}\nwhy='x'", 8, "num_stages=99 needs"),
+        ("why = \"it matters\"", "schedule = {stages=2}\nwhy='x'", 8, "stages=2 is no field of"),
+        ("why = \"it matters\"", "schedule = {num_stages='2'}\nwhy='x'", 10, "must be a whole"),
+        ("\"torch\"", "\"mkl\"", 13, "against=mkl is unknown; known are numpy, torch"),
+        (", ratio = 1.0", "", 13, "measured needs a ratio"),
+        ("against = \"torch\", ", "", 13, "against is missing"),
+        ("[defaults]", "[default]", 4, "default is unknown; known are toolchain, defaults"),
+        ("spills = 0", "ratio = 1", 5, "a ratio needs its reference"),
+        ("nvidia-cuda-nvcc-cu12==12.9.86", "12.9.86", 2, "must be a package as pip takes it"),
+        ("[budget.static]", "[budget.emulated]", 22, "vulkan1.3 kernels are not counted"),
+        ("spills = 0", "spills = ", 5, "not TOML: Invalid value"),
+        ("shared_memory = 0", "shared_memory = '''", 24, "not TOML: Expected"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_with_its_line(old: str, new: str, line: int, message: str) -> None:
+    assert old in GOOD
+    with pytest.raises(BudgetError) as error:
+        load(GOOD.replace(old, new, 1))
+    assert str(error.value).startswith(f"b.toml:{line}: "), error.value
+    assert message in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_duplicate_is_named_with_both_lines() -> None:
+    again = GOOD[GOOD.index("[[budget]]") : GOOD.index('[[budget]]\nkernel = "relu')]
+    with pytest.raises(BudgetError, match=r"b.toml:24: .*stands on line 7 already"):
+        load(GOOD + again.replace("64x64x64 f16", "64x64x64 f16  layout=nn"))
+    other = again.replace("why", "schedule = { num_stages = 2 }\nwhy")
+    assert len(load(GOOD + other).entries) == 3
+
+
+def test_a_file_without_budgets_and_one_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(BudgetError, match=r"b.toml:1: there is no \[\[budget\]\]"):
+        load("")
+    with pytest.raises(BudgetError, match="cannot be read: No such file or"):
+        budgets.load(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("matmul 1x2x3 f16", Matmul(m=1, n=2, k=3)),
+        (
+            "matmul 1x2x3 bf16 out=f32 layout=nt lda=8 ldb=16 ldc=32 batch=2 batch_stride_a=0 "
+            "batch_stride_b=64 batch_stride_c=64 alpha=0.5 beta=-2 +bias+gelu",
+            Matmul(
+                m=1, n=2, k=3, dtype=DType.BF16, out_dtype=DType.F32, layout=Layout.NT, lda=8,
+                ldb=16, ldc=32, batch=2, batch_stride_a=0, batch_stride_b=64, batch_stride_c=64,
+                alpha=0.5, beta=-2.0, epilogue=("bias", "gelu"),  # type: ignore[arg-type]
+            ),
+        ),
+        ("softmax 4x8 f16 out=f32 log", Softmax(rows=4, cols=8, out_dtype=DType.F32, log=True)),
+        ("relu 4x8x2 f32", Relu(shape=(4, 8, 2), dtype=DType.F32)),
+    ],
+)  # fmt: skip
+def test_every_field_of_a_spec_can_be_named(text: str, spec: object) -> None:
+    assert parse(text) == spec
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("matmul", "is not of the form op size"),
+        (
+            "softmax 4x8 f16 layout=nt",
+            "layout is no option of softmax; its options are log out_dtype",
+        ),
+        ("relu 4 f16 +relu", "epilogue does not go with relu"),
+        ("softmax 4x8 f16 log=1", "log=1 has a value"),
+        ("matmul 1x1x1 f16 lda", "lda has no value"),
+        ("matmul 1x1x1 f16 lda=x", "lda=x is not a whole number"),
+        ("matmul 1x1x1 f16 alpha=x", "alpha=x is not a number"),
+        ("matmul 1x1x1 f16 m=2", "m is no option of matmul"),
+        ("matmul 1x1x1 f16 lda=1 lda=2", "gives lda twice"),
+        ("matmul 1x1x1 f16 +swish", "epilogue=swish is unknown"),
+        ("relu x4 f16", "shape= is not a whole number"),
+    ],
+)
+def test_specs_that_are_none(text: str, message: str) -> None:
+    with pytest.raises(SpecError) as error:
+        parse(text)
+    assert message in str(error.value)
+
+
+def test_metrics_have_one_name_each_and_a_meaning() -> None:
+    names = [metric.name for metric in METRICS]
+    assert len(set(names)) == len(names)
+    assert all(metric.meaning and metric.unit for metric in METRICS)
+    minima = {metric.name for metric in METRICS if metric.bound is Bound.MINIMUM}
+    assert minima == {"matrix_share", "occupancy", "ratio", "copies_in_flight"}
+    assert find("bank_conflicts").tier is Tier.EMULATED
