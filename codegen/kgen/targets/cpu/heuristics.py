@@ -11,7 +11,8 @@ from kgen.spec import DType, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.amx import TILE_K, TILE_ROWS
 from kgen.targets.cpu.plan.base import vector_for
-from kgen.targets.cpu.plan.blis import LONG_STEPS, ROW_PADDING, registers_needed
+from kgen.targets.cpu.plan.blis import ROW_PADDING
+from kgen.targets.cpu.plan.tiled import LONG_STEPS, registers_needed
 
 #: Cycles from a fused multiply-add to the next that needs its result (Intel and AMD: 4).
 FMA_LATENCY = 4

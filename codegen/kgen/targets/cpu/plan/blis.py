@@ -6,23 +6,20 @@ from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul
-from kgen.spec import Epilogue, Matmul
+from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import vector_for
-from kgen.targets.cpu.plan.blocks import MatmulPlan, check_multiple, check_stack, matmul_launch
+from kgen.targets.cpu.plan.blocks import check_multiple, check_stack, matmul_launch
 from kgen.targets.cpu.plan.panel import PanelVector, Side, Stage, panel, transpose_stages
-from kgen.targets.cpu.plan.tile import Tile, tile
+from kgen.targets.cpu.plan.tiled import TiledPlan, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector
 
 #: Added to a row of packed A, so that rows a power of two apart do not share a cache set.
 ROW_PADDING = 64
-#: Steps that call a function of many instructions: unrolled over a register tile they would be
-#: most of the kernel, so such an epilogue is a loop over the block.
-LONG_STEPS = frozenset({Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU})
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlisPlan(MatmulPlan):
+class BlisPlan(TiledPlan):
     a: Access
     b: Access
 
@@ -33,19 +30,6 @@ class BlisPlan(MatmulPlan):
             + self.packs_b * self.b_pack_bytes
             + (not self.is_direct) * self.acc_bytes
         )
-
-    @property
-    def packs_a(self) -> bool:
-        return self.schedule.pack_a
-
-    @property
-    def packs_b(self) -> bool:
-        return self.schedule.pack_b
-
-    @property
-    def is_direct(self) -> bool:
-        """Sums go from registers through the epilogue to out, and never to scratch."""
-        return not self.k_blocked and LONG_STEPS.isdisjoint(self.spec.epilogue)
 
     @property
     def memory_map(self) -> tuple[str, ...]:
@@ -66,22 +50,7 @@ class BlisPlan(MatmulPlan):
     # -- A and B of the current block of K -----------------------------------------------------
 
     @property
-    def a_block(self) -> str:
-        """Pointer to A at the block's corner."""
-        return "%a.k" if self.k_blocked else self.a_origin.base
-
-    @property
-    def b_block(self) -> str:
-        return "%b.k" if self.k_blocked else self.b_origin.base
-
-    @property
-    def a_tiles(self) -> str:
-        """Pointer to what the tiles read of A."""
-        return "%a.pack" if self.packs_a else self.a_block
-
-    @property
     def a_m(self) -> int:
-        """Bytes from one row to the next in what the tiles read of A."""
         return self.a_pack_m if self.packs_a else self.a_strides[1]
 
     @property
@@ -90,8 +59,11 @@ class BlisPlan(MatmulPlan):
 
     @property
     def b_row(self) -> int:
-        """Bytes from one k to the next in what the tiles read of B."""
         return self.b_pack_row if self.packs_b else self.b_strides[1]
+
+    @property
+    def k_steps(self) -> str:
+        return self.depth
 
     # -- packed A: [mc][kc] where k is contiguous in memory, else [kc][mc] ---------------------
 
@@ -230,66 +202,6 @@ class BlisPlan(MatmulPlan):
         """The stage that holds the result."""
         return len(self.transpose_stages)
 
-    # -- register tiles ------------------------------------------------------------------------
-
-    @property
-    def tile(self) -> Tile:
-        return self._tile(self.schedule.mr, self.schedule.nr)
-
-    @property
-    def bottom_tile(self) -> Tile:
-        return self._tile(self.spec.m % self.schedule.mr, self.schedule.nr)
-
-    @property
-    def right_tile(self) -> Tile:
-        return self._tile(self.schedule.mr, self.spec.n % self.schedule.nr)
-
-    @property
-    def corner_tile(self) -> Tile:
-        return self._tile(self.spec.m % self.schedule.mr, self.spec.n % self.schedule.nr)
-
-    @property
-    def tiles(self) -> tuple[Tile, ...]:
-        """Those that the shape needs."""
-        panels = [(self.tile, self.bottom_tile)] if self.has_whole_panel else []
-        panels += [(self.right_tile, self.corner_tile)] if self.has_edge_panel else []
-        found = [whole for whole, _ in panels] if self.has_whole_rows else []
-        return (*found, *(bottom for _, bottom in panels if self.m_edge))
-
-    def _tile(self, rows: int, width: int) -> Tile:
-        """Where the sums go is out, or the block of sums."""
-        if self.is_direct:
-            out = (self.out_strides[1], self.compute.count * self.out_strides[2])
-        else:
-            out = (self.acc_row, self.vector_bytes)
-        return tile(
-            rows,
-            width,
-            count=self.compute.count,
-            a_stride=self.a_m,
-            b_step=self.vector_bytes,
-            out_strides=out,
-        )
-
-    @property
-    def tile_pointers(self) -> tuple[str, ...]:
-        """The tensors, besides A and B, whose corner a tile is given."""
-        if not self.is_direct:
-            return ("acc",)
-        return (*self.out_like, "bias") if self.has_bias else self.out_like
-
-    @property
-    def tile_bases(self) -> dict[str, str]:
-        """The block's corner in each of them."""
-        if not self.is_direct:
-            return {"acc": "%acc"}
-        return {name: place.base for name, place in self.out_origins.items()}
-
-    @property
-    def sums_initial(self) -> str:
-        """The sums' first value, where it is the same for all."""
-        return "" if self.k_blocked else "zeroinitializer"
-
     @property
     def masked_types(self) -> tuple[Vector, ...]:
         """Vector types that are loaded or stored in part; one element alone goes as a scalar."""
@@ -344,19 +256,3 @@ def check_packing(plan: BlisPlan) -> None:
         )
     if not plan.packs_b and plan.b_gathered:
         raise ScheduleError("pack_b=0 is for a B that is not transposed; try pack_b=1")
-
-
-def check_registers(target: Target, schedule: CpuMatmul, compute: Vector) -> None:
-    """mr x nr sums, a row of B and one broadcast element of A, in vector registers."""
-    vectors = schedule.nr // compute.count
-    needed, limit = registers_needed(schedule.mr, vectors), target.limits["vector_registers"]
-    if needed > limit:
-        fits = max((limit - 1) // vectors - 1, 1)
-        raise ScheduleError(
-            f"mr={schedule.mr} with nr={schedule.nr} needs {needed} vector registers; "
-            f"{target.name} has {limit}; try mr={fits}"
-        )
-
-
-def registers_needed(rows: int, vectors: int) -> int:
-    return rows * vectors + vectors + 1

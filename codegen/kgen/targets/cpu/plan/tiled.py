@@ -1,0 +1,148 @@
+"""What products in vector registers share: tiles of sums, written to out as they are finished."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+from kgen.errors import ScheduleError
+from kgen.schedule import CpuMatmul
+from kgen.spec import Epilogue
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.blocks import MatmulPlan
+from kgen.targets.cpu.plan.tile import Tile, tile
+from kgen.targets.cpu.plan.vectors import Vector
+
+#: Steps that call a function of many instructions: unrolled over a register tile they would be
+#: most of the kernel, so such an epilogue is a loop over the block.
+LONG_STEPS = frozenset({Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU})
+
+
+@dataclass(frozen=True, kw_only=True)
+class TiledPlan(MatmulPlan):
+    """Steps of K over register tiles of mr x nr."""
+
+    @property
+    def is_direct(self) -> bool:
+        """Sums go from registers through the epilogue to out, and never to scratch."""
+        return not self.k_blocked and LONG_STEPS.isdisjoint(self.spec.epilogue)
+
+    @property
+    def packs_a(self) -> bool:
+        return self.schedule.pack_a
+
+    @property
+    def packs_b(self) -> bool:
+        return self.schedule.pack_b
+
+    # -- A and B of the current block of K, as the tiles read them -----------------------------
+
+    @property
+    def a_block(self) -> str:
+        """Pointer to A at the block's corner."""
+        return "%a.k" if self.k_blocked else self.a_origin.base
+
+    @property
+    def b_block(self) -> str:
+        return "%b.k" if self.k_blocked else self.b_origin.base
+
+    @property
+    def a_tiles(self) -> str:
+        """Pointer to what the tiles read of A."""
+        return "%a.pack" if self.packs_a else self.a_block
+
+    @property
+    @abstractmethod
+    def a_m(self) -> int:
+        """Bytes from one row of A to the next."""
+
+    @property
+    @abstractmethod
+    def a_k(self) -> int:
+        """Bytes of A from one step of K to the next."""
+
+    @property
+    @abstractmethod
+    def b_row(self) -> int:
+        """Bytes of B from one step of K to the next."""
+
+    @property
+    @abstractmethod
+    def k_steps(self) -> str:
+        """Steps of K in the current block."""
+
+    # -- register tiles ------------------------------------------------------------------------
+
+    @property
+    def tile(self) -> Tile:
+        return self._tile(self.schedule.mr, self.schedule.nr)
+
+    @property
+    def bottom_tile(self) -> Tile:
+        return self._tile(self.spec.m % self.schedule.mr, self.schedule.nr)
+
+    @property
+    def right_tile(self) -> Tile:
+        return self._tile(self.schedule.mr, self.spec.n % self.schedule.nr)
+
+    @property
+    def corner_tile(self) -> Tile:
+        return self._tile(self.spec.m % self.schedule.mr, self.spec.n % self.schedule.nr)
+
+    @property
+    def tiles(self) -> tuple[Tile, ...]:
+        """Those that the shape needs."""
+        panels = [(self.tile, self.bottom_tile)] if self.has_whole_panel else []
+        panels += [(self.right_tile, self.corner_tile)] if self.has_edge_panel else []
+        found = [whole for whole, _ in panels] if self.has_whole_rows else []
+        return (*found, *(bottom for _, bottom in panels if self.m_edge))
+
+    def _tile(self, rows: int, width: int) -> Tile:
+        """Where the sums go is out, or the block of sums."""
+        if self.is_direct:
+            out = (self.out_strides[1], self.compute.count * self.out_strides[2])
+        else:
+            out = (self.acc_row, self.vector_bytes)
+        return tile(
+            rows,
+            width,
+            count=self.compute.count,
+            a_stride=self.a_m,
+            b_step=self.vector_bytes,
+            out_strides=out,
+        )
+
+    @property
+    def tile_pointers(self) -> tuple[str, ...]:
+        """The tensors, besides A and B, whose corner a tile is given."""
+        if not self.is_direct:
+            return ("acc",)
+        return (*self.out_like, "bias") if self.has_bias else self.out_like
+
+    @property
+    def tile_bases(self) -> dict[str, str]:
+        """The block's corner in each of them."""
+        if not self.is_direct:
+            return {"acc": "%acc"}
+        return {name: place.base for name, place in self.out_origins.items()}
+
+    @property
+    def sums_initial(self) -> str:
+        """The sums' first value, where it is the same for all."""
+        return "" if self.k_blocked else "zeroinitializer"
+
+
+def check_registers(target: Target, schedule: CpuMatmul, compute: Vector) -> None:
+    """mr x nr sums, a row of B and one broadcast element of A, in vector registers."""
+    vectors = schedule.nr // compute.count
+    needed, limit = registers_needed(schedule.mr, vectors), target.limits["vector_registers"]
+    if needed > limit:
+        fits = max((limit - 1) // vectors - 1, 1)
+        raise ScheduleError(
+            f"mr={schedule.mr} with nr={schedule.nr} needs {needed} vector registers; "
+            f"{target.name} has {limit}; try mr={fits}"
+        )
+
+
+def registers_needed(rows: int, vectors: int) -> int:
+    return rows * vectors + vectors + 1
