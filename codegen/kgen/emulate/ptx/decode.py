@@ -55,7 +55,7 @@ class Decoder:
         self.parameters = {p.name: p for p in machine.kernel.parameters}
         #: Addresses of the buffers that hold module variables, by state space.
         self.module_spaces: dict[str, int] = {}
-        self._objects: dict[type[Any], Any] = {}
+        self._objects: dict[Any, Any] = {}
         #: The source line of the instruction that is being decoded.
         self.line = 0
 
@@ -211,6 +211,13 @@ class Decoder:
         """The one object of a class that instructions of this kernel share."""
         if kind not in self._objects:
             self._objects[kind] = kind()
+        found: Shared = self._objects[kind]
+        return found
+
+    def engine(self, kind: Callable[[Machine], Shared]) -> Shared:
+        """The one object of a class, made for the machine, that instructions share."""
+        if kind not in self._objects:
+            self._objects[kind] = kind(self.machine)
         found: Shared = self._objects[kind]
         return found
 

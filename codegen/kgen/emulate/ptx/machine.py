@@ -95,6 +95,9 @@ class Machine:
         self.signals = 0
         #: Called when no thread can go on: each finishes what somebody waits for, if it can.
         self.on_stall: list[Callable[[], bool]] = []
+        #: Called when a chunk starts, and when all its threads have exited.
+        self.on_reset: list[Callable[[], None]] = []
+        self.on_end: list[Callable[[], None]] = []
         self.traffic = Traffic(self) if launch.profile else None
         self.registers: list[Array] = []
         self.slots = {name: slot for slot, name in enumerate(kernel.registers)}
@@ -108,6 +111,8 @@ class Machine:
         self.registers[:] = [_garbage(type_) for type_ in self.kernel.registers.values()]
         thread = np.arange(self.warps * WARP, dtype=np.uint32).reshape(1, self.warps, WARP)
         self.exists = thread < self.launch.threads
+        #: Lanes [CTA, warp, lane] that have exited, or never were.
+        self.exited: Array = np.broadcast_to(~self.exists, self.shape)
         self.clocks = Clocks(
             self.ctas, self.exists, cluster=self.cluster, asynchronous=self.asynchronous
         )
@@ -116,6 +121,9 @@ class Machine:
         self.local = LocalMemory(self, self.kernel.spaces.get("local", 0))
         self.special.clear()
         self.special.update(self._special_registers(thread))
+        self.special.update(self._cluster_registers())
+        for start in self.on_reset:
+            start()
 
     def _special_registers(self, thread: Array) -> dict[str, Array]:
         """PTX ISA 10."""
@@ -139,6 +147,25 @@ class Machine:
             found[f"%ntid.{letter}"] = uniform(self.launch.block[axis], np.uint32)
             found[f"%nctaid.{letter}"] = uniform(self.launch.grid[axis], np.uint32)
             found[f"%ctaid.{letter}"] = where[:, axis].reshape(-1, 1, 1)
+        return found
+
+    def _cluster_registers(self) -> dict[str, Array]:
+        """PTX ISA 10.12 to 10.18. Ranks count x first."""
+        rank = np.arange(self.ctas, dtype=np.uint32) % np.uint32(self.cluster)
+        found = {
+            "%cluster_ctarank": rank.reshape(-1, 1, 1),
+            "%cluster_nctarank": uniform(self.cluster, np.uint32),
+            "%is_explicit_cluster": uniform(self.cluster > 1, bool),
+        }
+        where = np.array(self.coordinates, np.uint32).reshape(-1, 3)
+        for axis, letter in enumerate("xyz"):
+            size = np.uint32(self.launch.cluster[axis])
+            cta = where[:, axis].reshape(-1, 1, 1)
+            found[f"%clusterid.{letter}"] = cta // size
+            found[f"%cluster_ctaid.{letter}"] = cta % size
+            found[f"%cluster_nctaid.{letter}"] = uniform(int(size), np.uint32)
+            clusters = self.launch.grid[axis] // int(size)
+            found[f"%nclusterid.{letter}"] = uniform(clusters, np.uint32)
         return found
 
     def line(self, pc: int) -> int:

@@ -65,7 +65,6 @@ class Scheduler:
         self.parked: dict[int, Array] = {}
         self.signals = machine.signals
         self.turns = 0
-        self.exited = np.broadcast_to(~machine.exists, machine.shape)
         self.barriers = Barriers(machine)
         while self.groups or self._stuck():
             if self.groups:
@@ -73,9 +72,18 @@ class Scheduler:
                 self._run_group(start, self.groups.pop(start))
             if self.parked and machine.signals != self.signals:
                 self._wake()
+        self._end()
         self.warnings += [self._fault(v, pc).fault for pc, v in machine.warnings]
         machine.warnings.clear()
         self.counts.barriers = max(self.counts.barriers, int(self.barriers.passed.max()))
+
+    def _end(self) -> None:
+        """All threads have exited: what they left behind must be in order."""
+        try:
+            for end in self.machine.on_end:
+                end()
+        except Violation as violation:
+            raise self._fault(violation, self.machine.pc) from None
 
     def _run_group(self, pc: int, mask: Mask) -> None:
         """Run a group until it ends, divides, or reaches the next group."""
@@ -188,7 +196,8 @@ class Scheduler:
         return True
 
     def _exit(self, mask: Mask) -> None:
-        self.exited = self.exited | self.machine.active(mask)
+        self.machine.exited = self.machine.exited | self.machine.active(mask)
+        self.machine.signals += 1
 
     def _whole_barrier(self, barrier: Barrier, active: Mask) -> bool:
         """The common case: every lane of every CTA is here, so that none has to wait."""
@@ -220,7 +229,7 @@ class Scheduler:
 
     def _release(self) -> bool:
         """Let go of the lanes of every barrier that is complete; whether there were any."""
-        released = self.barriers.complete(self.exited)
+        released = self.barriers.complete(self.machine.exited)
         for pc, lanes in released:
             self._add(pc + 1, lanes)
             operation = self.steps[pc].operation
@@ -292,7 +301,7 @@ class Scheduler:
                 raise Violation("divergent-warp-instruction", message, here & ~named)
             needed = named & machine.exists
         if operation.spares_exited:
-            needed = needed & ~self.exited
+            needed = needed & ~machine.exited
         missing = self._missing(needed & ~here, operation.warps)
         missing = missing & here.any(axis=2, keepdims=True)
         ready = here & ~missing
