@@ -156,7 +156,7 @@ def test_classes_and_lanes(seed: int) -> None:
     body = MIXED[: MIXED.index("  %d = call")] + "  ret void"
     report = profiled(body, lanes=96, seed=seed)
     counters = report.counters
-    assert set(MEANING) <= set(counters)
+    assert set(MEANING) - {"copies_in_flight"} <= set(counters)
     expected = {
         "integer": 0,
         "compare": 4,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kgen.emulate.llvm.constants import FLAGS, OperandParser
 from kgen.emulate.llvm.lexer import symbol, words
 from kgen.emulate.llvm.memory_instructions import MemoryParser, Parse
@@ -70,30 +72,35 @@ class InstructionParser:
             return instruction
         self._skip_flags()
         instruction = parser(opcode, line, result)
-        self._skip_trailing()
-        return instruction
+        mmra = self._skip_trailing()
+        return replace(instruction, mmra=mmra) if mmra else instruction
 
     def _skip_flags(self) -> None:
         t = self.tokens
         while t.text in FLAGS:
             t.next()
 
-    def _skip_trailing(self) -> None:
-        """``, !tbaa !3``, ``, addrspace(5)``, ``#2``, ``[ "bundle"(...) ]``"""
+    def _skip_trailing(self) -> str:
+        """``, !tbaa !3``, ``, addrspace(5)``, ``#2``, ``[ "bundle"(...) ]``; returns ``!mmra``."""
         t = self.tokens
+        mmra = ""
         while True:
             if t.kind == "attribute":
                 t.next()
             elif t.text == "[":
                 t.skip_brackets()
             elif t.text == "," and t.kinds[t.at + 1] == "metadata":
+                is_mmra = t.texts[t.at + 1] == "!mmra"
                 t.at += 2
+                start = t.at
                 if t.kind == "metadata":
                     t.next()
                 if t.text in ("{", "("):
                     t.skip_brackets()
+                if is_mmra:
+                    mmra = "".join(t.texts[start : t.at])
             else:
-                return
+                return mmra
 
     def _label(self) -> str:
         self.tokens.expect("label")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -12,17 +13,21 @@ import numpy as np
 from kgen.emulate.llvm.codec import encode
 from kgen.emulate.llvm.counting import Events, counters, lines
 from kgen.emulate.llvm.decode import decode
+from kgen.emulate.llvm.device_clocks import DeviceClocks
 from kgen.emulate.llvm.flow import execute
+from kgen.emulate.llvm.global_races import GlobalShadow
+from kgen.emulate.llvm.granules import granule
 from kgen.emulate.llvm.lds import Lds
 from kgen.emulate.llvm.literals import constant_value
 from kgen.emulate.llvm.machine import Index3, Machine
 from kgen.emulate.llvm.memory import REGION_SHIFT, Buffer, GlobalMemory, Memory, stack_buffer
-from kgen.emulate.llvm.module import Constant, Function, Global, Instruction, Module
+from kgen.emulate.llvm.module import Constant, Function, Global, Module
 from kgen.emulate.llvm.parser import parse
 from kgen.emulate.llvm.program import Program
+from kgen.emulate.llvm.provenance import written_by
 from kgen.emulate.llvm.races import LdsShadow
 from kgen.emulate.llvm.traffic import Traffic
-from kgen.emulate.llvm.types import LDS, Array, Pointer, Type
+from kgen.emulate.llvm.types import CONSTANT, GLOBAL, LDS, Array, Pointer, Type
 from kgen.emulate.report import Report
 from kgen.errors import EmulationError
 
@@ -82,6 +87,7 @@ def run(
     launch = _Launch(module, function, arguments, dynamic_shared, checks, profile, block)
     selected = _coordinates(grid, workgroups, seed)
     with np.errstate(all="ignore"):
+        launch.start(selected)
         for chunk in launch.chunks(selected):
             launch.run(chunk)
     programs = launch.programs.values()
@@ -127,6 +133,8 @@ class _Launch:
         self.checks = checks
         self.block = block
         self.wave = _wave_size(function) if function.kernel else 1
+        self.lanes = _aligned(math.prod(block), self.wave)
+        self.races: GlobalShadow | None = None
         self.memory = GlobalMemory()
         self.events = Events()
         self.traffic = None
@@ -151,7 +159,12 @@ class _Launch:
                 raise EmulationError(f"argument {name} must be C-contiguous")
             data = argument.reshape(-1).view(np.uint8)
             address = self.memory.add(
-                Buffer(name=f"argument {name}", data=data, writable=argument.flags.writeable)
+                Buffer(
+                    name=f"argument {name}",
+                    symbol=name,
+                    data=data,
+                    writable=argument.flags.writeable,
+                )
             )
             return np.full((1, 1), address, np.int64)
         if isinstance(type_, Pointer) or argument.dtype.itemsize != type_.dtype.itemsize:
@@ -191,24 +204,39 @@ class _Launch:
         else:
             raw = encode(constant_value(value, symbols), variable.type)
             data = np.ascontiguousarray(raw).reshape(-1).view(np.uint8)
-        return self.memory.add(Buffer(name=f"@{variable.name}", data=data))
+        return self.memory.add(Buffer(name=f"@{variable.name}", symbol=variable.name, data=data))
 
     # -- execution ------------------------------------------------------------------------------
 
+    def start(self, coordinates: Array) -> None:
+        """These are the workgroups that will run, in this order."""
+        if not self.checks or not self.function.kernel:
+            return
+        written = written_by(self.module, self.function)
+        buffers = self.memory.buffers
+        clocks = DeviceClocks(self.lanes, self.wave, len(coordinates))
+        self.races = GlobalShadow(
+            buffers,
+            [i for i, b in enumerate(buffers) if written is None or b.symbol in written],
+            granule=granule(self.module, (GLOBAL, CONSTANT)),
+            clocks=clocks,
+            coordinates=coordinates,
+        )
+
     def chunks(self, coordinates: Array) -> Iterable[Array]:
-        lanes = self.block[0] * self.block[1] * self.block[2]
-        by_lanes = _CHUNK_LANES // lanes
+        by_lanes = _CHUNK_LANES // self.lanes
         by_lds = _CHUNK_LDS_BYTES // self.lds_size if self.lds_size else by_lanes
         step = max(1, min(by_lanes, by_lds))
         return (coordinates[i : i + step] for i in range(0, len(coordinates), step))
 
     def run(self, coordinates: Array) -> None:
         shadow = None
-        size = self.block[0] * self.block[1] * self.block[2]
-        lanes = _aligned(size, self.wave)
+        size, lanes = math.prod(self.block), self.lanes
+        if self.races is not None:
+            self.races.clocks.begin(len(coordinates))
         if self.checks and self.lds_size:
-            granule = _granule(self.module)
-            shadow = LdsShadow(self.lds_size, granule, lanes, self.wave, self.gaps)
+            unit = granule(self.module, (LDS,))
+            shadow = LdsShadow(self.lds_size, unit, lanes, self.wave, self.gaps)
         machine = Machine(
             module=self.module,
             entry=self.function.name,
@@ -223,6 +251,7 @@ class _Launch:
             ),
             checks=self.checks,
             events=self.events,
+            races=self.races,
             traffic=self.traffic,
             steps=_FREE_STEPS + self.memory.bytes * (_CPU_STEPS_PER_BYTE if self.stack else 1),
         )
@@ -265,31 +294,3 @@ def _wave_size(function: Function) -> int:
             '"target-cpu"="gfx..." or "target-features"="+wavefrontsize32"'
         )
     return 64 if processor.startswith("gfx9") else 32
-
-
-def _granule(module: Module) -> int:
-    """The unit of the LDS tables: every access to LDS is a whole number of these."""
-    granule = 16
-    for function in module.functions.values():
-        for block in function.blocks:
-            for ins in block.instructions:
-                granule = min(granule, _lds_unit(ins))
-    return granule
-
-
-def _lds_unit(ins: Instruction) -> int:
-    """The largest power of two that divides size and alignment of an access that may be to LDS."""
-    pointer = ins.operands[-1].type if ins.operands else None
-    if ins.opcode == "store":
-        size = ins.operands[0].type.size
-    elif ins.opcode in ("load", "atomicrmw", "cmpxchg"):
-        pointer = ins.operands[0].type
-        size = ins.operands[-1].type.size if ins.opcode != "load" else ins.type.size
-    elif ins.callee.startswith("llvm.mem"):
-        return 1
-    else:
-        return 16
-    if not isinstance(pointer, Pointer) or pointer.space not in (0, LDS):
-        return 16
-    both = size | ins.align | 16
-    return both & -both

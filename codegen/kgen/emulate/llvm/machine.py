@@ -15,7 +15,9 @@ from kgen.emulate.llvm.types import Array
 from kgen.emulate.report import EmulationFault, Fault
 
 if TYPE_CHECKING:
+    from kgen.emulate.llvm.clocks import Clocks
     from kgen.emulate.llvm.counting import Events
+    from kgen.emulate.llvm.global_races import GlobalShadow
     from kgen.emulate.llvm.program import Segment
     from kgen.emulate.llvm.traffic import Traffic
 
@@ -40,6 +42,8 @@ class Machine:
     steps: int
     """How many segments one call may execute before it is held to run for ever."""
     events: Events
+    races: GlobalShadow | None = None
+    """The checks of global memory."""
     traffic: Traffic | None = None
     """What a profile counts."""
     mask: Array | None = None
@@ -124,20 +128,35 @@ class Machine:
 
     # -- synchronisation ------------------------------------------------------------------------
 
-    def fence(self, *, release: bool = False, acquire: bool = False) -> None:
-        """Order the active lanes' accesses within their wave, and as said with other waves."""
-        if self.memory.lds.shadow is not None:
-            self.memory.lds.shadow.fence(self, release=release, acquire=acquire)
+    def fence(
+        self,
+        ins: Instruction,
+        *,
+        release: bool = False,
+        acquire: bool = False,
+        device: bool = False,
+    ) -> None:
+        """Order the active lanes' accesses, as :class:`Clocks` says, in the memories that the
+        fence is for."""
+        for name, clocks in self._clocks():
+            if self.module.synchronizes(ins, name):
+                clocks.fence(self, release=release, acquire=acquire, device=device)
 
     def signal(self) -> None:
+        for _, clocks in self._clocks():
+            clocks.signal(self)
+
+    def _clocks(self) -> Iterator[tuple[str, Clocks]]:
         if self.memory.lds.shadow is not None:
-            self.memory.lds.shadow.signal(self)
+            yield "local", self.memory.lds.shadow
+        if self.races is not None:
+            yield "global", self.races.clocks
 
     def pass_barrier(self, released: Array | None) -> None:
         """The lanes in ``released`` (None: all) leave a barrier."""
         self.barriers += 1 if released is None else released.any(axis=1)
-        if self.memory.lds.shadow is not None:
-            self.memory.lds.shadow.barrier(self, released)
+        for _, clocks in self._clocks():
+            clocks.barrier(self, released)
 
     # -- masks and faults -----------------------------------------------------------------------
 

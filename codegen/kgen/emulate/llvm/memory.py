@@ -39,6 +39,8 @@ class Buffer:
     name: str
     data: Array
     """Flat uint8."""
+    symbol: str = ""
+    """Of the parameter or global that it is."""
     writable: bool = True
 
 
@@ -94,13 +96,17 @@ class Memory:
             pointer = np.where(mask, pointer, _first(pointer, mask))
         buffer, offsets = self._locate(m, ins, pointer, size, align)
         if buffer is not None:
+            if m.races is not None and m.races.tracks(int(pointer.flat[0])):
+                m.races.read(m, ins, pointer, size)
             return gather(buffer.data, offsets, size)
         raw = np.zeros(pointer.shape, raw_dtype(size))
-        for region in np.unique(_regions(pointer)):
-            here = _regions(pointer) == region
+        for region in np.unique(regions_of(pointer)):
+            here = regions_of(pointer) == region
             buffer, offsets = self._locate(m, ins, pointer[here], size, align)
             assert buffer is not None
             raw[here] = gather(buffer.data, offsets, size)
+        if m.races is not None:
+            m.races.read(m, ins, pointer, size)
         return raw
 
     def store(
@@ -123,6 +129,7 @@ class Memory:
             data, pointer = self._private(m, ins, pointer, size)
             shape = np.broadcast_shapes(shape, pointer.shape)
         mask = m.active(shape)
+        whole, whole_raw = pointer, raw
         pointer = np.broadcast_to(pointer, shape)
         if mask is not None:
             selected = np.broadcast_to(mask, shape)
@@ -133,14 +140,18 @@ class Memory:
             return
         buffer, offsets = self._locate(m, ins, pointer, size, align, writing=True)
         if buffer is not None:
+            if m.races is not None and m.races.tracks(int(pointer.flat[0])):
+                m.races.write(m, ins, whole, whole_raw)
             scatter(buffer.data, offsets, raw)
             return
         raw = np.broadcast_to(raw, pointer.shape)
-        for region in np.unique(_regions(pointer)):
-            here = _regions(pointer) == region
+        for region in np.unique(regions_of(pointer)):
+            here = regions_of(pointer) == region
             buffer, offsets = self._locate(m, ins, pointer[here], size, align, writing=True)
             assert buffer is not None
             scatter(buffer.data, offsets, raw[here])
+        if m.races is not None:
+            m.races.write(m, ins, whole, whole_raw)
 
     def atomic_place(
         self, m: Machine, ins: Instruction, pointer: Array, size: int, space: int
@@ -158,6 +169,8 @@ class Memory:
         buffer, offsets = self._locate(m, ins, addresses, size, size, writing=True)
         if buffer is None:
             raise m.fault("trap", "atomic on several buffers at once", ins, m.selected())
+        if m.races is not None:
+            m.races.atomic(m, ins, pointer, size)
         return buffer.data, offsets
 
     # -- addresses ------------------------------------------------------------------------------
@@ -292,7 +305,7 @@ def stack_buffer() -> Buffer:
     return Buffer(name="the stack", data=np.full(_STACK_BYTES, POISON, np.uint8))
 
 
-def _regions(pointer: Array) -> Array:
+def regions_of(pointer: Array) -> Array:
     regions: Array = (pointer + _HALF) >> REGION_SHIFT
     return regions
 

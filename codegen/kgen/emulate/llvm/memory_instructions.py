@@ -12,7 +12,8 @@ from kgen.emulate.llvm.types import I1, Pointer, Struct, Vector
 #: From opcode, line and name of the result, with the cursor behind the opcode.
 Parse = Callable[[str, int, str], Instruction]
 
-_ORDERINGS = frozenset(words("unordered monotonic acquire release acq_rel seq_cst"))
+_ORDERINGS = tuple(words("unordered monotonic acquire release acq_rel seq_cst"))
+_STRENGTH = ("", *_ORDERINGS).index
 _MODIFIERS = frozenset(words("atomic volatile weak elementwise"))
 
 
@@ -49,7 +50,7 @@ class MemoryParser:
 
     def _atomic_words(self) -> tuple[str, str]:
         """``atomic``, ``volatile``, ``weak``, the scope and the orderings; returns the scope and
-        the (last) ordering."""
+        the (strongest) ordering."""
         t = self.tokens
         scope = ordering = ""
         while True:
@@ -58,7 +59,7 @@ class MemoryParser:
                 scope = t.next().strip('"')
                 t.expect(")")
             elif t.text in _ORDERINGS:
-                ordering = t.next()
+                ordering = max(ordering, t.next(), key=_STRENGTH)
             elif t.text in _MODIFIERS:
                 t.next()
             else:
@@ -69,9 +70,11 @@ class MemoryParser:
         type_ = self.operands.type()
         self.tokens.expect(",")
         pointer = self.operands.typed_operand()
-        self._atomic_words()
+        scope, ordering = self._atomic_words()
         return Instruction(
             opcode=opcode,
+            scope=scope,
+            ordering=ordering,
             line=line,
             result=result,
             type=type_,
@@ -82,9 +85,11 @@ class MemoryParser:
     def store(self, opcode: str, line: int, result: str) -> Instruction:
         self._atomic_words()
         value, pointer = self.operands.typed_operands()
-        self._atomic_words()
+        scope, ordering = self._atomic_words()
         return Instruction(
             opcode=opcode,
+            scope=scope,
+            ordering=ordering,
             line=line,
             operands=(value, pointer),
             align=self.operands.alignment(value.type),
@@ -128,9 +133,11 @@ class MemoryParser:
         self._atomic_words()
         predicate = self.tokens.next()
         pointer, value = self.operands.typed_operands()
-        self._atomic_words()
+        scope, ordering = self._atomic_words()
         return Instruction(
             opcode=opcode,
+            scope=scope,
+            ordering=ordering,
             line=line,
             result=result,
             type=value.type,
@@ -142,10 +149,12 @@ class MemoryParser:
     def cmpxchg(self, opcode: str, line: int, result: str) -> Instruction:
         self._atomic_words()
         operands = tuple(self.operands.typed_operands())
-        self._atomic_words()
+        scope, ordering = self._atomic_words()
         type_ = operands[1].type
         return Instruction(
             opcode=opcode,
+            scope=scope,
+            ordering=ordering,
             line=line,
             result=result,
             type=Struct((type_, I1)),

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from kgen.emulate.llvm.types import VOID, Type
+
+_NODE = re.compile(r"(!\d+) = (?:distinct )?(!\{.*)")
+_REFERENCE = re.compile(r"!\d+")
+#: A list of annotations is a node that refers to nodes.
+_NESTED = 3
 
 
 @dataclass(frozen=True)
@@ -49,15 +56,21 @@ class Instruction:
     predicate: str = ""
     """Of icmp and fcmp; the operation of atomicrmw."""
     scope: str = ""
-    """Of a fence; empty is the whole system."""
+    """Of a fence or an atomic; empty is the whole system."""
     ordering: str = ""
-    """Of a fence."""
+    """Of a fence or an atomic, the stronger one of cmpxchg; empty for an access that is none."""
+    mmra: str = ""
+    """Memory model relaxation annotations: a metadata node, or the number of one."""
     source_type: Type = VOID
     """Stepped over by getelementptr, allocated by alloca."""
     indices: tuple[int, ...] = ()
     """Of extractvalue and insertvalue; the mask of shufflevector (-1 is poison)."""
     align: int = 0
     callee: str = ""
+
+    @property
+    def is_atomic(self) -> bool:
+        return bool(self.ordering)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +112,20 @@ class Module:
     globals: dict[str, Global]
     functions: dict[str, Function]
     lines: tuple[str, ...]
+
+    @cached_property
+    def _metadata(self) -> dict[str, str]:
+        """The text of every numbered node."""
+        found = (_NODE.match(line) for line in self.lines if line.startswith("!"))
+        return {match[1]: match[2] for match in found if match is not None}
+
+    def synchronizes(self, ins: Instruction, memory: str) -> bool:
+        """Whether a fence is for ``memory``: global, or local (LDS). One that has no annotation is
+        for all (LLVM "User Guide for AMDGPU Backend", memory model relaxation annotations)."""
+        node = ins.mmra
+        for _ in range(_NESTED):
+            node = _REFERENCE.sub(lambda match: self._metadata.get(match[0], ""), node)
+        return "amdgpu-synchronize-as" not in node or f'"{memory}"' in node
 
     def text(self, line: int) -> str:
         """The source line, 1-based, without its indentation."""

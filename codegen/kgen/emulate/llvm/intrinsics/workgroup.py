@@ -39,7 +39,7 @@ def _wave_size(ins: Instruction) -> Callable[[Machine], Array]:
 
 
 def _wave_fence(ins: Instruction) -> Callable[[Machine], None]:
-    return lambda m: m.fence()
+    return lambda m: m.fence(ins)
 
 
 def _signal(ins: Instruction) -> Callable[..., None]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from kgen.emulate.llvm import scopes
 from kgen.emulate.llvm.codec import decode, encode, gather, scatter
 from kgen.emulate.llvm.machine import Machine
 from kgen.emulate.llvm.module import Instruction
@@ -72,7 +73,7 @@ def _atomicrmw(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
 
         return _in_turns(m, ins, pointer, type_, turn)
 
-    return atomic
+    return scopes.ordered(ins, atomic)
 
 
 def _cmpxchg(ins: Instruction) -> Callable[[Machine, Array, Array, Array], tuple[Array, Array]]:
@@ -87,7 +88,7 @@ def _cmpxchg(ins: Instruction) -> Callable[[Machine, Array, Array, Array], tuple
         old = _in_turns(m, ins, pointer, type_, turn)
         return old, old == expected
 
-    return exchange
+    return scopes.ordered(ins, exchange)
 
 
 def _of_active(m: Machine, value: Array) -> Array:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kgen.emulate.llvm import scopes
 from kgen.emulate.llvm.codec import decode, encode
 from kgen.emulate.llvm.machine import Machine
 from kgen.emulate.llvm.module import Constant, Instruction, Operand
@@ -83,7 +84,7 @@ def _load(ins: Instruction) -> Callable[[Machine, Array], Any]:
     def load(m: Machine, pointer: Array) -> Any:
         return decode(m.memory.load(m, ins, pointer, size, ins.align, space), type_)
 
-    return load
+    return scopes.ordered(ins, load)
 
 
 def _store(ins: Instruction) -> Callable[[Machine, Any, Array], None]:
@@ -93,7 +94,7 @@ def _store(ins: Instruction) -> Callable[[Machine, Any, Array], None]:
     def store(m: Machine, value: Any, pointer: Array) -> None:
         m.memory.store(m, ins, pointer, encode(value, type_), ins.align, space)
 
-    return store
+    return scopes.ordered(ins, store)
 
 
 def _space(type_: Type) -> int:
@@ -111,20 +112,8 @@ def _alloca(ins: Instruction) -> Callable[..., Array]:
     return allocate
 
 
-#: Scopes that reach no further than the wave.
-_NARROW = frozenset(("singlethread", "wavefront", "singlethread-one-as", "wavefront-one-as"))
-
-
 def _fence(ins: Instruction) -> Callable[[Machine], None]:
-    wide = ins.scope not in _NARROW
-    release = wide and ins.ordering in ("release", "acq_rel", "seq_cst")
-    acquire = wide and ins.ordering in ("acquire", "acq_rel", "seq_cst")
-
-    def fence(m: Machine) -> None:
-        if not ins.scope.startswith("singlethread"):
-            m.fence(release=release, acquire=acquire)
-
-    return fence
+    return lambda m: scopes.fence(m, ins)
 
 
 PURE: dict[str, Build] = {"getelementptr": _getelementptr}
