@@ -195,7 +195,7 @@ def test_atomics_with_lanes_at_one_address(space: str) -> None:
   atom.{space}.add.u32 %r4, [{place}], %r0;
   red.relaxed.cta.{space}.max.u32 [{place}], 3;
   bar.sync 0;
-  ld.{space}.u32 %r5, [{place}];
+  @%p0 ld.{space}.u32 %r5, [{place}];
   @%p0 st.global.u32 [%d1], %r5;
   mad.wide.u32 %d2, %r0, 4, %out;
   st.global.u32 [%d2+16], %r4;

@@ -15,11 +15,13 @@ write makes visible to other CTAs (a memory fence of that scope).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
+from kgen.emulate.ptx.lessons import Lessons, Told, across, both
 from kgen.emulate.ptx.types import Array, all_of, any_of
 
 #: A fence by what it orders: the async proxy, or memory for threads in a scope.
@@ -40,6 +42,8 @@ class Known:
 
     seen: Array
     passed: dict[Fence, Array] = field(default_factory=dict)
+    #: What CTAs of the chunk learned through memory.
+    lessons: Told = field(default_factory=dict)
 
     def merge(self, other: Known, where: Array | None = None) -> Known:
         """What both know; of the other only in the CTAs [C or 1] of `where`."""
@@ -56,6 +60,7 @@ class Known:
                 fence: most(self.passed.get(fence, nothing), other.passed.get(fence, nothing))
                 for fence in self.passed.keys() | other.passed.keys()
             },
+            lessons=both(self.lessons, other.lessons, where),
         )
 
     def forget(self, where: Array) -> Known:
@@ -63,6 +68,7 @@ class Known:
         return Known(
             seen=np.where(where[:, None], 0, self.seen),
             passed={f: np.where(where[:, None], 0, known) for f, known in self.passed.items()},
+            lessons=both({}, self.lessons, ~where),
         )
 
     def across(self, cluster: int) -> Known:
@@ -75,6 +81,7 @@ class Known:
         return Known(
             seen=joined(self.seen),
             passed={fence: joined(known) for fence, known in self.passed.items()},
+            lessons=across(self.lessons, cluster),
         )
 
 
@@ -99,6 +106,8 @@ class Clocks:
         self.passed: dict[Fence, Array] = {}
         self._warp = np.arange(self.warps)
         self._rank = self._warp // warps
+        self.lessons = Lessons(ctas, warps)
+        self._everyone = exists
         self._padding = np.tile(~exists, (1, cluster, 1))
         self._names: dict[tuple[int, object], int] = {}
 
@@ -129,6 +138,24 @@ class Clocks:
         found: Array = table[row, thread >> 5, lane, actor]
         return found
 
+    def released_by(
+        self, row: int, warp: int, lane: int, fences: Sequence[Fence], release: bool
+    ) -> Array | None:
+        """The times [actor] that one lane's strong write makes known: what has passed one of the
+        fences, or, if it is a release, everything. None if that is nothing.
+        """
+        row = row if self.rows > 1 else 0
+        tables = [self.passed[fence] for fence in fences if fence in self.passed]
+        if release:
+            tables.append(self.seen)
+        known = [table[row, warp, lane if table.shape[2] > 1 else 0] for table in tables]
+        if not known:
+            return None
+        times: Array = np.maximum.reduce(known)
+        if release:
+            times[warp] = self.own[row, warp]
+        return times if times.any() else None
+
     # ------------------------------------------------------------------ what moves knowledge
 
     def release(self, lanes: Lanes) -> Known:
@@ -144,6 +171,7 @@ class Clocks:
         known = Known(
             seen=seen,
             passed={f: self._gathered(table, chosen, warps) for f, table in self.passed.items()},
+            lessons=self.lessons.told(lanes) if self.lessons else {},
         )
         self._advance(warps)
         return known
@@ -157,6 +185,8 @@ class Clocks:
         self.seen = self._learned(self.seen, chosen, known.seen)
         for fence, passed in known.passed.items():
             self.passed[fence] = self._learned(self._table(fence), chosen, passed)
+        if known.lessons:
+            self.lessons.hear(lanes, known.lessons)
 
     def fence(self, fence: Fence, lanes: Lanes) -> None:
         """All that these lanes know and did until now passes a fence."""
@@ -172,6 +202,8 @@ class Clocks:
 
     def warp_barrier(self, lanes: Lanes) -> None:
         """bar.warp.sync by these lanes."""
+        if self.lessons:
+            self.lessons.warp_barrier(lanes)
         chosen = self._rows_of(lanes)
         warps = any_of(chosen, 2)
         self.seen = self._shared_in_warp(self.seen, chosen)
@@ -185,6 +217,8 @@ class Clocks:
 
     def join_all(self) -> None:
         """A barrier of all threads of each CTA, in all CTAs; the clocks of all become the same."""
+        if self.lessons:
+            self.lessons.hear(self._everyone, self.lessons.told(self._everyone))
         now = int(self.own[:, : self.warps].max())
         seen = self._by_cta(self.seen)
         mine = seen.reshape(-1, self.cluster, self.actors)

@@ -221,6 +221,13 @@ class Decoder:
         found: Shared = self._objects[kind]
         return found
 
+    def access(self, space: str, nbytes: int) -> None:
+        """The kernel accesses a state space, "" for any, by `nbytes`."""
+        if space in ("", "shared"):
+            self.shared_access(nbytes)
+        if space in ("", "global"):
+            self.machine.global_unit = min(self.machine.global_unit, nbytes)
+
     def shared_access(self, nbytes: int) -> None:
         """The kernel accesses shared memory by `nbytes`, which the checks must tell apart."""
         self.machine.granule = min(self.machine.granule, nbytes)

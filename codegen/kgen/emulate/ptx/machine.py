@@ -19,6 +19,7 @@ from kgen.emulate.numerics import Numerics
 from kgen.emulate.ptx.clocks import Clocks
 from kgen.emulate.ptx.copies import CopyQueue
 from kgen.emulate.ptx.memory import GlobalMemory, LocalMemory
+from kgen.emulate.ptx.order import MemoryOrder
 from kgen.emulate.ptx.shared import SharedMemory
 from kgen.emulate.ptx.syntax import Kernel
 from kgen.emulate.ptx.traffic import Traffic
@@ -99,6 +100,10 @@ class Machine:
         self.on_reset: list[Callable[[], None]] = []
         self.on_end: list[Callable[[], None]] = []
         self.traffic = Traffic(self) if launch.profile else None
+        #: The smallest global access of the kernel.
+        self.global_unit = granule
+        self.order = MemoryOrder(self)
+        memory.order = self.order if launch.checks else None
         self.registers: list[Array] = []
         self.slots = {name: slot for slot, name in enumerate(kernel.registers)}
         self.special: dict[str, Array] = {}
@@ -118,6 +123,7 @@ class Machine:
         )
         self.shared = SharedMemory(self)
         self.copies = CopyQueue(self)
+        self.order.start_chunk()
         self.local = LocalMemory(self, self.kernel.spaces.get("local", 0))
         self.special.clear()
         self.special.update(self._special_registers(thread))

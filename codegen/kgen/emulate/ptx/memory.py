@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from kgen.emulate.ptx.semantics import WEAK, Semantics
 from kgen.emulate.ptx.types import UNSIGNED, Array
 from kgen.errors import EmulationError
 
 if TYPE_CHECKING:
     from kgen.emulate.ptx.machine import Machine, Mask
+    from kgen.emulate.ptx.order import MemoryOrder
 
 Bytes = npt.NDArray[np.uint8]
 #: Every buffer has a window of this many bits of the address space, so that no overrun reaches
@@ -95,6 +97,8 @@ class GlobalMemory:
     """The launch's buffers, accessed in place, each in a window of its own."""
 
     def __init__(self) -> None:
+        #: Checks the order of accesses; None if nobody does.
+        self.order: MemoryOrder | None = None
         self.names: list[str] = []
         self.buffers: list[Bytes] = []
 
@@ -110,19 +114,30 @@ class GlobalMemory:
     def address(number: int) -> int:
         return (number + 1) << WINDOW_BITS
 
-    def load(self, address: Array, size: int, count: int, mask: Mask) -> list[Array]:
+    def load(
+        self, address: Array, size: int, count: int, mask: Mask, how: Semantics = WEAK
+    ) -> list[Array]:
         """`count` elements of `size` bytes from each active lane's address."""
         settled = settle(address, mask)
         number = self._only_buffer(settled)
         if number is None:
-            return self._load_several(address, settled, size, count, mask)
+            return self._load_several(address, settled, size, count, mask, how)
         index = self.locate(number, address, settled, size * count, mask, "load")
+        if self.order is not None:
+            self.order.accessed(number, index, size * count, mask, how, reads=True)
         view = elements(self.buffers[number], size, count)
         if count == 1:
             return [view.reshape(-1).take(index, mode="clip")]
         return columns(view.take(index, axis=0, mode="clip"))
 
-    def store(self, address: Array, values: Sequence[Array], size: int, mask: Mask) -> None:
+    def store(
+        self,
+        address: Array,
+        values: Sequence[Array],
+        size: int,
+        mask: Mask,
+        how: Semantics = WEAK,
+    ) -> None:
         """Store each active lane's elements; of lanes at one address, one lane's remain."""
         from kgen.emulate.ptx.machine import Violation
 
@@ -130,19 +145,23 @@ class GlobalMemory:
         number = self._only_buffer(settled)
         if number is None:
             for part in self._by_buffer(settled, mask):
-                self.store(address, values, size, part)
+                self.store(address, values, size, part, how)
             return
         index = self.locate(number, address, settled, size * len(values), mask, "store")
         if not self.buffers[number].flags.writeable:
             lanes = np.ones((1, 1, 1), bool) if mask is None else mask
             raise Violation("out-of-bounds", "store to a read-only buffer", lanes, address)
+        if self.order is not None:
+            self.order.accessed(number, index, size * len(values), mask, how, writes=True)
         scatter(elements(self.buffers[number], size, len(values)), index, values, mask)
 
-    def cells(self, address: Array, size: int, mask: Mask) -> tuple[Array, Array]:
+    def cells(self, address: Array, size: int, mask: Mask, how: Semantics) -> tuple[Array, Array]:
         """The buffer that lanes access as units of `size` bytes, and each lane's unit."""
         settled = settle(address, mask)
         number = int(settled.flat[0] >> WINDOW_BITS) - 1
         index = self.locate(number, address, settled, size, mask, "atomic")
+        if self.order is not None:
+            self.order.accessed(number, index, size, mask, how, reads=True, writes=True)
         return elements(self.buffers[number], size, 1).reshape(-1), index
 
     def check_load(self, address: Array, nbytes: int, mask: Mask) -> None:
@@ -151,7 +170,9 @@ class GlobalMemory:
         for part in self._by_buffer(settled, mask):
             inside = settle(settled, part)
             number = int(inside.flat[0] >> WINDOW_BITS) - 1
-            self.locate(number, address, inside, nbytes, part, "load")
+            index = self.locate(number, address, inside, nbytes, part, "load")
+            if self.order is not None:
+                self.order.accessed(number, index, nbytes, part, WEAK, reads=True, later=True)
 
     def locate(
         self, number: int, address: Array, settled: Array, nbytes: int, mask: Mask, what: str
@@ -180,11 +201,17 @@ class GlobalMemory:
         return [lanes & (window == number) for number in numbers]
 
     def _load_several(
-        self, address: Array, settled: Array, size: int, count: int, mask: Mask
+        self,
+        address: Array,
+        settled: Array,
+        size: int,
+        count: int,
+        mask: Mask,
+        how: Semantics,
     ) -> list[Array]:
         result: list[Array] = [np.zeros((1, 1, 1), UNSIGNED[size])] * count
         for part in self._by_buffer(settled, mask):
-            loaded = self.load(address, size, count, part)
+            loaded = self.load(address, size, count, part, how)
             result = [choose(part, new, old) for new, old in zip(loaded, result, strict=True)]
         return result
 

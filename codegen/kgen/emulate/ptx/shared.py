@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgen.emulate.ptx.memory import check, columns, elements, scatter, settle
+from kgen.emulate.ptx.semantics import WEAK, Semantics
 from kgen.emulate.ptx.shadow import RANK_SHIFT, Region, Shadow
-from kgen.emulate.ptx.tags import Strength
 from kgen.emulate.ptx.types import Array, any_of
 
 if TYPE_CHECKING:
@@ -35,10 +35,12 @@ class SharedMemory:
         self._cluster_row = self._row // machine.cluster * machine.cluster
 
     def load(
-        self, address: Array, size: int, count: int, mask: Mask, strength: int = 0
+        self, address: Array, size: int, count: int, mask: Mask, how: Semantics = WEAK
     ) -> list[Array]:
         """`count` elements of `size` bytes from each active lane's address."""
-        settled = self.read(address, size * count, mask, strength=strength)
+        settled = self.read(address, size * count, mask, strength=how.strength)
+        if how.strength:
+            self._strong(settled, size * count, mask, how, reads=True)
         return self.peek(settled, size, count)
 
     def read(
@@ -62,25 +64,31 @@ class SharedMemory:
         return columns(view.reshape(-1, count).take(index, axis=0, mode="clip"))
 
     def store(
-        self, address: Array, values: Sequence[Array], size: int, mask: Mask, strength: int = 0
+        self,
+        address: Array,
+        values: Sequence[Array],
+        size: int,
+        mask: Mask,
+        how: Semantics = WEAK,
     ) -> None:
         """Store each active lane's elements."""
         nbytes = size * len(values)
         settled = self._settle(address, nbytes, mask, "store")
         overlapping = self.shadow is not None and self.shadow.write(
-            address, nbytes, mask, strength=strength
+            address, nbytes, mask, strength=how.strength
         )
+        if how.strength:
+            self._strong(settled, nbytes, mask, how, writes=True)
         self._put(settled, values, size, mask)
-        if overlapping and not strength:
+        if overlapping and not how.strength:
             self._check_same(address, settled, values, size, mask)
 
-    def cells(
-        self, address: Array, size: int, mask: Mask, strength: int = Strength.GPU
-    ) -> tuple[Array, Array]:
+    def cells(self, address: Array, size: int, mask: Mask, how: Semantics) -> tuple[Array, Array]:
         """All memory as units of `size` bytes, flat, and the unit of every lane, for an atomic."""
         settled = self._settle(address, size, mask, "atomic")
         if self.shadow is not None:
-            self.shadow.write(address, size, mask, strength=strength)
+            self.shadow.write(address, size, mask, strength=how.strength)
+        self._strong(settled, size, mask, how, reads=True, writes=True)
         view = elements(self.data, size, 1)
         return view.reshape(-1), self._units(settled, size, view.shape[1])
 
@@ -158,6 +166,20 @@ class SharedMemory:
         lanes = (thread & any_of(outside, 1)[:, None]).reshape(-1, self.machine.warps, 32)
         message = f"shared {what} of {region.unit} bytes at offset {first} of {self.nbytes} bytes"
         raise Violation("out-of-bounds", message, lanes, np.full((1, 1, 1), first))
+
+    def _strong(
+        self,
+        address: Array,
+        nbytes: int,
+        mask: Mask,
+        how: Semantics,
+        *,
+        reads: bool = False,
+        writes: bool = False,
+    ) -> None:
+        if self.machine.checks:
+            place = self._units(address, 1, self.data.shape[1])
+            self.machine.order.strong("shared", place, mask, how, reads=reads, writes=writes)
 
     # ------------------------------------------------------------------ addresses
 

@@ -46,5 +46,16 @@ def is_async(tags: Array) -> Array:
     return found
 
 
+def labels_of(tags: Array) -> Array:
+    found: Array = (tags >> _LABEL) & _LABEL_MASK
+    return found
+
+
+def owners_of(tags: Array) -> Array:
+    """Label and thread alone, to compare."""
+    found: Array = tags & ((_LABEL_MASK << _LABEL) | THREAD)
+    return found
+
+
 def label_of(one: int) -> int:
     return (int(one) >> _LABEL) & _LABEL_MASK

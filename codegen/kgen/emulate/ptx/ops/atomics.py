@@ -13,14 +13,12 @@ from kgen.emulate.ptx.decode import Builder, Decoder
 from kgen.emulate.ptx.machine import Mask
 from kgen.emulate.ptx.operations import Action
 from kgen.emulate.ptx.ops.loadstore import by_window, space_of
+from kgen.emulate.ptx.semantics import semantics_of
 from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.types import Array, Type, narrow, pack, unpack, widen
 from kgen.emulate.ptx.words import Unsupported, Words
 
-#: Orderings and scopes; lockstep execution is at least as strong.
-_ORDERING = frozenset(
-    ["relaxed", "acquire", "release", "acq_rel", "cta", "gpu", "sys", "noftz", "L2::cache_hint"]
-)
+_HINTS = frozenset(["noftz", "L2::cache_hint"])
 
 
 def _compare_and_swap(old: Array, expected: Array, new: Array) -> Array:
@@ -51,7 +49,8 @@ def _reduction(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> A
 
 
 def _build(decoder: Decoder, words: Words, operands: Sequence[Operand], *, returns: bool) -> Action:
-    words.drop(_ORDERING)
+    words.drop(_HINTS)
+    how = semantics_of(words, "relaxed")
     type_ = words.type()
     space = space_of(words)
     name = words.choice(*_FUNCTIONS)
@@ -66,8 +65,7 @@ def _build(decoder: Decoder, words: Words, operands: Sequence[Operand], *, retur
         raise Unsupported
     sources = decoder.sources(rest[1:], type_)
     machine, requests = decoder.machine, decoder.watch()
-    if space != "global":
-        decoder.shared_access(type_.size)
+    decoder.access(space, type_.size)
 
     def run(mask: Mask) -> None:
         values = [source() for source in sources]
@@ -75,7 +73,7 @@ def _build(decoder: Decoder, words: Words, operands: Sequence[Operand], *, retur
         parts = by_window(machine, where, mask) if space == "" else [(space, where, mask)]
         for part_space, at, lanes in parts:
             memory = machine.shared if part_space == "shared" else machine.memory
-            view, cell = memory.cells(at, type_.size, lanes)
+            view, cell = memory.cells(at, type_.size, lanes, how)
             old = _update(
                 view.view(type_.dtype), cell, values, machine.everywhere(machine.active(lanes)),
                 function,

@@ -9,11 +9,12 @@ import numpy as np
 from kgen.emulate.ptx.decode import U32, Builder, Decoder
 from kgen.emulate.ptx.machine import Mask, Violation
 from kgen.emulate.ptx.operations import Action, Barrier, Branch, Collective, Exit, Operation
+from kgen.emulate.ptx.semantics import scope_of
 from kgen.emulate.ptx.syntax import Operand, Register
 from kgen.emulate.ptx.types import all_of, any_of
 from kgen.emulate.ptx.words import Unsupported, Words
 
-_FENCE_WORDS = frozenset(["sc", "acq_rel", "acquire", "release", "cta", "gpu", "sys", "gl"])
+_FENCE_WORDS = frozenset(["sc", "acq_rel", "acquire", "release"])
 
 
 def _branch(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Branch:
@@ -42,10 +43,14 @@ def _trap(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
 
 
 def _fence(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
-    """Lockstep execution orders all of memory; what a fence alone cannot order, the checks see."""
+    """Memory fences; all are at least acquire and release of what their scope has to see."""
     words.drop(_FENCE_WORDS)
+    scope = scope_of(words)
     words.finish()
-    return lambda mask: None
+    machine = decoder.machine
+    if not machine.checks:
+        return lambda mask: None
+    return lambda mask: machine.order.fence(scope, mask)
 
 
 def _barrier(opcode: str) -> Builder:

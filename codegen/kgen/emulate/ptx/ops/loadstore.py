@@ -10,14 +10,15 @@ from kgen.emulate.ptx.decode import Builder, Decoder, window
 from kgen.emulate.ptx.machine import GENERIC_WINDOW_BITS, Machine, Mask
 from kgen.emulate.ptx.memory import choose, settle
 from kgen.emulate.ptx.operations import Action
+from kgen.emulate.ptx.semantics import WEAK, Semantics, semantics_of
 from kgen.emulate.ptx.syntax import Address, Operand, Register
 from kgen.emulate.ptx.types import UNSIGNED, Array, Type, bits_of
 from kgen.emulate.ptx.words import Unsupported, Words
 
-#: Words that choose caches, priorities and the strength of ordering; results are the same here.
+#: Words that choose caches and priorities.
 HINTS = frozenset(
-    ["nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "weak", "volatile", "relaxed", "cta", "gpu"]
-    + ["sys", "L2::64B", "L2::128B", "L2::256B", "L2::cache_hint", "L2::evict_last"]
+    ["nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt"]
+    + ["L2::64B", "L2::128B", "L2::256B", "L2::cache_hint", "L2::evict_last"]
     + ["L2::evict_first", "L2::evict_normal"]
     + [f"L1::{word}" for word in ("evict_normal", "evict_unchanged", "evict_first")]
     + ["L1::evict_last", "L1::no_allocate"]
@@ -36,18 +37,19 @@ def space_of(words: Words) -> str:
     return (words.choice(*SPACES) or "").removesuffix("::cta")
 
 
-def _access(words: Words) -> tuple[str, int, Type]:
-    """(state space, elements, type) of a load or store."""
+def _access(words: Words) -> tuple[str, int, Type, Semantics]:
+    """(state space, elements, type, order) of a load or store."""
     type_ = words.type()
     space = space_of(words)
     count = _COUNTS[words.choice(*_COUNTS) or ""] if words.last in _COUNTS else 1
+    how = semantics_of(words)
     words.drop(HINTS)
     words.finish()
-    return space, count, type_
+    return space, count, type_, how
 
 
 def _load(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
-    space, count, type_ = _access(words)
+    space, count, type_, how = _access(words)
     elements = decoder.elements(operands[0])
     if len(elements) != count:
         raise Unsupported
@@ -58,7 +60,7 @@ def _load(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
     if space == "param":
         return _load_parameter(decoder, operands[1], targets, type_)
     address = decoder.address(operands[1])
-    load = loader(decoder, space, size * count)
+    load = loader(decoder, space, size * count, how)
     note = access_note(decoder, space, size * count, store=False)
 
     def run(mask: Mask) -> None:
@@ -103,7 +105,7 @@ def _load_parameter(
 
 
 def _store(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
-    space, count, type_ = _access(words)
+    space, count, type_, how = _access(words)
     if space == "param" and _of_a_call(decoder, operands[0]):
         space = "local"
     if space in ("param", "const"):
@@ -115,20 +117,19 @@ def _store(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Actio
     sources = decoder.sources(elements, bits_of(type_))
     address = decoder.address(operands[0])
     machine = decoder.machine
-    if space in ("", "shared"):
-        decoder.shared_access(size * count)
+    decoder.access(space, size * count)
     note = access_note(decoder, space, size * count, store=True)
 
     def run(mask: Mask) -> None:
         values = [source() for source in sources]
         if space == "shared":
-            machine.shared.store(address(), values, size, mask)
+            machine.shared.store(address(), values, size, mask, how)
         elif space == "global":
-            machine.memory.store(address(), values, size, mask)
+            machine.memory.store(address(), values, size, mask, how)
         elif space == "local":
             machine.local.store(address(), values, size, mask)
         else:
-            _store_generic(machine, address(), values, size, mask)
+            _store_generic(machine, address(), values, size, mask, how)
         if note is not None:
             note(address(), mask)
 
@@ -152,31 +153,36 @@ def access_note(decoder: Decoder, space: str, nbytes: int, *, store: bool) -> No
     return note
 
 
-def loader(decoder: Decoder, space: str, nbytes: int) -> Load:
+def loader(decoder: Decoder, space: str, nbytes: int, how: Semantics = WEAK) -> Load:
     """How to load from a state space."""
     machine = decoder.machine
-    if space in ("", "shared"):
-        decoder.shared_access(nbytes)
+    decoder.access(space, nbytes)
     if space == "shared":
-        return lambda address, size, count, mask: machine.shared.load(address, size, count, mask)
+        return lambda address, size, count, mask: machine.shared.load(
+            address, size, count, mask, how
+        )
     if space in ("global", "const"):
-        return machine.memory.load
+        return lambda address, size, count, mask: machine.memory.load(
+            address, size, count, mask, how
+        )
     if space == "local":
         return lambda address, size, count, mask: machine.local.load(address, size, count, mask)
-    return lambda address, size, count, mask: _load_generic(machine, address, size, count, mask)
+    return lambda address, size, count, mask: _load_generic(
+        machine, address, size, count, mask, how
+    )
 
 
 def _load_generic(
-    machine: Machine, address: Array, size: int, count: int, mask: Mask
+    machine: Machine, address: Array, size: int, count: int, mask: Mask, how: Semantics
 ) -> list[Array]:
     result: list[Array] = [np.zeros((1, 1, 1), UNSIGNED[size])] * count
     for space, where, part in by_window(machine, address, mask):
         if space == "shared":
-            loaded = machine.shared.load(where, size, count, part)
+            loaded = machine.shared.load(where, size, count, part, how)
         elif space == "local":
             loaded = machine.local.load(where, size, count, part)
         else:
-            loaded = machine.memory.load(where, size, count, part)
+            loaded = machine.memory.load(where, size, count, part, how)
         if part is mask:
             return loaded
         result = [choose(part, new, old) for new, old in zip(loaded, result, strict=True)]
@@ -184,15 +190,20 @@ def _load_generic(
 
 
 def _store_generic(
-    machine: Machine, address: Array, values: Sequence[Array], size: int, mask: Mask
+    machine: Machine,
+    address: Array,
+    values: Sequence[Array],
+    size: int,
+    mask: Mask,
+    how: Semantics,
 ) -> None:
     for space, where, part in by_window(machine, address, mask):
         if space == "shared":
-            machine.shared.store(where, values, size, part)
+            machine.shared.store(where, values, size, part, how)
         elif space == "local":
             machine.local.store(where, values, size, part)
         else:
-            machine.memory.store(where, values, size, part)
+            machine.memory.store(where, values, size, part, how)
 
 
 def by_window(machine: Machine, address: Array, mask: Mask) -> list[tuple[str, Array, Mask]]:

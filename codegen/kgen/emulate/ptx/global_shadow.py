@@ -1,0 +1,205 @@
+"""What the checks know of a global buffer that a kernel writes: who wrote each unit, who read it.
+
+Two accesses to one unit by different threads, one of them a write, are a race unless they are
+ordered: by barriers inside a cluster, by release and acquire patterns between clusters, or because
+both are strong (PTX ISA 8.9.1). CTAs are not ordered by their numbers, nor by the chunks in which
+the emulator happens to run them: the tables are those of the whole launch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgen.emulate.ptx.tags import (
+    THREAD,
+    TIME,
+    Strength,
+    is_async,
+    labels_of,
+    owners_of,
+    strength_of,
+    tag,
+)
+from kgen.emulate.ptx.types import Array
+
+if TYPE_CHECKING:
+    from kgen.emulate.ptx.machine import Machine, Mask
+
+#: Of those who read a unit, the last two different threads are remembered.
+_READERS = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """One instruction's accesses: byte offsets in the buffer at any broadcast shape."""
+
+    offset: Array
+    nbytes: int
+    mask: Mask
+    strength: int = Strength.WEAK
+    asynchronous: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Units:
+    """Active lanes' accesses, flat: one entry for each unit. `place` counts the chunk's lanes."""
+
+    place: Array
+    unit: Array
+    mark: Array
+
+    def some(self, which: Array) -> _Units:
+        return _Units(place=self.place[which], unit=self.unit[which], mark=self.mark[which])
+
+
+class GlobalShadow:
+    """One buffer: `writer` [unit] as tags whose label is the cluster, 0 for nobody.
+
+    A unit is the kernel's smallest global access. `lines` [unit] are the writers' source lines.
+    """
+
+    def __init__(self, nbytes: int, unit: int) -> None:
+        self.unit, self.count = unit, -(-nbytes // unit)
+        self.writer = np.zeros(self.count, np.int64)
+        self.lines = np.zeros(self.count, np.int32)
+        self.readers: Array | None = None
+
+    def read(self, machine: Machine, access: Access, *, remember: bool = True) -> None:
+        """Check a read, and note it."""
+        at = self._units(machine, access)
+        self._check_writers(machine, at, access, "read of what another thread wrote")
+        if not remember:
+            return
+        if self.readers is None:
+            self.readers = np.zeros((self.count, _READERS), np.int64)
+        last = self.readers[at.unit, 0]
+        other = (last > 0) & (owners_of(last) != owners_of(at.mark))
+        self.readers[at.unit[other], 1] = last[other]
+        self.readers[at.unit, 0] = at.mark
+        lost = self.readers[at.unit, 0] != at.mark
+        self.readers[at.unit[lost], 1] = at.mark[lost]
+
+    def write(self, machine: Machine, access: Access) -> None:
+        """Check a write, and note it."""
+        at = self._units(machine, access)
+        self._check_writers(machine, at, access, "write over what another thread wrote")
+        if self.readers is not None:
+            for reader in self.readers[at.unit].T:
+                what = "write over what another thread reads"
+                self._check(machine, at, reader, access, what)
+        self.writer[at.unit] = at.mark
+        self.lines[at.unit] = machine.line(machine.pc)
+        there = self.writer[at.unit]
+        apart = (owners_of(there) ^ owners_of(at.mark)) >> 5 != 0
+        if apart.any() and not access.strength:
+            what = "write over what another thread writes"
+            self._refuse(machine, at.some(apart), there[apart], access, what)
+
+    def _check_writers(self, machine: Machine, at: _Units, access: Access, what: str) -> None:
+        self._check(machine, at, self.writer[at.unit], access, what, self.lines)
+
+    def _check(
+        self,
+        machine: Machine,
+        at: _Units,
+        others: Array,
+        access: Access,
+        what: str,
+        lines: Array | None = None,
+    ) -> None:
+        """Refuse accesses that are not ordered after those of other threads, given as tags."""
+        theirs = (others > 0) & (owners_of(others) != owners_of(at.mark))
+        if access.asynchronous:
+            theirs = others > 0
+        if not theirs.any():
+            return
+        at, others = at.some(theirs), others[theirs]
+        late = ~self._ordered(machine, at, others, access)
+        if late.any():
+            self._refuse(machine, at.some(late), others[late], access, what, lines)
+        if access.asynchronous and lines is not None:
+            self._check_proxy(machine, at, others, access, what)
+
+    def _ordered(self, machine: Machine, at: _Units, others: Array, access: Access) -> Array:
+        clocks, order = machine.clocks, machine.order
+        row, thread = np.divmod(at.place, clocks.warps * 32)
+        actor, time = (others & THREAD) >> 5, others >> TIME
+        cluster = labels_of(others)
+        near = cluster == row + order.first_cluster
+        known = clocks.known(row if clocks.rows > 1 else 0, thread, actor)
+        fine: Array = near & ((time <= known) | ((others & THREAD) == thread))
+        if access.strength:
+            same = near & (
+                (others & THREAD) // (machine.warps * 32) == thread // machine.warps // 32
+            )
+            needed = np.where(near, int(Strength.CLUSTER), int(Strength.GPU))
+            needed = np.where(same, int(Strength.CTA), needed)
+            fine |= (strength_of(others) >= needed) & (access.strength >= needed)
+        left = np.flatnonzero(~fine)
+        if left.size and clocks.lessons:
+            place = at.place[left]
+            fine[left] = clocks.lessons.excuse(
+                place >> 5, place & 31, cluster[left], actor[left], time[left]
+            )
+        return fine
+
+    def _check_proxy(
+        self, machine: Machine, at: _Units, others: Array, access: Access, what: str
+    ) -> None:
+        """The async proxy meets generic writes of its own cluster: they must be fenced besides."""
+        clocks = machine.clocks
+        row, thread = np.divmod(at.place, clocks.warps * 32)
+        past = clocks.known_past(
+            "async", row if clocks.rows > 1 else 0, thread, (others & THREAD) >> 5
+        )
+        near = labels_of(others) == row + machine.order.first_cluster
+        unfenced = near & ~is_async(others) & (others >> TIME > past)
+        if unfenced.any():
+            self._refuse(
+                machine, at.some(unfenced), others[unfenced], access,
+                f"asynchronous {what} with no fence.proxy.async", self.lines,
+                kind="missing-proxy-fence",
+            )  # fmt: skip
+
+    def _refuse(
+        self,
+        machine: Machine,
+        at: _Units,
+        others: Array,
+        access: Access,
+        what: str,
+        lines: Array | None = None,
+        kind: str = "race",
+    ) -> None:
+        """Raise Violation for all of these; it names the other access of the first."""
+        from kgen.emulate.ptx.machine import Violation
+
+        lanes = np.zeros(machine.ctas * machine.warps * 32, bool)
+        lanes[at.place] = True
+        cluster, thread = int(labels_of(others[:1])[0]), int(others[0]) & THREAD
+        who = machine.order.name(cluster, thread)
+        line = f" in line {int(lines[at.unit[0]])}" if lines is not None else ""
+        message = f"{what}, {who}{line}, with nothing that orders them; offset "
+        message += f"{int(at.unit[0]) * self.unit}"
+        raise Violation(kind, message, lanes.reshape(machine.shape), np.asarray(access.offset))
+
+    def _units(self, machine: Machine, access: Access) -> _Units:
+        clocks = machine.clocks
+        first = np.broadcast_to(access.offset // self.unit, machine.shape).reshape(-1)
+        place = np.arange(first.size)
+        if access.mask is not None:
+            place = np.flatnonzero(np.broadcast_to(access.mask, machine.shape))
+            first = first[place]
+        row, thread = np.divmod(place, clocks.warps * 32)
+        now = clocks.own[row if clocks.rows > 1 else 0, thread >> 5]
+        mark = tag(
+            now, machine.order.first_cluster + row, thread, access.strength, access.asynchronous
+        )
+        count = max(1, access.nbytes // self.unit)
+        if count > 1:
+            first = (first[:, None] + np.arange(count)).reshape(-1)
+            place, mark = place.repeat(count), mark.repeat(count)
+        return _Units(place=place, unit=first, mark=mark)

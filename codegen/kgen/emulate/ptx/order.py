@@ -1,0 +1,167 @@
+"""The order of accesses to global memory, and of strong accesses to any, over a whole launch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgen.emulate.ptx.clocks import Fence
+from kgen.emulate.ptx.flags import Flags, Knowledge, Place
+from kgen.emulate.ptx.global_shadow import Access, GlobalShadow
+from kgen.emulate.ptx.lessons import Lesson, bits_of_lanes
+from kgen.emulate.ptx.semantics import Semantics
+from kgen.emulate.ptx.tags import Strength
+from kgen.emulate.ptx.types import Array
+from kgen.emulate.ptx.written import ANYWHERE, written
+
+if TYPE_CHECKING:
+    from kgen.emulate.ptx.machine import Index3, Machine, Mask
+
+_FENCES: dict[Strength, Fence] = {
+    Strength.CTA: "cta",
+    Strength.CLUSTER: "cluster",
+    Strength.GPU: "gpu",
+}
+
+
+class MemoryOrder:
+    """Is told of all accesses to global memory, of strong accesses to any, and of fences."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.flags = Flags()
+        #: The number of the chunk's first cluster, over the launch.
+        self.first_cluster = 0
+        self._ctas: list[Index3] = []
+        self._shadows: dict[int, GlobalShadow | None] = {}
+        self._written = written(machine.kernel)
+        self._last: dict[tuple[int, int, Strength], tuple[bytes, list[Knowledge], Knowledge]] = {}
+
+    def start_chunk(self) -> None:
+        """The machine runs other CTAs."""
+        self.first_cluster = len(self._ctas) // self.machine.cluster
+        self._ctas += self.machine.coordinates
+        self.flags.forget("shared")
+        self._last.clear()
+
+    def name(self, cluster: int, thread: int) -> str:
+        """A thread of a cluster for a reader."""
+        rank, thread = divmod(thread, self.machine.warps * 32)
+        if rank >= self.machine.cluster:
+            return f"an asynchronous copy of CTA {self._ctas[cluster * self.machine.cluster]}"
+        cta = self._ctas[cluster * self.machine.cluster + rank]
+        return f"thread {thread} of CTA {cta}"
+
+    # ------------------------------------------------------------------ accesses
+
+    def accessed(
+        self,
+        buffer: int,
+        index: Array,
+        nbytes: int,
+        mask: Mask,
+        how: Semantics,
+        *,
+        reads: bool = False,
+        writes: bool = False,
+        later: bool = False,
+    ) -> None:
+        """Lanes access units of `nbytes` bytes of a buffer; a read may be said to be done later."""
+        shadow = self._shadow(buffer)
+        if shadow is None:
+            return
+        access = Access(offset=index * nbytes, nbytes=nbytes, mask=mask, strength=how.strength)
+        if writes:
+            shadow.write(self.machine, access)
+        else:
+            shadow.read(self.machine, access, remember=not later)
+        if how.strength:
+            self.strong(buffer, access.offset, mask, how, reads=reads, writes=writes)
+
+    def _shadow(self, buffer: int) -> GlobalShadow | None:
+        """The tables of a buffer; None for one that the kernel cannot write."""
+        if buffer not in self._shadows:
+            memory, kernel = self.machine.memory, self.machine.kernel
+            name = memory.names[buffer]
+            parameter = any(name == p.name for p in kernel.parameters)
+            names = {name} if parameter else set(kernel.variables)
+            tracked = ANYWHERE in self._written or bool(self._written & names)
+            shadow = GlobalShadow(len(memory.buffers[buffer]), self.machine.global_unit)
+            self._shadows[buffer] = shadow if tracked else None
+        return self._shadows[buffer]
+
+    # ------------------------------------------------------------------ synchronisation
+
+    def fence(self, scope: Strength, mask: Mask) -> None:
+        """fence.sc, fence.acq_rel and membar."""
+        machine = self.machine
+        lanes = machine.active(mask)
+        machine.clocks.fence(_FENCES[scope], lanes)
+        if machine.clocks.lessons:
+            machine.clocks.lessons.fence(lanes, scope)
+
+    def strong(
+        self, space: object, unit: Array, mask: Mask, how: Semantics, *, reads: bool, writes: bool
+    ) -> None:
+        """Strong accesses to units of a space (a buffer's number, or "shared").
+
+        Lanes are taken in their order, as an atomic operation does.
+        """
+        clocks = self.machine.clocks
+        releasing = writes and (how.release or self._published(how.strength))
+        if not self.flags and not releasing:
+            return
+        for place, warp, lanes in self._places(space, unit, mask):
+            cta = self.first_cluster * self.machine.cluster + warp // self.machine.warps
+            who = how.strength, cta // self.machine.cluster, cta
+            if reads:
+                found = self.flags.read(place, *who)
+                clocks.lessons.learn(warp, [
+                    Lesson(knowledge=k, lanes=lanes, needs=Strength.WEAK if how.acquire else needs)
+                    for needs, k in found
+                ])  # fmt: skip
+            if writes:
+                new = self._released(warp, lanes, how) if releasing else None
+                self.flags.written(place, new, *who, keeps=reads)
+        if how.release:
+            clocks.release(self.machine.active(mask))
+
+    def _published(self, scope: Strength) -> bool:
+        """Whether somebody may have passed a fence that a strong write in the scope completes."""
+        clocks = self.machine.clocks
+        fenced = any(_FENCES[s] in clocks.passed for s in Strength if s >= max(scope, 1))
+        return fenced or bool(clocks.lessons)
+
+    def _released(self, warp: int, lanes: int, how: Semantics) -> Knowledge | None:
+        """What a strong write by lanes of a warp makes known."""
+        clocks = self.machine.clocks
+        row, actor = divmod(warp, clocks.warps)
+        first = (lanes & -lanes).bit_length() - 1
+        scopes = [s for s in Strength if s >= max(how.strength, 1)]
+        times = clocks.released_by(row, actor, first, [_FENCES[s] for s in scopes], how.release)
+        known = [
+            lesson.knowledge
+            for lesson in clocks.lessons.of(warp, lanes)
+            if lesson.published >= how.strength or (how.release and not lesson.needs)
+        ]
+        if times is None and not known:
+            return None
+        # Who tries again and again says the same each time.
+        key, said = (warp, lanes, how.strength), b"" if times is None else times.tobytes()
+        last = self._last.get(key)
+        if last is None or last[:2] != (said, known):
+            last = said, known, Knowledge(self.first_cluster + row, times, known)
+            self._last[key] = last
+        return last[2]
+
+    def _places(self, space: object, unit: Array, mask: Mask) -> Iterator[tuple[Place, int, int]]:
+        """(place, warp of the chunk, bits of its lanes), in the order of the lanes."""
+        machine = self.machine
+        lanes = machine.everywhere(machine.active(mask)).reshape(-1, 32)
+        units = np.broadcast_to(unit, machine.shape).reshape(-1, 32)
+        for warp in np.flatnonzero(lanes.any(axis=1)).tolist():
+            here = lanes[warp]
+            for value in dict.fromkeys(units[warp][here].tolist()):
+                yield (space, value), warp, int(bits_of_lanes(here & (units[warp] == value)))

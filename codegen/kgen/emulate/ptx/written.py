@@ -1,0 +1,86 @@
+"""Which buffers a kernel may write, found from its text: only those need tables of accesses.
+
+Every register is taken to hold an address into whatever its sources hold an address into, in any
+order of the instructions. A pointer that is loaded from memory may point anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kgen.emulate.ptx.syntax import (
+    Address,
+    Instruction,
+    Kernel,
+    Not,
+    Operand,
+    Pair,
+    Register,
+    Vector,
+)
+
+#: In place of a name: any buffer.
+ANYWHERE = "*"
+_POINTER_BYTES = 8
+#: Instructions that write at the address in their first operand, and atom in its second.
+_WRITERS = {"st": 0, "red": 0, "atom": 1}
+
+
+def written(kernel: Kernel) -> frozenset[str]:
+    """Names of parameters and variables that may be written through; `ANYWHERE` for all."""
+    origins: dict[str, frozenset[str]] = {p.name: frozenset([p.name]) for p in kernel.parameters}
+    origins.update({name: frozenset([name]) for name in kernel.variables})
+    changed = True
+    while changed:
+        changed = False
+        for instruction in kernel.instructions:
+            found = _origin(kernel, instruction, origins)
+            for name in _names(instruction.operands[:1]):
+                known = origins.get(name, frozenset())
+                if not found <= known:
+                    origins[name] = known | found
+                    changed = True
+    stored = [_stored(instruction, origins) for instruction in kernel.instructions]
+    return frozenset().union(*stored)
+
+
+def _origin(
+    kernel: Kernel, instruction: Instruction, origins: dict[str, frozenset[str]]
+) -> frozenset[str]:
+    """What the first operand may point into after the instruction."""
+    if instruction.words[0] in ("ld", "ldu") and "param" not in instruction.words:
+        targets = [kernel.registers.get(name) for name in _names(instruction.operands[:1])]
+        pointer = any(t is not None and t.size == _POINTER_BYTES for t in targets)
+        return frozenset([ANYWHERE]) if pointer else frozenset()
+    found = [origins.get(name, frozenset()) for name in _names(instruction.operands[1:])]
+    return frozenset().union(*found)
+
+
+def _stored(instruction: Instruction, origins: dict[str, frozenset[str]]) -> frozenset[str]:
+    """What an instruction may write into."""
+    words = instruction.words
+    if words[0] == "cp" and "bulk" in words:
+        return frozenset([ANYWHERE])
+    place = _WRITERS.get(words[0])
+    local = any(word.startswith(("shared", "local")) for word in words)
+    if place is None or local or len(instruction.operands) <= place:
+        return frozenset()
+    found = [origins.get(name, frozenset()) for name in _names([instruction.operands[place]])]
+    return frozenset().union(*found)
+
+
+def _names(operands: Iterable[Operand]) -> list[str]:
+    """Registers and variables in operands."""
+    found: list[str] = []
+    for operand in operands:
+        if isinstance(operand, Register):
+            found.append(operand.name)
+        elif isinstance(operand, Not):
+            found.append(operand.register.name)
+        elif isinstance(operand, Pair):
+            found += [operand.first.name, operand.second.name]
+        elif isinstance(operand, Vector):
+            found += _names(operand.elements)
+        elif isinstance(operand, Address) and isinstance(operand.base, Register):
+            found.append(operand.base.name)
+    return found
