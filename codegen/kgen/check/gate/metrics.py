@@ -88,7 +88,14 @@ _UNITS = {
 }
 _MINIMA = frozenset({"copies_in_flight"})
 _HEADLINES = frozenset(
-    {"instructions", "barriers", "shared_wavefronts", "global_sectors", "copies_in_flight"}
+    {
+        "instructions",
+        "barriers",
+        "shared_wavefronts",
+        "global_sectors",
+        "global_load_bytes",
+        "copies_in_flight",
+    }
 )
 EMULATED: tuple[Metric, ...] = tuple(
     Metric(

@@ -1,0 +1,131 @@
+"""The gate on kernels made worse on purpose: each change breaks the budget that is about it.
+
+The budgets are the numbers of the kernel as it is, written by `kgen perf add`; then one thing in
+the planner or in the rendered text is changed, and `kgen perf check` must name the right metric.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kgen import bundle, pipeline, targets
+from kgen.check.verify import verify
+from kgen.cli.main import main
+from kgen.schedule.matmul import MmaMatmul
+from kgen.spec.text import parse
+from kgen.targets.base import Plan, Source
+from kgen.targets.cuda.plan.tiles import SwizzledTile
+
+KERNEL = "matmul 512x512x512 f16 +bias+relu"
+TARGET = "sm_80"
+
+Edit = Callable[[str], str]
+
+
+@pytest.fixture
+def budgets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """The kernel's numbers of today, which it keeps."""
+    path = tmp_path / "budgets.toml"
+    argv = ["perf", "add", KERNEL, "--target", TARGET, "--why", "a test", "--budgets", str(path)]
+    assert main([*argv, "--write"]) == 0
+    assert check(path, capsys) == {}
+    return path
+
+
+def check(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, list[str]]:
+    """Each broken metric of `kgen perf check`, with the source lines that it names."""
+    capsys.readouterr()
+    status = main(["perf", "check", "--budgets", str(path), "--json"])
+    (entry,) = json.loads(capsys.readouterr().out)["entries"]
+    broken = {
+        result["metric"]: [source["text"] for source in result["sources"]]
+        for result in entry["results"]
+        if result["verdict"] == "BROKEN"
+    }
+    assert status == (1 if broken else 0)
+    return broken
+
+
+def render_with(monkeypatch: pytest.MonkeyPatch, edit: Edit) -> None:
+    """Every kernel is rendered with its text edited, as by a changed template."""
+    render = pipeline.source
+
+    def edited(plan: Plan) -> Source:
+        source = render(plan)
+        text = edit(source.text)
+        assert text != source.text, "the edit changes nothing"
+        return dataclasses.replace(source, text=text)
+
+    monkeypatch.setattr(pipeline, "source", edited)
+
+
+def is_right() -> bool:
+    """Whether the kernel, slower as it may be, still computes the product."""
+    kernel = pipeline.kernel(parse(KERNEL), targets.find(TARGET))
+    return verify(bundle.pack([kernel]), on="emulator").passed
+
+
+def test_the_swizzle_is_removed(
+    budgets: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SwizzledTile, "mask", 0)
+    assert is_right()
+    broken = check(budgets, capsys)
+    assert set(broken) == {"bank_conflicts", "shared_wavefronts"}
+    assert all("ldmatrix" in line for line in broken["bank_conflicts"])
+
+
+def test_a_stage_is_dropped(budgets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One stage less: no access is counted more often, but less is in flight at a wait."""
+    schedule = pipeline.plan(parse(KERNEL), targets.find(TARGET)).schedule
+    assert isinstance(schedule, MmaMatmul) and schedule.num_stages > 2
+    fewer = f"schedule = {{ num_stages = {schedule.num_stages - 1} }}"
+    budgets.write_text(budgets.read_text().replace("why =", f"{fewer}\nwhy ="))
+    broken = check(budgets, capsys)
+    assert "copies_in_flight" in broken
+    assert not set(broken) & {"global_sectors", "global_load_bytes", "shared_wavefronts"}
+
+
+def test_an_epilogue_store_is_made_uncoalesced(
+    budgets: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each store is cut into halves of words, between which the lanes leave gaps."""
+    store = re.compile(r"(st\.global\S*?)(?:\.v[24])?\.b32 \[(%\w+)\+?(\d*)\], \{?([^;}]+)\}?;")
+
+    def halves(match: re.Match[str]) -> str:
+        word, at, offset, values = match.groups()
+        lines = ["{ .reg .b16 %half<2>;"]
+        for i, value in enumerate(values.split(",")):
+            lines.append(f"mov.b32 {{%half0, %half1}}, {value};")
+            first = int(offset or 0) + 4 * i
+            lines += [f"{word}.b16 [{at}+{first + 2 * j}], %half{j};" for j in (0, 1)]
+        return "\n".join([*lines, "}"])
+
+    render_with(monkeypatch, lambda text: store.sub(halves, text))
+    assert is_right()
+    broken = check(budgets, capsys)
+    assert "global_sectors" in broken and "global_load_bytes" not in broken
+
+
+def test_registers_are_pushed_over_the_limit(
+    budgets: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    render_with(monkeypatch, lambda text: re.sub(r"\.minnctapersm \d+", ".minnctapersm 16", text))
+    assert "spills" in check(budgets, capsys)
+
+
+def test_a_redundant_load_is_added(
+    budgets: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Volatile, so that the assembler cannot see that it is redundant."""
+    load = re.compile(r"^ *ld\.global(\S*\.b32 .*\n)", re.MULTILINE)
+    render_with(monkeypatch, lambda text: load.sub(r"ld.volatile.global\1\g<0>", text, count=1))
+    assert is_right()
+    broken = check(budgets, capsys)
+    assert {"global_sectors", "global_load_bytes"} <= set(broken)
