@@ -60,13 +60,18 @@ def profile(
             yield profile_kernel(reader, entry, seed)
 
 
+def sample_of(entry: KernelEntry, seed: int = 0) -> sampling.Sample | None:
+    """The workgroups that a profile runs; None for all."""
+    return sampling.sample(entry, _PATIENCE * cost.emulated_workgroups(entry), seed)
+
+
 def profile_kernel(reader: Reader, entry: KernelEntry, seed: int = 0) -> KernelProfile:
     """Profile one kernel; the reason why not is in the result."""
     names: dict[str, Any] = {"kernel": entry.key, "target": entry.target.name}
     if entry.target.family not in FAMILIES:
         reason = f"{entry.target.name} code has no profile, only PTX and AMDGPU IR have one"
         return KernelProfile(**names, reason=reason)
-    sample = sampling.sample(entry, _PATIENCE * cost.emulated_workgroups(entry), seed)
+    sample = sample_of(entry, seed)
     if (refusal := cost.emulation_refusal(entry, sample)) is not None:
         return KernelProfile(**names, reason=refusal)
     artifact = next(a for a in entry.artifacts if a.format in LANGUAGES)

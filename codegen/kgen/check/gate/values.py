@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
@@ -70,16 +71,15 @@ def measure(reader: Reader, entry: KernelEntry, tiers: Collection[Tier]) -> Valu
 
 def _whole_launches(reader: Reader, entry: KernelEntry) -> tuple[Profile, ...]:
     """The launches' profiles. Raises EmulationError unless all workgroups were counted."""
+    if profile.sample_of(entry) is not None:
+        total = math.prod(entry.launches[0].grid)
+        raise EmulationError(
+            f"counting its {total} workgroups takes too long; budget a smaller shape with the "
+            "same schedule"
+        )
     found = profile.profile_kernel(reader, entry)
     if found.reason is not None:
         raise EmulationError(f"it cannot be counted: {found.reason}")
-    for launch in found.launches:
-        run, total = launch.report.workgroups_run, launch.report.workgroups_total
-        if run < total:
-            raise EmulationError(
-                f"counting its {total} workgroups takes too long; budget a smaller shape of the "
-                "same schedule"
-            )
     return found.launches
 
 
