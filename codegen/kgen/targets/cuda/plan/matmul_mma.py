@@ -11,6 +11,7 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.copy import TileCopy, Unit, plan_copy, xor_suffix
+from kgen.targets.cuda.plan.exchange import Exchange, plan_exchange
 from kgen.targets.cuda.plan.matmul import (
     MatmulPlan,
     matrices,
@@ -169,6 +170,7 @@ class MmaOperand:
 class MmaPlan(MatmulPlan):
     schedule: MmaMatmul
     mma_operands: tuple[MmaOperand, MmaOperand]
+    exchange: Exchange | None
 
     @property
     def operands(self) -> tuple[MmaOperand, MmaOperand]:
@@ -314,14 +316,17 @@ def plan_mma(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
         for copy, tile, extent in zip(copies, tiles, extents, strict=True)
     ]
     features = ["ldmatrix", "mma_m16n8k16" if target.has("mma_m16n8k16") else "mma_m16n8k8"]
+    exchange = plan_exchange(spec, schedule, pipeline.nbytes)
+    exchange_bytes = schedule.num_warps * exchange.tile.nbytes if exchange else 0
+    shared_bytes = max(pipeline.nbytes, exchange_bytes)
     return MmaPlan(
         spec=spec,
         target=target,
         schedule=schedule,
         template="ptx/matmul_mma.ptx.j2",
-        launches=(plan_launch(spec, schedule, num_threads, pipeline.nbytes, target),),
+        launches=(plan_launch(spec, schedule, num_threads, shared_bytes, target),),
         num_threads=num_threads,
-        shared_bytes=pipeline.nbytes,
+        shared_bytes=shared_bytes,
         ptx_version=base.ptx_version(target, *features),
         pipeline=pipeline,
         output=plan_output(
@@ -332,6 +337,7 @@ def plan_mma(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
             run=2,
         ),
         mma_operands=(operands[0], operands[1]),
+        exchange=exchange,
     )
 
 

@@ -1,0 +1,108 @@
+"""The bars for tensor-core kernels, which no update of a budget can move.
+
+The yardstick is what Triton 3.9 makes of the same tiles for sm_80: 272 instructions per 128 HMMA
+for 128x256x64, 186 per 64 for 128x128x32, no spills. Traffic is counted by the emulator.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kgen import emulate, pipeline, targets
+from kgen.emulate import Report
+from kgen.pipeline import Kernel
+from kgen.spec import DType, Layout, Matmul
+from kgen.targets.cuda.assemble import SERIES, version
+from kgen.targets.cuda.plan.matmul import MatmulPlan
+from tests.assemble.sass import hot_loop, matrix
+
+BIG = {"block_m": 128, "block_n": 256, "block_k": 64, "warp_m": 64, "warp_n": 64, "num_stages": 3}
+SMALL = {"block_m": 128, "block_n": 128, "block_k": 32, "warp_m": 64, "warp_n": 64, "num_stages": 4}
+#: Schedule, all instructions and HMMA of Triton's hot loop.
+BARS = {"128x256x64": (BIG, 272, 128), "128x128x32": (SMALL, 186, 64)}
+
+each_bar = pytest.mark.parametrize("bar", BARS)
+each_layout = pytest.mark.parametrize("layout", tuple(Layout))
+
+
+def build(schedule: dict[str, int], size: int = 4096, **fields: Any) -> Kernel:
+    spec = Matmul(m=size, n=size, k=size, **fields)
+    target = targets.find("sm_80")
+    return pipeline.kernel(spec, target, pipeline.schedule_for(spec, target, schedule))
+
+
+@each_bar
+@each_layout
+def test_hot_loop(bar: str, layout: Layout, tmp_path: Path) -> None:
+    assert version().startswith(SERIES)
+    schedule, instructions, products = BARS[bar]
+    kernel = build(schedule, layout=layout)
+    assert (kernel.assembled.resources.spills, kernel.assembled.resources.stack) == (0, 0)
+    loop = hot_loop(kernel.assembled.artifacts[0].data, tmp_path)
+    assert matrix(loop) == loop["HMMA"] == products
+    assert loop.total() <= instructions, dict(loop.most_common())
+
+
+@each_bar
+def test_every_copy_has_16_bytes(bar: str) -> None:
+    kernel = build(BARS[bar][0])
+    copies = re.findall(r"cp\.async\.(\w+)\.\S+ .*, (\d+);", kernel.source.text)
+    assert copies and set(copies) == {("cg", "16")}
+    stores = re.findall(r"st\.global\.(\S+)", kernel.source.text)
+    assert stores and set(stores) == {"v4.b32"}
+
+
+def profile(kernel: Kernel) -> Report:
+    """Counters of the whole grid; what the data are does not change them."""
+    launch = kernel.plan.launches[0]
+    arguments = [
+        np.zeros(p.nbytes // p.dtype.itemsize, p.dtype.storage) for p in kernel.plan.spec.parameters
+    ]
+    return emulate.run(
+        kernel.source.text,
+        language="ptx",
+        entry=launch.entry_point,
+        grid=launch.grid,
+        block=launch.block,
+        arguments=arguments,
+        dynamic_shared=launch.dynamic_shared_memory,
+        profile=True,
+    )
+
+
+@each_bar
+@each_layout
+@pytest.mark.parametrize("out", [DType.F16, DType.F32])
+def test_no_access_is_wasted(bar: str, layout: Layout, out: DType) -> None:
+    """No bank conflict in mainloop and epilogue; sectors as few as the bytes need."""
+    kernel = build(BARS[bar][0], size=256, layout=layout, out_dtype=out)
+    counters = profile(kernel).counters
+    assert counters["bank_conflicts"] == 0
+    assert counters["shared_wavefronts"] == counters["shared_wavefronts_ideal"] > 0
+    assert counters["global_sectors"] == counters["global_sectors_ideal"] > 0
+
+
+@each_bar
+def test_traffic_is_the_schedules_own_formula(bar: str) -> None:
+    """Each CTA reads its rows of A and columns of B once; each output is written once."""
+    kernel = build(BARS[bar][0], size=512)
+    plan = kernel.plan
+    assert isinstance(plan, MatmulPlan)
+    m = n = k = 512
+    reads = (m * k * (n // plan.schedule.block_n) + k * n * (m // plan.schedule.block_m)) * 2
+    counters = profile(kernel).counters
+    assert counters["global_load_bytes"] == reads
+    assert counters["global_store_bytes"] == m * n * 2
+
+
+@each_bar
+def test_addends_move_in_whole_sectors(bar: str) -> None:
+    kernel = build(BARS[bar][0], size=256, beta=1.0, epilogue=("residual", "relu"))
+    counters = profile(kernel).counters
+    assert counters["bank_conflicts"] == 0
+    assert counters["global_sectors"] == counters["global_sectors_ideal"]

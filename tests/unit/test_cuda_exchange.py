@@ -1,0 +1,104 @@
+"""The epilogue's exchange: every output once, where the lines' side looks for it, no bank twice."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from kgen.schedule import MmaMatmul
+from kgen.spec import DType, Matmul
+from kgen.targets.cuda.limits import TARGETS
+from kgen.targets.cuda.plan.exchange import Exchange, Strip
+from kgen.targets.cuda.plan.matmul_mma import MmaPlan, plan_mma
+
+SM_80 = {target.name: target for target in TARGETS}["sm_80"]
+BANK_BYTES, LINE_BYTES = 4, 128
+
+
+def plan(warp_m: int = 32, warp_n: int = 32, **fields: Any) -> MmaPlan:
+    schedule = MmaMatmul(
+        block_m=64, block_n=256, block_k=16, num_stages=3, warp_m=warp_m, warp_n=warp_n
+    )
+    sizes: dict[str, Any] = {"m": 64, "n": 64, "k": 64}
+    return plan_mma(Matmul(**(sizes | fields)), SM_80, schedule)
+
+
+def exchange(*args: int, **fields: Any) -> Exchange:
+    found = plan(*args, **fields).exchange
+    assert found is not None
+    return found
+
+
+def pair_address(exchange: Exchange, lane: int, xor: int, shared: int) -> int:
+    """What the template computes: the lane's first pair, moved."""
+    first = lane // 4 * exchange.tile.row_bytes + lane % 4 * 4
+    return (exchange.tile.swizzle(first) ^ xor) + shared
+
+
+def unit_address(exchange: Exchange, lane: int, xor: int, shared: int) -> int:
+    row, unit = lane >> exchange.units_per_row_log2, lane & exchange.unit_mask
+    first = row * exchange.tile.row_bytes + unit * exchange.unit_bytes
+    return (exchange.tile.swizzle(first) ^ xor) + shared
+
+
+def written(exchange: Exchange, strip: Strip) -> dict[int, tuple[int, int]]:
+    """By shared address: the row and column of the warp's tile that a lane's half word is."""
+    found = {}
+    for lane, pair in product(range(32), strip.pairs):
+        row = pair.row.offset + lane // 4
+        for i, col in enumerate(pair.column.elements):
+            address = pair_address(exchange, lane, pair.xor, pair.shared) + 2 * i
+            assert address not in found
+            found[address] = (row, col + lane % 4 * 2)
+    return found
+
+
+@pytest.mark.parametrize("warp_n", [16, 32, 64, 128])
+@pytest.mark.parametrize(("n", "width"), [(64, 8), (68, 4), (66, 2), (65, 1)])
+def test_lines_hold_what_fragments_wrote(warp_n: int, n: int, width: int) -> None:
+    found = exchange(32, warp_n, n=n)
+    assert found.width == width
+    outputs = []
+    for strip in found.strips:
+        place = written(found, strip)
+        for lane, unit in product(range(32), strip.units):
+            row = unit.row + (lane >> found.units_per_row_log2)
+            col = unit.col + (lane & found.unit_mask) * width
+            for i in range(width):
+                address = unit_address(found, lane, unit.xor, unit.shared) + 2 * i
+                assert place[address] == (row, col + i)
+                outputs.append((row, col + i))
+            assert unit.nbytes == unit.row * n * 2 + unit.col * 2
+    assert sorted(outputs) == list(product(range(32), range(warp_n)))
+
+
+@pytest.mark.parametrize("warp_n", [16, 32, 64, 128])
+def test_no_bank_is_wanted_twice(warp_n: int) -> None:
+    """Words of a store by all lanes, and of a 16-byte load by each eight lanes, differ in bank."""
+    found = exchange(32, warp_n)
+    strip = found.strips[0]
+    for pair in strip.pairs:
+        lanes = range(32)
+        banks = {pair_address(found, i, pair.xor, pair.shared) % LINE_BYTES for i in lanes}
+        assert len(banks) == LINE_BYTES // BANK_BYTES
+    for unit, first in product(strip.units, range(0, 32, 8)):
+        group = range(first, first + 8)
+        chunks = {unit_address(found, i, unit.xor, unit.shared) % LINE_BYTES for i in group}
+        assert len(chunks) == LINE_BYTES // 16
+
+
+def test_strips_are_as_high_as_the_stages_allow() -> None:
+    shallow, deep = plan(k=16), plan(k=64)
+    assert shallow.pipeline.nbytes < deep.pipeline.nbytes
+    assert shallow.exchange is not None and deep.exchange is not None
+    assert (shallow.exchange.tile.rows, deep.exchange.tile.rows) == (16, 16)
+    assert exchange(64, 16, k=512).tile.rows == 32
+    tall = plan(64, 64, k=16)
+    assert tall.shared_bytes == max(tall.pipeline.nbytes, 4 * 16 * 128)
+
+
+def test_f32_outputs_fill_sectors_as_they_are() -> None:
+    assert plan(out_dtype=DType.F32).exchange is None
+    assert plan(out_dtype=DType.BF16).exchange is not None
