@@ -238,3 +238,67 @@ def test_verify_shows_a_profile_of_what_has_one(
     assert [len(kernel["launches"]) for kernel in profiles] == [1, 1, 0]
     assert profiles[1]["launches"][0]["subgroup_width"] == 64
     assert "lines" not in profiles[0]["launches"][0]
+
+
+CUDA_SOURCE = """\
+// one warp copies every second word
+extern "C" __global__ void copy(const float *in, float *out)
+{
+    int i = threadIdx.x;
+
+    float x = in[2 * i];
+
+
+
+    // far from the rest
+    // of it
+    out[i] = x;
+}
+"""
+WITH_LINES = """
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry copy(.param .u64 in, .param .u64 out)
+{
+    .reg .u64 %in, %out;
+    .reg .u32 %i;
+    .reg .f32 %x;
+    .loc 1 4 13
+    mov.u32 %i, %tid.x;
+    .loc 1 6 15
+    ld.param.u64 %in, [in];
+    mad.wide.u32 %in, %i, 8, %in;
+    ld.global.f32 %x, [%in];
+    .loc 1 12 5
+    ld.param.u64 %out, [out];
+    mad.wide.u32 %out, %i, 4, %out;
+    st.global.f32 [%out], %x;
+    .loc 1 0 0
+    ret;
+}
+    .file 1 "/home/someone/copy.cu"
+"""
+
+
+def test_counts_beside_the_source_that_the_text_came_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("copy.ptx").write_text(WITH_LINES)
+    np.save("x.npy", np.zeros(64, np.float32))
+    launch = ["emulate", "copy.ptx", "--entry=copy", "--grid=1", "--block=32", "--profile"]
+    launch += ["--source", "--arg=in:x.npy", "--arg=out:f32:32:y.npy"]
+    assert main(launch) == 0
+    without = capsys.readouterr().out
+    assert "ld.global.f32 %x, [%in];  (copy.cu:6)" in without
+    Path("copy.cu").write_text(CUDA_SOURCE)
+    assert main(launch) == 0
+    shown = capsys.readouterr().out
+    start = shown.index("/home/someone/copy.cu\n")
+    listing = shown[start : shown.index("\n\n", start)].splitlines()[2:]
+    cells = {line.split("|")[1].strip(): line.split("|")[0].split() for line in listing[:-1]}
+    assert cells["float x = in[2 * i];"] == [">!", "6", "3", "8", "x2.00"]
+    assert cells["out[i] = x;"] == [">", "12", "3", "4"]
+    assert cells["int i = threadIdx.x;"] == ["4", "1"]
+    assert "/home/someone/copy.cu" not in without.splitlines()

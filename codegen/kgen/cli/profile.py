@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kgen.cli.listing import fit, print_listings
 from kgen.cli.output import print_table
 from kgen.emulate.counters import MEANING
-from kgen.emulate.profile import Profile, Waste, excess, is_wasteful
+from kgen.emulate.locations import places
+from kgen.emulate.profile import Profile, Waste, excess, hot
 
 if TYPE_CHECKING:
     from kgen.check.profile import KernelProfile
-    from kgen.emulate.report import LineCounts
 
 #: How many lines are named for each kind of waste.
 _WORST_LINES = 5
-#: Widths of the annotated source's columns, without the source itself.
-_WIDTHS = (5, 11, 5, 11, 7, 11, 7)
 
 
 def print_kernel_profile(profile: KernelProfile, *, source: bool) -> None:
@@ -38,7 +35,7 @@ def print_launch(launch: Profile, *, source: bool) -> None:
         part(launch)
         print()
     if source:
-        _print_source(launch)
+        print_listings(launch)
 
 
 def _print_coverage(launch: Profile) -> None:
@@ -84,11 +81,11 @@ def _print_right(
 
 def _print_worst(launch: Profile) -> None:
     """Where most is done, and where more than the same bytes need."""
-    if hot := launch.hot():
-        share = sum(counts.issued for counts in hot.values()) / launch.report.instructions
-        where = f"lines {min(hot)} to {max(hot)}"
+    if most := hot(launch.report.lines):
+        share = sum(counts.issued for counts in most.values()) / launch.report.instructions
+        where = f"lines {min(most)} to {max(most)}"
         print(f"executed most: {where}, {100 * share:.0f} % of the instructions")
-    text = launch.source.splitlines()
+    text, origins = launch.source.splitlines(), places(launch.source)
     for waste in Waste:
         lines = launch.wasteful(waste)
         if not lines:
@@ -98,66 +95,13 @@ def _print_worst(launch: Profile) -> None:
         unit = "cycles" if waste is Waste.BANK_CONFLICTS else "sectors"
         print(f"{waste}: {total:,} {unit} above the ideal, from {_number(len(lines), 'line')}:")
         for number, counts in lines[:_WORST_LINES]:
-            line = text[number - 1].strip()
-            print(_fit(f"  line {number:<5} {excess(counts, waste):>11,}  {line}"))
+            line = " ".join(text[number - 1].split())
+            path, place = origins.get(number, (None, 0))
+            origin = f"  ({path.name}:{place})" if path else ""
+            print(fit(f"  line {number:<5} {excess(counts, waste):>11,}  {line}{origin}"))
         if len(lines) > _WORST_LINES:
             print(f"  and {_number(len(lines) - _WORST_LINES, 'line')} more")
 
 
 def _number(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
-def _print_source(launch: Profile) -> None:
-    """The source with what each line did; what a line did not do stays blank."""
-    hot, words = launch.hot(), launch.words
-    print(">        a line that is executed most; ! a line that is above its ideal")
-    print(f"issued   {words.warp}s that executed the line")
-    print("lanes    the share of their lanes that worked; blank: all")
-    print(f"cycles   of {words.shared}; sectors: pieces of {words.sector} bytes of global memory")
-    print("x ideal  how many times more than the same bytes need; blank: not more")
-    print()
-    print(_row("", "line", "issued", "lanes", "cycles", "x ideal", "sectors", "x ideal", ""))
-    for number, text in enumerate(launch.source.splitlines(), 1):
-        counts = launch.report.lines.get(number)
-        if counts is None:
-            print(_row("", str(number), "", "", "", "", "", "", text))
-            continue
-        print(
-            _row(
-                (">" if number in hot else " ") + ("!" if is_wasteful(counts) else ""),
-                str(number),
-                f"{counts.issued:,}",
-                _lanes(counts, launch.report.subgroup_width),
-                _count(counts.shared_wavefronts),
-                _above(counts.shared_wavefronts, counts.shared_wavefronts_ideal),
-                _count(counts.global_sectors),
-                _above(counts.global_sectors, counts.global_sectors_ideal),
-                text,
-            )
-        )
-
-
-def _row(mark: str, *cells: str) -> str:
-    columns = (cell.rjust(width) for cell, width in zip(cells[:-1], _WIDTHS, strict=True))
-    return _fit(f"{mark:2} {' '.join(columns)} | {cells[-1]}".rstrip())
-
-
-def _fit(line: str) -> str:
-    """The line, cut at the edge of a terminal."""
-    if not sys.stdout.isatty():
-        return line
-    return line[: shutil.get_terminal_size().columns]
-
-
-def _lanes(counts: LineCounts, width: int) -> str:
-    share = counts.lanes / (counts.issued * width)
-    return "" if share == 1 else f"{100 * share:.0f} %"
-
-
-def _count(count: int) -> str:
-    return f"{count:,}" if count else ""
-
-
-def _above(count: int, ideal: int) -> str:
-    return f"x{count / ideal:.2f}" if count > ideal else ""

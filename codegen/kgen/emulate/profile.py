@@ -6,6 +6,7 @@ it than the same bytes need.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -157,12 +158,6 @@ class Profile:
         lines = [(n, c) for n, c in self.report.lines.items() if excess(c, waste)]
         return sorted(lines, key=lambda line: (-excess(line[1], waste), line[0]))
 
-    def hot(self) -> dict[int, LineCounts]:
-        """The lines that are executed most: at least half as often as any."""
-        lines = self.report.lines
-        most = max((counts.issued for counts in lines.values()), default=0)
-        return {number: counts for number, counts in lines.items() if 2 * counts.issued >= most}
-
     def to_json(self, *, lines: bool) -> dict[str, Any]:
         report = self.report
         fields: dict[str, Any] = {
@@ -175,6 +170,12 @@ class Profile:
         if lines:
             fields["lines"] = {str(n): vars(counts) for n, counts in report.lines.items()}
         return fields
+
+
+def hot(lines: Mapping[int, LineCounts]) -> dict[int, LineCounts]:
+    """The lines that are executed most: at least half as often as any."""
+    most = max((counts.issued for counts in lines.values()), default=0)
+    return {number: counts for number, counts in lines.items() if 2 * counts.issued >= most}
 
 
 def is_wasteful(counts: LineCounts) -> bool:

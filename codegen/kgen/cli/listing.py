@@ -1,0 +1,90 @@
+"""A source text with what each of its lines did beside it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from kgen.emulate.locations import by_place, places
+from kgen.emulate.profile import Profile, hot, is_wasteful
+from kgen.emulate.report import LineCounts
+
+#: Widths of the columns, without the source itself.
+_WIDTHS = (5, 11, 5, 11, 7, 11, 7)
+_HEADER = ("line", "issued", "lanes", "cycles", "x ideal", "sectors", "x ideal")
+#: Lines of the programmer's own source that are shown around one with counts.
+_CONTEXT = 3
+
+
+def print_listings(launch: Profile) -> None:
+    """The programmer's own sources if the text names them and they are here, then the text."""
+    words, width = launch.words, launch.report.subgroup_width
+    print(">        a line that is executed most; ! a line that is above its ideal")
+    print(f"issued   instructions of the line, each counted once for a {words.warp}")
+    print("lanes    the share of their lanes that worked; blank: all")
+    print(f"cycles   of {words.shared}; sectors: pieces of {words.sector} bytes of global memory")
+    print("x ideal  how many times more than the same bytes need; blank: not more")
+    for path, lines in by_place(launch.report.lines, places(launch.source)).items():
+        if (text := _read(path)) is not None:
+            near = {n + d for n in lines for d in range(-_CONTEXT, _CONTEXT + 1)}
+            print(f"\n{path}")
+            _print_listing(text, lines, width, near)
+    print()
+    text = launch.source.splitlines()
+    _print_listing(text, launch.report.lines, width, set(range(1, len(text) + 1)))
+
+
+def _read(path: Path) -> list[str] | None:
+    """The lines of a file, by its own path or in the current folder; None if it is not there."""
+    for candidate in (path, Path(path.name)):
+        try:
+            return candidate.read_text().splitlines()
+        except (OSError, UnicodeDecodeError):
+            continue
+    return None
+
+
+def _print_listing(
+    text: list[str], lines: Mapping[int, LineCounts], width: int, shown: set[int]
+) -> None:
+    """The lines whose numbers are to be shown; `...` stands for the rest."""
+    most = hot(lines)
+    print(_row("", _HEADER, ""))
+    for number, line in enumerate(text, 1):
+        if number not in shown:
+            if number - 1 in shown:
+                print("  ...")
+            continue
+        counts = lines.get(number)
+        mark = ">" if number in most else " "
+        if counts is not None and is_wasteful(counts):
+            mark += "!"
+        print(_row(mark, (str(number), *_cells(counts, width)), line.expandtabs(4)))
+
+
+def _cells(counts: LineCounts | None, width: int) -> tuple[str, ...]:
+    if counts is None:
+        return ("",) * (len(_HEADER) - 1)
+    share = counts.lanes / (counts.issued * width)
+    return (
+        f"{counts.issued:,}",
+        "" if share == 1 else f"{100 * share:.0f} %",
+        *_beside_ideal(counts.shared_wavefronts, counts.shared_wavefronts_ideal),
+        *_beside_ideal(counts.global_sectors, counts.global_sectors_ideal),
+    )
+
+
+def _beside_ideal(count: int, ideal: int) -> tuple[str, str]:
+    return f"{count:,}" if count else "", f"x{count / ideal:.2f}" if count > ideal else ""
+
+
+def _row(mark: str, cells: tuple[str, ...], line: str) -> str:
+    columns = (cell.rjust(width) for cell, width in zip(cells, _WIDTHS, strict=True))
+    return fit(f"{mark:2} {' '.join(columns)} | {line}".rstrip())
+
+
+def fit(line: str) -> str:
+    """The line, cut at the edge of a terminal."""
+    return line[: shutil.get_terminal_size().columns] if sys.stdout.isatty() else line
