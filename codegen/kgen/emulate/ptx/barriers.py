@@ -137,8 +137,8 @@ class Barriers:
             waiting |= lanes & where
         self.machine.clocks.acquire(waiting, state.released)
 
-    def waiting(self) -> tuple[int, Array, str] | None:
-        """(pc, lanes, what is wrong) of a barrier at which someone waits for ever."""
+    def stuck(self) -> tuple[int, Violation] | None:
+        """The instruction at which someone waits for ever, and for what."""
         for number, state in self.states.items():
             if not state.waiting:
                 continue
@@ -147,5 +147,6 @@ class Barriers:
             warps = int(state.arrived[cta].any(axis=1).sum())
             wanted = int(state.expected[cta])
             goal = f"{wanted}" if wanted else "all"
-            return pc, lanes, f"barrier {number} waits for ever: {warps} of {goal} warps arrive"
+            message = f"barrier {number} waits for ever: {warps} of {goal} warps arrive"
+            return pc, Violation("deadlock", message, lanes)
         return None

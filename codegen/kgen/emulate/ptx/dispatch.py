@@ -7,10 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from kgen.emulate.ptx.machine import Index3, Launch, Machine
+from kgen.emulate.ptx.syntax import Kernel, Register
 from kgen.errors import EmulationError
 
 #: Threads that run in lockstep: enough to hide the interpreter, few enough for the host's cache.
 _THREADS = 1 << 15
+#: The same for a kernel whose CTAs wait for each other.
+_THREADS_TOGETHER = 1 << 18
+_STRONG = frozenset(["volatile", "relaxed", "acquire"])
 #: Bytes of shared memory, with what the checks keep of it, that a chunk of CTAs may take.
 _SHARED_BYTES = 1 << 29
 
@@ -54,5 +58,29 @@ def ctas_at_once(machine: Machine) -> int:
     launch, cluster = machine.launch, machine.cluster
     kept = 8 * (1 + launch.warps * cluster) // machine.granule + 2
     by_memory = _SHARED_BYTES // max(1, launch.shared_bytes * kept)
-    most = min(_THREADS // (32 * launch.warps), by_memory)
+    threads = _THREADS_TOGETHER if _waits_for_others(machine.kernel) else _THREADS
+    most = min(threads // (32 * launch.warps), by_memory)
     return max(1, most // cluster) * cluster
+
+
+def _waits_for_others(kernel: Kernel) -> bool:
+    """Whether a loop looks at global memory for what another CTA may write.
+
+    All CTAs then run together, as far as there is room, and in the order of their numbers; one that
+    waits for a CTA that has no room is in a deadlock, as it may be on a GPU.
+    """
+    looks = [
+        index
+        for index, instruction in enumerate(kernel.instructions)
+        if instruction.words[0] in ("ld", "atom")
+        and not any(word.startswith("shared") for word in instruction.words)
+        and (instruction.words[0] == "atom" or _STRONG & set(instruction.words))
+    ]
+    return any(
+        kernel.labels.get(operand.name, index) <= look <= index
+        for index, instruction in enumerate(kernel.instructions)
+        if instruction.words[0] == "bra"
+        for operand in instruction.operands
+        if isinstance(operand, Register)
+        for look in looks
+    )

@@ -94,9 +94,11 @@ class GlobalShadow:
         self.lines[at.unit] = machine.line(machine.pc)
         there = self.writer[at.unit]
         apart = (owners_of(there) ^ owners_of(at.mark)) >> 5 != 0
-        if apart.any() and not access.strength:
+        if apart.any():
+            apart &= ~self._both_strong(machine, at, there, access)
+        if apart.any():
             what = "write over what another thread writes"
-            self._refuse(machine, at.some(apart), there[apart], access, what)
+            self._refuse(machine, at.some(apart), there[apart], access, what, self.lines)
 
     def _check_writers(self, machine: Machine, at: _Units, access: Access, what: str) -> None:
         self._check(machine, at, self.writer[at.unit], access, what, self.lines)
@@ -131,13 +133,7 @@ class GlobalShadow:
         near = cluster == row + order.first_cluster
         known = clocks.known(row if clocks.rows > 1 else 0, thread, actor)
         fine: Array = near & ((time <= known) | ((others & THREAD) == thread))
-        if access.strength:
-            same = near & (
-                (others & THREAD) // (machine.warps * 32) == thread // machine.warps // 32
-            )
-            needed = np.where(near, int(Strength.CLUSTER), int(Strength.GPU))
-            needed = np.where(same, int(Strength.CTA), needed)
-            fine |= (strength_of(others) >= needed) & (access.strength >= needed)
+        fine |= self._both_strong(machine, at, others, access)
         left = np.flatnonzero(~fine)
         if left.size and clocks.lessons:
             place = at.place[left]
@@ -145,6 +141,20 @@ class GlobalShadow:
                 place >> 5, place & 31, cluster[left], actor[left], time[left]
             )
         return fine
+
+    @staticmethod
+    def _both_strong(machine: Machine, at: _Units, others: Array, access: Access) -> Array:
+        """Whether accesses and others, given as tags, are morally strong (PTX ISA 8.6)."""
+        if not access.strength:
+            return np.zeros(others.shape, bool)
+        row, thread = np.divmod(at.place, machine.clocks.warps * 32)
+        near = labels_of(others) == row + machine.order.first_cluster
+        per_cta = machine.warps * 32
+        same = near & ((others & THREAD) // per_cta == thread // per_cta)
+        needed = np.where(near, int(Strength.CLUSTER), int(Strength.GPU))
+        needed = np.where(same, int(Strength.CTA), needed)
+        strong: Array = (strength_of(others) >= needed) & (access.strength >= needed)
+        return strong
 
     def _check_proxy(
         self, machine: Machine, at: _Units, others: Array, access: Access, what: str

@@ -94,6 +94,10 @@ class Machine:
         self._warned: set[int] = set()
         #: Changes whenever something happens that lanes at a Wait may wait for.
         self.signals = 0
+        #: Whether all strong reads since the last turn of a loop saw what they had seen; None if
+        #: there was none.
+        self.in_vain: bool | None = None
+        self._looks: dict[int, tuple[Array, Array]] = {}
         #: Called when no thread can go on: each finishes what somebody waits for, if it can.
         self.on_stall: list[Callable[[], bool]] = []
         #: Called when a chunk starts, and when all its threads have exited.
@@ -128,6 +132,8 @@ class Machine:
         self.special.clear()
         self.special.update(self._special_registers(thread))
         self.special.update(self._cluster_registers())
+        self.in_vain = None
+        self._looks.clear()
         for start in self.on_reset:
             start()
 
@@ -183,6 +189,13 @@ class Machine:
         if self.pc not in self._warned:
             self._warned.add(self.pc)
             self.warnings.append((self.pc, violation))
+
+    def look(self, address: Array, value: Array) -> None:
+        """A strong read, which a loop may do until it sees what it waits for."""
+        last = self._looks.get(self.pc)
+        same = last is not None and all(map(np.array_equal, last, (address, value)))
+        self._looks[self.pc] = address, value
+        self.in_vain = same and self.in_vain is not False
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -16,6 +16,9 @@ import numpy as np
 
 from kgen.emulate.ptx.barriers import Barriers
 from kgen.emulate.ptx.counting import Counts
+from kgen.emulate.ptx.faults import fault_of
+from kgen.emulate.ptx.gathering import Gathering
+from kgen.emulate.ptx.groups import Groups
 from kgen.emulate.ptx.machine import WARP, Machine, Mask, Violation
 from kgen.emulate.ptx.operations import (
     Barrier,
@@ -27,12 +30,11 @@ from kgen.emulate.ptx.operations import (
     Wait,
 )
 from kgen.emulate.ptx.syntax import Instruction
-from kgen.emulate.ptx.types import Array, any_of
+from kgen.emulate.ptx.types import Array
 from kgen.emulate.report import EmulationFault, Fault
 
-#: How many lanes a fault names.
-_LANES_NAMED = 8
-_NOWHERE = 1 << 62
+#: How often all loops that wait look again before they are taken to wait for ever.
+_VAIN_ROUNDS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,20 +62,21 @@ class Scheduler:
         machine = self.machine
         #: The mask of all lanes that exist: None, unless the last warp is padded.
         self.everyone: Mask = None if machine.exists.all() else machine.exists
-        self.groups: dict[int, Mask] = {0: self.everyone}
-        self.held: dict[int, Array] = {}
+        self.groups = Groups(machine, self.everyone)
+        self.gathering = Gathering(machine)
         self.parked: dict[int, Array] = {}
         self.signals = machine.signals
         self.turns = 0
         self.barriers = Barriers(machine)
         while self.groups or self._stuck():
             if self.groups:
-                start = min(self.groups)
-                self._run_group(start, self.groups.pop(start))
+                self._run_group(*self.groups.pop())
+            if self.groups.vain_rounds > 1:
+                self._look_around()
             if self.parked and machine.signals != self.signals:
                 self._wake()
         self._end()
-        self.warnings += [self._fault(v, pc).fault for pc, v in machine.warnings]
+        self.warnings += [fault_of(machine, v, pc) for pc, v in machine.warnings]
         machine.warnings.clear()
         self.counts.barriers = max(self.counts.barriers, int(self.barriers.passed.max()))
 
@@ -85,10 +88,9 @@ class Scheduler:
         except Violation as violation:
             raise self._fault(violation, self.machine.pc) from None
 
-    def _run_group(self, pc: int, mask: Mask) -> None:
-        """Run a group until it ends, divides, or reaches the next group."""
+    def _run_group(self, pc: int, mask: Mask, limit: int) -> None:
+        """Run a group until it ends, divides, or reaches the next group, at `limit`."""
         steps, counts, machine = self.steps, self.counts, self.machine
-        limit = min(self.groups, default=_NOWHERE)
         warps, lanes = machine.active_warps(mask), machine.active_lanes(mask)
         while pc < limit:
             if pc == len(steps):
@@ -114,7 +116,10 @@ class Scheduler:
                     pc += 1
                     continue
                 if isinstance(operation, Branch):
-                    self._count_turn(pc, operation.target, active)
+                    in_vain = self._turn(pc, operation.target, active)
+                    if in_vain:
+                        self._spin(pc, operation.target, active, mask)
+                        return
                     if active is mask:
                         pc = operation.target
                         continue
@@ -123,7 +128,7 @@ class Scheduler:
                 pc += 1
             except Violation as violation:
                 raise self._fault(violation, pc) from None
-        self._add(pc, mask)
+        self.groups.add(pc, mask)
 
     @staticmethod
     def _guarded(predicate: Array, mask: Mask) -> tuple[Mask] | None:
@@ -142,21 +147,6 @@ class Scheduler:
         same = count * mask.size == np.count_nonzero(mask) * chosen.size
         return (mask,) if same else (chosen,)
 
-    def _add(self, pc: int, mask: Mask) -> None:
-        """Put lanes at a program counter, joining those that are there."""
-        if pc in self.groups:
-            there = self.groups[pc]
-            mask = None if mask is None or there is None else mask | there
-        self.groups[pc] = self._simplest(mask)
-
-    def _simplest(self, mask: Mask) -> Mask:
-        """The mask, or `everyone` if it is just that."""
-        if mask is None or mask is self.everyone:
-            return mask
-        if self.everyone is None:
-            return None if mask.all() else mask
-        return self.everyone if (mask == self.everyone).all() else mask
-
     def _remainder(self, mask: Mask, active: Mask) -> Mask | None:
         """Lanes of the group that an operation does not concern; None if there are none."""
         if active is None or active is mask:
@@ -164,13 +154,35 @@ class Scheduler:
         rest = ~active if mask is None else mask & ~active
         return rest if rest.any() else None
 
-    def _count_turn(self, pc: int, target: int, active: Mask) -> None:
+    def _turn(self, pc: int, target: int, active: Mask) -> bool:
+        """A branch back to `target`; whether its loop looked at memory, and saw nothing new."""
         if target > pc:
-            return
+            return False
+        machine = self.machine
         self.turns += 1
         if self.turns > self.max_turns:
             message = f"no end after {self.max_turns} turns of its loops; it is here"
-            raise Violation("deadlock", message, self.machine.active(active))
+            raise Violation("deadlock", message, machine.active(active))
+        in_vain, machine.in_vain = machine.in_vain is True, None
+        return in_vain
+
+    def _spin(self, pc: int, target: int, active: Mask, mask: Mask) -> None:
+        """Let others run before the loop looks again."""
+        self.groups.add(target, active, spins=True)
+        rest = self._remainder(mask, active)
+        if rest is not None:
+            self.counts.divergent_branches += self.machine.parted_warps(active, rest)
+            self.groups.add(pc + 1, rest)
+
+    def _look_around(self) -> None:
+        """All that can run looked at memory in vain: something must finish, or nothing will."""
+        if any(finish() for finish in self.machine.on_stall):
+            self._wake()
+            self.groups.vain_rounds = 0
+        elif self.groups.vain_rounds > _VAIN_ROUNDS:
+            pc, lanes = self.groups.first()
+            message = "waits for ever: nobody writes what its loop looks for"
+            raise self._fault(Violation("deadlock", message, self.machine.active(lanes)), pc)
 
     # ------------------------------------------------------------------ control operations
 
@@ -184,11 +196,11 @@ class Scheduler:
             return False
         rest = self._remainder(mask, active)
         if rest is not None:
-            self._add(pc + 1, rest)
+            self.groups.add(pc + 1, rest)
         if isinstance(operation, Branch):
             if rest is not None:
                 self.counts.divergent_branches += self.machine.parted_warps(active, rest)
-            self._add(operation.target, active)
+            self.groups.add(operation.target, active)
         elif isinstance(operation, Exit):
             self._exit(active)
         elif isinstance(operation, Barrier):
@@ -224,14 +236,14 @@ class Scheduler:
         lanes = self.machine.everywhere(self.machine.active(active))
         self.barriers.arrive(pc, barrier, lanes)
         if not barrier.waits:
-            self._add(pc + 1, lanes)
+            self.groups.add(pc + 1, lanes)
         self._release()
 
     def _release(self) -> bool:
         """Let go of the lanes of every barrier that is complete; whether there were any."""
         released = self.barriers.complete(self.machine.exited)
         for pc, lanes in released:
-            self._add(pc + 1, lanes)
+            self.groups.add(pc + 1, lanes)
             operation = self.steps[pc].operation
             if isinstance(operation, Barrier) and operation.reduction is not None:
                 operation.reduction(lanes)
@@ -254,12 +266,12 @@ class Scheduler:
         self._count(pc, active, -1)
         rest = self._remainder(mask, active)
         if rest is not None:
-            self._add(pc + 1, rest)
+            self.groups.add(pc + 1, rest)
         self.parked[pc] = self.parked.get(pc, np.zeros((1, 1, 1), bool)) | late
         if ready.any():
             self._count(pc, ready, 1)
             wait.action(ready)
-            self._add(pc + 1, ready)
+            self.groups.add(pc + 1, ready)
         return True
 
     def _count(self, pc: int, lanes: Mask, times: int) -> None:
@@ -278,58 +290,34 @@ class Scheduler:
             del self.parked[pc]
             if (lanes & ~ready).any():
                 self.parked[pc] = lanes & ~ready
-            self._add(pc, ready)
+            self.groups.add(pc, ready)
 
     # ------------------------------------------------------------------ whole warps
 
     def _collective(self, pc: int, operation: Collective, active: Mask, mask: Mask) -> bool:
         """Run it in the warps that are complete and hold the rest; whether the group has ended."""
-        machine = self.machine
-        members = None if operation.members is None else operation.members()
-        if active is self.everyone and members is None:
+        if active is self.everyone and operation.members is None:
             operation.action(active)
             return False
-        here = machine.active(active)
-        if pc in self.held:
-            here = here | self.held.pop(pc)
-        if members is None:
-            needed = machine.exists
-        else:
-            named = (members >> machine.special["%laneid"]) & np.uint32(1) != 0
-            if (here & ~named).any():
-                message = "a lane that executes it is not in its member mask"
-                raise Violation("divergent-warp-instruction", message, here & ~named)
-            needed = named & machine.exists
-        if operation.spares_exited:
-            needed = needed & ~machine.exited
-        missing = self._missing(needed & ~here, operation.warps)
-        missing = missing & here.any(axis=2, keepdims=True)
-        ready = here & ~missing
-        if not missing.any():
-            operation.action(active if here is active else self._simplest(here))
-            if here is active and active is mask:
-                return False
-        elif ready.any():
-            operation.action(ready)
-        if (here & missing).any():
-            self.held[pc] = here & missing
+        here = self.machine.active(active)
+        ready, held = self.gathering.arrive(pc, operation, here)
+        alone = ready is here or (not held.any() and self._same(ready, here))
         if ready.any():
-            self._add(pc + 1, ready)
+            operation.action(active if alone else self.groups.simplest(ready))
+        if alone and active is mask:
+            return False
+        if ready.any():
+            self.groups.add(pc + 1, ready)
         rest = self._remainder(mask, active)
         if rest is not None:
-            self._add(pc + 1, rest)
+            self.groups.add(pc + 1, rest)
         return True
 
     @staticmethod
-    def _missing(absent: Array, warps: int) -> Array:
-        """[.., W, 1]: whether a lane is absent of the warps that execute together."""
-        some = any_of(absent, 2)
-        if warps > 1:
-            together = any_of(some.reshape(len(some), -1, warps), 2)
-            some = together.repeat(warps, axis=1)
-        return some[..., None]
+    def _same(a: Array, b: Array) -> bool:
+        return bool((a == b).all())
 
-    # ------------------------------------------------------------------ faults
+    # ------------------------------------------------------------------ the end
 
     def _stuck(self) -> bool:
         """Nothing can run. False if all have exited, True if somebody may go on after all."""
@@ -338,39 +326,21 @@ class Scheduler:
         if any(finish() for finish in self.machine.on_stall):
             self._wake()
             return True
-        if self.held:
-            pc, lanes = min(self.held.items())
-            message = "lanes wait for the rest of their warp, which has exited or waits elsewhere,"
-            raise self._fault(Violation("divergent-warp-instruction", message, lanes), pc)
-        waiting = self.barriers.waiting()
-        if waiting is not None:
-            pc, lanes, message = waiting
-            raise self._fault(Violation("deadlock", message, lanes), pc)
-        if self.parked:
-            pc, lanes = min(self.parked.items())
-            wait = self.steps[pc].operation
-            assert isinstance(wait, Wait)
-            message = wait.describe(self.machine.everywhere(lanes))
-            raise self._fault(Violation("deadlock", message, lanes), pc)
+        for found in (self.gathering.stuck(), self.barriers.stuck(), self._parked_for_ever()):
+            if found is not None:
+                pc, violation = found
+                raise self._fault(violation, pc)
         return False
 
+    def _parked_for_ever(self) -> tuple[int, Violation] | None:
+        """The instruction at which somebody waits for what nobody will do."""
+        if not self.parked:
+            return None
+        pc, lanes = min(self.parked.items())
+        wait = self.steps[pc].operation
+        assert isinstance(wait, Wait)
+        message = wait.describe(self.machine.everywhere(lanes))
+        return pc, Violation("deadlock", message, lanes)
+
     def _fault(self, violation: Violation, pc: int) -> EmulationFault:
-        machine, instruction = self.machine, self.steps[pc].instruction
-        lanes = machine.everywhere(violation.lanes)
-        cta = int(lanes.any(axis=(1, 2)).argmax())
-        threads = np.flatnonzero(lanes[cta])
-        address = None
-        if violation.address is not None and threads.size:
-            address = int(machine.everywhere(violation.address)[cta].reshape(-1)[threads[0]])
-        return EmulationFault(
-            Fault(
-                kind=violation.kind,
-                message=violation.message,
-                entry=machine.kernel.name,
-                instruction=instruction.text,
-                line=instruction.line,
-                workgroup=machine.coordinates[cta],
-                lanes=tuple(int(t) for t in threads[:_LANES_NAMED]),
-                address=address,
-            )
-        )
+        return EmulationFault(fault_of(self.machine, violation, pc))

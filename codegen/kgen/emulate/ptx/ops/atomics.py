@@ -78,6 +78,7 @@ def _build(decoder: Decoder, words: Words, operands: Sequence[Operand], *, retur
                 view.view(type_.dtype), cell, values, machine.everywhere(machine.active(lanes)),
                 function,
             )  # fmt: skip
+            machine.look(at, old)
             if requests is not None and part_space == "shared":
                 requests.shared(at, type_.size, lanes, atomic=True)
             elif requests is not None:

@@ -66,6 +66,8 @@ def _load(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
     def run(mask: Mask) -> None:
         at = address()
         values = load(at, size, count, mask)
+        if how.strength:
+            decoder.machine.look(at, values[0])
         if note is not None:
             note(at, mask)
         for target, value in zip(targets, values, strict=True):
