@@ -84,25 +84,25 @@ class Requests(Moved):
         self.store_bytes += moved
 
     def bulk(self, address: Array, nbytes: int, *, store: bool, readers: int = 1) -> None:
-        """One copy of contiguous pieces of `nbytes` at global addresses, any shape of array.
+        """Copies of contiguous pieces of `nbytes` at global addresses [copy, piece], or [piece].
 
-        Pieces that are outside of a tensor are not given. Its other side is shared memory, which it
-        fills or reads in whole wavefronts: in `readers` CTAs, if it is multicast.
+        Pieces that are outside of a tensor are not given. The other side is shared memory, which a
+        copy fills or reads in whole wavefronts: in `readers` CTAs, if it is multicast.
         """
-        at = np.asarray(address, np.int64).reshape(-1)
-        total = at.size * nbytes
+        at = np.atleast_2d(np.asarray(address, np.int64))
+        copies, one = len(at), at.shape[1] * nbytes
         sectors = int((((at + nbytes - 1) // _SECTOR_BYTES) - at // _SECTOR_BYTES + 1).sum())
-        self.sectors_ideal += -(-total // _SECTOR_BYTES)
+        self.sectors_ideal += copies * -(-one // _SECTOR_BYTES)
         if store:
             self.store_sectors += sectors
-            self.store_bytes += total
+            self.store_bytes += copies * one
         else:
             self.load_sectors += sectors
-            self.load_bytes += total
-        wavefronts = -(-total // _WAVEFRONT_BYTES) * readers
+            self.load_bytes += copies * one
+        wavefronts = copies * -(-one // _WAVEFRONT_BYTES) * readers
         self.shared_wavefronts += wavefronts
         self.shared_wavefronts_ideal += wavefronts
-        for piece in at:
+        for piece in at.flat:
             self._traffic.touch_range(int(piece), nbytes)
 
     def _global(self, address: Array, nbytes: int, mask: Mask) -> tuple[int, int]:
