@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from kgen.emulate.locations import by_place, places
+from kgen.emulate.locations import Place, by_place, places
 from kgen.emulate.profile import Profile, hot, is_wasteful
 from kgen.emulate.report import LineCounts
 
@@ -83,6 +83,14 @@ def _beside_ideal(count: int, ideal: int) -> tuple[str, str]:
 def _row(mark: str, cells: tuple[str, ...], line: str) -> str:
     columns = (cell.rjust(width) for cell, width in zip(cells, _WIDTHS, strict=True))
     return fit(f"{mark:2} {' '.join(columns)} | {line}".rstrip())
+
+
+def origin(origins: Mapping[int, Place], number: int) -> str:
+    """Where a line of the text comes from, to stand behind it; empty if nobody knows."""
+    if number not in origins:
+        return ""
+    path, line = origins[number]
+    return f"  ({path.name}:{line})"
 
 
 def fit(line: str) -> str:

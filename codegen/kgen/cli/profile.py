@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kgen.cli.listing import fit, print_listings
+from kgen.cli.listing import fit, origin, print_listings
 from kgen.cli.output import print_table
 from kgen.emulate.counters import MEANING
 from kgen.emulate.locations import places
@@ -96,9 +96,8 @@ def _print_worst(launch: Profile) -> None:
         print(f"{waste}: {total:,} {unit} above the ideal, from {_number(len(lines), 'line')}:")
         for number, counts in lines[:_WORST_LINES]:
             line = " ".join(text[number - 1].split())
-            path, place = origins.get(number, (None, 0))
-            origin = f"  ({path.name}:{place})" if path else ""
-            print(fit(f"  line {number:<5} {excess(counts, waste):>11,}  {line}{origin}"))
+            line += origin(origins, number)
+            print(fit(f"  line {number:<5} {excess(counts, waste):>11,}  {line}"))
         if len(lines) > _WORST_LINES:
             print(f"  and {_number(len(lines) - _WORST_LINES, 'line')} more")
 
