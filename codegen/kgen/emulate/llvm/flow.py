@@ -1,8 +1,8 @@
 """How lanes move through a program: lockstep, divergence, reconvergence and barriers.
 
 While all lanes are together the position is one int and no mask is kept. Apart, every lane has a
-position, and those at the lowest one run, under a mask; values that outlive the segment are merged
-so that the other lanes keep theirs.
+position, and of those whose turn it is, those at the lowest one run, under a mask; values that
+outlive the segment are merged so that the other lanes keep theirs.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 
 from kgen.emulate.llvm.machine import Machine, merge
 from kgen.emulate.llvm.program import DONE, WAITING, Edge, Program, Registers, Segment
+from kgen.emulate.llvm.turns import Turns
 from kgen.emulate.llvm.types import Array
 
 Position = int | Array
@@ -33,6 +34,7 @@ class _Flow:
         self.program = program
         self.registers = registers
         self.entry_mask = machine.mask
+        self.turns = Turns(machine, machine.random)
         self.position: Position = 0
         if self.entry_mask is not None:
             self.position = np.where(self.entry_mask, 0, DONE)
@@ -41,27 +43,42 @@ class _Flow:
 
     def run(self) -> Any:
         for _ in range(self.machine.steps):
-            if isinstance(self.position, np.ndarray):
-                current = int(self.position.min())
-                if self.position.max() == current:
-                    self.position = current
-            else:
-                current = self.position
-            if current == DONE:
+            self._settle()
+            position = self.position
+            if not isinstance(position, np.ndarray) and position >= WAITING:
                 self.machine.mask = self.entry_mask
                 return self.registers[self.program.result]
-            if current == WAITING:
-                self._release(np.asarray(self.position))
-            elif isinstance(self.position, np.ndarray):
-                self._run_apart(self.program.segments[current], self.position, current)
-            else:
-                self._run_together(self.program.segments[current])
+            lanes = self.turns.chosen(position)
+            if lanes is None and not isinstance(position, np.ndarray):
+                self._run_together(self.program.segments[position])
+                continue
+            whole = np.asarray(position)
+            able = whole if lanes is None else np.where(lanes, whole, DONE)
+            current = int(able.min())
+            self._run_apart(self.program.segments[current], whole, able == current)
         raise self.machine.fault(
             "deadlock",
             f"no end after {self.machine.steps} steps; it is here",
-            self.program.segments[current].terminator,
+            self.program.segments[self._lowest()].terminator,
             self.machine.selected(),
         )
+
+    def _lowest(self) -> int:
+        return int(np.min(self.position))
+
+    def _settle(self) -> None:
+        """Let go workgroups that have completed their barrier; find lanes that are together.
+
+        In lockstep all workgroups go on at once, so that they stay together.
+        """
+        position = self.position
+        if isinstance(position, np.ndarray):
+            idle = position.min() >= WAITING
+            if (idle or self.turns.apart) and (position == WAITING).any():
+                self._release(position)
+                position = np.asarray(self.position)
+            if position.max() == position.min():
+                self.position = int(position.min())
 
     def _run_together(self, segment: Segment) -> None:
         machine, registers = self.machine, self.registers
@@ -70,6 +87,7 @@ class _Flow:
         for step in segment.steps:
             step(machine, registers)
         if segment.barrier:
+            machine.arrive(segment.terminator)
             machine.pass_barrier(None)
         taken = segment.choose(registers)
         if isinstance(taken, np.ndarray):
@@ -77,9 +95,8 @@ class _Flow:
         else:
             self._take(segment.edges[taken])
 
-    def _run_apart(self, segment: Segment, position: Array, current: int) -> None:
+    def _run_apart(self, segment: Segment, position: Array, mask: Array) -> None:
         machine, registers = self.machine, self.registers
-        mask = position == current
         others = ~mask & (position != DONE)
         machine.mask = mask
         machine.count(segment)
@@ -144,30 +161,32 @@ class _Flow:
     # -- barriers -------------------------------------------------------------------------------
 
     def _wait(self, segment: Segment, position: Array, mask: Array) -> None:
-        """Park the lanes of ``mask`` until no lane of any workgroup can run on."""
+        """Park the lanes of ``mask`` until no lane of their workgroup can run on."""
         self._check_waves_whole(segment, position, mask)
+        self.machine.arrive(segment.terminator)
         (edge,) = segment.edges
         self.resume = np.where(mask, edge.target, self.resume)
         self.position = np.where(mask, WAITING, position)
 
     def _release(self, position: Array) -> None:
-        """All lanes are parked or done: every workgroup has completed its barrier."""
+        """Whole workgroups whose lanes are all parked or done go on."""
         shape = np.broadcast_shapes(position.shape, self.resume.shape)
-        waiting = np.broadcast_to(position == WAITING, shape)
-        self.machine.pass_barrier(None if waiting.all() else waiting)
-        self.position = np.where(waiting, self.resume, DONE)
+        complete = (position >= WAITING).all(axis=1, keepdims=True)
+        waiting = np.broadcast_to(complete & (position == WAITING), shape)
+        if waiting.any():
+            self.machine.pass_barrier(None if waiting.all() else waiting)
+            self.position = np.where(waiting, self.resume, position)
 
     def _check_waves_whole(self, segment: Segment, position: Array, mask: Array) -> None:
         """A barrier counts waves: a wave must come to it with all lanes that still run."""
         machine = self.machine
         if not machine.checks or mask.shape[1] == 1:
             return
-        waves = (len(mask), machine.lanes // machine.wave, machine.wave)
-        here = mask.reshape(waves)
-        missing = ~here & (position != DONE).reshape(waves)
+        here = machine.waves(mask)
+        missing = ~here & machine.waves(np.broadcast_to(position, mask.shape) != DONE)
         torn = here.any(axis=2) & missing.any(axis=2)
         if torn.any():
-            lanes = (missing & torn[..., None]).reshape(mask.shape)
+            lanes = (missing & np.asarray(torn)[..., None]).reshape(mask.shape)
             raise machine.fault(
                 "divergent-warp-instruction",
                 "a wave is at a barrier without these lanes of it",

@@ -42,6 +42,8 @@ _CHUNK_LDS_BYTES = 64 << 20
 #: which does all the work, a few times as often. Besides, this many steps are free.
 _FREE_STEPS = 20_000
 _CPU_STEPS_PER_BYTE = 8
+#: With a seed, only some workgroups run at a time, and of each only one wave.
+_HELD_BACK = 16
 #: Bytes between two arrays in LDS: an access past the end of one is not one of the next.
 _GAP_BYTES = 128
 
@@ -67,8 +69,9 @@ def run(
     An array argument is a pointer to a buffer of exactly its bytes, written in place; it must be
     C-contiguous. A numpy scalar is passed by value. ``dynamic_shared`` is the size in bytes of the
     LDS arrays declared without one. ``checks`` turns on everything but bounds, which are always
-    checked. ``profile`` counts the traffic of the memories too, and by source line. ``seed`` is
-    the order in which workgroups run: 0 is the natural one, any other value one at random.
+    checked. ``profile`` counts the traffic of the memories too, and by source line. With the
+    ``seed`` 0 workgroups start in their natural order and run in lockstep; with any other, in an
+    order at random, in which waves are held back at random too (:mod:`turns`).
 
     Raises :class:`EmulationFault` at the first fault of the program, :class:`UnknownInstruction`
     before anything runs if a word in it has no meaning here, and :class:`EmulationError` for text
@@ -84,7 +87,7 @@ def run(
         raise EmulationError(
             f"{entry} is not an amdgpu_kernel: its grid and block must be (1, 1, 1)"
         )
-    launch = _Launch(module, function, arguments, dynamic_shared, checks, profile, block)
+    launch = _Launch(module, function, arguments, dynamic_shared, checks, profile, block, seed)
     selected = _coordinates(grid, workgroups, seed)
     with np.errstate(all="ignore"):
         launch.start(selected)
@@ -127,10 +130,13 @@ class _Launch:
         checks: bool,
         profile: bool,
         block: Index3,
+        seed: int,
     ) -> None:
         self.module = module
         self.function = function
         self.checks = checks
+        self.seed = seed
+        self.random = np.random.default_rng(seed) if seed else None
         self.block = block
         self.wave = _wave_size(function) if function.kernel else 1
         self.lanes = _aligned(math.prod(block), self.wave)
@@ -251,15 +257,28 @@ class _Launch:
             ),
             checks=self.checks,
             events=self.events,
+            random=None if self._has_barriers_in_calls() else self.random,
+            seed=self.seed,
             races=self.races,
             traffic=self.traffic,
-            steps=_FREE_STEPS + self.memory.bytes * (_CPU_STEPS_PER_BYTE if self.stack else 1),
+            steps=self._steps(),
         )
         if lanes != size:
             machine.mask = machine.lane_numbers() < size
         machine.call = partial(_call, machine, self.programs)
         execute(machine, self.programs[self.function.name], self.arguments)
         machine.finish()
+
+    def _steps(self) -> int:
+        if self.stack:
+            return _FREE_STEPS + self.memory.bytes * _CPU_STEPS_PER_BYTE
+        one_by_one = self.lanes // self.wave * _HELD_BACK if self.seed else 1
+        return (_FREE_STEPS + self.memory.bytes) * one_by_one
+
+    def _has_barriers_in_calls(self) -> bool:
+        """Lanes of a workgroup must come to them in one call: only lockstep brings them there."""
+        called = (p for name, p in self.programs.items() if name != self.function.name)
+        return any(segment.barrier for program in called for segment in program.segments)
 
 
 def _call(machine: Machine, programs: dict[str, Program], name: str, arguments: list[Any]) -> Any:

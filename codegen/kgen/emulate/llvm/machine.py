@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgen.emulate.llvm.clocks import waves_in
 from kgen.emulate.llvm.memory import Memory
 from kgen.emulate.llvm.module import Instruction, Module
 from kgen.emulate.llvm.types import Array
@@ -42,6 +43,10 @@ class Machine:
     steps: int
     """How many segments one call may execute before it is held to run for ever."""
     events: Events
+    random: np.random.Generator | None = None
+    """Deals the turns of waves; None is lockstep."""
+    seed: int = 0
+    """From which it was made."""
     races: GlobalShadow | None = None
     """The checks of global memory."""
     traffic: Traffic | None = None
@@ -52,11 +57,14 @@ class Machine:
     """Run another function of the module for the lanes of ``mask``."""
     barriers: Array = field(init=False)
     """How many barriers each workgroup has passed."""
+    signalled: Array = field(init=False)
+    """Which waves have arrived at a split barrier: [workgroup | 1, wave, 1]."""
     state: dict[str, Any] = field(default_factory=dict)
     """What one group of instructions keeps for itself, such as the AMX tiles."""
 
     def __post_init__(self) -> None:
         self.barriers = np.zeros(len(self.coordinates), np.int64)
+        self.signalled = np.zeros((1, self.lanes // self.wave, 1), np.bool_)
 
     @property
     def workgroups(self) -> int:
@@ -143,6 +151,8 @@ class Machine:
                 clocks.fence(self, release=release, acquire=acquire, device=device)
 
     def signal(self) -> None:
+        """The active waves arrive at a split barrier."""
+        self.signalled = self.signalled | waves_in(self, self.mask)
         for _, clocks in self._clocks():
             clocks.signal(self)
 
@@ -151,6 +161,20 @@ class Machine:
             yield "local", self.memory.lds.shadow
         if self.races is not None:
             yield "global", self.races.clocks
+
+    def arrive(self, ins: Instruction) -> None:
+        """The active waves come to a barrier: to the wait of a split one, with a signal."""
+        if not ins.callee.endswith(".wait"):
+            return
+        waves = waves_in(self, self.mask)
+        if (waves & ~self.signalled).any():
+            raise self.fault(
+                "deadlock",
+                "a wave waits at a barrier at which it has not arrived: no signal comes before",
+                ins,
+                self.of_wave((waves & ~self.signalled)[..., 0]),
+            )
+        self.signalled = self.signalled & ~waves
 
     def pass_barrier(self, released: Array | None) -> None:
         """The lanes in ``released`` (None: all) leave a barrier."""
@@ -187,7 +211,7 @@ class Machine:
         return EmulationFault(
             Fault(
                 kind=kind,
-                message=message,
+                message=f"{message} (under seed {self.seed})" if self.seed else message,
                 entry=self.entry,
                 instruction=self.module.text(instruction.line),
                 line=instruction.line,

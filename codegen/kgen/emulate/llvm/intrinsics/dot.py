@@ -1,4 +1,5 @@
-"""Short dot products of packed operands: fdot2, sdot4, udot4 (V_DOT2_F32_F16 and its like)."""
+"""Short dot products of packed operands: fdot2, sdot4, udot4 (V_DOT2_F32_F16 and its like), and
+those of AVX512-BF16."""
 
 from __future__ import annotations
 
@@ -45,9 +46,29 @@ def _dot4(ins: Instruction) -> Callable[..., Array]:
     return dot
 
 
+def _dpbf16ps(ins: Instruction) -> Callable[..., Array]:
+    """VDPBF16PS (Intel SDM volume 2): to each sum the product of the odd elements, then that of the
+    even ones, each rounded to nearest, subnormals taken and given as zero."""
+
+    def wide(packed: Array) -> Array:
+        return _flushed(bfloat_to_float(packed)).astype(np.float64)
+
+    def dot(c: Array, a: Array, b: Array) -> Array:
+        product = wide(a) * wide(b)
+        total = _flushed(np.asarray(_flushed(c) + product[..., 1::2]).astype(np.float32))
+        return _flushed(np.asarray(total + product[..., 0::2]).astype(np.float32))
+
+    return dot
+
+
+def _flushed(x: Array) -> Array:
+    return np.where(np.abs(x) < np.finfo(np.float32).tiny, x * np.float32(0), x)
+
+
 PURE: dict[str, Build] = {
     "llvm.amdgcn.fdot2": _fdot2,
     "llvm.amdgcn.fdot2.f32.bf16": _fdot2,
     "llvm.amdgcn.sdot4": _dot4,
     "llvm.amdgcn.udot4": _dot4,
+    **{f"llvm.x86.avx512bf16.dpbf16ps.{bits}": _dpbf16ps for bits in (128, 256, 512)},
 }
