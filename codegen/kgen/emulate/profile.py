@@ -103,8 +103,8 @@ class Profile:
                 name="global sectors",
                 value=counters["global_sectors"],
                 ideal=counters["global_sectors_ideal"],
-                meaning=f"pieces of {words.sector} bytes; above 1: uncoalesced, neighbouring lanes "
-                "access bytes that are apart",
+                meaning=f"pieces of {words.sector} bytes; above 1: uncoalesced, lanes access "
+                "bytes that are apart or not aligned",
             ),
             Total(
                 name="global bytes",
