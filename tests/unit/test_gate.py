@@ -11,7 +11,7 @@ import pytest
 
 import kgen
 from kgen.check import budgets
-from kgen.check.gate import ratio, run, tighten
+from kgen.check.gate import entries, ratio, run, tighten
 from kgen.check.gate.judge import EntryReport, Report, Verdict, judge
 from kgen.check.gate.metrics import Bound, Tier
 from kgen.check.gate.ratio import Ratio
@@ -250,6 +250,14 @@ def test_add_starts_a_file_that_check_accepts(capsys: pytest.CaptureFixture[str]
     found = json.loads(out)
     assert status == 0 and found["passed"] and len(found["entries"]) == 3
     assert {r["verdict"] for e in found["entries"] for r in e["results"]} == {"ok"}
+
+
+def test_an_added_entry_has_the_headlines_and_what_breaks_a_default() -> None:
+    values = Values(numbers={"registers": 9, "spills": 8, "stack": 4, "copies_in_flight": 0})
+    assert list(entries.numbers(values, {"spills": 0, "registers": 16})) == [
+        "static = { spills = 8 }\n"
+    ]
+    assert list(entries.numbers(values, {})) == ["static = { registers = 9 }\n"]
 
 
 def test_diff(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from kgen import targets
-from kgen.check.budgets import Entry, parse_text
-from kgen.check.gate.metrics import METRICS, Bound, Tier
+from kgen.check.budgets import Entry, numbers_of, parse_text
+from kgen.check.gate.metrics import METRICS, Bound, Metric, Tier
 from kgen.check.gate.places import places
 from kgen.check.gate.tighten import format_number, rounded
 from kgen.check.gate.values import Values
@@ -16,7 +17,7 @@ from kgen.errors import BudgetError
 
 #: What a new file begins with.
 BEGINNING = """\
-# What each kernel may cost; `kgen perf check` holds it. Metrics: kgen perf --help.
+# What each kernel may cost; `kgen perf check` holds it.
 
 [toolchain] # the packages that the static numbers hold for
 
@@ -39,20 +40,35 @@ def read_draft(text: str) -> Entry:
     return parse_text(text, Path("entry")).entries[0]
 
 
-def numbers(values: Values) -> Iterator[str]:
-    """The lines of a draft's headline metrics, one for each tier."""
+def defaults(path: Path) -> dict[str, float]:
+    """The defaults of a file, which need not be there yet. Raises BudgetError."""
+    try:
+        table = tomllib.loads(_existing(path)).get("defaults", {})
+    except tomllib.TOMLDecodeError as error:
+        raise BudgetError(f"{path}: not TOML: {error}") from None
+    return {".".join(keys): value for keys, value in numbers_of(table)}
+
+
+def numbers(values: Values, defaults: Mapping[str, float]) -> Iterator[str]:
+    """The lines of a draft's metrics, one for each tier: the headline ones, and what does not keep
+    its default."""
     for tier in (Tier.STATIC, Tier.EMULATED):
         found = {
-            m.name: rounded(values.numbers[m.name], m.bound)
-            for m in METRICS
-            if m.tier is tier
-            and m.headline
-            and m.name in values.numbers
-            # A least of nothing limits nothing.
-            and (m.bound is Bound.MAXIMUM or values.numbers[m.name] > 0)
+            metric.name: rounded(values.numbers[metric.name], metric.bound)
+            for metric in METRICS
+            if metric.tier is tier
+            and metric.name in values.numbers
+            and _belongs(metric, values.numbers[metric.name], defaults.get(metric.name))
         }
         if found:
             yield f"{tier} = {_table(found)}\n"
+
+
+def _belongs(metric: Metric, value: float, default: float | None) -> bool:
+    if default is not None:
+        return not metric.keeps(value, default)
+    # A least of nothing limits nothing.
+    return metric.headline and (metric.bound is Bound.MAXIMUM or value > 0)
 
 
 def appended(path: Path, entries: Mapping[str, Entry]) -> str:

@@ -25,6 +25,8 @@ def run(args: argparse.Namespace) -> int:
     from kgen.check.gate.metrics import Tier
     from kgen.check.gate.run import values_of
 
+    path = Path(args.budgets)
+    defaults = entries.defaults(path)
     schedule = problem.schedule_fields(args.schedule)
     found = {}
     for target in args.target.split(","):
@@ -32,9 +34,8 @@ def run(args: argparse.Namespace) -> int:
         draft = entries.draft(args.kernel, target, schedule, args.why)
         entry = entries.read_draft(draft)
         values = values_of(entry, (Tier.STATIC, Tier.EMULATED))
-        found[draft + "".join(entries.numbers(values))] = entry
+        found[draft + "".join(entries.numbers(values, defaults))] = entry
     end_progress()
-    path = Path(args.budgets)
     if args.write:
         tighten.write(path, entries.appended(path, found))
     if args.json:
