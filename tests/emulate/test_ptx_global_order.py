@@ -1,4 +1,4 @@
-"""Global memory between lanes, warps and CTAs: each rule in a program that keeps it, and one not."""
+"""Global memory between lanes, warps and CTAs: each rule in a program that keeps it or not."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """cp.async: copies from global to shared memory that finish as late as they may (PTX ISA 9.7.9.25).
 
 Each thread has groups of its own. A copy's bytes are there for the thread that issued it after its
-wait, and for the others after a barrier that follows the wait.
+wait, and for the others after a barrier that follows the wait. With a seed some groups also land as
+early as they may, when they are committed, which nobody can rely on.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ class CopyQueue:
         #: How many groups each thread has committed.
         self.committed: Array = np.zeros((1, 1, 1), np.int64)
         self._most_in_flight: Array = np.zeros((1, 1, 1), np.int64)
+        seed = machine.launch.seed
+        self._rng = np.random.default_rng((seed, machine.order.first_cluster)) if seed else None
 
     def issue(self, copy: Copy) -> None:
         """Start a copy; its addresses are checked now."""
@@ -66,6 +69,9 @@ class CopyQueue:
         self.open = left
         if taken:
             self.groups.append(_Group(copies=taken, number=self.committed))
+        if self._rng is not None and self._rng.integers(2):
+            for copy in taken:
+                self.machine.shared.land(copy.to, list(self._fetch(copy)), _WORD, copy.mask)
         self.committed = self.committed + (1 if mask is None else mask.astype(np.int64))
 
     def wait(self, pending: int, mask: Mask) -> None:

@@ -40,7 +40,34 @@ class Access:
     nbytes: int
     mask: Mask
     strength: int = Strength.WEAK
-    asynchronous: bool = False
+
+    def places(self, machine: Machine) -> tuple[Array, Array]:
+        """(lanes of the chunk, each one's offset), flat."""
+        offset = np.broadcast_to(self.offset, machine.shape).reshape(-1)
+        if self.mask is None:
+            return np.arange(offset.size), offset
+        place = np.flatnonzero(np.broadcast_to(self.mask, machine.shape))
+        return place, offset[place]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transfer:
+    """What the async proxy accesses: `nbytes` at each byte offset [C or 1, n] of the buffer, for
+    the thread `issuer` [C or 1] of each CTA in `ctas` [C or 1].
+    """
+
+    offset: Array
+    nbytes: int
+    issuer: Array
+    ctas: Array
+    strength: int = Strength.WEAK
+
+    def places(self, machine: Machine) -> tuple[Array, Array]:
+        cta = np.flatnonzero(np.broadcast_to(self.ctas, machine.ctas))
+        count = self.offset.shape[1]
+        offset = np.broadcast_to(self.offset, (machine.ctas, count))[cta]
+        issuer = np.broadcast_to(self.issuer, machine.ctas)[cta] + cta * (machine.warps * 32)
+        return issuer.repeat(count), offset.reshape(-1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,13 +88,14 @@ class GlobalShadow:
     A unit is the kernel's smallest global access. `lines` [unit] are the writers' source lines.
     """
 
-    def __init__(self, nbytes: int, unit: int) -> None:
+    def __init__(self, base: int, nbytes: int, unit: int) -> None:
+        self.base = base
         self.unit, self.count = unit, -(-nbytes // unit)
         self.writer = np.zeros(self.count, np.int64)
         self.lines = np.zeros(self.count, np.int32)
         self.readers: Array | None = None
 
-    def read(self, machine: Machine, access: Access, *, remember: bool = True) -> None:
+    def read(self, machine: Machine, access: Access | Transfer, *, remember: bool = True) -> None:
         """Check a read, and note it."""
         at = self._units(machine, access)
         self._check_writers(machine, at, access, "read of what another thread wrote")
@@ -82,7 +110,7 @@ class GlobalShadow:
         lost = self.readers[at.unit, 0] != at.mark
         self.readers[at.unit[lost], 1] = at.mark[lost]
 
-    def write(self, machine: Machine, access: Access) -> None:
+    def write(self, machine: Machine, access: Access | Transfer) -> None:
         """Check a write, and note it."""
         at = self._units(machine, access)
         self._check_writers(machine, at, access, "write over what another thread wrote")
@@ -98,9 +126,11 @@ class GlobalShadow:
             apart &= ~self._both_strong(machine, at, there, access)
         if apart.any():
             what = "write over what another thread writes"
-            self._refuse(machine, at.some(apart), there[apart], access, what, self.lines)
+            self._refuse(machine, at.some(apart), there[apart], what, self.lines)
 
-    def _check_writers(self, machine: Machine, at: _Units, access: Access, what: str) -> None:
+    def _check_writers(
+        self, machine: Machine, at: _Units, access: Access | Transfer, what: str
+    ) -> None:
         self._check(machine, at, self.writer[at.unit], access, what, self.lines)
 
     def _check(
@@ -108,24 +138,26 @@ class GlobalShadow:
         machine: Machine,
         at: _Units,
         others: Array,
-        access: Access,
+        access: Access | Transfer,
         what: str,
         lines: Array | None = None,
     ) -> None:
         """Refuse accesses that are not ordered after those of other threads, given as tags."""
         theirs = (others > 0) & (owners_of(others) != owners_of(at.mark))
-        if access.asynchronous:
+        if isinstance(access, Transfer):
             theirs = others > 0
         if not theirs.any():
             return
         at, others = at.some(theirs), others[theirs]
         late = ~self._ordered(machine, at, others, access)
         if late.any():
-            self._refuse(machine, at.some(late), others[late], access, what, lines)
-        if access.asynchronous and lines is not None:
-            self._check_proxy(machine, at, others, access, what)
+            self._refuse(machine, at.some(late), others[late], what, lines)
+        if isinstance(access, Transfer) and lines is not None:
+            self._check_proxy(machine, at, others, what)
 
-    def _ordered(self, machine: Machine, at: _Units, others: Array, access: Access) -> Array:
+    def _ordered(
+        self, machine: Machine, at: _Units, others: Array, access: Access | Transfer
+    ) -> Array:
         clocks, order = machine.clocks, machine.order
         row, thread = np.divmod(at.place, clocks.warps * 32)
         actor, time = (others & THREAD) >> 5, others >> TIME
@@ -143,7 +175,9 @@ class GlobalShadow:
         return fine
 
     @staticmethod
-    def _both_strong(machine: Machine, at: _Units, others: Array, access: Access) -> Array:
+    def _both_strong(
+        machine: Machine, at: _Units, others: Array, access: Access | Transfer
+    ) -> Array:
         """Whether accesses and others, given as tags, are morally strong (PTX ISA 8.6)."""
         if not access.strength:
             return np.zeros(others.shape, bool)
@@ -156,9 +190,7 @@ class GlobalShadow:
         strong: Array = (strength_of(others) >= needed) & (access.strength >= needed)
         return strong
 
-    def _check_proxy(
-        self, machine: Machine, at: _Units, others: Array, access: Access, what: str
-    ) -> None:
+    def _check_proxy(self, machine: Machine, at: _Units, others: Array, what: str) -> None:
         """The async proxy meets generic writes of its own cluster: they must be fenced besides."""
         clocks = machine.clocks
         row, thread = np.divmod(at.place, clocks.warps * 32)
@@ -169,7 +201,7 @@ class GlobalShadow:
         unfenced = near & ~is_async(others) & (others >> TIME > past)
         if unfenced.any():
             self._refuse(
-                machine, at.some(unfenced), others[unfenced], access,
+                machine, at.some(unfenced), others[unfenced],
                 f"asynchronous {what} with no fence.proxy.async", self.lines,
                 kind="missing-proxy-fence",
             )  # fmt: skip
@@ -179,7 +211,6 @@ class GlobalShadow:
         machine: Machine,
         at: _Units,
         others: Array,
-        access: Access,
         what: str,
         lines: Array | None = None,
         kind: str = "race",
@@ -192,21 +223,23 @@ class GlobalShadow:
         cluster, thread = int(labels_of(others[:1])[0]), int(others[0]) & THREAD
         who = machine.order.name(cluster, thread)
         line = f" in line {int(lines[at.unit[0]])}" if lines is not None else ""
-        message = f"{what}, {who}{line}, with nothing that orders them; offset "
-        message += f"{int(at.unit[0]) * self.unit}"
-        raise Violation(kind, message, lanes.reshape(machine.shape), np.asarray(access.offset))
+        message = f"{what}, {who}{line}, with nothing that orders them"
+        address = np.zeros(lanes.shape, np.int64)
+        address[at.place] = self.base + at.unit * self.unit
+        raise Violation(kind, message, lanes.reshape(machine.shape), address.reshape(machine.shape))
 
-    def _units(self, machine: Machine, access: Access) -> _Units:
+    def _units(self, machine: Machine, access: Access | Transfer) -> _Units:
         clocks = machine.clocks
-        first = np.broadcast_to(access.offset // self.unit, machine.shape).reshape(-1)
-        place = np.arange(first.size)
-        if access.mask is not None:
-            place = np.flatnonzero(np.broadcast_to(access.mask, machine.shape))
-            first = first[place]
+        place, offset = access.places(machine)
+        first = offset // self.unit
         row, thread = np.divmod(place, clocks.warps * 32)
         now = clocks.own[row if clocks.rows > 1 else 0, thread >> 5]
         mark = tag(
-            now, machine.order.first_cluster + row, thread, access.strength, access.asynchronous
+            now,
+            machine.order.first_cluster + row,
+            thread,
+            access.strength,
+            isinstance(access, Transfer),
         )
         count = max(1, access.nbytes // self.unit)
         if count > 1:

@@ -9,7 +9,7 @@ import numpy as np
 
 from kgen.emulate.ptx.clocks import Fence
 from kgen.emulate.ptx.flags import Flags, Knowledge, Place
-from kgen.emulate.ptx.global_shadow import Access, GlobalShadow
+from kgen.emulate.ptx.global_shadow import Access, GlobalShadow, Transfer
 from kgen.emulate.ptx.lessons import Lesson, bits_of_lanes
 from kgen.emulate.ptx.semantics import Semantics
 from kgen.emulate.ptx.tags import Strength
@@ -80,6 +80,20 @@ class MemoryOrder:
         if how.strength:
             self.strong(buffer, access.offset, mask, how, reads=reads, writes=writes)
 
+    def transferred(self, buffer: int, transfer: Transfer, *, writes: bool) -> None:
+        """The async proxy reads or writes a buffer, on behalf of the threads that asked for it.
+
+        It does so at once as far as order is concerned: a read when it is issued, a write when the
+        thread has waited for it.
+        """
+        shadow = self._shadow(buffer)
+        if shadow is None or not transfer.ctas.any():
+            return
+        if writes:
+            shadow.write(self.machine, transfer)
+        else:
+            shadow.read(self.machine, transfer)
+
     def _shadow(self, buffer: int) -> GlobalShadow | None:
         """The tables of a buffer; None for one that the kernel cannot write."""
         if buffer not in self._shadows:
@@ -88,7 +102,9 @@ class MemoryOrder:
             parameter = any(name == p.name for p in kernel.parameters)
             names = {name} if parameter else set(kernel.variables)
             tracked = ANYWHERE in self._written or bool(self._written & names)
-            shadow = GlobalShadow(len(memory.buffers[buffer]), self.machine.global_unit)
+            shadow = GlobalShadow(
+                memory.address(buffer), len(memory.buffers[buffer]), self.machine.global_unit
+            )
             self._shadows[buffer] = shadow if tracked else None
         return self._shadows[buffer]
 

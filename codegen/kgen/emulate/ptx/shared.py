@@ -102,6 +102,10 @@ class SharedMemory:
         """The copying thread has waited: the bytes are there, for it alone."""
         if self.shadow is not None:
             self.shadow.finish_copy(address, size * len(values), mask)
+        self.land(address, values, size, mask)
+
+    def land(self, address: Array, values: Sequence[Array], size: int, mask: Mask) -> None:
+        """The bytes of a copy are there already, for nobody to rely on."""
         self._put(settle(address, mask), values, size, mask)
 
     # ------------------------------------------------------------------ asynchronous operations

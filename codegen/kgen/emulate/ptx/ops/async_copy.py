@@ -52,6 +52,7 @@ def _copy(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
     if nbytes not in _SIZES[cache]:
         raise Unsupported
     decoder.shared_access(nbytes)
+    decoder.access("global", nbytes)
     machine, requests = decoder.machine, decoder.watch()
     to, source = decoder.address(operands[0]), decoder.address(operands[1])
     all_of_it = uniform(nbytes, np.int64)
