@@ -124,6 +124,10 @@ def test_a_duplicate_is_named_with_both_lines() -> None:
 def test_a_file_without_budgets_and_one_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(BudgetError, match=r"b.toml:1: there is no \[\[budget\]\]"):
         load("")
+    with pytest.raises(BudgetError, match=r"b.toml:1: budget must be a table"):
+        load("budget = [3]")
+    with pytest.raises(BudgetError, match=r"b.toml:1: defaults must be a table"):
+        load("defaults = 3\n" + GOOD.replace("[defaults]", "[toolchain.x]"))
     with pytest.raises(BudgetError, match="cannot be read: No such file or"):
         budgets.load(tmp_path / "none.toml")
 

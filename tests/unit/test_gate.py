@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections.abc import Mapping
@@ -253,11 +254,12 @@ def test_add_starts_a_file_that_check_accepts(capsys: pytest.CaptureFixture[str]
 
 
 def test_an_added_entry_has_the_headlines_and_what_breaks_a_default() -> None:
+    (entry,) = budgets.parse_text(FILE, Path("b.toml")).entries
+    entry = dataclasses.replace(entry, limits=entry.limits[-1:])
     values = Values(numbers={"registers": 9, "spills": 8, "stack": 4, "copies_in_flight": 0})
-    assert list(entries.numbers(values, {"spills": 0, "registers": 16})) == [
-        "static = { spills = 8 }\n"
-    ]
-    assert list(entries.numbers(values, {})) == ["static = { registers = 9 }\n"]
+    assert list(entries.numbers(entry, values)) == ["static = { registers = 9, spills = 8 }\n"]
+    values = Values(numbers={"spills": 0, "barriers": 2})
+    assert list(entries.numbers(entry, values)) == ["emulated = { barriers = 2 }\n"]
 
 
 def test_diff(capsys: pytest.CaptureFixture[str]) -> None:

@@ -142,7 +142,7 @@ class _Reader:
 
     def _entry(self, i: int, row: dict[str, Any]) -> Entry:
         at = ("budget", i)
-        for key in row:
+        for key in self._table(row, *at):
             if key not in KEYS:
                 self._refuse(f"{key} is unknown; known are {', '.join(KEYS)}", *at, key)
         kernel, target_name, why = (self._string(row, key, *at) for key in KEYS[:2] + KEYS[3:4])
@@ -183,7 +183,7 @@ class _Reader:
             table = self._table(row.get(tier.value, {}), *at, tier.value)
             if tier is Tier.EMULATED and table and target.family not in EMULATED_FAMILIES:
                 self._refuse(f"{target.name} kernels are not counted by an emulator", *at, tier)
-            for keys, value in numbers_of(table):
+            for keys, value in _numbers(table):
                 limit = self._limit(keys, value, *at, tier.value)
                 if limit.metric.tier is not tier:
                     reason = f"metric={limit.metric.name} is {limit.metric.tier}, not {tier}"
@@ -194,7 +194,7 @@ class _Reader:
 
     def _defaults(self) -> list[Limit]:
         table = self._table(self._data.get("defaults", {}), "defaults")
-        found = [self._limit(k, v, "defaults", default=True) for k, v in numbers_of(table)]
+        found = [self._limit(k, v, "defaults", default=True) for k, v in _numbers(table)]
         for limit in found:
             if limit.metric is metrics.RATIO:
                 self._refuse(
@@ -235,7 +235,7 @@ class _Reader:
 
     def _table(self, value: Any, *at: str | int) -> dict[str, Any]:
         if not isinstance(value, dict):
-            self._refuse(f"{at[-1]} must be a table", *at)
+            self._refuse(f"{at[0] if at[-1] == 0 else at[-1]} must be a table", *at)
         return dict(value)
 
     def _refuse_duplicates(self, entries: list[Entry]) -> None:
@@ -255,10 +255,10 @@ class _Reader:
         raise BudgetError(f"{self._path}:{self._place(at).line}: {reason}")
 
 
-def numbers_of(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _numbers(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
     """The metrics of a table with their keys: load.global is two of them where it is not quoted."""
     for key, value in table.items():
         if isinstance(value, dict):
-            yield from (((key, *rest), number) for rest, number in numbers_of(value))
+            yield from (((key, *rest), number) for rest, number in _numbers(value))
         elif key != "against":
             yield (key,), value

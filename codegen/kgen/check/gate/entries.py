@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from kgen import targets
-from kgen.check.budgets import Entry, numbers_of, parse_text
+from kgen.check.budgets import Entry, parse_text
 from kgen.check.gate.metrics import METRICS, Bound, Metric, Tier
 from kgen.check.gate.places import places
 from kgen.check.gate.tighten import format_number, rounded
@@ -35,23 +34,27 @@ def draft(kernel: str, target: str, schedule: Mapping[str, int], why: str) -> st
     return "\n".join([*lines, f"why = {_quoted(why)}", ""])
 
 
-def read_draft(text: str) -> Entry:
-    """The entry that a draft describes. Raises BudgetError."""
-    return parse_text(text, Path("entry")).entries[0]
-
-
-def defaults(path: Path) -> dict[str, float]:
-    """The defaults of a file, which need not be there yet. Raises BudgetError."""
+def existing(path: Path) -> str:
+    """The text of a file of budgets, or that of a new one. Raises BudgetError."""
     try:
-        table = tomllib.loads(_existing(path)).get("defaults", {})
-    except tomllib.TOMLDecodeError as error:
-        raise BudgetError(f"{path}: not TOML: {error}") from None
-    return {".".join(keys): value for keys, value in numbers_of(table)}
+        return path.read_text() if path.exists() else BEGINNING
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise BudgetError(f"budgets={path} cannot be read: {reason}") from None
 
 
-def numbers(values: Values, defaults: Mapping[str, float]) -> Iterator[str]:
+def read_draft(text: str, draft: str, path: Path) -> Entry:
+    """The entry that a draft describes, with the defaults of a file's text.
+
+    Raises BudgetError, also if the file has the entry already.
+    """
+    return parse_text(_joined(text, draft), path).entries[-1]
+
+
+def numbers(entry: Entry, values: Values) -> Iterator[str]:
     """The lines of a draft's metrics, one for each tier: the headline ones, and what does not keep
     its default."""
+    defaults = {limit.metric.name: limit.value for limit in entry.limits}
     for tier in (Tier.STATIC, Tier.EMULATED):
         found = {
             metric.name: rounded(values.numbers[metric.name], metric.bound)
@@ -71,26 +74,17 @@ def _belongs(metric: Metric, value: float, default: float | None) -> bool:
     return metric.headline and (metric.bound is Bound.MAXIMUM or value > 0)
 
 
-def appended(path: Path, entries: Mapping[str, Entry]) -> str:
-    """The file's text, or a new file's, with the texts of these entries at its end.
-
-    Raises BudgetError if the file cannot be read, or has one of them already.
-    """
-    text = _existing(path)
+def appended(text: str, entries: Mapping[str, Entry]) -> str:
+    """A file's text with the texts of these entries at its end, and their tools' versions."""
     for entry in entries.values():
         text = _with_tools(text, entry)
     for added in entries:
-        text = f"{text.rstrip()}\n\n{added}"
-    parse_text(text, path)
+        text = _joined(text, added)
     return text
 
 
-def _existing(path: Path) -> str:
-    try:
-        return path.read_text() if path.exists() else BEGINNING
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise BudgetError(f"budgets={path} cannot be read: {reason}") from None
+def _joined(text: str, entry: str) -> str:
+    return f"{text.rstrip()}\n\n{entry}"
 
 
 def _with_tools(text: str, entry: Entry) -> str:

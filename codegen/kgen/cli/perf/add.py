@@ -21,23 +21,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from kgen import targets
     from kgen.check.gate import entries, tighten
     from kgen.check.gate.metrics import Tier
     from kgen.check.gate.run import values_of
+    from kgen.spec.text import parse
 
-    path = Path(args.budgets)
-    defaults = entries.defaults(path)
+    parse(args.kernel)
+    names = [targets.find(name).name for name in args.target.split(",")]
     schedule = problem.schedule_fields(args.schedule)
+    path = Path(args.budgets)
+    text = entries.existing(path)
     found = {}
-    for target in args.target.split(","):
-        progress(f"{target}: {args.kernel}")
-        draft = entries.draft(args.kernel, target, schedule, args.why)
-        entry = entries.read_draft(draft)
+    for name in names:
+        progress(f"{name}: {args.kernel}")
+        draft = entries.draft(args.kernel, name, schedule, args.why)
+        entry = entries.read_draft(text, draft, path)
         values = values_of(entry, (Tier.STATIC, Tier.EMULATED))
-        found[draft + "".join(entries.numbers(values, defaults))] = entry
+        found[draft + "".join(entries.numbers(entry, values))] = entry
     end_progress()
     if args.write:
-        tighten.write(path, entries.appended(path, found))
+        tighten.write(path, entries.appended(text, found))
     if args.json:
         print_json({"written": args.write, "entries": list(found)})
         return 0
