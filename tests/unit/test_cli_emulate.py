@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kgen.cli import arguments
 from kgen.cli.main import main
+from kgen.emulate.tensor_map import TensorMap
 
 SAXPY = """
 .version 7.0
@@ -45,6 +47,7 @@ SAXPY = """
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "saxpy.ptx").write_text(SAXPY)
+    (tmp_path / "saxpy.ll").write_text("")
     np.save("x.npy", np.arange(100, dtype=np.float32))
     np.save("y.npy", np.ones(100, np.float32))
     return tmp_path
@@ -83,6 +86,23 @@ def test_outputs_start_as_nan() -> None:
     assert np.isnan(np.load("z.npy")).all()
 
 
+def test_tensor_maps_take_what_is_left_out_from_the_array() -> None:
+    np.save("half.npy", np.zeros((64, 32), np.float16))
+    first, second, third = arguments.parse(
+        [
+            'tensormap:{"tensor": "inout:half.npy:z.npy", "box": [16, 8], "swizzle": 32}',
+            'tensormap:{"tensor": 0, "box": [8], "shape": [2048], "dtype": "bf16"}',
+            "in:half.npy",
+        ]
+    )
+    one, other = first.value, second.value
+    assert isinstance(one, TensorMap) and isinstance(other, TensorMap)
+    assert (one.dtype, tuple(one.shape), one.byte_strides) == ("f16", (32, 64), (2, 64))
+    assert first.output == Path("z.npy") and second.output is None
+    assert other.buffer is one.buffer and other.dtype == "bf16"
+    assert isinstance(third.value, np.ndarray)
+
+
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
@@ -97,6 +117,16 @@ def test_outputs_start_as_nan() -> None:
         (["emulate", "x.cu", *saxpy()[2:]], "file=x.cu is neither .ptx nor .ll"),
         (["emulate", "x.ptx", *saxpy()[2:]], "file=x.ptx cannot be read"),
         ([*saxpy()[:3], "sgemm", *saxpy()[4:]], "sgemm"),
+        (saxpy(extra=("--cluster=0",)), "--cluster 0 is not a whole number of 1 or more"),
+        (["emulate", "saxpy.ll", *saxpy(extra=("--cluster=2",))[2:]], "--cluster 2 is for PTX"),
+        (saxpy(y="tensormap:{}"), "is not tensormap:{"),
+        (saxpy(y='tensormap:["in:y.npy"]'), "is not tensormap:{"),
+        (saxpy(y='tensormap:{"tensor": "at:y.npy", "box": [4]}'), "--arg at:y.npy is unknown"),
+        (saxpy(y='tensormap:{"tensor": 1, "box": [4]}'), "tensor=1 is no earlier argument"),
+        (saxpy(y='tensormap:{"tensor": "in:y.npy", "boxes": [4]}'), "boxes is unknown; there are"),
+        (saxpy(y='tensormap:{"tensor": "in:y.npy"}'), "box"),
+        (saxpy(y='tensormap:{"tensor": "in:y.npy", "box": 4}'), "tensormap:"),
+        (saxpy(y='tensormap:{"tensor": "in:y.npy", "box": [2]}'), "the tensor map has rows of 8"),
     ],
 )
 def test_bad_input(

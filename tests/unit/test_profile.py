@@ -12,7 +12,7 @@ import kgen
 from kgen.check.profile import KernelProfile, profile
 from kgen.cli.main import main
 from kgen.emulate.profile import Profile, Waste
-from kgen.spec import DType, Epilogue
+from kgen.spec import DType, Epilogue, Spec
 from kgen_runtime.manifest import KernelEntry
 
 
@@ -88,9 +88,16 @@ def executed(launch: Profile, word: str) -> dict[int, kgen.emulate.report.LineCo
     return {n: c for n, c in launch.report.lines.items() if word in text[n - 1]}
 
 
-def test_the_same_counters_for_every_seed() -> None:
-    spec = kgen.Matmul(m=130, n=72, k=40, dtype=DType.F16, epilogue=(Epilogue.BIAS,))
-    bundle = kgen.build(spec, targets=["sm_80", "sm_75"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        kgen.Matmul(m=130, n=72, k=40, dtype=DType.F16, epilogue=(Epilogue.BIAS,)),
+        kgen.Softmax(rows=5, cols=100, dtype=DType.F16),
+    ],
+    ids=lambda spec: spec.key,
+)
+def test_the_same_counters_for_every_seed(spec: Spec) -> None:
+    bundle = kgen.build(spec, targets=["sm_80", "sm_75", "gfx942", "gfx1100"])
 
     def counted(seed: int) -> list[dict[str, object]]:
         return [found.to_json(lines=True) for found in profile(bundle, seed=seed)]
@@ -292,6 +299,8 @@ def test_counts_beside_the_source_that_the_text_came_from(
     assert main(launch) == 0
     without = capsys.readouterr().out
     assert "ld.global.f32 %x, [%in];  (copy.cu:6)" in without
+    assert main([*launch[:4], "--block=64", *launch[5:]]) == 1
+    assert capsys.readouterr().out.endswith("address 0x10000000100)  (copy.cu:6)\n")
     Path("copy.cu").write_text(CUDA_SOURCE)
     assert main(launch) == 0
     shown = capsys.readouterr().out

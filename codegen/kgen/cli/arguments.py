@@ -1,0 +1,162 @@
+"""The `--arg`s of `kgen emulate`: what a kernel is called with, and where its outputs go."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgen.errors import EmulationError, SpecError
+
+if TYPE_CHECKING:
+    from kgen.emulate.tensor_map import TensorMap
+
+Array = npt.NDArray[Any]
+
+#: Scalars and element types by name; 16-bit floats without a numpy type are given as u16.
+DTYPES = {
+    "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8",
+    "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8",
+    "f16": "f2", "f32": "f4", "f64": "f8",
+}  # fmt: skip
+#: Bytes of an output before the kernel runs: NaN in every float format.
+UNWRITTEN = 0xFF
+#: Element types of tensor maps for those of numpy.
+_MAP_DTYPES = {
+    "u1": "u8", "u2": "u16", "u4": "u32", "u8": "u64", "i4": "s32", "i8": "s64",
+    "f2": "f16", "f4": "f32", "f8": "f64",
+}  # fmt: skip
+#: What a tensor map's JSON may say; the rest of it is `tensor`.
+_MAP_FIELDS = ("dtype", "shape", "box", "strides", "element_strides", "swizzle", "fill")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Argument:
+    """A kernel argument, its array if it has one, and the file that is written afterwards."""
+
+    value: Array | np.generic | TensorMap
+    array: Array | None = None
+    output: Path | None = None
+
+
+def parse(texts: Sequence[str]) -> list[Argument]:
+    """All `--arg`s, in order. Raises SpecError."""
+    found: list[Argument] = []
+    for text in texts:
+        kind, _, rest = text.partition(":")
+        if kind == "tensormap":
+            found.append(_tensor_map(rest, text, found))
+        elif kind in ("in", "inout", "out"):
+            found.append(_tensor(text))
+        else:
+            found.append(Argument(value=_scalar(kind, rest, text)))
+    return found
+
+
+def _tensor(text: str) -> Argument:
+    """in:a.npy, inout:a.npy:b.npy or out:f32:64x64:c.npy."""
+    kind, _, rest = text.partition(":")
+    output = None
+    if kind == "in":
+        array = _load(rest)
+    elif kind == "inout":
+        source, _, target = rest.partition(":")
+        array, output = _load(source), _output(target, text)
+    elif kind == "out":
+        name, shape, target = [*rest.split(":", 2), "", ""][:3]
+        array = np.empty([whole("arg", n, 1) for n in shape.split("x")], _dtype(name, text))
+        array.view(np.uint8).reshape(-1)[:] = UNWRITTEN
+        output = _output(target, text)
+    else:
+        raise _unknown(text)
+    return Argument(value=array, array=array, output=output)
+
+
+def _scalar(kind: str, rest: str, text: str) -> np.generic:
+    dtype = _dtype(kind, text)
+    try:
+        value: np.generic = dtype.type(float(rest) if dtype.kind == "f" else int(rest, 0))
+    except (ValueError, OverflowError):
+        raise SpecError(f"--arg {text} is not a number of type {kind}") from None
+    return value
+
+
+def _tensor_map(rest: str, text: str, before: Sequence[Argument]) -> Argument:
+    """tensormap:{"tensor": "in:a.npy", "box": [64, 128], ...}, innermost dimension first.
+
+    `tensor` may also be the number of an earlier argument, from 0, whose array it is.
+    """
+    from kgen.emulate.tensor_map import TensorMap
+
+    try:
+        fields = dict(json.loads(rest))
+        tensor = fields.pop("tensor")
+    except (ValueError, TypeError, KeyError):
+        raise SpecError(
+            f'--arg {text} is not tensormap:{{"tensor": "in:a.npy", "box": [64, 64], ...}}'
+        ) from None
+    if unknown := fields.keys() - set(_MAP_FIELDS):
+        raise SpecError(
+            f"--arg {text}: {sorted(unknown)[0]} is unknown; there are tensor, "
+            f"{', '.join(_MAP_FIELDS)}"
+        )
+    output = None
+    if isinstance(tensor, str):
+        given = _tensor(tensor)
+        array, output = given.array, given.output
+    else:
+        earlier = isinstance(tensor, int) and 0 <= tensor < len(before)
+        array = before[tensor].array if earlier else None
+    if array is None:
+        raise SpecError(f"--arg {text}: tensor={tensor} is no earlier argument with an array")
+    fields.setdefault("dtype", _MAP_DTYPES.get(array.dtype.str[1:]))
+    fields.setdefault("shape", array.shape[::-1])
+    try:
+        value = TensorMap(buffer=array, **fields)
+    except (EmulationError, TypeError) as error:
+        raise SpecError(f"--arg {text}: {error}") from None
+    return Argument(value=value, array=array, output=output)
+
+
+def _dtype(name: str, text: str) -> np.dtype[Any]:
+    if name not in DTYPES:
+        raise _unknown(text)
+    return np.dtype(DTYPES[name])
+
+
+def _unknown(text: str) -> SpecError:
+    return SpecError(
+        f"--arg {text} is unknown; give in:FILE, inout:FILE:FILE, out:TYPE:SHAPE:FILE, "
+        f"tensormap:JSON or TYPE:VALUE, TYPE being one of {' '.join(DTYPES)}"
+    )
+
+
+def _output(name: str, text: str) -> Path:
+    path = Path(name)
+    if not name or path.is_dir() or not path.parent.is_dir():
+        raise SpecError(f"--arg {text} names no file that can be written")
+    return path
+
+
+def _load(name: str) -> Array:
+    try:
+        return np.ascontiguousarray(np.load(name, allow_pickle=False))
+    except (OSError, ValueError) as error:
+        raise SpecError(f"--arg {name} cannot be read as .npy: {reason(error)}") from None
+
+
+def whole(name: str, text: str, least: int) -> int:
+    """A whole number of `least` or more. Raises SpecError."""
+    if not text.isascii() or not text.isdecimal() or int(text) < least:
+        raise SpecError(f"--{name} {text} is not a whole number of {least} or more")
+    return int(text)
+
+
+def reason(error: Exception) -> str:
+    """What went wrong with a file, in words."""
+    return getattr(error, "strerror", None) or str(error)
