@@ -188,7 +188,7 @@ def broken(file: str, name: str, old: str, new: str, count: int) -> Fault:
         ("matmul_tiled", ACQUIRE, "", 0, "race"),
         ("reduce_sum", BARRIER, "", 0, "race"),
         ("reduce_sum", BARRIER, "", 1, "race"),
-        ("stencil", ", 255\n", ", 300\n", 0, "uninitialised-read"),
+        ("stencil", "i32 255, label", "i32 300, label", 0, "uninitialised-read"),
         ("histogram", BARRIER, "", 0, "race"),
         ("histogram", BARRIER, "", 1, "race"),
         ("softmax_rows", BARRIER, "", 2, "race"),
