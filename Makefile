@@ -6,7 +6,7 @@ KGEN := $(BIN)/kgen
 SHAPE := 1024x1024x1024
 DEMO := demo.kgen
 
-.PHONY: help setup demo test check format lint types fast generated readme bench bench-tool gpu clean
+.PHONY: help setup demo test check format lint types fast generated readme gate bench bench-tool gpu clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -22,7 +22,7 @@ $(VENV)/installed: pyproject.toml scripts/system-packages.sh
 demo: setup ## build the 1024x1024x1024 matmul for four targets, verify it, leave demo.kgen
 	$(KGEN) build --shape $(SHAPE) --target sm_80,gfx942,vulkan1.3,native --verify -o $(DEMO)
 
-test: setup check ## everything that CI runs
+test: setup check gate ## everything that CI runs
 	$(BIN)/python -m pytest -n auto -m "acceptance or slow"
 
 check: setup format-check lint types fast ## format, lint, strict types, fast tests
@@ -49,6 +49,9 @@ generated: setup ## rewrite the golden kernels in generated/
 
 readme: setup ## rewrite README's support table from kgen targets --json
 	$(BIN)/python scripts/readme_table.py
+
+gate: setup ## hold kgen's own kernels against perf_budgets.toml
+	$(KGEN) perf check
 
 bench: setup ## time the demo's kernels that run here against numpy
 	$(KGEN) build --shape $(SHAPE) --dtype f32 --target native -o bench.kgen

@@ -23,7 +23,7 @@ def table(report: Report) -> Iterator[str]:
     """Every budget beside its value, kernel by kernel."""
     metrics = [result.limit.metric for result in results(report)]
     width = max((len(metric.name) for metric in metrics), default=0)
-    for kernel in report.entries:
+    for kernel in (k for k in report.entries if k.results):
         yield kernel.entry.name
         cells = ("metric", "", "budget", "value", "margin", "verdict")
         for row in (cells, *map(_cells, kernel.results)):
