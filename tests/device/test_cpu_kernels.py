@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import mmap
 import os
@@ -14,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from kgen import pipeline
+from kgen import emulate, pipeline
 from kgen.bundle import pack
 from kgen.check.verify import verify
-from kgen.schedule import AmxMatmul, CpuMatmul, Schedule
+from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul, Schedule
 from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
@@ -102,6 +103,43 @@ def test_tiles(layout: Layout) -> None:
         check(spec, found, TILES)
 
 
+PAIRS = DotMatmul(mr=3, nr=32, mc=6, kc=32, nc=32)
+
+
+@pytest.mark.parametrize("layout", list(Layout))
+def test_pairs(layout: Layout) -> None:
+    """bf16 by AVX512-BF16: whole and odd K, one and several blocks, a long epilogue."""
+    found = target("x86-64-v4+bf16")
+    for k in (16, 67):
+        spec = Matmul(m=17, n=41, k=k, dtype=DType.BF16, layout=layout, epilogue=(Epilogue.GELU,))
+        check(spec, found)
+        check(dataclasses.replace(spec, epilogue=(Epilogue.BIAS,)), found, PAIRS)
+
+
+def test_pairs_in_the_emulator_are_those_of_the_cpu() -> None:
+    found = here("x86-64-v4+bf16")
+    spec = Matmul(m=9, n=37, k=41, dtype=DType.BF16, out_dtype=DType.F32)
+    kernel = pipeline.kernel(spec, found, DotMatmul(mr=3, nr=32, mc=9, kc=48, nc=64))
+    generator = np.random.default_rng(0)
+    a, b = (
+        (generator.standard_normal(n).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+        for n in (9 * 41, 41 * 37)
+    )
+    # Subnormals count as zero.
+    a[:7], b[:7] = 1, 0x7F00
+    outs = np.zeros((2, 9 * 37), np.float32)
+    load(spec, found).run(addresses({"a": a, "b": b, "out": outs[0]}))
+    emulate.run(
+        kernel.source.text,
+        language="llvm",
+        entry=spec.key,
+        grid=(1, 1, 1),
+        block=(1, 1, 1),
+        arguments=[a, b, outs[1], np.int64(0), np.int64(1)],
+    )
+    assert np.array_equal(*outs)
+
+
 @dataclass(frozen=True)
 class Ready:
     """A loaded kernel."""
@@ -145,13 +183,13 @@ def check_guards(name: str, lengths: Iterable[int]) -> None:
             ready.run({name: memory.address for name, memory in held.items()})
 
 
-@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4", "x86-64-v4+bf16"])
 def test_no_access_outside_any_buffer(name: str) -> None:
     check_guards(name, (1, 7, 18))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4", "x86-64-v4+bf16"])
 def test_no_access_outside_any_buffer_of_any_length(name: str) -> None:
     check_guards(name, range(1, 70))
 

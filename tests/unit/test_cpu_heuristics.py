@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgen.errors import ScheduleError
-from kgen.schedule import AmxMatmul, CpuMatmul, CpuStream, Schedule
+from kgen.schedule import AmxMatmul, CpuMatmul, CpuStream, DotMatmul, Schedule
 from kgen.spec import DType, Layout, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Plan
 from kgen.targets.cpu import FAMILY
@@ -106,6 +106,24 @@ def test_tiles_that_do_not_fit() -> None:
         plan(spec, "x86-64-amx", CpuMatmul(mr=4, nr=16, mc=4, kc=32, nc=16))
     with pytest.raises(ScheduleError, match="use CpuMatmul"):
         plan(spec, "x86-64-v4", good)
+
+
+def test_pairs_that_do_not_fit() -> None:
+    spec = Matmul(m=64, n=64, k=64, dtype=DType.BF16)
+    good = DotMatmul(mr=4, nr=32, mc=64, kc=64, nc=64, pack_a=False)
+    assert plan(spec, "x86-64-v4+bf16", good)
+    for changed, message in (
+        (good.override(pack_b=0), "try pack_b=1"),
+        (good.override(nr=8), "try nr=16"),
+        (good.override(mr=16), "try mr=14"),
+        (good.override(kc=21), "try kc=22"),
+    ):
+        with pytest.raises(ScheduleError, match=message):
+            plan(spec, "x86-64-v4+bf16", changed)
+    with pytest.raises(ScheduleError, match="try pack_a=1"):
+        plan(Matmul(m=64, n=64, k=63, dtype=DType.BF16), "x86-64-v4+bf16", good)
+    with pytest.raises(ScheduleError, match="try kc=32"):
+        plan(spec, "x86-64-v4+bf16", good.override(pack_a=1, kc=16))
 
 
 def test_stream_tasks() -> None:

@@ -9,10 +9,17 @@ import pytest
 
 from kgen.errors import TargetError
 from kgen.targets.cpu import FAMILY, host
-from kgen.targets.cpu.limits import AMX_FEATURES, TARGETS, V3_FEATURES, V4_FEATURES
+from kgen.targets.cpu.limits import (
+    AMX_FEATURES,
+    BF16_FEATURES,
+    TARGETS,
+    V3_FEATURES,
+    V4_FEATURES,
+)
 from kgen_runtime import cpu_features as features
 
-V3, V4, AMX = (frozenset(level) for level in (V3_FEATURES, V4_FEATURES, AMX_FEATURES))
+LEVELS = (V3_FEATURES, V4_FEATURES, BF16_FEATURES, AMX_FEATURES)
+V3, V4, BF16, AMX = (frozenset(level) for level in LEVELS)
 
 
 def on(monkeypatch: pytest.MonkeyPatch, machine: str, flags: frozenset[str]) -> None:
@@ -25,7 +32,8 @@ def on(monkeypatch: pytest.MonkeyPatch, machine: str, flags: frozenset[str]) -> 
     [
         (V3, 32, "x86-64-v3"),
         (V3 | V4 - {"avx512vl"}, 32, "x86-64-v3"),
-        (V3 | V4 | {"avx512_bf16"}, 64, "x86-64-v4"),
+        (V3 | V4 | {"avx512_vnni"}, 64, "x86-64-v4"),
+        (V3 | V4 | BF16, 64, "x86-64-v4+bf16"),
         (V3 | V4 | AMX, 64, "x86-64-amx"),
     ],
 )

@@ -22,6 +22,7 @@ EMULATED_WORK = {
     "mma": 2**29,
     "fma": 2**26,
     "amx": 2**23,
+    "dot": 2**21,
     "blis": 2**19,
     "stream": 2**21,
     "row": 2**20,

@@ -1,13 +1,14 @@
 """How to tile: one file per kind of operation, one class per operation and programming model."""
 
 from kgen.schedule.base import Origin, Schedule
-from kgen.schedule.matmul import AmxMatmul, CpuMatmul, FmaMatmul, GpuMatmul, MmaMatmul
+from kgen.schedule.matmul import AmxMatmul, CpuMatmul, DotMatmul, FmaMatmul, GpuMatmul, MmaMatmul
 from kgen.schedule.rowwise import CpuStream, GpuRelu, GpuSoftmax
 
 __all__ = [
     "AmxMatmul",
     "CpuMatmul",
     "CpuStream",
+    "DotMatmul",
     "FmaMatmul",
     "GpuMatmul",
     "GpuRelu",

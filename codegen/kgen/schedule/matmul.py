@@ -85,3 +85,10 @@ class AmxMatmul(CpuMatmul):
     """The same blocking with mr x nr made of AMX tiles of 16 rows x 64 bytes."""
 
     mainloop: ClassVar[str] = "amx"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DotMatmul(CpuMatmul):
+    """The same blocking around dot products of pairs of bf16 (AVX512-BF16)."""
+
+    mainloop: ClassVar[str] = "dot"

@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from kgen.errors import ScheduleError
-from kgen.schedule import CpuMatmul, CpuStream, Schedule
+from kgen.schedule import CpuMatmul, CpuStream, DotMatmul, Schedule
 from kgen.spec import DType, Epilogue, Matmul, Relu, Softmax, Spec
 from kgen.targets import llvm_ir
 from kgen.targets.base import Assembled, Family, Plan, Source, Target, Toolchain
-from kgen.targets.cpu.heuristics import choose, uses_amx
+from kgen.targets.cpu.heuristics import choose, uses_amx, uses_dot
 from kgen.targets.cpu.limits import TARGETS
 from kgen.targets.cpu.plan.amx import plan_amx
 from kgen.targets.cpu.plan.base import CpuPlan
 from kgen.targets.cpu.plan.blis import plan_blis
+from kgen.targets.cpu.plan.dot import plan_dot
 from kgen.targets.cpu.plan.relu import plan_relu
 from kgen.targets.cpu.plan.softmax import plan_softmax
 from kgen_runtime.manifest import Tolerance
@@ -51,6 +52,8 @@ class CpuFamily(Family):
         if isinstance(spec, Matmul) and isinstance(schedule, CpuMatmul):
             if uses_amx(spec, target):
                 return plan_amx(spec, target, schedule)
+            if isinstance(schedule, DotMatmul) and target.has("avx512_bf16"):
+                return plan_dot(spec, target, schedule)
             return plan_blis(spec, target, schedule)
         if isinstance(schedule, CpuStream):
             if isinstance(spec, Relu):
@@ -82,6 +85,8 @@ class CpuFamily(Family):
         error = 0.0 if not smooth else 1e-14 if spec.dtype is DType.F64 else 2e-6
         if uses_amx(spec, target):
             reason = "tdpbf16ps adds pairs in f32, rounds to nearest and flushes subnormals"
+        elif uses_dot(spec, target):
+            reason = "vdpbf16ps adds pairs in f32, rounds to nearest and flushes subnormals"
         else:
             reason = f"one fused multiply-add per term, in {spec.accumulate}"
         return Tolerance(
@@ -90,6 +95,8 @@ class CpuFamily(Family):
 
     def proof(self, target: Target) -> str:
         if target.has("amx_tile"):
+            return "executed where the CPU has it; bf16 products emulated (LLVM IR)"
+        if target.has("avx512_bf16"):
             return "executed where the CPU has it; bf16 products emulated (LLVM IR)"
         if target.arch == "aarch64":
             return "executed (qemu-aarch64)"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from dataclasses import dataclass
 from typing import TypeVar
 
-from kgen.schedule import AmxMatmul, CpuMatmul, CpuStream, Schedule
+from kgen.schedule import AmxMatmul, CpuMatmul, CpuStream, DotMatmul, Schedule
 from kgen.spec import DType, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.amx import TILE_K, TILE_ROWS
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.blis import ROW_PADDING
+from kgen.targets.cpu.plan.dot import must_pack_a
 from kgen.targets.cpu.plan.tiled import LONG_STEPS, registers_needed
 
 #: Cycles from a fused multiply-add to the next that needs its result (Intel and AMD: 4).
@@ -34,10 +36,14 @@ STREAM_VECTORS = 4
 #: A B that leaves the second-level cache is packed if it is used by more rows than this: 128 rows
 #: lose 4 % by packing, 1024 gain 8 % (Zen 4).
 PACK_ROWS = 256
+#: Up to this many rows or columns bf16 is widened and multiplied as f32, not in pairs.
+DOT_ROWS, DOT_COLUMNS = 8, 8
 #: What it costs to carry sums over several blocks of K: 4 % at 1024 x 1024 x 1024 (Zen 4).
 BLOCKED_K = 1.04
 #: Tiles whose costs differ by less than this factor are equal as far as the model goes.
 MODEL_ERROR = 1.015
+#: Elements that a row of packed A is rounded up to, and that blocks of K are a multiple of.
+PACK_UNIT = 32
 #: Largest step of mc that leaves a choice of block sizes.
 ROW_UNIT_MOST = 128
 #: Multiply-adds under which a task is not cut smaller for the sake of more tasks.
@@ -56,10 +62,20 @@ def uses_amx(spec: Spec, target: Target) -> bool:
     return isinstance(spec, Matmul) and spec.dtype is DType.BF16 and target.has("amx_bf16")
 
 
+def uses_dot(spec: Spec, target: Target) -> bool:
+    """Products of pairs pay where B, which is packed for them, is used by several rows."""
+    if not isinstance(spec, Matmul) or not target.has("avx512_bf16"):
+        return False
+    few = spec.m <= DOT_ROWS and not spec.layout.b_transposed
+    return spec.dtype is DType.BF16 and spec.n > DOT_COLUMNS and not few
+
+
 def choose(spec: Spec, target: Target) -> Schedule:
     """A schedule that always fits."""
     if isinstance(spec, Matmul):
-        return amx_matmul(spec, target) if uses_amx(spec, target) else blis_matmul(spec, target)
+        if uses_amx(spec, target):
+            return amx_matmul(spec, target)
+        return dot_matmul(spec, target) if uses_dot(spec, target) else blis_matmul(spec, target)
     if isinstance(spec, Relu):
         return CpuStream(task=STREAM_ELEMENTS, unroll=RELU_UNROLL)
     assert isinstance(spec, Softmax)
@@ -67,20 +83,43 @@ def choose(spec: Spec, target: Target) -> Schedule:
 
 
 def blis_matmul(spec: Matmul, target: Target) -> CpuMatmul:
-    """Packed is what is widened or transposed on the way, and a large B that many rows use; K is
-    one block where a panel of B fits the scratch memory."""
+    """Packed is what is widened or transposed on the way, and a large B that many rows use."""
     widened = spec.dtype is not spec.accumulate
-    gathered = widened or spec.layout.b_transposed
+    gathered = spec.layout.b_transposed
     large = spec.k * spec.n * spec.dtype.itemsize > target.limits["l2_bytes"]
     if large and not gathered and spec.m <= STREAM_ROWS:
-        return stream_matmul(spec, target)
-    packs_b = gathered or (large and spec.m > PACK_ROWS)
-    mr, nr = register_tile(spec, target, packs_a=widened, packs_b=packs_b)
-    schedule = blocks(spec, target, mr, nr, packs_a=widened, packs_b=packs_b)
-    return enough_tasks(spec, schedule, row_unit(spec, target, mr, packs_a=widened))
+        return stream_matmul(spec, target, packs_a=widened)
+    packs_b = gathered or widened or (large and spec.m > PACK_ROWS)
+    packing = Packing(a=widened, b=packs_b, itemsize=spec.accumulate.itemsize)
+    mr, nr = register_tile(spec, target, packing)
+    return enough_tasks(spec, blocks(spec, target, mr, nr, packing), packing.unit(spec, target, mr))
 
 
-def stream_matmul(spec: Matmul, target: Target) -> CpuMatmul:
+def dot_matmul(spec: Matmul, target: Target) -> DotMatmul:
+    """B in pairs always; A only where its pairs do not lie side by side."""
+    packing = Packing(a=must_pack_a(spec), b=True, itemsize=spec.dtype.itemsize)
+    mr, nr = register_tile(spec, target, packing)
+    found = blocks(spec, target, mr, nr, packing)
+    schedule = DotMatmul(**{f.name: getattr(found, f.name) for f in dataclasses.fields(found)})
+    return enough_tasks(spec, schedule, mr)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Packing:
+    """What is copied before it is multiplied; `itemsize` is that of the copies."""
+
+    a: bool
+    b: bool
+    itemsize: int
+
+    def unit(self, spec: Matmul, target: Target, mr: int) -> int:
+        """What mc must be a multiple of: a transposed A is packed by vectors of rows."""
+        if not (self.a and spec.layout.a_transposed):
+            return mr
+        return math.lcm(mr, vector_for(target, spec.accumulate, spec.n).count)
+
+
+def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
     """A few rows of B at a time, over as many columns as the second-level cache holds sums."""
     vector = vector_for(target, spec.accumulate, spec.n).count
     registers = target.limits["vector_registers"]
@@ -94,55 +133,44 @@ def stream_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     mc = rounded_up(spec.m, mr)
     sums = target.limits["l2_bytes"] // 8
     nc = balanced(spec.n, sums // (mc * spec.accumulate.itemsize), nr)
-    kc = STREAM_K_FEW if spec.m <= 2 else STREAM_K
-    return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=False, pack_b=False)
+    kc = STREAM_K_FEW if spec.m <= 2 and not packs_a else STREAM_K
+    return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=False)
 
 
-def blocks(
-    spec: Matmul, target: Target, mr: int, nr: int, *, packs_a: bool, packs_b: bool
-) -> CpuMatmul:
+def blocks(spec: Matmul, target: Target, mr: int, nr: int, packing: Packing) -> CpuMatmul:
     """Block sizes whose scratch fits the stack: a panel of B first, then A, then sums."""
-    size = spec.accumulate.itemsize
-    vector = vector_for(target, spec.accumulate, spec.n).count
-    unit = row_unit(spec, target, mr, packs_a=packs_a)
-    stack = target.limits["stack_bytes"]
-    kc_most = deepest(spec, target, mr, nr, packs_a=packs_a)
-    kc = spec.k if spec.k <= kc_most or not packs_b else balanced(spec.k, kc_most // 2, vector)
-    left = stack - packs_b * kc * nr * size
+    unit = packing.unit(spec, target, mr)
+    kc_most = deepest(spec, target, mr, nr, packing)
+    kc = spec.k if spec.k <= kc_most or not packing.b else balanced(spec.k, kc_most // 2, PACK_UNIT)
+    left = target.limits["stack_bytes"] - packing.b * rounded_up(kc, 2) * nr * packing.itemsize
     sums = kc < spec.k or needs_scratch(spec)
+    sum_bytes = nr * spec.accumulate.itemsize
     mc, nc = rounded_up(spec.m, unit), rounded_up(spec.n, nr)
-    if packs_a:
+    if packing.a:
         left //= 2 if sums else 1
-        row = -(-kc // vector) * vector * size + ROW_PADDING
-        mc = balanced(spec.m, left // max(row, nr * size), unit)
-        if spec.layout.a_transposed:
-            mc = balanced(spec.m, (left // kc - ROW_PADDING) // size, unit)
+        row = rounded_up(kc, PACK_UNIT) * packing.itemsize + ROW_PADDING
+        mc = balanced(spec.m, left // max(row, sum_bytes), unit)
+        if spec.layout.a_transposed and packing.itemsize == spec.accumulate.itemsize:
+            mc = balanced(spec.m, (left // kc - ROW_PADDING) // packing.itemsize, unit)
     if sums:
-        mc = min(mc, balanced(spec.m, left // (nr * size), unit))
-        nc = balanced(spec.n, left // (mc * size), nr)
-    return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=packs_b)
+        mc = min(mc, balanced(spec.m, left // sum_bytes, unit))
+        nc = balanced(spec.n, left // (mc * spec.accumulate.itemsize), nr)
+    return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packing.a, pack_b=packing.b)
 
 
-def deepest(spec: Matmul, target: Target, mr: int, nr: int, *, packs_a: bool) -> int:
+def deepest(spec: Matmul, target: Target, mr: int, nr: int, packing: Packing) -> int:
     """The longest block of K whose panel of B leaves room for the rest of the scratch memory."""
-    step = nr * spec.accumulate.itemsize
-    if packs_a:
-        unit = row_unit(spec, target, mr, packs_a=True)
-        step = max(step, unit * spec.accumulate.itemsize + ROW_PADDING)
-    share = 2 if packs_a or needs_scratch(spec) else 1
-    return target.limits["stack_bytes"] // share // step
+    step = nr * packing.itemsize
+    if packing.a:
+        unit = packing.unit(spec, target, mr)
+        step = max(step, unit * packing.itemsize + ROW_PADDING)
+    share = 2 if packing.a or needs_scratch(spec) else 1
+    return target.limits["stack_bytes"] // share // step - PACK_UNIT
 
 
 def needs_scratch(spec: Matmul) -> bool:
     """The epilogue is a loop over a block of sums."""
     return not LONG_STEPS.isdisjoint(spec.epilogue)
-
-
-def row_unit(spec: Matmul, target: Target, mr: int, *, packs_a: bool) -> int:
-    """What mc must be a multiple of."""
-    if not (packs_a and spec.layout.a_transposed):
-        return mr
-    return math.lcm(mr, vector_for(target, spec.accumulate, spec.n).count)
 
 
 def amx_matmul(spec: Matmul, target: Target) -> AmxMatmul:
@@ -156,7 +184,7 @@ def amx_matmul(spec: Matmul, target: Target) -> AmxMatmul:
     return enough_tasks(spec, schedule, mr)
 
 
-def register_tile(spec: Matmul, target: Target, *, packs_a: bool, packs_b: bool) -> tuple[int, int]:
+def register_tile(spec: Matmul, target: Target, packing: Packing) -> tuple[int, int]:
     """mr and nr of the fewest cycles over the whole matrix, edges included.
 
     A step of a tile costs its multiply-adds, its loads, or the latency of one multiply-add,
@@ -166,7 +194,7 @@ def register_tile(spec: Matmul, target: Target, *, packs_a: bool, packs_b: bool)
     """
     vector = vector_for(target, spec.accumulate, spec.n).count
     registers = target.limits["vector_registers"]
-    rows_most = min(spec.m, registers, registers if packs_a else rows_in_cache(spec))
+    rows_most = min(spec.m, registers, registers if packing.a else rows_in_cache(spec))
 
     def tile_cycles(rows: int, vectors: int) -> float:
         step = max(rows * vectors / PER_CYCLE, (rows + vectors) / PER_CYCLE, FMA_LATENCY)
@@ -179,15 +207,15 @@ def register_tile(spec: Matmul, target: Target, *, packs_a: bool, packs_b: bool)
             for height, down_count in parts(spec.m, rows)
             for width, across_count in across
         )
-        depth = deepest(spec, target, rows, vectors * vector, packs_a=packs_a)
-        return total * BLOCKED_K if packs_b and spec.k > depth else total
+        depth = deepest(spec, target, rows, vectors * vector, packing)
+        return total * BLOCKED_K if packing.b and spec.k > depth else total
 
     costs = {
         (rows, vectors): cycles(rows, vectors)
         for vectors in range(1, min(math.ceil(spec.n / vector), FMA_LATENCY * PER_CYCLE) + 1)
         for rows in range(1, rows_most + 1)
         if registers_needed(rows, vectors) <= registers
-        and row_unit(spec, target, rows, packs_a=packs_a) <= ROW_UNIT_MOST
+        and packing.unit(spec, target, rows) <= ROW_UNIT_MOST
     }
     near = [tile for tile, cost in costs.items() if cost <= min(costs.values()) * MODEL_ERROR]
     rows, vectors = min(near, key=lambda tile: (sum(tile) / math.prod(tile), costs[tile]))

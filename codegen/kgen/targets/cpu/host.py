@@ -10,6 +10,7 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.limits import (
     AMX_FEATURES,
     AMX_LIMITS,
+    BF16_FEATURES,
     V3_FEATURES,
     V3_LIMITS,
     V4_FEATURES,
@@ -39,7 +40,8 @@ def native() -> Target:
     if not V4_FEATURES.keys() <= features:
         return x86_target("native", limits=V3_LIMITS, **cache_sizes())
     if not AMX_FEATURES.keys() <= features:
-        return x86_target("native", V4_FEATURES, limits=V4_LIMITS, **cache_sizes())
+        bf16 = BF16_FEATURES if BF16_FEATURES.keys() <= features else {}
+        return x86_target("native", V4_FEATURES, bf16, limits=V4_LIMITS, **cache_sizes())
     return x86_target("native", V4_FEATURES, AMX_FEATURES, limits=AMX_LIMITS, **cache_sizes())
 
 

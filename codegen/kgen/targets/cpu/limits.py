@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from kgen.targets.base import Target
 
 #: Features beyond each architecture's first version that generated code may use, in the words of
-#: /proc/cpuinfo, with LLVM's word for each. x86-64-v3 and v4 are levels of the x86-64 psABI
-#: ("Low Level System Information", table "Micro-architecture levels"); of v3 only what an
-#: arithmetic kernel can use is asked for.
+#: /proc/cpuinfo, with LLVM's word for each; bf16 and AMX are suffixes or levels of their own.
+#: x86-64-v3 and v4 are levels of the x86-64 psABI ("Low Level System Information", table
+#: "Micro-architecture levels"); of v3 only what an arithmetic kernel can use is asked for.
 V3_FEATURES: dict[str, str] = {
     "ssse3": "ssse3",
     "sse4_1": "sse4.1",
@@ -32,9 +32,12 @@ V4_FEATURES: dict[str, str] = {
     "avx512vl": "avx512vl",
 }
 AMX_FEATURES: dict[str, str] = {"amx_tile": "amx-tile", "amx_bf16": "amx-bf16"}
+BF16_FEATURES: dict[str, str] = {"avx512_bf16": "avx512bf16"}
 NEON_FEATURES: dict[str, str] = {"fp": "fp-armv8", "asimd": "neon"}
 
-LLVM_FEATURES: dict[str, str] = V3_FEATURES | V4_FEATURES | AMX_FEATURES | NEON_FEATURES
+LLVM_FEATURES: dict[str, str] = (
+    V3_FEATURES | V4_FEATURES | BF16_FEATURES | AMX_FEATURES | NEON_FEATURES
+)
 
 #: Vector registers: Intel SDM volume 1, 14.1 (AVX: 16 of 32 bytes) and 15.1 (AVX-512: 32 of 64
 #: bytes); Arm Architecture Reference Manual, A1.4.1 (32 of 16 bytes).
@@ -76,6 +79,7 @@ def neon_target(name: str, **caches: int) -> Target:
 TARGETS: tuple[Target, ...] = (
     x86_target("x86-64-v3", limits=V3_LIMITS),
     x86_target("x86-64-v4", V4_FEATURES, limits=V4_LIMITS),
+    x86_target("x86-64-v4+bf16", V4_FEATURES, BF16_FEATURES, limits=V4_LIMITS),
     x86_target("x86-64-amx", V4_FEATURES, AMX_FEATURES, limits=AMX_LIMITS),
     neon_target("aarch64-neon"),
 )

@@ -12,7 +12,6 @@ from kgen.emulate.llvm.literals import immediate
 from kgen.emulate.llvm.machine import Machine
 from kgen.emulate.llvm.module import Instruction
 from kgen.emulate.llvm.numbers import (
-    bfloat_to_float,
     float_to_bfloat,
     floating,
     lifted,
@@ -206,17 +205,6 @@ def _two_to_bfloat(ins: Instruction) -> Callable[[Array, Array], Array]:
     return lambda high, low: float_to_bfloat(np.concatenate([low, high], axis=2))
 
 
-def _dot_bfloat(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
-    """VDPBF16PS: c + a1 * b1 + a0 * b0 for each pair, every step rounded to float32."""
-
-    def dot(c: Array, a: Array, b: Array) -> Array:
-        products = bfloat_to_float(a) * bfloat_to_float(b)
-        total: Array = (c + products[..., 1::2]) + products[..., 0::2]
-        return total
-
-    return dot
-
-
 def _scalef(ins: Instruction) -> Callable[..., Array]:
     """VSCALEFPS with a mask: a * 2**floor(b)."""
     if immediate(ins.operands[3]) not in (-1, 0xFFFF):
@@ -242,9 +230,6 @@ PURE: dict[str, Build] = {
     "llvm.x86.avx512bf16.cvtneps2bf16.256": _to_bfloat,
     **dict.fromkeys(
         (f"llvm.x86.avx512bf16.cvtne2ps2bf16.{bits}" for bits in (128, 256, 512)), _two_to_bfloat
-    ),
-    **dict.fromkeys(
-        (f"llvm.x86.avx512bf16.dpbf16ps.{bits}" for bits in (128, 256, 512)), _dot_bfloat
     ),
     "llvm.x86.avx512.mask.scalef.ps.512": _scalef,
 }

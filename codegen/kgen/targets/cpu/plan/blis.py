@@ -244,15 +244,11 @@ def plan_blis(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
 
 
 def check_packing(plan: BlisPlan) -> None:
-    """What must be widened or transposed on its way to the registers is packed."""
+    """What cannot be read in place is packed: elements of A that are widened, a transposed B."""
     spec = plan.spec
     if not plan.packs_a and not plan.a.is_wide:
         raise ScheduleError(
             f"pack_a=0 is for {spec.accumulate} only, not {spec.dtype}; try pack_a=1"
-        )
-    if not plan.packs_b and not plan.b.is_wide:
-        raise ScheduleError(
-            f"pack_b=0 is for {spec.accumulate} only, not {spec.dtype}; try pack_b=1"
         )
     if not plan.packs_b and plan.b_gathered:
         raise ScheduleError("pack_b=0 is for a B that is not transposed; try pack_b=1")
