@@ -44,6 +44,7 @@ k0.head:
   br i1 %k0.more, label %k0.body, label %k0.done
 k0.body:
 
+
   ; -- prologue: pack A
   %a.k.offset = mul nuw i64 %k0, 2
   %a.k = getelementptr i8, ptr %a, i64 %a.k.offset
