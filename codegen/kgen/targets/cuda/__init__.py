@@ -7,11 +7,12 @@ from typing import Any
 
 from kgen.schedule import Schedule
 from kgen.spec import DType, Matmul, Relu, Softmax, Spec
-from kgen.targets.base import Assembled, Family, Plan, Source, Target, Toolchain
-from kgen.targets.cuda import heuristics
+from kgen.targets.base import Assembled, Candidate, Family, Plan, Source, Target, Toolchain
+from kgen.targets.cuda import candidates, heuristics
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.plan import matmul_mma
 from kgen.targets.cuda.plan import plan as make_plan
+from kgen.targets.cuda.plan.matmul import MatmulPlan
 from kgen_runtime.manifest import Tolerance
 
 OPS = (Matmul.op, Relu.op, Softmax.op)
@@ -34,6 +35,12 @@ class CudaFamily(Family):
 
     def choose(self, spec: Spec, target: Target) -> Schedule:
         return heuristics.choose(spec, target)
+
+    def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
+        return candidates.candidates(spec, target) if isinstance(spec, Matmul) else ()
+
+    def remarks(self, plan: Plan) -> tuple[str, ...]:
+        return plan.remarks if isinstance(plan, MatmulPlan) else ()
 
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
         return make_plan(spec, target, schedule)

@@ -40,6 +40,15 @@ class Matrix:
     batch_stride: int
     k_inner: bool
 
+    @property
+    def aligned_bytes(self) -> int:
+        """What all rows are multiples of, up to the widest access; every tensor starts at 16."""
+        return math.gcd(MAX_ACCESS_BYTES, self.row_stride, self.batch_stride)
+
+    def is_asynchronous(self, target: Target) -> bool:
+        """Whether cp.async can copy it."""
+        return target.has("cp_async") and self.aligned_bytes >= MIN_ASYNC_BYTES
+
 
 @dataclass(frozen=True, kw_only=True)
 class Unit:
@@ -282,6 +291,17 @@ class TileCopy:
         )
 
     @property
+    def remark(self) -> str:
+        """The description and, where accesses are narrower than they could be, what makes them."""
+        if self.unit_bytes == MAX_ACCESS_BYTES:
+            return self.description
+        if self.matrix.aligned_bytes < MAX_ACCESS_BYTES:
+            return (
+                f"{self.description}; its rows are multiples of {self.matrix.aligned_bytes} bytes"
+            )
+        return f"{self.description}; the tile has no more for each thread"
+
+    @property
     def staging_registers(self) -> int:
         return 0 if self.asynchronous else len(self.units) * self.words
 
@@ -308,9 +328,8 @@ def plan_copy(
             f"a tile of {rows}x{cols} elements of {matrix.name} is less than one for each of "
             f"{num_threads} threads; try fewer warps or a larger block_k"
         )
-    aligned = math.gcd(MAX_ACCESS_BYTES, matrix.row_stride, matrix.batch_stride)
-    width = min(aligned, share, cols * itemsize)
-    asynchronous = allow_async and target.has("cp_async") and width >= MIN_ASYNC_BYTES
+    width = min(matrix.aligned_bytes, share, cols * itemsize)
+    asynchronous = allow_async and matrix.is_asynchronous(target) and width >= MIN_ASYNC_BYTES
     if not asynchronous:
         # Through registers a unit is inside the matrix or outside, never half of it.
         width = min(width, math.gcd(MAX_ACCESS_BYTES, matrix.cols * itemsize))

@@ -153,6 +153,11 @@ class MatmulPlan(CudaPlan):
         return f"out = {product}, summed in f32"
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """How operands reach shared memory and, where that is not the best way, why."""
+        return tuple(operand.copy.remark for operand in self.operands)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """The map of shared memory, for the header."""
         kind = "dynamic" if self.dynamic_shared else "static"

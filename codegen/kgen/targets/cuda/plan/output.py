@@ -105,6 +105,11 @@ class OutputTile:
         return tuple(step.value for step in self.spec.epilogue)
 
     @property
+    def changes(self) -> bool:
+        """Whether the epilogue does anything but round."""
+        return self.scaled or bool(self.addends) or bool(self.steps)
+
+    @property
     def scaled(self) -> bool:
         return self.spec.alpha != 1.0
 

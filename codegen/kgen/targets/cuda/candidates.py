@@ -1,0 +1,130 @@
+"""Which schedules of a matmul are worth ranking, and their order by the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kgen.errors import ScheduleError
+from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul
+from kgen.spec import Matmul
+from kgen.targets.base import Candidate, Target
+from kgen.targets.cuda.model import predict
+from kgen.targets.cuda.plan import matmul_mma, plan
+from kgen.targets.cuda.plan.matmul import matrices
+
+#: block_m, block_n, warp_m, warp_n. No warp tile is so large that its sums and two sets of
+#: fragments would not fit 255 registers.
+MMA_TILES = (
+    (128, 256, 64, 64),
+    (256, 128, 64, 64),
+    (128, 128, 64, 64),
+    (128, 128, 64, 32),
+    (64, 256, 64, 64),
+    (128, 64, 64, 32),
+    (64, 128, 32, 64),
+    (64, 64, 32, 32),
+    (128, 32, 32, 32),
+    (32, 128, 32, 32),
+    (64, 32, 32, 16),
+    (32, 64, 16, 32),
+    (32, 32, 16, 16),
+    (16, 128, 16, 32),
+    (128, 16, 32, 16),
+    (16, 64, 16, 16),
+    (64, 16, 16, 16),
+    (16, 32, 16, 16),
+    (32, 16, 16, 16),
+    (16, 16, 16, 16),
+)
+MMA_DEPTHS = (32, 64)
+#: With cp.async: a tile in use, one that must be there next, and some under way. Through registers
+#: there are always two.
+ASYNC_STAGES = (3, 4, 5, 6)
+STAGED_STAGES = (2,)
+
+#: block_m, block_n, block_k, thread_m, thread_n.
+FMA_TILES = (
+    (128, 128, 8, 8, 8),
+    (128, 64, 8, 8, 4),
+    (64, 128, 8, 4, 8),
+    (64, 64, 16, 4, 4),
+    (64, 32, 16, 4, 4),
+    (32, 64, 16, 4, 4),
+    (32, 32, 16, 4, 2),
+    (64, 8, 16, 4, 1),
+    (8, 64, 16, 1, 4),
+    (16, 16, 16, 2, 2),
+)
+
+
+def choose(spec: Matmul, target: Target) -> GpuMatmul:
+    """The fastest schedule, by the model, that the target's limits allow."""
+    return next(_fitting(spec, target, _ranked(spec, target))).schedule
+
+
+def candidates(spec: Matmul, target: Target) -> tuple[Candidate[GpuMatmul], ...]:
+    """All that fit, the fastest first."""
+    return tuple(_fitting(spec, target, _ranked(spec, target)))
+
+
+def _ranked(spec: Matmul, target: Target) -> list[Candidate[GpuMatmul]]:
+    """Schedules with their predictions. Of equals the first stays first: larger tiles, fewer
+    stages."""
+    found = []
+    for schedule in _schedules(spec, target):
+        prediction = predict(spec, target, schedule)
+        found.append(
+            Candidate(
+                schedule=schedule,
+                seconds=prediction.seconds,
+                terms=prediction.terms,
+                notes={
+                    "bound": prediction.bound,
+                    "waves": prediction.waves,
+                    "CTAs/SM": prediction.ctas_per_sm,
+                    "registers": prediction.registers,
+                },
+            )
+        )
+    return sorted(found, key=lambda candidate: candidate.seconds)
+
+
+def _fitting(
+    spec: Matmul, target: Target, ranked: list[Candidate[GpuMatmul]]
+) -> Iterator[Candidate[GpuMatmul]]:
+    for candidate in ranked:
+        try:
+            plan(spec, target, candidate.schedule)
+        except ScheduleError:
+            continue
+        yield candidate
+
+
+def _schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
+    if not matmul_mma.supports(spec.dtype, target):
+        for m, n, k, thread_m, thread_n in FMA_TILES:
+            yield FmaMatmul(
+                block_m=m, block_n=n, block_k=k, thread_m=thread_m, thread_n=thread_n, num_stages=2
+            )
+        return
+    runs_ahead = any(matrix.is_asynchronous(target) for matrix in matrices(spec))
+    limit = target.limits["dynamic_shared_memory"]
+    deepest = max(matmul_mma.PIECE, power_of_two(spec.k))
+    for m, n, warp_m, warp_n in MMA_TILES:
+        for depth in sorted({min(depth, deepest) for depth in MMA_DEPTHS}):
+            for stages in ASYNC_STAGES if runs_ahead else STAGED_STAGES:
+                if stages * (m + n) * depth * spec.dtype.itemsize > limit:
+                    break
+                yield MmaMatmul(
+                    block_m=m,
+                    block_n=n,
+                    block_k=depth,
+                    warp_m=warp_m,
+                    warp_n=warp_n,
+                    num_stages=stages,
+                )
+
+
+def power_of_two(value: int) -> int:
+    """The least power of two that is not below `value`."""
+    return 1 << (value - 1).bit_length()

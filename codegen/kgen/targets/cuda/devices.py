@@ -1,0 +1,84 @@
+"""One well-known GPU per target: what the model of run time assumes. Only speed depends on it.
+
+Sources: NVIDIA's architecture white papers (T4, A100, GA102, Ada, H100, RTX Blackwell) for SMs,
+clocks, tensor-core and DRAM rates and the A100's L2 bandwidth; CUDA C++ Programming Guide 12.9,
+"Technical Specifications per Compute Capability", for what an SM holds. The L2 bandwidths of the
+others are not published; they are scaled from the A100's 47 bytes per clock and SM, less where the
+white paper says that the L2 is narrower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kgen.targets.base import Target
+
+KIB, MIB = 1024, 1024 * 1024
+#: Units of the tensor cores and of the scheduler in each SM.
+PARTITIONS = 4
+#: Bytes that an SM's shared memory moves in a clock.
+SHARED_BYTES_PER_CLOCK = 128
+#: Bytes that an SM takes from L2 in a clock at most.
+L2_BYTES_PER_SM_CLOCK = 64
+#: Clocks from a load to its data when these come from DRAM: about 570 measured on an idle A100
+#: (Abdelkhalik et al., "Demystifying the Nvidia Ampere Architecture ...", HPEC 2022), and more when
+#: others load too.
+MEMORY_LATENCY = 900
+
+
+@dataclass(frozen=True, kw_only=True)
+class Device:
+    """Rates are per clock: multiply-adds per SM (`f16_fmas` on mma.sync with f32 sums), bytes for
+    the whole GPU. `threads`, `blocks` and `shared` are what one SM holds."""
+
+    name: str
+    sms: int
+    clock: float
+    f16_fmas: int
+    f32_fmas: int
+    dram_bandwidth: float
+    l2_bytes: int
+    l2_per_clock: int
+    threads: int
+    blocks: int
+    shared: int
+
+    @property
+    def dram_per_clock(self) -> float:
+        return self.dram_bandwidth / self.clock
+
+
+DEVICES: Mapping[str, Device] = {
+    "sm_75": Device(
+        name="T4", sms=40, clock=1.59e9, f16_fmas=512, f32_fmas=64, dram_bandwidth=320e9,
+        l2_bytes=4 * MIB, l2_per_clock=1280, threads=1024, blocks=16, shared=64 * KIB,
+    ),
+    "sm_80": Device(
+        name="A100", sms=108, clock=1.41e9, f16_fmas=1024, f32_fmas=64, dram_bandwidth=1555e9,
+        l2_bytes=40 * MIB, l2_per_clock=5120, threads=2048, blocks=32, shared=164 * KIB,
+    ),
+    "sm_86": Device(
+        name="A40", sms=84, clock=1.74e9, f16_fmas=512, f32_fmas=128, dram_bandwidth=696e9,
+        l2_bytes=6 * MIB, l2_per_clock=2048, threads=1536, blocks=16, shared=100 * KIB,
+    ),
+    "sm_89": Device(
+        name="L40S", sms=142, clock=2.52e9, f16_fmas=512, f32_fmas=128, dram_bandwidth=864e9,
+        l2_bytes=96 * MIB, l2_per_clock=4096, threads=1536, blocks=24, shared=100 * KIB,
+    ),
+    "sm_90a": Device(
+        # mma.sync reaches about 62 % of wgmma's 2048 (Luo et al., "Benchmarking and Dissecting the
+        # Nvidia Hopper GPU Architecture via Microbenchmarking", 2024).
+        name="H100", sms=132, clock=1.83e9, f16_fmas=1280, f32_fmas=128, dram_bandwidth=3350e9,
+        l2_bytes=50 * MIB, l2_per_clock=5632, threads=2048, blocks=32, shared=228 * KIB,
+    ),
+    "sm_120": Device(
+        name="RTX PRO 6000", sms=188, clock=2.6e9, f16_fmas=512, f32_fmas=128,
+        dram_bandwidth=1792e9, l2_bytes=128 * MIB, l2_per_clock=6144, threads=1536, blocks=24,
+        shared=100 * KIB,
+    ),
+}  # fmt: skip
+
+
+def device_of(target: Target) -> Device:
+    return DEVICES[target.name]

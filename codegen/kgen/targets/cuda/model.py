@@ -1,0 +1,250 @@
+"""How long a matmul schedule takes, as far as counting tells: the busiest unit of each wave.
+
+A wave is what all SMs hold at once. Its length is that of the longest of its terms, and a little of
+the others, all in clocks:
+
+- products: multiply-adds over the rate of the tensor cores (or of the fma units)
+- shared: bytes written to and read from shared memory
+- issue: instructions over what the schedulers issue
+- latency: one warp's way through its k tiles, which only other warps can hide
+- l2: bytes of the tiles, over bandwidth or, if less is in flight, over latency (Little's law)
+- dram: bytes that are not in L2 when they are wanted
+
+and it starts with a memory latency and ends with storing its outputs. Nothing here is a claim: the
+model ranks schedules, and its terms say why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul
+from kgen.spec import Matmul
+from kgen.targets.base import Target
+from kgen.targets.cuda.devices import (
+    L2_BYTES_PER_SM_CLOCK,
+    MEMORY_LATENCY,
+    PARTITIONS,
+    SHARED_BYTES_PER_CLOCK,
+    Device,
+    device_of,
+)
+from kgen.targets.cuda.limits import WARP_SIZE
+from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.matmul import matrices
+
+#: Registers beside accumulators, fragments and staging, in what ptxas makes of these kernels; with
+#: it the count is within 12 of ptxas's (a test compares them).
+BASE_REGISTERS = 36
+REGISTER_UNIT = 8
+#: Clocks of a barrier, a wait and the first loads behind it, once per tile.
+TILE_OVERHEAD = 60
+#: Instructions of the loop over k beside products, loads and copies.
+LOOP_INSTRUCTIONS = 28
+#: Clocks in which a launch starts, and in which a CTA finds its addresses and zeroes sums.
+LAUNCH_CLOCKS, SETUP_CLOCKS = 3000, 300
+#: What units wait for one another: this part of a term that is not the longest adds to it. It is
+#: a guess, which decides only between schedules with equal longest terms.
+SHOWING = 0.1
+#: Bytes of shared memory that the system takes of each CTA's.
+RESERVED_SHARED = 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """What one CTA does for one k tile, and what it holds."""
+
+    num_warps: int
+    registers: int
+    shared_bytes: int
+    product_clocks: float
+    shared_traffic: int
+    instructions: int
+    warp_clocks: float
+    loaded_bytes: int
+    in_flight_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prediction:
+    """`seconds`, and each term's clocks summed over the waves; `ctas_per_sm` fit an SM at once."""
+
+    seconds: float
+    waves: float
+    ctas_per_sm: int
+    registers: int
+    terms: Mapping[str, float]
+
+    @property
+    def bound(self) -> str:
+        """The largest term."""
+        return max(self.terms, key=lambda name: self.terms[name])
+
+
+def predict(spec: Matmul, target: Target, schedule: GpuMatmul) -> Prediction:
+    device = device_of(target)
+    work = _work(spec, target, device, schedule)
+    blocks = -(-spec.m // schedule.block_m) * -(-spec.n // schedule.block_n) * spec.batch
+    per_sm = max(1, _occupancy(work, device))
+    whole, rest = divmod(blocks, per_sm * device.sms)
+    # How many waves have so many CTAs on the busiest SM.
+    held = [(whole, per_sm), (min(1, rest), -(-rest // device.sms))]
+    terms = _terms(spec, schedule, device, work)
+    dram = _dram_bytes(spec, schedule, device, per_sm * device.sms) / device.dram_per_clock
+    clocks = float(LAUNCH_CLOCKS)
+    totals = dict.fromkeys(terms, 0.0) | {"dram": dram}
+    for waves, ctas in held:
+        if not waves:
+            continue
+        own = {name: term(ctas) for name, term in terms.items()}
+        for name, value in own.items():
+            totals[name] += waves * value
+        own["dram"] = dram * ctas / sum(count * each for count, each in held)
+        clocks += waves * (_overlapped(own.values()) + SETUP_CLOCKS + MEMORY_LATENCY)
+        clocks += waves * _store_clocks(spec, schedule, device, ctas)
+    return Prediction(
+        seconds=clocks / device.clock,
+        waves=blocks / (per_sm * device.sms),
+        ctas_per_sm=per_sm,
+        registers=work.registers,
+        terms=totals,
+    )
+
+
+def _overlapped(terms: Iterable[float]) -> float:
+    """The longest term, and a part of the others."""
+    values = list(terms)
+    return max(values) + SHOWING * (sum(values) - max(values))
+
+
+def _terms(
+    spec: Matmul, schedule: GpuMatmul, device: Device, work: Work
+) -> dict[str, Callable[[int], float]]:
+    """Clocks of a wave with so many CTAs on the busiest SM, by term."""
+    tiles = -(-spec.k // schedule.block_k)
+    l2_rate = min(L2_BYTES_PER_SM_CLOCK, device.l2_per_clock / device.sms)
+
+    def products(ctas: int) -> float:
+        busy = min(1.0, ctas * work.num_warps / PARTITIONS)
+        return tiles * ctas * work.product_clocks / busy
+
+    def l2(ctas: int) -> float:
+        rate = min(l2_rate, ctas * work.in_flight_bytes / MEMORY_LATENCY)
+        return tiles * ctas * work.loaded_bytes / rate
+
+    return {
+        "products": products,
+        "shared": lambda ctas: tiles * ctas * work.shared_traffic / SHARED_BYTES_PER_CLOCK,
+        "issue": lambda ctas: tiles * ctas * work.num_warps * work.instructions / PARTITIONS,
+        "latency": lambda ctas: tiles * (TILE_OVERHEAD + work.warp_clocks),
+        "l2": l2,
+    }
+
+
+def _store_clocks(spec: Matmul, schedule: GpuMatmul, device: Device, ctas: int) -> float:
+    """Outputs of a wave, and addends, through the SM's port to L2 and to DRAM."""
+    tensors = 1 + sum(p.name in ("c", "residual") for p in spec.parameters)
+    outputs = min(schedule.block_m, spec.m) * min(schedule.block_n, spec.n)
+    nbytes = ctas * outputs * spec.out.itemsize * tensors
+    return nbytes / min(L2_BYTES_PER_SM_CLOCK / 2, device.dram_per_clock / device.sms)
+
+
+def _occupancy(work: Work, device: Device) -> int:
+    """CTAs that one SM holds (CUDA C++ Programming Guide, "Hardware Multithreading")."""
+    threads = work.num_warps * WARP_SIZE
+    registers = -(-work.registers // REGISTER_UNIT) * REGISTER_UNIT
+    return min(
+        device.blocks,
+        device.threads // threads,
+        65536 // (registers * threads),
+        device.shared // (work.shared_bytes + RESERVED_SHARED),
+    )
+
+
+def _dram_bytes(spec: Matmul, schedule: GpuMatmul, device: Device, wave: int) -> float:
+    """Inputs once if they fit in L2; else what each wave's CTAs, n first, need of A and B."""
+    itemsize = spec.dtype.itemsize
+    inputs = sum(p.nbytes for p in spec.parameters if p.name in ("a", "b"))
+    if inputs <= device.l2_bytes:
+        return float(inputs)
+    rows, cols = -(-spec.m // schedule.block_m), -(-spec.n // schedule.block_n)
+    wide = min(cols, wave)
+    high = min(rows, max(1.0, wave / cols))
+    each = (high * schedule.block_m + wide * schedule.block_n) * spec.k * itemsize
+    return max(float(inputs), each * rows * cols * spec.batch / (wide * high))
+
+
+def _work(spec: Matmul, target: Target, device: Device, schedule: GpuMatmul) -> Work:
+    if isinstance(schedule, MmaMatmul):
+        return _mma_work(spec, target, device, schedule)
+    assert isinstance(schedule, FmaMatmul)
+    return _fma_work(spec, device, schedule)
+
+
+def _loaded(spec: Matmul, schedule: GpuMatmul) -> int:
+    """Bytes of both tiles that lie in the matrices."""
+    edge = min(schedule.block_m, spec.m) + min(schedule.block_n, spec.n)
+    return edge * min(schedule.block_k, spec.k) * spec.dtype.itemsize
+
+
+def _mma_work(spec: Matmul, target: Target, device: Device, schedule: MmaMatmul) -> Work:
+    depth, itemsize = schedule.block_k, spec.dtype.itemsize
+    threads = schedule.num_warps * WARP_SIZE
+    tiles = [block * depth * itemsize for block in (schedule.block_m, schedule.block_n)]
+    stage = sum(tiles)
+    fragments = (schedule.warp_m + schedule.warp_n) * depth * itemsize
+    sums = schedule.warp_m * schedule.warp_n
+    mmas = sums * depth // (16 * 8 * (16 if target.has("mma_m16n8k16") else 8))
+    sets = min(2, depth // 16)
+    instructions = mmas + fragments // (WARP_SIZE * MAX_ACCESS_BYTES) + LOOP_INSTRUCTIONS
+    staging = 0
+    for matrix, nbytes in zip(matrices(spec), tiles, strict=True):
+        # A wide copy takes about three instructions, its 64-bit address included.
+        instructions += 3 * nbytes // (threads * matrix.aligned_bytes)
+        if not matrix.is_asynchronous(target):
+            staging += nbytes // threads // min(4, matrix.aligned_bytes)
+    loaded = _loaded(spec, schedule)
+    return Work(
+        num_warps=schedule.num_warps,
+        registers=sums // WARP_SIZE
+        + (schedule.warp_m + schedule.warp_n) // 16 * 4 * sets
+        + staging
+        + BASE_REGISTERS,
+        shared_bytes=schedule.num_stages * stage,
+        product_clocks=schedule.block_m * schedule.block_n * depth / device.f16_fmas,
+        shared_traffic=stage + schedule.num_warps * fragments,
+        instructions=instructions,
+        warp_clocks=sums * depth / (device.f16_fmas / PARTITIONS),
+        loaded_bytes=loaded,
+        in_flight_bytes=(schedule.num_stages - 1) * loaded,
+    )
+
+
+def _fma_work(spec: Matmul, device: Device, schedule: FmaMatmul) -> Work:
+    depth, itemsize = schedule.block_k, 4
+    stage = (schedule.block_m + schedule.block_n) * depth * itemsize
+    sums = schedule.thread_m * schedule.thread_n
+    warps = schedule.num_threads // WARP_SIZE
+    across = min(WARP_SIZE, schedule.block_n // schedule.thread_n)
+    read = (WARP_SIZE // across * schedule.thread_m + across * schedule.thread_n) * itemsize
+    loads = -(-schedule.thread_m // 4) + -(-schedule.thread_n // 4)
+    loaded = _loaded(spec, schedule)
+    return Work(
+        num_warps=warps,
+        registers=sums
+        + schedule.thread_m
+        + schedule.thread_n
+        + stage // schedule.num_threads // itemsize
+        + BASE_REGISTERS,
+        shared_bytes=schedule.num_stages * stage,
+        product_clocks=schedule.block_m * schedule.block_n * depth / device.f32_fmas,
+        # A load of any width takes a clock even if all lanes want the same bytes.
+        shared_traffic=stage + warps * depth * max(read, loads * SHARED_BYTES_PER_CLOCK),
+        instructions=depth * (sums + loads)
+        + 2 * stage // (schedule.num_threads * MAX_ACCESS_BYTES)
+        + LOOP_INSTRUCTIONS,
+        warp_clocks=sums * depth * WARP_SIZE / (device.f32_fmas / PARTITIONS),
+        loaded_bytes=loaded,
+        in_flight_bytes=loaded,
+    )

@@ -1,0 +1,23 @@
+"""The model's registers beside ptxas's: occupancy depends on them."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgen import pipeline, targets
+from kgen.schedule import MmaMatmul
+from kgen.spec import Matmul
+from kgen.targets.cuda.candidates import MMA_TILES
+from kgen.targets.cuda.model import predict
+
+
+@pytest.mark.parametrize("tile", MMA_TILES, ids=lambda t: "x".join(map(str, t)))
+def test_registers_are_foreseen(tile: tuple[int, int, int, int]) -> None:
+    m, n, warp_m, warp_n = tile
+    schedule = MmaMatmul(
+        block_m=m, block_n=n, block_k=64, warp_m=warp_m, warp_n=warp_n, num_stages=3
+    )
+    spec, target = Matmul(m=2048, n=2048, k=2048), targets.find("sm_80")
+    real = pipeline.kernel(spec, target, schedule).assembled.resources
+    assert real.registers is not None and real.spills == 0
+    assert abs(predict(spec, target, schedule).registers - real.registers) <= 12

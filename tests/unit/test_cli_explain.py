@@ -1,0 +1,46 @@
+"""kgen build --explain: candidates and terms where a model ranked them, remarks, the choice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kgen.cli.main import main
+
+SHAPE = ("build", "--shape", "64x66x80", "--explain")
+
+
+def explain(capsys: pytest.CaptureFixture[str], tmp_path: Path, *args: str) -> str:
+    assert main([*SHAPE, "-o", str(tmp_path / "x.kgen"), *args]) == 0
+    return capsys.readouterr().out
+
+
+def test_candidates_and_choice(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    shown = explain(capsys, tmp_path, "--target", "sm_80")
+    assert "(the fastest by the model)" in shown
+    assert "4 bytes per thread by cp.async" in shown
+    assert "its rows are multiples of 4 bytes" in shown
+    (chosen,) = (line for line in shown.splitlines() if line.startswith("->"))
+    assert "block_m=" in chosen
+    assert "more, slower by the model" in shown
+
+
+def test_an_override_is_said_to_be_one(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    shown = explain(capsys, tmp_path, "--target", "sm_80", "--schedule", "num_stages=3,block_k=16")
+    assert "num_stages=3" in shown.splitlines()[0] and "(--schedule set it)" in shown
+
+
+def test_targets_without_a_model_say_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert "(by a rule, without a model)" in explain(capsys, tmp_path, "--target", "gfx942")
+
+
+def test_json_has_all_candidates(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (kernel,) = json.loads(explain(capsys, tmp_path, "--target", "sm_80", "--json"))["kernels"]
+    found = kernel["explanation"]
+    best = found["candidates"][0]
+    assert found["chosen"] == best["schedule"] == kernel["schedule"]
+    assert {"products", "shared", "issue", "latency", "l2", "dram"} == set(best["terms"])
+    assert best["notes"]["bound"] in best["terms"] and len(found["candidates"]) > 20
+    assert len(found["remarks"]) == 2
