@@ -54,7 +54,7 @@ def broken_lines(report: Report) -> Iterator[str]:
             if result.note is not None:
                 yield f"    {result.note}"
             for source in result.sources:
-                yield f"    line {source.line:<5} {source.count:>12}  {source.text}"
+                yield f"    {source}"
         if broken:
             yield ""
 
@@ -113,7 +113,7 @@ def _broken_item(report: Report, result: Result) -> list[str]:
         lines.append(f"  {result.note}")
     if result.sources:
         lines += ["", "  ```"]
-        lines += [f"  line {s.line:<5} {s.count:>12}  {s.text}" for s in result.sources]
+        lines += [f"  {source}" for source in result.sources]
         lines += ["  ```"]
     return lines
 

@@ -22,11 +22,17 @@ _SOURCES = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Contribution:
-    """A line of the kernel's text, counted from 1, and its part of a number."""
+    """A line of the kernel's text, counted from 1, and its part of a number; `excess` of it is
+    more than the same bytes need."""
 
     line: int
     count: int
+    excess: int = 0
     text: str
+
+    def __str__(self) -> str:
+        excess = f" ({self.excess} above the ideal)" if self.excess else ""
+        return f"line {self.line:<5} {self.count:>12}{excess}  {self.text}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +47,8 @@ class Values:
         return None
 
     def sources(self, metric: Metric) -> tuple[Contribution, ...]:
-        """The source lines that contribute most to a number of the emulated tier."""
+        """The source lines that contribute most to a number of the emulated tier: what is wasted
+        first, then what is plainly much."""
         count = _PARTS.get(metric.name) or _class_part(metric.name)
         found = []
         for launch in self.launches:
@@ -49,8 +56,10 @@ class Values:
             for number, counts in launch.report.lines.items():
                 words = text[number - 1].strip()
                 if part := count(counts, words):
-                    found.append(Contribution(line=number, count=part, text=words))
-        return tuple(sorted(found, key=lambda c: (-c.count, c.line))[:_SOURCES])
+                    excess = min(part, _excess(metric.name, counts))
+                    line = Contribution(line=number, count=part, excess=excess, text=words)
+                    found.append(line)
+        return tuple(sorted(found, key=lambda c: (-c.excess, -c.count, c.line))[:_SOURCES])
 
 
 def measure(reader: Reader, entry: KernelEntry, tiers: Collection[Tier]) -> Values:
@@ -105,6 +114,15 @@ def _is_store(counts: LineCounts) -> bool:
     return counts.kind.startswith(("store", "atomic"))
 
 
+def _excess(name: str, counts: LineCounts) -> int:
+    """What a line needs beyond the ideal of what a metric counts; 0 where there is no ideal."""
+    if name == "shared_wavefronts":
+        return counts.shared_wavefronts - counts.shared_wavefronts_ideal
+    if name in ("global_sectors", "global_load_sectors", "global_store_sectors"):
+        return counts.global_sectors - counts.global_sectors_ideal
+    return 0
+
+
 _PARTS: Mapping[str, Part] = {
     "instructions": lambda c, _: c.issued,
     "lane_instructions": lambda c, _: c.lanes,
@@ -119,4 +137,5 @@ _PARTS: Mapping[str, Part] = {
     "global_load_bytes": lambda c, _: 0 if _is_store(c) else c.global_bytes,
     "global_store_bytes": lambda c, _: c.global_bytes if _is_store(c) else 0,
     "global_unique_bytes": lambda c, _: c.global_bytes,
+    "copies_in_flight": lambda c, text: c.issued if "wait" in text else 0,
 }
