@@ -1,7 +1,9 @@
-"""Which line of the programmer's own source each line of PTX was compiled from.
+"""Which line of the programmer's own source each line of a kernel's text was compiled from.
 
-Compilers say it with `.file` and `.loc` (PTX ISA 11.5, debugging directives): `nvcc -lineinfo`,
-clang and Triton with debug information. A `.loc` holds for the instructions up to the next one.
+Compilers say it in PTX with `.file` and `.loc`, which holds for the instructions up to the next one
+(PTX ISA 11.5, debugging directives): `nvcc -lineinfo`, clang and Triton with debug information. In
+LLVM IR an instruction's `!dbg` is a DILocation, in whose scope the file is (LLVM Language
+Reference, Specialized Metadata Nodes).
 """
 
 from __future__ import annotations
@@ -19,10 +21,17 @@ Place = tuple[Path, int]
 _SUMS = tuple(field.name for field in fields(LineCounts) if field.name != "kind")
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]+)"', re.M)
 _LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)\b")
+_NODE = re.compile(r"^!(\d+) = (?:distinct )?!(DI\w+)\((.*)\)", re.M)
+_ATTACHED = re.compile(r"!dbg !(\d+)")
+_FIELD = re.compile(r"""(line|scope|file|filename|directory): !?(\d+|"[^"]*")""")
 
 
 def places(source: str) -> dict[int, Place]:
-    """The place of every line of a PTX text that has one; files by the names that the text has."""
+    """The place of every line of a kernel's text that has one; files by the names in the text."""
+    return _places_in_llvm(source) if "!DILocation(" in source else _places_in_ptx(source)
+
+
+def _places_in_ptx(source: str) -> dict[int, Place]:
     files = {number: Path(name) for number, name in _FILE.findall(source)}
     found: dict[int, Place] = {}
     current: Place | None = None
@@ -35,6 +44,31 @@ def places(source: str) -> dict[int, Place]:
         elif current is not None:
             found[number] = current
     return found
+
+
+def _places_in_llvm(source: str) -> dict[int, Place]:
+    nodes = {n: (kind, dict(_FIELD.findall(body))) for n, kind, body in _NODE.findall(source)}
+    found = {}
+    for number, line in enumerate(source.splitlines(), 1):
+        if (attached := _ATTACHED.search(line)) is None or line.startswith("define"):
+            continue
+        kind, fields_ = nodes.get(attached[1], ("", {}))
+        path = _file_of(nodes, fields_)
+        if kind == "DILocation" and path is not None and fields_.get("line", "0") != "0":
+            found[number] = (path, int(fields_["line"]))
+    return found
+
+
+def _file_of(nodes: Mapping[str, tuple[str, dict[str, str]]], node: dict[str, str]) -> Path | None:
+    """The file of the innermost scope that names one."""
+    while "file" not in node:
+        if node.get("scope") not in nodes:
+            return None
+        node = nodes[node["scope"]][1]
+    _, file = nodes.get(node["file"], ("", {}))
+    if "filename" not in file:
+        return None
+    return Path(file.get("directory", "").strip('"'), file["filename"].strip('"'))
 
 
 def by_place(

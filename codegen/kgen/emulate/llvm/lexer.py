@@ -8,7 +8,7 @@ from kgen.errors import EmulationError
 
 _TOKEN = re.compile(
     r"""
-    (?P<space>[ \t\r]+|;[^\n]*)
+    (?P<space>[ \t\r]+|;[^\n]*|\#dbg_[^\n]*)
   | (?P<newline>\n)
   | (?P<label>(?:[-a-zA-Z$._0-9]+|"[^"\n]*"):(?!:))
   | (?P<string>c?"[^"]*")
