@@ -11,12 +11,21 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from kgen.emulate.numerics import Numerics
 from kgen.emulate.report import EmulationFault, Fault, Report, UnknownInstruction
+from kgen.emulate.tensor_map import TensorMap
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["EmulationFault", "Fault", "Numerics", "Report", "UnknownInstruction", "run"]
+__all__ = [
+    "EmulationFault",
+    "Fault",
+    "Numerics",
+    "Report",
+    "TensorMap",
+    "UnknownInstruction",
+    "run",
+]
 
 Index3 = tuple[int, int, int]
 
@@ -28,7 +37,7 @@ def run(
     entry: str,
     grid: Index3,
     block: Index3,
-    arguments: Sequence[npt.NDArray[Any] | np.generic],
+    arguments: Sequence[npt.NDArray[Any] | np.generic | TensorMap],
     dynamic_shared: int = 0,
     workgroups: Sequence[Index3] | None = None,
     checks: bool = True,
@@ -40,7 +49,8 @@ def run(
     """Run one launch of the entry point.
 
     An ndarray argument is a pointer to a global buffer of exactly its bytes (C-contiguous, written
-    in place); a numpy scalar is passed by value. `workgroups` runs only these. `dynamic_shared` is
+    in place); a numpy scalar is passed by value; a TensorMap is one of PTX, in 128 bytes by value
+    or behind a pointer. `workgroups` runs only these. `dynamic_shared` is
     in bytes. `profile` counts the traffic of the memories too, and by source line. The result is
     the same for the same `seed`, the counters are so for every seed. `cluster` is
     the CTAs of a thread block cluster (PTX). `numerics` are what the sums of matrix instructions

@@ -15,16 +15,19 @@ import numpy as np
 import numpy.typing as npt
 
 from kgen.emulate.numerics import Numerics
+from kgen.emulate.ptx.arguments import place
 from kgen.emulate.ptx.decode import Decoder
 from kgen.emulate.ptx.dispatch import ctas_at_once, ordered
 from kgen.emulate.ptx.machine import Index3, Launch, Machine
 from kgen.emulate.ptx.memory import GlobalMemory
 from kgen.emulate.ptx.ops import BUILDERS
+from kgen.emulate.ptx.ops.wgmma import protected
 from kgen.emulate.ptx.parser import parse
 from kgen.emulate.ptx.scheduler import Scheduler, Step
 from kgen.emulate.ptx.syntax import Instruction, Kernel
 from kgen.emulate.ptx.words import Unsupported, Words
 from kgen.emulate.report import Report, UnknownInstruction
+from kgen.emulate.tensor_map import TensorMap
 from kgen.errors import EmulationError
 
 #: A loop that turns more often than the buffers have words, and this often besides, has no end.
@@ -39,7 +42,7 @@ def run(
     entry: str,
     grid: Index3,
     block: Index3,
-    arguments: Sequence[npt.NDArray[Any] | np.generic],
+    arguments: Sequence[npt.NDArray[Any] | np.generic | TensorMap],
     dynamic_shared: int = 0,
     workgroups: Sequence[Index3] | None = None,
     checks: bool = True,
@@ -56,14 +59,16 @@ def run(
     start = time.perf_counter()
     kernel = parse(source, entry)
     memory = GlobalMemory()
+    placed = place(kernel, memory, arguments)
     launch = Launch(
         grid=grid,
         block=block,
-        parameters=_parameter_bytes(kernel, memory, arguments),
+        parameters=placed.parameters,
+        tensor_maps=placed.tensor_maps,
         shared_bytes=kernel.dynamic_shared + dynamic_shared,
         checks=checks,
         profile=profile,
-        cluster=cluster,
+        cluster=_cluster(kernel, cluster),
         seed=seed,
         numerics=numerics or Numerics(),
     )
@@ -104,26 +109,14 @@ def _check_launch(kernel: Kernel, launch: Launch) -> None:
         raise EmulationError(f"{kernel.name}: a block has 1 to 1024 threads, not {launch.threads}")
 
 
-def _parameter_bytes(kernel: Kernel, memory: GlobalMemory, arguments: Sequence[Any]) -> bytes:
-    """Parameter space: each scalar's bytes, the address at which each buffer is mapped."""
-    if len(arguments) != len(kernel.parameters):
-        raise EmulationError(
-            f"{kernel.name} takes {len(kernel.parameters)} arguments, not {len(arguments)}"
-        )
-    end = max((p.offset + p.size for p in kernel.parameters), default=0)
-    space = bytearray(end)
-    for parameter, argument in zip(kernel.parameters, arguments, strict=True):
-        if isinstance(argument, np.ndarray):
-            value = memory.add(parameter.name, argument).to_bytes(8, "little")
-        else:
-            value = argument.tobytes()
-        if len(value) != parameter.size:
-            raise EmulationError(
-                f"{kernel.name}: parameter {parameter.name} has {parameter.size} bytes, "
-                f"its argument has {len(value)}"
-            )
-        space[parameter.offset : parameter.offset + parameter.size] = value
-    return bytes(space)
+def _cluster(kernel: Kernel, given: Index3) -> Index3:
+    """The CTAs of a cluster, which a kernel may require."""
+    if kernel.required_cluster is None:
+        return given
+    x, y, z = (*kernel.required_cluster, 1, 1)[:3]
+    if given not in ((1, 1, 1), (x, y, z)):
+        raise EmulationError(f"{kernel.name} requires clusters of {(x, y, z)}, not {given}")
+    return x, y, z
 
 
 def _decode(machine: Machine) -> list[Step]:
@@ -131,7 +124,8 @@ def _decode(machine: Machine) -> list[Step]:
     for space in ("global", "const"):
         data = _module_data(machine.kernel, space)
         decoder.module_spaces[space] = machine.memory.add(f"the .{space} variables", data)
-    return [_step(decoder, instruction) for instruction in machine.kernel.instructions]
+    steps = [_step(decoder, instruction) for instruction in machine.kernel.instructions]
+    return protected(decoder, steps)
 
 
 def _module_data(kernel: Kernel, space: str) -> npt.NDArray[np.uint8]:

@@ -89,6 +89,15 @@ class CopyQueue:
                 remaining.append(group)
         self.groups = remaining
 
+    def finish(self, mask: Mask) -> None:
+        """Finish all copies of these lanes, whatever group they are in, or will be."""
+        done, self.open = _divide(self.open, mask)
+        for group in self.groups:
+            mine, group.copies = _divide(group.copies, mask)
+            done = [*done, *mine]
+        for copy in done:
+            self._finish(copy)
+
     def in_flight(self, mask: Mask) -> Array:
         """The most bytes that each thread had under way after a wait; these lanes end one now."""
         total: Array = np.zeros((1, 1, 1), np.int64)

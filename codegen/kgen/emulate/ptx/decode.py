@@ -9,6 +9,7 @@ import numpy as np
 
 from kgen.emulate.ptx.machine import (
     LOCAL_WINDOW,
+    PARAMETER_WINDOW,
     SHARED_WINDOW,
     Machine,
     Mask,
@@ -214,6 +215,11 @@ class Decoder:
         found: Shared = self._objects[kind]
         return found
 
+    def found(self, kind: type[Shared]) -> Shared | None:
+        """The one object of a class, if an instruction has asked for it."""
+        found: Shared | None = self._objects.get(kind)
+        return found
+
     def engine(self, kind: Callable[[Machine], Shared]) -> Shared:
         """The one object of a class, made for the machine, that instructions share."""
         if kind not in self._objects:
@@ -261,4 +267,5 @@ def apply(
 
 def window(space: str) -> int:
     """The generic address at which a state space starts (PTX ISA 6.4.1.1)."""
-    return {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW}.get(space, 0)
+    windows = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAMETER_WINDOW}
+    return windows.get(space, 0)

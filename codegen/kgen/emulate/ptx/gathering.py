@@ -40,8 +40,10 @@ class Gathering:
         """[.., W, 1]: whether a lane is absent of the warps that execute together."""
         some = any_of(absent, 2)
         if warps > 1:
-            together = any_of(some.reshape(len(some), -1, warps), 2)
-            some = together.repeat(warps, axis=1)
+            count = some.shape[1]
+            whole = np.pad(some, ((0, 0), (0, -count % warps)))
+            together = any_of(whole.reshape(len(some), -1, warps), 2)
+            some = together.repeat(warps, axis=1)[:, :count]
         return some[..., None]
 
     def stuck(self) -> tuple[int, Violation] | None:

@@ -9,7 +9,7 @@ never active.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,6 +22,7 @@ from kgen.emulate.ptx.memory import GlobalMemory, LocalMemory
 from kgen.emulate.ptx.order import MemoryOrder
 from kgen.emulate.ptx.shared import SharedMemory
 from kgen.emulate.ptx.syntax import Kernel
+from kgen.emulate.ptx.tensor_box import MappedTensor
 from kgen.emulate.ptx.traffic import Traffic
 from kgen.emulate.ptx.types import Array, Type, any_of
 
@@ -30,9 +31,10 @@ Index3 = tuple[int, int, int]
 Mask = Array | None
 
 WARP = 32
-#: Generic addresses of the windows of shared and local memory (PTX ISA 5.2, 6.4.1.1).
+#: Generic addresses of the windows of shared, local and parameter memory (PTX ISA 5.2, 6.4.1.1).
 SHARED_WINDOW = 1 << 32
 LOCAL_WINDOW = 2 << 32
+PARAMETER_WINDOW = 3 << 32
 GENERIC_WINDOW_BITS = 32
 
 
@@ -61,6 +63,8 @@ class Launch:
     #: CTAs of a cluster in each direction.
     cluster: Index3 = (1, 1, 1)
     numerics: Numerics = field(default_factory=Numerics)
+    #: Tensor maps by generic address.
+    tensor_maps: Mapping[int, MappedTensor] = field(default_factory=dict)
 
     @property
     def threads(self) -> int:

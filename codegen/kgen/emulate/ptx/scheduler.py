@@ -80,6 +80,13 @@ class Scheduler:
         machine.warnings.clear()
         self.counts.barriers = max(self.counts.barriers, int(self.barriers.passed.max()))
 
+    def _finish_something(self) -> bool:
+        """Something asynchronous ends for which somebody may be waiting; False if nothing does."""
+        try:
+            return any(finish() for finish in self.machine.on_stall)
+        except Violation as violation:
+            raise self._fault(violation, self.machine.pc) from None
+
     def _end(self) -> None:
         """All threads have exited: what they left behind must be in order."""
         try:
@@ -176,7 +183,7 @@ class Scheduler:
 
     def _look_around(self) -> None:
         """All that can run looked at memory in vain: something must finish, or nothing will."""
-        if any(finish() for finish in self.machine.on_stall):
+        if self._finish_something():
             self._wake()
             self.groups.vain_rounds = 0
         elif self.groups.vain_rounds > _VAIN_ROUNDS:
@@ -323,7 +330,7 @@ class Scheduler:
         """Nothing can run. False if all have exited, True if somebody may go on after all."""
         if self._release():
             return True
-        if any(finish() for finish in self.machine.on_stall):
+        if self._finish_something():
             self._wake()
             return True
         for found in (self.gathering.stuck(), self.barriers.stuck(), self._parked_for_ever()):

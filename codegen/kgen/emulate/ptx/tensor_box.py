@@ -6,7 +6,7 @@ places are swizzled: PTX ISA 5.5.7 gives the pattern as an exclusive-or of addre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -39,11 +39,23 @@ def chunks(start: int, nbytes: int, span: int) -> Array:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Box:
-    """The box of a map at coordinates, innermost first; any part of it may lie outside."""
+class MappedTensor:
+    """A tensor map of a launch, and the global address at which its tensor begins."""
 
     map: TensorMap
+    base: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Box:
+    """The box of a tensor at coordinates, innermost first; any part of it may lie outside."""
+
+    tensor: MappedTensor
     coordinates: tuple[int, ...]
+
+    @property
+    def map(self) -> TensorMap:
+        return self.tensor.map
 
     def load(self) -> Array:
         """The bytes of the box, in order, filled where it lies outside."""
@@ -64,10 +76,16 @@ class Box:
         else:
             tensor[there] = combine(tensor[there], values[inside])
 
-    def bytes_inside(self) -> int:
-        """Bytes of the box that lie in the tensor."""
-        inside, _ = self._overlap()
-        return int(np.prod([s.stop - s.start for s in inside])) * self.map.element_bytes
+    def rows(self) -> tuple[Array, int]:
+        """(global addresses, bytes) of the contiguous rows of the box that lie in the tensor."""
+        _, there = self._overlap()
+        strides = self.map.byte_strides
+        at = np.full((1,), self.tensor.base, np.int64)
+        for places, stride in zip(there[:-1], strides[:0:-1], strict=True):
+            at = (at[:, None] + np.arange(places.start, places.stop, places.step) * stride).ravel()
+        inner = there[-1]
+        width = self.map.element_bytes
+        return at + inner.start * width, max(0, inner.stop - inner.start) * width
 
     def _overlap(self) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
         """Slices of the box and of the tensor, outermost first, that are the same elements."""
@@ -94,7 +112,7 @@ def _tensor(map_: TensorMap) -> Array:
 
 
 #: Reductions of bulk copies (PTX ISA 9.7.9.25.4.2), on numbers.
-_REDUCTIONS: dict[str, Combine] = {
+REDUCTIONS: dict[str, Combine] = {
     "add": lambda old, new: old + new,
     "min": np.minimum,
     "max": np.maximum,
@@ -110,7 +128,7 @@ _INTEGERS_ONLY = ("and", "or", "xor", "inc", "dec")
 def reduction(name: str, dtype: str) -> Combine | None:
     """A reduction on the bits of a type's elements; None if the type has no such reduction."""
     type_ = TYPES["f32" if dtype == "tf32" else dtype]
-    function = _REDUCTIONS[name]
+    function = REDUCTIONS[name]
     if type_.kind in ("float", "bfloat"):
         if name in _INTEGERS_ONLY:
             return None
@@ -120,8 +138,3 @@ def reduction(name: str, dtype: str) -> Combine | None:
     return lambda old, new: np.asarray(function(old.view(type_.dtype), new.view(type_.dtype))).view(
         bits
     )
-
-
-def rows(data: Array, numbers: Sequence[int] | Array) -> Array:
-    """Chunks of a CTA's shared memory, as bytes."""
-    return data.reshape(-1, CHUNK)[numbers].reshape(-1)

@@ -19,9 +19,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from kgen.emulate.ptx.ops.fragments import DECODERS
+from kgen.emulate.ptx.machine import WARP, Machine, Violation
+from kgen.emulate.ptx.operations import Source
+from kgen.emulate.ptx.ops.fragments import DECODERS, ELEMENTS
+from kgen.emulate.ptx.shadow import Region
 from kgen.emulate.ptx.tensor_box import CHUNK, swizzle
 from kgen.emulate.ptx.types import Array
+from kgen.emulate.ptx.warpgroups import WARPS
 
 _FIELD = (1 << 14) - 1
 _SPANS = (0, 128, 64, 32)
@@ -73,6 +77,99 @@ def chunk_addresses(descriptor: Descriptor, rows: int, size: int, mn_major: bool
         across = CHUNK if descriptor.span else descriptor.leading
         linear = chunk * across + row % _GROUP * pitch + row // _GROUP * descriptor.stride
     return swizzle(descriptor.start + linear, descriptor.span)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operands:
+    """An operand of every warpgroup: its matrix [C, rows, k], and what it reads of shared memory.
+
+    There is None for a warpgroup that takes no part.
+    """
+
+    matrices: list[Array | None]
+    regions: list[list[Region]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedMatrix:
+    """A matrix operand in shared memory: A, or the transpose of B."""
+
+    machine: Machine
+    descriptor: Source
+    rows: int
+    element: str
+    mn_major: bool
+    #: The registers that it is in: none.
+    slots: tuple[int, ...] = ()
+
+    def read(self, warps: Array) -> Operands:
+        """The matrices of these warps' warpgroups [C, W]."""
+        machine = self.machine
+        bits = machine.everywhere(self.descriptor())
+        count = warps.shape[1] // WARPS
+        matrices: list[Array | None] = [None] * count
+        regions: list[list[Region]] = [[] for _ in range(count)]
+        seen: dict[bytes, tuple[Array, Array]] = {}
+        for g in range(count):
+            first = g * WARPS
+            ctas = warps[:, first]
+            if not ctas.any():
+                continue
+            self._check_alike(bits[:, first : first + WARPS], ctas)
+            words = np.where(ctas, bits[:, first, 0], bits[int(ctas.argmax()), first, 0])
+            if words.tobytes() not in seen:
+                seen[words.tobytes()] = self._gather(words, ctas, first)
+            matrices[g], addresses = seen[words.tobytes()]
+            alike = slice(0, 1) if ctas.all() and len(addresses) == 1 else slice(None)
+            issuer = np.full(len(ctas), first * WARP)[alike]
+            regions[g].append(
+                Region(address=addresses, unit=CHUNK, issuer=issuer, ctas=ctas[alike])
+            )
+        return Operands(matrices=matrices, regions=regions)
+
+    def _gather(self, words: Array, ctas: Array, warp: int) -> tuple[Array, Array]:
+        """(matrix [C, rows, k], addresses of its chunks [C or 1, n]) of descriptors [C]."""
+        data = self.machine.shared.data
+        distinct = np.unique(words)
+        size = 4 // ELEMENTS[self.element]
+        found: list[tuple[Array, Array]] = []
+        for bits in distinct:
+            descriptor = Descriptor.of(int(bits))
+            addresses = chunk_addresses(descriptor, self.rows, size, self.mn_major)
+            self._check_inside(descriptor, addresses, ctas & (words == bits), warp)
+            inside = np.minimum(addresses, data.shape[1] - CHUNK)
+            chosen = slice(None) if len(distinct) == 1 else words == bits
+            found.append((gather(data[chosen], inside, self.element, self.mn_major), addresses))
+        if len(distinct) == 1:
+            matrix, addresses = found[0]
+            return matrix, addresses.reshape(1, -1)
+        matrices = np.empty((len(words), *found[0][0].shape[1:]), np.float32)
+        places = np.empty((len(words), found[0][1].size), np.int64)
+        for bits, (matrix, addresses) in zip(distinct, found, strict=True):
+            matrices[words == bits], places[words == bits] = matrix, addresses.reshape(-1)
+        return matrices, places
+
+    def _check_alike(self, bits: Array, ctas: Array) -> None:
+        differs = (bits != bits[:, :1, :1]) & ctas[:, None, None]
+        if differs.any():
+            message = "the threads of a warpgroup give different matrix descriptors"
+            raise Violation("divergent-warp-instruction", message, differs.any(2, keepdims=True))
+
+    def _check_inside(
+        self, descriptor: Descriptor, addresses: Array, ctas: Array, warp: int
+    ) -> None:
+        lanes = np.zeros((len(ctas), self.machine.warps, 1), bool)
+        lanes[:, warp] = ctas[:, None]
+        if descriptor.base_offset:
+            message = "a matrix descriptor with a base offset, which the emulator does not know"
+            raise Violation("trap", message, lanes)
+        limit = self.machine.shared.nbytes
+        if int(addresses.max()) > limit - CHUNK:
+            message = (
+                f"the matrix of a descriptor reaches to byte {int(addresses.max()) + CHUNK} "
+                f"of {limit} bytes of shared memory"
+            )
+            raise Violation("out-of-bounds", message, lanes)
 
 
 def gather(data: Array, addresses: Array, element: str, mn_major: bool) -> Array:

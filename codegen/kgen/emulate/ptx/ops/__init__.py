@@ -7,19 +7,23 @@ from collections.abc import Sequence
 from kgen.emulate.ptx.decode import Builder, Decoder
 from kgen.emulate.ptx.operations import Operation
 from kgen.emulate.ptx.ops import (
-    async_copy,
     atomics,
     bits,
+    cluster,
     compare,
     control,
     convert,
+    copy,
     floating,
     integer,
     ldmatrix,
     loadstore,
+    mbarrier,
     mma,
     move,
+    proxy,
     warp,
+    wgmma,
     wmma,
 )
 from kgen.emulate.ptx.syntax import Operand
@@ -59,5 +63,9 @@ BUILDERS: dict[str, Builder] = {
     **ldmatrix.BUILDERS,
     **mma.BUILDERS,
     **wmma.BUILDERS,
-    **async_copy.BUILDERS,
+    **copy.BUILDERS,
+    **mbarrier.BUILDERS,
+    **wgmma.BUILDERS,
+    **cluster.BUILDERS,
+    **proxy.BUILDERS,
 }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kgen.emulate.ptx.copies import Copy
-from kgen.emulate.ptx.decode import PRED, U32, Builder, Decoder
+from kgen.emulate.ptx.decode import PRED, U32, Decoder
 from kgen.emulate.ptx.machine import Mask, uniform
 from kgen.emulate.ptx.operations import Action
 from kgen.emulate.ptx.ops.loadstore import HINTS
@@ -18,9 +18,8 @@ from kgen.emulate.ptx.words import Unsupported, Words
 _SIZES = {"ca": (4, 8, 16), "cg": (16,)}
 
 
-def _async(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
-    if not words.flag("async"):
-        raise Unsupported
+def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    """The instructions that begin with cp.async, after those words."""
     machine = decoder.machine
     step = words.choice("commit_group", "wait_group", "wait_all")
     if step is None:
@@ -91,6 +90,3 @@ def _count(requests: Requests, copy: Copy) -> None:
 def _is_predicate(decoder: Decoder, operand: Register) -> bool:
     type_ = decoder.kernel.registers.get(operand.name)
     return type_ is not None and type_.kind == "pred"
-
-
-BUILDERS: dict[str, Builder] = {"cp": _async}

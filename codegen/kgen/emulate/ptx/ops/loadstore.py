@@ -23,7 +23,7 @@ HINTS = frozenset(
     + [f"L1::{word}" for word in ("evict_normal", "evict_unchanged", "evict_first")]
     + ["L1::evict_last", "L1::no_allocate"]
 )
-SPACES = ("global", "shared", "shared::cta", "local", "const", "param")
+SPACES = ("global", "shared", "shared::cta", "shared::cluster", "local", "const", "param")
 _COUNTS = {"v2": 2, "v4": 4, "v8": 8}
 
 #: Loads the elements at addresses.
@@ -34,7 +34,7 @@ Note = Callable[[Array, Mask], None]
 
 def space_of(words: Words) -> str:
     """The state space that is named; empty for generic addresses."""
-    return (words.choice(*SPACES) or "").removesuffix("::cta")
+    return (words.choice(*SPACES) or "").removesuffix("::cta").removesuffix("::cluster")
 
 
 def _access(words: Words) -> tuple[str, int, Type, Semantics]:

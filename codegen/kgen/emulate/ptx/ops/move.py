@@ -61,7 +61,7 @@ def _convert_address(decoder: Decoder, words: Words, operands: Sequence[Operand]
     space = words.choice("global", "shared", "shared::cta", "local", "const", "param")
     type_ = words.type()
     words.finish()
-    if space is None or space == "param" or type_.size != 8:
+    if space is None or type_.size != 8:
         raise Unsupported
     base = np.uint64(window(space.removesuffix("::cta")))
     move = (lambda a: a - base) if to_space else (lambda a: a + base)

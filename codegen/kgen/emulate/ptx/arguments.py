@@ -1,0 +1,71 @@
+"""A launch's arguments as parameter space (PTX ISA 5.1.6.1), tensor maps among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kgen.emulate.ptx.machine import PARAMETER_WINDOW
+from kgen.emulate.ptx.memory import GlobalMemory
+from kgen.emulate.ptx.syntax import Kernel, Parameter
+from kgen.emulate.ptx.tensor_box import MappedTensor
+from kgen.emulate.tensor_map import TensorMap
+from kgen.errors import EmulationError
+
+#: A tensor map, opaque to the program.
+_MAP_BYTES = 128
+_POINTER_BYTES = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """The bytes of parameter space, and the tensor maps by generic address."""
+
+    parameters: bytes
+    tensor_maps: Mapping[int, MappedTensor]
+
+
+def place(kernel: Kernel, memory: GlobalMemory, arguments: Sequence[Any]) -> Arguments:
+    """Each scalar's bytes, the address at which each buffer is mapped, each tensor map.
+
+    A tensor map stands where the kernel has a parameter of 128 bytes, or a pointer to them.
+    """
+    if len(arguments) != len(kernel.parameters):
+        raise EmulationError(
+            f"{kernel.name} takes {len(kernel.parameters)} arguments, not {len(arguments)}"
+        )
+    space = bytearray(max((p.offset + p.size for p in kernel.parameters), default=0))
+    maps: dict[int, MappedTensor] = {}
+    for parameter, argument in zip(kernel.parameters, arguments, strict=True):
+        if isinstance(argument, TensorMap):
+            value = _place_map(parameter, memory, argument, maps)
+        elif isinstance(argument, np.ndarray):
+            value = memory.add(parameter.name, argument).to_bytes(_POINTER_BYTES, "little")
+        else:
+            value = argument.tobytes()
+        if len(value) != parameter.size:
+            raise EmulationError(
+                f"{kernel.name}: parameter {parameter.name} has {parameter.size} bytes, "
+                f"its argument has {len(value)}"
+            )
+        space[parameter.offset : parameter.offset + parameter.size] = value
+    return Arguments(parameters=bytes(space), tensor_maps=maps)
+
+
+def _place_map(
+    parameter: Parameter,
+    memory: GlobalMemory,
+    map_: TensorMap,
+    maps: dict[int, MappedTensor],
+) -> bytes:
+    base = memory.add(parameter.name, map_.buffer)
+    opaque = np.zeros(_MAP_BYTES, np.uint8)
+    address, value = PARAMETER_WINDOW + parameter.offset, opaque.tobytes()
+    if parameter.size == _POINTER_BYTES:
+        address = memory.add(f"the tensor map {parameter.name}", opaque)
+        value = address.to_bytes(_POINTER_BYTES, "little")
+    maps[address] = MappedTensor(map=map_, base=base)
+    return value

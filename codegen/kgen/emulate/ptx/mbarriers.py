@@ -1,0 +1,243 @@
+"""mbarrier objects: phases, pending arrivals, bytes of transactions (PTX ISA 9.7.13.15).
+
+An object is known by its offset in the shared memory of a CTA; all CTAs of a chunk that have one at
+an offset have theirs in one table. A phase completes when no arrival and no byte is pending. What
+those who arrived knew then is what those who see the completion learn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgen.emulate.ptx.clocks import Known
+from kgen.emulate.ptx.machine import Machine, Violation
+from kgen.emulate.ptx.released import Released, at_rank
+from kgen.emulate.ptx.shadow import RANK_SHIFT
+from kgen.emulate.ptx.types import Array, any_of
+
+#: The largest pending count and transaction count (PTX ISA 9.7.13.15.2).
+LARGEST_COUNT = (1 << 20) - 1
+OBJECT_BYTES = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lanes:
+    """Lanes [C or 1, W, 32] that use the objects at one offset.
+
+    The object is in the lanes' own CTA, or in the CTA of a rank of their cluster.
+    """
+
+    offset: int
+    rank: int | None
+    lanes: Array
+
+
+class _Objects:
+    """The objects at one offset, in every CTA [C] of the chunk."""
+
+    def __init__(self, machine: Machine) -> None:
+        ctas = machine.ctas
+        self.valid = np.zeros(ctas, bool)
+        self.expected, self.pending = np.zeros(ctas, np.int64), np.zeros(ctas, np.int64)
+        self.bytes, self.phase = np.zeros(ctas, np.int64), np.zeros(ctas, np.int64)
+        #: Copies under way that will complete here.
+        self.copies = np.zeros(ctas, np.int64)
+        self.arriving, self.completed = Released(machine), Released(machine)
+
+
+class Mbarriers:
+    """The objects of all CTAs of a chunk. CTAs are given as masks [C]."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        machine.asynchronous = True
+        machine.on_reset.append(self._reset)
+        machine.on_end.append(self._check_end)
+        self._reset()
+
+    def _reset(self) -> None:
+        self._objects: dict[int, _Objects] = {}
+
+    # ------------------------------------------------------------------ who uses which
+
+    def used_by(self, address: Array, mask: Array | None) -> list[Lanes]:
+        """Shared addresses in active lanes, by object."""
+        lanes = self.machine.active(mask)
+        shape = np.broadcast_shapes(address.shape, lanes.shape)
+        address, lanes = np.broadcast_to(address, shape), np.broadcast_to(lanes, shape)
+        found = []
+        for value in np.unique(address[lanes]):
+            named, offset = divmod(int(value), 1 << RANK_SHIFT)
+            part = lanes & (address == value)
+            rank = named - 1 if named else None
+            found.append(Lanes(offset=offset, rank=rank, lanes=part))
+        return found
+
+    def destination(self, who: Lanes, per_cta: Array) -> Array:
+        """Numbers [C or 1] of the lanes' CTAs as sums [C] over those of the objects."""
+        count, cluster = self.machine.ctas, self.machine.cluster
+        whole = np.broadcast_to(per_cta, count)
+        if who.rank is None:
+            return whole
+        sums = np.zeros(count, np.int64)
+        sums[who.rank :: cluster] = whole.reshape(-1, cluster).sum(axis=1)
+        return sums
+
+    def known_at_destination(self, who: Lanes, known: Known) -> Known:
+        """What the lanes of each CTA released, where the objects are."""
+        return known if who.rank is None else at_rank(known, who.rank, self.machine.cluster)
+
+    # ------------------------------------------------------------------ what is done to them
+
+    def initialise(self, who: Lanes, count: Array) -> None:
+        """mbarrier.init by one lane of each CTA, with a count [C]."""
+        here = who.lanes.any(axis=(1, 2))
+        here = np.broadcast_to(here, self.machine.ctas)
+        outside = here & ((count < 1) | (count > LARGEST_COUNT))
+        if outside.any():
+            self._refuse(who, f"an arrival count of {int(count[outside][0])}")
+        objects = self._objects.setdefault(who.offset, _Objects(self.machine))
+        for table, value in (
+            (objects.valid, True),
+            (objects.expected, count),
+            (objects.pending, count),
+            (objects.bytes, 0),
+            (objects.phase, 0),
+        ):
+            table[here] = value[here] if isinstance(value, np.ndarray) else value
+        objects.completed.forget(here)
+        objects.arriving.forget(here)
+
+    def invalidate(self, who: Lanes) -> None:
+        objects = self._of(who)
+        objects.valid[self._ctas(who)] = False
+
+    def expect(self, who: Lanes, nbytes: Array) -> None:
+        """expect_tx of bytes [C]."""
+        objects = self._of(who)
+        objects.bytes += nbytes
+        if (np.abs(objects.bytes) > LARGEST_COUNT).any():
+            self._refuse(who, f"{int(np.abs(objects.bytes).max())} bytes pending")
+
+    def arrive(
+        self,
+        who: Lanes,
+        count: Array,
+        known: Known | None,
+        *,
+        drop: bool = False,
+        may_complete: bool,
+    ) -> Array:
+        """Arrivals [C] of who knows this; returns the state before, of the objects of each CTA."""
+        objects = self._of(who)
+        state = self.state(who)
+        if (count > objects.pending).any():
+            self._refuse(who, "more arrivals than its count")
+        if not may_complete and ((count > 0) & (objects.pending == count)).any():
+            self._refuse(who, "the last arrival of a phase by .noComplete")
+        objects.pending -= count
+        if drop:
+            objects.expected -= count
+        if known is not None:
+            objects.arriving.add(known, count > 0)
+        self._complete(who.offset, objects)
+        return state
+
+    def more(self, who: Lanes, count: Array) -> None:
+        """One pending arrival more [C], made later (cp.async.mbarrier.arrive without .noinc)."""
+        self._of(who).pending += count
+
+    def complete_bytes(self, offset: int, ctas: Array, nbytes: int, known: Known | None) -> None:
+        """complete_tx in these CTAs [C], by a copy that `copy_started` announced."""
+        objects = self._objects[offset]
+        objects.bytes -= np.where(ctas, nbytes, 0)
+        objects.copies -= ctas
+        if known is not None:
+            objects.arriving.add(known, ctas)
+        self._complete(offset, objects)
+
+    def copy_started(self, who: Lanes, ctas: Array) -> None:
+        """A copy will complete on the objects of these CTAs [C]."""
+        self._of(who, ctas).copies += ctas
+
+    def complete_transaction(self, who: Lanes, nbytes: Array) -> None:
+        """mbarrier.complete_tx: as if a copy of these bytes [C] had completed, which gives none."""
+        objects = self._of(who)
+        objects.bytes -= nbytes
+        self._complete(who.offset, objects)
+
+    def state(self, who: Lanes) -> Array:
+        """The opaque state [C]: the phase, and above it the pending count."""
+        objects = self._of(who)
+        return objects.phase & 0xFFFFFFFF | objects.pending << 32
+
+    # ------------------------------------------------------------------ waiting
+
+    def phase(self, who: Lanes) -> Array:
+        """How many phases the objects of each CTA [C] have completed."""
+        return self._of(who).phase
+
+    def acquire(self, who: Lanes, lanes: Array) -> None:
+        """These lanes have seen the completion of the phase before the present one."""
+        if self.machine.checks and lanes.any():
+            self.machine.clocks.acquire(lanes, self._of(who).completed.known)
+
+    def describe(self, who: Lanes) -> str:
+        """What the first of the objects still waits for."""
+        cta = int(self._ctas(who).argmax())
+        objects = self._of(who)
+        return (
+            f"the mbarrier at offset {who.offset} waits for ever in phase {objects.phase[cta]}: "
+            f"{objects.pending[cta]} of {objects.expected[cta]} arrivals and "
+            f"{objects.bytes[cta]} bytes are pending"
+        )
+
+    # ------------------------------------------------------------------ inside
+
+    def _of(self, who: Lanes, ctas: Array | None = None) -> _Objects:
+        """The objects, which must have been initialised."""
+        ctas = self._ctas(who) if ctas is None else ctas
+        objects = self._objects.get(who.offset)
+        if objects is None or (ctas & ~objects.valid).any():
+            message = f"there is no initialised mbarrier at shared offset {who.offset}"
+            raise Violation("uninitialised-read", message, who.lanes)
+        return objects
+
+    def _ctas(self, who: Lanes) -> Array:
+        """Whether the objects of each CTA [C] are used."""
+        return self.destination(who, any_of(who.lanes, (1, 2))) > 0
+
+    def _complete(self, offset: int, objects: _Objects) -> None:
+        """Begin the next phase where nothing is pending."""
+        done = objects.valid & (objects.pending == 0) & (objects.bytes == 0)
+        self.machine.signals += 1
+        if not done.any():
+            return
+        early = done & (objects.copies > 0)
+        if early.any():
+            message = (
+                f"the mbarrier at offset {offset} completes its phase while "
+                f"{int(objects.copies[early][0])} copies that count on it are under way: "
+                "it expects fewer bytes than they bring"
+            )
+            raise Violation("transaction-count", message, early.reshape(-1, 1, 1))
+        objects.phase += done
+        objects.pending = np.where(done, objects.expected, objects.pending)
+        objects.completed.take_over(objects.arriving, done)
+
+    def _refuse(self, who: Lanes, what: str) -> None:
+        message = f"the mbarrier at offset {who.offset} gets {what}"
+        raise Violation("transaction-count", message, who.lanes)
+
+    def _check_end(self) -> None:
+        """Bytes that were expected and never came."""
+        for offset, objects in self._objects.items():
+            left = objects.valid & (objects.bytes != 0)
+            if left.any():
+                message = (
+                    f"the mbarrier at offset {offset} is left with "
+                    f"{int(objects.bytes[left][0])} bytes pending at the end"
+                )
+                raise Violation("transaction-count", message, left.reshape(-1, 1, 1))

@@ -1,0 +1,301 @@
+"""cp.async.bulk, cp.reduce.async.bulk and their groups (PTX ISA 9.7.9.25.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgen.emulate.ptx.decode import U32, Decoder
+from kgen.emulate.ptx.machine import Mask, Violation
+from kgen.emulate.ptx.mbarriers import Lanes, Mbarriers
+from kgen.emulate.ptx.memory import WINDOW_BITS
+from kgen.emulate.ptx.operations import Action, Source
+from kgen.emulate.ptx.ops.mbarrier import objects_at
+from kgen.emulate.ptx.shadow import RANK_SHIFT
+from kgen.emulate.ptx.syntax import Operand
+from kgen.emulate.ptx.tensor_box import CHUNK, REDUCTIONS, Combine, reduction
+from kgen.emulate.ptx.transfers import Issue, Load, Transfers, issues, region
+from kgen.emulate.ptx.types import TYPES, Array, any_of
+from kgen.emulate.ptx.words import Unsupported, Words
+
+_B16 = TYPES["b16"]
+SHARED_SPACES = ("shared::cluster", "shared::cta")
+_SPACES = (*SHARED_SPACES, "global")
+HINTS = frozenset(["L2::cache_hint"])
+
+
+def bulk(decoder: Decoder, words: Words, operands: Sequence[Operand], reduces: bool) -> Action:
+    """The instructions that begin with cp.async.bulk, after those words."""
+    step = words.choice("commit_group", "wait_group", "prefetch")
+    if step == "prefetch":
+        return lambda mask: None
+    transfers = decoder.engine(Transfers)
+    if step == "commit_group":
+        words.finish()
+        return transfers.commit
+    if step == "wait_group":
+        reading_only = words.flag("read")
+        words.finish()
+        pending = decoder.constant(operands[0])
+        return lambda mask: transfers.wait(pending, mask, reading_only=reading_only)
+    hinted = words.flag("L2::cache_hint")
+    if hinted:
+        operands = operands[:-1]
+    to, source = words.choice(*_SPACES), words.choice(*_SPACES)
+    if to == "global" and source == "shared::cta":
+        return _store(decoder, words, operands, reduces)
+    if to in SHARED_SPACES and source in ("global", "shared::cta") and not reduces:
+        return _load(decoder, words, operands, source)
+    raise Unsupported
+
+
+# ---------------------------------------------------------------------- into shared memory
+
+
+@dataclass(frozen=True, kw_only=True)
+class Destination:
+    """Where loads of an instruction go: whose mbarrier they complete on, in which CTAs."""
+
+    decoder: Decoder
+    address: Source
+    objects: Callable[[Mask], list[Lanes]]
+    #: The operand that names the CTAs of a multicast, as bits.
+    ranks: Source | None
+
+    def starts(self, issue: Issue, alignment: int = CHUNK) -> Array:
+        """Where the threads' copies begin, as offsets [C, 1] in a CTA's shared memory."""
+        to = issue.of(self.decoder.machine, self.address())
+        check_aligned(issue, to, alignment, self.decoder)
+        return np.asarray(to & ((1 << RANK_SHIFT) - 1))[:, None]
+
+    def start(self, issue: Issue, addresses: Array, fetch: Callable[[], Array]) -> None:
+        """Start copies to chunks at these offsets [C, n]."""
+        machine = self.decoder.machine
+        mbarriers, transfers = self.decoder.engine(Mbarriers), self.decoder.engine(Transfers)
+        to = issue.of(machine, self.address())
+        for who in self.objects(issue.lanes(machine)):
+            here = issue.where(any_of(who.lanes, (1, 2)))
+            for part, rank in self._by_rank(here, who, to):
+                named = 0 if machine.cluster == 1 else (rank + 1) << RANK_SHIFT
+                place = region(addresses | named, CHUNK, part)
+                load = Load(
+                    pc=machine.pc,
+                    region=place,
+                    fetch=fetch,
+                    nbytes=addresses.shape[1] * CHUNK,
+                    offset=who.offset,
+                    rank=rank,
+                    destination=self._destination(part, rank),
+                )
+                transfers.load(mbarriers, who, load)
+
+    def _by_rank(self, issue: Issue, who: Lanes, to: Array) -> list[tuple[Issue, int]]:
+        """The threads whose copies go to one rank, and come from one rank."""
+        machine = self.decoder.machine
+        if machine.cluster == 1:
+            return [(issue, 0)]
+        own = np.arange(machine.ctas) % machine.cluster
+        found = []
+        for source in range(machine.cluster):
+            here = issue.where(own == source)
+            for rank in range(machine.cluster):
+                part = here.where(self._goes_to(issue, rank, to, own))
+                if part.ctas.any():
+                    found.append((part, rank))
+        return found
+
+    def _goes_to(self, issue: Issue, rank: int, to: Array, own: Array) -> Array:
+        if self.ranks is not None:
+            bits = issue.of(self.decoder.machine, self.ranks())
+            return np.asarray(bits >> rank & 1 == 1)
+        named = to >> RANK_SHIFT
+        return np.asarray(np.where(named == 0, own, named - 1) == rank)
+
+    def _destination(self, issue: Issue, rank: int) -> Array:
+        """The CTAs [C] that the copies go to."""
+        cluster = self.decoder.machine.cluster
+        if cluster == 1:
+            return issue.ctas
+        found = np.zeros(len(issue.ctas), bool)
+        found[rank::cluster] = issue.ctas.reshape(-1, cluster).any(axis=1)
+        return found
+
+
+def check_aligned(issue: Issue, address: Array, nbytes: int, decoder: Decoder) -> None:
+    """Raise Violation unless the threads' addresses [C] are multiples of `nbytes`."""
+    odd = issue.where(address % nbytes != 0)
+    if odd.ctas.any():
+        message = f"bulk copy at an address that is no multiple of {nbytes} bytes"
+        lanes = odd.lanes(decoder.machine)
+        raise Violation("misaligned", message, lanes, address.reshape(-1, 1, 1))
+
+
+def destination(
+    decoder: Decoder, words: Words, to: Operand, mbarrier: Operand, ranks: Operand | None
+) -> Destination:
+    """What follows the words of a load: .mbarrier::complete_tx::bytes, .multicast::cluster."""
+    if not words.flag("mbarrier::complete_tx::bytes"):
+        raise Unsupported
+    if words.flag("multicast::cluster") != (ranks is not None):
+        raise Unsupported
+    decoder.shared_access(CHUNK)
+    no_words = Words(["shared::cta"])
+    return Destination(
+        decoder=decoder,
+        address=decoder.address(to),
+        objects=objects_at(decoder, no_words, mbarrier),
+        ranks=None if ranks is None else decoder.source(ranks, _B16),
+    )
+
+
+def _load(decoder: Decoder, words: Words, operands: Sequence[Operand], space: str) -> Action:
+    if len(operands) not in (4, 5):
+        raise Unsupported
+    to = destination(decoder, words, operands[0], operands[3], (*operands, None)[4])
+    words.finish()
+    source, size = decoder.address(operands[1]), decoder.source(operands[2], U32)
+    machine, requests = decoder.machine, decoder.watch()
+
+    def run(mask: Mask) -> None:
+        for every in issues(machine, mask):
+            for issue, nbytes in _by_size(decoder, every, size()):
+                start = issue.of(machine, source())
+                check_aligned(issue, start, CHUNK, decoder)
+                if space == "global":
+                    fetch = _from_global(decoder, issue, start, nbytes)
+                    if requests is not None:
+                        requests.bulk(start[issue.ctas], nbytes, store=False)
+                else:
+                    fetch = _from_shared(decoder, issue, start, nbytes)
+                to.start(issue, to.starts(issue) + _chunks(nbytes), fetch)
+
+    return run
+
+
+def _chunks(nbytes: int) -> Array:
+    return np.arange(0, nbytes, CHUNK)[None, :]
+
+
+def _by_size(decoder: Decoder, issue: Issue, size: Array) -> list[tuple[Issue, int]]:
+    """Threads by the size of their copies; those of nothing have none."""
+    sizes = issue.of(decoder.machine, size)
+    check_aligned(issue, sizes, CHUNK, decoder)
+    return [
+        (issue.where(sizes == nbytes), int(nbytes))
+        for nbytes in np.unique(sizes[issue.ctas])
+        if nbytes > 0
+    ]
+
+
+def _from_global(decoder: Decoder, issue: Issue, start: Array, nbytes: int) -> Callable[[], Array]:
+    machine = decoder.machine
+    places = [
+        _in_buffer(decoder, issue, int(cta), int(start[cta]), nbytes)
+        for cta in np.flatnonzero(issue.ctas)
+    ]
+
+    def fetch() -> Array:
+        data = np.zeros((machine.ctas, nbytes // CHUNK, CHUNK), np.uint8)
+        for cta, (number, offset) in zip(np.flatnonzero(issue.ctas), places, strict=True):
+            found = machine.memory.buffers[number][offset : offset + nbytes]
+            data[cta] = found.reshape(-1, CHUNK)
+        return data
+
+    return fetch
+
+
+def _in_buffer(
+    decoder: Decoder, issue: Issue, cta: int, address: int, nbytes: int, *, write: bool = False
+) -> tuple[int, int]:
+    """(buffer number, offset) of global bytes. Raises Violation if they are not in one."""
+    memory = decoder.machine.memory
+    number, offset = (address >> WINDOW_BITS) - 1, address & ((1 << WINDOW_BITS) - 1)
+    exists = 0 <= number < len(memory.buffers)
+    limit = len(memory.buffers[number]) if exists else 0
+    where = f"in {memory.names[number]}" if exists else "outside every buffer"
+    message = None
+    if offset + nbytes > limit:
+        message = f"bulk copy {where} of {nbytes} bytes at offset {offset} of {limit} bytes"
+    elif write and not memory.buffers[number].flags.writeable:
+        message = "bulk copy to a read-only buffer"
+    if message is not None:
+        only = issue.where(np.arange(len(issue.ctas)) == cta)
+        lanes = only.lanes(decoder.machine)
+        raise Violation("out-of-bounds", message, lanes, np.full((1, 1, 1), address))
+    return number, offset
+
+
+def _from_shared(decoder: Decoder, issue: Issue, start: Array, nbytes: int) -> Callable[[], Array]:
+    """From the CTA's own shared memory, which is free again when the copy completes."""
+    shared = decoder.machine.shared
+    source = region(start[:, None] + _chunks(nbytes), CHUNK, issue)
+    shared.begin_read(source)
+
+    def fetch() -> Array:
+        shared.finish_read(source, source.issuer)
+        return shared.fetch(source)
+
+    return fetch
+
+
+# ---------------------------------------------------------------------- out of shared memory
+
+
+def _store(decoder: Decoder, words: Words, operands: Sequence[Operand], reduces: bool) -> Action:
+    if not words.flag("bulk_group") or len(operands) != 3:
+        raise Unsupported
+    combine = reduction_of(decoder, words) if reduces else None
+    words.finish()
+    decoder.shared_access(CHUNK)
+    to, source = decoder.address(operands[0]), decoder.address(operands[1])
+    size = decoder.source(operands[2], U32)
+    machine, transfers, requests = decoder.machine, decoder.engine(Transfers), decoder.watch()
+
+    def run(mask: Mask) -> None:
+        for every in issues(machine, mask):
+            for issue, nbytes in _by_size(decoder, every, size()):
+                start, end = issue.of(machine, source()), issue.of(machine, to())
+                check_aligned(issue, start, CHUNK, decoder)
+                check_aligned(issue, end, CHUNK, decoder)
+                write = _to_global(decoder, issue, end, nbytes, combine)
+                transfers.store(issue, start[:, None] + _chunks(nbytes), CHUNK, write)
+                if requests is not None:
+                    requests.bulk(end[issue.ctas], nbytes, store=True)
+
+    return run
+
+
+def _to_global(
+    decoder: Decoder, issue: Issue, to: Array, nbytes: int, combine: tuple[int, Combine] | None
+) -> Callable[[Array, Array], None]:
+    memory = decoder.machine.memory
+    places = {
+        int(cta): _in_buffer(decoder, issue, int(cta), int(to[cta]), nbytes, write=True)
+        for cta in np.flatnonzero(issue.ctas)
+    }
+
+    def write(data: Array, ctas: Array) -> None:
+        for cta in np.flatnonzero(ctas):
+            number, offset = places[int(cta)]
+            target = memory.buffers[number][offset : offset + nbytes]
+            new = data[cta].reshape(-1)
+            if combine is not None:
+                width, function = combine
+                unit = f"u{width}"
+                new = function(target.view(unit), new.view(unit)).view(np.uint8)
+            target[:] = new
+
+    return write
+
+
+def reduction_of(decoder: Decoder, words: Words) -> tuple[int, Combine]:
+    """(bytes of an element, how two are combined) of .redOp and .type."""
+    words.flag("noftz")
+    type_ = words.type()
+    name = words.choice(*REDUCTIONS)
+    combine = None if name is None else reduction(name, type_.name)
+    if combine is None:
+        raise Unsupported
+    return type_.size, combine

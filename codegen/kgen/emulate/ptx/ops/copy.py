@@ -1,0 +1,28 @@
+"""The instructions that begin with cp: to the module of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgen.emulate.ptx.decode import Builder, Decoder
+from kgen.emulate.ptx.operations import Operation
+from kgen.emulate.ptx.ops import async_copy, bulk_copy, mbarrier, tensor_copy
+from kgen.emulate.ptx.syntax import Operand
+from kgen.emulate.ptx.words import Unsupported, Words
+
+
+def _copy(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+    reduces = words.flag("reduce")
+    if not words.flag("async"):
+        raise Unsupported
+    if words.flag("bulk"):
+        kind = tensor_copy.tensor if words.flag("tensor") else bulk_copy.bulk
+        return kind(decoder, words, operands, reduces)
+    if reduces:
+        raise Unsupported
+    if words.flag("mbarrier"):
+        return mbarrier.arrive_after_copies(decoder, words, operands)
+    return async_copy.build(decoder, words, operands)
+
+
+BUILDERS: dict[str, Builder] = {"cp": _copy}
