@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kgen.emulate.ptx.clocks import Known
+from kgen.emulate.ptx.known import Known
 from kgen.emulate.ptx.machine import WARP, Machine, Violation
 from kgen.emulate.ptx.operations import Barrier
 from kgen.emulate.ptx.types import Array, any_of
@@ -73,7 +73,8 @@ class Barriers:
         state.expected = np.where(here, self._expected(barrier, lanes), state.expected)
         state.arrived = state.arrived | lanes
         if machine.checks:
-            state.released = state.released.merge(machine.clocks.release(lanes))
+            gone = machine.exited & any_of(lanes, 2, keepdims=True)
+            state.released = state.released.merge(machine.clocks.release(lanes | gone))
         if barrier.waits:
             state.waiting[pc] = state.waiting.get(pc, False) | lanes
 
@@ -135,7 +136,8 @@ class Barriers:
         waiting = np.zeros(self.machine.shape, bool)
         for lanes in state.waiting.values():
             waiting |= lanes & where
-        self.machine.clocks.acquire(waiting, state.released)
+        gone = self.machine.exited & any_of(waiting, 2, keepdims=True)
+        self.machine.clocks.acquire(waiting | gone, state.released)
 
     def stuck(self) -> tuple[int, Violation] | None:
         """The instruction at which someone waits for ever, and for what."""

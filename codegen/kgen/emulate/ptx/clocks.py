@@ -16,73 +16,19 @@ write makes visible to other CTAs (a memory fence of that scope).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 
-from kgen.emulate.ptx.lessons import Lessons, Told, across, both
+from kgen.emulate.ptx.known import Fence, Known
+from kgen.emulate.ptx.lessons import Lessons, bits_of_lanes
 from kgen.emulate.ptx.types import Array, all_of, any_of
 
-#: A fence by what it orders: the async proxy, or memory for threads in a scope.
-Fence = Literal["async", "cta", "cluster", "gpu"]
 #: Lanes of a chunk, [C or 1, W, 32].
 Lanes = Array
 WARP = 32
+_ALL_LANES = 0xFFFFFFFF
 #: Asynchronous actors of each CTA, where a kernel has any.
 ASYNC_ACTORS = 32
-
-
-@dataclass(frozen=True, kw_only=True)
-class Known:
-    """What somebody knows, as a time of every actor of the cluster: [CTA, actor].
-
-    The first axis has one entry for each CTA of the chunk, or of one cluster if all agree.
-    """
-
-    seen: Array
-    passed: dict[Fence, Array] = field(default_factory=dict)
-    #: What CTAs of the chunk learned through memory.
-    lessons: Told = field(default_factory=dict)
-
-    def merge(self, other: Known, where: Array | None = None) -> Known:
-        """What both know; of the other only in the CTAs [C or 1] of `where`."""
-
-        def most(mine: Array, theirs: Array) -> Array:
-            if where is not None:
-                theirs = np.where(where[:, None], theirs, 0)
-            return np.maximum(mine, theirs)
-
-        nothing = np.zeros((1, 1), np.int64)
-        return Known(
-            seen=most(self.seen, other.seen),
-            passed={
-                fence: most(self.passed.get(fence, nothing), other.passed.get(fence, nothing))
-                for fence in self.passed.keys() | other.passed.keys()
-            },
-            lessons=both(self.lessons, other.lessons, where),
-        )
-
-    def forget(self, where: Array) -> Known:
-        """Nothing any more in the CTAs [C or 1] of `where`."""
-        return Known(
-            seen=np.where(where[:, None], 0, self.seen),
-            passed={f: np.where(where[:, None], 0, known) for f, known in self.passed.items()},
-            lessons=both({}, self.lessons, ~where),
-        )
-
-    def across(self, cluster: int) -> Known:
-        """What the CTAs of each cluster know together."""
-
-        def joined(known: Array) -> Array:
-            most: Array = known.reshape(-1, cluster, known.shape[1]).max(axis=1)
-            return most.repeat(cluster, axis=0)
-
-        return Known(
-            seen=joined(self.seen),
-            passed={fence: joined(known) for fence, known in self.passed.items()},
-            lessons=across(self.lessons, cluster),
-        )
 
 
 class Clocks:
@@ -104,6 +50,7 @@ class Clocks:
         self.own[:, : self.warps] = 1
         self.seen = np.zeros((1, self.warps, 1, self.actors), np.int64)
         self.passed: dict[Fence, Array] = {}
+        self._vouching: Array | None = None
         self._warp = np.arange(self.warps)
         self._rank = self._warp // warps
         self.lessons = Lessons(ctas, warps)
@@ -121,10 +68,38 @@ class Clocks:
         """The time of `actor` up to which each thread knows it."""
         return self._look_up(self.seen, row, thread, actor)
 
+    @property
+    def lanes_differ(self) -> bool:
+        """Whether lanes have synchronised without the rest of their warp."""
+        return self._vouching is not None
+
+    def unknown(self, row: Array | int, thread: Array, other: Array, time: Array) -> Array:
+        """Whether threads do not know what other threads, of any actor, did at a time."""
+        known = self.known(row, thread, other >> 5)
+        found: Array = time > known
+        if self._vouching is not None:
+            found |= ~self._vouched(row, other, time, known)
+        return found
+
+    def _vouched(self, row: Array | int, other: Array, time: Array, known: Array) -> Array:
+        """Whether the other thread itself took part in what made its warp's time known."""
+        assert self._vouching is not None
+        table, warp = self._vouching, other >> 5
+        vouched: Array = warp >= self.warps
+        now = time.copy()
+        left: Array = np.flatnonzero(~vouched & (now <= known))
+        while left.size:
+            at = row[left] if isinstance(row, np.ndarray) else row
+            lanes = table[at, warp[left], np.minimum(now[left], table.shape[2] - 1)]
+            vouched[left] = (lanes >> (other[left] & 31)) & 1 == 1
+            now[left] += 1
+            left = left[~vouched[left] & (now[left] <= known[left])]
+        return vouched
+
     def known_past(self, fence: Fence, row: Array | int, thread: Array, actor: Array) -> Array:
         """The same, of what has passed a fence."""
         if fence not in self.passed:
-            return np.zeros(thread.shape, np.int64)
+            return np.zeros(np.broadcast_shapes(thread.shape, actor.shape), np.int64)
         return self._look_up(self.passed[fence], row, thread, actor)
 
     def all_known(self, row: Array | int, thread: Array) -> Array:
@@ -173,7 +148,7 @@ class Clocks:
             passed={f: self._gathered(table, chosen, warps) for f, table in self.passed.items()},
             lessons=self.lessons.told(lanes) if self.lessons else {},
         )
-        self._advance(warps)
+        self._advance(chosen)
         return known
 
     def acquire(self, lanes: Lanes, known: Known) -> None:
@@ -187,6 +162,7 @@ class Clocks:
             self.passed[fence] = self._learned(self._table(fence), chosen, passed)
         if known.lessons:
             self.lessons.hear(lanes, known.lessons)
+        self._join_lanes()
 
     def fence(self, fence: Fence, lanes: Lanes) -> None:
         """All that these lanes know and did until now passes a fence."""
@@ -198,13 +174,14 @@ class Clocks:
         some = warps[:, :, None] if self.seen.shape[2] == 1 else chosen
         table = self._table(fence)
         self.passed[fence] = np.where(some[..., None], np.maximum(table, passing), table)
-        self._advance(warps)
+        self._advance(chosen)
 
     def warp_barrier(self, lanes: Lanes) -> None:
         """bar.warp.sync by these lanes."""
         if self.lessons:
             self.lessons.warp_barrier(lanes)
         chosen = self._rows_of(lanes)
+        self._part_lanes(chosen)
         warps = any_of(chosen, 2)
         self.seen = self._shared_in_warp(self.seen, chosen)
         for fence, table in self.passed.items():
@@ -213,7 +190,8 @@ class Clocks:
         mine = self.seen[:, self._warp, :, self._warp].transpose(1, 0, 2)
         now = self.own[:, : self.warps, None]
         self.seen[:, self._warp, :, self._warp] = np.where(some, now, mine).transpose(1, 0, 2)
-        self._advance(warps)
+        self._advance(chosen)
+        self._join_lanes()
 
     def join_all(self) -> None:
         """A barrier of all threads of each CTA, in all CTAs; the clocks of all become the same."""
@@ -228,9 +206,12 @@ class Clocks:
         self.own = self.own.copy()
         self.own[:, : self.warps] = now + 1
         tables = [self.own, self.seen, *self.passed.values()]
+        if self._vouching is not None:
+            tables.append(self._vouching)
         if self.rows > 1 and all((table == table[:1]).all() for table in tables):
             self.own, self.seen = self.own[:1], self.seen[:1]
             self.passed = {fence: table[:1] for fence, table in self.passed.items()}
+            self._vouching = None if self._vouching is None else self._vouching[:1]
 
     # ------------------------------------------------------------------ asynchronous actors
 
@@ -264,6 +245,8 @@ class Clocks:
             self.own = self.own.repeat(self.clusters, axis=0)
             self.seen = self.seen.repeat(self.clusters, axis=0)
             self.passed = {f: t.repeat(self.clusters, axis=0) for f, t in self.passed.items()}
+            if self._vouching is not None:
+                self._vouching = self._vouching.repeat(self.clusters, axis=0)
 
     def _rows_of(self, lanes: Lanes) -> Array:
         """Lanes of CTAs [C or 1, W, 32] as lanes of clusters [row, warp, 32]."""
@@ -280,6 +263,13 @@ class Clocks:
         if self.seen.shape[2] == 1 and (some & ~every).any():
             self.seen = self.seen.repeat(WARP, axis=2)
             self.passed = {f: t.repeat(WARP, axis=2) for f, t in self.passed.items()}
+
+    def _join_lanes(self) -> None:
+        """The lanes of every warp know the same again, if they do."""
+        tables = (self.seen, *self.passed.values())
+        if self.seen.shape[2] > 1 and all((table == table[:, :, :1]).all() for table in tables):
+            self.seen = self.seen[:, :, :1]
+            self.passed = {fence: table[:, :, :1] for fence, table in self.passed.items()}
 
     def _table(self, fence: Fence) -> Array:
         found = self.passed.get(fence)
@@ -312,8 +302,28 @@ class Clocks:
         most = np.where(chosen[..., None], table, 0).max(axis=2, keepdims=True)
         return np.where(chosen[..., None], most, table)
 
-    def _advance(self, warps: Array) -> None:
-        """Start a new time in these warps [rows, V]."""
+    def _advance(self, chosen: Array) -> None:
+        """Start a new time in the warps of these lanes [rows, V, 32], who vouch for the last."""
+        warps, chosen = any_of(chosen, 2), chosen | self._padding
+        if self._vouching is not None or (warps & ~all_of(chosen, 2)).any():
+            self._vouch(warps, chosen)
         self.own = np.concatenate(
             [self.own[:, : self.warps] + warps, self.own[:, self.warps :]], axis=1
         )
+
+    def _vouch(self, warps: Array, chosen: Array) -> None:
+        """Note which lanes take part in what makes their warps' present time known."""
+        most = int(self.own.max()) + 1
+        if self._vouching is None:
+            self._vouching = np.full((self.rows, self.warps, most), _ALL_LANES, np.int64)
+        table = self._vouching
+        if table.shape[2] <= most:
+            more = np.full((*table.shape[:2], 2 * most), _ALL_LANES, np.int64)
+            more[:, :, : table.shape[2]] = table
+            table = more
+        bits = bits_of_lanes(np.broadcast_to(chosen, (self.rows, self.warps, WARP)))
+        row = np.arange(self.rows)[:, None]
+        now = self.own[:, : self.warps]
+        before = table[row, self._warp, now]
+        table[row, self._warp, now] = np.where(warps, bits.astype(np.int64), before)
+        self._vouching = table

@@ -80,24 +80,27 @@ class Flags:
     def written(
         self,
         place: Place,
-        new: Knowledge | None,
-        scope: Strength,
+        new: dict[Strength, Knowledge],
         cluster: int,
         cta: int,
         *,
         keeps: bool,
     ) -> None:
-        """A strong write by a thread of a CTA; with `keeps` it hands on what was there."""
+        """A strong write by a thread of a CTA, with what it releases in each scope.
+
+        With `keeps` it hands on what was there.
+        """
         held = self._released.get(place, {}) if keeps else {}
-        if new is None:
-            if not keeps:
-                self._released.pop(place, None)
-            return
-        added: dict[_Audience, Knowledge] = {}
-        for audience in _audiences(scope, cluster, cta):
+        everyone = dict(_audiences(Strength.GPU, cluster, cta))
+        for scope, knowledge in new.items():
+            audience = scope, everyone[scope]
             before = held.get(audience)
-            added[audience] = new if before is None else before.and_also(new)
-        self._released[place] = {**held, **added}
+            added = knowledge if before is None else before.and_also(knowledge)
+            held = {**held, audience: added}
+        if held:
+            self._released[place] = held
+        else:
+            self._released.pop(place, None)
 
     def read(
         self, place: Place, scope: Strength, cluster: int, cta: int

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kgen.emulate.ptx.clocks import Known
+from kgen.emulate.ptx.accesses import RANK_SHIFT
+from kgen.emulate.ptx.known import Known
 from kgen.emulate.ptx.machine import Machine, Violation
 from kgen.emulate.ptx.released import Released, at_rank
-from kgen.emulate.ptx.shadow import RANK_SHIFT
 from kgen.emulate.ptx.types import Array, any_of
 
 #: The largest pending count and transaction count (PTX ISA 9.7.13.15.2).

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgen.emulate.ptx.clocks import Fence
 from kgen.emulate.ptx.flags import Flags, Knowledge, Place
 from kgen.emulate.ptx.global_shadow import Access, GlobalShadow, Transfer
+from kgen.emulate.ptx.known import Fence
 from kgen.emulate.ptx.lessons import Lesson, bits_of_lanes
 from kgen.emulate.ptx.semantics import Semantics
 from kgen.emulate.ptx.tags import Strength
@@ -126,7 +126,7 @@ class MemoryOrder:
         Lanes are taken in their order, as an atomic operation does.
         """
         clocks = self.machine.clocks
-        releasing = writes and (how.release or self._published(how.strength))
+        releasing = writes and (how.release or bool(clocks.passed) or bool(clocks.lessons))
         if not self.flags and not releasing:
             return
         for place, warp, lanes in self._places(space, unit, mask):
@@ -139,33 +139,35 @@ class MemoryOrder:
                     for needs, k in found
                 ])  # fmt: skip
             if writes:
-                new = self._released(warp, lanes, how) if releasing else None
-                self.flags.written(place, new, *who, keeps=reads)
+                new = self._released(warp, lanes, how) if releasing else {}
+                self.flags.written(place, new, *who[1:], keeps=reads)
         if how.release:
             clocks.release(self.machine.active(mask))
 
-    def _published(self, scope: Strength) -> bool:
-        """Whether somebody may have passed a fence that a strong write in the scope completes."""
-        clocks = self.machine.clocks
-        fenced = any(_FENCES[s] in clocks.passed for s in Strength if s >= max(scope, 1))
-        return fenced or bool(clocks.lessons)
+    def _released(self, warp: int, lanes: int, how: Semantics) -> dict[Strength, Knowledge]:
+        """What a strong write by lanes of a warp makes known, to whom in its scope."""
+        scopes = [scope for scope in _FENCES if scope <= how.strength]
+        found = {scope: self._released_to(scope, warp, lanes, how.release) for scope in scopes}
+        return {scope: knowledge for scope, knowledge in found.items() if knowledge is not None}
 
-    def _released(self, warp: int, lanes: int, how: Semantics) -> Knowledge | None:
-        """What a strong write by lanes of a warp makes known."""
+    def _released_to(
+        self, scope: Strength, warp: int, lanes: int, release: bool
+    ) -> Knowledge | None:
+        """What has passed a fence of the scope or a wider one; everything, if it is a release."""
         clocks = self.machine.clocks
         row, actor = divmod(warp, clocks.warps)
         first = (lanes & -lanes).bit_length() - 1
-        scopes = [s for s in Strength if s >= max(how.strength, 1)]
-        times = clocks.released_by(row, actor, first, [_FENCES[s] for s in scopes], how.release)
+        fences = [fence for wide, fence in _FENCES.items() if wide >= scope]
+        times = clocks.released_by(row, actor, first, fences, release)
         known = [
             lesson.knowledge
             for lesson in clocks.lessons.of(warp, lanes)
-            if lesson.published >= how.strength or (how.release and not lesson.needs)
+            if lesson.published >= scope or (release and not lesson.needs)
         ]
         if times is None and not known:
             return None
         # Who tries again and again says the same each time.
-        key, said = (warp, lanes, how.strength), b"" if times is None else times.tobytes()
+        key, said = (warp, lanes, scope), b"" if times is None else times.tobytes()
         last = self._last.get(key)
         if last is None or last[:2] != (said, known):
             last = said, known, Knowledge(self.first_cluster + row, times, known)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kgen.emulate.ptx.clocks import Known
+from kgen.emulate.ptx.known import Known
 from kgen.emulate.ptx.lessons import both
 from kgen.emulate.ptx.machine import Machine
 from kgen.emulate.ptx.types import Array

@@ -9,64 +9,36 @@ case cost as much as those of one CTA.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgen.emulate.ptx.tags import THREAD, TIME, Strength, is_async, label_of, strength_of, tag
+from kgen.emulate.ptx.accesses import Accesses, Granules, Region
+from kgen.emulate.ptx.tags import THREAD, TIME, Strength, label_of, strength_of, tag
 from kgen.emulate.ptx.types import Array, any_of
 
 if TYPE_CHECKING:
-    from kgen.emulate.ptx.machine import Machine, Mask, Violation
+    from kgen.emulate.ptx.machine import Machine, Mask
 
 #: In place of a writer: nobody; the instruction -2 - n started an asynchronous write.
-UNWRITTEN, _PENDING = -1, -2
-#: Upper bits of a shared address: 0, or 1 + the rank of a CTA in the cluster.
-RANK_SHIFT = 24
+UNWRITTEN, PENDING = -1, -2
 #: A reader is `time | instruction | async | strength | several | lane`.
-_SEVERAL, _READ_STRENGTH, _READ_ASYNC, _READ_PC, _READ_TIME = 5, 6, 8, 9, 28
-_READ_PC_MASK = (1 << (_READ_TIME - _READ_PC)) - 1
+READ_SEVERAL, _READ_STRENGTH, READ_ASYNC, READ_PC, READ_TIME = 5, 6, 8, 9, 28
+_READ_PC_MASK = (1 << (READ_TIME - READ_PC)) - 1
 #: Asynchronous reads under way: how many, above the instruction that started the last.
-_READING = 20
-
-
-@dataclass(frozen=True, kw_only=True)
-class Accesses:
-    """Active lanes' accesses, flat: one entry for each granule that a lane touches.
-
-    `thread` counts within the cluster, `actor * 32 + lane`.
-    """
-
-    row: Array
-    thread: Array
-    cell: Array
-
-
-@dataclass(frozen=True, kw_only=True)
-class Region:
-    """What an asynchronous operation touches: units of `unit` bytes at shared addresses.
-
-    `address` [C or 1, n], and the thread of its CTA that issued it, [C or 1]; `ctas` [C or 1] says
-    in which CTAs there is such an operation. An upper part of an address (`RANK_SHIFT`) names
-    another CTA of the cluster.
-    """
-
-    address: Array
-    unit: int
-    issuer: Array
-    ctas: Array
+READING = 20
 
 
 class Shadow:
     """`writer` [row, granule] and `reads` [row, granule, warp], as tags."""
 
     def __init__(self, machine: Machine, nbytes: int) -> None:
-        self.machine, self.clocks, self.granule = machine, machine.clocks, machine.granule
-        self.cta_cells = nbytes // self.granule
-        self.cells, self.warps = self.cta_cells * machine.cluster, machine.clocks.warps
-        self.writer = np.full((1, self.cells), UNWRITTEN, np.int64)
-        self.reads = np.zeros((1, self.cells, self.warps), np.int64)
+        self.machine, self.clocks = machine, machine.clocks
+        self.granules = Granules(machine, nbytes)
+        self.warps = machine.clocks.warps
+        self.writer = np.full((1, self.granules.count), UNWRITTEN, np.int64)
+        self.reads = np.zeros((1, self.granules.count, self.warps), np.int64)
+        #: Asynchronous reads under way; None before the first.
         self.reading: Array | None = None
 
     # ------------------------------------------------------------------ what threads do
@@ -75,327 +47,46 @@ class Shadow:
         self, address: Array, nbytes: int, mask: Mask, *, by_warp: bool = False, strength: int = 0
     ) -> None:
         """Check a read. With `by_warp` the whole warp learns what the lane reads."""
-        at = self._accesses(address, nbytes, mask)
+        at = self.accesses(address, nbytes, mask)
         writer = self.writer.reshape(-1)[at.cell]
-        self._refuse_unwritten(at, writer)
-        unordered = (writer >> TIME) > self._known(at, (writer & THREAD) >> 5)
-        if not by_warp:
-            unordered &= (writer & THREAD) != at.thread
-        if unordered.any():
-            unordered &= ~self._both_strong(at, writer, strength)
-            self._refuse(
-                unordered, at, "race", "read of what another thread wrote without a barrier",
-                lambda first: self._writer_text(writer[first]),
-            )  # fmt: skip
+        self.refuse_unwritten(at, writer)
+        self._refuse_unordered(at, writer, strength, "read of", by_warp)
         self._remember_read(at, by_warp, strength)
 
     def write(self, address: Array, nbytes: int, mask: Mask, *, strength: int = 0) -> bool:
         """Check and note a write; whether several lanes wrote the same granule."""
-        at = self._accesses(address, nbytes, mask)
-        writer = self._refuse_pending(at)
-        unordered = (writer >> TIME) > self._known(at, (writer & THREAD) >> 5)
-        unordered &= (writer & THREAD) != at.thread
-        if unordered.any():
-            unordered &= ~self._both_strong(at, writer, strength)
-            self._refuse(
-                unordered, at, "race", "write over what another thread wrote without a barrier",
-                lambda first: self._writer_text(writer[first]),
-            )  # fmt: skip
-        self._refuse_unordered_reads(at, strength)
-        mark = tag(self._now(at), self.machine.pc, at.thread, strength)
-        writers = self.writer.reshape(-1)
-        writers[at.cell] = mark
-        return bool((writers[at.cell] != mark).any())
+        at = self.accesses(address, nbytes, mask)
+        return self._write(at, strength)
 
     def begin_copy(self, address: Array, nbytes: int, mask: Mask) -> None:
         """cp.async starts to write: none may touch the bytes until it is finished."""
-        at = self._accesses(address, nbytes, mask)
-        writer = self._refuse_pending(at)
-        unordered = (writer >> TIME) > self._known(at, (writer & THREAD) >> 5)
-        unordered &= (writer & THREAD) != at.thread
-        self._refuse(
-            unordered, at, "race", "write over what another thread wrote without a barrier",
-            lambda first: self._writer_text(writer[first]),
-        )  # fmt: skip
-        self._refuse_unordered_reads(at, 0)
-        self.writer.reshape(-1)[at.cell] = _PENDING - self.machine.pc
+        at = self.accesses(address, nbytes, mask)
+        self._write(at, Strength.WEAK)
+        self.writer.reshape(-1)[at.cell] = PENDING - self.machine.pc
 
     def finish_copy(self, address: Array, nbytes: int, mask: Mask) -> None:
         """It is as if the copying thread wrote the bytes just now."""
-        at = self._accesses(address, nbytes, mask)
+        at = self.accesses(address, nbytes, mask)
         writers = self.writer.reshape(-1)
-        started = _PENDING - writers[at.cell]
-        writers[at.cell] = tag(self._now(at), np.maximum(started, 0), at.thread)
+        started = PENDING - writers[at.cell]
+        writers[at.cell] = tag(self.now(at), np.maximum(started, 0), at.thread)
 
-    # ------------------------------------------------------------------ the async proxy
-
-    def begin_write(self, region: Region) -> None:
-        """An asynchronous write starts: none may touch the bytes until it is finished."""
-        at = self._region(region)
-        writer = self._refuse_pending(at)
-        self._refuse_unproxied(at, writer, "write over")
-        self._refuse_unordered_reads(at, 0)
-        self._warn_of_overwritten_reads(at)
-        self.writer.reshape(-1)[at.cell] = _PENDING - self.machine.pc
-
-    def finish_write(self, region: Region, actor: Array | int) -> None:
-        """The bytes are there, for those who know the asynchronous actor's present time."""
-        at = self._region(region)
+    def _write(self, at: Accesses, strength: int) -> bool:
+        self._refuse_unordered(at, self.refuse_pending(at), strength, "write over")
+        self.refuse_unordered_reads(at, strength)
+        mark = tag(self.now(at), self.machine.pc, at.thread, strength)
         writers = self.writer.reshape(-1)
-        started = np.maximum(_PENDING - writers[at.cell], 0)
-        rows = at.row if self.clocks.rows > 1 else 0
-        now = self.clocks.own[rows, actor]
-        thread = np.broadcast_to(np.asarray(actor) << 5, at.thread.shape)
-        writers[at.cell] = tag(now, started, thread, asynchronous=True)
-
-    def begin_read(self, region: Region) -> None:
-        """An asynchronous read starts: none may write the bytes until it is finished."""
-        at = self._region(region)
-        writer = self.writer.reshape(-1)[at.cell]
-        self._refuse_unwritten(at, writer)
-        self._refuse_unproxied(at, writer, "read of")
-        reading = self._reading().reshape(-1)
-        count = np.unique(at.cell)
-        reading[count] = ((reading[count] >> _READING) + 1 << _READING) | self.machine.pc
-
-    def finish_read(self, region: Region, reader: Array) -> None:
-        """It is as if these threads of the issuing CTAs, [C or 1], read the bytes just now."""
-        at = self._region(region, reader)
-        reading = self._reading().reshape(-1)
-        cells = np.unique(at.cell)
-        started = np.max(reading[cells], initial=0) & ((1 << _READING) - 1)
-        reading[cells] -= 1 << _READING
-        entry = (self._now(at) << _READ_TIME) | (int(started) << _READ_PC)
-        entry |= (1 << _SEVERAL) | (1 << _READ_ASYNC)
-        self.reads.reshape(-1)[at.cell * self.warps + (at.thread >> 5)] = entry
-
-    def _reading(self) -> Array:
-        if self.reading is None:
-            self.reading = np.zeros((len(self.writer), self.cells), np.int64)
-        return self.reading
-
-    def _refuse_unproxied(self, at: Accesses, writer: Array, what: str) -> None:
-        """The async proxy meets generic writes: they must be ordered, and fenced besides."""
-        who = (writer & THREAD) >> 5
-        late = (writer >> TIME) > self._known(at, who)
-        late &= (writer & THREAD) != at.thread
-        self._refuse(
-            late, at, "race", f"asynchronous {what} what another thread wrote without a barrier",
-            lambda first: self._writer_text(writer[first]),
+        writers[at.cell] = mark
+        there = writers[at.cell]
+        lost = there != mark
+        if not lost.any():
+            return False
+        apart = lost & ((there ^ mark) & THREAD >= 32) & ~self._both_strong(at, there, strength)
+        self.refuse(
+            apart, at, "race", "write over what another warp writes without a barrier",
+            lambda first: self.writer_text(there[first]),
         )  # fmt: skip
-        past = self.clocks.known_past("async", self._clock_row(at), at.thread, who)
-        unfenced = ((writer >> TIME) > past) & ~is_async(writer)
-        self._refuse(
-            unfenced, at, "missing-proxy-fence",
-            f"asynchronous {what} bytes with no fence.proxy.async since they were written",
-            lambda first: self._writer_text(writer[first]),
-        )  # fmt: skip
-
-    def _warn_of_overwritten_reads(self, at: Accesses) -> None:
-        """Ordered, but no proxy fence lies between a generic read and the write."""
-        read = self.reads.reshape(-1, self.warps)[at.cell]
-        generic = (read >> _READ_ASYNC) & 1 == 0
-        warp = np.arange(self.warps)
-        past = self.clocks.known_past(
-            "async", self._clock_row(at, 1), at.thread[:, None], warp[None]
-        )
-        unfenced = any_of(generic & ((read >> _READ_TIME) > past), 1)
-        if unfenced.any():
-            self.machine.warn(self._violation(
-                unfenced, at, "proxy-read-overwritten",
-                "asynchronous write over bytes with no fence.proxy.async since they were read",
-            ))  # fmt: skip
-
-    # ------------------------------------------------------------------ checks
-
-    def _refuse_pending(self, at: Accesses) -> Array:
-        """The writers of granules to which no asynchronous write is under way, 0 for none."""
-        writer = self.writer.reshape(-1)[at.cell]
-        if writer.size and writer.min() <= _PENDING:
-            self._refuse(
-                writer <= _PENDING, at, "race",
-                "write to where an asynchronous copy is under way",
-                lambda first: self._started_text(_PENDING - int(writer[first])),
-            )  # fmt: skip
-        if self.reading is not None:
-            reading = self.reading.reshape(-1)[at.cell]
-            self._refuse(
-                reading >> _READING > 0, at, "race",
-                "write to where an asynchronous operation may still read",
-                lambda first: self._started_text(int(reading[first]) & ((1 << _READING) - 1)),
-            )  # fmt: skip
-        found: Array = np.maximum(writer, 0)
-        return found
-
-    def _refuse_unordered_reads(self, at: Accesses, strength: int) -> None:
-        """Refuse accesses to granules that another thread has read, unordered with the access."""
-        read = self.reads.reshape(-1, self.warps)[at.cell]
-        unordered = (read >> _READ_TIME) > self.clocks.all_known(self._clock_row(at), at.thread)
-        if not unordered.any():
-            return
-        mine = np.arange(self.warps) == (at.thread >> 5)[:, None]
-        unordered &= ~(mine & ((read & 63) == (at.thread & 31)[:, None]))
-        if strength:
-            unordered &= (read >> _READ_STRENGTH) & 3 == 0
-        bad = any_of(unordered, 1)
-        self._refuse(
-            bad, at, "race", "write over what another thread reads without a barrier",
-            lambda first: self._reader_text(read[first], unordered[first]),
-        )  # fmt: skip
-
-    def _refuse_unwritten(self, at: Accesses, writer: Array) -> None:
-        if not (writer < 0).any():
-            return
-        self._refuse(
-            writer <= _PENDING, at, "pending-copy",
-            "read of shared bytes that an asynchronous copy may still write",
-            lambda first: self._started_text(_PENDING - int(writer[first])),
-        )  # fmt: skip
-        self._refuse(
-            writer == UNWRITTEN, at, "uninitialised-read",
-            "read of shared bytes that nothing has written",
-        )  # fmt: skip
-
-    def _both_strong(self, at: Accesses, writer: Array, strength: int) -> Array:
-        """Whether access and write are morally strong (PTX ISA 8.6)."""
-        if strength == 0:
-            return np.zeros(at.thread.shape, bool)
-        per_cta = self.machine.warps * 32
-        near = (writer & THREAD) // per_cta == at.thread // per_cta
-        needed = np.where(near, int(Strength.CTA), int(Strength.CLUSTER))
-        strong: Array = (strength_of(writer) >= needed) & (strength >= needed)
-        return strong
-
-    def _refuse(
-        self,
-        bad: Array,
-        at: Accesses,
-        kind: str,
-        message: str,
-        other: Callable[[int], str] | None = None,
-    ) -> None:
-        """Raise Violation where `bad`; `other` describes the other access of the first one."""
-        if bad.any():
-            if other is not None:
-                message = f"{message} ({other(int(bad.argmax()))})"
-            raise self._violation(bad, at, kind, message)
-
-    def _violation(self, bad: Array, at: Accesses, kind: str, message: str) -> Violation:
-        from kgen.emulate.ptx.machine import Violation
-
-        machine = self.machine
-        rank, thread = np.divmod(at.thread[bad], machine.warps * 32)
-        where = at.row[bad] * machine.cluster + rank, thread
-        lanes = np.zeros((machine.ctas, machine.warps * 32), bool)
-        address = np.zeros(lanes.shape, np.int64)
-        lanes[where] = True
-        address[where] = at.cell[bad] % self.cta_cells * self.granule
-        return Violation(
-            kind, message, lanes.reshape(machine.shape), address.reshape(machine.shape)
-        )
-
-    def _writer_text(self, writer: int) -> str:
-        actor, lane = divmod(int(writer) & THREAD, 32)
-        return self._text("written", actor, lane, label_of(writer))
-
-    def _reader_text(self, read: Array, unordered: Array) -> str:
-        actor = int(unordered.argmax())
-        entry = int(read[actor])
-        lane = entry & 31 if entry >> _SEVERAL & 1 == 0 else None
-        return self._text("read", actor, lane, entry >> _READ_PC & _READ_PC_MASK)
-
-    def _text(self, done: str, actor: int, lane: int | None, pc: int) -> str:
-        line = self.machine.line(pc)
-        if actor >= self.warps:
-            return f"{done} by the asynchronous operation of line {line}"
-        rank, warp = divmod(actor, self.machine.warps)
-        where = f" of the CTA of rank {rank}" if self.machine.cluster > 1 else ""
-        who = f"warp {warp}" if lane is None else f"thread {warp * 32 + lane}"
-        return f"{done} by {who}{where} in line {line}"
-
-    def _started_text(self, pc: int) -> str:
-        return f"started in line {self.machine.line(pc)}"
-
-    # ------------------------------------------------------------------ tables
-
-    def _known(self, at: Accesses, actor: Array) -> Array:
-        """The time of `actor` up to which each access's own thread knows it."""
-        return self.clocks.known(self._clock_row(at), at.thread, actor)
-
-    def _now(self, at: Accesses) -> Array:
-        found: Array = self.clocks.own[self._clock_row(at), at.thread >> 5]
-        return found
-
-    def _clock_row(self, at: Accesses, extra: int = 0) -> Array | int:
-        if self.clocks.rows == 1:
-            return 0
-        return at.row.reshape(-1, *[1] * extra)
-
-    def _remember_read(self, at: Accesses, by_warp: bool, strength: int) -> None:
-        cell = at.cell * self.warps + (at.thread >> 5)
-        reads = self.reads.reshape(-1)
-        entry = self._now(at) << _READ_TIME
-        entry |= (self.machine.pc << _READ_PC) | (strength << _READ_STRENGTH)
-        if by_warp:
-            reads[cell] = entry | (1 << _SEVERAL)
-            return
-        entry |= at.thread & 31
-        old = reads[cell]
-        again = (old >> _READ_TIME == entry >> _READ_TIME) & ((old ^ entry) & 63 != 0)
-        entry |= again.astype(np.int64) << _SEVERAL
-        reads[cell] = entry
-        shared = reads[cell] != entry
-        if shared.any():
-            reads[cell[shared]] = entry[shared] | (1 << _SEVERAL)
-
-    def _accesses(self, address: Array, nbytes: int, mask: Mask) -> Accesses:
-        machine, cluster = self.machine, self.machine.cluster
-        varies = address.shape[0] > 1 or (mask is not None and mask.shape[0] > 1)
-        if varies or self.clocks.rows > 1:
-            self._split()
-        shape = machine.shape if len(self.writer) > 1 else (cluster, machine.warps, 32)
-        first = np.broadcast_to(address // self.granule, shape).reshape(-1)
-        place = np.arange(first.size)
-        if mask is not None:
-            place = np.flatnonzero(np.broadcast_to(mask, shape))
-            first = first[place]
-        row, thread = np.divmod(place, self.warps * 32)
-        if cluster > 1:
-            first = self._in_cluster(first, thread)
-        return self._flat(row, thread, first, nbytes // self.granule)
-
-    def _region(self, region: Region, thread: Array | None = None) -> Accesses:
-        cluster = self.machine.cluster
-        thread = region.issuer if thread is None else thread
-        count = max(len(region.address), len(thread), len(region.ctas))
-        if count > cluster or self.clocks.rows > 1:
-            self._split()
-        count = max(count, len(self.writer) * cluster)
-        cta = np.flatnonzero(np.broadcast_to(region.ctas, count))
-        address = np.broadcast_to(region.address, (count, region.address.shape[1]))[cta]
-        row, rank = np.divmod(cta, cluster)
-        issuer = np.broadcast_to(thread, count)[cta] + rank * (self.machine.warps * 32)
-        n = address.shape[1]
-        row, issuer = row.repeat(n), issuer.repeat(n)
-        first = address.reshape(-1) // self.granule
-        if cluster > 1:
-            first = self._in_cluster(first, issuer)
-        return self._flat(row, issuer, first, region.unit // self.granule)
-
-    def _flat(self, row: Array, thread: Array, first: Array, count: int) -> Accesses:
-        cell = first + row * self.cells
-        if count > 1:
-            cell = (cell[:, None] + np.arange(count)).reshape(-1)
-            row, thread = row.repeat(count), thread.repeat(count)
-        return Accesses(row=row, thread=thread, cell=cell)
-
-    def _in_cluster(self, first: Array, thread: Array) -> Array:
-        """A granule of the addressed CTA as one of the cluster."""
-        shift = (1 << RANK_SHIFT) // self.granule
-        named, offset = np.divmod(first, shift)
-        own = thread // (self.machine.warps * 32)
-        found: Array = offset + np.where(named == 0, own, named - 1) * self.cta_cells
-        return found
+        return True
 
     def collapse(self) -> None:
         """After a barrier of everything: one row again, if the rows say the same."""
@@ -411,6 +102,183 @@ class Shadow:
         if (state == state[:1]).all():
             self.writer = self.writer.max(axis=0, keepdims=True)
             self.reads = np.zeros_like(self.reads[:1])
+
+    # ------------------------------------------------------------------ checks
+
+    def refuse_pending(self, at: Accesses) -> Array:
+        """The writers of granules that no asynchronous operation uses; 0 for none."""
+        writer = self.writer.reshape(-1)[at.cell]
+        if writer.size and writer.min() <= PENDING:
+            self.refuse(
+                writer <= PENDING, at, "race",
+                "write to where an asynchronous copy is under way",
+                lambda first: self._started_text(PENDING - int(writer[first])),
+            )  # fmt: skip
+        if self.reading is not None:
+            reading = self.reading.reshape(-1)[at.cell]
+            self.refuse(
+                reading >> READING > 0, at, "race",
+                "write to where an asynchronous operation may still read",
+                lambda first: self._started_text(int(reading[first]) & ((1 << READING) - 1)),
+            )  # fmt: skip
+        found: Array = np.maximum(writer, 0)
+        return found
+
+    def refuse_unwritten(self, at: Accesses, writer: Array) -> None:
+        """Refuse reads of bytes that are not there, or not yet."""
+        if not (writer < 0).any():
+            return
+        self.refuse(
+            writer <= PENDING, at, "pending-copy",
+            "read of shared bytes that an asynchronous copy may still write",
+            lambda first: self._started_text(PENDING - int(writer[first])),
+        )  # fmt: skip
+        self.refuse(
+            writer == UNWRITTEN, at, "uninitialised-read",
+            "read of shared bytes that nothing has written",
+        )  # fmt: skip
+
+    def refuse_unordered_reads(self, at: Accesses, strength: int) -> None:
+        """Refuse accesses to granules that another thread has read, unordered with the access."""
+        read = self.reads.reshape(-1, self.warps)[at.cell]
+        time = read >> READ_TIME
+        unordered = time > self.clocks.all_known(self.clock_row(at), at.thread)
+        if self.clocks.lanes_differ:
+            unordered |= self._unvouched_reads(at, read)
+        if not unordered.any():
+            return
+        mine = np.arange(self.warps) == at.actor[:, None]
+        unordered &= ~(mine & ((read & 63) == (at.thread & 31)[:, None]))
+        if strength:
+            unordered &= (read >> _READ_STRENGTH) & 3 == 0
+        if self.clocks.lessons:
+            access, warp = np.nonzero(unordered)
+            unordered[access, warp] = ~self._excused(at, access, warp, time[access, warp])
+        self.refuse(
+            any_of(unordered, 1), at, "race",
+            "write over what another thread reads without a barrier",
+            lambda first: self._reader_text(read[first], unordered[first]),
+        )  # fmt: skip
+
+    def unordered(self, at: Accesses, writer: Array, *, of_warp: bool = False) -> Array:
+        """Accesses to what other threads wrote, given as tags, that the clocks do not order."""
+        other, time = writer & THREAD, writer >> TIME
+        late = self.clocks.unknown(self.clock_row(at), at.thread, other, time)
+        if not of_warp:
+            late &= other != at.thread
+        if self.clocks.lessons and late.any():
+            which = np.flatnonzero(late)
+            late[which] = ~self._excused(at, which, other[which] >> 5, time[which])
+        return late
+
+    def refuse_unordered(self, at: Accesses, bad: Array, writer: Array, what: str) -> None:
+        self.refuse(
+            bad, at, "race", f"{what} what another thread wrote without a barrier",
+            lambda first: self.writer_text(writer[first]),
+        )  # fmt: skip
+
+    def _refuse_unordered(
+        self, at: Accesses, writer: Array, strength: int, what: str, of_warp: bool = False
+    ) -> None:
+        late = self.unordered(at, writer, of_warp=of_warp)
+        if late.any():
+            late &= ~self._both_strong(at, writer, strength)
+            self.refuse_unordered(at, late, writer, what)
+
+    def _excused(self, at: Accesses, which: Array, actor: Array, time: Array) -> Array:
+        """Whether some accesses are ordered by what was learned through memory."""
+        warp = at.row[which] * self.warps + at.actor[which]
+        cluster = at.row[which] + self.machine.order.first_cluster
+        lane = at.thread[which] & 31
+        return self.clocks.lessons.excuse(warp, lane, cluster, actor, time)
+
+    def _unvouched_reads(self, at: Accesses, read: Array) -> Array:
+        """Reads by one lane of which only other lanes of its warp have told."""
+        single = (read > 0) & (read >> READ_SEVERAL & 1 == 0)
+        access, warp = np.nonzero(single)
+        row = self.clock_row(at)
+        row = row[access] if isinstance(row, np.ndarray) else row
+        found = np.zeros(read.shape, bool)
+        entry = read[access, warp]
+        found[access, warp] = self.clocks.unknown(
+            row, at.thread[access], warp * 32 + (entry & 31), entry >> READ_TIME
+        )
+        return found
+
+    def _both_strong(self, at: Accesses, writer: Array, strength: int) -> Array:
+        """Whether access and write are morally strong (PTX ISA 8.6)."""
+        if strength == 0:
+            return np.zeros(at.thread.shape, bool)
+        per_cta = self.machine.warps * 32
+        near = (writer & THREAD) // per_cta == at.thread // per_cta
+        needed = np.where(near, int(Strength.CTA), int(Strength.CLUSTER))
+        strong: Array = (strength_of(writer) >= needed) & (strength >= needed)
+        return strong
+
+    def refuse(
+        self,
+        bad: Array,
+        at: Accesses,
+        kind: str,
+        message: str,
+        other: Callable[[int], str] | None = None,
+    ) -> None:
+        """Raise Violation where `bad`; `other` describes the other access of the first one."""
+        if bad.any():
+            if other is not None:
+                message = f"{message} ({other(int(bad.argmax()))})"
+            raise self.granules.violation(at, bad, kind, message)
+
+    def writer_text(self, writer: int) -> str:
+        actor, lane = divmod(int(writer) & THREAD, 32)
+        return self.granules.by_whom("written", actor, lane, label_of(writer))
+
+    def _reader_text(self, read: Array, unordered: Array) -> str:
+        actor = int(unordered.argmax())
+        entry = int(read[actor])
+        lane = None if entry >> READ_SEVERAL & 1 else entry & 31
+        return self.granules.by_whom("read", actor, lane, entry >> READ_PC & _READ_PC_MASK)
+
+    def _started_text(self, pc: int) -> str:
+        return f"started in line {self.machine.line(pc)}"
+
+    # ------------------------------------------------------------------ tables
+
+    def now(self, at: Accesses) -> Array:
+        found: Array = self.clocks.own[self.clock_row(at), at.actor]
+        return found
+
+    def clock_row(self, at: Accesses) -> Array | int:
+        return at.row if self.clocks.rows > 1 else 0
+
+    def _remember_read(self, at: Accesses, by_warp: bool, strength: int) -> None:
+        cell = at.cell * self.warps + at.actor
+        reads = self.reads.reshape(-1)
+        entry = self.now(at) << READ_TIME
+        entry |= (self.machine.pc << READ_PC) | (strength << _READ_STRENGTH)
+        if by_warp:
+            reads[cell] = entry | (1 << READ_SEVERAL)
+            return
+        entry |= at.thread & 31
+        old = reads[cell]
+        again = (old >> READ_TIME == entry >> READ_TIME) & ((old ^ entry) & 63 != 0)
+        entry |= again.astype(np.int64) << READ_SEVERAL
+        reads[cell] = entry
+        shared = reads[cell] != entry
+        if shared.any():
+            reads[cell[shared]] = entry[shared] | (1 << READ_SEVERAL)
+
+    def accesses(self, address: Array, nbytes: int, mask: Mask) -> Accesses:
+        varies = address.shape[0] > 1 or (mask is not None and mask.shape[0] > 1)
+        if varies or self.clocks.rows > 1:
+            self._split()
+        return self.granules.of_lanes(address, nbytes, mask, len(self.writer))
+
+    def region(self, region: Region, thread: Array) -> Accesses:
+        count = max(len(region.address), len(thread), len(region.ctas))
+        if count > self.machine.cluster or self.clocks.rows > 1:
+            self._split()
+        return self.granules.of_region(region, thread, len(self.writer))
 
     def _split(self) -> None:
         """Give every cluster a row of its own."""

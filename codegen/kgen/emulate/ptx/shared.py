@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgen.emulate.ptx.accesses import RANK_SHIFT, Region
 from kgen.emulate.ptx.memory import check, columns, elements, scatter, settle
+from kgen.emulate.ptx.proxy import AsyncProxy
 from kgen.emulate.ptx.semantics import WEAK, Semantics
-from kgen.emulate.ptx.shadow import RANK_SHIFT, Region, Shadow
+from kgen.emulate.ptx.shadow import Shadow
 from kgen.emulate.ptx.types import Array, any_of
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ class SharedMemory:
         padded = max(_WIDEST, -(-self.nbytes // _WIDEST) * _WIDEST)
         self.data = np.full((machine.ctas, padded), 0xFF, np.uint8)
         self.shadow = Shadow(machine, padded) if machine.checks else None
+        self.proxy = None if self.shadow is None else AsyncProxy(self.shadow)
         self._row = np.arange(machine.ctas).reshape(-1, 1, 1)
         self._cluster_row = self._row // machine.cluster * machine.cluster
 
@@ -113,16 +116,16 @@ class SharedMemory:
     def begin_write(self, region: Region) -> None:
         """An operation of the async proxy will write these bytes: nobody may touch them."""
         self._check_region(region, "asynchronous write")
-        if self.shadow is not None:
-            self.shadow.begin_write(region)
+        if self.proxy is not None:
+            self.proxy.begin_write(region)
 
     def finish_write(self, region: Region, data: Array, actor: Array | int) -> None:
         """The bytes [C or 1, n, unit] land, written by an asynchronous actor at its present time.
 
         The actor is one for all CTAs, or [C].
         """
-        if self.shadow is not None:
-            self.shadow.finish_write(region, actor)
+        if self.proxy is not None:
+            self.proxy.finish_write(region, actor)
         ctas, index = self._region_bytes(region)
         whole = np.broadcast_to(data, (self.machine.ctas, *data.shape[1:]))
         self.data.reshape(-1)[index] = whole[ctas].reshape(index.shape)
@@ -130,13 +133,13 @@ class SharedMemory:
     def begin_read(self, region: Region) -> None:
         """An operation of the async proxy reads these bytes from now on: nobody may write them."""
         self._check_region(region, "asynchronous read")
-        if self.shadow is not None:
-            self.shadow.begin_read(region)
+        if self.proxy is not None:
+            self.proxy.begin_read(region)
 
     def finish_read(self, region: Region, reader: Array) -> None:
         """It has read them, for those who know what these threads of the CTAs [C or 1] do now."""
-        if self.shadow is not None:
-            self.shadow.finish_read(region, reader)
+        if self.proxy is not None:
+            self.proxy.finish_read(region, reader)
 
     def fetch(self, region: Region) -> Array:
         """The bytes [C, n, unit] of a region; those of CTAs that have none are of no meaning."""

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kgen.emulate.ptx.accesses import Region
 from kgen.emulate.ptx.machine import Machine, Mask, Violation
 from kgen.emulate.ptx.mbarriers import Lanes, Mbarriers
-from kgen.emulate.ptx.shadow import Region
 from kgen.emulate.ptx.types import Array
 
 _OPEN = -1

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kgen.emulate.ptx.accesses import Region
 from kgen.emulate.ptx.machine import WARP, Machine, Mask, Violation
-from kgen.emulate.ptx.shadow import Region
 from kgen.emulate.ptx.types import Array, any_of
 
 #: Warps of a warpgroup.

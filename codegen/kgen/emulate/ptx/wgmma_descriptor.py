@@ -19,10 +19,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from kgen.emulate.ptx.accesses import Region
 from kgen.emulate.ptx.machine import WARP, Machine, Violation
 from kgen.emulate.ptx.operations import Source
 from kgen.emulate.ptx.ops.fragments import DECODERS, ELEMENTS
-from kgen.emulate.ptx.shadow import Region
 from kgen.emulate.ptx.tensor_box import CHUNK, swizzle
 from kgen.emulate.ptx.types import Array
 from kgen.emulate.ptx.warpgroups import WARPS

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kgen.emulate.ptx.accesses import RANK_SHIFT
 from kgen.emulate.ptx.decode import U32, Decoder
 from kgen.emulate.ptx.machine import Mask, Violation
 from kgen.emulate.ptx.mbarriers import Lanes, Mbarriers
 from kgen.emulate.ptx.memory import WINDOW_BITS
 from kgen.emulate.ptx.operations import Action, Source
 from kgen.emulate.ptx.ops.mbarrier import objects_at
-from kgen.emulate.ptx.shadow import RANK_SHIFT
 from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.tensor_box import CHUNK, REDUCTIONS, Combine, reduction
 from kgen.emulate.ptx.transfers import Issue, Load, Transfers, issues, region

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kgen.emulate.ptx.accesses import RANK_SHIFT
 from kgen.emulate.ptx.clusters import ClusterBarrier
 from kgen.emulate.ptx.decode import U32, Builder, Decoder, apply
 from kgen.emulate.ptx.machine import SHARED_WINDOW, Machine, Mask, Violation
 from kgen.emulate.ptx.operations import Action, Operation, Wait
 from kgen.emulate.ptx.ops import control
-from kgen.emulate.ptx.shadow import RANK_SHIFT
 from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, Array
 from kgen.emulate.ptx.words import Unsupported, Words

@@ -1,0 +1,66 @@
+"""What a thread, or several, knew when they released it: a value that moves with barriers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from kgen.emulate.ptx.lessons import Told, across, both
+from kgen.emulate.ptx.types import Array
+
+#: A fence by what it orders: the async proxy, or memory for threads in a scope.
+Fence = Literal["async", "cta", "cluster", "gpu"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What somebody knows, as a time of every actor of the cluster: [CTA, actor].
+
+    The first axis has one entry for each CTA of the chunk, or of one cluster if all agree.
+    """
+
+    seen: Array
+    passed: dict[Fence, Array] = field(default_factory=dict)
+    #: What CTAs of the chunk learned through memory.
+    lessons: Told = field(default_factory=dict)
+
+    def merge(self, other: Known, where: Array | None = None) -> Known:
+        """What both know; of the other only in the CTAs [C or 1] of `where`."""
+
+        def most(mine: Array, theirs: Array) -> Array:
+            if where is not None:
+                theirs = np.where(where[:, None], theirs, 0)
+            return np.maximum(mine, theirs)
+
+        nothing = np.zeros((1, 1), np.int64)
+        return Known(
+            seen=most(self.seen, other.seen),
+            passed={
+                fence: most(self.passed.get(fence, nothing), other.passed.get(fence, nothing))
+                for fence in self.passed.keys() | other.passed.keys()
+            },
+            lessons=both(self.lessons, other.lessons, where),
+        )
+
+    def forget(self, where: Array) -> Known:
+        """Nothing any more in the CTAs [C or 1] of `where`."""
+        return Known(
+            seen=np.where(where[:, None], 0, self.seen),
+            passed={f: np.where(where[:, None], 0, known) for f, known in self.passed.items()},
+            lessons=both({}, self.lessons, ~where),
+        )
+
+    def across(self, cluster: int) -> Known:
+        """What the CTAs of each cluster know together."""
+
+        def joined(known: Array) -> Array:
+            most: Array = known.reshape(-1, cluster, known.shape[1]).max(axis=1)
+            return most.repeat(cluster, axis=0)
+
+        return Known(
+            seen=joined(self.seen),
+            passed={fence: joined(known) for fence, known in self.passed.items()},
+            lessons=across(self.lessons, cluster),
+        )
