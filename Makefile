@@ -57,6 +57,9 @@ bench: setup ## time the demo's kernels that run here against numpy
 	$(KGEN) build --shape $(SHAPE) --dtype f32 --target native -o bench.kgen
 	$(KGEN) bench bench.kgen
 
+bench-cpu: setup ## time the CPU kernels against libraries, write docs/performance.md
+	$(BIN)/python scripts/bench_cpu.py --write
+
 bench-tool: setup ## time the tool itself: build, help, import
 	$(BIN)/python scripts/bench_tool.py
 

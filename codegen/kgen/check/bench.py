@@ -74,6 +74,7 @@ def bench(
     path: str | os.PathLike[str],
     *,
     device: str | None = None,
+    num_threads: int | None = None,
     against: Sequence[str] = ("numpy",),
     rounds: int = ROUNDS,
     seed: int = 0,
@@ -81,13 +82,16 @@ def bench(
 ) -> BenchReport:
     """Time every kernel of a bundle that runs on the device (default: the best here).
 
+    `num_threads` is for the CPU, and holds for the libraries too.
+
     Raises DeviceError for an unknown library in `against`, or if nothing here runs the bundle;
     VerificationError for a shape that does not fit into this machine's memory.
     """
     if unknown := sorted(set(against) - set(peers.PEERS)):
         raise DeviceError(f"against={unknown[0]} is unknown; known are {', '.join(peers.PEERS)}")
     results = []
-    with kgen_runtime.load(path, device=device) as kernels:
+    loaded = kgen_runtime.load(path, device=device, num_threads=num_threads)
+    with loaded as kernels, peers.threads(num_threads):
         for kernel in kernels.values():
             if progress is not None:
                 progress(f"timing {kernel.entry.name}")
@@ -130,8 +134,8 @@ def _bench_kernel(
     )
 
 
-def caller(kernels: Kernels, kernel: Kernel, data: dict[str, Bytes]) -> Callable[[], None]:
-    """One call of the kernel on arrays that lie where it wants them."""
+def caller(kernels: Kernels, kernel: Kernel, data: dict[str, Bytes]) -> Callable[[], object]:
+    """One prepared call of the kernel on arrays that lie where it wants them."""
 
     def array(param: TensorParam, buffer: Bytes) -> Any:
         bits = strided_bits(buffer, param)
@@ -141,11 +145,15 @@ def caller(kernels: Kernels, kernel: Kernel, data: dict[str, Bytes]) -> Callable
     arguments = [array(param, data[param.name]) for param in kernel.entry.inputs]
     out = array(kernel.entry.output, inputs.output_buffer(kernel.entry))
 
-    def call() -> None:
-        kernel(*arguments, out=out)
+    call = kernel.prepare(*arguments, out=out)
+    if kernels.device.backend == "cpu":
+        return call
+
+    def call_and_wait() -> None:
+        call()
         kernels.synchronize()
 
-    return call
+    return call_and_wait
 
 
 def interleaved(runs: Sequence[Callable[[], object]], rounds: int) -> list[float]:

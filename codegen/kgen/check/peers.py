@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +43,40 @@ def make(name: str, entry: KernelEntry, buffers: Mapping[str, Bytes], device: De
     return PEERS[name](entry, buffers, device)
 
 
+@contextmanager
+def threads(count: int | None) -> Iterator[None]:
+    """The libraries take so many threads; None leaves them as they are.
+
+    Raises DeviceError without threadpoolctl, which alone can tell numpy's BLAS.
+    """
+    if count is None:
+        yield
+        return
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        raise DeviceError(
+            f"threads={count} needs threadpoolctl, to hold numpy to it; pip install threadpoolctl"
+        ) from None
+    with threadpool_limits(count), _torch_threads(count):
+        yield
+
+
+@contextmanager
+def _torch_threads(count: int) -> Iterator[None]:
+    try:
+        import torch
+    except ImportError:
+        yield
+        return
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def _numpy(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
     if device.kind == "gpu":
         raise DeviceError(f"numpy does not compute on {device.id}; take torch")
@@ -72,8 +107,10 @@ def _numpy_operation(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[],
     a = x["a"].swapaxes(-1, -2) if spec["layout"][0] == "t" else x["a"]
     b = x["b"].swapaxes(-1, -2) if spec["layout"][1] == "t" else x["b"]
 
+    out = _aligned(np.matmul(a, b))
+
     def matmul() -> Array:
-        y: Array = np.matmul(a, b)
+        y: Array = np.matmul(a, b, out=out)
         if spec["alpha"] != 1.0:
             y *= spec["alpha"]
         if spec["beta"] != 0.0:
@@ -130,10 +167,9 @@ def _torch(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo)
     compute = _torch_operation(torch, entry, x)
 
     def run() -> object:
-        with torch.inference_mode():
-            result = compute()
-            if device.backend != "cpu":
-                torch.cuda.synchronize()
+        result = compute()
+        if device.backend != "cpu":
+            torch.cuda.synchronize()
         return result
 
     return Peer(name="torch", run=run)
@@ -163,8 +199,10 @@ def _torch_operation(torch: Any, entry: KernelEntry, x: Mapping[str, Any]) -> Ca
         "silu": functional.silu,
     }
 
+    out = torch.matmul(a, b)
+
     def matmul() -> object:
-        y = torch.matmul(a, b)
+        y = torch.matmul(a, b, out=out)
         if spec["alpha"] != 1.0:
             y = y * spec["alpha"]
         if spec["beta"] != 0.0:

@@ -13,6 +13,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--against", default="numpy", metavar="L,...", help="libraries: numpy, torch (numpy)"
     )
+    parser.add_argument(
+        "--threads", type=int, metavar="N", help="CPU threads, of the libraries too (all cores)"
+    )
     parser.add_argument("--rounds", type=int, default=15, help="interleaved rounds (15)")
 
 
@@ -25,6 +28,7 @@ def run(args: argparse.Namespace) -> int:
     report = bench(
         args.file,
         device=args.device,
+        num_threads=args.threads,
         against=[name for name in args.against.split(",") if name],
         rounds=args.rounds,
         progress=progress,

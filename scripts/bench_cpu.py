@@ -1,0 +1,135 @@
+"""Time the CPU kernels side by side with libraries, and write the table into docs/performance.md.
+
+Every figure is a ratio of medians taken in turn in one process, one thread unless --threads says
+otherwise. Peers that are not installed are left out and named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import platform
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import kgen
+from kgen.check.bench import BenchResult, bench
+from kgen.spec import DType, Matmul, Relu, Softmax, Spec
+from kgen_runtime.cpu_features import cpu_name
+
+SHAPES = (
+    *((n, n, n) for n in (16, 32, 64, 128, 256, 512, 1024, 2048)),
+    (127, 131, 113),
+    (1000, 1000, 1000),
+    (1, 4096, 4096),
+    (8, 4096, 4096),
+    (128, 384, 384),
+    (128, 1536, 384),
+    (512, 4096, 1024),
+)
+ROWS = ((64, 512), (1024, 1024), (8192, 4096))
+PEERS = ("numpy", "torch")
+DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
+BEGIN, END = "<!-- make bench-cpu: begin -->", "<!-- make bench-cpu: end -->"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """One table of the document."""
+
+    title: str
+    specs: Sequence[Spec]
+
+
+def tables(quick: bool) -> list[Table]:
+    shapes = [s for s in SHAPES if math.prod(s) <= 2**28] if quick else SHAPES
+    rows = ROWS[:2] if quick else ROWS
+    found = [
+        Table(
+            title=f"matmul {dtype}",
+            specs=[Matmul(m=m, n=n, k=k, dtype=dtype) for m, n, k in shapes],
+        )
+        for dtype in (DType.F32, DType.BF16, DType.F16)
+    ]
+    for dtype in (DType.F32, DType.BF16):
+        softmax = [Softmax(rows=r, cols=c, dtype=dtype) for r, c in rows]
+        relu = [Relu(shape=shape, dtype=dtype) for shape in rows]
+        found.append(Table(title=f"softmax and relu {dtype}", specs=[*softmax, *relu]))
+    return found
+
+
+def timed(spec: Spec, folder: str, threads: int, rounds: int) -> BenchResult:
+    path = kgen.build(spec, targets=["native"]).save(Path(folder) / "kernel.kgen")
+    report = bench(path, device="cpu", num_threads=threads, against=PEERS, rounds=rounds)
+    return report.kernels[0]
+
+
+def show(table: Table, threads: int, rounds: int) -> list[str]:
+    """The table's lines, with the geometric mean of each peer's ratio."""
+    lines = [
+        f"\n**{table.title}**\n",
+        f"| kernel | us | GFLOP/s | GB/s | {' | '.join(f'against {p}' for p in PEERS)} |",
+        f"| --- | --- | --- | --- | {' | '.join('---' for _ in PEERS)} |",
+    ]
+    ratios: dict[str, list[float]] = {peer: [] for peer in PEERS}
+    for line in lines:
+        print(line)
+    with tempfile.TemporaryDirectory() as folder:
+        for spec in table.specs:
+            result = timed(spec, folder, threads, rounds)
+            cells = []
+            for name in PEERS:
+                ratio = next((p.ratio for p in result.peers if p.name.startswith(name)), None)
+                cells.append("-" if ratio is None else f"{ratio:.2f}x")
+                if ratio is not None:
+                    ratios[name].append(ratio)
+            row = f"| {spec.key} | {result.seconds * 1e6:.1f} | {result.gflops:.0f} "
+            lines.append(f"{row}| {result.gbytes:.1f} | {' | '.join(cells)} |")
+            print(lines[-1], flush=True)
+    means = [f"{math.prod(r) ** (1 / len(r)):.2f}x" if r else "-" for r in ratios.values()]
+    lines.append(f"| geometric mean | | | | {' | '.join(means)} |")
+    print(lines[-1], flush=True)
+    return lines
+
+
+def versions() -> str:
+    import numpy
+
+    found = [f"numpy {numpy.__version__} (computing in f32 for 16-bit types)"]
+    try:
+        import torch
+
+        found.append(f"torch {torch.__version__}")
+    except ImportError:
+        found.append("torch not installed")
+    return ", ".join(found)
+
+
+def write(lines: Sequence[str]) -> None:
+    """Put the lines between the document's markers."""
+    text = DOCUMENT.read_text()
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    DOCUMENT.write_text("\n".join([before + BEGIN, *lines, END + after]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--quick", action="store_true", help="the smaller shapes only")
+    parser.add_argument("--write", action="store_true", help="write docs/performance.md")
+    args = parser.parse_args()
+    head = f"\n{cpu_name()} ({platform.machine()}), {args.threads} thread(s); {versions()}."
+    print(head)
+    lines = [head]
+    for table in tables(args.quick):
+        lines += show(table, args.threads, args.rounds)
+    if args.write:
+        write(lines)
+
+
+if __name__ == "__main__":
+    main()
