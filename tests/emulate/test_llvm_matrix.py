@@ -204,7 +204,7 @@ def test_gfx11_wants_its_operands_twice() -> None:
 
 
 def test_modifiers_are_not_ignored() -> None:
-    source = intrinsic_kernel(CASES[0]).replace("i32 0, i32 0, i32 0", "i32 0, i32 0, i32 1")
+    source = intrinsic_kernel(CASES[0]).replace("i32 0, i32 0, i32 0", "i32 0, i32 0, i32 3")
     with pytest.raises(UnknownInstruction, match="mfma"):
         run(source, entry="k", grid=(1, 1, 1), block=(64, 1, 1), arguments=fragments(CASES[0]))
 

@@ -64,7 +64,7 @@ def run(
     if language == "ptx":
         from kgen.emulate import ptx as emulator
 
-        options |= {"cluster": cluster, "numerics": numerics}
+        options["cluster"] = cluster
     else:
         from kgen.emulate import llvm as emulator  # type: ignore[no-redef]
     return emulator.run(
@@ -77,6 +77,7 @@ def run(
         workgroups=workgroups,
         checks=checks,
         profile=profile,
+        numerics=numerics,
         seed=seed,
         **options,
     )

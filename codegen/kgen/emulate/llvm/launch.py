@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from kgen.emulate.llvm.codec import encode
 from kgen.emulate.llvm.counting import Events, counters, lines
 from kgen.emulate.llvm.decode import decode
 from kgen.emulate.llvm.device_clocks import DeviceClocks
@@ -18,16 +17,18 @@ from kgen.emulate.llvm.flow import execute
 from kgen.emulate.llvm.global_races import GlobalShadow
 from kgen.emulate.llvm.granules import granule
 from kgen.emulate.llvm.lds import Lds
-from kgen.emulate.llvm.literals import constant_value
 from kgen.emulate.llvm.machine import Index3, Machine
 from kgen.emulate.llvm.memory import REGION_SHIFT, Buffer, GlobalMemory, Memory, stack_buffer
-from kgen.emulate.llvm.module import Constant, Function, Global, Module
+from kgen.emulate.llvm.module import Function, Module
 from kgen.emulate.llvm.parser import parse
+from kgen.emulate.llvm.placement import place_globals
+from kgen.emulate.llvm.processor import allowed_numerics, wave_size
 from kgen.emulate.llvm.program import Program
 from kgen.emulate.llvm.provenance import written_by
 from kgen.emulate.llvm.races import LdsShadow
 from kgen.emulate.llvm.traffic import Traffic
 from kgen.emulate.llvm.types import CONSTANT, GLOBAL, LDS, Array, Pointer, Type
+from kgen.emulate.numerics import Numerics
 from kgen.emulate.report import Report
 from kgen.errors import EmulationError
 
@@ -44,8 +45,6 @@ _FREE_STEPS = 20_000
 _CPU_STEPS_PER_BYTE = 8
 #: With a seed, only some workgroups run at a time, and of each only one wave.
 _HELD_BACK = 16
-#: Bytes between two arrays in LDS: an access past the end of one is not one of the next.
-_GAP_BYTES = 128
 
 
 def run(
@@ -59,6 +58,7 @@ def run(
     workgroups: Iterable[Index3] | None = None,
     checks: bool = True,
     profile: bool = False,
+    numerics: Numerics | None = None,
     seed: int = 0,
 ) -> Report:
     """Execute the function ``entry`` of a module of textual LLVM IR.
@@ -71,7 +71,8 @@ def run(
     LDS arrays declared without one. ``checks`` turns on everything but bounds, which are always
     checked. ``profile`` counts the traffic of the memories too, and by source line. With the
     ``seed`` 0 workgroups start in their natural order and run in lockstep; with any other, in an
-    order at random, in which waves are held back at random too (:mod:`turns`).
+    order at random, in which waves are held back at random too (:mod:`turns`). ``numerics`` may
+    say that MFMA flushes subnormal numbers, on gfx90a.
 
     Raises :class:`EmulationFault` at the first fault of the program, :class:`UnknownInstruction`
     before anything runs if a word in it has no meaning here, and :class:`EmulationError` for text
@@ -88,6 +89,7 @@ def run(
             f"{entry} is not an amdgpu_kernel: its grid and block must be (1, 1, 1)"
         )
     launch = _Launch(module, function, arguments, dynamic_shared, checks, profile, block, seed)
+    launch.numerics = allowed_numerics(numerics, launch.processor)
     selected = _coordinates(grid, workgroups, seed)
     with np.errstate(all="ignore"):
         launch.start(selected)
@@ -136,23 +138,24 @@ class _Launch:
         self.function = function
         self.checks = checks
         self.seed = seed
+        self.processor = function.attributes.get("target-cpu", "")
+        self.numerics: Numerics | None = None
         self.random = np.random.default_rng(seed) if seed else None
         self.block = block
-        self.wave = _wave_size(function) if function.kernel else 1
+        self.wave = wave_size(function) if function.kernel else 1
         self.lanes = _aligned(math.prod(block), self.wave)
         self.races: GlobalShadow | None = None
         self.memory = GlobalMemory()
         self.events = Events()
         self.traffic = None
         if profile:
-            self.traffic = Traffic(function.attributes.get("target-cpu", ""), REGION_SHIFT)
-        self.gaps: list[range] = []
+            self.traffic = Traffic(self.processor, REGION_SHIFT)
         self.arguments = [
             self._argument(parameter.name, parameter.type, argument)
             for parameter, argument in _paired(function, arguments)
         ]
-        symbols = self._place_globals(dynamic_shared)
-        self.programs = decode(module, function.name, symbols)
+        self.placement = place_globals(module, self.memory, dynamic_shared)
+        self.programs = decode(module, function.name, self.placement.symbols)
         self.stack = 0 if function.kernel else self.memory.add(stack_buffer())
 
     # -- memory ---------------------------------------------------------------------------------
@@ -177,41 +180,6 @@ class _Launch:
             raise EmulationError(f"argument {name} is {type_} but got {argument.dtype}")
         return np.full((1, 1), argument).view(type_.dtype)
 
-    def _place_globals(self, dynamic_shared: int) -> dict[str, int]:
-        """The address of every global; LDS arrays of unknown size share the dynamic part."""
-        symbols: dict[str, int] = {}
-        size = 0
-        for variable in self.module.globals.values():
-            if variable.space == LDS and variable.type.size:
-                at = self._behind_gap(size, variable.align)
-                symbols[variable.name] = at
-                size = at + variable.type.size
-        dynamic = [g for g in self.module.globals.values() if g.space == LDS and not g.type.size]
-        if dynamic:
-            size = self._behind_gap(size, max(variable.align for variable in dynamic))
-            symbols.update((variable.name, size) for variable in dynamic)
-        self.lds_size = size + dynamic_shared
-        for variable in self.module.globals.values():
-            if variable.space != LDS and variable.initializer is not None:
-                symbols[variable.name] = self._initialised(variable, symbols)
-        return symbols
-
-    def _behind_gap(self, end: int, align: int) -> int:
-        """Where the next array in LDS starts, which is not where the last one ends."""
-        start = _aligned(end + _GAP_BYTES, align) if end else 0
-        self.gaps.append(range(end, start))
-        return start
-
-    def _initialised(self, variable: Global, symbols: dict[str, int]) -> int:
-        value = variable.initializer
-        assert isinstance(value, Constant)
-        if value.kind == "zero":
-            data = np.zeros(variable.type.size, np.uint8)
-        else:
-            raw = encode(constant_value(value, symbols), variable.type)
-            data = np.ascontiguousarray(raw).reshape(-1).view(np.uint8)
-        return self.memory.add(Buffer(name=f"@{variable.name}", symbol=variable.name, data=data))
-
     # -- execution ------------------------------------------------------------------------------
 
     def start(self, coordinates: Array) -> None:
@@ -231,7 +199,9 @@ class _Launch:
 
     def chunks(self, coordinates: Array) -> Iterable[Array]:
         by_lanes = _CHUNK_LANES // self.lanes
-        by_lds = _CHUNK_LDS_BYTES // self.lds_size if self.lds_size else by_lanes
+        by_lds = (
+            _CHUNK_LDS_BYTES // self.placement.lds_size if self.placement.lds_size else by_lanes
+        )
         step = max(1, min(by_lanes, by_lds))
         return (coordinates[i : i + step] for i in range(0, len(coordinates), step))
 
@@ -240,9 +210,9 @@ class _Launch:
         size, lanes = math.prod(self.block), self.lanes
         if self.races is not None:
             self.races.clocks.begin(len(coordinates))
-        if self.checks and self.lds_size:
+        if self.checks and self.placement.lds_size:
             unit = granule(self.module, (LDS,))
-            shadow = LdsShadow(self.lds_size, unit, lanes, self.wave, self.gaps)
+            shadow = LdsShadow(self.placement.lds_size, unit, lanes, self.wave, self.placement.gaps)
         machine = Machine(
             module=self.module,
             entry=self.function.name,
@@ -251,7 +221,7 @@ class _Launch:
             coordinates=coordinates,
             memory=Memory(
                 shared=self.memory,
-                lds=Lds(self.lds_size, len(coordinates), shadow),
+                lds=Lds(self.placement.lds_size, len(coordinates), shadow),
                 private=np.empty((0, 0), np.uint8),
                 stack=self.stack,
             ),
@@ -259,6 +229,8 @@ class _Launch:
             events=self.events,
             random=None if self._has_barriers_in_calls() else self.random,
             seed=self.seed,
+            processor=self.processor,
+            numerics=self.numerics,
             races=self.races,
             traffic=self.traffic,
             steps=self._steps(),
@@ -298,18 +270,3 @@ def _paired(function: Function, arguments: Sequence[Argument]) -> Iterable[tuple
 
 def _aligned(offset: int, align: int) -> int:
     return -(-offset // align) * align
-
-
-def _wave_size(function: Function) -> int:
-    """From the features, else from the processor: gfx9 has waves of 64, later ones of 32."""
-    features = function.attributes.get("target-features", "")
-    for size in (32, 64):
-        if f"+wavefrontsize{size}" in features:
-            return size
-    processor = function.attributes.get("target-cpu", "")
-    if not processor.startswith("gfx"):
-        raise EmulationError(
-            f"{function.name} has no attribute that tells its wave size: "
-            '"target-cpu"="gfx..." or "target-features"="+wavefrontsize32"'
-        )
-    return 64 if processor.startswith("gfx9") else 32

@@ -13,6 +13,7 @@ from kgen.emulate.llvm.clocks import waves_in
 from kgen.emulate.llvm.memory import Memory
 from kgen.emulate.llvm.module import Instruction, Module
 from kgen.emulate.llvm.types import Array
+from kgen.emulate.numerics import Numerics
 from kgen.emulate.report import EmulationFault, Fault
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ class Machine:
     """Deals the turns of waves; None is lockstep."""
     seed: int = 0
     """From which it was made."""
+    processor: str = ""
+    """gfx90a or the like."""
+    numerics: Numerics | None = None
+    """What matrix instructions lose."""
     races: GlobalShadow | None = None
     """The checks of global memory."""
     traffic: Traffic | None = None

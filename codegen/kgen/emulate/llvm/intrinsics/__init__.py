@@ -18,6 +18,7 @@ from kgen.emulate.llvm.intrinsics import (
     mathematics,
     matrix,
     vectors,
+    wmma,
     workgroup,
 )
 from kgen.emulate.llvm.lexer import words
@@ -37,6 +38,7 @@ EFFECTS: Mapping[str, Build] = {
     **lanes.EFFECTS,
     **matrix.EFFECTS,
     **vectors.EFFECTS,
+    **wmma.EFFECTS,
     **workgroup.EFFECTS,
 }
 #: Hints to the compiler or the scheduler, and promises.

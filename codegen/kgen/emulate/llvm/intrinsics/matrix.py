@@ -1,18 +1,20 @@
-"""Matrix instructions of a wave: MFMA (gfx90a, gfx942, gfx950) and WMMA (gfx11, gfx12).
+"""Matrix instructions of a wave of 64: MFMA (gfx90a, gfx942, gfx950).
 
-D = A B + C with A [M, K], B [K, N]. Every lane holds consecutive elements of one row of A and of
-one column of B, and a few rows of one column of C and D. Layouts, with lane l, element e of a
-fragment, and register r of the accumulator, after "AMD matrix instruction calculator" and the
-"MFMA" and "WMMA" sections of the CDNA3 and RDNA3/RDNA4 instruction set manuals:
+D = A B + C with A [M, K], B [K, N], M = N, in one to sixteen independent blocks. Every lane holds E
+consecutive elements of one row of A and of one column of B of one block, and some rows of one
+column of C and D. Layouts, with lane l, element e, and register r of the accumulator, after "AMD
+matrix instruction calculator" and the CDNA3 instruction set manual, "Matrix arithmetic":
 
-- MFMA: A row l % M, k = E * (l / M) + e for E elements per lane; D column l % N, rows in groups
-  of four, row = 4 * (64 / N) * (r / 4) + 4 * (l / N) + r % 4.
-- WMMA gfx11: A row l % 16, k = e, lanes 16-31 repeat 0-15; D column l % 16, row 2 * r + l / 16.
-- WMMA gfx12: A row l % 16, k = 8 * (e / 4) + 4 * (l / 16) + e % 4; D column l % 16,
-  row 8 * (l / 16) + r.
+- A row l % M, block l / M % blocks, k = E * (l / (M * blocks)) + e. B likewise with columns.
+- D column l % N, block r / R for R registers per block; with s = r % R,
+  row 4 * (64 / N) * (s / 4) + 4 * (l / N) + s % 4.
+- Of 4x4 blocks D has one in each four lanes: row r, column l % 4, block l / 4.
+- D of f64: 16x16 has row 4 * r + l / 16, column l % 16; 4x4 row l / 16, column l % 4, block
+  l / 4 % 4.
 
-B has the layout of A with columns for rows. Products are exact in float32; the sum over k and the
-addition of C are rounded to float32, the order of additions is numpy's.
+Modifiers: with cbsz and abid, block ``abid`` of each 2**cbsz blocks of A is the A of all of them;
+with blgp, lanes of B are taken from others. Products are exact in float32 (float64 for integers and
+f64); the sum over k and the addition of C are rounded to it, the order of additions is numpy's.
 """
 
 from __future__ import annotations
@@ -22,114 +24,100 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kgen.emulate.llvm.intrinsics.matrix_operands import WIDE, flushed, fragments
+from kgen.emulate.llvm.lexer import words
 from kgen.emulate.llvm.literals import immediate
 from kgen.emulate.llvm.machine import Machine
 from kgen.emulate.llvm.module import Instruction
-from kgen.emulate.llvm.numbers import bfloat_to_float, widen
 from kgen.emulate.llvm.program import Build
-from kgen.emulate.llvm.types import HALF, Array
+from kgen.emulate.llvm.types import Array
 
-_MFMA = (
-    *("32x32x8f16", "16x16x16f16", "32x32x8bf16.1k", "16x16x16bf16.1k"),
-    *("32x32x16.f16", "16x16x32.f16", "32x32x16.bf16", "16x16x32.bf16"),
-    *("32x32x2f32", "16x16x4f32"),
-)
-_WMMA = ("16x16x16.f16", "16x16x16.bf16")
-_SHAPE = re.compile(r"(\d+)x(\d+)x(\d+)\.?(bf16|f16|f32)")
-
-Fragment = Array
-"""[wave, lane, element], float32"""
-
-
-def _shape(ins: Instruction) -> tuple[int, int, int, str]:
-    match = _SHAPE.search(ins.callee)
-    assert match is not None
-    return int(match[1]), int(match[2]), int(match[3]), match[4]
-
-
-def _fragments(m: Machine, value: Array, kind: str) -> Fragment:
-    if kind == "bf16":
-        value = bfloat_to_float(value)
-    elif kind == "f16":
-        value = widen(value, HALF)
-    elif value.ndim == 2:
-        value = value[..., None]
-    waves = m.waves(value)
-    return waves.reshape(-1, *waves.shape[2:])
+_WAVE = 64
+_SHAPES = {
+    "f32": "32x32x1f32 16x16x1f32 4x4x1f32 32x32x2f32 16x16x4f32"
+    " 32x32x4f16 16x16x4f16 4x4x4f16 32x32x8f16 16x16x16f16"
+    " 32x32x2bf16 16x16x2bf16 4x4x2bf16 32x32x4bf16 16x16x8bf16"
+    " 32x32x4bf16.1k 16x16x4bf16.1k 4x4x4bf16.1k 32x32x8bf16.1k 16x16x16bf16.1k"
+    " 16x16x8.xf32 32x32x4.xf32 32x32x16.f16 16x16x32.f16 32x32x16.bf16 16x16x32.bf16"
+    " 16x16x32.fp8.fp8 16x16x32.fp8.bf8 16x16x32.bf8.fp8 16x16x32.bf8.bf8"
+    " 32x32x16.fp8.fp8 32x32x16.fp8.bf8 32x32x16.bf8.fp8 32x32x16.bf8.bf8",
+    "f64": "16x16x4f64 4x4x4f64",
+    "i32": "32x32x4i8 16x16x4i8 4x4x4i8 32x32x8i8 16x16x16i8 16x16x32.i8 32x32x16.i8"
+    " 16x16x64.i8 32x32x32.i8",
+}
+_SHAPE = re.compile(r"(\d+)x\d+x(\d+)\.?([a-z]+\d+)(?:\.([a-z]+\d+))?")
+#: blgp: the lane of B that each lane takes.
+_B_LANES = {
+    1: np.arange(_WAVE) % 32,
+    2: np.arange(_WAVE) % 32 + 32,
+    **{4 + group: np.arange(_WAVE) % 16 + 16 * group for group in range(4)},
+}
 
 
 def _mfma(ins: Instruction) -> Callable[..., Array]:
-    rows, columns, depth, kind = _shape(ins)
-    if any(immediate(modifier) for modifier in ins.operands[3:]):
-        raise TypeError("MFMA with cbsz, abid or blgp")
-    groups = 64 // columns  # of lanes, each with its own part of K
+    match = _SHAPE.search(ins.callee)
+    assert match is not None
+    rows, depth, kind = int(match[1]), int(match[2]), match[3]
+    kind_b = match[4] or kind
+    broadcast, source, pattern = (immediate(modifier) for modifier in ins.operands[3:])
+    if pattern and (kind == "f64" or pattern not in _B_LANES):
+        raise TypeError(f"MFMA with blgp {pattern}")
 
-    def as_matrix(fragment: Fragment) -> Array:
-        """[wave, lane, element] -> [wave, row, k]"""
-        count = len(fragment)
-        return (
-            fragment.reshape(count, groups, rows, -1)
-            .transpose(0, 2, 1, 3)
-            .reshape(count, rows, depth)
-        )
+    def as_matrix(fragment: Array) -> Array:
+        """[wave, lane, element] -> [wave, block, row, k]"""
+        count, _, elements = fragment.shape
+        groups = depth // elements
+        parts = fragment.reshape(count, groups, -1, rows, elements)
+        return parts.transpose(0, 2, 3, 1, 4).reshape(count, -1, rows, depth)
 
     def multiply(m: Machine, a: Array, b: Array, c: Array, *_: Array) -> Array:
         m.whole_waves(ins)
-        left, right = (as_matrix(_fragments(m, x, kind)) for x in (a, b))
+        left = as_matrix(fragments(m, a, kind))
+        if broadcast:
+            block = np.arange(left.shape[1])
+            left = left[:, (block >> broadcast << broadcast) + source]
+        of_b = fragments(m, b, kind_b)
+        right = as_matrix(of_b[:, _B_LANES[pattern]] if pattern else of_b)
         # Columns first, as the lanes have them.
-        product = right @ left.transpose(0, 2, 1)
-        quads = product.reshape(len(product), columns, -1, groups, 4).transpose(0, 3, 1, 2, 4)
-        return _add(m, c, quads)
+        product = right @ left.transpose(0, 1, 3, 2)
+        return accumulate(m, c, _registers(product, kind), kind)
 
     return multiply
 
 
-def _wmma(ins: Instruction) -> Callable[..., Array]:
-    *_, kind = _shape(ins)
-    elements = ins.operands[0].type.lanes
-    if ins.type.lanes != 8 or elements not in (8, 16):
-        raise TypeError("a WMMA form other than wave32 with a float accumulator")
-    is_gfx11 = elements == 16
-
-    def as_matrix(m: Machine, fragment: Fragment, operand: str) -> Array:
-        """[wave, lane, element] -> [wave, row, k]"""
-        count = len(fragment)
-        if is_gfx11:
-            low, high = fragment[:, :16], fragment[:, 16:]
-            if m.checks and m.mask is None and not np.array_equal(low, high, equal_nan=True):
-                lanes = np.zeros((1, m.lanes), np.bool_)
-                lanes[0, 16:32] = True
-                raise m.fault(
-                    "trap", f"lanes 16-31 of {operand} do not repeat lanes 0-15", ins, lanes
-                )
-            return low
-        return fragment.reshape(count, 2, 16, 2, 4).transpose(0, 2, 3, 1, 4).reshape(count, 16, 16)
-
-    def multiply(m: Machine, a: Array, b: Array, c: Array) -> Array:
-        m.whole_waves(ins)
-        left = as_matrix(m, _fragments(m, a, kind), "A")
-        right = as_matrix(m, _fragments(m, b, kind), "B")
-        product = right @ left.transpose(0, 2, 1)  # [wave, column, row]
-        if is_gfx11:
-            rows = product.reshape(-1, 16, 8, 2).transpose(0, 3, 1, 2)
-        else:
-            rows = product.reshape(-1, 16, 2, 8).transpose(0, 2, 1, 3)
-        return _add(m, c, rows)
-
-    return multiply
+def _registers(product: Array, kind: str) -> Array:
+    """[wave, block, column, row] -> [wave, lane, register]"""
+    count, blocks, columns, rows = product.shape
+    groups = _WAVE // columns
+    if kind == "f64" and rows == 4:
+        by_lane = product.transpose(0, 3, 1, 2)
+    elif kind == "f64":
+        by_lane = product.reshape(count, columns, -1, groups).transpose(0, 3, 1, 2)
+    elif rows == 4:
+        by_lane = product
+    else:
+        quads = product.reshape(count, blocks, columns, -1, groups, 4)
+        by_lane = quads.transpose(0, 4, 2, 1, 3, 5)
+    return by_lane.reshape(count, _WAVE, -1)
 
 
-def _add(m: Machine, c: Array, product: Array) -> Array:
-    """C plus the product [wave, lane group, column, registers...] as the lanes hold it."""
-    workgroups = len(product) // (m.lanes // m.wave)
-    accumulator = m.waves(c)
-    total = accumulator.reshape(len(c), -1, *product.shape[1:]) + product.reshape(
-        workgroups, -1, *product.shape[1:]
-    )
-    return total.reshape(len(total), m.lanes, -1)
+def accumulate(m: Machine, c: Array, product: Array, kind: str) -> Array:
+    """C plus the product [wave, lane, register], in the storage and shape of C."""
+    by_lane = product.reshape(len(product) * m.wave // m.lanes, m.lanes, -1)
+    if c.ndim == 2:
+        by_lane = by_lane[..., 0]
+    if kind in WIDE and c.dtype == np.uint32:
+        return np.asarray(c + by_lane.astype(np.int64).astype(np.uint32))
+    return flushed(m, flushed(m, c, _result_of(kind)) + by_lane, _result_of(kind))
+
+
+def _result_of(kind: str) -> str:
+    """Flushing concerns the float32 sums of f16 and bf16 alone."""
+    return "f32" if kind in ("f16", "bf16") else ""
 
 
 EFFECTS: dict[str, Build] = {
-    **{f"llvm.amdgcn.mfma.f32.{shape}": _mfma for shape in _MFMA},
-    **{f"llvm.amdgcn.wmma.f32.{shape}": _wmma for shape in _WMMA},
+    f"llvm.amdgcn.mfma.{result}.{shape}": _mfma
+    for result, shapes in _SHAPES.items()
+    for shape in words(shapes)
 }

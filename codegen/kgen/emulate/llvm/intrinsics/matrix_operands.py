@@ -1,0 +1,93 @@
+"""What the lanes of a wave hold of a matrix, as numbers: the element types of MFMA and WMMA.
+
+fp8 and bf8 are e4m3 and e5m2: the FNUZ variants (a bias one larger, no infinity, the only NaN in
+place of -0) on gfx942, those of OCP on all later processors (CDNA3 and CDNA4 instruction set
+manuals, "Data types"; OCP 8-bit floating point specification 1.0). xf32 is float32 rounded to
+nearest even to 10 bits of fraction (CDNA3 manual, "XF32"; how it rounds is not documented).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgen.emulate.llvm.numbers import bfloat_to_float, widen
+from kgen.emulate.llvm.types import HALF, Array
+
+if TYPE_CHECKING:
+    from kgen.emulate.llvm.machine import Machine
+
+#: Kinds whose products are exact in float64 and summed there: integers, and float64 itself.
+WIDE = frozenset(("f64", "i8", "iu8", "iu4"))
+_MINIFLOATS = {"fp8": (3, 7), "bf8": (2, 15)}
+#: The smallest normal number of the inputs that a flush concerns.
+_SMALLEST_NORMAL = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126}
+#: Bits of float32's fraction that xf32 does not have.
+_XF32_DROPPED = 13
+
+
+def fragments(m: Machine, value: Array, kind: str, *, is_signed: bool = True) -> Array:
+    """[wave, lane, element]: the numbers of an operand, float32, or float64 for the wide kinds."""
+    waves = m.waves(_numbers(m, value, kind, is_signed))
+    return waves.reshape(-1, *waves.shape[2:])
+
+
+def flushed(m: Machine, value: Array, kind: str) -> Array:
+    """Subnormal numbers as zero, if the launch's numerics say so."""
+    if m.numerics is None or not m.numerics.flush_subnormals or kind not in _SMALLEST_NORMAL:
+        return value
+    return np.where(np.abs(value) < _SMALLEST_NORMAL[kind], value.dtype.type(0), value)
+
+
+def _numbers(m: Machine, value: Array, kind: str, is_signed: bool) -> Array:
+    """[w, lane, element]"""
+    if kind == "bf16":
+        return flushed(m, bfloat_to_float(value), kind)
+    if kind == "f16":
+        return flushed(m, widen(value, HALF), kind)
+    if kind in ("f32", "f64", "xf32"):
+        whole = value[..., None] if value.ndim == 2 else value
+        return _rounded_to_xf32(whole) if kind == "xf32" else whole
+    packed = _bytes(value)
+    if kind in _MINIFLOATS:
+        return minifloat(kind, fnuz=m.processor == "gfx942").take(packed)
+    if kind == "iu4":
+        nibbles = np.stack([packed & 15, packed >> 4], axis=-1)
+        packed = nibbles.reshape(*packed.shape[:-1], -1)
+        signed = (packed ^ 8).astype(np.int8) - np.int8(8)
+        return (signed if is_signed else packed).astype(np.float64)
+    return (packed.view(np.int8) if is_signed else packed).astype(np.float64)
+
+
+def _bytes(value: Array) -> Array:
+    """Words, or vectors of them, as [w, lane, byte]."""
+    whole = np.ascontiguousarray(value if value.ndim == 3 else value[..., None])
+    return whole.view(np.uint8)
+
+
+def _rounded_to_xf32(value: Array) -> Array:
+    bits = np.ascontiguousarray(value).view(np.uint32)
+    odd = bits >> np.uint32(_XF32_DROPPED) & np.uint32(1)
+    half = np.uint32((1 << (_XF32_DROPPED - 1)) - 1)
+    rounded = (bits + half + odd) >> np.uint32(_XF32_DROPPED) << np.uint32(_XF32_DROPPED)
+    return np.where(np.isfinite(value), rounded, bits).astype(np.uint32).view(np.float32)
+
+
+@cache
+def minifloat(kind: str, *, fnuz: bool) -> Array:
+    """The value of each of the 256 codes, as float32."""
+    fraction_bits, bias = _MINIFLOATS[kind]
+    code = np.arange(128)
+    exponent, fraction = code >> fraction_bits, code & ((1 << fraction_bits) - 1)
+    significand = (exponent > 0) + fraction / (1 << fraction_bits)
+    value = np.ldexp(significand, np.maximum(exponent, 1) - bias - fnuz)
+    if not fnuz:
+        value[0x7F] = np.nan
+        if kind == "bf8":
+            value[0x7C:0x7F] = np.inf, np.nan, np.nan
+    both = np.concatenate([value, -value]).astype(np.float32)
+    if fnuz:
+        both[0x80] = np.nan
+    return both
