@@ -11,13 +11,13 @@ Each copy is one instruction of one thread in some of the CTAs, which may have d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kgen.emulate.ptx.accesses import Region
+from kgen.emulate.ptx.accesses import RANK_SHIFT, Region
 from kgen.emulate.ptx.machine import Machine, Mask, Violation
-from kgen.emulate.ptx.mbarriers import Lanes, Mbarriers
+from kgen.emulate.ptx.mbarriers import OBJECT_BYTES, Lanes, Mbarriers
 from kgen.emulate.ptx.types import Array
 
 _OPEN = -1
@@ -121,9 +121,33 @@ class Transfers:
     def load(self, mbarriers: Mbarriers, who: Lanes, load: Load) -> None:
         """Start a copy that completes on the objects of `who`."""
         self.machine.shared.begin_write(load.region)
+        if self.machine.checks:
+            self._check_initialised(load)
         mbarriers.copy_started(who, load.destination)
         self._mbarriers = mbarriers
         self.loads.append(load)
+
+    def _check_initialised(self, load: Load) -> None:
+        """The copy meets the object through the async proxy, its initialisation was generic.
+
+        A fence between (fence.mbarrier_init or fence.proxy.async) is what the documents ask for and
+        much code leaves out, so that it is a warning.
+        """
+        where, shared = load.region, self.machine.shared
+        named = where.address[:, :1] >> RANK_SHIFT << RANK_SHIFT
+        place = replace(where, address=named | load.offset, unit=OBJECT_BYTES)
+        try:
+            shared.begin_read(place)
+        except Violation as violation:
+            if violation.kind != "missing-proxy-fence":
+                raise
+            violation.message = (
+                f"the mbarrier at offset {load.offset} has had no fence.mbarrier_init or "
+                "fence.proxy.async since it was initialised, and a bulk copy completes on it"
+            )
+            self.machine.warn(violation)
+        else:
+            shared.finish_read(place, place.issuer)
 
     def _finish_one(self) -> bool:
         if not self.loads:

@@ -1,8 +1,9 @@
 """mbarrier and cp.async.mbarrier.arrive (PTX ISA 9.7.13.15, 9.7.9.25.2).
 
-try_wait and test_wait give true as soon as the phase is complete. Until then their lanes wait; when
-nobody else can go on either, they get false once, as a time limit would give it, so that a program
-that only looks can go on. Lanes that come back and find nothing changed wait for ever.
+try_wait and test_wait give true as soon as the phase is complete. The first time that a lane comes
+too early it gets false at once, so that a program shows what it does then. From then on it waits;
+when nobody else can go on either, it gets false once more, as a time limit would give it, so that a
+program that only looks can go on. Lanes that come back and find nothing changed wait for ever.
 """
 
 from __future__ import annotations
@@ -143,6 +144,7 @@ def _arrive(drop: bool) -> Callable[[Decoder, Words, Sequence[Operand]], Action]
                     value = one
                 count = mbarriers.destination(who, _per_cta(value, who.lanes))
                 known = None
+                mbarriers.note_remote(who)
                 if releases and machine.checks:
                     known = mbarriers.known_at_destination(who, machine.clocks.release(who.lanes))
                 state = mbarriers.arrive(who, count, known, drop=drop, may_complete=not no_complete)
@@ -202,6 +204,8 @@ class _PhaseWait:
     waiting: Array = field(default_factory=lambda: np.zeros((1, 1, 1), bool))
     expired: Array = field(default_factory=lambda: np.zeros((1, 1, 1), bool))
     given_up: Array = field(default_factory=lambda: np.zeros((1, 1, 1), bool))
+    #: The lanes that were told false because they came too early once.
+    warned: Array = field(default_factory=lambda: np.zeros((1, 1, 1), bool))
     #: What `machine.signals` was when lanes gave up.
     since: int = -1
 
@@ -211,6 +215,9 @@ class _PhaseWait:
         for who, done in self._complete(mask):
             complete = complete | (who.lanes & done)
         late = lanes & ~complete
+        early = late & ~self.warned
+        if early.any():
+            self.warned, self.expired = self.warned | early, self.expired | early
         self.waiting = (self.waiting & ~lanes) | late
         return complete | (late & self.expired)
 
@@ -266,7 +273,7 @@ class _TimeLimits:
     def _reset(self) -> None:
         nobody = np.zeros((1, 1, 1), bool)
         for wait in self.waits:
-            wait.waiting = wait.expired = wait.given_up = nobody
+            wait.waiting = wait.expired = wait.given_up = wait.warned = nobody
             wait.since = -1
 
 
