@@ -42,6 +42,6 @@ MEANING = {
     "global_load_bytes": "bytes that lanes asked for from global memory",
     "global_store_bytes": "bytes that lanes wrote to global memory",
     "global_unique_bytes": "different bytes of global memory that were touched",
-    "copies_in_flight": "bytes of asynchronous copies that a workgroup still has under way when it "
+    "copies_in_flight": "bytes of cp.async copies that a workgroup still has under way when it "
     "goes on after a wait for older ones (the most of any): what hides the latency of memory",
 }
