@@ -14,6 +14,7 @@ import numpy as np
 
 from kgen.emulate.ptx.accesses import Region
 from kgen.emulate.ptx.machine import WARP, Machine, Mask, Violation
+from kgen.emulate.ptx.released import Released
 from kgen.emulate.ptx.types import Array, any_of
 
 #: Warps of a warpgroup.
@@ -70,6 +71,8 @@ class Warpgroups:
         self._inputs: dict[tuple[int, ...], Array] = {}
         self._reads: list[_Read] = []
         self._fences: list[_Fence] = []
+        #: What the warps of each warpgroup knew that found reads finished.
+        self._told: dict[int, Released] = {}
         #: wgmma-groups that each warp has closed.
         self._closed = np.zeros((machine.ctas, machine.warps), np.int64)
 
@@ -147,23 +150,32 @@ class Warpgroups:
 
     def _finish_reads(self, warps: Array, limit: Array) -> None:
         """Shared memory that the products of these groups read may be written again."""
-        machine = self.machine
         by_group = self._by_group(warps)
         first = by_group.argmax(axis=2) + np.arange(by_group.shape[1]) * WARPS
         somebody = by_group.any(axis=2)
         least = self._by_group(np.where(warps, limit, 0)).max(axis=2)
+        finished = np.zeros_like(somebody)
         for read in self._reads:
             due = read.reading & somebody & (read.group < least)
-            if not due.any():
-                continue
             for number in map(int, np.flatnonzero(due.any(axis=0))):
                 self._finish_read(read.regions[number], due[:, number], first[:, number])
             read.reading = read.reading & ~due
+            finished |= due
         self._reads = [read for read in self._reads if read.reading.any()]
-        # The reader is one warp of a warpgroup; what it did, the others know too.
+        for number in map(int, np.flatnonzero(somebody.any(axis=0))):
+            mine = np.zeros_like(warps)
+            mine[:, number * WARPS : (number + 1) * WARPS] = by_group[:, number]
+            self._tell(number, finished[:, number], mine)
+
+    def _tell(self, number: int, finished: Array, warps: Array) -> None:
+        """What one warp of a warpgroup found finished, the others know when they have waited."""
+        machine = self.machine
+        told = self._told.setdefault(number, Released(machine))
         alike = (warps == warps[:1]).all()
         lanes = (warps[:1] if alike else warps)[..., None] & machine.exists
-        machine.clocks.acquire(lanes, machine.clocks.release(lanes))
+        if finished.any():
+            told.add(machine.clocks.release(lanes), finished)
+        machine.clocks.acquire(lanes, told.known)
 
     def _finish_read(self, regions: Sequence[Region], ctas: Array, warp: Array) -> None:
         thread = warp * WARP

@@ -16,6 +16,7 @@ from kgen.emulate.ptx.operations import Action, Source
 from kgen.emulate.ptx.ops.mbarrier import objects_at
 from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.tensor_box import CHUNK, REDUCTIONS, Combine, reduction
+from kgen.emulate.ptx.traffic import Requests
 from kgen.emulate.ptx.transfers import Issue, Load, Transfers, issues, region
 from kgen.emulate.ptx.types import TYPES, Array, any_of
 from kgen.emulate.ptx.words import Unsupported, Words
@@ -69,6 +70,13 @@ class Destination:
         to = issue.of(self.decoder.machine, self.address())
         check_aligned(issue, to, alignment, self.decoder)
         return np.asarray(to & ((1 << RANK_SHIFT) - 1))[:, None]
+
+    def readers(self, issue: Issue) -> Array:
+        """In how many CTAs the copies of each CTA's thread arrive, [C]."""
+        machine = self.decoder.machine
+        if self.ranks is None:
+            return np.ones(machine.ctas, np.int64)
+        return np.bitwise_count(issue.of(machine, self.ranks()))
 
     def start(self, issue: Issue, addresses: Array, fetch: Callable[[], Array]) -> None:
         """Start copies to chunks at these offsets [C, n]."""
@@ -166,12 +174,18 @@ def _load(decoder: Decoder, words: Words, operands: Sequence[Operand], space: st
                 if space == "global":
                     fetch = _from_global(decoder, issue, start, nbytes)
                     if requests is not None:
-                        requests.bulk(start[issue.ctas], nbytes, store=False)
+                        _count(requests, start[issue.ctas], nbytes, to.readers(issue)[issue.ctas])
                 else:
                     fetch = _from_shared(decoder, issue, start, nbytes)
                 to.start(issue, to.starts(issue) + _chunks(nbytes), fetch)
 
     return run
+
+
+def _count(requests: Requests, addresses: Array, nbytes: int, readers: Array) -> None:
+    """Tell a profile of one copy from each address, and how often each arrives."""
+    for address, times in zip(addresses, readers, strict=True):
+        requests.bulk(address, nbytes, store=False, readers=int(times))
 
 
 def _chunks(nbytes: int) -> Array:
@@ -262,7 +276,7 @@ def _store(decoder: Decoder, words: Words, operands: Sequence[Operand], reduces:
                 write = _to_global(decoder, issue, end, nbytes, combine)
                 transfers.store(issue, start[:, None] + _chunks(nbytes), CHUNK, write)
                 if requests is not None:
-                    requests.bulk(end[issue.ctas], nbytes, store=True)
+                    requests.bulk(end[issue.ctas][:, None], nbytes, store=True)
 
     return run
 

@@ -40,19 +40,25 @@ def _mbarrier(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Op
 
 def objects_at(decoder: Decoder, words: Words, operand: Operand) -> Callable[[Mask], list[Lanes]]:
     """The objects that lanes address: memory that is accessed strongly, and checked so."""
-    space = words.choice(*_SPACES)
-    address, machine = decoder.address(operand), decoder.machine
+    address, machine = _shared_address(decoder, words, operand), decoder.machine
     mbarriers = decoder.engine(Mbarriers)
-    decoder.shared_access(OBJECT_BYTES)
 
     def find(mask: Mask) -> list[Lanes]:
-        at = address()
-        if space is None:
-            at = _in_shared(machine, at, mask)
+        at = address(mask)
         machine.shared.read(at, OBJECT_BYTES, mask, strength=Strength.CLUSTER)
         return mbarriers.used_by(at, mask)
 
     return find
+
+
+def _shared_address(decoder: Decoder, words: Words, operand: Operand) -> Callable[[Mask], Array]:
+    """An address in shared memory, given as such or as a generic one."""
+    named = words.choice(*_SPACES) is not None
+    address, machine = decoder.address(operand), decoder.machine
+    decoder.shared_access(OBJECT_BYTES)
+    if named:
+        return lambda mask: address()
+    return lambda mask: _in_shared(machine, address(), mask)
 
 
 def _in_shared(machine: Machine, address: Array, mask: Mask) -> Array:
@@ -74,18 +80,14 @@ def _per_cta(value: Array, lanes: Array) -> Array:
 
 
 def _initialise(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
-    words.choice(*_SPACES)
+    address = _shared_address(decoder, words, operands[0])
     words.finish()
-    address, count = decoder.address(operands[0]), decoder.source(operands[1], U32)
+    count = decoder.source(operands[1], U32)
     machine, mbarriers = decoder.machine, decoder.engine(Mbarriers)
-    decoder.shared_access(OBJECT_BYTES)
 
     def run(mask: Mask) -> None:
-        at = address()
-        if int(at.max()) >= SHARED_WINDOW:
-            at = _in_shared(machine, at, mask)
-        # What the object holds is opaque; here its bytes say nothing.
-        machine.shared.store(at, [uniform(0, np.uint64)], OBJECT_BYTES, mask)
+        at = address(mask)
+        _overwrite(machine, at, mask)
         for who in mbarriers.used_by(at, mask):
             if (who.lanes.sum(axis=(1, 2)) > 1).any():
                 raise Violation("race", "several lanes initialise one mbarrier", who.lanes)
@@ -95,20 +97,22 @@ def _initialise(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> 
 
 
 def _invalidate(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
-    find, mbarriers = objects_at(decoder, words, operands[0]), decoder.engine(Mbarriers)
+    address = _shared_address(decoder, words, operands[0])
     words.finish()
-    address, machine = decoder.address(operands[0]), decoder.machine
+    machine, mbarriers = decoder.machine, decoder.engine(Mbarriers)
 
     def run(mask: Mask) -> None:
-        found = find(mask)
-        at = address()
-        if int(at.max()) >= SHARED_WINDOW:
-            at = _in_shared(machine, at, mask)
-        machine.shared.store(at, [uniform(0, np.uint64)], OBJECT_BYTES, mask)
-        for who in found:
+        at = address(mask)
+        _overwrite(machine, at, mask)
+        for who in mbarriers.used_by(at, mask):
             mbarriers.invalidate(who)
 
     return run
+
+
+def _overwrite(machine: Machine, address: Array, mask: Mask) -> None:
+    """What an object holds is opaque; here its bytes say nothing, but who wrote them counts."""
+    machine.shared.store(address, [uniform(0, np.uint64)], OBJECT_BYTES, mask)
 
 
 # ---------------------------------------------------------------------- arrivals

@@ -124,7 +124,7 @@ def _load(decoder: Decoder, words: Words, operands: Sequence[Operand], dimension
             for issue, map_, boxes in place.boxes(every):
                 addresses = _addresses(map_, to.starts(issue, _BOX_ALIGNMENT))
                 to.start(issue, addresses, partial(_fetch, machine.ctas, boxes))
-                _count(requests, boxes, store=False)
+                _count(requests, boxes, to.readers(issue), store=False)
 
     return run
 
@@ -165,7 +165,7 @@ def _store(
                 _check_writeable(decoder, issue, map_)
                 write = _writer(boxes, _combine(name, map_, issue.lanes(machine)))
                 transfers.store(issue, _addresses(map_, start[:, None]), CHUNK, write)
-                _count(requests, boxes, store=True)
+                _count(requests, boxes, np.ones(machine.ctas, np.int64), store=True)
 
     return run
 
@@ -193,10 +193,10 @@ def _check_writeable(decoder: Decoder, issue: Issue, map_: TensorMap) -> None:
         raise Violation("out-of-bounds", message, issue.lanes(decoder.machine))
 
 
-def _count(requests: Requests | None, boxes: Boxes, *, store: bool) -> None:
-    """Tell a profile the contiguous rows of global memory that boxes touch."""
+def _count(requests: Requests | None, boxes: Boxes, readers: Array, *, store: bool) -> None:
+    """Tell a profile the contiguous rows of global memory that each CTA's box touches."""
     if requests is not None:
-        for box in boxes.values():
+        for cta, box in boxes.items():
             rows, nbytes = box.rows()
             if rows.size and nbytes:
-                requests.bulk(rows, nbytes, store=store)
+                requests.bulk(rows, nbytes, store=store, readers=int(readers[cta]))
