@@ -74,7 +74,8 @@ class Barriers:
         state.arrived = state.arrived | lanes
         if machine.checks:
             gone = machine.exited & any_of(lanes, 2, keepdims=True)
-            state.released = state.released.merge(machine.clocks.release(lanes | gone))
+            known = machine.clocks.release(machine.compact(lanes | gone))
+            state.released = state.released.merge(known)
         if barrier.waits:
             state.waiting[pc] = state.waiting.get(pc, False) | lanes
 
@@ -117,7 +118,7 @@ class Barriers:
                 if not state.waiting[pc].any():
                     del state.waiting[pc]
             state.arrived = state.arrived & ~where
-            state.released = state.released.forget(done)
+            state.released = state.released.forget(self.machine.compact(done))
             if not state.arrived.any():
                 del self.states[number]
         return released
@@ -137,7 +138,7 @@ class Barriers:
         for lanes in state.waiting.values():
             waiting |= lanes & where
         gone = self.machine.exited & any_of(waiting, 2, keepdims=True)
-        self.machine.clocks.acquire(waiting | gone, state.released)
+        self.machine.clocks.acquire(self.machine.compact(waiting | gone), state.released)
 
     def stuck(self) -> tuple[int, Violation] | None:
         """The instruction at which someone waits for ever, and for what."""

@@ -56,6 +56,7 @@ class Clocks:
         self.lessons = Lessons(ctas, warps)
         self._everyone = exists
         self._padding = np.tile(~exists, (1, cluster, 1))
+        self._padded = bool(self._padding.any())
         self._names: dict[tuple[int, object], int] = {}
 
     @property
@@ -249,17 +250,23 @@ class Clocks:
                 self._vouching = self._vouching.repeat(self.clusters, axis=0)
 
     def _rows_of(self, lanes: Lanes) -> Array:
-        """Lanes of CTAs [C or 1, W, 32] as lanes of clusters [row, warp, 32]."""
+        """Lanes of CTAs [C or 1, W, 32] as lanes of clusters [row, warp, 32].
+
+        The padding of a warp does what its other lanes do.
+        """
         lanes = np.broadcast_to(lanes, (len(lanes), self.cta_warps, WARP))
         if len(lanes) == 1:
             lanes = np.tile(lanes, (self.cluster, 1, 1))
         elif len(lanes) > self.cluster:
             self.split()
-        return lanes.reshape(-1, self.warps, WARP)
+        lanes = lanes.reshape(-1, self.warps, WARP)
+        if self._padded:
+            lanes = lanes | (self._padding & any_of(lanes, 2, keepdims=True))
+        return lanes
 
     def _part_lanes(self, chosen: Array) -> None:
         """Let the lanes of a warp know different things, if only some of one are chosen."""
-        some, every = any_of(chosen, 2), all_of(chosen | self._padding, 2)
+        some, every = any_of(chosen, 2), all_of(chosen, 2)
         if self.seen.shape[2] == 1 and (some & ~every).any():
             self.seen = self.seen.repeat(WARP, axis=2)
             self.passed = {f: t.repeat(WARP, axis=2) for f, t in self.passed.items()}
@@ -304,7 +311,7 @@ class Clocks:
 
     def _advance(self, chosen: Array) -> None:
         """Start a new time in the warps of these lanes [rows, V, 32], who vouch for the last."""
-        warps, chosen = any_of(chosen, 2), chosen | self._padding
+        warps = any_of(chosen, 2)
         if self._vouching is not None or (warps & ~all_of(chosen, 2)).any():
             self._vouch(warps, chosen)
         self.own = np.concatenate(

@@ -16,7 +16,7 @@ from kgen.emulate.ptx.machine import Machine, Mask
 from kgen.emulate.ptx.types import Array
 
 #: Most parts into which a seed divides the warps of a CTA, and the clusters.
-_WARP_PARTS, _CLUSTER_PARTS = 3, 2
+_WARP_PARTS, _CLUSTER_PARTS = 4, 2
 _NOWHERE = 1 << 62
 
 
@@ -29,7 +29,7 @@ class Groups:
         self._members = self._parties()
         self._ready: list[dict[int, Mask]] = [{} for _ in self._members]
         self._spinning: list[dict[int, Mask]] = [{} for _ in self._members]
-        self._order = list(self._rng.permutation(len(self._members)))
+        self._party = 0
         #: How often all that can run did nothing but look at memory in vain, one after the other.
         self.vain_rounds = 0
         self.add(0, everyone)
@@ -54,16 +54,12 @@ class Groups:
         if not any(self._ready):
             self._ready, self._spinning = self._spinning, self._ready
             self.vain_rounds += 1
-            self._rng.shuffle(self._order)
-        party = next(p for p in self._order if self._ready[p])
-        groups = self._ready[party]
+        if not self._ready[self._party]:
+            able = [party for party, groups in enumerate(self._ready) if groups]
+            self._party = able[0] if len(able) == 1 else int(self._rng.choice(able))
+        groups = self._ready[self._party]
         pc = min(groups)
-        mask = groups.pop(pc)
-        return pc, mask, min(groups, default=_NOWHERE)
-
-    def reshuffle(self) -> None:
-        """Another party goes first from now on."""
-        self._rng.shuffle(self._order)
+        return pc, groups.pop(pc), min(groups, default=_NOWHERE)
 
     def first(self) -> tuple[int, Mask]:
         """Somebody who can run, and where."""
@@ -77,6 +73,7 @@ class Groups:
         everyone = self._everyone
         if mask is None or mask is everyone:
             return mask
+        mask = self._machine.compact(mask)
         if everyone is None:
             return None if mask.all() else mask
         return everyone if (mask == everyone).all() else mask
@@ -102,9 +99,11 @@ class Groups:
         warps = self._parts(machine.warps, _WARP_PARTS)
         clusters = self._parts(machine.ctas // machine.cluster, _CLUSTER_PARTS)
         ctas = clusters.repeat(machine.cluster)
-        party = (ctas[:, None] * _WARP_PARTS + warps)[:, :, None]
+        party = machine.compact(ctas[:, None] * machine.warps + warps)[:, :, None]
         return [(party == p) & machine.exists for p in np.unique(party)]
 
     def _parts(self, count: int, most: int) -> Array:
-        """A part for each of `count`, at random."""
-        return self._rng.integers(0, self._rng.integers(1, most + 1), count)
+        """A part for each of `count`, at random, none of them empty."""
+        parts = min(count, int(self._rng.integers(1, most + 1)))
+        found: Array = self._rng.permutation(count) % parts
+        return found

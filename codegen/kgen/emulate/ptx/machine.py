@@ -209,6 +209,11 @@ class Machine:
         """A read-only view over the whole of [CTA, warp, lane]."""
         return np.broadcast_to(value, self.shape)
 
+    @staticmethod
+    def compact(value: Array) -> Array:
+        """An array [C or 1, ...] with a first axis of 1 if all CTAs have the same."""
+        return value[:1] if len(value) > 1 and (value == value[:1]).all() else value
+
     def active(self, mask: Mask) -> Array:
         """A mask as an array; padding lanes are never in one."""
         return self.exists if mask is None else mask
