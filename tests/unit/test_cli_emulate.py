@@ -12,6 +12,7 @@ from kgen.cli import arguments
 from kgen.cli.main import main
 from kgen.emulate.tensor_map import TensorMap
 
+HOPPER = Path(__file__).parents[1] / "emulate" / "data" / "hopper" / "gemm.ptx"
 SAXPY = """
 .version 7.0
 .target sm_80
@@ -101,6 +102,22 @@ def test_tensor_maps_take_what_is_left_out_from_the_array() -> None:
     assert first.output == Path("z.npy") and second.output is None
     assert other.buffer is one.buffer and other.dtype == "bf16"
     assert isinstance(third.value, np.ndarray)
+
+
+def test_a_kernel_that_takes_tensor_maps() -> None:
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(-3, 4, (rows, 64)).astype(np.float16) for rows in (128, 64))
+    np.save("a.npy", a)
+    np.save("b.npy", b)
+    boxes = {"in:a.npy": 128, "in:b.npy": 64, "out:f16:128x64:c.npy": 64}
+    maps = [
+        f'--arg=tensormap:{{"tensor": "{tensor}", "box": [64, {rows}], "swizzle": 128}}'
+        for tensor, rows in boxes.items()
+    ]
+    launch = ["emulate", str(HOPPER), "--entry=gemm", "--grid=1", "--block=384"]
+    launch += ["--dynamic-shared=90160", *maps, "--arg=u32:1", "--arg=u32:1", "--arg=u32:1"]
+    assert main(launch) == 0
+    np.testing.assert_array_equal(np.load("c.npy"), a.astype(int) @ b.astype(int).T)
 
 
 @pytest.mark.parametrize(
