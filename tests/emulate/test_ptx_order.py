@@ -41,7 +41,8 @@ WRITES = {
     "st": "st.shared.v4.u32 [%r1], {%t, %t, %t, %t};",
     "st.u32": "st.shared.u32 [%r1], %t;\n    st.shared.u32 [%r1+4], %t;\n"
     "    st.shared.u32 [%r1+8], %t;\n    st.shared.u32 [%r1+12], %t;",
-    "generic st": "cvt.u64.u32 %a9, %r1;\n    cvta.shared.u64 %a9, %a9;\n    st.v4.u32 [%a9], {%t, %t, %t, %t};",
+    "generic st": "cvt.u64.u32 %a9, %r1;\n    cvta.shared.u64 %a9, %a9;\n"
+    "    st.v4.u32 [%a9], {%t, %t, %t, %t};",
     "cp.async": "cp.async.cg.shared.global [%r1], [%p0], 16;\n    cp.async.wait_all;",
     "stmatrix": "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r1], {%t, %t, %t, %t};",
 }

@@ -24,13 +24,17 @@ _WORD = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Copy:
-    """`nbytes` to shared address `to`; `given` of them come from `source`, the rest are zero."""
+    """`nbytes` to shared address `to`; `given` of them come from `source`, the rest are zero.
+
+    The bytes of one that has `landed` are there already, which nobody can rely on.
+    """
 
     to: Array
     source: Array
     nbytes: int
     given: Array
     mask: Mask
+    landed: bool = False
 
 
 @dataclass(kw_only=True)
@@ -52,7 +56,9 @@ class CopyQueue:
         self.committed: Array = np.zeros((1, 1, 1), np.int64)
         self._most_in_flight: Array = np.zeros((1, 1, 1), np.int64)
         seed = machine.launch.seed
-        self._rng = np.random.default_rng((seed, machine.order.first_cluster)) if seed else None
+        self._rng = np.random.default_rng((seed, machine.order.first_cluster))
+        #: How likely a group lands as soon as it is committed: never, at times, always.
+        self._early = float(self._rng.choice([0.0, 0.5, 1.0])) if seed else 0.0
 
     def issue(self, copy: Copy) -> None:
         """Start a copy; its addresses are checked now."""
@@ -67,11 +73,10 @@ class CopyQueue:
         """The open copies of these lanes become one group of theirs."""
         taken, left = _divide(self.open, mask)
         self.open = left
+        if taken and self._early and self._rng.random() < self._early:
+            taken = [self._land(copy) for copy in taken]
         if taken:
             self.groups.append(_Group(copies=taken, number=self.committed))
-        if self._rng is not None and self._rng.integers(2):
-            for copy in taken:
-                self.machine.shared.land(copy.to, list(self._fetch(copy)), _WORD, copy.mask)
         self.committed = self.committed + (1 if mask is None else mask.astype(np.int64))
 
     def wait(self, pending: int, mask: Mask) -> None:
@@ -108,8 +113,14 @@ class CopyQueue:
         self._most_in_flight = np.maximum(self._most_in_flight, now)
         return self._most_in_flight
 
+    def _land(self, copy: Copy) -> Copy:
+        if not copy.landed:
+            self.machine.shared.land(copy.to, list(self._fetch(copy)), _WORD, copy.mask)
+        return replace(copy, landed=True)
+
     def _finish(self, copy: Copy) -> None:
-        self.machine.shared.finish_copy(copy.to, list(self._fetch(copy)), _WORD, copy.mask)
+        self._land(copy)
+        self.machine.shared.finish_copy(copy.to, copy.nbytes, copy.mask)
 
     def _fetch(self, copy: Copy) -> Iterator[Array]:
         """The words of a copy: whole, cut off within, or all zero."""

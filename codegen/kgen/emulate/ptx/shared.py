@@ -101,15 +101,14 @@ class SharedMemory:
         if self.shadow is not None:
             self.shadow.begin_copy(address, nbytes, mask)
 
-    def finish_copy(self, address: Array, values: Sequence[Array], size: int, mask: Mask) -> None:
-        """The copying thread has waited: the bytes are there, for it alone."""
-        if self.shadow is not None:
-            self.shadow.finish_copy(address, size * len(values), mask)
-        self.land(address, values, size, mask)
-
     def land(self, address: Array, values: Sequence[Array], size: int, mask: Mask) -> None:
-        """The bytes of a copy are there already, for nobody to rely on."""
+        """The bytes of a copy are there, but nobody can rely on it."""
         self._put(settle(address, mask), values, size, mask)
+
+    def finish_copy(self, address: Array, nbytes: int, mask: Mask) -> None:
+        """The copying thread has waited: it can rely on them, and it alone."""
+        if self.shadow is not None:
+            self.shadow.finish_copy(address, nbytes, mask)
 
     # ------------------------------------------------------------------ asynchronous operations
 
