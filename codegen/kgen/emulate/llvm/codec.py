@@ -17,6 +17,9 @@ from kgen.emulate.llvm.types import (
     Vector,
 )
 
+#: Uninitialised memory reads as NaN in every floating type.
+POISON = 0xFF
+
 
 def raw_dtype(size: int) -> np.dtype[Any]:
     """The numpy type that moves ``size`` bytes in one piece."""

@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgen.emulate.llvm.codec import gather, raw_dtype, scatter
+from kgen.emulate.llvm.codec import POISON, gather, raw_dtype, scatter
 from kgen.emulate.llvm.module import Instruction
 from kgen.emulate.llvm.races import LdsShadow
 from kgen.emulate.llvm.types import Array
 
 if TYPE_CHECKING:
+    from kgen.emulate.llvm.copies import Copy
     from kgen.emulate.llvm.machine import Machine
 
 #: Rows are padded to the widest access, so that an aligned gather never crosses into the next one.
 _ROW_ALIGN = 64
+#: Copies go by dwords.
+_COPY_ALIGN = 4
 
 
 class Lds:
@@ -24,11 +27,13 @@ class Lds:
     def __init__(self, size: int, workgroups: int, shadow: LdsShadow | None) -> None:
         self.size = size
         self.row = -(-size // _ROW_ALIGN) * _ROW_ALIGN
-        self.data = np.full((workgroups, self.row), 0xFF, np.uint8)
+        self.data = np.full((workgroups, self.row), POISON, np.uint8)
         self.shadow = shadow
 
     def load(self, m: Machine, ins: Instruction, offsets: Array, size: int, align: int) -> Array:
         """``size`` raw bytes: [workgroup, lane], the lane axis as in ``offsets``."""
+        if m.copies is not None:
+            m.copies.land_what_is_read(m, offsets, size)
         mask = m.active(offsets.shape)
         if mask is not None:
             offsets = np.where(mask, offsets, _any_active(offsets, mask))
@@ -61,6 +66,29 @@ class Lds:
         elif shape != flat.shape:
             flat = np.broadcast_to(flat, shape)
         scatter(self.data.reshape(-1), flat, raw)
+
+    def begin_copy(self, m: Machine, ins: Instruction, offsets: Array, raw: Array) -> None:
+        """Raw bytes are on their way to the active lanes' offsets; poison is there till then."""
+        size = raw.dtype.itemsize
+        mask = m.active(offsets.shape)
+        checked = offsets if mask is None else np.where(mask, offsets, _any_active(offsets, mask))
+        self._check(m, ins, checked, size, _COPY_ALIGN)
+        if m.traffic is not None:
+            m.traffic.shared(m, ins, offsets, size, size, "store")
+        if self.shadow is not None:
+            self.shadow.begin_copy(m, ins, offsets, size)
+        poison = np.full(size, POISON, np.uint8).view(raw.dtype)
+        self._put(m.selected(), offsets, poison)
+
+    def end_copy(self, m: Machine, copy: Copy, lanes: Array) -> None:
+        """A copy lands for these lanes."""
+        if self.shadow is not None:
+            self.shadow.end_copy(m, copy, lanes)
+        self._put(lanes, copy.offsets, copy.raw)
+
+    def _put(self, lanes: Array, offsets: Array, raw: Array) -> None:
+        flat = np.broadcast_to(offsets + self._rows(), lanes.shape)[lanes]
+        scatter(self.data.reshape(-1), flat, np.broadcast_to(raw, lanes.shape)[lanes])
 
     def atomic_place(
         self, m: Machine, ins: Instruction, offsets: Array, size: int

@@ -18,6 +18,7 @@ from kgen.emulate.report import EmulationFault, Fault
 
 if TYPE_CHECKING:
     from kgen.emulate.llvm.clocks import Clocks
+    from kgen.emulate.llvm.copies import Copies
     from kgen.emulate.llvm.counting import Events
     from kgen.emulate.llvm.global_races import GlobalShadow
     from kgen.emulate.llvm.program import Segment
@@ -60,6 +61,8 @@ class Machine:
     """The lanes that execute now, broadcastable to [workgroup, lane]; None is all of them."""
     call: Callable[[str, list[Any]], Any] = field(init=False)
     """Run another function of the module for the lanes of ``mask``."""
+    copies: Copies | None = None
+    """Loads to LDS, once there was one."""
     barriers: Array = field(init=False)
     """How many barriers each workgroup has passed."""
     signalled: Array = field(init=False)
@@ -150,7 +153,9 @@ class Machine:
         device: bool = False,
     ) -> None:
         """Order the active lanes' accesses, as :class:`Clocks` says, in the memories that the
-        fence is for."""
+        fence is for. A release that is for LDS waits for the wave's copies to it."""
+        if release and self.copies is not None and self.module.synchronizes(ins, "local"):
+            self.copies.land(self)
         for name, clocks in self._clocks():
             if self.module.synchronizes(ins, name):
                 clocks.fence(self, release=release, acquire=acquire, device=device)

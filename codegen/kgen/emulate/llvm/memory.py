@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgen.emulate.llvm.codec import gather, raw_dtype, scatter
+from kgen.emulate.llvm.codec import POISON, gather, raw_dtype, scatter
 from kgen.emulate.llvm.module import Instruction
 from kgen.emulate.llvm.types import FLAT, LDS, PRIVATE, Array
 from kgen.emulate.report import EmulationFault
@@ -30,8 +30,6 @@ APERTURES = {LDS: 1 << 60, PRIVATE: 1 << 61}
 #: Bytes of private memory per lane, and of the stack on a CPU.
 _PRIVATE_BYTES = 16 << 10
 _STACK_BYTES = 1 << 20
-#: Uninitialised memory reads as NaN in every floating type.
-POISON = 0xFF
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +87,8 @@ class Memory:
         aperture = self._aperture(m, pointer) if space == FLAT else None
         if aperture is not None:
             return self.load(m, ins, pointer - APERTURES[aperture], size, align, aperture)
+        if m.copies is not None:
+            m.copies.count(m)
         if m.traffic is not None:
             m.traffic.loaded(m, ins, pointer, size)
         mask = m.active(pointer.shape)
@@ -122,6 +122,8 @@ class Memory:
             if aperture is not None:
                 self.store(m, ins, pointer - APERTURES[aperture], raw, align, aperture)
                 return
+        if m.copies is not None and space != PRIVATE:
+            m.copies.count(m)
         if m.traffic is not None and space != PRIVATE:
             m.traffic.stored(m, ins, pointer, size)
         shape = np.broadcast_shapes(pointer.shape, raw.shape)

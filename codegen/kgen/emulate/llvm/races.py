@@ -17,11 +17,13 @@ from kgen.emulate.llvm.module import Instruction
 from kgen.emulate.llvm.types import Array
 
 if TYPE_CHECKING:
+    from kgen.emulate.llvm.copies import Copy
     from kgen.emulate.llvm.machine import Machine
 
 #: In place of a time or a lane. A lane with _ATOMIC added wrote with an atomic.
 _NONE = -1
 _GAP = -4
+_PENDING = -5
 _SEVERAL = -3
 _ATOMIC = 1 << 20
 
@@ -71,6 +73,7 @@ class LdsShadow(Clocks):
 
     def write(self, m: Machine, ins: Instruction, offsets: Array, raw: Array) -> None:
         a = self._access(m, ins, offsets, raw.dtype.itemsize)
+        self._check_pending(m, ins, a, "writes")
         self._check_gaps(m, ins, a, "writes")
         self._check_writer(m, ins, a, "writes", atomic=ins.is_atomic)
         self._check_readers(m, ins, a)
@@ -87,6 +90,24 @@ class LdsShadow(Clocks):
         self._check_readers(m, ins, a)
         self._wrote(a, a.lane + _ATOMIC)
         self._meet(m, a, leaves=True)
+
+    def begin_copy(self, m: Machine, ins: Instruction, offsets: Array, size: int) -> None:
+        """A copy may write from now on, until it has landed."""
+        a = self._access(m, ins, offsets, size)
+        self._check_pending(m, ins, a, "copies to")
+        self._check_gaps(m, ins, a, "copies to")
+        self._check_writer(m, ins, a, "copies to", atomic=False)
+        self._check_readers(m, ins, a)
+        self._wrote(a, a.lane)
+        self.written_at.reshape(-1)[a.granules] = _PENDING
+
+    def end_copy(self, m: Machine, copy: Copy, lanes: Array) -> None:
+        """It has landed for these lanes: they wrote it now."""
+        before = m.mask
+        m.mask = lanes
+        a = self._access(m, copy.ins, copy.offsets, copy.raw.dtype.itemsize)
+        m.mask = before
+        self._wrote(a, a.lane)
 
     def _wrote(self, a: _Access, writer: Array) -> None:
         self.writer.reshape(-1)[a.granules] = writer
@@ -120,9 +141,20 @@ class LdsShadow(Clocks):
         if gap.any():
             self._fault(m, ins, a, gap, "out-of-bounds", verb, "between two arrays")
 
+    def _check_pending(self, m: Machine, ins: Instruction, a: _Access, verb: str) -> None:
+        pending = self.written_at.reshape(-1)[a.granules] == _PENDING
+        if pending.any():
+            other = int(self.writer.reshape(-1)[a.granules][pending][0])
+            row = int(np.broadcast_to(a.row, pending.shape)[pending][0])
+            line = m.copies.line_of(row, other) if m.copies is not None else 0
+            who = f"the copy of lane {other} at line {line}"
+            why = f"which {who} may still write: its wave has not waited for it"
+            self._fault(m, ins, a, pending, "pending-copy", verb, why)
+
     def _check_written(self, m: Machine, ins: Instruction, a: _Access, verb: str) -> None:
         bad = self.written_at.reshape(-1)[a.granules] < 0
         if bad.any():
+            self._check_pending(m, ins, a, verb)
             self._check_gaps(m, ins, a, verb)
             self._fault(m, ins, a, bad, "uninitialised-read", verb, "which nothing wrote")
 

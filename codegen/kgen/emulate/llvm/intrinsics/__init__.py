@@ -13,10 +13,12 @@ from kgen.emulate.llvm.intrinsics import (
     amx,
     bits,
     buffers,
+    copies,
     dot,
     lanes,
     mathematics,
     matrix,
+    transposed,
     vectors,
     wmma,
     workgroup,
@@ -35,20 +37,23 @@ PURE: Mapping[str, Build] = {
 EFFECTS: Mapping[str, Build] = {
     **amx.EFFECTS,
     **buffers.EFFECTS,
+    **copies.EFFECTS,
     **lanes.EFFECTS,
     **matrix.EFFECTS,
+    **transposed.EFFECTS,
     **vectors.EFFECTS,
     **wmma.EFFECTS,
     **workgroup.EFFECTS,
 }
 #: Hints to the compiler or the scheduler, and promises.
 NOTHING = frozenset(
-    words(
-        "llvm.amdgcn.iglp.opt llvm.amdgcn.s.setprio llvm.amdgcn.s.sleep llvm.amdgcn.s.waitcnt"
-        " llvm.amdgcn.sched.barrier llvm.amdgcn.sched.group.barrier llvm.amdgcn.s.wait.dscnt"
-        " llvm.amdgcn.s.wait.loadcnt llvm.amdgcn.s.wait.storecnt llvm.assume llvm.lifetime.start"
-        " llvm.lifetime.end llvm.prefetch llvm.sideeffect llvm.donothing"
-        " llvm.experimental.noalias.scope.decl"
+    f"llvm.{name}"
+    for name in words(
+        "amdgcn.iglp.opt amdgcn.s.setprio amdgcn.s.sleep amdgcn.s.nop amdgcn.sched.barrier"
+        " amdgcn.sched.group.barrier amdgcn.s.wait.dscnt amdgcn.s.wait.storecnt"
+        " amdgcn.s.wait.expcnt amdgcn.s.wait.kmcnt amdgcn.s.sethalt amdgcn.s.dcache.inv"
+        " amdgcn.s.dcache.wb assume lifetime.start lifetime.end prefetch sideeffect donothing"
+        " experimental.noalias.scope.decl"
     )
 )
 _OVERLOAD = re.compile(r"\.(v\d+)?(i\d+|f\d+|bf16|p\d+)$|\.v\d+\w*$")

@@ -34,7 +34,7 @@ def _make(ins: Instruction) -> Callable[[Machine, Array, Array, Array, Array], A
     return make
 
 
-def _resource(value: Array, type_: Type) -> Array:
+def resource_of(value: Array, type_: Type) -> Array:
     """A resource as :func:`_make` makes it, from that or from its four dwords."""
     if isinstance(type_, Pointer):
         return value
@@ -55,25 +55,29 @@ def _pieces(resource: Array, offset: Array, size: int) -> Iterator[tuple[int, in
             yield start, part, ~whole & (offset + start + part <= limit)
 
 
+def load_in_range(m: Machine, ins: Instruction, resource: Array, offset: Array, size: int) -> Array:
+    """The bytes at the offset, zeros where it is out of range: [w, lane, byte]."""
+    address = resource[..., _BASE] + offset
+    found: Array = np.zeros((*address.shape, size), np.uint8)
+    for start, count, inside in _pieces(resource, offset, size):
+        with m.narrowed(inside) as any_lane:
+            if any_lane:
+                align = min(count, _PART)
+                raw = m.memory.load(m, ins, address + start, count, align, GLOBAL)
+                parts = np.ascontiguousarray(raw)[..., None].view(np.uint8)
+                whole = np.broadcast_to(parts, (*inside.shape, count))
+                found[inside, start : start + count] = whole[inside]
+    return found
+
+
 def _load(ins: Instruction) -> Callable[[Machine, Array, Array, Array, Array], Any]:
     type_ = ins.type
     size, of_resource = type_.size, ins.operands[0].type
     immediate(ins.operands[3])
 
     def load(m: Machine, value: Array, voffset: Array, soffset: Array, _: Array) -> Any:
-        resource = _resource(value, of_resource)
-        offset = voffset.astype(np.int64) + soffset
-        address = resource[..., _BASE] + offset
-        found: Array = np.zeros((*address.shape, size), np.uint8)
-        for start, count, inside in _pieces(resource, offset, size):
-            with m.narrowed(inside) as any_lane:
-                if any_lane:
-                    align = min(count, _PART)
-                    raw = m.memory.load(m, ins, address + start, count, align, GLOBAL)
-                    parts = np.ascontiguousarray(raw)[..., None].view(np.uint8)
-                    found[inside, start : start + count] = np.broadcast_to(
-                        parts, (*inside.shape, count)
-                    )[inside]
+        resource = resource_of(value, of_resource)
+        found = load_in_range(m, ins, resource, voffset.astype(np.int64) + soffset, size)
         return decode(found.view(raw_dtype(size))[..., 0], type_)
 
     return load
@@ -87,7 +91,7 @@ def _store(ins: Instruction) -> Callable[[Machine, Any, Array, Array, Array, Arr
     def store(
         m: Machine, data: Any, value: Array, voffset: Array, soffset: Array, _: Array
     ) -> None:
-        resource = _resource(value, of_resource)
+        resource = resource_of(value, of_resource)
         offset = voffset.astype(np.int64) + soffset
         address = resource[..., _BASE] + offset
         parts = np.ascontiguousarray(encode(data, type_))[..., None].view(np.uint8)

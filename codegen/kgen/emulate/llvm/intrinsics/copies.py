@@ -1,0 +1,114 @@
+"""Loads to LDS, and waits for them.
+
+``global.load.lds``, ``load.to.lds`` and ``raw.ptr.buffer.load.lds``: each lane loads 4, 12 or 16
+bytes; they go to the LDS pointer of the wave, plus the offset, plus the number of the lane times
+their size. The offset is added to the global address too (LLVM "User Guide for AMDGPU Backend").
+A buffer's lanes that are out of range copy zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kgen.emulate.llvm.codec import raw_dtype
+from kgen.emulate.llvm.copies import Copies
+from kgen.emulate.llvm.intrinsics.buffers import load_in_range, resource_of
+from kgen.emulate.llvm.literals import immediate
+from kgen.emulate.llvm.machine import Machine
+from kgen.emulate.llvm.module import Instruction
+from kgen.emulate.llvm.program import Build
+from kgen.emulate.llvm.types import Array, Pointer
+
+_SIZES = (4, 12, 16)
+
+
+def _size(ins: Instruction) -> int:
+    size = immediate(ins.operands[2])
+    if size not in _SIZES:
+        raise TypeError(f"a copy of {size} bytes per lane")
+    return size
+
+
+def _copy(ins: Instruction) -> Callable[..., None]:
+    """``(from, to, size, offset, aux)``"""
+    size, offset = _size(ins), immediate(ins.operands[3])
+    pointer = ins.operands[0].type
+    assert isinstance(pointer, Pointer)
+    space = pointer.space
+
+    def copy(m: Machine, source: Array, base: Array, *_: Array) -> None:
+        raw = m.memory.load(m, ins, source + offset, size, 4, space)
+        _start(m, ins, base, offset, raw)
+
+    return copy
+
+
+def _copy_buffer(ins: Instruction) -> Callable[..., None]:
+    """``(resource, to, size, voffset, soffset, offset, aux)``"""
+    size, offset = _size(ins), immediate(ins.operands[5])
+    of_resource = ins.operands[0].type
+
+    def copy(
+        m: Machine, value: Array, base: Array, _: Array, voffset: Array, soffset: Array, *__: Array
+    ) -> None:
+        resource = resource_of(value, of_resource)
+        at = voffset.astype(np.int64) + soffset + offset
+        found = load_in_range(m, ins, resource, at, size)
+        _start(m, ins, base, offset, found.view(raw_dtype(size))[..., 0])
+
+    return copy
+
+
+def _start(m: Machine, ins: Instruction, base: Array, offset: int, raw: Array) -> None:
+    lanes = m.waves(np.broadcast_to(base, (len(base), m.lanes)))
+    active = m.waves(np.ones((1, m.lanes), np.bool_) if m.mask is None else m.mask)
+    first = np.broadcast_to(active, (max(len(active), len(lanes)), *active.shape[1:])).argmax(
+        axis=2
+    )
+    of_wave = np.take_along_axis(
+        np.broadcast_to(lanes, (len(first), *lanes.shape[1:])), first[..., None], axis=2
+    )
+    start = m.of_wave(of_wave[..., 0]) + offset
+    to = start + m.lane_numbers() % m.wave * raw.dtype.itemsize
+    if m.copies is None:
+        m.copies = Copies(m)
+    m.copies.start(m, ins, to, raw)
+
+
+def _vmcnt(processor: str, bits: int) -> int:
+    """The vmcnt field of s_waitcnt (LLVM, AMDGPUBaseInfo, "getVmcntBitMask")."""
+    if processor.startswith("gfx11"):
+        return bits >> 10 & 0x3F
+    return bits & 0xF | bits >> 10 & 0x30
+
+
+def _wait(ins: Instruction) -> Callable[[Machine, Array], None]:
+    bits = immediate(ins.operands[0])
+
+    def wait(m: Machine, _: Array) -> None:
+        if m.copies is not None:
+            m.copies.land(m, _vmcnt(m.processor, bits))
+
+    return wait
+
+
+def _wait_for_loads(ins: Instruction) -> Callable[[Machine, Array], None]:
+    later = immediate(ins.operands[0])
+
+    def wait(m: Machine, _: Array) -> None:
+        if m.copies is not None:
+            m.copies.land(m, later)
+
+    return wait
+
+
+EFFECTS: dict[str, Build] = {
+    "llvm.amdgcn.global.load.lds": _copy,
+    "llvm.amdgcn.load.to.lds": _copy,
+    "llvm.amdgcn.raw.ptr.buffer.load.lds": _copy_buffer,
+    "llvm.amdgcn.raw.buffer.load.lds": _copy_buffer,
+    "llvm.amdgcn.s.waitcnt": _wait,
+    "llvm.amdgcn.s.wait.loadcnt": _wait_for_loads,
+}
