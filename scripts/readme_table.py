@@ -18,11 +18,12 @@ def table() -> str:
     rows = json.loads(out)["targets"]
     ops = list(rows[0]["ops"])
     lines = [
-        "| " + " | ".join(["target", *ops, "proven by `make test`"]) + " |",
-        "|" + " --- |" * (len(ops) + 2),
+        "| " + " | ".join(["target", *ops, "`--math`", "proven by `make test`"]) + " |",
+        "|" + " --- |" * (len(ops) + 3),
     ]
     for row in rows:
         cells = [" ".join(row["ops"][op]) or "not yet" for op in ops]
+        cells.append(" ".join(row["math"]) or "–")
         lines.append("| " + " | ".join([f"`{row['target']}`", *cells, row["proof"]]) + " |")
     return "\n".join(lines) + "\n"
 

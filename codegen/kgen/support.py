@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from kgen import targets
-from kgen.spec import OPS
+from kgen.spec import OPS, Math
 
 
 def support_table() -> list[dict[str, Any]]:
-    """One row per named target: `ops` maps each operation to its dtypes; `proof` says how the
+    """One row per named target: `ops` maps each operation to its dtypes; `math` are the ways to
+    multiply f32 beside the exact one; `proof` says how the
     test suite executes it: on a device (or qemu), or in the emulator of its text."""
     return [
         {
@@ -17,6 +18,7 @@ def support_table() -> list[dict[str, Any]]:
             "family": target.family,
             "arch": target.arch,
             "ops": {op.op: [d.value for d in family.dtypes(op.op, target)] for op in OPS},
+            "math": [m.value for m in family.maths(target) if m is not Math.EXACT],
             "proof": family.proof(target),
         }
         for family in targets.families()

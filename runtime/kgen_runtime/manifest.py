@@ -121,11 +121,14 @@ class Resources:
 
 @dataclass(frozen=True, kw_only=True)
 class Tolerance:
-    """|error| <= u_out |ref| + factor sqrt(K) u_acc (|A| |B|) + function_error |f|; see design."""
+    """|error| <= u_out |ref| + (factor sqrt(K) u_acc + operand_error) (|A| |B|)
+    + function_error |f|; see design. `operand_error` is what rounding the operands of a product to
+    the matrix unit's type costs it."""
 
     accumulate: DType
     factor: float
     function_error: float = 0.0
+    operand_error: float = 0.0
     reason: str
 
 

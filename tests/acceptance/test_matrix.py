@@ -15,7 +15,7 @@ import pytest
 import kgen
 from kgen import targets
 from kgen.check.verify import verify
-from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Epilogue, Layout, Math, Matmul, Relu, Softmax, Spec
 
 pytestmark = pytest.mark.acceptance
 
@@ -95,6 +95,25 @@ VARIANTS: dict[str, Matmul] = {
 @pytest.mark.parametrize("name", VARIANTS)
 def test_variants(tmp_path: Path, name: str, target: str) -> None:
     prove(tmp_path, VARIANTS[name], target)
+
+
+@pytest.mark.parametrize(
+    ("target", "math"),
+    [
+        (t.name, math)
+        for family in targets.families()
+        for t in family.targets
+        for math in family.maths(t)
+        if math is not Math.EXACT
+    ],
+)
+@pytest.mark.parametrize("shape", [(127, 131, 113), (72, 200, 136)], ids=str)
+@pytest.mark.parametrize("layout", [Layout.NN, Layout.TT])
+def test_math(
+    tmp_path: Path, shape: tuple[int, int, int], layout: Layout, math: Math, target: str
+) -> None:
+    m, n, k = shape
+    prove(tmp_path, Matmul(m=m, n=n, k=k, dtype=DType.F32, math=math, layout=layout), target)
 
 
 @pytest.mark.parametrize("target", MAIN)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kgen import pipeline, targets
-from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Epilogue, Layout, Math, Matmul, Relu, Softmax, Spec
 from kgen.targets.cpu import workers
 
 ROOT = Path(__file__).parents[2] / "generated"
@@ -28,6 +28,8 @@ MMA = {
 }
 #: The model would take more, and so more lines.
 STAGES = {"sm_80": {"num_stages": 3}, "sm_90a": {"num_stages": 3}}
+#: The same bytes of k as 16-bit types have.
+TF32 = {"block_k": 16}
 FMA = {
     EVEN: {"block_m": 16, "block_n": 16, "block_k": 8, "thread_m": 4, "thread_n": 2},
     ODD: {"block_m": 16, "block_n": 16, "block_k": 8, "thread_m": 2, "thread_n": 2},
@@ -58,6 +60,9 @@ def goldens() -> Iterator[Golden]:
     for target in ("sm_75", "sm_80", "sm_90a", "gfx90a", "gfx942", "gfx1100", "gfx1201"):
         for spec in (EVEN, ODD):
             yield Golden(target=target, spec=spec, schedule=MMA[spec] | STAGES.get(target, {}))
+    for math in (Math.TF32, Math.TF32X3):
+        spec = replace(_as(EVEN, DType.F32), math=math)
+        yield Golden(target="sm_80", spec=spec, schedule=MMA[EVEN] | {"num_stages": 3} | TF32)
     for target in ("sm_80", "gfx1030", "vulkan1.1", "vulkan1.3"):
         for spec in (EVEN, ODD):
             yield Golden(target=target, spec=_as(spec, DType.F32), schedule=FMA[spec])

@@ -10,11 +10,12 @@ import pytest
 
 from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul, MmaMatmul
-from kgen.spec import DType, Matmul
+from kgen.spec import DType, Layout, Math, Matmul
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.plan.copy import TileCopy
+from kgen.targets.cuda.plan.fragments import MmaOperand
 from kgen.targets.cuda.plan.matmul_fma import FmaPlan, plan_fma
-from kgen.targets.cuda.plan.matmul_mma import MmaOperand, MmaPlan, plan_mma
+from kgen.targets.cuda.plan.matmul_mma import MmaPlan, plan_mma
 
 SM_75 = {t.name: t for t in TARGETS}["sm_75"]
 SM_80 = {t.name: t for t in TARGETS}["sm_80"]
@@ -198,6 +199,37 @@ def test_ldmatrix_brings_the_fragments_of_the_instruction(layout: str) -> None:
         for k in operand.k_steps:
             for load in operand.loads(k):
                 check_fragments(operand, k, load.registers, load.xor, load.offset)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_f32_fragments_are_those_of_m16n8k8(layout: str) -> None:
+    """PTX ISA, "Matrix Fragments for mma.m16n8k8" (tf32): lane l holds row l/4 (+8) of A and column
+    l/4 of B at k l%4 (+4). By ldmatrix a row of 16 bytes is four of them, one for each lane."""
+    spec = Matmul(m=64, n=64, k=64, dtype=DType.F32, math=Math.TF32, layout=Layout(layout))
+    schedule = MmaMatmul(block_m=64, block_n=32, block_k=16, num_stages=3, warp_m=32, warp_n=16)
+    for operand in plan_mma(spec, SM_80, schedule).operands:
+        k_inner, tile = operand.copy.matrix.k_inner, operand.tile
+        assert operand.gathered == (not k_inner)
+        for k in operand.k_steps:
+            parts = [
+                (load, *each) for load in operand.loads(k) for each in enumerate(load.registers)
+            ]
+            for load, j, register in parts:
+                free, k_half = (int(part[1:]) for part in register.split("_")[1:])
+                half = k_half % 8
+                banks = set()
+                for lane in range(32):
+                    if operand.gathered:
+                        first = tile.swizzle(lane % 4 * tile.row_bytes + lane // 4 * 4)
+                        address = (first ^ load.xor) + load.offset
+                    else:
+                        row = lane_address(operand, 8 * j + lane // 4) ^ load.xor
+                        address = row + load.offset + lane % 4 * 4
+                    banks.add(address // 4 % 32)
+                    place = (free + lane // 4, k + half + lane % 4)
+                    row, col = place if k_inner else place[::-1]
+                    assert address == tile.base + tile.swizzle(row * tile.row_bytes + 4 * col)
+                assert len(banks) == 32
 
 
 def check_fragments(

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from kgen.errors import ScheduleError
+from kgen.errors import ScheduleError, TargetError
 from kgen.pipeline import plan as make_plan
 from kgen.schedule import FmaMatmul, MmaMatmul
-from kgen.spec import DType, Matmul
+from kgen.spec import DType, Math, Matmul
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.plan.matmul import plan_pipeline
 from kgen.targets.cuda.plan.matmul_fma import FmaPlan, plan_fma
-from kgen.targets.cuda.plan.matmul_mma import MmaPlan, plan_mma
+from kgen.targets.cuda.plan.matmul_mma import Mma, MmaPlan, plan_mma
 from kgen.targets.cuda.plan.output import OutputTile
 
 BY_NAME = {target.name: target for target in TARGETS}
@@ -232,3 +232,28 @@ def test_fma_refusals() -> None:
             SM_80,
             FMA.override(block_m=256, block_n=128, thread_m=16, thread_n=16),
         )
+
+
+def test_split_operands_have_three_products() -> None:
+    """Small times whole, whole times small, whole times whole; each step rounds what it uses."""
+    spec = Matmul(m=64, n=32, k=64, dtype=DType.F32, math=Math.TF32X3)
+    plan = plan_mma(spec, SM_80, MMA.override(block_k=16))
+    assert len(plan.rests) == 2 * 4 + 4
+    for step in plan.k_steps:
+        assert len(step.rounded) == len(plan.rests)
+        for first, second, third in batched(step.mmas, 3):
+            assert first.d == second.d == third.d
+            assert (first.b, second.a) == (third.b, third.a)
+            rests = dict(zip(step.rounded, plan.rests, strict=True))
+            assert first.a == tuple(rests[r] for r in third.a)
+            assert second.b == tuple(rests[r] for r in third.b)
+
+
+def batched(mmas: tuple[Mma, ...], n: int) -> list[tuple[Mma, ...]]:
+    return [mmas[i : i + n] for i in range(0, len(mmas), n)]
+
+
+def test_other_targets_refuse_tf32() -> None:
+    spec = Matmul(m=64, n=32, k=64, dtype=DType.F32, math=Math.TF32)
+    with pytest.raises(TargetError, match="math=tf32 is not one that sm_75 has; it has exact"):
+        make_plan(spec, BY_NAME["sm_75"])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgen.errors import SpecError
-from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec, from_json
+from kgen.spec import DType, Epilogue, Layout, Math, Matmul, Relu, Softmax, Spec, from_json
 
 SMALL = st.integers(1, 40)
 FLOATS = [DType.F32, DType.F16, DType.BF16]
@@ -138,3 +138,13 @@ def test_bad_relu_and_softmax() -> None:
         Softmax(rows=1, cols=131073)
     with pytest.raises(SpecError, match="dtype=f64 is not one that softmax takes"):
         Softmax(rows=1, cols=1, dtype=DType.F64)
+
+
+def test_math_is_for_f32() -> None:
+    spec = Matmul(m=2, n=3, k=4, dtype=DType.F32, math="tf32")  # type: ignore[arg-type]
+    assert spec.math is Math.TF32 and spec.key == "matmul_2x3x4_f32_nn_tf32"
+    assert from_json(spec.to_json()) == spec
+    with pytest.raises(SpecError, match="math=3xtf32 is for dtype=f32, not f16; leave it out"):
+        Matmul(m=2, n=3, k=4, math=Math.TF32X3)
+    with pytest.raises(SpecError, match="math=fast is unknown; known are exact, tf32, 3xtf32"):
+        Matmul(m=2, n=3, k=4, dtype=DType.F32, math="fast")  # type: ignore[arg-type]

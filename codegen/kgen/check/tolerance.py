@@ -7,7 +7,8 @@ of the output's type, `factor` and `function_error` are the target's own
 (:class:`kgen_runtime.manifest.Tolerance`, with its reason).
 
 - A product of K terms starts at factor sqrt(K) u_acc (|A| |B|): rounding errors that are
-  independent and zero-mean grow with the square root of their number (ibid., section 2.8).
+  independent and zero-mean grow with the square root of their number (ibid., section 2.8). Operands
+  that are rounded on their way into a matrix unit (tf32) add operand_error (|A| |B|).
 - A sum or product of two values adds u_acc of what it rounds, and half the accumulator's smallest
   subnormal.
 - A function f adds function_error |x| + 8 u_acc |x| (its polynomial and the arithmetic around it,
@@ -97,7 +98,7 @@ def product(value: Values, magnitude: Values, k: int, whole: bool, target: Toler
     """A @ B as accumulated, given A @ B, |A| @ |B| and whether A and B are whole numbers."""
     unit = target.accumulate.unit_roundoff
     factor = target.factor * (F64_ORACLE_FACTOR if target.accumulate is DType.F64 else 1.0)
-    error = factor * math.sqrt(k) * unit * magnitude
+    error = (factor * math.sqrt(k) * unit + target.operand_error) * magnitude
     if whole:
         error = np.where(magnitude <= 1.0 / unit, 0.0, error)
     # NaN and infinity have no error: relu of -inf, say, is exactly 0.

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from shlex import quote
 
 from kgen.errors import SpecError
-from kgen.spec import OPS, DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec, op_class
+from kgen.spec import OPS, DType, Epilogue, Layout, Math, Matmul, Relu, Softmax, Spec, op_class
 
 #: Options that only some operations take, with their defaults in the parser.
 _ONLY_FOR = {
@@ -22,6 +22,7 @@ _ONLY_FOR = {
     "alpha": ("matmul",),
     "beta": ("matmul",),
     "epilogue": ("matmul",),
+    "math": ("matmul",),
     "log": ("softmax",),
 }
 
@@ -52,6 +53,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     problem.add_argument("--beta", metavar="X", help="scale of the added C (0: no C)")
     problem.add_argument(
         "--epilogue", metavar="E,...", help=f"in the order given: {_names(Epilogue)}"
+    )
+    problem.add_argument(
+        "--math", metavar="M", help=f"how products of f32 are computed: {_names(Math)} (exact)"
     )
     problem.add_argument("--log", action="store_true", default=None, help="log-softmax")
 
@@ -88,6 +92,7 @@ def spec_of(args: argparse.Namespace) -> Spec:
         alpha=_number("alpha", args.alpha, 1.0),
         beta=_number("beta", args.beta, 0.0),
         epilogue=tuple(args.epilogue.split(",")) if args.epilogue else (),
+        math=Math.EXACT if args.math is None else args.math,
     )
 
 

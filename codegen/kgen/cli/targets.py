@@ -23,9 +23,13 @@ def run(args: argparse.Namespace) -> int:
         return 0
     ops = list(rows[0]["ops"])
     table = [
-        (r["target"], r["family"], r["arch"], *(" ".join(r["ops"][o]) for o in ops), r["proof"])
+        (
+            *(r["target"], r["family"], r["arch"]),
+            *(" ".join(r["ops"][o]) for o in ops),
+            *(" ".join(r["math"]) or None, r["proof"]),
+        )
         for r in rows
     ]
-    print_table(("target", "family", "arch", *ops, "proven by"), table)
+    print_table(("target", "family", "arch", *ops, "--math", "proven by"), table)
     print(f"native: the CPU of this machine: {native.arch} with {' '.join(features)}")
     return 0

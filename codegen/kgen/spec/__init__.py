@@ -12,7 +12,7 @@ from typing import Any
 
 from kgen.errors import SpecError
 from kgen.spec.base import Spec
-from kgen.spec.matmul import Epilogue, Layout, Matmul
+from kgen.spec.matmul import Epilogue, Layout, Math, Matmul
 from kgen.spec.rowwise import Relu, Softmax
 from kgen_runtime.dtypes import DType
 
@@ -21,6 +21,7 @@ __all__ = [
     "DType",
     "Epilogue",
     "Layout",
+    "Math",
     "Matmul",
     "Relu",
     "Softmax",

@@ -31,6 +31,14 @@ class Epilogue(StrEnum):
     RESIDUAL = "residual"  # x + residual[m, n]
 
 
+class Math(StrEnum):
+    """How products of f32 are computed. All sums are f32."""
+
+    EXACT = "exact"  # as f32
+    TF32 = "tf32"  # operands rounded to 11 bits, on tensor cores
+    TF32X3 = "3xtf32"  # operands split in two of these; three products, about as good as f32
+
+
 class Layout(StrEnum):
     """How A and B are stored: n = as written (row-major), t = transposed, row-major."""
 
@@ -76,11 +84,13 @@ class Matmul(Spec):
     alpha: float = 1.0
     beta: float = 0.0
     epilogue: tuple[Epilogue, ...] = ()
+    math: Math = Math.EXACT
 
     def __post_init__(self) -> None:
         coerce(self, "dtype", DType)
         coerce(self, "out_dtype", DType, self.dtype)
         coerce(self, "layout", Layout)
+        coerce(self, "math", Math)
         if isinstance(self.epilogue, str):
             raise SpecError(f"epilogue={self.epilogue!r} is not a tuple; give ({self.epilogue!r},)")
         steps = tuple(member(Epilogue, step, "epilogue") for step in self.epilogue)
@@ -96,6 +106,8 @@ class Matmul(Spec):
                 f"out_dtype={self.out} does not go with dtype={self.dtype}; "
                 "f64 products have f64 output, and only they"
             )
+        if self.math is not Math.EXACT and self.dtype is not DType.F32:
+            raise SpecError(f"math={self.math} is for dtype=f32, not {self.dtype}; leave it out")
         for step in (Epilogue.BIAS, Epilogue.RESIDUAL):
             if self.epilogue.count(step) > 1:
                 raise SpecError(
@@ -216,6 +228,8 @@ class Matmul(Spec):
     @property
     def key(self) -> str:
         parts = [f"matmul_{self.m}x{self.n}x{self.k}_{self.dtype}_{self.layout}"]
+        if self.math is not Math.EXACT:
+            parts.append(self.math.value)
         if self.out is not self.dtype:
             parts.append(f"to_{self.out}")
         if self.batch > 1:

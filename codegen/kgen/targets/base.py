@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from kgen.errors import TargetError
 from kgen.schedule import Schedule
-from kgen.spec import DType, Spec
+from kgen.spec import DType, Math, Matmul, Spec
 from kgen_runtime.manifest import Launch, Resources, Role, Tolerance, Workspace
 
 
@@ -147,6 +147,14 @@ class Family(ABC):
                 f"dtype={spec.dtype} is not one that {target.name} has for {spec.op}; "
                 f"it has {', '.join(dtypes)}"
             )
+        if isinstance(spec, Matmul) and spec.math not in (maths := self.maths(target)):
+            raise TargetError(
+                f"math={spec.math} is not one that {target.name} has; it has {', '.join(maths)}"
+            )
+
+    def maths(self, target: Target) -> tuple[Math, ...]:
+        """Ways to multiply f32."""
+        return (Math.EXACT,)
 
     @abstractmethod
     def choose(self, spec: Spec, target: Target) -> Schedule:

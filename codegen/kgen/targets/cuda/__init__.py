@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from kgen.schedule import Schedule
-from kgen.spec import DType, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Math, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Assembled, Candidate, Family, Plan, Source, Target, Toolchain
 from kgen.targets.cuda import candidates, heuristics
 from kgen.targets.cuda.limits import TARGETS
-from kgen.targets.cuda.plan import matmul_mma
 from kgen.targets.cuda.plan import plan as make_plan
+from kgen.targets.cuda.plan.instruction import instruction_of
 from kgen.targets.cuda.plan.matmul import MatmulPlan
 from kgen_runtime.manifest import Tolerance
 
@@ -19,6 +19,17 @@ OPS = (Matmul.op, Relu.op, Softmax.op)
 DTYPES = (DType.F32, DType.F16, DType.BF16)
 #: A CUDA version above all that code may require.
 NEWEST_CUDA = (99, 0)
+
+
+#: Errors of a product relative to it, of tf32 and of 3xtf32. Rounding to tf32 moves an operand by
+#: up to u = 2^-11 of itself. A product of two is off by 2 u + u^2. Split, what is left of an
+#: operand is up to u of it and rounded to u of that; the product of two such rests is left out:
+#: 3 u^2 in all, and a little for higher powers.
+OPERAND_ERRORS = (2.0**-10 * 1.01, 2.0**-20)
+OPERAND_REASONS = (
+    "operands are rounded to tf32",
+    "operands are split in two tf32 numbers, and the product of the smaller ones is left out",
+)
 
 
 class CudaFamily(Family):
@@ -32,6 +43,9 @@ class CudaFamily(Family):
 
     def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:
         return DTYPES if op in OPS else ()
+
+    def maths(self, target: Target) -> tuple[Math, ...]:
+        return tuple(Math) if target.has("tf32_mma") else (Math.EXACT,)
 
     def choose(self, spec: Spec, target: Target) -> Schedule:
         return heuristics.choose(spec, target)
@@ -69,13 +83,20 @@ class CudaFamily(Family):
         # ex2.approx and lg2.approx are within 2 ulp, rcp.approx within 1 (PTX ISA, "Floating Point
         # Instructions"); a step uses two of them and a polynomial good to 2 ulp.
         function_error = 2.0**-21
-        if isinstance(spec, Matmul) and matmul_mma.supports(spec.dtype, target):
+        instruction = instruction_of(spec, target) if isinstance(spec, Matmul) else None
+        if instruction is not None:
+            reason = (
+                "tensor cores cut the sum of each product group instead of rounding it, so "
+                "errors have twice the size and one sign (Fasi et al., PeerJ CS 7:e330, 2021)"
+            )
+            if instruction.rounds:
+                reason += "; " + OPERAND_REASONS[instruction.splits]
             return Tolerance(
                 accumulate=DType.F32,
                 factor=4.0,
                 function_error=function_error,
-                reason="tensor cores cut the sum of each product group instead of rounding it, so "
-                "errors have twice the size and one sign (Fasi et al., PeerJ CS 7:e330, 2021)",
+                operand_error=OPERAND_ERRORS[instruction.splits] if instruction.rounds else 0.0,
+                reason=reason,
             )
         return Tolerance(
             accumulate=DType.F32,

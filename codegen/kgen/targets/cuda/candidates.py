@@ -9,7 +9,8 @@ from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cuda.model import predict
-from kgen.targets.cuda.plan import matmul_mma, plan
+from kgen.targets.cuda.plan import plan
+from kgen.targets.cuda.plan.instruction import instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
 
 #: block_m, block_n, warp_m, warp_n. No warp tile is so large that its sums and two sets of
@@ -36,7 +37,8 @@ MMA_TILES = (
     (32, 16, 16, 16),
     (16, 16, 16, 16),
 )
-MMA_DEPTHS = (32, 64)
+#: Of k, in each row of a tile.
+MMA_ROW_BYTES = (64, 128)
 #: With cp.async: a tile in use, one that must be there next, and some under way. Through registers
 #: there are always two.
 ASYNC_STAGES = (3, 4, 5, 6)
@@ -101,7 +103,8 @@ def _fitting(
 
 
 def _schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
-    if not matmul_mma.supports(spec.dtype, target):
+    instruction = instruction_of(spec, target)
+    if instruction is None:
         for m, n, k, thread_m, thread_n in FMA_TILES:
             yield FmaMatmul(
                 block_m=m, block_n=n, block_k=k, thread_m=thread_m, thread_n=thread_n, num_stages=2
@@ -109,9 +112,9 @@ def _schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
         return
     runs_ahead = any(matrix.is_asynchronous(target) for matrix in matrices(spec))
     limit = target.limits["dynamic_shared_memory"]
-    deepest = max(matmul_mma.PIECE, power_of_two(spec.k))
+    deepest = max(instruction.step, power_of_two(spec.k))
     for m, n, warp_m, warp_n in MMA_TILES:
-        for depth in sorted({min(depth, deepest) for depth in MMA_DEPTHS}):
+        for depth in sorted({min(b // instruction.itemsize, deepest) for b in MMA_ROW_BYTES}):
             for stages in ASYNC_STAGES if runs_ahead else STAGED_STAGES:
                 if stages * (m + n) * depth * spec.dtype.itemsize > limit:
                     break

@@ -30,6 +30,7 @@ FEATURES: Mapping[str, int] = {
     "mma_m16n8k8": 65,  # f16, f32 accumulators
     "mma_m16n8k16": 70,  # f16, f32 accumulators
     "bf16_mma": 70,  # m16n8k16 on bf16
+    "tf32_mma": 70,  # m16n8k8 on tf32, and cvt.rna.tf32.f32
     "cp_async": 70,
     "bf16_cvt": 70,  # cvt.rn.bf16.f32 and packed cvt.rn.{f16x2,bf16x2}.f32
     "max_nan": 70,  # max.NaN on f32, f16x2 and bf16x2

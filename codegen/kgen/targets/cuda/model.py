@@ -32,7 +32,10 @@ from kgen.targets.cuda.devices import (
 )
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.fragments import is_gathered
+from kgen.targets.cuda.plan.instruction import MatrixInstruction, instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
+from kgen.targets.cuda.plan.matmul_mma import registers_held
 
 #: Registers beside accumulators, fragments and staging, in what ptxas makes of these kernels; with
 #: it the count is within 12 of ptxas's (a test compares them).
@@ -195,9 +198,13 @@ def _mma_work(spec: Matmul, target: Target, device: Device, schedule: MmaMatmul)
     stage = sum(tiles)
     fragments = (schedule.warp_m + schedule.warp_n) * depth * itemsize
     sums = schedule.warp_m * schedule.warp_n
-    mmas = sums * depth // (16 * 8 * (16 if target.has("mma_m16n8k16") else 8))
-    sets = min(2, depth // 16)
-    instructions = mmas + fragments // (WARP_SIZE * MAX_ACCESS_BYTES) + LOOP_INSTRUCTIONS
+    instruction = instruction_of(spec, target)
+    assert instruction is not None
+    products = instruction.products * depth // instruction.step
+    instructions = sums // (16 * 8) * products + LOOP_INSTRUCTIONS
+    instructions += _fragment_instructions(spec, schedule, instruction)
+    # Rates are those of two bytes; three products of the same operands take three times as long.
+    rate = device.f16_fmas * 2 / itemsize / (3 if instruction.splits else 1)
     staging = 0
     for matrix, nbytes in zip(matrices(spec), tiles, strict=True):
         # A wide copy takes about three instructions, its 64-bit address included.
@@ -207,18 +214,28 @@ def _mma_work(spec: Matmul, target: Target, device: Device, schedule: MmaMatmul)
     loaded = _loaded(spec, schedule)
     return Work(
         num_warps=schedule.num_warps,
-        registers=sums // WARP_SIZE
-        + (schedule.warp_m + schedule.warp_n) // 16 * 4 * sets
-        + staging
-        + BASE_REGISTERS,
+        registers=registers_held(schedule, instruction, target) + staging + BASE_REGISTERS,
         shared_bytes=schedule.num_stages * stage,
-        product_clocks=schedule.block_m * schedule.block_n * depth / device.f16_fmas,
+        product_clocks=schedule.block_m * schedule.block_n * depth / rate,
         shared_traffic=stage + schedule.num_warps * fragments,
         instructions=instructions,
-        warp_clocks=sums * depth / (device.f16_fmas / PARTITIONS),
+        warp_clocks=sums * depth / (rate / PARTITIONS),
         loaded_bytes=loaded,
         in_flight_bytes=(schedule.num_stages - 1) * loaded,
     )
+
+
+def _fragment_instructions(
+    spec: Matmul, schedule: MmaMatmul, instruction: MatrixInstruction
+) -> int:
+    """Loads of a tile's fragments, 16 bytes per lane each or 4 where they are gathered, and what
+    rounding them takes."""
+    count = 0
+    for matrix, extent in zip(matrices(spec), (schedule.warp_m, schedule.warp_n), strict=True):
+        words = extent * schedule.block_k * instruction.itemsize // (4 * WARP_SIZE)
+        count += words if is_gathered(matrix.k_inner, instruction) else words // 4
+        count += words * (instruction.rounds + 3 * instruction.splits)
+    return count
 
 
 def _fma_work(spec: Matmul, device: Device, schedule: FmaMatmul) -> Work:

@@ -8,7 +8,7 @@ from kgen.spec import Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan
 from kgen.targets.cuda.plan.matmul_fma import plan_fma
-from kgen.targets.cuda.plan.matmul_mma import plan_mma, supports
+from kgen.targets.cuda.plan.matmul_mma import plan_mma
 from kgen.targets.cuda.plan.relu import plan_relu
 from kgen.targets.cuda.plan.softmax import plan_softmax
 
@@ -19,11 +19,6 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
     """The plan of any operation. Raises ScheduleError if the schedule does not fit."""
     match spec, schedule:
         case Matmul(), MmaMatmul():
-            if not supports(spec.dtype, target):
-                raise ScheduleError(
-                    f"mainloop={schedule.mainloop} has no {spec.dtype} tensor cores with f32 "
-                    f"accumulators on {target.name}; try an FmaMatmul schedule"
-                )
             return plan_mma(spec, target, schedule)
         case Matmul(), FmaMatmul():
             return plan_fma(spec, target, schedule)

@@ -15,17 +15,19 @@ HALF_BYTES = 2
 
 @dataclass(frozen=True, kw_only=True)
 class SwizzledTile:
-    """Rows of `row_bytes`, whose 16-byte chunks are permuted by exclusive or with the row.
+    """Rows of `row_bytes`, whose chunks are permuted by exclusive or with the row.
 
-    The chunk's number (address bits 4 to 6) is xored with the bits just above a 128-byte line or a
-    row, whichever is longer, so that eight chunks below one another fall in eight different groups
-    of banks. The map is linear over exclusive or. `row_bytes` is a power of two from 16 on; `base`
-    is the tile's first byte in a stage, a multiple of 128.
+    The chunk's number (address bits 4 to 6 for 16-byte chunks) is xored with the bits just above a
+    128-byte line or a row, whichever is longer, so that chunks below one another, 128 bytes of
+    them, fall in different groups of banks. The map is linear over exclusive or. `row_bytes` is a
+    power of two, at least a chunk; `base` is the tile's first byte in a stage, a multiple of 128.
     """
 
     rows: int
     row_bytes: int
     base: int = 0
+    itemsize: int = HALF_BYTES
+    chunk_bytes: int = CHUNK_BYTES
 
     @property
     def nbytes(self) -> int:
@@ -33,13 +35,13 @@ class SwizzledTile:
 
     @property
     def shift(self) -> int:
-        """From the bits that steer the permutation down to the chunk's number (bit 4)."""
-        return max(log2(BANK_LINE_BYTES), log2(self.row_bytes)) - log2(CHUNK_BYTES)
+        """From the bits that steer the permutation down to the chunk's number."""
+        return max(log2(BANK_LINE_BYTES), log2(self.row_bytes)) - log2(self.chunk_bytes)
 
     @property
     def mask(self) -> int:
         """The bits of a byte offset that the permutation changes."""
-        return min(self.row_bytes, BANK_LINE_BYTES) - CHUNK_BYTES
+        return min(self.row_bytes, BANK_LINE_BYTES) - self.chunk_bytes
 
     def swizzle(self, offset: int) -> int:
         """Where the byte at `offset` of the plain row-major tile lies."""
@@ -52,7 +54,7 @@ class SwizzledTile:
 
     def place(self, row: int, col: int) -> tuple[int, int]:
         """(xor, offset) of the element in the stored row and column, from the stage's first."""
-        xor, offset = self.split(row * self.row_bytes + col * HALF_BYTES)
+        xor, offset = self.split(row * self.row_bytes + col * self.itemsize)
         return xor, self.base + offset
 
 

@@ -1,0 +1,161 @@
+"""How a warp reads its strips of the operands' tiles: registers, addresses, bank by bank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen.targets.cuda.plan.copy import TileCopy, xor_suffix
+from kgen.targets.cuda.plan.instruction import MatrixInstruction
+from kgen.targets.cuda.plan.tiles import SwizzledTile
+
+#: Rows (or columns) of a piece: with one step of k it is what one ldmatrix.x4 brings.
+PIECE = 16
+REGISTERS_PER_PIECE = 4
+#: Rows of an 8x8 matrix of ldmatrix, and columns of a product.
+EIGHT = 8
+#: Fragments of one step are multiplied while those of the next are loaded.
+FRAGMENT_SETS = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class FragmentLoad:
+    """One load of operand `name` into `registers`, at (lane's address ^ xor) + offset."""
+
+    name: str
+    instruction: str
+    registers: tuple[str, ...]
+    xor: int
+    offset: int
+
+    @property
+    def at(self) -> str:
+        """The suffix of the register with the address that its xor gives."""
+        return xor_suffix(self.xor)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MmaOperand:
+    """A warp's strip (`extent` of m or n) of one operand's tile, a piece of 16 at a time.
+
+    By ldmatrix, lane l gives the address of row l % 8 of the 8x8 matrix l / 8 (in units of 16 bits;
+    for wider elements a row has fewer of them). Matrices are numbered in the order of mma's
+    registers: A (m, k), (m+8, k), (m, k+h), (m+8, k+h); B (k, n), (k+h, n), (k, n+8), (k+h, n+8),
+    with h half a step. So bit 3 of the lane picks the half of m for A and of k for B, and bit 4 the
+    other. Where k is not the inner dimension, matrices of 16-bit elements are transposed on the
+    way; others are `gathered`, each lane loading the elements that mma wants from it, row l % 4
+    along k and column l / 4.
+    """
+
+    copy: TileCopy
+    tile: SwizzledTile
+    extent: int
+    instruction: MatrixInstruction
+    k_steps: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return self.copy.name
+
+    @property
+    def origin(self) -> str:
+        """The register with the block tile's first m or n."""
+        return "m0" if self.name == "a" else "n0"
+
+    @property
+    def gathered(self) -> bool:
+        return is_gathered(self.copy.matrix.k_inner, self.instruction)
+
+    @property
+    def row_half_bit(self) -> int:
+        """The bit of the lane that picks the half of a piece's stored rows."""
+        return 3 if (self.name == "a") == self.copy.matrix.k_inner else 4
+
+    @property
+    def col_half_bit(self) -> int:
+        return 7 - self.row_half_bit
+
+    @property
+    def warp_bytes(self) -> int:
+        """From one warp's strip to the next."""
+        return self.extent * (
+            self.tile.row_bytes if self.copy.matrix.k_inner else self.tile.itemsize
+        )
+
+    def offset(self, free: int, k: int) -> tuple[int, int]:
+        """(xor, offset) from the strip's first element to the one at (free, k)."""
+        row, col = (free, k) if self.copy.matrix.k_inner else (k, free)
+        return self.tile.place(row, col)
+
+    def loads(self, k: int) -> tuple[FragmentLoad, ...]:
+        load = self._gather if self.gathered else self._matrices
+        return tuple(each for free in range(0, self.extent, PIECE) for each in load(free, k))
+
+    def _matrices(self, free: int, k: int) -> tuple[FragmentLoad, ...]:
+        modifier = "" if self.copy.matrix.k_inner else ".trans"
+        xor, offset = self.offset(free, k)
+        return (
+            FragmentLoad(
+                name=self.name,
+                instruction=f"ldmatrix.sync.aligned.m8n8.x4{modifier}.shared.b16",
+                registers=tuple(self._register(free, k, *half) for half in self._halves),
+                xor=xor,
+                offset=offset,
+            ),
+        )
+
+    def _gather(self, free: int, k: int) -> tuple[FragmentLoad, ...]:
+        loads = []
+        for free_half, k_half in self._halves:
+            xor, offset = self.offset(free + free_half, k + k_half)
+            loads.append(
+                FragmentLoad(
+                    name=self.name,
+                    instruction="ld.shared.b32",
+                    registers=(self._register(free, k, free_half, k_half),),
+                    xor=xor,
+                    offset=offset,
+                )
+            )
+        return tuple(loads)
+
+    @property
+    def _halves(self) -> tuple[tuple[int, int], ...]:
+        """Distances along m (or n) and k of a piece's registers, in mma's order."""
+        half = self.instruction.half
+        if self.name == "a":
+            return ((0, 0), (EIGHT, 0), (0, half), (EIGHT, half))
+        return ((0, 0), (0, half), (EIGHT, 0), (EIGHT, half))
+
+    def _register(self, free: int, k: int, free_half: int, k_half: int) -> str:
+        letter = "m" if self.name == "a" else "n"
+        return f"{self.name}_{letter}{free + free_half}_k{self.set_of(k) + k_half}"
+
+    def set_of(self, k: int) -> int:
+        """The first k of the registers for step k: two sets take turns, if there are two steps."""
+        return k % (FRAGMENT_SETS * self.instruction.step)
+
+    def registers(self, k: int) -> tuple[str, ...]:
+        """All registers of a step."""
+        return tuple(register for load in self.loads(k) for register in load.registers)
+
+    @property
+    def pieces(self) -> tuple[tuple[str, ...], ...]:
+        """The registers of all sets, a piece on a line."""
+        names = [r for k in self.k_steps[:FRAGMENT_SETS] for r in self.registers(k)]
+        size = REGISTERS_PER_PIECE
+        return tuple(tuple(names[i : i + size]) for i in range(0, len(names), size))
+
+    @property
+    def xors(self) -> tuple[int, ...]:
+        """The distinct exclusive ors among all loads; the first is 0."""
+        return tuple(sorted({load.xor for k in self.k_steps for load in self.loads(k)}))
+
+    @property
+    def at_suffixes(self) -> tuple[str, ...]:
+        """Suffixes of the registers with their addresses."""
+        return tuple(map(xor_suffix, self.xors))
+
+
+def is_gathered(k_inner: bool, instruction: MatrixInstruction) -> bool:
+    """Whether ldmatrix cannot bring the operand: it transposes 16-bit elements only."""
+    return not k_inner and instruction.itemsize != 2

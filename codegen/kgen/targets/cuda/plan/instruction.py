@@ -1,0 +1,76 @@
+"""The matrix instructions by element type: their depth, and how operands become their elements.
+
+Every kind reads 32 bytes of k per step and row: two registers of A for each eight rows and two of
+B for each eight columns (PTX ISA, "Matrix Fragments for mma.m16n8k8" and its neighbours).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen.spec import DType, Math, Matmul
+from kgen.targets.base import Target
+
+#: Bytes of k that a step reads of a row, and that one register of a fragment spans.
+STEP_BYTES = 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixInstruction:
+    """`depth` elements of k per instruction, `itemsize` bytes each in shared memory.
+
+    `rounds`: operands are rounded to the instruction's type in registers; `splits`: the rest that
+    rounding leaves is rounded too, and multiplied in two products more.
+    """
+
+    name: str
+    feature: str
+    itemsize: int
+    depth: int
+    rounds: bool = False
+    splits: bool = False
+
+    @property
+    def step(self) -> int:
+        """Elements of k per step."""
+        return STEP_BYTES // self.itemsize
+
+    @property
+    def half(self) -> int:
+        """From one register's k to the next one's."""
+        return self.step // 2
+
+    @property
+    def products(self) -> int:
+        """Instructions for each product of fragments, for all of a step's k."""
+        return self.step // self.depth * (3 if self.splits else 1)
+
+
+def instruction_of(spec: Matmul, target: Target) -> MatrixInstruction | None:
+    """What multiplies the spec's operands with f32 sums on the target; None if nothing does."""
+    found = _wanted(spec, target)
+    return found if found is not None and target.has(found.feature) else None
+
+
+def _wanted(spec: Matmul, target: Target) -> MatrixInstruction | None:
+    dtype = spec.dtype
+    if dtype is DType.F32 and spec.math is not Math.EXACT:
+        return MatrixInstruction(
+            name="mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+            feature="tf32_mma",
+            itemsize=4,
+            depth=8,
+            rounds=True,
+            splits=spec.math is Math.TF32X3,
+        )
+    if dtype not in (DType.F16, DType.BF16):
+        return None
+    deep = target.has("mma_m16n8k16")
+    depth = 16 if deep else 8
+    feature = "bf16_mma" if dtype is DType.BF16 else f"mma_m16n8k{depth}"
+    return MatrixInstruction(
+        name=f"mma.sync.aligned.m16n8k{depth}.row.col.f32.{dtype}.{dtype}.f32",
+        feature=feature,
+        itemsize=2,
+        depth=depth,
+    )
