@@ -48,6 +48,12 @@ class _Objects:
         self.arriving, self.completed = Released(machine), Released(machine)
 
 
+def per_cta(value: Array, lanes: Array) -> Array:
+    """The sum of a value over the lanes of each CTA [C or 1]."""
+    sums: Array = np.where(lanes, value.astype(np.int64), 0).sum(axis=(1, 2))
+    return sums
+
+
 class Mbarriers:
     """The objects of all CTAs of a chunk. CTAs are given as masks [C]."""
 
@@ -135,22 +141,28 @@ class Mbarriers:
         known: Known | None,
         *,
         drop: bool = False,
-        may_complete: bool,
-    ) -> Array:
-        """Arrivals [C] of who knows this; returns the state before, of the objects of each CTA."""
+        may_complete: bool = True,
+    ) -> None:
+        """Arrivals of lanes [C or 1, W, 32], each for so many, that know this.
+
+        They arrive one after the other, so that more than are pending go on in the next phase.
+        """
         objects = self._of(who)
-        state = self.state(who)
-        if (count > objects.pending).any():
-            self._refuse(who, "more arrivals than its count")
-        if not may_complete and ((count > 0) & (objects.pending == count)).any():
-            self._refuse(who, "the last arrival of a phase by .noComplete")
-        objects.pending -= count
-        if drop:
-            objects.expected -= count
-        if known is not None:
-            objects.arriving.add(known, count > 0)
-        self._complete(who.offset, objects)
-        return state
+        left = self.destination(who, per_cta(count, who.lanes))
+        largest = self.destination(who, np.where(who.lanes, count, 0).max(axis=(1, 2)))
+        while left.any():
+            some = np.minimum(left, objects.pending)
+            if ((left > 0) & (largest > objects.pending)).any():
+                self._refuse(who, "more arrivals at once than are pending")
+            if not may_complete and (left >= objects.pending)[left > 0].any():
+                self._refuse(who, "the last arrival of a phase by .noComplete")
+            if known is not None:
+                objects.arriving.add(known, some > 0)
+            objects.pending -= some
+            if drop:
+                objects.expected -= some
+            self._complete(who.offset, objects)
+            left = left - some
 
     def more(self, who: Lanes, count: Array) -> None:
         """One pending arrival more [C], made later (cp.async.mbarrier.arrive without .noinc)."""
@@ -175,10 +187,25 @@ class Mbarriers:
         objects.bytes -= nbytes
         self._complete(who.offset, objects)
 
-    def state(self, who: Lanes) -> Array:
-        """The opaque state [C]: the phase, and above it the pending count."""
+    def states(self, who: Lanes, count: Array) -> Array:
+        """What each lane gets that arrives for so many: phase and pending count as it finds them.
+
+        The opaque state [C, W, 32] has the pending count above the phase.
+        """
         objects = self._of(who)
-        return objects.phase & 0xFFFFFFFF | objects.pending << 32
+        each = np.where(who.lanes, np.broadcast_to(count, who.lanes.shape), 0).astype(np.int64)
+        flat = each.reshape(len(each), -1)
+        before = (flat.cumsum(axis=1) - flat).reshape(each.shape)
+        pending, expected, phase = (
+            table.reshape(-1, 1, 1) for table in (objects.pending, objects.expected, objects.phase)
+        )
+        beyond = before - pending
+        wrapped = beyond >= 0
+        expected = np.maximum(expected, 1)
+        left = np.where(wrapped, expected - beyond % expected, -beyond)
+        now = phase + np.where(wrapped, 1 + beyond // expected, 0)
+        state: Array = now & 0xFFFFFFFF | left << 32
+        return state
 
     # ------------------------------------------------------------------ waiting
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from kgen.emulate.ptx.decode import PRED, U32, Builder, Decoder
 from kgen.emulate.ptx.machine import SHARED_WINDOW, Machine, Mask, Violation, uniform
-from kgen.emulate.ptx.mbarriers import OBJECT_BYTES, Lanes, Mbarriers
+from kgen.emulate.ptx.mbarriers import OBJECT_BYTES, Lanes, Mbarriers, per_cta
 from kgen.emulate.ptx.operations import Action, Operation, Source, Target, Wait
 from kgen.emulate.ptx.ops.loadstore import by_window
 from kgen.emulate.ptx.syntax import Operand, Register
@@ -70,12 +70,6 @@ def _in_shared(machine: Machine, address: Array, mask: Mask) -> Array:
     return address - SHARED_WINDOW
 
 
-def _per_cta(value: Array, lanes: Array) -> Array:
-    """The sum of a value over the lanes of each CTA [C or 1]."""
-    sums: Array = np.where(lanes, value.astype(np.int64), 0).sum(axis=(1, 2))
-    return sums
-
-
 # ---------------------------------------------------------------------- life of an object
 
 
@@ -91,7 +85,7 @@ def _initialise(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> 
         for who in mbarriers.used_by(at, mask):
             if (who.lanes.sum(axis=(1, 2)) > 1).any():
                 raise Violation("race", "several lanes initialise one mbarrier", who.lanes)
-            mbarriers.initialise(who, np.broadcast_to(_per_cta(count(), who.lanes), machine.ctas))
+            mbarriers.initialise(who, np.broadcast_to(per_cta(count(), who.lanes), machine.ctas))
 
     return run
 
@@ -130,7 +124,9 @@ def _arrive(drop: bool) -> Callable[[Decoder, Words, Sequence[Operand]], Action]
         expects, no_complete = words.flag("expect_tx"), words.flag("noComplete")
         releases = _order(words, release=True)
         place = 1 if len(operands) > 1 and not _is_address(operands[0]) else 0
-        target = decoder.target(operands[0], _B64) if place else None
+        target = None
+        if place and operands[0] != Register(name="_"):
+            target = decoder.target(operands[0], _B64)
         find = objects_at(decoder, words, operands[place])
         words.finish()
         rest = decoder.sources(operands[place + 1 :], U32)
@@ -141,19 +137,17 @@ def _arrive(drop: bool) -> Callable[[Decoder, Words, Sequence[Operand]], Action]
 
         def run(mask: Mask) -> None:
             for who in find(mask):
-                value = rest[0]() if rest else one
+                count = rest[0]() if rest else one
                 if expects:
-                    nbytes = mbarriers.destination(who, _per_cta(value, who.lanes))
-                    mbarriers.expect(who, nbytes)
-                    value = one
-                count = mbarriers.destination(who, _per_cta(value, who.lanes))
+                    mbarriers.expect(who, mbarriers.destination(who, per_cta(count, who.lanes)))
+                    count = one
+                if target is not None:
+                    target(mbarriers.states(who, count).astype(np.uint64), who.lanes)
                 known = None
                 mbarriers.note_remote(who)
                 if releases and machine.checks:
                     known = mbarriers.known_at_destination(who, machine.clocks.release(who.lanes))
-                state = mbarriers.arrive(who, count, known, drop=drop, may_complete=not no_complete)
-                if target is not None:
-                    target(state.astype(np.uint64).reshape(-1, 1, 1), who.lanes)
+                mbarriers.arrive(who, count, known, drop=drop, may_complete=not no_complete)
 
         return run
 
@@ -178,7 +172,7 @@ def _transaction(
 
         def run(mask: Mask) -> None:
             for who in find(mask):
-                method(mbarriers, who, mbarriers.destination(who, _per_cta(nbytes(), who.lanes)))
+                method(mbarriers, who, mbarriers.destination(who, per_cta(nbytes(), who.lanes)))
 
         return run
 
@@ -322,8 +316,7 @@ class _CopyArrivals:
         known = None
         if machine.checks:
             known = mbarriers.known_at_destination(who, machine.clocks.release(who.lanes))
-        count = mbarriers.destination(who, who.lanes.sum(axis=(1, 2)))
-        mbarriers.arrive(who, count, known, may_complete=True)
+        mbarriers.arrive(who, uniform(1, np.uint32), known)
         return True
 
 
