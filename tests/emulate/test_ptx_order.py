@@ -234,3 +234,190 @@ def test_a_flag_in_shared_memory_that_is_too_weak(source: str) -> None:
     for seed in SEEDS:
         found = fault(source, threads=64, seed=seed)
         assert found.kind == "race" and found.instruction.startswith("ld.shared.u32 %r3")
+
+
+# ---------------------------------------------------------------------------- single lanes
+
+#: Warp 0 writes, one lane of it says so; warp 1 waits, in all lanes or in one of them.
+SIGNAL = """
+    setp.eq.u32 %q0, %t, 0;
+    setp.ge.u32 %q1, %t, 32;
+    @%q0 mbarrier.init.shared::cta.b64 [%r0+4000], 1;
+    bar.sync 0;
+    @%q1 bra WAIT;
+    st.shared.u32 [%r1], %t;
+    {before}
+    @%q0 mbarrier.arrive.shared::cta.b64 _, [%r0+4000];
+    ret;
+WAIT:
+    and.b32 %r3, %t, 31;
+    setp.ne.u32 %q2, %r3, {waits};
+    @%q2 bra READY;
+TRY:
+    mbarrier.try_wait.parity.shared::cta.b64 %q3, [%r0+4000], 0;
+    @!%q3 bra TRY;
+READY:
+    {after}
+    sub.u32 %r2, %t, 32;
+    mad.lo.u32 %r2, %r2, 16, %r0;
+    ld.shared.u32 %r3, [%r2];
+"""
+SYNC = "bar.warp.sync 0xffffffff;"
+
+
+def signal(before: str = SYNC, after: str = SYNC, waits: str = "0") -> str:
+    return build(SIGNAL.format(before=before, after=after, waits=waits), params=0)
+
+
+def test_a_lane_speaks_for_its_warp_behind_a_warp_barrier() -> None:
+    for seed in SEEDS:
+        run(signal(), threads=64, seed=seed)
+        run(signal(after="", waits="%r3"), threads=64, seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("source", "lanes"),
+    [
+        (signal(before=""), tuple(range(33, 41))),
+        (signal(before="", after="", waits="%r3"), tuple(range(33, 41))),
+        (signal(after=""), tuple(range(33, 41))),
+        (signal(after="", waits="5"), (32, 33, 34, 35, 36, 38, 39, 40)),
+    ],
+    ids=["arrives for others", "all wait", "waits for others", "lane 5 waits"],
+)
+def test_a_lane_speaks_for_itself_alone(source: str, lanes: tuple[int, ...]) -> None:
+    """The lanes that are wrong are those that did not wait, or that read what others wrote.
+
+    Those that do not wait may read before anybody has written.
+    """
+    kinds = set()
+    for seed in SEEDS:
+        found = fault(source, threads=64, seed=seed)
+        kinds.add(found.kind)
+        assert found.instruction.startswith("ld.shared")
+        if found.kind == "race":
+            assert found.lanes == lanes
+            assert f"in {line_of(source, 'st.shared')}" in found.message
+    assert "race" in kinds and kinds <= {"race", "uninitialised-read"}
+
+
+# ---------------------------------------------------------------------------- the async proxy
+
+#: All threads write 16 bytes, thread 0 copies them to global memory in bulk.
+OUT = """
+    setp.ne.u32 %q0, %t, 0;
+    st.shared.v4.u32 [%r1], {{%t, %t, %t, %t}};
+    {fence}
+    {barrier}
+    {late}
+    @%q0 bra DONE;
+    cp.async.bulk.global.shared::cta.bulk_group [%p0], [%r0], 1024;
+    cp.async.bulk.commit_group;
+    {wait}
+DONE:
+    {again}
+    st.shared.u32 [%r1], 0;
+"""
+PROXY = "fence.proxy.async.shared::cta;"
+
+
+def bulk_out(
+    fence: str = PROXY,
+    barrier: str = "bar.sync 0;",
+    late: str = "",
+    wait: str = "cp.async.bulk.wait_group.read 0;",
+    again: str = "bar.sync 0;",
+) -> str:
+    text = OUT.format(fence=fence, barrier=barrier, late=late, wait=wait, again=again)
+    return build(text)
+
+
+def test_bulk_copies_read_what_was_fenced_and_ordered() -> None:
+    for seed in SEEDS:
+        out = words()
+        run(bulk_out(), out, threads=64, seed=seed)
+        np.testing.assert_array_equal(out, np.repeat(np.arange(64), 4))
+
+
+def test_the_thread_that_copies_may_fence_behind_the_barrier() -> None:
+    for seed in SEEDS:
+        run(bulk_out(fence="", late="@%q0 bra DONE;\n    " + PROXY), words(), threads=64, seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("source", "kinds"),
+    [
+        (bulk_out(fence=""), {"missing-proxy-fence"}),
+        (bulk_out(barrier=""), {"race", "uninitialised-read"}),
+        (bulk_out(wait=""), {"race"}),
+        (bulk_out(again=""), {"race"}),
+    ],
+    ids=["no fence", "no barrier", "no wait", "no barrier after it"],
+)
+def test_bulk_copies_that_are_not_ordered(source: str, kinds: set[str]) -> None:
+    assert {fault(source, words(), threads=64, seed=seed).kind for seed in SEEDS} <= kinds
+
+
+#: Thread 0 copies into shared memory in bulk, all wait for the mbarrier, and read; twice.
+IN = """
+    setp.ne.u32 %q0, %t, 0;
+    mov.u32 %r2, 0;
+    @%q0 bra MADE;
+    mbarrier.init.shared::cta.b64 [%r0+4000], 1;
+    fence.mbarrier_init.release.cluster;
+MADE:
+    bar.sync 0;
+ROUND:
+    @%q0 bra TRY;
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r0+4000], 1024;
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes
+        [%r0], [%p0], 1024, [%r0+4000];
+TRY:
+    {wait}
+    ld.shared.u32 %r4, [%r1];
+    {fence}
+    {barrier}
+    add.u32 %r2, %r2, 1;
+    setp.lt.u32 %q1, %r2, 2;
+    @%q1 bra ROUND;
+    mad.wide.u32 %a0, %t, 4, %p1;
+    st.global.u32 [%a0], %r4;
+"""
+TRY = """mbarrier.try_wait.parity.shared::cta.b64 %q2, [%r0+4000], %r2;
+    @!%q2 bra TRY;"""
+
+
+def bulk_in(wait: str = TRY, fence: str = PROXY, barrier: str = "bar.sync 0;") -> str:
+    return build(IN.format(wait=wait, fence=fence, barrier=barrier), params=2)
+
+
+def test_bulk_copies_write_for_those_who_wait() -> None:
+    for seed in SEEDS:
+        out = words(64)
+        report = run(bulk_in(), np.arange(256, dtype=np.uint32), out, threads=64, seed=seed)
+        np.testing.assert_array_equal(out, 4 * np.arange(64))
+        assert report.warnings == ()
+
+
+def test_a_generic_read_that_a_bulk_copy_overwrites_is_worth_a_warning() -> None:
+    for seed in SEEDS:
+        report = run(bulk_in(fence=""), words(), words(64), threads=64, seed=seed)
+        assert [w.kind for w in report.warnings] == ["proxy-read-overwritten"]
+        assert report.warnings[0].instruction.startswith("cp.async.bulk")
+
+
+@pytest.mark.parametrize(
+    ("source", "kinds"),
+    [
+        (bulk_in(wait=""), {"pending-copy", "uninitialised-read"}),
+        (
+            bulk_in(wait=f"@%q0 bra AFTER;\n    {TRY}\nAFTER:"),
+            {"pending-copy", "race", "uninitialised-read"},
+        ),
+        (bulk_in(barrier=""), {"race"}),
+    ],
+    ids=["nobody waits", "one thread waits", "overwritten while others read"],
+)
+def test_bulk_copies_that_nobody_waits_for(source: str, kinds: set[str]) -> None:
+    for seed in SEEDS:
+        assert fault(source, words(), words(64), threads=64, seed=seed).kind in kinds

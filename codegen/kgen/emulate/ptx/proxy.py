@@ -56,16 +56,17 @@ class AsyncProxy:
         writer = shadow.writer.reshape(-1)[at.cell]
         shadow.refuse_unwritten(at, writer)
         self._refuse_unfenced(at, writer, "read of")
-        reading, cells = self._reading(), np.unique(at.cell)
-        reading[cells] = ((reading[cells] >> READING) + 1 << READING) | self.machine.pc
+        reading = self._reading()
+        # A granule that comes several times counts once, here and at the end.
+        reading[at.cell] = ((reading[at.cell] >> READING) + 1 << READING) | self.machine.pc
 
     def finish_read(self, region: Region, reader: Array) -> None:
         """It is as if these threads of the issuing CTAs, [C or 1], read the bytes just now."""
         shadow = self.shadow
         at = shadow.region(region, reader)
-        reading, cells = self._reading(), np.unique(at.cell)
-        started = int(np.max(reading[cells], initial=0)) & _PC
-        reading[cells] -= 1 << READING
+        reading = self._reading()
+        started = int(np.max(reading[at.cell], initial=0)) & _PC
+        reading[at.cell] -= 1 << READING
         entry = (shadow.now(at) << READ_TIME) | (started << READ_PC)
         entry |= (1 << READ_SEVERAL) | (1 << READ_ASYNC)
         shadow.reads.reshape(-1)[at.cell * shadow.warps + at.actor] = entry
