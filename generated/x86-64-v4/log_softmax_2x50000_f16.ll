@@ -132,9 +132,7 @@ sum.u.body:
   %sum.v0.x = fpext <16 x half> %sum.v0.x.half to <16 x float>
   %sum.v0.below = fsub <16 x float> %sum.v0.x, %m
   %sum.v0.exp.islow = fcmp olt <16 x float> %sum.v0.below, splat (float 0xC05A000000000000)
-  %sum.v0.exp.low = select <16 x i1> %sum.v0.exp.islow, <16 x float> splat (float 0xC05A000000000000), <16 x float> %sum.v0.below
-  %sum.v0.exp.ishigh = fcmp ogt <16 x float> %sum.v0.exp.low, splat (float 0x4056400000000000)
-  %sum.v0.exp.x = select <16 x i1> %sum.v0.exp.ishigh, <16 x float> splat (float 0x4056400000000000), <16 x float> %sum.v0.exp.low
+  %sum.v0.exp.x = select <16 x i1> %sum.v0.exp.islow, <16 x float> splat (float 0xC05A000000000000), <16 x float> %sum.v0.below
   %sum.v0.exp.shifted = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum.v0.exp.x, <16 x float> splat (float 0x3FF7154760000000), <16 x float> splat (float 0x4168000000000000))
   %sum.v0.exp.n = fsub <16 x float> %sum.v0.exp.shifted, splat (float 0x4168000000000000)
   %sum.v0.exp.minus.n = fneg <16 x float> %sum.v0.exp.n
@@ -147,18 +145,7 @@ sum.u.body:
   %sum.v0.exp.p.h5 = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum.v0.exp.p.h4, <16 x float> %sum.v0.exp.r, <16 x float> splat (float 0x3FE0000000000000))
   %sum.v0.exp.p.h6 = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum.v0.exp.p.h5, <16 x float> %sum.v0.exp.r, <16 x float> splat (float 0x3FF0000000000000))
   %sum.v0.exp.p = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum.v0.exp.p.h6, <16 x float> %sum.v0.exp.r, <16 x float> splat (float 0x3FF0000000000000))
-  %sum.v0.exp.magic.bits = bitcast <16 x float> %sum.v0.exp.shifted to <16 x i32>
-  %sum.v0.exp.i = sub <16 x i32> %sum.v0.exp.magic.bits, splat (i32 1262485504)
-  %sum.v0.exp.i.half = ashr <16 x i32> %sum.v0.exp.i, splat (i32 1)
-  %sum.v0.exp.i.rest = sub <16 x i32> %sum.v0.exp.i, %sum.v0.exp.i.half
-  %sum.v0.exp.half.biased = add <16 x i32> %sum.v0.exp.i.half, splat (i32 127)
-  %sum.v0.exp.half.bits = shl <16 x i32> %sum.v0.exp.half.biased, splat (i32 23)
-  %sum.v0.exp.half = bitcast <16 x i32> %sum.v0.exp.half.bits to <16 x float>
-  %sum.v0.exp.rest.biased = add <16 x i32> %sum.v0.exp.i.rest, splat (i32 127)
-  %sum.v0.exp.rest.bits = shl <16 x i32> %sum.v0.exp.rest.biased, splat (i32 23)
-  %sum.v0.exp.rest = bitcast <16 x i32> %sum.v0.exp.rest.bits to <16 x float>
-  %sum.v0.exp.scaled = fmul <16 x float> %sum.v0.exp.p, %sum.v0.exp.half
-  %sum.v0.exp = fmul <16 x float> %sum.v0.exp.scaled, %sum.v0.exp.rest
+  %sum.v0.exp = call <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float> %sum.v0.exp.p, <16 x float> %sum.v0.exp.n, <16 x float> zeroinitializer, i16 -1, i32 4)
   %sum.v0.next = fadd <16 x float> %sum.v0, %sum.v0.exp
   %sum.v1.i = add nuw i64 %sum.u, 16
   %sum.v1.in.offset = mul nuw i64 %sum.v1.i, 2
@@ -168,9 +155,7 @@ sum.u.body:
   %sum.v1.x = fpext <16 x half> %sum.v1.x.half to <16 x float>
   %sum.v1.below = fsub <16 x float> %sum.v1.x, %m
   %sum.v1.exp.islow = fcmp olt <16 x float> %sum.v1.below, splat (float 0xC05A000000000000)
-  %sum.v1.exp.low = select <16 x i1> %sum.v1.exp.islow, <16 x float> splat (float 0xC05A000000000000), <16 x float> %sum.v1.below
-  %sum.v1.exp.ishigh = fcmp ogt <16 x float> %sum.v1.exp.low, splat (float 0x4056400000000000)
-  %sum.v1.exp.x = select <16 x i1> %sum.v1.exp.ishigh, <16 x float> splat (float 0x4056400000000000), <16 x float> %sum.v1.exp.low
+  %sum.v1.exp.x = select <16 x i1> %sum.v1.exp.islow, <16 x float> splat (float 0xC05A000000000000), <16 x float> %sum.v1.below
   %sum.v1.exp.shifted = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum.v1.exp.x, <16 x float> splat (float 0x3FF7154760000000), <16 x float> splat (float 0x4168000000000000))
   %sum.v1.exp.n = fsub <16 x float> %sum.v1.exp.shifted, splat (float 0x4168000000000000)
   %sum.v1.exp.minus.n = fneg <16 x float> %sum.v1.exp.n
@@ -183,18 +168,7 @@ sum.u.body:
   %sum.v1.exp.p.h5 = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum.v1.exp.p.h4, <16 x float> %sum.v1.exp.r, <16 x float> splat (float 0x3FE0000000000000))
   %sum.v1.exp.p.h6 = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum.v1.exp.p.h5, <16 x float> %sum.v1.exp.r, <16 x float> splat (float 0x3FF0000000000000))
   %sum.v1.exp.p = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum.v1.exp.p.h6, <16 x float> %sum.v1.exp.r, <16 x float> splat (float 0x3FF0000000000000))
-  %sum.v1.exp.magic.bits = bitcast <16 x float> %sum.v1.exp.shifted to <16 x i32>
-  %sum.v1.exp.i = sub <16 x i32> %sum.v1.exp.magic.bits, splat (i32 1262485504)
-  %sum.v1.exp.i.half = ashr <16 x i32> %sum.v1.exp.i, splat (i32 1)
-  %sum.v1.exp.i.rest = sub <16 x i32> %sum.v1.exp.i, %sum.v1.exp.i.half
-  %sum.v1.exp.half.biased = add <16 x i32> %sum.v1.exp.i.half, splat (i32 127)
-  %sum.v1.exp.half.bits = shl <16 x i32> %sum.v1.exp.half.biased, splat (i32 23)
-  %sum.v1.exp.half = bitcast <16 x i32> %sum.v1.exp.half.bits to <16 x float>
-  %sum.v1.exp.rest.biased = add <16 x i32> %sum.v1.exp.i.rest, splat (i32 127)
-  %sum.v1.exp.rest.bits = shl <16 x i32> %sum.v1.exp.rest.biased, splat (i32 23)
-  %sum.v1.exp.rest = bitcast <16 x i32> %sum.v1.exp.rest.bits to <16 x float>
-  %sum.v1.exp.scaled = fmul <16 x float> %sum.v1.exp.p, %sum.v1.exp.half
-  %sum.v1.exp = fmul <16 x float> %sum.v1.exp.scaled, %sum.v1.exp.rest
+  %sum.v1.exp = call <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float> %sum.v1.exp.p, <16 x float> %sum.v1.exp.n, <16 x float> zeroinitializer, i16 -1, i32 4)
   %sum.v1.next = fadd <16 x float> %sum.v1, %sum.v1.exp
   %sum.v2.i = add nuw i64 %sum.u, 32
   %sum.v2.in.offset = mul nuw i64 %sum.v2.i, 2
@@ -204,9 +178,7 @@ sum.u.body:
   %sum.v2.x = fpext <16 x half> %sum.v2.x.half to <16 x float>
   %sum.v2.below = fsub <16 x float> %sum.v2.x, %m
   %sum.v2.exp.islow = fcmp olt <16 x float> %sum.v2.below, splat (float 0xC05A000000000000)
-  %sum.v2.exp.low = select <16 x i1> %sum.v2.exp.islow, <16 x float> splat (float 0xC05A000000000000), <16 x float> %sum.v2.below
-  %sum.v2.exp.ishigh = fcmp ogt <16 x float> %sum.v2.exp.low, splat (float 0x4056400000000000)
-  %sum.v2.exp.x = select <16 x i1> %sum.v2.exp.ishigh, <16 x float> splat (float 0x4056400000000000), <16 x float> %sum.v2.exp.low
+  %sum.v2.exp.x = select <16 x i1> %sum.v2.exp.islow, <16 x float> splat (float 0xC05A000000000000), <16 x float> %sum.v2.below
   %sum.v2.exp.shifted = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum.v2.exp.x, <16 x float> splat (float 0x3FF7154760000000), <16 x float> splat (float 0x4168000000000000))
   %sum.v2.exp.n = fsub <16 x float> %sum.v2.exp.shifted, splat (float 0x4168000000000000)
   %sum.v2.exp.minus.n = fneg <16 x float> %sum.v2.exp.n
@@ -219,18 +191,7 @@ sum.u.body:
   %sum.v2.exp.p.h5 = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum.v2.exp.p.h4, <16 x float> %sum.v2.exp.r, <16 x float> splat (float 0x3FE0000000000000))
   %sum.v2.exp.p.h6 = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum.v2.exp.p.h5, <16 x float> %sum.v2.exp.r, <16 x float> splat (float 0x3FF0000000000000))
   %sum.v2.exp.p = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum.v2.exp.p.h6, <16 x float> %sum.v2.exp.r, <16 x float> splat (float 0x3FF0000000000000))
-  %sum.v2.exp.magic.bits = bitcast <16 x float> %sum.v2.exp.shifted to <16 x i32>
-  %sum.v2.exp.i = sub <16 x i32> %sum.v2.exp.magic.bits, splat (i32 1262485504)
-  %sum.v2.exp.i.half = ashr <16 x i32> %sum.v2.exp.i, splat (i32 1)
-  %sum.v2.exp.i.rest = sub <16 x i32> %sum.v2.exp.i, %sum.v2.exp.i.half
-  %sum.v2.exp.half.biased = add <16 x i32> %sum.v2.exp.i.half, splat (i32 127)
-  %sum.v2.exp.half.bits = shl <16 x i32> %sum.v2.exp.half.biased, splat (i32 23)
-  %sum.v2.exp.half = bitcast <16 x i32> %sum.v2.exp.half.bits to <16 x float>
-  %sum.v2.exp.rest.biased = add <16 x i32> %sum.v2.exp.i.rest, splat (i32 127)
-  %sum.v2.exp.rest.bits = shl <16 x i32> %sum.v2.exp.rest.biased, splat (i32 23)
-  %sum.v2.exp.rest = bitcast <16 x i32> %sum.v2.exp.rest.bits to <16 x float>
-  %sum.v2.exp.scaled = fmul <16 x float> %sum.v2.exp.p, %sum.v2.exp.half
-  %sum.v2.exp = fmul <16 x float> %sum.v2.exp.scaled, %sum.v2.exp.rest
+  %sum.v2.exp = call <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float> %sum.v2.exp.p, <16 x float> %sum.v2.exp.n, <16 x float> zeroinitializer, i16 -1, i32 4)
   %sum.v2.next = fadd <16 x float> %sum.v2, %sum.v2.exp
   %sum.v3.i = add nuw i64 %sum.u, 48
   %sum.v3.in.offset = mul nuw i64 %sum.v3.i, 2
@@ -240,9 +201,7 @@ sum.u.body:
   %sum.v3.x = fpext <16 x half> %sum.v3.x.half to <16 x float>
   %sum.v3.below = fsub <16 x float> %sum.v3.x, %m
   %sum.v3.exp.islow = fcmp olt <16 x float> %sum.v3.below, splat (float 0xC05A000000000000)
-  %sum.v3.exp.low = select <16 x i1> %sum.v3.exp.islow, <16 x float> splat (float 0xC05A000000000000), <16 x float> %sum.v3.below
-  %sum.v3.exp.ishigh = fcmp ogt <16 x float> %sum.v3.exp.low, splat (float 0x4056400000000000)
-  %sum.v3.exp.x = select <16 x i1> %sum.v3.exp.ishigh, <16 x float> splat (float 0x4056400000000000), <16 x float> %sum.v3.exp.low
+  %sum.v3.exp.x = select <16 x i1> %sum.v3.exp.islow, <16 x float> splat (float 0xC05A000000000000), <16 x float> %sum.v3.below
   %sum.v3.exp.shifted = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum.v3.exp.x, <16 x float> splat (float 0x3FF7154760000000), <16 x float> splat (float 0x4168000000000000))
   %sum.v3.exp.n = fsub <16 x float> %sum.v3.exp.shifted, splat (float 0x4168000000000000)
   %sum.v3.exp.minus.n = fneg <16 x float> %sum.v3.exp.n
@@ -255,18 +214,7 @@ sum.u.body:
   %sum.v3.exp.p.h5 = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum.v3.exp.p.h4, <16 x float> %sum.v3.exp.r, <16 x float> splat (float 0x3FE0000000000000))
   %sum.v3.exp.p.h6 = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum.v3.exp.p.h5, <16 x float> %sum.v3.exp.r, <16 x float> splat (float 0x3FF0000000000000))
   %sum.v3.exp.p = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum.v3.exp.p.h6, <16 x float> %sum.v3.exp.r, <16 x float> splat (float 0x3FF0000000000000))
-  %sum.v3.exp.magic.bits = bitcast <16 x float> %sum.v3.exp.shifted to <16 x i32>
-  %sum.v3.exp.i = sub <16 x i32> %sum.v3.exp.magic.bits, splat (i32 1262485504)
-  %sum.v3.exp.i.half = ashr <16 x i32> %sum.v3.exp.i, splat (i32 1)
-  %sum.v3.exp.i.rest = sub <16 x i32> %sum.v3.exp.i, %sum.v3.exp.i.half
-  %sum.v3.exp.half.biased = add <16 x i32> %sum.v3.exp.i.half, splat (i32 127)
-  %sum.v3.exp.half.bits = shl <16 x i32> %sum.v3.exp.half.biased, splat (i32 23)
-  %sum.v3.exp.half = bitcast <16 x i32> %sum.v3.exp.half.bits to <16 x float>
-  %sum.v3.exp.rest.biased = add <16 x i32> %sum.v3.exp.i.rest, splat (i32 127)
-  %sum.v3.exp.rest.bits = shl <16 x i32> %sum.v3.exp.rest.biased, splat (i32 23)
-  %sum.v3.exp.rest = bitcast <16 x i32> %sum.v3.exp.rest.bits to <16 x float>
-  %sum.v3.exp.scaled = fmul <16 x float> %sum.v3.exp.p, %sum.v3.exp.half
-  %sum.v3.exp = fmul <16 x float> %sum.v3.exp.scaled, %sum.v3.exp.rest
+  %sum.v3.exp = call <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float> %sum.v3.exp.p, <16 x float> %sum.v3.exp.n, <16 x float> zeroinitializer, i16 -1, i32 4)
   %sum.v3.next = fadd <16 x float> %sum.v3, %sum.v3.exp
   br label %sum.u.latch
 sum.u.latch:
@@ -292,9 +240,7 @@ sum.s.body:
   %sum.w.x = fpext <16 x half> %sum.w.x.half to <16 x float>
   %sum.w.below = fsub <16 x float> %sum.w.x, %m
   %sum.w.exp.islow = fcmp olt <16 x float> %sum.w.below, splat (float 0xC05A000000000000)
-  %sum.w.exp.low = select <16 x i1> %sum.w.exp.islow, <16 x float> splat (float 0xC05A000000000000), <16 x float> %sum.w.below
-  %sum.w.exp.ishigh = fcmp ogt <16 x float> %sum.w.exp.low, splat (float 0x4056400000000000)
-  %sum.w.exp.x = select <16 x i1> %sum.w.exp.ishigh, <16 x float> splat (float 0x4056400000000000), <16 x float> %sum.w.exp.low
+  %sum.w.exp.x = select <16 x i1> %sum.w.exp.islow, <16 x float> splat (float 0xC05A000000000000), <16 x float> %sum.w.below
   %sum.w.exp.shifted = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum.w.exp.x, <16 x float> splat (float 0x3FF7154760000000), <16 x float> splat (float 0x4168000000000000))
   %sum.w.exp.n = fsub <16 x float> %sum.w.exp.shifted, splat (float 0x4168000000000000)
   %sum.w.exp.minus.n = fneg <16 x float> %sum.w.exp.n
@@ -307,18 +253,7 @@ sum.s.body:
   %sum.w.exp.p.h5 = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum.w.exp.p.h4, <16 x float> %sum.w.exp.r, <16 x float> splat (float 0x3FE0000000000000))
   %sum.w.exp.p.h6 = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum.w.exp.p.h5, <16 x float> %sum.w.exp.r, <16 x float> splat (float 0x3FF0000000000000))
   %sum.w.exp.p = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum.w.exp.p.h6, <16 x float> %sum.w.exp.r, <16 x float> splat (float 0x3FF0000000000000))
-  %sum.w.exp.magic.bits = bitcast <16 x float> %sum.w.exp.shifted to <16 x i32>
-  %sum.w.exp.i = sub <16 x i32> %sum.w.exp.magic.bits, splat (i32 1262485504)
-  %sum.w.exp.i.half = ashr <16 x i32> %sum.w.exp.i, splat (i32 1)
-  %sum.w.exp.i.rest = sub <16 x i32> %sum.w.exp.i, %sum.w.exp.i.half
-  %sum.w.exp.half.biased = add <16 x i32> %sum.w.exp.i.half, splat (i32 127)
-  %sum.w.exp.half.bits = shl <16 x i32> %sum.w.exp.half.biased, splat (i32 23)
-  %sum.w.exp.half = bitcast <16 x i32> %sum.w.exp.half.bits to <16 x float>
-  %sum.w.exp.rest.biased = add <16 x i32> %sum.w.exp.i.rest, splat (i32 127)
-  %sum.w.exp.rest.bits = shl <16 x i32> %sum.w.exp.rest.biased, splat (i32 23)
-  %sum.w.exp.rest = bitcast <16 x i32> %sum.w.exp.rest.bits to <16 x float>
-  %sum.w.exp.scaled = fmul <16 x float> %sum.w.exp.p, %sum.w.exp.half
-  %sum.w.exp = fmul <16 x float> %sum.w.exp.scaled, %sum.w.exp.rest
+  %sum.w.exp = call <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float> %sum.w.exp.p, <16 x float> %sum.w.exp.n, <16 x float> zeroinitializer, i16 -1, i32 4)
   %sum.w.next = fadd <16 x float> %sum.w, %sum.w.exp
   br label %sum.s.latch
 sum.s.latch:
@@ -385,6 +320,7 @@ r.done:
   ret void
 }
 
+declare <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float>, <16 x float>, <16 x float>, i16, i32 immarg)
 declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
 declare float @llvm.vector.reduce.fmax.v16f32(<16 x float>)
 declare float @llvm.vector.reduce.fadd.v16f32(float, <16 x float>)

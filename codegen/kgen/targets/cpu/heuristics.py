@@ -13,8 +13,9 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.plan.amx import TILE_K, TILE_ROWS
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.blis import ROW_PADDING
+from kgen.targets.cpu.plan.blocks import LONG_STEPS
 from kgen.targets.cpu.plan.dot import must_pack_a
-from kgen.targets.cpu.plan.tiled import LONG_STEPS, registers_needed
+from kgen.targets.cpu.plan.tiled import registers_needed
 
 #: Cycles from a fused multiply-add to the next that needs its result (Intel and AMD: 4).
 FMA_LATENCY = 4

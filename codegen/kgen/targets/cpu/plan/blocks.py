@@ -15,6 +15,10 @@ from kgen.targets.cpu.plan.steps import Step, epilogue_steps
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.manifest import Launch
 
+#: Steps that call a function of many instructions: unrolled over a register tile they would be
+#: most of the kernel, so such an epilogue is a loop over the block.
+LONG_STEPS = frozenset({Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU})
+
 
 @dataclass(frozen=True, kw_only=True)
 class MatmulPlan(CpuPlan):
@@ -245,8 +249,13 @@ class MatmulPlan(CpuPlan):
     # -- epilogue -----------------------------------------------------------------------------
 
     @property
+    def has_functions(self) -> bool:
+        """The epilogue has a step that takes an exponential."""
+        return not LONG_STEPS.isdisjoint(self.spec.epilogue)
+
+    @property
     def functions(self) -> Functions:
-        return functions_for(self.compute.scalar)
+        return functions_for(self.target, self.compute)
 
     @property
     def steps(self) -> tuple[Step, ...]:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import struct
 from dataclasses import dataclass
+
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.vectors import Vector
+
+#: Elements of the widest vector of VSCALEFPS.
+SCALEF_COUNT = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +38,8 @@ class Functions:
     #: Highest power first, down to the constant term.
     exp_coefficients: tuple[float, ...]
     erfc_coefficients: tuple[float, ...]
+    #: VSCALEFPS multiplies by 2^n for any n, subnormal results included (Intel SDM volume 2).
+    has_scalef: bool = False
 
     @property
     def log2_e(self) -> float:
@@ -150,8 +159,12 @@ DOUBLE = Functions(
 )
 
 
-def functions_for(scalar: str) -> Functions:
-    return DOUBLE if scalar == "double" else FLOAT
+def functions_for(target: Target, vector: Vector) -> Functions:
+    """The constants of a vector's element type, and the instructions that help."""
+    if vector.scalar == "double":
+        return DOUBLE
+    has_scalef = target.has("avx512f") and vector.count == SCALEF_COUNT
+    return dataclasses.replace(FLOAT, has_scalef=has_scalef)
 
 
 def bits_of(value: float, scalar: str) -> int:

@@ -30,7 +30,7 @@ class SoftmaxPlan(CpuPlan):
 
     @property
     def functions(self) -> Functions:
-        return functions_for("float")
+        return functions_for(self.target, self.compute)
 
     @property
     def last_task_is_short(self) -> bool:
@@ -54,8 +54,10 @@ class SoftmaxPlan(CpuPlan):
 
     @property
     def staged_in_out(self) -> bool:
-        """They lie in out's row, which has their type."""
-        return not self.spec.log and self.out.is_wide
+        """They lie in out's row, which has their type, unless its vectors straddle cache lines:
+        writing and reading those again costs thrice as much (64 x 1000 on Zen 4)."""
+        straddles = self.out_row % self.compute.bytes and self.row_bytes <= ROW_BUFFER_BYTES
+        return not self.spec.log and self.out.is_wide and not straddles
 
     @property
     def row_bytes(self) -> int:

@@ -7,15 +7,10 @@ from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul
-from kgen.spec import Epilogue
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.blocks import MatmulPlan
 from kgen.targets.cpu.plan.tile import Tile, tile
 from kgen.targets.cpu.plan.vectors import Vector
-
-#: Steps that call a function of many instructions: unrolled over a register tile they would be
-#: most of the kernel, so such an epilogue is a loop over the block.
-LONG_STEPS = frozenset({Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +20,7 @@ class TiledPlan(MatmulPlan):
     @property
     def is_direct(self) -> bool:
         """Sums go from registers through the epilogue to out, and never to scratch."""
-        return not self.k_blocked and LONG_STEPS.isdisjoint(self.spec.epilogue)
+        return not self.k_blocked and not self.has_functions
 
     @property
     def packs_a(self) -> bool:

@@ -38,6 +38,11 @@ class Vector:
         return _BITS[self.scalar]
 
     @property
+    def bytes(self) -> int:
+        """Of the whole vector."""
+        return self.count * self.bits // 8
+
+    @property
     def mask(self) -> Vector:
         return Vector(count=self.count, scalar="i1")
 
