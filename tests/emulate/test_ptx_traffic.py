@@ -341,7 +341,12 @@ def test_counters_depend_on_no_seed(entry: str, block: int, arguments: list[Any]
         )
         return report.counters, report.lines
 
-    first = counted(0)
+    first = counters, lines = counted(0)
+    for name in ("shared_wavefronts", "global_sectors", "global_sectors_ideal"):
+        assert counters[name] == sum(getattr(line, name) for line in lines.values())
+    assert counters["instructions"] == sum(line.issued for line in lines.values())
+    assert counters["bank_conflicts"] >= 0
+    assert counters["global_sectors"] >= counters["global_sectors_ideal"]
     assert counted(0) == first
     for seed in (1, 2, 3):
         assert counted(seed) == first

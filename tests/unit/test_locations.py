@@ -117,3 +117,17 @@ def test_places_in_llvm_ir() -> None:
     assert (values == 2).all()
     lines = by_place(report.lines, places(OPENCL_IR))[path]
     assert (lines[3].issued, lines[4].issued, lines[4].global_sectors) == (1, 2, 4)
+
+
+def test_of_several_kernels_only_the_one_that_ran_is_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    other = "\n.visible .entry other()\n{\n    ret;\n}\n"
+    Path("copy.ptx").write_text(other.replace("other", "first") + WITH_LINES.strip() + other)
+    np.save("x.npy", np.zeros(64, np.float32))
+    launch = ["emulate", "copy.ptx", "--entry=copy", "--grid=1", "--block=32", "--profile"]
+    assert main([*launch, "--source", "--arg=in:x.npy", "--arg=out:f32:32:y.npy"]) == 0
+    shown = capsys.readouterr().out
+    assert ".entry copy(" in shown and "st.global.f32" in shown
+    assert ".entry other(" not in shown and ".entry first(" not in shown

@@ -13,7 +13,7 @@ from kgen.check import cost, inputs, sampling
 from kgen.check.execute import LANGUAGES, EmulatorExecutor, Reader
 from kgen.check.verify import opened
 from kgen.emulate.profile import Profile
-from kgen.errors import EmulationError
+from kgen.errors import EmulationError, VerificationError
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
 
@@ -74,6 +74,10 @@ def profile_kernel(reader: Reader, entry: KernelEntry, seed: int = 0) -> KernelP
     sample = sample_of(entry, seed)
     if (refusal := cost.emulation_refusal(entry, sample)) is not None:
         return KernelProfile(**names, reason=refusal)
+    try:
+        cost.check_memory(entry, "profiling")
+    except VerificationError as error:
+        return KernelProfile(**names, reason=str(error))
     artifact = next(a for a in entry.artifacts if a.format in LANGUAGES)
     source = reader.read(artifact).decode()
     data = next(inputs.data_sets(entry, seed))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from kgen.emulate.locations import Place, by_place, places
@@ -16,6 +17,8 @@ _WIDTHS = (5, 11, 5, 11, 7, 11, 7)
 _HEADER = ("line", "issued", "lanes", "cycles", "x ideal", "sectors", "x ideal")
 #: Lines of the programmer's own source that are shown around one with counts.
 _CONTEXT = 3
+#: Where a kernel starts in PTX and in LLVM IR.
+_KERNEL = re.compile(r"\.entry\s|^define .*\b\w+_kernel\b")
 
 
 def print_listings(launch: Profile) -> None:
@@ -28,12 +31,28 @@ def print_listings(launch: Profile) -> None:
     print("x ideal  how many times more than the same bytes need; blank: not more")
     for path, lines in by_place(launch.report.lines, places(launch.source)).items():
         if (text := _read(path)) is not None:
-            near = {n + d for n in lines for d in range(-_CONTEXT, _CONTEXT + 1)}
             print(f"\n{path}")
-            _print_listing(text, lines, width, near)
+            _print_listing(text, lines, width, _near(lines))
     print()
     text = launch.source.splitlines()
-    _print_listing(text, launch.report.lines, width, set(range(1, len(text) + 1)))
+    _print_listing(text, launch.report.lines, width, _of_kernel(launch, text))
+
+
+def _near(lines: Iterable[int]) -> set[int]:
+    """The lines, and some around each."""
+    return {n + d for n in lines for d in range(-_CONTEXT, _CONTEXT + 1)}
+
+
+def _of_kernel(launch: Profile, text: list[str]) -> set[int]:
+    """All lines of a text with one kernel; of more, the kernel's and what was called."""
+    starts = [n for n, line in enumerate(text, 1) if _KERNEL.search(line)]
+    if len(starts) < 2:
+        return set(range(1, len(text) + 1))
+    name = re.compile(rf"[@\s]{re.escape(launch.entry)}\b")
+    start = next((n for n in starts if name.search(text[n - 1])), starts[0])
+    end = next((n for n in range(start, len(text) + 1) if text[n - 1].startswith("}")), start)
+    kernel = range(start, end + 1)
+    return {*kernel, *_near(n for n in launch.report.lines if n not in kernel)}
 
 
 def _read(path: Path) -> list[str] | None:
