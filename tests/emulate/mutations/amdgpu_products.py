@@ -1,0 +1,232 @@
+"""Bugs in the products that the AMDGPU templates render."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from kgen.schedule import FmaMatmul, MmaMatmul
+from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
+from tests.emulate.mutations.templates import rendered
+
+
+@cache
+def mfma_product() -> Program:
+    """MFMA of wave64, two stages in LDS, a partial tile of K at the end."""
+    schedule = MmaMatmul(block_m=64, block_n=64, block_k=32, num_stages=2, warp_m=32, warp_n=32)
+    return rendered("matmul 70x56x104 f16 +bias+relu", "gfx942", schedule)
+
+
+@cache
+def wmma_product() -> Program:
+    """WMMA of wave32, one stage in LDS."""
+    schedule = MmaMatmul(block_m=32, block_n=32, block_k=32, num_stages=1, warp_m=16, warp_n=16)
+    return rendered("matmul 33x40x72 f16", "gfx1201", schedule)
+
+
+@cache
+def plain_product() -> Program:
+    """FMA from LDS."""
+    schedule = FmaMatmul(block_m=32, block_n=32, block_k=8, num_stages=2, thread_m=2, thread_n=4)
+    return rendered("matmul 33x37x20 f32", "gfx942", schedule)
+
+
+PROGRAMS = (mfma_product, wmma_product, plain_product)
+
+#: The end of a step: a fence, the barrier, a fence; and what tells one step from another.
+RELEASE = r'^ *fence syncscope\("workgroup"\) release.*\n'
+BARRIER = r"^ *call void @llvm\.amdgcn\.s\.barrier\(\)\n"
+ACQUIRE = r'^ *fence syncscope\("workgroup"\) acquire.*\n'
+FIRST = r"(?=(?:.*\n){0,2} *br label %loop)"
+LOOP = r"(?=(?:.*\n){0,2} *%i\.next = )"
+SYNCHRONISE = RELEASE + BARRIER + ACQUIRE
+
+
+def only_where(condition: str) -> str:
+    """In place of the branch to the last tile: lanes without the condition are done."""
+    return f"  %some = {condition}\n  br i1 %some, label %last, label %gone\ngone:\n  ret void\n"
+
+
+MFMA_PRODUCT = (
+    *bugs(
+        mfma_product,
+        "race",
+        ("first-barrier-dropped", BARRIER + FIRST, ""),
+        ("loop-barrier-dropped", BARRIER + LOOP, ""),
+        ("release-dropped", RELEASE + LOOP, ""),
+        ("acquire-dropped", ACQUIRE + LOOP, ""),
+        (
+            "barrier-before-the-stores",
+            r"(%stage\.next = xor .*\n)((?s:.*?))(" + SYNCHRONISE + ")" + LOOP,
+            r"\1\3\2",
+        ),
+        (
+            "fence-of-a-wave",
+            r'(fence syncscope\(")workgroup("\) release.*\n(?:.*\n){2} *br label %loop)',
+            r"\1wavefront\2",
+        ),
+        ("one-stage-instead-of-two", r"(%stage\.next = )xor i32 %stage, 1", r"\1xor i32 %stage, 0"),
+        ("row-of-the-other-half", r"(%out\.lane_row = mul nuw nsw i32 %lane_group, )4", r"\g<1>8"),
+        ("row-of-another-register", r"(%row\.m0\.r5 = add nuw nsw i32 %out\.row, )9", r"\g<1>5"),
+        ("wave-of-another-column", r"(%wave_n = urem i32 %wave, )2", r"\g<1>1"),
+        ("tiles-overlap", r"(%first_row = mul nuw nsw i32 %block_m, )64", r"\g<1>32"),
+    ),
+    *bugs(
+        mfma_product,
+        "uninitialised-read",
+        ("first-stores-dropped", r"^ *store <8 x half> %a\.first\.c0\.l0, .*\n", ""),
+        (
+            "rows-of-the-tile-overlap",
+            r"(%a\.first\.c0\.lds = getelementptr \[2 x \[64 x \[)40",
+            r"\g<1>32",
+        ),
+        (
+            "pitch-of-lds-where-read",
+            r"(%a\.last\.fragments = getelementptr \[2 x \[64 x )\[40",
+            r"\1[32",
+        ),
+        ("a-pair-of-depths-not-stored", r"^ *store <2 x half> %b\.loop\.c0\.s3, .*\n", ""),
+        ("starts-at-the-other-stage", r"(%stage = phi i32 \[ )0,", r"\g<1>1,"),
+        (
+            "fragments-beyond-the-depths",
+            r"(%fragment_k = mul nuw nsw i32 %lane_group, )8",
+            r"\g<1>16",
+        ),
+    ),
+    *bugs(
+        mfma_product,
+        "out-of-bounds",
+        (
+            "rows-not-clamped",
+            r"%a\.c0\.row\.exists = call .*",
+            "%a.c0.row.exists = add i32 %a.c0.row, 0",
+        ),
+        ("loop-that-does-not-end", r"%i\.next = add nuw nsw i32 %i, 1", "%i.next = add i32 %i, 0"),
+        ("clamp-off-by-one", r"(%a\.row_limit = sub nuw nsw i32 )69,", r"\g<1>70,"),
+        ("output-row-guard-off-by-one", r"(%rows_left = sub nuw nsw i32 )70,", r"\g<1>71,"),
+        ("stage-of-lds-not-wrapped", r"(%stage\.next = )xor i32 %stage, 1", r"\1add i32 %stage, 1"),
+        (
+            "tail-read-without-guard",
+            r"%b\.tail\.c0\.l0\.offset = select i1 %b\.tail\.c0\.l0\.exists, (i64 \S+), i64 0",
+            r"%b.tail.c0.l0.offset = add \1, 0",
+        ),
+    ),
+    *bugs(
+        mfma_product,
+        "misaligned",
+        ("depth-of-the-chunk", r"(%a\.c0\.k = mul nuw nsw i32 %a\.c0\.k\.chunk, )8", r"\g<1>4"),
+        ("fragment-of-half-a-vector", r"(%a\.loop\.fragments, i32 )16", r"\g<1>12"),
+    ),
+    *bugs(
+        mfma_product,
+        "divergent-warp-instruction",
+        (
+            "half-the-lanes-multiply",
+            r"^ *br label %last\n",
+            only_where("icmp ult i32 %lane, 32"),
+        ),
+        (
+            "rows-that-exist-multiply",
+            r"^ *br label %last\n",
+            only_where("icmp ult i32 %a.c0.row, 3"),
+        ),
+    ),
+    *bugs(
+        mfma_product,
+        WRONG_RESULT,
+        (
+            "operands-swapped",
+            r"(%acc\.m0\.n0\.loop = .*mfma\S+\()(<\d x half> \S+), (<\d x half> \S+),",
+            r"\1\3, \2,",
+        ),
+        ("depths-of-the-fragment-twice", r"(%b\.loop\.fragments, i32 )16", r"\g<1>0"),
+        (
+            "waves-share-the-rows",
+            r"(%a\.fragment_row = add nuw nsw i32 )%warp_row",
+            r"\1%warp_column",
+        ),
+        (
+            "sum-of-the-loop-forgotten",
+            r"(%acc\.m0\.n0\.tail\.s0 = .*<16 x float> )%acc\.m0\.n0\.loop",
+            r"\1zeroinitializer",
+        ),
+    ),
+)
+
+WMMA_PRODUCT = (
+    *bugs(
+        wmma_product,
+        "race",
+        ("barrier-before-the-stores-dropped", SYNCHRONISE + r"(?= *%a\.loop\.c0\.lds)", ""),
+        ("barrier-behind-the-stores-dropped", SYNCHRONISE + LOOP, ""),
+        (
+            "stores-before-the-barrier",
+            r"(" + SYNCHRONISE + r")((?:.*\.loop\.c0.*\n)+)(?=" + RELEASE + ")",
+            r"\2\1",
+        ),
+    ),
+    *bugs(
+        wmma_product,
+        "out-of-bounds",
+        (
+            "pitch-of-the-columns",
+            r"(%b\.last\.fragments = getelementptr \[1 x \[32 x )\[40",
+            r"\1[48",
+        ),
+    ),
+    *bugs(
+        wmma_product,
+        "divergent-warp-instruction",
+        (
+            "half-the-lanes-multiply",
+            r"^ *br label %last\n",
+            only_where("icmp ult i32 %lane, 16"),
+        ),
+        (
+            "rows-that-exist-multiply",
+            r"^ *br label %last\n",
+            only_where("icmp ult i32 %a.c0.row, 3"),
+        ),
+    ),
+    *bugs(
+        wmma_product,
+        WRONG_RESULT,
+        (
+            "depths-of-both-halves-the-same",
+            r"(%fragment_k = mul nuw nsw i32 %lane_group, )8",
+            r"\g<1>0",
+        ),
+        ("lanes-of-wave64", r"(%lane_row = and i32 %lane, )15", r"\g<1>7"),
+        ("b-by-columns", r"(%b\.fragment_row = add nuw nsw i32 %warp_)column", r"\1row"),
+    ),
+)
+
+PLAIN_PRODUCT = (
+    *bugs(
+        plain_product,
+        "out-of-bounds",
+        ("depths-of-lds", r"icmp ult i32 %last\.k\.next, 8", "icmp ult i32 %last.k.next, 32"),
+        ("stride-of-b", r"(%b\.tile\.next = getelementptr float, .*, i64 )296", r"\g<1>370"),
+    ),
+    *bugs(
+        plain_product,
+        "misaligned",
+        (
+            "row-of-lds-padded-by-one",
+            r"(%b\.last\.at = getelementptr \[2 x \[8 x \[)36",
+            r"\g<1>33",
+        ),
+        ("column-of-the-thread", r"(%thread_column = mul nuw nsw i32 \S+, )4", r"\g<1>2"),
+    ),
+    *bugs(
+        plain_product,
+        WRONG_RESULT,
+        (
+            "row-of-the-neighbour",
+            r"(%a\.last\.m1 = .*<4 x i32> <)i32 1, i32 1, i32 1, i32 1>",
+            r"\1i32 0, i32 0, i32 0, i32 0>",
+        ),
+        ("last-depth-left-out", r"icmp ult i32 %loop\.k\.next, 8", "icmp ult i32 %loop.k.next, 7"),
+    ),
+)
+
+MUTATIONS = (*MFMA_PRODUCT, *WMMA_PRODUCT, *PLAIN_PRODUCT)

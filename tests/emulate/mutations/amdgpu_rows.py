@@ -1,0 +1,176 @@
+"""Bugs in the softmax and the relu that the AMDGPU templates render."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from kgen.schedule import GpuSoftmax
+from tests.emulate.mutations.amdgpu_products import RELEASE, SYNCHRONISE
+from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
+from tests.emulate.mutations.templates import rendered
+
+
+@cache
+def softmax() -> Program:
+    """A row for each workgroup of four waves: ds_bpermute, then LDS."""
+    schedule = GpuSoftmax(num_threads=256, rows_per_block=1, vector=4, resident=1)
+    return rendered("softmax 3x1100 f32", "gfx942", schedule)
+
+
+@cache
+def streamed_softmax() -> Program:
+    """The same with the row read again for each pass, in loops."""
+    schedule = GpuSoftmax(num_threads=64, rows_per_block=1, vector=4, resident=0)
+    return rendered("softmax 1x700 f32", "gfx1100", schedule)
+
+
+@cache
+def relu() -> Program:
+    return rendered("relu 5003 f16", "gfx1100")
+
+
+PROGRAMS = (softmax, streamed_softmax, relu)
+
+SOFTMAX = (
+    *bugs(
+        softmax,
+        "race",
+        ("barrier-of-the-maximum-dropped", r"(?<=max\.shared:\n)" + SYNCHRONISE, ""),
+        ("barrier-of-the-sum-dropped", r"(?<=sum\.shared:\n)" + SYNCHRONISE, ""),
+        ("release-of-the-sum-dropped", r"(?<=sum\.shared:\n)" + RELEASE, ""),
+        (
+            "sums-in-the-place-of-the-maxima",
+            r"@sum_parts(, i32 0(?s:.*?))@sum_parts, i32 0",
+            r"@max_parts\1@max_parts, i32 0",
+        ),
+        ("waves-of-128-lanes", r"(%wave_in_row = lshr i32 %in_row, )6", r"\g<1>7"),
+        ("all-lanes-share", r"(%max\.part = .*)%wave_in_row", r"\1%lane.by1"),
+    ),
+    *bugs(
+        softmax,
+        "uninitialised-read",
+        (
+            "lanes-without-elements-leave",
+            r"^ *br i1 %is_first_lane, label %sum\.share, label %sum\.shared\n",
+            "  br i1 %x1.exists, label %sum.stay, label %gone\ngone:\n  ret void\nsum.stay:\n"
+            "  br i1 %is_first_lane, label %sum.share, label %sum.shared\n",
+        ),
+        ("only-the-first-wave-shares", r"(%is_first_lane = icmp eq i32 %)lane, 0", r"\1thread, 0"),
+    ),
+    *bugs(
+        softmax,
+        "out-of-bounds",
+        ("columns-not-clamped", r"%x1\.column = select .*", "%x1.column = add i32 %column1, 0"),
+        ("place-by-lane", r"(%sum\.part = .*)%wave_in_row", r"\1%lane.by32"),
+    ),
+    *bugs(
+        softmax,
+        "misaligned",
+        (
+            "parts-by-bytes",
+            r"(%max\.parts\.at = getelementptr )\[1 x \[4 x float\]\](, .*), i32 0, .*",
+            r"\1float\2, i32 %wave_in_row",
+        ),
+    ),
+    *bugs(
+        softmax,
+        "divergent-warp-instruction",
+        (
+            "barrier-by-the-first-lane",
+            r"(^ *br label %max\.shared\nmax\.shared:\n)(" + SYNCHRONISE + ")",
+            r"\2\1",
+        ),
+    ),
+    *bugs(
+        softmax,
+        WRONG_RESULT,
+        ("lanes-not-in-bytes", r"(%lane\.by16\.bytes = shl nuw nsw i32 %lane\.by16, )2", r"\g<1>0"),
+        ("lane-of-another-step", r"(%sum\.by8\.other\.bits = .*)%lane\.by8", r"\1%lane.by4"),
+        ("step-of-the-wave-left-out", r"(%lane\.by32 = xor i32 %lane, )32", r"\g<1>0"),
+        (
+            "tail-counted",
+            r"(%x1 = select i1 %x1\.exists, .*%x1\.read, <4 x float> )splat \(float \S+\)",
+            r"\1zeroinitializer",
+        ),
+    ),
+)
+
+STREAMED_SOFTMAX = (
+    *bugs(
+        streamed_softmax,
+        "deadlock",
+        (
+            "column-not-advanced",
+            r"(%max\.column\.next = add )nuw nsw i32 %max\.column, 256",
+            r"\1i32 %max.column, 0",
+        ),
+        (
+            "output-not-advanced",
+            r"(%out\.column = phi .*, \[ )%out\.column\.next,",
+            r"\1%first_column,",
+        ),
+        (
+            "step-multiplied",
+            r"(%sum\.column\.next = )add nuw nsw i32 %sum\.column, 256",
+            r"\1mul i32 %sum.column, 1",
+        ),
+        (
+            "loop-from-the-start-again",
+            r"(%sum\.column = phi .*, \[ )%sum\.column\.next,",
+            r"\1%first_column,",
+        ),
+    ),
+    *bugs(
+        streamed_softmax,
+        "out-of-bounds",
+        (
+            "bound-compared-with-the-first-column",
+            r"(%sum\.more = icmp ult i32 )%sum\.column\.next,",
+            r"\1%first_column,",
+        ),
+        ("one-step-too-many", r"(%out\.more = icmp ult i32 %out\.column\.next, )512", r"\g<1>1024"),
+    ),
+    *bugs(
+        streamed_softmax,
+        WRONG_RESULT,
+        (
+            "condition-of-another-loop",
+            r"br i1 %sum\.more, label %sum\.loop",
+            "br i1 %max.more, label %sum.loop",
+        ),
+        ("rest-forgotten", r"(%sum\.all = fadd .*%sum\.so_far, ).*", r"\1zeroinitializer"),
+    ),
+)
+
+RELU = (
+    *bugs(
+        relu,
+        "out-of-bounds",
+        ("guard-off-by-one", r"(%v0\.exists = icmp )ult( i64 %v0\.index, 625)", r"\1ule\2"),
+        ("rest-guard-off-by-one", r"(%has_element = icmp ult i32 %thread, )3", r"\g<1>4"),
+    ),
+    *bugs(
+        relu,
+        "race",
+        ("blocks-overlap", r"(%block\.first = mul nuw nsw i64 %block\.wide, )256", r"\g<1>128"),
+        ("rest-by-every-block", r"(%is_last = icmp )eq( i32 %block, )2", r"\1ule\g<2>2"),
+        ("vectors-overlap", r"(%v0\.offset = mul nuw nsw i64 %v0\.index, )8", r"\g<1>4"),
+    ),
+    *bugs(
+        relu,
+        "misaligned",
+        (
+            "offset-by-bytes",
+            r"(%rest\.to = getelementptr )half(, .*, i64 )%rest\.offset",
+            r"\1i8\g<2>%rest.offset",
+        ),
+    ),
+    *bugs(
+        relu,
+        WRONG_RESULT,
+        ("rest-not-written", r"(%has_element = icmp ult i32 %thread, )3", r"\g<1>2"),
+        ("sign-of-the-comparison", r"(%rest\.y\.negative = fcmp )olt", r"\1ogt"),
+    ),
+)
+
+MUTATIONS = (*SOFTMAX, *STREAMED_SOFTMAX, *RELU)

@@ -1,0 +1,149 @@
+"""Bugs in the softmax and the relu that the PTX templates render."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from kgen.schedule import GpuSoftmax
+from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
+from tests.emulate.mutations.templates import rendered
+
+
+@cache
+def softmax() -> Program:
+    """A row for each CTA of four warps: shuffles, then shared memory, then shuffles."""
+    schedule = GpuSoftmax(num_threads=128, rows_per_block=1, vector=4, resident=1)
+    return rendered("softmax 3x600 f32", "sm_80", schedule)
+
+
+@cache
+def relu() -> Program:
+    return rendered("relu 5003 f16", "sm_80")
+
+
+PROGRAMS = (softmax, relu)
+
+SHUFFLE = r"shfl\.sync\.bfly\.b32 %other, "
+SOFTMAX = (
+    *bugs(
+        softmax,
+        "race",
+        ("barrier-of-the-maximum-dropped", r"(%partials;\n.*%top;\n) *bar\.sync 0;\n", r"\1"),
+        ("barrier-of-the-sum-dropped", r"(%partials;\n.*%sum;\n) *bar\.sync 0;\n", r"\1"),
+        (
+            "sum-in-the-place-of-the-maximum",
+            r"(%place\+)16(\], %sum;(?s:.*?)%sum, \[%place\+)16",
+            r"\g<1>0\g<2>0",
+        ),
+        (
+            "barrier-before-the-store",
+            r"(@%first_lane st\.shared\S+ \S+ %top;)\n *(bar\.sync 0;)",
+            r"\2\1",
+        ),
+    ),
+    *bugs(
+        softmax,
+        "uninitialised-read",
+        (
+            "last-warp-does-not-share",
+            r"(setp\.eq\.u32 %first_lane, %)lane, 0;(?=(?s:[^}]*)%top;)",
+            r"\1thread, 0;",
+        ),
+        ("lanes-without-elements-leave", r"^(?= *mov\.f32 %sum, 0f00000000;)", "@!%has_last ret;"),
+        ("place-of-too-many-warps", r"(%first_lane st\.shared\.f32 \[%place\+)0\]", r"\g<1>4]"),
+    ),
+    *bugs(
+        softmax,
+        "out-of-bounds",
+        ("tail-guard-dropped", r"(setp\.lt\.u32 %has_last, %first, )22;", r"\g<1>23;"),
+        (
+            "place-by-lane",
+            r"(mad\.lo\.u32 %place, )%warp(, 4, %partials;)(?=(?s:[^}]*)%sum;)",
+            r"\1%thread\2",
+        ),
+    ),
+    *bugs(
+        softmax,
+        "misaligned",
+        ("row-pitch-of-scalars", r"(mad\.lo\.u64 %x_ptr, %wide, )2400,", r"\g<1>2396,"),
+        ("vectors-of-two", r"(mad\.lo\.u64 %out_ptr, %wide, )16,", r"\g<1>8,"),
+    ),
+    *bugs(
+        softmax,
+        "deadlock",
+        (
+            "barriers-in-another-order",
+            r"bar\.sync 0;(?=(?s:.{0,200})%top, \[%place)",
+            "{ .reg .u32 %which; and.b32 %which, %warp, 1; bar.sync %which, 128; }",
+        ),
+    ),
+    *bugs(
+        softmax,
+        "divergent-warp-instruction",
+        (
+            "mask-of-half-the-warp",
+            SHUFFLE + r"(%top, 16, 31), 0xFFFFFFFF;",
+            r"shfl.sync.bfly.b32 %other, \1, 0x0000FFFF;",
+        ),
+        ("shuffle-under-a-guard", SHUFFLE + r"%sum, 16", r"@%has_last \g<0>"),
+    ),
+    *bugs(
+        softmax,
+        WRONG_RESULT,
+        (
+            "offset-of-the-step-before",
+            SHUFFLE + r"%sum, 8,",
+            r"shfl.sync.bfly.b32 %other, %sum, 16,",
+        ),
+        ("step-left-out", SHUFFLE + r"%sum, 16,.*\n.*\n", ""),
+        (
+            "segments-of-sixteen",
+            SHUFFLE + r"%sum, 16, 31,",
+            r"shfl.sync.bfly.b32 %other, %sum, 16, 4127,",
+        ),
+        ("clamped-to-half", SHUFFLE + r"%sum, 4, 31,", r"shfl.sync.bfly.b32 %other, %sum, 4, 3,"),
+        (
+            "up-for-butterfly",
+            r"shfl\.sync\.bfly(\.b32 %other, %sum, 16, )31",
+            r"shfl.sync.up\g<1>0",
+        ),
+        (
+            "tail-not-filled",
+            r"@!%has_last (mov\.f32 %x4, 0f)FF800000;",
+            r"@!%has_last \g<1>00000000;",
+        ),
+    ),
+)
+
+RELU = (
+    *bugs(
+        relu,
+        "out-of-bounds",
+        ("vector-guard-off-by-one", r"(setp\.gt\.s64 %inside0, %vectors_left, )0;", r"\g<1>-1;"),
+        ("tail-guard-off-by-one", r"(setp\.lt\.and\.u32 %mine, %thread, )3,", r"\g<1>4,"),
+    ),
+    *bugs(
+        relu,
+        "misaligned",
+        ("tail-from-an-odd-byte", r"(add\.u64 %offset, %offset, )10000;", r"\g<1>9999;"),
+        ("vectors-overlap", r"(mul\.wide\.u32 %wide, %thread, )16;", r"\g<1>8;"),
+    ),
+    *bugs(
+        relu,
+        "race",
+        ("blocks-overlap", r"(mul\.wide\.u32 %offset, %block, )4096;", r"\g<1>2048;"),
+    ),
+    *bugs(
+        relu,
+        WRONG_RESULT,
+        (
+            "tail-of-one-element",
+            r"mul\.wide\.u32 %offset, %thread, 2;",
+            "mul.wide.u32 %offset, %block, 2;",
+        ),
+        ("tail-not-written", r"(setp\.lt\.and\.u32 %mine, %thread, )3,", r"\g<1>2,"),
+        ("word-of-the-vector-missed", r"max\.NaN\.f16x2 %x0_2, .*;", ""),
+    ),
+)
+
+MUTATIONS = (*SOFTMAX, *RELU)
