@@ -1,7 +1,7 @@
 ; matmul_64x64x128_bf16_nn
 ; target    x86-64-v4+bf16: x86_64 with abm avx avx2 avx512_bf16 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=dot mr=6 nr=64 mc=66 kc=128 nc=64 pack_a=False pack_b=True
-; tasks     1 of 66 x 64: 1 batches x 1 x 1 blocks
+; schedule  mainloop=dot mr=4 nr=32 mc=64 kc=128 nc=64 pack_a=False pack_b=True
+; tasks     1 of 64 x 64: 1 batches x 1 x 1 blocks
 ; memory
 ;   %a  bf16, shape 64 x 128, strides 128, 1 elements
 ;   %b  bf16, shape 128 x 64, strides 64, 1 elements
@@ -12,9 +12,9 @@ target triple = "x86_64-unknown-linux-gnu"
 ; of B, packed in pairs of k, each multiplied with every mr rows of A, the mr x nr sums in registers.
 ;
 ; scratch on the stack:
-;   %b.pack  16384 bytes, bf16 [kc/2][nr][2], 256 bytes a row, zero past K and N
+;   %b.pack  8192 bytes, bf16 [kc/2][nr][2], 128 bytes a row, zero past K and N
 
-define internal void @tile_6x64(ptr noalias %a, ptr noalias %b, ptr noalias %out) #1 {
+define internal void @tile_4x32(ptr noalias %a, ptr noalias %b, ptr noalias %out) #1 {
 enter:
   br label %k.enter
 k.enter:
@@ -23,41 +23,21 @@ k.head:
   %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
   %sum_m0_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
   %sum_m0_n1 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n1.next, %k.latch ]
-  %sum_m0_n2 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n2.next, %k.latch ]
-  %sum_m0_n3 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n3.next, %k.latch ]
   %sum_m1_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
   %sum_m1_n1 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n1.next, %k.latch ]
-  %sum_m1_n2 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n2.next, %k.latch ]
-  %sum_m1_n3 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n3.next, %k.latch ]
   %sum_m2_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m2_n0.next, %k.latch ]
   %sum_m2_n1 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m2_n1.next, %k.latch ]
-  %sum_m2_n2 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m2_n2.next, %k.latch ]
-  %sum_m2_n3 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m2_n3.next, %k.latch ]
   %sum_m3_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n0.next, %k.latch ]
   %sum_m3_n1 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n1.next, %k.latch ]
-  %sum_m3_n2 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n2.next, %k.latch ]
-  %sum_m3_n3 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n3.next, %k.latch ]
-  %sum_m4_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m4_n0.next, %k.latch ]
-  %sum_m4_n1 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m4_n1.next, %k.latch ]
-  %sum_m4_n2 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m4_n2.next, %k.latch ]
-  %sum_m4_n3 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m4_n3.next, %k.latch ]
-  %sum_m5_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m5_n0.next, %k.latch ]
-  %sum_m5_n1 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m5_n1.next, %k.latch ]
-  %sum_m5_n2 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m5_n2.next, %k.latch ]
-  %sum_m5_n3 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m5_n3.next, %k.latch ]
   %k.more = icmp ult i64 %k, 64
   br i1 %k.more, label %k.body, label %k.done
 k.body:
-  %k.b.offset = mul nuw i64 %k, 256
+  %k.b.offset = mul nuw i64 %k, 128
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
   %b_n0.at = getelementptr i8, ptr %k.b, i64 0
   %b_n0 = load <32 x bfloat>, ptr %b_n0.at, align 64
   %b_n1.at = getelementptr i8, ptr %k.b, i64 64
   %b_n1 = load <32 x bfloat>, ptr %b_n1.at, align 64
-  %b_n2.at = getelementptr i8, ptr %k.b, i64 128
-  %b_n2 = load <32 x bfloat>, ptr %b_n2.at, align 64
-  %b_n3.at = getelementptr i8, ptr %k.b, i64 192
-  %b_n3 = load <32 x bfloat>, ptr %b_n3.at, align 64
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
   %a_m0.at = getelementptr i8, ptr %k.a, i64 0
@@ -67,8 +47,6 @@ k.body:
   %a_m0 = bitcast <16 x i32> %a_m0.bits to <32 x bfloat>
   %sum_m0_n0.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m0_n0, <32 x bfloat> %a_m0, <32 x bfloat> %b_n0)
   %sum_m0_n1.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m0_n1, <32 x bfloat> %a_m0, <32 x bfloat> %b_n1)
-  %sum_m0_n2.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m0_n2, <32 x bfloat> %a_m0, <32 x bfloat> %b_n2)
-  %sum_m0_n3.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m0_n3, <32 x bfloat> %a_m0, <32 x bfloat> %b_n3)
   %a_m1.at = getelementptr i8, ptr %k.a, i64 256
   %a_m1.pair = load i32, ptr %a_m1.at, align 2
   %a_m1.bits.first = insertelement <16 x i32> poison, i32 %a_m1.pair, i32 0
@@ -76,8 +54,6 @@ k.body:
   %a_m1 = bitcast <16 x i32> %a_m1.bits to <32 x bfloat>
   %sum_m1_n0.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m1_n0, <32 x bfloat> %a_m1, <32 x bfloat> %b_n0)
   %sum_m1_n1.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m1_n1, <32 x bfloat> %a_m1, <32 x bfloat> %b_n1)
-  %sum_m1_n2.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m1_n2, <32 x bfloat> %a_m1, <32 x bfloat> %b_n2)
-  %sum_m1_n3.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m1_n3, <32 x bfloat> %a_m1, <32 x bfloat> %b_n3)
   %a_m2.at = getelementptr i8, ptr %k.a, i64 512
   %a_m2.pair = load i32, ptr %a_m2.at, align 2
   %a_m2.bits.first = insertelement <16 x i32> poison, i32 %a_m2.pair, i32 0
@@ -85,8 +61,6 @@ k.body:
   %a_m2 = bitcast <16 x i32> %a_m2.bits to <32 x bfloat>
   %sum_m2_n0.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m2_n0, <32 x bfloat> %a_m2, <32 x bfloat> %b_n0)
   %sum_m2_n1.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m2_n1, <32 x bfloat> %a_m2, <32 x bfloat> %b_n1)
-  %sum_m2_n2.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m2_n2, <32 x bfloat> %a_m2, <32 x bfloat> %b_n2)
-  %sum_m2_n3.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m2_n3, <32 x bfloat> %a_m2, <32 x bfloat> %b_n3)
   %a_m3.at = getelementptr i8, ptr %k.a, i64 768
   %a_m3.pair = load i32, ptr %a_m3.at, align 2
   %a_m3.bits.first = insertelement <16 x i32> poison, i32 %a_m3.pair, i32 0
@@ -94,26 +68,6 @@ k.body:
   %a_m3 = bitcast <16 x i32> %a_m3.bits to <32 x bfloat>
   %sum_m3_n0.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m3_n0, <32 x bfloat> %a_m3, <32 x bfloat> %b_n0)
   %sum_m3_n1.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m3_n1, <32 x bfloat> %a_m3, <32 x bfloat> %b_n1)
-  %sum_m3_n2.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m3_n2, <32 x bfloat> %a_m3, <32 x bfloat> %b_n2)
-  %sum_m3_n3.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m3_n3, <32 x bfloat> %a_m3, <32 x bfloat> %b_n3)
-  %a_m4.at = getelementptr i8, ptr %k.a, i64 1024
-  %a_m4.pair = load i32, ptr %a_m4.at, align 2
-  %a_m4.bits.first = insertelement <16 x i32> poison, i32 %a_m4.pair, i32 0
-  %a_m4.bits = shufflevector <16 x i32> %a_m4.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
-  %a_m4 = bitcast <16 x i32> %a_m4.bits to <32 x bfloat>
-  %sum_m4_n0.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m4_n0, <32 x bfloat> %a_m4, <32 x bfloat> %b_n0)
-  %sum_m4_n1.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m4_n1, <32 x bfloat> %a_m4, <32 x bfloat> %b_n1)
-  %sum_m4_n2.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m4_n2, <32 x bfloat> %a_m4, <32 x bfloat> %b_n2)
-  %sum_m4_n3.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m4_n3, <32 x bfloat> %a_m4, <32 x bfloat> %b_n3)
-  %a_m5.at = getelementptr i8, ptr %k.a, i64 1280
-  %a_m5.pair = load i32, ptr %a_m5.at, align 2
-  %a_m5.bits.first = insertelement <16 x i32> poison, i32 %a_m5.pair, i32 0
-  %a_m5.bits = shufflevector <16 x i32> %a_m5.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
-  %a_m5 = bitcast <16 x i32> %a_m5.bits to <32 x bfloat>
-  %sum_m5_n0.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m5_n0, <32 x bfloat> %a_m5, <32 x bfloat> %b_n0)
-  %sum_m5_n1.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m5_n1, <32 x bfloat> %a_m5, <32 x bfloat> %b_n1)
-  %sum_m5_n2.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m5_n2, <32 x bfloat> %a_m5, <32 x bfloat> %b_n2)
-  %sum_m5_n3.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m5_n3, <32 x bfloat> %a_m5, <32 x bfloat> %b_n3)
   br label %k.latch
 k.latch:
   %k.after = add nuw i64 %k, 1
@@ -144,30 +98,6 @@ k.done:
   %sum_m0_n1.stored.chosen = select <16 x i1> %sum_m0_n1.stored.isnan, <16 x i32> %sum_m0_n1.stored.quiet, <16 x i32> %sum_m0_n1.stored.rounded
   %sum_m0_n1.stored = trunc <16 x i32> %sum_m0_n1.stored.chosen to <16 x i16>
   store <16 x i16> %sum_m0_n1.stored, ptr %sum_m0_n1.out.at, align 2
-  %sum_m0_n2.out.at = getelementptr i8, ptr %out, i64 64
-  %sum_m0_n2.stored.bits = bitcast <16 x float> %sum_m0_n2 to <16 x i32>
-  %sum_m0_n2.stored.high = lshr <16 x i32> %sum_m0_n2.stored.bits, splat (i32 16)
-  %sum_m0_n2.stored.odd = and <16 x i32> %sum_m0_n2.stored.high, splat (i32 1)
-  %sum_m0_n2.stored.bias = add <16 x i32> %sum_m0_n2.stored.odd, splat (i32 32767)
-  %sum_m0_n2.stored.carried = add <16 x i32> %sum_m0_n2.stored.bits, %sum_m0_n2.stored.bias
-  %sum_m0_n2.stored.rounded = lshr <16 x i32> %sum_m0_n2.stored.carried, splat (i32 16)
-  %sum_m0_n2.stored.quiet = or <16 x i32> %sum_m0_n2.stored.high, splat (i32 64)
-  %sum_m0_n2.stored.isnan = fcmp uno <16 x float> %sum_m0_n2, %sum_m0_n2
-  %sum_m0_n2.stored.chosen = select <16 x i1> %sum_m0_n2.stored.isnan, <16 x i32> %sum_m0_n2.stored.quiet, <16 x i32> %sum_m0_n2.stored.rounded
-  %sum_m0_n2.stored = trunc <16 x i32> %sum_m0_n2.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m0_n2.stored, ptr %sum_m0_n2.out.at, align 2
-  %sum_m0_n3.out.at = getelementptr i8, ptr %out, i64 96
-  %sum_m0_n3.stored.bits = bitcast <16 x float> %sum_m0_n3 to <16 x i32>
-  %sum_m0_n3.stored.high = lshr <16 x i32> %sum_m0_n3.stored.bits, splat (i32 16)
-  %sum_m0_n3.stored.odd = and <16 x i32> %sum_m0_n3.stored.high, splat (i32 1)
-  %sum_m0_n3.stored.bias = add <16 x i32> %sum_m0_n3.stored.odd, splat (i32 32767)
-  %sum_m0_n3.stored.carried = add <16 x i32> %sum_m0_n3.stored.bits, %sum_m0_n3.stored.bias
-  %sum_m0_n3.stored.rounded = lshr <16 x i32> %sum_m0_n3.stored.carried, splat (i32 16)
-  %sum_m0_n3.stored.quiet = or <16 x i32> %sum_m0_n3.stored.high, splat (i32 64)
-  %sum_m0_n3.stored.isnan = fcmp uno <16 x float> %sum_m0_n3, %sum_m0_n3
-  %sum_m0_n3.stored.chosen = select <16 x i1> %sum_m0_n3.stored.isnan, <16 x i32> %sum_m0_n3.stored.quiet, <16 x i32> %sum_m0_n3.stored.rounded
-  %sum_m0_n3.stored = trunc <16 x i32> %sum_m0_n3.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m0_n3.stored, ptr %sum_m0_n3.out.at, align 2
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 128
   %sum_m1_n0.stored.bits = bitcast <16 x float> %sum_m1_n0 to <16 x i32>
   %sum_m1_n0.stored.high = lshr <16 x i32> %sum_m1_n0.stored.bits, splat (i32 16)
@@ -192,30 +122,6 @@ k.done:
   %sum_m1_n1.stored.chosen = select <16 x i1> %sum_m1_n1.stored.isnan, <16 x i32> %sum_m1_n1.stored.quiet, <16 x i32> %sum_m1_n1.stored.rounded
   %sum_m1_n1.stored = trunc <16 x i32> %sum_m1_n1.stored.chosen to <16 x i16>
   store <16 x i16> %sum_m1_n1.stored, ptr %sum_m1_n1.out.at, align 2
-  %sum_m1_n2.out.at = getelementptr i8, ptr %out, i64 192
-  %sum_m1_n2.stored.bits = bitcast <16 x float> %sum_m1_n2 to <16 x i32>
-  %sum_m1_n2.stored.high = lshr <16 x i32> %sum_m1_n2.stored.bits, splat (i32 16)
-  %sum_m1_n2.stored.odd = and <16 x i32> %sum_m1_n2.stored.high, splat (i32 1)
-  %sum_m1_n2.stored.bias = add <16 x i32> %sum_m1_n2.stored.odd, splat (i32 32767)
-  %sum_m1_n2.stored.carried = add <16 x i32> %sum_m1_n2.stored.bits, %sum_m1_n2.stored.bias
-  %sum_m1_n2.stored.rounded = lshr <16 x i32> %sum_m1_n2.stored.carried, splat (i32 16)
-  %sum_m1_n2.stored.quiet = or <16 x i32> %sum_m1_n2.stored.high, splat (i32 64)
-  %sum_m1_n2.stored.isnan = fcmp uno <16 x float> %sum_m1_n2, %sum_m1_n2
-  %sum_m1_n2.stored.chosen = select <16 x i1> %sum_m1_n2.stored.isnan, <16 x i32> %sum_m1_n2.stored.quiet, <16 x i32> %sum_m1_n2.stored.rounded
-  %sum_m1_n2.stored = trunc <16 x i32> %sum_m1_n2.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m1_n2.stored, ptr %sum_m1_n2.out.at, align 2
-  %sum_m1_n3.out.at = getelementptr i8, ptr %out, i64 224
-  %sum_m1_n3.stored.bits = bitcast <16 x float> %sum_m1_n3 to <16 x i32>
-  %sum_m1_n3.stored.high = lshr <16 x i32> %sum_m1_n3.stored.bits, splat (i32 16)
-  %sum_m1_n3.stored.odd = and <16 x i32> %sum_m1_n3.stored.high, splat (i32 1)
-  %sum_m1_n3.stored.bias = add <16 x i32> %sum_m1_n3.stored.odd, splat (i32 32767)
-  %sum_m1_n3.stored.carried = add <16 x i32> %sum_m1_n3.stored.bits, %sum_m1_n3.stored.bias
-  %sum_m1_n3.stored.rounded = lshr <16 x i32> %sum_m1_n3.stored.carried, splat (i32 16)
-  %sum_m1_n3.stored.quiet = or <16 x i32> %sum_m1_n3.stored.high, splat (i32 64)
-  %sum_m1_n3.stored.isnan = fcmp uno <16 x float> %sum_m1_n3, %sum_m1_n3
-  %sum_m1_n3.stored.chosen = select <16 x i1> %sum_m1_n3.stored.isnan, <16 x i32> %sum_m1_n3.stored.quiet, <16 x i32> %sum_m1_n3.stored.rounded
-  %sum_m1_n3.stored = trunc <16 x i32> %sum_m1_n3.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m1_n3.stored, ptr %sum_m1_n3.out.at, align 2
   %sum_m2_n0.out.at = getelementptr i8, ptr %out, i64 256
   %sum_m2_n0.stored.bits = bitcast <16 x float> %sum_m2_n0 to <16 x i32>
   %sum_m2_n0.stored.high = lshr <16 x i32> %sum_m2_n0.stored.bits, splat (i32 16)
@@ -240,30 +146,6 @@ k.done:
   %sum_m2_n1.stored.chosen = select <16 x i1> %sum_m2_n1.stored.isnan, <16 x i32> %sum_m2_n1.stored.quiet, <16 x i32> %sum_m2_n1.stored.rounded
   %sum_m2_n1.stored = trunc <16 x i32> %sum_m2_n1.stored.chosen to <16 x i16>
   store <16 x i16> %sum_m2_n1.stored, ptr %sum_m2_n1.out.at, align 2
-  %sum_m2_n2.out.at = getelementptr i8, ptr %out, i64 320
-  %sum_m2_n2.stored.bits = bitcast <16 x float> %sum_m2_n2 to <16 x i32>
-  %sum_m2_n2.stored.high = lshr <16 x i32> %sum_m2_n2.stored.bits, splat (i32 16)
-  %sum_m2_n2.stored.odd = and <16 x i32> %sum_m2_n2.stored.high, splat (i32 1)
-  %sum_m2_n2.stored.bias = add <16 x i32> %sum_m2_n2.stored.odd, splat (i32 32767)
-  %sum_m2_n2.stored.carried = add <16 x i32> %sum_m2_n2.stored.bits, %sum_m2_n2.stored.bias
-  %sum_m2_n2.stored.rounded = lshr <16 x i32> %sum_m2_n2.stored.carried, splat (i32 16)
-  %sum_m2_n2.stored.quiet = or <16 x i32> %sum_m2_n2.stored.high, splat (i32 64)
-  %sum_m2_n2.stored.isnan = fcmp uno <16 x float> %sum_m2_n2, %sum_m2_n2
-  %sum_m2_n2.stored.chosen = select <16 x i1> %sum_m2_n2.stored.isnan, <16 x i32> %sum_m2_n2.stored.quiet, <16 x i32> %sum_m2_n2.stored.rounded
-  %sum_m2_n2.stored = trunc <16 x i32> %sum_m2_n2.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m2_n2.stored, ptr %sum_m2_n2.out.at, align 2
-  %sum_m2_n3.out.at = getelementptr i8, ptr %out, i64 352
-  %sum_m2_n3.stored.bits = bitcast <16 x float> %sum_m2_n3 to <16 x i32>
-  %sum_m2_n3.stored.high = lshr <16 x i32> %sum_m2_n3.stored.bits, splat (i32 16)
-  %sum_m2_n3.stored.odd = and <16 x i32> %sum_m2_n3.stored.high, splat (i32 1)
-  %sum_m2_n3.stored.bias = add <16 x i32> %sum_m2_n3.stored.odd, splat (i32 32767)
-  %sum_m2_n3.stored.carried = add <16 x i32> %sum_m2_n3.stored.bits, %sum_m2_n3.stored.bias
-  %sum_m2_n3.stored.rounded = lshr <16 x i32> %sum_m2_n3.stored.carried, splat (i32 16)
-  %sum_m2_n3.stored.quiet = or <16 x i32> %sum_m2_n3.stored.high, splat (i32 64)
-  %sum_m2_n3.stored.isnan = fcmp uno <16 x float> %sum_m2_n3, %sum_m2_n3
-  %sum_m2_n3.stored.chosen = select <16 x i1> %sum_m2_n3.stored.isnan, <16 x i32> %sum_m2_n3.stored.quiet, <16 x i32> %sum_m2_n3.stored.rounded
-  %sum_m2_n3.stored = trunc <16 x i32> %sum_m2_n3.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m2_n3.stored, ptr %sum_m2_n3.out.at, align 2
   %sum_m3_n0.out.at = getelementptr i8, ptr %out, i64 384
   %sum_m3_n0.stored.bits = bitcast <16 x float> %sum_m3_n0 to <16 x i32>
   %sum_m3_n0.stored.high = lshr <16 x i32> %sum_m3_n0.stored.bits, splat (i32 16)
@@ -288,407 +170,12 @@ k.done:
   %sum_m3_n1.stored.chosen = select <16 x i1> %sum_m3_n1.stored.isnan, <16 x i32> %sum_m3_n1.stored.quiet, <16 x i32> %sum_m3_n1.stored.rounded
   %sum_m3_n1.stored = trunc <16 x i32> %sum_m3_n1.stored.chosen to <16 x i16>
   store <16 x i16> %sum_m3_n1.stored, ptr %sum_m3_n1.out.at, align 2
-  %sum_m3_n2.out.at = getelementptr i8, ptr %out, i64 448
-  %sum_m3_n2.stored.bits = bitcast <16 x float> %sum_m3_n2 to <16 x i32>
-  %sum_m3_n2.stored.high = lshr <16 x i32> %sum_m3_n2.stored.bits, splat (i32 16)
-  %sum_m3_n2.stored.odd = and <16 x i32> %sum_m3_n2.stored.high, splat (i32 1)
-  %sum_m3_n2.stored.bias = add <16 x i32> %sum_m3_n2.stored.odd, splat (i32 32767)
-  %sum_m3_n2.stored.carried = add <16 x i32> %sum_m3_n2.stored.bits, %sum_m3_n2.stored.bias
-  %sum_m3_n2.stored.rounded = lshr <16 x i32> %sum_m3_n2.stored.carried, splat (i32 16)
-  %sum_m3_n2.stored.quiet = or <16 x i32> %sum_m3_n2.stored.high, splat (i32 64)
-  %sum_m3_n2.stored.isnan = fcmp uno <16 x float> %sum_m3_n2, %sum_m3_n2
-  %sum_m3_n2.stored.chosen = select <16 x i1> %sum_m3_n2.stored.isnan, <16 x i32> %sum_m3_n2.stored.quiet, <16 x i32> %sum_m3_n2.stored.rounded
-  %sum_m3_n2.stored = trunc <16 x i32> %sum_m3_n2.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m3_n2.stored, ptr %sum_m3_n2.out.at, align 2
-  %sum_m3_n3.out.at = getelementptr i8, ptr %out, i64 480
-  %sum_m3_n3.stored.bits = bitcast <16 x float> %sum_m3_n3 to <16 x i32>
-  %sum_m3_n3.stored.high = lshr <16 x i32> %sum_m3_n3.stored.bits, splat (i32 16)
-  %sum_m3_n3.stored.odd = and <16 x i32> %sum_m3_n3.stored.high, splat (i32 1)
-  %sum_m3_n3.stored.bias = add <16 x i32> %sum_m3_n3.stored.odd, splat (i32 32767)
-  %sum_m3_n3.stored.carried = add <16 x i32> %sum_m3_n3.stored.bits, %sum_m3_n3.stored.bias
-  %sum_m3_n3.stored.rounded = lshr <16 x i32> %sum_m3_n3.stored.carried, splat (i32 16)
-  %sum_m3_n3.stored.quiet = or <16 x i32> %sum_m3_n3.stored.high, splat (i32 64)
-  %sum_m3_n3.stored.isnan = fcmp uno <16 x float> %sum_m3_n3, %sum_m3_n3
-  %sum_m3_n3.stored.chosen = select <16 x i1> %sum_m3_n3.stored.isnan, <16 x i32> %sum_m3_n3.stored.quiet, <16 x i32> %sum_m3_n3.stored.rounded
-  %sum_m3_n3.stored = trunc <16 x i32> %sum_m3_n3.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m3_n3.stored, ptr %sum_m3_n3.out.at, align 2
-  %sum_m4_n0.out.at = getelementptr i8, ptr %out, i64 512
-  %sum_m4_n0.stored.bits = bitcast <16 x float> %sum_m4_n0 to <16 x i32>
-  %sum_m4_n0.stored.high = lshr <16 x i32> %sum_m4_n0.stored.bits, splat (i32 16)
-  %sum_m4_n0.stored.odd = and <16 x i32> %sum_m4_n0.stored.high, splat (i32 1)
-  %sum_m4_n0.stored.bias = add <16 x i32> %sum_m4_n0.stored.odd, splat (i32 32767)
-  %sum_m4_n0.stored.carried = add <16 x i32> %sum_m4_n0.stored.bits, %sum_m4_n0.stored.bias
-  %sum_m4_n0.stored.rounded = lshr <16 x i32> %sum_m4_n0.stored.carried, splat (i32 16)
-  %sum_m4_n0.stored.quiet = or <16 x i32> %sum_m4_n0.stored.high, splat (i32 64)
-  %sum_m4_n0.stored.isnan = fcmp uno <16 x float> %sum_m4_n0, %sum_m4_n0
-  %sum_m4_n0.stored.chosen = select <16 x i1> %sum_m4_n0.stored.isnan, <16 x i32> %sum_m4_n0.stored.quiet, <16 x i32> %sum_m4_n0.stored.rounded
-  %sum_m4_n0.stored = trunc <16 x i32> %sum_m4_n0.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m4_n0.stored, ptr %sum_m4_n0.out.at, align 2
-  %sum_m4_n1.out.at = getelementptr i8, ptr %out, i64 544
-  %sum_m4_n1.stored.bits = bitcast <16 x float> %sum_m4_n1 to <16 x i32>
-  %sum_m4_n1.stored.high = lshr <16 x i32> %sum_m4_n1.stored.bits, splat (i32 16)
-  %sum_m4_n1.stored.odd = and <16 x i32> %sum_m4_n1.stored.high, splat (i32 1)
-  %sum_m4_n1.stored.bias = add <16 x i32> %sum_m4_n1.stored.odd, splat (i32 32767)
-  %sum_m4_n1.stored.carried = add <16 x i32> %sum_m4_n1.stored.bits, %sum_m4_n1.stored.bias
-  %sum_m4_n1.stored.rounded = lshr <16 x i32> %sum_m4_n1.stored.carried, splat (i32 16)
-  %sum_m4_n1.stored.quiet = or <16 x i32> %sum_m4_n1.stored.high, splat (i32 64)
-  %sum_m4_n1.stored.isnan = fcmp uno <16 x float> %sum_m4_n1, %sum_m4_n1
-  %sum_m4_n1.stored.chosen = select <16 x i1> %sum_m4_n1.stored.isnan, <16 x i32> %sum_m4_n1.stored.quiet, <16 x i32> %sum_m4_n1.stored.rounded
-  %sum_m4_n1.stored = trunc <16 x i32> %sum_m4_n1.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m4_n1.stored, ptr %sum_m4_n1.out.at, align 2
-  %sum_m4_n2.out.at = getelementptr i8, ptr %out, i64 576
-  %sum_m4_n2.stored.bits = bitcast <16 x float> %sum_m4_n2 to <16 x i32>
-  %sum_m4_n2.stored.high = lshr <16 x i32> %sum_m4_n2.stored.bits, splat (i32 16)
-  %sum_m4_n2.stored.odd = and <16 x i32> %sum_m4_n2.stored.high, splat (i32 1)
-  %sum_m4_n2.stored.bias = add <16 x i32> %sum_m4_n2.stored.odd, splat (i32 32767)
-  %sum_m4_n2.stored.carried = add <16 x i32> %sum_m4_n2.stored.bits, %sum_m4_n2.stored.bias
-  %sum_m4_n2.stored.rounded = lshr <16 x i32> %sum_m4_n2.stored.carried, splat (i32 16)
-  %sum_m4_n2.stored.quiet = or <16 x i32> %sum_m4_n2.stored.high, splat (i32 64)
-  %sum_m4_n2.stored.isnan = fcmp uno <16 x float> %sum_m4_n2, %sum_m4_n2
-  %sum_m4_n2.stored.chosen = select <16 x i1> %sum_m4_n2.stored.isnan, <16 x i32> %sum_m4_n2.stored.quiet, <16 x i32> %sum_m4_n2.stored.rounded
-  %sum_m4_n2.stored = trunc <16 x i32> %sum_m4_n2.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m4_n2.stored, ptr %sum_m4_n2.out.at, align 2
-  %sum_m4_n3.out.at = getelementptr i8, ptr %out, i64 608
-  %sum_m4_n3.stored.bits = bitcast <16 x float> %sum_m4_n3 to <16 x i32>
-  %sum_m4_n3.stored.high = lshr <16 x i32> %sum_m4_n3.stored.bits, splat (i32 16)
-  %sum_m4_n3.stored.odd = and <16 x i32> %sum_m4_n3.stored.high, splat (i32 1)
-  %sum_m4_n3.stored.bias = add <16 x i32> %sum_m4_n3.stored.odd, splat (i32 32767)
-  %sum_m4_n3.stored.carried = add <16 x i32> %sum_m4_n3.stored.bits, %sum_m4_n3.stored.bias
-  %sum_m4_n3.stored.rounded = lshr <16 x i32> %sum_m4_n3.stored.carried, splat (i32 16)
-  %sum_m4_n3.stored.quiet = or <16 x i32> %sum_m4_n3.stored.high, splat (i32 64)
-  %sum_m4_n3.stored.isnan = fcmp uno <16 x float> %sum_m4_n3, %sum_m4_n3
-  %sum_m4_n3.stored.chosen = select <16 x i1> %sum_m4_n3.stored.isnan, <16 x i32> %sum_m4_n3.stored.quiet, <16 x i32> %sum_m4_n3.stored.rounded
-  %sum_m4_n3.stored = trunc <16 x i32> %sum_m4_n3.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m4_n3.stored, ptr %sum_m4_n3.out.at, align 2
-  %sum_m5_n0.out.at = getelementptr i8, ptr %out, i64 640
-  %sum_m5_n0.stored.bits = bitcast <16 x float> %sum_m5_n0 to <16 x i32>
-  %sum_m5_n0.stored.high = lshr <16 x i32> %sum_m5_n0.stored.bits, splat (i32 16)
-  %sum_m5_n0.stored.odd = and <16 x i32> %sum_m5_n0.stored.high, splat (i32 1)
-  %sum_m5_n0.stored.bias = add <16 x i32> %sum_m5_n0.stored.odd, splat (i32 32767)
-  %sum_m5_n0.stored.carried = add <16 x i32> %sum_m5_n0.stored.bits, %sum_m5_n0.stored.bias
-  %sum_m5_n0.stored.rounded = lshr <16 x i32> %sum_m5_n0.stored.carried, splat (i32 16)
-  %sum_m5_n0.stored.quiet = or <16 x i32> %sum_m5_n0.stored.high, splat (i32 64)
-  %sum_m5_n0.stored.isnan = fcmp uno <16 x float> %sum_m5_n0, %sum_m5_n0
-  %sum_m5_n0.stored.chosen = select <16 x i1> %sum_m5_n0.stored.isnan, <16 x i32> %sum_m5_n0.stored.quiet, <16 x i32> %sum_m5_n0.stored.rounded
-  %sum_m5_n0.stored = trunc <16 x i32> %sum_m5_n0.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m5_n0.stored, ptr %sum_m5_n0.out.at, align 2
-  %sum_m5_n1.out.at = getelementptr i8, ptr %out, i64 672
-  %sum_m5_n1.stored.bits = bitcast <16 x float> %sum_m5_n1 to <16 x i32>
-  %sum_m5_n1.stored.high = lshr <16 x i32> %sum_m5_n1.stored.bits, splat (i32 16)
-  %sum_m5_n1.stored.odd = and <16 x i32> %sum_m5_n1.stored.high, splat (i32 1)
-  %sum_m5_n1.stored.bias = add <16 x i32> %sum_m5_n1.stored.odd, splat (i32 32767)
-  %sum_m5_n1.stored.carried = add <16 x i32> %sum_m5_n1.stored.bits, %sum_m5_n1.stored.bias
-  %sum_m5_n1.stored.rounded = lshr <16 x i32> %sum_m5_n1.stored.carried, splat (i32 16)
-  %sum_m5_n1.stored.quiet = or <16 x i32> %sum_m5_n1.stored.high, splat (i32 64)
-  %sum_m5_n1.stored.isnan = fcmp uno <16 x float> %sum_m5_n1, %sum_m5_n1
-  %sum_m5_n1.stored.chosen = select <16 x i1> %sum_m5_n1.stored.isnan, <16 x i32> %sum_m5_n1.stored.quiet, <16 x i32> %sum_m5_n1.stored.rounded
-  %sum_m5_n1.stored = trunc <16 x i32> %sum_m5_n1.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m5_n1.stored, ptr %sum_m5_n1.out.at, align 2
-  %sum_m5_n2.out.at = getelementptr i8, ptr %out, i64 704
-  %sum_m5_n2.stored.bits = bitcast <16 x float> %sum_m5_n2 to <16 x i32>
-  %sum_m5_n2.stored.high = lshr <16 x i32> %sum_m5_n2.stored.bits, splat (i32 16)
-  %sum_m5_n2.stored.odd = and <16 x i32> %sum_m5_n2.stored.high, splat (i32 1)
-  %sum_m5_n2.stored.bias = add <16 x i32> %sum_m5_n2.stored.odd, splat (i32 32767)
-  %sum_m5_n2.stored.carried = add <16 x i32> %sum_m5_n2.stored.bits, %sum_m5_n2.stored.bias
-  %sum_m5_n2.stored.rounded = lshr <16 x i32> %sum_m5_n2.stored.carried, splat (i32 16)
-  %sum_m5_n2.stored.quiet = or <16 x i32> %sum_m5_n2.stored.high, splat (i32 64)
-  %sum_m5_n2.stored.isnan = fcmp uno <16 x float> %sum_m5_n2, %sum_m5_n2
-  %sum_m5_n2.stored.chosen = select <16 x i1> %sum_m5_n2.stored.isnan, <16 x i32> %sum_m5_n2.stored.quiet, <16 x i32> %sum_m5_n2.stored.rounded
-  %sum_m5_n2.stored = trunc <16 x i32> %sum_m5_n2.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m5_n2.stored, ptr %sum_m5_n2.out.at, align 2
-  %sum_m5_n3.out.at = getelementptr i8, ptr %out, i64 736
-  %sum_m5_n3.stored.bits = bitcast <16 x float> %sum_m5_n3 to <16 x i32>
-  %sum_m5_n3.stored.high = lshr <16 x i32> %sum_m5_n3.stored.bits, splat (i32 16)
-  %sum_m5_n3.stored.odd = and <16 x i32> %sum_m5_n3.stored.high, splat (i32 1)
-  %sum_m5_n3.stored.bias = add <16 x i32> %sum_m5_n3.stored.odd, splat (i32 32767)
-  %sum_m5_n3.stored.carried = add <16 x i32> %sum_m5_n3.stored.bits, %sum_m5_n3.stored.bias
-  %sum_m5_n3.stored.rounded = lshr <16 x i32> %sum_m5_n3.stored.carried, splat (i32 16)
-  %sum_m5_n3.stored.quiet = or <16 x i32> %sum_m5_n3.stored.high, splat (i32 64)
-  %sum_m5_n3.stored.isnan = fcmp uno <16 x float> %sum_m5_n3, %sum_m5_n3
-  %sum_m5_n3.stored.chosen = select <16 x i1> %sum_m5_n3.stored.isnan, <16 x i32> %sum_m5_n3.stored.quiet, <16 x i32> %sum_m5_n3.stored.rounded
-  %sum_m5_n3.stored = trunc <16 x i32> %sum_m5_n3.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m5_n3.stored, ptr %sum_m5_n3.out.at, align 2
-  ret void
-}
-
-define internal void @tile_4x64(ptr noalias %a, ptr noalias %b, ptr noalias %out) #1 {
-enter:
-  br label %k.enter
-k.enter:
-  br label %k.head
-k.head:
-  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
-  %sum_m0_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
-  %sum_m0_n1 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n1.next, %k.latch ]
-  %sum_m0_n2 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n2.next, %k.latch ]
-  %sum_m0_n3 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n3.next, %k.latch ]
-  %sum_m1_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
-  %sum_m1_n1 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n1.next, %k.latch ]
-  %sum_m1_n2 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n2.next, %k.latch ]
-  %sum_m1_n3 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n3.next, %k.latch ]
-  %sum_m2_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m2_n0.next, %k.latch ]
-  %sum_m2_n1 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m2_n1.next, %k.latch ]
-  %sum_m2_n2 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m2_n2.next, %k.latch ]
-  %sum_m2_n3 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m2_n3.next, %k.latch ]
-  %sum_m3_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n0.next, %k.latch ]
-  %sum_m3_n1 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n1.next, %k.latch ]
-  %sum_m3_n2 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n2.next, %k.latch ]
-  %sum_m3_n3 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n3.next, %k.latch ]
-  %k.more = icmp ult i64 %k, 64
-  br i1 %k.more, label %k.body, label %k.done
-k.body:
-  %k.b.offset = mul nuw i64 %k, 256
-  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <32 x bfloat>, ptr %b_n0.at, align 64
-  %b_n1.at = getelementptr i8, ptr %k.b, i64 64
-  %b_n1 = load <32 x bfloat>, ptr %b_n1.at, align 64
-  %b_n2.at = getelementptr i8, ptr %k.b, i64 128
-  %b_n2 = load <32 x bfloat>, ptr %b_n2.at, align 64
-  %b_n3.at = getelementptr i8, ptr %k.b, i64 192
-  %b_n3 = load <32 x bfloat>, ptr %b_n3.at, align 64
-  %k.a.offset = mul nuw i64 %k, 4
-  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.pair = load i32, ptr %a_m0.at, align 2
-  %a_m0.bits.first = insertelement <16 x i32> poison, i32 %a_m0.pair, i32 0
-  %a_m0.bits = shufflevector <16 x i32> %a_m0.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
-  %a_m0 = bitcast <16 x i32> %a_m0.bits to <32 x bfloat>
-  %sum_m0_n0.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m0_n0, <32 x bfloat> %a_m0, <32 x bfloat> %b_n0)
-  %sum_m0_n1.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m0_n1, <32 x bfloat> %a_m0, <32 x bfloat> %b_n1)
-  %sum_m0_n2.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m0_n2, <32 x bfloat> %a_m0, <32 x bfloat> %b_n2)
-  %sum_m0_n3.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m0_n3, <32 x bfloat> %a_m0, <32 x bfloat> %b_n3)
-  %a_m1.at = getelementptr i8, ptr %k.a, i64 256
-  %a_m1.pair = load i32, ptr %a_m1.at, align 2
-  %a_m1.bits.first = insertelement <16 x i32> poison, i32 %a_m1.pair, i32 0
-  %a_m1.bits = shufflevector <16 x i32> %a_m1.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
-  %a_m1 = bitcast <16 x i32> %a_m1.bits to <32 x bfloat>
-  %sum_m1_n0.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m1_n0, <32 x bfloat> %a_m1, <32 x bfloat> %b_n0)
-  %sum_m1_n1.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m1_n1, <32 x bfloat> %a_m1, <32 x bfloat> %b_n1)
-  %sum_m1_n2.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m1_n2, <32 x bfloat> %a_m1, <32 x bfloat> %b_n2)
-  %sum_m1_n3.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m1_n3, <32 x bfloat> %a_m1, <32 x bfloat> %b_n3)
-  %a_m2.at = getelementptr i8, ptr %k.a, i64 512
-  %a_m2.pair = load i32, ptr %a_m2.at, align 2
-  %a_m2.bits.first = insertelement <16 x i32> poison, i32 %a_m2.pair, i32 0
-  %a_m2.bits = shufflevector <16 x i32> %a_m2.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
-  %a_m2 = bitcast <16 x i32> %a_m2.bits to <32 x bfloat>
-  %sum_m2_n0.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m2_n0, <32 x bfloat> %a_m2, <32 x bfloat> %b_n0)
-  %sum_m2_n1.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m2_n1, <32 x bfloat> %a_m2, <32 x bfloat> %b_n1)
-  %sum_m2_n2.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m2_n2, <32 x bfloat> %a_m2, <32 x bfloat> %b_n2)
-  %sum_m2_n3.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m2_n3, <32 x bfloat> %a_m2, <32 x bfloat> %b_n3)
-  %a_m3.at = getelementptr i8, ptr %k.a, i64 768
-  %a_m3.pair = load i32, ptr %a_m3.at, align 2
-  %a_m3.bits.first = insertelement <16 x i32> poison, i32 %a_m3.pair, i32 0
-  %a_m3.bits = shufflevector <16 x i32> %a_m3.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
-  %a_m3 = bitcast <16 x i32> %a_m3.bits to <32 x bfloat>
-  %sum_m3_n0.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m3_n0, <32 x bfloat> %a_m3, <32 x bfloat> %b_n0)
-  %sum_m3_n1.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m3_n1, <32 x bfloat> %a_m3, <32 x bfloat> %b_n1)
-  %sum_m3_n2.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m3_n2, <32 x bfloat> %a_m3, <32 x bfloat> %b_n2)
-  %sum_m3_n3.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m3_n3, <32 x bfloat> %a_m3, <32 x bfloat> %b_n3)
-  br label %k.latch
-k.latch:
-  %k.after = add nuw i64 %k, 1
-  br label %k.head
-k.done:
-  ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  %sum_m0_n0.stored.bits = bitcast <16 x float> %sum_m0_n0 to <16 x i32>
-  %sum_m0_n0.stored.high = lshr <16 x i32> %sum_m0_n0.stored.bits, splat (i32 16)
-  %sum_m0_n0.stored.odd = and <16 x i32> %sum_m0_n0.stored.high, splat (i32 1)
-  %sum_m0_n0.stored.bias = add <16 x i32> %sum_m0_n0.stored.odd, splat (i32 32767)
-  %sum_m0_n0.stored.carried = add <16 x i32> %sum_m0_n0.stored.bits, %sum_m0_n0.stored.bias
-  %sum_m0_n0.stored.rounded = lshr <16 x i32> %sum_m0_n0.stored.carried, splat (i32 16)
-  %sum_m0_n0.stored.quiet = or <16 x i32> %sum_m0_n0.stored.high, splat (i32 64)
-  %sum_m0_n0.stored.isnan = fcmp uno <16 x float> %sum_m0_n0, %sum_m0_n0
-  %sum_m0_n0.stored.chosen = select <16 x i1> %sum_m0_n0.stored.isnan, <16 x i32> %sum_m0_n0.stored.quiet, <16 x i32> %sum_m0_n0.stored.rounded
-  %sum_m0_n0.stored = trunc <16 x i32> %sum_m0_n0.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m0_n0.stored, ptr %sum_m0_n0.out.at, align 2
-  %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
-  %sum_m0_n1.stored.bits = bitcast <16 x float> %sum_m0_n1 to <16 x i32>
-  %sum_m0_n1.stored.high = lshr <16 x i32> %sum_m0_n1.stored.bits, splat (i32 16)
-  %sum_m0_n1.stored.odd = and <16 x i32> %sum_m0_n1.stored.high, splat (i32 1)
-  %sum_m0_n1.stored.bias = add <16 x i32> %sum_m0_n1.stored.odd, splat (i32 32767)
-  %sum_m0_n1.stored.carried = add <16 x i32> %sum_m0_n1.stored.bits, %sum_m0_n1.stored.bias
-  %sum_m0_n1.stored.rounded = lshr <16 x i32> %sum_m0_n1.stored.carried, splat (i32 16)
-  %sum_m0_n1.stored.quiet = or <16 x i32> %sum_m0_n1.stored.high, splat (i32 64)
-  %sum_m0_n1.stored.isnan = fcmp uno <16 x float> %sum_m0_n1, %sum_m0_n1
-  %sum_m0_n1.stored.chosen = select <16 x i1> %sum_m0_n1.stored.isnan, <16 x i32> %sum_m0_n1.stored.quiet, <16 x i32> %sum_m0_n1.stored.rounded
-  %sum_m0_n1.stored = trunc <16 x i32> %sum_m0_n1.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m0_n1.stored, ptr %sum_m0_n1.out.at, align 2
-  %sum_m0_n2.out.at = getelementptr i8, ptr %out, i64 64
-  %sum_m0_n2.stored.bits = bitcast <16 x float> %sum_m0_n2 to <16 x i32>
-  %sum_m0_n2.stored.high = lshr <16 x i32> %sum_m0_n2.stored.bits, splat (i32 16)
-  %sum_m0_n2.stored.odd = and <16 x i32> %sum_m0_n2.stored.high, splat (i32 1)
-  %sum_m0_n2.stored.bias = add <16 x i32> %sum_m0_n2.stored.odd, splat (i32 32767)
-  %sum_m0_n2.stored.carried = add <16 x i32> %sum_m0_n2.stored.bits, %sum_m0_n2.stored.bias
-  %sum_m0_n2.stored.rounded = lshr <16 x i32> %sum_m0_n2.stored.carried, splat (i32 16)
-  %sum_m0_n2.stored.quiet = or <16 x i32> %sum_m0_n2.stored.high, splat (i32 64)
-  %sum_m0_n2.stored.isnan = fcmp uno <16 x float> %sum_m0_n2, %sum_m0_n2
-  %sum_m0_n2.stored.chosen = select <16 x i1> %sum_m0_n2.stored.isnan, <16 x i32> %sum_m0_n2.stored.quiet, <16 x i32> %sum_m0_n2.stored.rounded
-  %sum_m0_n2.stored = trunc <16 x i32> %sum_m0_n2.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m0_n2.stored, ptr %sum_m0_n2.out.at, align 2
-  %sum_m0_n3.out.at = getelementptr i8, ptr %out, i64 96
-  %sum_m0_n3.stored.bits = bitcast <16 x float> %sum_m0_n3 to <16 x i32>
-  %sum_m0_n3.stored.high = lshr <16 x i32> %sum_m0_n3.stored.bits, splat (i32 16)
-  %sum_m0_n3.stored.odd = and <16 x i32> %sum_m0_n3.stored.high, splat (i32 1)
-  %sum_m0_n3.stored.bias = add <16 x i32> %sum_m0_n3.stored.odd, splat (i32 32767)
-  %sum_m0_n3.stored.carried = add <16 x i32> %sum_m0_n3.stored.bits, %sum_m0_n3.stored.bias
-  %sum_m0_n3.stored.rounded = lshr <16 x i32> %sum_m0_n3.stored.carried, splat (i32 16)
-  %sum_m0_n3.stored.quiet = or <16 x i32> %sum_m0_n3.stored.high, splat (i32 64)
-  %sum_m0_n3.stored.isnan = fcmp uno <16 x float> %sum_m0_n3, %sum_m0_n3
-  %sum_m0_n3.stored.chosen = select <16 x i1> %sum_m0_n3.stored.isnan, <16 x i32> %sum_m0_n3.stored.quiet, <16 x i32> %sum_m0_n3.stored.rounded
-  %sum_m0_n3.stored = trunc <16 x i32> %sum_m0_n3.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m0_n3.stored, ptr %sum_m0_n3.out.at, align 2
-  %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 128
-  %sum_m1_n0.stored.bits = bitcast <16 x float> %sum_m1_n0 to <16 x i32>
-  %sum_m1_n0.stored.high = lshr <16 x i32> %sum_m1_n0.stored.bits, splat (i32 16)
-  %sum_m1_n0.stored.odd = and <16 x i32> %sum_m1_n0.stored.high, splat (i32 1)
-  %sum_m1_n0.stored.bias = add <16 x i32> %sum_m1_n0.stored.odd, splat (i32 32767)
-  %sum_m1_n0.stored.carried = add <16 x i32> %sum_m1_n0.stored.bits, %sum_m1_n0.stored.bias
-  %sum_m1_n0.stored.rounded = lshr <16 x i32> %sum_m1_n0.stored.carried, splat (i32 16)
-  %sum_m1_n0.stored.quiet = or <16 x i32> %sum_m1_n0.stored.high, splat (i32 64)
-  %sum_m1_n0.stored.isnan = fcmp uno <16 x float> %sum_m1_n0, %sum_m1_n0
-  %sum_m1_n0.stored.chosen = select <16 x i1> %sum_m1_n0.stored.isnan, <16 x i32> %sum_m1_n0.stored.quiet, <16 x i32> %sum_m1_n0.stored.rounded
-  %sum_m1_n0.stored = trunc <16 x i32> %sum_m1_n0.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m1_n0.stored, ptr %sum_m1_n0.out.at, align 2
-  %sum_m1_n1.out.at = getelementptr i8, ptr %out, i64 160
-  %sum_m1_n1.stored.bits = bitcast <16 x float> %sum_m1_n1 to <16 x i32>
-  %sum_m1_n1.stored.high = lshr <16 x i32> %sum_m1_n1.stored.bits, splat (i32 16)
-  %sum_m1_n1.stored.odd = and <16 x i32> %sum_m1_n1.stored.high, splat (i32 1)
-  %sum_m1_n1.stored.bias = add <16 x i32> %sum_m1_n1.stored.odd, splat (i32 32767)
-  %sum_m1_n1.stored.carried = add <16 x i32> %sum_m1_n1.stored.bits, %sum_m1_n1.stored.bias
-  %sum_m1_n1.stored.rounded = lshr <16 x i32> %sum_m1_n1.stored.carried, splat (i32 16)
-  %sum_m1_n1.stored.quiet = or <16 x i32> %sum_m1_n1.stored.high, splat (i32 64)
-  %sum_m1_n1.stored.isnan = fcmp uno <16 x float> %sum_m1_n1, %sum_m1_n1
-  %sum_m1_n1.stored.chosen = select <16 x i1> %sum_m1_n1.stored.isnan, <16 x i32> %sum_m1_n1.stored.quiet, <16 x i32> %sum_m1_n1.stored.rounded
-  %sum_m1_n1.stored = trunc <16 x i32> %sum_m1_n1.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m1_n1.stored, ptr %sum_m1_n1.out.at, align 2
-  %sum_m1_n2.out.at = getelementptr i8, ptr %out, i64 192
-  %sum_m1_n2.stored.bits = bitcast <16 x float> %sum_m1_n2 to <16 x i32>
-  %sum_m1_n2.stored.high = lshr <16 x i32> %sum_m1_n2.stored.bits, splat (i32 16)
-  %sum_m1_n2.stored.odd = and <16 x i32> %sum_m1_n2.stored.high, splat (i32 1)
-  %sum_m1_n2.stored.bias = add <16 x i32> %sum_m1_n2.stored.odd, splat (i32 32767)
-  %sum_m1_n2.stored.carried = add <16 x i32> %sum_m1_n2.stored.bits, %sum_m1_n2.stored.bias
-  %sum_m1_n2.stored.rounded = lshr <16 x i32> %sum_m1_n2.stored.carried, splat (i32 16)
-  %sum_m1_n2.stored.quiet = or <16 x i32> %sum_m1_n2.stored.high, splat (i32 64)
-  %sum_m1_n2.stored.isnan = fcmp uno <16 x float> %sum_m1_n2, %sum_m1_n2
-  %sum_m1_n2.stored.chosen = select <16 x i1> %sum_m1_n2.stored.isnan, <16 x i32> %sum_m1_n2.stored.quiet, <16 x i32> %sum_m1_n2.stored.rounded
-  %sum_m1_n2.stored = trunc <16 x i32> %sum_m1_n2.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m1_n2.stored, ptr %sum_m1_n2.out.at, align 2
-  %sum_m1_n3.out.at = getelementptr i8, ptr %out, i64 224
-  %sum_m1_n3.stored.bits = bitcast <16 x float> %sum_m1_n3 to <16 x i32>
-  %sum_m1_n3.stored.high = lshr <16 x i32> %sum_m1_n3.stored.bits, splat (i32 16)
-  %sum_m1_n3.stored.odd = and <16 x i32> %sum_m1_n3.stored.high, splat (i32 1)
-  %sum_m1_n3.stored.bias = add <16 x i32> %sum_m1_n3.stored.odd, splat (i32 32767)
-  %sum_m1_n3.stored.carried = add <16 x i32> %sum_m1_n3.stored.bits, %sum_m1_n3.stored.bias
-  %sum_m1_n3.stored.rounded = lshr <16 x i32> %sum_m1_n3.stored.carried, splat (i32 16)
-  %sum_m1_n3.stored.quiet = or <16 x i32> %sum_m1_n3.stored.high, splat (i32 64)
-  %sum_m1_n3.stored.isnan = fcmp uno <16 x float> %sum_m1_n3, %sum_m1_n3
-  %sum_m1_n3.stored.chosen = select <16 x i1> %sum_m1_n3.stored.isnan, <16 x i32> %sum_m1_n3.stored.quiet, <16 x i32> %sum_m1_n3.stored.rounded
-  %sum_m1_n3.stored = trunc <16 x i32> %sum_m1_n3.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m1_n3.stored, ptr %sum_m1_n3.out.at, align 2
-  %sum_m2_n0.out.at = getelementptr i8, ptr %out, i64 256
-  %sum_m2_n0.stored.bits = bitcast <16 x float> %sum_m2_n0 to <16 x i32>
-  %sum_m2_n0.stored.high = lshr <16 x i32> %sum_m2_n0.stored.bits, splat (i32 16)
-  %sum_m2_n0.stored.odd = and <16 x i32> %sum_m2_n0.stored.high, splat (i32 1)
-  %sum_m2_n0.stored.bias = add <16 x i32> %sum_m2_n0.stored.odd, splat (i32 32767)
-  %sum_m2_n0.stored.carried = add <16 x i32> %sum_m2_n0.stored.bits, %sum_m2_n0.stored.bias
-  %sum_m2_n0.stored.rounded = lshr <16 x i32> %sum_m2_n0.stored.carried, splat (i32 16)
-  %sum_m2_n0.stored.quiet = or <16 x i32> %sum_m2_n0.stored.high, splat (i32 64)
-  %sum_m2_n0.stored.isnan = fcmp uno <16 x float> %sum_m2_n0, %sum_m2_n0
-  %sum_m2_n0.stored.chosen = select <16 x i1> %sum_m2_n0.stored.isnan, <16 x i32> %sum_m2_n0.stored.quiet, <16 x i32> %sum_m2_n0.stored.rounded
-  %sum_m2_n0.stored = trunc <16 x i32> %sum_m2_n0.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m2_n0.stored, ptr %sum_m2_n0.out.at, align 2
-  %sum_m2_n1.out.at = getelementptr i8, ptr %out, i64 288
-  %sum_m2_n1.stored.bits = bitcast <16 x float> %sum_m2_n1 to <16 x i32>
-  %sum_m2_n1.stored.high = lshr <16 x i32> %sum_m2_n1.stored.bits, splat (i32 16)
-  %sum_m2_n1.stored.odd = and <16 x i32> %sum_m2_n1.stored.high, splat (i32 1)
-  %sum_m2_n1.stored.bias = add <16 x i32> %sum_m2_n1.stored.odd, splat (i32 32767)
-  %sum_m2_n1.stored.carried = add <16 x i32> %sum_m2_n1.stored.bits, %sum_m2_n1.stored.bias
-  %sum_m2_n1.stored.rounded = lshr <16 x i32> %sum_m2_n1.stored.carried, splat (i32 16)
-  %sum_m2_n1.stored.quiet = or <16 x i32> %sum_m2_n1.stored.high, splat (i32 64)
-  %sum_m2_n1.stored.isnan = fcmp uno <16 x float> %sum_m2_n1, %sum_m2_n1
-  %sum_m2_n1.stored.chosen = select <16 x i1> %sum_m2_n1.stored.isnan, <16 x i32> %sum_m2_n1.stored.quiet, <16 x i32> %sum_m2_n1.stored.rounded
-  %sum_m2_n1.stored = trunc <16 x i32> %sum_m2_n1.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m2_n1.stored, ptr %sum_m2_n1.out.at, align 2
-  %sum_m2_n2.out.at = getelementptr i8, ptr %out, i64 320
-  %sum_m2_n2.stored.bits = bitcast <16 x float> %sum_m2_n2 to <16 x i32>
-  %sum_m2_n2.stored.high = lshr <16 x i32> %sum_m2_n2.stored.bits, splat (i32 16)
-  %sum_m2_n2.stored.odd = and <16 x i32> %sum_m2_n2.stored.high, splat (i32 1)
-  %sum_m2_n2.stored.bias = add <16 x i32> %sum_m2_n2.stored.odd, splat (i32 32767)
-  %sum_m2_n2.stored.carried = add <16 x i32> %sum_m2_n2.stored.bits, %sum_m2_n2.stored.bias
-  %sum_m2_n2.stored.rounded = lshr <16 x i32> %sum_m2_n2.stored.carried, splat (i32 16)
-  %sum_m2_n2.stored.quiet = or <16 x i32> %sum_m2_n2.stored.high, splat (i32 64)
-  %sum_m2_n2.stored.isnan = fcmp uno <16 x float> %sum_m2_n2, %sum_m2_n2
-  %sum_m2_n2.stored.chosen = select <16 x i1> %sum_m2_n2.stored.isnan, <16 x i32> %sum_m2_n2.stored.quiet, <16 x i32> %sum_m2_n2.stored.rounded
-  %sum_m2_n2.stored = trunc <16 x i32> %sum_m2_n2.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m2_n2.stored, ptr %sum_m2_n2.out.at, align 2
-  %sum_m2_n3.out.at = getelementptr i8, ptr %out, i64 352
-  %sum_m2_n3.stored.bits = bitcast <16 x float> %sum_m2_n3 to <16 x i32>
-  %sum_m2_n3.stored.high = lshr <16 x i32> %sum_m2_n3.stored.bits, splat (i32 16)
-  %sum_m2_n3.stored.odd = and <16 x i32> %sum_m2_n3.stored.high, splat (i32 1)
-  %sum_m2_n3.stored.bias = add <16 x i32> %sum_m2_n3.stored.odd, splat (i32 32767)
-  %sum_m2_n3.stored.carried = add <16 x i32> %sum_m2_n3.stored.bits, %sum_m2_n3.stored.bias
-  %sum_m2_n3.stored.rounded = lshr <16 x i32> %sum_m2_n3.stored.carried, splat (i32 16)
-  %sum_m2_n3.stored.quiet = or <16 x i32> %sum_m2_n3.stored.high, splat (i32 64)
-  %sum_m2_n3.stored.isnan = fcmp uno <16 x float> %sum_m2_n3, %sum_m2_n3
-  %sum_m2_n3.stored.chosen = select <16 x i1> %sum_m2_n3.stored.isnan, <16 x i32> %sum_m2_n3.stored.quiet, <16 x i32> %sum_m2_n3.stored.rounded
-  %sum_m2_n3.stored = trunc <16 x i32> %sum_m2_n3.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m2_n3.stored, ptr %sum_m2_n3.out.at, align 2
-  %sum_m3_n0.out.at = getelementptr i8, ptr %out, i64 384
-  %sum_m3_n0.stored.bits = bitcast <16 x float> %sum_m3_n0 to <16 x i32>
-  %sum_m3_n0.stored.high = lshr <16 x i32> %sum_m3_n0.stored.bits, splat (i32 16)
-  %sum_m3_n0.stored.odd = and <16 x i32> %sum_m3_n0.stored.high, splat (i32 1)
-  %sum_m3_n0.stored.bias = add <16 x i32> %sum_m3_n0.stored.odd, splat (i32 32767)
-  %sum_m3_n0.stored.carried = add <16 x i32> %sum_m3_n0.stored.bits, %sum_m3_n0.stored.bias
-  %sum_m3_n0.stored.rounded = lshr <16 x i32> %sum_m3_n0.stored.carried, splat (i32 16)
-  %sum_m3_n0.stored.quiet = or <16 x i32> %sum_m3_n0.stored.high, splat (i32 64)
-  %sum_m3_n0.stored.isnan = fcmp uno <16 x float> %sum_m3_n0, %sum_m3_n0
-  %sum_m3_n0.stored.chosen = select <16 x i1> %sum_m3_n0.stored.isnan, <16 x i32> %sum_m3_n0.stored.quiet, <16 x i32> %sum_m3_n0.stored.rounded
-  %sum_m3_n0.stored = trunc <16 x i32> %sum_m3_n0.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m3_n0.stored, ptr %sum_m3_n0.out.at, align 2
-  %sum_m3_n1.out.at = getelementptr i8, ptr %out, i64 416
-  %sum_m3_n1.stored.bits = bitcast <16 x float> %sum_m3_n1 to <16 x i32>
-  %sum_m3_n1.stored.high = lshr <16 x i32> %sum_m3_n1.stored.bits, splat (i32 16)
-  %sum_m3_n1.stored.odd = and <16 x i32> %sum_m3_n1.stored.high, splat (i32 1)
-  %sum_m3_n1.stored.bias = add <16 x i32> %sum_m3_n1.stored.odd, splat (i32 32767)
-  %sum_m3_n1.stored.carried = add <16 x i32> %sum_m3_n1.stored.bits, %sum_m3_n1.stored.bias
-  %sum_m3_n1.stored.rounded = lshr <16 x i32> %sum_m3_n1.stored.carried, splat (i32 16)
-  %sum_m3_n1.stored.quiet = or <16 x i32> %sum_m3_n1.stored.high, splat (i32 64)
-  %sum_m3_n1.stored.isnan = fcmp uno <16 x float> %sum_m3_n1, %sum_m3_n1
-  %sum_m3_n1.stored.chosen = select <16 x i1> %sum_m3_n1.stored.isnan, <16 x i32> %sum_m3_n1.stored.quiet, <16 x i32> %sum_m3_n1.stored.rounded
-  %sum_m3_n1.stored = trunc <16 x i32> %sum_m3_n1.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m3_n1.stored, ptr %sum_m3_n1.out.at, align 2
-  %sum_m3_n2.out.at = getelementptr i8, ptr %out, i64 448
-  %sum_m3_n2.stored.bits = bitcast <16 x float> %sum_m3_n2 to <16 x i32>
-  %sum_m3_n2.stored.high = lshr <16 x i32> %sum_m3_n2.stored.bits, splat (i32 16)
-  %sum_m3_n2.stored.odd = and <16 x i32> %sum_m3_n2.stored.high, splat (i32 1)
-  %sum_m3_n2.stored.bias = add <16 x i32> %sum_m3_n2.stored.odd, splat (i32 32767)
-  %sum_m3_n2.stored.carried = add <16 x i32> %sum_m3_n2.stored.bits, %sum_m3_n2.stored.bias
-  %sum_m3_n2.stored.rounded = lshr <16 x i32> %sum_m3_n2.stored.carried, splat (i32 16)
-  %sum_m3_n2.stored.quiet = or <16 x i32> %sum_m3_n2.stored.high, splat (i32 64)
-  %sum_m3_n2.stored.isnan = fcmp uno <16 x float> %sum_m3_n2, %sum_m3_n2
-  %sum_m3_n2.stored.chosen = select <16 x i1> %sum_m3_n2.stored.isnan, <16 x i32> %sum_m3_n2.stored.quiet, <16 x i32> %sum_m3_n2.stored.rounded
-  %sum_m3_n2.stored = trunc <16 x i32> %sum_m3_n2.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m3_n2.stored, ptr %sum_m3_n2.out.at, align 2
-  %sum_m3_n3.out.at = getelementptr i8, ptr %out, i64 480
-  %sum_m3_n3.stored.bits = bitcast <16 x float> %sum_m3_n3 to <16 x i32>
-  %sum_m3_n3.stored.high = lshr <16 x i32> %sum_m3_n3.stored.bits, splat (i32 16)
-  %sum_m3_n3.stored.odd = and <16 x i32> %sum_m3_n3.stored.high, splat (i32 1)
-  %sum_m3_n3.stored.bias = add <16 x i32> %sum_m3_n3.stored.odd, splat (i32 32767)
-  %sum_m3_n3.stored.carried = add <16 x i32> %sum_m3_n3.stored.bits, %sum_m3_n3.stored.bias
-  %sum_m3_n3.stored.rounded = lshr <16 x i32> %sum_m3_n3.stored.carried, splat (i32 16)
-  %sum_m3_n3.stored.quiet = or <16 x i32> %sum_m3_n3.stored.high, splat (i32 64)
-  %sum_m3_n3.stored.isnan = fcmp uno <16 x float> %sum_m3_n3, %sum_m3_n3
-  %sum_m3_n3.stored.chosen = select <16 x i1> %sum_m3_n3.stored.isnan, <16 x i32> %sum_m3_n3.stored.quiet, <16 x i32> %sum_m3_n3.stored.rounded
-  %sum_m3_n3.stored = trunc <16 x i32> %sum_m3_n3.stored.chosen to <16 x i16>
-  store <16 x i16> %sum_m3_n3.stored, ptr %sum_m3_n3.out.at, align 2
   ret void
 }
 
 define void @matmul_64x64x128_bf16_nn(ptr %a, ptr %b, ptr %out, i64 %begin, i64 %end) #0 {
 entry:
-  %b.pack = alloca [16384 x i8], align 64
+  %b.pack = alloca [8192 x i8], align 64
   br label %task.enter
 task.enter:
   br label %task.head
@@ -722,7 +209,7 @@ p.pb.head:
 p.pb.body:
   %p.pb.from.offset = mul nuw i64 %p.pb, 256
   %p.pb.from = getelementptr i8, ptr %p.b, i64 %p.pb.from.offset
-  %p.pb.to.offset = mul nuw i64 %p.pb, 256
+  %p.pb.to.offset = mul nuw i64 %p.pb, 128
   %p.pb.to = getelementptr i8, ptr %b.pack, i64 %p.pb.to.offset
   %p.pb.n0.to = getelementptr i8, ptr %p.pb.to, i64 0
   %p.pb.n0.from = getelementptr i8, ptr %p.pb.from, i64 0
@@ -738,20 +225,6 @@ p.pb.body:
   %p.pb.n1.k1 = load <16 x i16>, ptr %p.pb.n1.from1, align 2
   %p.pb.n1 = shufflevector <16 x i16> %p.pb.n1.k0, <16 x i16> %p.pb.n1.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
   store <32 x i16> %p.pb.n1, ptr %p.pb.n1.to, align 64
-  %p.pb.n2.to = getelementptr i8, ptr %p.pb.to, i64 128
-  %p.pb.n2.from = getelementptr i8, ptr %p.pb.from, i64 64
-  %p.pb.n2.from1 = getelementptr i8, ptr %p.pb.n2.from, i64 128
-  %p.pb.n2.k0 = load <16 x i16>, ptr %p.pb.n2.from, align 2
-  %p.pb.n2.k1 = load <16 x i16>, ptr %p.pb.n2.from1, align 2
-  %p.pb.n2 = shufflevector <16 x i16> %p.pb.n2.k0, <16 x i16> %p.pb.n2.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
-  store <32 x i16> %p.pb.n2, ptr %p.pb.n2.to, align 64
-  %p.pb.n3.to = getelementptr i8, ptr %p.pb.to, i64 192
-  %p.pb.n3.from = getelementptr i8, ptr %p.pb.from, i64 96
-  %p.pb.n3.from1 = getelementptr i8, ptr %p.pb.n3.from, i64 128
-  %p.pb.n3.k0 = load <16 x i16>, ptr %p.pb.n3.from, align 2
-  %p.pb.n3.k1 = load <16 x i16>, ptr %p.pb.n3.from1, align 2
-  %p.pb.n3 = shufflevector <16 x i16> %p.pb.n3.k0, <16 x i16> %p.pb.n3.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
-  store <32 x i16> %p.pb.n3, ptr %p.pb.n3.to, align 64
   br label %p.pb.latch
 p.pb.latch:
   %p.pb.after = add nuw i64 %p.pb, 1
@@ -764,7 +237,7 @@ p.i.enter:
   br label %p.i.head
 p.i.head:
   %p.i = phi i64 [ 0, %p.i.enter ], [ %p.i.after, %p.i.latch ]
-  %p.i.more = icmp ult i64 %p.i, 60
+  %p.i.more = icmp ult i64 %p.i, 64
   br i1 %p.i.more, label %p.i.body, label %p.i.done
 p.i.body:
   %p.w.a.offset = mul nuw i64 %p.i, 256
@@ -773,22 +246,15 @@ p.i.body:
   %p.w.column = mul nuw i64 %j, 2
   %p.w.corner = add nuw i64 %p.w.row, %p.w.column
   %p.w.out = getelementptr i8, ptr %out, i64 %p.w.corner
-  call void @tile_6x64(ptr %p.w.a, ptr %b.pack, ptr %p.w.out)
+  call void @tile_4x32(ptr %p.w.a, ptr %b.pack, ptr %p.w.out)
   br label %p.i.latch
 p.i.latch:
-  %p.i.after = add nuw i64 %p.i, 6
+  %p.i.after = add nuw i64 %p.i, 4
   br label %p.i.head
 p.i.done:
-  %p.e.a.offset = mul nuw i64 60, 256
-  %p.e.a = getelementptr i8, ptr %a, i64 %p.e.a.offset
-  %p.e.row = mul nuw i64 60, 128
-  %p.e.column = mul nuw i64 %j, 2
-  %p.e.corner = add nuw i64 %p.e.row, %p.e.column
-  %p.e.out = getelementptr i8, ptr %out, i64 %p.e.corner
-  call void @tile_4x64(ptr %p.e.a, ptr %b.pack, ptr %p.e.out)
   br label %j.latch
 j.latch:
-  %j.after = add nuw i64 %j, 64
+  %j.after = add nuw i64 %j, 32
   br label %j.head
 j.done:
   br label %task.latch

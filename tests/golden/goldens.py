@@ -69,8 +69,9 @@ def goldens() -> Iterator[Golden]:
     for target in ("x86-64-v3", "x86-64-v4", "aarch64-neon"):
         for spec in (EVEN, ODD):
             yield Golden(target=target, spec=_as(spec, DType.F32), schedule=BLIS[spec])
-    for target in ("x86-64-amx", "x86-64-v4+bf16"):
-        yield Golden(target=target, spec=_as(EVEN, DType.BF16))
+    yield Golden(target="x86-64-amx", spec=_as(EVEN, DType.BF16))
+    pairs = {"mr": 4, "nr": 32, "mc": 64}
+    yield Golden(target="x86-64-v4+bf16", spec=_as(EVEN, DType.BF16), schedule=pairs)
     for target in ("sm_80", "gfx942", "vulkan1.3", "x86-64-v4"):
         for row in ROWS:
             yield Golden(target=target, spec=row)
