@@ -12,6 +12,7 @@ from typing import Any
 from kgen.emulate.llvm.intrinsics import (
     amx,
     bits,
+    buffer_atomics,
     buffers,
     copies,
     dot,
@@ -20,6 +21,7 @@ from kgen.emulate.llvm.intrinsics import (
     matrix,
     transposed,
     vectors,
+    votes,
     wmma,
     workgroup,
 )
@@ -36,12 +38,14 @@ PURE: Mapping[str, Build] = {
 }
 EFFECTS: Mapping[str, Build] = {
     **amx.EFFECTS,
+    **buffer_atomics.EFFECTS,
     **buffers.EFFECTS,
     **copies.EFFECTS,
     **lanes.EFFECTS,
     **matrix.EFFECTS,
     **transposed.EFFECTS,
     **vectors.EFFECTS,
+    **votes.EFFECTS,
     **wmma.EFFECTS,
     **workgroup.EFFECTS,
 }

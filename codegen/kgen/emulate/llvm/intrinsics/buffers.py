@@ -55,6 +55,15 @@ def _pieces(resource: Array, offset: Array, size: int) -> Iterator[tuple[int, in
             yield start, part, ~whole & (offset + start + part <= limit)
 
 
+def in_range(
+    value: Array, type_: Type, offsets: tuple[Array, ...], size: int
+) -> tuple[Array, Array]:
+    """(address, whether it is in range) of ``size`` bytes at voffset plus soffset."""
+    resource = resource_of(value, type_)
+    offset = offsets[0].astype(np.int64) + offsets[1]
+    return resource[..., _BASE] + offset, offset + size <= resource[..., _BYTES]
+
+
 def load_in_range(m: Machine, ins: Instruction, resource: Array, offset: Array, size: int) -> Array:
     """The bytes at the offset, zeros where it is out of range: [w, lane, byte]."""
     address = resource[..., _BASE] + offset

@@ -178,30 +178,62 @@ def _swap_halves(span: int) -> Callable[[Instruction], Callable[..., tuple[Array
     return build
 
 
-def _ballot(ins: Instruction) -> Callable[[Machine, Array], Array]:
-    dtype = ins.type.dtype
+def _dpp8(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
+    """Lane i of each eight reads the one that bits 3i to 3i+2 of the selector name."""
+    selector = immediate(ins.operands[1])
 
-    def ballot(m: Machine, condition: Array) -> Array:
-        if m.mask is not None:
-            condition = condition & m.mask
-        waves = m.waves(condition)
-        weights = np.uint64(1) << np.arange(m.wave, dtype=np.uint64)
-        return m.of_wave((waves * weights).sum(axis=2).astype(dtype))
-
-    return ballot
-
-
-def _count_below(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
-    """mbcnt: bits of the mask that belong to lower lanes, in the low or the high half."""
-    base = 32 if ins.callee.endswith("hi") else 0
-
-    def count(m: Machine, mask: Array, start: Array) -> Array:
+    def move(m: Machine, value: Array, _: Array) -> Array:
         lane = m.lane_numbers() % m.wave
-        below = (1 << np.clip(lane - base, 0, 32)) - 1
-        below_mine = np.bitwise_count(mask.astype(np.int64) & below)
-        return np.asarray(below_mine + start).astype(np.uint32)
+        return _from_lanes(m, value, (lane & ~7) | (selector >> (3 * (lane & 7))) & 7)
 
-    return count
+    return move
+
+
+def _push(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
+    """ds.permute: each lane sends to the lane that its address names; the highest one wins, and a
+    lane to which none sends gets 0."""
+
+    def permute(m: Machine, address: Array, value: Array) -> Array:
+        target = (address >> np.uint32(2)).astype(np.int64) % m.wave
+        lane = m.lane_numbers()
+        rows = max(len(address), len(value), 1 if m.mask is None else len(m.mask))
+        shape = (rows, m.lanes)
+        to = np.broadcast_to(lane - lane % m.wave + target, shape)
+        sent = np.broadcast_to(value, shape)
+        live = np.broadcast_to(np.True_ if m.mask is None else m.mask, shape)
+        row = np.broadcast_to(np.arange(rows)[:, None], shape)
+        result = np.zeros(shape, value.dtype)
+        result[row[live], to[live]] = sent[live]
+        return result
+
+    return permute
+
+
+def _other_half(ins: Instruction) -> Callable[[Machine, Array], Array]:
+    """permlane64: the halves of a wave of 64 change places; one of 32 keeps its values."""
+
+    def swap(m: Machine, value: Array) -> Array:
+        lane = m.lane_numbers() % m.wave
+        return _from_lanes(m, value, lane ^ 32 if m.wave == 64 else lane)
+
+    return swap
+
+
+def _permlane16_var(ins: Instruction) -> Callable[..., Array]:
+    """Each lane reads the lane of its row (x16: of the other row) that its own selector names."""
+    other_row = _ROW if "permlanex16" in ins.callee else 0
+
+    def permute(m: Machine, old: Array, value: Array, selector: Array, *_: Array) -> Array:
+        lane = m.lane_numbers() % m.wave
+        source = ((lane & ~(_ROW - 1)) ^ other_row) + (selector.astype(np.int64) & 15)
+        return _from_lanes(m, value, source)
+
+    return permute
+
+
+def _set_inactive(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
+    """The first operand in active lanes, the second in the others."""
+    return lambda m, value, other: value if m.mask is None else np.where(m.mask, value, other)
 
 
 def _from_lanes(m: Machine, value: Array, source: Array) -> Array:
@@ -229,7 +261,10 @@ EFFECTS: dict[str, Build] = {
     "llvm.amdgcn.permlanex16": _permlane16,
     "llvm.amdgcn.permlane16.swap": _swap_halves(16),
     "llvm.amdgcn.permlane32.swap": _swap_halves(32),
-    "llvm.amdgcn.ballot": _ballot,
-    "llvm.amdgcn.mbcnt.lo": _count_below,
-    "llvm.amdgcn.mbcnt.hi": _count_below,
+    "llvm.amdgcn.mov.dpp8": _dpp8,
+    "llvm.amdgcn.ds.permute": _push,
+    "llvm.amdgcn.permlane64": _other_half,
+    "llvm.amdgcn.permlane16.var": _permlane16_var,
+    "llvm.amdgcn.permlanex16.var": _permlane16_var,
+    "llvm.amdgcn.set.inactive": _set_inactive,
 }

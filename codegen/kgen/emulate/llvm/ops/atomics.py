@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from kgen.emulate.llvm import scopes
-from kgen.emulate.llvm.codec import decode, encode, gather, scatter
+from kgen.emulate.llvm.codec import decode, encode, gather, raw_dtype, scatter
 from kgen.emulate.llvm.machine import Machine
 from kgen.emulate.llvm.module import Instruction
 from kgen.emulate.llvm.numbers import lifted, signed
 from kgen.emulate.llvm.ops.arithmetic import build_integer
 from kgen.emulate.llvm.program import Build
-from kgen.emulate.llvm.types import Array, Floating, Integer, Pointer, Type
+from kgen.emulate.llvm.types import Array, Floating, Integer, Pointer, Type, value_shape
 
 Update = Callable[[Array, Array], Array]
 
@@ -32,12 +32,12 @@ _FLOATING: dict[str, Any] = {
 }
 
 
-def _update(operation: str, type_: Type) -> Update:
+def update_of(operation: str, type_: Type) -> Update:
     """The new value in memory from the old one and the operand."""
     if operation == "xchg":
         return lambda old, operand: operand
-    if isinstance(type_, Floating):
-        return lifted(_FLOATING[operation], type_)
+    if isinstance(type_.element, Floating):
+        return lifted(_FLOATING[operation], type_.element)
     if not isinstance(type_, Integer):
         raise TypeError(f"atomicrmw {operation} of {type_}")
     if operation in ("max", "min"):
@@ -62,60 +62,90 @@ def _update(operation: str, type_: Type) -> Update:
 
 
 def _atomicrmw(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
-    type_ = ins.type
-    update = _update(ins.predicate, type_)
+    type_, space = ins.type, _space(ins)
+    update = update_of(ins.predicate, type_)
+    adds = ins.predicate == "add" and isinstance(type_, Integer) and type_.fills_storage
 
     def atomic(m: Machine, pointer: Array, operand: Array) -> Array:
-        operands = _of_active(m, operand)
+        operands = of_active(m, operand)
+        if adds:
+            return _add_up(m, ins, pointer, operands[0])
 
         def turn(old: Array, lanes: Array) -> Array:
             return update(old, operands[:, lanes])
 
-        return _in_turns(m, ins, pointer, type_, turn)
+        return in_turns(m, ins, pointer, type_, space, turn)
 
     return scopes.ordered(ins, atomic)
 
 
 def _cmpxchg(ins: Instruction) -> Callable[[Machine, Array, Array, Array], tuple[Array, Array]]:
-    type_ = ins.operands[1].type
+    type_, space = ins.operands[1].type, _space(ins)
 
     def exchange(m: Machine, pointer: Array, expected: Array, new: Array) -> tuple[Array, Array]:
-        wanted, replacement = _of_active(m, expected), _of_active(m, new)
+        wanted, replacement = of_active(m, expected), of_active(m, new)
 
         def turn(old: Array, lanes: Array) -> Array:
             return np.where(old == wanted[:, lanes], replacement[:, lanes], old)
 
-        old = _in_turns(m, ins, pointer, type_, turn)
+        old = in_turns(m, ins, pointer, type_, space, turn)
         return old, old == expected
 
     return scopes.ordered(ins, exchange)
 
 
-def _of_active(m: Machine, value: Array) -> Array:
+def _space(ins: Instruction) -> int:
+    pointer = ins.operands[0].type
+    assert isinstance(pointer, Pointer)
+    return pointer.space
+
+
+def of_active(m: Machine, value: Array) -> Array:
     """[1, active lane] in the order of workgroup and lane."""
     whole = np.broadcast_to(value, (m.workgroups, m.lanes, *value.shape[2:]))
     active: Array = whole[m.selected()][None]
     return active
 
 
-def _in_turns(
+def in_turns(
     m: Machine,
     ins: Instruction,
     pointer: Array,
     type_: Type,
+    space: int,
     turn: Callable[[Array, Array], Array],
 ) -> Array:
     """Replace the value at each active lane's address by ``turn(old, lanes)``; the old values."""
-    space = ins.operands[0].type
-    assert isinstance(space, Pointer)
-    data, offsets = m.memory.atomic_place(m, ins, pointer, type_.size, space.space)
-    seen: Array = np.zeros((1, len(offsets)), type_.dtype)
+    data, offsets = m.memory.atomic_place(m, ins, pointer, type_.size, space)
+    seen: Array = np.zeros((1, len(offsets), *value_shape(type_)), type_.dtype)
     for lanes in _rounds(offsets):
         old = decode(gather(data, offsets[None, lanes], type_.size), type_)
         seen[:, lanes] = old
         scatter(data, offsets[None, lanes], encode(turn(old, lanes), type_))
-    result = np.zeros((m.workgroups, m.lanes), seen.dtype)
-    result[m.selected()] = seen[0]
+    return _to_lanes(m, seen[0])
+
+
+def _add_up(m: Machine, ins: Instruction, pointer: Array, operands: Array) -> Array:
+    """The turns of integer additions all at once: what a lane finds is the sum before it."""
+    data, offsets = m.memory.atomic_place(m, ins, pointer, ins.type.size, _space(ins))
+    order = np.argsort(offsets, kind="stable")
+    added, places = operands[order], offsets[order]
+    sums = np.cumsum(added, dtype=added.dtype)
+    first = np.concatenate(([True], places[1:] != places[:-1])) if len(places) else places == 0
+    start = np.maximum.accumulate(np.where(first, np.arange(len(places)), 0))
+    before = sums - added
+    within = before - before[start]
+    found = gather(data, places[None], ins.type.size)[0].view(added.dtype) + within
+    scatter(data, places, (found + added).view(raw_dtype(ins.type.size)))
+    seen = np.empty_like(found)
+    seen[order] = found
+    return _to_lanes(m, seen)
+
+
+def _to_lanes(m: Machine, values: Array) -> Array:
+    """What the active lanes have, for all."""
+    result = np.zeros((m.workgroups, m.lanes, *values.shape[1:]), values.dtype)
+    result[m.selected()] = values
     return result
 
 
@@ -127,8 +157,10 @@ def _rounds(offsets: Array) -> Iterator[Array]:
     first = np.concatenate(([True], in_order[1:] != in_order[:-1]))
     starts = np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))
     nth = np.arange(len(order)) - starts
-    for n in range(int(nth.max(initial=-1)) + 1):
-        yield order[nth == n]
+    by_turn = np.argsort(nth, kind="stable")
+    ends = np.cumsum(np.bincount(nth))
+    for begin, end in zip(np.concatenate(([0], ends[:-1])), ends, strict=True):
+        yield order[by_turn[begin:end]]
 
 
 EFFECTS: dict[str, Build] = {"atomicrmw": _atomicrmw, "cmpxchg": _cmpxchg}
