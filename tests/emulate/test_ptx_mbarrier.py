@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -48,13 +50,13 @@ def program(body: str, *, count: int = 64, parity: int = 0, version: str = "8.0"
     return source
 
 
-def result(source: str, threads: int = 64, **options: object) -> Array:
+def result(source: str, threads: int = 64, **options: Any) -> Array:
     out = np.full(threads, 0xFFFFFFFF, np.uint32)
     launch(source, out, block=(threads, 1, 1), **options)
     return out
 
 
-def fault(source: str, threads: int = 64, **options: object) -> Fault:
+def fault(source: str, threads: int = 64, **options: Any) -> Fault:
     out = np.zeros(threads, np.uint32)
     return ptx_kernels.fault(source, out, block=(threads, 1, 1), **options)
 
@@ -172,7 +174,7 @@ def test_transactions_by_hand() -> None:
             )
         )
     )
-    assert found.kind == "deadlock"
+    assert found.kind == "transaction-count"
     assert "0 of 64 arrivals and 16 bytes are pending" in found.message
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -141,7 +142,7 @@ def fragment(matrix: Array, position: Position, count: int, type_: str) -> Array
     return np.ascontiguousarray(encode(matrix[at[..., 0], at[..., 1]], type_)).view(np.uint32)
 
 
-def multiply(name: str, case: Case, a: Array, b: Array, c: Array, **options: object) -> Array:
+def multiply(name: str, case: Case, a: Array, b: Array, c: Array, **options: Any) -> Array:
     """D of one mma, run by one warp."""
     d_type, a_type, b_type, _ = name.split(".")[-4:]
     words = [

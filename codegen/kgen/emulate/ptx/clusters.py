@@ -56,15 +56,15 @@ class ClusterBarrier:
         if acquires and machine.checks:
             machine.clocks.acquire(lanes, self.completed.known)
 
-    def describe(self, lanes: Array) -> str:
+    def describe(self, lanes: Array) -> tuple[str, str]:
+        """(kind of fault, message) of lanes that wait for ever."""
         cta = int(lanes.any(axis=(1, 2)).argmax())
         first = cta // self.machine.cluster * self.machine.cluster
         here = slice(first, first + self.machine.cluster)
         missing = (self.arrivals[here] <= self.phase[cta]) & ~self.machine.exited[here]
-        return (
-            f"barrier.cluster waits for ever: {int(missing.sum())} threads of the cluster "
-            "do not arrive"
-        )
+        count = int(missing.sum())
+        message = f"barrier.cluster waits for ever: {count} threads of the cluster do not arrive"
+        return "deadlock", message
 
     def _complete(self) -> None:
         """End the phase in the clusters that all of their living lanes have reached."""

@@ -218,15 +218,17 @@ class Mbarriers:
         if self.machine.checks and lanes.any():
             self.machine.clocks.acquire(lanes, self._of(who).completed.known)
 
-    def describe(self, who: Lanes) -> str:
-        """What the first of the objects still waits for."""
+    def describe(self, who: Lanes) -> tuple[str, str]:
+        """(kind of fault, what the first of the objects waits for), if that is for ever."""
         cta = int(self._ctas(who).argmax())
         objects = self._of(who)
-        return (
+        pending, nbytes = int(objects.pending[cta]), int(objects.bytes[cta])
+        message = (
             f"the mbarrier at offset {who.offset} waits for ever in phase {objects.phase[cta]}: "
-            f"{objects.pending[cta]} of {objects.expected[cta]} arrivals and "
-            f"{objects.bytes[cta]} bytes are pending"
+            f"{pending} of {objects.expected[cta]} arrivals and {nbytes} bytes are pending"
         )
+        miscounted = nbytes < 0 or (nbytes > 0 and pending == 0)
+        return "transaction-count" if miscounted else "deadlock", message
 
     # ------------------------------------------------------------------ inside
 

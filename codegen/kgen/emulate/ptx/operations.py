@@ -59,12 +59,12 @@ class Wait:
 
     `ready` gives the lanes of a mask that may go on, at any broadcast shape; `action` is what the
     instruction does in them. It is asked again after `machine.signals` has changed. `describe` says
-    what lanes [C, W, 32] that never go on wait for.
+    what kind of fault it is that lanes [C, W, 32] never go on, and what they wait for.
     """
 
     ready: Callable[[Mask], Array]
     action: Action
-    describe: Callable[[Array], str]
+    describe: Callable[[Array], tuple[str, str]]
 
 
 Operation = Action | Branch | Exit | Barrier | Collective | Wait

@@ -60,15 +60,19 @@ class AsyncProxy:
         # A granule that comes several times counts once, here and at the end.
         reading[at.cell] = ((reading[at.cell] >> READING) + 1 << READING) | self.machine.pc
 
-    def finish_read(self, region: Region, reader: Array) -> None:
-        """It is as if these threads of the issuing CTAs, [C or 1], read the bytes just now."""
+    def finish_read(self, region: Region, reader: Array, *, by_warp: bool) -> None:
+        """It is as if these threads of the issuing CTAs, [C or 1], read the bytes just now.
+
+        With `by_warp` it is their warps that do, whose lanes must then be ordered.
+        """
         shadow = self.shadow
         at = shadow.region(region, reader)
         reading = self._reading()
         started = int(np.max(reading[at.cell], initial=0)) & _PC
         reading[at.cell] -= 1 << READING
         entry = (shadow.now(at) << READ_TIME) | (started << READ_PC)
-        entry |= (1 << READ_SEVERAL) | (1 << READ_ASYNC)
+        entry |= (1 << READ_SEVERAL) if by_warp else at.thread & 31
+        entry |= 1 << READ_ASYNC
         shadow.reads.reshape(-1)[at.cell * shadow.warps + at.actor] = entry
 
     def _reading(self) -> Array:

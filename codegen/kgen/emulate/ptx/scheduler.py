@@ -346,8 +346,8 @@ class Scheduler:
         pc, lanes = min(self.parked.items())
         wait = self.steps[pc].operation
         assert isinstance(wait, Wait)
-        message = wait.describe(self.machine.everywhere(lanes))
-        return pc, Violation("deadlock", message, lanes)
+        kind, message = wait.describe(self.machine.everywhere(lanes))
+        return pc, Violation(kind, message, lanes)
 
     def _fault(self, violation: Violation, pc: int) -> EmulationFault:
         return EmulationFault(fault_of(self.machine, violation, pc))

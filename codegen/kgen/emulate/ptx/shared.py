@@ -135,10 +135,13 @@ class SharedMemory:
         if self.proxy is not None:
             self.proxy.begin_read(region)
 
-    def finish_read(self, region: Region, reader: Array) -> None:
-        """It has read them, for those who know what these threads of the CTAs [C or 1] do now."""
+    def finish_read(self, region: Region, reader: Array, *, by_warp: bool = False) -> None:
+        """It has read them, for those who know what these threads of the CTAs [C or 1] do now.
+
+        With `by_warp` the operation was one of their warps.
+        """
         if self.proxy is not None:
-            self.proxy.finish_read(region, reader)
+            self.proxy.finish_read(region, reader, by_warp=by_warp)
 
     def fetch(self, region: Region) -> Array:
         """The bytes [C, n, unit] of a region; those of CTAs that have none are of no meaning."""

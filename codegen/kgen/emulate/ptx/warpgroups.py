@@ -185,7 +185,7 @@ class Warpgroups:
             part = Region(
                 address=region.address, unit=region.unit, issuer=thread[rows], ctas=ctas[rows]
             )
-            self.machine.shared.finish_read(part, thread[rows])
+            self.machine.shared.finish_read(part, thread[rows], by_warp=True)
 
     @staticmethod
     def _by_group(warps: Array) -> Array:

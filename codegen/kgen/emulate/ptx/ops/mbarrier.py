@@ -237,7 +237,7 @@ class _PhaseWait:
         self.given_up = self.given_up | new
         return bool(new.any())
 
-    def describe(self, lanes: Array) -> str:
+    def describe(self, lanes: Array) -> tuple[str, str]:
         return self.mbarriers.describe(self.find(lanes)[0])
 
     def _complete(self, mask: Mask) -> list[tuple[Lanes, Array]]:
