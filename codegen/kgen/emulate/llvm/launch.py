@@ -16,6 +16,7 @@ from kgen.emulate.llvm.device_clocks import DeviceClocks
 from kgen.emulate.llvm.flow import execute
 from kgen.emulate.llvm.global_races import GlobalShadow
 from kgen.emulate.llvm.granules import granule
+from kgen.emulate.llvm.hidden import place_hidden
 from kgen.emulate.llvm.lds import Lds
 from kgen.emulate.llvm.machine import Index3, Machine
 from kgen.emulate.llvm.memory import REGION_SHIFT, Buffer, GlobalMemory, Memory, stack_buffer
@@ -88,7 +89,9 @@ def run(
         raise EmulationError(
             f"{entry} is not an amdgpu_kernel: its grid and block must be (1, 1, 1)"
         )
-    launch = _Launch(module, function, arguments, dynamic_shared, checks, profile, block, seed)
+    launch = _Launch(
+        module, function, arguments, dynamic_shared, checks, profile, (grid, block), seed
+    )
     launch.numerics = allowed_numerics(numerics, launch.processor)
     selected = _coordinates(grid, workgroups, seed)
     with np.errstate(all="ignore"):
@@ -131,7 +134,7 @@ class _Launch:
         dynamic_shared: int,
         checks: bool,
         profile: bool,
-        block: Index3,
+        shape: tuple[Index3, Index3],
         seed: int,
     ) -> None:
         self.module = module
@@ -141,9 +144,9 @@ class _Launch:
         self.processor = function.attributes.get("target-cpu", "")
         self.numerics: Numerics | None = None
         self.random = np.random.default_rng(seed) if seed else None
-        self.block = block
+        grid, self.block = shape
         self.wave = wave_size(function) if function.kernel else 1
-        self.lanes = _aligned(math.prod(block), self.wave)
+        self.lanes = _aligned(math.prod(self.block), self.wave)
         self.races: GlobalShadow | None = None
         self.memory = GlobalMemory()
         self.events = Events()
@@ -155,6 +158,7 @@ class _Launch:
             for parameter, argument in _paired(function, arguments)
         ]
         self.placement = place_globals(module, self.memory, dynamic_shared)
+        self.hidden = place_hidden(module, self.memory, grid, self.block)
         self.programs = decode(module, function.name, self.placement.symbols)
         self.stack = 0 if function.kernel else self.memory.add(stack_buffer())
 
@@ -224,6 +228,7 @@ class _Launch:
                 lds=Lds(self.placement.lds_size, len(coordinates), shadow),
                 private=np.empty((0, 0), np.uint8),
                 stack=self.stack,
+                hidden=self.hidden,
             ),
             checks=self.checks,
             events=self.events,

@@ -69,6 +69,8 @@ class Memory:
     stack: int = 0
     """Address of the stack of the one lane of a CPU, 0 on a GPU."""
     stack_top: int = 0
+    hidden: dict[str, int] = field(default_factory=dict)
+    """The addresses of what tells of the launch."""
 
     # -- loads and stores -----------------------------------------------------------------------
 

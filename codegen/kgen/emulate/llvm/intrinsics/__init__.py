@@ -16,6 +16,7 @@ from kgen.emulate.llvm.intrinsics import (
     buffers,
     copies,
     dot,
+    hardware,
     lanes,
     mathematics,
     matrix,
@@ -32,6 +33,7 @@ from kgen.emulate.llvm.program import Build
 PURE: Mapping[str, Build] = {
     **bits.PURE,
     **dot.PURE,
+    **hardware.PURE,
     **mathematics.PURE,
     **vectors.PURE,
     **workgroup.PURE,
@@ -41,6 +43,7 @@ EFFECTS: Mapping[str, Build] = {
     **buffer_atomics.EFFECTS,
     **buffers.EFFECTS,
     **copies.EFFECTS,
+    **hardware.EFFECTS,
     **lanes.EFFECTS,
     **matrix.EFFECTS,
     **transposed.EFFECTS,

@@ -67,6 +67,7 @@ _FUNCTIONS: dict[str, Any] = {
     "llvm.minimumnum": np.fmin,
     "llvm.maximumnum": np.fmax,
     "llvm.canonicalize": lambda a: a,
+    "llvm.amdgcn.tanh": np.tanh,
     "llvm.amdgcn.rcp": np.reciprocal,
     "llvm.amdgcn.rsq": lambda a: a.dtype.type(1) / np.sqrt(a),
     "llvm.amdgcn.fract": _fraction,

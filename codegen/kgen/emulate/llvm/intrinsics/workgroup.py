@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kgen.emulate.llvm.hidden import ASKS
 from kgen.emulate.llvm.machine import Machine
 from kgen.emulate.llvm.module import Instruction
 from kgen.emulate.llvm.program import Build
@@ -46,7 +47,15 @@ def _signal(ins: Instruction) -> Callable[..., None]:
     return lambda m, _: m.signal()
 
 
+def _hidden(ins: Instruction) -> Callable[[Machine], Array]:
+    """implicitarg.ptr and dispatch.ptr: see :mod:`kgen.emulate.llvm.hidden`."""
+    which = ASKS[ins.callee]
+    return lambda m: np.full((1, 1), m.memory.hidden[which], np.int64)
+
+
 EFFECTS: dict[str, Build] = {
+    "llvm.amdgcn.implicitarg.ptr": _hidden,
+    "llvm.amdgcn.dispatch.ptr": _hidden,
     **dict.fromkeys((f"llvm.amdgcn.workitem.id.{axis}" for axis in _AXES), _workitem_id),
     **dict.fromkeys((f"llvm.amdgcn.workgroup.id.{axis}" for axis in _AXES), _workgroup_id),
     "llvm.amdgcn.wavefrontsize": _wave_size,

@@ -1,0 +1,154 @@
+"""Arithmetic instructions that only AMD's processors have.
+
+Sources: LLVM "User Guide for AMDGPU Backend" (intrinsics) and the CDNA3 and RDNA3 instruction set
+manuals, by the names of the instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kgen.emulate.llvm.intrinsics.matrix_operands import minifloat
+from kgen.emulate.llvm.literals import immediate
+from kgen.emulate.llvm.machine import Machine
+from kgen.emulate.llvm.module import Instruction
+from kgen.emulate.llvm.numbers import floating, fused_multiply_add, lifted, widen
+from kgen.emulate.llvm.program import Build
+from kgen.emulate.llvm.types import Array
+
+# -- floating point -----------------------------------------------------------------------------
+
+
+def _of_revolutions(function: Any) -> Callable[[Instruction], Callable[..., Array]]:
+    """V_SIN, V_COS: of 2 pi times the operand."""
+
+    def turn(a: Array) -> Array:
+        angle = np.remainder(a.astype(np.float64), 1.0) * (2 * np.pi)
+        return np.asarray(function(angle)).astype(a.dtype)
+
+    return lambda ins: lifted(turn, floating(ins.type))
+
+
+def _multiply_legacy(ins: Instruction) -> Callable[[Array, Array], Array]:
+    """V_MUL_LEGACY: zero times anything is zero."""
+    return lambda a, b: np.where((a == 0) | (b == 0), a.dtype.type(0), a * b)
+
+
+def _fused_legacy(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
+    def compute(a: Array, b: Array, c: Array) -> Array:
+        zero = (a == 0) | (b == 0)
+        return np.where(zero, c + a.dtype.type(0), fused_multiply_add(a, b, c))
+
+    return compute
+
+
+def _exponent(ins: Instruction) -> Callable[[Array], Array]:
+    """V_FREXP_EXP: of a mantissa in [0.5, 1); 0 for what has none."""
+    type_, dtype = floating(ins.operands[0].type), ins.type.dtype
+
+    def exponent(a: Array) -> Array:
+        value = widen(a, type_)
+        found = np.where(np.isfinite(value), np.frexp(value)[1], 0)
+        return np.asarray(found).astype(f"i{dtype.itemsize}").view(dtype)
+
+    return exponent
+
+
+def _mantissa(ins: Instruction) -> Callable[[Array], Array]:
+    return lifted(lambda a: np.frexp(a)[0], floating(ins.type))
+
+
+def _from_minifloat(ins: Instruction) -> Callable[..., Array]:
+    """V_CVT_F32_FP8, V_CVT_PK_F32_FP8: the byte, or the pair of bytes, that the operand names."""
+    pair, kind = ".pk." in ins.callee, ins.callee[-3:]
+    which = immediate(ins.operands[1])
+
+    def convert(m: Machine, word: Array, _: Array) -> Array:
+        codes = np.ascontiguousarray(word)[..., None].view(np.uint8)
+        table = minifloat(kind, fnuz=m.processor == "gfx942")
+        return table.take(codes[..., 2 * which : 2 * which + 2] if pair else codes[..., which])
+
+    return convert
+
+
+# -- integers -----------------------------------------------------------------------------------
+
+_LOW_24 = 0xFFFFFF
+
+
+def _multiply_24(ins: Instruction) -> Callable[[Array, Array], Array]:
+    """V_MUL_U24, V_MUL_I24 and the upper halves: products of the lower 24 bits."""
+    is_signed, high = ".i24" in ins.callee, "mulhi" in ins.callee
+    dtype = ins.type.dtype
+
+    def multiply(a: Array, b: Array) -> Array:
+        a, b = (x.astype(np.int64) & _LOW_24 for x in (a, b))
+        if is_signed:
+            a, b = ((x ^ 0x800000) - 0x800000 for x in (a, b))
+        product = a * b
+        return np.asarray(product >> 32 if high else product).astype(dtype)
+
+    return multiply
+
+
+def _sum_of_differences(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
+    """V_SAD_U8: c plus the differences of the four bytes."""
+
+    def add(a: Array, b: Array, c: Array) -> Array:
+        x, y = (np.ascontiguousarray(v)[..., None].view(np.uint8).astype(np.int64) for v in (a, b))
+        return np.asarray(np.abs(x - y).sum(axis=-1) + c).astype(np.uint32)
+
+    return add
+
+
+def _align_bytes(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
+    """V_ALIGNBYTE: four bytes of the pair a:b from byte c on."""
+
+    def align(a: Array, b: Array, c: Array) -> Array:
+        both = a.astype(np.uint64) << np.uint64(32) | b
+        return (both >> ((c.astype(np.uint64) & np.uint64(3)) * np.uint64(8))).astype(np.uint32)
+
+    return align
+
+
+def _dot_of_signs(ins: Instruction) -> Callable[..., Array]:
+    """V_DOT4_I32_IU8: bytes of each operand as signed or not, as the flag before it says."""
+    first, second = (bool(immediate(ins.operands[i])) for i in (0, 2))
+    if immediate(ins.operands[5]):
+        raise TypeError("sudot4 with clamp")
+
+    def split(word: Array, is_signed: bool) -> Array:
+        dtype = np.int8 if is_signed else np.uint8
+        return np.ascontiguousarray(word)[..., None].view(dtype).astype(np.int64)
+
+    def dot(_: Array, a: Array, __: Array, b: Array, c: Array, *rest: Array) -> Array:
+        total = (split(a, first) * split(b, second)).sum(axis=-1) + c
+        return np.asarray(total).astype(np.uint32)
+
+    return dot
+
+
+PURE: dict[str, Build] = {
+    "llvm.amdgcn.sin": _of_revolutions(np.sin),
+    "llvm.amdgcn.cos": _of_revolutions(np.cos),
+    "llvm.amdgcn.fmul.legacy": _multiply_legacy,
+    "llvm.amdgcn.fma.legacy": _fused_legacy,
+    "llvm.amdgcn.frexp.exp": _exponent,
+    "llvm.amdgcn.frexp.mant": _mantissa,
+    **{
+        f"llvm.amdgcn.{mul}.{type_}": _multiply_24
+        for mul in ("mul", "mulhi")
+        for type_ in ("u24", "i24")
+    },
+    "llvm.amdgcn.sad.u8": _sum_of_differences,
+    "llvm.amdgcn.alignbyte": _align_bytes,
+    "llvm.amdgcn.sudot4": _dot_of_signs,
+}
+EFFECTS: dict[str, Build] = {
+    f"llvm.amdgcn.cvt.{shape}f32.{kind}": _from_minifloat
+    for shape in ("", "pk.")
+    for kind in ("fp8", "bf8")
+}

@@ -1,0 +1,331 @@
+"""AMD's own instructions: arithmetic, votes, permutations, buffer atomics, what a launch hides."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from kgen.emulate.llvm import run
+from kgen.emulate.report import UnknownInstruction
+from tests.emulate.llvm_kernels import Array, kernel, lanewise
+
+WORDS = np.random.default_rng(3).integers(0, 1 << 32, 64, dtype=np.uint32)
+OTHERS = np.random.default_rng(4).integers(0, 1 << 32, 64, dtype=np.uint32)
+
+
+def one(
+    call: str, declaration: str, inputs: list[Array], dtype: type, cpu: str = "gfx942"
+) -> Array:
+    """The result of one call in each lane."""
+    out = np.zeros(len(inputs[0]), dtype)
+    lanewise(f"  %r = call {call}", inputs, out, cpu=cpu, declarations=f"declare {declaration}")
+    return out
+
+
+def low_24(values: Array) -> Array:
+    return (values & 0xFFFFFF).astype(np.int64)
+
+
+def signed_24(values: Array) -> Array:
+    return (low_24(values) ^ 0x800000) - 0x800000
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("mul.u24", low_24(WORDS) * low_24(OTHERS)),
+        ("mul.i24", signed_24(WORDS) * signed_24(OTHERS)),
+        ("mulhi.u24", (low_24(WORDS) * low_24(OTHERS)) >> 32),
+        ("mulhi.i24", (signed_24(WORDS) * signed_24(OTHERS)) >> 32),
+    ],
+)
+def test_products_of_24_bits(name: str, expected: Array) -> None:
+    suffix = "" if "hi" in name else ".i32"
+    got = one(
+        f"i32 @llvm.amdgcn.{name}{suffix}(i32 %a, i32 %b)",
+        f"i32 @llvm.amdgcn.{name}{suffix}(i32, i32)",
+        [WORDS, OTHERS],
+        np.uint32,
+    )
+    np.testing.assert_array_equal(got, expected.astype(np.uint32))
+
+
+def test_bytes_of_words() -> None:
+    third = np.arange(64, dtype=np.uint32)
+    x, y = (v.view(np.uint8).reshape(-1, 4).astype(np.int64) for v in (WORDS, OTHERS))
+    got = one(
+        "i32 @llvm.amdgcn.sad.u8(i32 %a, i32 %b, i32 %c)",
+        "i32 @llvm.amdgcn.sad.u8(i32, i32, i32)",
+        [WORDS, OTHERS, third],
+        np.uint32,
+    )
+    np.testing.assert_array_equal(got, np.abs(x - y).sum(axis=1) + third)
+    got = one(
+        "i32 @llvm.amdgcn.alignbyte(i32 %a, i32 %b, i32 %c)",
+        "i32 @llvm.amdgcn.alignbyte(i32, i32, i32)",
+        [WORDS, OTHERS, third],
+        np.uint32,
+    )
+    both = [int(a) << 32 | int(b) for a, b in zip(WORDS, OTHERS, strict=True)]
+    expected = [(v >> 8 * (i & 3)) & 0xFFFFFFFF for i, v in enumerate(both)]
+    np.testing.assert_array_equal(got, expected)
+    got = one(
+        "i32 @llvm.amdgcn.sudot4(i1 true, i32 %a, i1 false, i32 %b, i32 %c, i1 false)",
+        "i32 @llvm.amdgcn.sudot4(i1, i32, i1, i32, i32, i1)",
+        [WORDS, OTHERS, third],
+        np.uint32,
+        cpu="gfx1100",
+    )
+    signed = WORDS.view(np.int8).reshape(-1, 4).astype(np.int64)
+    np.testing.assert_array_equal(got, ((signed * y).sum(axis=1) + third).astype(np.uint32))
+
+
+def test_angles_are_revolutions() -> None:
+    turns = np.linspace(-2, 2, 64).astype(np.float32)
+    for name in ("sin", "cos"):
+        got = one(
+            f"float @llvm.amdgcn.{name}.f32(float %a)",
+            f"float @llvm.amdgcn.{name}.f32(float)",
+            [turns],
+            np.float32,
+        )
+        expected = [getattr(math, name)(2 * math.pi * float(t)) for t in turns]
+        np.testing.assert_allclose(got, expected, atol=1e-6)
+
+
+def test_zero_times_anything_and_parts_of_a_number() -> None:
+    a = np.array([0, -0.0, np.inf, 3, -10, 0.75, np.nan, 2], np.float32)
+    b = np.array([np.inf, np.nan, 0, 4, 2, -1, 0, 0.5], np.float32)
+    got = one(
+        "float @llvm.amdgcn.fmul.legacy(float %a, float %b)",
+        "float @llvm.amdgcn.fmul.legacy(float, float)",
+        [a, b],
+        np.float32,
+    )
+    np.testing.assert_array_equal(got, [0, 0, 0, 12, -20, -0.75, 0, 1])
+    got = one(
+        "i32 @llvm.amdgcn.frexp.exp.i32.f32(float %a)",
+        "i32 @llvm.amdgcn.frexp.exp.i32.f32(float)",
+        [a],
+        np.uint32,
+    ).view(np.int32)
+    np.testing.assert_array_equal(got, [0, 0, 0, 2, 4, 0, 0, 2])
+
+
+@pytest.mark.parametrize(("cpu", "one_is"), [("gfx942", 0x40), ("gfx950", 0x38)])
+def test_8_bit_floats_are_other_ones_on_gfx942(cpu: str, one_is: int) -> None:
+    words = np.full(8, one_is << 16, np.uint32)
+    got = one(
+        "float @llvm.amdgcn.cvt.f32.fp8(i32 %a, i32 2)",
+        "float @llvm.amdgcn.cvt.f32.fp8(i32, i32 immarg)",
+        [words],
+        np.float32,
+        cpu=cpu,
+    )
+    assert (got == 1).all()
+
+
+def test_permutations() -> None:
+    lane = np.arange(64)
+    values = WORDS
+    selector = sum(((i + 3) % 8) << (3 * i) for i in range(8))
+    got = one(
+        f"i32 @llvm.amdgcn.mov.dpp8.i32(i32 %a, i32 {selector})",
+        "i32 @llvm.amdgcn.mov.dpp8.i32(i32, i32 immarg)",
+        [values],
+        np.uint32,
+        cpu="gfx1100",
+    )
+    np.testing.assert_array_equal(got, values[(lane & ~7) | (lane + 3) % 8])
+    targets = ((lane * 5 + 1) % 64 * 4).astype(np.uint32)
+    got = one(
+        "i32 @llvm.amdgcn.ds.permute(i32 %b, i32 %a)",
+        "i32 @llvm.amdgcn.ds.permute(i32, i32)",
+        [values, targets],
+        np.uint32,
+    )
+    expected = np.zeros_like(values)
+    expected[targets // 4] = values
+    np.testing.assert_array_equal(got, expected)
+    got = one(
+        "i32 @llvm.amdgcn.permlane64.i32(i32 %a)",
+        "i32 @llvm.amdgcn.permlane64.i32(i32)",
+        [values],
+        np.uint32,
+        cpu="gfx942",
+    )
+    np.testing.assert_array_equal(got, values[lane ^ 32])
+    got = one(
+        "i32 @llvm.amdgcn.permlanex16.var(i32 0, i32 %a, i32 %b, i1 true, i1 true)",
+        "i32 @llvm.amdgcn.permlanex16.var(i32, i32, i32, i1 immarg, i1 immarg)",
+        [values, (lane * 7).astype(np.uint32)],
+        np.uint32,
+        cpu="gfx1201",
+    )
+    np.testing.assert_array_equal(got, values[(lane & ~15 ^ 16) + lane * 7 % 16])
+
+
+@pytest.mark.parametrize("half", [False, True])
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("add", lambda v: v.sum(dtype=np.uint32)),
+        ("umin", np.min),
+        ("umax", np.max),
+        ("min", lambda v: v.view(np.int32).min()),
+        ("max", lambda v: v.view(np.int32).max()),
+        ("and", np.bitwise_and.reduce),
+        ("or", np.bitwise_or.reduce),
+        ("xor", np.bitwise_xor.reduce),
+    ],
+)
+def test_reductions_of_the_active_lanes(name: str, expected: object, half: bool) -> None:
+    out = np.zeros(64, np.uint32)
+    call = f"%v = call i32 @llvm.amdgcn.wave.reduce.{name}.i32(i32 %a, i32 0)"
+    limit = 40 if half else 64
+    lanewise(
+        f"""
+  %few = icmp ult i32 %t, {limit}
+  br i1 %few, label %some, label %join
+some:
+  {call}
+  br label %join
+join:
+  %r = phi i32 [ %v, %some ], [ 0, %entry ]""",
+        [WORDS],
+        out,
+        declarations=f"declare i32 @llvm.amdgcn.wave.reduce.{name}.i32(i32, i32 immarg)",
+    )
+    assert callable(expected)
+    wanted = np.uint32(int(expected(WORDS[:limit])) & 0xFFFFFFFF)
+    np.testing.assert_array_equal(out, np.where(np.arange(64) < limit, wanted, 0))
+
+
+def test_comparisons_of_a_wave_and_their_inverse() -> None:
+    a = np.arange(-32, 32).astype(np.int32).view(np.uint32)
+    for predicate, holds in ((40, a.view(np.int32) < 5), (36, a < 5), (33, a != 5)):
+        got = one(
+            f"i64 @llvm.amdgcn.icmp.i64.i32(i32 %a, i32 5, i32 {predicate})",
+            "i64 @llvm.amdgcn.icmp.i64.i32(i32, i32, i32 immarg)",
+            [a],
+            np.uint64,
+        )
+        assert (got == sum(1 << int(i) for i in np.flatnonzero(holds))).all()
+    f = np.linspace(-1, 1, 64).astype(np.float32)
+    f[3] = np.nan
+    for predicate, holds in ((4, f < 0), (10, ~(f <= 0)), (8, np.isnan(f))):
+        got = one(
+            f"i64 @llvm.amdgcn.fcmp.i64.f32(float %a, float 0.0, i32 {predicate})",
+            "i64 @llvm.amdgcn.fcmp.i64.f32(float, float, i32 immarg)",
+            [f],
+            np.uint64,
+        )
+        assert (got == sum(1 << int(i) for i in np.flatnonzero(holds))).all()
+    out = np.zeros(64, np.uint32)
+    lanewise(
+        """
+  %v = call i1 @llvm.amdgcn.inverse.ballot.i64(i64 81985529216486895)
+  %r = zext i1 %v to i32""",
+        [a],
+        out,
+        declarations="declare i1 @llvm.amdgcn.inverse.ballot.i64(i64)",
+    )
+    np.testing.assert_array_equal(out, [0x0123456789ABCDEF >> i & 1 for i in range(64)])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("add", lambda n: n * (n - 1) // 2 + 5),
+        ("smax", lambda n: max(5, n - 1)),
+        ("umin", lambda n: 0),
+        ("or", lambda n: 63 | 5),
+        ("swap", lambda n: n - 1),
+    ],
+)
+def test_buffer_atomics_do_nothing_out_of_range(name: str, expected: object) -> None:
+    intrinsic = f"i32 @llvm.amdgcn.raw.ptr.buffer.atomic.{name}.i32"
+    source = kernel(
+        f"""
+  %r = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(
+    ptr addrspace(1) %p, i16 0, i64 4, i32 0)
+  %low = icmp ult i32 %t, 64
+  %at = select i1 %low, i32 0, i32 4
+  %old = call {intrinsic}(i32 %t, ptr addrspace(8) %r, i32 %at, i32 0, i32 0)
+  ret void""",
+        "ptr addrspace(1) %p",
+        declarations=f"""
+declare ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i16, i64, i32)
+declare {intrinsic}(i32, ptr addrspace(8), i32, i32, i32 immarg)""",
+    )
+    data = np.array([5, 77], np.uint32)
+    run(source, entry="k", grid=(1, 1, 1), block=(128, 1, 1), arguments=[data])
+    assert callable(expected)
+    assert data.tolist() == [expected(64), 77]
+
+
+def test_what_a_kernel_asks_of_its_launch() -> None:
+    source = kernel(
+        """
+  %i4 = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
+  %d4 = call ptr addrspace(4) @llvm.amdgcn.dispatch.ptr()
+  %groups = load i32, ptr addrspace(4) %i4, align 4
+  %size.at = getelementptr i8, ptr addrspace(4) %i4, i32 12
+  %size = load i16, ptr addrspace(4) %size.at, align 2
+  %again.at = getelementptr i8, ptr addrspace(4) %d4, i32 4
+  %again = load i16, ptr addrspace(4) %again.at, align 2
+  %lanes.at = getelementptr i8, ptr addrspace(4) %d4, i32 12
+  %lanes = load i32, ptr addrspace(4) %lanes.at, align 4
+  %size.w = zext i16 %size to i32
+  %again.w = zext i16 %again to i32
+  %v0 = insertelement <4 x i32> poison, i32 %groups, i32 0
+  %v1 = insertelement <4 x i32> %v0, i32 %size.w, i32 1
+  %v2 = insertelement <4 x i32> %v1, i32 %again.w, i32 2
+  %v3 = insertelement <4 x i32> %v2, i32 %lanes, i32 3
+  %zero = icmp eq i32 %t, 0
+  br i1 %zero, label %store, label %done
+store:
+  store <4 x i32> %v3, ptr addrspace(1) %p
+  br label %done
+done:
+  ret void""",
+        "ptr addrspace(1) %p",
+        declarations="""
+declare ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
+declare ptr addrspace(4) @llvm.amdgcn.dispatch.ptr()""",
+    )
+    out = np.zeros(4, np.uint32)
+    run(
+        source,
+        entry="k",
+        grid=(3, 1, 1),
+        block=(96, 1, 1),
+        arguments=[out],
+        workgroups=[(1, 0, 0)],
+    )
+    assert out.tolist() == [3, 96, 96, 288]
+
+
+def test_packed_atomics_and_unknown_words() -> None:
+    source = kernel(
+        """
+  %v = insertelement <2 x half> <half 1.0, half 2.0>, half 1.0, i32 0
+  %o = atomicrmw fadd ptr addrspace(1) %p, <2 x half> %v syncscope("agent") monotonic, align 4
+  ret void""",
+        "ptr addrspace(1) %p",
+    )
+    data = np.zeros(2, np.float16)
+    run(source, entry="k", grid=(2, 1, 1), block=(64, 1, 1), arguments=[data])
+    assert data.tolist() == [128, 256]
+    with pytest.raises(UnknownInstruction, match="ds.gws.init"):
+        declaration = "declare void @llvm.amdgcn.ds.gws.init(i32, i32)"
+        body = "  call void @llvm.amdgcn.ds.gws.init(i32 0, i32 0)\n  ret void"
+        run(
+            kernel(body, "", declarations=declaration),
+            entry="k",
+            grid=(1, 1, 1),
+            block=(64, 1, 1),
+            arguments=[],
+        )
