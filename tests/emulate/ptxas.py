@@ -25,7 +25,7 @@ def _assembler() -> Path | None:
 
 
 def assemble(source: str, arch: str = "sm_90a") -> None:
-    """Fail unless the assembler takes the PTX, and without a C75xx warning. Nothing if it lacks."""
+    """Fail unless the assembler takes the PTX. Nothing happens where there is no assembler."""
     assembler = _assembler()
     if assembler is None:
         return
@@ -39,4 +39,3 @@ def assemble(source: str, arch: str = "sm_90a") -> None:
             check=False,
         )
     assert done.returncode == 0, done.stderr
-    assert "C75" not in done.stderr, done.stderr
