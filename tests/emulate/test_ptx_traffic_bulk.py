@@ -84,3 +84,35 @@ DONE:
     assert counters["global_load_bytes"] == 3 * 96
     assert counters["global_unique_bytes"] == 96
     assert counters["shared_wavefronts"] == counters["shared_wavefronts_ideal"] == 3
+
+
+def test_a_multicast_of_bytes_is_read_once_and_arrives_twice() -> None:
+    body = """
+    .shared .align 16 .b8 s[256];
+    .shared .align 8 .b64 bar;
+    .reg .b16 %both;
+    setp.ne.u32 %q0, %t, 0;
+    @%q0 bra READY;
+    mbarrier.init.shared.b64 [bar], 1;
+    fence.mbarrier_init.release.cluster;
+    mbarrier.arrive.expect_tx.shared.b64 %a1, [bar], 256;
+READY:
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+    mov.u32 %r1, %cluster_ctarank;
+    setp.ne.u32 %q2, %r1, 0;
+    @%q0 bra WAIT;
+    @%q2 bra WAIT;
+    mov.b16 %both, 3;
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster
+        [s], [%p0], 256, [bar], %both;
+WAIT:
+    mbarrier.try_wait.parity.shared.b64 %q1, [bar], 0;
+    @!%q1 bra WAIT;
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+    """
+    data = np.zeros(256, np.uint8)
+    counters = run(program(body, params=1), data, ctas=2, cluster=(2, 1, 1), profile=True).counters
+    assert counters["global_load_bytes"] == 256
+    assert counters["shared_wavefronts"] == 2 * 256 // 128

@@ -45,6 +45,8 @@ _SPACES = {
 #: Words that say that an asynchronous instruction waits, or closes what is waited for.
 _WAITS = frozenset({"commit_group", "wait_group", "wait_all", "mbarrier"})
 _FLOATS = ("float", "bfloat")
+#: Types of matrix operands that registers do not have.
+_NARROW = frozenset({"b1", "s4", "u4", "e4m3", "e5m2"})
 
 
 def class_of(instruction: Instruction) -> str:
@@ -69,7 +71,7 @@ def matrix_name(instruction: Instruction) -> str | None:
         return None
     words = instruction.words
     shape = next((word for word in words if word[:1] == "m" and word[1:2].isdigit()), "")
-    types = [word for word in words if word in TYPES or word[:2] in ("e4", "e5", "b1")]
+    types = [word for word in words if word in TYPES or word in _NARROW]
     # D A B C for mma, D A B for wgmma; wmma on f16 names D and C alone.
     operand = types[1] if len(types) > 2 else "f16"
     return f"{words[0]}.{shape}.{operand}"
