@@ -73,10 +73,19 @@ class Destination:
 
     def readers(self, issue: Issue) -> Array:
         """In how many CTAs the copies of each CTA's thread arrive, [C]."""
-        machine = self.decoder.machine
         if self.ranks is None:
-            return np.ones(machine.ctas, np.int64)
-        return np.bitwise_count(issue.of(machine, self.ranks()))
+            return np.ones(self.decoder.machine.ctas, np.int64)
+        return np.bitwise_count(self._named(issue, self.ranks))
+
+    def _named(self, issue: Issue, ranks: Source) -> Array:
+        """The ranks [C] of a multicast, as bits. Raises Violation if the cluster lacks one."""
+        machine = self.decoder.machine
+        bits = issue.of(machine, ranks())
+        beyond = issue.where(bits >> machine.cluster != 0)
+        if beyond.ctas.any():
+            message = f"multicast to more than the {machine.cluster} CTAs of the cluster"
+            raise Violation("out-of-bounds", message, beyond.lanes(machine))
+        return bits
 
     def start(self, issue: Issue, addresses: Array, fetch: Callable[[], Array]) -> None:
         """Start copies to chunks at these offsets [C, n]."""
@@ -116,8 +125,7 @@ class Destination:
 
     def _goes_to(self, issue: Issue, rank: int, to: Array, own: Array) -> Array:
         if self.ranks is not None:
-            bits = issue.of(self.decoder.machine, self.ranks())
-            return np.asarray(bits >> rank & 1 == 1)
+            return np.asarray(self._named(issue, self.ranks) >> rank & 1 == 1)
         named = to >> RANK_SHIFT
         return np.asarray(np.where(named == 0, own, named - 1) == rank)
 
