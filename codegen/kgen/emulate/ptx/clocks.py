@@ -20,13 +20,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from kgen.emulate.ptx.known import Fence, Known
-from kgen.emulate.ptx.lessons import Lessons, bits_of_lanes
+from kgen.emulate.ptx.lessons import Lessons
 from kgen.emulate.ptx.types import Array, all_of, any_of
+from kgen.emulate.ptx.vouching import Vouching
 
 #: Lanes of a chunk, [C or 1, W, 32].
 Lanes = Array
 WARP = 32
-_ALL_LANES = 0xFFFFFFFF
 #: Asynchronous actors of each CTA, where a kernel has any.
 ASYNC_ACTORS = 32
 
@@ -50,7 +50,8 @@ class Clocks:
         self.own[:, : self.warps] = 1
         self.seen = np.zeros((1, self.warps, 1, self.actors), np.int64)
         self.passed: dict[Fence, Array] = {}
-        self._vouching: Array | None = None
+        #: None while lanes have only synchronised together with the rest of their warp.
+        self.vouching: Vouching | None = None
         self._warp = np.arange(self.warps)
         self._rank = self._warp // warps
         self.lessons = Lessons(ctas, warps)
@@ -69,33 +70,13 @@ class Clocks:
         """The time of `actor` up to which each thread knows it."""
         return self._look_up(self.seen, row, thread, actor)
 
-    @property
-    def lanes_differ(self) -> bool:
-        """Whether lanes have synchronised without the rest of their warp."""
-        return self._vouching is not None
-
     def unknown(self, row: Array | int, thread: Array, other: Array, time: Array) -> Array:
         """Whether threads do not know what other threads, of any actor, did at a time."""
         known = self.known(row, thread, other >> 5)
         found: Array = time > known
-        if self._vouching is not None:
-            found |= ~self._vouched(row, other, time, known)
+        if self.vouching is not None:
+            found |= ~self.vouching.vouched(row, other, time, known)
         return found
-
-    def _vouched(self, row: Array | int, other: Array, time: Array, known: Array) -> Array:
-        """Whether the other thread itself took part in what made its warp's time known."""
-        assert self._vouching is not None
-        table, warp = self._vouching, other >> 5
-        vouched: Array = warp >= self.warps
-        now = time.copy()
-        left: Array = np.flatnonzero(~vouched & (now <= known))
-        while left.size:
-            at = row[left] if isinstance(row, np.ndarray) else row
-            lanes = table[at, warp[left], np.minimum(now[left], table.shape[2] - 1)]
-            vouched[left] = (lanes >> (other[left] & 31)) & 1 == 1
-            now[left] += 1
-            left = left[~vouched[left] & (now[left] <= known[left])]
-        return vouched
 
     def known_past(self, fence: Fence, row: Array | int, thread: Array, actor: Array) -> Array:
         """The same, of what has passed a fence."""
@@ -115,22 +96,23 @@ class Clocks:
         return found
 
     def released_by(
-        self, row: int, warp: int, lane: int, fences: Sequence[Fence], release: bool
-    ) -> Array | None:
-        """The times [actor] that one lane's strong write makes known: what has passed one of the
-        fences, or, if it is a release, everything. None if that is nothing.
+        self, row: int, warp: int, lanes: Array, fences: Sequence[Fence], release: bool
+    ) -> tuple[Array, int]:
+        """What a strong write by some lanes, by number, of a warp makes known: what has passed one
+        of the fences, or, if it is a release, everything. It is the times [actor] up to which all
+        that is so, and the time up to which it is so of what these lanes did themselves.
         """
         row = row if self.rows > 1 else 0
         tables = [self.passed[fence] for fence in fences if fence in self.passed]
+        at = lanes if self.seen.shape[2] > 1 else 0
+        known = [table[row, warp, at].reshape(-1, self.actors).max(axis=0) for table in tables]
+        seen = self.seen[row, warp, at].reshape(-1, self.actors).max(axis=0)
         if release:
-            tables.append(self.seen)
-        known = [table[row, warp, lane if table.shape[2] > 1 else 0] for table in tables]
-        if not known:
-            return None
-        times: Array = np.maximum.reduce(known)
-        if release:
-            times[warp] = self.own[row, warp]
-        return times if times.any() else None
+            return seen, int(self.own[row, warp])
+        times = np.maximum.reduce([np.zeros_like(seen), *known])
+        own = int(times[warp])
+        times[warp] = min(own, seen[warp])
+        return times, own
 
     # ------------------------------------------------------------------ what moves knowledge
 
@@ -207,12 +189,13 @@ class Clocks:
         self.own = self.own.copy()
         self.own[:, : self.warps] = now + 1
         tables = [self.own, self.seen, *self.passed.values()]
-        if self._vouching is not None:
-            tables.append(self._vouching)
+        if self.vouching is not None:
+            tables.append(self.vouching.lanes)
         if self.rows > 1 and all((table == table[:1]).all() for table in tables):
             self.own, self.seen = self.own[:1], self.seen[:1]
             self.passed = {fence: table[:1] for fence, table in self.passed.items()}
-            self._vouching = None if self._vouching is None else self._vouching[:1]
+            if self.vouching is not None:
+                self.vouching.lanes = self.vouching.lanes[:1]
 
     # ------------------------------------------------------------------ asynchronous actors
 
@@ -246,8 +229,12 @@ class Clocks:
             self.own = self.own.repeat(self.clusters, axis=0)
             self.seen = self.seen.repeat(self.clusters, axis=0)
             self.passed = {f: t.repeat(self.clusters, axis=0) for f, t in self.passed.items()}
-            if self._vouching is not None:
-                self._vouching = self._vouching.repeat(self.clusters, axis=0)
+            if self.vouching is not None:
+                self.vouching.split(self.clusters)
+
+    def forget(self) -> None:
+        """Its threads have exited: all but who vouched for whom is of no use any more."""
+        self.seen, self.passed = self.seen[:0].copy(), {}
 
     def _rows_of(self, lanes: Lanes) -> Array:
         """Lanes of CTAs [C or 1, W, 32] as lanes of clusters [row, warp, 32].
@@ -312,25 +299,10 @@ class Clocks:
     def _advance(self, chosen: Array) -> None:
         """Start a new time in the warps of these lanes [rows, V, 32], who vouch for the last."""
         warps = any_of(chosen, 2)
-        if self._vouching is not None or (warps & ~all_of(chosen, 2)).any():
-            self._vouch(warps, chosen)
+        if self.vouching is None and (warps & ~all_of(chosen, 2)).any():
+            self.vouching = Vouching(self.rows, self.warps)
+        if self.vouching is not None:
+            self.vouching.note(warps, chosen, self.own[:, : self.warps])
         self.own = np.concatenate(
             [self.own[:, : self.warps] + warps, self.own[:, self.warps :]], axis=1
         )
-
-    def _vouch(self, warps: Array, chosen: Array) -> None:
-        """Note which lanes take part in what makes their warps' present time known."""
-        most = int(self.own.max()) + 1
-        if self._vouching is None:
-            self._vouching = np.full((self.rows, self.warps, most), _ALL_LANES, np.int64)
-        table = self._vouching
-        if table.shape[2] <= most:
-            more = np.full((*table.shape[:2], 2 * most), _ALL_LANES, np.int64)
-            more[:, :, : table.shape[2]] = table
-            table = more
-        bits = bits_of_lanes(np.broadcast_to(chosen, (self.rows, self.warps, WARP)))
-        row = np.arange(self.rows)[:, None]
-        now = self.own[:, : self.warps]
-        before = table[row, self._warp, now]
-        table[row, self._warp, now] = np.where(warps, bits.astype(np.int64), before)
-        self._vouching = table

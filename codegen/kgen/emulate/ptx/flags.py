@@ -12,6 +12,7 @@ programs rely on.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,44 +25,68 @@ Place = tuple[object, int]
 _Audience = tuple[Strength, int]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Themselves:
+    """Lanes, as bits, that told what they did themselves until a time of their warp."""
+
+    cluster: int
+    actor: int
+    lanes: int
+    time: int
+
+
 class Knowledge:
     """Times of the actors of some clusters, up to which everything they did is known.
 
-    It never changes, and is shared by all who learn it: its own cluster's times, and what was known
-    before.
+    It never changes, and is shared by all who learn it: its own cluster's times, what lanes told of
+    themselves, and what was known before.
     """
 
-    def __init__(self, cluster: int, times: Array | None, before: Sequence[Knowledge] = ()) -> None:
-        self._cluster, self._times = cluster, times
+    def __init__(
+        self,
+        cluster: int,
+        times: Array | None,
+        themselves: Sequence[Themselves] = (),
+        before: Sequence[Knowledge] = (),
+    ) -> None:
+        self._clusters: dict[int, Array] = {} if times is None else {cluster: times}
+        self._themselves = tuple(themselves)
         self._before = tuple(before)
-        self._clusters: dict[int, Array] | None = None
 
     def and_also(self, new: Knowledge) -> Knowledge:
         """Both; itself if it has just been told the same."""
         if new is self or new in self._before:
             return self
-        return Knowledge(-1, None, (self, new))
+        return Knowledge(-1, None, (), (self, new))
 
     def clusters(self) -> dict[int, Array]:
         """The times [actor] of each cluster of which something is known."""
-        if self._clusters is None:
-            found: dict[int, Array] = {}
-            visited: set[Knowledge] = set()
-            left = [self]
-            while left:
-                node = left.pop()
-                if node in visited:
-                    continue
-                visited.add(node)
-                parts = node._clusters
-                if parts is None:
-                    parts = {} if node._times is None else {node._cluster: node._times}
-                    left += node._before
-                for cluster, times in parts.items():
-                    there = found.get(cluster)
-                    found[cluster] = times if there is None else np.maximum(there, times)
-            self._clusters, self._before, self._times = found, (), None
+        self._gather()
         return self._clusters
+
+    def themselves(self) -> tuple[Themselves, ...]:
+        self._gather()
+        return self._themselves
+
+    def _gather(self) -> None:
+        """Make what was known before its own."""
+        if not self._before:
+            return
+        found: dict[int, Array] = {}
+        themselves: dict[Themselves, None] = {}
+        visited: set[Knowledge] = set()
+        left = [self]
+        while left:
+            node = left.pop()
+            if node in visited:
+                continue
+            visited.add(node)
+            left += node._before
+            themselves.update(dict.fromkeys(node._themselves))
+            for cluster, times in node._clusters.items():
+                there = found.get(cluster)
+                found[cluster] = times if there is None else np.maximum(there, times)
+        self._clusters, self._themselves, self._before = found, tuple(themselves), ()
 
 
 class Flags:

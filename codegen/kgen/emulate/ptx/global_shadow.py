@@ -40,6 +40,8 @@ class Access:
     nbytes: int
     mask: Mask
     strength: int = Strength.WEAK
+    #: Nobody writes the bytes while the kernel runs, or so the program says.
+    constant: bool = False
 
     def places(self, machine: Machine) -> tuple[Array, Array]:
         """(lanes of the chunk, each one's offset), flat."""
@@ -61,6 +63,7 @@ class Transfer:
     issuer: Array
     ctas: Array
     strength: int = Strength.WEAK
+    constant: bool = False
 
     def places(self, machine: Machine) -> tuple[Array, Array]:
         cta = np.flatnonzero(np.broadcast_to(self.ctas, machine.ctas))
@@ -98,7 +101,11 @@ class GlobalShadow:
     def read(self, machine: Machine, access: Access | Transfer, *, remember: bool = True) -> None:
         """Check a read, and note it."""
         at = self._units(machine, access)
-        self._check_writers(machine, at, access, "read of what another thread wrote")
+        if access.constant:
+            self._refuse_written(machine, at)
+        self._check_writers(
+            machine, at, access, "read of what another thread wrote, with nothing that orders them"
+        )
         if not remember:
             return
         if self.readers is None:
@@ -113,10 +120,15 @@ class GlobalShadow:
     def write(self, machine: Machine, access: Access | Transfer) -> None:
         """Check a write, and note it."""
         at = self._units(machine, access)
-        self._check_writers(machine, at, access, "write over what another thread wrote")
+        self._check_writers(
+            machine,
+            at,
+            access,
+            "write over what another thread wrote, with nothing that orders them",
+        )
         if self.readers is not None:
             for reader in self.readers[at.unit].T:
-                what = "write over what another thread reads"
+                what = "write over what another thread reads, with nothing that orders them"
                 self._check(machine, at, reader, access, what)
         self.writer[at.unit] = at.mark
         self.lines[at.unit] = machine.line(machine.pc)
@@ -125,8 +137,16 @@ class GlobalShadow:
         if apart.any():
             apart &= ~self._both_strong(machine, at, there, access)
         if apart.any():
-            what = "write over what another thread writes"
+            what = "write over what another thread writes, with nothing that orders them"
             self._refuse(machine, at.some(apart), there[apart], what, self.lines)
+
+    def _refuse_written(self, machine: Machine, at: _Units) -> None:
+        """A read through the read-only path may miss what the kernel wrote, whoever it was."""
+        writers = self.writer[at.unit]
+        bad = writers > 0
+        if bad.any():
+            what = "read through the read-only path of what the kernel wrote"
+            self._refuse(machine, at.some(bad), writers[bad], what, self.lines)
 
     def _check_writers(
         self, machine: Machine, at: _Units, access: Access | Transfer, what: str
@@ -160,17 +180,17 @@ class GlobalShadow:
     ) -> Array:
         clocks, order = machine.clocks, machine.order
         row, thread = np.divmod(at.place, clocks.warps * 32)
-        actor, time = (others & THREAD) >> 5, others >> TIME
+        other, time = others & THREAD, others >> TIME
         cluster = labels_of(others)
         near = cluster == row + order.first_cluster
-        known = clocks.known(row if clocks.rows > 1 else 0, thread, actor)
-        fine: Array = near & ((time <= known) | ((others & THREAD) == thread))
+        row_or_all = row if clocks.rows > 1 else 0
+        fine: Array = near & ~clocks.unknown(row_or_all, thread, other, time)
+        fine |= near & (other == thread)
         fine |= self._both_strong(machine, at, others, access)
         left = np.flatnonzero(~fine)
         if left.size and clocks.lessons:
-            place = at.place[left]
-            fine[left] = clocks.lessons.excuse(
-                place >> 5, place & 31, cluster[left], actor[left], time[left]
+            fine[left] = order.learned(
+                at.place[left], cluster[left], others[left] & THREAD, time[left]
             )
         return fine
 
@@ -223,7 +243,7 @@ class GlobalShadow:
         cluster, thread = int(labels_of(others[:1])[0]), int(others[0]) & THREAD
         who = machine.order.name(cluster, thread)
         line = f" in line {int(lines[at.unit[0]])}" if lines is not None else ""
-        message = f"{what}, {who}{line}, with nothing that orders them"
+        message = f"{what} ({who}{line})"
         address = np.zeros(lanes.shape, np.int64)
         address[at.place] = self.base + at.unit * self.unit
         raise Violation(kind, message, lanes.reshape(machine.shape), address.reshape(machine.shape))

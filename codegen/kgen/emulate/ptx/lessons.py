@@ -115,19 +115,34 @@ class Lessons:
             new = told.get(warp // self._warps, ())
             self.learn(warp, (replace(lesson, lanes=bits) for lesson in new))
 
-    def excuse(self, warp: Array, lane: Array, cluster: Array, actor: Array, time: Array) -> Array:
-        """Whether a lane knows accesses that an actor of a cluster made at a time; all flat."""
-        known = np.zeros(warp.shape, bool)
+    def known(self, warp: Array, lane: Array, cluster: Array, actor: Array) -> Array:
+        """The time of an actor of a cluster up to which each lane knows it; all flat."""
+        found = np.zeros(warp.shape, np.int64)
+        for at, knowledge in self._holding(warp, lane):
+            for other, times in knowledge.clusters().items():
+                theirs = at[cluster[at] == other]
+                found[theirs] = np.maximum(found[theirs], times[actor[theirs]])
+        return found
+
+    def know_themselves(
+        self, warp: Array, lane: Array, cluster: Array, other: Array, time: Array
+    ) -> Array:
+        """Whether each lane was told by thread `other` of a cluster itself; all flat."""
+        found = np.zeros(warp.shape, bool)
+        for at, knowledge in self._holding(warp, lane):
+            for told in knowledge.themselves():
+                theirs = at[(cluster[at] == told.cluster) & (other[at] >> 5 == told.actor)]
+                spoke = (told.lanes >> (other[theirs] & 31)) & 1 == 1
+                found[theirs] |= spoke & (time[theirs] <= told.time)
+        return found
+
+    def _holding(self, warp: Array, lane: Array) -> Iterator[tuple[Array, Knowledge]]:
+        """Which of these lanes hold what knowledge."""
         for number in np.unique(warp).tolist():
             for lesson in self._held.get(number, ()):
-                if lesson.needs:
-                    continue
-                at = np.flatnonzero(warp == number)
-                at = at[(lesson.lanes >> lane[at]) & 1 == 1]
-                for other, times in lesson.knowledge.clusters().items():
-                    theirs = at[cluster[at] == other]
-                    known[theirs] |= times[actor[theirs]] >= time[theirs]
-        return known
+                if not lesson.needs:
+                    at = np.flatnonzero(warp == number)
+                    yield at[(lesson.lanes >> lane[at]) & 1 == 1], lesson.knowledge
 
     def _warps_of(self, lanes: Array) -> Iterator[tuple[int, int]]:
         """The warps with a lane in the mask, and which lanes."""

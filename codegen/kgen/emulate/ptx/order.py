@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgen.emulate.ptx.flags import Flags, Knowledge, Place
+from kgen.emulate.ptx.flags import Flags, Knowledge, Place, Themselves
 from kgen.emulate.ptx.global_shadow import Access, GlobalShadow, Transfer
 from kgen.emulate.ptx.known import Fence
 from kgen.emulate.ptx.lessons import Lesson, bits_of_lanes
@@ -17,8 +17,11 @@ from kgen.emulate.ptx.types import Array
 from kgen.emulate.ptx.written import ANYWHERE, written
 
 if TYPE_CHECKING:
+    from kgen.emulate.ptx.clocks import Clocks
     from kgen.emulate.ptx.machine import Index3, Machine, Mask
 
+#: What a strong write released: times, the time of its own lanes, what came through memory before.
+_Said = tuple[bytes, int, list[Knowledge]]
 _FENCES: dict[Strength, Fence] = {
     Strength.CTA: "cta",
     Strength.CLUSTER: "cluster",
@@ -35,14 +38,19 @@ class MemoryOrder:
         #: The number of the chunk's first cluster, over the launch.
         self.first_cluster = 0
         self._ctas: list[Index3] = []
+        #: The clocks of every chunk until now, by its first cluster.
+        self._chunks: dict[int, Clocks] = {}
         self._shadows: dict[int, GlobalShadow | None] = {}
         self._written = written(machine.kernel)
-        self._last: dict[tuple[int, int, Strength], tuple[bytes, list[Knowledge], Knowledge]] = {}
+        self._last: dict[tuple[int, int, Strength], tuple[_Said, Knowledge]] = {}
 
     def start_chunk(self) -> None:
         """The machine runs other CTAs."""
+        for clocks in self._chunks.values():
+            clocks.forget()
         self.first_cluster = len(self._ctas) // self.machine.cluster
         self._ctas += self.machine.coordinates
+        self._chunks[self.first_cluster] = self.machine.clocks
         self.flags.forget("shared")
         self._last.clear()
 
@@ -72,7 +80,13 @@ class MemoryOrder:
         shadow = self._shadow(buffer)
         if shadow is None:
             return
-        access = Access(offset=index * nbytes, nbytes=nbytes, mask=mask, strength=how.strength)
+        access = Access(
+            offset=index * nbytes,
+            nbytes=nbytes,
+            mask=mask,
+            strength=how.strength,
+            constant=how.constant,
+        )
         if writes:
             shadow.write(self.machine, access)
         else:
@@ -107,6 +121,25 @@ class MemoryOrder:
             )
             self._shadows[buffer] = shadow if tracked else None
         return self._shadows[buffer]
+
+    def learned(self, place: Array, cluster: Array, other: Array, time: Array) -> Array:
+        """Whether lanes of the chunk know, through memory, what a thread of a cluster did."""
+        lessons = self.machine.clocks.lessons
+        known = lessons.known(place >> 5, place & 31, cluster, other >> 5)
+        found: Array = time <= known
+        for first, clocks in self._chunks.items():
+            if clocks.vouching is not None:
+                row = cluster - first
+                here = np.flatnonzero(found & (row >= 0) & (row < clocks.clusters))
+                at = row[here] if clocks.rows > 1 else 0
+                vouched = clocks.vouching.vouched(at, other[here], time[here], known[here])
+                found[here] = vouched
+        left = np.flatnonzero(~found)
+        if left.size:
+            found[left] = lessons.know_themselves(
+                place[left] >> 5, place[left] & 31, cluster[left], other[left], time[left]
+            )
+        return found
 
     # ------------------------------------------------------------------ synchronisation
 
@@ -156,23 +189,26 @@ class MemoryOrder:
         """What has passed a fence of the scope or a wider one; everything, if it is a release."""
         clocks = self.machine.clocks
         row, actor = divmod(warp, clocks.warps)
-        first = (lanes & -lanes).bit_length() - 1
+        numbers = np.flatnonzero([lanes >> lane & 1 for lane in range(32)])
         fences = [fence for wide, fence in _FENCES.items() if wide >= scope]
-        times = clocks.released_by(row, actor, first, fences, release)
+        times, own = clocks.released_by(row, actor, numbers, fences, release)
         known = [
             lesson.knowledge
             for lesson in clocks.lessons.of(warp, lanes)
             if lesson.published >= scope or (release and not lesson.needs)
         ]
-        if times is None and not known:
+        if not times.any() and not own and not known:
             return None
         # Who tries again and again says the same each time.
-        key, said = (warp, lanes, scope), b"" if times is None else times.tobytes()
+        key, said = (warp, lanes, scope), (times.tobytes(), own, known)
         last = self._last.get(key)
-        if last is None or last[:2] != (said, known):
-            last = said, known, Knowledge(self.first_cluster + row, times, known)
+        if last is None or last[0] != said:
+            themselves = Themselves(
+                cluster=self.first_cluster + row, actor=actor, lanes=lanes, time=own
+            )
+            last = said, Knowledge(themselves.cluster, times, [themselves], known)
             self._last[key] = last
-        return last[2]
+        return last[1]
 
     def _places(self, space: object, unit: Array, mask: Mask) -> Iterator[tuple[Place, int, int]]:
         """(place, warp of the chunk, bits of its lanes), in the order of the lanes."""

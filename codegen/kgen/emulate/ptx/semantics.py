@@ -18,11 +18,15 @@ _SCOPES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Semantics:
-    """`strength` is the scope of a strong access, which may be an acquire, a release, or both."""
+    """`strength` is the scope of a strong access, which may be an acquire, a release, or both.
+
+    `constant` says that the bytes stay the same during the kernel (ld.global.nc).
+    """
 
     strength: Strength = Strength.WEAK
     acquire: bool = False
     release: bool = False
+    constant: bool = False
 
 
 WEAK = Semantics()
@@ -36,6 +40,8 @@ def scope_of(words: Words, default: Strength = Strength.GPU) -> Strength:
 
 def semantics_of(words: Words, default: str = "weak") -> Semantics:
     """The semantics of ld, st, atom or red. `default` holds where the opcode names none."""
+    if words.flag("nc"):
+        return Semantics(constant=True)
     order = words.choice("weak", "volatile", "relaxed", "acquire", "release", "acq_rel") or default
     if order == "weak":
         return WEAK

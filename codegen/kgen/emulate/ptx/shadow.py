@@ -143,7 +143,7 @@ class Shadow:
         read = self.reads.reshape(-1, self.warps)[at.cell]
         time = read >> READ_TIME
         unordered = time > self.clocks.all_known(self.clock_row(at), at.thread)
-        if self.clocks.lanes_differ:
+        if self.clocks.vouching is not None:
             unordered |= self._unvouched_reads(at, read)
         if not unordered.any():
             return
@@ -153,7 +153,8 @@ class Shadow:
             unordered &= (read >> _READ_STRENGTH) & 3 == 0
         if self.clocks.lessons:
             access, warp = np.nonzero(unordered)
-            unordered[access, warp] = ~self._excused(at, access, warp, time[access, warp])
+            other = warp * 32 + (read[access, warp] & 31)
+            unordered[access, warp] = ~self._excused(at, access, other, time[access, warp])
         self.refuse(
             any_of(unordered, 1), at, "race",
             "write over what another thread reads without a barrier",
@@ -168,7 +169,7 @@ class Shadow:
             late &= other != at.thread
         if self.clocks.lessons and late.any():
             which = np.flatnonzero(late)
-            late[which] = ~self._excused(at, which, other[which] >> 5, time[which])
+            late[which] = ~self._excused(at, which, other[which], time[which])
         return late
 
     def refuse_unordered(self, at: Accesses, bad: Array, writer: Array, what: str) -> None:
@@ -185,12 +186,11 @@ class Shadow:
             late &= ~self._both_strong(at, writer, strength)
             self.refuse_unordered(at, late, writer, what)
 
-    def _excused(self, at: Accesses, which: Array, actor: Array, time: Array) -> Array:
-        """Whether some accesses are ordered by what was learned through memory."""
-        warp = at.row[which] * self.warps + at.actor[which]
-        cluster = at.row[which] + self.machine.order.first_cluster
-        lane = at.thread[which] & 31
-        return self.clocks.lessons.excuse(warp, lane, cluster, actor, time)
+    def _excused(self, at: Accesses, which: Array, other: Array, time: Array) -> Array:
+        """Whether what other threads did is known to some accesses through memory."""
+        first = self.machine.order.first_cluster
+        place = at.row[which] * (self.warps * 32) + at.thread[which]
+        return self.machine.order.learned(place, at.row[which] + first, other, time)
 
     def _unvouched_reads(self, at: Accesses, read: Array) -> Array:
         """Reads by one lane of which only other lanes of its warp have told."""

@@ -17,7 +17,7 @@ from kgen.emulate.ptx.words import Unsupported, Words
 
 #: Words that choose caches and priorities.
 HINTS = frozenset(
-    ["nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt"]
+    ["ca", "cg", "cs", "lu", "cv", "wb", "wt"]
     + ["L2::64B", "L2::128B", "L2::256B", "L2::cache_hint", "L2::evict_last"]
     + ["L2::evict_first", "L2::evict_normal"]
     + [f"L1::{word}" for word in ("evict_normal", "evict_unchanged", "evict_first")]
