@@ -343,11 +343,14 @@ class Scheduler:
         """The instruction at which somebody waits for what nobody will do."""
         if not self.parked:
             return None
-        pc, lanes = min(self.parked.items())
-        wait = self.steps[pc].operation
-        assert isinstance(wait, Wait)
-        kind, message = wait.describe(self.machine.everywhere(lanes))
-        return pc, Violation(kind, message, lanes)
+        found: list[tuple[int, Violation]] = []
+        for pc, lanes in sorted(self.parked.items()):
+            wait = self.steps[pc].operation
+            assert isinstance(wait, Wait)
+            kind, message = wait.describe(self.machine.everywhere(lanes))
+            found.append((pc, Violation(kind, message, lanes)))
+        # What is wrong with one of them is more than that it waits.
+        return min(found, key=lambda stuck: stuck[1].kind == "deadlock")
 
     def _fault(self, violation: Violation, pc: int) -> EmulationFault:
         return EmulationFault(fault_of(self.machine, violation, pc))
