@@ -319,7 +319,7 @@ def test_packed_atomics_and_unknown_words() -> None:
     data = np.zeros(2, np.float16)
     run(source, entry="k", grid=(2, 1, 1), block=(64, 1, 1), arguments=[data])
     assert data.tolist() == [128, 256]
-    with pytest.raises(UnknownInstruction, match="ds.gws.init"):
+    with pytest.raises(UnknownInstruction, match=r"ds\.gws\.init"):
         declaration = "declare void @llvm.amdgcn.ds.gws.init(i32, i32)"
         body = "  call void @llvm.amdgcn.ds.gws.init(i32 0, i32 0)\n  ret void"
         run(
