@@ -9,6 +9,7 @@ import pytest
 from kgen import pipeline
 from kgen.errors import AssembleError
 from kgen.pipeline import Kernel
+from kgen.schedule import SplitMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Source, Target
 from kgen.targets.cuda import FAMILY, assemble
@@ -67,6 +68,17 @@ def test_largest_tiles_and_shapes(dtype: DType) -> None:
 def test_leading_dimensions_beyond_32_bits(dtype: DType) -> None:
     for ld in (2**35, 2**35 + 1):
         build(Matmul(m=64, n=64, k=64, dtype=dtype, lda=ld, ldb=ld, ldc=ld), SM_80)
+
+
+def test_resources_of_two_kernels() -> None:
+    spec = Matmul(m=64, n=64, k=4096)
+    schedule = FAMILY.choose(spec, SM_80)
+    assert isinstance(schedule, SplitMatmul) and schedule.split_k > 1
+    both = build(spec, SM_80).assembled.resources
+    one = pipeline.kernel(spec, SM_80, schedule.override(split_k=1)).assembled.resources
+    assert both.code_bytes is not None and both.code_bytes > 16 * 100
+    assert both.registers is not None and one.registers is not None
+    assert abs(both.registers - one.registers) < 24
 
 
 def test_artifacts_and_resources() -> None:

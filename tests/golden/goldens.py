@@ -19,6 +19,8 @@ ROOT = Path(__file__).parents[2] / "generated"
 #: A whole number of tiles with a loop over K, and a shape with every kind of edge.
 EVEN = Matmul(m=64, n=64, k=128)
 ODD = Matmul(m=33, n=17, k=40, layout=Layout.NT, epilogue=(Epilogue.BIAS, Epilogue.RELU))
+#: Few outputs for its k, in two parts.
+DEEP = Matmul(m=32, n=32, k=256)
 ROWS = (Relu(shape=(3, 1000)), Softmax(rows=5, cols=70), Softmax(rows=2, cols=50000, log=True))
 
 #: Smaller tiles than the heuristics take keep unrolled text readable; edges need smaller ones.
@@ -60,6 +62,7 @@ def goldens() -> Iterator[Golden]:
     for target in ("sm_75", "sm_80", "sm_90a", "gfx90a", "gfx942", "gfx1100", "gfx1201"):
         for spec in (EVEN, ODD):
             yield Golden(target=target, spec=spec, schedule=MMA[spec] | STAGES.get(target, {}))
+    yield Golden(target="sm_80", spec=DEEP, schedule=MMA[EVEN] | {"num_stages": 3, "split_k": 2})
     for math in (Math.TF32, Math.TF32X3):
         spec = replace(_as(EVEN, DType.F32), math=math)
         yield Golden(target="sm_80", spec=spec, schedule=MMA[EVEN] | {"num_stages": 3} | TF32)

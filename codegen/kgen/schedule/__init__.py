@@ -1,7 +1,15 @@
 """How to tile: one file per kind of operation, one class per operation and programming model."""
 
 from kgen.schedule.base import Origin, Schedule
-from kgen.schedule.matmul import AmxMatmul, CpuMatmul, DotMatmul, FmaMatmul, GpuMatmul, MmaMatmul
+from kgen.schedule.matmul import (
+    AmxMatmul,
+    CpuMatmul,
+    DotMatmul,
+    FmaMatmul,
+    GpuMatmul,
+    MmaMatmul,
+    SplitMatmul,
+)
 from kgen.schedule.rowwise import CpuStream, GpuRelu, GpuSoftmax
 
 __all__ = [
@@ -16,4 +24,5 @@ __all__ = [
     "MmaMatmul",
     "Origin",
     "Schedule",
+    "SplitMatmul",
 ]

@@ -40,6 +40,13 @@ class MmaMatmul(GpuMatmul):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SplitMatmul(MmaMatmul):
+    """The same, with k cut in `split_k` parts that different blocks multiply."""
+
+    split_k: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
 class FmaMatmul(GpuMatmul):
     """Scalar multiply-adds: each thread owns a thread_m x thread_n piece of the tile."""
 

@@ -13,6 +13,7 @@ from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.plan import plan as make_plan
 from kgen.targets.cuda.plan.instruction import instruction_of
 from kgen.targets.cuda.plan.matmul import MatmulPlan
+from kgen.targets.cuda.plan.split import SplitPlan
 from kgen_runtime.manifest import Tolerance
 
 OPS = (Matmul.op, Relu.op, Softmax.op)
@@ -54,7 +55,7 @@ class CudaFamily(Family):
         return candidates.candidates(spec, target) if isinstance(spec, Matmul) else ()
 
     def remarks(self, plan: Plan) -> tuple[str, ...]:
-        return plan.remarks if isinstance(plan, MatmulPlan) else ()
+        return plan.remarks if isinstance(plan, MatmulPlan | SplitPlan) else ()
 
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
         return make_plan(spec, target, schedule)

@@ -55,6 +55,8 @@ def assemble(source: Source, plan: Plan) -> Assembled:
         )
         machine_code = cubin.read_bytes()
     dynamic = plan.launches[0].dynamic_shared_memory
+    sections = elf.read(machine_code)
+    entry_points = dict.fromkeys(launch.entry_point for launch in plan.launches)
     return Assembled(
         artifacts=(
             Artifact(
@@ -74,7 +76,7 @@ def assemble(source: Source, plan: Plan) -> Assembled:
         ),
         resources=replace(
             parse_report(report, dynamic),
-            code_bytes=elf.read(machine_code).section(f".text.{source.entry_point}").size,
+            code_bytes=sum(sections.section(f".text.{name}").size for name in entry_points),
         ),
     )
 
@@ -98,11 +100,13 @@ def _run(command: list[str], kernel: str) -> str:
 
 
 def parse_report(report: str, dynamic_shared_memory: int = 0) -> Resources:
-    """Resources from `ptxas -v`, with the shared memory that the launch adds."""
+    """Resources from `ptxas -v`, with the shared memory that the launch adds.
+
+    Of several kernels in a module, the most that one of them takes.
+    """
 
     def number(pattern: str) -> int:
-        found = re.search(pattern, report)
-        return int(found[1]) if found else 0
+        return max(map(int, re.findall(pattern, report)), default=0)
 
     return Resources(
         registers=number(r"Used (\d+) registers"),

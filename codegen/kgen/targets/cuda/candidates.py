@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kgen.errors import ScheduleError
-from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul
+from kgen.schedule import FmaMatmul, GpuMatmul, SplitMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
+from kgen.targets.cuda.devices import device_of
 from kgen.targets.cuda.model import predict
 from kgen.targets.cuda.plan import plan
 from kgen.targets.cuda.plan.instruction import instruction_of
@@ -118,14 +119,27 @@ def _schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
             for stages in ASYNC_STAGES if runs_ahead else STAGED_STAGES:
                 if stages * (m + n) * depth * spec.dtype.itemsize > limit:
                     break
-                yield MmaMatmul(
-                    block_m=m,
-                    block_n=n,
-                    block_k=depth,
-                    warp_m=warp_m,
-                    warp_n=warp_n,
-                    num_stages=stages,
-                )
+                for split in _splits(spec, target, m, n, depth):
+                    yield SplitMatmul(
+                        block_m=m,
+                        block_n=n,
+                        block_k=depth,
+                        warp_m=warp_m,
+                        warp_n=warp_n,
+                        num_stages=stages,
+                        split_k=split,
+                    )
+
+
+def _splits(spec: Matmul, target: Target, block_m: int, block_n: int, depth: int) -> Iterator[int]:
+    """1, and more parts of k (powers of two) until the GPU has two CTAs for each SM."""
+    yield 1
+    blocks = -(-spec.m // block_m) * -(-spec.n // block_n)
+    sms = device_of(target).sms
+    split = 2
+    while spec.batch == 1 and blocks * split <= 2 * sms and spec.k % (split * depth) == 0:
+        yield split
+        split *= 2
 
 
 def power_of_two(value: int) -> int:

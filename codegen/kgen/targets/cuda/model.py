@@ -9,6 +9,7 @@ the others, all in clocks:
 - latency: one warp's way through its k tiles, which only other warps can hide
 - l2: bytes of the tiles, over bandwidth or, if less is in flight, over latency (Little's law)
 - dram: bytes that are not in L2 when they are wanted
+- reduction: launching the kernel that adds the parts of a split k, and its traffic
 
 and it starts with a memory latency and ends with storing its outputs. Nothing here is a claim: the
 model ranks schedules, and its terms say why.
@@ -17,9 +18,9 @@ model ranks schedules, and its terms say why.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul
+from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul, SplitMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.devices import (
@@ -36,6 +37,7 @@ from kgen.targets.cuda.plan.fragments import is_gathered
 from kgen.targets.cuda.plan.instruction import MatrixInstruction, instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.matmul_mma import registers_held
+from kgen.targets.cuda.plan.split import F32_BYTES, part_spec
 
 #: Registers beside accumulators, fragments and staging, in what ptxas makes of these kernels; with
 #: it the count is within 12 of ptxas's (a test compares them).
@@ -86,6 +88,27 @@ class Prediction:
 
 
 def predict(spec: Matmul, target: Target, schedule: GpuMatmul) -> Prediction:
+    if isinstance(schedule, SplitMatmul) and schedule.split_k > 1:
+        parts = _predict(part_spec(spec, schedule.split_k), target, schedule)
+        return _with_reduction(parts, spec, target, schedule)
+    return _predict(spec, target, schedule)
+
+
+def _with_reduction(
+    parts: Prediction, spec: Matmul, target: Target, schedule: SplitMatmul
+) -> Prediction:
+    """The parts, and the kernel that adds them: they are in L2, and its CTAs wait for them once."""
+    device = device_of(target)
+    nbytes = spec.m * spec.n * (F32_BYTES * schedule.split_k + spec.out.itemsize)
+    clocks = LAUNCH_CLOCKS + 2 * MEMORY_LATENCY + nbytes / device.l2_per_clock
+    return replace(
+        parts,
+        seconds=parts.seconds + clocks / device.clock,
+        terms={**parts.terms, "reduction": clocks},
+    )
+
+
+def _predict(spec: Matmul, target: Target, schedule: GpuMatmul) -> Prediction:
     device = device_of(target)
     work = _work(spec, target, device, schedule)
     blocks = -(-spec.m // schedule.block_m) * -(-spec.n // schedule.block_n) * spec.batch
@@ -96,7 +119,7 @@ def predict(spec: Matmul, target: Target, schedule: GpuMatmul) -> Prediction:
     terms = _terms(spec, schedule, device, work)
     dram = _dram_bytes(spec, schedule, device, per_sm * device.sms) / device.dram_per_clock
     clocks = float(LAUNCH_CLOCKS)
-    totals = dict.fromkeys(terms, 0.0) | {"dram": dram}
+    totals = dict.fromkeys(terms, 0.0) | {"dram": dram, "reduction": 0.0}
     for waves, ctas in held:
         if not waves:
             continue

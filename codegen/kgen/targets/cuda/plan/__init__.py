@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgen.errors import ScheduleError
-from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, MmaMatmul, Schedule
+from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, MmaMatmul, Schedule, SplitMatmul
 from kgen.spec import Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan
@@ -11,6 +11,7 @@ from kgen.targets.cuda.plan.matmul_fma import plan_fma
 from kgen.targets.cuda.plan.matmul_mma import plan_mma
 from kgen.targets.cuda.plan.relu import plan_relu
 from kgen.targets.cuda.plan.softmax import plan_softmax
+from kgen.targets.cuda.plan.split import plan_split
 
 __all__ = ["CudaPlan", "plan"]
 
@@ -18,6 +19,8 @@ __all__ = ["CudaPlan", "plan"]
 def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
     """The plan of any operation. Raises ScheduleError if the schedule does not fit."""
     match spec, schedule:
+        case Matmul(), SplitMatmul() if schedule.split_k > 1:
+            return plan_split(spec, target, schedule)
         case Matmul(), MmaMatmul():
             return plan_mma(spec, target, schedule)
         case Matmul(), FmaMatmul():

@@ -72,7 +72,7 @@ def check_powers_of_two(schedule: Schedule) -> None:
     """Every field must be a power of two; addresses are made of shifts and masks."""
     for f in dataclasses.fields(schedule):
         value = getattr(schedule, f.name)
-        if f.name in ("origin", "num_stages") or value & (value - 1) == 0:
+        if f.name in ("origin", "num_stages", "split_k") or value & (value - 1) == 0:
             continue
         lower = 1 << (value.bit_length() - 1)
         raise ScheduleError(f"{f.name}={value} is not a power of two; try {lower} or {2 * lower}")

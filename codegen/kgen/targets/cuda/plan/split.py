@@ -1,0 +1,213 @@
+"""Matmul with k cut in parts, for outputs too small to fill the GPU with CTAs.
+
+The parts are a batch of products whose operands lie a part of k apart: the kernel that multiplies
+them is an ordinary one with f32 outputs, in a workspace. A second one adds them, always in the same
+order, and applies the epilogue.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+from kgen.errors import ScheduleError
+from kgen.schedule import SplitMatmul
+from kgen.spec import DType, Matmul
+from kgen.targets.base import Target
+from kgen.targets.cuda.plan.base import CudaPlan
+from kgen.targets.cuda.plan.copy import MAX_IMMEDIATE
+from kgen.targets.cuda.plan.matmul_mma import MmaPlan, plan_mma
+from kgen.targets.cuda.plan.output import OutputTile
+from kgen_runtime.manifest import Launch, Workspace
+
+#: Threads of a CTA of the second kernel, along a row; f32 of one access.
+NUM_THREADS = 128
+WIDEST = 4
+F32_BYTES = 4
+WORKSPACE = "parts"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartLoad:
+    """One part of a thread's outputs: where, from the first part, and into what."""
+
+    offset: int
+    registers: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Addition:
+    """to = before + value, by register names."""
+
+    to: str
+    before: str
+    value: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReductionPlan(CudaPlan):
+    """The second kernel: each thread adds up `width` adjacent outputs."""
+
+    spec: Matmul
+    schedule: SplitMatmul
+    output: OutputTile
+
+    @property
+    def width(self) -> int:
+        return self.output.width
+
+    @property
+    def accumulators(self) -> tuple[str, ...]:
+        return self.output.accumulators(self.output.rows[0])
+
+    @property
+    def parts(self) -> tuple[PartLoad, ...]:
+        size = self.spec.m * self.spec.n * F32_BYTES
+        return tuple(
+            PartLoad(offset=part * size, registers=self._registers(part))
+            for part in range(self.schedule.split_k)
+        )
+
+    def _registers(self, part: int) -> tuple[str, ...]:
+        return tuple(f"part{part}_n{i}" for i in range(self.width))
+
+    @property
+    def additions(self) -> tuple[Addition, ...]:
+        """From the first part to the last, as k runs."""
+        sums = self._registers(0)
+        found = []
+        for part in range(1, self.schedule.split_k):
+            for to, before, value in zip(
+                self.accumulators, sums, self._registers(part), strict=True
+            ):
+                found.append(Addition(to=to, before=before, value=value))
+            sums = self.accumulators
+        return tuple(found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitPlan(CudaPlan):
+    """Both kernels, in one module."""
+
+    spec: Matmul
+    schedule: SplitMatmul
+    part: MmaPlan
+    reduction: ReductionPlan
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (
+            f"k in {self.schedule.split_k} parts of {self.part.spec.k}, one for each z of the "
+            "grid; their sums in workspace parts",
+            *self.part.notes,
+        )
+
+    @property
+    def formula(self) -> str:
+        return self.part.formula
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """How operands reach shared memory, and how parts are added."""
+        split = self.schedule.split_k
+        return (*self.part.remarks, f"k in {split} parts, added in order by a second kernel")
+
+
+def plan_split(spec: Matmul, target: Target, schedule: SplitMatmul) -> SplitPlan:
+    """Raises ScheduleError if k cannot be cut so, or a part does not fit the target."""
+    _check(spec, target, schedule)
+    part = plan_mma(part_spec(spec, schedule.split_k), target, schedule)
+    launch = dataclasses.replace(part.launches[0], entry_point=f"{spec.key}_parts")
+    part = dataclasses.replace(part, launches=(launch,))
+    reduction = _plan_reduction(spec, target, schedule, part)
+    to_workspace = dataclasses.replace(launch, arguments=("a", "b", WORKSPACE), tile=None)
+    return SplitPlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="ptx/matmul_split.ptx.j2",
+        launches=(to_workspace, *reduction.launches),
+        workspaces=(
+            Workspace(name=WORKSPACE, nbytes=schedule.split_k * spec.m * spec.n * F32_BYTES),
+        ),
+        num_threads=part.num_threads,
+        shared_bytes=part.shared_bytes,
+        ptx_version=part.ptx_version,
+        part=part,
+        reduction=reduction,
+    )
+
+
+def part_spec(spec: Matmul, split_k: int) -> Matmul:
+    """The parts as a batch: operands a part of k apart, sums packed behind one another."""
+    k = spec.k // split_k
+    return Matmul(
+        m=spec.m,
+        n=spec.n,
+        k=k,
+        dtype=spec.dtype,
+        out_dtype=DType.F32,
+        layout=spec.layout,
+        math=spec.math,
+        batch=split_k,
+        lda=spec.lda,
+        ldb=spec.ldb,
+        batch_stride_a=k * spec.a_strides[2],
+        batch_stride_b=k * spec.b_strides[1],
+    )
+
+
+def _plan_reduction(
+    spec: Matmul, target: Target, schedule: SplitMatmul, part: MmaPlan
+) -> ReductionPlan:
+    row_stride = spec.out_strides[1] if spec.m > 1 else 0
+    width = math.gcd(WIDEST, spec.n, row_stride)
+    names = [p.name for p in spec.parameters if p.name not in ("a", "b")]
+    launch = Launch(
+        entry_point=spec.key,
+        grid=(-(-spec.n // (width * NUM_THREADS)), spec.m, 1),
+        block=(NUM_THREADS, 1, 1),
+        arguments=(WORKSPACE, *names),
+    )
+    return ReductionPlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="ptx/matmul_split.ptx.j2",
+        launches=(launch,),
+        num_threads=NUM_THREADS,
+        ptx_version=part.ptx_version,
+        output=OutputTile(
+            spec=spec,
+            row_offsets=(0,),
+            col_offsets=tuple(range(width)),
+            width=width,
+            m_edge=False,
+            n_edge=False,
+        ),
+    )
+
+
+def _check(spec: Matmul, target: Target, schedule: SplitMatmul) -> None:
+    split = schedule.split_k
+    if spec.batch > 1:
+        raise ScheduleError(
+            f"split_k={split} does not go with batch={spec.batch}, whose products fill the GPU "
+            "as they are; try 1"
+        )
+    if spec.k % (split * schedule.block_k):
+        raise ScheduleError(
+            f"split_k={split} does not cut k={spec.k} in parts of whole tiles of "
+            f"block_k={schedule.block_k}; try split_k=1"
+        )
+    if split * spec.m * spec.n * F32_BYTES > MAX_IMMEDIATE:
+        raise ScheduleError(
+            f"split_k={split} needs {split * spec.m * spec.n * F32_BYTES} B of workspace; "
+            f"{MAX_IMMEDIATE} are the limit; try split_k=1"
+        )
+    if spec.m > (limit := target.limits["grid_y"]):
+        raise ScheduleError(
+            f"split_k={split} launches a row of blocks for each of m={spec.m}; {target.name} "
+            f"allows {limit}; try split_k=1"
+        )

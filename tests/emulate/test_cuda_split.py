@@ -1,0 +1,39 @@
+"""Split k, executed: parts and sums against the reference, the way `kgen verify` does it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgen
+from kgen.check.verify import verify
+from kgen.spec import DType, Epilogue, Layout, Math, Matmul
+
+TILE = {"block_m": 32, "block_n": 32, "block_k": 32, "warp_m": 16, "warp_n": 16}
+#: A whole number of tiles; edges, odd rows and every addend; a width of one; other types.
+CASES: dict[str, tuple[dict[str, Any], int]] = {
+    "even": ({"m": 64, "n": 64, "k": 512}, 4),
+    "addends": (
+        {"m": 33, "n": 66, "k": 192, "alpha": 0.5, "beta": 2.0, "epilogue": tuple(Epilogue)},
+        2,
+    ),
+    "odd": ({"m": 33, "n": 65, "k": 192, "ldc": 67, "layout": Layout.TT}, 3),
+    "one-row": ({"m": 1, "n": 72, "k": 256, "dtype": DType.BF16, "layout": Layout.NT}, 8),
+    "tf32": ({"m": 40, "n": 100, "k": 256, "dtype": DType.F32, "math": Math.TF32}, 4),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_split(name: str, tmp_path: Path) -> None:
+    fields, split = CASES[name]
+    bundle = kgen.build(Matmul(**fields), ["sm_80"], schedule=TILE | {"split_k": split})
+    report = verify(bundle.save(tmp_path / "split.kgen"))
+    assert report.passed, report.kernels[0]
+
+
+def test_the_models_own_choice(tmp_path: Path) -> None:
+    bundle = kgen.build(Matmul(m=16, n=64, k=4096), ["sm_80", "sm_75"])
+    assert all(len(entry.launches) == 2 for entry in bundle.manifest.kernels)
+    assert verify(bundle.save(tmp_path / "split.kgen")).passed
