@@ -1,7 +1,7 @@
 ; matmul_64x64x128_f32_nn
 ; target    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=blis mr=4 nr=24 mc=64 kc=128 nc=72 pack_a=False pack_b=False
-; tasks     1 of 64 x 72: 1 batches x 1 x 1 blocks
+; schedule  mainloop=blis mr=6 nr=16 mc=66 kc=128 nc=64 pack_a=False pack_b=False
+; tasks     1 of 66 x 64: 1 batches x 1 x 1 blocks
 ; memory
 ;   %a  f32, shape 64 x 128, strides 128, 1 elements
 ;   %b  f32, shape 128 x 64, strides 64, 1 elements
@@ -11,7 +11,7 @@ target triple = "x86_64-unknown-linux-gnu"
 ; A product by BLIS blocking. A task is an mc x nc block of out: panels of nr columns of B, each
 ; multiplied with every mr rows of A, the mr x nr sums in registers.
 
-define internal void @tile_4x24(ptr noalias %a, ptr noalias %b, ptr noalias %out) #1 {
+define internal void @tile_6x16(ptr noalias %a, ptr noalias %b, ptr noalias %out) #1 {
 enter:
   br label %k.enter
 k.enter:
@@ -20,16 +20,16 @@ k.head:
   %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
   %sum_m0_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
   %sum_m0_n1 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n1.next, %k.latch ]
-  %sum_m0_n2 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n2.next, %k.latch ]
   %sum_m1_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
   %sum_m1_n1 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n1.next, %k.latch ]
-  %sum_m1_n2 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n2.next, %k.latch ]
   %sum_m2_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m2_n0.next, %k.latch ]
   %sum_m2_n1 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m2_n1.next, %k.latch ]
-  %sum_m2_n2 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m2_n2.next, %k.latch ]
   %sum_m3_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n0.next, %k.latch ]
   %sum_m3_n1 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n1.next, %k.latch ]
-  %sum_m3_n2 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n2.next, %k.latch ]
+  %sum_m4_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m4_n0.next, %k.latch ]
+  %sum_m4_n1 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m4_n1.next, %k.latch ]
+  %sum_m5_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m5_n0.next, %k.latch ]
+  %sum_m5_n1 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m5_n1.next, %k.latch ]
   %k.more = icmp ult i64 %k, 128
   br i1 %k.more, label %k.body, label %k.done
 k.body:
@@ -39,8 +39,6 @@ k.body:
   %b_n0 = load <8 x float>, ptr %b_n0.at, align 4
   %b_n1.at = getelementptr i8, ptr %k.b, i64 32
   %b_n1 = load <8 x float>, ptr %b_n1.at, align 4
-  %b_n2.at = getelementptr i8, ptr %k.b, i64 64
-  %b_n2 = load <8 x float>, ptr %b_n2.at, align 4
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
   %a_m0.at = getelementptr i8, ptr %k.a, i64 0
@@ -49,28 +47,36 @@ k.body:
   %a_m0 = shufflevector <8 x float> %a_m0.first, <8 x float> poison, <8 x i32> zeroinitializer
   %sum_m0_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n0, <8 x float> %sum_m0_n0)
   %sum_m0_n1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n1, <8 x float> %sum_m0_n1)
-  %sum_m0_n2.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n2, <8 x float> %sum_m0_n2)
   %a_m1.at = getelementptr i8, ptr %k.a, i64 512
   %a_m1.scalar = load float, ptr %a_m1.at, align 4
   %a_m1.first = insertelement <8 x float> poison, float %a_m1.scalar, i32 0
   %a_m1 = shufflevector <8 x float> %a_m1.first, <8 x float> poison, <8 x i32> zeroinitializer
   %sum_m1_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m1, <8 x float> %b_n0, <8 x float> %sum_m1_n0)
   %sum_m1_n1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m1, <8 x float> %b_n1, <8 x float> %sum_m1_n1)
-  %sum_m1_n2.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m1, <8 x float> %b_n2, <8 x float> %sum_m1_n2)
   %a_m2.at = getelementptr i8, ptr %k.a, i64 1024
   %a_m2.scalar = load float, ptr %a_m2.at, align 4
   %a_m2.first = insertelement <8 x float> poison, float %a_m2.scalar, i32 0
   %a_m2 = shufflevector <8 x float> %a_m2.first, <8 x float> poison, <8 x i32> zeroinitializer
   %sum_m2_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m2, <8 x float> %b_n0, <8 x float> %sum_m2_n0)
   %sum_m2_n1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m2, <8 x float> %b_n1, <8 x float> %sum_m2_n1)
-  %sum_m2_n2.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m2, <8 x float> %b_n2, <8 x float> %sum_m2_n2)
   %a_m3.at = getelementptr i8, ptr %k.a, i64 1536
   %a_m3.scalar = load float, ptr %a_m3.at, align 4
   %a_m3.first = insertelement <8 x float> poison, float %a_m3.scalar, i32 0
   %a_m3 = shufflevector <8 x float> %a_m3.first, <8 x float> poison, <8 x i32> zeroinitializer
   %sum_m3_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m3, <8 x float> %b_n0, <8 x float> %sum_m3_n0)
   %sum_m3_n1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m3, <8 x float> %b_n1, <8 x float> %sum_m3_n1)
-  %sum_m3_n2.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m3, <8 x float> %b_n2, <8 x float> %sum_m3_n2)
+  %a_m4.at = getelementptr i8, ptr %k.a, i64 2048
+  %a_m4.scalar = load float, ptr %a_m4.at, align 4
+  %a_m4.first = insertelement <8 x float> poison, float %a_m4.scalar, i32 0
+  %a_m4 = shufflevector <8 x float> %a_m4.first, <8 x float> poison, <8 x i32> zeroinitializer
+  %sum_m4_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m4, <8 x float> %b_n0, <8 x float> %sum_m4_n0)
+  %sum_m4_n1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m4, <8 x float> %b_n1, <8 x float> %sum_m4_n1)
+  %a_m5.at = getelementptr i8, ptr %k.a, i64 2560
+  %a_m5.scalar = load float, ptr %a_m5.at, align 4
+  %a_m5.first = insertelement <8 x float> poison, float %a_m5.scalar, i32 0
+  %a_m5 = shufflevector <8 x float> %a_m5.first, <8 x float> poison, <8 x i32> zeroinitializer
+  %sum_m5_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m5, <8 x float> %b_n0, <8 x float> %sum_m5_n0)
+  %sum_m5_n1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m5, <8 x float> %b_n1, <8 x float> %sum_m5_n1)
   br label %k.latch
 k.latch:
   %k.after = add nuw i64 %k, 1
@@ -81,26 +87,26 @@ k.done:
   store <8 x float> %sum_m0_n0, ptr %sum_m0_n0.out.at, align 4
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
   store <8 x float> %sum_m0_n1, ptr %sum_m0_n1.out.at, align 4
-  %sum_m0_n2.out.at = getelementptr i8, ptr %out, i64 64
-  store <8 x float> %sum_m0_n2, ptr %sum_m0_n2.out.at, align 4
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 256
   store <8 x float> %sum_m1_n0, ptr %sum_m1_n0.out.at, align 4
   %sum_m1_n1.out.at = getelementptr i8, ptr %out, i64 288
   store <8 x float> %sum_m1_n1, ptr %sum_m1_n1.out.at, align 4
-  %sum_m1_n2.out.at = getelementptr i8, ptr %out, i64 320
-  store <8 x float> %sum_m1_n2, ptr %sum_m1_n2.out.at, align 4
   %sum_m2_n0.out.at = getelementptr i8, ptr %out, i64 512
   store <8 x float> %sum_m2_n0, ptr %sum_m2_n0.out.at, align 4
   %sum_m2_n1.out.at = getelementptr i8, ptr %out, i64 544
   store <8 x float> %sum_m2_n1, ptr %sum_m2_n1.out.at, align 4
-  %sum_m2_n2.out.at = getelementptr i8, ptr %out, i64 576
-  store <8 x float> %sum_m2_n2, ptr %sum_m2_n2.out.at, align 4
   %sum_m3_n0.out.at = getelementptr i8, ptr %out, i64 768
   store <8 x float> %sum_m3_n0, ptr %sum_m3_n0.out.at, align 4
   %sum_m3_n1.out.at = getelementptr i8, ptr %out, i64 800
   store <8 x float> %sum_m3_n1, ptr %sum_m3_n1.out.at, align 4
-  %sum_m3_n2.out.at = getelementptr i8, ptr %out, i64 832
-  store <8 x float> %sum_m3_n2, ptr %sum_m3_n2.out.at, align 4
+  %sum_m4_n0.out.at = getelementptr i8, ptr %out, i64 1024
+  store <8 x float> %sum_m4_n0, ptr %sum_m4_n0.out.at, align 4
+  %sum_m4_n1.out.at = getelementptr i8, ptr %out, i64 1056
+  store <8 x float> %sum_m4_n1, ptr %sum_m4_n1.out.at, align 4
+  %sum_m5_n0.out.at = getelementptr i8, ptr %out, i64 1280
+  store <8 x float> %sum_m5_n0, ptr %sum_m5_n0.out.at, align 4
+  %sum_m5_n1.out.at = getelementptr i8, ptr %out, i64 1312
+  store <8 x float> %sum_m5_n1, ptr %sum_m5_n1.out.at, align 4
   ret void
 }
 
@@ -197,7 +203,7 @@ j.enter:
   br label %j.head
 j.head:
   %j = phi i64 [ 0, %j.enter ], [ %j.after, %j.latch ]
-  %j.more = icmp ult i64 %j, 48
+  %j.more = icmp ult i64 %j, 64
   br i1 %j.more, label %j.body, label %j.done
 j.body:
   ; -- a panel of nr columns
@@ -210,7 +216,7 @@ p.i.enter:
   br label %p.i.head
 p.i.head:
   %p.i = phi i64 [ 0, %p.i.enter ], [ %p.i.after, %p.i.latch ]
-  %p.i.more = icmp ult i64 %p.i, 64
+  %p.i.more = icmp ult i64 %p.i, 60
   br i1 %p.i.more, label %p.i.body, label %p.i.done
 p.i.body:
   %p.w.a.offset = mul nuw i64 %p.i, 512
@@ -219,42 +225,24 @@ p.i.body:
   %p.w.column = mul nuw i64 %j, 4
   %p.w.corner = add nuw i64 %p.w.row, %p.w.column
   %p.w.out = getelementptr i8, ptr %out, i64 %p.w.corner
-  call void @tile_4x24(ptr %p.w.a, ptr %p.b, ptr %p.w.out)
+  call void @tile_6x16(ptr %p.w.a, ptr %p.b, ptr %p.w.out)
   br label %p.i.latch
 p.i.latch:
-  %p.i.after = add nuw i64 %p.i, 4
+  %p.i.after = add nuw i64 %p.i, 6
   br label %p.i.head
 p.i.done:
+  %p.e.a.offset = mul nuw i64 60, 512
+  %p.e.a = getelementptr i8, ptr %a, i64 %p.e.a.offset
+  %p.e.row = mul nuw i64 60, 256
+  %p.e.column = mul nuw i64 %j, 4
+  %p.e.corner = add nuw i64 %p.e.row, %p.e.column
+  %p.e.out = getelementptr i8, ptr %out, i64 %p.e.corner
+  call void @tile_4x16(ptr %p.e.a, ptr %p.b, ptr %p.e.out)
   br label %j.latch
 j.latch:
-  %j.after = add nuw i64 %j, 24
+  %j.after = add nuw i64 %j, 16
   br label %j.head
 j.done:
-  ; -- the panel at the right edge
-  %r.b.offset = mul nuw i64 48, 4
-  %r.b = getelementptr i8, ptr %b, i64 %r.b.offset
-
-  ; -- mainloop: register tiles, from the top to the bottom
-  br label %r.i.enter
-r.i.enter:
-  br label %r.i.head
-r.i.head:
-  %r.i = phi i64 [ 0, %r.i.enter ], [ %r.i.after, %r.i.latch ]
-  %r.i.more = icmp ult i64 %r.i, 64
-  br i1 %r.i.more, label %r.i.body, label %r.i.done
-r.i.body:
-  %r.w.a.offset = mul nuw i64 %r.i, 512
-  %r.w.a = getelementptr i8, ptr %a, i64 %r.w.a.offset
-  %r.w.row = mul nuw i64 %r.i, 256
-  %r.w.column = mul nuw i64 48, 4
-  %r.w.corner = add nuw i64 %r.w.row, %r.w.column
-  %r.w.out = getelementptr i8, ptr %out, i64 %r.w.corner
-  call void @tile_4x16(ptr %r.w.a, ptr %r.b, ptr %r.w.out)
-  br label %r.i.latch
-r.i.latch:
-  %r.i.after = add nuw i64 %r.i, 4
-  br label %r.i.head
-r.i.done:
   br label %task.latch
 task.latch:
   %task.after = add nuw i64 %task, 1

@@ -50,6 +50,18 @@ def assemble(source: Source, plan: CpuPlan) -> Assembled:
 def compile_object(text: str, arch: str, features: Sequence[str]) -> bytes:
     """A relocatable object. `features` are Linux's words."""
     machine = target_machine(arch, features)
+    data = machine.emit_object(_optimised(text, arch, machine))
+    assert isinstance(data, bytes)
+    return data
+
+
+def assembly(text: str, arch: str, features: Sequence[str]) -> str:
+    """The same code as text, of the same IR."""
+    machine = target_machine(arch, features)
+    return str(machine.emit_assembly(_optimised(text, arch, machine)))
+
+
+def _optimised(text: str, arch: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
     try:
         module = llvm.parse_assembly(text)
         module.verify()
@@ -61,9 +73,7 @@ def compile_object(text: str, arch: str, features: Sequence[str]) -> bytes:
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
-    data = machine.emit_object(module)
-    assert isinstance(data, bytes)
-    return data
+    return module
 
 
 def target_machine(arch: str, features: Sequence[str]) -> llvm.TargetMachine:

@@ -126,7 +126,7 @@ def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
     registers = target.limits["vector_registers"]
 
     def rows(vectors: int) -> int:
-        return balanced(spec.m, min((registers - 1) // vectors - 1, rows_in_cache(spec)), 1)
+        return balanced(spec.m, min((registers - 2) // vectors - 1, rows_in_cache(spec)), 1)
 
     widths = range(1, min(STREAM_VECTORS, -(-spec.n // vector)) + 1)
     vectors = max(widths, key=lambda v: (rows(v), v))

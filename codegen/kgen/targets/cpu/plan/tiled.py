@@ -128,11 +128,11 @@ class TiledPlan(MatmulPlan):
 
 
 def check_registers(target: Target, schedule: CpuMatmul, compute: Vector) -> None:
-    """mr x nr sums, a row of B and one broadcast element of A, in vector registers."""
+    """The sums and what they are made of stay in vector registers."""
     vectors = schedule.nr // compute.count
     needed, limit = registers_needed(schedule.mr, vectors), target.limits["vector_registers"]
     if needed > limit:
-        fits = max((limit - 1) // vectors - 1, 1)
+        fits = max((limit - 2) // vectors - 1, 1)
         raise ScheduleError(
             f"mr={schedule.mr} with nr={schedule.nr} needs {needed} vector registers; "
             f"{target.name} has {limit}; try mr={fits}"
@@ -140,4 +140,6 @@ def check_registers(target: Target, schedule: CpuMatmul, compute: Vector) -> Non
 
 
 def registers_needed(rows: int, vectors: int) -> int:
-    return rows * vectors + vectors + 1
+    """Sums, a row of B, one broadcast element of A, and one to spare: without it LLVM spills (a
+    4 x 24 tile in 16 registers runs at half the speed of a 6 x 16 one)."""
+    return rows * vectors + vectors + 2
