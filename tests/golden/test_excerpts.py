@@ -1,0 +1,20 @@
+"""Code that the documentation shows as rendered is what the goldens hold."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = {"nvidia-mainloop.md": "sm_80/matmul_64x64x128_f16_nn.ptx"}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_excerpts_are_in_the_golden_kernel(page: str) -> None:
+    golden = (ROOT / "generated" / PAGES[page]).read_text()
+    excerpts = re.findall(r"```ptx\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
+    assert excerpts
+    for excerpt in excerpts:
+        assert excerpt in golden
