@@ -19,7 +19,7 @@ def one(
     call: str, declaration: str, inputs: list[Array], dtype: type, cpu: str = "gfx942"
 ) -> Array:
     """The result of one call in each lane."""
-    out = np.zeros(len(inputs[0]), dtype)
+    out: Array = np.zeros(len(inputs[0]), dtype)
     lanewise(f"  %r = call {call}", inputs, out, cpu=cpu, declarations=f"declare {declaration}")
     return out
 

@@ -70,7 +70,7 @@ def matmul(path: Path, seed: int) -> Report:
         profile=True,
         seed=seed,
     )
-    exact = a.reshape(64, 128).astype(np.float64) @ b.reshape(128, 64)
+    exact = a.reshape(64, 128).astype(np.float64) @ b.reshape(128, 64).astype(np.float64)
     np.testing.assert_array_equal(out.reshape(64, 64), exact)
     return report
 

@@ -150,7 +150,8 @@ TENSOR_PRODUCT = (
             "barrier-by-lanes",
             r"(bar\.sync 0;)(?=\s*\.reg \.u32 %strip)",
             "{ .reg .pred %even; .reg .u32 %odd; and.b32 %odd, %lane, 1;"
-            r" setp.eq.u32 %even, %odd, 0; @%even bra half; bar.sync 0; bra other; half: \1 other: }",
+            " setp.eq.u32 %even, %odd, 0; @%even bra half; bar.sync 0; bra other;"
+            r" half: \1 other: }",
         ),
     ),
     *bugs(

@@ -15,6 +15,7 @@ from kgen.emulate.llvm.machine import Machine, merge
 from kgen.emulate.llvm.program import DONE, WAITING, Edge, Program, Registers, Segment
 from kgen.emulate.llvm.turns import Turns
 from kgen.emulate.llvm.types import Array
+from kgen.errors import EmulationError
 
 Position = int | Array
 """One position, or one per lane: broadcastable to [workgroup, lane]."""
@@ -45,6 +46,8 @@ class _Flow:
         for _ in range(self.machine.steps):
             self._settle()
             position = self.position
+            if not self.machine.depth:
+                self.machine.unfinished = _unfinished(position)
             if not isinstance(position, np.ndarray) and position >= WAITING:
                 self.machine.mask = self.entry_mask
                 return self.registers[self.program.result]
@@ -87,6 +90,7 @@ class _Flow:
         for step in segment.steps:
             step(machine, registers)
         if segment.barrier:
+            self._check_all_called(segment)
             machine.arrive(segment.terminator)
             machine.pass_barrier(None)
         taken = segment.choose(registers)
@@ -162,6 +166,7 @@ class _Flow:
 
     def _wait(self, segment: Segment, position: Array, mask: Array) -> None:
         """Park the lanes of ``mask`` until no lane of their workgroup can run on."""
+        self._check_all_called(segment)
         self._check_waves_whole(segment, position, mask)
         self.machine.arrive(segment.terminator)
         (edge,) = segment.edges
@@ -176,6 +181,20 @@ class _Flow:
         if waiting.any():
             self.machine.pass_barrier(None if waiting.all() else waiting)
             self.position = np.where(waiting, self.resume, position)
+
+    def _check_all_called(self, segment: Segment) -> None:
+        """All lanes of a workgroup must come to a barrier inside a function in one call of it."""
+        machine = self.machine
+        if not machine.depth or self.entry_mask is None:
+            return
+        alive = np.True_ if machine.unfinished is None else machine.unfinished
+        missing = alive & ~self.entry_mask & self.entry_mask.any(axis=1, keepdims=True)
+        if missing.any():
+            line = segment.terminator.line
+            raise EmulationError(
+                f"{self.program.name}, line {line}: some waves come to a barrier in a called "
+                "function that others have not called; the emulator needs such functions inlined"
+            )
 
     def _check_waves_whole(self, segment: Segment, position: Array, mask: Array) -> None:
         """A barrier counts waves: a wave must come to it with all lanes that still run."""
@@ -193,3 +212,8 @@ class _Flow:
                 segment.terminator,
                 lanes,
             )
+
+
+def _unfinished(position: Position) -> Array | None:
+    """The lanes that have not ended, where they are not all at one place."""
+    return None if isinstance(position, int) else np.not_equal(position, DONE)

@@ -57,6 +57,7 @@ class GlobalShadow:
         workgroups, in the order in which they start: [workgroup, 3]."""
         self.clocks = clocks
         self.coordinates = coordinates
+        self.names = [buffer.name for buffer in buffers]
         self.starts, self.granule, size = layout(buffers, written, granule)
         count = -(-size // self.granule) + 1
         # Zeros take memory only where they are touched.
@@ -279,7 +280,13 @@ class GlobalShadow:
             why = NO_ORDER
         where = np.zeros((m.workgroups, m.lanes), np.bool_)
         where.reshape(-1)[lanes[lanes // size == group] - clocks.first * size] = True
-        message = f"lane {lane % size} {does}{who} {did} at {clocks.line_at(time)}; {why}"
+        buffer, offset = (
+            self.names[(address >> REGION_SHIFT) - 1],
+            address & (1 << REGION_SHIFT) - 1,
+        )
+        place = f"byte {offset} of {buffer}"
+        did = f"{did} at {clocks.line_at(time)}"
+        message = f"at {place}, lane {lane % size} {does}{who} {did}; {why}"
         raise m.fault("race", message, ins, where, address)
 
 

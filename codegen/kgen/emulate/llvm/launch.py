@@ -260,7 +260,9 @@ class _Launch:
 
 def _call(machine: Machine, programs: dict[str, Program], name: str, arguments: list[Any]) -> Any:
     top = machine.memory.stack_top
+    machine.depth += 1
     result = execute(machine, programs[name], arguments)
+    machine.depth -= 1
     machine.memory.stack_top = top
     return result
 

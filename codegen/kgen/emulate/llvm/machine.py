@@ -63,6 +63,10 @@ class Machine:
     """Run another function of the module for the lanes of ``mask``."""
     copies: Copies | None = None
     """Loads to LDS, once there was one."""
+    unfinished: Array | None = None
+    """The lanes of the kernel that have not ended; None is all."""
+    depth: int = 0
+    """How many calls of functions are under way."""
     barriers: Array = field(init=False)
     """How many barriers each workgroup has passed."""
     signalled: Array = field(init=False)

@@ -22,6 +22,10 @@ class Words:
         """The last word that is left."""
         return self._left[-1] if self._left else ""
 
+    def has(self, word: str) -> bool:
+        """Whether a modifier is there; it is left."""
+        return word in self._left
+
     def flag(self, word: str) -> bool:
         """Whether a modifier is there; it is taken."""
         return self.choice(word) is not None

@@ -9,6 +9,7 @@ from kgen.emulate.ptx.operations import Operation
 from kgen.emulate.ptx.ops import (
     atomics,
     bits,
+    carry,
     cluster,
     compare,
     control,
@@ -16,8 +17,10 @@ from kgen.emulate.ptx.ops import (
     copy,
     floating,
     integer,
+    integer_rare,
     ldmatrix,
     loadstore,
+    match,
     mbarrier,
     mma,
     move,
@@ -45,12 +48,13 @@ def _by_type(integers: Builder, floats: Builder) -> Builder:
 
 _SHARED = integer.BUILDERS.keys() & floating.BUILDERS.keys()
 
-#: How to decode each opcode, by its first word.
-BUILDERS: dict[str, Builder] = {
+_DECODERS: dict[str, Builder] = {
     **integer.BUILDERS,
     **floating.BUILDERS,
     **{name: _by_type(integer.BUILDERS[name], floating.BUILDERS[name]) for name in _SHARED},
     **integer.DOT_BUILDERS,
+    **integer_rare.BUILDERS,
+    **carry.BUILDERS,
     **floating.FUNCTION_BUILDERS,
     **bits.BUILDERS,
     **compare.BUILDERS,
@@ -60,6 +64,7 @@ BUILDERS: dict[str, Builder] = {
     **atomics.BUILDERS,
     **control.BUILDERS,
     **warp.BUILDERS,
+    **match.BUILDERS,
     **ldmatrix.BUILDERS,
     **mma.BUILDERS,
     **wmma.BUILDERS,
@@ -68,4 +73,10 @@ BUILDERS: dict[str, Builder] = {
     **wgmma.BUILDERS,
     **cluster.BUILDERS,
     **proxy.BUILDERS,
+}
+
+#: How to decode each opcode, by its first word.
+BUILDERS: dict[str, Builder] = {
+    **_DECODERS,
+    **{name: carry.either(_DECODERS[name], name) for name in ("add", "sub", "mad")},
 }

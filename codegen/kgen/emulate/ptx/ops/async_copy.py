@@ -43,6 +43,8 @@ def _copy(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
     cache = words.choice("ca", "cg")
     if cache is None or not (words.flag("shared") or words.flag("shared::cta")):
         raise Unsupported
+    if words.flag("L2::cache_hint"):
+        operands = operands[:-1]
     if not words.flag("global") or len(operands) not in (3, 4):
         raise Unsupported
     words.drop(HINTS)

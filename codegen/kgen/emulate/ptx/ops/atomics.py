@@ -49,6 +49,8 @@ def _reduction(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> A
 
 
 def _build(decoder: Decoder, words: Words, operands: Sequence[Operand], *, returns: bool) -> Action:
+    if words.has("L2::cache_hint"):
+        operands = operands[:-1]
     words.drop(_HINTS)
     how = semantics_of(words, "relaxed")
     type_ = words.type()

@@ -8,6 +8,7 @@ import numpy as np
 
 from kgen.emulate.ptx.decode import Builder, Decoder, apply
 from kgen.emulate.ptx.operations import Action
+from kgen.emulate.ptx.ops import convert_fp8
 from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.types import (
     CANONICAL_NAN_32,
@@ -34,6 +35,9 @@ _F32 = TYPES["f32"]
 
 
 def _convert(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    fp8 = words.choice(*convert_fp8.PAIRS)
+    if fp8 is not None:
+        return convert_fp8.build(decoder, words, operands, fp8)
     source, target = words.type(), words.type()
     if target.lanes == 2:
         return _convert_pair(decoder, words, operands, target)

@@ -1,0 +1,48 @@
+"""match.sync: which lanes of a warp have the same value (PTX ISA 9.7.13.14)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kgen.emulate.ptx.decode import PRED, U32, Builder, Decoder
+from kgen.emulate.ptx.machine import WARP, Mask
+from kgen.emulate.ptx.operations import Collective
+from kgen.emulate.ptx.syntax import Operand
+from kgen.emulate.ptx.words import Unsupported, Words
+
+_BIT = np.uint32(1) << np.arange(WARP, dtype=np.uint32)
+
+
+def _match(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+    """.any: the members with the lane's own value; .all: all members, if they agree."""
+    mode = words.choice("any", "all")
+    type_ = words.type()
+    if mode is None or not words.flag("sync") or type_.size not in (4, 8):
+        raise Unsupported
+    words.finish()
+    first, second = decoder.pair(operands[0])
+    target = decoder.target(first, U32)
+    agree = decoder.target(second, PRED) if second is not None else None
+    value, members = decoder.source(operands[1], type_), decoder.source(operands[2], U32)
+    machine = decoder.machine
+
+    def run(mask: Mask) -> None:
+        lanes, named = machine.active(mask), members()
+        shape = np.broadcast_shapes(value().shape, lanes.shape, named.shape, (1, 1, WARP))
+        values = np.broadcast_to(value(), shape)
+        same = values[..., :, None] == values[..., None, :]
+        same &= np.broadcast_to(lanes, shape)[..., None, :]
+        bits = np.where(same, _BIT, np.uint32(0)).sum(axis=-1, dtype=np.uint32) & named
+        if mode == "all":
+            whole = bits == named
+            bits = np.where(whole, named, np.uint32(0))
+            if agree is not None:
+                agree(whole, mask)
+        target(bits, mask)
+
+    return Collective(action=run, members=members, spares_exited=True)
+
+
+BUILDERS: dict[str, Builder] = {"match": _match}

@@ -1,0 +1,313 @@
+"""Bugs in small hand-written programs for Hopper: what the GEMM has no place for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgen.emulate import Report, run
+from tests.emulate.hopper_gemm import FOLDER
+from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
+
+Array = npt.NDArray[Any]
+
+
+def program(
+    name: str,
+    wanted: Array,
+    arrange: Callable[[Array], list[Array | np.generic]],
+    **launch: Any,
+) -> Program:
+    """`arrange` gives the launch's arguments around a fresh output."""
+
+    def execute(source: str, seed: int) -> tuple[Report, bool]:
+        out = np.zeros_like(wanted)
+        report = run(
+            source, language="ptx", entry=name, arguments=arrange(out), seed=seed, **launch
+        )
+        return report, bool((out == wanted).all())
+
+    source = (FOLDER / f"{name}.ptx").read_text()
+    return Program(name=name, language="ptx", arch="sm_90a", source=source, execute=execute)
+
+
+@cache
+def sum_ring() -> Program:
+    """A ring of bulk copies, read by ordinary loads; a bulk reduction of the results."""
+    ctas, count = 3, 5
+    blocks = np.random.default_rng(1).integers(0, 1000, (ctas, count, 64), np.uint32)
+    return program(
+        "sum_ring",
+        blocks.sum(axis=(0, 1), dtype=np.uint32),
+        lambda out: [blocks, out, np.uint32(count)],
+        grid=(ctas, 1, 1),
+        block=(96, 1, 1),
+    )
+
+
+@cache
+def exchange() -> Program:
+    """Bulk copies and loads between the CTAs of clusters."""
+    values = np.random.default_rng(2).integers(0, 1000, (4, 64), np.uint32)
+    swapped = values.reshape(2, 2, 64)[:, ::-1].reshape(4, 64)
+    return program(
+        "exchange",
+        swapped + 65536 * swapped[:, np.arange(64) ^ 2],
+        lambda out: [values, out],
+        grid=(4, 1, 1),
+        block=(64, 1, 1),
+        cluster=(2, 1, 1),
+    )
+
+
+@cache
+def register_product() -> Program:
+    """wgmma with A in registers, B written by threads, sums changed in between."""
+    random = np.random.default_rng(3)
+    a = random.integers(-4, 5, (2, 64, 16)).astype(np.float16)
+    b = random.integers(-4, 5, (8, 16)).astype(np.float16)
+    return program(
+        "register_product",
+        (2 * a[0] + a[1]).astype(np.float32) @ b.T.astype(np.float32),
+        lambda out: [a, b, out],
+        grid=(1, 1, 1),
+        block=(128, 1, 1),
+    )
+
+
+PROGRAMS = (sum_ring, exchange, register_product)
+
+PROXY_FENCE = r"^ *fence\.proxy\.async\.shared::cta;\n"
+CLUSTER_BARRIER = r"^ *barrier\.cluster\.arrive\.release;\n *barrier\.cluster\.wait\.acquire;\n"
+REUSE = r"(?= *add\.u32 %bar, %empty)"
+SUM_RING = (
+    *bugs(
+        sum_ring,
+        "race",
+        ("empty-stage-not-awaited", r"^wait_empty:\n.*\n.*\n", ""),
+        ("one-arrival-for-a-warp", r"(mbarrier\.init\S+ \[%empty\+?8?\], )64;", r"\g<1>32;"),
+        ("barrier-of-the-sums-dropped", r"^ *bar\.sync 1, 64;\n", ""),
+        (
+            "sums-before-their-barrier",
+            r"(^ *st\.shared\.u32 \[%tmp\], %sum;\n)((?s:.*?)bar\.sync 1, 64;\n)",
+            r"\2\1",
+        ),
+    ),
+    *bugs(
+        sum_ring,
+        "warning: proxy-read-overwritten",
+        ("fence-of-the-reads-dropped", PROXY_FENCE + REUSE, ""),
+        (
+            "fence-behind-the-arrival",
+            "(" + PROXY_FENCE + r")((?:.*\n){2})(?= *add\.u32 %stage)",
+            r"\2\1",
+        ),
+        (
+            "fence-of-global-memory",
+            r"(fence\.proxy\.async\.)shared::cta;\n" + REUSE,
+            r"\1global;\n",
+        ),
+        (
+            "fence-of-the-wrong-kind",
+            r"fence\.proxy\.async\.shared::cta;\n" + REUSE,
+            "fence.acq_rel.cta;\n",
+        ),
+    ),
+    *bugs(
+        sum_ring,
+        "missing-proxy-fence",
+        ("fence-of-the-sums-dropped", PROXY_FENCE + r"(?= *bar\.sync 1)", ""),
+        (
+            "fence-of-the-sums-too-early",
+            r"(^ *st\.shared\.u32 \[%tmp\], %sum;\n)(" + PROXY_FENCE + ")",
+            r"\2\1",
+        ),
+    ),
+    *bugs(
+        sum_ring,
+        "pending-copy",
+        ("full-stage-not-awaited", r"^wait_full:\n.*\n.*\n", ""),
+        ("phase-of-the-other-stage", r"(wait_full:\n.*\[%bar\], )%phase;", r"\g<1>%stage;"),
+    ),
+    *bugs(
+        sum_ring,
+        "transaction-count",
+        ("half-the-bytes-expected", r"(expect_tx\S+ _, \[%bar\], )256;", r"\g<1>128;"),
+    ),
+    *bugs(
+        sum_ring,
+        "deadlock",
+        ("twice-the-bytes-expected", r"(expect_tx\S+ _, \[%bar\], )256;", r"\g<1>512;"),
+        ("consumers-of-a-third-warp", r"(mbarrier\.init\S+ \[%empty\], )64;", r"\g<1>96;"),
+        ("barrier-with-the-producer", r"bar\.sync 1, 64;", "bar.sync 1, 96;"),
+    ),
+    *bugs(
+        sum_ring,
+        "out-of-bounds",
+        (
+            "one-block-too-many",
+            r"(setp\.lt\.u32 %more, %block, %count;\n *@%more bra produce)",
+            r"setp.le.u32 %more, %block, %count;\n@%more bra produce",
+        ),
+        ("ring-of-four", r"(%wrapped, %stage, )2;", r"\g<1>4;"),
+    ),
+    *bugs(
+        sum_ring,
+        "misaligned",
+        ("from-a-word", r"(add\.u64 %in, %in, )256;", r"\g<1>260;"),
+        ("size-not-of-sixteens", r"(\[%in\], )256, ", r"\g<1>252, "),
+    ),
+    *bugs(
+        sum_ring,
+        WRONG_RESULT,
+        ("reduction-not-a-sum", r"bulk_group\.add\.u32", "bulk_group.max.u32"),
+        ("block-twice", r"^ *add\.u64 %in, %in, 256;\n", ""),
+    ),
+)
+
+EXCHANGE = (
+    *bugs(
+        exchange,
+        "race",
+        (
+            "first-cluster-barrier-dropped",
+            CLUSTER_BARRIER + r"(?=\s*mov\.u32 %from)",
+            "",
+        ),
+        (
+            "last-cluster-barrier-dropped",
+            CLUSTER_BARRIER + r"(?= *ret)",
+            "",
+        ),
+        (
+            "arrival-relaxed",
+            r"barrier\.cluster\.arrive\.release(;\n.*\n\s*mov\.u32 %from)",
+            r"barrier.cluster.arrive.relaxed\1",
+        ),
+    ),
+    *bugs(
+        exchange,
+        "missing-proxy-fence",
+        ("fence-dropped", PROXY_FENCE, ""),
+        ("fence-before-the-store", r"(^ *st\.shared\.u32 .*\n)(" + PROXY_FENCE + ")", r"\2\1"),
+    ),
+    *bugs(
+        exchange,
+        "transaction-count",
+        ("bytes-of-half", r"(expect_tx\S+ _, \[%bar\], )256;", r"\g<1>128;"),
+    ),
+    *bugs(
+        exchange,
+        "pending-copy",
+        ("bytes-not-awaited", r"^wait_full:\n.*\n.*\n", "wait_full:\n"),
+    ),
+    *bugs(
+        exchange,
+        "deadlock",
+        (
+            "signals-its-own-barrier",
+            r"^ *mapa\.shared::cluster\.u32 %remote_bar, .*\n",
+            "mapa.shared::cluster.u32 %remote_bar, %bar, %rank;\n",
+        ),
+        ("first-cluster-sends-nothing", r"@!%is_thread0 bra wait_full;", "bra wait_full;"),
+    ),
+    *bugs(
+        exchange,
+        "out-of-bounds",
+        ("rank-beyond-the-cluster", r"xor\.b32 %other, %rank, 1;", "add.u32 %other, %rank, 1;"),
+        ("address-beyond-the-window", r"(xor\.b32 %offset, %offset, )8;", r"\g<1>4096;"),
+    ),
+    *bugs(
+        exchange,
+        WRONG_RESULT,
+        (
+            "own-instead-of-the-others",
+            r"(mapa\.shared::cluster\.u32 %remote, %at, )%other;(?=\s*ld)",
+            r"\1%rank;",
+        ),
+    ),
+)
+
+WGMMA_FENCE = r"^ *wgmma\.fence\.sync\.aligned;\n"
+SECOND = r"(?=(?s:.*?)%more, 1, 1, 0;)(?!(?s:.*)%first, 1, 1, 0;)"
+REGISTER_PRODUCT = (
+    *bugs(
+        register_product,
+        "missing-wgmma-fence",
+        ("first-fence-dropped", WGMMA_FENCE + r"(?=(?s:.*)%first, 1, 1, 0;)", ""),
+        ("second-fence-dropped", WGMMA_FENCE + SECOND, ""),
+        (
+            "sums-changed-behind-the-fence",
+            r"( *add\.f32 %acc3, .*\n)((?s:.*?)wgmma\.fence\.sync\.aligned;\n)",
+            r"\2\1",
+        ),
+        (
+            "operands-loaded-behind-the-fence",
+            r"( *ld\.global\.u32 %a3, \[%a\+2320\];\n)( *wgmma\.fence\.sync\.aligned;\n)",
+            r"\2\1",
+        ),
+    ),
+    *bugs(
+        register_product,
+        "pending-wgmma",
+        ("first-wait-dropped", r"^ *wgmma\.wait_group\.sync\.aligned 0;\n(?=\s*// ---- twice)", ""),
+        (
+            "last-wait-weakened",
+            r"wgmma\.wait_group\.sync\.aligned 0;\n(?= *st\.global)",
+            "wgmma.wait_group.sync.aligned 1;\n",
+        ),
+        (
+            "last-products-not-committed",
+            r"^ *wgmma\.commit_group\.sync\.aligned;\n(?=.*\n *st\.global)",
+            "",
+        ),
+        (
+            "operands-loaded-before-the-wait",
+            r"( *wgmma\.wait_group\.sync\.aligned 0;\n)((?s:.*?))"
+            r"( *ld\.global\.u32 %a0, \[%a\+2048\];\n)",
+            r"\3\1\2",
+        ),
+    ),
+    *bugs(
+        register_product,
+        "missing-proxy-fence",
+        ("fence-dropped", PROXY_FENCE, ""),
+        (
+            "fence-before-the-store",
+            r"(^ *@%mine st\.shared\.u32 .*\n)(" + PROXY_FENCE + ")",
+            r"\2\1",
+        ),
+    ),
+    *bugs(
+        register_product,
+        "race",
+        ("barrier-dropped", r"^ *bar\.sync 0;\n", ""),
+    ),
+    *bugs(
+        register_product,
+        "uninitialised-read",
+        ("half-of-b", r"(setp\.lt\.u32 %mine, %thread, )64;", r"\g<1>32;"),
+        ("stride-of-the-descriptor", r"0x0000001000080000", "0x0000001000100000"),
+    ),
+    *bugs(
+        register_product,
+        "divergent-warp-instruction",
+        (
+            "warpgroup-of-three-warps",
+            r"^( *mul\.lo|)(?= *// leading dimension)",
+            "setp.ge.u32 %more, %thread, 96; @%more ret;\n",
+        ),
+    ),
+    *bugs(
+        register_product,
+        WRONG_RESULT,
+        ("rows-of-the-fragment", r"(ld\.global\.u32 %a1, \[%a\+)256\]", r"\g<1>16]"),
+        ("sums-forgotten", r"%more, 1, 1, 0;", "%first, 1, 1, 0;"),
+        ("negated", r"(%more, )1(, 1, 0;)", r"\g<1>-1\2"),
+    ),
+)
+MUTATIONS = (*SUM_RING, *EXCHANGE, *REGISTER_PRODUCT)
