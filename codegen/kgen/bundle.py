@@ -134,6 +134,7 @@ def _entry(kernel: Kernel, files: dict[str, bytes]) -> KernelEntry:
         schedule=plan.schedule.to_json(),
         parameters=spec.parameters,
         workspaces=plan.workspaces,
+        tensor_maps=plan.tensor_maps,
         launches=plan.launches,
         artifacts=tuple(artifacts),
         resources=kernel.assembled.resources,

@@ -8,6 +8,7 @@ values are frozen dataclasses that turn into JSON and back without loss (:func:`
 from __future__ import annotations
 
 import dataclasses
+import math
 import types
 import typing
 from collections.abc import Mapping
@@ -58,6 +59,31 @@ class Workspace:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TensorMap:
+    """A tensor as NVIDIA's copy engine sees it: an argument that the runtime makes for each call.
+
+    `tensor` names the parameter or workspace that it views. `shape`, `strides` and the `box` that
+    one instruction copies count elements, innermost last; the innermost stride is 1. `swizzle`:
+    bytes over which 16-byte chunks of a box are permuted in shared memory, 0 for none. What lies
+    outside of the tensor is read as zero and not written. The driver's cuTensorMapEncodeTiled
+    gives the requirements.
+    """
+
+    name: str
+    tensor: str
+    dtype: DType
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    swizzle: Literal[0, 32, 64, 128] = 0
+
+    @property
+    def box_bytes(self) -> int:
+        """Bytes of shared memory that a box takes, whatever part of it lies in the tensor."""
+        return math.prod(self.box) * self.dtype.itemsize
+
+
+@dataclass(frozen=True, kw_only=True)
 class Tile:
     """Which box of the output a workgroup writes, so that a sample can be checked on its own.
 
@@ -73,7 +99,7 @@ class Tile:
 
 @dataclass(frozen=True, kw_only=True)
 class Launch:
-    """One kernel launch. `arguments` are names of tensors and workspaces, in ABI order.
+    """One kernel launch. `arguments`: names of tensors, workspaces and tensor maps, in ABI order.
 
     GPUs: `grid` counts workgroups, `block` threads. CPU: `grid` is (tasks, 1, 1), and the entry
     point takes two more 64-bit integers, the half-open range of tasks to do.
@@ -108,7 +134,10 @@ class ArtifactEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class Resources:
-    """What the machine code uses, per thread (registers) or per workgroup (shared memory)."""
+    """What the machine code uses, per thread (registers) or per workgroup (shared memory).
+
+    `findings` are the assembler's warnings that the code will be slow, where it gives any.
+    """
 
     registers: int | None = None
     accumulator_registers: int | None = None
@@ -117,6 +146,7 @@ class Resources:
     stack: int | None = None
     shared_memory: int | None = None
     code_bytes: int | None = None
+    findings: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +180,7 @@ class KernelEntry:
     schedule: Mapping[str, Any]
     parameters: tuple[TensorParam, ...]
     workspaces: tuple[Workspace, ...] = ()
+    tensor_maps: tuple[TensorMap, ...] = ()
     launches: tuple[Launch, ...]
     artifacts: tuple[ArtifactEntry, ...]
     resources: Resources
@@ -215,9 +246,15 @@ def from_json(data: Any) -> Manifest:
 def _check_arguments(kernel: KernelEntry) -> None:
     """Every launch takes what the kernel has, so that a runtime may look it up."""
     known = {p.name for p in kernel.parameters} | {w.name for w in kernel.workspaces}
+    for map_ in kernel.tensor_maps:
+        if map_.tensor not in known:
+            raise BundleError(f"{kernel.name}: {map_.name} views {map_.tensor}, which there is not")
+        if not len(map_.shape) == len(map_.strides) == len(map_.box) > 0:
+            raise BundleError(f"{kernel.name}: {map_.name} has not one number per dimension")
+    known |= {map_.name for map_ in kernel.tensor_maps}
     for launch in kernel.launches:
         if unknown := set(launch.arguments) - known:
-            raise BundleError(f"{kernel.name}: no parameter or workspace is {min(unknown)}")
+            raise BundleError(f"{kernel.name}: no argument is called {min(unknown)}")
 
 
 @cache

@@ -19,6 +19,7 @@ from kgen_runtime.manifest import (
     Manifest,
     Resources,
     TargetEntry,
+    TensorMap,
     TensorParam,
     Tile,
     Tolerance,
@@ -38,12 +39,23 @@ MANIFEST = Manifest(
             schedule={"mainloop": "mma", "block_m": 16},
             parameters=SPEC.parameters,
             workspaces=(Workspace(name="partial", nbytes=64, initial="zero"),),
+            tensor_maps=(
+                TensorMap(
+                    name="a_map",
+                    tensor="a",
+                    dtype=DType.F16,
+                    shape=(2, 4),
+                    strides=(8, 1),
+                    box=(16, 64),
+                    swizzle=128,
+                ),
+            ),
             launches=(
                 Launch(
                     entry_point=SPEC.key,
                     grid=(1, 2, 3),
                     block=(32, 1, 1),
-                    arguments=("a", "b", "out", "partial"),
+                    arguments=("a_map", "b", "out", "partial"),
                     tile=Tile(shape=(1, 2, 3), extent=(1, 16, 16), axes=(2, 1, 0)),
                 ),
             ),
@@ -111,7 +123,10 @@ def _set(data: Any, path: list[Any], value: Any) -> Any:
         (["kernels", 0, "parameters"], {}, "expected a list, got {}"),
         (["kernels", 0, "spec"], [], "expected an object, got []"),
         (["kernels"], [], "it holds no kernel; a bundle has one or more"),
-        (["kernels", 0, "launches", 0, "arguments"], ["zz"], "no parameter or workspace is zz"),
+        (["kernels", 0, "launches", 0, "arguments"], ["zz"], "no argument is called zz"),
+        (["kernels", 0, "tensor_maps", 0, "tensor"], "zz", "a_map views zz, which there is not"),
+        (["kernels", 0, "tensor_maps", 0, "box"], [64], "a_map has not one number per dimension"),
+        (["kernels", 0, "tensor_maps", 0, "swizzle"], 48, "48 is none of 0, 32, 64, 128"),
     ],
 )
 def test_damage_is_named(path: list[Any], value: Any, message: str) -> None:

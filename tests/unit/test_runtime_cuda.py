@@ -17,8 +17,9 @@ import numpy as np
 import pytest
 
 from kgen_runtime.array import bytes_at
-from kgen_runtime.backends import cuda_driver
+from kgen_runtime.backends import cuda_driver, cuda_tensor_maps
 from kgen_runtime.backends.cuda import CudaBackend
+from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import (
     ArgumentError,
     DeviceError,
@@ -28,7 +29,7 @@ from kgen_runtime.errors import (
     OutOfMemory,
 )
 from kgen_runtime.kernels import Kernel, Kernels
-from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Launch
+from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Launch, TensorMap
 from tests.unit.fakes import code_of, entry, param
 
 OK = SimpleNamespace(name="CUDA_SUCCESS")
@@ -47,6 +48,16 @@ class FakeLaunchAttribute:
         self.value = SimpleNamespace(clusterDim=SimpleNamespace(x=1, y=1, z=1))
 
 
+class FakeTensorMap:
+    """A structure whose first word is the address of what it maps."""
+
+    def __init__(self, address: int) -> None:
+        self.words = (ctypes.c_uint64 * 16)(address)
+
+    def getPtr(self) -> int:
+        return ctypes.addressof(self.words)
+
+
 class FakeDriver(ModuleType):
     """As much of cuda.bindings.driver as the backend uses; one function is one driver call."""
 
@@ -55,6 +66,13 @@ class FakeDriver(ModuleType):
     CUlaunchAttributeID = FakeEnum()
     CUlaunchAttribute = FakeLaunchAttribute
     CUlaunchConfig = SimpleNamespace
+    CUtensorMapDataType = FakeEnum()
+    CUtensorMapInterleave = FakeEnum()
+    CUtensorMapSwizzle = FakeEnum()
+    CUtensorMapL2promotion = FakeEnum()
+    CUtensorMapFloatOOBfill = FakeEnum()
+    cuuint32_t = np.uint32
+    cuuint64_t = np.uint64
 
     def __init__(self) -> None:
         super().__init__("driver")
@@ -140,6 +158,9 @@ class FakeDriver(ModuleType):
 
     def do_cuLaunchKernel(self, function: str, *rest: Any) -> None:
         self.add(rest[8])
+
+    def do_cuTensorMapEncodeTiled(self, *fields: Any) -> FakeTensorMap:
+        return FakeTensorMap(address=fields[2])
 
     def do_cuLaunchKernelEx(self, config: Any, function: str, parameters: int, _: int) -> None:
         self.add(parameters)
@@ -255,6 +276,57 @@ def test_clusters_and_dynamic_shared_memory(fake: FakeDriver) -> None:
     assert config.attrs[0].id == "CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION"
     assert (shape.x, shape.y, shape.z) == (4, 4, 1)
     assert (function, extra) == ("module 1 add", 0)
+
+
+def mapped() -> KernelEntry:
+    """The addition, with `b` given as a tensor map of 3 x 5."""
+    map_ = TensorMap(
+        name="b_map",
+        tensor="b",
+        dtype=DType.F32,
+        shape=(2, 3, 5),
+        strides=(100, 8, 1),
+        box=(1, 16, 32),
+        swizzle=128,
+    )
+    return dataclasses.replace(cubin(arguments=("a", "b_map", "out")), tensor_maps=(map_,))
+
+
+def test_tensor_maps_are_encoded_once_for_each_address(fake: FakeDriver) -> None:
+    kernels = kernels_on(CudaBackend(), mapped())
+    ad, bd = kernels.to_device(A), kernels.to_device(2 * A)
+    for b in (bd, bd, ad):
+        # The fake kernel finds the address in the structure's first word, as behind a pointer.
+        np.testing.assert_array_equal(kernels.add(ad, b).numpy(), A + b.numpy())
+    first, second = fake.named("cuTensorMapEncodeTiled")
+    assert [first[2], second[2]] == [bd.buffer, ad.buffer]
+    assert first[:2] == ("CU_TENSOR_MAP_DATA_TYPE_FLOAT32", 3)
+    assert first[3:7] == ([5, 3, 2], [32, 400], [32, 16, 1], [1, 1, 1])
+    assert first[8] == "CU_TENSOR_MAP_SWIZZLE_128B"
+    assert (type(first[3][0]), type(first[5][0])) == (np.uint64, np.uint32)
+
+
+def test_a_tensor_map_that_cannot_be_encoded(fake: FakeDriver) -> None:
+    kernels = kernels_on(CudaBackend(), mapped())
+    ad = kernels.to_device(A)
+    fake.fail["cuTensorMapEncodeTiled"] = "CUDA_ERROR_INVALID_VALUE"
+    with pytest.raises(LaunchError, match=r"cuTensorMapEncodeTiled: CUDA_ERROR_INVALID_VALUE"):
+        kernels.add(ad, ad)
+
+
+def test_the_real_bindings_take_these_fields() -> None:
+    """Only the driver itself is missing here: the binding converts every argument before it."""
+    bindings = pytest.importorskip("cuda.bindings.driver")
+    cuda_driver.driver.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cuda_tensor_maps, "driver", lambda: bindings)
+        patch.setattr(cuda_driver, "driver", lambda: bindings)
+        try:
+            cuda_tensor_maps.encode(mapped().tensor_maps[0], 4096)
+        except TypeError as error:
+            pytest.fail(str(error))
+        except (RuntimeError, DeviceError):
+            pass
 
 
 def test_several_launches_in_order(fake: FakeDriver) -> None:

@@ -72,6 +72,24 @@ def typed(entry: KernelEntry, buffers: Mapping[str, Bytes]) -> dict[str, np.ndar
     return {name: data.view(storage.get(name, np.uint8)) for name, data in buffers.items()}
 
 
+def tensor_maps(entry: KernelEntry, arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, Any]:
+    """The kernel's tensor maps of these arrays as the emulator takes them: innermost first, strides
+    in bytes."""
+    from kgen.emulate import TensorMap
+
+    return {
+        map_.name: TensorMap(
+            buffer=arrays[map_.tensor],
+            dtype=map_.dtype.value,
+            shape=map_.shape[::-1],
+            strides=[stride * map_.dtype.itemsize for stride in map_.strides[-2::-1]],
+            box=map_.box[::-1],
+            swizzle=map_.swizzle,
+        )
+        for map_ in entry.tensor_maps
+    }
+
+
 class EmulatorExecutor(Executor):
     """The kernel's text, executed by :mod:`kgen.emulate`; any access outside a buffer is a fault.
 
@@ -101,10 +119,11 @@ class EmulatorExecutor(Executor):
         from kgen import emulate
 
         arrays = typed(self._entry, dict(buffers) | workspaces(self._entry))
+        given = arrays | tensor_maps(self._entry, arrays)
         on_cpu = self._entry.target.family == "cpu"
         found = []
         for i, launch in enumerate(self._entry.launches):
-            arguments: list[Any] = [arrays[name] for name in launch.arguments]
+            arguments = [given[name] for name in launch.arguments]
             common: dict[str, Any] = {
                 "language": LANGUAGES[self.form],
                 "entry": launch.entry_point,

@@ -50,8 +50,11 @@ def _print(bundle: BundleFile) -> None:
             print(f"  {p.role:<7} {p.name:<9} {p.dtype:<5} {shape}  strides {list(p.strides)}")
         fields = (f"{k}={v}" for k, v in entry.schedule.items())
         print(f"  schedule {' '.join(fields)}")
-        used = {k: v for k, v in vars(entry.resources).items() if v is not None}
+        used = {k: v for k, v in vars(entry.resources).items() if v is not None and v != ()}
         print(f"  uses     {' '.join(f'{k}={v}' for k, v in used.items()) or '-'}")
+        for m in entry.tensor_maps:
+            box = "x".join(map(str, m.box))
+            print(f"  map      {m.name:<9} of {m.tensor} in boxes of {box}  swizzle {m.swizzle} B")
         for launch in entry.launches:
             grid, block = ("x".join(map(str, d)) for d in (launch.grid, launch.block))
             print(f"  launch   {launch.entry_point} grid {grid} block {block}")

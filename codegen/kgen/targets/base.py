@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from kgen.errors import TargetError
 from kgen.schedule import Schedule
 from kgen.spec import DType, Math, Matmul, Spec
-from kgen_runtime.manifest import Launch, Resources, Role, Tolerance, Workspace
+from kgen_runtime.manifest import Launch, Resources, Role, TensorMap, Tolerance, Workspace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +52,7 @@ class Plan:
     template: str
     launches: tuple[Launch, ...]
     workspaces: tuple[Workspace, ...] = ()
+    tensor_maps: tuple[TensorMap, ...] = ()
 
     @property
     def entry_point(self) -> str:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from kgen_runtime import dlpack
 from kgen_runtime.backend import Backend, Code, DeviceInfo
 from kgen_runtime.backends.cuda_driver import call, driver
-from kgen_runtime.backends.parameters import PointerParameters
+from kgen_runtime.backends.cuda_tensor_maps import TensorMaps
+from kgen_runtime.backends.parameters import Parameters
 from kgen_runtime.errors import DeviceError, DeviceLost, LaunchError, OutOfMemory
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class CudaKernel:
     name: str
     modules: tuple[Any, ...]
     launches: tuple[CudaLaunch, ...]
+    tensor_maps: TensorMaps
 
 
 class _Current:
@@ -159,7 +161,12 @@ class CudaBackend(Backend):
         with self._current:
             modules = {name: self._load_module(entry, c) for name, c in code.items()}
             launches = tuple(_prepare(launch, modules[launch.module]) for launch in entry.launches)
-        return CudaKernel(name=entry.key, modules=tuple(modules.values()), launches=launches)
+        return CudaKernel(
+            name=entry.key,
+            modules=tuple(modules.values()),
+            launches=launches,
+            tensor_maps=TensorMaps(entry.tensor_maps),
+        )
 
     def _load_module(self, entry: KernelEntry, code: Code) -> Any:
         # PTX is text and must end with a NUL; a cubin knows its own length.
@@ -178,9 +185,9 @@ class CudaBackend(Backend):
     ) -> None:
         with self._current:
             for launch in kernel.launches:
-                parameters = PointerParameters([buffers[name] for name in launch.arguments])
                 try:
-                    _launch(launch, parameters, stream)
+                    arguments = [kernel.tensor_maps.argument(n, buffers) for n in launch.arguments]
+                    _launch(launch, Parameters(arguments), stream)
                 except (OutOfMemory, DeviceLost):
                     raise
                 except DeviceError as error:
@@ -251,7 +258,7 @@ def _prepare(launch: Launch, module: Any) -> CudaLaunch:
     )
 
 
-def _launch(launch: CudaLaunch, parameters: PointerParameters, stream: int | None) -> None:
+def _launch(launch: CudaLaunch, parameters: Parameters, stream: int | None) -> None:
     if launch.cluster == (1, 1, 1):
         call(
             "cuLaunchKernel",

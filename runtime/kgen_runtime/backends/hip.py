@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from kgen_runtime import dlpack
 from kgen_runtime.backend import Backend, Code, DeviceInfo
-from kgen_runtime.backends.parameters import PointerParameters
+from kgen_runtime.backends.parameters import Parameters
 from kgen_runtime.errors import DeviceError, DeviceLost, LaunchError, OutOfMemory
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class HipBackend(Backend):
     ) -> None:
         with _Current(self.info.index):
             for launch in kernel.launches:
-                parameters = PointerParameters([buffers[name] for name in launch.arguments])
+                parameters = Parameters([buffers[name] for name in launch.arguments])
                 try:
                     call(
                         "hipModuleLaunchKernel",

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from typing import Protocol
 
 
-class PointerParameters:
-    """The `void **kernelParams` of a kernel whose parameters are all device pointers.
+class Structure(Protocol):
+    """A parameter that is no pointer, in host memory, as cuda-bindings' structures are."""
+
+    def getPtr(self) -> int:
+        """The address of its bytes."""
+
+
+class Parameters:
+    """The `void **kernelParams` of a kernel whose parameters are device pointers or structures.
 
     `address` is that of an array of pointers, each to one parameter's value; it is good as long as
     this object lives. The driver copies the values during the launch call.
@@ -15,9 +23,15 @@ class PointerParameters:
 
     __slots__ = ("_pointers", "_values", "address")
 
-    def __init__(self, values: Sequence[int]) -> None:
+    def __init__(self, values: Sequence[int | Structure]) -> None:
         count = len(values)
-        self._values = (ctypes.c_uint64 * count)(*values)
-        first = ctypes.addressof(self._values)
-        self._pointers = (ctypes.c_void_p * count)(*range(first, first + 8 * count, 8))
+        words = [value if isinstance(value, int) else 0 for value in values]
+        self._values = (values, (ctypes.c_uint64 * count)(*words))
+        first = ctypes.addressof(self._values[1])
+        self._pointers = (ctypes.c_void_p * count)(
+            *(
+                first + 8 * i if isinstance(value, int) else value.getPtr()
+                for i, value in enumerate(values)
+            )
+        )
         self.address = ctypes.addressof(self._pointers)
