@@ -14,7 +14,7 @@ import pytest
 from kgen.check.disassemble import _find
 
 #: Instructions of the tensor cores.
-MATRIX = ("HMMA", "IMMA", "QMMA")
+MATRIX = ("HMMA", "IMMA", "QMMA", "HGMMA")
 
 
 def program() -> str:
@@ -29,7 +29,7 @@ def program() -> str:
 
 
 def hot_loop(cubin: bytes, folder: Path) -> Counter[str]:
-    """Opcodes, without modifiers, of the loop with most matrix instructions, the shortest of them.
+    """Opcodes, without modifiers, of the innermost loop with matrix instructions.
 
     A loop is what lies between a branch and an earlier instruction that it goes to. Instructions
     have 16 bytes.
@@ -47,7 +47,7 @@ def hot_loop(cubin: bytes, folder: Path) -> Counter[str]:
         target = re.search(r"0x([0-9a-f]+)\s*$", each.get("operands", ""))
         if opcodes[i] == "BRA" and target and (first := int(target[1], 16) // 16) < i:
             loops.append(Counter(opcodes[first : i + 1]))
-    return max(loops, key=lambda loop: (matrix(loop), -loop.total()))
+    return min(filter(matrix, loops), key=Counter.total)
 
 
 def matrix(loop: Counter[str]) -> int:

@@ -20,6 +20,7 @@ from kgen_runtime.manifest import KernelEntry
 #: Work that one emulated data set may take, by main loop: about a second each on one core.
 EMULATED_WORK = {
     "mma": 2**29,
+    "wgmma": 2**29,
     "fma": 2**26,
     "amx": 2**23,
     "dot": 2**21,

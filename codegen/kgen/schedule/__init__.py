@@ -9,6 +9,7 @@ from kgen.schedule.matmul import (
     GpuMatmul,
     MmaMatmul,
     SplitMatmul,
+    WgmmaMatmul,
 )
 from kgen.schedule.rowwise import CpuStream, GpuRelu, GpuSoftmax
 
@@ -25,4 +26,5 @@ __all__ = [
     "Origin",
     "Schedule",
     "SplitMatmul",
+    "WgmmaMatmul",
 ]

@@ -47,6 +47,23 @@ class SplitMatmul(MmaMatmul):
 
 
 @dataclass(frozen=True, kw_only=True)
+class WgmmaMatmul(GpuMatmul):
+    """Warpgroups of Hopper: one loads, `consumers` others multiply rows of the block tile each."""
+
+    mainloop: ClassVar[str] = "wgmma"
+    consumers: int = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_divides("consumers", "block_m")
+
+    @property
+    def rows(self) -> int:
+        """Of the block tile, that a consumer multiplies."""
+        return self.block_m // self.consumers
+
+
+@dataclass(frozen=True, kw_only=True)
 class FmaMatmul(GpuMatmul):
     """Scalar multiply-adds: each thread owns a thread_m x thread_n piece of the tile."""
 

@@ -34,9 +34,11 @@ FEATURES: Mapping[str, int] = {
     "cp_async": 70,
     "bf16_cvt": 70,  # cvt.rn.bf16.f32 and packed cvt.rn.{f16x2,bf16x2}.f32
     "max_nan": 70,  # max.NaN on f32, f16x2 and bf16x2
+    "wgmma": 80,  # and what goes with it: TMA, mbarrier.try_wait, setmaxnreg
 }
 TURING = frozenset({"ldmatrix", "mma_m16n8k8"})
-AMPERE = frozenset(FEATURES)
+AMPERE = frozenset(FEATURES) - {"wgmma"}
+HOPPER = AMPERE | {"wgmma"}
 
 #: PTX versions (times ten) and the CUDA release that brought each; its drivers read the version.
 PTX_CUDA: Mapping[int, tuple[int, int]] = {
@@ -80,6 +82,6 @@ TARGETS: tuple[Target, ...] = (
     _target("sm_80", AMPERE, ptx=70, shared=163),
     _target("sm_86", AMPERE, ptx=71, shared=99),
     _target("sm_89", AMPERE, ptx=78, shared=99),
-    _target("sm_90a", AMPERE, ptx=80, shared=227),
+    _target("sm_90a", HOPPER, ptx=80, shared=227),
     _target("sm_120", AMPERE, ptx=87, shared=99),
 )

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from kgen.errors import ScheduleError
-from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, MmaMatmul, Schedule, SplitMatmul
+from kgen.schedule import (
+    FmaMatmul,
+    GpuRelu,
+    GpuSoftmax,
+    MmaMatmul,
+    Schedule,
+    SplitMatmul,
+    WgmmaMatmul,
+)
 from kgen.spec import Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan
 from kgen.targets.cuda.plan.matmul_fma import plan_fma
 from kgen.targets.cuda.plan.matmul_mma import plan_mma
+from kgen.targets.cuda.plan.matmul_wgmma import plan_wgmma
 from kgen.targets.cuda.plan.relu import plan_relu
 from kgen.targets.cuda.plan.softmax import plan_softmax
 from kgen.targets.cuda.plan.split import plan_split
@@ -23,6 +32,8 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
             return plan_split(spec, target, schedule)
         case Matmul(), MmaMatmul():
             return plan_mma(spec, target, schedule)
+        case Matmul(), WgmmaMatmul():
+            return plan_wgmma(spec, target, schedule)
         case Matmul(), FmaMatmul():
             return plan_fma(spec, target, schedule)
         case Relu(), GpuRelu():

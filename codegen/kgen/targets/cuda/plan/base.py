@@ -29,6 +29,21 @@ class CudaPlan(Plan):
         return f"{self.ptx_version // 10}.{self.ptx_version % 10}"
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """How the kernel does what could be done in several ways, a line each."""
+        return ()
+
+    @property
+    def shared_alignment(self) -> int:
+        """Of the first byte of shared memory: a line of its banks."""
+        return 128
+
+    @property
+    def map_names(self) -> frozenset[str]:
+        """Arguments that are tensor maps."""
+        return frozenset(map_.name for map_ in self.tensor_maps)
+
+    @property
     def dynamic_shared(self) -> bool:
         return is_dynamic(self.shared_bytes, self.target)
 

@@ -144,13 +144,7 @@ class MatmulPlan(CudaPlan):
 
     @property
     def formula(self) -> str:
-        """What the kernel computes, for the header."""
-        product = "A @ B" if not self.output.scaled else f"{self.spec.alpha!r} * A @ B"
-        if self.spec.beta != 0.0:
-            product += f" + {self.spec.beta!r} * C"
-        for step in self.output.steps:
-            product = f"{step}({product})"
-        return f"out = {product}, summed in f32"
+        return formula(self.spec, self.output)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -167,6 +161,16 @@ class MatmulPlan(CudaPlan):
             f"shared memory ({kind}): {pipeline.buffers} stages of {pipeline.stage_bytes} bytes, "
             f"A at 0, B at {b} of each",
         )
+
+
+def formula(spec: Matmul, output: OutputTile) -> str:
+    """What the kernel computes, for the header."""
+    product = "A @ B" if not output.scaled else f"{spec.alpha!r} * A @ B"
+    if spec.beta != 0.0:
+        product += f" + {spec.beta!r} * C"
+    for step in output.steps:
+        product = f"{step}({product})"
+    return f"out = {product}, summed in f32"
 
 
 def matrices(spec: Matmul) -> tuple[Matrix, Matrix]:

@@ -1,0 +1,25 @@
+"""Kernels of the wgmma main loop with a schedule of the test's own, built and verified."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kgen import bundle, pipeline, targets
+from kgen.check.verify import KernelResult, verify
+from kgen.pipeline import Kernel
+from kgen.schedule import WgmmaMatmul
+from kgen.spec import Matmul
+
+SM_90A = targets.find("sm_90a")
+#: A small tile, whose accumulators take little text and time.
+TILE = {"block_m": 128, "block_n": 64, "block_k": 64, "num_stages": 3, "consumers": 2}
+
+
+def build(spec: Matmul, **fields: Any) -> Kernel:
+    return pipeline.kernel(spec, SM_90A, WgmmaMatmul(**TILE | fields))
+
+
+def verified(spec: Matmul, **fields: Any) -> KernelResult:
+    """The only kernel's result, executed in the emulator with every check."""
+    (result,) = verify(bundle.pack([build(spec, **fields)]), on="emulator").kernels
+    return result

@@ -1,0 +1,103 @@
+"""The wgmma main loop's numbers: tensor maps, boxes, descriptors, barriers; and its refusals."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from kgen.errors import ScheduleError
+from kgen.schedule import WgmmaMatmul
+from kgen.spec import DType, Layout, Matmul
+from kgen.targets.cuda.limits import TARGETS
+from kgen.targets.cuda.plan.matmul_wgmma import WgmmaPlan, plan_wgmma
+
+BY_NAME = {target.name: target for target in TARGETS}
+BIG = WgmmaMatmul(block_m=128, block_n=256, block_k=64, num_stages=4)
+
+
+def make(schedule: WgmmaMatmul = BIG, target: str = "sm_90a", **fields: Any) -> WgmmaPlan:
+    spec = Matmul(**({"m": 4096, "n": 4096, "k": 4096} | fields))
+    return plan_wgmma(spec, BY_NAME[target], schedule)
+
+
+def test_maps_of_both_majors() -> None:
+    a, b = make(layout=Layout.NN, lda=4104).tensor_maps
+    assert (a.name, a.tensor, a.shape, a.strides) == ("a_map", "a", (4096, 4096), (4104, 1))
+    assert (a.box, a.swizzle) == ((128, 64), 128)
+    assert b.box == (64, 64)
+    a, b = make(layout=Layout.TT).tensor_maps
+    assert (a.box, b.box) == ((64, 64), (256, 64))
+
+
+def test_maps_of_a_batch() -> None:
+    a, b = make(m=128, batch=3, batch_stride_b=0).tensor_maps
+    assert (a.shape, a.strides, a.box) == ((3, 128, 4096), (128 * 4096, 4096, 1), (1, 128, 64))
+    assert len(b.shape) == 2
+
+
+@pytest.mark.parametrize("layout", tuple(Layout))
+def test_boxes_fill_a_stage(layout: Layout) -> None:
+    plan = make(layout=layout)
+    spans = [
+        (box.offset, box.offset + o.tensor_map.box_bytes) for o in plan.operands for box in o.boxes
+    ]
+    assert [end for _, end in spans[:-1]] == [start for start, _ in spans[1:]]
+    assert (spans[0][0], spans[-1][1]) == (0, plan.stage_bytes) == (0, 48 * 1024)
+
+
+def test_descriptors() -> None:
+    """PTX ISA 9.7.15.5.1, in units of 16 bytes: where k steps and where 64 columns lie."""
+    a, b = make(layout=Layout.NN).operands
+    assert (a.step_words, b.step_words) == (2, 128)
+    assert (a.descriptor_low, b.descriptor_low) == (1 << 16, 512 << 16)
+    assert a.descriptor_high == b.descriptor_high == 64 | 1 << 30
+    assert (a.is_transposed, b.is_transposed) == (0, 1)
+
+
+def test_products_cover_rows_and_k() -> None:
+    plan = make(WgmmaMatmul(block_m=256, block_n=128, block_k=64, num_stages=3))
+    assert [(p.a, p.b) for p in plan.products[:2]] == [(0, 0), (512, 0)]
+    assert len(plan.products) == 4 * 2 and [p.first for p in plan.products].count(True) == 2
+    assert {name for p in plan.products for name in p.d} == {
+        f"acc_m{m + i}_n{n}" for m in (0, 64) for i in (0, 8) for n in range(128) if n % 8 < 2
+    }
+
+
+def test_barriers_lie_behind_the_stages() -> None:
+    plan = make()
+    assert plan.full_barriers == 4 * plan.stage_bytes
+    assert [arrivals for _, arrivals in plan.barriers] == [1] * 4 + [8] * 4
+    assert plan.barriers[-1][0] + 8 == plan.shared_bytes <= 227 * 1024
+    assert make(k=128).shared_bytes == 2 * (plan.stage_bytes + 16)
+
+
+@pytest.mark.parametrize(
+    ("fields", "schedule", "message"),
+    [
+        ({}, {"block_k": 32}, "block_k=32 is not the 64 elements of a row of 128 bytes"),
+        ({}, {"consumers": 4}, "consumers=4 leaves them too few registers; try 3"),
+        ({}, {"block_m": 96}, "block_m=96 does not give each of 2 consumers multiples of 64 rows"),
+        ({}, {"block_n": 96}, "block_n=96 is no multiple of 64 up to 256; try 64"),
+        ({"layout": "nt"}, {"block_n": 260}, "block_n=260 is no multiple of 8 up to 256; try 256"),
+        ({}, {"num_stages": 1}, "num_stages=1 leaves no stage to load while one computes; try 2"),
+        (
+            {},
+            {"block_m": 256},
+            "128 rows of 256 columns need 256 registers per thread; 192 are left with consumers=2; "
+            "try block_n=128",
+        ),
+        ({}, {"num_stages": 5}, "num_stages=5 needs 245840 B of shared memory; sm_90a allows"),
+        ({"n": 4092}, {}, "b's rows are multiples of 8 bytes, and TMA needs 16"),
+        ({"dtype": DType.F32}, {}, "wgmma takes f16 and bf16 here, not f32"),
+    ],
+)
+def test_refusals(fields: dict[str, Any], schedule: dict[str, int], message: str) -> None:
+    with pytest.raises(ScheduleError, match=re.escape(message)):
+        make(BIG.override(**schedule), **fields)
+
+
+def test_other_targets_have_none() -> None:
+    with pytest.raises(ScheduleError, match="sm_80 has no wgmma"):
+        make(target="sm_80")
