@@ -81,6 +81,14 @@ def test_products_on_this_cpu(spec: Matmul) -> None:
     check(spec, here("x86-64-v3"), BLOCKS if spec.n > 16 else None)
 
 
+@pytest.mark.parametrize("dtype", [*FLOATS, DType.F64], ids=lambda dtype: dtype.value)
+def test_b_is_read_in_place(dtype: DType) -> None:
+    """Tiles of several vectors, whole and cut, in one block of K and in two."""
+    for k in (16, 29):
+        spec = Matmul(m=3, n=70, k=k, dtype=dtype)
+        check(spec, here("x86-64-v3"), BLOCKS.override(pack_b=0))
+
+
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
 def test_streams_on_this_cpu(name: str) -> None:
     for spec in STREAMS:

@@ -103,7 +103,7 @@ class TiledPlan(MatmulPlan):
             width,
             count=self.compute.count,
             a_stride=self.a_m,
-            b_step=self.vector_bytes,
+            b_step=self.vector_bytes if self.packs_b else self.compute.count * self.b_strides[2],
             out_strides=out,
         )
 
