@@ -28,8 +28,16 @@ class Kernel:
 
 
 def schedule_for(spec: Spec, target: Target, overrides: Mapping[str, int]) -> Schedule:
-    """The heuristic's schedule, with the user's fields put in."""
-    return targets.family(target.family).choose(spec, target).override(**overrides)
+    """The heuristic's schedule, with the user's fields put in.
+
+    Fields that it does not have ask for another main loop: the best candidate's that has them.
+    """
+    family = targets.family(target.family)
+    chosen = family.choose(spec, target)
+    if not set(overrides) <= set(chosen.names):
+        ranked = (candidate.schedule for candidate in family.candidates(spec, target))
+        chosen = next((s for s in ranked if set(overrides) <= set(s.names)), chosen)
+    return chosen.override(**overrides)
 
 
 def plan(spec: Spec, target: Target, schedule: Schedule | None = None) -> Plan:

@@ -19,6 +19,8 @@ ROOT = Path(__file__).parents[2] / "generated"
 #: A whole number of tiles with a loop over K, and a shape with every kind of edge.
 EVEN = Matmul(m=64, n=64, k=128)
 ODD = Matmul(m=33, n=17, k=40, layout=Layout.NT, epilogue=(Epilogue.BIAS, Epilogue.RELU))
+#: Two warpgroups' rows, and more tiles along k than stages.
+TALL = Matmul(m=128, n=64, k=256)
 #: Few outputs for its k, in two parts.
 DEEP = Matmul(m=32, n=32, k=256)
 ROWS = (Relu(shape=(3, 1000)), Softmax(rows=5, cols=70), Softmax(rows=2, cols=50000, log=True))
@@ -29,7 +31,11 @@ MMA = {
     ODD: {"block_m": 32, "block_n": 16, "block_k": 32, "warp_m": 16, "warp_n": 16},
 }
 #: The model would take more, and so more lines.
-STAGES = {"sm_80": {"num_stages": 3}, "sm_90a": {"num_stages": 3}}
+STAGES = {"sm_80": {"num_stages": 3}}
+WGMMA = {
+    TALL: {"block_m": 128, "block_n": 64, "consumers": 2, "num_stages": 3},
+    ODD: {"block_m": 64, "block_n": 24, "consumers": 1, "num_stages": 2},
+}
 #: The same bytes of k as 16-bit types have.
 TF32 = {"block_k": 16}
 FMA = {
@@ -59,9 +65,11 @@ class Golden:
 
 def goldens() -> Iterator[Golden]:
     """Every golden kernel; `native` has none, since it depends on the machine."""
-    for target in ("sm_75", "sm_80", "sm_90a", "gfx90a", "gfx942", "gfx1100", "gfx1201"):
+    for target in ("sm_75", "sm_80", "gfx90a", "gfx942", "gfx1100", "gfx1201"):
         for spec in (EVEN, ODD):
             yield Golden(target=target, spec=spec, schedule=MMA[spec] | STAGES.get(target, {}))
+    for spec, schedule in WGMMA.items():
+        yield Golden(target="sm_90a", spec=spec, schedule=schedule)
     yield Golden(target="sm_80", spec=DEEP, schedule=MMA[EVEN] | {"num_stages": 3, "split_k": 2})
     for math in (Math.TF32, Math.TF32X3):
         spec = replace(_as(EVEN, DType.F32), math=math)

@@ -7,13 +7,19 @@ from typing import Any
 
 import pytest
 
+from kgen import pipeline
 from kgen.errors import ScheduleError
-from kgen.schedule import WgmmaMatmul
+from kgen.schedule import MmaMatmul, WgmmaMatmul
 from kgen.spec import DType, Layout, Matmul
+from kgen.targets.cuda import FAMILY
+from kgen.targets.cuda.candidates import choose
 from kgen.targets.cuda.limits import TARGETS
+from kgen.targets.cuda.model import predict
 from kgen.targets.cuda.plan.matmul_wgmma import WgmmaPlan, plan_wgmma
 
 BY_NAME = {target.name: target for target in TARGETS}
+SM_90A = BY_NAME["sm_90a"]
+MMA = MmaMatmul(block_m=128, block_n=256, block_k=64, warp_m=64, warp_n=64, num_stages=3)
 BIG = WgmmaMatmul(block_m=128, block_n=256, block_k=64, num_stages=4)
 
 
@@ -101,3 +107,29 @@ def test_refusals(fields: dict[str, Any], schedule: dict[str, int], message: str
 def test_other_targets_have_none() -> None:
     with pytest.raises(ScheduleError, match="sm_80 has no wgmma"):
         make(target="sm_80")
+
+
+def test_the_choice_for_large_squares() -> None:
+    spec = Matmul(m=4096, n=4096, k=4096)
+    found = choose(spec, SM_90A)
+    assert isinstance(found, WgmmaMatmul) and found.block_m * found.block_n == 128 * 256
+    assert predict(spec, SM_90A, found).seconds < predict(spec, SM_90A, MMA).seconds
+
+
+def test_fields_of_another_main_loop_ask_for_it() -> None:
+    spec = Matmul(m=4096, n=4096, k=4096)
+    found = pipeline.schedule_for(spec, SM_90A, {"warp_m": 64})
+    assert isinstance(found, MmaMatmul) and found.warp_m == 64
+    assert isinstance(pipeline.schedule_for(spec, SM_90A, {"num_stages": 3}), WgmmaMatmul)
+    with pytest.raises(ScheduleError, match="zz=1 is no field of the wgmma schedule"):
+        pipeline.schedule_for(spec, SM_90A, {"zz": 1})
+
+
+def test_rows_that_tma_cannot_take_go_through_mma() -> None:
+    plan = pipeline.plan(Matmul(m=4096, n=4090, k=4096), SM_90A)
+    assert isinstance(plan.schedule, MmaMatmul)
+    assert FAMILY.remarks(plan)[-1] == (
+        "mma.sync instead of wgmma: b's rows are multiples of 4 bytes, and TMA needs 16"
+    )
+    sm_80 = pipeline.plan(plan.spec, BY_NAME["sm_80"])
+    assert not any("wgmma" in line for line in FAMILY.remarks(sm_80))

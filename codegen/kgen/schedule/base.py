@@ -29,17 +29,21 @@ class Schedule:
     mainloop: ClassVar[str]
     origin: Origin = Origin.MODEL
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the fields that a user may set."""
+        return tuple(f.name for f in dataclasses.fields(self) if f.name != "origin")
+
     def override(self, **fields: int) -> Self:
         """A copy with some fields set by the user.
 
         Raises ScheduleError for a field that this schedule does not have, or a value it refuses.
         """
-        known = [f.name for f in dataclasses.fields(self) if f.name != "origin"]
         for name, value in fields.items():
-            if name not in known:
+            if name not in self.names:
                 raise ScheduleError(
                     f"{name}={value} is no field of the {self.mainloop} schedule; "
-                    f"its fields are {', '.join(known)}"
+                    f"its fields are {', '.join(self.names)}"
                 )
         given = {name: self._typed(name, value) for name, value in fields.items()}
         return dataclasses.replace(self, **given, origin=Origin.USER) if fields else self

@@ -10,9 +10,11 @@ from kgen.spec import DType, Math, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Assembled, Candidate, Family, Plan, Source, Target, Toolchain
 from kgen.targets.cuda import candidates, heuristics
 from kgen.targets.cuda.limits import TARGETS
+from kgen.targets.cuda.plan import CudaPlan
 from kgen.targets.cuda.plan import plan as make_plan
 from kgen.targets.cuda.plan.instruction import instruction_of
-from kgen.targets.cuda.plan.matmul import MatmulPlan
+from kgen.targets.cuda.plan.matmul_mma import MmaPlan
+from kgen.targets.cuda.plan.matmul_wgmma import obstacle
 from kgen.targets.cuda.plan.split import SplitPlan
 from kgen_runtime.manifest import Tolerance
 
@@ -55,7 +57,8 @@ class CudaFamily(Family):
         return candidates.candidates(spec, target) if isinstance(spec, Matmul) else ()
 
     def remarks(self, plan: Plan) -> tuple[str, ...]:
-        return plan.remarks if isinstance(plan, MatmulPlan | SplitPlan) else ()
+        assert isinstance(plan, CudaPlan)
+        return (*plan.remarks, *_fallback(plan))
 
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
         return make_plan(spec, target, schedule)
@@ -105,6 +108,14 @@ class CudaFamily(Family):
             function_error=function_error,
             reason="fused multiply-adds in f32, each rounded to nearest, in the order of k",
         )
+
+
+def _fallback(plan: CudaPlan) -> tuple[str, ...]:
+    """Why a product is not one of wgmma's on a target that has it."""
+    if not isinstance(plan, MmaPlan | SplitPlan) or not plan.target.has("wgmma"):
+        return ()
+    why = obstacle(plan.spec, plan.target)
+    return () if why is None else (f"mma.sync instead of wgmma: {why}",)
 
 
 FAMILY = CudaFamily()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kgen.errors import ScheduleError
-from kgen.schedule import FmaMatmul, GpuMatmul, SplitMatmul
+from kgen.schedule import FmaMatmul, GpuMatmul, SplitMatmul, WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cuda.devices import device_of
@@ -13,6 +13,8 @@ from kgen.targets.cuda.model import predict
 from kgen.targets.cuda.plan import plan
 from kgen.targets.cuda.plan.instruction import instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
+from kgen.targets.cuda.plan.matmul_wgmma import obstacle
+from kgen.targets.cuda.plan.tma import ROW_BYTES
 
 #: block_m, block_n, warp_m, warp_n. No warp tile is so large that its sums and two sets of
 #: fragments would not fit 255 registers.
@@ -44,6 +46,22 @@ MMA_ROW_BYTES = (64, 128)
 #: there are always two.
 ASYNC_STAGES = (3, 4, 5, 6)
 STAGED_STAGES = (2,)
+
+#: block_m, block_n and how many warpgroups multiply; no sums but fit their registers.
+WGMMA_TILES = (
+    (128, 256, 2),
+    (256, 128, 2),
+    (128, 192, 2),
+    (128, 128, 2),
+    (256, 64, 2),
+    (128, 64, 2),
+    (64, 256, 1),
+    (64, 192, 1),
+    (64, 128, 1),
+    (64, 64, 1),
+)
+#: Of equals the deepest ring is first: what it holds is there if memory is late.
+WGMMA_STAGES = (7, 6, 5, 4, 3)
 
 #: block_m, block_n, block_k, thread_m, thread_n.
 FMA_TILES = (
@@ -111,6 +129,8 @@ def _schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
                 block_m=m, block_n=n, block_k=k, thread_m=thread_m, thread_n=thread_n, num_stages=2
             )
         return
+    if obstacle(spec, target) is None:
+        yield from _wgmma_schedules(spec, target)
     runs_ahead = any(matrix.is_asynchronous(target) for matrix in matrices(spec))
     limit = target.limits["dynamic_shared_memory"]
     deepest = max(instruction.step, power_of_two(spec.k))
@@ -129,6 +149,17 @@ def _schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
                         num_stages=stages,
                         split_k=split,
                     )
+
+
+def _wgmma_schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
+    depth = ROW_BYTES // spec.dtype.itemsize
+    for m, n, consumers in WGMMA_TILES:
+        for stages in WGMMA_STAGES:
+            if stages * (m + n) * ROW_BYTES > target.limits["dynamic_shared_memory"]:
+                continue
+            yield WgmmaMatmul(
+                block_m=m, block_n=n, block_k=depth, num_stages=stages, consumers=consumers
+            )
 
 
 def _splits(spec: Matmul, target: Target, block_m: int, block_n: int, depth: int) -> Iterator[int]:

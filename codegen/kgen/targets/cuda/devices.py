@@ -29,8 +29,9 @@ MEMORY_LATENCY = 900
 
 @dataclass(frozen=True, kw_only=True)
 class Device:
-    """Rates are per clock: multiply-adds per SM (`f16_fmas` on mma.sync with f32 sums), bytes for
-    the whole GPU. `threads`, `blocks` and `shared` are what one SM holds."""
+    """Rates are per clock: multiply-adds per SM (`f16_fmas` on mma.sync with f32 sums, `wgmma_fmas`
+    on wgmma where there is one), bytes for the whole GPU. `threads`, `blocks` and `shared` are what
+    one SM holds."""
 
     name: str
     sms: int
@@ -43,6 +44,7 @@ class Device:
     threads: int
     blocks: int
     shared: int
+    wgmma_fmas: int = 0
 
     @property
     def dram_per_clock(self) -> float:
@@ -71,6 +73,7 @@ DEVICES: Mapping[str, Device] = {
         # Nvidia Hopper GPU Architecture via Microbenchmarking", 2024).
         name="H100", sms=132, clock=1.83e9, f16_fmas=1280, f32_fmas=128, dram_bandwidth=3350e9,
         l2_bytes=50 * MIB, l2_per_clock=5632, threads=2048, blocks=32, shared=228 * KIB,
+        wgmma_fmas=2048,
     ),
     "sm_120": Device(
         name="RTX PRO 6000", sms=188, clock=2.6e9, f16_fmas=512, f32_fmas=128,

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul, SplitMatmul
+from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul, SplitMatmul, WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.devices import (
@@ -38,13 +38,12 @@ from kgen.targets.cuda.plan.instruction import MatrixInstruction, instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.matmul_mma import registers_held
 from kgen.targets.cuda.plan.split import F32_BYTES, part_spec
+from kgen.targets.cuda.work import Work, loaded_bytes, wgmma_work
 
 #: Registers beside accumulators, fragments and staging, in what ptxas makes of these kernels; with
 #: it the count is within 12 of ptxas's (a test compares them).
 BASE_REGISTERS = 36
 REGISTER_UNIT = 8
-#: Clocks of a barrier, a wait and the first loads behind it, once per tile.
-TILE_OVERHEAD = 60
 #: Instructions of the loop over k beside products, loads and copies.
 LOOP_INSTRUCTIONS = 28
 #: Clocks in which a launch starts, and in which a CTA finds its addresses and zeroes sums.
@@ -54,21 +53,6 @@ LAUNCH_CLOCKS, SETUP_CLOCKS = 3000, 300
 SHOWING = 0.1
 #: Bytes of shared memory that the system takes of each CTA's.
 RESERVED_SHARED = 1024
-
-
-@dataclass(frozen=True, kw_only=True)
-class Work:
-    """What one CTA does for one k tile, and what it holds."""
-
-    num_warps: int
-    registers: int
-    shared_bytes: int
-    product_clocks: float
-    shared_traffic: int
-    instructions: int
-    warp_clocks: float
-    loaded_bytes: int
-    in_flight_bytes: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +147,7 @@ def _terms(
         "products": products,
         "shared": lambda ctas: tiles * ctas * work.shared_traffic / SHARED_BYTES_PER_CLOCK,
         "issue": lambda ctas: tiles * ctas * work.num_warps * work.instructions / PARTITIONS,
-        "latency": lambda ctas: tiles * (TILE_OVERHEAD + work.warp_clocks),
+        "latency": lambda ctas: tiles * (work.tile_overhead + work.warp_clocks),
         "l2": l2,
     }
 
@@ -204,14 +188,10 @@ def _dram_bytes(spec: Matmul, schedule: GpuMatmul, device: Device, wave: int) ->
 def _work(spec: Matmul, target: Target, device: Device, schedule: GpuMatmul) -> Work:
     if isinstance(schedule, MmaMatmul):
         return _mma_work(spec, target, device, schedule)
+    if isinstance(schedule, WgmmaMatmul):
+        return wgmma_work(spec, device, schedule)
     assert isinstance(schedule, FmaMatmul)
     return _fma_work(spec, device, schedule)
-
-
-def _loaded(spec: Matmul, schedule: GpuMatmul) -> int:
-    """Bytes of both tiles that lie in the matrices."""
-    edge = min(schedule.block_m, spec.m) + min(schedule.block_n, spec.n)
-    return edge * min(schedule.block_k, spec.k) * spec.dtype.itemsize
 
 
 def _mma_work(spec: Matmul, target: Target, device: Device, schedule: MmaMatmul) -> Work:
@@ -234,7 +214,7 @@ def _mma_work(spec: Matmul, target: Target, device: Device, schedule: MmaMatmul)
         instructions += 3 * nbytes // (threads * matrix.aligned_bytes)
         if not matrix.is_asynchronous(target):
             staging += nbytes // threads // min(4, matrix.aligned_bytes)
-    loaded = _loaded(spec, schedule)
+    loaded = loaded_bytes(spec, schedule)
     return Work(
         num_warps=schedule.num_warps,
         registers=registers_held(schedule, instruction, target) + staging + BASE_REGISTERS,
@@ -269,7 +249,7 @@ def _fma_work(spec: Matmul, device: Device, schedule: FmaMatmul) -> Work:
     across = min(WARP_SIZE, schedule.block_n // schedule.thread_n)
     read = (WARP_SIZE // across * schedule.thread_m + across * schedule.thread_n) * itemsize
     loads = -(-schedule.thread_m // 4) + -(-schedule.thread_n // 4)
-    loaded = _loaded(spec, schedule)
+    loaded = loaded_bytes(spec, schedule)
     return Work(
         num_warps=warps,
         registers=sums
