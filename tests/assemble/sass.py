@@ -28,19 +28,25 @@ def program() -> str:
     return found
 
 
-def hot_loop(cubin: bytes, folder: Path) -> Counter[str]:
-    """Opcodes, without modifiers, of the innermost loop with matrix instructions.
-
-    A loop is what lies between a branch and an earlier instruction that it goes to. Instructions
-    have 16 bytes.
-    """
+def read(cubin: bytes, folder: Path) -> list[dict[str, str]]:
+    """The instructions of the only function."""
     path = folder / "kernel.cubin"
     path.write_bytes(cubin)
     done = subprocess.run(
         [program(), "-json", str(path)], capture_output=True, text=True, check=True
     )
     (function,) = json.loads(done.stdout)[1]
-    instructions = function["sass-instructions"]
+    instructions: list[dict[str, str]] = function["sass-instructions"]
+    return instructions
+
+
+def hot_loop(cubin: bytes, folder: Path) -> Counter[str]:
+    """Opcodes, without modifiers, of the innermost loop with matrix instructions.
+
+    A loop is what lies between a branch and an earlier instruction that it goes to. Instructions
+    have 16 bytes.
+    """
+    instructions = read(cubin, folder)
     opcodes = [each["opcode"].partition(".")[0] for each in instructions]
     loops = []
     for i, each in enumerate(instructions):
