@@ -216,3 +216,10 @@ def test_gaps_of_inputs_hold_nan(entry_for: EntryFor, spec: Spec) -> None:
     for param in entry.inputs:
         flat = tensors.decode(tensors.flat_bits(data.buffers[param.name], param.dtype), param.dtype)
         assert np.isnan(flat).sum() == param.extent - math.prod(param.shape)
+
+
+def test_sums_in_f64_are_rounded_though_the_oracle_does_not_see_it() -> None:
+    start = Estimate(value=np.array([0.1, 4.0]), error=np.zeros(2), accumulate=DType.F64)
+    error = start.add(np.array([0.2, 3.0])).error
+    assert 2.0**-53 * 0.3 < error[0] < 2.0**-51 * 0.3
+    assert error[1] == 0.0
