@@ -84,17 +84,31 @@ class TensorMap:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Walk:
+    """How persistent workgroups share the pieces of an output of at least two dimensions.
+
+    Of n clusters of workgroups along x, cluster i writes the pieces i, i + n, i + 2 n, ... Pieces
+    are numbered in groups of `group` rows of them, column by column in each group, and one matrix
+    of the last two dimensions after another.
+    """
+
+    group: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
 class Tile:
     """Which box of the output a workgroup writes, so that a sample can be checked on its own.
 
     Output dimension i is cut in pieces of `extent[i]` elements, and the workgroup's coordinate
     `axes[i]` (0 = x, 1 = y, 2 = z, -1 = the whole dimension) says which piece is its own.
     `shape` is the output as these dimensions see it, packed in the order of the tensor's own.
+    With a `walk` a cluster writes several pieces, and `axes` say nothing.
     """
 
     shape: tuple[int, ...]
     extent: tuple[int, ...]
     axes: tuple[int, ...]
+    walk: Walk | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

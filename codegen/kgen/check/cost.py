@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kgen.check import sampling
+from kgen.check import sampling, walk
 from kgen.check.oracle import Box, output_shape
 from kgen.errors import VerificationError
 from kgen_runtime.manifest import KernelEntry
@@ -52,10 +52,14 @@ def work_per_element(entry: KernelEntry) -> int:
 
 def emulated_workgroups(entry: KernelEntry) -> int:
     """How many workgroups of a kernel an emulator may run per data set."""
-    tile = entry.launches[0].tile
+    launch = entry.launches[0]
+    tile = launch.tile
     if tile is None:
         return 0
-    return max(1, emulated_budget(entry) // (math.prod(tile.extent) * work_per_element(entry)))
+    elements = math.prod(tile.extent)
+    if tile.walk is not None:
+        elements = elements * walk.share(launch, tile) // math.prod(launch.cluster)
+    return max(1, emulated_budget(entry) // (elements * work_per_element(entry)))
 
 
 def emulated_budget(entry: KernelEntry) -> int:

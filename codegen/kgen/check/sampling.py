@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from kgen.check import walk
 from kgen.check.oracle import Box, output_shape
 from kgen_runtime.manifest import Extent3, KernelEntry, Launch, Tile
 
@@ -35,6 +36,8 @@ def sample(entry: KernelEntry, budget: int, seed: int) -> Sample | None:
     tile = launch.tile
     if len(entry.launches) > 1 or tile is None or math.prod(launch.grid) <= budget:
         return None
+    if tile.walk is not None:
+        return _of_walk(launch, tile)
     generator = np.random.default_rng(seed)
     counts = [tile_count(tile, launch.grid, dim) for dim in range(len(tile.shape))]
     chosen = set(corners(counts, generator))
@@ -42,10 +45,24 @@ def sample(entry: KernelEntry, budget: int, seed: int) -> Sample | None:
     for _ in range(max(0, budget // groups - len(chosen))):
         chosen.add(tuple(int(generator.integers(n)) for n in counts))
     workgroups = {w for piece in sorted(chosen) for w in closed_group(launch, tile, piece)}
-    boxes = [b for b in dict.fromkeys(written(tile, w) for w in sorted(workgroups)) if holds(b)]
+    return _sample(workgroups, (written(tile, w) for w in sorted(workgroups)))
+
+
+def _of_walk(launch: Launch, tile: Tile) -> Sample:
+    """The clusters that write the output's corners; what else these write is interior enough."""
+    extremes = itertools.product(*(sorted({0, n - 1}) for n in walk.counts(tile)))
+    workgroups = {w for piece in extremes for w in walk.workgroups(launch, tile, piece)}
+    boxes = (box for w in sorted(workgroups) for box in walk.written(launch, tile, w))
+    return _sample(workgroups, boxes)
+
+
+def _sample(
+    workgroups: Collection[Extent3], bounds: Iterable[tuple[tuple[int, int], ...]]
+) -> Sample:
+    boxes = [box for box in dict.fromkeys(bounds) if holds(box)]
     return Sample(
         workgroups=(tuple(sorted(workgroups)),),
-        boxes=tuple(tuple(slice(*bounds) for bounds in box) for box in boxes),
+        boxes=tuple(tuple(slice(*ends) for ends in box) for box in boxes),
     )
 
 
@@ -58,7 +75,7 @@ def tile_count(tile: Tile, grid: Extent3, dim: int) -> int:
 
 def uncovered(launch: Launch) -> str | None:
     """What of the output no workgroup of the grid writes, in words; None if nothing."""
-    if launch.tile is None:
+    if launch.tile is None or launch.tile.walk is not None:
         return None
     tile = launch.tile
     for dim, (size, extent, axis) in enumerate(

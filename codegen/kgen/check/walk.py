@@ -1,0 +1,75 @@
+"""Which pieces of an output persistent workgroups write (:class:`kgen_runtime.manifest.Walk`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from kgen_runtime.manifest import Extent3, Launch, Tile
+
+
+def counts(tile: Tile) -> tuple[int, ...]:
+    """Pieces along every dimension of the output."""
+    return tuple(-(-size // extent) for size, extent in zip(tile.shape, tile.extent, strict=True))
+
+
+def clusters(launch: Launch) -> int:
+    return launch.grid[0] // math.prod(launch.cluster)
+
+
+def share(launch: Launch, tile: Tile) -> int:
+    """The most pieces that a cluster writes."""
+    return -(-math.prod(counts(tile)) // clusters(launch))
+
+
+def number_of(tile: Tile, piece: Sequence[int]) -> int:
+    """The number of a piece."""
+    *outer_counts, rows, cols = counts(tile)
+    *outer, row, col = piece
+    matrix = 0
+    for index, count in zip(outer, outer_counts, strict=True):
+        matrix = matrix * count + index
+    first, height = _group(tile, row, rows)
+    return (matrix * rows + first) * cols + col * height + row - first
+
+
+def piece_at(tile: Tile, number: int) -> tuple[int, ...]:
+    """The piece with a number."""
+    *outer_counts, rows, cols = counts(tile)
+    matrix, within = divmod(number, rows * cols)
+    first, height = _group(tile, within // cols, rows)
+    col, row = divmod(within - first * cols, height)
+    outer = []
+    for count in reversed(outer_counts):
+        matrix, index = divmod(matrix, count)
+        outer.append(index)
+    return (*reversed(outer), first + row, col)
+
+
+def _group(tile: Tile, row: int, rows: int) -> tuple[int, int]:
+    """(first row, rows) of the group of a row of pieces."""
+    assert tile.walk is not None
+    first = row // tile.walk.group * tile.walk.group
+    return first, min(tile.walk.group, rows - first)
+
+
+def workgroups(launch: Launch, tile: Tile, piece: Sequence[int]) -> list[Extent3]:
+    """The cluster that writes a piece."""
+    size = math.prod(launch.cluster)
+    first = number_of(tile, piece) % clusters(launch) * size
+    return [(first + i, 0, 0) for i in range(size)]
+
+
+def written(launch: Launch, tile: Tile, workgroup: Extent3) -> list[tuple[tuple[int, int], ...]]:
+    """The bounds, per output dimension, of each piece that a workgroup's cluster writes."""
+    first = workgroup[0] // math.prod(launch.cluster)
+    numbers = range(first, math.prod(counts(tile)), clusters(launch))
+    return [
+        tuple(
+            (index * extent, min((index + 1) * extent, size))
+            for index, extent, size in zip(
+                piece_at(tile, number), tile.extent, tile.shape, strict=True
+            )
+        )
+        for number in numbers
+    ]

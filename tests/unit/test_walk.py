@@ -1,0 +1,63 @@
+"""Persistent workgroups: their pieces are all pieces, once each, in groups of rows."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from kgen.check import walk
+from kgen_runtime.manifest import Launch, Tile, Walk
+
+
+def tile(group: int) -> Tile:
+    """5 x 3 pieces of each of two matrices."""
+    return Tile(shape=(2, 74, 40), extent=(1, 16, 16), axes=(0, 0, 0), walk=Walk(group=group))
+
+
+def launch(group: int, ctas: int, cluster: int = 1) -> Launch:
+    return Launch(
+        entry_point="x",
+        grid=(ctas, 1, 1),
+        cluster=(cluster, 1, 1),
+        arguments=(),
+        tile=tile(group),
+    )
+
+
+@pytest.mark.parametrize("group", [1, 2, 5, 8])
+def test_numbers_and_pieces(group: int) -> None:
+    pieces = [walk.piece_at(tile(group), n) for n in range(30)]
+    assert set(pieces) == set(itertools.product(range(2), range(5), range(3)))
+    assert [walk.number_of(tile(group), piece) for piece in pieces] == list(range(30))
+
+
+def test_two_rows_are_walked_column_by_column() -> None:
+    order = [walk.piece_at(tile(2), n)[1:] for n in range(15)]
+    assert order[:5] == [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2)]
+    assert order[12:] == [(4, 0), (4, 1), (4, 2)]
+
+
+@pytest.mark.parametrize(("ctas", "cluster"), [(1, 1), (7, 1), (8, 2), (30, 1)])
+def test_clusters_write_everything_once(ctas: int, cluster: int) -> None:
+    found = launch(2, ctas, cluster)
+    count = np.zeros((2, 74, 40), int)
+    for first in range(0, ctas, cluster):
+        boxes = walk.written(found, tile(2), (first, 0, 0))
+        assert len(boxes) in (walk.share(found, tile(2)), walk.share(found, tile(2)) - 1)
+        assert boxes == walk.written(found, tile(2), (first + cluster - 1, 0, 0))
+        for box in boxes:
+            count[tuple(slice(*ends) for ends in box)] += 1
+    assert (count == 1).all()
+
+
+def test_the_writers_of_a_piece() -> None:
+    found = launch(2, 8, 2)
+    for n in range(math.prod(walk.counts(tile(2)))):
+        piece = walk.piece_at(tile(2), n)
+        assert walk.workgroups(found, tile(2), piece) == [
+            (n % 4 * 2, 0, 0),
+            (n % 4 * 2 + 1, 0, 0),
+        ]
