@@ -147,3 +147,17 @@ def test_report_of_spilling_code() -> None:
     resources = assemble.parse_report(report, dynamic_shared_memory=100)
     assert (resources.registers, resources.spills, resources.stack) == (255, 44, 16)
     assert resources.shared_memory == 1124
+    assert resources.findings == ()
+
+
+def test_a_warning_that_code_is_slow_is_a_finding() -> None:
+    """What ptxas 12.9 says of a wgmma kernel without wgmma.fence."""
+    report = (
+        "ptxas info    : (C7519) warpgroup.arrive is injected in around line 76 by compiler\n"
+        "ptxas info    : 0 bytes gmem\n"
+        "ptxas info    : (C7519) warpgroup.arrive is injected in around line 91 by compiler\n"
+    )
+    assert assemble.parse_report(report).findings == (
+        "(C7519) warpgroup.arrive is injected in around line 76 by compiler",
+        "(C7519) warpgroup.arrive is injected in around line 91 by compiler",
+    )

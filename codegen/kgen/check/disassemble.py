@@ -61,11 +61,16 @@ def disassemble(bundle: BundleFile, entry: KernelEntry) -> str:
     """
     for artifact in entry.artifacts:
         if (tool := DISASSEMBLERS.get(artifact.format)) is not None:
-            return _run(tool, bundle.read(artifact), artifact.file)
+            return run_tool(artifact.format, tool.arguments, bundle.read(artifact), artifact.file)
     raise BundleError(f"{entry.name} holds no machine code to disassemble")
 
 
-def _run(tool: Disassembler, code: bytes, name: str) -> str:
+def run_tool(form: str, arguments: tuple[str, ...], code: bytes, name: str) -> str:
+    """What the disassembler of a format prints with these arguments; `name` is the code's.
+
+    Raises AssembleError if it is missing or fails, naming what to install.
+    """
+    tool = DISASSEMBLERS[form]
     program = next(filter(None, map(_find, tool.programs)), None)
     if program is None:
         raise AssembleError(f"{tool.programs[0]} is missing, which reads {name}; {tool.package}")
@@ -73,7 +78,7 @@ def _run(tool: Disassembler, code: bytes, name: str) -> str:
         file = Path(name).name
         Path(folder, file).write_bytes(code)
         # Run where the file is: its name is printed, and a temporary folder has no place there.
-        command = [program, *tool.arguments, file]
+        command = [program, *arguments, file]
         done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
     if done.returncode:
         first = done.stderr.strip().partition("\n")[0]

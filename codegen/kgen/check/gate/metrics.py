@@ -49,17 +49,20 @@ def _static(name: str, unit: str, meaning: str, **more: object) -> Metric:
 
 STATIC: tuple[Metric, ...] = (
     _static("registers", "registers", "vector registers per thread", headline=True),
+    _static("accumulator_registers", "registers", "the AMD ones of them that hold accumulators"),
+    _static("scalar_registers", "registers", "scalar registers per wave (AMD)"),
     _static("spills", "bytes", "registers written to memory and read back, in all of the code"),
     _static("stack", "bytes", "local memory per thread"),
     _static("shared_memory", "bytes", "shared memory (LDS) per workgroup", headline=True),
     _static("code_bytes", "bytes", "size of the machine code"),
     _static(
-        "occupancy", "warps", "warps (waves) that fit on one SM (CU, SIMD), by registers, shared "
-        "memory and threads", bound=Bound.MINIMUM, headline=True,
+        "occupancy", "warps", "warps that one SM holds at once, by registers, shared memory and "
+        "threads; NVIDIA only", bound=Bound.MINIMUM, headline=True,
     ),
     _static(
         "hot_loop_instructions", "instructions", "instructions of the innermost loop that holds "
-        "the matrix or multiply-add instructions", headline=True,
+        "the matrix or multiply-add instructions; of all the code if that loop is unrolled whole",
+        headline=True,
     ),
     _static("matrix_instructions", "instructions", "matrix instructions in that loop"),
     _static(
@@ -67,7 +70,7 @@ STATIC: tuple[Metric, ...] = (
         "among all of that loop", bound=Bound.MINIMUM, headline=True,
     ),
     _static("loads_per_matrix", "loads", "loads in that loop for each of them", headline=True),
-    _static("findings", "warnings", "warnings of the assembler that cost performance"),
+    _static("findings", "warnings", "warnings of ptxas that it had to make the code slow (C75xx)"),
 )  # fmt: skip
 
 #: What the emulators count, whose unit is not instructions.

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from kgen.check import profile
+from kgen.check import profile, static
 from kgen.check.execute import Reader
 from kgen.check.gate.metrics import Metric, Tier
+from kgen.check.static import Facts
 from kgen.emulate.profile import Profile
 from kgen.emulate.report import LineCounts
 from kgen.errors import EmulationError
@@ -40,11 +41,14 @@ class Values:
     """`numbers` by metric; a metric that the kernel does not have is not among them."""
 
     numbers: Mapping[str, float]
+    facts: Facts | None = None
     launches: tuple[Profile, ...] = field(default=(), repr=False)
 
     def note(self, metric: Metric) -> str | None:
         """What else is known of a static number; source lines say more of an emulated one."""
-        return None
+        if self.facts is None or metric.tier is not Tier.STATIC:
+            return None
+        return "; ".join(self.facts.findings) if metric.name == "findings" else self.facts.summary
 
     def sources(self, metric: Metric) -> tuple[Contribution, ...]:
         """The source lines that contribute most to a number of the emulated tier: what is wasted
@@ -69,13 +73,15 @@ def measure(reader: Reader, entry: KernelEntry, tiers: Collection[Tier]) -> Valu
     run to its end.
     """
     numbers: dict[str, float] = {}
+    facts = None
     if Tier.STATIC in tiers:
-        numbers |= {k: v for k, v in vars(entry.resources).items() if v is not None}
+        facts = static.facts(reader, entry)
+        numbers |= facts.metrics
     launches: tuple[Profile, ...] = ()
     if Tier.EMULATED in tiers and entry.target.family in profile.FAMILIES:
         launches = _whole_launches(reader, entry)
         numbers |= _merged([launch.report.counters for launch in launches])
-    return Values(numbers=numbers, launches=launches)
+    return Values(numbers=numbers, facts=facts, launches=launches)
 
 
 def _whole_launches(reader: Reader, entry: KernelEntry) -> tuple[Profile, ...]:

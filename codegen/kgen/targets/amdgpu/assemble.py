@@ -36,29 +36,35 @@ def assemble(source: Source, target: Target) -> Assembled:
 
 
 def compile_object(source: Source, target: Target) -> bytes:
-    """The relocatable object. Code generation runs in a child, because LLVM ends the process."""
+    """The relocatable object. Raises AssembleError with LLVM's last line."""
+    return _generate(source.text, f"{source.entry_point} for {target.name}", target)
+
+
+def assembly(ir: str, target: Target) -> str:
+    """The same code as text, of the same IR. Raises AssembleError."""
+    return _generate(ir, target.name, target, "assembly").decode()
+
+
+def _generate(ir: str, name: str, target: Target, *form: str) -> bytes:
+    """What the code generator makes, in a child, because LLVM ends the process on errors."""
     if target.arch not in {t.arch for t in TARGETS}:
         raise AssembleError(f"cpu={target.arch} is not one that kgen generates AMDGPU code for")
     try:
         child = subprocess.run(
             # -I: the child sees neither the environment nor the working directory.
-            [sys.executable, "-I", str(CHILD), target.arch],
-            input=source.text.encode(),
+            [sys.executable, "-I", str(CHILD), target.arch, *form],
+            input=ir.encode(),
             capture_output=True,
             timeout=TIMEOUT,
             check=False,
         )
     except subprocess.TimeoutExpired:
         raise AssembleError(
-            f"{source.entry_point} for {target.name}: code generation took over {TIMEOUT} s; "
-            "try a smaller tile"
+            f"{name}: code generation took over {TIMEOUT} s; try a smaller tile"
         ) from None
     if child.returncode != 0:
         words = last_words(child.stderr.decode(errors="replace"))
-        raise AssembleError(
-            f"{source.entry_point} for {target.name}: "
-            f"{words or f'LLVM ended with status {child.returncode}'}"
-        )
+        raise AssembleError(f"{name}: {words or f'LLVM ended with status {child.returncode}'}")
     return child.stdout
 
 

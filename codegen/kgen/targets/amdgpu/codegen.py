@@ -4,7 +4,7 @@ LLVM's code generators end the process on errors (an unknown cpu, too much LDS, 
 target lacks), so :mod:`kgen.targets.amdgpu.assemble` runs this file as a child and reads LLVM's
 last words from standard error. The child imports nothing but llvmlite.
 
-Usage: ``codegen.py CPU < kernel.ll > kernel.o``
+Usage: ``codegen.py CPU < kernel.ll > kernel.o``, or ``codegen.py CPU assembly`` for its text.
 """
 
 from __future__ import annotations
@@ -44,8 +44,16 @@ def compile_object(ir: str, cpu: str) -> bytes:
     return emitted
 
 
+def compile_assembly(ir: str, cpu: str) -> bytes:
+    """The same code as text."""
+    machine = machine_for(cpu)
+    text: str = machine.emit_assembly(llvm.parse_assembly(optimise(ir, machine)))
+    return text.encode()
+
+
 if __name__ == "__main__":
     try:
-        sys.stdout.buffer.write(compile_object(sys.stdin.read(), sys.argv[1]))
+        emit = compile_assembly if sys.argv[2:] == ["assembly"] else compile_object
+        sys.stdout.buffer.write(emit(sys.stdin.read(), sys.argv[1]))
     except RuntimeError as error:
         sys.exit(str(error))

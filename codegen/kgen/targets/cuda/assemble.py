@@ -21,6 +21,9 @@ WHEEL = "nvidia-cuda-nvcc-cu12"
 #: Machine code of this assembler series loads on drivers from 525 on.
 SERIES = "12.9"
 PTXAS = "nvidia/cuda_nvcc/bin/ptxas"
+#: What ptxas says of code that it had to make slow: wgmma put in a row (C7510 and its like), or
+#: given a fence that the source lacks (C7519).
+_FINDING = re.compile(r"\(C75\d\d\).*")
 
 
 @cache
@@ -100,7 +103,7 @@ def _run(command: list[str], kernel: str) -> str:
 
 
 def parse_report(report: str, dynamic_shared_memory: int = 0) -> Resources:
-    """Resources from `ptxas -v`, with the shared memory that the launch adds.
+    """Resources and findings from `ptxas -v`, with the shared memory that the launch adds.
 
     Of several kernels in a module, the most that one of them takes.
     """
@@ -113,6 +116,7 @@ def parse_report(report: str, dynamic_shared_memory: int = 0) -> Resources:
         spills=number(r"(\d+) bytes spill stores") + number(r"(\d+) bytes spill loads"),
         stack=number(r"(\d+) bytes stack frame"),
         shared_memory=number(r"(\d+) bytes smem") + dynamic_shared_memory,
+        findings=tuple(dict.fromkeys(_FINDING.findall(report))),
     )
 
 
