@@ -31,8 +31,10 @@ def schedule_for(spec: Spec, target: Target, overrides: Mapping[str, int]) -> Sc
     """The heuristic's schedule, with the user's fields put in.
 
     Fields that it does not have ask for another main loop: the best candidate's that has them.
+    Raises TargetError for what the target cannot do.
     """
     family = targets.family(target.family)
+    family.check_support(spec, target)
     chosen = family.choose(spec, target)
     if not set(overrides) <= set(chosen.names):
         ranked = (candidate.schedule for candidate in family.candidates(spec, target))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kgen_runtime import dlpack
-from kgen_runtime.array import Array, dtype_of, host_dtype, lent_array
+from kgen_runtime.array import BITS_8, FLOATS_8, Array, dtype_of, host_dtype, lent_array
 from kgen_runtime.backend import Backend
 from kgen_runtime.errors import ArgumentError, DeviceMismatchError
 from kgen_runtime.manifest import TensorParam
@@ -180,7 +180,8 @@ class Slot:
                 f"has shape {_dimensions(found.shape)}; expected {_dimensions(self._shape)}; "
                 "pass that shape or build a kernel for yours"
             )
-        if found.dtype != param.dtype:
+        is_bits = found.dtype == BITS_8 and param.dtype in FLOATS_8
+        if found.dtype != param.dtype and not is_bits:
             return f"is {found.dtype}; expected {param.dtype}; convert it first"
         if not self._strides_fit(found.strides):
             remedy = "numpy.ascontiguousarray of it" if self._packed else "an array laid out so"

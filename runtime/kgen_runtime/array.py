@@ -17,6 +17,26 @@ if TYPE_CHECKING:
     from kgen_runtime.backend import Backend, HostBytes
 
 
+_ML_DTYPES = {
+    DType.BF16: "bfloat16",
+    DType.E4M3: "float8_e4m3fn",
+    DType.E5M2: "float8_e5m2",
+}
+#: The DType of numpy's names and of those of ml_dtypes.
+_DTYPES = {
+    "float64": DType.F64,
+    "float32": DType.F32,
+    "float16": DType.F16,
+    "uint16": DType.BF16,
+    "int32": DType.S32,
+    "int8": DType.S8,
+    **{name: dtype for dtype, name in _ML_DTYPES.items()},
+}
+#: numpy's name of what may be the bits of either of these.
+BITS_8 = "uint8"
+FLOATS_8 = (DType.E4M3, DType.E5M2)
+
+
 class Memory:
     """Owns one buffer of a backend and frees it with itself."""
 
@@ -64,16 +84,22 @@ class Array:
         return cls(Memory(backend, nbytes), dtype, shape, strides)
 
     @classmethod
-    def from_host(cls, backend: Backend, value: Any) -> Array:
+    def from_host(cls, backend: Backend, value: Any, bits_of: str | None = None) -> Array:
         """A copy on the device of a numpy or other host DLPack array, strides included.
 
-        uint16 is taken as the bits of bf16. Negative strides are packed. Raises ArgumentError for
-        anything else, OutOfMemory if the device cannot hold it.
+        uint16 is taken as the bits of bf16, uint8 as those of the 8-bit float `bits_of`. Negative
+        strides are packed. Raises ArgumentError for anything else, OutOfMemory if the device cannot
+        hold it.
         """
         host = host_array(value)
         dtype = dtype_of(host.dtype)
+        if dtype == BITS_8 and bits_of in FLOATS_8:
+            dtype = bits_of
         if dtype not in tuple(DType):
-            raise ArgumentError(f"to_device: no kernel takes {dtype}; known are {', '.join(DType)}")
+            remedy = "; name the 8-bit float whose bits these are" if dtype == BITS_8 else ""
+            raise ArgumentError(
+                f"to_device: no kernel takes {dtype}; known are {', '.join(DType)}{remedy}"
+            )
         if host.size == 0:
             raise ArgumentError(f"to_device: shape {host.shape} is empty; no kernel takes that")
         if any(s < 0 or s % host.itemsize for s in host.strides):
@@ -103,8 +129,8 @@ class Array:
     def numpy(self) -> npt.NDArray[Any]:
         """A copy on the host, after all earlier launches, with the same strides.
 
-        bf16 is an `ml_dtypes.bfloat16` array where that package is installed, else its bits as
-        uint16.
+        bf16 and 8-bit floats are arrays of `ml_dtypes` where that package is installed, else their
+        bits as uint16 and uint8.
         """
         base, result = host_empty(self.dtype, self.shape, self.strides)
         self.backend.copy_from_device(base, self.buffer)
@@ -156,25 +182,23 @@ def bytes_at(address: int, nbytes: int) -> HostBytes:
 
 
 def host_dtype(dtype: DType) -> np.dtype[Any]:
-    """The numpy type that results have: bf16 is ml_dtypes' where installed, else uint16."""
-    if dtype is not DType.BF16:
+    """The numpy type that results have: floats that numpy lacks are ml_dtypes' where installed,
+    else unsigned integers."""
+    if dtype not in _ML_DTYPES:
         return dtype.storage
     import numpy as np
 
     try:
-        from ml_dtypes import bfloat16
+        import ml_dtypes
     except ImportError:
         return dtype.storage
-    found: np.dtype[Any] = np.dtype(bfloat16)
+    found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, _ML_DTYPES[dtype]))
     return found
 
 
 def dtype_of(dtype: np.dtype[Any]) -> str:
     """The DType that a numpy type stands for, uint16 being bf16's bits; else numpy's own name."""
-    if not dtype.isnative:
-        return str(dtype)
-    names = {"float64": DType.F64, "float32": DType.F32, "float16": DType.F16}
-    return (names | {"bfloat16": DType.BF16, "uint16": DType.BF16}).get(dtype.name, dtype.name)
+    return _DTYPES.get(dtype.name, dtype.name) if dtype.isnative else str(dtype)
 
 
 def host_empty(

@@ -32,13 +32,18 @@ _BACKENDS = {CUDA: "cuda", CUDA_MANAGED: "cuda", ROCM: "hip"}
 _UNVERSIONED, _VERSIONED = b"dltensor", b"dltensor_versioned"
 READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
 
-#: (DLDataTypeCode, bits) of every element type that kernels take; uint16 holds bf16's bits.
+#: (DLDataTypeCode, bits) of every element type that kernels take (codes of 8-bit floats: dlpack.h
+#: 1.1); uint16 holds bf16's bits.
 _DTYPES = {
     (2, 64): DType.F64,
     (2, 32): DType.F32,
     (2, 16): DType.F16,
     (4, 16): DType.BF16,
     (1, 16): DType.BF16,
+    (10, 8): DType.E4M3,
+    (12, 8): DType.E5M2,
+    (0, 32): DType.S32,
+    (0, 8): DType.S8,
 }
 _CODES = {dtype: pair for pair, dtype in reversed(_DTYPES.items())}
 _CODE_NAMES = {0: "int", 1: "uint", 2: "float", 3: "handle", 4: "bfloat", 5: "complex", 6: "bool"}

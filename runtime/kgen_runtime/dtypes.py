@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -10,45 +11,85 @@ if TYPE_CHECKING:
 
 
 class DType(StrEnum):
-    """An element type. The value is the name used on the command line and in manifests."""
+    """An element type. The value is the name used on the command line and in manifests.
+
+    e4m3 and e5m2 are the 8-bit floats of the Open Compute Project (numpy's and torch's
+    float8_e4m3fn and float8_e5m2). Rounding to an integer or to 8 bits saturates: what is too large
+    becomes the largest number of its sign, infinity too. NaN becomes 0 as an integer.
+    """
 
     F64 = "f64"
     F32 = "f32"
     F16 = "f16"
     BF16 = "bf16"
+    E4M3 = "e4m3"
+    E5M2 = "e5m2"
+    S32 = "s32"
+    S8 = "s8"
 
     @property
     def itemsize(self) -> int:
         """Bytes per element."""
-        return _ITEMSIZE[self]
+        return _FORMATS[self].itemsize
+
+    @property
+    def is_integer(self) -> bool:
+        return self in (DType.S32, DType.S8)
 
     @property
     def mantissa_bits(self) -> int:
-        """Explicit mantissa bits; the unit roundoff is 2**-(mantissa_bits + 1)."""
-        return _MANTISSA_BITS[self]
+        """Explicit mantissa bits of a float; the unit roundoff is 2**-(mantissa_bits + 1)."""
+        return _FORMATS[self].mantissa_bits
 
     @property
     def unit_roundoff(self) -> float:
-        """Largest relative error of rounding a normal number to nearest."""
-        return 2.0 ** -(self.mantissa_bits + 1)
+        """Largest relative error of rounding a normal number to nearest; integers have none."""
+        return 0.0 if self.is_integer else 2.0 ** -(self.mantissa_bits + 1)
 
     @property
     def smallest_normal(self) -> float:
-        return 2.0 ** _MIN_EXPONENT[self]
+        return 2.0 ** _FORMATS[self].least_exponent
 
     @property
     def smallest_subnormal(self) -> float:
-        return 2.0 ** (_MIN_EXPONENT[self] - self.mantissa_bits)
+        """The step between the smallest numbers: 1 for integers."""
+        return 2.0 ** (_FORMATS[self].least_exponent - self.mantissa_bits)
+
+    @property
+    def limits(self) -> tuple[float, float] | None:
+        """The least and the largest number of a type whose conversions saturate."""
+        return _FORMATS[self].limits
 
     @property
     def storage(self) -> np.dtype[Any]:
-        """The numpy type that holds the bits; bf16 has none of its own and is held as uint16."""
+        """The numpy type that holds the bits; an unsigned integer for floats that it lacks."""
         import numpy as np
 
-        return np.dtype(_STORAGE[self])
+        return np.dtype(_FORMATS[self].storage)
 
 
-_ITEMSIZE = {DType.F64: 8, DType.F32: 4, DType.F16: 2, DType.BF16: 2}
-_MANTISSA_BITS = {DType.F64: 52, DType.F32: 23, DType.F16: 10, DType.BF16: 7}
-_MIN_EXPONENT = {DType.F64: -1022, DType.F32: -126, DType.F16: -14, DType.BF16: -126}
-_STORAGE = {DType.F64: "f8", DType.F32: "f4", DType.F16: "f2", DType.BF16: "u2"}
+@dataclass(frozen=True, kw_only=True)
+class _Format:
+    """Floats: explicit mantissa bits and the least exponent of a normal number."""
+
+    itemsize: int
+    storage: str
+    mantissa_bits: int = 0
+    least_exponent: int = 0
+    limits: tuple[float, float] | None = None
+
+
+_FORMATS = {
+    DType.F64: _Format(itemsize=8, storage="f8", mantissa_bits=52, least_exponent=-1022),
+    DType.F32: _Format(itemsize=4, storage="f4", mantissa_bits=23, least_exponent=-126),
+    DType.F16: _Format(itemsize=2, storage="f2", mantissa_bits=10, least_exponent=-14),
+    DType.BF16: _Format(itemsize=2, storage="u2", mantissa_bits=7, least_exponent=-126),
+    DType.E4M3: _Format(
+        itemsize=1, storage="u1", mantissa_bits=3, least_exponent=-6, limits=(-448.0, 448.0)
+    ),
+    DType.E5M2: _Format(
+        itemsize=1, storage="u1", mantissa_bits=2, least_exponent=-14, limits=(-57344.0, 57344.0)
+    ),
+    DType.S32: _Format(itemsize=4, storage="i4", limits=(-(2.0**31), 2.0**31 - 1)),
+    DType.S8: _Format(itemsize=1, storage="i1", limits=(-128.0, 127.0)),
+}

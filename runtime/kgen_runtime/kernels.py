@@ -71,9 +71,9 @@ class Kernel:
 
         On the CPU arguments are numpy or host DLPack arrays and the result is a numpy array; an
         `Array` among them makes it an `Array`. On other devices they are `Array`s or DLPack arrays
-        of that device, and the call may return before the kernel is done. bf16 arrays are
-        `ml_dtypes.bfloat16` or their bits as uint16. `stream` is a handle of the driver, for
-        backends with streams.
+        of that device, and the call may return before the kernel is done. bf16 and 8-bit floats
+        are arrays of `ml_dtypes` or their bits as uint16 and uint8. `stream` is a handle of the
+        driver, for backends with streams.
 
         Raises ArgumentError or DeviceMismatchError before anything runs; LaunchError, DeviceLost.
         """
@@ -290,9 +290,12 @@ class Kernels(Mapping[str, Kernel]):
     def __repr__(self) -> str:
         return f"<Kernels on {self.device.id} ({self.device.name}): {', '.join(self)}>"
 
-    def to_device(self, value: Any) -> Array:
-        """A copy of a numpy or host DLPack array in the device's memory, strides included."""
-        return Array.from_host(self.backend, value)
+    def to_device(self, value: Any, bits_of: str | None = None) -> Array:
+        """A copy of a numpy or host DLPack array in the device's memory, strides included.
+
+        `bits_of` is the 8-bit float (e4m3, e5m2) whose bits a uint8 array holds.
+        """
+        return Array.from_host(self.backend, value, bits_of)
 
     def synchronize(self, stream: int | None = None) -> None:
         """Wait until everything launched is done."""

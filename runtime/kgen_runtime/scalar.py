@@ -4,9 +4,9 @@ Nothing here is fast and nothing is shared with the code that plans or renders k
 from the specification's own words (layout, leading dimension, batch stride), not from the
 manifest's derived strides.
 
-Precision: inputs are exact as Python floats (binary64). A product of two f32, f16 or bf16 values
-has at most 48 significant bits, so it is exact too, and `math.fsum` rounds their sum once, to
-binary64; the factors of f64 products are split, so that theirs are exact as well. alpha, beta, the
+Precision: inputs are exact as Python floats (binary64). A product of two values that are no f64 has
+at most 48 significant bits, so it is exact too, and `math.fsum` rounds their sum once, to binary64;
+the factors of f64 products are split, so that theirs are exact as well. alpha, beta, scales, the
 epilogue and the softmax follow in binary64 with the math module, and :func:`encode` rounds the
 result once, to nearest even, to the output's type.
 """
@@ -26,22 +26,33 @@ Buffers = Mapping[str, memoryview]
 Element = Callable[[tuple[int, ...]], float]
 
 # Total bits, explicit mantissa bits and the least exponent of a normal number: IEEE 754-2008 table
-# 3.5; bf16 is the upper half of binary32.
+# 3.5; bf16 is the upper half of binary32; OCP 8-bit Floating Point Specification 1.0, table 1.
 _FORMATS = {
     DType.F64: (64, 52, -1022),
     DType.F32: (32, 23, -126),
     DType.F16: (16, 10, -14),
     DType.BF16: (16, 7, -126),
+    DType.E4M3: (8, 3, -6),
+    DType.E5M2: (8, 2, -14),
 }
+_INTEGER_BITS = {DType.S8: 8, DType.S32: 32}
+# The OCP specification's section 5.2, saturating mode: what is too large becomes the largest.
+_LARGEST = {DType.E4M3: 448.0, DType.E5M2: 57344.0}
 
 
 @lru_cache(maxsize=1 << 16)
 def decode(bits: int, dtype: DType) -> float:
     """The value of an element's bits."""
+    if dtype in _INTEGER_BITS:
+        width = _INTEGER_BITS[dtype]
+        return float(bits - (bits >> (width - 1) << width))
     width, mantissa_bits, least = _FORMATS[dtype]
     magnitude = bits & ~(1 << (width - 1))
     exponent, mantissa = magnitude >> mantissa_bits, magnitude & ((1 << mantissa_bits) - 1)
-    if exponent == (1 << (width - 1 - mantissa_bits)) - 1:
+    # e4m3 has no infinity and a single NaN, all ones; its highest exponent is an ordinary one.
+    if dtype is DType.E4M3 and magnitude == 0x7F:
+        value = math.nan
+    elif dtype is not DType.E4M3 and exponent == (1 << (width - 1 - mantissa_bits)) - 1:
         value = math.nan if mantissa else math.inf
     elif exponent == 0:
         value = math.ldexp(mantissa, least - mantissa_bits)
@@ -51,8 +62,17 @@ def decode(bits: int, dtype: DType) -> float:
 
 
 def encode(value: float, dtype: DType) -> int:
-    """The bits of the number nearest to `value`, ties to even; NaN becomes the quiet NaN."""
+    """The bits of the number nearest to `value`, ties to even; NaN becomes the quiet NaN.
+
+    Integers and 8-bit floats saturate; a NaN becomes the integer 0 and the 8-bit float 0x7F.
+    """
+    if dtype in _INTEGER_BITS:
+        return encode_integer(value, _INTEGER_BITS[dtype])
     width, mantissa_bits, least = _FORMATS[dtype]
+    if width == 8:
+        if math.isnan(value):
+            return 0x7F
+        value = math.copysign(min(abs(value), _LARGEST[dtype]), value)
     infinity = ((1 << (width - 1 - mantissa_bits)) - 1) << mantissa_bits
     if math.isnan(value):
         return infinity | 1 << (mantissa_bits - 1)
@@ -65,7 +85,16 @@ def encode(value: float, dtype: DType) -> int:
     units = round(math.ldexp(abs(value), mantissa_bits - exponent))
     # The leading bit of `units`, if set, carries into the exponent field, as does a rounding up.
     magnitude = ((exponent - least) << mantissa_bits) + units
-    return sign | min(magnitude, infinity)
+    return sign | (magnitude if width == 8 else min(magnitude, infinity))
+
+
+def encode_integer(value: float, width: int) -> int:
+    """The bits of the whole number nearest to `value`, ties to even, in two's complement."""
+    largest = (1 << (width - 1)) - 1
+    if math.isnan(value):
+        return 0
+    limited = max(-largest - 1.0, min(float(largest), value))
+    return round(limited) & (1 << width) - 1
 
 
 def read(buffer: memoryview, index: int, dtype: DType) -> float:
@@ -141,8 +170,11 @@ _FUNCTIONS = {"relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh, "silu": silu}
 
 
 def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
-    """Elements of epilogue(alpha * A @ B + beta * C)."""
+    """Elements of scale_out * epilogue(alpha * scale_a * scale_b * A @ B + beta * C)."""
     dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
+    # Eight bits are too few for a bias, which is added before the result is rounded to them.
+    bias = DType.F32 if out in (DType.S8, DType.E4M3, DType.E5M2) else out
+    scales = {name: read(buffers[f"scale_{name}"], 0, DType.F32) for name in spec["scales"]}
     a_transposed, b_transposed = (letter == "t" for letter in spec["layout"])
 
     # Neighbouring output elements share rows of A and columns of B.
@@ -168,17 +200,17 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
         batch, row, col = index
         out_offset = batch * spec["batch_stride_c"] + row * spec["ldc"] + col
         product = dot(a_row(batch, row), b_column(batch, col), exact_products=dtype != DType.F64)
-        x: float = spec["alpha"] * product
+        x: float = spec["alpha"] * scales.get("a", 1.0) * scales.get("b", 1.0) * product
         if spec["beta"] != 0.0:
             x += spec["beta"] * read(buffers["c"], out_offset, out)
         for step in spec["epilogue"]:
             if step == "bias":
-                x += read(buffers["bias"], col, out)
+                x += read(buffers["bias"], col, bias)
             elif step == "residual":
                 x += read(buffers["residual"], out_offset, out)
             else:
                 x = _FUNCTIONS[step](x)
-        return x
+        return x * scales.get("out", 1.0)
 
     return element
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kgen.spec import Spec
+from kgen.spec import Matmul, Spec
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import (
     ArtifactEntry,
@@ -30,7 +30,8 @@ def entry_for() -> EntryFor:
         spec: Spec, *, grid: Extent3 = (1, 1, 1), tile: Tile | None = None, factor: float = 2.0
     ) -> KernelEntry:
         names = tuple(p.name for p in spec.parameters)
-        accumulate = DType.F64 if spec.dtype is DType.F64 else DType.F32
+        f32 = DType.F64 if spec.dtype is DType.F64 else DType.F32
+        accumulate = spec.accumulate if isinstance(spec, Matmul) else f32
         return KernelEntry(
             key=spec.key,
             op=spec.op,

@@ -121,7 +121,7 @@ def test_strides_of_a_dimension_of_one_do_not_matter() -> None:
         (array((3, 4)), r"add_kernel: a has shape 3x4; expected 3x5; pass that shape or build"),
         (array((15,)), r"a has shape 15; expected 3x5"),
         (array((3, 5), np.float64), r"a is f64; expected f32; convert it first"),
-        (array((3, 5), np.int32), r"a is int32; expected f32"),
+        (array((3, 5), np.int32), r"a is s32; expected f32"),
         (array((3, 5), ">f4"), r"a is >f4; expected f32"),
         (array((5, 3)).T, r"a has element strides \(1, 3\); expected \(5, 1\); pass numpy\.asc"),
         (array((3, 10))[:, ::2], r"a has element strides \(10, 2\)"),

@@ -140,7 +140,7 @@ def caller(kernels: Kernels, kernel: Kernel, data: dict[str, Bytes]) -> Callable
     def array(param: TensorParam, buffer: Bytes) -> Any:
         bits = strided_bits(buffer, param)
         host = bits if param.dtype.storage == bits.dtype else bits.view(param.dtype.storage)
-        return host if kernels.device.backend == "cpu" else kernels.to_device(host)
+        return host if kernels.device.backend == "cpu" else kernels.to_device(host, param.dtype)
 
     arguments = [array(param, data[param.name]) for param in kernel.entry.inputs]
     out = array(kernel.entry.output, inputs.output_buffer(kernel.entry))

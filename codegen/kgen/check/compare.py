@@ -8,7 +8,7 @@ import numpy as np
 
 from kgen.check import tolerance
 from kgen.check.oracle import Box
-from kgen.check.tensors import Mask, Values, round_to
+from kgen.check.tensors import Mask, Values, round_to, saturate
 from kgen.check.tolerance import Estimate
 from kgen_runtime.dtypes import DType
 
@@ -66,7 +66,7 @@ def deviations(expected: Estimate, got: Values, dtype: DType) -> tuple[Values, V
     """
     rounded = round_to(expected.value, dtype)
     exact = expected.error == 0.0
-    reference = np.where(exact, rounded, expected.value)
+    reference = np.where(exact, rounded, saturate(expected.value, dtype))
     bound = np.where(exact, 0.0, tolerance.final(expected, dtype))
     error = np.abs(got - reference)
 

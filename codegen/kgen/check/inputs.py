@@ -25,11 +25,28 @@ from kgen.check.tensors import (
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry, TensorParam
 
-#: NaNs that no arithmetic makes: quiet, with a payload of alternating bits.
-INPUT_POISON = {DType.F64: 0x7FFA_5A5A_5A5A_5A5A, DType.F32: 0x7FDA_5A5A, DType.F16: 0x7E5A}
-INPUT_POISON[DType.BF16] = 0x7FDA
-OUTPUT_POISON = {DType.F64: 0xFFFA_A5A5_A5A5_A5A5, DType.F32: 0xFFEA_5A5A, DType.F16: 0xFEA5}
-OUTPUT_POISON[DType.BF16] = 0xFFEA
+#: NaNs that no arithmetic makes: quiet, with a payload of alternating bits or, of 8 bits, a sign.
+#: s32 has a number instead that no sum of 65536 products reaches; s8 has nothing of the kind, and
+#: an element that was not written is found because it is wrong.
+INPUT_POISON = {
+    DType.F64: 0x7FFA_5A5A_5A5A_5A5A,
+    DType.F32: 0x7FDA_5A5A,
+    DType.F16: 0x7E5A,
+    DType.BF16: 0x7FDA,
+    DType.E4M3: 0x7F,
+    DType.E5M2: 0x7D,
+    DType.S8: 0x5A,
+}
+OUTPUT_POISON = {
+    DType.F64: 0xFFFA_A5A5_A5A5_A5A5,
+    DType.F32: 0xFFEA_5A5A,
+    DType.F16: 0xFEA5,
+    DType.BF16: 0xFFEA,
+    DType.E4M3: 0xFF,
+    DType.E5M2: 0xFE,
+    DType.S32: 0xA5A5_A5A5,
+    DType.S8: 0xA5,
+}
 
 #: Whole numbers up to 4: K = 65536 of their products still sum to less than 2**24.
 WHOLE_LIMIT = 4
@@ -52,7 +69,8 @@ class DataSet:
 
 def data_sets(entry: KernelEntry, seed: int) -> Iterator[DataSet]:
     """The data that one kernel is run on, one after another."""
-    yield _fill(entry, "random", seed, _random)
+    integers = entry.inputs[0].dtype.is_integer
+    yield _fill(entry, "random", seed, _random_integers if integers else _random)
     yield _fill(entry, "whole-number", seed, _whole, whole=True)
     if entry.op == "matmul":
         if _takes_special_values(entry):
@@ -97,7 +115,12 @@ def untouched_gaps(buffer: Bytes, param: TensorParam) -> bool:
 
 
 def unwritten(bits: Bits, dtype: DType) -> Mask:
-    """Which elements still hold the output's poison."""
+    """Which elements still hold the output's poison, where no result is like it."""
+    return holds_poison(bits, dtype) & (dtype is not DType.S8)
+
+
+def holds_poison(bits: Bits, dtype: DType) -> Mask:
+    """Which elements are as they were before the run."""
     return np.asarray(bits == OUTPUT_POISON[dtype])
 
 
@@ -109,7 +132,18 @@ def _random(generator: np.random.Generator, param: TensorParam) -> Floats:
     return values
 
 
+def _random_integers(generator: np.random.Generator, param: TensorParam) -> Floats:
+    """All numbers of s8; scales that make sums of about their products fit it again."""
+    if param.dtype is DType.S8:
+        return generator.integers(-128, 128, param.shape).astype(np.float32)
+    values = _random(generator, param)
+    return values / np.float32(64.0) if param.name in ("scale_a", "scale_b") else values
+
+
 def _whole(generator: np.random.Generator, param: TensorParam) -> Floats:
+    if param.name.startswith("scale_"):
+        # Halves of sums are as often as not in the middle between two integers.
+        return np.full(param.shape, 0.5, np.float32)
     limit = LOGIT_LIMIT if param.name == "x" else WHOLE_LIMIT
     return generator.integers(-limit, limit, param.shape, np.int8, endpoint=True).astype(np.float32)
 
@@ -124,13 +158,19 @@ def _special_matmul(entry: KernelEntry) -> Maker:
     """NaN in a row of A and a column of B, infinities where the epilogue defines what they give.
 
     gelu and silu of -inf are 0 times inf, so kernels with them get NaN only; so do those that split
-    operands, whose products of an infinity's parts are of both signs.
+    operands, whose products of an infinity's parts are of both signs, and e4m3, which has no
+    infinity. s8 gets the numbers with the largest products.
     """
+    dtype = entry.inputs[0].dtype
     smooth = {"gelu", "gelu_tanh", "silu"} & set(entry.spec["epilogue"])
     split = entry.spec.get("math") == "3xtf32"
-    kinds = [np.nan] if smooth or split else [np.nan, np.inf, -np.inf]
+    finite = smooth or split or dtype is DType.E4M3
+    kinds = [np.nan] if finite else [np.nan, np.inf, -np.inf]
 
     def make(generator: np.random.Generator, param: TensorParam) -> Floats:
+        if dtype is DType.S8:
+            extremes = _random_integers(generator, param)
+            return np.where(extremes < 0, -128, 127) if param.name in ("a", "b") else extremes
         values = _random(generator, param)
         if param.name in ("a", "b"):
             for kind in kinds:

@@ -15,6 +15,7 @@ import numpy as np
 from kgen.check import tolerance
 from kgen.check.tensors import Bits, Bytes, Values, decode, strided_bits
 from kgen.check.tolerance import Estimate
+from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry, TensorParam
 
 Box = tuple[slice, ...]
@@ -75,7 +76,12 @@ def _matmul(
     a = piece("a", spec["layout"][0] == "t", rows, everything)
     b = piece("b", spec["layout"][1] == "t", everything, cols)
     result = tolerance.product(a @ b, np.abs(a) @ np.abs(b), spec["k"], whole, entry.tolerance)
+    if result.accumulate.is_integer and entry.output.dtype is not result.accumulate:
+        result = result.convert(DType.F32)
     result = result.scale(spec["alpha"])
+    for name in ("scale_a", "scale_b"):
+        if name in inputs:
+            result = result.scale(float(decode(inputs[name], DType.F32)[0]))
     if spec["beta"] != 0.0:
         result = result.add(piece("c", False, rows, cols), spec["beta"])
     for step in spec["epilogue"]:
@@ -85,6 +91,8 @@ def _matmul(
             result = result.add(piece("residual", False, rows, cols))
         else:
             result = result.apply(step, FUNCTIONS[step])
+    if "scale_out" in inputs:
+        result = result.scale(float(decode(inputs["scale_out"], DType.F32)[0]))
     return result
 
 

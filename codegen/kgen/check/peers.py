@@ -113,11 +113,13 @@ def _numpy_operation(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[],
         y: Array = np.matmul(a, b, out=out)
         if spec["alpha"] != 1.0:
             y *= spec["alpha"]
+        for name in ("scale_a", "scale_b"):
+            y *= x.get(name, 1.0)
         if spec["beta"] != 0.0:
             y += spec["beta"] * x["c"]
         for step in spec["epilogue"]:
             y = y + x[step] if step in x else _NUMPY_FUNCTIONS[step](y)
-        return y
+        return y * x["scale_out"] if "scale_out" in x else y
 
     return matmul
 
@@ -157,6 +159,8 @@ def _torch(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo)
         raise DeviceError(f"torch does not compute on {device.id}")
     if device.backend != "cpu" and not torch.cuda.is_available():
         raise DeviceError(f"torch sees no {device.id}; install its build for this GPU")
+    if entry.parameters[0].dtype not in _TORCH_TYPES:
+        raise DeviceError(f"torch.matmul takes no {entry.parameters[0].dtype}; take numpy")
     where = place[device.backend]
     x = {
         p.name: torch.from_numpy(_values(buffers, p)).to(

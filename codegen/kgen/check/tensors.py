@@ -17,7 +17,12 @@ Floats = npt.NDArray[np.float32] | Values
 Mask = npt.NDArray[np.bool_]
 
 #: The unsigned type as wide as an element.
-BITS: dict[int, type[np.unsignedinteger[Any]]] = {2: np.uint16, 4: np.uint32, 8: np.uint64}
+BITS: dict[int, type[np.unsignedinteger[Any]]] = {
+    1: np.uint8,
+    2: np.uint16,
+    4: np.uint32,
+    8: np.uint64,
+}
 
 
 #: Libraries and kernels run at half speed on buffers that straddle cache lines.
@@ -47,13 +52,22 @@ def decode(bits: Bits, dtype: DType) -> Values:
     """The values of bits, exactly."""
     if dtype is DType.BF16:
         return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
+    if dtype in FLOAT8:
+        return FLOAT8[dtype].take(bits)
     return bits.view(dtype.storage).astype(np.float64)
 
 
 def encode(values: Floats, dtype: DType) -> Bits:
-    """The bits of numbers of the type. Others become neighbours: nearest, for bf16 towards zero."""
+    """The bits of numbers of the type. Others become neighbours: the nearest, for bf16 towards
+    zero; of 8-bit floats any NaN becomes the last code."""
     if dtype is DType.BF16:
         return (values.astype(np.float32).view(np.uint32) >> np.uint32(16)).astype(np.uint16)
+    if dtype in FLOAT8:
+        wide = values.astype(np.float64)
+        nearest = np.where(np.isfinite(wide), np.abs(round_to(wide, dtype)), np.abs(wide))
+        codes = np.searchsorted(FLOAT8[dtype][:128], nearest).astype(np.uint8)
+        magnitude = np.where(np.isnan(wide), np.uint8(0x7F), codes)
+        return np.asarray(magnitude | np.where(np.signbit(wide), np.uint8(0x80), np.uint8(0)))
     with np.errstate(over="ignore"):
         return values.astype(dtype.storage).view(BITS[dtype.itemsize])
 
@@ -62,15 +76,26 @@ def round_to(values: Values, dtype: DType) -> Values:
     """Each value rounded once, to nearest even, to the type; still in binary64."""
     if dtype is DType.F64:
         return values
+    if dtype.is_integer:
+        return np.rint(saturate(values, dtype))
     with np.errstate(all="ignore"):
-        if dtype is not DType.BF16:
+        if dtype in (DType.F32, DType.F16):
             return values.astype(dtype.storage).astype(np.float64)
+        values = saturate(values, dtype)
         rounded = _round_mantissa(values, dtype.mantissa_bits)
         # Subnormals have a fixed last place; binary64 rounds to it when its own is made the same.
         shift = 1.5 * 2.0**52 * dtype.smallest_subnormal
-        rounded = np.where(np.abs(values) < 2.0**-126, values + shift - shift, rounded)
+        subnormal = np.abs(values) < dtype.smallest_normal
+        rounded = np.where(subnormal, values + shift - shift, rounded)
         rounded = np.copysign(rounded, values)
         return np.where(np.abs(rounded) >= 2.0**128, np.copysign(np.inf, values), rounded)
+
+
+def saturate(values: Values, dtype: DType) -> Values:
+    """Values within the limits of a type whose conversions saturate; an integer has no NaN."""
+    if dtype.limits is None:
+        return values
+    return np.clip(np.nan_to_num(values) if dtype.is_integer else values, *dtype.limits)
 
 
 def _round_mantissa(values: Values, mantissa_bits: int) -> Values:
@@ -82,3 +107,21 @@ def _round_mantissa(values: Values, mantissa_bits: int) -> Values:
     mask = np.uint64(~((1 << dropped) - 1) & (2**64 - 1))
     rounded = ((bits + (half + even)) & mask).view(np.float64)
     return np.where(np.isfinite(values), rounded, values)
+
+
+def _float8_values(dtype: DType) -> Values:
+    """The number of each of the 256 codes; beyond the largest lie infinity (e5m2 only) and NaN."""
+    code = np.arange(128)
+    exponent, fraction = code >> dtype.mantissa_bits, code & ((1 << dtype.mantissa_bits) - 1)
+    units = np.where(exponent > 0, 1 << dtype.mantissa_bits, 0) + fraction
+    positive = units * dtype.smallest_subnormal * 2.0 ** np.maximum(exponent - 1, 0)
+    assert dtype.limits is not None
+    first = int(np.searchsorted(positive, dtype.limits[1])) + 1
+    positive[first:] = np.nan
+    if dtype is DType.E5M2:
+        positive[first] = np.inf
+    return np.concatenate([positive, -positive])
+
+
+#: What the codes of 8-bit floats mean; those of positive numbers are in their order.
+FLOAT8 = {dtype: _float8_values(dtype) for dtype in (DType.E4M3, DType.E5M2)}

@@ -8,13 +8,15 @@ of the output's type, `factor` and `function_error` are the target's own
 
 - A product of K terms starts at factor sqrt(K) u_acc (|A| |B|): rounding errors that are
   independent and zero-mean grow with the square root of their number (ibid., section 2.8). Operands
-  that are rounded on their way into a matrix unit (tf32) add operand_error (|A| |B|).
+  that are rounded on their way into a matrix unit (tf32) add operand_error (|A| |B|). Sums of s8
+  are exact, and rounded when they become f32.
 - A sum or product of two values adds u_acc of what it rounds, and half the accumulator's smallest
   subnormal.
 - A function f adds function_error |x| + 8 u_acc |x| (its polynomial and the arithmetic around it,
   which for x/2 (1 + erf ..) and its kin are absolute on the scale of x, not of f(x)), and scales
   what was there by its Lipschitz constant: relu 1, gelu 1.13, gelu_tanh 1.13, silu 1.10.
-- The final rounding adds u_out of the result, and at least half the smallest subnormal.
+- The final rounding adds u_out of the result, and at least half the smallest subnormal, which is
+  half of the step from one integer to the next.
 
 Data whose partial sums are all whole numbers below 1/u_acc are summed without any rounding; then
 every term is zero as long as each step's result is a number of the accumulator's type, and the
@@ -50,6 +52,16 @@ class Estimate:
     error: Values
     accumulate: DType
     function_error: float = 0.0
+
+    def convert(self, accumulate: DType) -> Estimate:
+        """The same in another type, in which later steps are computed."""
+        converted = Estimate(
+            value=self.value,
+            error=self.error,
+            accumulate=accumulate,
+            function_error=self.function_error,
+        )
+        return converted._step(self.value, self.error)
 
     def scale(self, factor: float) -> Estimate:
         if factor == 1.0:
@@ -109,7 +121,7 @@ def product(value: Values, magnitude: Values, k: int, whole: bool, target: Toler
     unit = target.accumulate.unit_roundoff
     factor = target.factor * (F64_ORACLE_FACTOR if target.accumulate is DType.F64 else 1.0)
     error = (factor * math.sqrt(k) * unit + target.operand_error) * magnitude
-    if whole:
+    if whole and unit:
         error = np.where(magnitude <= 1.0 / unit, 0.0, error)
     # NaN and infinity have no error: relu of -inf, say, is exactly 0.
     error = np.where(np.isfinite(value), error, 0.0)

@@ -237,7 +237,7 @@ def run(
 
 def _check_strays(entry: KernelEntry, bits: Bits, chosen: Mask) -> None:
     """Raise VerificationError if a workgroup of a sample wrote outside of all their tiles."""
-    strays = ~chosen & ~inputs.unwritten(bits, entry.output.dtype)
+    strays = ~chosen & ~inputs.holds_poison(bits, entry.output.dtype)
     if strays.any():
         first = np.unravel_index(int(strays.argmax()), strays.shape)
         at = ", ".join(map(str, own_coordinates(entry, tuple(map(int, first)))))

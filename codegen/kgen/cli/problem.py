@@ -23,6 +23,7 @@ _ONLY_FOR = {
     "beta": ("matmul",),
     "epilogue": ("matmul",),
     "math": ("matmul",),
+    "scales": ("matmul",),
     "log": ("softmax",),
 }
 
@@ -37,7 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--op", default="matmul", metavar="OP", help=f"{_names(o.op for o in OPS)} (matmul)"
     )
     problem.add_argument("--dtype", default="f16", metavar="D", help=f"{_names(DType)} (f16)")
-    problem.add_argument("--out-dtype", metavar="D", help="output type (that of the input)")
+    problem.add_argument(
+        "--out-dtype", metavar="D", help="output type (that of the input; s8: s32, fp8: bf16)"
+    )
     problem.add_argument(
         "--layout", metavar="L", help=f"{_names(Layout)}; t = stored transposed (nn)"
     )
@@ -56,6 +59,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     problem.add_argument(
         "--math", metavar="M", help=f"how products of f32 are computed: {_names(Math)} (exact)"
+    )
+    problem.add_argument(
+        "--scales",
+        metavar="a,b,out",
+        help="f32 arguments that multiply A, B or the output (8 bits)",
     )
     problem.add_argument("--log", action="store_true", default=None, help="log-softmax")
 
@@ -93,6 +101,7 @@ def spec_of(args: argparse.Namespace) -> Spec:
         beta=_number("beta", args.beta, 0.0),
         epilogue=tuple(args.epilogue.split(",")) if args.epilogue else (),
         math=Math.EXACT if args.math is None else args.math,
+        scales=tuple(args.scales.split(",")) if args.scales else (),
     )
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from kgen.errors import SpecError
 from kgen.spec.base import Spec
-from kgen.spec.matmul import Epilogue, Layout, Math, Matmul
+from kgen.spec.choices import Epilogue, Layout, Math, Scale
+from kgen.spec.matmul import Matmul
 from kgen.spec.rowwise import Relu, Softmax
 from kgen_runtime.dtypes import DType
 
@@ -24,6 +25,7 @@ __all__ = [
     "Math",
     "Matmul",
     "Relu",
+    "Scale",
     "Softmax",
     "Spec",
     "from_json",

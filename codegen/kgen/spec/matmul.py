@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from kgen.errors import SpecError
 from kgen.spec.base import MAX_BYTES, Spec, check_int, coerce, member
+from kgen.spec.choices import OUTPUTS, Epilogue, Layout, Math, Scale
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import TensorParam
 
@@ -20,50 +21,17 @@ MAX_BATCH = 65535
 F32_MAX = 2.0**128 - 2.0**104
 
 
-class Epilogue(StrEnum):
-    """A step applied to the product while it is still in registers."""
-
-    BIAS = "bias"  # x + bias[n]
-    RELU = "relu"  # max(x, 0), NaN stays NaN
-    GELU = "gelu"  # x/2 (1 + erf(x/sqrt 2))
-    GELU_TANH = "gelu_tanh"  # x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
-    SILU = "silu"  # x / (1 + exp(-x))
-    RESIDUAL = "residual"  # x + residual[m, n]
-
-
-class Math(StrEnum):
-    """How products of f32 are computed. All sums are f32."""
-
-    EXACT = "exact"  # as f32
-    TF32 = "tf32"  # operands rounded to 11 bits, on tensor cores
-    TF32X3 = "3xtf32"  # operands split in two of these; three products, about as good as f32
-
-
-class Layout(StrEnum):
-    """How A and B are stored: n = as written (row-major), t = transposed, row-major."""
-
-    NN = "nn"
-    NT = "nt"
-    TN = "tn"
-    TT = "tt"
-
-    @property
-    def a_transposed(self) -> bool:
-        return self.value[0] == "t"
-
-    @property
-    def b_transposed(self) -> bool:
-        return self.value[1] == "t"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Matmul(Spec):
-    """out = epilogue(alpha * A @ B + beta * C), per batch element, accumulated in f32 (f64: f64).
+    """out = scale_out * epilogue(alpha * scale_a * scale_b * A @ B + beta * C).
 
-    A is M x K, B is K x N, C, residual and out are M x N, bias is N; a transposed operand is
-    stored as K x M or N x K. Leading dimensions and batch strides are in elements; None means
-    packed, and an input's batch stride 0 means that one matrix is shared by the whole batch. C and
-    the residual have the output's dtype, leading dimension and batch stride; so has bias its dtype.
+    That is per batch element, accumulated in f32 (f64: f64, s8: s32, whose sums are then rounded to
+    f32 unless they are the output). A is M x K, B is K x N, C, residual and out are M x N, bias is
+    N; a transposed operand is stored as K x M or N x K. Leading dimensions and batch strides are in
+    elements; None means packed, and an input's batch stride 0 means that one matrix is shared by
+    the whole batch. C and the residual have the output's dtype, leading dimension and batch stride;
+    so has bias its dtype, or f32 if that has 8 bits. `scales` are those of A, B and the output that
+    are arguments, a f32 each, for operands of 8 bits; the others are 1.
 
     Raises SpecError for anything out of range.
     """
@@ -85,26 +53,27 @@ class Matmul(Spec):
     beta: float = 0.0
     epilogue: tuple[Epilogue, ...] = ()
     math: Math = Math.EXACT
+    scales: tuple[Scale, ...] = ()
 
     def __post_init__(self) -> None:
         coerce(self, "dtype", DType)
-        coerce(self, "out_dtype", DType, self.dtype)
+        if self.dtype not in OUTPUTS:
+            raise SpecError(f"dtype={self.dtype} has no products; they take {', '.join(OUTPUTS)}")
+        coerce(self, "out_dtype", DType, OUTPUTS[self.dtype][0])
         coerce(self, "layout", Layout)
         coerce(self, "math", Math)
-        if isinstance(self.epilogue, str):
-            raise SpecError(f"epilogue={self.epilogue!r} is not a tuple; give ({self.epilogue!r},)")
-        steps = tuple(member(Epilogue, step, "epilogue") for step in self.epilogue)
-        object.__setattr__(self, "epilogue", steps)
+        self._coerce_all("epilogue", Epilogue)
+        self._coerce_all("scales", Scale)
         for name in ("m", "n", "k"):
             check_int(name, getattr(self, name), 1, MAX_MATMUL_DIM)
         check_int("batch", self.batch, 1, MAX_BATCH)
         for name in ("alpha", "beta"):
-            check_scalar(name, getattr(self, name), self.accumulate)
+            check_scalar(name, getattr(self, name), self.finishes_in)
             object.__setattr__(self, name, float(getattr(self, name)))
-        if (self.dtype is DType.F64) != (self.out is DType.F64):
+        if self.out not in OUTPUTS[self.dtype]:
             raise SpecError(
                 f"out_dtype={self.out} does not go with dtype={self.dtype}; "
-                "f64 products have f64 output, and only they"
+                f"its products have {', '.join(OUTPUTS[self.dtype])}"
             )
         if self.math is not Math.EXACT and self.dtype is not DType.F32:
             raise SpecError(f"math={self.math} is for dtype=f32, not {self.dtype}; leave it out")
@@ -113,8 +82,31 @@ class Matmul(Spec):
                 raise SpecError(
                     f"epilogue has {step} {self.epilogue.count(step)} times; once is the limit"
                 )
+        self._check_scales()
         self._fill_strides()
         self._check_sizes()
+
+    def _coerce_all(self, name: str, enum: type[StrEnum]) -> None:
+        given = getattr(self, name)
+        if isinstance(given, str):
+            raise SpecError(f"{name}={given!r} is not a tuple; give ({given!r},)")
+        object.__setattr__(self, name, tuple(member(enum, value, name) for value in given))
+
+    def _check_scales(self) -> None:
+        if self.scales and self.dtype.itemsize > 1:
+            raise SpecError(
+                f"scales={','.join(self.scales)} are for operands of 8 bits, not {self.dtype}; "
+                "take alpha"
+            )
+        if len(set(self.scales)) < len(self.scales):
+            raise SpecError(f"scales={','.join(self.scales)} has one twice; once is the limit")
+        object.__setattr__(self, "scales", tuple(s for s in Scale if s in self.scales))
+        plain = (self.alpha, self.beta, self.epilogue, self.scales) == (1.0, 0.0, (), ())
+        if self.out is DType.S32 and not plain:
+            raise SpecError(
+                "out_dtype=s32 is the sum as it is; take f32, f16, bf16 or s8 with alpha, beta, "
+                "scales or an epilogue"
+            )
 
     def _fill_strides(self) -> None:
         rows = {"a": self.a_shape, "b": self.b_shape, "c": (self.m, self.n)}
@@ -150,7 +142,18 @@ class Matmul(Spec):
 
     @property
     def accumulate(self) -> DType:
+        """The type of sums."""
+        return {DType.F64: DType.F64, DType.S8: DType.S32}.get(self.dtype, DType.F32)
+
+    @property
+    def finishes_in(self) -> DType:
+        """The type in which alpha, beta, scales and the epilogue are computed."""
         return DType.F64 if self.dtype is DType.F64 else DType.F32
+
+    @property
+    def bias_dtype(self) -> DType:
+        """Eight bits are too few for a bias, which is added before rounding to them."""
+        return DType.F32 if self.out.itemsize == 1 else self.out
 
     @property
     def a_shape(self) -> tuple[int, int]:
@@ -195,19 +198,21 @@ class Matmul(Spec):
             self._matrix("a", self.dtype, self.a_shape, self.lda, a_batch),
             self._matrix("b", self.dtype, self.b_shape, self.ldb, b_batch),
         ]
+        params += [self._vector(f"scale_{s}", DType.F32, 1) for s in self.scales if s != Scale.OUT]
         if self.beta != 0.0:
             params.append(self._matrix("c", *out_like))
         for step in self.epilogue:
             if step is Epilogue.BIAS:
-                params.append(
-                    TensorParam(
-                        name="bias", role="input", dtype=self.out, shape=(self.n,), strides=(1,)
-                    )
-                )
+                params.append(self._vector("bias", self.bias_dtype, self.n))
             elif step is Epilogue.RESIDUAL:
                 params.append(self._matrix("residual", *out_like))
+        if Scale.OUT in self.scales:
+            params.append(self._vector("scale_out", DType.F32, 1))
         params.append(dataclasses.replace(self._matrix("out", *out_like), role="output"))
         return tuple(params)
+
+    def _vector(self, name: str, dtype: DType, size: int) -> TensorParam:
+        return TensorParam(name=name, role="input", dtype=dtype, shape=(size,), strides=(1,))
 
     def _matrix(
         self, name: str, dtype: DType, shape: tuple[int, int], ld: int, batch_stride: int
@@ -239,6 +244,7 @@ class Matmul(Spec):
             parts.append(f"alpha{number_name(self.alpha)}")
         if self.beta != 0.0:
             parts.append(f"beta{number_name(self.beta)}")
+        parts += [f"scale{scale}" for scale in self.scales]
         parts += [step.value for step in self.epilogue]
         return "_".join(parts)
 
@@ -254,20 +260,20 @@ class Matmul(Spec):
         return names
 
 
-def check_scalar(name: str, value: float, accumulate: DType) -> None:
+def check_scalar(name: str, value: float, applied_in: DType) -> None:
     if not isinstance(value, int | float):
         raise SpecError(f"{name}={value!r} is not a number; give one such as 0.5")
     if not math.isfinite(value):
         raise SpecError(f"{name}={value} is not finite; give a finite number")
-    if accumulate is DType.F32 and abs(value) > F32_MAX:
+    if applied_in is DType.F32 and abs(value) > F32_MAX:
         raise SpecError(
             f"{name}={value} is beyond f32, in which it is applied; the largest is {F32_MAX}"
         )
     # A subnormal constant has lost digits, and some devices take it for zero.
-    if 0.0 < abs(value) < accumulate.smallest_normal:
+    if 0.0 < abs(value) < applied_in.smallest_normal:
         raise SpecError(
-            f"{name}={value} is too small for {accumulate}, in which it is applied; "
-            f"the smallest is {accumulate.smallest_normal}; give that or 0"
+            f"{name}={value} is too small for {applied_in}, in which it is applied; "
+            f"the smallest is {applied_in.smallest_normal}; give that or 0"
         )
 
 

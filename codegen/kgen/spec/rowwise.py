@@ -14,6 +14,7 @@ from kgen_runtime.manifest import TensorParam
 MAX_RANK = 8
 MAX_SOFTMAX_COLS = 131072
 MAX_SOFTMAX_ROWS = 2**31 - 1
+SOFTMAX_DTYPES = (DType.F32, DType.F16, DType.BF16)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +70,12 @@ class Softmax(Spec):
         coerce(self, "out_dtype", DType, self.dtype)
         check_int("rows", self.rows, 1, MAX_SOFTMAX_ROWS)
         check_int("cols", self.cols, 1, MAX_SOFTMAX_COLS)
-        if DType.F64 in (self.dtype, self.out):
-            raise SpecError("dtype=f64 is not one that softmax takes; it takes f32, f16, bf16")
+        for dtype in (self.dtype, self.out):
+            if dtype not in SOFTMAX_DTYPES:
+                raise SpecError(
+                    f"dtype={dtype} is not one that softmax takes; "
+                    f"it takes {', '.join(SOFTMAX_DTYPES)}"
+                )
         self._check_sizes()
 
     @property

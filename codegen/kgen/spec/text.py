@@ -81,6 +81,8 @@ def _option(cls: type[Spec], word: str) -> tuple[str, Any]:
         raise SpecError(f"{word} has no value; write {name}=VALUE")
     if kind is float:
         return name, _number(name, value)
+    if typing.get_origin(kind) is tuple:
+        return name, tuple(value.split(","))
     return name, _whole(name, value) if int in (kind, *typing.get_args(kind)) else value
 
 

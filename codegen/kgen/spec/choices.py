@@ -1,0 +1,62 @@
+"""What a matmul may be asked for by name, and which types of output it has."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from kgen_runtime.dtypes import DType
+
+
+class Epilogue(StrEnum):
+    """A step applied to the product while it is still in registers."""
+
+    BIAS = "bias"  # x + bias[n]
+    RELU = "relu"  # max(x, 0), NaN stays NaN
+    GELU = "gelu"  # x/2 (1 + erf(x/sqrt 2))
+    GELU_TANH = "gelu_tanh"  # x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+    SILU = "silu"  # x / (1 + exp(-x))
+    RESIDUAL = "residual"  # x + residual[m, n]
+
+
+class Math(StrEnum):
+    """How products of f32 are computed. All sums are f32."""
+
+    EXACT = "exact"  # as f32
+    TF32 = "tf32"  # operands rounded to 11 bits, on tensor cores
+    TF32X3 = "3xtf32"  # operands split in two of these; three products, about as good as f32
+
+
+class Layout(StrEnum):
+    """How A and B are stored: n = as written (row-major), t = transposed, row-major."""
+
+    NN = "nn"
+    NT = "nt"
+    TN = "tn"
+    TT = "tt"
+
+    @property
+    def a_transposed(self) -> bool:
+        return self.value[0] == "t"
+
+    @property
+    def b_transposed(self) -> bool:
+        return self.value[1] == "t"
+
+
+class Scale(StrEnum):
+    """What a number that is given with each call multiplies."""
+
+    A = "a"
+    B = "b"
+    OUT = "out"
+
+
+FLOATS = (DType.F32, DType.F16, DType.BF16)
+FLOATS_8 = (DType.E4M3, DType.E5M2)
+#: Output types of a product by its operands' type, the default first.
+OUTPUTS: dict[DType, tuple[DType, ...]] = {
+    DType.F64: (DType.F64,),
+    **{dtype: (dtype, *(d for d in FLOATS if d is not dtype)) for dtype in FLOATS},
+    **dict.fromkeys(FLOATS_8, (DType.BF16, DType.F16, DType.F32, *FLOATS_8)),
+    DType.S8: (DType.S32, *FLOATS, DType.S8),
+}
