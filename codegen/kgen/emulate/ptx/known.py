@@ -31,8 +31,9 @@ class Known:
 
         def most(mine: Array, theirs: Array) -> Array:
             if where is not None:
-                theirs = np.where(where[:, None], theirs, 0)
-            return np.maximum(mine, theirs)
+                theirs = _spread(theirs, len(where))
+                theirs = np.where(_spread(where[:, None], len(theirs)), theirs, 0)
+            return np.maximum(_spread(mine, len(theirs)), _spread(theirs, len(mine)))
 
         nothing = np.zeros((1, 1), np.int64)
         return Known(
@@ -46,9 +47,14 @@ class Known:
 
     def forget(self, where: Array) -> Known:
         """Nothing any more in the CTAs [C or 1] of `where`."""
+
+        def nothing(known: Array) -> Array:
+            known = _spread(known, len(where))
+            return np.where(_spread(where[:, None], len(known)), 0, known)
+
         return Known(
-            seen=np.where(where[:, None], 0, self.seen),
-            passed={f: np.where(where[:, None], 0, known) for f, known in self.passed.items()},
+            seen=nothing(self.seen),
+            passed={fence: nothing(known) for fence, known in self.passed.items()},
             lessons=both({}, self.lessons, ~where),
         )
 
@@ -64,3 +70,10 @@ class Known:
             passed={fence: joined(known) for fence, known in self.passed.items()},
             lessons=across(self.lessons, cluster),
         )
+
+
+def _spread(known: Array, ctas: int) -> Array:
+    """[1, cluster or CTAs, ...] with what one CTA or cluster knows repeated for at least `ctas`."""
+    return (
+        known if len(known) == 1 or len(known) >= ctas else np.tile(known, (ctas // len(known), 1))
+    )
