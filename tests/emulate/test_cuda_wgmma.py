@@ -64,3 +64,55 @@ def test_a_single_tile_of_a_single_row() -> None:
 def test_one_batch_of_weights() -> None:
     result = verified(Matmul(m=64, n=64, k=64, batch=3, batch_stride_b=0), block_m=64, consumers=1)
     assert result.passed, result
+
+
+#: 5 x 3 block tiles with edges, on four CTAs; more tiles along k than stages.
+SHAPE: dict[str, Any] = {"m": 600, "n": 168, "k": 264}
+PERSISTENT = {"num_ctas": 4, "group_m": 2}
+OPTIONS: dict[str, dict[str, int]] = {
+    "persistent": PERSISTENT,
+    "cluster": {"cluster_m": 2},
+    "cluster-of-4": {"cluster_m": 4, "block_n": 128},
+    "store": {"tma_store": 1},
+    "store-one-strip": {"tma_store": 1, "block_m": 64, "consumers": 1},
+    "pingpong": PERSISTENT | {"pingpong": 1, "block_m": 64},
+    "persistent-cluster": PERSISTENT | {"cluster_m": 2},
+    "persistent-store": PERSISTENT | {"tma_store": 1, "block_n": 128},
+    "persistent-cluster-store": PERSISTENT | {"cluster_m": 2, "tma_store": 1},
+    "pingpong-store": PERSISTENT | {"pingpong": 1, "tma_store": 1},
+    "more-than-tiles": {"num_ctas": 132, "group_m": 16, "pingpong": 1, "tma_store": 1},
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options(name: str) -> None:
+    layout = Layout.NT if OPTIONS[name].get("cluster_m", 1) > 1 else Layout.NN
+    result = verified(Matmul(**SHAPE, layout=layout), **OPTIONS[name])
+    assert result.passed, result
+
+
+@pytest.mark.parametrize("layout", [Layout.NN, Layout.TT])
+def test_all_options_together(layout: Layout) -> None:
+    spec = Matmul(
+        **SHAPE, layout=layout, batch=2, ldc=176, alpha=0.5, beta=2.0,
+        epilogue=(Epilogue.BIAS, Epilogue.RESIDUAL, Epilogue.SILU),
+    )  # fmt: skip
+    result = verified(spec, **PERSISTENT, cluster_m=2, tma_store=True, block_n=128)
+    assert result.passed, result
+
+
+@pytest.mark.parametrize("stages", [2, 3, 5])
+@pytest.mark.parametrize("k", [64, 192, 320])
+def test_turns_of_any_length(stages: int, k: int) -> None:
+    """Two warpgroups skip each other's tiles: fewer than a turn of the ring, one, and more."""
+    spec = Matmul(m=200, n=128, k=k)
+    result = verified(spec, num_ctas=1, pingpong=True, block_m=64, num_stages=stages)
+    assert result.passed, result
+
+
+def test_a_sample_of_persistent_ctas() -> None:
+    """Only those that write the corners run, and what they write is checked."""
+    spec = Matmul(m=4096, n=2048, k=1024)
+    result = verified(spec, num_ctas=64, group_m=4, block_n=256, num_stages=4)
+    assert result.passed, result
+    assert result.coverage is not None and result.coverage.workgroups < result.coverage.of == 64

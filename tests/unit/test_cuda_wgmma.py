@@ -16,6 +16,7 @@ from kgen.targets.cuda.candidates import choose
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.model import predict
 from kgen.targets.cuda.plan.matmul_wgmma import WgmmaPlan, plan_wgmma
+from kgen_runtime.manifest import Walk
 
 BY_NAME = {target.name: target for target in TARGETS}
 SM_90A = BY_NAME["sm_90a"]
@@ -79,6 +80,65 @@ def test_barriers_lie_behind_the_stages() -> None:
     assert make(k=128).shared_bytes == 2 * (plan.stage_bytes + 16)
 
 
+def test_persistent_ctas_are_no_more_than_tiles() -> None:
+    many = BIG.override(num_ctas=132, group_m=8)
+    (launch,) = make(many).launches
+    assert (launch.grid, launch.cluster) == ((132, 1, 1), (1, 1, 1))
+    assert launch.tile is not None and launch.tile.walk == Walk(group=8)
+    (launch,) = make(many.override(cluster_m=2), m=300, n=304).launches
+    assert (launch.grid, launch.cluster) == ((8, 1, 1), (2, 1, 1))
+
+
+def test_clusters_of_single_tiles() -> None:
+    """Three rows of tiles take two clusters, the last CTA of which has no outputs."""
+    plan = make(BIG.override(cluster_m=2), m=300)
+    assert (plan.launches[0].grid, plan.launches[0].cluster) == ((16, 4, 1), (1, 2, 1))
+    assert plan.output.m_edge and make(BIG.override(cluster_m=2), m=128).output.m_edge
+    b = plan.operands[1]
+    assert (b.share_extent, b.share_bytes, b.everyone) == (128, 16384, 3)
+    assert [box.along for box in b.boxes] == [0, 64]
+    assert [arrivals for _, arrivals in plan.barriers] == [1] * 4 + [16] * 4
+
+
+def test_two_that_take_turns() -> None:
+    schedule = BIG.override(pingpong=1, num_ctas=132, block_n=128)
+    plan = make(schedule, k=640)
+    assert (schedule.rows, plan.group_words) == (128, 0)
+    assert [arrivals for _, arrivals in plan.barriers] == [1] * 4 + [4] * 4
+    assert plan.skipped == (2, False) and make(schedule, k=384).skipped == (2, True)
+
+
+def test_strips_cover_a_warpgroups_outputs() -> None:
+    """Each output once; stmatrix takes rows 0 and 8, then the same 8 columns on."""
+    plan = make(BIG.override(tma_store=1), n=4000)
+    store = plan.store
+    assert store is not None
+    assert (store.base, store.group_bytes) == (4 * plan.stage_bytes, 2 * 8192)
+    assert (store.tensor_map.shape, store.tensor_map.box) == ((4096, 4000), (64, 64))
+    pairs = [pair for strip in store.strips for quad in strip.quads for pair in quad.pairs]
+    names = [name for row, column in pairs for name in column.names(f"acc_m{row.offset}")]
+    assert sorted(names) == sorted(
+        name for row in plan.output.rows for name in plan.output.accumulators(row)
+    )
+    first = store.strips[0].quads[0].pairs
+    assert [(row.offset, column.offset) for row, column in first] == [
+        (0, 0),
+        (8, 0),
+        (0, 8),
+        (8, 8),
+    ]
+    assert [strip.offset for strip in store.strips] == [0, 8192, 0, 8192]
+    assert [strip.fresh for strip in store.strips] == [True, True, False, False]
+
+
+def test_barriers_do_not_share_memory_with_strips() -> None:
+    plan = make(BIG.override(tma_store=1, num_ctas=132))
+    assert plan.store is not None
+    assert plan.full_barriers == plan.store.base + 2 * plan.store.group_bytes
+    assert plan.full_barriers + 2 * plan.barrier_bytes == plan.shared_bytes
+    assert not any(strip.fresh for strip in plan.store.strips)
+
+
 @pytest.mark.parametrize(
     ("fields", "schedule", "message"),
     [
@@ -91,10 +151,23 @@ def test_barriers_lie_behind_the_stages() -> None:
         (
             {},
             {"block_m": 256},
-            "128 rows of 256 columns need 256 registers per thread; 192 are left with consumers=2; "
+            "128 rows of 256 columns need 256 registers per thread; 200 are left with consumers=2; "
             "try block_n=128",
         ),
         ({}, {"num_stages": 5}, "num_stages=5 needs 245840 B of shared memory; sm_90a allows"),
+        ({}, {"tma_store": 1, "num_stages": 5}, "allows 232448; try num_stages=4"),
+        ({}, {"pingpong": 1}, "pingpong=1 lets two warpgroups of persistent CTAs take turns"),
+        ({}, {"group_m": 2}, "group_m=2 orders the tiles of persistent CTAs; try num_ctas=132"),
+        ({}, {"cluster_m": 3}, "cluster_m=3 is none of 1, 2, 4, 8; try 2"),
+        ({}, {"cluster_m": 8}, "block_n=256 is no multiple of 512 up to 256"),
+        ({}, {"cluster_m": 2, "num_ctas": 5}, "are no whole clusters of 2; try num_ctas=6"),
+        ({"out_dtype": "f32"}, {"tma_store": 1}, "it writes 16-bit outputs, not f32"),
+        ({"ldc": 4100}, {"tma_store": 1}, "the output's rows are no multiples of 16 bytes"),
+        (
+            {"layout": "nt"},
+            {"tma_store": 1, "block_n": 120},
+            "it writes 64 columns at once, and block_n=120 is no multiple of them; try tma_store=0",
+        ),
         ({"n": 4092}, {}, "b's rows are multiples of 8 bytes, and TMA needs 16"),
         ({"dtype": DType.F32}, {}, "wgmma takes f16 and bf16 here, not f32"),
     ],

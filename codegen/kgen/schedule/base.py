@@ -27,6 +27,8 @@ class Schedule:
     """Base of all schedules. `mainloop` names the entry template's main loop."""
 
     mainloop: ClassVar[str]
+    #: Numbers that may be 0; all others are 1 or more.
+    may_be_zero: ClassVar[frozenset[str]] = frozenset()
     origin: Origin = Origin.MODEL
 
     @property
@@ -65,8 +67,9 @@ class Schedule:
             value = getattr(self, f.name)
             if f.name == "origin" or isinstance(value, bool):
                 continue
-            if not isinstance(value, int) or value < 1:
-                raise ScheduleError(f"{f.name}={value} must be a whole number of 1 or more")
+            least = 0 if f.name in self.may_be_zero else 1
+            if not isinstance(value, int) or value < least:
+                raise ScheduleError(f"{f.name}={value} must be a whole number of {least} or more")
 
     def check_divides(self, part: str, whole: str) -> None:
         """`part` must divide `whole`, both names of fields."""

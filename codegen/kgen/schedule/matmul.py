@@ -48,19 +48,32 @@ class SplitMatmul(MmaMatmul):
 
 @dataclass(frozen=True, kw_only=True)
 class WgmmaMatmul(GpuMatmul):
-    """Warpgroups of Hopper: one loads, `consumers` others multiply rows of the block tile each."""
+    """Warpgroups of Hopper: one loads, `consumers` others multiply rows of the block tile each.
+
+    With `pingpong` each multiplies a block tile of its own, one storing while another multiplies.
+    `cluster_m` CTAs, one above another, load each column tile of B together. `num_ctas` CTAs share
+    all block tiles (0: each has one), in groups of `group_m` rows of them. `tma_store`: outputs go
+    out through shared memory and TMA.
+    """
 
     mainloop: ClassVar[str] = "wgmma"
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"num_ctas"})
     consumers: int = 2
+    pingpong: bool = False
+    cluster_m: int = 1
+    num_ctas: int = 0
+    group_m: int = 1
+    tma_store: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.check_divides("consumers", "block_m")
+        if not self.pingpong:
+            self.check_divides("consumers", "block_m")
 
     @property
     def rows(self) -> int:
         """Of the block tile, that a consumer multiplies."""
-        return self.block_m // self.consumers
+        return self.block_m if self.pingpong else self.block_m // self.consumers
 
 
 @dataclass(frozen=True, kw_only=True)

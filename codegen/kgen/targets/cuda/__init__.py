@@ -14,8 +14,8 @@ from kgen.targets.cuda.plan import CudaPlan
 from kgen.targets.cuda.plan import plan as make_plan
 from kgen.targets.cuda.plan.instruction import instruction_of
 from kgen.targets.cuda.plan.matmul_mma import MmaPlan
-from kgen.targets.cuda.plan.matmul_wgmma import obstacle
 from kgen.targets.cuda.plan.split import SplitPlan
+from kgen.targets.cuda.plan.wgmma_limits import obstacle
 from kgen_runtime.manifest import Tolerance
 
 OPS = (Matmul.op, Relu.op, Softmax.op)

@@ -13,8 +13,8 @@ from kgen.targets.cuda.model import predict
 from kgen.targets.cuda.plan import plan
 from kgen.targets.cuda.plan.instruction import instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
-from kgen.targets.cuda.plan.matmul_wgmma import obstacle
 from kgen.targets.cuda.plan.tma import ROW_BYTES
+from kgen.targets.cuda.plan.wgmma_limits import obstacle
 
 #: block_m, block_n, warp_m, warp_n. No warp tile is so large that its sums and two sets of
 #: fragments would not fit 255 registers.

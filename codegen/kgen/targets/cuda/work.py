@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kgen.schedule import GpuMatmul, WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.cuda.devices import Device
-from kgen.targets.cuda.plan.matmul_wgmma import OTHER_REGISTERS, WARPGROUP, WARPS, WGMMA_M
+from kgen.targets.cuda.plan.wgmma_limits import OTHER_REGISTERS, WARPGROUP, WARPS, WGMMA_M
 
 #: Clocks of a barrier, a wait and the first loads behind it, once per tile.
 TILE_OVERHEAD = 60

@@ -2,7 +2,8 @@
 
 The stages of shared memory are a ring. A stage is *full* when its bytes have come and *empty* when
 every warp that multiplies is done with it: two barriers in shared memory each, whose phases
-alternate from one turn of the ring to the next.
+alternate from one turn of the ring to the next. In a cluster, whose CTAs send one another their
+parts of B, a stage is empty when all of the cluster's warps are done with it.
 """
 
 from __future__ import annotations
@@ -12,26 +13,29 @@ from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.schedule import WgmmaMatmul
-from kgen.spec import DType, Matmul
+from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.cuda.limits import WARP_SIZE
-from kgen.targets.cuda.plan import base
-from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES, Matrix
+from kgen.targets.cuda.plan import base, tma_store
+from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.matmul import formula, matrices, plan_launch
 from kgen.targets.cuda.plan.output import OutputTile, plan_output
-from kgen.targets.cuda.plan.tma import GROUP_BYTES, ROW_BYTES, TmaOperand
+from kgen.targets.cuda.plan.raster import Raster
+from kgen.targets.cuda.plan.tma import GROUP_BYTES, ROW_BYTES, STEP_BYTES, TmaOperand
+from kgen.targets.cuda.plan.tma_store import TmaStore, plan_store
+from kgen.targets.cuda.plan.wgmma_limits import (
+    BARRIER_BYTES,
+    MAX_CONSUMERS,
+    REGISTERS,
+    WARPGROUP,
+    WARPS,
+    WGMMA_M,
+    check,
+    obstacle,
+)
+from kgen_runtime.manifest import Launch
 
-WARPGROUP = 128
-WARPS = WARPGROUP // WARP_SIZE
-#: Rows of one instruction, its most columns, and what they are multiples of.
-WGMMA_M, MAX_N, WGMMA_N = 64, 256, 8
-BARRIER_BYTES = 8
-#: Registers per thread of the loading warpgroup and of the others, by how many others there are;
-#: multiples of 8 (PTX ISA, "setmaxnreg"). With one there are enough for all.
-REGISTERS = {2: (40, 232), 3: (32, 160)}
-MAX_CONSUMERS = 3
-#: What addresses, the ring and the epilogue take beside a multiplying thread's accumulators.
-OTHER_REGISTERS = 40
+#: Columns of a fragment.
+EIGHT = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +50,14 @@ class Product:
 
 @dataclass(frozen=True, kw_only=True)
 class WgmmaPlan(base.CudaPlan):
-    """`stage_bytes` hold A's and B's tile."""
+    """`k_tiles` of each block tile go through the ring of `num_stages` one after another."""
 
     spec: Matmul
     schedule: WgmmaMatmul
     operands: tuple[TmaOperand, TmaOperand]
     output: OutputTile
+    raster: Raster
+    store: TmaStore | None
     k_tiles: int
     num_stages: int
 
@@ -61,13 +67,23 @@ class WgmmaPlan(base.CudaPlan):
         return GROUP_BYTES
 
     @property
+    def persistent(self) -> bool:
+        return self.schedule.num_ctas > 0
+
+    @property
+    def clustered(self) -> bool:
+        return self.schedule.cluster_m > 1
+
+    @property
     def stage_bytes(self) -> int:
         return sum(operand.nbytes for operand in self.operands)
+
+    # ------------------------------------------------------------------ the ring
 
     @property
     def full_barriers(self) -> int:
         """The first of the stages' full barriers; the empty ones follow."""
-        return self.num_stages * self.stage_bytes
+        return self.num_stages * self.stage_bytes + tma_store.store_bytes(self.schedule)
 
     @property
     def barrier_bytes(self) -> int:
@@ -76,18 +92,27 @@ class WgmmaPlan(base.CudaPlan):
     @property
     def barriers(self) -> tuple[tuple[int, int], ...]:
         """Each barrier's byte and how many arrivals complete a phase: the loading thread's, and
-        those of every warp that multiplies."""
+        those of every warp that multiplies what is in the stage."""
         full = range(self.full_barriers, self.full_barriers + self.barrier_bytes, BARRIER_BYTES)
-        arrivals = self.schedule.consumers * WARPS
+        readers = 1 if self.schedule.pingpong else self.schedule.consumers
+        arrivals = readers * WARPS * self.schedule.cluster_m
         return (
             *((at, 1) for at in full),
             *((at + self.barrier_bytes, arrivals) for at in full),
         )
 
     @property
+    def skipped(self) -> tuple[int, bool]:
+        """Past the tiles of another warpgroup's block: stages, and whether the turn is odd."""
+        turns, stages = divmod(self.k_tiles, self.num_stages)
+        return stages, turns % 2 == 1
+
+    @property
     def registers(self) -> tuple[int, int] | None:
         """What the loading warpgroup keeps and the others get; None if that need not change."""
         return REGISTERS.get(self.schedule.consumers)
+
+    # ------------------------------------------------------------------ the products
 
     @property
     def stage_words(self) -> int:
@@ -95,9 +120,14 @@ class WgmmaPlan(base.CudaPlan):
         return self.stage_bytes // MAX_ACCESS_BYTES
 
     @property
+    def group_rows(self) -> int:
+        """From a warpgroup's first row of the block tile to that of the next."""
+        return 0 if self.schedule.pingpong else self.schedule.rows
+
+    @property
     def group_words(self) -> int:
-        """From the rows of A of a warpgroup to those of the next."""
-        return self.schedule.rows * ROW_BYTES // MAX_ACCESS_BYTES
+        """The same in A's tile, in the 16 bytes that descriptors count."""
+        return self.group_rows * ROW_BYTES // MAX_ACCESS_BYTES
 
     @property
     def instruction(self) -> str:
@@ -108,7 +138,7 @@ class WgmmaPlan(base.CudaPlan):
     def products(self) -> tuple[Product, ...]:
         """A tile's, in the order of k."""
         a, b = self.operands
-        steps = self.schedule.block_k * self.spec.dtype.itemsize // 32
+        steps = self.schedule.block_k * self.spec.dtype.itemsize // STEP_BYTES
         rows = WGMMA_M * ROW_BYTES // MAX_ACCESS_BYTES
         return tuple(
             Product(
@@ -126,8 +156,8 @@ class WgmmaPlan(base.CudaPlan):
         wgmma.mma_async.m64nNk16", D)."""
         return tuple(
             f"acc_m{m + i}_n{n + j}"
-            for n in range(0, self.schedule.block_n, WGMMA_N)
-            for i in (0, 8)
+            for n in range(0, self.schedule.block_n, EIGHT)
+            for i in (0, EIGHT)
             for j in (0, 1)
         )
 
@@ -135,130 +165,130 @@ class WgmmaPlan(base.CudaPlan):
     def batched(self) -> bool:
         return any(o.batched for o in self.operands) or self.output.batch_stride != 0
 
+    # ------------------------------------------------------------------ words
+
     @property
     def formula(self) -> str:
         return formula(self.spec, self.output)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        return tuple(operand.description for operand in self.operands)
+        operands = tuple(operand.description for operand in self.operands)
+        if self.store is not None:
+            return (*operands, "outputs through shared memory and TMA")
+        why = tma_store.obstacle(self.spec, self.schedule.block_n)
+        return (*operands, f"outputs from registers{f': TMA cannot, {why}' if why else ''}")
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The map of shared memory, for the header."""
+        """The order of tiles and the map of shared memory, for the header."""
         kind = "dynamic" if self.dynamic_shared else "static"
-        return (
-            f"{self.k_tiles} tiles along k",
-            f"shared memory ({kind}): {self.num_stages} stages of {self.stage_bytes} bytes, "
-            f"A at 0, B at {self.operands[1].base} of each;",
-            f"  barriers full[{self.num_stages}] at {self.full_barriers}, empty[{self.num_stages}] "
-            f"at {self.full_barriers + self.barrier_bytes}",
+        stages = self.num_stages
+        found = [f"{self.k_tiles} tiles along k"]
+        if self.persistent:
+            rows, cols = self.raster.rows, self.raster.cols
+            found.append(f"{self.raster.total} block tiles, {rows} x {cols} of each matrix")
+        found.append(
+            f"shared memory ({kind}): {stages} stages of {self.stage_bytes} bytes, "
+            f"A at 0, B at {self.operands[1].base} of each;"
         )
-
-
-def obstacle(spec: Matmul, target: Target) -> str | None:
-    """Why TMA and wgmma cannot multiply these operands here, or None if they can."""
-    if not target.has("wgmma"):
-        return f"{target.name} has no wgmma"
-    if spec.dtype not in (DType.F16, DType.BF16):
-        return f"wgmma takes f16 and bf16 here, not {spec.dtype}"
-    for matrix in matrices(spec):
-        if matrix.aligned_bytes < MAX_ACCESS_BYTES:
-            return (
-                f"{matrix.name}'s rows are multiples of {matrix.aligned_bytes} bytes, and TMA "
-                f"needs {MAX_ACCESS_BYTES}"
+        if self.store is not None:
+            found.append(
+                f"  {self.store.buffers} strips of outputs for each consumer at {self.store.base};"
             )
-    return None
+        first = self.full_barriers
+        found.append(
+            f"  barriers full[{stages}] at {first}, empty[{stages}] at {first + self.barrier_bytes}"
+        )
+        return tuple(found)
 
 
 def plan_wgmma(spec: Matmul, target: Target, schedule: WgmmaMatmul) -> WgmmaPlan:
     """Raises ScheduleError if the schedule does not fit the operands or the target."""
     if (why := obstacle(spec, target)) is not None:
         raise ScheduleError(f"mainloop={schedule.mainloop} cannot run: {why}; try another mainloop")
-    a, b = matrices(spec)
-    _check(schedule, b)
     num_threads = (1 + schedule.consumers) * WARPGROUP
     base.check_threads(num_threads, target, f"consumers={MAX_CONSUMERS}")
-    _check_registers(schedule)
-    operands = _operands(spec, schedule, a, b)
+    operands = _operands(spec, schedule)
+    check(spec, schedule, operands, target)
     stage_bytes = sum(operand.nbytes for operand in operands)
-    base.check_shared(schedule, stage_bytes + 2 * BARRIER_BYTES, target)
     k_tiles = -(-spec.k // schedule.block_k)
-    num_stages = min(schedule.num_stages, k_tiles)
-    shared_bytes = num_stages * (stage_bytes + 2 * BARRIER_BYTES)
-    launch = plan_launch(spec, schedule, num_threads, shared_bytes, target)
-    maps = tuple(operand.tensor_map for operand in operands)
-    names = {map_.tensor: map_.name for map_ in maps}
-    launch = dataclasses.replace(
-        launch, arguments=tuple(names.get(name, name) for name in launch.arguments)
+    # The ring of a persistent CTA goes on with its next block tile.
+    num_stages = schedule.num_stages if schedule.num_ctas else min(schedule.num_stages, k_tiles)
+    shared_bytes = num_stages * (stage_bytes + 2 * BARRIER_BYTES) + tma_store.store_bytes(schedule)
+    output = _output(spec, schedule)
+    store = plan_store(spec, schedule, output, num_stages * stage_bytes)
+    maps = tuple(o.tensor_map for o in operands) + ((store.tensor_map,) if store else ())
+    raster = Raster(
+        shape=(spec.batch, spec.m, spec.n),
+        extent=(1, schedule.block_m * schedule.cluster_m, schedule.block_n),
+        group=schedule.group_m,
     )
+    launch = plan_launch(spec, schedule, num_threads, shared_bytes, target)
+    names = {map_.tensor: map_.name for map_ in maps}
+    arguments = tuple(names.get(name, name) for name in launch.arguments)
     return WgmmaPlan(
         spec=spec,
         target=target,
         schedule=schedule,
         template="ptx/matmul_wgmma.ptx.j2",
-        launches=(launch,),
+        launches=(_arranged(launch, schedule, raster, arguments),),
         tensor_maps=maps,
         num_threads=num_threads,
         shared_bytes=shared_bytes,
         ptx_version=base.ptx_version(target, "wgmma"),
         operands=operands,
-        output=plan_output(
-            spec,
-            schedule,
-            rows=tuple(m + i for m in range(0, schedule.rows, WGMMA_M) for i in (0, 8)),
-            cols=tuple(n + j for n in range(0, schedule.block_n, WGMMA_N) for j in (0, 1)),
-            run=2,
-        ),
+        output=output,
+        raster=raster,
+        store=store,
         k_tiles=k_tiles,
         num_stages=num_stages,
     )
 
 
-def _operands(
-    spec: Matmul, schedule: WgmmaMatmul, a: Matrix, b: Matrix
-) -> tuple[TmaOperand, TmaOperand]:
-    depth = schedule.block_k
-    first = TmaOperand(matrix=a, batch=spec.batch, extent=schedule.block_m, depth=depth, base=0)
-    return first, TmaOperand(
-        matrix=b, batch=spec.batch, extent=schedule.block_n, depth=depth, base=first.nbytes
+def _arranged(
+    launch: Launch, schedule: WgmmaMatmul, raster: Raster, arguments: tuple[str, ...]
+) -> Launch:
+    """The launch with its clusters, and with no more CTAs than persistent ones have tiles."""
+    cluster = schedule.cluster_m
+    if schedule.num_ctas:
+        return dataclasses.replace(
+            launch,
+            grid=(min(schedule.num_ctas, cluster * raster.total), 1, 1),
+            cluster=(cluster, 1, 1),
+            arguments=arguments,
+            tile=raster.tile,
+        )
+    cols, _, batch = launch.grid
+    return dataclasses.replace(
+        launch,
+        grid=(cols, raster.rows * cluster, batch),
+        cluster=(1, cluster, 1),
+        arguments=arguments,
     )
 
 
-def _check(schedule: WgmmaMatmul, b: Matrix) -> None:
-    depth = ROW_BYTES // b.dtype.itemsize
-    if schedule.block_k != depth:
-        raise ScheduleError(
-            f"block_k={schedule.block_k} is not the {depth} elements of a row of "
-            f"{ROW_BYTES} bytes, over which TMA and wgmma swizzle; try {depth}"
-        )
-    if schedule.consumers > MAX_CONSUMERS:
-        raise ScheduleError(
-            f"consumers={schedule.consumers} leaves them too few registers; try {MAX_CONSUMERS}"
-        )
-    if schedule.rows % WGMMA_M:
-        raise ScheduleError(
-            f"block_m={schedule.block_m} does not give each of {schedule.consumers} consumers "
-            f"multiples of {WGMMA_M} rows; try {WGMMA_M * schedule.consumers}"
-        )
-    if schedule.num_stages < 2:
-        raise ScheduleError(
-            f"num_stages={schedule.num_stages} leaves no stage to load while one computes; try 2"
-        )
-    unit = WGMMA_N if b.k_inner else depth
-    if schedule.block_n % unit or schedule.block_n > MAX_N:
-        raise ScheduleError(
-            f"block_n={schedule.block_n} is no multiple of {unit} up to {MAX_N}; "
-            f"try {min(MAX_N, max(1, schedule.block_n // unit) * unit)}"
-        )
+def _output(spec: Matmul, schedule: WgmmaMatmul) -> OutputTile:
+    output = plan_output(
+        spec,
+        schedule,
+        rows=tuple(m + i for m in range(0, schedule.rows, WGMMA_M) for i in (0, EIGHT)),
+        cols=tuple(n + j for n in range(0, schedule.block_n, EIGHT) for j in (0, 1)),
+        run=2,
+    )
+    # The last CTA of a cluster may have nothing.
+    return dataclasses.replace(output, m_edge=spec.m % (schedule.block_m * schedule.cluster_m) != 0)
 
 
-def _check_registers(schedule: WgmmaMatmul) -> None:
-    held = schedule.rows * schedule.block_n // WARPGROUP
-    limit = REGISTERS.get(schedule.consumers, (0, 255))[1] - OTHER_REGISTERS
-    if held > limit:
-        raise ScheduleError(
-            f"{schedule.rows} rows of {schedule.block_n} columns need {held} registers per thread; "
-            f"{limit} are left with consumers={schedule.consumers}; "
-            f"try block_n={limit * WARPGROUP // schedule.rows // WARPGROUP * WARPGROUP or WGMMA_M}"
-        )
+def _operands(spec: Matmul, schedule: WgmmaMatmul) -> tuple[TmaOperand, TmaOperand]:
+    a, b = matrices(spec)
+    depth = schedule.block_k
+    first = TmaOperand(matrix=a, batch=spec.batch, extent=schedule.block_m, depth=depth, base=0)
+    return first, TmaOperand(
+        matrix=b,
+        batch=spec.batch,
+        extent=schedule.block_n,
+        depth=depth,
+        base=first.nbytes,
+        shares=schedule.cluster_m,
+    )

@@ -27,8 +27,8 @@ SWIZZLE_128 = 1 << 30
 
 @dataclass(frozen=True, kw_only=True)
 class Box:
-    """What one instruction copies: `along` m (or n) from the tile's first, `offset` bytes from the
-    stage's first."""
+    """What one instruction copies: `along` m (or n) from the first of the CTA's share, `offset`
+    bytes from the stage's, had it the first share."""
 
     along: int
     offset: int
@@ -37,13 +37,14 @@ class Box:
 @dataclass(frozen=True, kw_only=True)
 class TmaOperand:
     """A's or B's tile: `extent` rows of A or columns of B, `depth` of k; `base` is its first byte
-    in a stage."""
+    in a stage. `shares` CTAs of a cluster load a part of it each, for all of them."""
 
     matrix: Matrix
     batch: int
     extent: int
     depth: int
     base: int
+    shares: int = 1
 
     @property
     def name(self) -> str:
@@ -75,9 +76,25 @@ class TmaOperand:
         return 3 if self.batched else 2
 
     @property
+    def share_extent(self) -> int:
+        """Of m (or n) that this CTA loads."""
+        return self.extent // self.shares
+
+    @property
+    def share_bytes(self) -> int:
+        return self.nbytes // self.shares
+
+    @property
+    def everyone(self) -> int:
+        """The CTAs that a share goes to, as a mask."""
+        return (1 << self.shares) - 1
+
+    @property
     def box_extent(self) -> int:
         """Of m (or n) in a box."""
-        return self.extent // -(-self.extent // MAX_BOX) if self.k_inner else self.per_row
+        if not self.k_inner:
+            return self.per_row
+        return self.share_extent // -(-self.share_extent // MAX_BOX)
 
     @property
     def box_bytes(self) -> int:
@@ -87,7 +104,7 @@ class TmaOperand:
     def boxes(self) -> tuple[Box, ...]:
         return tuple(
             Box(along=i * self.box_extent, offset=self.base + i * self.box_bytes)
-            for i in range(self.extent // self.box_extent)
+            for i in range(self.share_extent // self.box_extent)
         )
 
     @property
@@ -138,6 +155,11 @@ class TmaOperand:
         return 0 if self.k_inner else 1
 
     @property
+    def unit(self) -> int:
+        """What the extent of a share must be a multiple of."""
+        return 8 if self.k_inner else self.per_row
+
+    @property
     def description(self) -> str:
         """A comment: the tile and how it is copied."""
         boxes = self.boxes
@@ -146,4 +168,5 @@ class TmaOperand:
         return (
             f"{self.name.upper()}: {count} of {rows}x{cols} as stored by TMA, "
             f"k {'along' if self.k_inner else 'across'} the rows"
+            + (f", for all {self.shares} CTAs of the cluster" if self.shares > 1 else "")
         )

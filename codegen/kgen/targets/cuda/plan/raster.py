@@ -1,0 +1,55 @@
+"""The order in which persistent CTAs take the block tiles of the output."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen_runtime.manifest import Tile, Walk
+
+
+@dataclass(frozen=True, kw_only=True)
+class Raster:
+    """`rows` x `cols` block tiles of each of `batch` matrices; a row is as high as a cluster.
+
+    `group` rows are walked column by column, so that the CTAs that run at once share what they
+    read of A and of B in L2.
+    """
+
+    shape: tuple[int, int, int]
+    extent: tuple[int, int, int]
+    group: int
+
+    @property
+    def batch(self) -> int:
+        return self.shape[0]
+
+    @property
+    def rows(self) -> int:
+        return -(-self.shape[1] // self.extent[1])
+
+    @property
+    def cols(self) -> int:
+        return -(-self.shape[2] // self.extent[2])
+
+    @property
+    def per_matrix(self) -> int:
+        return self.rows * self.cols
+
+    @property
+    def total(self) -> int:
+        return self.batch * self.per_matrix
+
+    @property
+    def per_group(self) -> int:
+        return self.group * self.cols
+
+    @property
+    def ragged(self) -> bool:
+        """Whether the last group has fewer rows."""
+        return self.rows % self.group != 0
+
+    @property
+    def tile(self) -> Tile:
+        return Tile(
+            shape=self.shape, extent=self.extent, axes=(0, 0, 0), walk=Walk(group=self.group)
+        )

@@ -1,0 +1,124 @@
+"""What a schedule of warpgroups must be like, and where wgmma cannot be used at all."""
+
+from __future__ import annotations
+
+from kgen.errors import ScheduleError
+from kgen.schedule import WgmmaMatmul
+from kgen.spec import DType, Matmul
+from kgen.targets.base import Target
+from kgen.targets.cuda.limits import WARP_SIZE
+from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.matmul import matrices
+from kgen.targets.cuda.plan.tma import ROW_BYTES, TmaOperand
+from kgen.targets.cuda.plan.tma_store import store_bytes
+
+WARPGROUP = 128
+WARPS = WARPGROUP // WARP_SIZE
+#: Rows of one instruction, and its most columns.
+WGMMA_M, MAX_N = 64, 256
+BARRIER_BYTES = 8
+#: Registers per thread of the loading warpgroup and of the others, by how many others there are;
+#: multiples of 8 (PTX ISA, "setmaxnreg"). With one there are enough for all.
+REGISTERS = {2: (24, 240), 3: (32, 160)}
+MAX_CONSUMERS = 3
+#: What addresses, the ring and the epilogue take beside a multiplying thread's accumulators.
+OTHER_REGISTERS = 40
+#: A cluster that every GPU with clusters can run (CUDA C++ Programming Guide).
+MAX_CLUSTER = 8
+
+
+def obstacle(spec: Matmul, target: Target) -> str | None:
+    """Why TMA and wgmma cannot multiply these operands here, or None if they can."""
+    if not target.has("wgmma"):
+        return f"{target.name} has no wgmma"
+    if spec.dtype not in (DType.F16, DType.BF16):
+        return f"wgmma takes f16 and bf16 here, not {spec.dtype}"
+    for matrix in matrices(spec):
+        if matrix.aligned_bytes < MAX_ACCESS_BYTES:
+            return (
+                f"{matrix.name}'s rows are multiples of {matrix.aligned_bytes} bytes, and TMA "
+                f"needs {MAX_ACCESS_BYTES}"
+            )
+    return None
+
+
+def check(
+    spec: Matmul, schedule: WgmmaMatmul, operands: tuple[TmaOperand, TmaOperand], target: Target
+) -> None:
+    """Raises ScheduleError, with a value that fits."""
+    depth = ROW_BYTES // spec.dtype.itemsize
+    if schedule.block_k != depth:
+        raise ScheduleError(
+            f"block_k={schedule.block_k} is not the {depth} elements of a row of "
+            f"{ROW_BYTES} bytes, over which TMA and wgmma swizzle; try {depth}"
+        )
+    if schedule.num_stages < 2:
+        raise ScheduleError(
+            f"num_stages={schedule.num_stages} leaves no stage to load while one computes; try 2"
+        )
+    if schedule.consumers > MAX_CONSUMERS:
+        raise ScheduleError(
+            f"consumers={schedule.consumers} leaves them too few registers; try {MAX_CONSUMERS}"
+        )
+    _check_sharing(schedule)
+    _check_tile(schedule, operands[1])
+    _check_registers(schedule)
+    _check_shared(schedule, sum(operand.nbytes for operand in operands), target)
+
+
+def _check_sharing(schedule: WgmmaMatmul) -> None:
+    if schedule.pingpong and (schedule.consumers != 2 or not schedule.num_ctas):
+        raise ScheduleError(
+            "pingpong=1 lets two warpgroups of persistent CTAs take turns; "
+            "try pingpong=1,consumers=2,num_ctas=132"
+        )
+    if schedule.group_m > 1 and not schedule.num_ctas:
+        raise ScheduleError(
+            f"group_m={schedule.group_m} orders the tiles of persistent CTAs; try num_ctas=132"
+        )
+    if schedule.cluster_m > MAX_CLUSTER or schedule.cluster_m & (schedule.cluster_m - 1):
+        raise ScheduleError(
+            f"cluster_m={schedule.cluster_m} is none of 1, 2, 4, {MAX_CLUSTER}; try 2"
+        )
+    if schedule.num_ctas % schedule.cluster_m:
+        raise ScheduleError(
+            f"num_ctas={schedule.num_ctas} are no whole clusters of {schedule.cluster_m}; "
+            f"try num_ctas={-(-schedule.num_ctas // schedule.cluster_m) * schedule.cluster_m}"
+        )
+
+
+def _check_tile(schedule: WgmmaMatmul, b: TmaOperand) -> None:
+    if schedule.rows % WGMMA_M:
+        raise ScheduleError(
+            f"block_m={schedule.block_m} does not give each of {schedule.consumers} consumers "
+            f"multiples of {WGMMA_M} rows; try {WGMMA_M * schedule.consumers}"
+        )
+    unit = b.unit * schedule.cluster_m
+    if schedule.block_n % unit or schedule.block_n > MAX_N:
+        raise ScheduleError(
+            f"block_n={schedule.block_n} is no multiple of {unit} up to {MAX_N}; "
+            f"try {min(MAX_N, max(1, schedule.block_n // unit) * unit)}"
+        )
+
+
+def _check_registers(schedule: WgmmaMatmul) -> None:
+    held = schedule.rows * schedule.block_n // WARPGROUP
+    limit = REGISTERS.get(schedule.consumers, (0, 255))[1] - OTHER_REGISTERS
+    if held > limit:
+        raise ScheduleError(
+            f"{schedule.rows} rows of {schedule.block_n} columns need {held} registers per thread; "
+            f"{limit} are left with consumers={schedule.consumers}; "
+            f"try block_n={limit * WARPGROUP // schedule.rows // WARPGROUP * WARPGROUP or WGMMA_M}"
+        )
+
+
+def _check_shared(schedule: WgmmaMatmul, stage_bytes: int, target: Target) -> None:
+    limit = target.limits["dynamic_shared_memory"]
+    each, other = stage_bytes + 2 * BARRIER_BYTES, store_bytes(schedule)
+    needed = schedule.num_stages * each + other
+    if needed > limit:
+        fitting = (limit - other) // each
+        raise ScheduleError(
+            f"num_stages={schedule.num_stages} needs {needed} B of shared memory; {target.name} "
+            f"allows {limit}; try {f'num_stages={fitting}' if fitting >= 2 else 'block_n=64'}"
+        )
