@@ -200,9 +200,7 @@ wait:
 """
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_a_bulk_copy_to_the_next_cta(seed: int) -> None:
-    body = f"""{INITIALISE}
+COPY_THERE = f"""{INITIALISE}
   add.u32 %at, %at, 512;
   st.shared.u32 [%at], %r1;
   fence.proxy.async.shared::cta;
@@ -218,9 +216,19 @@ def test_a_bulk_copy_to_the_next_cta(seed: int) -> None:
 sent:{AWAIT}
   sub.u32 %at, %at, 512;
 {READ_OWN}{SYNC}"""
-    out = result(program(body), seed=seed)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_bulk_copy_to_the_next_cta(seed: int) -> None:
+    out = result(program(COPY_THERE), seed=seed)
     cta, thread = np.arange(8)[:, None], np.arange(64)
     assert (out == (cta // 4 * 4 + (cta + 3) % 4) * 64 + thread).all()
+
+
+def test_a_bulk_copy_completes_where_its_bytes_go() -> None:
+    own = COPY_THERE.replace("mapa.shared::cluster.u32 %r5, %r5, %other;", "")
+    with pytest.raises(EmulationFault, match=r"trap.*an mbarrier of another"):
+        result(program(own))
 
 
 @pytest.mark.parametrize("mask", [0b1111, 0b1010])
@@ -291,6 +299,23 @@ def test_an_arrival_must_not_outlive_the_cta_that_it_goes_to() -> None:
     result(program(without_wait + SYNC))
     with pytest.raises(EmulationFault, match="may have ended"):
         result(program(without_wait))
+
+
+READ_THERE = """
+  st.shared.u32 [%at], %r1;
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  mapa.shared::cluster.u32 %there, %at, %other;
+  ld.shared::cluster.u32 %r4, [%there];
+  st.global.u32 [%d], %r4;
+"""
+
+
+def test_the_memory_of_a_cta_that_may_have_ended() -> None:
+    for body in (READ_THERE, STORE_THERE["shared"], STORE_THERE["atomic"]):
+        result(program(body + SYNC))
+        with pytest.raises(EmulationFault, match=r"race: .* may have ended before"):
+            result(program(body), seed=1)
 
 
 # ---------------------------------------------------------------------- other instructions

@@ -319,6 +319,9 @@ DONE:
     st.shared.u32 [%r1], 0;
 """
 PROXY = "fence.proxy.async.shared::cta;"
+#: Other fences that stand for it, and fences that order something else.
+FENCES = ("fence.proxy.async;", "fence.proxy.async.shared::cluster;")
+OTHER_FENCES = ("fence.proxy.async.global;", "fence.mbarrier_init.release.cluster;", "membar.gl;")
 
 
 def bulk_out(
@@ -337,6 +340,16 @@ def test_bulk_copies_read_what_was_fenced_and_ordered() -> None:
         out = words()
         run(bulk_out(), out, threads=64, seed=seed)
         np.testing.assert_array_equal(out, np.repeat(np.arange(64), 4))
+
+
+@pytest.mark.parametrize("fence", FENCES)
+def test_fences_of_the_proxy(fence: str) -> None:
+    run(bulk_out(fence), words(), threads=64)
+
+
+@pytest.mark.parametrize("fence", OTHER_FENCES)
+def test_fences_of_something_else(fence: str) -> None:
+    assert fault(bulk_out(fence), words(), threads=64).kind == "missing-proxy-fence"
 
 
 def test_the_thread_that_copies_may_fence_behind_the_barrier() -> None:

@@ -9,14 +9,34 @@ from kgen.errors import EmulationError
 
 Index3 = tuple[int, int, int]
 
+#: The classes of faults, and what each means.
+FAULTS: Mapping[str, str] = {
+    "race": "two accesses to the same bytes, one of them a write, that nothing orders",
+    "uninitialised-read": "shared memory is read that nothing has written",
+    "pending-copy": "the destination of an asynchronous copy is read before it is waited for",
+    "pending-wgmma": "registers of wgmma.mma_async are used before it is waited for",
+    "missing-wgmma-fence": "wgmma.mma_async uses registers that changed since the last wgmma.fence",
+    "missing-proxy-fence": "the async proxy reads or overwrites generic writes without a fence",
+    "transaction-count": "an mbarrier expects other bytes or arrivals than it gets",
+    "out-of-bounds": "an access beyond a buffer, shared memory or the cluster",
+    "misaligned": "an address that is no multiple of what the access needs",
+    "deadlock": "threads wait for what never comes, or a loop does not end",
+    "divergent-warp-instruction": "lanes are missing at an instruction that needs the whole warp",
+    "trap": "the program gives up, or uses an instruction in a way that has no meaning",
+}
+#: The classes of warnings: what no rule forbids but a reader of foreign code should know.
+WARNINGS: Mapping[str, str] = {
+    "proxy-read-overwritten": "the async proxy overwrites generic reads without a fence",
+    "missing-proxy-fence": "a bulk copy completes on an mbarrier that no fence has made known",
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
     """A fault in the emulated program.
 
-    `kind` is its class: race, uninitialised-read, pending-copy, out-of-bounds, misaligned,
-    deadlock, divergent-warp-instruction or trap. `line` counts from 1 in the source text, `lanes`
-    are the first few threads of the workgroup that are concerned.
+    `kind` is its class, of `FAULTS`; in a warning, of `WARNINGS`. `line` counts from 1 in the
+    source text, `lanes` are the first few threads of the workgroup that are concerned.
     """
 
     kind: str

@@ -97,6 +97,7 @@ GEMM = (
         gemm,
         "transaction-count",
         ("empty-stage-not-awaited", WAIT.format("empty", "empty"), ""),
+        ("bytes-that-never-come", r"(expect_tx\S+ _, \[%bar\], )24576;", r"\g<1>32768;"),
         ("bytes-of-a-only", r"(expect_tx\S+ _, \[%bar\], )24576;", r"\g<1>16384;"),
         ("all-lanes-load", r"@!%elected bra finished;", ""),
     ),
@@ -105,8 +106,7 @@ GEMM = (
         "deadlock",
         ("one-consumer-releases", r"(mbarrier\.init\S+ \[%empty\], )2;", r"\g<1>1;"),
         ("stage-awaited-in-the-other-phase", r"(xor\.b32 %free_phase, %phase, )1;", r"\g<1>0;"),
-        ("bytes-that-never-come", r"(expect_tx\S+ _, \[%bar\], )24576;", r"\g<1>32768;"),
-        ("producer-arrives-twice", r"(mbarrier\.init\S+ \[%full\], )1;", r"\g<1>2;"),
+        ("arrivals-that-never-come", r"(mbarrier\.init\S+ \[%full\], )1;", r"\g<1>2;"),
         ("consumer-does-not-let-go", r"^ *@%first mbarrier\.arrive.*\n(?=not_yet)", ""),
         (
             "arrives-at-the-next-stage",
@@ -118,6 +118,20 @@ GEMM = (
             "expect-without-arrive",
             r"mbarrier\.arrive\.expect_tx\.shared::cta\.b64 _, (\[%bar\], 24576;)",
             r"mbarrier.expect_tx.relaxed.cta.shared::cta.b64 \1",
+        ),
+    ),
+    *bugs(
+        gemm,
+        "trap",
+        (
+            "map-of-other-dimensions",
+            r"(cp\.async\.bulk\.tensor\.)2d((?:.*\n)?.*%map_b, \{%x, %column)\}",
+            r"\g<1>3d\2, 0}",
+        ),
+        (
+            "registers-returned-by-an-increase",
+            r"(setmaxnreg\.inc\.sync\.aligned\.u32 )232;",
+            r"\g<1>232; \g<1>160;",
         ),
     ),
     *bugs(
@@ -173,8 +187,8 @@ GEMM_CLUSTER = (
         ("own-consumers-only", r"(mbarrier\.init\S+ \[%empty\], )4;", r"\g<1>2;"),
         (
             "release-not-a-release",
-            r"@%releases mbarrier\.arrive\.release(?=.*\n\s*not_yet)",
-            r"@%releases mbarrier.arrive.relaxed",
+            r"^\.version 8\.0((?s:.*)@%releases mbarrier\.arrive)\.release(?=.*\n\s*not_yet)",
+            r".version 8.6\1.relaxed",
         ),
         (
             "cluster-barrier-of-the-cta-only",

@@ -88,8 +88,6 @@ SUM_RING = (
     *bugs(
         sum_ring,
         "race",
-        ("empty-stage-not-awaited", r"^wait_empty:\n.*\n.*\n", ""),
-        ("one-arrival-for-a-warp", r"(mbarrier\.init\S+ \[%empty\+?8?\], )64;", r"\g<1>32;"),
         ("barrier-of-the-sums-dropped", r"^ *bar\.sync 1, 64;\n", ""),
         (
             "sums-before-their-barrier",
@@ -122,6 +120,16 @@ SUM_RING = (
         "missing-proxy-fence",
         ("fence-of-the-sums-dropped", PROXY_FENCE + r"(?= *bar\.sync 1)", ""),
         (
+            "fence-of-the-sums-of-global-memory",
+            r"(fence\.proxy\.async\.)shared::cta;(?=\s*bar\.sync 1)",
+            r"\1global;",
+        ),
+        (
+            "fence-of-mbarriers-for-the-sums",
+            r"fence\.proxy\.async\.shared::cta;(?=\s*bar\.sync 1)",
+            "fence.mbarrier_init.release.cluster;",
+        ),
+        (
             "fence-of-the-sums-too-early",
             r"(^ *st\.shared\.u32 \[%tmp\], %sum;\n)(" + PROXY_FENCE + ")",
             r"\2\1",
@@ -136,12 +144,14 @@ SUM_RING = (
     *bugs(
         sum_ring,
         "transaction-count",
+        ("empty-stage-not-awaited", r"^wait_empty:\n.*\n.*\n", ""),
         ("half-the-bytes-expected", r"(expect_tx\S+ _, \[%bar\], )256;", r"\g<1>128;"),
+        ("twice-the-bytes-expected", r"(expect_tx\S+ _, \[%bar\], )256;", r"\g<1>512;"),
     ),
     *bugs(
         sum_ring,
         "deadlock",
-        ("twice-the-bytes-expected", r"(expect_tx\S+ _, \[%bar\], )256;", r"\g<1>512;"),
+        ("one-arrival-for-a-warp", r"(mbarrier\.init\S+ \[%empty\], )64;", r"\g<1>32;"),
         ("consumers-of-a-third-warp", r"(mbarrier\.init\S+ \[%empty\], )64;", r"\g<1>96;"),
         ("barrier-with-the-producer", r"bar\.sync 1, 64;", "bar.sync 1, 96;"),
     ),
@@ -153,13 +163,13 @@ SUM_RING = (
             r"(setp\.lt\.u32 %more, %block, %count;\n *@%more bra produce)",
             r"setp.le.u32 %more, %block, %count;\n@%more bra produce",
         ),
-        ("ring-of-four", r"(%wrapped, %stage, )2;", r"\g<1>4;"),
+        ("ring-of-four", r"(%wrapped, %stage, )2;(?=(?s:.*)^consumer:)", r"\g<1>4;"),
     ),
     *bugs(
         sum_ring,
         "misaligned",
         ("from-a-word", r"(add\.u64 %in, %in, )256;", r"\g<1>260;"),
-        ("size-not-of-sixteens", r"(\[%in\], )256, ", r"\g<1>252, "),
+        ("stages-of-words", r"(shl\.b32 %at, %stage, )8;(?=\s*add)", r"\g<1>2;"),
     ),
     *bugs(
         sum_ring,
@@ -198,6 +208,7 @@ EXCHANGE = (
     *bugs(
         exchange,
         "transaction-count",
+        ("nothing-sent", r"@!%is_thread0 bra wait_full;", "bra wait_full;"),
         ("bytes-of-half", r"(expect_tx\S+ _, \[%bar\], )256;", r"\g<1>128;"),
     ),
     *bugs(
@@ -207,13 +218,17 @@ EXCHANGE = (
     ),
     *bugs(
         exchange,
-        "deadlock",
+        "trap",
         (
             "signals-its-own-barrier",
             r"^ *mapa\.shared::cluster\.u32 %remote_bar, .*\n",
             "mapa.shared::cluster.u32 %remote_bar, %bar, %rank;\n",
         ),
-        ("first-cluster-sends-nothing", r"@!%is_thread0 bra wait_full;", "bra wait_full;"),
+        (
+            "signals-by-an-address-of-its-own",
+            r"^ *mapa\.shared::cluster\.u32 %remote_bar, .*\n",
+            "mov.u32 %remote_bar, %bar;\n",
+        ),
     ),
     *bugs(
         exchange,
@@ -291,6 +306,10 @@ REGISTER_PRODUCT = (
         register_product,
         "uninitialised-read",
         ("half-of-b", r"(setp\.lt\.u32 %mine, %thread, )64;", r"\g<1>32;"),
+    ),
+    *bugs(
+        register_product,
+        "out-of-bounds",
         ("stride-of-the-descriptor", r"0x0000001000080000", "0x0000001000100000"),
     ),
     *bugs(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from kgen.emulate.ptx.memory import GlobalMemory
 from kgen.emulate.ptx.ops import BUILDERS
 from kgen.emulate.ptx.ops.wgmma import protected
 from kgen.emulate.ptx.parser import parse
+from kgen.emulate.ptx.remote import check_remote_accesses
 from kgen.emulate.ptx.scheduler import Scheduler, Step
 from kgen.emulate.ptx.syntax import Instruction, Kernel
 from kgen.emulate.ptx.words import Unsupported, Words
@@ -74,6 +76,7 @@ def run(
     )
     _check_launch(kernel, launch)
     machine = Machine(kernel, launch, memory, _GRANULE)
+    machine.on_end.append(partial(check_remote_accesses, machine))
     steps = _decode(machine)
     ctas = ordered(launch, workgroups)
     turns = _FREE_TURNS + sum(len(buffer) for buffer in memory.buffers) // 4

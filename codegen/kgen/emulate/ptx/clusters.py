@@ -1,4 +1,4 @@
-"""barrier.cluster, and what reaches a CTA of a cluster after its end (PTX ISA 9.7.13.3)."""
+"""barrier.cluster (PTX ISA 9.7.13.3)."""
 
 from __future__ import annotations
 
@@ -76,48 +76,3 @@ class ClusterBarrier:
             return
         self.phase = self.phase + done
         self.completed.take_over(self.arriving, done)
-
-
-class RemoteArrivals:
-    """Arrivals at mbarriers of other CTAs, which must still be there: they end after they know."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-        machine.on_reset.append(self._reset)
-        machine.on_end.append(self._check)
-        self._reset()
-
-    def _reset(self) -> None:
-        clusters = self.machine.ctas // self.machine.cluster
-        warps = self.machine.cluster * self.machine.warps
-        #: By cluster and rank of the CTA, the last time of each warp of the cluster, and where.
-        self._time = np.zeros((clusters, self.machine.cluster, warps), np.int64)
-        self._pc = np.zeros_like(self._time)
-
-    def note(self, lanes: Array, rank: int) -> None:
-        """These lanes [C or 1, W, 32] arrive at the CTA of a rank, now."""
-        machine, clocks = self.machine, self.machine.clocks
-        warps = np.broadcast_to(lanes.any(axis=2), (machine.ctas, machine.warps))
-        by_cluster = warps.reshape(len(self._time), -1).copy()
-        own = slice(rank * machine.warps, (rank + 1) * machine.warps)
-        by_cluster[:, own] = False
-        now = clocks.own[:, : by_cluster.shape[1]]
-        self._time[:, rank] = np.where(by_cluster, now, self._time[:, rank])
-        self._pc[:, rank] = np.where(by_cluster, machine.pc, self._pc[:, rank])
-
-    def _check(self) -> None:
-        """Some thread of the CTA must know of every arrival when it ends."""
-        machine = self.machine
-        if not machine.checks or not self._time.any():
-            return
-        seen = machine.clocks.seen.max(axis=2)[:, :, : self._time.shape[2]]
-        known = seen.reshape(len(seen), machine.cluster, machine.warps, -1).max(axis=2)
-        unknown = self._time > known
-        if unknown.any():
-            cluster, rank, warp = (int(found[0]) for found in np.nonzero(unknown))
-            machine.pc = int(self._pc[cluster, rank, warp])
-            lanes = np.zeros((machine.ctas, machine.warps, 1), bool)
-            source, own = divmod(warp, machine.warps)
-            lanes[cluster * machine.cluster + source, own] = True
-            message = f"the CTA of rank {rank} may have ended before this arrives at its mbarrier"
-            raise Violation("race", message, lanes)

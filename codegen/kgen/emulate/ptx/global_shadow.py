@@ -215,7 +215,7 @@ class GlobalShadow:
         clocks = machine.clocks
         row, thread = np.divmod(at.place, clocks.warps * 32)
         past = clocks.known_past(
-            "async", row if clocks.rows > 1 else 0, thread, (others & THREAD) >> 5
+            "async.global", row if clocks.rows > 1 else 0, thread, (others & THREAD) >> 5
         )
         near = labels_of(others) == row + machine.order.first_cluster
         unfenced = near & ~is_async(others) & (others >> TIME > past)

@@ -10,8 +10,9 @@ import numpy as np
 from kgen.emulate.ptx.lessons import Told, across, both
 from kgen.emulate.ptx.types import Array
 
-#: A fence by what it orders: the async proxy, or memory for threads in a scope.
-Fence = Literal["async", "cta", "cluster", "gpu"]
+#: A fence by what it orders: the generic and the async proxy in a kind of memory, mbarrier.init
+#: before all else, or memory for threads in a scope.
+Fence = Literal["async.shared", "async.global", "mbarrier_init", "cta", "cluster", "gpu"]
 
 
 @dataclass(frozen=True, kw_only=True)

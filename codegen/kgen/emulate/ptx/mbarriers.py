@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgen.emulate.ptx.accesses import RANK_SHIFT
-from kgen.emulate.ptx.clusters import RemoteArrivals
 from kgen.emulate.ptx.known import Known
 from kgen.emulate.ptx.machine import Machine, Violation
 from kgen.emulate.ptx.released import Released, at_rank
@@ -62,7 +61,6 @@ class Mbarriers:
         machine.asynchronous = True
         machine.on_reset.append(self._reset)
         machine.on_end.append(self._check_end)
-        self._remote = RemoteArrivals(machine)
         self._reset()
 
     def _reset(self) -> None:
@@ -96,11 +94,6 @@ class Mbarriers:
     def known_at_destination(self, who: Lanes, known: Known) -> Known:
         """What the lanes of each CTA released, where the objects are."""
         return known if who.rank is None else at_rank(known, who.rank, self.machine.cluster)
-
-    def note_remote(self, who: Lanes) -> None:
-        """The lanes are about to arrive; where, must be known when they may be too late."""
-        if who.rank is not None and self.machine.checks:
-            self._remote.note(who.lanes, who.rank)
 
     # ------------------------------------------------------------------ what is done to them
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from kgen.emulate.ptx.accesses import Accesses, Region
+from kgen.emulate.ptx.known import Fence
 from kgen.emulate.ptx.shadow import (
     PENDING,
     READ_ASYNC,
@@ -51,14 +52,19 @@ class AsyncProxy:
 
     def begin_read(self, region: Region) -> None:
         """An asynchronous read starts: none may write the bytes until it is finished."""
+        at = self.refuse_read(region)
+        reading = self._reading()
+        # A granule that comes several times counts once, here and at the end.
+        reading[at.cell] = ((reading[at.cell] >> READING) + 1 << READING) | self.machine.pc
+
+    def refuse_read(self, region: Region, *fences: Fence) -> Accesses:
+        """Check a read, by one of these proxy fences or by that of shared memory."""
         shadow = self.shadow
         at = shadow.region(region, region.issuer)
         writer = shadow.writer.reshape(-1)[at.cell]
         shadow.refuse_unwritten(at, writer)
-        self._refuse_unfenced(at, writer, "read of")
-        reading = self._reading()
-        # A granule that comes several times counts once, here and at the end.
-        reading[at.cell] = ((reading[at.cell] >> READING) + 1 << READING) | self.machine.pc
+        self._refuse_unfenced(at, writer, "read of", *fences)
+        return at
 
     def finish_read(self, region: Region, reader: Array, *, by_warp: bool) -> None:
         """It is as if these threads of the issuing CTAs, [C or 1], read the bytes just now.
@@ -82,14 +88,16 @@ class AsyncProxy:
             shadow.reading = np.zeros(shadow.writer.shape, np.int64)
         return shadow.reading.reshape(-1)
 
-    def _refuse_unfenced(self, at: Accesses, writer: Array, what: str) -> None:
+    def _refuse_unfenced(self, at: Accesses, writer: Array, what: str, *fences: Fence) -> None:
         """Generic writes that the async proxy meets must be ordered, and fenced besides."""
         shadow, what = self.shadow, f"asynchronous {what}"
         shadow.refuse_unordered(at, shadow.unordered(at, writer), writer, what)
-        past = self.clocks.known_past(
-            "async", shadow.clock_row(at), at.thread, (writer & THREAD) >> 5
-        )
-        unfenced = ((writer >> TIME) > past) & ~is_async(writer)
+        unfenced = ~is_async(writer)
+        for fence in ("async.shared", *fences):
+            past = self.clocks.known_past(
+                fence, shadow.clock_row(at), at.thread, (writer & THREAD) >> 5
+            )
+            unfenced &= (writer >> TIME) > past
         shadow.refuse(
             unfenced, at, "missing-proxy-fence",
             f"{what} bytes with no fence.proxy.async since they were written",
@@ -102,7 +110,9 @@ class AsyncProxy:
         read = shadow.reads.reshape(-1, shadow.warps)[at.cell]
         row = shadow.clock_row(at)
         row = row[:, None] if isinstance(row, np.ndarray) else row
-        past = self.clocks.known_past("async", row, at.thread[:, None], np.arange(shadow.warps))
+        past = self.clocks.known_past(
+            "async.shared", row, at.thread[:, None], np.arange(shadow.warps)
+        )
         generic = (read >> READ_ASYNC) & 1 == 0
         unfenced = any_of(generic & ((read >> READ_TIME) > past), 1)
         if unfenced.any():

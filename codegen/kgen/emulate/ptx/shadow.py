@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 UNWRITTEN, PENDING = -1, -2
 #: A reader is `time | instruction | async | strength | several | lane`.
 READ_SEVERAL, _READ_STRENGTH, READ_ASYNC, READ_PC, READ_TIME = 5, 6, 8, 9, 28
-_READ_PC_MASK = (1 << (READ_TIME - READ_PC)) - 1
+READ_PC_MASK = (1 << (READ_TIME - READ_PC)) - 1
 #: Asynchronous reads under way: how many, above the instruction that started the last.
 READING = 20
 
@@ -237,7 +237,7 @@ class Shadow:
         actor = int(unordered.argmax())
         entry = int(read[actor])
         lane = None if entry >> READ_SEVERAL & 1 else entry & 31
-        return self.granules.by_whom("read", actor, lane, entry >> READ_PC & _READ_PC_MASK)
+        return self.granules.by_whom("read", actor, lane, entry >> READ_PC & READ_PC_MASK)
 
     def _started_text(self, pc: int) -> str:
         return f"started in line {self.machine.line(pc)}"

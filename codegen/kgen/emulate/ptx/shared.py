@@ -135,6 +135,12 @@ class SharedMemory:
         if self.proxy is not None:
             self.proxy.begin_read(region)
 
+    def check_object(self, region: Region) -> None:
+        """An operation of the async proxy uses the mbarrier objects of these bytes."""
+        self._check_region(region, "mbarrier")
+        if self.proxy is not None:
+            self.proxy.refuse_read(region, "mbarrier_init")
+
     def finish_read(self, region: Region, reader: Array, *, by_warp: bool = False) -> None:
         """It has read them, for those who know what these threads of the CTAs [C or 1] do now.
 

@@ -137,7 +137,7 @@ class Transfers:
         named = where.address[:, :1] >> RANK_SHIFT << RANK_SHIFT
         place = replace(where, address=named | load.offset, unit=OBJECT_BYTES)
         try:
-            shared.begin_read(place)
+            shared.check_object(place)
         except Violation as violation:
             if violation.kind != "missing-proxy-fence":
                 raise
@@ -146,8 +146,6 @@ class Transfers:
                 "fence.proxy.async since it was initialised, and a bulk copy completes on it"
             )
             self.machine.warn(violation)
-        else:
-            shared.finish_read(place, place.issuer)
 
     def _finish_one(self) -> bool:
         if not self.loads:

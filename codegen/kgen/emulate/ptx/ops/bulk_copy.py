@@ -94,6 +94,7 @@ class Destination:
         to = issue.of(machine, self.address())
         for who in self.objects(issue.lanes(machine)):
             here = issue.where(any_of(who.lanes, (1, 2)))
+            self._check_place(here, who, to)
             for part, rank in self._by_rank(here, who, to):
                 named = 0 if machine.cluster == 1 else (rank + 1) << RANK_SHIFT
                 place = region(addresses | named, CHUNK, part)
@@ -122,6 +123,18 @@ class Destination:
                 if part.ctas.any():
                     found.append((part, rank))
         return found
+
+    def _check_place(self, issue: Issue, who: Lanes, to: Array) -> None:
+        """The mbarrier must be where the bytes go (PTX ISA 9.7.9.25.5.2, .cta_group::1)."""
+        machine = self.decoder.machine
+        if machine.cluster == 1 or self.ranks is not None:
+            return
+        own, named = np.arange(machine.ctas) % machine.cluster, to >> RANK_SHIFT
+        counts = own if who.rank is None else who.rank
+        apart = issue.where(np.where(named == 0, own, named - 1) != counts)
+        if apart.ctas.any():
+            message = "bulk copy to one CTA that completes on an mbarrier of another"
+            raise Violation("trap", message, apart.lanes(machine))
 
     def _goes_to(self, issue: Issue, rank: int, to: Array, own: Array) -> Array:
         if self.ranks is not None:

@@ -144,7 +144,6 @@ def _arrive(drop: bool) -> Callable[[Decoder, Words, Sequence[Operand]], Action]
                 if target is not None:
                     target(mbarriers.states(who, count).astype(np.uint64), who.lanes)
                 known = None
-                mbarriers.note_remote(who)
                 if releases and machine.checks:
                     known = mbarriers.known_at_destination(who, machine.clocks.release(who.lanes))
                 mbarriers.arrive(who, count, known, drop=drop, may_complete=not no_complete)

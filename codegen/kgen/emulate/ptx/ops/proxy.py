@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kgen.emulate.ptx.decode import Builder, Decoder
+from kgen.emulate.ptx.known import Fence
 from kgen.emulate.ptx.machine import Machine, Mask, Violation
 from kgen.emulate.ptx.operations import Action, Collective, Operation
 from kgen.emulate.ptx.ops import control
@@ -29,27 +30,33 @@ def _fence(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Opera
         # Releases mbarrier.init to the cluster, and so to the copies that complete there.
         words.drop(frozenset(["release", "cluster"]))
         words.finish()
-        return _async_fence(decoder)
+        return _proxy_fence(decoder, "mbarrier_init")
     if not words.flag("proxy"):
         return control.BUILDERS["fence"](decoder, words, operands)
     kind = words.choice("async", "alias", "async::generic")
-    words.drop(frozenset(["global", "shared::cta", "shared::cluster"]))
-    words.drop(frozenset(["acquire", "release", "sync_restrict::shared::cta", "cluster"]))
-    words.drop(frozenset(["sync_restrict::shared::cluster"]))
+    space = words.choice("global", "shared::cta", "shared::cluster")
+    restricted = words.choice("sync_restrict::shared::cta", "sync_restrict::shared::cluster")
+    words.drop(frozenset(["acquire", "release", "cluster"]))
     words.finish()
     if kind is None:
         raise Unsupported
     if kind == "alias":
         # Virtual addresses of one memory do not exist here.
         return lambda mask: None
-    return _async_fence(decoder)
+    if space is None and restricted is None:
+        return _proxy_fence(decoder, "async.shared", "async.global")
+    return _proxy_fence(decoder, "async.global" if space == "global" else "async.shared")
 
 
-def _async_fence(decoder: Decoder) -> Action:
+def _proxy_fence(decoder: Decoder, *fences: Fence) -> Action:
     machine = decoder.machine
-    if not machine.checks:
-        return lambda mask: None
-    return lambda mask: machine.clocks.fence("async", machine.active(mask))
+
+    def run(mask: Mask) -> None:
+        if machine.checks:
+            for fence in fences:
+                machine.clocks.fence(fence, machine.active(mask))
+
+    return run
 
 
 def _dependent_grids(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
