@@ -223,3 +223,8 @@ def test_sums_in_f64_are_rounded_though_the_oracle_does_not_see_it() -> None:
     error = start.add(np.array([0.2, 3.0])).error
     assert 2.0**-53 * 0.3 < error[0] < 2.0**-51 * 0.3
     assert error[1] == 0.0
+
+
+def test_an_exact_sum_of_inexact_operands_is_rounded() -> None:
+    start = Estimate(value=np.array([1.0]), error=np.array([2.0**-26]), accumulate=DType.F32)
+    assert start.add(np.array([2.0])).error[0] > 3.0 * DType.F32.unit_roundoff

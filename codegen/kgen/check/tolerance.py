@@ -90,7 +90,8 @@ class Estimate:
     def _step(self, value: Values, error: Values) -> Estimate:
         oracle = F64_ORACLE_FACTOR if self.accumulate is DType.F64 else 1.0
         rounding = np.where(
-            self._is_exact(value),
+            # A result that needs no rounding may need it once its operands are off.
+            self._is_exact(value) & (error == 0.0),
             0.0,
             oracle * self.accumulate.unit_roundoff * (np.abs(value) + error)
             # Subnormals: fl(x) = x (1 + d) + e with |e| at most half of the smallest.
