@@ -21,6 +21,8 @@ EVEN = Matmul(m=64, n=64, k=128)
 ODD = Matmul(m=33, n=17, k=40, layout=Layout.NT, epilogue=(Epilogue.BIAS, Epilogue.RELU))
 #: Two warpgroups' rows, and more tiles along k than stages.
 TALL = Matmul(m=128, n=64, k=256)
+#: More tiles than CTAs, in groups of rows.
+LARGE = Matmul(m=1024, n=512, k=512, layout=Layout.NT)
 #: Few outputs for its k, in two parts.
 DEEP = Matmul(m=32, n=32, k=256)
 ROWS = (Relu(shape=(3, 1000)), Softmax(rows=5, cols=70), Softmax(rows=2, cols=50000, log=True))
@@ -32,9 +34,13 @@ MMA = {
 }
 #: The model would take more, and so more lines.
 STAGES = {"sm_80": {"num_stages": 3}}
+#: One tile for each CTA, outputs from registers; then everything that large shapes get.
+PLAIN = {"pingpong": 0, "cluster_m": 1, "num_ctas": 0, "group_m": 1, "tma_store": 0}
 WGMMA = {
-    TALL: {"block_m": 128, "block_n": 64, "consumers": 2, "num_stages": 3},
-    ODD: {"block_m": 64, "block_n": 24, "consumers": 1, "num_stages": 2},
+    TALL: PLAIN | {"block_m": 128, "block_n": 64, "consumers": 2, "num_stages": 3},
+    ODD: PLAIN | {"block_m": 64, "block_n": 24, "consumers": 1, "num_stages": 2},
+    LARGE: {"block_m": 128, "block_n": 128, "consumers": 2, "num_stages": 3, "pingpong": 0}
+    | {"cluster_m": 2, "num_ctas": 4, "group_m": 2, "tma_store": 1},
 }
 #: The same bytes of k as 16-bit types have.
 TF32 = {"block_k": 16}

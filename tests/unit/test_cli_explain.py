@@ -41,7 +41,7 @@ def test_json_has_all_candidates(capsys: pytest.CaptureFixture[str], tmp_path: P
     found = kernel["explanation"]
     best = found["candidates"][0]
     assert found["chosen"] == best["schedule"] == kernel["schedule"]
-    assert {"products", "shared", "issue", "latency", "l2", "dram", "reduction"} == set(
+    assert {"products", "shared", "issue", "latency", "l2", "dram", "output", "reduction"} == set(
         best["terms"]
     )
     assert best["notes"]["bound"] in best["terms"] and len(found["candidates"]) > 20

@@ -185,8 +185,34 @@ def test_other_targets_have_none() -> None:
 def test_the_choice_for_large_squares() -> None:
     spec = Matmul(m=4096, n=4096, k=4096)
     found = choose(spec, SM_90A)
-    assert isinstance(found, WgmmaMatmul) and found.block_m * found.block_n == 128 * 256
+    assert isinstance(found, WgmmaMatmul) and (found.block_m, found.block_n) == (128, 256)
+    assert (found.num_ctas, found.cluster_m, found.group_m) == (132, 2, 8) and found.tma_store
     assert predict(spec, SM_90A, found).seconds < predict(spec, SM_90A, MMA).seconds
+
+
+def test_the_choice_where_outputs_are_all_the_work() -> None:
+    found = choose(Matmul(m=8192, n=8192, k=64), SM_90A)
+    assert isinstance(found, WgmmaMatmul) and found.pingpong
+    odd = choose(Matmul(m=8192, n=8192, k=64, ldc=8193), SM_90A)
+    assert isinstance(odd, WgmmaMatmul) and not odd.tma_store
+
+
+def test_what_options_save() -> None:
+    """CTAs of a cluster read B from L2 once; persistent CTAs start once; one stores while another
+    multiplies."""
+    spec = Matmul(m=4096, n=4096, k=512)
+
+    def seconds(**fields: int) -> float:
+        return predict(spec, SM_90A, BIG.override(**fields)).seconds
+
+    plain, persistent = seconds(), seconds(num_ctas=132, group_m=8)
+    assert persistent < plain
+    terms = [predict(spec, SM_90A, BIG.override(cluster_m=c)).terms for c in (1, 2)]
+    assert terms[1]["l2"] == pytest.approx(terms[0]["l2"] * (128 + 128) / (128 + 256))
+    narrow = {"block_n": 128, "num_ctas": 132, "group_m": 8, "tma_store": 1}
+    short = Matmul(m=4096, n=4096, k=64)
+    one, two = (predict(short, SM_90A, BIG.override(pingpong=p, **narrow)).seconds for p in (0, 1))
+    assert two < one
 
 
 def test_fields_of_another_main_loop_ask_for_it() -> None:

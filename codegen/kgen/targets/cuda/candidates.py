@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator
 
 from kgen.errors import ScheduleError
@@ -10,7 +12,7 @@ from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cuda.devices import device_of
 from kgen.targets.cuda.model import predict
-from kgen.targets.cuda.plan import plan
+from kgen.targets.cuda.plan import plan, tma_store
 from kgen.targets.cuda.plan.instruction import instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.tma import ROW_BYTES
@@ -47,21 +49,27 @@ MMA_ROW_BYTES = (64, 128)
 ASYNC_STAGES = (3, 4, 5, 6)
 STAGED_STAGES = (2,)
 
-#: block_m, block_n and how many warpgroups multiply; no sums but fit their registers.
+#: block_m, block_n, how many warpgroups multiply, and whether each has a tile of its own; no sums
+#: but fit their registers.
 WGMMA_TILES = (
-    (128, 256, 2),
-    (256, 128, 2),
-    (128, 192, 2),
-    (128, 128, 2),
-    (256, 64, 2),
-    (128, 64, 2),
-    (64, 256, 1),
-    (64, 192, 1),
-    (64, 128, 1),
-    (64, 64, 1),
+    (128, 256, 2, False),
+    (256, 128, 2, False),
+    (128, 192, 2, False),
+    (128, 128, 2, True),
+    (64, 256, 2, True),
+    (128, 128, 2, False),
+    (64, 128, 2, True),
+    (256, 64, 2, False),
+    (128, 64, 2, False),
+    (64, 256, 1, False),
+    (64, 192, 1, False),
+    (64, 128, 1, False),
+    (64, 64, 1, False),
 )
 #: Of equals the deepest ring is first: what it holds is there if memory is late.
 WGMMA_STAGES = (7, 6, 5, 4, 3)
+#: CTAs that read tiles of B together.
+CLUSTERS = (1, 2)
 
 #: block_m, block_n, block_k, thread_m, thread_n.
 FMA_TILES = (
@@ -152,14 +160,35 @@ def _schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
 
 
 def _wgmma_schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
+    """CTAs are persistent where there are more tiles than SMs; then TMA stores behind the next
+    tile's products."""
     depth = ROW_BYTES // spec.dtype.itemsize
-    for m, n, consumers in WGMMA_TILES:
+    sms = device_of(target).sms
+    for (m, n, consumers, pingpong), cluster in itertools.product(WGMMA_TILES, CLUSTERS):
+        rows, cols = -(-spec.m // (m * cluster)), -(-spec.n // n)
+        persistent = rows * cluster * cols * spec.batch > sms
+        if (pingpong and not persistent) or (cluster > 1 and spec.m <= m):
+            continue
+        ctas = sms // cluster * cluster if persistent else 0
+        stores = tma_store.obstacle(spec, n) is None
         for stages in WGMMA_STAGES:
-            if stages * (m + n) * ROW_BYTES > target.limits["dynamic_shared_memory"]:
-                continue
             yield WgmmaMatmul(
-                block_m=m, block_n=n, block_k=depth, num_stages=stages, consumers=consumers
+                block_m=m,
+                block_n=n,
+                block_k=depth,
+                num_stages=stages,
+                consumers=consumers,
+                pingpong=pingpong,
+                cluster_m=cluster,
+                num_ctas=ctas,
+                group_m=_group(rows, m * cluster, n, ctas // cluster) if persistent else 1,
+                tma_store=stores,
             )
+
+
+def _group(rows: int, height: int, width: int, clusters: int) -> int:
+    """Rows of tiles to walk together so that those of all clusters at once are about a square."""
+    return max(1, min(rows, round(math.sqrt(clusters * width / height))))
 
 
 def _splits(spec: Matmul, target: Target, block_m: int, block_n: int, depth: int) -> Iterator[int]:

@@ -95,31 +95,49 @@ def _with_reduction(
 def _predict(spec: Matmul, target: Target, schedule: GpuMatmul) -> Prediction:
     device = device_of(target)
     work = _work(spec, target, device, schedule)
-    blocks = -(-spec.m // schedule.block_m) * -(-spec.n // schedule.block_n) * spec.batch
+    blocks = _blocks(spec, schedule)
     per_sm = max(1, _occupancy(work, device))
-    whole, rest = divmod(blocks, per_sm * device.sms)
+    slots = min(per_sm * device.sms, work.persistent_ctas or per_sm * device.sms)
+    whole, rest = divmod(blocks, slots)
     # How many waves have so many CTAs on the busiest SM.
-    held = [(whole, per_sm), (min(1, rest), -(-rest // device.sms))]
+    held = [(whole, -(-slots // device.sms)), (min(1, rest), -(-rest // device.sms))]
     terms = _terms(spec, schedule, device, work)
-    dram = _dram_bytes(spec, schedule, device, per_sm * device.sms) / device.dram_per_clock
+    dram = _dram_bytes(spec, schedule, device, slots) / device.dram_per_clock
     clocks = float(LAUNCH_CLOCKS)
-    totals = dict.fromkeys(terms, 0.0) | {"dram": dram, "reduction": 0.0}
+    totals = dict.fromkeys(terms, 0.0) | {"dram": dram, "output": 0.0, "reduction": 0.0}
     for waves, ctas in held:
         if not waves:
             continue
         own = {name: term(ctas) for name, term in terms.items()}
-        for name, value in own.items():
+        output = _store_clocks(spec, schedule, device, ctas)
+        for name, value in (own | {"output": output}).items():
             totals[name] += waves * value
         own["dram"] = dram * ctas / sum(count * each for count, each in held)
-        clocks += waves * (_overlapped(own.values()) + SETUP_CLOCKS + MEMORY_LATENCY)
-        clocks += waves * _store_clocks(spec, schedule, device, ctas)
+        clocks += _wave_clocks(own, output, work, waves)
     return Prediction(
         seconds=clocks / device.clock,
-        waves=blocks / (per_sm * device.sms),
+        waves=blocks / slots,
         ctas_per_sm=per_sm,
         registers=work.registers,
         terms=totals,
     )
+
+
+def _blocks(spec: Matmul, schedule: GpuMatmul) -> int:
+    """CTAs, or tiles of persistent ones; a cluster is whole."""
+    cluster = schedule.cluster_m if isinstance(schedule, WgmmaMatmul) else 1
+    rows = -(-spec.m // (schedule.block_m * cluster)) * cluster
+    return rows * -(-spec.n // schedule.block_n) * spec.batch
+
+
+def _wave_clocks(own: dict[str, float], output: float, work: Work, waves: int) -> float:
+    """Waves in which each term takes so long. Persistent CTAs start once and store meanwhile."""
+    start = SETUP_CLOCKS + MEMORY_LATENCY
+    if not work.persistent_ctas:
+        return waves * (_overlapped(own.values()) + start + output + work.turn_clocks)
+    busy = _overlapped([*own.values(), output])
+    turn = max(0.0, (work.turn_clocks - busy) / 2) if work.takes_turns else work.turn_clocks
+    return start + output + waves * (busy + turn)
 
 
 def _overlapped(terms: Iterable[float]) -> float:
@@ -141,7 +159,8 @@ def _terms(
 
     def l2(ctas: int) -> float:
         rate = min(l2_rate, ctas * work.in_flight_bytes / MEMORY_LATENCY)
-        return tiles * ctas * work.loaded_bytes / rate
+        port = work.port_bytes / L2_BYTES_PER_SM_CLOCK
+        return tiles * ctas * max(work.loaded_bytes / rate, port)
 
     return {
         "products": products,
@@ -173,14 +192,19 @@ def _occupancy(work: Work, device: Device) -> int:
 
 
 def _dram_bytes(spec: Matmul, schedule: GpuMatmul, device: Device, wave: int) -> float:
-    """Inputs once if they fit in L2; else what each wave's CTAs, n first, need of A and B."""
+    """Inputs once if they fit in L2; else what each wave's CTAs, n first or in groups of rows, need
+    of A and B."""
     itemsize = spec.dtype.itemsize
     inputs = sum(p.nbytes for p in spec.parameters if p.name in ("a", "b"))
     if inputs <= device.l2_bytes:
         return float(inputs)
     rows, cols = -(-spec.m // schedule.block_m), -(-spec.n // schedule.block_n)
-    wide = min(cols, wave)
-    high = min(rows, max(1.0, wave / cols))
+    if isinstance(schedule, WgmmaMatmul) and schedule.num_ctas:
+        high = float(min(rows, schedule.group_m * schedule.cluster_m))
+        wide = min(float(cols), wave / high)
+    else:
+        wide = float(min(cols, wave))
+        high = min(rows, max(1.0, wave / cols))
     each = (high * schedule.block_m + wide * schedule.block_n) * spec.k * itemsize
     return max(float(inputs), each * rows * cols * spec.batch / (wide * high))
 
@@ -232,7 +256,7 @@ def _fragment_instructions(
     spec: Matmul, schedule: MmaMatmul, instruction: MatrixInstruction
 ) -> int:
     """Loads of a tile's fragments, 16 bytes per lane each or 4 where they are gathered, and what
-    rounding them takes."""
+    rounding or parting them takes."""
     count = 0
     for matrix, extent in zip(matrices(spec), (schedule.warp_m, schedule.warp_n), strict=True):
         words = extent * schedule.block_k * instruction.itemsize // (4 * WARP_SIZE)

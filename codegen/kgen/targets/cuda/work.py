@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kgen.schedule import GpuMatmul, WgmmaMatmul
-from kgen.spec import Matmul
+from kgen.spec import Epilogue, Matmul
 from kgen.targets.cuda.devices import Device
+from kgen.targets.cuda.plan.tma_store import store_bytes
 from kgen.targets.cuda.plan.wgmma_limits import OTHER_REGISTERS, WARPGROUP, WARPS, WGMMA_M
 
 #: Clocks of a barrier, a wait and the first loads behind it, once per tile.
@@ -15,11 +16,28 @@ TILE_OVERHEAD = 60
 ASYNC_OVERHEAD = 20
 #: Instructions for a wgmma with its descriptors, and of the rest of its loop.
 WGMMA_INSTRUCTIONS, RING_INSTRUCTIONS = 6, 20
+#: Clocks from the last product to the first of the next block tile, but for the instructions that
+#: each output takes: rounding and storing it through TMA or from registers, and its epilogue.
+TURN_LATENCY = 600
+STORE_INSTRUCTIONS = {True: 1.25, False: 2.0}
+STEP_INSTRUCTIONS = {
+    Epilogue.BIAS: 1.5,
+    Epilogue.RELU: 1,
+    Epilogue.GELU: 18,
+    Epilogue.GELU_TANH: 9,
+    Epilogue.SILU: 5,
+    Epilogue.RESIDUAL: 3,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """What one CTA does for one k tile, and what it holds."""
+    """What one CTA does for one k tile, and what it holds.
+
+    `loaded_bytes` are read from L2, `port_bytes` come in through the SM's port. `turn_clocks` pass
+    behind the last k tile before the next block tile begins; with `takes_turns` others multiply
+    meanwhile. `persistent_ctas`, if any, load their next block tile while they store one.
+    """
 
     num_warps: int
     registers: int
@@ -30,7 +48,11 @@ class Work:
     warp_clocks: float
     loaded_bytes: int
     in_flight_bytes: int
+    port_bytes: int = 0
     tile_overhead: int = TILE_OVERHEAD
+    turn_clocks: float = 0.0
+    takes_turns: bool = False
+    persistent_ctas: int = 0
 
 
 def loaded_bytes(spec: Matmul, schedule: GpuMatmul) -> int:
@@ -40,23 +62,33 @@ def loaded_bytes(spec: Matmul, schedule: GpuMatmul) -> int:
 
 
 def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
-    """wgmma reads both operands from shared memory, B once for each consumer."""
+    """wgmma reads both operands from shared memory, B once for each warpgroup. CTAs of a cluster
+    read B from L2 together."""
     depth, itemsize = schedule.block_k, spec.dtype.itemsize
     m, n, rows = schedule.block_m, schedule.block_n, schedule.rows
     steps = depth * itemsize // 32
     stage = (m + n) * depth * itemsize
     loaded = loaded_bytes(spec, schedule)
+    others = min(n, spec.n) * min(depth, spec.k) * itemsize * (1 - 1 / schedule.cluster_m)
     threads = (1 + schedule.consumers) * WARPGROUP
-    held = rows * n // WARPGROUP + OTHER_REGISTERS
+    held = rows * n // WARPGROUP
+    at_once = 1 if schedule.pingpong else schedule.consumers
+    outputs = STORE_INSTRUCTIONS[schedule.tma_store]
+    outputs += sum(STEP_INSTRUCTIONS[step] for step in spec.epilogue)
+    alone = schedule.consumers == 1
     return Work(
         num_warps=(1 + schedule.consumers) * WARPS,
-        registers=held if schedule.consumers == 1 else 65536 // threads // 8 * 8,
-        shared_bytes=schedule.num_stages * stage,
+        registers=held + OTHER_REGISTERS if alone else 65536 // threads // 8 * 8,
+        shared_bytes=schedule.num_stages * stage + store_bytes(schedule),
         product_clocks=m * n * depth / device.wgmma_fmas,
-        shared_traffic=stage + schedule.consumers * (rows + n) * depth * itemsize,
+        shared_traffic=stage + at_once * (rows + n) * depth * itemsize,
         instructions=rows // WGMMA_M * steps * WGMMA_INSTRUCTIONS + RING_INSTRUCTIONS,
         warp_clocks=rows * n * depth / device.wgmma_fmas,
-        loaded_bytes=loaded,
+        loaded_bytes=loaded - int(others),
+        port_bytes=loaded,
         in_flight_bytes=(schedule.num_stages - 1) * loaded,
         tile_overhead=ASYNC_OVERHEAD,
+        turn_clocks=TURN_LATENCY + held * outputs * at_once,
+        takes_turns=schedule.pingpong,
+        persistent_ctas=schedule.num_ctas,
     )
