@@ -1,9 +1,12 @@
 """The names under which both emulators count, so that a profile and a budget read the same.
 
-All are sums over the workgroups that ran, except `barriers` and `copies_in_flight`.
+All are sums over the workgroups that ran, except those of `MOST_OF_ANY`.
 """
 
 from __future__ import annotations
+
+#: Counters that are the most of any workgroup.
+MOST_OF_ANY = frozenset({"barriers", "copies_in_flight"})
 
 #: What each counter counts. An instruction is one issue by one warp or wave.
 MEANING = {

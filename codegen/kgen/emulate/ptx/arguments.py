@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kgen.emulate.ptx.machine import PARAMETER_WINDOW
-from kgen.emulate.ptx.memory import GlobalMemory
+from kgen.emulate.ptx.memory import GlobalMemory, ParameterMemory
 from kgen.emulate.ptx.syntax import Kernel, Parameter
 from kgen.emulate.ptx.tensor_box import MappedTensor
 from kgen.emulate.tensor_map import TensorMap
@@ -63,7 +63,8 @@ def _place_map(
 ) -> bytes:
     base = memory.add(parameter.name, map_.buffer)
     opaque = np.zeros(_MAP_BYTES, np.uint8)
-    address, value = PARAMETER_WINDOW + parameter.offset, opaque.tobytes()
+    address = PARAMETER_WINDOW + ParameterMemory.START + parameter.offset
+    value = opaque.tobytes()
     if parameter.size == _POINTER_BYTES:
         address = memory.add(f"the tensor map {parameter.name}", opaque)
         value = address.to_bytes(_POINTER_BYTES, "little")

@@ -15,6 +15,7 @@ from kgen.emulate.ptx.machine import (
     Mask,
     uniform,
 )
+from kgen.emulate.ptx.memory import ParameterMemory
 from kgen.emulate.ptx.operations import Action, Operation, Source, Target
 from kgen.emulate.ptx.syntax import (
     Address,
@@ -135,7 +136,7 @@ class Decoder:
     def symbol(self, name: str) -> int:
         """The address of a variable or parameter in its own state space."""
         if name in self.parameters:
-            return self.parameters[name].offset
+            return ParameterMemory.START + self.parameters[name].offset
         if name not in self.kernel.variables:
             raise Unsupported
         variable = self.kernel.variables[name]

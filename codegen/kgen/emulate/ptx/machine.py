@@ -18,7 +18,7 @@ import numpy.typing as npt
 from kgen.emulate.numerics import Numerics
 from kgen.emulate.ptx.clocks import Clocks
 from kgen.emulate.ptx.copies import CopyQueue
-from kgen.emulate.ptx.memory import GlobalMemory, LocalMemory
+from kgen.emulate.ptx.memory import GlobalMemory, LocalMemory, ParameterMemory
 from kgen.emulate.ptx.order import MemoryOrder
 from kgen.emulate.ptx.shared import SharedMemory
 from kgen.emulate.ptx.syntax import Kernel
@@ -110,6 +110,7 @@ class Machine:
         self.traffic = Traffic(self) if launch.profile else None
         #: The smallest global access of the kernel.
         self.global_unit = granule
+        self.parameters = ParameterMemory(launch.parameters)
         self.order = MemoryOrder(self)
         memory.order = self.order if launch.checks else None
         self.registers: list[Array] = []

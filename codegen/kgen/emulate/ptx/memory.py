@@ -216,6 +216,26 @@ class GlobalMemory:
         return result
 
 
+class ParameterMemory:
+    """The kernel's parameters, for threads to read (PTX ISA 5.1.6.1).
+
+    Their addresses start at `START`. Below are those of parameters of calls, which are memory of
+    the thread: no thread has that much.
+    """
+
+    START = 1 << 20
+
+    def __init__(self, parameters: bytes) -> None:
+        self.nbytes = len(parameters)
+        self.data = np.frombuffer(parameters.ljust(-(-self.nbytes // 16) * 16, b"\0"), np.uint8)
+
+    def load(self, address: Array, size: int, count: int, mask: Mask) -> list[Array]:
+        offset = settle(address, mask) - self.START
+        check(address, size * count, self.nbytes, "parameter load", offset, mask)
+        index = offset // (size * count)
+        return columns(elements(self.data, size, count).take(index, axis=0, mode="clip"))
+
+
 class LocalMemory:
     """Each thread's own memory (PTX ISA 5.1.5), as [CTA, warp, lane, byte]."""
 

@@ -31,13 +31,15 @@ _TO_INTEGER: dict[str, Function] = {
     "rmi": np.floor,
     "rpi": np.ceil,
 }
-_F32 = TYPES["f32"]
+_F32, _B32 = TYPES["f32"], TYPES["b32"]
 
 
 def _convert(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
     fp8 = words.choice(*convert_fp8.PAIRS)
     if fp8 is not None:
         return convert_fp8.build(decoder, words, operands, fp8)
+    if words.flag("pack"):
+        return _convert_pack(decoder, words, operands)
     source, target = words.type(), words.type()
     if target.lanes == 2:
         return _convert_pair(decoder, words, operands, target)
@@ -130,6 +132,31 @@ def _convert_pair(
         return narrow(target.element, number, rounding)
 
     return apply(decoder, operands, lambda a, b: pack(half(b), half(a)), [_F32, _F32], target)
+
+
+def _convert_pack(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    """cvt.pack.sat.T.s32 d, a, b: saturated a above b; with .b32 c, that one's low half above both
+    (PTX ISA, "cvt.pack")."""
+    rest = [_B32] if words.last == "b32" else []
+    words.drop(frozenset({"b32"}))
+    source, target = words.type(), words.type()
+    saturates = words.flag("sat")
+    words.finish()
+    fits = target.size == (1 if rest else 2) and target.kind in ("signed", "unsigned")
+    if not saturates or source.name != "s32" or not fits:
+        raise Unsupported
+    limits, bits = np.iinfo(target.dtype), np.uint32(8 * target.size)
+
+    def code(number: Array) -> Array:
+        wide = np.clip(number, limits.min, limits.max).astype(np.int64)
+        found: Array = wide.astype(np.uint32) & np.uint32((1 << int(bits)) - 1)
+        return found
+
+    def pack_codes(a: Array, b: Array, *above: Array) -> Array:
+        both: Array = code(a) << bits | code(b)
+        return both | above[0] << np.uint32(16) if above else both
+
+    return apply(decoder, operands, pack_codes, [source, source, *rest], _B32)
 
 
 def _convert_tf32(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 
 import numpy as np
 
 from kgen.emulate.ptx.decode import Builder, Decoder, window
 from kgen.emulate.ptx.machine import GENERIC_WINDOW_BITS, Machine, Mask
-from kgen.emulate.ptx.memory import choose, settle
+from kgen.emulate.ptx.memory import ParameterMemory, choose, settle
 from kgen.emulate.ptx.operations import Action
 from kgen.emulate.ptx.semantics import WEAK, Semantics, semantics_of
 from kgen.emulate.ptx.syntax import Address, Operand, Register
@@ -55,9 +55,9 @@ def _load(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
         raise Unsupported
     targets = [decoder.target(element, type_) for element in elements]
     size = type_.size
-    if space == "param" and _of_a_call(decoder, operands[1]):
+    if space == "param" and _is_name(decoder, operands[1], decoder.kernel.variables):
         space = "local"
-    if space == "param":
+    if space == "param" and _is_name(decoder, operands[1], decoder.parameters):
         return _load_parameter(decoder, operands[1], targets, type_)
     address = decoder.address(operands[1])
     load = loader(decoder, space, size * count, how)
@@ -76,10 +76,10 @@ def _load(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
     return run
 
 
-def _of_a_call(decoder: Decoder, operand: Operand) -> bool:
-    """Whether an address in parameter space is that of a call's parameter, which is memory."""
+def _is_name(decoder: Decoder, operand: Operand, names: Container[str]) -> bool:
+    """Whether an address begins at one of these names: variables are the parameters of calls."""
     base = operand.base if isinstance(operand, Address) else None
-    return isinstance(base, Register) and base.name in decoder.kernel.variables
+    return isinstance(base, Register) and base.name in names
 
 
 def _load_parameter(
@@ -91,9 +91,7 @@ def _load_parameter(
     """Parameters are the same for all lanes and known by now."""
     if not isinstance(operand, Address) or not isinstance(operand.base, Register):
         raise Unsupported
-    if operand.base.name not in decoder.parameters:
-        raise Unsupported
-    start = decoder.symbol(operand.base.name) + operand.offset
+    start = decoder.parameters[operand.base.name].offset + operand.offset
     data = decoder.machine.launch.parameters[start : start + type_.size * len(targets)]
     values = np.frombuffer(data, type_.dtype).reshape(-1, 1, 1, 1)
     if len(values) != len(targets):
@@ -108,9 +106,9 @@ def _load_parameter(
 
 def _store(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
     space, count, type_, how = _access(words)
-    if space == "param" and _of_a_call(decoder, operands[0]):
-        space = "local"
-    if space in ("param", "const"):
+    if space == "const" or (
+        space == "param" and _is_name(decoder, operands[0], decoder.parameters)
+    ):
         raise Unsupported
     elements = decoder.elements(operands[1])
     if len(elements) != count:
@@ -128,7 +126,8 @@ def _store(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Actio
             machine.shared.store(address(), values, size, mask, how)
         elif space == "global":
             machine.memory.store(address(), values, size, mask, how)
-        elif space == "local":
+        elif space in ("local", "param"):
+            # The parameters of calls are memory of the thread; the kernel's own are not there.
             machine.local.store(address(), values, size, mask)
         else:
             _store_generic(machine, address(), values, size, mask, how)
@@ -169,9 +168,22 @@ def loader(decoder: Decoder, space: str, nbytes: int, how: Semantics = WEAK) -> 
         )
     if space == "local":
         return lambda address, size, count, mask: machine.local.load(address, size, count, mask)
+    if space == "param":
+        return lambda address, size, count, mask: _load_by_address(
+            machine, address, size, count, mask
+        )
     return lambda address, size, count, mask: _load_generic(
         machine, address, size, count, mask, how
     )
+
+
+def _load_by_address(
+    machine: Machine, address: Array, size: int, count: int, mask: Mask
+) -> list[Array]:
+    """A parameter of the kernel, or of a call."""
+    of_calls = int(settle(address, mask).max()) < ParameterMemory.START
+    where = machine.local if of_calls else machine.parameters
+    return where.load(address, size, count, mask)
 
 
 def _load_generic(
@@ -183,6 +195,8 @@ def _load_generic(
             loaded = machine.shared.load(where, size, count, part, how)
         elif space == "local":
             loaded = machine.local.load(where, size, count, part)
+        elif space == "param":
+            loaded = machine.parameters.load(where, size, count, part)
         else:
             loaded = machine.memory.load(where, size, count, part, how)
         if part is mask:
@@ -215,7 +229,7 @@ def by_window(machine: Machine, address: Array, mask: Mask) -> list[tuple[str, A
     numbers = np.unique(settle(number_of, lanes))
     found: list[tuple[str, Array, Mask]] = []
     global_lanes = np.ones((1, 1, 1), bool)
-    for space in ("shared", "local"):
+    for space in ("shared", "local", "param"):
         start = window(space)
         number = start >> GENERIC_WINDOW_BITS
         if number in numbers:

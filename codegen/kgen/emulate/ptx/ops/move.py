@@ -70,12 +70,12 @@ def _convert_address(decoder: Decoder, words: Words, operands: Sequence[Operand]
 
 def _is_space(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
     """isspacep: whether a generic address lies in a state space's window."""
-    space = words.choice("global", "shared", "shared::cta", "local")
+    space = words.choice("global", "shared", "shared::cta", "local", "param", "param::entry")
     words.finish()
     if space is None:
         raise Unsupported
-    number = window(space.removesuffix("::cta")) >> GENERIC_WINDOW_BITS
-    highest = max(window("shared"), window("local")) >> GENERIC_WINDOW_BITS
+    number = window(space.partition("::")[0]) >> GENERIC_WINDOW_BITS
+    highest = max(map(window, ("shared", "local", "param"))) >> GENERIC_WINDOW_BITS
 
     def inside(address: Array) -> Array:
         where = address >> np.uint64(GENERIC_WINDOW_BITS)
