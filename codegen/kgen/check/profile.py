@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from kgen.bundle import Bundle
 from kgen.check import cost, inputs, sampling
 from kgen.check.execute import LANGUAGES, EmulatorExecutor, Reader
 from kgen.check.verify import opened
+from kgen.emulate.counters import MOST_OF_ANY
 from kgen.emulate.profile import Profile
 from kgen.errors import EmulationError, VerificationError
 from kgen_runtime.bundle import BundleFile
@@ -21,7 +22,7 @@ from kgen_runtime.manifest import KernelEntry
 FAMILIES = ("cuda", "amdgpu")
 #: A profile runs once and without checks, so it may take this many times the workgroups of a
 #: verification's data set: all of a 2048x2048x2048 matrix product.
-_PATIENCE = 16
+PATIENCE = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,18 +61,22 @@ def profile(
             yield profile_kernel(reader, entry, seed)
 
 
-def sample_of(entry: KernelEntry, seed: int = 0) -> sampling.Sample | None:
+def sample_of(
+    entry: KernelEntry, seed: int = 0, patience: int = PATIENCE
+) -> sampling.Sample | None:
     """The workgroups that a profile runs; None for all."""
-    return sampling.sample(entry, _PATIENCE * cost.emulated_workgroups(entry), seed)
+    return sampling.sample(entry, patience * cost.emulated_workgroups(entry), seed)
 
 
-def profile_kernel(reader: Reader, entry: KernelEntry, seed: int = 0) -> KernelProfile:
+def profile_kernel(
+    reader: Reader, entry: KernelEntry, seed: int = 0, patience: int = PATIENCE
+) -> KernelProfile:
     """Profile one kernel; the reason why not is in the result."""
     names: dict[str, Any] = {"kernel": entry.key, "target": entry.target.name}
     if entry.target.family not in FAMILIES:
         reason = f"{entry.target.name} code has no profile, only PTX and AMDGPU IR have one"
         return KernelProfile(**names, reason=reason)
-    sample = sample_of(entry, seed)
+    sample = sample_of(entry, seed, patience)
     if (refusal := cost.emulation_refusal(entry, sample)) is not None:
         return KernelProfile(**names, reason=refusal)
     try:
@@ -99,3 +104,13 @@ def profile_kernel(reader: Reader, entry: KernelEntry, seed: int = 0) -> KernelP
         for launch, report in zip(entry.launches, reports, strict=True)
     )
     return KernelProfile(**names, launches=launches)
+
+
+def merged(launches: Sequence[Profile]) -> dict[str, int]:
+    """The counters of several launches as if they were one."""
+    found: dict[str, int] = {}
+    for launch in launches:
+        for name, count in launch.report.counters.items():
+            before = found.get(name, 0)
+            found[name] = max(before, count) if name in MOST_OF_ANY else before + count
+    return found

@@ -2,36 +2,95 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from kgen import targets
-from kgen.check import machine_code
+from kgen import spec, targets
+from kgen.check import hot_loop
 from kgen.check.execute import Reader
-from kgen.check.machine_code import Loop
+from kgen.check.hot_loop import Loop, Work
+from kgen.check.machine_code import instructions
+from kgen.check.roofline import Prediction, Roofline, count, predict, roofline
+from kgen.targets.device import Occupancy
 from kgen_runtime.manifest import KernelEntry
 
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """`metrics` by the names of :mod:`kgen.check.gate.metrics`; `loop` is the hot loop, if any."""
+    """`metrics` by the names of :mod:`kgen.check.gate.metrics`; the others are None where there is
+    none: no hot loop, no device that is meant."""
 
     metrics: Mapping[str, float]
-    loop: Loop | None
+    loop: Loop | None = None
+    occupancy: Occupancy | None = None
     findings: tuple[str, ...] = ()
 
-    @property
-    def summary(self) -> str | None:
-        """The hot loop's mix, in words."""
-        return None if self.loop is None else self.loop.mix()
+    def note(self, metric: str) -> str | None:
+        """What is behind one of the metrics, in words."""
+        if metric == "findings":
+            return "; ".join(self.findings)
+        if metric == "occupancy" and self.occupancy is not None:
+            return self.occupancy.sentence
+        return None if self.loop is None else f"hot loop: {self.loop.mix()}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "metrics": dict(self.metrics),
+            "hot_loop": None if self.loop is None else self.loop.to_json(),
+            "occupancy": None if self.occupancy is None else self.occupancy.to_json(),
+            "findings": list(self.findings),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outlook:
+    """Where a kernel stands on a well-known device; `reason` says why nothing is predicted."""
+
+    roofline: Roofline | None = None
+    prediction: Prediction | None = None
+    reason: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "roofline": None if self.roofline is None else self.roofline.to_json(),
+            "prediction": None if self.prediction is None else self.prediction.to_json(),
+            "reason": self.reason,
+        }
 
 
 def facts(reader: Reader, entry: KernelEntry) -> Facts:
     """The facts of a kernel in a bundle. Raises AssembleError if a tool is missing."""
-    loop = machine_code.hot_loop(reader, entry)
-    metrics = _resources(entry) | _occupancy(entry) | ({} if loop is None else _of(loop))
-    return Facts(metrics=metrics, loop=loop, findings=entry.resources.findings or ())
+    loop = hot_loop.find(instructions(reader, entry), hot_loop.WORDS[entry.target.family])
+    family = targets.family(entry.target.family)
+    occupancy = None
+    if entry.resources.registers is not None:
+        target = targets.find(entry.target.name)
+        occupancy = family.occupancy(target, entry.resources, entry.launches[0])
+    metrics = _resources(entry)
+    if occupancy is not None:
+        metrics["occupancy"] = occupancy.warps
+    if loop is not None:
+        metrics |= _of_loop(loop)
+    return Facts(
+        metrics=metrics, loop=loop, occupancy=occupancy, findings=entry.resources.findings or ()
+    )
+
+
+def outlook(reader: Reader, entry: KernelEntry, facts: Facts) -> Outlook:
+    """The roofline, and what the emulator's counts make of it; takes seconds for a large kernel."""
+    family = targets.family(entry.target.family)
+    rates = family.rates(targets.find(entry.target.name))
+    if rates is None:
+        return Outlook(reason=f"{entry.target.name} names no device")
+    line = roofline(spec.from_json(entry.spec), rates)
+    if facts.occupancy is None:
+        return Outlook(roofline=line, reason="no emulator counts its traffic")
+    traffic = count(reader, entry)
+    if isinstance(traffic, str):
+        return Outlook(roofline=line, reason=traffic)
+    prediction = predict(entry, line, rates, traffic, facts.loop, facts.occupancy)
+    return Outlook(roofline=line, prediction=prediction)
 
 
 def _resources(entry: KernelEntry) -> dict[str, float]:
@@ -40,38 +99,13 @@ def _resources(entry: KernelEntry) -> dict[str, float]:
     return {name: len(n) if isinstance(n, tuple) else n for name, n in known.items()}
 
 
-def _of(loop: Loop) -> dict[str, float]:
+def _of_loop(loop: Loop) -> dict[str, float]:
     found: dict[str, float] = {
         "hot_loop_instructions": loop.instructions,
-        "matrix_share": loop.products / loop.instructions,
-        "loads_per_matrix": loop.loads / loop.products,
+        "hot_loop_spills": loop.spills,
     }
-    return found | ({"matrix_instructions": loop.products} if loop.matrix else {})
-
-
-def _occupancy(entry: KernelEntry) -> dict[str, float]:
-    """Warps that one SM holds at once, of the launch that fills it least; NVIDIA only.
-
-    CUDA C++ Programming Guide 12.9, "Hardware Multithreading" and "Technical Specifications per
-    Compute Capability": registers are given to warps in units of 8 for each lane.
-    """
-    if entry.target.family != "cuda" or entry.resources.registers is None:
-        return {}
-    from kgen.targets.cuda.devices import device_of
-    from kgen.targets.cuda.model import REGISTER_UNIT, RESERVED_SHARED
-
-    target = targets.find(entry.target.name)
-    device, registers = device_of(target), entry.resources.registers
-    each = -(-registers // REGISTER_UNIT) * REGISTER_UNIT * target.subgroup
-    shared = (entry.resources.shared_memory or 0) + RESERVED_SHARED
-    found = []
-    for launch in entry.launches:
-        warps = -(-math.prod(launch.block) // target.subgroup)
-        ctas = min(
-            device.blocks,
-            device.threads // (warps * target.subgroup),
-            target.limits["registers_per_block"] // (each * warps),
-            device.shared // shared,
-        )
-        found.append(ctas * warps)
-    return {"occupancy": min(found)}
+    if loop.kind is not Work.LOAD:
+        found |= {"matrix_share": loop.share, "loads_per_matrix": loop.loads / loop.work}
+    if loop.kind is Work.MATRIX:
+        found["matrix_instructions"] = loop.work
+    return found

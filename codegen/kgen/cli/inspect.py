@@ -18,6 +18,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--source", metavar="KERNEL", help="print the rendered kernel")
     what.add_argument("--disassemble", metavar="KERNEL", help="print its machine code")
+    what.add_argument(
+        "--static",
+        action="store_true",
+        help="what the machine code says: registers, occupancy, hot loop, roofline",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -35,6 +40,10 @@ def run(args: argparse.Namespace) -> int:
                 print_json({"kernel": entry.name, "text": text})
             else:
                 sys.stdout.write(text)
+        elif args.static:
+            from kgen.cli import static
+
+            return static.run(bundle, as_json=args.json)
         elif args.json:
             print_json(to_json(bundle.manifest))
         else:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from kgen.errors import TargetError
 from kgen.schedule import Schedule
 from kgen.spec import DType, Math, Matmul, Spec
+from kgen.targets.device import Occupancy, Rates
 from kgen_runtime.manifest import Launch, Resources, Role, TensorMap, Tolerance, Workspace
 
 
@@ -190,6 +191,14 @@ class Family(ABC):
     def capabilities(self, target: Target) -> Mapping[str, Any]:
         """What every device of this target can do, in the words of the runtime's backend
         (:meth:`kgen_runtime.backend.Backend.refusal`)."""
+
+    def occupancy(self, target: Target, resources: Resources, launch: Launch) -> Occupancy | None:
+        """How much of a launch a device holds at once; None where only a driver knows."""
+        return None
+
+    def rates(self, target: Target) -> Rates | None:
+        """The peaks of a well-known device of this target; None where any device may be meant."""
+        return None
 
     @abstractmethod
     def toolchain(self) -> tuple[Toolchain, ...]:

@@ -56,13 +56,18 @@ STATIC: tuple[Metric, ...] = (
     _static("shared_memory", "bytes", "shared memory (LDS) per workgroup", headline=True),
     _static("code_bytes", "bytes", "size of the machine code"),
     _static(
-        "occupancy", "warps", "warps that one SM holds at once, by registers, shared memory and "
-        "threads; NVIDIA only", bound=Bound.MINIMUM, headline=True,
+        "occupancy", "warps", "warps that one SM, or waves that one SIMD, holds at once, by "
+        "registers, shared memory and threads", bound=Bound.MINIMUM, headline=True,
     ),
     _static(
         "hot_loop_instructions", "instructions", "instructions of the innermost loop that holds "
-        "the matrix or multiply-add instructions; of all the code if that loop is unrolled whole",
+        "most of the matrix instructions, else of the multiply-adds, else of the loads; of all the "
+        "code where a loop with matrix instructions is unrolled whole",
         headline=True,
+    ),
+    _static(
+        "hot_loop_spills", "instructions", "instructions of that loop that put a register on the "
+        "stack or take it back",
     ),
     _static("matrix_instructions", "instructions", "matrix instructions in that loop"),
     _static(

@@ -15,8 +15,6 @@ from kgen.emulate.report import LineCounts
 from kgen.errors import EmulationError
 from kgen_runtime.manifest import KernelEntry
 
-#: Counters that are the most of any launch, not their sum.
-_MOST = frozenset({"barriers", "copies_in_flight"})
 #: How many source lines are named.
 _SOURCES = 3
 
@@ -48,7 +46,7 @@ class Values:
         """What else is known of a static number; source lines say more of an emulated one."""
         if self.facts is None or metric.tier is not Tier.STATIC:
             return None
-        return "; ".join(self.facts.findings) if metric.name == "findings" else self.facts.summary
+        return self.facts.note(metric.name)
 
     def sources(self, metric: Metric) -> tuple[Contribution, ...]:
         """The source lines that contribute most to a number of the emulated tier: what is wasted
@@ -80,7 +78,7 @@ def measure(reader: Reader, entry: KernelEntry, tiers: Collection[Tier]) -> Valu
     launches: tuple[Profile, ...] = ()
     if Tier.EMULATED in tiers and entry.target.family in profile.FAMILIES:
         launches = _whole_launches(reader, entry)
-        numbers |= _merged([launch.report.counters for launch in launches])
+        numbers |= profile.merged(launches)
     return Values(numbers=numbers, facts=facts, launches=launches)
 
 
@@ -96,15 +94,6 @@ def _whole_launches(reader: Reader, entry: KernelEntry) -> tuple[Profile, ...]:
     if found.reason is not None:
         raise EmulationError(f"it cannot be counted: {found.reason}")
     return found.launches
-
-
-def _merged(launches: list[Mapping[str, int]]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for counters in launches:
-        for name, count in counters.items():
-            before = found.get(name, 0)
-            found[name] = max(before, count) if name in _MOST else before + count
-    return found
 
 
 #: A line's part of a number, by its counts and its text.

@@ -9,10 +9,12 @@ from kgen.errors import TargetError
 from kgen.schedule import Schedule
 from kgen.spec import DType, Matmul, Relu, Softmax, Spec
 from kgen.targets import llvm_ir
-from kgen.targets.amdgpu import heuristics
+from kgen.targets.amdgpu import devices, heuristics
 from kgen.targets.amdgpu.limits import TARGETS
+from kgen.targets.amdgpu.occupancy import occupancy
 from kgen.targets.base import Assembled, Family, Plan, Source, Target, Toolchain
-from kgen_runtime.manifest import Tolerance
+from kgen.targets.device import Occupancy, Rates
+from kgen_runtime.manifest import Launch, Resources, Tolerance
 
 DTYPES = (DType.F32, DType.F16, DType.BF16)
 
@@ -70,6 +72,12 @@ class Amdgpu(Family):
     def capabilities(self, target: Target) -> Mapping[str, Any]:
         # The code does not depend on sramecc or xnack: devices with and without them run it.
         return {"arch": target.arch, "features": ()}
+
+    def occupancy(self, target: Target, resources: Resources, launch: Launch) -> Occupancy:
+        return occupancy(target, resources, launch)
+
+    def rates(self, target: Target) -> Rates:
+        return devices.rates(target)
 
     def toolchain(self) -> tuple[Toolchain, ...]:
         return (llvm_ir.toolchain(),)

@@ -15,6 +15,7 @@ from kgen.targets import elf
 from kgen_runtime.manifest import Resources
 
 NT_AMDGPU_METADATA = 32
+REGISTER_BYTES = 4
 
 #: Big-endian numbers, by first byte: float, double, uint8 to uint64, int8 to int64.
 _NUMBERS = dict(zip(range(0xCA, 0xD4), (f">{c}" for c in "fdBHIQbhiq"), strict=True))
@@ -36,7 +37,7 @@ def metadata(code_object: bytes) -> dict[str, Any]:
 
 
 def resources(code_object: bytes) -> Resources:
-    """Registers per lane, spilled registers, LDS bytes per workgroup and code bytes."""
+    """Registers per lane, bytes spilled per lane, LDS bytes per workgroup and code bytes."""
     (kernel,) = metadata(code_object)["amdhsa.kernels"]
     accumulators = kernel.get(".agpr_count", 0)
     return Resources(
@@ -44,7 +45,7 @@ def resources(code_object: bytes) -> Resources:
         registers=kernel[".vgpr_count"],
         accumulator_registers=accumulators,
         scalar_registers=kernel[".sgpr_count"],
-        spills=kernel[".vgpr_spill_count"] + kernel[".sgpr_spill_count"],
+        spills=REGISTER_BYTES * (kernel[".vgpr_spill_count"] + kernel[".sgpr_spill_count"]),
         stack=kernel[".private_segment_fixed_size"],
         shared_memory=kernel[".group_segment_fixed_size"],
         code_bytes=elf.read(code_object).section(".text").size,

@@ -10,6 +10,7 @@ from kgen.schedule import CpuMatmul, CpuStream, DotMatmul, Schedule
 from kgen.spec import DType, Epilogue, Matmul, Relu, Softmax, Spec
 from kgen.targets import llvm_ir
 from kgen.targets.base import Assembled, Family, Plan, Source, Target, Toolchain
+from kgen.targets.cpu import devices
 from kgen.targets.cpu.heuristics import choose, uses_amx, uses_dot
 from kgen.targets.cpu.limits import TARGETS
 from kgen.targets.cpu.plan.amx import plan_amx
@@ -18,6 +19,7 @@ from kgen.targets.cpu.plan.blis import plan_blis
 from kgen.targets.cpu.plan.dot import plan_dot
 from kgen.targets.cpu.plan.relu import plan_relu
 from kgen.targets.cpu.plan.softmax import plan_softmax
+from kgen.targets.device import Rates
 from kgen_runtime.manifest import Tolerance
 
 NATIVE = "native"
@@ -104,6 +106,9 @@ class CpuFamily(Family):
 
     def capabilities(self, target: Target) -> Mapping[str, Any]:
         return {"arch": target.arch, "features": tuple(sorted(target.features))}
+
+    def rates(self, target: Target) -> Rates | None:
+        return None if target.name == NATIVE else devices.rates(target)
 
     def toolchain(self) -> tuple[Toolchain, ...]:
         return (llvm_ir.toolchain(),)

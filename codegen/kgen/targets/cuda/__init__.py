@@ -8,15 +8,17 @@ from typing import Any
 from kgen.schedule import Schedule
 from kgen.spec import DType, Math, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Assembled, Candidate, Family, Plan, Source, Target, Toolchain
-from kgen.targets.cuda import candidates, heuristics
+from kgen.targets.cuda import candidates, devices, heuristics
 from kgen.targets.cuda.limits import TARGETS
+from kgen.targets.cuda.occupancy import occupancy
 from kgen.targets.cuda.plan import CudaPlan
 from kgen.targets.cuda.plan import plan as make_plan
 from kgen.targets.cuda.plan.instruction import instruction_of
 from kgen.targets.cuda.plan.matmul_mma import MmaPlan
 from kgen.targets.cuda.plan.split import SplitPlan
 from kgen.targets.cuda.plan.wgmma_limits import obstacle
-from kgen_runtime.manifest import Tolerance
+from kgen.targets.device import Occupancy, Rates
+from kgen_runtime.manifest import Launch, Resources, Tolerance
 
 OPS = (Matmul.op, Relu.op, Softmax.op)
 DTYPES = (DType.F32, DType.F16, DType.BF16)
@@ -67,6 +69,12 @@ class CudaFamily(Family):
         from kgen.targets.cuda.assemble import assemble
 
         return assemble(source, plan)
+
+    def occupancy(self, target: Target, resources: Resources, launch: Launch) -> Occupancy:
+        return occupancy(target, resources, launch)
+
+    def rates(self, target: Target) -> Rates:
+        return devices.rates(target)
 
     def toolchain(self) -> tuple[Toolchain, ...]:
         from kgen.targets.cuda.assemble import WHEEL, version

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kgen.targets.base import Target
+from kgen.targets.device import Rates
 
 KIB, MIB = 1024, 1024 * 1024
 #: Units of the tensor cores and of the scheduler in each SM.
@@ -85,3 +86,28 @@ DEVICES: Mapping[str, Device] = {
 
 def device_of(target: Target) -> Device:
     return DEVICES[target.name]
+
+
+def rates(target: Target) -> Rates:
+    """The device's peaks. 8-bit products run at twice the rate of f16 and tf32 at half (the same
+    white papers)."""
+    device = device_of(target)
+    each = 2 * device.sms * device.clock
+    f16 = max(device.f16_fmas, device.wgmma_fmas)
+    fmas = {"f32": device.f32_fmas, "f16": f16, "s8": 2 * f16}
+    if target.has("bf16_mma"):
+        fmas["bf16"] = f16
+    if target.has("tf32_mma"):
+        fmas["tf32"] = f16 // 2
+    if target.has("fp8_mma"):
+        fmas |= {"e4m3": 2 * f16, "e5m2": 2 * f16}
+    return Rates(
+        device=device.name,
+        units=device.sms,
+        flops={name: count * each for name, count in fmas.items()},
+        dram=device.dram_bandwidth,
+        l2=device.l2_per_clock * device.clock,
+        issues=PARTITIONS * device.sms * device.clock,
+        latency=MEMORY_LATENCY / device.clock,
+        reach={"HMMA": device.f16_fmas / f16},
+    )

@@ -1,0 +1,112 @@
+"""`kgen inspect --static`: what the machine code of each kernel says, and its roofline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kgen.check.hot_loop import Loop, Work
+from kgen.check.roofline import Prediction, Roofline
+from kgen.check.static import Facts, Outlook, facts, outlook
+from kgen.cli.output import end_progress, print_json, progress
+from kgen_runtime.bundle import BundleFile
+from kgen_runtime.manifest import KernelEntry
+
+
+def run(bundle: BundleFile, *, as_json: bool) -> int:
+    """Print the facts of every kernel of a bundle. Raises AssembleError if a tool is missing."""
+    rows = []
+    for entry in bundle.manifest.kernels:
+        progress(f"counting {entry.name}")
+        known = facts(bundle, entry)
+        rows.append((entry, known, outlook(bundle, entry, known)))
+    end_progress()
+    if as_json:
+        kernels = [
+            {"kernel": entry.name} | known.to_json() | ahead.to_json()
+            for entry, known, ahead in rows
+        ]
+        print_json({"kernels": kernels})
+        return 0
+    for entry, known, ahead in rows:
+        print(entry.name)
+        for title, text in lines(entry, known, ahead):
+            print(f"  {title:<14} {text}")
+        print()
+    return 0
+
+
+def lines(entry: KernelEntry, known: Facts, ahead: Outlook) -> Iterator[tuple[str, str]]:
+    """Titles and texts; a line that goes on has no title."""
+    yield from _resources(entry)
+    if known.occupancy is not None:
+        yield "occupancy", known.occupancy.sentence
+    yield from _loop(known.loop)
+    for finding in known.findings:
+        yield "finding", finding
+    if ahead.roofline is not None:
+        yield from _roofline(ahead.roofline)
+    if ahead.prediction is not None:
+        yield from _prediction(ahead.prediction)
+    else:
+        yield "prediction", f"none: {ahead.reason}"
+
+
+def _resources(entry: KernelEntry) -> Iterator[tuple[str, str]]:
+    used = entry.resources
+    if used.registers is not None:
+        parts = [f"{used.registers} per thread"]
+        if used.accumulator_registers:
+            parts.append(f"{used.accumulator_registers} of them accumulators")
+        if used.scalar_registers is not None:
+            parts.append(f"{used.scalar_registers} scalar ones per wave")
+        yield "registers", f"{', '.join(parts)}; {used.spills or 0} bytes spilled"
+    if used.stack is not None:
+        yield "stack", f"{used.stack} bytes per thread"
+    if used.shared_memory is not None:
+        yield "shared memory", f"{used.shared_memory} bytes per workgroup"
+    yield "code", f"{used.code_bytes} bytes"
+
+
+def _loop(loop: Loop | None) -> Iterator[tuple[str, str]]:
+    if loop is None:
+        yield "hot loop", "none: no loop computes or loads"
+        return
+    where = "unrolled whole; all code: " if loop.unrolled else ""
+    yield "hot loop", f"{where}{loop.instructions} instructions: {loop.mix()}"
+    if loop.kind is not Work.LOAD:
+        share, loads = 100 * loop.share, loop.loads / loop.work
+        yield "", f"{loop.work} {loop.kind} are {share:.0f} % of it; {loads:.2f} loads for each"
+    yield "", f"{loop.spills or 'no'} spills in it"
+
+
+def _roofline(line: Roofline) -> Iterator[tuple[str, str]]:
+    yield (
+        "device",
+        f"{line.device}: {line.peak / 1e12:.4g} TFLOP/s {line.operands}, "
+        f"{line.bandwidth / 1e9:.4g} GB/s",
+    )
+    side = "above" if line.binds == "compute" else "below"
+    yield (
+        "roofline",
+        f"{line.flops / 1e9:.4g} GFLOP, {line.nbytes / 1e6:.4g} MB at least: "
+        f"{line.intensity:.4g} FLOP/byte, {side} {line.ridge:.4g}, so {line.binds} binds",
+    )
+    yield "floor", f"{_microseconds(line.floor)} us"
+
+
+def _prediction(found: Prediction) -> Iterator[tuple[str, str]]:
+    yield (
+        "prediction",
+        f"{_microseconds(found.seconds)} us, {100 * found.fraction:.0f} % of the roofline; "
+        f"{found.binds} binds (not measured: see docs/how-it-works.md)",
+    )
+    terms = sorted(found.terms.items(), key=lambda term: -term[1])
+    yield "", "us by term: " + ", ".join(f"{k} {_microseconds(v)}" for k, v in terms)
+    if found.busy < 1:
+        yield "", f"units have work {100 * found.busy:.0f} % of the time, by the workgroups' number"
+    if found.part < 1:
+        yield "", f"traffic is that of {100 * found.part:.2g} % of the workgroups, scaled"
+
+
+def _microseconds(seconds: float) -> str:
+    return f"{1e6 * seconds:.3g}"

@@ -1,0 +1,53 @@
+"""One well-known GPU per target, for predictions: its peaks, dense, as AMD publishes them.
+
+Sources: AMD's data sheets of MI250X (one of its two dies), MI300X, MI355X, RX 6900 XT, RX 7900 XTX
+and RX 9070 XT; "AMD CDNA 2 Architecture" and "AMD CDNA 3 Architecture" (white papers) for the L2:
+128 bytes per clock of each of 32 channels, and of each of 16 in each of 8 dies. That of MI355X is
+taken to be like MI300X's; those of RDNA are not published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kgen.targets.base import Target
+from kgen.targets.device import Rates
+
+CHANNEL_BYTES = 128
+
+
+def _device(
+    device: str, units: int, clock: float, dram: float, channels: int = 0, **per_clock: int
+) -> Rates:
+    """`per_clock`: flops per clock and CU, by type."""
+    return Rates(
+        device=device,
+        units=units,
+        flops={name: count * units * clock for name, count in per_clock.items()},
+        dram=dram,
+        l2=channels * CHANNEL_BYTES * clock or None,
+    )
+
+
+RATES: Mapping[str, Rates] = {
+    "gfx90a": _device(
+        "MI250X, one die", 110, 1.7e9, 1.638e12, 32, f32=256, f16=1024, bf16=1024, s8=1024
+    ),
+    "gfx942": _device(
+        "MI300X", 304, 2.1e9, 5.3e12, 128, f32=256, f16=2048, bf16=2048, s8=4096
+    ),
+    "gfx950": _device(
+        "MI355X", 256, 2.4e9, 8.0e12, 128, f32=256, f16=4096, bf16=4096, s8=8192, e4m3=8192,
+        e5m2=8192,
+    ),
+    "gfx1030": _device("RX 6900 XT", 80, 2.25e9, 512e9, f32=128, f16=256),
+    "gfx1100": _device("RX 7900 XTX", 96, 2.5e9, 960e9, f32=256, f16=512, bf16=512, s8=512),
+    "gfx1201": _device(
+        "RX 9070 XT", 64, 2.97e9, 640e9, f32=256, f16=1024, bf16=1024, s8=2048, e4m3=2048,
+        e5m2=2048,
+    ),
+}  # fmt: skip
+
+
+def rates(target: Target) -> Rates:
+    return RATES[target.arch]

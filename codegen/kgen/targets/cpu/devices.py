@@ -1,0 +1,37 @@
+"""One well-known server processor per target, for rooflines: all cores at their base clock.
+
+Sources: AMD's data sheet of EPYC 7763 (x86-64-v3) and 9654 (x86-64-v4), Intel's of Xeon Platinum
+8480+ (x86-64-amx) and Ampere's of Altra Q80-30 (aarch64-neon), for cores, clocks and memory
+channels. Flops per clock and core: two units for multiply-adds of 8 floats (Zen 3 and, for 16, Zen
+4 by halves), two of 4 on Neoverse N1 (their optimisation guides); 1024 bf16 multiply-adds of AMX
+(Intel's Optimization Reference Manual, "Intel AMX"). Memory: channels times 8 bytes times rate.
+"""
+
+from __future__ import annotations
+
+from kgen.targets.base import Target
+from kgen.targets.device import Rates
+
+
+def _device(device: str, cores: int, clock: float, dram: float, **per_clock: int) -> Rates:
+    return Rates(
+        device=device,
+        units=cores,
+        flops={name: count * cores * clock for name, count in per_clock.items()},
+        dram=dram,
+    )
+
+
+V3 = _device("EPYC 7763", 64, 2.45e9, 204.8e9, f64=16, f32=32)
+V4 = _device("EPYC 9654", 96, 2.4e9, 460.8e9, f64=16, f32=32, bf16=64, s8=128)
+AMX = _device("Xeon Platinum 8480+", 56, 2.0e9, 307.2e9, f64=32, f32=64, bf16=2048, s8=4096)
+NEON = _device("Altra Q80-30", 80, 3.0e9, 204.8e9, f64=8, f32=16)
+
+
+def rates(target: Target) -> Rates:
+    """By the widest instructions that the target has; of the whole processor."""
+    if target.has("amx_tile"):
+        return AMX
+    if target.arch == "aarch64":
+        return NEON
+    return V4 if target.has("avx512f") else V3

@@ -1,0 +1,63 @@
+"""What is known of the devices of a target: how much of a kernel one holds, and how fast it can be.
+
+Nothing of it decides whether a kernel is right; it is read to choose schedules and to predict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Occupancy:
+    """How many `warps` (waves) a `unit` of the device holds at once, of at most `most`.
+
+    `allowed` says how many each resource alone would allow. `workgroups` of them share a `holder`:
+    an SM, or the CU or WGP whose SIMDs are the units.
+    """
+
+    warps: int
+    most: int
+    unit: str
+    workgroups: int
+    holder: str
+    allowed: Mapping[str, int]
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """The resources that allow no more."""
+        return tuple(name for name, warps in self.allowed.items() if warps <= self.warps)
+
+    @property
+    def sentence(self) -> str:
+        groups = "workgroup" if self.workgroups == 1 else "workgroups"
+        words = "warps" if self.unit == "SM" else "waves"
+        return (
+            f"{self.warps} of {self.most} {words} per {self.unit} ({self.workgroups} {groups} per "
+            f"{self.holder}), limited by {' and '.join(self.limits)}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return vars(self) | {"allowed": dict(self.allowed), "limits": list(self.limits)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rates:
+    """What a well-known device of a target does at most, per second.
+
+    `flops` by the type of the operands (``tf32`` is one of them), sums in f32 (s32 for s8), dense;
+    `dram` and `l2` bytes; `issues` instructions of warps, all units together. None: not published.
+    `latency` is that of a load from `dram`, in seconds. `units` are SMs, CUs or cores. `reach`: the
+    part of `flops` that an instruction gets to, where another one is faster.
+    """
+
+    device: str
+    units: int
+    flops: Mapping[str, float]
+    dram: float
+    l2: float | None = None
+    issues: float | None = None
+    latency: float | None = None
+    reach: Mapping[str, float] = field(default_factory=dict)

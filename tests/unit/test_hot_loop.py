@@ -1,0 +1,146 @@
+"""The hot loop of machine code: by hand on small texts, and on what the compilers make."""
+
+from __future__ import annotations
+
+import pytest
+
+import kgen
+from kgen.check import static
+from kgen.check.hot_loop import WORDS, Loop, Work, find
+from kgen.check.machine_code import Instruction, parse_assembly
+from kgen.check.verify import opened
+
+#: A loop over k inside one over columns, and a loop without products after them.
+NESTED = """
+.LBB0_1:
+	movq	%rdi, %rax
+.LBB0_2:
+	vbroadcastss	(%rax), %ymm1
+	vfmadd231ps	32(%rax), %ymm1, %ymm2
+	vmovups	%ymm2, (%rsi)
+	leaq	4(%rax), %rax
+	vmovups	%ymm2, 88(%rsp)         # 32-byte Spill
+	jb	.LBB0_2
+	addq	$4, %rdi
+	jb	.LBB0_1
+.LBB0_3:
+	vmovups	(%rax), %ymm1
+	vmovups	(%rax), %ymm2
+	vmovups	(%rax), %ymm3
+	jb	.LBB0_3
+	retq
+"""
+HMMA, FFMA = Instruction(opcode="HMMA"), Instruction(opcode="FFMA")
+
+
+def branch(goes_to: int) -> Instruction:
+    return Instruction(opcode="BRA", goes_to=goes_to)
+
+
+def hot(code: list[Instruction], family: str = "cuda") -> Loop:
+    loop = find(code, WORDS[family])
+    assert loop is not None
+    return loop
+
+
+def test_the_innermost_loop_with_products() -> None:
+    loop = hot(parse_assembly(NESTED), "cpu")
+    assert (loop.kind, loop.unrolled) == (Work.FMA, False)
+    assert (loop.instructions, loop.work, loop.loads, loop.spills) == (6, 1, 2, 1)
+    assert loop.mix(1) == "2 vmovups, 4 others"
+    assert loop.share == 1 / 6
+
+
+def test_without_products_it_is_the_loop_that_loads() -> None:
+    code = [ins for ins in parse_assembly(NESTED) if not ins.opcode.startswith("vfmadd")]
+    loads = [*code[-5:-2], branch(0)]
+    loop = hot(loads, "cpu")
+    assert (loop.kind, loop.instructions, loop.work) == (Work.LOAD, 4, 3)
+
+
+def test_matrix_instructions_come_first() -> None:
+    loop = hot([FFMA, FFMA, branch(0), HMMA, branch(3)])
+    assert (loop.kind, loop.instructions, loop.work) == (Work.MATRIX, 2, 1)
+
+
+def test_peeled_products_do_not_hide_a_loop() -> None:
+    loop = hot([HMMA, HMMA, FFMA, branch(1), HMMA, HMMA])
+    assert (loop.unrolled, loop.instructions, loop.work) == (False, 3, 1)
+
+
+def test_a_loop_may_be_all_that_there_is() -> None:
+    loop = hot([HMMA, FFMA, branch(0)])
+    assert (loop.unrolled, loop.instructions) == (False, 3)
+
+
+def test_unrolled_matrix_instructions_are_found_without_a_loop() -> None:
+    loop = hot([HMMA, FFMA, branch(1)])
+    assert (loop.kind, loop.unrolled, loop.instructions, loop.work) == (Work.MATRIX, True, 3, 1)
+
+
+def test_code_without_loops_has_none() -> None:
+    assert find([FFMA], WORDS["cuda"]) is None
+    assert find([], WORDS["cuda"]) is None
+
+
+@pytest.mark.parametrize(
+    ("family", "opcode", "kind"),
+    [
+        ("cuda", "HMMA", Work.MATRIX), ("cuda", "HGMMA", Work.MATRIX), ("cuda", "FFMA", Work.FMA),
+        ("cuda", "HFMA2", Work.FMA), ("cuda", "IMAD", None), ("cuda", "FADD", None),
+        ("cuda", "LDSM", Work.LOAD), ("cuda", "LDGSTS", Work.LOAD), ("cuda", "LDC", None),
+        ("cuda", "LDGDEPBAR", None), ("cuda", "STG", None),
+        ("amdgpu", "v_mfma_f32_16x16x16_f16", Work.MATRIX),
+        ("amdgpu", "v_smfmac_f32_16x16x32_f16", Work.MATRIX),
+        ("amdgpu", "v_wmma_f32_16x16x16_f16", Work.MATRIX),
+        ("amdgpu", "v_pk_fma_f32", Work.FMA), ("amdgpu", "v_dual_fmac_f32", Work.FMA),
+        ("amdgpu", "v_mul_f32", None), ("amdgpu", "ds_read_b128", Work.LOAD),
+        ("amdgpu", "global_store_dwordx4", None),
+        ("cpu", "tdpbf16ps", Work.MATRIX), ("cpu", "bfmmla", Work.MATRIX),
+        ("cpu", "vdpbf16ps", Work.FMA), ("cpu", "vpdpbusd", Work.FMA), ("cpu", "fmla", Work.FMA),
+        ("cpu", "vfnmadd231ps", Work.FMA), ("cpu", "vmulps", None), ("cpu", "ldr", Work.LOAD),
+        ("vulkan", "Fma", Work.FMA), ("vulkan", "OpCooperativeMatrixMulAddKHR", Work.MATRIX),
+        ("vulkan", "OpLoad", Work.LOAD), ("vulkan", "OpFAdd", None),
+    ],
+)  # fmt: skip
+def test_opcodes(family: str, opcode: str, kind: Work | None) -> None:
+    words, ins = WORDS[family], Instruction(opcode=opcode)
+    assert next((k for k in Work if words.does(k, ins)), None) == kind
+
+
+@pytest.mark.parametrize(
+    ("opcode", "operands", "is_load"),
+    [
+        ("vmovups", "(%rax), %ymm1", True), ("vmovups", "%ymm1, (%rax)", False),
+        ("vmovups", "%zmm1, 64(%rax) {%k1}", False), ("vmovups", "64(%rax), %zmm1 {%k1}", True),
+        ("leaq", "4(%rax), %rcx", False), ("prefetcht0", "(%rax)", False),
+        ("tileloadd", "(%rax,%rcx), %tmm0", True), ("vmulps", "%ymm1, %ymm2, %ymm3", False),
+    ],
+)  # fmt: skip
+def test_loads_of_x86(opcode: str, operands: str, is_load: bool) -> None:
+    assert WORDS["cpu"].is_load(Instruction(opcode=opcode, operands=operands)) == is_load
+
+
+@pytest.mark.parametrize(
+    ("target", "dtype", "opcode"),
+    [
+        ("sm_80", "f16", "HMMA"),
+        ("gfx942", "f16", "v_mfma"),
+        ("gfx1100", "f16", "v_wmma"),
+        ("x86-64-v3", "f32", "vfmadd"),
+        ("aarch64-neon", "f32", "fmla"),
+        ("vulkan1.3", "f32", "Fma"),
+    ],
+)
+def test_loops_that_compilers_make(target: str, dtype: str, opcode: str) -> None:
+    spec = kgen.Matmul(m=1024, n=1024, k=4096, dtype=kgen.DType(dtype))
+    with opened(kgen.build(spec, targets=[target])) as reader:
+        (entry,) = reader.manifest.kernels
+        facts = static.facts(reader, entry)
+    loop, metrics = facts.loop, facts.metrics
+    assert loop is not None and not loop.unrolled and loop.spills == 0
+    assert loop.kind is (Work.MATRIX if dtype == "f16" else Work.FMA)
+    assert sum(n for name, n in loop.opcodes.items() if name.startswith(opcode)) == loop.work
+    assert metrics["hot_loop_instructions"] == loop.instructions
+    assert 0 < metrics["matrix_share"] < 1 and metrics["loads_per_matrix"] > 0
+    assert loop.mix() in (facts.note("matrix_share") or "")
