@@ -30,6 +30,7 @@ from tests.emulate.mutations import (
     amdgpu_rows,
     hopper_gemm,
     hopper_small,
+    ptx_persistent,
     ptx_products,
     ptx_rows,
     ptx_split,
@@ -42,7 +43,15 @@ from tests.emulate.ptxas import assemble
 SEEDS = 20
 #: By family: the modules of its kernels.
 FAMILIES: dict[str, tuple[ModuleType, ...]] = {
-    "ptx": (ptx_products, ptx_rows, ptx_split, ptx_wgmma, hopper_gemm, hopper_small),
+    "ptx": (
+        ptx_products,
+        ptx_rows,
+        ptx_split,
+        ptx_wgmma,
+        ptx_persistent,
+        hopper_gemm,
+        hopper_small,
+    ),
     "amdgpu": (amdgpu_products, amdgpu_rows, amdgpu_copies),
 }
 #: How many mutations of each family must have each outcome.
