@@ -163,7 +163,7 @@ TENSOR_PRODUCT = (
             r"\1{%a_m8_k0, %a_m0_k0,",
         ),
         ("b-fragments-swapped", r"\{%b_n0_k16, %b_n0_k24\}", "{%b_n0_k24, %b_n0_k16}"),
-        ("pairs-of-half-a-tile", r"(st\.shared\.b32 \[%pair_at_xor16\+256\], %word;)", ""),
+        ("pairs-of-half-a-tile", r"(st\.shared\.b32 \[%(?:pair|run)_at_xor16\+256\], %word;)", ""),
         (
             "accumulators-swapped",
             r"(st\.shared|cvt\.rn\.f16x2\.f32) (%word, )(%acc_m0_n1), (%acc_m0_n0)",
@@ -213,7 +213,7 @@ STAGED_PRODUCT = (
     *bugs(
         staged_product,
         "misaligned",
-        ("pair-at-an-odd-column", r"(mad\.lo\.u32 %pair_at, %column, )4,", r"\g<1>2,"),
+        ("pair-at-an-odd-column", r"(mad\.lo\.u32 %(?:pair|run)_at, %column, )4,", r"\g<1>2,"),
     ),
     *bugs(
         staged_product,
@@ -223,7 +223,7 @@ STAGED_PRODUCT = (
             r"(mainloop:(?s:.*?)@%inside ld\.global\S+ )%b_unit3_0",
             r"\1%b_unit2_0",
         ),
-        ("exchange-turned-only-where-read", r"xor\.b32 %pair_at, %pair_at, %moved;", ""),
+        ("exchange-turned-only-where-read", r"xor\.b32 (%(?:pair|run)_at), \1, %moved;", ""),
         (
             "half-of-k-twice",
             r"\{%a_m0_k8, %a_m8_k8\}, (\{%b_n0)_k8\}",
