@@ -132,7 +132,7 @@ def _entry(kernel: Kernel, files: dict[str, bytes]) -> KernelEntry:
         spec=spec.to_json(),
         target=TargetEntry(name=target.name, family=target.family, arch=target.arch),
         schedule=plan.schedule.to_json(),
-        parameters=spec.parameters,
+        parameters=plan.parameters,
         workspaces=plan.workspaces,
         tensor_maps=plan.tensor_maps,
         launches=plan.launches,

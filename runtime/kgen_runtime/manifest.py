@@ -26,14 +26,44 @@ Role = Literal["machine-code", "portable", "source"]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Packing:
+    """The order of a constant matrix of K x N that a kernel takes packed; see `packing.pack`.
+
+    Columns lie in panels of `width`, and in a panel runs of `depth` elements of a column side by
+    side: element (k, n) is at [n // width, k // depth, n % width, k % depth] of the packed tensor,
+    whose other elements are zero. `shape` and `strides` are those of the matrix itself, which is
+    stored as N x K if `transposed`; a batch comes first in both.
+    """
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    transposed: bool
+    width: int
+    depth: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class TensorParam:
-    """A tensor argument: `shape` and `strides` in elements, innermost last."""
+    """A tensor argument: `shape` and `strides` in elements, innermost last.
+
+    With a `packing` they are those of the packed form of a matrix.
+    """
 
     name: str
     role: Literal["input", "output"]
     dtype: DType
     shape: tuple[int, ...]
     strides: tuple[int, ...]
+    packing: Packing | None = None
+
+    @property
+    def unpacked(self) -> TensorParam:
+        """The matrix that a packed tensor is made of; any other tensor itself."""
+        if self.packing is None:
+            return self
+        return dataclasses.replace(
+            self, shape=self.packing.shape, strides=self.packing.strides, packing=None
+        )
 
     @property
     def extent(self) -> int:
@@ -209,6 +239,11 @@ class KernelEntry:
         return next(p for p in self.parameters if p.role == "output")
 
     @property
+    def unpacked(self) -> KernelEntry:
+        """The same with every tensor as the operation has it."""
+        return dataclasses.replace(self, parameters=tuple(p.unpacked for p in self.parameters))
+
+    @property
     def name(self) -> str:
         """The kernel's name among all targets of a bundle: ``target/key``."""
         return f"{self.target.name}/{self.key}"
@@ -307,7 +342,7 @@ def _decode(hint: Any, data: Any, where: str) -> Any:
             raise BundleError(f"{where}: unknown dtype {data!r}") from None
     if hint is float and isinstance(data, int) and not isinstance(data, bool):
         return float(data)
-    if not isinstance(data, hint) or isinstance(data, bool):
+    if not isinstance(data, hint) or (isinstance(data, bool) and hint is not bool):
         raise BundleError(f"{where}: expected {hint.__name__}, got {data!r}")
     return data
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import re
 from typing import Any
@@ -17,6 +18,7 @@ from kgen_runtime.manifest import (
     KernelEntry,
     Launch,
     Manifest,
+    Packing,
     Resources,
     TargetEntry,
     TensorMap,
@@ -88,6 +90,20 @@ def test_round_trip() -> None:
 def test_extent_of_a_strided_tensor() -> None:
     param = TensorParam(name="a", role="input", dtype=DType.F16, shape=(3, 4), strides=(10, 1))
     assert (param.extent, param.nbytes) == (24, 48)
+
+
+def test_a_packed_tensor_keeps_its_matrix() -> None:
+    matrix = TensorParam(name="b", role="input", dtype=DType.F16, shape=(5, 9), strides=(12, 1))
+    packing = Packing(shape=(5, 9), strides=(12, 1), transposed=False, width=4, depth=2)
+    shape, strides = (3, 3, 4, 2), (24, 8, 2, 1)
+    packed = dataclasses.replace(matrix, shape=shape, strides=strides, packing=packing)
+    assert (packed.unpacked, matrix.unpacked) == (matrix, matrix)
+    (kernel,) = MANIFEST.kernels
+    a, _, out = kernel.parameters
+    manifest = dataclasses.replace(
+        MANIFEST, kernels=(dataclasses.replace(kernel, parameters=(a, packed, out)),)
+    )
+    assert from_json(json.loads(json.dumps(to_json(manifest)))) == manifest
 
 
 def test_a_newer_schema_is_refused_with_the_remedy() -> None:

@@ -119,6 +119,8 @@ GOOD: dict[str, Any] = {"m": 4, "n": 4, "k": 4}
         ({"beta": -1e-40}, "beta=-1e-40 is too small for f32, in which it is applied"),
         ({"beta": "x"}, "beta='x' is not a number"),
         ({"epilogue": "relu"}, "epilogue='relu' is not a tuple; give ('relu',)"),
+        ({"constant": ("a",)}, "constant=a is unknown; known are b"),
+        ({"constant": ("b", "b")}, "constant=b,b has one twice; once is the limit"),
         ({"lda": 2**62}, "bytes; the limit is 9223372036854775807"),
     ],
 )

@@ -109,7 +109,7 @@ def _bench_kernel(
     made, missing = [], []
     for name in against:
         try:
-            peer = peers.make(name, entry, data, kernels.device)
+            peer = peers.make(name, entry.unpacked, data, kernels.device)
             peer.run()
             made.append(peer)
         except DeviceError as reason:
@@ -135,7 +135,8 @@ def _bench_kernel(
 
 
 def caller(kernels: Kernels, kernel: Kernel, data: dict[str, Bytes]) -> Callable[[], object]:
-    """One prepared call of the kernel on arrays that lie where it wants them."""
+    """One prepared call of the kernel on arrays that lie where it wants them, and as."""
+    data = inputs.as_taken(kernel.entry, data)
 
     def array(param: TensorParam, buffer: Bytes) -> Any:
         bits = strided_bits(buffer, param)

@@ -7,7 +7,7 @@ of its own everywhere, so that an element that was never written, or a gap that 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,7 @@ from kgen.check.tensors import (
     flat_bits,
     strided_bits,
 )
+from kgen_runtime import packing
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry, TensorParam
 
@@ -68,7 +69,8 @@ class DataSet:
 
 
 def data_sets(entry: KernelEntry, seed: int) -> Iterator[DataSet]:
-    """The data that one kernel is run on, one after another."""
+    """The data that one kernel is run on, one after another; constants are not packed yet."""
+    entry = entry.unpacked
     integers = entry.inputs[0].dtype.is_integer
     yield _fill(entry, "random", seed, _random_integers if integers else _random)
     yield _fill(entry, "whole-number", seed, _whole, whole=True)
@@ -94,6 +96,16 @@ def _fill(entry: KernelEntry, name: str, seed: int, make: Maker, whole: bool = F
         strided_bits(buffer, param)[...] = encode(make(generator, param), param.dtype)
         buffers[param.name] = buffer
     return DataSet(name=name, whole=whole, buffers=buffers)
+
+
+def as_taken(entry: KernelEntry, buffers: Mapping[str, Bytes]) -> dict[str, Bytes]:
+    """The same inputs in the form that the kernel takes."""
+    taken = dict(buffers)
+    for param in entry.inputs:
+        if param.packing is not None:
+            taken[param.name] = empty_buffer(param.nbytes)
+            packing.pack(param, buffers[param.name], taken[param.name])
+    return taken
 
 
 def output_buffer(entry: KernelEntry) -> Bytes:

@@ -141,7 +141,7 @@ def _check_known(entry: KernelEntry) -> None:
         targets.family(entry.target.family)
     except (SpecError, TargetError) as error:
         raise BundleError(f"{entry.name}: {error}; verify it with the kgen that built it") from None
-    if problem.parameters != entry.parameters:
+    if problem.parameters != entry.unpacked.parameters:
         raise BundleError(f"{entry.name}: its parameters are not those of its spec; build it again")
 
 
@@ -216,10 +216,11 @@ def run(
 
     Raises VerificationError or EmulationError for a write where the kernel has no business.
     """
-    buffers = {name: buffer.copy() for name, buffer in data.buffers.items()}
+    taken = inputs.as_taken(entry, data.buffers)
+    buffers = {name: buffer.copy() for name, buffer in taken.items()}
     buffers[entry.output.name] = inputs.output_buffer(entry)
     executor.run(buffers, None if sample is None else sample.workgroups)
-    for name, before in data.buffers.items():
+    for name, before in taken.items():
         if not np.array_equal(before, buffers[name]):
             raise VerificationError(f"the kernel wrote to its input {name}")
     out = buffers[entry.output.name]
@@ -254,7 +255,7 @@ def _compare(
     points = [at for box in boxes for at in sampling.elements(entry, box, budget, seed)]
     worst: Comparison | None = None
     for piece in cost.oracle_pieces(entry, boxes):
-        expected = oracle.estimate(entry, data.buffers, piece, data.whole)
+        expected = oracle.estimate(entry.unpacked, data.buffers, piece, data.whole)
         for at in points:
             if all(s.start <= i < s.stop for i, s in zip(at, piece, strict=True)):
                 inside = tuple(i - s.start for i, s in zip(at, piece, strict=True))

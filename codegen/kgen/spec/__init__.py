@@ -12,7 +12,7 @@ from typing import Any
 
 from kgen.errors import SpecError
 from kgen.spec.base import Spec
-from kgen.spec.choices import Epilogue, Layout, Math, Scale
+from kgen.spec.choices import Epilogue, Layout, Math, Operand, Scale
 from kgen.spec.matmul import Matmul
 from kgen.spec.rowwise import Relu, Softmax
 from kgen_runtime.dtypes import DType
@@ -24,6 +24,7 @@ __all__ = [
     "Layout",
     "Math",
     "Matmul",
+    "Operand",
     "Relu",
     "Scale",
     "Softmax",

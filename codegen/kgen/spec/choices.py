@@ -51,6 +51,12 @@ class Scale(StrEnum):
     OUT = "out"
 
 
+class Operand(StrEnum):
+    """An input that may be constant: the same in many calls, and put in order ahead of them."""
+
+    B = "b"
+
+
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 FLOATS_8 = (DType.E4M3, DType.E5M2)
 #: Output types of a product by its operands' type, the default first.

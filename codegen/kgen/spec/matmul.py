@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from kgen.errors import SpecError
 from kgen.spec.base import MAX_BYTES, Spec, check_int, coerce, member
-from kgen.spec.choices import OUTPUTS, Epilogue, Layout, Math, Scale
+from kgen.spec.choices import OUTPUTS, Epilogue, Layout, Math, Operand, Scale
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import TensorParam
 
@@ -31,7 +31,8 @@ class Matmul(Spec):
     elements; None means packed, and an input's batch stride 0 means that one matrix is shared by
     the whole batch. C and the residual have the output's dtype, leading dimension and batch stride;
     so has bias its dtype, or f32 if that has 8 bits. `scales` are those of A, B and the output that
-    are arguments, a f32 each, for operands of 8 bits; the others are 1.
+    are arguments, a f32 each, for operands of 8 bits; the others are 1. `constant` operands are
+    given to the kernel in an order that suits it, which the runtime's `pack` puts them in.
 
     Raises SpecError for anything out of range.
     """
@@ -54,6 +55,7 @@ class Matmul(Spec):
     epilogue: tuple[Epilogue, ...] = ()
     math: Math = Math.EXACT
     scales: tuple[Scale, ...] = ()
+    constant: tuple[Operand, ...] = ()
 
     def __post_init__(self) -> None:
         coerce(self, "dtype", DType)
@@ -64,6 +66,7 @@ class Matmul(Spec):
         coerce(self, "math", Math)
         self._coerce_all("epilogue", Epilogue)
         self._coerce_all("scales", Scale)
+        self._coerce_all("constant", Operand)
         for name in ("m", "n", "k"):
             check_int(name, getattr(self, name), 1, MAX_MATMUL_DIM)
         check_int("batch", self.batch, 1, MAX_BATCH)
@@ -83,6 +86,8 @@ class Matmul(Spec):
                     f"epilogue has {step} {self.epilogue.count(step)} times; once is the limit"
                 )
         self._check_scales()
+        if len(set(self.constant)) < len(self.constant):
+            raise SpecError(f"constant={','.join(self.constant)} has one twice; once is the limit")
         self._fill_strides()
         self._check_sizes()
 
@@ -245,6 +250,7 @@ class Matmul(Spec):
         if self.beta != 0.0:
             parts.append(f"beta{number_name(self.beta)}")
         parts += [f"scale{scale}" for scale in self.scales]
+        parts += [f"packed{operand}" for operand in self.constant]
         parts += [step.value for step in self.epilogue]
         return "_".join(parts)
 

@@ -16,7 +16,15 @@ from kgen.errors import TargetError
 from kgen.schedule import Schedule
 from kgen.spec import DType, Math, Matmul, Spec
 from kgen.targets.device import Occupancy, Rates
-from kgen_runtime.manifest import Launch, Resources, Role, TensorMap, Tolerance, Workspace
+from kgen_runtime.manifest import (
+    Launch,
+    Resources,
+    Role,
+    TensorMap,
+    TensorParam,
+    Tolerance,
+    Workspace,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +66,11 @@ class Plan:
     @property
     def entry_point(self) -> str:
         return self.launches[0].entry_point
+
+    @property
+    def parameters(self) -> tuple[TensorParam, ...]:
+        """The kernel's tensors: the spec's, those that are packed ahead in their packed form."""
+        return self.spec.parameters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +138,8 @@ class Family(ABC):
     extension: ClassVar[str]
     #: The runtime's backend that runs its code.
     backend: ClassVar[str]
+    #: Whether its products take a constant operand packed ahead.
+    packs_ahead: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -152,6 +167,12 @@ class Family(ABC):
         if isinstance(spec, Matmul) and spec.math not in (maths := self.maths(target)):
             raise TargetError(
                 f"math={spec.math} is not one that {target.name} has; it has {', '.join(maths)}"
+            )
+
+        if isinstance(spec, Matmul) and spec.constant and not self.packs_ahead:
+            raise TargetError(
+                f"constant={','.join(spec.constant)} is for CPU targets, whose kernels take packed "
+                f"weights, not {target.name}; leave it out"
             )
 
     def maths(self, target: Target) -> tuple[Math, ...]:

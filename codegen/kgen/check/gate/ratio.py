@@ -57,7 +57,7 @@ def measure(bundle: Bundle, against: str, rounds: int = ROUNDS) -> Ratio:
             (kernel,) = kernels.values()
             data = next(iter(inputs.data_sets(entry, 0))).buffers
             run = bench.caller(kernels, kernel, data)
-            reference = peers.make(against, entry, data, kernels.device).run
+            reference = peers.make(against, entry.unpacked, data, kernels.device).run
             samples = bench.samples([run, reference, run, kernels.synchronize], rounds)
     return of(*samples)
 

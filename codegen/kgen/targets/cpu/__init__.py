@@ -29,6 +29,7 @@ class CpuFamily(Family):
     name: ClassVar[str] = "cpu"
     extension: ClassVar[str] = "ll"
     backend: ClassVar[str] = "cpu"
+    packs_ahead: ClassVar[bool] = True
 
     @property
     def targets(self) -> tuple[Target, ...]:

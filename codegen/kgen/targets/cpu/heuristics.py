@@ -67,7 +67,7 @@ def uses_dot(spec: Spec, target: Target) -> bool:
     """Products of pairs pay where B, which is packed for them, is used by several rows."""
     if not isinstance(spec, Matmul) or not target.has("avx512_bf16"):
         return False
-    few = spec.m <= DOT_ROWS and not spec.layout.b_transposed
+    few = spec.m <= DOT_ROWS and not spec.layout.b_transposed and not spec.constant
     return spec.dtype is DType.BF16 and spec.n > DOT_COLUMNS and not few
 
 
@@ -88,17 +88,17 @@ def blis_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     widened = spec.dtype is not spec.accumulate
     gathered = spec.layout.b_transposed
     large = spec.k * spec.n * spec.dtype.itemsize > target.limits["l2_bytes"]
-    if large and not gathered and spec.m <= STREAM_ROWS:
+    if large and not gathered and spec.m <= STREAM_ROWS and not spec.constant:
         return stream_matmul(spec, target, packs_a=widened)
-    packs_b = gathered or widened or (large and spec.m > PACK_ROWS)
+    packs_b = not spec.constant and (gathered or widened or (large and spec.m > PACK_ROWS))
     packing = Packing(a=widened, b=packs_b, itemsize=spec.accumulate.itemsize)
     mr, nr = register_tile(spec, target, packing)
     return enough_tasks(spec, blocks(spec, target, mr, nr, packing), packing.unit(spec, target, mr))
 
 
 def dot_matmul(spec: Matmul, target: Target) -> DotMatmul:
-    """B in pairs always; A only where its pairs do not lie side by side."""
-    packing = Packing(a=must_pack_a(spec), b=True, itemsize=spec.dtype.itemsize)
+    """B in pairs always, here or ahead; A only where its pairs do not lie side by side."""
+    packing = Packing(a=must_pack_a(spec), b=not spec.constant, itemsize=spec.dtype.itemsize)
     mr, nr = register_tile(spec, target, packing)
     found = blocks(spec, target, mr, nr, packing)
     schedule = DotMatmul(**{f.name: getattr(found, f.name) for f in dataclasses.fields(found)})
@@ -142,7 +142,8 @@ def blocks(spec: Matmul, target: Target, mr: int, nr: int, packing: Packing) -> 
     """Block sizes whose scratch fits the stack: a panel of B first, then A, then sums."""
     unit = packing.unit(spec, target, mr)
     kc_most = deepest(spec, target, mr, nr, packing)
-    kc = spec.k if spec.k <= kc_most or not packing.b else balanced(spec.k, kc_most // 2, PACK_UNIT)
+    unblocked = spec.k <= kc_most or not (packing.a or packing.b)
+    kc = spec.k if unblocked else balanced(spec.k, kc_most // 2, PACK_UNIT)
     left = target.limits["stack_bytes"] - packing.b * rounded_up(kc, 2) * nr * packing.itemsize
     sums = kc < spec.k or needs_scratch(spec)
     sum_bytes = nr * spec.accumulate.itemsize
@@ -181,7 +182,7 @@ def amx_matmul(spec: Matmul, target: Target) -> AmxMatmul:
     kc = balanced(spec.k, 512, TILE_K)
     mc = balanced(spec.m, 96, mr)
     nc = balanced(spec.n, 256, nr)
-    schedule = AmxMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc)
+    schedule = AmxMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_b=not spec.constant)
     return enough_tasks(spec, schedule, mr)
 
 

@@ -14,7 +14,12 @@ from kgen.schedule import AmxMatmul, CpuMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import vector_for
-from kgen.targets.cpu.plan.blocks import check_multiple, check_stack, matmul_launch
+from kgen.targets.cpu.plan.blocks import (
+    check_ahead,
+    check_multiple,
+    check_stack,
+    matmul_launch,
+)
 from kgen.targets.cpu.plan.pairs import PairsPlan
 from kgen.targets.cpu.plan.vectors import Access, Vector
 
@@ -54,8 +59,16 @@ class AmxPlan(PairsPlan):
         return TILE_K
 
     @property
+    def n_unit(self) -> int:
+        return self.schedule.nr
+
+    @property
     def scratch_bytes(self) -> int:
-        return self.a_pack_bytes + self.b_pack_bytes + self.acc_bytes
+        return self.a_pack_bytes + self.packs_b * self.b_pack_bytes + self.acc_bytes
+
+    @property
+    def packs_b(self) -> bool:
+        return not self.b_is_packed
 
     # -- tiles ---------------------------------------------------------------------------------
 
@@ -89,9 +102,8 @@ class AmxPlan(PairsPlan):
     @property
     def b_tiles(self) -> tuple[Tile, ...]:
         first = self._tile_rows * self._tile_columns + self._tile_rows
-        return tuple(
-            Tile(register=first + c, offset=c * TILE_BYTES) for c in range(self._tile_columns)
-        )
+        step = TILE_ROWS * self.b_strides[2] if self.b_is_packed else TILE_BYTES
+        return tuple(Tile(register=first + c, offset=c * step) for c in range(self._tile_columns))
 
     @property
     def products(self) -> tuple[Product, ...]:
@@ -106,7 +118,7 @@ class AmxPlan(PairsPlan):
         types = self.out_masked_types
         if self.k_tail > 1 and not self.a_gathered:
             types = types | {self.run.stored}
-        if self.spec.n % TILE_ROWS > 1 and not self.b_gathered:
+        if self.spec.n % TILE_ROWS > 1 and self.packs_b and not self.b_gathered:
             types = types | {self.row.stored}
         return tuple(sorted(types, key=str))
 
@@ -118,6 +130,7 @@ def plan_amx(spec: Matmul, target: Target, schedule: CpuMatmul) -> AmxPlan:
             f"a {schedule.mainloop} schedule does not go with {spec.dtype} on {target.name}; "
             "use AmxMatmul"
         )
+    check_ahead(spec, schedule)
     for field, unit in (("mr", TILE_ROWS), ("nr", TILE_ROWS), ("kc", TILE_K)):
         check_multiple(schedule, field, unit, "an AMX tile")
     rows, columns = schedule.mr // TILE_ROWS, schedule.nr // TILE_ROWS

@@ -9,7 +9,12 @@ from kgen.schedule import CpuMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import vector_for
-from kgen.targets.cpu.plan.blocks import check_multiple, check_stack, matmul_launch
+from kgen.targets.cpu.plan.blocks import (
+    check_ahead,
+    check_multiple,
+    check_stack,
+    matmul_launch,
+)
 from kgen.targets.cpu.plan.panel import PanelVector, Side, Stage, panel, transpose_stages
 from kgen.targets.cpu.plan.tiled import TiledPlan, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector
@@ -135,7 +140,7 @@ class BlisPlan(TiledPlan):
     @property
     def b_gathered(self) -> bool:
         """The columns of a row of B do not lie side by side."""
-        return self.spec.layout.b_transposed
+        return self.spec.layout.b_transposed and not self.b_is_packed
 
     @property
     def b_pack_row(self) -> int:
@@ -208,7 +213,7 @@ class BlisPlan(TiledPlan):
         types = self.out_masked_types
         if self.packs_a and self.a_run_tail > 1:
             types = types | {self.a.stored}
-        if self.n_tail > 1 and not self.b_gathered:
+        if self.n_tail > 1 and not self.b_gathered and not self.b_is_packed:
             types = types | {self.b.stored}
         return tuple(sorted(types, key=str))
 
@@ -232,6 +237,7 @@ def plan_blis(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
         a=Access(dtype=spec.dtype, compute=compute),
         b=Access(dtype=spec.dtype, compute=compute),
     )
+    check_ahead(spec, schedule)
     check_multiple(schedule, "nr", compute.count, f"the elements of a vector of {target.name}")
     check_packing(plan)
     if plan.packs_a and plan.a_by_columns and plan.blocks_m > 1:

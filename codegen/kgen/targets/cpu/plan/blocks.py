@@ -1,4 +1,4 @@
-"""What every CPU matmul shares: the block of a task, byte strides, and the epilogue's steps."""
+"""What every CPU matmul shares: byte strides, the block of sums and the epilogue's steps."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul
-from kgen.spec import Epilogue, Matmul
+from kgen.spec import Epilogue, Matmul, Operand
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.addresses import Origin, origin
-from kgen.targets.cpu.plan.base import CpuPlan
+from kgen.targets.cpu.plan.ahead import packed_b
+from kgen.targets.cpu.plan.extents import BlockedPlan
 from kgen.targets.cpu.plan.functions import Functions, functions_for
 from kgen.targets.cpu.plan.steps import Step, epilogue_steps
 from kgen.targets.cpu.plan.vectors import Vector
-from kgen_runtime.manifest import Launch
+from kgen_runtime.manifest import Launch, TensorParam
 
 #: Steps that call a function of many instructions: unrolled over a register tile they would be
 #: most of the kernel, so such an epilogue is a loop over the block.
@@ -21,140 +22,52 @@ LONG_STEPS = frozenset({Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU})
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatmulPlan(CpuPlan):
-    """A block of mc x nc of out per task; sums in a scratch block, then the epilogue.
+class MatmulPlan(BlockedPlan):
+    """A block of mc x nc of out per task; sums in a scratch block, then the epilogue."""
 
-    Properties that are texts are LLVM operands: a constant where the extent is the same for all
-    tasks, else the name of the value that the template computes.
-    """
-
-    spec: Matmul
-    schedule: CpuMatmul
-
-    # -- blocks -------------------------------------------------------------------------------
+    # -- B packed ahead ------------------------------------------------------------------------
 
     @property
-    def blocks_m(self) -> int:
-        return -(-self.spec.m // self.schedule.mc)
+    def b_is_packed(self) -> bool:
+        """B comes packed, in panels of a vector's columns."""
+        return Operand.B in self.spec.constant
 
     @property
-    def blocks_n(self) -> int:
-        return -(-self.spec.n // self.schedule.nc)
+    def b_width(self) -> int:
+        """Columns of a packed panel."""
+        return self.compute.count
 
     @property
-    def splits_m(self) -> bool:
-        return self.blocks_m > 1
+    def b_depth(self) -> int:
+        """Elements of a column of B that a packed panel has side by side."""
+        return 1
 
     @property
-    def splits_n(self) -> bool:
-        return self.blocks_n > 1
+    def k_unit(self) -> int:
+        """What the depth of packed B is a multiple of."""
+        return 1
 
     @property
-    def blocks_per_batch(self) -> int:
-        return self.blocks_m * self.blocks_n
+    def n_unit(self) -> int:
+        """What the columns of packed B are a multiple of."""
+        return self.b_width
 
     @property
-    def task_words(self) -> str:
-        s = self.schedule
-        return (
-            f"{s.mc} x {s.nc}: {self.spec.batch} batches x {self.blocks_m} x {self.blocks_n} blocks"
+    def packed_b(self) -> TensorParam:
+        return packed_b(
+            self.spec,
+            width=self.b_width,
+            depth=self.b_depth,
+            k_unit=self.k_unit,
+            n_unit=self.n_unit,
         )
 
     @property
-    def rows_vary(self) -> bool:
-        return self.blocks_m > 1 and self.m_edge_block
-
-    @property
-    def m_edge_block(self) -> bool:
-        return self.spec.m % self.schedule.mc != 0
-
-    @property
-    def m_edge(self) -> bool:
-        """The last register tile has rows past M."""
-        return self.spec.m % self.schedule.mr != 0
-
-    @property
-    def has_whole_rows(self) -> bool:
-        """Some register tile is whole."""
-        return self.spec.m >= self.schedule.mr
-
-    @property
-    def rows_whole(self) -> str:
-        """Rows of the block in whole register tiles."""
-        if self.rows_vary and self.m_edge:
-            return "%rows.whole"
-        if self.rows_vary:
-            return "%rows"
-        rows = min(self.spec.m, self.schedule.mc)
-        return str(rows - rows % self.schedule.mr)
-
-    @property
-    def rows(self) -> str:
-        return "%rows" if self.rows_vary else str(min(self.spec.m, self.schedule.mc))
-
-    @property
-    def columns_vary(self) -> bool:
-        return self.blocks_n > 1 and self.spec.n % self.schedule.nc != 0
-
-    @property
-    def columns(self) -> str:
-        return "%columns" if self.columns_vary else str(min(self.spec.n, self.schedule.nc))
-
-    @property
-    def columns_whole(self) -> str:
-        """Columns in whole vectors."""
-        if self.columns_vary:
-            return "%columns.whole"
-        return str(self._whole(min(self.spec.n, self.schedule.nc)))
-
-    @property
-    def has_whole_vectors(self) -> bool:
-        return min(self.spec.n, self.schedule.nc) >= self.compute.count
-
-    @property
-    def n_tail(self) -> int:
-        """Columns of the last, partial vector."""
-        return self.spec.n % self.compute.count
-
-    @property
-    def has_edge_panel(self) -> bool:
-        """The last panel has columns past N."""
-        return self.spec.n % self.schedule.nr != 0
-
-    @property
-    def only_edge_panel(self) -> bool:
-        return self.spec.n < self.schedule.nr
-
-    @property
-    def has_whole_panel(self) -> bool:
-        return not self.only_edge_panel
-
-    @property
-    def panels_whole(self) -> str:
-        """Columns of the block in whole panels."""
-        if self.columns_vary and self.has_edge_panel:
-            return "%panels.whole"
-        if self.columns_vary:
-            return "%columns"
-        columns = min(self.spec.n, self.schedule.nc)
-        return str(columns - columns % self.schedule.nr)
-
-    @property
-    def depth_varies(self) -> bool:
-        return self.k_blocked and self.spec.k % self.schedule.kc != 0
-
-    @property
-    def k_blocked(self) -> bool:
-        """Sums are carried from one block of K to the next."""
-        return self.spec.k > self.schedule.kc
-
-    @property
-    def depth(self) -> str:
-        """K of the current block."""
-        return "%depth" if self.depth_varies else str(min(self.spec.k, self.schedule.kc))
-
-    def _whole(self, elements: int) -> int:
-        return elements - elements % self.compute.count
+    def parameters(self) -> tuple[TensorParam, ...]:
+        given = self.spec.parameters
+        if not self.b_is_packed:
+            return given
+        return tuple(self.packed_b if p.name == Operand.B else p for p in given)
 
     # -- tensors, in bytes --------------------------------------------------------------------
 
@@ -165,8 +78,13 @@ class MatmulPlan(CpuPlan):
 
     @property
     def b_strides(self) -> tuple[int, ...]:
-        """Batch, k, n."""
-        return tuple(s * self.spec.dtype.itemsize for s in self.spec.b_strides)
+        """Batch, k, n; where B comes packed, k by whole groups of pairs and n by whole panels."""
+        size = self.spec.dtype.itemsize
+        if self.b_is_packed:
+            panels, steps, width, depth = self.packed_b.shape[-4:]
+            batch = panels * steps * width * depth if self.spec.b_strides[0] else 0
+            return (batch * size, width * size, steps * depth * size)
+        return tuple(s * size for s in self.spec.b_strides)
 
     @property
     def out_strides(self) -> tuple[int, ...]:
@@ -287,6 +205,12 @@ def check_multiple(schedule: CpuMatmul, field: str, unit: int, reason: str) -> N
             f"{field}={value} is not a multiple of {unit}, {reason}; "
             f"try {field}={-(-value // unit) * unit}"
         )
+
+
+def check_ahead(spec: Matmul, schedule: CpuMatmul) -> None:
+    """What comes packed is not packed again."""
+    if spec.constant and schedule.pack_b:
+        raise ScheduleError("pack_b=1 is not for a B that comes packed; try pack_b=0")
 
 
 def check_stack(target: Target, nbytes: int) -> None:

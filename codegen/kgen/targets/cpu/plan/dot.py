@@ -14,7 +14,12 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.limits import BF16_FEATURES
 from kgen.targets.cpu.plan.base import vector_for
-from kgen.targets.cpu.plan.blocks import check_multiple, check_stack, matmul_launch
+from kgen.targets.cpu.plan.blocks import (
+    check_ahead,
+    check_multiple,
+    check_stack,
+    matmul_launch,
+)
 from kgen.targets.cpu.plan.pairs import ROW, RUN, PairsPlan
 from kgen.targets.cpu.plan.tiled import TiledPlan, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector
@@ -32,7 +37,7 @@ class DotPlan(TiledPlan, PairsPlan):
     def scratch_bytes(self) -> int:
         return (
             self.packs_a * self.a_pack_bytes
-            + self.b_pack_bytes
+            + self.packs_b * self.b_pack_bytes
             + (not self.is_direct) * self.acc_bytes
         )
 
@@ -43,8 +48,9 @@ class DotPlan(TiledPlan, PairsPlan):
         if self.packs_a:
             order = f"bf16 [mc][kc], {self.a_pack_row} bytes a row, zero past K"
             lines.append(f"%a.pack  {self.a_pack_bytes} bytes, {order}")
-        order = f"bf16 [kc/2][nr][2], {self.b_pack_row} bytes a row, zero past K and N"
-        lines.append(f"%b.pack  {self.b_pack_bytes} bytes, {order}")
+        if self.packs_b:
+            order = f"bf16 [kc/2][nr][2], {self.b_pack_row} bytes a row, zero past K and N"
+            lines.append(f"%b.pack  {self.b_pack_bytes} bytes, {order}")
         if not self.is_direct:
             order = f"float [mc][nc], {self.acc_row} bytes a row"
             lines.append(f"%acc     {self.acc_bytes} bytes, {order}")
@@ -60,7 +66,12 @@ class DotPlan(TiledPlan, PairsPlan):
 
     @property
     def b_row(self) -> int:
-        return self.b_pack_row
+        return self.pair_row
+
+    @property
+    def b_alignment(self) -> int:
+        """Of a vector of pairs: that of scratch, or of the caller's array."""
+        return self.vector_bytes if self.packs_b else self.spec.dtype.itemsize
 
     @property
     def k_steps(self) -> str:
@@ -82,7 +93,7 @@ class DotPlan(TiledPlan, PairsPlan):
         types = self.out_masked_types
         if self.packs_a and self.k_tail > 1 and not self.a_gathered:
             types = types | {self.run.stored}
-        if self.spec.n % ROW > 1 and not self.b_gathered:
+        if self.spec.n % ROW > 1 and self.packs_b and not self.b_gathered:
             types = types | {self.row.stored}
         return tuple(sorted(types, key=str))
 
@@ -99,7 +110,8 @@ def plan_dot(spec: Matmul, target: Target, schedule: CpuMatmul) -> DotPlan:
             f"a {schedule.mainloop} schedule does not go with {spec.dtype} on {target.name}; "
             "use DotMatmul"
         )
-    if not schedule.pack_b:
+    check_ahead(spec, schedule)
+    if not schedule.pack_b and not spec.constant:
         raise ScheduleError("pack_b=0 is not for pairs of bf16, which are packed; try pack_b=1")
     if not schedule.pack_a and must_pack_a(spec):
         raise ScheduleError(

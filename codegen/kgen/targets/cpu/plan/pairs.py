@@ -32,8 +32,15 @@ class PairsPlan(MatmulPlan):
     run: Access
 
     @property
+    def b_width(self) -> int:
+        return ROW
+
+    @property
+    def b_depth(self) -> int:
+        return 2
+
+    @property
     def k_unit(self) -> int:
-        """What the depth of packed B is a multiple of."""
         return 2
 
     @property
@@ -90,12 +97,17 @@ class PairsPlan(MatmulPlan):
     @property
     def b_gathered(self) -> bool:
         """The columns of a row of B do not lie side by side; pairs along K do."""
-        return self.spec.layout.b_transposed
+        return self.spec.layout.b_transposed and not self.b_is_packed
 
     @property
     def b_pack_row(self) -> int:
         """Bytes of a row of pairs."""
         return self.schedule.nr * 4
+
+    @property
+    def pair_row(self) -> int:
+        """Bytes of B, as it is multiplied, from one row of pairs to the next."""
+        return self.pair_stride if self.b_is_packed else self.b_pack_row
 
     @property
     def b_pack_bytes(self) -> int:

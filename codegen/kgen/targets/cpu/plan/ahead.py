@@ -1,0 +1,33 @@
+"""B packed ahead, in an order that all kernels of a target agree on, whatever M is.
+
+Panels are one vector wide, so that register tiles of any width read whole panels, each as a stream
+of its own; and a kernel for one row and one for a thousand take the same packed weights.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from kgen.spec import Matmul
+from kgen_runtime.dlpack import packed_strides
+from kgen_runtime.manifest import Packing, TensorParam
+
+
+def packed_b(spec: Matmul, *, width: int, depth: int, k_unit: int, n_unit: int) -> TensorParam:
+    """B in panels of `width` columns and runs of `depth` k; K and N rounded up to their units."""
+    b = spec.parameter("b")
+    panels = -(-spec.n // n_unit) * n_unit // width
+    steps = -(-spec.k // k_unit) * k_unit // depth
+    shape = (*b.shape[:-2], panels, steps, width, depth)
+    return dataclasses.replace(
+        b,
+        shape=shape,
+        strides=packed_strides(shape),
+        packing=Packing(
+            shape=b.shape,
+            strides=b.strides,
+            transposed=spec.layout.b_transposed,
+            width=width,
+            depth=depth,
+        ),
+    )

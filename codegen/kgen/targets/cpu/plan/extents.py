@@ -1,0 +1,142 @@
+"""How a CPU matmul is cut: tasks of mc x nc of out, blocks of kc of K, panels, register tiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen.schedule import CpuMatmul
+from kgen.spec import Matmul
+from kgen.targets.cpu.plan.base import CpuPlan
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockedPlan(CpuPlan):
+    """Extents. Properties that are texts are LLVM operands: a constant where the extent is the same
+    for all tasks, else the name of the value that the template computes.
+    """
+
+    spec: Matmul
+    schedule: CpuMatmul
+
+    @property
+    def blocks_m(self) -> int:
+        return -(-self.spec.m // self.schedule.mc)
+
+    @property
+    def blocks_n(self) -> int:
+        return -(-self.spec.n // self.schedule.nc)
+
+    @property
+    def splits_m(self) -> bool:
+        return self.blocks_m > 1
+
+    @property
+    def splits_n(self) -> bool:
+        return self.blocks_n > 1
+
+    @property
+    def blocks_per_batch(self) -> int:
+        return self.blocks_m * self.blocks_n
+
+    @property
+    def task_words(self) -> str:
+        s = self.schedule
+        return (
+            f"{s.mc} x {s.nc}: {self.spec.batch} batches x {self.blocks_m} x {self.blocks_n} blocks"
+        )
+
+    @property
+    def rows_vary(self) -> bool:
+        return self.blocks_m > 1 and self.m_edge_block
+
+    @property
+    def m_edge_block(self) -> bool:
+        return self.spec.m % self.schedule.mc != 0
+
+    @property
+    def m_edge(self) -> bool:
+        """The last register tile has rows past M."""
+        return self.spec.m % self.schedule.mr != 0
+
+    @property
+    def has_whole_rows(self) -> bool:
+        """Some register tile is whole."""
+        return self.spec.m >= self.schedule.mr
+
+    @property
+    def rows_whole(self) -> str:
+        """Rows of the block in whole register tiles."""
+        if self.rows_vary and self.m_edge:
+            return "%rows.whole"
+        if self.rows_vary:
+            return "%rows"
+        rows = min(self.spec.m, self.schedule.mc)
+        return str(rows - rows % self.schedule.mr)
+
+    @property
+    def rows(self) -> str:
+        return "%rows" if self.rows_vary else str(min(self.spec.m, self.schedule.mc))
+
+    @property
+    def columns_vary(self) -> bool:
+        return self.blocks_n > 1 and self.spec.n % self.schedule.nc != 0
+
+    @property
+    def columns(self) -> str:
+        return "%columns" if self.columns_vary else str(min(self.spec.n, self.schedule.nc))
+
+    @property
+    def columns_whole(self) -> str:
+        """Columns in whole vectors."""
+        if self.columns_vary:
+            return "%columns.whole"
+        return str(self._whole(min(self.spec.n, self.schedule.nc)))
+
+    @property
+    def has_whole_vectors(self) -> bool:
+        return min(self.spec.n, self.schedule.nc) >= self.compute.count
+
+    @property
+    def n_tail(self) -> int:
+        """Columns of the last, partial vector."""
+        return self.spec.n % self.compute.count
+
+    @property
+    def has_edge_panel(self) -> bool:
+        """The last panel has columns past N."""
+        return self.spec.n % self.schedule.nr != 0
+
+    @property
+    def only_edge_panel(self) -> bool:
+        return self.spec.n < self.schedule.nr
+
+    @property
+    def has_whole_panel(self) -> bool:
+        return not self.only_edge_panel
+
+    @property
+    def panels_whole(self) -> str:
+        """Columns of the block in whole panels."""
+        if self.columns_vary and self.has_edge_panel:
+            return "%panels.whole"
+        if self.columns_vary:
+            return "%columns"
+        columns = min(self.spec.n, self.schedule.nc)
+        return str(columns - columns % self.schedule.nr)
+
+    @property
+    def depth_varies(self) -> bool:
+        return self.k_blocked and self.spec.k % self.schedule.kc != 0
+
+    @property
+    def k_blocked(self) -> bool:
+        """Sums are carried from one block of K to the next."""
+        return self.spec.k > self.schedule.kc
+
+    @property
+    def depth(self) -> str:
+        """K of the current block."""
+        return "%depth" if self.depth_varies else str(min(self.spec.k, self.schedule.kc))
+
+    def _whole(self, elements: int) -> int:
+        return elements - elements % self.compute.count
