@@ -7,12 +7,12 @@
 ;
 ; schedule: mainloop=fma origin=user block_m=16 block_n=16 block_k=8 num_stages=2 thread_m=2 thread_n=2
 ; launch:   2 x 3 x 1 workgroups of 64 threads (waves of 32)
-; LDS:      @a_tile, 1280 B of f32: [stage 2][k 8][m 16 + 4 unused]
-; LDS:      @b_tile, 1280 B of f32: [stage 2][k 8][n 16 + 4 unused]
+; LDS:      @a_tile, 2048 B of f32: [stage 2][line of 1 k: 8][slot of 4 m: 8], slot = position ^ (line >> 0 << 0 & 7)
+; LDS:      @b_tile, 2048 B of f32: [stage 2][line of 1 k: 8][slot of 4 n: 8], slot = position ^ (line >> 0 << 0 & 7)
 target triple = "amdgcn-amd-amdhsa"
 
-@a_tile = internal addrspace(3) global [2 x [8 x [20 x float]]] poison, align 16
-@b_tile = internal addrspace(3) global [2 x [8 x [20 x float]]] poison, align 16
+@a_tile = internal addrspace(3) global [2 x [8 x [8 x [4 x float]]]] poison, align 16
+@b_tile = internal addrspace(3) global [2 x [8 x [8 x [4 x float]]]] poison, align 16
 
 define amdgpu_kernel void @matmul_33x17x40_f32_nt_bias_relu(
     ptr addrspace(1) noalias readonly %a,
@@ -28,55 +28,87 @@ entry:
   %block_m = call i32 @llvm.amdgcn.workgroup.id.y()
   %first_row = mul nuw nsw i32 %block_m, 16
   %first_column = mul nuw nsw i32 %block_n, 16
-  ; A: chunks of 1 x 2 (m x k), 4 side by side along k
+  ; A: chunks of 2 x 1 (m x k), 8 side by side along k
   %a.first_row = zext i32 %first_row to i64
   %a.row_offset = mul nuw nsw i64 %a.first_row, 40
   %a.tile.first = getelementptr float, ptr addrspace(1) %a, i64 %a.row_offset
   ; rows behind the last are read at the last; what they give is never stored
   %a.row_limit = sub nuw nsw i32 32, %first_row
-  %a.c0.k.chunk = urem i32 %thread, 4
-  %a.c0.k = mul nuw nsw i32 %a.c0.k.chunk, 2
-  %a.c0.row = udiv i32 %thread, 4
+  %a.c0.k.chunk = urem i32 %thread, 8
+  %a.c0.k = mul nuw nsw i32 %a.c0.k.chunk, 1
+  %a.c0.row.chunk = udiv i32 %thread, 8
+  %a.c0.row = mul nuw nsw i32 %a.c0.row.chunk, 2
   %a.c0.row.exists = call i32 @llvm.umin.i32(i32 %a.c0.row, i32 %a.row_limit)
   %a.c0.line = mul nuw nsw i32 %a.c0.row.exists, 40
   %a.c0.narrow = add nuw nsw i32 %a.c0.line, %a.c0.k
   %a.c0.offset = zext i32 %a.c0.narrow to i64
-  ; B: chunks of 2 x 1 (k x n), 4 side by side along k
+  %a.c0.l1.row = add nuw nsw i32 %a.c0.row, 1
+  %a.c0.l1.row.exists = call i32 @llvm.umin.i32(i32 %a.c0.l1.row, i32 %a.row_limit)
+  %a.c0.l1.line = mul nuw nsw i32 %a.c0.l1.row.exists, 40
+  %a.c0.l1.narrow = add nuw nsw i32 %a.c0.l1.line, %a.c0.k
+  %a.c0.l1.offset = zext i32 %a.c0.l1.narrow to i64
+  %a.c0.lds_line = udiv i32 %a.c0.k, 1
+  %a.c0.element = urem i32 %a.c0.row, 4
+  %a.c0.position = udiv i32 %a.c0.row, 4
+  %a.c0.slot.high = lshr i32 %a.c0.lds_line, 0
+  %a.c0.slot.scaled = shl i32 %a.c0.slot.high, 0
+  %a.c0.slot.low = and i32 %a.c0.slot.scaled, 7
+  %a.c0.slot = xor i32 %a.c0.position, %a.c0.slot.low
+  ; B: chunks of 1 x 2 (k x n), 8 side by side along k
   %b.first_row = zext i32 %first_column to i64
   %b.row_offset = mul nuw nsw i64 %b.first_row, 40
   %b.tile.first = getelementptr float, ptr addrspace(1) %b, i64 %b.row_offset
   ; rows behind the last are read at the last; what they give is never stored
   %b.row_limit = sub nuw nsw i32 16, %first_column
-  %b.c0.k.chunk = urem i32 %thread, 4
-  %b.c0.k = mul nuw nsw i32 %b.c0.k.chunk, 2
-  %b.c0.row = udiv i32 %thread, 4
+  %b.c0.k.chunk = urem i32 %thread, 8
+  %b.c0.k = mul nuw nsw i32 %b.c0.k.chunk, 1
+  %b.c0.row.chunk = udiv i32 %thread, 8
+  %b.c0.row = mul nuw nsw i32 %b.c0.row.chunk, 2
   %b.c0.row.exists = call i32 @llvm.umin.i32(i32 %b.c0.row, i32 %b.row_limit)
   %b.c0.line = mul nuw nsw i32 %b.c0.row.exists, 40
   %b.c0.narrow = add nuw nsw i32 %b.c0.line, %b.c0.k
   %b.c0.offset = zext i32 %b.c0.narrow to i64
+  %b.c0.l1.row = add nuw nsw i32 %b.c0.row, 1
+  %b.c0.l1.row.exists = call i32 @llvm.umin.i32(i32 %b.c0.l1.row, i32 %b.row_limit)
+  %b.c0.l1.line = mul nuw nsw i32 %b.c0.l1.row.exists, 40
+  %b.c0.l1.narrow = add nuw nsw i32 %b.c0.l1.line, %b.c0.k
+  %b.c0.l1.offset = zext i32 %b.c0.l1.narrow to i64
+  %b.c0.lds_line = udiv i32 %b.c0.k, 1
+  %b.c0.element = urem i32 %b.c0.row, 4
+  %b.c0.position = udiv i32 %b.c0.row, 4
+  %b.c0.slot.high = lshr i32 %b.c0.lds_line, 0
+  %b.c0.slot.scaled = shl i32 %b.c0.slot.high, 0
+  %b.c0.slot.low = and i32 %b.c0.slot.scaled, 7
+  %b.c0.slot = xor i32 %b.c0.position, %b.c0.slot.low
   ; the thread's place among 8 x 8: the first of its rows and columns in the block tile
   %thread_m = udiv i32 %thread, 8
   %thread_n = urem i32 %thread, 8
   %thread_row = mul nuw nsw i32 %thread_m, 2
   %thread_column = mul nuw nsw i32 %thread_n, 2
+  %a.g0.row = add nuw nsw i32 %thread_row, 0
+  %a.g0.element = urem i32 %a.g0.row, 4
+  %a.g0.position = udiv i32 %a.g0.row, 4
+  %b.g0.row = add nuw nsw i32 %thread_column, 0
+  %b.g0.element = urem i32 %b.g0.row, 4
+  %b.g0.position = udiv i32 %b.g0.row, 4
 
 ; ---- prologue: the first tile ------------------------------------------------------------------
   %a.first.c0.l0.at = getelementptr float, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
-  %a.first.c0.l0 = load <2 x float>, ptr addrspace(1) %a.first.c0.l0.at, align 4
+  %a.first.c0.l0 = load float, ptr addrspace(1) %a.first.c0.l0.at, align 4
+  %a.first.c0.l1.at = getelementptr float, ptr addrspace(1) %a.tile.first, i64 %a.c0.l1.offset
+  %a.first.c0.l1 = load float, ptr addrspace(1) %a.first.c0.l1.at, align 4
   %b.first.c0.l0.at = getelementptr float, ptr addrspace(1) %b.tile.first, i64 %b.c0.offset
-  %b.first.c0.l0 = load <2 x float>, ptr addrspace(1) %b.first.c0.l0.at, align 4
-  %a.first.c0.l0.0 = extractelement <2 x float> %a.first.c0.l0, i32 0
-  %a.first.c0.l0.1 = extractelement <2 x float> %a.first.c0.l0, i32 1
-  %a.first.c0.lds = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.k, i32 %a.c0.row
-  store float %a.first.c0.l0.0, ptr addrspace(3) %a.first.c0.lds, align 4
-  %a.first.c0.lds1 = getelementptr float, ptr addrspace(3) %a.first.c0.lds, i32 20
-  store float %a.first.c0.l0.1, ptr addrspace(3) %a.first.c0.lds1, align 4
-  %b.first.c0.l0.0 = extractelement <2 x float> %b.first.c0.l0, i32 0
-  %b.first.c0.l0.1 = extractelement <2 x float> %b.first.c0.l0, i32 1
-  %b.first.c0.lds = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.k, i32 %b.c0.row
-  store float %b.first.c0.l0.0, ptr addrspace(3) %b.first.c0.lds, align 4
-  %b.first.c0.lds1 = getelementptr float, ptr addrspace(3) %b.first.c0.lds, i32 20
-  store float %b.first.c0.l0.1, ptr addrspace(3) %b.first.c0.lds1, align 4
+  %b.first.c0.l0 = load float, ptr addrspace(1) %b.first.c0.l0.at, align 4
+  %b.first.c0.l1.at = getelementptr float, ptr addrspace(1) %b.tile.first, i64 %b.c0.l1.offset
+  %b.first.c0.l1 = load float, ptr addrspace(1) %b.first.c0.l1.at, align 4
+  %a.first.c0.s0.0 = insertelement <2 x float> poison, float %a.first.c0.l0, i32 0
+  %a.first.c0.s0 = insertelement <2 x float> %a.first.c0.s0.0, float %a.first.c0.l1, i32 1
+  %a.first.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 %a.c0.element
+  store <2 x float> %a.first.c0.s0, ptr addrspace(3) %a.first.c0.s0.at, align 8
+  %b.first.c0.s0.0 = insertelement <2 x float> poison, float %b.first.c0.l0, i32 0
+  %b.first.c0.s0 = insertelement <2 x float> %b.first.c0.s0.0, float %b.first.c0.l1, i32 1
+  %b.first.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.slot, i32 %b.c0.element
+  store <2 x float> %b.first.c0.s0, ptr addrspace(3) %b.first.c0.s0.at, align 8
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
   fence syncscope("workgroup") acquire, !mmra !1
@@ -93,19 +125,29 @@ loop:
   %a.tile.next = getelementptr float, ptr addrspace(1) %a.tile, i64 8
   %b.tile.next = getelementptr float, ptr addrspace(1) %b.tile, i64 8
   %a.loop.c0.l0.at = getelementptr float, ptr addrspace(1) %a.tile.next, i64 %a.c0.offset
-  %a.loop.c0.l0 = load <2 x float>, ptr addrspace(1) %a.loop.c0.l0.at, align 4
+  %a.loop.c0.l0 = load float, ptr addrspace(1) %a.loop.c0.l0.at, align 4
+  %a.loop.c0.l1.at = getelementptr float, ptr addrspace(1) %a.tile.next, i64 %a.c0.l1.offset
+  %a.loop.c0.l1 = load float, ptr addrspace(1) %a.loop.c0.l1.at, align 4
   %b.loop.c0.l0.at = getelementptr float, ptr addrspace(1) %b.tile.next, i64 %b.c0.offset
-  %b.loop.c0.l0 = load <2 x float>, ptr addrspace(1) %b.loop.c0.l0.at, align 4
+  %b.loop.c0.l0 = load float, ptr addrspace(1) %b.loop.c0.l0.at, align 4
+  %b.loop.c0.l1.at = getelementptr float, ptr addrspace(1) %b.tile.next, i64 %b.c0.l1.offset
+  %b.loop.c0.l1 = load float, ptr addrspace(1) %b.loop.c0.l1.at, align 4
   br label %loop.multiply
 loop.multiply:
   %loop.k = phi i32 [ 0, %loop ], [ %loop.k.next, %loop.multiply ]
   %acc.m0.n0.loop.sum = phi <2 x float> [ %acc.m0.n0.start, %loop ], [ %acc.m0.n0.loop, %loop.multiply ]
   %acc.m1.n0.loop.sum = phi <2 x float> [ %acc.m1.n0.start, %loop ], [ %acc.m1.n0.loop, %loop.multiply ]
-  %a.loop.at = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %loop.k, i32 %thread_row
-  %a.loop.g0.at = getelementptr float, ptr addrspace(3) %a.loop.at, i32 0
+  %a.g0.slot.loop.high = lshr i32 %loop.k, 0
+  %a.g0.slot.loop.scaled = shl i32 %a.g0.slot.loop.high, 0
+  %a.g0.slot.loop.low = and i32 %a.g0.slot.loop.scaled, 7
+  %a.g0.slot.loop = xor i32 %a.g0.position, %a.g0.slot.loop.low
+  %a.loop.g0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %loop.k, i32 %a.g0.slot.loop, i32 %a.g0.element
   %a.loop.g0 = load <2 x float>, ptr addrspace(3) %a.loop.g0.at, align 8
-  %b.loop.at = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %loop.k, i32 %thread_column
-  %b.loop.g0.at = getelementptr float, ptr addrspace(3) %b.loop.at, i32 0
+  %b.g0.slot.loop.high = lshr i32 %loop.k, 0
+  %b.g0.slot.loop.scaled = shl i32 %b.g0.slot.loop.high, 0
+  %b.g0.slot.loop.low = and i32 %b.g0.slot.loop.scaled, 7
+  %b.g0.slot.loop = xor i32 %b.g0.position, %b.g0.slot.loop.low
+  %b.loop.g0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %loop.k, i32 %b.g0.slot.loop, i32 %b.g0.element
   %b.loop.g0 = load <2 x float>, ptr addrspace(3) %b.loop.g0.at, align 8
   %a.loop.m0 = shufflevector <2 x float> %a.loop.g0, <2 x float> poison, <2 x i32> <i32 0, i32 0>
   %acc.m0.n0.loop = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.loop.m0, <2 x float> %b.loop.g0, <2 x float> %acc.m0.n0.loop.sum)
@@ -116,18 +158,14 @@ loop.multiply:
   br i1 %loop.k.more, label %loop.multiply, label %loop.multiplied, !llvm.loop !3
 loop.multiplied:
   %stage.next = xor i32 %stage, 1
-  %a.loop.c0.l0.0 = extractelement <2 x float> %a.loop.c0.l0, i32 0
-  %a.loop.c0.l0.1 = extractelement <2 x float> %a.loop.c0.l0, i32 1
-  %a.loop.c0.lds = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage.next, i32 %a.c0.k, i32 %a.c0.row
-  store float %a.loop.c0.l0.0, ptr addrspace(3) %a.loop.c0.lds, align 4
-  %a.loop.c0.lds1 = getelementptr float, ptr addrspace(3) %a.loop.c0.lds, i32 20
-  store float %a.loop.c0.l0.1, ptr addrspace(3) %a.loop.c0.lds1, align 4
-  %b.loop.c0.l0.0 = extractelement <2 x float> %b.loop.c0.l0, i32 0
-  %b.loop.c0.l0.1 = extractelement <2 x float> %b.loop.c0.l0, i32 1
-  %b.loop.c0.lds = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.k, i32 %b.c0.row
-  store float %b.loop.c0.l0.0, ptr addrspace(3) %b.loop.c0.lds, align 4
-  %b.loop.c0.lds1 = getelementptr float, ptr addrspace(3) %b.loop.c0.lds, i32 20
-  store float %b.loop.c0.l0.1, ptr addrspace(3) %b.loop.c0.lds1, align 4
+  %a.loop.c0.s0.0 = insertelement <2 x float> poison, float %a.loop.c0.l0, i32 0
+  %a.loop.c0.s0 = insertelement <2 x float> %a.loop.c0.s0.0, float %a.loop.c0.l1, i32 1
+  %a.loop.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage.next, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 %a.c0.element
+  store <2 x float> %a.loop.c0.s0, ptr addrspace(3) %a.loop.c0.s0.at, align 8
+  %b.loop.c0.s0.0 = insertelement <2 x float> poison, float %b.loop.c0.l0, i32 0
+  %b.loop.c0.s0 = insertelement <2 x float> %b.loop.c0.s0.0, float %b.loop.c0.l1, i32 1
+  %b.loop.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.lds_line, i32 %b.c0.slot, i32 %b.c0.element
+  store <2 x float> %b.loop.c0.s0, ptr addrspace(3) %b.loop.c0.s0.at, align 8
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
   fence syncscope("workgroup") acquire, !mmra !1
@@ -142,11 +180,17 @@ last.multiply:
   %last.k = phi i32 [ 0, %last ], [ %last.k.next, %last.multiply ]
   %acc.m0.n0.last.sum = phi <2 x float> [ %acc.m0.n0.loop, %last ], [ %acc.m0.n0.last, %last.multiply ]
   %acc.m1.n0.last.sum = phi <2 x float> [ %acc.m1.n0.loop, %last ], [ %acc.m1.n0.last, %last.multiply ]
-  %a.last.at = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %last.k, i32 %thread_row
-  %a.last.g0.at = getelementptr float, ptr addrspace(3) %a.last.at, i32 0
+  %a.g0.slot.last.high = lshr i32 %last.k, 0
+  %a.g0.slot.last.scaled = shl i32 %a.g0.slot.last.high, 0
+  %a.g0.slot.last.low = and i32 %a.g0.slot.last.scaled, 7
+  %a.g0.slot.last = xor i32 %a.g0.position, %a.g0.slot.last.low
+  %a.last.g0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %last.k, i32 %a.g0.slot.last, i32 %a.g0.element
   %a.last.g0 = load <2 x float>, ptr addrspace(3) %a.last.g0.at, align 8
-  %b.last.at = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %last.k, i32 %thread_column
-  %b.last.g0.at = getelementptr float, ptr addrspace(3) %b.last.at, i32 0
+  %b.g0.slot.last.high = lshr i32 %last.k, 0
+  %b.g0.slot.last.scaled = shl i32 %b.g0.slot.last.high, 0
+  %b.g0.slot.last.low = and i32 %b.g0.slot.last.scaled, 7
+  %b.g0.slot.last = xor i32 %b.g0.position, %b.g0.slot.last.low
+  %b.last.g0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %last.k, i32 %b.g0.slot.last, i32 %b.g0.element
   %b.last.g0 = load <2 x float>, ptr addrspace(3) %b.last.g0.at, align 8
   %a.last.m0 = shufflevector <2 x float> %a.last.g0, <2 x float> poison, <2 x i32> <i32 0, i32 0>
   %acc.m0.n0.last = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.last.m0, <2 x float> %b.last.g0, <2 x float> %acc.m0.n0.last.sum)

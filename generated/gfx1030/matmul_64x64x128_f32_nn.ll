@@ -6,12 +6,12 @@
 ;
 ; schedule: mainloop=fma origin=user block_m=16 block_n=16 block_k=8 num_stages=2 thread_m=4 thread_n=2
 ; launch:   4 x 4 x 1 workgroups of 32 threads (waves of 32)
-; LDS:      @a_tile, 1280 B of f32: [stage 2][k 8][m 16 + 4 unused]
-; LDS:      @b_tile, 1280 B of f32: [stage 2][k 8][n 16 + 4 unused]
+; LDS:      @a_tile, 2048 B of f32: [stage 2][line of 1 k: 8][slot of 4 m: 8], slot = position ^ (line >> 1 << 1 & 7)
+; LDS:      @b_tile, 1024 B of f32: [stage 2][line of 1 k: 8][slot of 4 n: 4], slot = position
 target triple = "amdgcn-amd-amdhsa"
 
-@a_tile = internal addrspace(3) global [2 x [8 x [20 x float]]] poison, align 16
-@b_tile = internal addrspace(3) global [2 x [8 x [20 x float]]] poison, align 16
+@a_tile = internal addrspace(3) global [2 x [8 x [8 x [4 x float]]]] poison, align 16
+@b_tile = internal addrspace(3) global [2 x [8 x [4 x [4 x float]]]] poison, align 16
 
 define amdgpu_kernel void @matmul_64x64x128_f32_nn(
     ptr addrspace(1) noalias readonly %a,
@@ -38,20 +38,37 @@ entry:
   %a.c0.narrow = add nuw nsw i32 %a.c0.line, %a.c0.k
   %a.c0.offset = zext i32 %a.c0.narrow to i64
   %a.c0.l1.offset = add nuw nsw i64 %a.c0.offset, 128
+  %a.c0.lds_line = udiv i32 %a.c0.k, 1
+  %a.c0.lds_line1 = add nuw nsw i32 %a.c0.lds_line, 1
+  %a.c0.element = urem i32 %a.c0.row, 4
+  %a.c0.position = udiv i32 %a.c0.row, 4
+  %a.c0.slot.high = lshr i32 %a.c0.lds_line, 1
+  %a.c0.slot.scaled = shl i32 %a.c0.slot.high, 1
+  %a.c0.slot.low = and i32 %a.c0.slot.scaled, 7
+  %a.c0.slot = xor i32 %a.c0.position, %a.c0.slot.low
   ; B: chunks of 1 x 4 (k x n), 4 side by side along n
   %b.first_row = zext i32 %first_column to i64
   %b.tile.first = getelementptr float, ptr addrspace(1) %b, i64 %b.first_row
   %b.c0.row.chunk = urem i32 %thread, 4
   %b.c0.row = mul nuw nsw i32 %b.c0.row.chunk, 4
-  %b.c0.k = udiv i32 %thread, 4
+  %b.c0.k.chunk = udiv i32 %thread, 4
+  %b.c0.k = mul nuw nsw i32 %b.c0.k.chunk, 1
   %b.c0.line = mul nuw nsw i32 %b.c0.k, 64
   %b.c0.narrow = add nuw nsw i32 %b.c0.line, %b.c0.row
   %b.c0.offset = zext i32 %b.c0.narrow to i64
+  %b.c0.lds_line = udiv i32 %b.c0.k, 1
+  %b.c0.position = udiv i32 %b.c0.row, 4
   ; the thread's place among 4 x 8: the first of its rows and columns in the block tile
   %thread_m = udiv i32 %thread, 8
   %thread_n = urem i32 %thread, 8
   %thread_row = mul nuw nsw i32 %thread_m, 4
   %thread_column = mul nuw nsw i32 %thread_n, 2
+  %a.g0.row = add nuw nsw i32 %thread_row, 0
+  %a.g0.element = urem i32 %a.g0.row, 4
+  %a.g0.position = udiv i32 %a.g0.row, 4
+  %b.g0.row = add nuw nsw i32 %thread_column, 0
+  %b.g0.element = urem i32 %b.g0.row, 4
+  %b.g0.position = udiv i32 %b.g0.row, 4
 
 ; ---- prologue: the first tile ------------------------------------------------------------------
   %a.first.c0.l0.at = getelementptr float, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
@@ -68,12 +85,12 @@ entry:
   %a.first.c0.s0 = insertelement <2 x float> %a.first.c0.s0.0, float %a.first.c0.l1.0, i32 1
   %a.first.c0.s1.0 = insertelement <2 x float> poison, float %a.first.c0.l0.1, i32 0
   %a.first.c0.s1 = insertelement <2 x float> %a.first.c0.s1.0, float %a.first.c0.l1.1, i32 1
-  %a.first.c0.lds = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.k, i32 %a.c0.row
-  store <2 x float> %a.first.c0.s0, ptr addrspace(3) %a.first.c0.lds, align 8
-  %a.first.c0.lds1 = getelementptr float, ptr addrspace(3) %a.first.c0.lds, i32 20
-  store <2 x float> %a.first.c0.s1, ptr addrspace(3) %a.first.c0.lds1, align 8
-  %b.first.c0.lds = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.k, i32 %b.c0.row
-  store <4 x float> %b.first.c0.l0, ptr addrspace(3) %b.first.c0.lds, align 16
+  %a.first.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 %a.c0.element
+  store <2 x float> %a.first.c0.s0, ptr addrspace(3) %a.first.c0.s0.at, align 8
+  %a.first.c0.s1.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.lds_line1, i32 %a.c0.slot, i32 %a.c0.element
+  store <2 x float> %a.first.c0.s1, ptr addrspace(3) %a.first.c0.s1.at, align 8
+  %b.first.c0.s0.at = getelementptr [2 x [8 x [4 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.position, i32 0
+  store <4 x float> %b.first.c0.l0, ptr addrspace(3) %b.first.c0.s0.at, align 16
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
   fence syncscope("workgroup") acquire, !mmra !1
@@ -104,11 +121,13 @@ loop.multiply:
   %acc.m1.n0.loop.sum = phi <2 x float> [ %acc.m1.n0.start, %loop ], [ %acc.m1.n0.loop, %loop.multiply ]
   %acc.m2.n0.loop.sum = phi <2 x float> [ %acc.m2.n0.start, %loop ], [ %acc.m2.n0.loop, %loop.multiply ]
   %acc.m3.n0.loop.sum = phi <2 x float> [ %acc.m3.n0.start, %loop ], [ %acc.m3.n0.loop, %loop.multiply ]
-  %a.loop.at = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %loop.k, i32 %thread_row
-  %a.loop.g0.at = getelementptr float, ptr addrspace(3) %a.loop.at, i32 0
+  %a.g0.slot.loop.high = lshr i32 %loop.k, 1
+  %a.g0.slot.loop.scaled = shl i32 %a.g0.slot.loop.high, 1
+  %a.g0.slot.loop.low = and i32 %a.g0.slot.loop.scaled, 7
+  %a.g0.slot.loop = xor i32 %a.g0.position, %a.g0.slot.loop.low
+  %a.loop.g0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %loop.k, i32 %a.g0.slot.loop, i32 %a.g0.element
   %a.loop.g0 = load <4 x float>, ptr addrspace(3) %a.loop.g0.at, align 16
-  %b.loop.at = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %loop.k, i32 %thread_column
-  %b.loop.g0.at = getelementptr float, ptr addrspace(3) %b.loop.at, i32 0
+  %b.loop.g0.at = getelementptr [2 x [8 x [4 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %loop.k, i32 %b.g0.position, i32 %b.g0.element
   %b.loop.g0 = load <2 x float>, ptr addrspace(3) %b.loop.g0.at, align 8
   %a.loop.m0 = shufflevector <4 x float> %a.loop.g0, <4 x float> poison, <2 x i32> <i32 0, i32 0>
   %acc.m0.n0.loop = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.loop.m0, <2 x float> %b.loop.g0, <2 x float> %acc.m0.n0.loop.sum)
@@ -131,12 +150,12 @@ loop.multiplied:
   %a.loop.c0.s0 = insertelement <2 x float> %a.loop.c0.s0.0, float %a.loop.c0.l1.0, i32 1
   %a.loop.c0.s1.0 = insertelement <2 x float> poison, float %a.loop.c0.l0.1, i32 0
   %a.loop.c0.s1 = insertelement <2 x float> %a.loop.c0.s1.0, float %a.loop.c0.l1.1, i32 1
-  %a.loop.c0.lds = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage.next, i32 %a.c0.k, i32 %a.c0.row
-  store <2 x float> %a.loop.c0.s0, ptr addrspace(3) %a.loop.c0.lds, align 8
-  %a.loop.c0.lds1 = getelementptr float, ptr addrspace(3) %a.loop.c0.lds, i32 20
-  store <2 x float> %a.loop.c0.s1, ptr addrspace(3) %a.loop.c0.lds1, align 8
-  %b.loop.c0.lds = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.k, i32 %b.c0.row
-  store <4 x float> %b.loop.c0.l0, ptr addrspace(3) %b.loop.c0.lds, align 16
+  %a.loop.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage.next, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 %a.c0.element
+  store <2 x float> %a.loop.c0.s0, ptr addrspace(3) %a.loop.c0.s0.at, align 8
+  %a.loop.c0.s1.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage.next, i32 %a.c0.lds_line1, i32 %a.c0.slot, i32 %a.c0.element
+  store <2 x float> %a.loop.c0.s1, ptr addrspace(3) %a.loop.c0.s1.at, align 8
+  %b.loop.c0.s0.at = getelementptr [2 x [8 x [4 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.lds_line, i32 %b.c0.position, i32 0
+  store <4 x float> %b.loop.c0.l0, ptr addrspace(3) %b.loop.c0.s0.at, align 16
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
   fence syncscope("workgroup") acquire, !mmra !1
@@ -153,11 +172,13 @@ last.multiply:
   %acc.m1.n0.last.sum = phi <2 x float> [ %acc.m1.n0.loop, %last ], [ %acc.m1.n0.last, %last.multiply ]
   %acc.m2.n0.last.sum = phi <2 x float> [ %acc.m2.n0.loop, %last ], [ %acc.m2.n0.last, %last.multiply ]
   %acc.m3.n0.last.sum = phi <2 x float> [ %acc.m3.n0.loop, %last ], [ %acc.m3.n0.last, %last.multiply ]
-  %a.last.at = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %last.k, i32 %thread_row
-  %a.last.g0.at = getelementptr float, ptr addrspace(3) %a.last.at, i32 0
+  %a.g0.slot.last.high = lshr i32 %last.k, 1
+  %a.g0.slot.last.scaled = shl i32 %a.g0.slot.last.high, 1
+  %a.g0.slot.last.low = and i32 %a.g0.slot.last.scaled, 7
+  %a.g0.slot.last = xor i32 %a.g0.position, %a.g0.slot.last.low
+  %a.last.g0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %last.k, i32 %a.g0.slot.last, i32 %a.g0.element
   %a.last.g0 = load <4 x float>, ptr addrspace(3) %a.last.g0.at, align 16
-  %b.last.at = getelementptr [2 x [8 x [20 x float]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %last.k, i32 %thread_column
-  %b.last.g0.at = getelementptr float, ptr addrspace(3) %b.last.at, i32 0
+  %b.last.g0.at = getelementptr [2 x [8 x [4 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %last.k, i32 %b.g0.position, i32 %b.g0.element
   %b.last.g0 = load <2 x float>, ptr addrspace(3) %b.last.g0.at, align 8
   %a.last.m0 = shufflevector <4 x float> %a.last.g0, <4 x float> poison, <2 x i32> <i32 0, i32 0>
   %acc.m0.n0.last = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.last.m0, <2 x float> %b.last.g0, <2 x float> %acc.m0.n0.last.sum)

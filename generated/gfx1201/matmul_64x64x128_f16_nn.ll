@@ -1,3 +1,4 @@
+
 ; matmul_64x64x128_f16_nn for gfx1201
 ;
 ;   a         input  f16, 64 x 128 elements, strides 128, 1
@@ -6,12 +7,12 @@
 ;
 ; schedule: mainloop=mma origin=user block_m=32 block_n=32 block_k=32 num_stages=2 warp_m=16 warp_n=16
 ; launch:   2 x 2 x 1 workgroups of 128 threads (waves of 32)
-; LDS:      @a_tile, 5120 B of f16: [stage 2][m 32][k 32 + 8 unused]
-; LDS:      @b_tile, 5120 B of f16: [stage 2][n 32][k 32 + 8 unused]
+; LDS:      @a_tile, 4096 B of f16: [stage 2][line of 8 k: 4][slot of 1 m: 32], slot = position ^ (line >> 0 << 1 & 7)
+; LDS:      @b_tile, 4096 B of f16: [stage 2][line of 8 k: 4][slot of 1 n: 32], slot = position ^ (position >> 1 & 7)
 target triple = "amdgcn-amd-amdhsa"
 
-@a_tile = internal addrspace(3) global [2 x [32 x [40 x half]]] poison, align 16
-@b_tile = internal addrspace(3) global [2 x [32 x [40 x half]]] poison, align 16
+@a_tile = internal addrspace(3) global [2 x [4 x [32 x [8 x half]]]] poison, align 16
+@b_tile = internal addrspace(3) global [2 x [4 x [32 x [8 x half]]]] poison, align 16
 
 define amdgpu_kernel void @matmul_64x64x128_f16_nn(
     ptr addrspace(1) noalias readonly %a,
@@ -32,21 +33,44 @@ entry:
   %a.tile.first = getelementptr half, ptr addrspace(1) %a, i64 %a.row_offset
   %a.c0.k.chunk = urem i32 %thread, 4
   %a.c0.k = mul nuw nsw i32 %a.c0.k.chunk, 8
-  %a.c0.row = udiv i32 %thread, 4
+  %a.c0.row.chunk = udiv i32 %thread, 4
+  %a.c0.row = mul nuw nsw i32 %a.c0.row.chunk, 1
   %a.c0.line = mul nuw nsw i32 %a.c0.row, 128
   %a.c0.narrow = add nuw nsw i32 %a.c0.line, %a.c0.k
   %a.c0.offset = zext i32 %a.c0.narrow to i64
-  ; B: chunks of 2 x 4 (k x n), 8 side by side along n
+  %a.c0.lds_line = udiv i32 %a.c0.k, 8
+  %a.c0.position = udiv i32 %a.c0.row, 1
+  %a.c0.slot.high = lshr i32 %a.c0.lds_line, 0
+  %a.c0.slot.scaled = shl i32 %a.c0.slot.high, 1
+  %a.c0.slot.low = and i32 %a.c0.slot.scaled, 7
+  %a.c0.slot = xor i32 %a.c0.position, %a.c0.slot.low
+  ; B: chunks of 4 x 2 (k x n), 16 side by side along n
   %b.first_row = zext i32 %first_column to i64
   %b.tile.first = getelementptr half, ptr addrspace(1) %b, i64 %b.first_row
-  %b.c0.row.chunk = urem i32 %thread, 8
-  %b.c0.row = mul nuw nsw i32 %b.c0.row.chunk, 4
-  %b.c0.k.chunk = udiv i32 %thread, 8
-  %b.c0.k = mul nuw nsw i32 %b.c0.k.chunk, 2
+  %b.c0.part = urem i32 %thread, 2
+  %b.c0.group = udiv i32 %thread, 2
+  %b.c0.row.chunk = urem i32 %b.c0.group, 16
+  %b.c0.row = mul nuw nsw i32 %b.c0.row.chunk, 2
+  %b.c0.k.chunk = udiv i32 %b.c0.group, 16
+  %b.c0.k.slot = mul nuw nsw i32 %b.c0.k.chunk, 2
+  %b.c0.k.part = add nuw nsw i32 %b.c0.k.slot, %b.c0.part
+  %b.c0.k = mul nuw nsw i32 %b.c0.k.part, 4
   %b.c0.line = mul nuw nsw i32 %b.c0.k, 64
   %b.c0.narrow = add nuw nsw i32 %b.c0.line, %b.c0.row
   %b.c0.offset = zext i32 %b.c0.narrow to i64
   %b.c0.l1.offset = add nuw nsw i64 %b.c0.offset, 64
+  %b.c0.l2.offset = add nuw nsw i64 %b.c0.offset, 128
+  %b.c0.l3.offset = add nuw nsw i64 %b.c0.offset, 192
+  %b.c0.lds_line = udiv i32 %b.c0.k, 8
+  %b.c0.element = urem i32 %b.c0.k, 8
+  %b.c0.position = udiv i32 %b.c0.row, 1
+  %b.c0.settled.high = lshr i32 %b.c0.position, 1
+  %b.c0.settled.low = and i32 %b.c0.settled.high, 7
+  %b.c0.settled = xor i32 %b.c0.position, %b.c0.settled.low
+  %b.c0.p1.position = add nuw nsw i32 %b.c0.position, 1
+  %b.c0.p1.settled.high = lshr i32 %b.c0.p1.position, 1
+  %b.c0.p1.settled.low = and i32 %b.c0.p1.settled.high, 7
+  %b.c0.p1.settled = xor i32 %b.c0.p1.position, %b.c0.p1.settled.low
   ; the wave's place among 2 x 2 warp tiles of 16 x 16
   %lane = and i32 %thread, 31
   %wave.of_thread = lshr i32 %thread, 5
@@ -55,46 +79,61 @@ entry:
   %wave_n = urem i32 %wave, 2
   %warp_row = mul nuw nsw i32 %wave_m, 16
   %warp_column = mul nuw nsw i32 %wave_n, 16
-  ; the lane's row of A, column of B and D, and which depths it holds
+  ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads
   %lane_row = and i32 %lane, 15
   %lane_group = lshr i32 %lane, 4
-  %a.fragment_row = add nuw nsw i32 %warp_row, %lane_row
-  %b.fragment_row = add nuw nsw i32 %warp_column, %lane_row
-  %fragment_k = mul nuw nsw i32 %lane_group, 8
+  %lane_line = mul nuw nsw i32 %lane_group, 1
+  %line0 = add nuw nsw i32 %lane_line, 0
+  %line2 = add nuw nsw i32 %lane_line, 2
+  %a.fragment = add nuw nsw i32 %warp_row, %lane_row
+  %a.t0.position = add nuw nsw i32 %a.fragment, 0
+  %a.t0.slot0.high = lshr i32 %line0, 0
+  %a.t0.slot0.scaled = shl i32 %a.t0.slot0.high, 1
+  %a.t0.slot0.low = and i32 %a.t0.slot0.scaled, 7
+  %a.t0.slot0 = xor i32 %a.t0.position, %a.t0.slot0.low
+  %a.t0.slot2.high = lshr i32 %line2, 0
+  %a.t0.slot2.scaled = shl i32 %a.t0.slot2.high, 1
+  %a.t0.slot2.low = and i32 %a.t0.slot2.scaled, 7
+  %a.t0.slot2 = xor i32 %a.t0.position, %a.t0.slot2.low
+  %b.fragment = add nuw nsw i32 %warp_column, %lane_row
+  %b.t0.position = add nuw nsw i32 %b.fragment, 0
+  %b.t0.settled.high = lshr i32 %b.t0.position, 1
+  %b.t0.settled.low = and i32 %b.t0.settled.high, 7
+  %b.t0.settled = xor i32 %b.t0.position, %b.t0.settled.low
 
 ; ---- prologue: the first tile ------------------------------------------------------------------
   %a.first.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
   %a.first.c0.l0 = load <8 x half>, ptr addrspace(1) %a.first.c0.l0.at, align 2
   %b.first.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.first, i64 %b.c0.offset
-  %b.first.c0.l0 = load <4 x half>, ptr addrspace(1) %b.first.c0.l0.at, align 2
+  %b.first.c0.l0 = load <2 x half>, ptr addrspace(1) %b.first.c0.l0.at, align 2
   %b.first.c0.l1.at = getelementptr half, ptr addrspace(1) %b.tile.first, i64 %b.c0.l1.offset
-  %b.first.c0.l1 = load <4 x half>, ptr addrspace(1) %b.first.c0.l1.at, align 2
-  %a.first.c0.lds = getelementptr [2 x [32 x [40 x half]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.row, i32 %a.c0.k
-  store <8 x half> %a.first.c0.l0, ptr addrspace(3) %a.first.c0.lds, align 16
-  %b.first.c0.l0.0 = extractelement <4 x half> %b.first.c0.l0, i32 0
-  %b.first.c0.l0.1 = extractelement <4 x half> %b.first.c0.l0, i32 1
-  %b.first.c0.l0.2 = extractelement <4 x half> %b.first.c0.l0, i32 2
-  %b.first.c0.l0.3 = extractelement <4 x half> %b.first.c0.l0, i32 3
-  %b.first.c0.l1.0 = extractelement <4 x half> %b.first.c0.l1, i32 0
-  %b.first.c0.l1.1 = extractelement <4 x half> %b.first.c0.l1, i32 1
-  %b.first.c0.l1.2 = extractelement <4 x half> %b.first.c0.l1, i32 2
-  %b.first.c0.l1.3 = extractelement <4 x half> %b.first.c0.l1, i32 3
-  %b.first.c0.s0.0 = insertelement <2 x half> poison, half %b.first.c0.l0.0, i32 0
-  %b.first.c0.s0 = insertelement <2 x half> %b.first.c0.s0.0, half %b.first.c0.l1.0, i32 1
-  %b.first.c0.s1.0 = insertelement <2 x half> poison, half %b.first.c0.l0.1, i32 0
-  %b.first.c0.s1 = insertelement <2 x half> %b.first.c0.s1.0, half %b.first.c0.l1.1, i32 1
-  %b.first.c0.s2.0 = insertelement <2 x half> poison, half %b.first.c0.l0.2, i32 0
-  %b.first.c0.s2 = insertelement <2 x half> %b.first.c0.s2.0, half %b.first.c0.l1.2, i32 1
-  %b.first.c0.s3.0 = insertelement <2 x half> poison, half %b.first.c0.l0.3, i32 0
-  %b.first.c0.s3 = insertelement <2 x half> %b.first.c0.s3.0, half %b.first.c0.l1.3, i32 1
-  %b.first.c0.lds = getelementptr [2 x [32 x [40 x half]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.row, i32 %b.c0.k
-  store <2 x half> %b.first.c0.s0, ptr addrspace(3) %b.first.c0.lds, align 4
-  %b.first.c0.lds1 = getelementptr half, ptr addrspace(3) %b.first.c0.lds, i32 40
-  store <2 x half> %b.first.c0.s1, ptr addrspace(3) %b.first.c0.lds1, align 4
-  %b.first.c0.lds2 = getelementptr half, ptr addrspace(3) %b.first.c0.lds, i32 80
-  store <2 x half> %b.first.c0.s2, ptr addrspace(3) %b.first.c0.lds2, align 4
-  %b.first.c0.lds3 = getelementptr half, ptr addrspace(3) %b.first.c0.lds, i32 120
-  store <2 x half> %b.first.c0.s3, ptr addrspace(3) %b.first.c0.lds3, align 4
+  %b.first.c0.l1 = load <2 x half>, ptr addrspace(1) %b.first.c0.l1.at, align 2
+  %b.first.c0.l2.at = getelementptr half, ptr addrspace(1) %b.tile.first, i64 %b.c0.l2.offset
+  %b.first.c0.l2 = load <2 x half>, ptr addrspace(1) %b.first.c0.l2.at, align 2
+  %b.first.c0.l3.at = getelementptr half, ptr addrspace(1) %b.tile.first, i64 %b.c0.l3.offset
+  %b.first.c0.l3 = load <2 x half>, ptr addrspace(1) %b.first.c0.l3.at, align 2
+  %a.first.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 0
+  store <8 x half> %a.first.c0.l0, ptr addrspace(3) %a.first.c0.s0.at, align 16
+  %b.first.c0.l0.0 = extractelement <2 x half> %b.first.c0.l0, i32 0
+  %b.first.c0.l0.1 = extractelement <2 x half> %b.first.c0.l0, i32 1
+  %b.first.c0.l1.0 = extractelement <2 x half> %b.first.c0.l1, i32 0
+  %b.first.c0.l1.1 = extractelement <2 x half> %b.first.c0.l1, i32 1
+  %b.first.c0.l2.0 = extractelement <2 x half> %b.first.c0.l2, i32 0
+  %b.first.c0.l2.1 = extractelement <2 x half> %b.first.c0.l2, i32 1
+  %b.first.c0.l3.0 = extractelement <2 x half> %b.first.c0.l3, i32 0
+  %b.first.c0.l3.1 = extractelement <2 x half> %b.first.c0.l3, i32 1
+  %b.first.c0.s0.0 = insertelement <4 x half> poison, half %b.first.c0.l0.0, i32 0
+  %b.first.c0.s0.1 = insertelement <4 x half> %b.first.c0.s0.0, half %b.first.c0.l1.0, i32 1
+  %b.first.c0.s0.2 = insertelement <4 x half> %b.first.c0.s0.1, half %b.first.c0.l2.0, i32 2
+  %b.first.c0.s0 = insertelement <4 x half> %b.first.c0.s0.2, half %b.first.c0.l3.0, i32 3
+  %b.first.c0.s1.0 = insertelement <4 x half> poison, half %b.first.c0.l0.1, i32 0
+  %b.first.c0.s1.1 = insertelement <4 x half> %b.first.c0.s1.0, half %b.first.c0.l1.1, i32 1
+  %b.first.c0.s1.2 = insertelement <4 x half> %b.first.c0.s1.1, half %b.first.c0.l2.1, i32 2
+  %b.first.c0.s1 = insertelement <4 x half> %b.first.c0.s1.2, half %b.first.c0.l3.1, i32 3
+  %b.first.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.settled, i32 %b.c0.element
+  store <4 x half> %b.first.c0.s0, ptr addrspace(3) %b.first.c0.s0.at, align 8
+  %b.first.c0.s1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.p1.settled, i32 %b.c0.element
+  store <4 x half> %b.first.c0.s1, ptr addrspace(3) %b.first.c0.s1.at, align 8
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
   fence syncscope("workgroup") acquire, !mmra !1
@@ -112,50 +151,48 @@ loop:
   %a.loop.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.next, i64 %a.c0.offset
   %a.loop.c0.l0 = load <8 x half>, ptr addrspace(1) %a.loop.c0.l0.at, align 2
   %b.loop.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.next, i64 %b.c0.offset
-  %b.loop.c0.l0 = load <4 x half>, ptr addrspace(1) %b.loop.c0.l0.at, align 2
+  %b.loop.c0.l0 = load <2 x half>, ptr addrspace(1) %b.loop.c0.l0.at, align 2
   %b.loop.c0.l1.at = getelementptr half, ptr addrspace(1) %b.tile.next, i64 %b.c0.l1.offset
-  %b.loop.c0.l1 = load <4 x half>, ptr addrspace(1) %b.loop.c0.l1.at, align 2
-  %a.loop.fragments = getelementptr [2 x [32 x [40 x half]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %a.fragment_row, i32 %fragment_k
-  %b.loop.fragments = getelementptr [2 x [32 x [40 x half]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %b.fragment_row, i32 %fragment_k
+  %b.loop.c0.l1 = load <2 x half>, ptr addrspace(1) %b.loop.c0.l1.at, align 2
+  %b.loop.c0.l2.at = getelementptr half, ptr addrspace(1) %b.tile.next, i64 %b.c0.l2.offset
+  %b.loop.c0.l2 = load <2 x half>, ptr addrspace(1) %b.loop.c0.l2.at, align 2
+  %b.loop.c0.l3.at = getelementptr half, ptr addrspace(1) %b.tile.next, i64 %b.c0.l3.offset
+  %b.loop.c0.l3 = load <2 x half>, ptr addrspace(1) %b.loop.c0.l3.at, align 2
   ; depths from 0 on
-  %a.loop.0.g0.at = getelementptr half, ptr addrspace(3) %a.loop.fragments, i32 0
+  %a.loop.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %line0, i32 %a.t0.slot0, i32 0
   %a.loop.0.g0 = load <8 x half>, ptr addrspace(3) %a.loop.0.g0.at, align 16
-  %b.loop.0.g0.at = getelementptr half, ptr addrspace(3) %b.loop.fragments, i32 0
+  %b.loop.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %line0, i32 %b.t0.settled, i32 0
   %b.loop.0.g0 = load <8 x half>, ptr addrspace(3) %b.loop.0.g0.at, align 16
   %acc.m0.n0.loop.s0 = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.loop.0.g0, <8 x half> %b.loop.0.g0, <8 x float> %acc.m0.n0.start)
   ; depths from 16 on
-  %a.loop.0.g1.at = getelementptr half, ptr addrspace(3) %a.loop.fragments, i32 16
+  %a.loop.0.g1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %line2, i32 %a.t0.slot2, i32 0
   %a.loop.0.g1 = load <8 x half>, ptr addrspace(3) %a.loop.0.g1.at, align 16
-  %b.loop.0.g1.at = getelementptr half, ptr addrspace(3) %b.loop.fragments, i32 16
+  %b.loop.0.g1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %line2, i32 %b.t0.settled, i32 0
   %b.loop.0.g1 = load <8 x half>, ptr addrspace(3) %b.loop.0.g1.at, align 16
   %acc.m0.n0.loop = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.loop.0.g1, <8 x half> %b.loop.0.g1, <8 x float> %acc.m0.n0.loop.s0)
   %stage.next = xor i32 %stage, 1
-  %a.loop.c0.lds = getelementptr [2 x [32 x [40 x half]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage.next, i32 %a.c0.row, i32 %a.c0.k
-  store <8 x half> %a.loop.c0.l0, ptr addrspace(3) %a.loop.c0.lds, align 16
-  %b.loop.c0.l0.0 = extractelement <4 x half> %b.loop.c0.l0, i32 0
-  %b.loop.c0.l0.1 = extractelement <4 x half> %b.loop.c0.l0, i32 1
-  %b.loop.c0.l0.2 = extractelement <4 x half> %b.loop.c0.l0, i32 2
-  %b.loop.c0.l0.3 = extractelement <4 x half> %b.loop.c0.l0, i32 3
-  %b.loop.c0.l1.0 = extractelement <4 x half> %b.loop.c0.l1, i32 0
-  %b.loop.c0.l1.1 = extractelement <4 x half> %b.loop.c0.l1, i32 1
-  %b.loop.c0.l1.2 = extractelement <4 x half> %b.loop.c0.l1, i32 2
-  %b.loop.c0.l1.3 = extractelement <4 x half> %b.loop.c0.l1, i32 3
-  %b.loop.c0.s0.0 = insertelement <2 x half> poison, half %b.loop.c0.l0.0, i32 0
-  %b.loop.c0.s0 = insertelement <2 x half> %b.loop.c0.s0.0, half %b.loop.c0.l1.0, i32 1
-  %b.loop.c0.s1.0 = insertelement <2 x half> poison, half %b.loop.c0.l0.1, i32 0
-  %b.loop.c0.s1 = insertelement <2 x half> %b.loop.c0.s1.0, half %b.loop.c0.l1.1, i32 1
-  %b.loop.c0.s2.0 = insertelement <2 x half> poison, half %b.loop.c0.l0.2, i32 0
-  %b.loop.c0.s2 = insertelement <2 x half> %b.loop.c0.s2.0, half %b.loop.c0.l1.2, i32 1
-  %b.loop.c0.s3.0 = insertelement <2 x half> poison, half %b.loop.c0.l0.3, i32 0
-  %b.loop.c0.s3 = insertelement <2 x half> %b.loop.c0.s3.0, half %b.loop.c0.l1.3, i32 1
-  %b.loop.c0.lds = getelementptr [2 x [32 x [40 x half]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.row, i32 %b.c0.k
-  store <2 x half> %b.loop.c0.s0, ptr addrspace(3) %b.loop.c0.lds, align 4
-  %b.loop.c0.lds1 = getelementptr half, ptr addrspace(3) %b.loop.c0.lds, i32 40
-  store <2 x half> %b.loop.c0.s1, ptr addrspace(3) %b.loop.c0.lds1, align 4
-  %b.loop.c0.lds2 = getelementptr half, ptr addrspace(3) %b.loop.c0.lds, i32 80
-  store <2 x half> %b.loop.c0.s2, ptr addrspace(3) %b.loop.c0.lds2, align 4
-  %b.loop.c0.lds3 = getelementptr half, ptr addrspace(3) %b.loop.c0.lds, i32 120
-  store <2 x half> %b.loop.c0.s3, ptr addrspace(3) %b.loop.c0.lds3, align 4
+  %a.loop.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage.next, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 0
+  store <8 x half> %a.loop.c0.l0, ptr addrspace(3) %a.loop.c0.s0.at, align 16
+  %b.loop.c0.l0.0 = extractelement <2 x half> %b.loop.c0.l0, i32 0
+  %b.loop.c0.l0.1 = extractelement <2 x half> %b.loop.c0.l0, i32 1
+  %b.loop.c0.l1.0 = extractelement <2 x half> %b.loop.c0.l1, i32 0
+  %b.loop.c0.l1.1 = extractelement <2 x half> %b.loop.c0.l1, i32 1
+  %b.loop.c0.l2.0 = extractelement <2 x half> %b.loop.c0.l2, i32 0
+  %b.loop.c0.l2.1 = extractelement <2 x half> %b.loop.c0.l2, i32 1
+  %b.loop.c0.l3.0 = extractelement <2 x half> %b.loop.c0.l3, i32 0
+  %b.loop.c0.l3.1 = extractelement <2 x half> %b.loop.c0.l3, i32 1
+  %b.loop.c0.s0.0 = insertelement <4 x half> poison, half %b.loop.c0.l0.0, i32 0
+  %b.loop.c0.s0.1 = insertelement <4 x half> %b.loop.c0.s0.0, half %b.loop.c0.l1.0, i32 1
+  %b.loop.c0.s0.2 = insertelement <4 x half> %b.loop.c0.s0.1, half %b.loop.c0.l2.0, i32 2
+  %b.loop.c0.s0 = insertelement <4 x half> %b.loop.c0.s0.2, half %b.loop.c0.l3.0, i32 3
+  %b.loop.c0.s1.0 = insertelement <4 x half> poison, half %b.loop.c0.l0.1, i32 0
+  %b.loop.c0.s1.1 = insertelement <4 x half> %b.loop.c0.s1.0, half %b.loop.c0.l1.1, i32 1
+  %b.loop.c0.s1.2 = insertelement <4 x half> %b.loop.c0.s1.1, half %b.loop.c0.l2.1, i32 2
+  %b.loop.c0.s1 = insertelement <4 x half> %b.loop.c0.s1.2, half %b.loop.c0.l3.1, i32 3
+  %b.loop.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.lds_line, i32 %b.c0.settled, i32 %b.c0.element
+  store <4 x half> %b.loop.c0.s0, ptr addrspace(3) %b.loop.c0.s0.at, align 8
+  %b.loop.c0.s1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.lds_line, i32 %b.c0.p1.settled, i32 %b.c0.element
+  store <4 x half> %b.loop.c0.s1, ptr addrspace(3) %b.loop.c0.s1.at, align 8
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
   fence syncscope("workgroup") acquire, !mmra !1
@@ -165,18 +202,16 @@ loop:
 
 ; ---- mainloop: multiply the last tile ----------------------------------------------------------
 last:
-  %a.last.fragments = getelementptr [2 x [32 x [40 x half]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %a.fragment_row, i32 %fragment_k
-  %b.last.fragments = getelementptr [2 x [32 x [40 x half]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.fragment_row, i32 %fragment_k
   ; depths from 0 on
-  %a.last.0.g0.at = getelementptr half, ptr addrspace(3) %a.last.fragments, i32 0
+  %a.last.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line0, i32 %a.t0.slot0, i32 0
   %a.last.0.g0 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.at, align 16
-  %b.last.0.g0.at = getelementptr half, ptr addrspace(3) %b.last.fragments, i32 0
+  %b.last.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line0, i32 %b.t0.settled, i32 0
   %b.last.0.g0 = load <8 x half>, ptr addrspace(3) %b.last.0.g0.at, align 16
   %acc.m0.n0.last.s0 = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.last.0.g0, <8 x half> %b.last.0.g0, <8 x float> %acc.m0.n0.loop)
   ; depths from 16 on
-  %a.last.0.g1.at = getelementptr half, ptr addrspace(3) %a.last.fragments, i32 16
+  %a.last.0.g1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line2, i32 %a.t0.slot2, i32 0
   %a.last.0.g1 = load <8 x half>, ptr addrspace(3) %a.last.0.g1.at, align 16
-  %b.last.0.g1.at = getelementptr half, ptr addrspace(3) %b.last.fragments, i32 16
+  %b.last.0.g1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line2, i32 %b.t0.settled, i32 0
   %b.last.0.g1 = load <8 x half>, ptr addrspace(3) %b.last.0.g1.at, align 16
   %acc.m0.n0.last = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.last.0.g1, <8 x half> %b.last.0.g1, <8 x float> %acc.m0.n0.last.s0)
 
@@ -188,81 +223,82 @@ last:
   %out.block = getelementptr half, ptr addrspace(1) %out, i64 %out.first
   %out.lane_row = mul nuw nsw i32 %lane_group, 8
   %out.row = add nuw nsw i32 %warp_row, %out.lane_row
-  %out.column = add nuw nsw i32 %warp_column, %lane_row
-  %column.n0 = add nuw nsw i32 %out.column, 0
-  %column.n0.wide = zext i32 %column.n0 to i64
+  %lane_column = mul nuw nsw i32 %lane_row, 1
+  %out.column = add nuw nsw i32 %warp_column, %lane_column
+  %column0 = add nuw nsw i32 %out.column, 0
+  %column0.wide = zext i32 %column0 to i64
   ; row 0
   %row.m0.r0 = add nuw nsw i32 %out.row, 0
   %row.m0.r0.wide = zext i32 %row.m0.r0 to i64
   %row.m0.r0.offset = mul nuw nsw i64 %row.m0.r0.wide, 64
-  %m0.n0.r0 = extractelement <8 x float> %acc.m0.n0.last, i32 0
-  %m0.n0.r0.offset = add nuw nsw i64 %row.m0.r0.offset, %column.n0.wide
-  %m0.n0.r0.rounded = fptrunc float %m0.n0.r0 to half
-  %m0.n0.r0.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.n0.r0.offset
-  store half %m0.n0.r0.rounded, ptr addrspace(1) %m0.n0.r0.at, align 2
+  %m0.c0.r0 = extractelement <8 x float> %acc.m0.n0.last, i32 0
+  %m0.c0.r0.offset = add nuw nsw i64 %row.m0.r0.offset, %column0.wide
+  %m0.c0.r0.rounded = fptrunc float %m0.c0.r0 to half
+  %m0.c0.r0.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r0.offset
+  store half %m0.c0.r0.rounded, ptr addrspace(1) %m0.c0.r0.at, align 2
   ; row 1
   %row.m0.r1 = add nuw nsw i32 %out.row, 1
   %row.m0.r1.wide = zext i32 %row.m0.r1 to i64
   %row.m0.r1.offset = mul nuw nsw i64 %row.m0.r1.wide, 64
-  %m0.n0.r1 = extractelement <8 x float> %acc.m0.n0.last, i32 1
-  %m0.n0.r1.offset = add nuw nsw i64 %row.m0.r1.offset, %column.n0.wide
-  %m0.n0.r1.rounded = fptrunc float %m0.n0.r1 to half
-  %m0.n0.r1.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.n0.r1.offset
-  store half %m0.n0.r1.rounded, ptr addrspace(1) %m0.n0.r1.at, align 2
+  %m0.c0.r1 = extractelement <8 x float> %acc.m0.n0.last, i32 1
+  %m0.c0.r1.offset = add nuw nsw i64 %row.m0.r1.offset, %column0.wide
+  %m0.c0.r1.rounded = fptrunc float %m0.c0.r1 to half
+  %m0.c0.r1.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r1.offset
+  store half %m0.c0.r1.rounded, ptr addrspace(1) %m0.c0.r1.at, align 2
   ; row 2
   %row.m0.r2 = add nuw nsw i32 %out.row, 2
   %row.m0.r2.wide = zext i32 %row.m0.r2 to i64
   %row.m0.r2.offset = mul nuw nsw i64 %row.m0.r2.wide, 64
-  %m0.n0.r2 = extractelement <8 x float> %acc.m0.n0.last, i32 2
-  %m0.n0.r2.offset = add nuw nsw i64 %row.m0.r2.offset, %column.n0.wide
-  %m0.n0.r2.rounded = fptrunc float %m0.n0.r2 to half
-  %m0.n0.r2.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.n0.r2.offset
-  store half %m0.n0.r2.rounded, ptr addrspace(1) %m0.n0.r2.at, align 2
+  %m0.c0.r2 = extractelement <8 x float> %acc.m0.n0.last, i32 2
+  %m0.c0.r2.offset = add nuw nsw i64 %row.m0.r2.offset, %column0.wide
+  %m0.c0.r2.rounded = fptrunc float %m0.c0.r2 to half
+  %m0.c0.r2.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r2.offset
+  store half %m0.c0.r2.rounded, ptr addrspace(1) %m0.c0.r2.at, align 2
   ; row 3
   %row.m0.r3 = add nuw nsw i32 %out.row, 3
   %row.m0.r3.wide = zext i32 %row.m0.r3 to i64
   %row.m0.r3.offset = mul nuw nsw i64 %row.m0.r3.wide, 64
-  %m0.n0.r3 = extractelement <8 x float> %acc.m0.n0.last, i32 3
-  %m0.n0.r3.offset = add nuw nsw i64 %row.m0.r3.offset, %column.n0.wide
-  %m0.n0.r3.rounded = fptrunc float %m0.n0.r3 to half
-  %m0.n0.r3.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.n0.r3.offset
-  store half %m0.n0.r3.rounded, ptr addrspace(1) %m0.n0.r3.at, align 2
+  %m0.c0.r3 = extractelement <8 x float> %acc.m0.n0.last, i32 3
+  %m0.c0.r3.offset = add nuw nsw i64 %row.m0.r3.offset, %column0.wide
+  %m0.c0.r3.rounded = fptrunc float %m0.c0.r3 to half
+  %m0.c0.r3.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r3.offset
+  store half %m0.c0.r3.rounded, ptr addrspace(1) %m0.c0.r3.at, align 2
   ; row 4
   %row.m0.r4 = add nuw nsw i32 %out.row, 4
   %row.m0.r4.wide = zext i32 %row.m0.r4 to i64
   %row.m0.r4.offset = mul nuw nsw i64 %row.m0.r4.wide, 64
-  %m0.n0.r4 = extractelement <8 x float> %acc.m0.n0.last, i32 4
-  %m0.n0.r4.offset = add nuw nsw i64 %row.m0.r4.offset, %column.n0.wide
-  %m0.n0.r4.rounded = fptrunc float %m0.n0.r4 to half
-  %m0.n0.r4.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.n0.r4.offset
-  store half %m0.n0.r4.rounded, ptr addrspace(1) %m0.n0.r4.at, align 2
+  %m0.c0.r4 = extractelement <8 x float> %acc.m0.n0.last, i32 4
+  %m0.c0.r4.offset = add nuw nsw i64 %row.m0.r4.offset, %column0.wide
+  %m0.c0.r4.rounded = fptrunc float %m0.c0.r4 to half
+  %m0.c0.r4.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r4.offset
+  store half %m0.c0.r4.rounded, ptr addrspace(1) %m0.c0.r4.at, align 2
   ; row 5
   %row.m0.r5 = add nuw nsw i32 %out.row, 5
   %row.m0.r5.wide = zext i32 %row.m0.r5 to i64
   %row.m0.r5.offset = mul nuw nsw i64 %row.m0.r5.wide, 64
-  %m0.n0.r5 = extractelement <8 x float> %acc.m0.n0.last, i32 5
-  %m0.n0.r5.offset = add nuw nsw i64 %row.m0.r5.offset, %column.n0.wide
-  %m0.n0.r5.rounded = fptrunc float %m0.n0.r5 to half
-  %m0.n0.r5.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.n0.r5.offset
-  store half %m0.n0.r5.rounded, ptr addrspace(1) %m0.n0.r5.at, align 2
+  %m0.c0.r5 = extractelement <8 x float> %acc.m0.n0.last, i32 5
+  %m0.c0.r5.offset = add nuw nsw i64 %row.m0.r5.offset, %column0.wide
+  %m0.c0.r5.rounded = fptrunc float %m0.c0.r5 to half
+  %m0.c0.r5.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r5.offset
+  store half %m0.c0.r5.rounded, ptr addrspace(1) %m0.c0.r5.at, align 2
   ; row 6
   %row.m0.r6 = add nuw nsw i32 %out.row, 6
   %row.m0.r6.wide = zext i32 %row.m0.r6 to i64
   %row.m0.r6.offset = mul nuw nsw i64 %row.m0.r6.wide, 64
-  %m0.n0.r6 = extractelement <8 x float> %acc.m0.n0.last, i32 6
-  %m0.n0.r6.offset = add nuw nsw i64 %row.m0.r6.offset, %column.n0.wide
-  %m0.n0.r6.rounded = fptrunc float %m0.n0.r6 to half
-  %m0.n0.r6.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.n0.r6.offset
-  store half %m0.n0.r6.rounded, ptr addrspace(1) %m0.n0.r6.at, align 2
+  %m0.c0.r6 = extractelement <8 x float> %acc.m0.n0.last, i32 6
+  %m0.c0.r6.offset = add nuw nsw i64 %row.m0.r6.offset, %column0.wide
+  %m0.c0.r6.rounded = fptrunc float %m0.c0.r6 to half
+  %m0.c0.r6.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r6.offset
+  store half %m0.c0.r6.rounded, ptr addrspace(1) %m0.c0.r6.at, align 2
   ; row 7
   %row.m0.r7 = add nuw nsw i32 %out.row, 7
   %row.m0.r7.wide = zext i32 %row.m0.r7 to i64
   %row.m0.r7.offset = mul nuw nsw i64 %row.m0.r7.wide, 64
-  %m0.n0.r7 = extractelement <8 x float> %acc.m0.n0.last, i32 7
-  %m0.n0.r7.offset = add nuw nsw i64 %row.m0.r7.offset, %column.n0.wide
-  %m0.n0.r7.rounded = fptrunc float %m0.n0.r7 to half
-  %m0.n0.r7.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.n0.r7.offset
-  store half %m0.n0.r7.rounded, ptr addrspace(1) %m0.n0.r7.at, align 2
+  %m0.c0.r7 = extractelement <8 x float> %acc.m0.n0.last, i32 7
+  %m0.c0.r7.offset = add nuw nsw i64 %row.m0.r7.offset, %column0.wide
+  %m0.c0.r7.rounded = fptrunc float %m0.c0.r7 to half
+  %m0.c0.r7.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r7.offset
+  store half %m0.c0.r7.rounded, ptr addrspace(1) %m0.c0.r7.at, align 2
 
 ; ---- exit --------------------------------------------------------------------------------------
   ret void

@@ -1,3 +1,4 @@
+
 ; matmul_33x17x40_f16_nt_bias_relu for gfx90a
 ;
 ;   a         input  f16, 33 x 40 elements, strides 40, 1
@@ -7,12 +8,12 @@
 ;
 ; schedule: mainloop=mma origin=user block_m=32 block_n=16 block_k=32 num_stages=2 warp_m=16 warp_n=16
 ; launch:   2 x 2 x 1 workgroups of 128 threads (waves of 64)
-; LDS:      @a_tile, 5120 B of f16: [stage 2][m 32][k 32 + 8 unused]
-; LDS:      @b_tile, 2560 B of f16: [stage 2][n 16][k 32 + 8 unused]
+; LDS:      @a_tile, 4096 B of f16: [stage 2][line of 8 k: 4][slot of 1 m: 32], slot = position ^ (line >> 0 << 1 & 7)
+; LDS:      @b_tile, 2048 B of f16: [stage 2][line of 8 k: 4][slot of 1 n: 16], slot = position ^ (line >> 0 << 1 & 7)
 target triple = "amdgcn-amd-amdhsa"
 
-@a_tile = internal addrspace(3) global [2 x [32 x [40 x half]]] poison, align 16
-@b_tile = internal addrspace(3) global [2 x [16 x [40 x half]]] poison, align 16
+@a_tile = internal addrspace(3) global [2 x [4 x [32 x [8 x half]]]] poison, align 16
+@b_tile = internal addrspace(3) global [2 x [4 x [16 x [8 x half]]]] poison, align 16
 
 define amdgpu_kernel void @matmul_33x17x40_f16_nt_bias_relu(
     ptr addrspace(1) noalias readonly %a,
@@ -36,11 +37,18 @@ entry:
   %a.row_limit = sub nuw nsw i32 32, %first_row
   %a.c0.k.chunk = urem i32 %thread, 4
   %a.c0.k = mul nuw nsw i32 %a.c0.k.chunk, 8
-  %a.c0.row = udiv i32 %thread, 4
+  %a.c0.row.chunk = udiv i32 %thread, 4
+  %a.c0.row = mul nuw nsw i32 %a.c0.row.chunk, 1
   %a.c0.row.exists = call i32 @llvm.umin.i32(i32 %a.c0.row, i32 %a.row_limit)
   %a.c0.line = mul nuw nsw i32 %a.c0.row.exists, 40
   %a.c0.narrow = add nuw nsw i32 %a.c0.line, %a.c0.k
   %a.c0.offset = zext i32 %a.c0.narrow to i64
+  %a.c0.lds_line = udiv i32 %a.c0.k, 8
+  %a.c0.position = udiv i32 %a.c0.row, 1
+  %a.c0.slot.high = lshr i32 %a.c0.lds_line, 0
+  %a.c0.slot.scaled = shl i32 %a.c0.slot.high, 1
+  %a.c0.slot.low = and i32 %a.c0.slot.scaled, 7
+  %a.c0.slot = xor i32 %a.c0.position, %a.c0.slot.low
   ; B: chunks of 4 x 1 (k x n), 8 side by side along k
   %b.first_row = zext i32 %first_column to i64
   %b.row_offset = mul nuw nsw i64 %b.first_row, 40
@@ -49,11 +57,19 @@ entry:
   %b.row_limit = sub nuw nsw i32 16, %first_column
   %b.c0.k.chunk = urem i32 %thread, 8
   %b.c0.k = mul nuw nsw i32 %b.c0.k.chunk, 4
-  %b.c0.row = udiv i32 %thread, 8
+  %b.c0.row.chunk = udiv i32 %thread, 8
+  %b.c0.row = mul nuw nsw i32 %b.c0.row.chunk, 1
   %b.c0.row.exists = call i32 @llvm.umin.i32(i32 %b.c0.row, i32 %b.row_limit)
   %b.c0.line = mul nuw nsw i32 %b.c0.row.exists, 40
   %b.c0.narrow = add nuw nsw i32 %b.c0.line, %b.c0.k
   %b.c0.offset = zext i32 %b.c0.narrow to i64
+  %b.c0.lds_line = udiv i32 %b.c0.k, 8
+  %b.c0.element = urem i32 %b.c0.k, 8
+  %b.c0.position = udiv i32 %b.c0.row, 1
+  %b.c0.slot.high = lshr i32 %b.c0.lds_line, 0
+  %b.c0.slot.scaled = shl i32 %b.c0.slot.high, 1
+  %b.c0.slot.low = and i32 %b.c0.slot.scaled, 7
+  %b.c0.slot = xor i32 %b.c0.position, %b.c0.slot.low
   ; the wave's place among 2 x 1 warp tiles of 16 x 16
   %lane = and i32 %thread, 63
   %wave.of_thread = lshr i32 %thread, 6
@@ -62,22 +78,33 @@ entry:
   %wave_n = urem i32 %wave, 1
   %warp_row = mul nuw nsw i32 %wave_m, 16
   %warp_column = mul nuw nsw i32 %wave_n, 16
-  ; the lane's row of A, column of B and D, and which depths it holds
+  ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads
   %lane_row = and i32 %lane, 15
   %lane_group = lshr i32 %lane, 4
-  %a.fragment_row = add nuw nsw i32 %warp_row, %lane_row
-  %b.fragment_row = add nuw nsw i32 %warp_column, %lane_row
-  %fragment_k = mul nuw nsw i32 %lane_group, 8
+  %lane_line = mul nuw nsw i32 %lane_group, 1
+  %line0 = add nuw nsw i32 %lane_line, 0
+  %a.fragment = add nuw nsw i32 %warp_row, %lane_row
+  %a.t0.position = add nuw nsw i32 %a.fragment, 0
+  %a.t0.slot0.high = lshr i32 %line0, 0
+  %a.t0.slot0.scaled = shl i32 %a.t0.slot0.high, 1
+  %a.t0.slot0.low = and i32 %a.t0.slot0.scaled, 7
+  %a.t0.slot0 = xor i32 %a.t0.position, %a.t0.slot0.low
+  %b.fragment = add nuw nsw i32 %warp_column, %lane_row
+  %b.t0.position = add nuw nsw i32 %b.fragment, 0
+  %b.t0.slot0.high = lshr i32 %line0, 0
+  %b.t0.slot0.scaled = shl i32 %b.t0.slot0.high, 1
+  %b.t0.slot0.low = and i32 %b.t0.slot0.scaled, 7
+  %b.t0.slot0 = xor i32 %b.t0.position, %b.t0.slot0.low
 
 ; ---- prologue: the first tile ------------------------------------------------------------------
   %a.first.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
   %a.first.c0.l0 = load <8 x half>, ptr addrspace(1) %a.first.c0.l0.at, align 2
   %b.first.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.first, i64 %b.c0.offset
   %b.first.c0.l0 = load <4 x half>, ptr addrspace(1) %b.first.c0.l0.at, align 2
-  %a.first.c0.lds = getelementptr [2 x [32 x [40 x half]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.row, i32 %a.c0.k
-  store <8 x half> %a.first.c0.l0, ptr addrspace(3) %a.first.c0.lds, align 16
-  %b.first.c0.lds = getelementptr [2 x [16 x [40 x half]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.row, i32 %b.c0.k
-  store <4 x half> %b.first.c0.l0, ptr addrspace(3) %b.first.c0.lds, align 8
+  %a.first.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 0
+  store <8 x half> %a.first.c0.l0, ptr addrspace(3) %a.first.c0.s0.at, align 16
+  %b.first.c0.s0.at = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.slot, i32 %b.c0.element
+  store <4 x half> %b.first.c0.l0, ptr addrspace(3) %b.first.c0.s0.at, align 8
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
   fence syncscope("workgroup") acquire, !mmra !1
@@ -99,23 +126,21 @@ tail:
   %b.tail.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.tail, i64 %b.tail.c0.l0.offset
   %b.tail.c0.l0.read = load <4 x half>, ptr addrspace(1) %b.tail.c0.l0.at, align 2
   %b.tail.c0.l0 = select i1 %b.tail.c0.l0.exists, <4 x half> %b.tail.c0.l0.read, <4 x half> zeroinitializer
-  %a.tail.fragments = getelementptr [2 x [32 x [40 x half]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.fragment_row, i32 %fragment_k
-  %b.tail.fragments = getelementptr [2 x [16 x [40 x half]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.fragment_row, i32 %fragment_k
   ; depths from 0 on
-  %a.tail.0.g0.at = getelementptr half, ptr addrspace(3) %a.tail.fragments, i32 0
+  %a.tail.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %line0, i32 %a.t0.slot0, i32 0
   %a.tail.0.g0 = load <8 x half>, ptr addrspace(3) %a.tail.0.g0.at, align 16
   %a.tail.0.g0.p0 = shufflevector <8 x half> %a.tail.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %a.tail.0.g0.p1 = shufflevector <8 x half> %a.tail.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
-  %b.tail.0.g0.at = getelementptr half, ptr addrspace(3) %b.tail.fragments, i32 0
+  %b.tail.0.g0.at = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line0, i32 %b.t0.slot0, i32 0
   %b.tail.0.g0 = load <8 x half>, ptr addrspace(3) %b.tail.0.g0.at, align 16
   %b.tail.0.g0.p0 = shufflevector <8 x half> %b.tail.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %b.tail.0.g0.p1 = shufflevector <8 x half> %b.tail.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
   %acc.m0.n0.tail.s0 = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.tail.0.g0.p0, <4 x half> %b.tail.0.g0.p0, <4 x float> zeroinitializer, i32 0, i32 0, i32 0)
   %acc.m0.n0.tail = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.tail.0.g0.p1, <4 x half> %b.tail.0.g0.p1, <4 x float> %acc.m0.n0.tail.s0, i32 0, i32 0, i32 0)
-  %a.tail.c0.lds = getelementptr [2 x [32 x [40 x half]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %a.c0.row, i32 %a.c0.k
-  store <8 x half> %a.tail.c0.l0, ptr addrspace(3) %a.tail.c0.lds, align 16
-  %b.tail.c0.lds = getelementptr [2 x [16 x [40 x half]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.c0.row, i32 %b.c0.k
-  store <4 x half> %b.tail.c0.l0, ptr addrspace(3) %b.tail.c0.lds, align 8
+  %a.tail.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 0
+  store <8 x half> %a.tail.c0.l0, ptr addrspace(3) %a.tail.c0.s0.at, align 16
+  %b.tail.c0.s0.at = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.c0.lds_line, i32 %b.c0.slot, i32 %b.c0.element
+  store <4 x half> %b.tail.c0.l0, ptr addrspace(3) %b.tail.c0.s0.at, align 8
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
   fence syncscope("workgroup") acquire, !mmra !1
@@ -123,14 +148,12 @@ tail:
 
 ; ---- mainloop: multiply the last tile ----------------------------------------------------------
 last:
-  %a.last.fragments = getelementptr [2 x [32 x [40 x half]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %a.fragment_row, i32 %fragment_k
-  %b.last.fragments = getelementptr [2 x [16 x [40 x half]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.fragment_row, i32 %fragment_k
   ; depths from 0 on
-  %a.last.0.g0.at = getelementptr half, ptr addrspace(3) %a.last.fragments, i32 0
+  %a.last.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line0, i32 %a.t0.slot0, i32 0
   %a.last.0.g0 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.at, align 16
   %a.last.0.g0.p0 = shufflevector <8 x half> %a.last.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %a.last.0.g0.p1 = shufflevector <8 x half> %a.last.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
-  %b.last.0.g0.at = getelementptr half, ptr addrspace(3) %b.last.fragments, i32 0
+  %b.last.0.g0.at = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line0, i32 %b.t0.slot0, i32 0
   %b.last.0.g0 = load <8 x half>, ptr addrspace(3) %b.last.0.g0.at, align 16
   %b.last.0.g0.p0 = shufflevector <8 x half> %b.last.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %b.last.0.g0.p1 = shufflevector <8 x half> %b.last.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
@@ -148,86 +171,87 @@ last:
   %columns_left = sub nuw nsw i32 17, %first_column
   %out.lane_row = mul nuw nsw i32 %lane_group, 4
   %out.row = add nuw nsw i32 %warp_row, %out.lane_row
-  %out.column = add nuw nsw i32 %warp_column, %lane_row
-  %column.n0 = add nuw nsw i32 %out.column, 0
-  %column.n0.wide = zext i32 %column.n0 to i64
-  %column.n0.exists = icmp ult i32 %column.n0, %columns_left
-  %column.n0.bias.offset = select i1 %column.n0.exists, i64 %column.n0.wide, i64 0
-  %column.n0.bias.at = getelementptr half, ptr addrspace(1) %bias.block, i64 %column.n0.bias.offset
-  %column.n0.bias.stored = load half, ptr addrspace(1) %column.n0.bias.at, align 2
-  %column.n0.bias = fpext half %column.n0.bias.stored to float
+  %lane_column = mul nuw nsw i32 %lane_row, 1
+  %out.column = add nuw nsw i32 %warp_column, %lane_column
+  %column0 = add nuw nsw i32 %out.column, 0
+  %column0.wide = zext i32 %column0 to i64
+  %column0.exists = icmp ult i32 %column0, %columns_left
+  %column0.bias.offset = select i1 %column0.exists, i64 %column0.wide, i64 0
+  %column0.bias.at = getelementptr half, ptr addrspace(1) %bias.block, i64 %column0.bias.offset
+  %column0.bias.stored = load half, ptr addrspace(1) %column0.bias.at, align 2
+  %column0.bias = fpext half %column0.bias.stored to float
   ; row 0
   %row.m0.r0 = add nuw nsw i32 %out.row, 0
   %row.m0.r0.wide = zext i32 %row.m0.r0 to i64
   %row.m0.r0.offset = mul nuw nsw i64 %row.m0.r0.wide, 17
   %row.m0.r0.exists = icmp ult i32 %row.m0.r0, %rows_left
-  %m0.n0.r0 = extractelement <4 x float> %acc.m0.n0.last, i32 0
-  %m0.n0.r0.exists = and i1 %row.m0.r0.exists, %column.n0.exists
-  br i1 %m0.n0.r0.exists, label %m0.n0.r0.inside, label %m0.n0.r0.done
-m0.n0.r0.inside:
-  %m0.n0.r0.offset = add nuw nsw i64 %row.m0.r0.offset, %column.n0.wide
-  %m0.n0.r0.bias1 = fadd float %m0.n0.r0, %column.n0.bias
-  %m0.n0.r0.relu2.negative = fcmp olt float %m0.n0.r0.bias1, zeroinitializer
-  %m0.n0.r0.relu2 = select i1 %m0.n0.r0.relu2.negative, float zeroinitializer, float %m0.n0.r0.bias1
-  %m0.n0.r0.rounded = fptrunc float %m0.n0.r0.relu2 to half
-  %m0.n0.r0.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.n0.r0.offset
-  store half %m0.n0.r0.rounded, ptr addrspace(1) %m0.n0.r0.at, align 2
-  br label %m0.n0.r0.done
-m0.n0.r0.done:
+  %m0.c0.r0 = extractelement <4 x float> %acc.m0.n0.last, i32 0
+  %m0.c0.r0.exists = and i1 %row.m0.r0.exists, %column0.exists
+  br i1 %m0.c0.r0.exists, label %m0.c0.r0.inside, label %m0.c0.r0.done
+m0.c0.r0.inside:
+  %m0.c0.r0.offset = add nuw nsw i64 %row.m0.r0.offset, %column0.wide
+  %m0.c0.r0.bias1 = fadd float %m0.c0.r0, %column0.bias
+  %m0.c0.r0.relu2.negative = fcmp olt float %m0.c0.r0.bias1, zeroinitializer
+  %m0.c0.r0.relu2 = select i1 %m0.c0.r0.relu2.negative, float zeroinitializer, float %m0.c0.r0.bias1
+  %m0.c0.r0.rounded = fptrunc float %m0.c0.r0.relu2 to half
+  %m0.c0.r0.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r0.offset
+  store half %m0.c0.r0.rounded, ptr addrspace(1) %m0.c0.r0.at, align 2
+  br label %m0.c0.r0.done
+m0.c0.r0.done:
   ; row 1
   %row.m0.r1 = add nuw nsw i32 %out.row, 1
   %row.m0.r1.wide = zext i32 %row.m0.r1 to i64
   %row.m0.r1.offset = mul nuw nsw i64 %row.m0.r1.wide, 17
   %row.m0.r1.exists = icmp ult i32 %row.m0.r1, %rows_left
-  %m0.n0.r1 = extractelement <4 x float> %acc.m0.n0.last, i32 1
-  %m0.n0.r1.exists = and i1 %row.m0.r1.exists, %column.n0.exists
-  br i1 %m0.n0.r1.exists, label %m0.n0.r1.inside, label %m0.n0.r1.done
-m0.n0.r1.inside:
-  %m0.n0.r1.offset = add nuw nsw i64 %row.m0.r1.offset, %column.n0.wide
-  %m0.n0.r1.bias1 = fadd float %m0.n0.r1, %column.n0.bias
-  %m0.n0.r1.relu2.negative = fcmp olt float %m0.n0.r1.bias1, zeroinitializer
-  %m0.n0.r1.relu2 = select i1 %m0.n0.r1.relu2.negative, float zeroinitializer, float %m0.n0.r1.bias1
-  %m0.n0.r1.rounded = fptrunc float %m0.n0.r1.relu2 to half
-  %m0.n0.r1.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.n0.r1.offset
-  store half %m0.n0.r1.rounded, ptr addrspace(1) %m0.n0.r1.at, align 2
-  br label %m0.n0.r1.done
-m0.n0.r1.done:
+  %m0.c0.r1 = extractelement <4 x float> %acc.m0.n0.last, i32 1
+  %m0.c0.r1.exists = and i1 %row.m0.r1.exists, %column0.exists
+  br i1 %m0.c0.r1.exists, label %m0.c0.r1.inside, label %m0.c0.r1.done
+m0.c0.r1.inside:
+  %m0.c0.r1.offset = add nuw nsw i64 %row.m0.r1.offset, %column0.wide
+  %m0.c0.r1.bias1 = fadd float %m0.c0.r1, %column0.bias
+  %m0.c0.r1.relu2.negative = fcmp olt float %m0.c0.r1.bias1, zeroinitializer
+  %m0.c0.r1.relu2 = select i1 %m0.c0.r1.relu2.negative, float zeroinitializer, float %m0.c0.r1.bias1
+  %m0.c0.r1.rounded = fptrunc float %m0.c0.r1.relu2 to half
+  %m0.c0.r1.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r1.offset
+  store half %m0.c0.r1.rounded, ptr addrspace(1) %m0.c0.r1.at, align 2
+  br label %m0.c0.r1.done
+m0.c0.r1.done:
   ; row 2
   %row.m0.r2 = add nuw nsw i32 %out.row, 2
   %row.m0.r2.wide = zext i32 %row.m0.r2 to i64
   %row.m0.r2.offset = mul nuw nsw i64 %row.m0.r2.wide, 17
   %row.m0.r2.exists = icmp ult i32 %row.m0.r2, %rows_left
-  %m0.n0.r2 = extractelement <4 x float> %acc.m0.n0.last, i32 2
-  %m0.n0.r2.exists = and i1 %row.m0.r2.exists, %column.n0.exists
-  br i1 %m0.n0.r2.exists, label %m0.n0.r2.inside, label %m0.n0.r2.done
-m0.n0.r2.inside:
-  %m0.n0.r2.offset = add nuw nsw i64 %row.m0.r2.offset, %column.n0.wide
-  %m0.n0.r2.bias1 = fadd float %m0.n0.r2, %column.n0.bias
-  %m0.n0.r2.relu2.negative = fcmp olt float %m0.n0.r2.bias1, zeroinitializer
-  %m0.n0.r2.relu2 = select i1 %m0.n0.r2.relu2.negative, float zeroinitializer, float %m0.n0.r2.bias1
-  %m0.n0.r2.rounded = fptrunc float %m0.n0.r2.relu2 to half
-  %m0.n0.r2.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.n0.r2.offset
-  store half %m0.n0.r2.rounded, ptr addrspace(1) %m0.n0.r2.at, align 2
-  br label %m0.n0.r2.done
-m0.n0.r2.done:
+  %m0.c0.r2 = extractelement <4 x float> %acc.m0.n0.last, i32 2
+  %m0.c0.r2.exists = and i1 %row.m0.r2.exists, %column0.exists
+  br i1 %m0.c0.r2.exists, label %m0.c0.r2.inside, label %m0.c0.r2.done
+m0.c0.r2.inside:
+  %m0.c0.r2.offset = add nuw nsw i64 %row.m0.r2.offset, %column0.wide
+  %m0.c0.r2.bias1 = fadd float %m0.c0.r2, %column0.bias
+  %m0.c0.r2.relu2.negative = fcmp olt float %m0.c0.r2.bias1, zeroinitializer
+  %m0.c0.r2.relu2 = select i1 %m0.c0.r2.relu2.negative, float zeroinitializer, float %m0.c0.r2.bias1
+  %m0.c0.r2.rounded = fptrunc float %m0.c0.r2.relu2 to half
+  %m0.c0.r2.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r2.offset
+  store half %m0.c0.r2.rounded, ptr addrspace(1) %m0.c0.r2.at, align 2
+  br label %m0.c0.r2.done
+m0.c0.r2.done:
   ; row 3
   %row.m0.r3 = add nuw nsw i32 %out.row, 3
   %row.m0.r3.wide = zext i32 %row.m0.r3 to i64
   %row.m0.r3.offset = mul nuw nsw i64 %row.m0.r3.wide, 17
   %row.m0.r3.exists = icmp ult i32 %row.m0.r3, %rows_left
-  %m0.n0.r3 = extractelement <4 x float> %acc.m0.n0.last, i32 3
-  %m0.n0.r3.exists = and i1 %row.m0.r3.exists, %column.n0.exists
-  br i1 %m0.n0.r3.exists, label %m0.n0.r3.inside, label %m0.n0.r3.done
-m0.n0.r3.inside:
-  %m0.n0.r3.offset = add nuw nsw i64 %row.m0.r3.offset, %column.n0.wide
-  %m0.n0.r3.bias1 = fadd float %m0.n0.r3, %column.n0.bias
-  %m0.n0.r3.relu2.negative = fcmp olt float %m0.n0.r3.bias1, zeroinitializer
-  %m0.n0.r3.relu2 = select i1 %m0.n0.r3.relu2.negative, float zeroinitializer, float %m0.n0.r3.bias1
-  %m0.n0.r3.rounded = fptrunc float %m0.n0.r3.relu2 to half
-  %m0.n0.r3.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.n0.r3.offset
-  store half %m0.n0.r3.rounded, ptr addrspace(1) %m0.n0.r3.at, align 2
-  br label %m0.n0.r3.done
-m0.n0.r3.done:
+  %m0.c0.r3 = extractelement <4 x float> %acc.m0.n0.last, i32 3
+  %m0.c0.r3.exists = and i1 %row.m0.r3.exists, %column0.exists
+  br i1 %m0.c0.r3.exists, label %m0.c0.r3.inside, label %m0.c0.r3.done
+m0.c0.r3.inside:
+  %m0.c0.r3.offset = add nuw nsw i64 %row.m0.r3.offset, %column0.wide
+  %m0.c0.r3.bias1 = fadd float %m0.c0.r3, %column0.bias
+  %m0.c0.r3.relu2.negative = fcmp olt float %m0.c0.r3.bias1, zeroinitializer
+  %m0.c0.r3.relu2 = select i1 %m0.c0.r3.relu2.negative, float zeroinitializer, float %m0.c0.r3.bias1
+  %m0.c0.r3.rounded = fptrunc float %m0.c0.r3.relu2 to half
+  %m0.c0.r3.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r3.offset
+  store half %m0.c0.r3.rounded, ptr addrspace(1) %m0.c0.r3.at, align 2
+  br label %m0.c0.r3.done
+m0.c0.r3.done:
 
 ; ---- exit --------------------------------------------------------------------------------------
   ret void

@@ -148,7 +148,7 @@ def test_default_schedules_do_not_spill(target: Target) -> None:
         assert used.registers is not None
         assert used.registers <= target.limits["registers"], spec.key
         if isinstance(plan, MatmulPlan):
-            assert used.shared_memory == plan.a.lds_bytes + plan.b.lds_bytes, spec.key
+            assert used.shared_memory == plan.a.tile.nbytes + plan.b.tile.nbytes, spec.key
 
 
 def test_artifacts() -> None:

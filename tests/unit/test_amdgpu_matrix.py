@@ -12,7 +12,7 @@ from kgen.spec import DType, Matmul
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.matrix import INSTRUCTIONS, MatrixInstruction, available
 from kgen.targets.amdgpu.plan import matmul_mma
-from kgen.targets.amdgpu.plan.matmul_mma import MmaPlan
+from kgen.targets.amdgpu.plan.matmul_mma import SLOT_K, MmaPlan
 
 #: Row of D that lane l holds in register r.
 RESULT_ROW: dict[str, Callable[[int, int], int]] = {
@@ -62,28 +62,17 @@ def plan(target: str, dtype: DType, warp: int) -> MmaPlan:
 def test_fragments_cover_every_row_and_depth_once(target: str, dtype: DType, warp: int) -> None:
     """Over all lanes, MMA tiles, groups and parts, as the template's addresses say."""
     p = plan(target, dtype, warp)
-    i, pitch = p.instruction, p.a.pitch
-    seen = []
-    for lane, tile, group in product(range(p.wave), range(p.tiles_m), p.groups):
+    i, seen = p.instruction, []
+    for lane, tile, lines in product(range(p.wave), range(p.tiles_m), p.groups):
         if i.replicated and lane >= i.m:
             continue
-        first = (lane & p.row_mask) * pitch + (lane >> p.row_shift) * p.lane_depth
-        at = first + p.fragment_offset(p.a, tile, group)
-        assert at * p.a.lds.itemsize % p.fragment_alignment == 0
+        row = tile * i.m + (lane & p.row_mask)
+        first = (lane >> p.row_shift) * p.lane_lines
+        loaded = [(row, (first + line) * SLOT_K + e) for line in lines for e in range(SLOT_K)]
         for part in p.parts:
             assert len(part) == i.elements
-            seen += [divmod(at + element, pitch) for element in part]
+            seen += [loaded[element] for element in part]
     assert sorted(seen) == sorted(product(range(warp), range(p.schedule.block_k)))
-
-
-@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
-def test_a_product_pairs_the_same_depths_of_a_and_b(target: str) -> None:
-    """Lane groups with different depths of A have the same depths of B: both use one formula."""
-    p = plan(target, DType.F16, 16)
-    assert p.a.pitch == p.b.pitch
-    for tile, group in product(range(p.tiles_m), p.groups):
-        offset = p.fragment_offset(p.a, tile, group)
-        assert offset == p.fragment_offset(p.b, tile, group)
 
 
 def test_what_targets_have() -> None:

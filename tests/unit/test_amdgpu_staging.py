@@ -8,9 +8,13 @@ from hypothesis import strategies as st
 
 from kgen.errors import ScheduleError
 from kgen.spec import DType
-from kgen.targets.amdgpu.plan import staging
-from kgen.targets.amdgpu.plan.staging import Axis, Staging
+from kgen.targets.amdgpu import FAMILY
+from kgen.targets.amdgpu.plan import layout
+from kgen.targets.amdgpu.plan.chunks import Axis
+from kgen.targets.amdgpu.plan.lds import LdsTile
+from kgen.targets.amdgpu.plan.staging import Staging
 
+TARGETS = {t.name: t for t in FAMILY.targets}
 SIZES = st.sampled_from([1, 2, 3, 8, 17, 40, 64, 113, 128])
 
 
@@ -18,24 +22,33 @@ def make(
     shape: tuple[int, int] = (128, 128),
     block: tuple[int, int] = (64, 32),
     *,
+    target: str = "gfx942",
     threads: int = 128,
     transposed: bool = False,
     lds_axis: Axis = "k",
+    interleave: int = 1,
     memory: DType = DType.F16,
     gap: int = 0,
 ) -> Staging:
-    strides = (0, 1, shape[0] + gap) if transposed else (0, shape[1] + gap, 1)
-    return staging.make(
+    for_mma = lds_axis == "k"
+    return layout.make(
         name="a",
+        target=TARGETS[target],
         memory=memory,
-        lds=memory if lds_axis == "k" else DType.F32,
+        tile=LdsTile(
+            dtype=memory if for_mma else DType.F32,
+            stages=2,
+            rows=block[0],
+            depth=block[1],
+            slot_rows=1 if for_mma else 4,
+            slot_k=16 // memory.itemsize if for_mma else 1,
+            interleave=interleave,
+            fragment_rows=16,
+        ),
         shape=shape,
-        block=block,
         threads=threads,
-        stages=2,
-        strides=strides,
-        lds_axis=lds_axis,
-        padding=8 if lds_axis == "k" else 4,
+        strides=(0, 1, shape[0] + gap) if transposed else (0, shape[1] + gap, 1),
+        loads=lambda tile: [([(row, 0) for row in range(0, block[0], tile.slot_rows)][:32], 16)],
     )
 
 
@@ -44,15 +57,11 @@ def arrivals(s: Staging) -> dict[int, tuple[int, int]]:
     landed: dict[int, tuple[int, int]] = {}
     for thread in range(s.threads):
         for chunk in s.chunks:
-            index = thread + chunk
-            fast = index % s.chunks_per_line * s.fast_size
-            slow = index // s.chunks_per_line * s.slow_size
-            row, k = (slow, fast) if s.fast == "k" else (fast, slow)
-            line, position = (row, k) if s.line == "row" else (k, row)
+            row, k = s.place(thread + chunk)
             loads = {x.index: x for x in s.loads}
             for store in s.stores:
-                at = line * s.pitch + position + store.offset
-                assert at * s.lds.itemsize % s.store_alignment == 0
+                at = s.tile.element(row + store.row, k + store.k)
+                assert at * s.tile.dtype.itemsize % s.store_type.nbytes == 0
                 for i, (load, lane) in enumerate(store.elements):
                     along = (0, lane) if s.fast == "k" else (lane, 0)
                     where = (row + loads[load].row + along[0], k + loads[load].k + along[1])
@@ -65,11 +74,13 @@ def arrivals(s: Staging) -> dict[int, tuple[int, int]]:
 @given(
     rows=SIZES,
     k=SIZES,
-    block=st.sampled_from([(16, 16), (64, 32), (48, 16), (128, 16)]),
+    block=st.sampled_from([(16, 16), (64, 32), (48, 16), (128, 16), (256, 64)]),
     threads=st.sampled_from([32, 64, 256]),
     transposed=st.booleans(),
     lds_axis=st.sampled_from(["row", "k"]),
     memory=st.sampled_from([DType.F32, DType.F16]),
+    interleave=st.sampled_from([1, 2, 4]),
+    target=st.sampled_from(sorted(TARGETS)),
 )
 def test_every_element_arrives_once_in_its_place(
     rows: int,
@@ -79,7 +90,11 @@ def test_every_element_arrives_once_in_its_place(
     transposed: bool,
     lds_axis: Axis,
     memory: DType,
+    interleave: int,
+    target: str,
 ) -> None:
+    if lds_axis == "row" or block[0] % (16 * interleave):
+        interleave = 1
     try:
         s = make(
             (rows, k),
@@ -88,16 +103,16 @@ def test_every_element_arrives_once_in_its_place(
             transposed=transposed,
             lds_axis=lds_axis,
             memory=memory,
+            interleave=interleave,
+            target=target,
         )
     except ScheduleError:
         assert block[0] * block[1] % threads
         return
     landed = arrivals(s)
     assert len(landed) == block[0] * block[1]
-    for at, (row, depth) in landed.items():
-        line, position = (row, depth) if s.lds_axis == "k" else (depth, row)
-        assert at == line * s.pitch + position
-    assert max(landed) < s.lines * s.pitch
+    assert all(at == s.tile.element(row, depth) for at, (row, depth) in landed.items())
+    assert max(landed) * s.tile.dtype.itemsize < s.tile.nbytes // s.tile.stages
 
 
 @pytest.mark.parametrize("transposed", [False, True])

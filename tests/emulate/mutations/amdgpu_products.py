@@ -75,21 +75,21 @@ MFMA_PRODUCT = (
         "uninitialised-read",
         ("first-stores-dropped", r"^ *store <8 x half> %a\.first\.c0\.l0, .*\n", ""),
         (
-            "rows-of-the-tile-overlap",
-            r"(%a\.first\.c0\.lds = getelementptr \[2 x \[64 x \[)40",
-            r"\g<1>32",
+            "first-tile-in-the-other-stage",
+            r"(%a\.first\.c0\.s0\.at = getelementptr .* @a_tile, i32 0, i32 )0",
+            r"\g<1>1",
         ),
         (
-            "pitch-of-lds-where-read",
-            r"(%a\.last\.fragments = getelementptr \[2 x \[64 x )\[40",
-            r"\1[32",
+            "fragments-of-the-next-stage",
+            r"(%a\.loop\.0\.g0\.at = getelementptr .* @a_tile, i32 0, i32 )%stage",
+            r"\g<1>1",
         ),
-        ("a-pair-of-depths-not-stored", r"^ *store <2 x half> %b\.loop\.c0\.s3, .*\n", ""),
+        ("half-the-columns-not-stored", r"^ *store <4 x half> %b\.loop\.c0\.s1, .*\n", ""),
         ("starts-at-the-other-stage", r"(%stage = phi i32 \[ )0,", r"\g<1>1,"),
         (
             "fragments-beyond-the-depths",
-            r"(%fragment_k = mul nuw nsw i32 %lane_group, )8",
-            r"\g<1>16",
+            r"(%lane_line = mul nuw nsw i32 %lane_group, )1",
+            r"\g<1>2",
         ),
     ),
     *bugs(
@@ -113,8 +113,12 @@ MFMA_PRODUCT = (
     *bugs(
         mfma_product,
         "misaligned",
-        ("depth-of-the-chunk", r"(%a\.c0\.k = mul nuw nsw i32 %a\.c0\.k\.chunk, )8", r"\g<1>4"),
-        ("fragment-of-half-a-vector", r"(%a\.loop\.fragments, i32 )16", r"\g<1>12"),
+        ("part-of-the-slot", r"(%b\.c0\.element = urem i32 %b\.c0\.k, )8", r"\g<1>3"),
+        (
+            "fragment-from-the-middle-of-a-slot",
+            r"(%a\.loop\.0\.g1\.at = getelementptr .*, i32 %a\.t0\.slot2, i32 )0",
+            r"\g<1>4",
+        ),
     ),
     *bugs(
         mfma_product,
@@ -138,10 +142,12 @@ MFMA_PRODUCT = (
             r"(%acc\.m0\.n0\.loop = .*mfma\S+\()(<\d x half> \S+), (<\d x half> \S+),",
             r"\1\3, \2,",
         ),
-        ("depths-of-the-fragment-twice", r"(%b\.loop\.fragments, i32 )16", r"\g<1>0"),
+        ("depths-of-the-fragment-twice", r"(%b\.loop\.0\.g1\.at = .*, i32 )%line2", r"\g<1>%line0"),
+        ("stored-without-the-swizzle", r"(%a\.c0\.slot\.low = and i32 .*, )7", r"\g<1>0"),
+        ("loaded-with-another-swizzle", r"(%b\.t0\.settled\.high = lshr .*, )1", r"\g<1>2"),
         (
             "waves-share-the-rows",
-            r"(%a\.fragment_row = add nuw nsw i32 )%warp_row",
+            r"(%a\.fragment = add nuw nsw i32 )%warp_row",
             r"\1%warp_column",
         ),
         (
@@ -156,7 +162,7 @@ WMMA_PRODUCT = (
     *bugs(
         wmma_product,
         "race",
-        ("barrier-before-the-stores-dropped", SYNCHRONISE + r"(?= *%a\.loop\.c0\.lds)", ""),
+        ("barrier-before-the-stores-dropped", SYNCHRONISE + r"(?= *%a\.loop\.c0\.s0\.at)", ""),
         ("barrier-behind-the-stores-dropped", SYNCHRONISE + LOOP, ""),
         (
             "stores-before-the-barrier",
@@ -169,8 +175,8 @@ WMMA_PRODUCT = (
         "out-of-bounds",
         (
             "pitch-of-the-columns",
-            r"(%b\.last\.fragments = getelementptr \[1 x \[32 x )\[40",
-            r"\1[48",
+            r"(%b\.last\.0\.g1\.at = getelementptr \[1 x \[4 x )\[32",
+            r"\1[64",
         ),
     ),
     *bugs(
@@ -192,11 +198,11 @@ WMMA_PRODUCT = (
         WRONG_RESULT,
         (
             "depths-of-both-halves-the-same",
-            r"(%fragment_k = mul nuw nsw i32 %lane_group, )8",
+            r"(%lane_line = mul nuw nsw i32 %lane_group, )1",
             r"\g<1>0",
         ),
         ("lanes-of-wave64", r"(%lane_row = and i32 %lane, )15", r"\g<1>7"),
-        ("b-by-columns", r"(%b\.fragment_row = add nuw nsw i32 %warp_)column", r"\1row"),
+        ("b-by-columns", r"(%b\.fragment = add nuw nsw i32 %warp_)column", r"\1row"),
     ),
 )
 
@@ -211,9 +217,9 @@ PLAIN_PRODUCT = (
         plain_product,
         "misaligned",
         (
-            "row-of-lds-padded-by-one",
-            r"(%b\.last\.at = getelementptr \[2 x \[8 x \[)36",
-            r"\g<1>33",
+            "slots-of-three-columns",
+            r"(%b\.last\.g0\.at = getelementptr \[2 x \[8 x \[8 x \[)4",
+            r"\g<1>3",
         ),
         ("column-of-the-thread", r"(%thread_column = mul nuw nsw i32 \S+, )4", r"\g<1>2"),
     ),

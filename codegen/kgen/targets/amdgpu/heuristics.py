@@ -6,7 +6,8 @@ from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, MmaMatmul
 from kgen.spec import Matmul, Relu, Softmax
 from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.limits import MAX_GRID_THREADS
-from kgen.targets.amdgpu.plan.staging import WIDEST, power_of_two_divisor
+from kgen.targets.amdgpu.plan.banks import WIDEST
+from kgen.targets.amdgpu.plan.chunks import power_of_two_divisor
 from kgen.targets.base import Target
 
 #: (block_m, block_n, warp_m, warp_n), most in one block first.
@@ -17,16 +18,22 @@ MMA_TILES = (
     (64, 64, 32, 32),
     (128, 32, 32, 32),
     (32, 128, 32, 32),
-    (64, 32, 32, 16),
+    (64, 32, 16, 32),
     (32, 64, 16, 32),
-    (32, 32, 16, 16),
+    (32, 32, 16, 32),
+    (16, 64, 16, 32),
     (64, 16, 16, 16),
-    (16, 64, 16, 16),
+    (16, 32, 16, 32),
+    (32, 16, 16, 16),
     (16, 16, 16, 16),
 )
 #: A lane of a wave of 32 holds twice as much of a warp tile: the largest is cut in eight.
 LARGEST_IN_WAVES_OF_32 = (128, 128, 64, 32)
-MMA_BLOCK_K = 32
+#: By the number of LDS banks: the lines of a tile along k then reach all of them.
+MMA_BLOCK_K = {32: 32, 64: 64}
+
+#: Bytes that memory moves at once, in each request to L2.
+SECTOR = 64
 
 #: (block_m, block_n, thread_m, thread_n)
 FMA_TILES = (
@@ -41,7 +48,6 @@ FMA_TILES = (
     (64, 16, 4, 4),
     (16, 16, 4, 1),
 )
-FMA_BLOCK_K = 16
 
 #: Loading one row or column of a tile counts as much as multiplying this many of its elements: the
 #: ratio of a compute unit's LDS and memory rate to its matrix rate, as a round figure.
@@ -63,7 +69,7 @@ def matmul(spec: Matmul, target: Target) -> MmaMatmul | FmaMatmul:
         return MmaMatmul(
             block_m=m,
             block_n=n,
-            block_k=MMA_BLOCK_K,
+            block_k=MMA_BLOCK_K[target.limits["lds_banks"]],
             num_stages=2,
             warp_m=warp_m,
             warp_n=warp_n,
@@ -72,7 +78,7 @@ def matmul(spec: Matmul, target: Target) -> MmaMatmul | FmaMatmul:
     return FmaMatmul(
         block_m=m,
         block_n=n,
-        block_k=FMA_BLOCK_K,
+        block_k=SECTOR // spec.dtype.itemsize,
         num_stages=2,
         thread_m=thread_m,
         thread_n=thread_n,
@@ -82,7 +88,11 @@ def matmul(spec: Matmul, target: Target) -> MmaMatmul | FmaMatmul:
 def cheapest(
     spec: Matmul, target: Target, tiles: tuple[tuple[int, int, int, int], ...]
 ) -> tuple[int, int, int, int]:
-    """The tile with the least work per compute unit; among equals the earliest."""
+    """The tile with the least work per compute unit; among equals the earliest.
+
+    A side of a tile has a whole sector, unless that of the product has none.
+    """
+    whole = SECTOR // spec.dtype.itemsize
 
     def cost(tile: tuple[int, int, int, int]) -> int:
         block_m, block_n, *_ = tile
@@ -90,7 +100,9 @@ def cheapest(
         rounds = -(-blocks // target.limits["compute_units"])
         return rounds * (block_m * block_n + EDGE_WEIGHT * (block_m + block_n))
 
-    return min(tiles, key=cost)
+    return min(
+        (t for t in tiles if t[0] >= min(whole, spec.m) and t[1] >= min(whole, spec.n)), key=cost
+    )
 
 
 def relu(spec: Relu, target: Target) -> GpuRelu:

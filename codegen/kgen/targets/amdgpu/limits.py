@@ -27,7 +27,14 @@ KIB = 1024
 
 
 def _target(
-    name: str, *, subgroup: int, compute_units: int, registers: int, lds: int, features: str
+    name: str,
+    *,
+    subgroup: int,
+    compute_units: int,
+    registers: int,
+    lds: int,
+    lds_banks: int = 32,
+    features: str,
 ) -> Target:
     return Target(
         name=name,
@@ -38,6 +45,7 @@ def _target(
         limits={
             "threads": MAX_THREADS,
             "shared_memory": lds,
+            "lds_banks": lds_banks,
             "registers": registers,
             "compute_units": compute_units,
         },
@@ -70,6 +78,7 @@ TARGETS = (
         compute_units=256,
         registers=512,
         lds=160 * KIB,
+        lds_banks=64,
         features="mfma mfma-bf16-1k mfma-double-k",
     ),
     _target(

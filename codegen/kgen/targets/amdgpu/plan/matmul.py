@@ -192,9 +192,10 @@ class MatmulPlan(AmdgpuPlan):
     def memory_map(self) -> tuple[str, ...]:
         """Lines for the kernel's header."""
         return tuple(
-            f"LDS:      @{s.name}_tile, {s.lds_bytes} B of {s.lds}: "
-            f"[stage {s.stages}][{s.axis_name(s.line)} {s.lines}]"
-            f"[{s.axis_name(s.lds_axis)} {s.pitch - s.padding} + {s.padding} unused]"
+            f"LDS:      @{s.name}_tile, {s.tile.nbytes} B of {s.tile.dtype}: "
+            f"[stage {s.tile.stages}][line of {s.tile.slot_k} k: {s.tile.lines}]"
+            f"[slot of {s.tile.slot_rows} {s.axis_name('row')}: {s.tile.slots}], "
+            f"slot = {s.tile.swizzle}"
             for s in (self.a, self.b)
         )
 

@@ -7,25 +7,26 @@ Columns likewise.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kgen.schedule import FmaMatmul, GpuMatmul
 from kgen.spec import DType, Matmul
-from kgen.targets.amdgpu.plan import staging
+from kgen.targets.amdgpu.plan import layout
+from kgen.targets.amdgpu.plan.banks import WIDEST, slots_per_cycle
 from kgen.targets.amdgpu.plan.base import check_grid, check_threads
+from kgen.targets.amdgpu.plan.chunks import power_of_two_divisor
+from kgen.targets.amdgpu.plan.layout import Loads
+from kgen.targets.amdgpu.plan.lds import LdsTile
 from kgen.targets.amdgpu.plan.matmul import MatmulPlan, check_lds, epilogue, k_loop, launch
-from kgen.targets.amdgpu.plan.staging import power_of_two_divisor
 from kgen.targets.base import Target
 from kgen.targets.llvm_ir import FloatType
 
 #: Depths that code generation unrolls together. Measured on 2000x2001x2003 f32 on all targets: 4
 #: keep 128 x 128 tiles at 150-200 registers, 8 take up to 270, 16 spill hundreds.
 UNROLL = 4
-#: f32 values in the widest LDS access.
-WIDEST = staging.WIDEST // DType.F32.itemsize
-#: Elements behind each line of an LDS tile: 16 bytes shift the lines against each other, so that
-#: a transposing store does not meet one bank over and over.
-PADDING = 4
+#: Rows in a slot of LDS: 16 bytes of f32.
+SLOT_ROWS = WIDEST // DType.F32.itemsize
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +38,7 @@ class Side:
 
     @property
     def type(self) -> FloatType:
-        return FloatType(dtype=DType.F32, lanes=power_of_two_divisor(self.thread_rows, WIDEST))
+        return FloatType(dtype=DType.F32, lanes=power_of_two_divisor(self.thread_rows, SLOT_ROWS))
 
     @property
     def vector(self) -> int:
@@ -110,14 +111,6 @@ class FmaPlan(MatmulPlan):
         )
 
     @property
-    def a_alignment(self) -> int:
-        return min(self.a.lds_alignment, self.m.type.nbytes)
-
-    @property
-    def b_alignment(self) -> int:
-        return min(self.b.lds_alignment, self.n.type.nbytes)
-
-    @property
     def declarations(self) -> tuple[str, ...]:
         t = self.n.type
         fma = f"{t} @llvm.fma.{t.suffix}({t}, {t}, {t})"
@@ -129,29 +122,38 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
     threads = schedule.num_threads
     check_threads(target, threads, "thread_m", schedule.thread_m)
     loop = k_loop(spec, schedule)
-    check_lds(schedule, target, lds_bytes, granule_k=1)
+    check_lds(schedule, target, lambda s: lds_bytes(s, target), granule_k=1)
+    m = Side(thread_rows=schedule.thread_m, threads=schedule.block_m // schedule.thread_m)
+    n = Side(thread_rows=schedule.thread_n, threads=schedule.block_n // schedule.thread_n)
+    wave = range(min(threads, target.subgroup))
     b_batch, b_k, b_n = spec.b_strides
     a, b = (
-        staging.make(
+        layout.make(
             name=name,
+            target=target,
             memory=spec.dtype,
-            lds=DType.F32,
+            tile=LdsTile(
+                dtype=DType.F32,
+                stages=schedule.num_stages,
+                rows=block,
+                depth=schedule.block_k,
+                slot_rows=SLOT_ROWS,
+                slot_k=1,
+            ),
             shape=(rows, spec.k),
-            block=(block, schedule.block_k),
             threads=threads,
-            stages=schedule.num_stages,
             strides=strides,
-            lds_axis="row",
-            padding=PADDING,
+            loads=fragment_loads(side, [divmod(t, n.threads)[number] for t in wave]),
         )
-        for name, rows, block, strides in (
-            ("a", spec.m, schedule.block_m, spec.a_strides),
-            ("b", spec.n, schedule.block_n, (b_batch, b_n, b_k)),
+        for number, (name, rows, block, side, strides) in enumerate(
+            (
+                ("a", spec.m, schedule.block_m, m, spec.a_strides),
+                ("b", spec.n, schedule.block_n, n, (b_batch, b_n, b_k)),
+            )
         )
     )
     launched = launch(spec, schedule, threads)
     check_grid(launched.grid, threads, "a larger block")
-    n = Side(thread_rows=schedule.thread_n, threads=schedule.block_n // schedule.thread_n)
     # A stored vector must lie wholly inside or outside the output.
     lanes = n.vector if spec.n % n.vector == 0 else 1
     return FmaPlan(
@@ -164,12 +166,25 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
         b=b,
         k_loop=loop,
         epilogue=epilogue(spec, schedule, lanes=lanes),
-        m=Side(thread_rows=schedule.thread_m, threads=schedule.block_m // schedule.thread_m),
+        m=m,
         n=n,
     )
 
 
-def lds_bytes(schedule: GpuMatmul) -> int:
-    """Bytes of the LDS tiles of A and B, all stages."""
-    lines = schedule.num_stages * schedule.block_k
-    return lines * (schedule.block_m + schedule.block_n + 2 * PADDING) * DType.F32.itemsize
+def lds_bytes(schedule: GpuMatmul, target: Target) -> int:
+    """The most bytes that the LDS tiles of A and B take, all stages."""
+    shortest = slots_per_cycle(target)
+    slots = sum(
+        max(-(-rows // SLOT_ROWS), shortest) for rows in (schedule.block_m, schedule.block_n)
+    )
+    return schedule.num_stages * schedule.block_k * slots * WIDEST
+
+
+def fragment_loads(side: Side, places: Sequence[int]) -> Loads:
+    """What the lanes of a wave load at the first depth, if theirs are these places of `side`."""
+
+    def loads(tile: LdsTile) -> Iterator[tuple[list[tuple[int, int]], int]]:
+        for group in side.groups:
+            yield [(place * side.vector + group, 0) for place in places], side.type.nbytes
+
+    return loads

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuMatmul, MmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.matrix import MatrixInstruction
-from kgen.targets.amdgpu.plan import staging
+from kgen.targets.amdgpu.plan import layout
+from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.base import check_grid, check_threads
+from kgen.targets.amdgpu.plan.chunks import power_of_two_divisor
+from kgen.targets.amdgpu.plan.layout import Loads
+from kgen.targets.amdgpu.plan.lds import LdsTile
 from kgen.targets.amdgpu.plan.matmul import MatmulPlan, check_lds, epilogue, k_loop, launch
-from kgen.targets.amdgpu.plan.staging import Staging
 from kgen.targets.base import Target
 
-#: Elements that a lane reads from LDS at once: 16 bytes.
-FRAGMENT_LOAD = 8
-#: Elements behind each row of an LDS tile: 16 bytes more than a multiple of 64 spread the rows that
-#: a wave reads together over all banks, and keep 16-byte alignment.
-PADDING = 8
+#: Consecutive depths in a slot of LDS: 16 bytes.
+SLOT_K = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +40,10 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class MmaPlan(MatmulPlan):
-    """`tiles_m` x `tiles_n` MMA tiles per wave; `fragment` elements are loaded at once."""
+    """`tiles_m` x `tiles_n` MMA tiles per wave.
+
+    Of `interleave` MMA tiles side by side, a lane's columns are neighbours.
+    """
 
     schedule: MmaMatmul
     instruction: MatrixInstruction
@@ -76,46 +82,52 @@ class MmaPlan(MatmulPlan):
         return self.instruction.m.bit_length() - 1
 
     @property
-    def fragment(self) -> int:
-        return fragment_elements(self.instruction)
+    def slot_type(self) -> str:
+        return f"<{SLOT_K} x {self.instruction.element}>"
 
     @property
-    def lane_depth(self) -> int:
-        """Depth of the first element of a lane group, in multiples of the group's number."""
-        return 0 if self.instruction.replicated else self.fragment
+    def lane_lines(self) -> int:
+        """Lines of LDS from a lane group's first to the next one's."""
+        return 0 if self.instruction.replicated else 1
 
     @property
-    def fragment_type(self) -> str:
-        return f"<{self.fragment} x {self.instruction.element}>"
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """Lines of LDS that the first lane group loads together, for fragments of a whole lane."""
+        return line_groups(self.instruction, self.wave, self.a.tile.lines)
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        return tuple(line for group in self.groups for line in group)
+
+    @property
+    def joined(self) -> bool:
+        """A matrix instruction takes two slots."""
+        return self.instruction.elements > SLOT_K
 
     @property
     def parts(self) -> tuple[tuple[int, ...], ...]:
-        """Which elements of a loaded fragment each of its matrix instructions takes."""
-        size = self.instruction.elements
-        return tuple(tuple(range(first, first + size)) for first in range(0, self.fragment, size))
+        """Which elements of what is loaded each of its matrix instructions takes."""
+        size, loaded = self.instruction.elements, SLOT_K * len(self.groups[0])
+        return tuple(tuple(range(first, first + size)) for first in range(0, loaded, size))
 
     @property
     def split(self) -> bool:
-        """A loaded fragment feeds more than one matrix instruction."""
+        """A slot feeds more than one matrix instruction."""
         return len(self.parts) > 1
 
-    @property
-    def fragment_alignment(self) -> int:
-        return staging.WIDEST
-
-    @property
-    def groups(self) -> tuple[int, ...]:
-        """Depths inside an LDS tile at which fragments are loaded."""
-        return tuple(range(0, self.schedule.block_k, group_depth(self.instruction, self.wave)))
-
     def step(self, group: int, part: int) -> Step:
-        """Of the part of the fragments of the group-th depth."""
+        """Of the part of the fragments of the group-th lines."""
         number, steps = group * len(self.parts) + part, len(self.groups) * len(self.parts)
         return Step(number=number, first=number == 0, last=number == steps - 1)
 
-    def fragment_offset(self, operand: Staging, tile: int, group: int) -> int:
-        """Elements from the wave's first fragment to that of an MMA tile, at a depth."""
-        return tile * self.instruction.m * operand.pitch + group
+    @property
+    def interleave(self) -> int:
+        return self.b.tile.interleave
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The first column of each piece of a row that lane 0 holds."""
+        return tuple(range(0, self.schedule.warp_n, self.b.tile.interleaved_rows))
 
     @property
     def declarations(self) -> tuple[str, ...]:
@@ -138,11 +150,35 @@ class MmaPlan(MatmulPlan):
 
 def group_depth(instruction: MatrixInstruction, wave: int) -> int:
     """Depth that one round of fragment loads covers, over all lanes."""
-    return fragment_elements(instruction) * instruction.lane_groups(wave)
+    return max(SLOT_K, instruction.elements) * instruction.lane_groups(wave)
 
 
-def fragment_elements(instruction: MatrixInstruction) -> int:
-    return max(FRAGMENT_LOAD, instruction.elements)
+def line_groups(
+    instruction: MatrixInstruction, wave: int, lines: int
+) -> tuple[tuple[int, ...], ...]:
+    """The lines of each round of fragment loads; lane group g is g lines further on."""
+    slots, lane_groups = max(1, instruction.elements // SLOT_K), instruction.lane_groups(wave)
+    return tuple(
+        tuple(range(first, first + slots)) for first in range(0, lines, slots * lane_groups)
+    )
+
+
+def fragment_loads(instruction: MatrixInstruction, wave: int, tiles: int) -> Loads:
+    """What the first wave loads of the tile of an operand, if its warp tile has so many tiles."""
+
+    def loads(tile: LdsTile) -> Iterator[tuple[list[tuple[int, int]], int]]:
+        for number in range(tiles):
+            block, i = divmod(number, tile.interleave)
+            first = block * tile.interleaved_rows + i
+            for line in chain(*line_groups(instruction, wave, tile.lines)):
+                places = []
+                for lane in range(wave):
+                    group, j = divmod(lane, instruction.m)
+                    k = (line + (0 if instruction.replicated else group)) * SLOT_K
+                    places.append((first + j * tile.interleave, k))
+                yield places, WIDEST
+
+    return loads
 
 
 def choose_instruction(spec: Matmul, target: Target, schedule: MmaMatmul) -> MatrixInstruction:
@@ -179,23 +215,33 @@ def plan(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
         )
     loop = k_loop(spec, schedule)
     check_lds(schedule, target, lambda s: lds_bytes(spec, s), depth)
+    tiles_n = schedule.warp_n // instruction.n
+    # A piece of neighbouring columns lies wholly inside or outside the output, and is one store.
+    interleave = power_of_two_divisor(math.gcd(tiles_n, spec.n), WIDEST // spec.out.itemsize)
     b_batch, b_k, b_n = spec.b_strides
     a, b = (
-        staging.make(
+        layout.make(
             name=name,
+            target=target,
             memory=spec.dtype,
-            lds=spec.dtype,
+            tile=LdsTile(
+                dtype=spec.dtype,
+                stages=schedule.num_stages,
+                rows=block,
+                depth=schedule.block_k,
+                slot_rows=1,
+                slot_k=SLOT_K,
+                interleave=neighbours,
+                fragment_rows=instruction.m,
+            ),
             shape=(rows, spec.k),
-            block=(block, schedule.block_k),
             threads=threads,
-            stages=schedule.num_stages,
             strides=strides,
-            lds_axis="k",
-            padding=PADDING,
+            loads=fragment_loads(instruction, target.subgroup, warp // instruction.m),
         )
-        for name, rows, block, strides in (
-            ("a", spec.m, schedule.block_m, spec.a_strides),
-            ("b", spec.n, schedule.block_n, (b_batch, b_n, b_k)),
+        for name, rows, block, warp, neighbours, strides in (
+            ("a", spec.m, schedule.block_m, schedule.warp_m, 1, spec.a_strides),
+            ("b", spec.n, schedule.block_n, schedule.warp_n, interleave, (b_batch, b_n, b_k)),
         )
     )
     launched = launch(spec, schedule, threads)
@@ -209,15 +255,15 @@ def plan(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
         a=a,
         b=b,
         k_loop=loop,
-        epilogue=epilogue(spec, schedule, lanes=1),
+        epilogue=epilogue(spec, schedule, lanes=interleave),
         instruction=instruction,
     )
 
 
 def lds_bytes(spec: Matmul, schedule: GpuMatmul) -> int:
     """Bytes of the LDS tiles of A and B, all stages."""
-    lines = schedule.num_stages * (schedule.block_m + schedule.block_n)
-    return lines * (schedule.block_k + PADDING) * spec.dtype.itemsize
+    rows = schedule.num_stages * (schedule.block_m + schedule.block_n)
+    return rows * schedule.block_k * spec.dtype.itemsize
 
 
 def _check_registers(target: Target, schedule: MmaMatmul) -> None:

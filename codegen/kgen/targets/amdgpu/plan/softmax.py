@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuSoftmax
 from kgen.spec import DType, Softmax
+from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_threads
-from kgen.targets.amdgpu.plan.staging import WIDEST
 from kgen.targets.base import Target
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.manifest import Launch, Tile

@@ -1,0 +1,74 @@
+"""How the threads share a tile of A or B on its way to LDS: in equal chunks.
+
+A chunk is loaded as vectors along memory's contiguous axis and stored as vectors along the slots of
+the LDS tile. Where these axes differ, the thread transposes the chunk in its registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+Axis = Literal["row", "k"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """One vector load of a chunk: `row`, `k` and `offset` count from the chunk's first element."""
+
+    index: int
+    row: int
+    k: int
+    offset: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Store:
+    """One vector store to LDS, `row` rows and `k` depths behind the chunk's first element.
+
+    `elements` are (load, lane) pairs: where each of its elements comes from.
+    """
+
+    index: int
+    row: int
+    k: int
+    elements: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """`vector` elements per load; `fast` elements along memory's contiguous axis, `slow` across."""
+
+    vector: int
+    fast: int
+    slow: int
+
+    @property
+    def loads(self) -> int:
+        return self.fast // self.vector * self.slow
+
+
+def shapes(vector: int, slot: int, *, same_axis: bool) -> Iterator[Shape]:
+    """Chunks to try, those with the fewest accesses per element first.
+
+    `vector`: elements of the widest load; `slot`: elements of a slot of the LDS tile.
+    """
+    if same_axis:
+        for fast in _halves(slot):
+            yield Shape(vector=min(vector, fast), fast=fast, slow=1)
+        return
+    transposed = [Shape(vector=v, fast=v, slow=s) for v in _halves(vector) for s in _halves(slot)]
+    # A vector load for each of `slow`, a vector store for each of `fast`.
+    yield from sorted(transposed, key=lambda s: (1 / s.fast + 1 / s.slow, -s.slow))
+
+
+def _halves(value: int) -> Iterator[int]:
+    while value:
+        yield value
+        value //= 2
+
+
+def power_of_two_divisor(value: int, limit: int) -> int:
+    """The largest power of two up to `limit` that divides `value`; `limit` is one itself."""
+    return min(value & -value, limit)

@@ -1,0 +1,150 @@
+"""Which chunks and which swizzle an operand gets: the first in whose accesses no banks conflict.
+
+The accesses of the first wave are counted (banks.py): its stores of its first chunk, and the
+loads that the main loop makes of the tile. All other waves repeat the pattern elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from kgen.errors import ScheduleError
+from kgen.targets.amdgpu.plan.banks import WIDEST, conflicts, slots_per_cycle
+from kgen.targets.amdgpu.plan.chunks import Axis, Shape, power_of_two_divisor, shapes
+from kgen.targets.amdgpu.plan.lds import LdsTile, Swizzle
+from kgen.targets.amdgpu.plan.staging import Staging
+from kgen.targets.base import Target
+from kgen_runtime.dtypes import DType
+
+#: The loads of a wave: the (row, k) of each lane, instruction by instruction, of so many bytes.
+Loads = Callable[[LdsTile], Iterable[tuple[Sequence[tuple[int, int]], int]]]
+
+
+def make(
+    *,
+    name: str,
+    target: Target,
+    memory: DType,
+    tile: LdsTile,
+    shape: tuple[int, int],
+    threads: int,
+    strides: tuple[int, int, int],
+    loads: Loads,
+) -> Staging:
+    """How a tile of a matrix of `shape` = (rows, k) is staged.
+
+    `strides` are elements from one batch, row and k to the next. Raises ScheduleError if the
+    threads cannot share the tile evenly.
+    """
+    memory_axis: Axis = "k" if strides[2] == 1 else "row"
+    # A vector must lie wholly inside or outside the matrix.
+    extent = shape[1] if memory_axis == "k" else shape[0]
+    staging = [
+        Staging(
+            name=name,
+            memory=memory,
+            tile=tile,
+            rows=shape[0],
+            threads=threads,
+            batch_stride=strides[0],
+            row_stride=strides[1],
+            k_stride=strides[2],
+            memory_axis=memory_axis,
+            k_rest=shape[1] % tile.depth,
+            chunk=chunk,
+        )
+        for chunk in shapes(
+            power_of_two_divisor(extent, WIDEST // memory.itemsize),
+            tile.slot,
+            same_axis=(memory_axis == "k") == (tile.slot_k > 1),
+        )
+        if _is_shared(chunk, tile, threads, memory_axis)
+    ]
+    if not staging:
+        side, elements = ("m" if name == "a" else "n"), tile.rows * tile.depth
+        raise ScheduleError(
+            f"block_{side}={tile.rows} x block_k={tile.depth} is not shared evenly by {threads} "
+            f"threads; try block_k={tile.depth * threads // math.gcd(elements, threads)}"
+        )
+    return _without_conflicts(staging, target, loads)
+
+
+def _is_shared(chunk: Shape, tile: LdsTile, threads: int, memory_axis: Axis) -> bool:
+    """Chunks cut the tile evenly, and there are as many for each thread."""
+    along = (chunk.slow, chunk.fast) if memory_axis == "k" else (chunk.fast, chunk.slow)
+    whole = tile.rows % along[0] == 0 and tile.depth % along[1] == 0
+    return whole and tile.rows * tile.depth % (chunk.fast * chunk.slow * threads) == 0
+
+
+def _without_conflicts(staging: Sequence[Staging], target: Target, loads: Loads) -> Staging:
+    """The first without conflicts, else that with the fewest."""
+    fewest, best = math.inf, staging[0]
+    for candidate in staging:
+        for tile in arrangements(candidate, target):
+            arranged = replace(candidate, tile=tile)
+            stores = len(arranged.chunks) * stores_conflicts(arranged, target)
+            count = stores + loads_conflicts(tile, target, loads)
+            if count < fewest:
+                fewest, best = count, arranged
+            if not count:
+                return best
+    return best
+
+
+def arrangements(staging: Staging, target: Target) -> Iterator[LdsTile]:
+    """Tiles with lines as they are, and at least as long as all banks; each with all swizzles."""
+    span = slots_per_cycle(target)
+    tiles = [staging.tile]
+    if staging.tile.slots < span:
+        tiles.append(replace(staging.tile, line_slots=span))
+    for tile in tiles:
+        for swizzle in swizzles(tile, span, staging.chunk_k):
+            yield replace(tile, swizzle=swizzle)
+
+
+def swizzles(tile: LdsTile, span: int, chunk_k: int) -> Iterator[Swizzle]:
+    """None; by line, against threads side by side along k; by position, against those along rows.
+
+    `span`: slots that all banks hold once. The lines of a chunk, of `chunk_k` depths, are swizzled
+    alike.
+    """
+    mask = power_of_two_divisor(tile.slots, span) - 1
+    shift = max(1, chunk_k // tile.slot_k).bit_length() - 1
+    by_line = [
+        Swizzle(line_mask=mask, line_shift=shift, line_scale=scale)
+        for scale in range(mask.bit_length())
+    ]
+    by_position = [
+        Swizzle(position_mask=mask, position_shift=shift)
+        for shift in range(1, tile.slots.bit_length())
+    ]
+    yield Swizzle()
+    yield from by_line
+    for one in by_position:
+        yield one
+        yield from (
+            replace(line, position_mask=mask, position_shift=one.position_shift) for line in by_line
+        )
+
+
+def stores_conflicts(staging: Staging, target: Target) -> int:
+    width = staging.store_type.nbytes
+    places = [staging.place(i) for i in range(min(target.subgroup, staging.threads))]
+    return sum(
+        conflicts(
+            target,
+            [staging.tile.address(row + store.row, k + store.k) for row, k in places],
+            width,
+            read=False,
+        )
+        for store in staging.stores
+    )
+
+
+def loads_conflicts(tile: LdsTile, target: Target, loads: Loads) -> int:
+    return sum(
+        conflicts(target, [tile.address(row, k) for row, k in places], width, read=True)
+        for places, width in loads(tile)
+    )

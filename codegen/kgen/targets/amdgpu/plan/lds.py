@@ -1,0 +1,116 @@
+"""Where an element of a tile of A or B lies in LDS.
+
+A tile is cut along k in lines, and a line in slots of 16 bytes, the widest access. For a matrix
+instruction a slot holds consecutive depths of one row, which is a lane's share of a fragment; for
+multiply-adds it holds neighbouring rows at one depth. A row (m of A, n of B) has its position in
+every line; at which slot of the line it lies there is up to the swizzle, so that neither stores
+nor loads meet in a bank.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen.targets.amdgpu.plan.banks import WIDEST
+from kgen.targets.llvm_ir import ELEMENT
+from kgen_runtime.dtypes import DType
+
+
+@dataclass(frozen=True, kw_only=True)
+class Swizzle:
+    """slot = position ^ (position >> position_shift & mask) ^ (line >> s << t & mask).
+
+    A mask of 0, and None for a shift, leave a term out. The slot stays in the position's aligned
+    block of mask + 1, and different positions get different slots.
+    """
+
+    position_mask: int = 0
+    position_shift: int = 0
+    line_mask: int = 0
+    #: s and t
+    line_shift: int = 0
+    line_scale: int = 0
+
+    def __str__(self) -> str:
+        terms = ["position"]
+        if self.position_mask:
+            terms.append(f"(position >> {self.position_shift} & {self.position_mask})")
+        if self.line_mask:
+            terms.append(f"(line >> {self.line_shift} << {self.line_scale} & {self.line_mask})")
+        return " ^ ".join(terms)
+
+    def settled(self, position: int) -> int:
+        """What the position alone decides."""
+        return position ^ (position >> self.position_shift & self.position_mask)
+
+    def turn(self, line: int) -> int:
+        """What the line adds, by exclusive or."""
+        return line >> self.line_shift << self.line_scale & self.line_mask
+
+
+@dataclass(frozen=True, kw_only=True)
+class LdsTile:
+    """`rows` x `depth` elements, in `stages` copies.
+
+    Rows j * interleave + i of each `interleave` * `fragment_rows` are at the positions
+    i * fragment_rows + j: every matrix tile of a lane's wave gets every interleave-th column, and
+    the lane so has neighbouring columns of the output.
+    """
+
+    dtype: DType
+    stages: int
+    rows: int
+    depth: int
+    slot_rows: int
+    slot_k: int
+    #: Slots of a line, if more than it has positions.
+    line_slots: int = 0
+    interleave: int = 1
+    fragment_rows: int = 1
+    swizzle: Swizzle = Swizzle()
+
+    @property
+    def lines(self) -> int:
+        return self.depth // self.slot_k
+
+    @property
+    def slots(self) -> int:
+        """Of a line: as many as positions, or a few more."""
+        return max(self.line_slots, -(-self.rows // self.slot_rows))
+
+    @property
+    def slot(self) -> int:
+        """Elements."""
+        return self.slot_rows * self.slot_k
+
+    @property
+    def array(self) -> str:
+        """The IR type of all stages."""
+        line = f"[{self.slots} x [{self.slot} x {ELEMENT[self.dtype]}]]"
+        return f"[{self.stages} x [{self.lines} x {line}]]"
+
+    @property
+    def nbytes(self) -> int:
+        return self.stages * self.lines * self.slots * WIDEST
+
+    @property
+    def interleaved_rows(self) -> int:
+        """Rows that change places among themselves."""
+        return self.interleave * self.fragment_rows
+
+    def position(self, row: int) -> int:
+        if self.interleave == 1:
+            return row // self.slot_rows
+        block, rest = divmod(row, self.interleaved_rows)
+        j, i = divmod(rest, self.interleave)
+        return block * self.interleaved_rows + i * self.fragment_rows + j
+
+    def element(self, row: int, k: int) -> int:
+        """Elements from the stage's start to that of a row and depth."""
+        line, part = k // self.slot_k, row % self.slot_rows * self.slot_k + k % self.slot_k
+        slot = self.swizzle.settled(self.position(row)) ^ self.swizzle.turn(line)
+        return (line * self.slots + slot) * self.slot + part
+
+    def address(self, row: int, k: int) -> int:
+        """The same in bytes."""
+        return self.element(row, k) * self.dtype.itemsize
