@@ -13,10 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgen import render, targets
+from kgen.constants import Array, packed
 from kgen.errors import BundleError
 from kgen_runtime import manifest
 from kgen_runtime.bundle import MANIFEST
-from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest, TargetEntry
+from kgen_runtime.manifest import (
+    ArtifactEntry,
+    KernelEntry,
+    Manifest,
+    StoredTensor,
+    TargetEntry,
+    TensorParam,
+)
 
 if TYPE_CHECKING:
     from kgen.pipeline import Kernel
@@ -89,12 +97,12 @@ def check_output(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def pack(kernels: Sequence[Kernel]) -> Bundle:
-    """The bundle of these kernels."""
+def pack(kernels: Sequence[Kernel], constants: Mapping[str, Array] | None = None) -> Bundle:
+    """The bundle of these kernels, with what their packed operands of these names hold."""
     if not kernels:
         raise BundleError("a bundle holds one kernel or more; name a spec and a target")
     files: dict[str, bytes] = {}
-    entries = [_entry(kernel, files) for kernel in kernels]
+    entries = [_entry(kernel, files, constants or {}) for kernel in kernels]
     names = [entry.name for entry in entries]
     for name in names:
         if names.count(name) > 1:
@@ -109,7 +117,7 @@ def pack(kernels: Sequence[Kernel]) -> Bundle:
     )
 
 
-def _entry(kernel: Kernel, files: dict[str, bytes]) -> KernelEntry:
+def _entry(kernel: Kernel, files: dict[str, bytes], constants: Mapping[str, Array]) -> KernelEntry:
     plan, spec, target = kernel.plan, kernel.plan.spec, kernel.plan.target
     family = targets.family(target.family)
     artifacts = []
@@ -137,9 +145,23 @@ def _entry(kernel: Kernel, files: dict[str, bytes]) -> KernelEntry:
         tensor_maps=plan.tensor_maps,
         launches=plan.launches,
         artifacts=tuple(artifacts),
+        constants=tuple(
+            _stored(param, constants[param.name], files)
+            for param in plan.parameters
+            if param.packing is not None and param.name in constants
+        ),
         resources=kernel.assembled.resources,
         tolerance=family.tolerance(spec, target),
     )
+
+
+def _stored(param: TensorParam, array: Array, files: dict[str, bytes]) -> StoredTensor:
+    """A constant among the bundle's files, once for all kernels that pack it alike."""
+    data = packed(param, array)
+    digest = hashlib.sha256(data).hexdigest()
+    name = f"constants/{digest[:16]}.bin"
+    files[name] = data
+    return StoredTensor(parameter=param.name, file=name, sha256=digest, nbytes=len(data))
 
 
 def _manifest_bytes(value: Manifest) -> bytes:

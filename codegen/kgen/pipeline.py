@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kgen import bundle, remedy, render, targets
-from kgen.errors import ScheduleError
+from kgen.constants import Array
+from kgen.errors import ScheduleError, SpecError
 from kgen.schedule import Schedule
-from kgen.spec import Spec
+from kgen.spec import Matmul, Spec
 from kgen.targets.base import Assembled, Plan, Source, Target
 
 
@@ -81,24 +82,29 @@ def build(
     targets: Sequence[str | Target],
     *,
     schedule: Mapping[str, int] | None = None,
+    constants: Mapping[str, Array] | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> bundle.Bundle:
     """Build every spec for every target.
 
     `targets` are names (``sm_80``, ``gfx942``, ``vulkan1.3``, ``native``, ...) or Target values.
-    `schedule` overrides fields of the heuristic's schedule. `progress` is called with each kernel's
-    name before it is built. Raises SpecError, TargetError, ScheduleError or AssembleError; nothing
-    is written until :meth:`Bundle.save`.
+    `schedule` overrides fields of the heuristic's schedule. `constants`: values of the specs'
+    constant operands by name, which go into the bundle; calls then leave them out. `progress` is
+    called with each kernel's name before it is built. Raises SpecError, TargetError, ScheduleError
+    or AssembleError; nothing is written until :meth:`Bundle.save`.
     """
     wanted = (specs,) if isinstance(specs, Spec) else tuple(specs)
     found = [_target(t) for t in ((targets,) if isinstance(targets, str) else targets)]
     kernels = []
+    known = {name for spec in wanted if isinstance(spec, Matmul) for name in spec.constant}
+    if unknown := sorted((constants or {}).keys() - known):
+        raise SpecError(f"constants: {unknown[0]} is no constant operand of a spec; name it there")
     # Everything is planned before anything is assembled, so that a bad request fails fast.
     plans = [plan_with(s, t, schedule or {}) for t in found for s in wanted]
     for planned in plans:
         progress(f"{planned.target.name}/{planned.spec.key}")
         kernels.append(kernel(planned.spec, planned.target, planned.schedule))
-    return bundle.pack(kernels)
+    return bundle.pack(kernels, constants)
 
 
 def _target(target: str | Target) -> Target:

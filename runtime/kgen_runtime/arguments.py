@@ -126,7 +126,8 @@ class Slot:
     def __init__(self, kernel: str, param: TensorParam, backend: Backend) -> None:
         self.param = param
         self.name = param.name
-        self._kernel = kernel
+        self.kernel = kernel
+        self.is_packed = param.packing is not None
         self._backend = backend
         self._on_host = backend.memory == dlpack.HOST
         self._shape = param.shape
@@ -161,7 +162,7 @@ class Slot:
             return value.memory.buffer
         found = self.view(value, stream)
         if (problem := self.problem(found)) is not None:
-            raise ArgumentError(f"{self._kernel}: {self.name} {problem}")
+            raise ArgumentError(f"{self.kernel}: {self.name} {problem}")
         keep.append(found.owner)
         return found.buffer
 
@@ -170,15 +171,18 @@ class Slot:
         try:
             return view(value, self._backend, stream)
         except (ArgumentError, DeviceMismatchError) as error:
-            raise type(error)(f"{self._kernel}: {self.name} {error}") from None
+            raise type(error)(f"{self.kernel}: {self.name} {error}") from None
 
     def problem(self, found: View) -> str | None:
         """What does not fit and what to do about it, or None."""
         param = self.param
         if found.shape != self._shape:
+            remedy = "pass that shape or build a kernel for yours"
+            if self.is_packed:
+                remedy = f"pass what this kernel's pack({self.name}) gives"
             return (
                 f"has shape {_dimensions(found.shape)}; expected {_dimensions(self._shape)}; "
-                "pass that shape or build a kernel for yours"
+                f"{remedy}"
             )
         is_bits = found.dtype == BITS_8 and param.dtype in FLOATS_8
         if found.dtype != param.dtype and not is_bits:

@@ -47,6 +47,13 @@ class Memory:
         self.nbytes = nbytes
         self.buffer = backend.alloc(nbytes)
 
+    @classmethod
+    def of(cls, backend: Backend, data: HostBytes) -> Memory:
+        """A buffer that holds these bytes."""
+        memory = cls(backend, data.nbytes)
+        backend.copy_to_device(memory.buffer, data)
+        return memory
+
     def __del__(self) -> None:
         if hasattr(self, "buffer"):  # alloc may have raised
             self.backend.free(self.buffer)

@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 from kgen_runtime.errors import BundleError, IntegrityError
-from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest, from_json
+from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest, StoredTensor, from_json
 
 MANIFEST = "manifest.json"
 
@@ -46,8 +46,8 @@ class BundleFile:
     def close(self) -> None:
         self._zip.close()
 
-    def read(self, artifact: ArtifactEntry) -> bytes:
-        """The artifact's bytes, after their digest has been checked."""
+    def read(self, artifact: ArtifactEntry | StoredTensor) -> bytes:
+        """The file's bytes, after their digest has been checked."""
         try:
             data = self._zip.read(artifact.file)
         except (KeyError, zipfile.BadZipFile):

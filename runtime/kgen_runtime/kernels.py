@@ -14,8 +14,10 @@ from kgen_runtime.arguments import Slot
 from kgen_runtime.array import Array, Memory
 from kgen_runtime.backend import Backend, Code, DeviceInfo
 from kgen_runtime.bundle import BundleFile
+from kgen_runtime.dispatch import Dispatch
 from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.manifest import KernelEntry, Workspace
+from kgen_runtime.packed import PackedOperand
 
 
 def load(
@@ -32,12 +34,17 @@ def load(
         selection = select.select(bundle.manifest.kernels, device=device, num_threads=num_threads)
         try:
             kernels = []
+            stored: dict[str, Memory] = {}
             for choice in selection.choices:
                 code = {
                     module: Code(artifact=artifact, data=bundle.read(artifact))
                     for module, artifact in choice.code.items()
                 }
-                kernels.append(Kernel(selection.backend, choice.entry, code))
+                for constant in choice.entry.constants:
+                    if constant.file not in stored:
+                        data = np.frombuffer(bundle.read(constant), np.uint8)
+                        stored[constant.file] = Memory.of(selection.backend, data)
+                kernels.append(Kernel(selection.backend, choice.entry, code, stored))
         except BaseException:
             selection.backend.close()
             raise
@@ -45,12 +52,22 @@ def load(
 
 
 class Kernel:
-    """One kernel on one device. Call it with its inputs in the order of `entry.inputs`."""
+    """One kernel on one device. Call it with its inputs in the order of `entry.arguments`."""
 
-    def __init__(self, backend: Backend, entry: KernelEntry, code: Mapping[str, Code]) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        entry: KernelEntry,
+        code: Mapping[str, Code],
+        stored: Mapping[str, Memory] | None = None,
+    ) -> None:
+        """`stored`: the bundle's constants on the device, by file."""
         self.entry = entry
         self._backend = backend
-        self._inputs = tuple(Slot(entry.key, param, backend) for param in entry.inputs)
+        self._inputs = tuple(Slot(entry.key, param, backend) for param in entry.arguments)
+        self._constants = {c.parameter: (stored or {})[c.file] for c in entry.constants}
+        #: The operand that calls are given packed, None if there is none.
+        self.packed = next((PackedOperand(s, backend) for s in self._inputs if s.is_packed), None)
         self._output = Slot(entry.key, entry.output, backend)
         self._on_host = backend.memory == dlpack.HOST
         self._workspaces = entry.workspaces
@@ -93,6 +110,20 @@ class Kernel:
         keep.append(result)
         return Call(self, self._backend.prepare(self._handle, buffers, stream), result, keep)
 
+    def pack(self, matrix: Any) -> Any:
+        """The kernel's constant operand in the order that the kernel takes it: give the result, in
+        the operand's place, to as many calls as wanted, also of other kernels of this target.
+
+        Takes what a kernel without a packed operand takes, and makes an array of the same kind.
+        Raises ArgumentError or DeviceMismatchError.
+        """
+        if self.packed is not None:
+            return self.packed.pack(matrix)
+        if self._constants:
+            names = ", ".join(self._constants)
+            raise ArgumentError(f"{self.key}: its {names} is in the bundle; leave it out of calls")
+        raise ArgumentError(f"{self.key}: takes no packed operand; build it with --constant b")
+
     def _bind(
         self, arguments: Sequence[Any], out: Any, stream: int | None, keep: list[object]
     ) -> tuple[dict[str, Any], Any]:
@@ -101,7 +132,7 @@ class Kernel:
             raise DeviceError(f"{self.key}: the bundle was closed; load it again")
         if len(arguments) != len(self._inputs):
             raise ArgumentError(self._count_message(len(arguments)))
-        buffers = {}
+        buffers = {name: memory.buffer for name, memory in self._constants.items()}
         for slot, value in zip(self._inputs, arguments, strict=True):
             buffers[slot.name] = slot.buffer(value, stream, keep)
         output = self._output
@@ -168,6 +199,7 @@ class Kernel:
             self.closed = True
             self._backend.synchronize()
             handle, self._handle = self._handle, None
+            self._constants = {}
             self._backend.unload(handle)
             self._scratch = threading.local()
 
@@ -195,44 +227,6 @@ class Call:
 
     def __repr__(self) -> str:
         return f"<Call of {self._kernel!r}>"
-
-
-class Dispatch:
-    """All kernels of one operation; a call takes the one that its arguments fit."""
-
-    def __init__(self, op: str, kernels: Sequence[Kernel]) -> None:
-        self._op = op
-        self._kernels = tuple(kernels)
-
-    def __repr__(self) -> str:
-        return f"<{self._op}: {', '.join(kernel.key for kernel in self._kernels)}>"
-
-    def __call__(self, *arguments: Any, out: Any = None, stream: int | None = None) -> Any:
-        """As :meth:`Kernel.__call__`; ArgumentError unless exactly one kernel fits."""
-        if len(self._kernels) == 1:
-            return self._kernels[0](*arguments, out=out, stream=stream)
-        return self._fitting(arguments, out)(*arguments, out=out, stream=stream)
-
-    def prepare(self, *arguments: Any, out: Any = None, stream: int | None = None) -> Call:
-        """As :meth:`Kernel.prepare`, of the one kernel that fits."""
-        return self._fitting(arguments, out).prepare(*arguments, out=out, stream=stream)
-
-    def _fitting(self, arguments: Sequence[Any], out: Any) -> Kernel:
-        if len(self._kernels) == 1:
-            return self._kernels[0]
-        fitting = [kernel for kernel in self._kernels if kernel.accepts(arguments, out)]
-        if len(fitting) != 1:
-            raise ArgumentError(self._no_choice(arguments, fitting))
-        return fitting[0]
-
-    def _no_choice(self, arguments: Sequence[Any], fitting: Sequence[Kernel]) -> str:
-        if fitting:
-            keys = ", ".join(kernel.key for kernel in fitting)
-            return f"{self._op}: several kernels take these arguments: {keys}; use kernels[key]"
-        widest = max(self._kernels, key=lambda kernel: len(kernel.entry.inputs))
-        given = widest.describe(arguments) or "nothing"
-        keys = ", ".join(kernel.key for kernel in self._kernels)
-        return f"{self._op}: no kernel takes ({given}); here are {keys}"
 
 
 class Kernels(Mapping[str, Kernel]):

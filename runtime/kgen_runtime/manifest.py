@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import types
-import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Literal
 
+from kgen_runtime.decode import decode
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import BundleError, VersionError
 
@@ -177,6 +175,16 @@ class ArtifactEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
+class StoredTensor:
+    """A packed input whose bytes are in the bundle: calls leave it out."""
+
+    parameter: str
+    file: str
+    sha256: str
+    nbytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Resources:
     """What the machine code uses, per thread (registers) or per workgroup (shared memory).
 
@@ -227,12 +235,19 @@ class KernelEntry:
     tensor_maps: tuple[TensorMap, ...] = ()
     launches: tuple[Launch, ...]
     artifacts: tuple[ArtifactEntry, ...]
+    constants: tuple[StoredTensor, ...] = ()
     resources: Resources
     tolerance: Tolerance
 
     @property
     def inputs(self) -> tuple[TensorParam, ...]:
         return tuple(p for p in self.parameters if p.role == "input")
+
+    @property
+    def arguments(self) -> tuple[TensorParam, ...]:
+        """The inputs that a call is given."""
+        stored = [constant.parameter for constant in self.constants]
+        return tuple(p for p in self.inputs if p.name not in stored)
 
     @property
     def output(self) -> TensorParam:
@@ -283,7 +298,7 @@ def from_json(data: Any) -> Manifest:
             f"manifest schema {data['schema_version']!r} is not the one this runtime reads "
             f"({SCHEMA_VERSION}); rebuild the bundle or install the matching kgen-kernels"
         )
-    manifest = _decode(Manifest, data, "manifest")
+    manifest = decode(Manifest, data, "manifest")
     assert isinstance(manifest, Manifest)
     if not manifest.kernels:
         raise BundleError("manifest.kernels: it holds no kernel; a bundle has one or more")
@@ -300,61 +315,11 @@ def _check_arguments(kernel: KernelEntry) -> None:
             raise BundleError(f"{kernel.name}: {map_.name} views {map_.tensor}, which there is not")
         if not len(map_.shape) == len(map_.strides) == len(map_.box) > 0:
             raise BundleError(f"{kernel.name}: {map_.name} has not one number per dimension")
+    for constant in kernel.constants:
+        sizes = [p.nbytes for p in kernel.inputs if p.name == constant.parameter]
+        if sizes != [constant.nbytes]:
+            raise BundleError(f"{kernel.name}: {constant.file} is not its {constant.parameter}")
     known |= {map_.name for map_ in kernel.tensor_maps}
     for launch in kernel.launches:
         if unknown := set(launch.arguments) - known:
             raise BundleError(f"{kernel.name}: no argument is called {min(unknown)}")
-
-
-@cache
-def _hints(cls: type) -> dict[str, Any]:
-    return typing.get_type_hints(cls)
-
-
-def _decode(hint: Any, data: Any, where: str) -> Any:
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if hint is Any:
-        return data
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        return _decode_dataclass(hint, data, where)
-    if origin is tuple:
-        if not isinstance(data, list):
-            raise BundleError(f"{where}: expected a list, got {data!r}")
-        if len(arguments) == 2 and arguments[1] is Ellipsis:
-            return tuple(_decode(arguments[0], v, f"{where}[{i}]") for i, v in enumerate(data))
-        if len(data) != len(arguments):
-            raise BundleError(f"{where}: expected {len(arguments)} entries, got {len(data)}")
-        return tuple(_decode(h, v, where) for h, v in zip(arguments, data, strict=True))
-    if origin is types.UnionType:
-        return _decode(next(a for a in arguments if a is not type(None)), data, where)
-    if origin is Literal:
-        if data not in arguments:
-            raise BundleError(f"{where}: {data!r} is none of {', '.join(map(str, arguments))}")
-        return data
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        if not isinstance(data, dict):
-            raise BundleError(f"{where}: expected an object, got {data!r}")
-        return data
-    if hint is DType:
-        try:
-            return DType(data)
-        except ValueError:
-            raise BundleError(f"{where}: unknown dtype {data!r}") from None
-    if hint is float and isinstance(data, int) and not isinstance(data, bool):
-        return float(data)
-    if not isinstance(data, hint) or (isinstance(data, bool) and hint is not bool):
-        raise BundleError(f"{where}: expected {hint.__name__}, got {data!r}")
-    return data
-
-
-def _decode_dataclass(cls: type, data: Any, where: str) -> Any:
-    if not isinstance(data, dict):
-        raise BundleError(f"{where}: expected an object, got {data!r}")
-    hints = _hints(cls)
-    unknown = sorted(set(data) - set(hints))
-    if unknown:
-        raise BundleError(f"{where}: unknown field {unknown[0]!r}")
-    try:
-        return cls(**{name: _decode(hints[name], v, f"{where}.{name}") for name, v in data.items()})
-    except TypeError as error:
-        raise BundleError(f"{where}: {error}") from None

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from kgen.cli.main import main
@@ -56,6 +57,10 @@ def build(**options: str) -> list[str]:
         (build(shape="\u0663x1x1"), "is not a whole number"),
         (build(shape="1_0x1x1"), "--shape 1_0x1x1 is not a whole number"),
         (build(shape="9" * 5000 + "x1x1"), "999... is not a whole number"),
+        (build(constant="b"), "constant=b is for CPU targets, whose kernels take packed weights"),
+        (build(constant="c"), "constant=c is unknown; known are b"),
+        (build(constant="b=absent.npy"), "constant 'absent.npy' cannot be read: No such file"),
+        (build(op="relu", constant="b"), "--constant does not go with --op relu; leave it out"),
         (build(layout=""), "layout= is unknown"),
         (build(target="sm_80,sm_80"), "sm_80/matmul_16x16x16_f16_nn is asked for twice"),
         (build(target="sm_80,"), "target= is unknown"),
@@ -208,3 +213,16 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 0
     for name in ("build", "inspect", "verify", "bench", "check", "emulate", "devices", "targets"):
         assert name in out
+
+
+def test_a_constant_brings_two_kernels(
+    capsys: pytest.CaptureFixture[str], in_empty_folder: Path
+) -> None:
+    np.save("b.npy", np.ones((16, 16), np.float32))
+    command = build(target="x86-64-v3", dtype="f32", constant="b=b.npy", output="x.kgen")
+    assert run(capsys, *command)[0] == 0
+    status, out, _ = run(capsys, "inspect", "x.kgen")
+    assert status == 0 and "x86-64-v3/matmul_16x16x16_f32_nn\n" in out
+    assert "packed  b         of 16x16 in panels of 8 columns, 1 of k side by side" in out
+    assert re.search(r"stored  b +1024 bytes  constants/[0-9a-f]{16}\.bin", out)
+    assert run(capsys, "verify", "x.kgen")[0] == 0

@@ -143,7 +143,7 @@ def caller(kernels: Kernels, kernel: Kernel, data: dict[str, Bytes]) -> Callable
         host = bits if param.dtype.storage == bits.dtype else bits.view(param.dtype.storage)
         return host if kernels.device.backend == "cpu" else kernels.to_device(host, param.dtype)
 
-    arguments = [array(param, data[param.name]) for param in kernel.entry.inputs]
+    arguments = [array(param, data[param.name]) for param in kernel.entry.arguments]
     out = array(kernel.entry.output, inputs.output_buffer(kernel.entry))
 
     call = kernel.prepare(*arguments, out=out)

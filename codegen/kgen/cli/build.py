@@ -41,12 +41,13 @@ def run(args: argparse.Namespace) -> int:
     from kgen.bundle import check_output
     from kgen.pipeline import build
 
-    spec = problem.spec_of(args)
-    output = check_output(f"{spec.key}.kgen" if args.output is None else args.output)
+    specs = problem.specs_of(args)
+    output = check_output(f"{specs[-1].key}.kgen" if args.output is None else args.output)
     bundle = build(
-        spec,
+        specs,
         targets=args.target.split(","),
         schedule=problem.schedule_fields(args.schedule),
+        constants=problem.constants_of(args),
         progress=progress,
     )
     end_progress()

@@ -57,6 +57,12 @@ def _print(bundle: BundleFile) -> None:
         for p in entry.parameters:
             shape = "x".join(map(str, p.shape))
             print(f"  {p.role:<7} {p.name:<9} {p.dtype:<5} {shape}  strides {list(p.strides)}")
+            if p.packing is not None:
+                matrix = "x".join(map(str, p.packing.shape))
+                order = f"panels of {p.packing.width} columns, {p.packing.depth} of k side by side"
+                print(f"  packed  {p.name:<9} of {matrix} in {order}")
+        for constant in entry.constants:
+            print(f"  stored  {constant.parameter:<9} {constant.nbytes} bytes  {constant.file}")
         fields = (f"{k}={v}" for k, v in entry.schedule.items())
         print(f"  schedule {' '.join(fields)}")
         used = {k: v for k, v in vars(entry.resources).items() if v is not None and v != ()}

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import re
 from collections.abc import Iterable
 from shlex import quote
+from typing import TYPE_CHECKING
 
 from kgen.errors import SpecError
 from kgen.spec import OPS, DType, Epilogue, Layout, Math, Matmul, Relu, Softmax, Spec, op_class
+
+if TYPE_CHECKING:
+    from kgen.constants import Array
 
 #: Options that only some operations take, with their defaults in the parser.
 _ONLY_FOR = {
@@ -24,6 +29,7 @@ _ONLY_FOR = {
     "epilogue": ("matmul",),
     "math": ("matmul",),
     "scales": ("matmul",),
+    "constant": ("matmul",),
     "log": ("softmax",),
 }
 
@@ -65,6 +71,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="a,b,out",
         help="f32 arguments that multiply A, B or the output (8 bits)",
     )
+    problem.add_argument(
+        "--constant",
+        metavar="b[=FILE.npy]",
+        help="also build a kernel that takes B packed ahead, or that has it in the bundle (CPU)",
+    )
     problem.add_argument("--log", action="store_true", default=None, help="log-softmax")
 
 
@@ -102,7 +113,26 @@ def spec_of(args: argparse.Namespace) -> Spec:
         epilogue=tuple(args.epilogue.split(",")) if args.epilogue else (),
         math=Math.EXACT if args.math is None else args.math,
         scales=tuple(args.scales.split(",")) if args.scales else (),
+        constant=(args.constant.partition("=")[0],) if args.constant is not None else (),
     )
+
+
+def specs_of(args: argparse.Namespace) -> list[Spec]:
+    """The kernels to build: beside one with a constant operand, the same without. SpecError."""
+    spec = spec_of(args)
+    if isinstance(spec, Matmul) and spec.constant:
+        return [dataclasses.replace(spec, constant=()), spec]
+    return [spec]
+
+
+def constants_of(args: argparse.Namespace) -> dict[str, Array]:
+    """The constants that are given as files, by name. Raises SpecError."""
+    name, given, path = (args.constant or "").partition("=")
+    if not given:
+        return {}
+    from kgen.constants import read
+
+    return {name: read(path)}
 
 
 def schedule_fields(text: str | None) -> dict[str, int]:

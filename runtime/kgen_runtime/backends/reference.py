@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kgen_runtime import scalar
+from kgen_runtime import packing, scalar
 from kgen_runtime.backend import Backend, Code, DeviceInfo
 from kgen_runtime.errors import DeviceError, OutOfMemory
 
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceKernel:
-    """What `load` hands out: the specification and the output's layout."""
+    """What `load` hands out: the specification, the output's layout, and inputs to be unpacked."""
 
     spec: Mapping[str, Any]
     output: TensorParam
+    packed: tuple[TensorParam, ...] = ()
 
 
 class ReferenceBackend(Backend):
@@ -83,7 +84,8 @@ class ReferenceBackend(Backend):
                 f"{entry.name}: the reference has no {entry.op}; "
                 f"it has {', '.join(scalar.OPERATIONS)}"
             )
-        return ReferenceKernel(spec=entry.spec, output=entry.output)
+        packed = tuple(param for param in entry.inputs if param.packing is not None)
+        return ReferenceKernel(spec=entry.spec, output=entry.output, packed=packed)
 
     def launch(
         self, kernel: ReferenceKernel, buffers: Mapping[str, Any], stream: int | None = None
@@ -91,6 +93,7 @@ class ReferenceBackend(Backend):
         if stream is not None:
             raise DeviceError(f"reference: stream={stream} is not possible; it has no streams")
         inputs = {name: buffer for name, buffer in buffers.items() if name != kernel.output.name}
+        inputs |= {param.name: unpacked(param, inputs[param.name]) for param in kernel.packed}
         element = scalar.elements(kernel.spec, inputs)
         out = buffers[kernel.output.name]
         for index, offset in output_elements(kernel.spec, kernel.output):
@@ -101,6 +104,15 @@ class ReferenceBackend(Backend):
 
     def synchronize(self, stream: int | None = None) -> None:
         """Launches are done on return."""
+
+
+def unpacked(param: TensorParam, buffer: memoryview) -> memoryview:
+    """The matrix in the buffer of a packed parameter."""
+    import numpy as np
+
+    matrix = np.zeros(param.unpacked.nbytes, np.uint8)
+    packing.unpack(param, np.frombuffer(buffer, np.uint8), matrix)
+    return matrix.data
 
 
 def output_elements(

@@ -1,0 +1,57 @@
+"""Constant operands that are known when a kernel is built: checked, packed, put into the bundle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgen.errors import SpecError
+from kgen_runtime import packing
+from kgen_runtime.array import dtype_of
+from kgen_runtime.dtypes import DType
+from kgen_runtime.manifest import TensorParam
+
+Array = npt.NDArray[Any]
+#: What numpy's files make of 16-bit types that it does not know.
+BITS_16 = "V2"
+
+
+def read(path: str) -> Array:
+    """The array in a file of numpy's (.npy). Raises SpecError if it is none."""
+    try:
+        found = np.load(Path(path), mmap_mode="r", allow_pickle=False)
+    except OSError as error:
+        raise SpecError(f"constant {path!r} cannot be read: {error.strerror or error}") from None
+    except ValueError:
+        found = None
+    if not isinstance(found, np.ndarray):
+        raise SpecError(f"constant {path} is no array of numpy's; write one with numpy.save")
+    return found
+
+
+def packed(param: TensorParam, array: Array) -> bytes:
+    """The bytes that a kernel takes for a packed parameter. Raises SpecError if it does not fit.
+
+    bf16 is an array of `ml_dtypes` or its bits as uint16.
+    """
+    matrix = param.unpacked
+    shape = "x".join(map(str, array.shape))
+    if array.shape != matrix.shape:
+        expected = "x".join(map(str, matrix.shape))
+        raise SpecError(f"constant {param.name} has shape {shape}; expected {expected}, as stored")
+    is_bits = param.dtype is DType.BF16 and array.dtype == BITS_16
+    if dtype_of(array.dtype) != param.dtype and not is_bits:
+        raise SpecError(
+            f"constant {param.name} is {dtype_of(array.dtype)}; expected {param.dtype}; "
+            "convert it first"
+        )
+    source = np.zeros(matrix.nbytes, np.uint8)
+    bits = np.dtype(f"u{param.dtype.itemsize}")
+    strides = tuple(stride * bits.itemsize for stride in matrix.strides)
+    np.ndarray(matrix.shape, bits, source, strides=strides)[...] = array.view(bits)
+    data = np.empty(param.nbytes, np.uint8)
+    packing.pack(param, source, data)
+    return data.tobytes()

@@ -1,0 +1,98 @@
+"""Choosing, among the kernels of one operation, the one that a call's arguments fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgen_runtime.array import Array
+from kgen_runtime.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from kgen_runtime.kernels import Call, Kernel
+
+
+class Dispatch:
+    """All kernels of one operation; a call takes the one that its arguments fit."""
+
+    def __init__(self, op: str, kernels: Sequence[Kernel]) -> None:
+        self._op = op
+        self._kernels = tuple(kernels)
+        #: The kernel of arguments that were seen before, by all that decides.
+        self._seen: dict[tuple[object, ...], Kernel] = {}
+
+    def __repr__(self) -> str:
+        return f"<{self._op}: {', '.join(kernel.key for kernel in self._kernels)}>"
+
+    def __call__(self, *arguments: Any, out: Any = None, stream: int | None = None) -> Any:
+        """As :meth:`Kernel.__call__`; ArgumentError unless exactly one kernel fits."""
+        if len(self._kernels) == 1:
+            return self._kernels[0](*arguments, out=out, stream=stream)
+        return self._fitting(arguments, out)(*arguments, out=out, stream=stream)
+
+    def prepare(self, *arguments: Any, out: Any = None, stream: int | None = None) -> Call:
+        """As :meth:`Kernel.prepare`, of the one kernel that fits."""
+        return self._fitting(arguments, out).prepare(*arguments, out=out, stream=stream)
+
+    def pack(self, matrix: Any) -> Any:
+        """As :meth:`Kernel.pack`; ArgumentError unless the kernels that take it agree on the order.
+
+        Kernels of one target that differ in M or in the epilogue do.
+        """
+        able = [kernel.packed for kernel in self._kernels if kernel.packed is not None]
+        fitting = [packed for packed in able if len(able) == 1 or packed.takes(matrix)]
+        if not able:
+            raise ArgumentError(
+                f"{self._op}: no kernel here takes a packed operand; build one with --constant b"
+            )
+        if not fitting:
+            raise ArgumentError(
+                f"{self._op}: no kernel packs {able[0].describe(matrix)}; here are {self._keys}"
+            )
+        if len({packed.param for packed in fitting}) > 1:
+            raise ArgumentError(
+                f"{self._op}: kernels pack this in different orders; "
+                f"use kernels[key].pack; here are {self._keys}"
+            )
+        return fitting[0].pack(matrix)
+
+    def _fitting(self, arguments: Sequence[Any], out: Any) -> Kernel:
+        if len(self._kernels) == 1:
+            return self._kernels[0]
+        signature = _signature(arguments if out is None else (*arguments, out))
+        found = self._seen.get(signature)
+        if found is None:
+            found = self._only_one(arguments, out)
+            if signature:
+                self._seen[signature] = found
+        return found
+
+    def _only_one(self, arguments: Sequence[Any], out: Any) -> Kernel:
+        fitting = [kernel for kernel in self._kernels if kernel.accepts(arguments, out)]
+        if len(fitting) != 1:
+            raise ArgumentError(self._no_choice(arguments, fitting))
+        return fitting[0]
+
+    def _no_choice(self, arguments: Sequence[Any], fitting: Sequence[Kernel]) -> str:
+        if fitting:
+            keys = ", ".join(kernel.key for kernel in fitting)
+            return f"{self._op}: several kernels take these arguments: {keys}; use kernels[key]"
+        widest = max(self._kernels, key=lambda kernel: len(kernel.entry.inputs))
+        given = widest.describe(arguments) or "nothing"
+        return f"{self._op}: no kernel takes ({given}); here are {self._keys}"
+
+    @property
+    def _keys(self) -> str:
+        return ", ".join(kernel.key for kernel in self._kernels)
+
+
+def _signature(arguments: Sequence[Any]) -> tuple[object, ...]:
+    """What decides about arguments of our own kinds; empty where another library's is among them.
+
+    The kernel checks the rest, such as alignment, in any case.
+    """
+    if all(type(value) in (np.ndarray, Array) for value in arguments):
+        return tuple((type(v), v.dtype, v.shape, v.strides) for v in arguments)
+    return ()
