@@ -31,9 +31,9 @@ def exchange(*args: int, **fields: Any) -> Exchange:
     return found
 
 
-def pair_address(exchange: Exchange, lane: int, xor: int, shared: int) -> int:
-    """What the template computes: the lane's first pair, moved."""
-    first = lane // 4 * exchange.tile.row_bytes + lane % 4 * 4
+def run_address(exchange: Exchange, lane: int, xor: int, shared: int) -> int:
+    """What the template computes: the lane's first run, moved."""
+    first = lane // 4 * exchange.row_step_bytes + lane % 4 * exchange.run_bytes
     return (exchange.tile.swizzle(first) ^ xor) + shared
 
 
@@ -44,14 +44,15 @@ def unit_address(exchange: Exchange, lane: int, xor: int, shared: int) -> int:
 
 
 def written(exchange: Exchange, strip: Strip) -> dict[int, tuple[int, int]]:
-    """By shared address: the row and column of the warp's tile that a lane's half word is."""
+    """By shared address: the row and column of the warp's tile that a lane's output is."""
     found = {}
-    for lane, pair in product(range(32), strip.pairs):
-        row = pair.row.offset + lane // 4
-        for i, col in enumerate(pair.column.elements):
-            address = pair_address(exchange, lane, pair.xor, pair.shared) + 2 * i
+    products, itemsize = exchange.products, exchange.tile.itemsize
+    for lane, run in product(range(32), strip.runs):
+        row = run.row.offset + lane // 4 * products.a.stride
+        for i, col in enumerate(run.column.elements):
+            address = run_address(exchange, lane, run.xor, run.shared) + itemsize * i
             assert address not in found
-            found[address] = (row, col + lane % 4 * 2)
+            found[address] = (row, col + lane % 4 * products.run)
     return found
 
 
@@ -79,9 +80,9 @@ def test_no_bank_is_wanted_twice(warp_n: int) -> None:
     """Words of a store by all lanes, and of a 16-byte load by each eight lanes, differ in bank."""
     found = exchange(32, warp_n)
     strip = found.strips[0]
-    for pair in strip.pairs:
+    for run in strip.runs:
         lanes = range(32)
-        banks = {pair_address(found, i, pair.xor, pair.shared) % LINE_BYTES for i in lanes}
+        banks = {run_address(found, i, run.xor, run.shared) % LINE_BYTES for i in lanes}
         assert len(banks) == LINE_BYTES // BANK_BYTES
     for unit, first in product(strip.units, range(0, 32, 8)):
         group = range(first, first + 8)

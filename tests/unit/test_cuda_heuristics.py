@@ -39,7 +39,7 @@ def test_every_matmul_fits(m, n, k, batch, dtype, layout, target) -> None:  # ty
     assert launch.dynamic_shared_memory <= limits["dynamic_shared_memory"]
 
 
-@pytest.mark.parametrize("dtype", list(DType)[1:])
+@pytest.mark.parametrize("dtype", [DType.F32, DType.F16, DType.BF16])
 @pytest.mark.parametrize("cols", [1, 2, 3, 31, 1000, 1024, 1025, 5001, 16384, 32769, 131072])
 def test_every_softmax_fits(dtype: DType, cols: int) -> None:
     for target in TARGETS:

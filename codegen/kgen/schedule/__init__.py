@@ -8,6 +8,7 @@ from kgen.schedule.matmul import (
     FmaMatmul,
     GpuMatmul,
     MmaMatmul,
+    PromotedMatmul,
     SplitMatmul,
     WgmmaMatmul,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "GpuSoftmax",
     "MmaMatmul",
     "Origin",
+    "PromotedMatmul",
     "Schedule",
     "SplitMatmul",
     "WgmmaMatmul",

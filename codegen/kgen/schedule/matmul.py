@@ -47,6 +47,14 @@ class SplitMatmul(MmaMatmul):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PromotedMatmul(SplitMatmul):
+    """The same where matrix instructions add with few bits: after every `promote_k` of k their sums
+    are added to others in f32, and begin again. A promote_k of all of k never does that."""
+
+    promote_k: int = 128
+
+
+@dataclass(frozen=True, kw_only=True)
 class WgmmaMatmul(GpuMatmul):
     """Warpgroups of Hopper: one loads, `consumers` others multiply rows of the block tile each.
 

@@ -22,6 +22,7 @@ from kgen_runtime.manifest import Launch, Resources, Tolerance
 
 OPS = (Matmul.op, Relu.op, Softmax.op)
 DTYPES = (DType.F32, DType.F16, DType.BF16)
+FLOATS_8 = (DType.E4M3, DType.E5M2)
 #: A CUDA version above all that code may require.
 NEWEST_CUDA = (99, 0)
 
@@ -37,6 +38,16 @@ OPERAND_REASONS = (
 )
 
 
+#: Of products relative to them, where sums of 128 are short. Four instructions cut off 33 addends
+#: each, at 2^-13 of the largest. Errors have the signs of the addends, so that about sqrt(132) of
+#: them add up: 2^-13 11.5 / 2 of the largest addend, which is a small part of the sum of all.
+SHORT_SUM_ERROR = 2.0**-11
+SHORT_SUM_REASON = (
+    "fp8 tensor cores keep about 13 bits below the largest addend (arXiv 2411.10958); sums of 128 "
+    "of k are added in f32"
+)
+
+
 class CudaFamily(Family):
     name = "cuda"
     extension = "ptx"
@@ -47,7 +58,9 @@ class CudaFamily(Family):
         return TARGETS
 
     def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:
-        return DTYPES if op in OPS else ()
+        if op != Matmul.op:
+            return DTYPES if op in OPS else ()
+        return (*DTYPES, *(FLOATS_8 if target.has("fp8_mma") else ()), DType.S8)
 
     def maths(self, target: Target) -> tuple[Math, ...]:
         return tuple(Math) if target.has("tf32_mma") else (Math.EXACT,)
@@ -96,6 +109,21 @@ class CudaFamily(Family):
         # Instructions"); a step uses two of them and a polynomial good to 2 ulp.
         function_error = 2.0**-21
         instruction = instruction_of(spec, target) if isinstance(spec, Matmul) else None
+        if isinstance(spec, Matmul) and spec.accumulate.is_integer:
+            return Tolerance(
+                accumulate=spec.accumulate,
+                factor=1.0,
+                function_error=function_error,
+                reason="sums of s8 are exact in s32; what follows is computed in f32",
+            )
+        if instruction is not None and instruction.short_sums:
+            return Tolerance(
+                accumulate=DType.F32,
+                factor=4.0,
+                function_error=function_error,
+                operand_error=SHORT_SUM_ERROR,
+                reason=SHORT_SUM_REASON,
+            )
         if instruction is not None:
             reason = (
                 "tensor cores cut the sum of each product group instead of rounding it, so "

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 
 from kgen.errors import ScheduleError
-from kgen.schedule import FmaMatmul, GpuMatmul, SplitMatmul, WgmmaMatmul
+from kgen.schedule import FmaMatmul, GpuMatmul, PromotedMatmul, SplitMatmul, WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cuda.devices import device_of
@@ -148,7 +148,8 @@ def _schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
                 if stages * (m + n) * depth * spec.dtype.itemsize > limit:
                     break
                 for split in _splits(spec, target, m, n, depth):
-                    yield SplitMatmul(
+                    kind = PromotedMatmul if instruction.short_sums else SplitMatmul
+                    yield kind(
                         block_m=m,
                         block_n=n,
                         block_k=depth,

@@ -34,11 +34,16 @@ FEATURES: Mapping[str, int] = {
     "cp_async": 70,
     "bf16_cvt": 70,  # cvt.rn.bf16.f32 and packed cvt.rn.{f16x2,bf16x2}.f32
     "max_nan": 70,  # max.NaN on f32, f16x2 and bf16x2
+    "s8_mma_m8n8k16": 65,
+    "s8_mma_m16n8k32": 70,
+    "fp8_mma": 84,  # m16n8k32 on e4m3 and e5m2, f32 accumulators; cvt of pairs of them
+    "fp8_tensor_cores": 84,  # mma on these is one of theirs; else ptxas makes it of f16 ones
     "wgmma": 80,  # and what goes with it: TMA, mbarrier.try_wait, setmaxnreg
 }
-TURING = frozenset({"ldmatrix", "mma_m16n8k8"})
-AMPERE = frozenset(FEATURES) - {"wgmma"}
-HOPPER = AMPERE | {"wgmma"}
+TURING = frozenset({"ldmatrix", "mma_m16n8k8", "s8_mma_m8n8k16"})
+AMPERE = frozenset(FEATURES) - {"wgmma", "fp8_mma", "fp8_tensor_cores"}
+ADA = AMPERE | {"fp8_mma", "fp8_tensor_cores"}
+HOPPER = AMPERE | {"fp8_mma", "wgmma"}
 
 #: PTX versions (times ten) and the CUDA release that brought each; its drivers read the version.
 PTX_CUDA: Mapping[int, tuple[int, int]] = {
@@ -48,6 +53,7 @@ PTX_CUDA: Mapping[int, tuple[int, int]] = {
     71: (11, 1),
     78: (11, 8),
     80: (12, 0),
+    84: (12, 4),
     87: (12, 8),
 }
 
@@ -81,7 +87,7 @@ TARGETS: tuple[Target, ...] = (
     _target("sm_75", TURING, ptx=63, shared=64),
     _target("sm_80", AMPERE, ptx=70, shared=163),
     _target("sm_86", AMPERE, ptx=71, shared=99),
-    _target("sm_89", AMPERE, ptx=78, shared=99),
+    _target("sm_89", ADA, ptx=78, shared=99),
     _target("sm_90a", HOPPER, ptx=80, shared=227),
-    _target("sm_120", AMPERE, ptx=87, shared=99),
+    _target("sm_120", ADA, ptx=87, shared=99),
 )

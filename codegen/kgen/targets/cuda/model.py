@@ -33,10 +33,10 @@ from kgen.targets.cuda.devices import (
 )
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
-from kgen.targets.cuda.plan.fragments import is_gathered
+from kgen.targets.cuda.plan.fragments import is_gathered, is_paired
 from kgen.targets.cuda.plan.instruction import MatrixInstruction, instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
-from kgen.targets.cuda.plan.matmul_mma import registers_held
+from kgen.targets.cuda.plan.matmul_mma import promotion, registers_held
 from kgen.targets.cuda.plan.split import F32_BYTES, part_spec
 from kgen.targets.cuda.work import Work, loaded_bytes, wgmma_work
 
@@ -230,8 +230,11 @@ def _mma_work(spec: Matmul, target: Target, device: Device, schedule: MmaMatmul)
     products = instruction.products * depth // instruction.step
     instructions = sums // (16 * 8) * products + LOOP_INSTRUCTIONS
     instructions += _fragment_instructions(spec, schedule, instruction)
+    if interval := promotion(spec, schedule):
+        instructions += sums // WARP_SIZE * depth // interval
     # Rates are those of two bytes; three products of the same operands take three times as long.
-    rate = device.f16_fmas * 2 / itemsize / (3 if instruction.splits else 1)
+    rate = device.f16_fmas * 2 / (2 if instruction.made_of_f16 else itemsize)
+    rate /= 3 if instruction.splits else 1
     staging = 0
     for matrix, nbytes in zip(matrices(spec), tiles, strict=True):
         # A wide copy takes about three instructions, its 64-bit address included.
@@ -241,7 +244,7 @@ def _mma_work(spec: Matmul, target: Target, device: Device, schedule: MmaMatmul)
     loaded = loaded_bytes(spec, schedule)
     return Work(
         num_warps=schedule.num_warps,
-        registers=registers_held(schedule, instruction, target) + staging + BASE_REGISTERS,
+        registers=registers_held(spec, schedule, instruction, target) + staging + BASE_REGISTERS,
         shared_bytes=schedule.num_stages * stage,
         product_clocks=schedule.block_m * schedule.block_n * depth / rate,
         shared_traffic=stage + schedule.num_warps * fragments,
@@ -262,6 +265,7 @@ def _fragment_instructions(
         words = extent * schedule.block_k * instruction.itemsize // (4 * WARP_SIZE)
         count += words if is_gathered(matrix.k_inner, instruction) else words // 4
         count += words * (instruction.rounds + 3 * instruction.splits)
+        count += words * is_paired(matrix.k_inner, instruction)
     return count
 
 

@@ -272,6 +272,11 @@ class TileCopy:
         return "b32" if self.unit_bytes >= 4 else "b16"
 
     @property
+    def access_type(self) -> str:
+        """The type of what a load or store moves to or from each of these."""
+        return f"b{8 * min(4, self.unit_bytes)}"
+
+    @property
     def words(self) -> int:
         """Registers per unit."""
         return max(1, self.unit_bytes // 4)

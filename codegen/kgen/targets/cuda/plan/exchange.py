@@ -1,9 +1,10 @@
 """How a warp turns its fragments into whole lines of the output, through shared memory.
 
-A fragment holds two adjacent outputs per lane and row: stored as they are, 16-bit outputs fill half
-of each 32-byte sector. So the warp writes them to a swizzled tile of its own and reads them back in
-units of up to 16 bytes along the rows; addends come the opposite way. The tile holds a strip of the
-warp's rows, in the memory that the pipeline's stages had.
+A fragment holds a run of two adjacent outputs per lane and row (four if bytes of B were paired):
+stored as they are, two of 16 bits or any of 8 fill only a part of each 32-byte sector. So the warp
+writes them to a swizzled tile of its own and reads them back in units of up to 16 bytes along the
+rows; addends come the opposite way. The tile holds a strip of the warp's rows, in the memory that
+the pipeline's stages had.
 """
 
 from __future__ import annotations
@@ -17,10 +18,14 @@ from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.base import log2
 from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES, xor_suffix
 from kgen.targets.cuda.plan.output import Column, Row
-from kgen.targets.cuda.plan.tiles import HALF_BYTES, SwizzledTile
+from kgen.targets.cuda.plan.products import Products
+from kgen.targets.cuda.plan.tiles import SwizzledTile
 
-#: Rows of one mma's product.
+#: Rows of one mma's product, and lanes that hold one of them.
 MIN_ROWS = 16
+LANES_PER_ROW = 4
+#: What global memory moves at once.
+SECTOR_BYTES = 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +47,8 @@ class LineUnit:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pair:
-    """Two adjacent outputs of a fragment: their registers' place and theirs in the strip."""
+class Run:
+    """Adjacent outputs of a fragment: their registers' place and theirs in the strip."""
 
     row: Row
     column: Column
@@ -64,7 +69,7 @@ class Strip:
 
     first: int
     rows: int
-    pairs: tuple[Pair, ...]
+    runs: tuple[Run, ...]
     units: tuple[LineUnit, ...]
 
     @property
@@ -74,17 +79,41 @@ class Strip:
 
 @dataclass(frozen=True, kw_only=True)
 class Exchange:
-    """One warp's tile in shared memory, `width` elements of which are one global access."""
+    """One warp's tile in shared memory, `width` elements of which are one global access.
+
+    `products` say where fragments have their outputs.
+    """
 
     tile: SwizzledTile
-    warp_m: int
-    warp_n: int
+    products: Products
     width: int
     row_stride: int
 
     @property
+    def warp_m(self) -> int:
+        return self.products.a.extent
+
+    @property
+    def warp_n(self) -> int:
+        return self.products.b.extent
+
+    @property
     def unit_bytes(self) -> int:
-        return self.width * HALF_BYTES
+        return self.width * self.tile.itemsize
+
+    @property
+    def run_bytes(self) -> int:
+        """Of the adjacent outputs of a fragment: one access of shared memory."""
+        return self.products.run * self.tile.itemsize
+
+    @property
+    def row_step_bytes(self) -> int:
+        """From the first run of a row to that of the next lane's row."""
+        return self.tile.row_bytes * self.tile.row_step
+
+    @property
+    def run_type(self) -> str:
+        return f"b{8 * self.run_bytes}"
 
     @property
     def unit_words(self) -> tuple[str, ...]:
@@ -92,7 +121,13 @@ class Exchange:
 
     @property
     def word_type(self) -> str:
+        """Of a register."""
         return "b32" if self.unit_bytes >= 4 else "b16"
+
+    @property
+    def access_type(self) -> str:
+        """Of an element of an access."""
+        return f"b{8 * min(4, self.unit_bytes)}"
 
     @property
     def units_per_row(self) -> int:
@@ -109,22 +144,23 @@ class Exchange:
     @property
     def strips(self) -> tuple[Strip, ...]:
         return tuple(
-            Strip(first=m, rows=self.tile.rows, pairs=self._pairs(m), units=self._units(m))
+            Strip(first=m, rows=self.tile.rows, runs=self._runs(m), units=self._units(m))
             for m in range(0, self.warp_m, self.tile.rows)
         )
 
-    def _pairs(self, first: int) -> tuple[Pair, ...]:
-        return tuple(
-            self._pair(first, row, col)
-            for row in range(0, self.tile.rows, 8)
-            for col in range(0, self.warp_n, 8)
-        )
+    def _runs(self, first: int) -> tuple[Run, ...]:
+        rows = [row for row in self.products.rows if first <= row < first + self.tile.rows]
+        cols = self.products.cols[:: self.products.run]
+        return tuple(self._run(first, row, col) for row in rows for col in cols)
 
-    def _pair(self, first: int, row: int, col: int) -> Pair:
-        xor, shared = self.tile.place(row, col)
-        return Pair(
-            row=Row(offset=first + row, nbytes=(first + row) * self.row_stride),
-            column=Column(elements=(col, col + 1), nbytes=col * HALF_BYTES),
+    def _run(self, first: int, row: int, col: int) -> Run:
+        xor, shared = self.tile.place(row - first, col)
+        return Run(
+            row=Row(offset=row, nbytes=row * self.row_stride),
+            column=Column(
+                elements=tuple(range(col, col + self.products.run)),
+                nbytes=col * self.tile.itemsize,
+            ),
             xor=xor,
             shared=shared,
         )
@@ -140,15 +176,15 @@ class Exchange:
         return LineUnit(
             row=first + row,
             col=col,
-            nbytes=(first + row) * self.row_stride + col * HALF_BYTES,
+            nbytes=(first + row) * self.row_stride + col * self.tile.itemsize,
             xor=xor,
             shared=shared,
         )
 
     @property
-    def pair_xors(self) -> tuple[int, ...]:
+    def run_xors(self) -> tuple[int, ...]:
         """The distinct exclusive ors on the fragments' side; the first is 0."""
-        return tuple(sorted({pair.xor for pair in self.strips[0].pairs}))
+        return tuple(sorted({run.xor for run in self.strips[0].runs}))
 
     @property
     def unit_xors(self) -> tuple[int, ...]:
@@ -156,24 +192,28 @@ class Exchange:
         return tuple(sorted({unit.xor for unit in self.strips[0].units}))
 
 
-def plan_exchange(spec: Matmul, schedule: MmaMatmul, stage_bytes: int) -> Exchange | None:
-    """None where fragments fill whole sectors as they are: two f32 per lane, four lanes a row.
+def plan_exchange(
+    spec: Matmul, schedule: MmaMatmul, products: Products, stage_bytes: int
+) -> Exchange | None:
+    """None where fragments fill whole sectors as they are, with four lanes to a row.
 
     The strip is as high as `stage_bytes`, the memory of all stages, allow.
     """
-    if spec.out.itemsize != HALF_BYTES:
+    itemsize = spec.out.itemsize
+    if LANES_PER_ROW * products.run * itemsize >= SECTOR_BYTES:
         return None
-    row_bytes = schedule.warp_n * HALF_BYTES
+    row_bytes = schedule.warp_n * itemsize
     rows = schedule.warp_m
     while rows > MIN_ROWS and schedule.num_warps * rows * row_bytes > stage_bytes:
         rows //= 2
     row_stride = spec.out_strides[1] if spec.m > 1 else 0
     batch_stride = spec.out_strides[0] if spec.batch > 1 else 0
-    width = math.gcd(MAX_ACCESS_BYTES // HALF_BYTES, row_stride, batch_stride, spec.n)
+    width = math.gcd(MAX_ACCESS_BYTES // itemsize, row_stride, batch_stride, spec.n)
     return Exchange(
-        tile=SwizzledTile(rows=rows, row_bytes=row_bytes),
-        warp_m=schedule.warp_m,
-        warp_n=schedule.warp_n,
+        tile=SwizzledTile(
+            rows=rows, row_bytes=row_bytes, itemsize=itemsize, row_step=products.a.stride
+        ),
+        products=products,
         width=width,
-        row_stride=spec.out_strides[1] * HALF_BYTES,
+        row_stride=spec.out_strides[1] * itemsize,
     )

@@ -42,8 +42,14 @@ class MmaOperand:
     registers: A (m, k), (m+8, k), (m, k+h), (m+8, k+h); B (k, n), (k+h, n), (k, n+8), (k+h, n+8),
     with h half a step. So bit 3 of the lane picks the half of m for A and of k for B, and bit 4 the
     other. Where k is not the inner dimension, matrices of 16-bit elements are transposed on the
-    way; others are `gathered`, each lane loading the elements that mma wants from it, row l % 4
-    along k and column l / 4.
+    way, and elements of 4 bytes are `gathered`, each lane loading those that mma wants from it, row
+    l % 4 along k and column l / 4.
+
+    Bytes are `paired`: transposed two at a time, so that a lane gets two neighbours of m (or n)
+    for each k, and of four k half from one matrix and half from the next; two prmt then make a
+    register of each neighbour. So the even m (or n) of a piece come first, where otherwise its
+    lower half does, then the odd. Which rows a matrix has is free, and chosen so that all eight lie
+    in different banks: k 0 1 4 5 10 11 14 15 and 2 3 6 7 8 9 12 13.
     """
 
     copy: TileCopy
@@ -64,6 +70,20 @@ class MmaOperand:
     @property
     def gathered(self) -> bool:
         return is_gathered(self.copy.matrix.k_inner, self.instruction)
+
+    @property
+    def paired(self) -> bool:
+        return is_paired(self.copy.matrix.k_inner, self.instruction)
+
+    @property
+    def parts(self) -> tuple[int, int]:
+        """Where the two parts of a piece begin: its halves, or even and odd m (or n)."""
+        return (0, 1) if self.paired else (0, EIGHT)
+
+    @property
+    def stride(self) -> int:
+        """From one m (or n) of a part to the next."""
+        return 2 if self.paired else 1
 
     @property
     def row_half_bit(self) -> int:
@@ -120,11 +140,12 @@ class MmaOperand:
 
     @property
     def _halves(self) -> tuple[tuple[int, int], ...]:
-        """Distances along m (or n) and k of a piece's registers, in mma's order."""
+        """Distances along m (or n) and k of a piece's registers, in the order of matrices."""
         half = self.instruction.half
-        if self.name == "a":
-            return ((0, 0), (EIGHT, 0), (0, half), (EIGHT, half))
-        return ((0, 0), (0, half), (EIGHT, 0), (EIGHT, half))
+        first, second = self.parts
+        if self.name == "a" or self.paired:
+            return ((first, 0), (second, 0), (first, half), (second, half))
+        return ((first, 0), (first, half), (second, 0), (second, half))
 
     def _register(self, free: int, k: int, free_half: int, k_half: int) -> str:
         letter = "m" if self.name == "a" else "n"
@@ -137,6 +158,13 @@ class MmaOperand:
     def registers(self, k: int) -> tuple[str, ...]:
         """All registers of a step."""
         return tuple(register for load in self.loads(k) for register in load.registers)
+
+    def pairs(self, k: int) -> tuple[tuple[str, str], ...]:
+        """Registers of a step that two neighbours of m (or n) share until they are parted."""
+        if not self.paired:
+            return ()
+        names = self.registers(k)
+        return tuple(zip(names[::2], names[1::2], strict=True))
 
     @property
     def pieces(self) -> tuple[tuple[str, ...], ...]:
@@ -158,4 +186,9 @@ class MmaOperand:
 
 def is_gathered(k_inner: bool, instruction: MatrixInstruction) -> bool:
     """Whether ldmatrix cannot bring the operand: it transposes 16-bit elements only."""
-    return not k_inner and instruction.itemsize != 2
+    return not k_inner and instruction.itemsize == 4
+
+
+def is_paired(k_inner: bool, instruction: MatrixInstruction) -> bool:
+    """Whether ldmatrix transposes two elements at a time."""
+    return not k_inner and instruction.itemsize == 1

@@ -17,18 +17,23 @@ STEP_BYTES = 32
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixInstruction:
-    """`depth` elements of k per instruction, `itemsize` bytes each in shared memory.
+    """`rows` of m and `depth` of k per instruction, of `itemsize` bytes each in shared memory.
 
     `rounds`: operands are rounded to the instruction's type in registers; `splits`: the rest that
-    rounding leaves is rounded too, and multiplied in two products more.
+    rounding leaves is rounded too, and multiplied in two products more. `short_sums`: it adds with
+    fewer bits than f32 has. `made_of_f16`: ptxas makes it of conversions and instructions on f16,
+    whose sums it adds.
     """
 
     name: str
     feature: str
     itemsize: int
     depth: int
+    rows: int = 16
     rounds: bool = False
     splits: bool = False
+    short_sums: bool = False
+    made_of_f16: bool = False
 
     @property
     def step(self) -> int:
@@ -42,12 +47,13 @@ class MatrixInstruction:
 
     @property
     def products(self) -> int:
-        """Instructions for each product of fragments, for all of a step's k."""
-        return self.step // self.depth * (3 if self.splits else 1)
+        """Instructions for each 16x8 product of fragments, for all of a step's k."""
+        return self.step // self.depth * (16 // self.rows) * (3 if self.splits else 1)
 
 
 def instruction_of(spec: Matmul, target: Target) -> MatrixInstruction | None:
-    """What multiplies the spec's operands with f32 sums on the target; None if nothing does."""
+    """What multiplies the spec's operands on the target, with sums in the spec's type; None if
+    nothing does."""
     found = _wanted(spec, target)
     return found if found is not None and target.has(found.feature) else None
 
@@ -62,6 +68,24 @@ def _wanted(spec: Matmul, target: Target) -> MatrixInstruction | None:
             depth=8,
             rounds=True,
             splits=spec.math is Math.TF32X3,
+        )
+    if dtype is DType.S8:
+        shape = "m16n8k32" if target.has("s8_mma_m16n8k32") else "m8n8k16"
+        return MatrixInstruction(
+            name=f"mma.sync.aligned.{shape}.row.col.s32.s8.s8.s32",
+            feature=f"s8_mma_{shape}",
+            itemsize=1,
+            depth=32 if shape == "m16n8k32" else 16,
+            rows=16 if shape == "m16n8k32" else 8,
+        )
+    if dtype in (DType.E4M3, DType.E5M2):
+        return MatrixInstruction(
+            name=f"mma.sync.aligned.m16n8k32.row.col.f32.{dtype}.{dtype}.f32",
+            feature="fp8_mma",
+            itemsize=1,
+            depth=32,
+            short_sums=target.has("fp8_tensor_cores"),
+            made_of_f16=not target.has("fp8_tensor_cores"),
         )
     if dtype not in (DType.F16, DType.BF16):
         return None

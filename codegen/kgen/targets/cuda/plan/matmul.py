@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from kgen.schedule import GpuMatmul
-from kgen.spec import Matmul
+from kgen.spec import Matmul, Scale
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan, is_dynamic
 from kgen.targets.cuda.plan.copy import Matrix, TileCopy
@@ -165,12 +165,16 @@ class MatmulPlan(CudaPlan):
 
 def formula(spec: Matmul, output: OutputTile) -> str:
     """What the kernel computes, for the header."""
-    product = "A @ B" if not output.scaled else f"{spec.alpha!r} * A @ B"
+    scales = [f"scale_{scale}" for scale in spec.scales if scale != Scale.OUT]
+    factors = [repr(spec.alpha)] if spec.alpha != 1.0 else []
+    product = " * ".join([*factors, *scales, "A @ B"])
     if spec.beta != 0.0:
         product += f" + {spec.beta!r} * C"
     for step in output.steps:
         product = f"{step}({product})"
-    return f"out = {product}, summed in f32"
+    if output.scales_out:
+        product = f"scale_out * {product if output.steps else f'({product})'}"
+    return f"out = {product}, summed in {spec.accumulate}"
 
 
 def matrices(spec: Matmul) -> tuple[Matrix, Matrix]:

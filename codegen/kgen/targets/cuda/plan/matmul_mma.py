@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
-from kgen.schedule import MmaMatmul
+from kgen.schedule import MmaMatmul, PromotedMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base
@@ -30,20 +30,8 @@ from kgen.targets.cuda.plan.matmul import (
     plan_pipeline,
 )
 from kgen.targets.cuda.plan.output import plan_output
+from kgen.targets.cuda.plan.products import Mma, Products, Sum, rest_of
 from kgen.targets.cuda.plan.tiles import CHUNK_BYTES, SwizzledTile
-
-MMA_N = 8
-#: Only tf32 operands are split; a step has so many of them along k.
-TF32_STEP = 8
-
-
-@dataclass(frozen=True, kw_only=True)
-class Mma:
-    """One mma.sync: d += a b, by register names."""
-
-    d: tuple[str, ...]
-    a: tuple[str, ...]
-    b: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,13 +48,16 @@ class KStep:
     """32 bytes of k: the products that it adds, and what is brought meanwhile for later steps.
 
     `loads` are the fragments of the step after it. The last step `turns` to the next tile first.
-    `rounded` are fragments of this step that are rounded to the instruction's type.
+    `rounded` are fragments of this step that are rounded to the instruction's type, `paired` those
+    that two neighbours of m (or n) share so far. `promoted` are short sums that end with it.
     """
 
     k: int
     last: int
     rounded: tuple[str, ...]
+    paired: tuple[tuple[str, str], ...]
     mmas: tuple[Mma, ...]
+    promoted: tuple[Sum, ...]
     loads: tuple[FragmentLoad, ...]
     shares: tuple[Share, ...]
     turns: bool
@@ -75,12 +66,35 @@ class KStep:
 @dataclass(frozen=True, kw_only=True)
 class MmaPlan(MatmulPlan):
     schedule: MmaMatmul
-    mma_operands: tuple[MmaOperand, MmaOperand]
+    products: Products
     exchange: Exchange | None
 
     @property
     def operands(self) -> tuple[MmaOperand, MmaOperand]:
-        return self.mma_operands
+        return self.products.a, self.products.b
+
+    @property
+    def paired(self) -> tuple[MmaOperand, ...]:
+        """Operands of bytes that are transposed on their way into registers."""
+        return tuple(operand for operand in self.operands if operand.paired)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """How operands reach shared memory and registers, and how short sums are kept exact."""
+        found = list(super().remarks)
+        for operand in self.paired:
+            found.append(
+                f"{operand.name.upper()}: k becomes the inner dimension in registers: ldmatrix "
+                "transposes pairs of bytes, prmt parts them"
+            )
+        if self.promotes_every:
+            found.append(f"sums are moved to f32 registers every {self.promotes_every} of k")
+        return tuple(found)
+
+    @property
+    def promotes_every(self) -> int:
+        """Of k, after which sums leave the tensor core's registers; 0 for never."""
+        return promotion(self.spec, self.schedule)
 
     @property
     def warps_n_log2(self) -> int:
@@ -93,6 +107,11 @@ class MmaPlan(MatmulPlan):
     @property
     def instruction(self) -> MatrixInstruction:
         return self.operands[0].instruction
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether a loop that the assembler unrolled would need more registers than there are."""
+        return self.promotes_every > 0 or self.instruction.made_of_f16
 
     @property
     def single_step(self) -> bool:
@@ -117,7 +136,8 @@ class MmaPlan(MatmulPlan):
     @property
     def k_steps(self) -> tuple[KStep, ...]:
         depth, step = self.schedule.block_k, self.instruction.step
-        shares = self._shares
+        interval = self.promotes_every or depth
+        shares, promotions = self._shares, self.products.promotions
         steps = []
         for k in range(0, depth, step):
             turns = k + step == depth and self.pipeline.loops
@@ -128,7 +148,9 @@ class MmaPlan(MatmulPlan):
                     k=k,
                     last=k + step - 1,
                     rounded=tuple(registers) if self.instruction.rounds else (),
-                    mmas=self._mmas(self.operands[0].set_of(k)),
+                    paired=tuple(pair for operand in self.operands for pair in operand.pairs(k)),
+                    mmas=self.products.of_step(k, begins=bool(promotions) and k % interval == 0),
+                    promoted=promotions if (k + step) % interval == 0 else (),
                     loads=loads,
                     shares=shares.get(k, ()),
                     turns=turns,
@@ -160,43 +182,6 @@ class MmaPlan(MatmulPlan):
         units = tuple(unit for _, unit in group)
         return Share(copy=copy, units=units, last=units[-1].index == len(copy.units) - 1)
 
-    def _mmas(self, fragment_set: int) -> tuple[Mma, ...]:
-        schedule = self.schedule
-        tiles = [
-            (m, n)
-            for m in range(0, schedule.warp_m, PIECE)
-            for n in range(0, schedule.warp_n, MMA_N)
-        ]
-        return tuple(
-            mma
-            for depth in range(0, self.instruction.step, self.instruction.depth)
-            for m, n in tiles
-            for mma in self._products(m, n, fragment_set + depth)
-        )
-
-    def _products(self, m: int, n: int, k: int) -> tuple[Mma, ...]:
-        """All products of two fragments: the small ones first, if operands are split."""
-        whole = self._mma(m, n, k)
-        if not self.instruction.splits:
-            return (whole,)
-        a_rest, b_rest = tuple(map(rest_of, whole.a)), tuple(map(rest_of, whole.b))
-        return (replace(whole, a=a_rest), replace(whole, b=b_rest), whole)
-
-    def _mma(self, m: int, n: int, k: int) -> Mma:
-        """Fragment layouts: PTX ISA, "Matrix Fragments for mma.m16n8k16" and its neighbours."""
-        halves = range(k, k + self.instruction.depth, self.instruction.half)
-        return Mma(
-            d=tuple(f"acc_m{m + i}_n{n + j}" for i in (0, EIGHT) for j in (0, 1)),
-            a=tuple(f"a_m{m + i}_k{half}" for half in halves for i in (0, EIGHT)),
-            b=tuple(f"b_n{n}_k{half}" for half in halves),
-        )
-
-
-def rest_of(register: str) -> str:
-    """The register with what rounding leaves of a fragment's; each step uses the same."""
-    name, _, k = register.rpartition("_k")
-    return f"{name}_rest{int(k) % TF32_STEP}"
-
 
 def plan_mma(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
     """Raises ScheduleError if the schedule does not fit the instruction or the target."""
@@ -206,6 +191,7 @@ def plan_mma(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
             f"mainloop={schedule.mainloop} has no {spec.dtype} tensor cores with f32 "
             f"accumulators on {target.name}; try an FmaMatmul schedule"
         )
+    _check_promotion(spec, schedule, instruction)
     num_threads = schedule.num_warps * target.subgroup
     _check(schedule, instruction, num_threads, target)
     tiles = _tiles(spec, schedule, instruction)
@@ -223,7 +209,7 @@ def plan_mma(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
     ]
     copies = order_tiles(spec.k, schedule.block_k, copies)
     base.check_registers(
-        registers_held(schedule, instruction, target)
+        registers_held(spec, schedule, instruction, target)
         + sum(copy.staging_registers for copy in copies),
         f"a warp tile of {schedule.warp_m}x{schedule.warp_n}",
         num_threads,
@@ -239,7 +225,8 @@ def plan_mma(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
         MmaOperand(copy=copy, tile=tile, extent=extent, instruction=instruction, k_steps=k_steps)
         for copy, tile, extent in zip(copies, tiles, extents, strict=True)
     ]
-    exchange = plan_exchange(spec, schedule, pipeline.nbytes)
+    products = Products(a=operands[0], b=operands[1], promoted=promotion(spec, schedule) > 0)
+    exchange = plan_exchange(spec, schedule, products, pipeline.nbytes)
     exchange_bytes = schedule.num_warps * exchange.tile.nbytes if exchange else 0
     shared_bytes = max(pipeline.nbytes, exchange_bytes)
     return MmaPlan(
@@ -255,20 +242,34 @@ def plan_mma(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
         output=plan_output(
             spec,
             schedule,
-            rows=tuple(range(0, schedule.warp_m, EIGHT)),
-            cols=tuple(n + j for n in range(0, schedule.warp_n, MMA_N) for j in (0, 1)),
-            run=2,
+            rows=products.rows,
+            cols=products.cols,
+            run=products.run,
         ),
-        mma_operands=(operands[0], operands[1]),
+        products=products,
         exchange=exchange,
     )
 
 
-def registers_held(schedule: MmaMatmul, instruction: MatrixInstruction, target: Target) -> int:
-    """Accumulators, all sets of fragments, and what rounding leaves of one set."""
+def promotion(spec: Matmul, schedule: MmaMatmul) -> int:
+    """Of k, after which short sums are added to ones in f32; 0 if k ends before."""
+    if not isinstance(schedule, PromotedMatmul) or schedule.promote_k >= spec.k:
+        return 0
+    return schedule.promote_k
+
+
+def registers_held(
+    spec: Matmul, schedule: MmaMatmul, instruction: MatrixInstruction, target: Target
+) -> int:
+    """Accumulators, all sets of fragments, and what rounding leaves of one set. Sums that are added
+    to others need registers beside these; ptxas takes two sets for those that it makes itself."""
     sets = min(FRAGMENT_SETS, schedule.block_k // instruction.step)
     fragments = (schedule.warp_m + schedule.warp_n) // PIECE * REGISTERS_PER_PIECE
     accumulators = schedule.warp_m * schedule.warp_n // target.subgroup
+    if promotion(spec, schedule):
+        accumulators *= 2
+    if instruction.made_of_f16:
+        accumulators *= 3
     return accumulators + fragments * (sets + instruction.splits)
 
 
@@ -289,6 +290,15 @@ def _tiles(
     a, b = matrices(spec)
     a_tile = tile(schedule.block_m, a.k_inner, 0)
     return a_tile, tile(schedule.block_n, b.k_inner, a_tile.nbytes)
+
+
+def _check_promotion(spec: Matmul, schedule: MmaMatmul, instruction: MatrixInstruction) -> None:
+    interval = promotion(spec, schedule)
+    if interval and (schedule.block_k % interval or interval % instruction.step):
+        raise ScheduleError(
+            f"promote_k={interval} is no multiple of {instruction.step} that divides "
+            f"block_k={schedule.block_k}; try promote_k={min(schedule.block_k, 128)}"
+        )
 
 
 def _check(

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from kgen.schedule import GpuMatmul
-from kgen.spec import Matmul
+from kgen.spec import Matmul, Scale
 from kgen.targets.cuda.plan.constants import float_bits
 from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
 
@@ -101,17 +101,58 @@ class OutputTile:
         return any(p.name == "bias" for p in self.spec.parameters)
 
     @property
+    def has_scales(self) -> bool:
+        """Whether numbers that are arguments scale the product."""
+        return any(scale != Scale.OUT for scale in self.spec.scales)
+
+    @property
+    def scales_out(self) -> bool:
+        return Scale.OUT in self.spec.scales
+
+    @property
+    def whole(self) -> bool:
+        """Whether sums are integers."""
+        return self.spec.accumulate.is_integer
+
+    @property
+    def rounds_sums(self) -> bool:
+        """Whether integer sums become f32 before anything else."""
+        return self.whole and self.spec.out is not self.spec.accumulate
+
+    @property
+    def sum_type(self) -> str:
+        """The register type of accumulators; integers and the f32 that they become share theirs."""
+        return "b32" if self.whole else "f32"
+
+    @property
+    def zero(self) -> str:
+        return "0" if self.whole else float_bits(0.0)
+
+    @property
+    def bias_bytes(self) -> int:
+        return self.spec.bias_dtype.itemsize
+
+    def bias_offset(self, column: Column) -> int:
+        """Bytes from the bias of the thread's first column to this one's."""
+        return column.offset * self.bias_bytes
+
+    @property
     def steps(self) -> tuple[str, ...]:
         return tuple(step.value for step in self.spec.epilogue)
 
     @property
     def changes(self) -> bool:
         """Whether the epilogue does anything but round."""
-        return self.scaled or bool(self.addends) or bool(self.steps)
+        return self.scaled or bool(self.addends) or bool(self.steps) or self.scales_out
 
     @property
     def scaled(self) -> bool:
-        return self.spec.alpha != 1.0
+        return self.spec.alpha != 1.0 or self.has_scales
+
+    @property
+    def factor(self) -> str:
+        """What products are multiplied by, as an operand."""
+        return "%factor" if self.has_scales else self.alpha
 
     @property
     def alpha(self) -> str:

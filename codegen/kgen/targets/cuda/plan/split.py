@@ -1,8 +1,8 @@
 """Matmul with k cut in parts, for outputs too small to fill the GPU with CTAs.
 
 The parts are a batch of products whose operands lie a part of k apart: the kernel that multiplies
-them is an ordinary one with f32 outputs, in a workspace. A second one adds them, always in the same
-order, and applies the epilogue.
+them is an ordinary one whose outputs are the sums, in a workspace. A second one adds them, always
+in the same order, and applies the epilogue.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.schedule import SplitMatmul
-from kgen.spec import DType, Matmul
+from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan
 from kgen.targets.cuda.plan.copy import MAX_IMMEDIATE
@@ -140,14 +140,15 @@ def plan_split(spec: Matmul, target: Target, schedule: SplitMatmul) -> SplitPlan
 
 
 def part_spec(spec: Matmul, split_k: int) -> Matmul:
-    """The parts as a batch: operands a part of k apart, sums packed behind one another."""
+    """The parts as a batch: operands a part of k apart, sums (as they are accumulated, 4 bytes)
+    packed behind one another."""
     k = spec.k // split_k
     return Matmul(
         m=spec.m,
         n=spec.n,
         k=k,
         dtype=spec.dtype,
-        out_dtype=DType.F32,
+        out_dtype=spec.accumulate,
         layout=spec.layout,
         math=spec.math,
         batch=split_k,

@@ -21,6 +21,7 @@ class SwizzledTile:
     128-byte line or a row, whichever is longer, so that chunks below one another, 128 bytes of
     them, fall in different groups of banks. The map is linear over exclusive or. `row_bytes` is a
     power of two, at least a chunk; `base` is the tile's first byte in a stage, a multiple of 128.
+    With a `row_step` of 2 chunks below one another are those of every other row.
     """
 
     rows: int
@@ -28,6 +29,7 @@ class SwizzledTile:
     base: int = 0
     itemsize: int = HALF_BYTES
     chunk_bytes: int = CHUNK_BYTES
+    row_step: int = 1
 
     @property
     def nbytes(self) -> int:
@@ -36,12 +38,17 @@ class SwizzledTile:
     @property
     def shift(self) -> int:
         """From the bits that steer the permutation down to the chunk's number."""
-        return max(log2(BANK_LINE_BYTES), log2(self.row_bytes)) - log2(self.chunk_bytes)
+        return log2(max(BANK_LINE_BYTES, self._step_bytes)) - log2(self.chunk_bytes)
 
     @property
     def mask(self) -> int:
         """The bits of a byte offset that the permutation changes."""
-        return min(self.row_bytes, BANK_LINE_BYTES) - self.chunk_bytes
+        return min(self._step_bytes, BANK_LINE_BYTES) - self.chunk_bytes
+
+    @property
+    def _step_bytes(self) -> int:
+        """From one of the rows that are accessed together to the next."""
+        return self.row_bytes * self.row_step
 
     def swizzle(self, offset: int) -> int:
         """Where the byte at `offset` of the plain row-major tile lies."""
