@@ -6,7 +6,7 @@ import dataclasses
 import math
 import mmap
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +25,7 @@ from kgen.targets.cpu import FAMILY
 from kgen_runtime.backend import Code
 from kgen_runtime.backends.cpu import CpuBackend
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry
-from tests.device.cpu_support import GuardedBytes, require_qemu
+from tests.device.cpu_support import require_qemu
 
 #: Linux, mman.h: address space without memory behind it (a name in Python from 3.13 on).
 MAP_NORESERVE = 0x4000
@@ -169,37 +169,6 @@ def load(
     backend = CpuBackend(num_threads=num_threads)
     code = Code(artifact=artifact, data=bundle.files[artifact.file])
     return Ready(backend, entry, backend.load(entry, {"main": code}))
-
-
-def specs_of_length(n: int) -> Iterator[Spec]:
-    """Every access with a partial vector of `n` elements, or what is left of them."""
-    for dtype in DType:
-        yield Matmul(m=n, n=n, k=n, dtype=dtype, beta=1.0, epilogue=(Epilogue.BIAS,))
-        yield Matmul(m=n, n=n, k=n, dtype=dtype, layout=Layout.TT)
-    for dtype in FLOATS:
-        yield Relu(shape=(n,), dtype=dtype)
-        yield Softmax(rows=2, cols=n, dtype=dtype)
-
-
-def check_guards(name: str, lengths: Iterable[int]) -> None:
-    """Each buffer touches a page without rights: an access outside ends the process."""
-    found = here(name)
-    for spec in (spec for n in lengths for spec in specs_of_length(n)):
-        ready = load(spec, found)
-        for at_end in (True, False):
-            held = {p.name: GuardedBytes(p.nbytes, at_end=at_end) for p in ready.entry.parameters}
-            ready.run({name: memory.address for name, memory in held.items()})
-
-
-@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4", "x86-64-v4+bf16"])
-def test_no_access_outside_any_buffer(name: str) -> None:
-    check_guards(name, (1, 7, 18))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4", "x86-64-v4+bf16"])
-def test_no_access_outside_any_buffer_of_any_length(name: str) -> None:
-    check_guards(name, range(1, 70))
 
 
 def addresses(arrays: dict[str, npt.NDArray[Any]]) -> dict[str, int]:

@@ -2,8 +2,9 @@
 
 The kernel, its buffers and a few instructions that call it become one static executable: it runs
 all tasks, writes every buffer to its standard output and exits. Each buffer ends where its page
-ends and the next page is not there, so that an access past the end is a fault. Instruction
-encodings: Arm Architecture Reference Manual, C6.2; system calls: Linux, asm-generic/unistd.h.
+ends and the next page is not there, or begins where its page does and the one before is not there,
+so that an access past that end is a fault. Instruction encodings: Arm Architecture Reference
+Manual, C6.2; system calls: Linux, asm-generic/unistd.h.
 """
 
 from __future__ import annotations
@@ -56,16 +57,22 @@ class Segment:
 
 
 def run_aarch64(
-    code: bytes, entry: str, arguments: Sequence[npt.NDArray[Any] | int], tasks: int
+    code: bytes,
+    entry: str,
+    arguments: Sequence[npt.NDArray[Any] | int],
+    tasks: int,
+    *,
+    at_end: bool = True,
 ) -> None:
     """Call ``entry(arguments..., 0, tasks)`` of a shared object; buffers are changed in place.
 
-    Arrays must be C-contiguous and are passed as pointers, integers by value. Raises
-    EmulationError if qemu is not installed or the kernel does not come back.
+    Arrays must be C-contiguous and are passed as pointers, integers by value. `at_end`: the missing
+    page is behind each buffer, else before it. Raises EmulationError if qemu is not installed or
+    the kernel does not come back.
     """
     if not available():
         raise EmulationError(f"{QEMU} is not installed; apt install qemu-user")
-    image, address = load(code, entry)
+    image, function = load(code, entry)
     values, segments, buffers = [], list(image), []
     at = BUFFERS
     for argument in arguments:
@@ -73,12 +80,14 @@ def run_aarch64(
             values.append(argument)
             continue
         data = argument.tobytes()
-        at += elf.align(len(data), PAGE) + PAGE
-        values.append(at - len(data))
-        buffers.append((argument, at - len(data)))
-        segments.append(Segment(address=at - len(data), flags=elf.PF_R | elf.PF_W, data=data))
+        room = elf.align(len(data), PAGE)
+        at += room + PAGE
+        address = at - (len(data) if at_end else room)
+        values.append(address)
+        buffers.append((argument, address))
+        segments.append(Segment(address=address, flags=elf.PF_R | elf.PF_W, data=data))
     values += [0, tasks]
-    start = start_code(address, values, [(where, array.nbytes) for array, where in buffers])
+    start = start_code(function, values, [(where, array.nbytes) for array, where in buffers])
     segments.append(Segment(address=START, flags=elf.PF_R | elf.PF_X, data=start))
     output = execute(executable(segments), entry)
     expected = sum(array.nbytes for array, _ in buffers)
