@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ from kgen_runtime.manifest import Packing, TensorParam
 Bytes = npt.NDArray[np.uint8]
 #: numpy copies elements of any dtype as unsigned integers of their size.
 Bits = npt.NDArray[np.unsignedinteger[Any]]
+#: K that is moved at a time, over all columns, so that what is read and written stays in caches; a
+#: multiple of every depth.
+ROWS = 64
 
 
 def pack(param: TensorParam, matrix: Bytes, packed: Bytes) -> None:
@@ -34,18 +38,21 @@ def unpack(param: TensorParam, packed: Bytes, matrix: Bytes) -> None:
 
 
 def _pieces(param: TensorParam, packed: Bytes, matrix: Bytes) -> Iterator[tuple[Bits, Bits]]:
-    """All elements, as pairs of views [K][columns] of both, a panel and a place in it at a time."""
+    """All elements, as pairs of views of both, ROWS of a matrix at a time."""
     packing = param.packing
     assert packing is not None
     dtype = np.dtype(f"u{param.dtype.itemsize}")
+    width, depth = packing.width, packing.depth
     blocks = packed.view(dtype).reshape(-1, *param.shape[-4:])
-    matrices = _matrices(packing, matrix.view(dtype))
-    for block, of in zip(blocks, matrices, strict=True):
-        for i, panel in enumerate(block):
-            columns = of[:, i * packing.width : (i + 1) * packing.width]
-            for d in range(packing.depth):
-                source = columns[d :: packing.depth]
-                yield panel[: source.shape[0], : source.shape[1], d], source
+    for block, of in zip(blocks, _matrices(packing, matrix.view(dtype)), strict=True):
+        whole, edge = divmod(of.shape[1], width)
+        for first, d in product(range(0, of.shape[0], ROWS), range(depth)):
+            rows = of[first + d : first + ROWS : depth]
+            steps = slice(first // depth, first // depth + len(rows))
+            panels = rows[:, : whole * width].reshape(len(rows), whole, width)
+            yield block[:whole, steps, :, d], panels.swapaxes(0, 1)
+            if edge:
+                yield block[whole, steps, :edge, d], rows[:, whole * width :]
 
 
 def _matrices(packing: Packing, elements: Bits) -> Bits:

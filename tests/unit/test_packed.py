@@ -49,16 +49,16 @@ def close_to_product(result: Any) -> None:
 @pytest.mark.parametrize("layout", [Layout.NN, Layout.NT])
 @pytest.mark.parametrize("batch", [1, 2])
 def test_the_order_is_the_documented_one(layout: Layout, batch: int) -> None:
-    spec = Matmul(m=1, n=5, k=7, dtype=DType.F16, layout=layout, ldb=9, batch=batch)
+    spec = Matmul(m=1, n=5, k=71, dtype=DType.F16, layout=layout, ldb=73, batch=batch)
     param = packed_b(spec, width=4, depth=2, k_unit=4, n_unit=8)
-    assert param.shape[-4:] == (2, 4, 4, 2)
+    assert param.shape[-4:] == (2, 36, 4, 2)
     elements = np.arange(1, param.unpacked.extent + 1, dtype=np.uint16)
     packed, back = np.empty(param.nbytes, np.uint8), elements.copy()
     packing.pack(param, elements.view(np.uint8), packed)
-    found = packed.view(np.uint16).reshape(batch, 2, 4, 4, 2)
+    found = packed.view(np.uint16).reshape(batch, 2, 36, 4, 2)
     for i in range(batch):
-        expected = np.zeros((2, 4, 4, 2), np.uint16)
-        for k in range(7):
+        expected = np.zeros((2, 36, 4, 2), np.uint16)
+        for k in range(71):
             for n in range(5):
                 at = i * spec.b_strides[0] + k * spec.b_strides[1] + n * spec.b_strides[2]
                 expected[n // 4, k // 2, n % 4, k % 2] = elements[at]
