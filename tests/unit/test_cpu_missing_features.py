@@ -1,0 +1,101 @@
+"""Code whose instructions the CPU lacks is refused, by name, before any of it is loaded."""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+import kgen
+import kgen_runtime
+from kgen.spec import DType, Matmul
+from kgen.targets.base import Target
+from kgen.targets.cpu.limits import TARGETS
+from kgen_runtime import cpu_features
+from kgen_runtime.backends import cpu
+from kgen_runtime.bundle import BundleFile
+from kgen_runtime.errors import DeviceError
+
+
+class FakeCpu:
+    """A machine whose /proc/cpuinfo says what it is told to."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+        self._patch, self._path = monkeypatch, path
+        monkeypatch.setattr(cpu_features, "CPUINFO", path)
+
+    def set(self, arch: str, features: Iterable[str]) -> None:
+        self._patch.setattr(platform, "machine", lambda: arch)
+        self._path.write_text(f"flags\t: {' '.join(features)}\n")
+        forget()
+
+
+def forget() -> None:
+    cpu_features.cpu_features.cache_clear()
+    cpu_features.cpu_name.cache_clear()
+
+
+@pytest.fixture
+def fake_cpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCpu]:
+    """Loading code on it fails the test, unless the test allows it."""
+
+    def never(*_: object) -> None:
+        pytest.fail("machine code was loaded that the CPU cannot run")
+
+    monkeypatch.setattr(cpu, "Library", never)
+    yield FakeCpu(monkeypatch, tmp_path / "cpuinfo")
+    forget()
+
+
+def small(dtype: DType) -> Matmul:
+    return Matmul(m=16, n=16, k=16, dtype=dtype)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_each_missing_feature_is_named(target: Target, fake_cpu: FakeCpu, tmp_path: Path) -> None:
+    path = tmp_path / "k.kgen"
+    kgen.build([small(DType.F32), small(DType.BF16)], targets=[target]).save(path)
+    with BundleFile(path) as bundle:
+        needed = [set(k.artifacts[0].requires["features"]) for k in bundle.manifest.kernels]
+    # Instructions of bf16 alone are not asked for by a product of f32.
+    assert set.union(*needed) == target.features
+    for feature in sorted(set.intersection(*needed)):
+        fake_cpu.set(target.arch, target.features - {feature})
+        for device in ("cpu", None):
+            with pytest.raises(DeviceError, match=rf"needs {feature}, which the CPU does not have"):
+                kgen_runtime.load(path, device=device)
+
+
+def test_the_best_entry_that_the_cpu_runs_is_taken(
+    fake_cpu: FakeCpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    levels = [target for target in TARGETS if target.arch == "x86_64"]
+    path = kgen.build(small(DType.BF16), targets=levels).save(tmp_path / "k.kgen")
+    monkeypatch.setattr(cpu, "request_tile_permission", lambda: None)
+    monkeypatch.setattr(cpu.CpuBackend, "load", lambda *_: cpu.Loaded(entries=[], libraries=[]))
+    for best in levels:
+        fake_cpu.set("x86_64", best.features)
+        kernels = kgen_runtime.load(path, device="cpu")
+        (kernel,) = kernels.values()
+        assert kernel.entry.target.name == best.name
+        for other in levels:
+            reason = kernels.skipped.get(f"{other.name}/{kernel.key}", "")
+            lacks = sorted(other.features - best.features)
+            assert all(feature in reason for feature in lacks), reason
+
+
+def test_tile_state_that_the_kernel_refuses_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """arch_prctl says no (a container's seccomp filter, for one): no tile instruction is tried."""
+
+    class Libc:
+        def syscall(self, *_: int) -> int:
+            return -1
+
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: Libc())
+    with pytest.raises(DeviceError, match=r"refuses AMX tile state .*; use x86-64-v4"):
+        cpu.request_tile_permission()
