@@ -12,7 +12,7 @@ import pytest
 
 import kgen
 from kgen.check import budgets
-from kgen.check.gate import entries, ratio, run, tighten
+from kgen.check.gate import entries, metrics, ratio, run, tighten
 from kgen.check.gate.judge import EntryReport, Report, Verdict, judge
 from kgen.check.gate.metrics import Bound, Tier
 from kgen.check.gate.ratio import Ratio
@@ -129,7 +129,8 @@ def test_defaults_and_measured_ratios_are_never_tightened() -> None:
 def test_fractions_are_rounded_to_the_side_that_holds(
     value: float, bound: Bound, expected: float
 ) -> None:
-    assert tighten.rounded(value, bound) == expected
+    share = dataclasses.replace(metrics.find("matrix_share"), bound=bound)
+    assert share.rounded(value) == expected
 
 
 # ------------------------------------------------------------------------------------ measured

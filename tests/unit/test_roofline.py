@@ -27,7 +27,9 @@ OCCUPANCY = Occupancy(warps=8, most=64, unit="SM", workgroups=2, holder="SM", al
 
 def loop(opcode: str = "HMMA", kind: Work = Work.MATRIX) -> Loop:
     opcodes = Counter({opcode: 1, "IADD": 3})
-    return Loop(kind=kind, opcodes=opcodes, work=1, loads=0, spills=0, unrolled=False)
+    return Loop(
+        kind=kind, body=range(4), opcodes=opcodes, work=1, loads=0, spills=0, unrolled=False
+    )
 
 
 def entry(grid: int) -> KernelEntry:

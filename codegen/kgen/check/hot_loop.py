@@ -22,11 +22,12 @@ class Work(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Loop:
-    """A loop's instructions by opcode: `work` of them do what the kernel is for, `loads` load
-    data, `spills` put registers on the stack or take them back. `unrolled`: there is no loop, the
-    compiler has unrolled it; these are all instructions."""
+    """A loop's instructions, those at `body`, by opcode: `work` of them do what the kernel is for,
+    `loads` load data, `spills` put registers on the stack or take them back. `unrolled`: there is
+    no loop, the compiler has unrolled it; these are all instructions."""
 
     kind: Work
+    body: range
     opcodes: Counter[str]
     work: int
     loads: int
@@ -50,7 +51,9 @@ class Loop:
 
     def to_json(self) -> dict[str, Any]:
         opcodes = dict(self.opcodes.most_common())
-        return vars(self) | {"instructions": self.instructions, "opcodes": opcodes}
+        fields = vars(self) | {"instructions": self.instructions, "opcodes": opcodes}
+        del fields["body"]
+        return fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +88,7 @@ def find(code: Sequence[Instruction], words: Words) -> Loop | None:
             inside = [code[i] for i in body]
             return Loop(
                 kind=kind,
+                body=body,
                 opcodes=Counter(ins.opcode for ins in inside),
                 work=counts[body],
                 loads=sum(map(words.is_load, inside)),

@@ -16,6 +16,7 @@ from kgen import targets
 from kgen.check.disassemble import run_tool
 from kgen.check.execute import Reader
 from kgen.errors import AssembleError
+from kgen.targets.llvm_lines import with_lines
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry
 
 #: SASS instructions of compute capability 7.0 and later.
@@ -25,20 +26,23 @@ SASS_BYTES = 16
 @dataclass(frozen=True, kw_only=True)
 class Instruction:
     """`goes_to` is the index of the instruction that a branch may go to (of several, the first);
-    `spill` says that it puts a register on the stack or takes it back."""
+    `spill` says that it puts a register on the stack or takes it back, `line` from which line of
+    the rendered text it comes, counted from 1, where that was asked for and is known."""
 
     opcode: str
     operands: str = ""
     goes_to: int | None = None
     spill: bool = False
+    line: int | None = None
 
 
-def instructions(reader: Reader, entry: KernelEntry) -> list[Instruction]:
+def instructions(reader: Reader, entry: KernelEntry, *, lines: bool = False) -> list[Instruction]:
     """All of a kernel's instructions, those of several entry points one after the other.
 
-    Raises AssembleError if a tool is missing, or is not the version that made the machine code.
+    With `lines` the kernel's text is assembled again with debug information. Raises AssembleError
+    if a tool is missing, or is not the version that made the machine code.
     """
-    return _READERS[entry.target.family](reader, entry)
+    return _READERS[entry.target.family](reader, entry, lines)
 
 
 # ------------------------------------------------------------------------------------ NVIDIA
@@ -47,13 +51,18 @@ def instructions(reader: Reader, entry: KernelEntry) -> list[Instruction]:
 _SASS_SPILLS = ("STL", "LDL")
 
 
-def _sass(reader: Reader, entry: KernelEntry) -> list[Instruction]:
+def _sass(reader: Reader, entry: KernelEntry, lines: bool) -> list[Instruction]:
     artifact = _artifact(entry, "cubin")
-    functions = json.loads(run_tool("cubin", ("-json",), reader.read(artifact), artifact.file))[1]
+    code = reader.read(artifact)
+    if lines:
+        code = _with_lines(reader, entry)
+    functions = json.loads(run_tool("cubin", ("-json",), code, artifact.file))[1]
+    places = _places(run_tool("cubin", ("-c", "-gp"), code, artifact.file)) if lines else {}
     found: list[Instruction] = []
     for function in functions:
         first = len(found)
-        for each in function["sass-instructions"]:
+        known = places.get(function["function-name"], ())
+        for i, each in enumerate(function["sass-instructions"]):
             opcode, operands = each["opcode"].partition(".")[0], each.get("operands", "")
             target = re.search(r"0x([0-9a-f]+)\s*$", operands) if opcode == "BRA" else None
             found.append(
@@ -62,8 +71,38 @@ def _sass(reader: Reader, entry: KernelEntry) -> list[Instruction]:
                     operands=operands,
                     goes_to=first + int(target[1], 16) // SASS_BYTES if target else None,
                     spill=opcode in _SASS_SPILLS,
+                    line=known[i] if i < len(known) else None,
                 )
             )
+    return found
+
+
+def _with_lines(reader: Reader, entry: KernelEntry) -> bytes:
+    """The cubin of the kernel's PTX, assembled again. Raises AssembleError if another ptxas made
+    the first one."""
+    from kgen.targets.cuda.assemble import cubin_with_lines
+
+    _check_made_here(reader, entry)
+    return cubin_with_lines(reader.read(_artifact(entry, "ptx")).decode(), entry.target.arch)
+
+
+_SASS_FUNCTION = re.compile(r"^\.text\.(\w+):$")
+_SASS_PLACE = re.compile(r'^\s*//## File "\.nv_debug_ptx_txt", line (\d+)')
+_SASS_CODE = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/")
+
+
+def _places(text: str) -> dict[str, list[int | None]]:
+    """The PTX line of each instruction of each function, from what `nvdisasm -gp` prints."""
+    found: dict[str, list[int | None]] = {}
+    lines: list[int | None] = []
+    at: int | None = None
+    for line in text.splitlines():
+        if (function := _SASS_FUNCTION.match(line)) is not None:
+            lines = found.setdefault(function[1], [])
+        elif (place := _SASS_PLACE.match(line)) is not None:
+            at = int(place[1])
+        elif _SASS_CODE.match(line):
+            lines.append(at)
     return found
 
 
@@ -73,25 +112,32 @@ _LABEL = re.compile(r"^(\.L\w+):")
 _LINE = re.compile(r"^\s+([a-z][\w.]*)(?:\s+(.*))?$")
 #: Comments of x86, AArch64 and AMDGPU; a # before a digit is an immediate of AArch64's.
 _COMMENT = re.compile(r"(?:^|\s)(?:#|//|;)(?:\s+(.*))?$")
+_PLACE = re.compile(r"^\s+\.loc\s+\d+\s+(\d+)")
 _SPILL = re.compile(r"\d+-byte (Folded )?(Spill|Reload)")
 
 
-def _amdgpu(reader: Reader, entry: KernelEntry) -> list[Instruction]:
+def _amdgpu(reader: Reader, entry: KernelEntry, lines: bool) -> list[Instruction]:
     from kgen.targets.amdgpu.assemble import assembly
 
-    return parse_assembly(assembly(_ir(reader, entry), targets.find(entry.target.name)))
+    return parse_assembly(assembly(_ir(reader, entry, lines), targets.find(entry.target.name)))
 
 
-def _cpu(reader: Reader, entry: KernelEntry) -> list[Instruction]:
+def _cpu(reader: Reader, entry: KernelEntry, lines: bool) -> list[Instruction]:
     from kgen.targets.cpu.assemble import assembly
 
     code = _artifact(entry, f"elf-{entry.target.arch}")
-    text = assembly(_ir(reader, entry), entry.target.arch, code.requires["features"])
+    text = assembly(_ir(reader, entry, lines), entry.target.arch, code.requires["features"])
     return parse_assembly(text)
 
 
-def _ir(reader: Reader, entry: KernelEntry) -> str:
+def _ir(reader: Reader, entry: KernelEntry, lines: bool) -> str:
     """The kernel's LLVM IR. Raises AssembleError if another LLVM made its machine code."""
+    _check_made_here(reader, entry)
+    text = reader.read(_artifact(entry, "llvm-ir")).decode()
+    return with_lines(text) if lines else text
+
+
+def _check_made_here(reader: Reader, entry: KernelEntry) -> None:
     for tool in targets.family(entry.target.family).toolchain():
         made_by = reader.manifest.provenance.get(tool.name)
         if made_by != tool.version:
@@ -99,7 +145,6 @@ def _ir(reader: Reader, entry: KernelEntry) -> str:
                 f"{entry.name} was made by {tool.name} {made_by}, here is {tool.version}, which "
                 "makes other code; build the bundle again"
             )
-    return reader.read(_artifact(entry, "llvm-ir")).decode()
 
 
 def parse_assembly(text: str) -> list[Instruction]:
@@ -108,15 +153,18 @@ def parse_assembly(text: str) -> list[Instruction]:
     LLVM's comments say which ones spill; without them (no `set_asm_verbosity`) none does.
     """
     labels: dict[str, int] = {}
-    found: list[tuple[str, str, bool]] = []
+    found: list[tuple[str, str, bool, int | None]] = []
+    at: int | None = None
     for line in text.splitlines():
         comment = _COMMENT.search(line)
         code = line[: comment.start()] if comment else line
         if (label := _LABEL.match(code)) is not None:
             labels[label[1]] = len(found)
+        elif (place := _PLACE.match(code)) is not None:
+            at = int(place[1]) or None
         elif (words := _LINE.match(code)) is not None:
             spill = comment is not None and bool(_SPILL.search(comment[1] or ""))
-            found.append((words[1], (words[2] or "").strip(), spill))
+            found.append((words[1], (words[2] or "").strip(), spill, at))
     return [
         Instruction(
             opcode=opcode,
@@ -124,8 +172,9 @@ def parse_assembly(text: str) -> list[Instruction]:
             # A branch's last operand is its label.
             goes_to=labels.get(operands.rpartition(",")[2].strip()),
             spill=spill,
+            line=line_number,
         )
-        for opcode, operands, spill in found
+        for opcode, operands, spill, line_number in found
     ]
 
 
@@ -134,15 +183,15 @@ def parse_assembly(text: str) -> list[Instruction]:
 _RESULT = re.compile(r"^(%\w+) = ")
 
 
-def _spirv(reader: Reader, entry: KernelEntry) -> list[Instruction]:
+def _spirv(reader: Reader, entry: KernelEntry, lines: bool) -> list[Instruction]:
     return parse_spirv(reader.read(_artifact(entry, "spirv-asm")).decode())
 
 
 def parse_spirv(text: str) -> list[Instruction]:
     """The instructions of SPIR-V assembly; one of an extended set goes by its own name (Fma)."""
     labels: dict[str, int] = {}
-    found: list[tuple[str, Sequence[str]]] = []
-    for line in map(str.strip, text.splitlines()):
+    found: list[tuple[str, Sequence[str], int]] = []
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         if not line or line.startswith(";"):
             continue
         result = _RESULT.match(line)
@@ -151,7 +200,7 @@ def parse_spirv(text: str) -> list[Instruction]:
             labels[result[1]] = len(found)
         if opcode == "OpExtInst":
             _type, _set, opcode, *operands = operands
-        found.append((opcode, operands))
+        found.append((opcode, operands, number))
     return [
         Instruction(
             opcode=opcode,
@@ -159,8 +208,9 @@ def parse_spirv(text: str) -> list[Instruction]:
             goes_to=min((labels[name] for name in operands if name in labels), default=None)
             if opcode.startswith("OpBranch")
             else None,
+            line=number,
         )
-        for opcode, operands in found
+        for opcode, operands, number in found
     ]
 
 
@@ -171,7 +221,7 @@ def _artifact(entry: KernelEntry, form: str) -> ArtifactEntry:
     raise AssembleError(f"{entry.name} holds no {form} to read instructions from")
 
 
-_READERS: Mapping[str, Callable[[Reader, KernelEntry], list[Instruction]]] = {
+_READERS: Mapping[str, Callable[[Reader, KernelEntry, bool], list[Instruction]]] = {
     "cuda": _sass,
     "amdgpu": _amdgpu,
     "cpu": _cpu,

@@ -10,7 +10,7 @@ from kgen import targets
 from kgen.check.budgets import Entry, parse_text
 from kgen.check.gate.metrics import METRICS, Bound, Metric, Tier
 from kgen.check.gate.places import places
-from kgen.check.gate.tighten import format_number, rounded
+from kgen.check.gate.tighten import format_number
 from kgen.check.gate.values import Values
 from kgen.errors import BudgetError
 
@@ -57,7 +57,7 @@ def numbers(entry: Entry, values: Values) -> Iterator[str]:
     defaults = {limit.metric.name: limit.value for limit in entry.limits}
     for tier in (Tier.STATIC, Tier.EMULATED):
         found = {
-            metric.name: rounded(values.numbers[metric.name], metric.bound)
+            metric.name: metric.rounded(values.numbers[metric.name])
             for metric in METRICS
             if metric.tier is tier
             and metric.name in values.numbers

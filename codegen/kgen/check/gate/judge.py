@@ -137,7 +137,8 @@ def _exact(limit: Limit, values: Values) -> Result:
             note=values.note(metric),
             sources=values.sources(metric),
         )
-    better = metric.better(value, limit.value)
+    # A fraction is better only where the budget's decimals can say so.
+    better = metric.better(metric.rounded(value), limit.value)
     return Result(limit=limit, value=value, verdict=Verdict.BETTER if better else Verdict.OK)
 
 

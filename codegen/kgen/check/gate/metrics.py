@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
 from kgen.emulate import counters
 from kgen.errors import BudgetError
+
+#: Decimals of a fraction in a budget.
+DECIMALS = 4
 
 
 class Tier(StrEnum):
@@ -38,6 +42,14 @@ class Metric:
 
     def keeps(self, value: float, budget: float) -> bool:
         return value <= budget if self.bound is Bound.MAXIMUM else value >= budget
+
+    def rounded(self, value: float) -> float:
+        """A whole number as it is, a fraction to the side that it still keeps."""
+        if float(value).is_integer():
+            return int(value)
+        scale = 10.0**DECIMALS
+        loose = math.ceil if self.bound is Bound.MAXIMUM else math.floor
+        return loose(value * scale) / scale
 
     def better(self, value: float, budget: float) -> bool:
         return value < budget if self.bound is Bound.MAXIMUM else value > budget

@@ -7,16 +7,18 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from functools import partial
 
 from kgen import bundle, pipeline, targets
 from kgen.bundle import Bundle
 from kgen.check.budgets import Budgets, Entry
 from kgen.check.gate import ratio
-from kgen.check.gate.judge import EntryReport, Report, judge
+from kgen.check.gate.judge import EntryReport, Report, Verdict, judge
 from kgen.check.gate.metrics import Tier
 from kgen.check.gate.ratio import Ratio
 from kgen.check.gate.values import Values, measure
+from kgen.check.source_lines import locate
 from kgen.check.verify import opened
 from kgen.errors import BudgetError, DeviceError, KgenError
 
@@ -118,9 +120,19 @@ def _judged(
         progress(f"timing {entry.name}")
         timed = _timed(entry, entry.against)
     try:
-        return judge(entry, values, timed, tiers)
-    except BudgetError as error:
+        report = judge(entry, values, timed, tiers)
+        broken = (r for r in report.results if r.verdict is Verdict.BROKEN)
+        if any(result.limit.metric.tier is Tier.STATIC for result in broken):
+            report = judge(entry, _with_lines(entry, values), timed, tiers)
+        return report
+    except KgenError as error:
         raise located(budgets, entry, error) from None
+
+
+def _with_lines(entry: Entry, values: Values) -> Values:
+    """The values with the source lines of the machine code. Raises AssembleError."""
+    with opened(build(entry)) as reader:
+        return replace(values, lines=locate(reader, reader.manifest.kernels[0]))
 
 
 def _timed(entry: Entry, against: str) -> Ratio | str:

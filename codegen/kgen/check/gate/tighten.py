@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import tempfile
 from collections.abc import Sequence
@@ -12,11 +11,8 @@ from typing import Any
 
 from kgen.check.budgets import Budgets, Entry, Limit, parse_text
 from kgen.check.gate.judge import Report, Result, Verdict
-from kgen.check.gate.metrics import Bound, Tier
+from kgen.check.gate.metrics import Tier
 from kgen.errors import BudgetError
-
-#: Decimals of a fraction; the last one is rounded to the loose side.
-DECIMALS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,16 +49,7 @@ def _tight(result: Result) -> float | None:
     if limit.default or limit.metric.tier is Tier.MEASURED or result.verdict is not Verdict.BETTER:
         return None
     assert result.value is not None
-    return rounded(result.value, limit.metric.bound)
-
-
-def rounded(value: float, bound: Bound) -> float:
-    """A whole number as it is, a fraction to the side that it still keeps."""
-    if float(value).is_integer():
-        return int(value)
-    scale = 10.0**DECIMALS
-    loose = math.ceil if bound is Bound.MAXIMUM else math.floor
-    return loose(value * scale) / scale
+    return limit.metric.rounded(result.value)
 
 
 def rewrite(budgets: Budgets, wanted: Sequence[Proposal]) -> str:

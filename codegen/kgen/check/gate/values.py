@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from kgen.check import profile, static
 from kgen.check.execute import Reader
 from kgen.check.gate.metrics import Metric, Tier
+from kgen.check.source_lines import SourceLines
 from kgen.check.static import Facts
 from kgen.emulate.profile import Profile
 from kgen.emulate.report import LineCounts
@@ -36,10 +37,12 @@ class Contribution:
 
 @dataclass(frozen=True, kw_only=True)
 class Values:
-    """`numbers` by metric; a metric that the kernel does not have is not among them."""
+    """`numbers` by metric; a metric that the kernel does not have is not among them. `lines` are
+    where the machine code comes from, if that was asked for."""
 
     numbers: Mapping[str, float]
     facts: Facts | None = None
+    lines: SourceLines | None = None
     launches: tuple[Profile, ...] = field(default=(), repr=False)
 
     def note(self, metric: Metric) -> str | None:
@@ -49,8 +52,10 @@ class Values:
         return self.facts.note(metric.name)
 
     def sources(self, metric: Metric) -> tuple[Contribution, ...]:
-        """The source lines that contribute most to a number of the emulated tier: what is wasted
-        first, then what is plainly much."""
+        """The source lines that contribute most to a number: what is wasted first, then what is
+        plainly much."""
+        if metric.tier is Tier.STATIC:
+            return () if self.lines is None else _most(self.lines, metric.name)
         count = _PARTS.get(metric.name) or _class_part(metric.name)
         found = []
         for launch in self.launches:
@@ -62,6 +67,15 @@ class Values:
                     line = Contribution(line=number, count=part, excess=excess, text=words)
                     found.append(line)
         return tuple(sorted(found, key=lambda c: (-c.excess, -c.count, c.line))[:_SOURCES])
+
+
+def _most(lines: SourceLines, metric: str) -> tuple[Contribution, ...]:
+    text = lines.text.splitlines()
+    found = sorted(lines.of(metric).items(), key=lambda item: (-item[1], item[0]))
+    return tuple(
+        Contribution(line=line, count=count, text=text[line - 1].strip())
+        for line, count in found[:_SOURCES]
+    )
 
 
 def measure(reader: Reader, entry: KernelEntry, tiers: Collection[Tier]) -> Values:

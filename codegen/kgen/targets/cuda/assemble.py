@@ -84,6 +84,16 @@ def assemble(source: Source, plan: Plan) -> Assembled:
     )
 
 
+def cubin_with_lines(text: str, arch: str) -> bytes:
+    """The cubin of a PTX text with the line that each instruction comes from; the instructions are
+    the same. Raises AssembleError."""
+    with tempfile.TemporaryDirectory(prefix="kgen-ptxas-") as folder:
+        source, cubin = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
+        source.write_text(text)
+        _run([str(ptxas()), f"-arch={arch}", "-lineinfo", "-o", str(cubin), str(source)], arch)
+        return cubin.read_bytes()
+
+
 def _run(command: list[str], kernel: str) -> str:
     """What the assembler reports about a kernel that it accepted."""
     try:
