@@ -134,7 +134,9 @@ class Body:
 
     def _declare_registers(self, statement: str) -> None:
         _, kind, names = statement.split(None, 2)
-        type_ = TYPES[kind[1:]]
+        type_ = TYPES.get(kind[1:])
+        if type_ is None:
+            raise EmulationError(f"{self.entry}, line {self.line}: no registers of type {kind}")
         for name in (part.strip() for part in names.split(",")):
             family = _FAMILY.match(name)
             for member in [f"{family[1]}{i}" for i in range(int(family[2]))] if family else [name]:

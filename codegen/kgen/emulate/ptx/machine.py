@@ -157,6 +157,8 @@ class Machine:
             "%lanemask_ge": ~(bit - np.uint32(1)),
             "%lanemask_gt": ~(bit | (bit - np.uint32(1))),
         }
+        dynamic = self.launch.shared_bytes - self.kernel.dynamic_shared
+        found["%dynamic_smem_size"] = uniform(dynamic, np.uint32)
         where = np.array(self.coordinates, np.uint32).reshape(-1, 3)
         tid = (thread % x, thread // x % y, thread // (x * y))
         for axis, letter in enumerate("xyz"):

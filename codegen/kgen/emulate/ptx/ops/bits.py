@@ -13,6 +13,18 @@ from kgen.emulate.ptx.types import TYPES, Array
 from kgen.emulate.ptx.words import Unsupported, Words
 
 _U32 = TYPES["u32"]
+#: The modes of prmt: the selector of the default mode for each of theirs (PTX ISA 9.7.9.7).
+_MODES = {
+    name: np.array(selectors, np.uint32)
+    for name, selectors in {
+        "f4e": (0x3210, 0x4321, 0x5432, 0x6543),
+        "b4e": (0x5670, 0x6701, 0x7012, 0x0123),
+        "rc8": (0x0000, 0x1111, 0x2222, 0x3333),
+        "ecl": (0x3210, 0x3211, 0x3222, 0x3333),
+        "ecr": (0x0000, 0x1110, 0x2210, 0x3210),
+        "rc16": (0x1010, 0x3232, 0x1010, 0x3232),
+    }.items()
+}
 
 
 def _logic(function: Callable[..., Array], inputs: int) -> Builder:
@@ -125,11 +137,14 @@ def _logic3(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Acti
 
 
 def _permute(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
-    """prmt in its default mode: each result byte is any of the eight bytes of {b, a}."""
+    """prmt: each result byte is any of the eight bytes of {b, a}, or by a mode's table."""
+    mode = words.choice(*_MODES)
     type_ = words.type()
     words.finish()
 
     def permute(a: Array, b: Array, selector: Array) -> Array:
+        if mode is not None:
+            selector = _MODES[mode][selector & np.uint32(3)]
         both = a.astype(np.uint64) | (b.astype(np.uint64) << np.uint64(32))
         result = np.zeros((1, 1, 1), np.uint32)
         for byte in range(4):
@@ -144,7 +159,7 @@ def _permute(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Act
 
 
 def _count(function: Callable[[Array, int], Array]) -> Builder:
-    """popc, clz, bfind: a number of bits, as u32."""
+    """popc, clz: a number of bits, as u32."""
 
     def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
         type_ = words.type()
@@ -164,10 +179,21 @@ def _leading_zeros(a: Array, bits: int) -> Array:
     return bits - length
 
 
-def _find_leading(a: Array, bits: int) -> Array:
-    """bfind: the highest set bit (for negative numbers the highest clear one); -1 if none."""
-    value = np.where(a < 0, ~a, a) if a.dtype.kind == "i" else a
-    return bits - 1 - _leading_zeros(value.view(f"u{bits // 8}"), bits)
+def _find_leading(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    """bfind: the highest set bit (for negative numbers the highest clear one); -1 if none.
+
+    With .shiftamt, how far to shift left to bring it to the top.
+    """
+    from_top, type_ = words.flag("shiftamt"), words.type()
+    words.finish()
+
+    def find(a: Array) -> Array:
+        value = np.where(a < 0, ~a, a) if type_.dtype.kind == "i" else a
+        zeros = _leading_zeros(value.view(f"u{type_.size}"), type_.bits)
+        found = np.where(zeros == type_.bits, -1, zeros) if from_top else type_.bits - 1 - zeros
+        return found.astype(np.uint32)
+
+    return apply(decoder, operands, find, [type_], _U32)
 
 
 def _reverse(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
@@ -199,6 +225,6 @@ BUILDERS: dict[str, Builder] = {
     "prmt": _permute,
     "popc": _count(lambda a, bits: np.bitwise_count(a)),
     "clz": _count(_leading_zeros),
-    "bfind": _count(_find_leading),
+    "bfind": _find_leading,
     "brev": _reverse,
 }

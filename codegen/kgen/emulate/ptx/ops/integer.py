@@ -60,6 +60,28 @@ def _add_or_subtract(function: Binary) -> Builder:
     return build
 
 
+def _extreme(function: Binary) -> Builder:
+    """min and max; with .relu not below zero."""
+    plain, clipped = _function(function, 2), _function(_not_below_zero(function), 2)
+
+    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+        if not words.flag("relu"):
+            return plain(decoder, words, operands)
+        if words.last not in ("s32", "s16x2"):
+            raise Unsupported
+        return clipped(decoder, words, operands)
+
+    return build
+
+
+def _not_below_zero(function: Binary) -> Binary:
+    def clipped(a: Array, b: Array) -> Array:
+        result: Array = np.maximum(function(a, b), a.dtype.type(0))
+        return result
+
+    return clipped
+
+
 def _clip(value: Array, low: int, high: int, dtype: type) -> Array:
     return np.clip(value, low, high).astype(dtype)
 
@@ -156,7 +178,7 @@ BUILDERS: dict[str, Builder] = {
     "rem": _function(_remainder, 2),
     "neg": _function(np.negative, 1),
     "abs": _function(np.abs, 1),
-    "min": _function(np.minimum, 2),
-    "max": _function(np.maximum, 2),
+    "min": _extreme(np.minimum),
+    "max": _extreme(np.maximum),
 }
 DOT_BUILDERS: dict[str, Builder] = {"dp4a": _dot4}

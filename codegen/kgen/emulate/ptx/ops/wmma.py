@@ -16,12 +16,20 @@ from kgen.emulate.ptx.decode import U32, Builder, Decoder
 from kgen.emulate.ptx.machine import WARP, Mask, Violation
 from kgen.emulate.ptx.memory import settle
 from kgen.emulate.ptx.operations import Action, Collective, Source
+from kgen.emulate.ptx.ops.fragments import DECODERS, ELEMENTS
 from kgen.emulate.ptx.ops.loadstore import Note, access_note, by_window, loader, space_of
 from kgen.emulate.ptx.syntax import Operand
-from kgen.emulate.ptx.types import TYPES, Array, Type, any_of, narrow, pack, unpack, widen
+from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array, Type, any_of, narrow, pack
 from kgen.emulate.ptx.words import Unsupported, Words
 
 _SHAPES = {"m16n16k16": (16, 16, 16), "m32n8k16": (32, 8, 16), "m8n32k16": (8, 32, 16)}
+_SHAPES_TF32 = {"m16n16k8": (16, 16, 8)}
+#: Types of A and B, and what C and D may be then.
+_ACCUMULATORS = {
+    "f16": ("f16", "f32"),
+    **dict.fromkeys(("bf16", "tf32"), ("f32",)),
+    **dict.fromkeys(("s8", "u8"), ("s32",)),
+}
 #: Bytes of a row that one lane accesses.
 _PIECE = 16
 
@@ -36,13 +44,13 @@ class _Fragment:
     count: int
 
     @property
-    def packed(self) -> bool:
-        """Whether a register holds two elements."""
-        return self.type.size == 2
+    def in_register(self) -> int:
+        """Elements of a register."""
+        return ELEMENTS.get(self.type.name, 1)
 
     @property
     def registers(self) -> int:
-        return self.count // 2 if self.packed else self.count
+        return self.count // self.in_register
 
     def positions(self, slot: int) -> tuple[Array, Array]:
         """(row, column) of every lane's element number `slot`."""
@@ -50,13 +58,14 @@ class _Fragment:
         return flat // self.columns, flat % self.columns
 
     def elements(self, registers: Sequence[Array]) -> list[Array]:
-        """Each lane's elements, as f32."""
-        if not self.packed:
-            return list(registers)
-        return [widen(self.type, half) for register in registers for half in unpack(register)]
+        """Each lane's elements, as numbers."""
+        decode = DECODERS.get(self.type.name)
+        if decode is None:
+            return [register.view(self.type.dtype) for register in registers]
+        return [np.asarray(part, np.float32) for r in registers for part in decode(r)]
 
     def matrix(self, registers: Sequence[Array]) -> Array:
-        """[C, W, rows, columns]."""
+        """[C, W, rows, columns]: operands in f32, accumulators in their own type."""
         whole = [
             np.broadcast_to(part, (*part.shape[:2], WARP)) for part in self.elements(registers)
         ]
@@ -65,10 +74,10 @@ class _Fragment:
         return flat.reshape(*flat.shape[:2], self.rows, self.columns)
 
     def from_matrix(self, matrix: Array) -> list[Array]:
-        """The registers that hold a matrix of f32."""
+        """The registers that hold a matrix of accumulators."""
         lanes = matrix.reshape(*matrix.shape[:2], WARP, self.count)
         parts = [np.ascontiguousarray(lanes[..., i]) for i in range(self.count)]
-        if not self.packed:
+        if self.in_register == 1:
             return parts
         bits = [narrow(self.type, part) for part in parts]
         return [pack(low, high) for low, high in zip(bits[::2], bits[1::2], strict=True)]
@@ -79,7 +88,9 @@ def _fragment(which: str, shape: tuple[int, int, int], type_: Type) -> _Fragment
     m, n, k = shape
     rows, columns = {"a": (m, k), "b": (k, n)}.get(which, (m, n))
     operand = which in ("a", "b")
-    if type_.name not in (("f16", "bf16") if operand else ("f16", "f32")):
+    if type_.name not in (_ACCUMULATORS if operand else ("f16", "f32", "s32")):
+        raise Unsupported
+    if (k == 8) != (type_.name == "tf32") and operand:
         raise Unsupported
     count = 16 if operand and type_.name == "f16" else rows * columns // WARP
     return _Fragment(rows=rows, columns=columns, type=type_, count=count)
@@ -117,7 +128,8 @@ def _wmma(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collec
 def _shape(words: Words) -> tuple[int, int, int]:
     if not (words.flag("sync") and words.flag("aligned")):
         raise Unsupported
-    shape = _SHAPES.get(words.choice(*_SHAPES) or "")
+    shapes = _SHAPES | _SHAPES_TF32
+    shape = shapes.get(words.choice(*shapes) or "")
     if shape is None:
         raise Unsupported
     return shape
@@ -173,7 +185,7 @@ def _load(
     space: str,
 ) -> Action:
     targets = [decoder.target(element, TYPES["b32"]) for element in elements]
-    size = fragment.type.size
+    size, together = fragment.type.size, fragment.in_register
     load = loader(decoder, space, size)
     note = access_note(decoder, space, _PIECE, store=False)
 
@@ -181,12 +193,18 @@ def _load(
         if note is not None:
             addresses.count(note, mask)
         parts = [load(addresses.of(s, mask), size, 1, mask)[0] for s in range(fragment.count)]
-        if fragment.packed:
-            parts = [pack(low, high) for low, high in zip(parts[::2], parts[1::2], strict=True)]
-        for target, value in zip(targets, parts, strict=True):
-            target(value, mask)
+        for target, start in zip(targets, range(0, len(parts), together), strict=True):
+            target(_joined(parts[start : start + together], 8 * size), mask)
 
     return run
+
+
+def _joined(parts: Sequence[Array], bits: int) -> Array:
+    """Elements of so many bits as one word, the first lowest."""
+    word: Array = parts[0].astype(np.uint32)
+    for i, part in enumerate(parts[1:], 1):
+        word = word | part.astype(np.uint32) << np.uint32(i * bits)
+    return word
 
 
 def _store(
@@ -203,9 +221,9 @@ def _store(
     def run(mask: Mask) -> None:
         if note is not None:
             addresses.count(note, mask)
-        values = [source() for source in sources]
-        if fragment.packed:
-            values = [half for value in values for half in unpack(value)]
+        words = [np.ascontiguousarray(source())[..., None] for source in sources]
+        parts_of = [word.view(UNSIGNED[size]) for word in words]
+        values = [part[..., i] for part in parts_of for i in range(fragment.in_register)]
         for slot, value in enumerate(values):
             address = addresses.of(slot, mask)
             parts = by_window(machine, address, mask) if not space else [(space, address, mask)]
@@ -219,6 +237,7 @@ def _store(
 def _multiply(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
     """wmma.mma: D = A B + C; .row and .col say how A and B were loaded, which we need not know."""
     shape = _shape(words)
+    saturates = words.flag("satfinite")
     types: list[Type] = []
     while words.last in TYPES:
         types.insert(0, words.type())
@@ -232,6 +251,10 @@ def _multiply(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Co
     d, a, b, c = (
         _fragment(which, shape, type_) for which, type_ in zip("dabc", types, strict=True)
     )
+    if any(t.name not in _ACCUMULATORS[types[1].name] for t in (types[0], types[3])):
+        raise Unsupported
+    if saturates and types[0].name != "s32":
+        raise Unsupported
     word = TYPES["b32"]
     targets = [decoder.target(e, word) for e in decoder.elements(operands[0])]
     a_read, b_read, c_read = (
@@ -247,10 +270,20 @@ def _multiply(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Co
             fragment.matrix([read() for read in reads])
             for fragment, reads in ((a, a_read), (b, b_read), (c, c_read))
         )
-        for target, value in zip(targets, d.from_matrix(left @ right + start), strict=True):
+        total = left @ right + start
+        if types[0].name == "s32":
+            total = _as_s32(left @ right, start, saturates)
+        for target, value in zip(targets, d.from_matrix(total), strict=True):
             target(value.view(np.uint32), mask)
 
     return Collective(action=run)
+
+
+def _as_s32(product: Array, start: Array, saturates: bool) -> Array:
+    """The sum, which wraps around or stops at the largest numbers; products are exact in f32."""
+    total = product.astype(np.int64) + start.astype(np.int64)
+    limits = np.iinfo(np.int32)
+    return (total.clip(limits.min, limits.max) if saturates else total).astype(np.int32)
 
 
 BUILDERS: dict[str, Builder] = {"wmma": _wmma}
