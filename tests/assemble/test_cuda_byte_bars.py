@@ -1,8 +1,8 @@
 """The bars for products of bytes, which no update of a budget can move.
 
 For as many matrix instructions they may take what Triton 3.9's f16 kernels take for sm_80, 272 for
-128 and 186 for 64 (`test_cuda_bars.py`), and beside it one prmt for each register of an operand that
-is transposed, and an addition for each sum that is promoted.
+128 and 186 for 64 (`test_cuda_bars.py`), and beside it one prmt for each register of an operand
+that is transposed, and an addition for each sum that is promoted.
 """
 
 from __future__ import annotations
