@@ -69,6 +69,8 @@ def test_what_a_peer_cannot_do_is_said(entry_for: EntryFor) -> None:
         peers.make("numpy", entry, data, CPU).run()
     with pytest.raises(DeviceError, match="does not compute on cuda:0"):
         peers.make("numpy", entry, data, GPU)
+    with pytest.raises(DeviceError, match="cublas does not compute on cpu:0; take numpy or torch"):
+        peers.make("cublas", entry, data, CPU)
     with pytest.raises(DeviceError, match="against=mkl is unknown; known are numpy, torch"):
         peers.make("mkl", entry, data, CPU)
 

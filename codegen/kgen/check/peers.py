@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -187,6 +187,15 @@ _TORCH_TYPES = {
 }
 
 
+def _cublas(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
+    """cuBLAS as torch calls it: the product is its, an epilogue torch's own kernels."""
+    if device.backend != "cuda":
+        raise DeviceError(f"cublas does not compute on {device.id}; take numpy or torch")
+    if entry.op != "matmul":
+        raise DeviceError(f"cublas has no {entry.op}; take torch")
+    return replace(_torch(entry, buffers, device), name="cublas (torch)")
+
+
 def _torch_operation(torch: Any, entry: KernelEntry, x: Mapping[str, Any]) -> Callable[[], object]:
     spec, functional = entry.spec, torch.nn.functional
     if entry.op == "relu":
@@ -218,4 +227,4 @@ def _torch_operation(torch: Any, entry: KernelEntry, x: Mapping[str, Any]) -> Ca
     return matmul
 
 
-PEERS: Mapping[str, PeerMaker] = {"numpy": _numpy, "torch": _torch}
+PEERS: Mapping[str, PeerMaker] = {"numpy": _numpy, "torch": _torch, "cublas": _cublas}

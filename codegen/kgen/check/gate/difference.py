@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kgen.check.disassemble import disassemble
 from kgen.check.gate.metrics import METRICS, Metric, Tier
 from kgen.check.gate.values import Values, measure
+from kgen.check.machine_code import Instruction, instructions
 from kgen.errors import AssembleError, EmulationError
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
@@ -85,11 +86,7 @@ def _compare(old: Side, new: Side) -> KernelDiff:
     notes: list[str] = []
     values = [_values(side, notes) for side in (old, new)]
     sources = [bundle.source(entry)[1] for bundle, entry in (old, new)]
-    try:
-        codes = [_ADDRESS.sub("", disassemble(bundle, entry)) for bundle, entry in (old, new)]
-    except AssembleError as error:
-        codes = ["", ""]
-        notes.append(f"machine code is not compared: {error}")
+    codes = _codes(old, new, notes)
     return KernelDiff(
         name=old[1].name,
         changes=tuple(_changes(*values)),
@@ -97,6 +94,23 @@ def _compare(old: Side, new: Side) -> KernelDiff:
         code=_unified(*codes),
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _codes(old: Side, new: Side, notes: list[str]) -> list[str]:
+    """The machine code of both as text: disassembled, or as its own LLVM writes it."""
+    try:
+        return [_ADDRESS.sub("", disassemble(bundle, entry)) for bundle, entry in (old, new)]
+    except AssembleError as error:
+        notes.append(f"machine code is compared without its labels: {error}")
+    try:
+        return [_listing(instructions(bundle, entry)) for bundle, entry in (old, new)]
+    except AssembleError as error:
+        notes.append(f"machine code is not compared: {error}")
+        return ["", ""]
+
+
+def _listing(code: Sequence[Instruction]) -> str:
+    return "\n".join(f"{ins.opcode} {ins.operands}" for ins in code)
 
 
 def _values(side: Side, notes: list[str]) -> Values:

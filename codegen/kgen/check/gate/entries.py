@@ -22,7 +22,9 @@ BEGINNING = """\
 
 [defaults] # for every kernel that has the metric
 spills = 0
+hot_loop_spills = 0
 bank_conflicts = 0
+findings = 0
 """
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from kgen.check.budgets import Entry, Limit
-from kgen.check.gate.metrics import Bound, Tier
+from kgen.check.gate.metrics import METRICS, Bound, Tier
 from kgen.check.gate.ratio import Ratio
 from kgen.check.gate.values import Contribution, Values
 from kgen.errors import BudgetError
@@ -122,9 +122,17 @@ def judge(
         elif limit.metric.name in values.numbers:
             results.append(_exact(limit, values))
         elif not limit.default:
-            has = ", ".join(sorted(values.numbers))
-            raise BudgetError(f"metric={limit.metric.name}: this kernel has none; it has {has}")
+            raise BudgetError(
+                f"{limit.metric.name} is no metric of this kernel; {_has(limit, values)}"
+            )
     return EntryReport(entry=entry, results=tuple(results))
+
+
+def _has(limit: Limit, values: Values) -> str:
+    """The metrics of the limit's tier that the kernel has."""
+    tier = limit.metric.tier
+    found = [m.name for m in METRICS if m.tier is tier and m.name in values.numbers]
+    return f"its {tier} ones are {', '.join(found)}"
 
 
 def _exact(limit: Limit, values: Values) -> Result:

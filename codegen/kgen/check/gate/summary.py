@@ -10,7 +10,8 @@ from kgen.check.gate.metrics import Bound
 
 def percent(margin: float | None) -> str:
     """How far a value is on the good side of its budget: +3.1 %, or - if that is no number."""
-    return "-" if margin is None else f"{100 * margin:+.1f} %"
+    # Adding zero makes minus zero a plain one.
+    return "-" if margin is None else f"{100 * margin + 0.0:+.1f} %"
 
 
 def number(value: float | None) -> str:
