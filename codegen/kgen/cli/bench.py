@@ -11,7 +11,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE.kgen")
     parser.add_argument("--device", metavar="D", help="cpu, cuda:1, vulkan, ... (the best here)")
     parser.add_argument(
-        "--against", default="numpy", metavar="L,...", help="libraries: numpy, torch, cublas (numpy)"
+        "--against",
+        default="numpy",
+        metavar="L,...",
+        help="libraries: numpy, torch, cublas (numpy)",
     )
     parser.add_argument(
         "--threads", type=int, metavar="N", help="CPU threads, of the libraries too (all cores)"
