@@ -30,6 +30,7 @@ from tests.emulate.mutations import (
     amdgpu_rows,
     hopper_gemm,
     hopper_small,
+    ptx_bytes,
     ptx_persistent,
     ptx_products,
     ptx_rows,
@@ -45,6 +46,7 @@ SEEDS = 20
 FAMILIES: dict[str, tuple[ModuleType, ...]] = {
     "ptx": (
         ptx_products,
+        ptx_bytes,
         ptx_rows,
         ptx_split,
         ptx_wgmma,
