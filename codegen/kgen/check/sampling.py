@@ -37,7 +37,7 @@ def sample(entry: KernelEntry, budget: int, seed: int) -> Sample | None:
     if len(entry.launches) > 1 or tile is None or math.prod(launch.grid) <= budget:
         return None
     if tile.walk is not None:
-        return _of_walk(launch, tile)
+        return _of_walk(launch, tile, budget)
     generator = np.random.default_rng(seed)
     counts = [tile_count(tile, launch.grid, dim) for dim in range(len(tile.shape))]
     chosen = set(corners(counts, generator))
@@ -48,10 +48,14 @@ def sample(entry: KernelEntry, budget: int, seed: int) -> Sample | None:
     return _sample(workgroups, (written(tile, w) for w in sorted(workgroups)))
 
 
-def _of_walk(launch: Launch, tile: Tile) -> Sample:
-    """The clusters that write the output's corners; what else these write is interior enough."""
-    extremes = itertools.product(*(sorted({0, n - 1}) for n in walk.counts(tile)))
-    workgroups = {w for piece in extremes for w in walk.workgroups(launch, tile, piece)}
+def _of_walk(launch: Launch, tile: Tile, budget: int) -> Sample:
+    """The clusters that write the first and the last corner of the output, and as many others' as
+    the budget allows; what else these write is interior enough."""
+    corners = list(itertools.product(*(sorted({0, n - 1}) for n in walk.counts(tile))))
+    workgroups: set[Extent3] = set()
+    for index, piece in enumerate([corners[0], corners[-1], *corners[1:-1]]):
+        if index < 2 or len(workgroups) < budget:
+            workgroups |= set(walk.workgroups(launch, tile, piece))
     boxes = (box for w in sorted(workgroups) for box in walk.written(launch, tile, w))
     return _sample(workgroups, boxes)
 
