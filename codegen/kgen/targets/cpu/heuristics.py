@@ -32,7 +32,8 @@ CACHE_WAYS, CACHE_WAY_BYTES = 8, 4096
 #: two rows of A the streams bind, for more the sums' traffic (4096 x 4096 on Zen 4).
 STREAM_ROWS = 32
 STREAM_K_FEW, STREAM_K = 8, 16
-#: Vectors of a row of B, at most, that a tile of such a product has.
+#: Vectors of a row of B, at most, that a tile of such a product has, or one whose B comes packed:
+#: each is a stream of its own (one row by 4096 x 4096: eight are a fifth slower than four, Zen 4).
 STREAM_VECTORS = 4
 #: A B that leaves the second-level cache is packed if it is used by more rows than this: 128 rows
 #: lose 4 % by packing, 1024 gain 8 % (Zen 4).
@@ -192,7 +193,7 @@ def register_tile(spec: Matmul, target: Target, packing: Packing) -> tuple[int, 
     A step of a tile costs its multiply-adds, its loads, or the latency of one multiply-add,
     whichever is most, and half a cycle for the loop. Of those that it cannot tell apart, the one
     with the fewest loads for its products.
-    A row needs no more vectors than hide the latency.
+    A row needs no more vectors than hide the latency, or than there are good streams.
     """
     vector = vector_for(target, spec.accumulate, spec.n).count
     registers = target.limits["vector_registers"]
@@ -212,9 +213,10 @@ def register_tile(spec: Matmul, target: Target, packing: Packing) -> tuple[int, 
         depth = deepest(spec, target, rows, vectors * vector, packing)
         return total * BLOCKED_K if packing.b and spec.k > depth else total
 
+    vectors_most = STREAM_VECTORS if spec.constant else FMA_LATENCY * PER_CYCLE
     costs = {
         (rows, vectors): cycles(rows, vectors)
-        for vectors in range(1, min(math.ceil(spec.n / vector), FMA_LATENCY * PER_CYCLE) + 1)
+        for vectors in range(1, min(math.ceil(spec.n / vector), vectors_most) + 1)
         for rows in range(1, rows_most + 1)
         if registers_needed(rows, vectors) <= registers
         and packing.unit(spec, target, rows) <= ROW_UNIT_MOST
