@@ -86,7 +86,7 @@ def name(item: Mutation | Callable[[], Program]) -> str:
 @pytest.mark.parametrize("program", PROGRAMS, ids=name)
 def test_the_program_itself_is_clean(program: Callable[[], Program]) -> None:
     right = program()
-    assert {seed: right.outcome(right.source, seed) for seed in (0, 1)} == {0: CLEAN, 1: CLEAN}
+    assert right.outcome(right.source) == CLEAN
 
 
 @pytest.mark.slow
