@@ -132,6 +132,7 @@ loop:
   %b.loop.c0.l0 = load float, ptr addrspace(1) %b.loop.c0.l0.at, align 4
   %b.loop.c0.l1.at = getelementptr float, ptr addrspace(1) %b.tile.next, i64 %b.c0.l1.offset
   %b.loop.c0.l1 = load float, ptr addrspace(1) %b.loop.c0.l1.at, align 4
+  call void @llvm.amdgcn.sched.barrier(i32 0)
   br label %loop.multiply
 loop.multiply:
   %loop.k = phi i32 [ 0, %loop ], [ %loop.k.next, %loop.multiply ]
@@ -157,6 +158,7 @@ loop.multiply:
   %loop.k.more = icmp ult i32 %loop.k.next, 8
   br i1 %loop.k.more, label %loop.multiply, label %loop.multiplied, !llvm.loop !3
 loop.multiplied:
+  call void @llvm.amdgcn.sched.barrier(i32 0)
   %stage.next = xor i32 %stage, 1
   %a.loop.c0.s0.0 = insertelement <2 x float> poison, float %a.loop.c0.l0, i32 0
   %a.loop.c0.s0 = insertelement <2 x float> %a.loop.c0.s0.0, float %a.loop.c0.l1, i32 1
@@ -289,6 +291,7 @@ declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.y()
 declare void @llvm.amdgcn.s.barrier()
+declare void @llvm.amdgcn.sched.barrier(i32 immarg)
 declare i32 @llvm.umin.i32(i32, i32)
 declare <2 x float> @llvm.fma.v2f32(<2 x float>, <2 x float>, <2 x float>)
 

@@ -37,7 +37,8 @@ entry:
   %a.c0.line = mul nuw nsw i32 %a.c0.row, 128
   %a.c0.narrow = add nuw nsw i32 %a.c0.line, %a.c0.k
   %a.c0.offset = zext i32 %a.c0.narrow to i64
-  %a.c0.l1.offset = add nuw nsw i64 %a.c0.offset, 128
+  %a.c0.l1.narrow = add nuw nsw i32 %a.c0.narrow, 128
+  %a.c0.l1.offset = zext i32 %a.c0.l1.narrow to i64
   %a.c0.lds_line = udiv i32 %a.c0.k, 1
   %a.c0.lds_line1 = add nuw nsw i32 %a.c0.lds_line, 1
   %a.c0.element = urem i32 %a.c0.row, 4
@@ -114,6 +115,7 @@ loop:
   %a.loop.c0.l1 = load <2 x float>, ptr addrspace(1) %a.loop.c0.l1.at, align 4
   %b.loop.c0.l0.at = getelementptr float, ptr addrspace(1) %b.tile.next, i64 %b.c0.offset
   %b.loop.c0.l0 = load <4 x float>, ptr addrspace(1) %b.loop.c0.l0.at, align 4
+  call void @llvm.amdgcn.sched.barrier(i32 0)
   br label %loop.multiply
 loop.multiply:
   %loop.k = phi i32 [ 0, %loop ], [ %loop.k.next, %loop.multiply ]
@@ -141,6 +143,7 @@ loop.multiply:
   %loop.k.more = icmp ult i32 %loop.k.next, 8
   br i1 %loop.k.more, label %loop.multiply, label %loop.multiplied, !llvm.loop !3
 loop.multiplied:
+  call void @llvm.amdgcn.sched.barrier(i32 0)
   %stage.next = xor i32 %stage, 1
   %a.loop.c0.l0.0 = extractelement <2 x float> %a.loop.c0.l0, i32 0
   %a.loop.c0.l0.1 = extractelement <2 x float> %a.loop.c0.l0, i32 1
@@ -238,6 +241,7 @@ declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.y()
 declare void @llvm.amdgcn.s.barrier()
+declare void @llvm.amdgcn.sched.barrier(i32 immarg)
 declare <2 x float> @llvm.fma.v2f32(<2 x float>, <2 x float>, <2 x float>)
 
 attributes #0 = {

@@ -92,7 +92,8 @@ entry:
   %wave_n = urem i32 %wave, 1
   %warp_row = mul nuw nsw i32 %wave_m, 16
   %warp_column = mul nuw nsw i32 %wave_n, 16
-  ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads
+  ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads; a swizzle by
+  ; line is the same for all MMA tiles, one by position is each tile's own
   %lane_row = and i32 %lane, 15
   %lane_group = lshr i32 %lane, 4
   %lane_line = mul nuw nsw i32 %lane_group, 0
@@ -177,26 +178,34 @@ tail:
   %b.tail.c0.l0.read = load <8 x half>, ptr addrspace(1) %b.tail.c0.l0.at, align 2
   %b.tail.c0.l0 = select i1 %b.tail.c0.l0.exists, <8 x half> %b.tail.c0.l0.read, <8 x half> zeroinitializer
   ; depths from 0 on
-  %a.tail.0.g0.line0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %line0, i32 %a.t0.slot0, i32 0
+  %a.tail.0.g0.line0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %line0, i32 %a.t0.slot0, i32 0
+  %a.tail.0.g0.line0.at = getelementptr <8 x half>, ptr addrspace(3) %a.tail.0.g0.line0.first, i32 0
   %a.tail.0.g0.line0 = load <8 x half>, ptr addrspace(3) %a.tail.0.g0.line0.at, align 16
-  %a.tail.0.g0.line1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %line1, i32 %a.t0.slot1, i32 0
+  %a.tail.0.g0.line1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %line1, i32 %a.t0.slot1, i32 0
+  %a.tail.0.g0.line1.at = getelementptr <8 x half>, ptr addrspace(3) %a.tail.0.g0.line1.first, i32 0
   %a.tail.0.g0.line1 = load <8 x half>, ptr addrspace(3) %a.tail.0.g0.line1.at, align 16
   %a.tail.0.g0 = shufflevector <8 x half> %a.tail.0.g0.line0, <8 x half> %a.tail.0.g0.line1, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
-  %b.tail.0.g0.line0.at = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line0, i32 %b.t0.slot0, i32 0
+  %b.tail.0.g0.line0.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line0, i32 %b.t0.slot0, i32 0
+  %b.tail.0.g0.line0.at = getelementptr <8 x half>, ptr addrspace(3) %b.tail.0.g0.line0.first, i32 0
   %b.tail.0.g0.line0 = load <8 x half>, ptr addrspace(3) %b.tail.0.g0.line0.at, align 16
-  %b.tail.0.g0.line1.at = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line1, i32 %b.t0.slot1, i32 0
+  %b.tail.0.g0.line1.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line1, i32 %b.t0.slot1, i32 0
+  %b.tail.0.g0.line1.at = getelementptr <8 x half>, ptr addrspace(3) %b.tail.0.g0.line1.first, i32 0
   %b.tail.0.g0.line1 = load <8 x half>, ptr addrspace(3) %b.tail.0.g0.line1.at, align 16
   %b.tail.0.g0 = shufflevector <8 x half> %b.tail.0.g0.line0, <8 x half> %b.tail.0.g0.line1, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %acc.m0.n0.tail.s0 = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half> %a.tail.0.g0, <16 x half> %b.tail.0.g0, <8 x float> zeroinitializer)
   ; depths from 16 on
-  %a.tail.0.g1.line2.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %line2, i32 %a.t0.slot2, i32 0
+  %a.tail.0.g1.line2.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %line2, i32 %a.t0.slot2, i32 0
+  %a.tail.0.g1.line2.at = getelementptr <8 x half>, ptr addrspace(3) %a.tail.0.g1.line2.first, i32 0
   %a.tail.0.g1.line2 = load <8 x half>, ptr addrspace(3) %a.tail.0.g1.line2.at, align 16
-  %a.tail.0.g1.line3.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %line3, i32 %a.t0.slot3, i32 0
+  %a.tail.0.g1.line3.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %line3, i32 %a.t0.slot3, i32 0
+  %a.tail.0.g1.line3.at = getelementptr <8 x half>, ptr addrspace(3) %a.tail.0.g1.line3.first, i32 0
   %a.tail.0.g1.line3 = load <8 x half>, ptr addrspace(3) %a.tail.0.g1.line3.at, align 16
   %a.tail.0.g1 = shufflevector <8 x half> %a.tail.0.g1.line2, <8 x half> %a.tail.0.g1.line3, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
-  %b.tail.0.g1.line2.at = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line2, i32 %b.t0.slot2, i32 0
+  %b.tail.0.g1.line2.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line2, i32 %b.t0.slot2, i32 0
+  %b.tail.0.g1.line2.at = getelementptr <8 x half>, ptr addrspace(3) %b.tail.0.g1.line2.first, i32 0
   %b.tail.0.g1.line2 = load <8 x half>, ptr addrspace(3) %b.tail.0.g1.line2.at, align 16
-  %b.tail.0.g1.line3.at = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line3, i32 %b.t0.slot3, i32 0
+  %b.tail.0.g1.line3.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line3, i32 %b.t0.slot3, i32 0
+  %b.tail.0.g1.line3.at = getelementptr <8 x half>, ptr addrspace(3) %b.tail.0.g1.line3.first, i32 0
   %b.tail.0.g1.line3 = load <8 x half>, ptr addrspace(3) %b.tail.0.g1.line3.at, align 16
   %b.tail.0.g1 = shufflevector <8 x half> %b.tail.0.g1.line2, <8 x half> %b.tail.0.g1.line3, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %acc.m0.n0.tail = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half> %a.tail.0.g1, <16 x half> %b.tail.0.g1, <8 x float> %acc.m0.n0.tail.s0)
@@ -214,26 +223,34 @@ tail:
 ; ---- mainloop: multiply the last tile ----------------------------------------------------------
 last:
   ; depths from 0 on
-  %a.last.0.g0.line0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line0, i32 %a.t0.slot0, i32 0
+  %a.last.0.g0.line0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line0, i32 %a.t0.slot0, i32 0
+  %a.last.0.g0.line0.at = getelementptr <8 x half>, ptr addrspace(3) %a.last.0.g0.line0.first, i32 0
   %a.last.0.g0.line0 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.line0.at, align 16
-  %a.last.0.g0.line1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line1, i32 %a.t0.slot1, i32 0
+  %a.last.0.g0.line1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line1, i32 %a.t0.slot1, i32 0
+  %a.last.0.g0.line1.at = getelementptr <8 x half>, ptr addrspace(3) %a.last.0.g0.line1.first, i32 0
   %a.last.0.g0.line1 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.line1.at, align 16
   %a.last.0.g0 = shufflevector <8 x half> %a.last.0.g0.line0, <8 x half> %a.last.0.g0.line1, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
-  %b.last.0.g0.line0.at = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line0, i32 %b.t0.slot0, i32 0
+  %b.last.0.g0.line0.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line0, i32 %b.t0.slot0, i32 0
+  %b.last.0.g0.line0.at = getelementptr <8 x half>, ptr addrspace(3) %b.last.0.g0.line0.first, i32 0
   %b.last.0.g0.line0 = load <8 x half>, ptr addrspace(3) %b.last.0.g0.line0.at, align 16
-  %b.last.0.g0.line1.at = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line1, i32 %b.t0.slot1, i32 0
+  %b.last.0.g0.line1.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line1, i32 %b.t0.slot1, i32 0
+  %b.last.0.g0.line1.at = getelementptr <8 x half>, ptr addrspace(3) %b.last.0.g0.line1.first, i32 0
   %b.last.0.g0.line1 = load <8 x half>, ptr addrspace(3) %b.last.0.g0.line1.at, align 16
   %b.last.0.g0 = shufflevector <8 x half> %b.last.0.g0.line0, <8 x half> %b.last.0.g0.line1, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %acc.m0.n0.last.s0 = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half> %a.last.0.g0, <16 x half> %b.last.0.g0, <8 x float> %acc.m0.n0.tail)
   ; depths from 16 on
-  %a.last.0.g1.line2.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line2, i32 %a.t0.slot2, i32 0
+  %a.last.0.g1.line2.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line2, i32 %a.t0.slot2, i32 0
+  %a.last.0.g1.line2.at = getelementptr <8 x half>, ptr addrspace(3) %a.last.0.g1.line2.first, i32 0
   %a.last.0.g1.line2 = load <8 x half>, ptr addrspace(3) %a.last.0.g1.line2.at, align 16
-  %a.last.0.g1.line3.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line3, i32 %a.t0.slot3, i32 0
+  %a.last.0.g1.line3.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line3, i32 %a.t0.slot3, i32 0
+  %a.last.0.g1.line3.at = getelementptr <8 x half>, ptr addrspace(3) %a.last.0.g1.line3.first, i32 0
   %a.last.0.g1.line3 = load <8 x half>, ptr addrspace(3) %a.last.0.g1.line3.at, align 16
   %a.last.0.g1 = shufflevector <8 x half> %a.last.0.g1.line2, <8 x half> %a.last.0.g1.line3, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
-  %b.last.0.g1.line2.at = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line2, i32 %b.t0.slot2, i32 0
+  %b.last.0.g1.line2.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line2, i32 %b.t0.slot2, i32 0
+  %b.last.0.g1.line2.at = getelementptr <8 x half>, ptr addrspace(3) %b.last.0.g1.line2.first, i32 0
   %b.last.0.g1.line2 = load <8 x half>, ptr addrspace(3) %b.last.0.g1.line2.at, align 16
-  %b.last.0.g1.line3.at = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line3, i32 %b.t0.slot3, i32 0
+  %b.last.0.g1.line3.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line3, i32 %b.t0.slot3, i32 0
+  %b.last.0.g1.line3.at = getelementptr <8 x half>, ptr addrspace(3) %b.last.0.g1.line3.first, i32 0
   %b.last.0.g1.line3 = load <8 x half>, ptr addrspace(3) %b.last.0.g1.line3.at, align 16
   %b.last.0.g1 = shufflevector <8 x half> %b.last.0.g1.line2, <8 x half> %b.last.0.g1.line3, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %acc.m0.n0.last = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half> %a.last.0.g1, <16 x half> %b.last.0.g1, <8 x float> %acc.m0.n0.last.s0)

@@ -58,9 +58,12 @@ entry:
   %b.c0.line = mul nuw nsw i32 %b.c0.k, 64
   %b.c0.narrow = add nuw nsw i32 %b.c0.line, %b.c0.row
   %b.c0.offset = zext i32 %b.c0.narrow to i64
-  %b.c0.l1.offset = add nuw nsw i64 %b.c0.offset, 64
-  %b.c0.l2.offset = add nuw nsw i64 %b.c0.offset, 128
-  %b.c0.l3.offset = add nuw nsw i64 %b.c0.offset, 192
+  %b.c0.l1.narrow = add nuw nsw i32 %b.c0.narrow, 64
+  %b.c0.l1.offset = zext i32 %b.c0.l1.narrow to i64
+  %b.c0.l2.narrow = add nuw nsw i32 %b.c0.narrow, 128
+  %b.c0.l2.offset = zext i32 %b.c0.l2.narrow to i64
+  %b.c0.l3.narrow = add nuw nsw i32 %b.c0.narrow, 192
+  %b.c0.l3.offset = zext i32 %b.c0.l3.narrow to i64
   %b.c0.lds_line = udiv i32 %b.c0.k, 8
   %b.c0.element = urem i32 %b.c0.k, 8
   %b.c0.position = udiv i32 %b.c0.row, 1
@@ -79,7 +82,8 @@ entry:
   %wave_n = urem i32 %wave, 2
   %warp_row = mul nuw nsw i32 %wave_m, 16
   %warp_column = mul nuw nsw i32 %wave_n, 16
-  ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads
+  ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads; a swizzle by
+  ; line is the same for all MMA tiles, one by position is each tile's own
   %lane_row = and i32 %lane, 15
   %lane_group = lshr i32 %lane, 4
   %lane_line = mul nuw nsw i32 %lane_group, 0
@@ -168,10 +172,13 @@ loop:
   %b.loop.c0.l2 = load <2 x half>, ptr addrspace(1) %b.loop.c0.l2.at, align 2
   %b.loop.c0.l3.at = getelementptr half, ptr addrspace(1) %b.tile.next, i64 %b.c0.l3.offset
   %b.loop.c0.l3 = load <2 x half>, ptr addrspace(1) %b.loop.c0.l3.at, align 2
+  call void @llvm.amdgcn.sched.barrier(i32 0)
   ; depths from 0 on
-  %a.loop.0.g0.line0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %line0, i32 %a.t0.slot0, i32 0
+  %a.loop.0.g0.line0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %line0, i32 %a.t0.slot0, i32 0
+  %a.loop.0.g0.line0.at = getelementptr <8 x half>, ptr addrspace(3) %a.loop.0.g0.line0.first, i32 0
   %a.loop.0.g0.line0 = load <8 x half>, ptr addrspace(3) %a.loop.0.g0.line0.at, align 16
-  %a.loop.0.g0.line1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %line1, i32 %a.t0.slot1, i32 0
+  %a.loop.0.g0.line1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %line1, i32 %a.t0.slot1, i32 0
+  %a.loop.0.g0.line1.at = getelementptr <8 x half>, ptr addrspace(3) %a.loop.0.g0.line1.first, i32 0
   %a.loop.0.g0.line1 = load <8 x half>, ptr addrspace(3) %a.loop.0.g0.line1.at, align 16
   %a.loop.0.g0 = shufflevector <8 x half> %a.loop.0.g0.line0, <8 x half> %a.loop.0.g0.line1, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %b.loop.0.g0.line0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %line0, i32 %b.t0.settled, i32 0
@@ -181,9 +188,11 @@ loop:
   %b.loop.0.g0 = shufflevector <8 x half> %b.loop.0.g0.line0, <8 x half> %b.loop.0.g0.line1, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %acc.m0.n0.loop.s0 = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half> %a.loop.0.g0, <16 x half> %b.loop.0.g0, <8 x float> %acc.m0.n0.start)
   ; depths from 16 on
-  %a.loop.0.g1.line2.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %line2, i32 %a.t0.slot2, i32 0
+  %a.loop.0.g1.line2.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %line2, i32 %a.t0.slot2, i32 0
+  %a.loop.0.g1.line2.at = getelementptr <8 x half>, ptr addrspace(3) %a.loop.0.g1.line2.first, i32 0
   %a.loop.0.g1.line2 = load <8 x half>, ptr addrspace(3) %a.loop.0.g1.line2.at, align 16
-  %a.loop.0.g1.line3.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %line3, i32 %a.t0.slot3, i32 0
+  %a.loop.0.g1.line3.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %line3, i32 %a.t0.slot3, i32 0
+  %a.loop.0.g1.line3.at = getelementptr <8 x half>, ptr addrspace(3) %a.loop.0.g1.line3.first, i32 0
   %a.loop.0.g1.line3 = load <8 x half>, ptr addrspace(3) %a.loop.0.g1.line3.at, align 16
   %a.loop.0.g1 = shufflevector <8 x half> %a.loop.0.g1.line2, <8 x half> %a.loop.0.g1.line3, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %b.loop.0.g1.line2.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %line2, i32 %b.t0.settled, i32 0
@@ -192,6 +201,7 @@ loop:
   %b.loop.0.g1.line3 = load <8 x half>, ptr addrspace(3) %b.loop.0.g1.line3.at, align 16
   %b.loop.0.g1 = shufflevector <8 x half> %b.loop.0.g1.line2, <8 x half> %b.loop.0.g1.line3, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %acc.m0.n0.loop = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half> %a.loop.0.g1, <16 x half> %b.loop.0.g1, <8 x float> %acc.m0.n0.loop.s0)
+  call void @llvm.amdgcn.sched.barrier(i32 0)
   %stage.next = xor i32 %stage, 1
   %a.loop.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage.next, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 0
   store <8 x half> %a.loop.c0.l0, ptr addrspace(3) %a.loop.c0.s0.at, align 16
@@ -225,9 +235,11 @@ loop:
 ; ---- mainloop: multiply the last tile ----------------------------------------------------------
 last:
   ; depths from 0 on
-  %a.last.0.g0.line0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line0, i32 %a.t0.slot0, i32 0
+  %a.last.0.g0.line0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line0, i32 %a.t0.slot0, i32 0
+  %a.last.0.g0.line0.at = getelementptr <8 x half>, ptr addrspace(3) %a.last.0.g0.line0.first, i32 0
   %a.last.0.g0.line0 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.line0.at, align 16
-  %a.last.0.g0.line1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line1, i32 %a.t0.slot1, i32 0
+  %a.last.0.g0.line1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line1, i32 %a.t0.slot1, i32 0
+  %a.last.0.g0.line1.at = getelementptr <8 x half>, ptr addrspace(3) %a.last.0.g0.line1.first, i32 0
   %a.last.0.g0.line1 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.line1.at, align 16
   %a.last.0.g0 = shufflevector <8 x half> %a.last.0.g0.line0, <8 x half> %a.last.0.g0.line1, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %b.last.0.g0.line0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line0, i32 %b.t0.settled, i32 0
@@ -237,9 +249,11 @@ last:
   %b.last.0.g0 = shufflevector <8 x half> %b.last.0.g0.line0, <8 x half> %b.last.0.g0.line1, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %acc.m0.n0.last.s0 = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half> %a.last.0.g0, <16 x half> %b.last.0.g0, <8 x float> %acc.m0.n0.loop)
   ; depths from 16 on
-  %a.last.0.g1.line2.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line2, i32 %a.t0.slot2, i32 0
+  %a.last.0.g1.line2.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line2, i32 %a.t0.slot2, i32 0
+  %a.last.0.g1.line2.at = getelementptr <8 x half>, ptr addrspace(3) %a.last.0.g1.line2.first, i32 0
   %a.last.0.g1.line2 = load <8 x half>, ptr addrspace(3) %a.last.0.g1.line2.at, align 16
-  %a.last.0.g1.line3.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line3, i32 %a.t0.slot3, i32 0
+  %a.last.0.g1.line3.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line3, i32 %a.t0.slot3, i32 0
+  %a.last.0.g1.line3.at = getelementptr <8 x half>, ptr addrspace(3) %a.last.0.g1.line3.first, i32 0
   %a.last.0.g1.line3 = load <8 x half>, ptr addrspace(3) %a.last.0.g1.line3.at, align 16
   %a.last.0.g1 = shufflevector <8 x half> %a.last.0.g1.line2, <8 x half> %a.last.0.g1.line3, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %b.last.0.g1.line2.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line2, i32 %b.t0.settled, i32 0
@@ -342,6 +356,7 @@ declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.y()
 declare void @llvm.amdgcn.s.barrier()
+declare void @llvm.amdgcn.sched.barrier(i32 immarg)
 declare i32 @llvm.amdgcn.readfirstlane.i32(i32)
 declare <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half>, <16 x half>, <8 x float>)
 

@@ -92,7 +92,8 @@ entry:
   %wave_n = urem i32 %wave, 1
   %warp_row = mul nuw nsw i32 %wave_m, 16
   %warp_column = mul nuw nsw i32 %wave_n, 16
-  ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads
+  ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads; a swizzle by
+  ; line is the same for all MMA tiles, one by position is each tile's own
   %lane_row = and i32 %lane, 15
   %lane_group = lshr i32 %lane, 4
   %lane_line = mul nuw nsw i32 %lane_group, 1
@@ -159,15 +160,19 @@ tail:
   %b.tail.c0.l0.read = load <8 x half>, ptr addrspace(1) %b.tail.c0.l0.at, align 2
   %b.tail.c0.l0 = select i1 %b.tail.c0.l0.exists, <8 x half> %b.tail.c0.l0.read, <8 x half> zeroinitializer
   ; depths from 0 on
-  %a.tail.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %line0, i32 %a.t0.slot0, i32 0
+  %a.tail.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %line0, i32 %a.t0.slot0, i32 0
+  %a.tail.0.g0.at = getelementptr <8 x half>, ptr addrspace(3) %a.tail.0.g0.first, i32 0
   %a.tail.0.g0 = load <8 x half>, ptr addrspace(3) %a.tail.0.g0.at, align 16
-  %b.tail.0.g0.at = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line0, i32 %b.t0.slot0, i32 0
+  %b.tail.0.g0.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line0, i32 %b.t0.slot0, i32 0
+  %b.tail.0.g0.at = getelementptr <8 x half>, ptr addrspace(3) %b.tail.0.g0.first, i32 0
   %b.tail.0.g0 = load <8 x half>, ptr addrspace(3) %b.tail.0.g0.at, align 16
   %acc.m0.n0.tail.s0 = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.tail.0.g0, <8 x half> %b.tail.0.g0, <8 x float> zeroinitializer)
   ; depths from 16 on
-  %a.tail.0.g1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %line2, i32 %a.t0.slot2, i32 0
+  %a.tail.0.g1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %line2, i32 %a.t0.slot2, i32 0
+  %a.tail.0.g1.at = getelementptr <8 x half>, ptr addrspace(3) %a.tail.0.g1.first, i32 0
   %a.tail.0.g1 = load <8 x half>, ptr addrspace(3) %a.tail.0.g1.at, align 16
-  %b.tail.0.g1.at = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line2, i32 %b.t0.slot2, i32 0
+  %b.tail.0.g1.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line2, i32 %b.t0.slot2, i32 0
+  %b.tail.0.g1.at = getelementptr <8 x half>, ptr addrspace(3) %b.tail.0.g1.first, i32 0
   %b.tail.0.g1 = load <8 x half>, ptr addrspace(3) %b.tail.0.g1.at, align 16
   %acc.m0.n0.tail = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.tail.0.g1, <8 x half> %b.tail.0.g1, <8 x float> %acc.m0.n0.tail.s0)
   %a.tail.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 0
@@ -184,15 +189,19 @@ tail:
 ; ---- mainloop: multiply the last tile ----------------------------------------------------------
 last:
   ; depths from 0 on
-  %a.last.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line0, i32 %a.t0.slot0, i32 0
+  %a.last.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line0, i32 %a.t0.slot0, i32 0
+  %a.last.0.g0.at = getelementptr <8 x half>, ptr addrspace(3) %a.last.0.g0.first, i32 0
   %a.last.0.g0 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.at, align 16
-  %b.last.0.g0.at = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line0, i32 %b.t0.slot0, i32 0
+  %b.last.0.g0.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line0, i32 %b.t0.slot0, i32 0
+  %b.last.0.g0.at = getelementptr <8 x half>, ptr addrspace(3) %b.last.0.g0.first, i32 0
   %b.last.0.g0 = load <8 x half>, ptr addrspace(3) %b.last.0.g0.at, align 16
   %acc.m0.n0.last.s0 = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.last.0.g0, <8 x half> %b.last.0.g0, <8 x float> %acc.m0.n0.tail)
   ; depths from 16 on
-  %a.last.0.g1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line2, i32 %a.t0.slot2, i32 0
+  %a.last.0.g1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line2, i32 %a.t0.slot2, i32 0
+  %a.last.0.g1.at = getelementptr <8 x half>, ptr addrspace(3) %a.last.0.g1.first, i32 0
   %a.last.0.g1 = load <8 x half>, ptr addrspace(3) %a.last.0.g1.at, align 16
-  %b.last.0.g1.at = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line2, i32 %b.t0.slot2, i32 0
+  %b.last.0.g1.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line2, i32 %b.t0.slot2, i32 0
+  %b.last.0.g1.at = getelementptr <8 x half>, ptr addrspace(3) %b.last.0.g1.first, i32 0
   %b.last.0.g1 = load <8 x half>, ptr addrspace(3) %b.last.0.g1.at, align 16
   %acc.m0.n0.last = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.last.0.g1, <8 x half> %b.last.0.g1, <8 x float> %acc.m0.n0.last.s0)
 

@@ -78,7 +78,8 @@ entry:
   %wave_n = urem i32 %wave, 1
   %warp_row = mul nuw nsw i32 %wave_m, 16
   %warp_column = mul nuw nsw i32 %wave_n, 16
-  ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads
+  ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads; a swizzle by
+  ; line is the same for all MMA tiles, one by position is each tile's own
   %lane_row = and i32 %lane, 15
   %lane_group = lshr i32 %lane, 4
   %lane_line = mul nuw nsw i32 %lane_group, 1
@@ -127,11 +128,13 @@ tail:
   %b.tail.c0.l0.read = load <4 x half>, ptr addrspace(1) %b.tail.c0.l0.at, align 2
   %b.tail.c0.l0 = select i1 %b.tail.c0.l0.exists, <4 x half> %b.tail.c0.l0.read, <4 x half> zeroinitializer
   ; depths from 0 on
-  %a.tail.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %line0, i32 %a.t0.slot0, i32 0
+  %a.tail.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %line0, i32 %a.t0.slot0, i32 0
+  %a.tail.0.g0.at = getelementptr <8 x half>, ptr addrspace(3) %a.tail.0.g0.first, i32 0
   %a.tail.0.g0 = load <8 x half>, ptr addrspace(3) %a.tail.0.g0.at, align 16
   %a.tail.0.g0.p0 = shufflevector <8 x half> %a.tail.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %a.tail.0.g0.p1 = shufflevector <8 x half> %a.tail.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
-  %b.tail.0.g0.at = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line0, i32 %b.t0.slot0, i32 0
+  %b.tail.0.g0.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line0, i32 %b.t0.slot0, i32 0
+  %b.tail.0.g0.at = getelementptr <8 x half>, ptr addrspace(3) %b.tail.0.g0.first, i32 0
   %b.tail.0.g0 = load <8 x half>, ptr addrspace(3) %b.tail.0.g0.at, align 16
   %b.tail.0.g0.p0 = shufflevector <8 x half> %b.tail.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %b.tail.0.g0.p1 = shufflevector <8 x half> %b.tail.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
@@ -149,11 +152,13 @@ tail:
 ; ---- mainloop: multiply the last tile ----------------------------------------------------------
 last:
   ; depths from 0 on
-  %a.last.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line0, i32 %a.t0.slot0, i32 0
+  %a.last.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line0, i32 %a.t0.slot0, i32 0
+  %a.last.0.g0.at = getelementptr <8 x half>, ptr addrspace(3) %a.last.0.g0.first, i32 0
   %a.last.0.g0 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.at, align 16
   %a.last.0.g0.p0 = shufflevector <8 x half> %a.last.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %a.last.0.g0.p1 = shufflevector <8 x half> %a.last.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
-  %b.last.0.g0.at = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line0, i32 %b.t0.slot0, i32 0
+  %b.last.0.g0.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line0, i32 %b.t0.slot0, i32 0
+  %b.last.0.g0.at = getelementptr <8 x half>, ptr addrspace(3) %b.last.0.g0.first, i32 0
   %b.last.0.g0 = load <8 x half>, ptr addrspace(3) %b.last.0.g0.at, align 16
   %b.last.0.g0.p0 = shufflevector <8 x half> %b.last.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %b.last.0.g0.p1 = shufflevector <8 x half> %b.last.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>

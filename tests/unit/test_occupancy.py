@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-import llvmlite.binding as llvm
 import pytest
 
 from kgen import pipeline, targets
 from kgen.spec.text import parse
-from kgen.targets.amdgpu import codegen
+from kgen.targets.amdgpu.assemble import assembly
 from kgen.targets.base import Target
 from kgen_runtime.manifest import Launch, Resources
 
@@ -68,8 +67,5 @@ def test_it_is_what_llvm_prints(target: Target, kernel: str) -> None:
     found = targets.family("amdgpu").occupancy(
         target, made.assembled.resources, made.plan.launches[0]
     )
-    machine = codegen.machine_for(target.arch)
-    machine.set_asm_verbosity(True)
-    text = machine.emit_assembly(llvm.parse_assembly(codegen.optimise(made.source.text, machine)))
-    (printed,) = re.findall(r"; Occupancy: (\d+)", text)
+    (printed,) = re.findall(r"; Occupancy: (\d+)", assembly(made.source.text, target))
     assert found is not None and found.warps == int(printed)

@@ -81,7 +81,7 @@ MFMA_PRODUCT = (
         ),
         (
             "fragments-of-the-next-stage",
-            r"(%a\.loop\.0\.g0\.at = getelementptr .* @a_tile, i32 0, i32 )%stage",
+            r"(%a\.loop\.0\.g0\.first = getelementptr .* @a_tile, i32 0, i32 )%stage",
             r"\g<1>1",
         ),
         ("half-the-columns-not-stored", r"^ *store <4 x half> %b\.loop\.c0\.s1, .*\n", ""),
@@ -116,7 +116,7 @@ MFMA_PRODUCT = (
         ("part-of-the-slot", r"(%b\.c0\.element = urem i32 %b\.c0\.k, )8", r"\g<1>3"),
         (
             "fragment-from-the-middle-of-a-slot",
-            r"(%a\.loop\.0\.g1\.at = getelementptr .*, i32 %a\.t0\.slot2, i32 )0",
+            r"(%a\.loop\.0\.g1\.first = getelementptr .*, i32 %a\.t0\.slot2, i32 )0",
             r"\g<1>4",
         ),
     ),

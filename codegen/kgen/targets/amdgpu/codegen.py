@@ -53,6 +53,9 @@ def compile_assembly(ir: str, cpu: str) -> bytes:
 
 
 if __name__ == "__main__":
+    # Loop strength reduction would keep a 64-bit address in vector registers for every load of a
+    # loop and step each; without it, they are one scalar base with 32-bit offsets that stay.
+    llvm.set_option("codegen", "-disable-lsr")
     try:
         emit = compile_assembly if sys.argv[2:] == ["assembly"] else compile_object
         sys.stdout.buffer.write(emit(sys.stdin.read(), sys.argv[1]))

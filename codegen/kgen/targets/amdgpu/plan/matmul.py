@@ -182,6 +182,8 @@ class MatmulPlan(AmdgpuPlan):
     def declarations(self) -> tuple[str, ...]:
         """Of the intrinsics that both main loops call."""
         found = ["i32 @llvm.amdgcn.workgroup.id.y()", "void @llvm.amdgcn.s.barrier()"]
+        if self.k_loop.has_loop:
+            found.append("void @llvm.amdgcn.sched.barrier(i32 immarg)")
         if self.batched:
             found.append("i32 @llvm.amdgcn.workgroup.id.z()")
         if self.a.ragged_rows or self.b.ragged_rows:
