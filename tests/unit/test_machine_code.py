@@ -37,6 +37,8 @@ AMD = """
 """
 SPIRV = """
 ; a comment
+%float = OpTypeFloat 32
+%main = OpFunction %void None %kernel_type
 %loop = OpLabel
 OpLoopMerge %done %again None
 %sum = OpExtInst %float %glsl Fma %a %b %c
@@ -65,9 +67,10 @@ def test_assembly(text: str, opcodes: list[str], spills: list[int]) -> None:
 def test_spirv() -> None:
     code = parse_spirv(SPIRV)
     assert [ins.opcode for ins in code] == [
-        "OpLabel", "OpLoopMerge", "Fma", "OpLabel", "OpBranchConditional", "OpLabel", "OpReturn",
+        "OpFunction", "OpLabel", "OpLoopMerge", "Fma", "OpLabel", "OpBranchConditional", "OpLabel",
+        "OpReturn",
     ]  # fmt: skip
-    assert [ins.goes_to for ins in code] == [None] * 4 + [0, None, None]
+    assert [ins.goes_to for ins in code] == [None] * 5 + [1, None, None]
 
 
 def test_code_of_another_llvm_is_refused() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kgen.check.hot_loop import Loop, Work
+from kgen.check.hot_loop import Loop, Work, mix
 from kgen.check.roofline import Prediction, Roofline
 from kgen.check.static import Facts, Outlook, facts, outlook
 from kgen.cli.output import end_progress, print_json, progress
@@ -38,6 +38,8 @@ def run(bundle: BundleFile, *, as_json: bool) -> int:
 def lines(entry: KernelEntry, known: Facts, ahead: Outlook) -> Iterator[tuple[str, str]]:
     """Titles and texts; a line that goes on has no title."""
     yield from _resources(entry)
+    size, count = entry.resources.code_bytes, known.opcodes.total()
+    yield "code", f"{size} bytes, {count} instructions: {mix(known.opcodes)}"
     if known.occupancy is not None:
         yield "occupancy", known.occupancy.sentence
     yield from _loop(known.loop)
@@ -64,15 +66,16 @@ def _resources(entry: KernelEntry) -> Iterator[tuple[str, str]]:
         yield "stack", f"{used.stack} bytes per thread"
     if used.shared_memory is not None:
         yield "shared memory", f"{used.shared_memory} bytes per workgroup"
-    yield "code", f"{used.code_bytes} bytes"
 
 
 def _loop(loop: Loop | None) -> Iterator[tuple[str, str]]:
     if loop is None:
         yield "hot loop", "none: no loop computes or loads"
         return
-    where = "unrolled whole; all code: " if loop.unrolled else ""
-    yield "hot loop", f"{where}{loop.instructions} instructions: {loop.mix()}"
+    if loop.unrolled:
+        yield "hot loop", "none: the compiler has unrolled it whole, so this is of all the code"
+    else:
+        yield "hot loop", f"{loop.instructions} instructions: {loop.mix()}"
     if loop.kind is not Work.LOAD:
         share, loads = 100 * loop.share, loop.loads / loop.work
         yield "", f"{loop.work} {loop.kind} are {share:.0f} % of it; {loads:.2f} loads for each"
@@ -97,7 +100,7 @@ def _roofline(line: Roofline) -> Iterator[tuple[str, str]]:
 def _prediction(found: Prediction) -> Iterator[tuple[str, str]]:
     yield (
         "prediction",
-        f"{_microseconds(found.seconds)} us, {100 * found.fraction:.0f} % of the roofline; "
+        f"{_microseconds(found.seconds)} us at best, {100 * found.fraction:.0f} % of the roofline; "
         f"{found.binds} binds (not measured: see docs/how-it-works.md)",
     )
     terms = sorted(found.terms.items(), key=lambda term: -term[1])
