@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kgen import pipeline, targets
-from kgen.schedule import MmaMatmul
+from kgen.schedule import MmaMatmul, WgmmaMatmul
 from kgen.spec import Matmul
-from kgen.targets.cuda.candidates import MMA_TILES
+from kgen.targets.cuda.candidates import MMA_TILES, WGMMA_TILES
 from kgen.targets.cuda.model import predict
 
 
@@ -21,3 +21,23 @@ def test_registers_are_foreseen(tile: tuple[int, int, int, int]) -> None:
     real = pipeline.kernel(spec, target, schedule).assembled.resources
     assert real.registers is not None and real.spills == 0
     assert abs(predict(spec, target, schedule).registers - real.registers) <= 12
+
+
+@pytest.mark.parametrize("tile", WGMMA_TILES, ids=lambda t: "x".join(map(str, t)))
+def test_registers_of_warpgroups_are_foreseen(tile: tuple[int, int, int, bool]) -> None:
+    """Two warpgroups that multiply get all that there are."""
+    m, n, consumers, pingpong = tile
+    schedule = WgmmaMatmul(
+        block_m=m,
+        block_n=n,
+        block_k=64,
+        num_stages=3,
+        consumers=consumers,
+        pingpong=pingpong,
+        num_ctas=132 * pingpong,
+        tma_store=True,
+    )
+    spec, target = Matmul(m=2048, n=2048, k=2048), targets.find("sm_90a")
+    real = pipeline.kernel(spec, target, schedule).assembled.resources
+    assert real.registers is not None and real.spills == 0
+    assert abs(predict(spec, target, schedule).registers - real.registers) <= 8
