@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgen.emulate import run
+from kgen.emulate import Numerics, run
 from tests.emulate.ptx_programs import Array
 from tests.emulate.ptxas import assemble
 
@@ -73,12 +73,27 @@ def stored(type_: str, values: Array, by: str) -> Array:
 
 
 def multiply(
-    type_: str, a: Array, b: Array, c: Array, a_by: str, b_by: str, saturates: bool = False
+    type_: str,
+    a: Array,
+    b: Array,
+    c: Array,
+    a_by: str,
+    b_by: str,
+    saturates: bool = False,
+    **options: Any,
 ) -> Array:
     source = program(type_, len(a), b.shape[1], a_by=a_by, b_by=b_by, saturates=saturates)
     out = c.copy()
     arguments = [stored(type_, a, a_by), stored(type_, b, b_by), out]
-    run(source, language="ptx", entry="f", grid=(1, 1, 1), block=(32, 1, 1), arguments=arguments)
+    run(
+        source,
+        language="ptx",
+        entry="f",
+        grid=(1, 1, 1),
+        block=(32, 1, 1),
+        arguments=arguments,
+        **options,
+    )
     return out
 
 
@@ -99,3 +114,13 @@ def test_sums_beyond_the_largest(saturates: bool) -> None:
     c = np.full((16, 16), 2**31 - 1, np.int32)
     wanted = 2**31 - 1 if saturates else -(2**31) + 2**18 - 1
     assert (multiply("s8", a, b, c, "row", "col", saturates) == wanted).all()
+
+
+def test_the_truncating_adder() -> None:
+    """Three quarters of the last place are rounded up to one, or cut off."""
+    a, b = np.zeros((16, 16)), np.zeros((16, 16))
+    a[:, 0], b[0, :] = 1, 1.5
+    c = np.full((16, 16), 2.0**24, np.float32)
+    cut = Numerics(truncating_adder=True)
+    assert (multiply("f16", a, b, c, "row", "row") == 2.0**24 + 2).all()
+    assert (multiply("f16", a, b, c, "row", "row", numerics=cut) == 2.0**24).all()

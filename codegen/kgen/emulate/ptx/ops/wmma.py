@@ -19,6 +19,7 @@ from kgen.emulate.ptx.operations import Action, Collective, Source
 from kgen.emulate.ptx.ops.fragments import DECODERS, ELEMENTS
 from kgen.emulate.ptx.ops.loadstore import Note, access_note, by_window, loader, space_of
 from kgen.emulate.ptx.syntax import Operand
+from kgen.emulate.ptx.tensor_core import multiply_add
 from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array, Type, any_of, narrow, pack
 from kgen.emulate.ptx.words import Unsupported, Words
 
@@ -265,14 +266,19 @@ def _multiply(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Co
     if counts != (d.registers, a.registers, b.registers, c.registers):
         raise Unsupported
 
+    adder = multiply_add(decoder.machine.launch.numerics, types[1].name)
+
     def run(mask: Mask) -> None:
         left, right, start = (
             fragment.matrix([read() for read in reads])
             for fragment, reads in ((a, a_read), (b, b_read), (c, c_read))
         )
-        total = left @ right + start
         if types[0].name == "s32":
             total = _as_s32(left @ right, start, saturates)
+        elif adder is not None:
+            total = adder(left, right.swapaxes(-1, -2), start)
+        else:
+            total = left @ right + start
         for target, value in zip(targets, d.from_matrix(total), strict=True):
             target(value.view(np.uint32), mask)
 
