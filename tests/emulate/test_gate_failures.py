@@ -124,6 +124,25 @@ def test_registers_are_pushed_over_the_limit(
     assert all(line.endswith(";") for line in lines), "instructions whose registers did not fit"
 
 
+def test_what_ptxas_warns_of_breaks_the_gate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without its fence a wgmma is given one by ptxas, which says so (C7519)."""
+    (tool,) = targets.family("cuda").toolchain()
+    path = tmp_path / "budgets.toml"
+    path.write_text(
+        f'[toolchain]\nptxas = "{tool.package}"\n[defaults]\nfindings = 0\n[[budget]]\n'
+        'kernel = "matmul 1024x1024x1024 f16"\ntarget = "sm_90a"\nwhy = "a test"\n'
+    )
+    argv = ["perf", "check", "--budgets", str(path), "--tier", "static"]
+    assert main(argv) == 0
+    render_with(monkeypatch, lambda text: re.sub(r"wgmma\.fence\S*;", "", text))
+    capsys.readouterr()
+    assert main(argv) == 1
+    out = capsys.readouterr().out
+    assert re.search(r"findings is \d+ warnings, the budget is at most 0", out) and "(C75" in out
+
+
 def test_a_redundant_load_is_added(
     budgets: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,3 +152,4 @@ def test_a_redundant_load_is_added(
     assert is_right()
     broken = check(budgets, capsys)
     assert {"global_sectors", "global_load_bytes"} <= set(broken)
+    assert all("ld." in line or "cp.async" in line for line in broken["global_load_bytes"])
