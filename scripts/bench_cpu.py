@@ -16,7 +16,7 @@ from pathlib import Path
 
 import kgen
 from kgen.check.bench import BenchResult, bench
-from kgen.spec import DType, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Matmul, Operand, Relu, Softmax, Spec
 from kgen_runtime.cpu_features import cpu_name
 
 SHAPES = (
@@ -31,6 +31,8 @@ SHAPES = (
 )
 ROWS = ((64, 512), (1024, 1024), (8192, 4096))
 PEERS = ("numpy", "torch")
+#: PyTorch with weights packed ahead, by what packs them; and packing in every call.
+PACKED_PEERS = ("torch-onednn", "torch-mkl", "torch")
 DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
 BEGIN, END = "<!-- make bench-cpu: begin -->", "<!-- make bench-cpu: end -->"
 
@@ -41,6 +43,7 @@ class Table:
 
     title: str
     specs: Sequence[Spec]
+    peers: Sequence[str] = PEERS
 
 
 def tables(quick: bool) -> list[Table]:
@@ -53,6 +56,14 @@ def tables(quick: bool) -> list[Table]:
         )
         for dtype in (DType.F32, DType.BF16, DType.F16)
     ]
+    found += [
+        Table(
+            title=f"matmul {dtype}, B packed ahead",
+            specs=[Matmul(m=m, n=n, k=k, dtype=dtype, constant=(Operand.B,)) for m, n, k in shapes],
+            peers=PACKED_PEERS,
+        )
+        for dtype in (DType.F32, DType.BF16)
+    ]
     for dtype in (DType.F32, DType.BF16):
         softmax = [Softmax(rows=r, cols=c, dtype=dtype) for r, c in rows]
         relu = [Relu(shape=shape, dtype=dtype) for shape in rows]
@@ -60,9 +71,9 @@ def tables(quick: bool) -> list[Table]:
     return found
 
 
-def timed(spec: Spec, folder: str, threads: int, rounds: int) -> BenchResult:
+def timed(spec: Spec, peers: Sequence[str], folder: str, threads: int, rounds: int) -> BenchResult:
     path = kgen.build(spec, targets=["native"]).save(Path(folder) / "kernel.kgen")
-    report = bench(path, device="cpu", num_threads=threads, against=PEERS, rounds=rounds)
+    report = bench(path, device="cpu", num_threads=threads, against=peers, rounds=rounds)
     return report.kernels[0]
 
 
@@ -70,18 +81,20 @@ def show(table: Table, threads: int, rounds: int) -> list[str]:
     """The table's lines, with the geometric mean of each peer's ratio."""
     lines = [
         f"\n**{table.title}**\n",
-        f"| kernel | us | GFLOP/s | GB/s | {' | '.join(f'against {p}' for p in PEERS)} |",
-        f"| --- | --- | --- | --- | {' | '.join('---' for _ in PEERS)} |",
+        f"| kernel | us | GFLOP/s | GB/s | {' | '.join(f'against {p}' for p in table.peers)} |",
+        f"| --- | --- | --- | --- | {' | '.join('---' for _ in table.peers)} |",
     ]
-    ratios: dict[str, list[float]] = {peer: [] for peer in PEERS}
+    ratios: dict[str, list[float]] = {peer: [] for peer in table.peers}
     for line in lines:
         print(line)
     with tempfile.TemporaryDirectory() as folder:
         for spec in table.specs:
-            result = timed(spec, folder, threads, rounds)
+            result = timed(spec, table.peers, folder, threads, rounds)
             cells = []
-            for name in PEERS:
-                ratio = next((p.ratio for p in result.peers if p.name.startswith(name)), None)
+            for name in table.peers:
+                # A peer's name may be followed by what it computes in.
+                found = (p.ratio for p in result.peers if p.name.partition(" ")[0] == name)
+                ratio = next(found, None)
                 cells.append("-" if ratio is None else f"{ratio:.2f}x")
                 if ratio is not None:
                     ratios[name].append(ratio)

@@ -12,7 +12,7 @@ import pytest
 import kgen
 from kgen.check import bench, inputs, oracle, peers, tensors
 from kgen.errors import DeviceError
-from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Relu, Softmax, Spec
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.manifest import KernelEntry
 
@@ -51,6 +51,16 @@ def test_torch_computes_what_the_kernel_computes(entry_for: EntryFor, spec: Spec
     np.testing.assert_allclose(got, value, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("name", ["torch-onednn", "torch-mkl"])
+def test_torch_with_packed_weights_computes_the_product(entry_for: EntryFor, name: str) -> None:
+    pytest.importorskip("torch")
+    entry = entry_for(SPECS[0])
+    data = next(iter(inputs.data_sets(entry, 0))).buffers
+    result: Any = peers.make(name, entry, data, CPU).run()
+    value = oracle.estimate(entry, data, (slice(0, 1), slice(0, 9), slice(0, 7))).value[0]
+    np.testing.assert_allclose(result.numpy(), value, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.key)
 def test_numpy_computes_what_the_kernel_computes(entry_for: EntryFor, spec: Spec) -> None:
     entry = entry_for(spec)
@@ -71,6 +81,9 @@ def test_what_a_peer_cannot_do_is_said(entry_for: EntryFor) -> None:
         peers.make("numpy", entry, data, GPU)
     with pytest.raises(DeviceError, match="cublas does not compute on cpu:0; take numpy or torch"):
         peers.make("cublas", entry, data, CPU)
+    for given, device in ((entry, GPU), (entry_for(SPECS[1]), CPU), (entry_for(SPECS[2]), CPU)):
+        with pytest.raises(DeviceError, match="packs the weights of single products on CPUs"):
+            peers.make("torch-onednn", given, {}, device)
     with pytest.raises(DeviceError, match="against=mkl is unknown; known are numpy, torch"):
         peers.make("mkl", entry, data, CPU)
 
@@ -96,8 +109,9 @@ def test_buffers_start_at_a_cache_line() -> None:
         assert buffer.nbytes == nbytes and buffer.ctypes.data % 64 == 0
 
 
-def test_a_bundle_is_timed_on_the_cpu(tmp_path: Path) -> None:
-    spec = Matmul(m=64, n=64, k=64, dtype=DType.F32)
+@pytest.mark.parametrize("constant", [(), (Operand.B,)], ids=["given", "packed"])
+def test_a_bundle_is_timed_on_the_cpu(tmp_path: Path, constant: tuple[Operand, ...]) -> None:
+    spec = Matmul(m=64, n=64, k=64, dtype=DType.F32, constant=constant)
     path = kgen.build(spec, targets=["native"]).save(tmp_path / "x.kgen")
     report = bench.bench(path, device="cpu", rounds=3)
     (result,) = report.kernels

@@ -149,7 +149,50 @@ _NUMPY_FUNCTIONS: Mapping[str, Callable[[Array], Array]] = {
 }
 
 
-def _torch(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
+#: A product of PyTorch tensors, made ready to be computed again and again: (torch, a, b).
+TorchProduct = Callable[[Any, Any, Any], Callable[[], Any]]
+
+
+def _torch_matmul(torch: Any, a: Any, b: Any) -> Callable[[], Any]:
+    out = torch.matmul(a, b)
+    return lambda: torch.matmul(a, b, out=out)
+
+
+def _onednn_packed(torch: Any, a: Any, b: Any) -> Callable[[], Any]:
+    """What torch.compile makes of a linear layer whose weights are frozen."""
+    weight = b.mT.contiguous()
+    packed = torch.ops.mkldnn._reorder_linear_weight(weight, len(a))
+    return lambda: torch.ops.mkldnn._linear_pointwise(a, packed, None, "none", [], "")
+
+
+def _mkl_packed(torch: Any, a: Any, b: Any) -> Callable[[], Any]:
+    """The same in f32, where PyTorch was built with MKL."""
+    weight = b.mT.contiguous()
+    packed = torch.ops.mkl._mkl_reorder_linear_weight(weight, len(a))
+    return lambda: torch.ops.mkl._mkl_linear(a, packed, weight, None, len(a))
+
+
+def _packed_by(name: str, product: TorchProduct) -> PeerMaker:
+    """PyTorch with the weights packed ahead."""
+
+    def make(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
+        if device.backend != "cpu" or entry.op != "matmul" or entry.spec["batch"] > 1:
+            raise DeviceError(f"{name} packs the weights of single products on CPUs; take torch")
+        try:
+            return replace(_torch(entry, buffers, device, product), name=name)
+        except (RuntimeError, AttributeError) as error:
+            reason = str(error).partition("\n")[0]
+            raise DeviceError(f"{name} does not take these: {reason}; take torch") from None
+
+    return make
+
+
+def _torch(
+    entry: KernelEntry,
+    buffers: Mapping[str, Bytes],
+    device: DeviceInfo,
+    product: TorchProduct = _torch_matmul,
+) -> Peer:
     try:
         import torch
     except ImportError:
@@ -168,7 +211,7 @@ def _torch(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo)
         )
         for p in entry.inputs
     }
-    compute = _torch_operation(torch, entry, x)
+    compute = _torch_operation(torch, entry, x, product)
 
     def run() -> object:
         result = compute()
@@ -196,7 +239,9 @@ def _cublas(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo
     return replace(_torch(entry, buffers, device), name="cublas (torch)")
 
 
-def _torch_operation(torch: Any, entry: KernelEntry, x: Mapping[str, Any]) -> Callable[[], object]:
+def _torch_operation(
+    torch: Any, entry: KernelEntry, x: Mapping[str, Any], product: TorchProduct
+) -> Callable[[], object]:
     spec, functional = entry.spec, torch.nn.functional
     if entry.op == "relu":
         return lambda: torch.relu(x["x"])
@@ -212,10 +257,10 @@ def _torch_operation(torch: Any, entry: KernelEntry, x: Mapping[str, Any]) -> Ca
         "silu": functional.silu,
     }
 
-    out = torch.matmul(a, b)
+    multiply = product(torch, a, b)
 
     def matmul() -> object:
-        y = torch.matmul(a, b, out=out)
+        y = multiply()
         if spec["alpha"] != 1.0:
             y = y * spec["alpha"]
         if spec["beta"] != 0.0:
@@ -227,4 +272,10 @@ def _torch_operation(torch: Any, entry: KernelEntry, x: Mapping[str, Any]) -> Ca
     return matmul
 
 
-PEERS: Mapping[str, PeerMaker] = {"numpy": _numpy, "torch": _torch, "cublas": _cublas}
+PEERS: Mapping[str, PeerMaker] = {
+    "numpy": _numpy,
+    "torch": _torch,
+    "cublas": _cublas,
+    "torch-onednn": _packed_by("torch-onednn", _onednn_packed),
+    "torch-mkl": _packed_by("torch-mkl", _mkl_packed),
+}

@@ -14,7 +14,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--against",
         default="numpy",
         metavar="L,...",
-        help="libraries: numpy, torch, cublas (numpy)",
+        help="libraries: numpy, torch, cublas; torch-onednn, torch-mkl: weights packed (numpy)",
     )
     parser.add_argument(
         "--threads", type=int, metavar="N", help="CPU threads, of the libraries too (all cores)"
