@@ -45,15 +45,21 @@ class Loop:
 
     def mix(self, most: int = 8) -> str:
         """The opcodes that there are most of, in words."""
-        shown = ", ".join(f"{count} {opcode}" for opcode, count in self.opcodes.most_common(most))
-        rest = self.instructions - sum(n for _, n in self.opcodes.most_common(most))
-        return f"{shown}, {rest} others" if rest else shown
+        return mix(self.opcodes, most)
 
     def to_json(self) -> dict[str, Any]:
         opcodes = dict(self.opcodes.most_common())
         fields = vars(self) | {"instructions": self.instructions, "opcodes": opcodes}
         del fields["body"]
         return fields
+
+
+def mix(opcodes: Counter[str], most: int = 8) -> str:
+    """The opcodes that there are most of, in words."""
+    found = opcodes.most_common(most)
+    rest = opcodes.total() - sum(count for _, count in found)
+    shown = ", ".join(f"{count} {opcode}" for opcode, count in found)
+    return f"{shown}, {rest} others" if rest else shown
 
 
 @dataclass(frozen=True, kw_only=True)

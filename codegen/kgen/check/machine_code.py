@@ -188,7 +188,8 @@ def _spirv(reader: Reader, entry: KernelEntry, lines: bool) -> list[Instruction]
 
 
 def parse_spirv(text: str) -> list[Instruction]:
-    """The instructions of SPIR-V assembly; one of an extended set goes by its own name (Fma)."""
+    """The instructions of SPIR-V assembly from the first function on, without the declarations
+    before; one of an extended set goes by its own name (Fma)."""
     labels: dict[str, int] = {}
     found: list[tuple[str, Sequence[str], int]] = []
     for number, line in enumerate(map(str.strip, text.splitlines()), 1):
@@ -196,6 +197,8 @@ def parse_spirv(text: str) -> list[Instruction]:
             continue
         result = _RESULT.match(line)
         opcode, *operands = line[result.end() if result else 0 :].split()
+        if opcode != "OpFunction" and not found:
+            continue
         if opcode == "OpLabel" and result is not None:
             labels[result[1]] = len(found)
         if opcode == "OpExtInst":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,10 +19,11 @@ from kgen_runtime.manifest import KernelEntry
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """`metrics` by the names of :mod:`kgen.check.gate.metrics`; the others are None where there is
-    none: no hot loop, no device that is meant."""
+    """`metrics` by the names of :mod:`kgen.check.gate.metrics`, `opcodes` of all instructions; the
+    others are None where there is none: no hot loop, no device that is meant."""
 
     metrics: Mapping[str, float]
+    opcodes: Counter[str]
     loop: Loop | None = None
     occupancy: Occupancy | None = None
     findings: tuple[str, ...] = ()
@@ -37,6 +39,7 @@ class Facts:
     def to_json(self) -> dict[str, Any]:
         return {
             "metrics": dict(self.metrics),
+            "opcodes": dict(self.opcodes.most_common()),
             "hot_loop": None if self.loop is None else self.loop.to_json(),
             "occupancy": None if self.occupancy is None else self.occupancy.to_json(),
             "findings": list(self.findings),
@@ -61,7 +64,8 @@ class Outlook:
 
 def facts(reader: Reader, entry: KernelEntry) -> Facts:
     """The facts of a kernel in a bundle. Raises AssembleError if a tool is missing."""
-    loop = hot_loop.find(instructions(reader, entry), hot_loop.WORDS[entry.target.family])
+    code = instructions(reader, entry)
+    loop = hot_loop.find(code, hot_loop.WORDS[entry.target.family])
     family = targets.family(entry.target.family)
     occupancy = None
     if entry.resources.registers is not None:
@@ -73,7 +77,11 @@ def facts(reader: Reader, entry: KernelEntry) -> Facts:
     if loop is not None:
         metrics |= _of_loop(loop)
     return Facts(
-        metrics=metrics, loop=loop, occupancy=occupancy, findings=entry.resources.findings or ()
+        metrics=metrics,
+        opcodes=Counter(ins.opcode for ins in code),
+        loop=loop,
+        occupancy=occupancy,
+        findings=entry.resources.findings or (),
     )
 
 
