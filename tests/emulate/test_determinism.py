@@ -15,7 +15,7 @@ from tests.emulate.mutations import (
     amdgpu_products,
     amdgpu_rows,
     hopper_gemm,
-    hopper_small,
+    hopper_ring,
     ptx_products,
     ptx_rows,
 )
@@ -25,7 +25,7 @@ PROGRAMS = (
     ptx_products.tensor_product,
     ptx_rows.softmax,
     hopper_gemm.gemm_cluster,
-    hopper_small.sum_ring,
+    hopper_ring.sum_ring,
     amdgpu_products.mfma_product,
     amdgpu_rows.softmax,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.emulate.mutations import ptx_products, ptx_rows
+from tests.emulate.mutations import amdgpu_rows, hopper_gemm, ptx_products, ptx_rows
 from tests.emulate.mutations.mutation import CLEAN, Mutation
 
 UNCAUGHT = (
@@ -29,5 +29,38 @@ UNCAUGHT = (
         replacement=r"shfl.sync.down\1",
         expected=CLEAN,
         why="no bug: the first lane's sum, the only one that is used, is the same",
+    ),
+    Mutation(
+        program=hopper_gemm.gemm,
+        name="too-few-registers",
+        pattern=r"(setmaxnreg\.inc\.sync\.aligned\.u32 )232;",
+        replacement=r"\g<1>48;",
+        expected=CLEAN,
+        why="how many registers the text needs is ptxas's to say, which refuses it or spills",
+    ),
+    Mutation(
+        program=hopper_gemm.gemm,
+        name="reads-and-writes-awaited",
+        pattern=r"wait_group\.read 0;",
+        replacement="wait_group 0;",
+        expected=CLEAN,
+        why="no bug: it waits longer than it must, and there is no time here",
+    ),
+    Mutation(
+        program=amdgpu_rows.softmax,
+        name="infinities-promised-away",
+        pattern=r"fsub ",
+        replacement="fsub ninf ",
+        times=2,
+        expected=CLEAN,
+        why="flags that let LLVM compute something else have no effect: there is no poison",
+    ),
+    Mutation(
+        program=amdgpu_rows.softmax,
+        name="fewer-threads-promised",
+        pattern=r'("amdgpu-flat-work-group-size"=")[0-9,]+"',
+        replacement=r'\g<1>1,64"',
+        expected=CLEAN,
+        why="attributes of the kernel are not compared with the launch",
     ),
 )
