@@ -80,6 +80,7 @@ OPTIONS: dict[str, dict[str, int]] = {
     "persistent-store": PERSISTENT | {"tma_store": 1, "block_n": 128},
     "persistent-cluster-store": PERSISTENT | {"cluster_m": 2, "tma_store": 1},
     "pingpong-store": PERSISTENT | {"pingpong": 1, "tma_store": 1},
+    "pingpong-cluster": PERSISTENT | {"pingpong": 1, "block_m": 64, "cluster_m": 2},
     "more-than-tiles": {"num_ctas": 132, "group_m": 16, "pingpong": 1, "tma_store": 1},
 }
 

@@ -169,6 +169,12 @@ def test_barriers_do_not_share_memory_with_strips() -> None:
             "it writes 64 columns at once, and block_n=120 is no multiple of them; try tma_store=0",
         ),
         ({"n": 4092}, {}, "b's rows are multiples of 8 bytes, and TMA needs 16"),
+        (
+            {"lda": 2**39},
+            {},
+            "a has a stride of 1099511627776 bytes, and TMA's are below 10995116277",
+        ),
+        ({"ldc": 2**39}, {"tma_store": 1}, "the output's rows are 1099511627776 bytes apart"),
         ({"dtype": DType.F32}, {}, "wgmma takes f16 and bf16 here, not f32"),
     ],
 )

@@ -19,16 +19,16 @@ ROW_BYTES: Final = 128
 GROUP_BYTES = 8 * ROW_BYTES
 #: Of k in an instruction: 32 bytes.
 STEP_BYTES = 32
-#: Most rows of a box.
-MAX_BOX = 256
+#: Most rows of a box, and where a tensor map's strides end, in bytes (cuTensorMapEncodeTiled).
+MAX_BOX, MAX_STRIDE = 256, 1 << 40
 #: Bits 62 and 63 of a matrix descriptor, in its upper word: swizzled over 128 bytes.
 SWIZZLE_128 = 1 << 30
 
 
 @dataclass(frozen=True, kw_only=True)
 class Box:
-    """What one instruction copies: `along` m (or n) from the first of the CTA's share, `offset`
-    bytes from the stage's, had it the first share."""
+    """What one instruction copies: `along` m (or n) from the first of the CTA's share, to `offset`
+    bytes from the stage's first where that share is the tile's first."""
 
     along: int
     offset: int

@@ -14,7 +14,7 @@ from kgen.spec import Matmul
 from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES, xor_suffix
 from kgen.targets.cuda.plan.output import Column, OutputTile, Row
 from kgen.targets.cuda.plan.tiles import HALF_BYTES, SwizzledTile
-from kgen.targets.cuda.plan.tma import ROW_BYTES
+from kgen.targets.cuda.plan.tma import MAX_STRIDE, ROW_BYTES
 from kgen_runtime.manifest import TensorMap
 
 ROWS, COLS = 64, 64
@@ -169,6 +169,8 @@ def obstacle(spec: Matmul, block_n: int) -> str | None:
     ):
         if count > 1 and stride * HALF_BYTES % MAX_ACCESS_BYTES:
             return f"the output's {name} are no multiples of {MAX_ACCESS_BYTES} bytes"
+        if count > 1 and stride * HALF_BYTES >= MAX_STRIDE:
+            return f"the output's {name} are {stride * HALF_BYTES} bytes apart"
     if block_n % COLS:
         return f"it writes {COLS} columns at once, and block_n={block_n} is no multiple of them"
     return None

@@ -9,7 +9,7 @@ from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.matmul import matrices
-from kgen.targets.cuda.plan.tma import ROW_BYTES, TmaOperand
+from kgen.targets.cuda.plan.tma import MAX_STRIDE, ROW_BYTES, TmaOperand
 from kgen.targets.cuda.plan.tma_store import store_bytes
 
 WARPGROUP = 128
@@ -39,6 +39,8 @@ def obstacle(spec: Matmul, target: Target) -> str | None:
                 f"{matrix.name}'s rows are multiples of {matrix.aligned_bytes} bytes, and TMA "
                 f"needs {MAX_ACCESS_BYTES}"
             )
+        if (stride := max(matrix.row_stride, matrix.batch_stride)) >= MAX_STRIDE:
+            return f"{matrix.name} has a stride of {stride} bytes, and TMA's are below {MAX_STRIDE}"
     return None
 
 
