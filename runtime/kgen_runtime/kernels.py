@@ -66,6 +66,7 @@ class Kernel:
         self._backend = backend
         self._inputs = tuple(Slot(entry.key, param, backend) for param in entry.arguments)
         self._constants = {c.parameter: (stored or {})[c.file] for c in entry.constants}
+        self._stored: dict[str, Any] = {n: memory.buffer for n, memory in self._constants.items()}
         #: The operand that calls are given packed, None if there is none.
         self.packed = next((PackedOperand(s, backend) for s in self._inputs if s.is_packed), None)
         self._output = Slot(entry.key, entry.output, backend)
@@ -132,7 +133,7 @@ class Kernel:
             raise DeviceError(f"{self.key}: the bundle was closed; load it again")
         if len(arguments) != len(self._inputs):
             raise ArgumentError(self._count_message(len(arguments)))
-        buffers = {name: memory.buffer for name, memory in self._constants.items()}
+        buffers = self._stored.copy()
         for slot, value in zip(self._inputs, arguments, strict=True):
             buffers[slot.name] = slot.buffer(value, stream, keep)
         output = self._output
@@ -199,7 +200,7 @@ class Kernel:
             self.closed = True
             self._backend.synchronize()
             handle, self._handle = self._handle, None
-            self._constants = {}
+            self._constants, self._stored = {}, {}
             self._backend.unload(handle)
             self._scratch = threading.local()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,7 @@ from kgen.errors import ScheduleError, TargetError
 from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul, Operand
 from kgen.targets import cuda
+from kgen.targets.cpu import FAMILY
 from tests.device.cpu_support import require_qemu
 from tests.device.test_cpu_kernels import check, here, target
 
@@ -80,6 +83,31 @@ def test_a_packed_b_takes_no_scratch() -> None:
     for dtype in (DType.F32, DType.BF16):
         plan = pipeline.plan(ahead(64, 64, 64, dtype), target("x86-64-v4+bf16"))
         assert "alloca" not in pipeline.source(plan).text
+
+
+def test_no_access_outside_a_packed_b() -> None:
+    """The emulator sees every load; the devices' tests only what a guard band shows."""
+    for dtype in (DType.F32, DType.F16):
+        kernel = pipeline.kernel(ahead(5, 21, 19, dtype), target("x86-64-v3"), BLOCKS)
+        (result,) = verify(pack([kernel]), on="emulator").kernels
+        assert result.passed, result.to_json()
+
+
+def test_the_documented_orders() -> None:
+    """The table of docs/bundle-format.md."""
+    text = (Path(__file__).parents[2] / "docs" / "bundle-format.md").read_text()
+    rows = dict(re.findall(r"^\| (\S+) \| (\d.*) \|$", text, re.MULTILINE))
+    assert rows.keys() == {found.name for found in FAMILY.targets}
+    for name, cells in rows.items():
+        for dtype, cell in zip(
+            (DType.F32, DType.F16, DType.BF16, DType.F64), cells.split(" | "), strict=True
+        ):
+            b = pipeline.plan(ahead(9, 100, 100, dtype), target(name)).parameters[1]
+            assert b.packing is not None
+            assert cell.split(",")[0] == f"{b.packing.width} x {b.packing.depth}"
+            assert b.shape[-4:-2] == (
+                (8, 64) if "rounded" in cell else (-(-100 // b.shape[2]), 100 // b.shape[3])
+            )
 
 
 def test_wrong_weights_are_found() -> None:

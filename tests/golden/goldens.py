@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kgen import pipeline, targets
-from kgen.spec import DType, Epilogue, Layout, Math, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Epilogue, Layout, Math, Matmul, Operand, Relu, Softmax, Spec
 from kgen.targets.cpu import workers
 
 ROOT = Path(__file__).parents[2] / "generated"
@@ -89,6 +89,10 @@ def goldens() -> Iterator[Golden]:
     yield Golden(target="x86-64-amx", spec=_as(EVEN, DType.BF16))
     pairs = {"mr": 4, "nr": 32, "mc": 64}
     yield Golden(target="x86-64-v4+bf16", spec=_as(EVEN, DType.BF16), schedule=pairs)
+    # B packed ahead: nothing of it is packed or masked.
+    spec = _ahead(_as(EVEN, DType.BF16))
+    yield Golden(target="x86-64-v4+bf16", spec=spec, schedule=pairs)
+    yield Golden(target="x86-64-v4", spec=_ahead(_as(ODD, DType.F32)), schedule=BLIS[ODD])
     for target in ("sm_80", "gfx942", "vulkan1.3", "x86-64-v4"):
         for row in ROWS:
             yield Golden(target=target, spec=row)
@@ -96,6 +100,10 @@ def goldens() -> Iterator[Golden]:
 
 def _as(spec: Matmul, dtype: DType) -> Matmul:
     return replace(spec, dtype=dtype, out_dtype=dtype)
+
+
+def _ahead(spec: Matmul) -> Matmul:
+    return replace(spec, constant=(Operand.B,))
 
 
 def native(arch: str) -> Path:

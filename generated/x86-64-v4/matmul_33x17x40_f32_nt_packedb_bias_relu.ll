@@ -1,0 +1,317 @@
+; matmul_33x17x40_f32_nt_packedb_bias_relu
+; target    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; schedule  mainloop=blis mr=2 nr=16 mc=34 kc=40 nc=32 pack_a=False pack_b=False
+; tasks     1 of 34 x 32: 1 batches x 1 x 1 blocks
+; memory
+;   %a  f32, shape 33 x 40, strides 40, 1 elements
+;   %b  f32, shape 2 x 40 x 16 x 1, strides 640, 16, 1, 1 elements
+;       packed ahead: element (k, n) at [n / 16][k / 1][n % 16][k % 1], zero past K and N
+;   %bias  f32, shape 17, strides 1 elements
+;   %out  f32, shape 33 x 17, strides 17, 1 elements
+target triple = "x86_64-unknown-linux-gnu"
+;
+; A product by BLIS blocking. A task is an mc x nc block of out: panels of nr columns of B, each
+; multiplied with every mr rows of A, the mr x nr sums in registers.
+
+define internal void @tile_2x16(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %bias) #1 {
+enter:
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
+  %sum_m1_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 40
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.b.offset = mul nuw i64 %k, 64
+  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
+  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
+  %b_n0 = load <16 x float>, ptr %b_n0.at, align 4
+  %k.a.offset = mul nuw i64 %k, 4
+  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
+  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
+  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.first = insertelement <16 x float> poison, float %a_m0.scalar, i32 0
+  %a_m0 = shufflevector <16 x float> %a_m0.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m0_n0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m0, <16 x float> %b_n0, <16 x float> %sum_m0_n0)
+  %a_m1.at = getelementptr i8, ptr %k.a, i64 160
+  %a_m1.scalar = load float, ptr %a_m1.at, align 4
+  %a_m1.first = insertelement <16 x float> poison, float %a_m1.scalar, i32 0
+  %a_m1 = shufflevector <16 x float> %a_m1.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m1_n0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m1, <16 x float> %b_n0, <16 x float> %sum_m1_n0)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 1
+  br label %k.head
+k.done:
+  ; -- epilogue
+  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
+  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m0_n0.bias = load <16 x float>, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m0_n0.x1.bias, zeroinitializer
+  %sum_m0_n0.x2.relu = select <16 x i1> %sum_m0_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m0_n0.x1.bias
+  store <16 x float> %sum_m0_n0.x2.relu, ptr %sum_m0_n0.out.at, align 4
+  %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
+  %sum_m1_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m1_n0.bias = load <16 x float>, ptr %sum_m1_n0.bias.at, align 4
+  %sum_m1_n0.x1.bias = fadd <16 x float> %sum_m1_n0, %sum_m1_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m1_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m1_n0.x1.bias, zeroinitializer
+  %sum_m1_n0.x2.relu = select <16 x i1> %sum_m1_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m1_n0.x1.bias
+  store <16 x float> %sum_m1_n0.x2.relu, ptr %sum_m1_n0.out.at, align 4
+  ret void
+}
+
+define internal void @tile_2x1(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %bias) #1 {
+enter:
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
+  %sum_m1_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 40
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.b.offset = mul nuw i64 %k, 64
+  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
+  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
+  %b_n0 = load <16 x float>, ptr %b_n0.at, align 4
+  %k.a.offset = mul nuw i64 %k, 4
+  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
+  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
+  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.first = insertelement <16 x float> poison, float %a_m0.scalar, i32 0
+  %a_m0 = shufflevector <16 x float> %a_m0.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m0_n0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m0, <16 x float> %b_n0, <16 x float> %sum_m0_n0)
+  %a_m1.at = getelementptr i8, ptr %k.a, i64 160
+  %a_m1.scalar = load float, ptr %a_m1.at, align 4
+  %a_m1.first = insertelement <16 x float> poison, float %a_m1.scalar, i32 0
+  %a_m1 = shufflevector <16 x float> %a_m1.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m1_n0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m1, <16 x float> %b_n0, <16 x float> %sum_m1_n0)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 1
+  br label %k.head
+k.done:
+  ; -- epilogue
+  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
+  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m0_n0.bias.scalar = load float, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias = insertelement <16 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
+  %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m0_n0.x1.bias, zeroinitializer
+  %sum_m0_n0.x2.relu = select <16 x i1> %sum_m0_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m0_n0.x1.bias
+  %sum_m0_n0.x2.relu.scalar = extractelement <16 x float> %sum_m0_n0.x2.relu, i32 0
+  store float %sum_m0_n0.x2.relu.scalar, ptr %sum_m0_n0.out.at, align 4
+  %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
+  %sum_m1_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m1_n0.bias.scalar = load float, ptr %sum_m1_n0.bias.at, align 4
+  %sum_m1_n0.bias = insertelement <16 x float> zeroinitializer, float %sum_m1_n0.bias.scalar, i32 0
+  %sum_m1_n0.x1.bias = fadd <16 x float> %sum_m1_n0, %sum_m1_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m1_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m1_n0.x1.bias, zeroinitializer
+  %sum_m1_n0.x2.relu = select <16 x i1> %sum_m1_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m1_n0.x1.bias
+  %sum_m1_n0.x2.relu.scalar = extractelement <16 x float> %sum_m1_n0.x2.relu, i32 0
+  store float %sum_m1_n0.x2.relu.scalar, ptr %sum_m1_n0.out.at, align 4
+  ret void
+}
+
+define internal void @tile_1x16(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %bias) #1 {
+enter:
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 40
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.b.offset = mul nuw i64 %k, 64
+  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
+  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
+  %b_n0 = load <16 x float>, ptr %b_n0.at, align 4
+  %k.a.offset = mul nuw i64 %k, 4
+  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
+  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
+  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.first = insertelement <16 x float> poison, float %a_m0.scalar, i32 0
+  %a_m0 = shufflevector <16 x float> %a_m0.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m0_n0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m0, <16 x float> %b_n0, <16 x float> %sum_m0_n0)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 1
+  br label %k.head
+k.done:
+  ; -- epilogue
+  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
+  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m0_n0.bias = load <16 x float>, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m0_n0.x1.bias, zeroinitializer
+  %sum_m0_n0.x2.relu = select <16 x i1> %sum_m0_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m0_n0.x1.bias
+  store <16 x float> %sum_m0_n0.x2.relu, ptr %sum_m0_n0.out.at, align 4
+  ret void
+}
+
+define internal void @tile_1x1(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %bias) #1 {
+enter:
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 40
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.b.offset = mul nuw i64 %k, 64
+  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
+  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
+  %b_n0 = load <16 x float>, ptr %b_n0.at, align 4
+  %k.a.offset = mul nuw i64 %k, 4
+  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
+  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
+  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.first = insertelement <16 x float> poison, float %a_m0.scalar, i32 0
+  %a_m0 = shufflevector <16 x float> %a_m0.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m0_n0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m0, <16 x float> %b_n0, <16 x float> %sum_m0_n0)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 1
+  br label %k.head
+k.done:
+  ; -- epilogue
+  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
+  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m0_n0.bias.scalar = load float, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias = insertelement <16 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
+  %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m0_n0.x1.bias, zeroinitializer
+  %sum_m0_n0.x2.relu = select <16 x i1> %sum_m0_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m0_n0.x1.bias
+  %sum_m0_n0.x2.relu.scalar = extractelement <16 x float> %sum_m0_n0.x2.relu, i32 0
+  store float %sum_m0_n0.x2.relu.scalar, ptr %sum_m0_n0.out.at, align 4
+  ret void
+}
+
+define void @matmul_33x17x40_f32_nt_packedb_bias_relu(ptr %a, ptr %b, ptr %bias, ptr %out, i64 %begin, i64 %end) #0 {
+entry:
+  br label %task.enter
+task.enter:
+  br label %task.head
+task.head:
+  %task = phi i64 [ %begin, %task.enter ], [ %task.after, %task.latch ]
+  %task.more = icmp ult i64 %task, %end
+  br i1 %task.more, label %task.body, label %task.done
+task.body:
+  ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+
+
+  br label %j.enter
+j.enter:
+  br label %j.head
+j.head:
+  %j = phi i64 [ 0, %j.enter ], [ %j.after, %j.latch ]
+  %j.more = icmp ult i64 %j, 16
+  br i1 %j.more, label %j.body, label %j.done
+j.body:
+  ; -- a panel of nr columns
+  %p.b.offset = mul nuw i64 %j, 160
+  %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
+
+  ; -- mainloop: register tiles, from the top to the bottom
+  br label %p.i.enter
+p.i.enter:
+  br label %p.i.head
+p.i.head:
+  %p.i = phi i64 [ 0, %p.i.enter ], [ %p.i.after, %p.i.latch ]
+  %p.i.more = icmp ult i64 %p.i, 32
+  br i1 %p.i.more, label %p.i.body, label %p.i.done
+p.i.body:
+  %p.w.a.offset = mul nuw i64 %p.i, 160
+  %p.w.a = getelementptr i8, ptr %a, i64 %p.w.a.offset
+  %p.w.row = mul nuw i64 %p.i, 68
+  %p.w.column = mul nuw i64 %j, 4
+  %p.w.corner = add nuw i64 %p.w.row, %p.w.column
+  %p.w.out = getelementptr i8, ptr %out, i64 %p.w.corner
+  %p.w.bias = getelementptr i8, ptr %bias, i64 %p.w.column
+  call void @tile_2x16(ptr %p.w.a, ptr %p.b, ptr %p.w.out, ptr %p.w.bias)
+  br label %p.i.latch
+p.i.latch:
+  %p.i.after = add nuw i64 %p.i, 2
+  br label %p.i.head
+p.i.done:
+  %p.e.a.offset = mul nuw i64 32, 160
+  %p.e.a = getelementptr i8, ptr %a, i64 %p.e.a.offset
+  %p.e.row = mul nuw i64 32, 68
+  %p.e.column = mul nuw i64 %j, 4
+  %p.e.corner = add nuw i64 %p.e.row, %p.e.column
+  %p.e.out = getelementptr i8, ptr %out, i64 %p.e.corner
+  %p.e.bias = getelementptr i8, ptr %bias, i64 %p.e.column
+  call void @tile_1x16(ptr %p.e.a, ptr %p.b, ptr %p.e.out, ptr %p.e.bias)
+  br label %j.latch
+j.latch:
+  %j.after = add nuw i64 %j, 16
+  br label %j.head
+j.done:
+  ; -- the panel at the right edge
+  %r.b.offset = mul nuw i64 16, 160
+  %r.b = getelementptr i8, ptr %b, i64 %r.b.offset
+
+  ; -- mainloop: register tiles, from the top to the bottom
+  br label %r.i.enter
+r.i.enter:
+  br label %r.i.head
+r.i.head:
+  %r.i = phi i64 [ 0, %r.i.enter ], [ %r.i.after, %r.i.latch ]
+  %r.i.more = icmp ult i64 %r.i, 32
+  br i1 %r.i.more, label %r.i.body, label %r.i.done
+r.i.body:
+  %r.w.a.offset = mul nuw i64 %r.i, 160
+  %r.w.a = getelementptr i8, ptr %a, i64 %r.w.a.offset
+  %r.w.row = mul nuw i64 %r.i, 68
+  %r.w.column = mul nuw i64 16, 4
+  %r.w.corner = add nuw i64 %r.w.row, %r.w.column
+  %r.w.out = getelementptr i8, ptr %out, i64 %r.w.corner
+  %r.w.bias = getelementptr i8, ptr %bias, i64 %r.w.column
+  call void @tile_2x1(ptr %r.w.a, ptr %r.b, ptr %r.w.out, ptr %r.w.bias)
+  br label %r.i.latch
+r.i.latch:
+  %r.i.after = add nuw i64 %r.i, 2
+  br label %r.i.head
+r.i.done:
+  %r.e.a.offset = mul nuw i64 32, 160
+  %r.e.a = getelementptr i8, ptr %a, i64 %r.e.a.offset
+  %r.e.row = mul nuw i64 32, 68
+  %r.e.column = mul nuw i64 16, 4
+  %r.e.corner = add nuw i64 %r.e.row, %r.e.column
+  %r.e.out = getelementptr i8, ptr %out, i64 %r.e.corner
+  %r.e.bias = getelementptr i8, ptr %bias, i64 %r.e.column
+  call void @tile_1x1(ptr %r.e.a, ptr %r.b, ptr %r.e.out, ptr %r.e.bias)
+  br label %task.latch
+task.latch:
+  %task.after = add nuw i64 %task, 1
+  br label %task.head
+task.done:
+  ; -- exit
+  ret void
+}
+
+declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
+attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
+attributes #1 = { noinline nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
