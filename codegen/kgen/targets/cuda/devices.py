@@ -32,7 +32,7 @@ MEMORY_LATENCY = 900
 class Device:
     """Rates are per clock: multiply-adds per SM (`f16_fmas` on mma.sync with f32 sums, `wgmma_fmas`
     on wgmma where there is one), bytes for the whole GPU. `threads`, `blocks` and `shared` are what
-    one SM holds."""
+    one SM holds; the system takes `reserved_shared` bytes for each CTA."""
 
     name: str
     sms: int
@@ -46,6 +46,7 @@ class Device:
     blocks: int
     shared: int
     wgmma_fmas: int = 0
+    reserved_shared: int = 1024
 
     @property
     def dram_per_clock(self) -> float:
@@ -56,6 +57,7 @@ DEVICES: Mapping[str, Device] = {
     "sm_75": Device(
         name="T4", sms=40, clock=1.59e9, f16_fmas=512, f32_fmas=64, dram_bandwidth=320e9,
         l2_bytes=4 * MIB, l2_per_clock=1280, threads=1024, blocks=16, shared=64 * KIB,
+        reserved_shared=0,
     ),
     "sm_80": Device(
         name="A100", sms=108, clock=1.41e9, f16_fmas=1024, f32_fmas=64, dram_bandwidth=1555e9,

@@ -32,6 +32,7 @@ from kgen.targets.cuda.devices import (
     device_of,
 )
 from kgen.targets.cuda.limits import WARP_SIZE
+from kgen.targets.cuda.occupancy import ctas_per_sm
 from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.fragments import is_gathered, is_paired
 from kgen.targets.cuda.plan.instruction import MatrixInstruction, instruction_of
@@ -180,15 +181,8 @@ def _store_clocks(spec: Matmul, schedule: GpuMatmul, device: Device, ctas: int) 
 
 
 def _occupancy(work: Work, device: Device) -> int:
-    """CTAs that one SM holds (CUDA C++ Programming Guide, "Hardware Multithreading")."""
-    threads = work.num_warps * WARP_SIZE
-    registers = -(-work.registers // REGISTER_UNIT) * REGISTER_UNIT
-    return min(
-        device.blocks,
-        device.threads // threads,
-        65536 // (registers * threads),
-        device.shared // (work.shared_bytes + RESERVED_SHARED),
-    )
+    """CTAs that one SM holds."""
+    return min(ctas_per_sm(device, work.num_warps, work.registers, work.shared_bytes).values())
 
 
 def _dram_bytes(spec: Matmul, schedule: GpuMatmul, device: Device, wave: int) -> float:

@@ -7,38 +7,42 @@ Capability"; Nsight Compute, "Occupancy Calculator".
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from kgen.targets.base import Target
-from kgen.targets.cuda.devices import PARTITIONS, device_of
+from kgen.targets.cuda.devices import PARTITIONS, Device, device_of
+from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.device import Occupancy
 from kgen_runtime.manifest import Launch, Resources
 
-#: Registers of a lane are given in eights, those of an SM's partition to its own warps.
-REGISTER_UNIT = 8
-#: Shared memory that the system takes for each CTA, from compute capability 8.0 on.
-RESERVED_SHARED = 1024
+#: Registers of an SM. Those of a lane are given in eights, those of a partition to its own warps.
+REGISTERS, REGISTER_UNIT = 65536, 8
 
 
 def occupancy(target: Target, resources: Resources, launch: Launch) -> Occupancy:
     """Warps per SM of one launch. Resources are per thread (registers) and CTA (shared memory)."""
     device = device_of(target)
-    warps = -(-math.prod(launch.block) // target.subgroup)
-    each = -(-(resources.registers or 1) // REGISTER_UNIT) * REGISTER_UNIT * target.subgroup
-    file = target.limits["registers_per_block"] // PARTITIONS
-    reserved = RESERVED_SHARED if target.limits["compute_capability"] >= 80 else 0
-    shared = (resources.shared_memory or 0) + reserved
-    ctas = {
-        "registers": file // each * PARTITIONS // warps,
-        "shared memory": device.shared // shared if shared else device.blocks,
-        "threads": device.threads // (warps * target.subgroup),
-        "CTAs": device.blocks,
-    }
+    warps = -(-math.prod(launch.block) // WARP_SIZE)
+    ctas = ctas_per_sm(device, warps, resources.registers or 1, resources.shared_memory or 0)
     fit = min(ctas.values())
     return Occupancy(
         warps=fit * warps,
-        most=device.threads // target.subgroup,
+        most=device.threads // WARP_SIZE,
         unit="SM",
         workgroups=fit,
         holder="SM",
         allowed={name: count * warps for name, count in ctas.items()},
     )
+
+
+def ctas_per_sm(device: Device, warps: int, registers: int, shared: int) -> Mapping[str, int]:
+    """CTAs of so many warps, registers per thread and bytes of shared memory that one SM holds at
+    once, by the resource that allows no more."""
+    each = -(-registers // REGISTER_UNIT) * REGISTER_UNIT * WARP_SIZE
+    bytes_each = shared + device.reserved_shared
+    return {
+        "registers": REGISTERS // PARTITIONS // each * PARTITIONS // warps,
+        "shared memory": device.shared // bytes_each if bytes_each else device.blocks,
+        "threads": device.threads // (warps * WARP_SIZE),
+        "CTAs": device.blocks,
+    }
