@@ -93,6 +93,9 @@ def _signature(arguments: Sequence[Any]) -> tuple[object, ...]:
 
     The kernel checks the rest, such as alignment, in any case.
     """
-    if all(type(value) in (np.ndarray, Array) for value in arguments):
-        return tuple((type(v), v.dtype, v.shape, v.strides) for v in arguments)
-    return ()
+    found: list[object] = []
+    for value in arguments:
+        if type(value) not in (np.ndarray, Array):
+            return ()
+        found += (type(value), value.dtype, value.shape, value.strides)
+    return tuple(found)
