@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kgen.emulate.access_log import AccessLog
 from kgen.emulate.llvm.device_clocks import DeviceClocks
 from kgen.emulate.llvm.types import Array
 
 #: In place of a lane.
 _SEVERAL = -1
-#: The log is gone through when it has as many entries, and whenever it has doubled since.
-_LARGE = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +51,7 @@ class LaneRecord:
         # Zeros take memory only where they are touched.
         self.last = np.zeros(granules, np.int32)
         self.at = np.zeros(granules, np.int32)
-        #: [granule, code, time] of accesses, in pieces.
-        self.log: list[Array] = []
-        self.logged, self.limit = 0, _LARGE
+        self.log = AccessLog()
         self.has_narrow = False
 
     def note(self, a: GlobalAccess) -> None:
@@ -94,8 +91,10 @@ class LaneRecord:
         pairs = np.stack([places, lane[single], code[single], self.at[places]])
         several = code == _SEVERAL
         if several.any():
-            logged = self._logged(a.granules[several], lane[several])
-            pairs = np.concatenate([pairs, logged], axis=1)
+            places, mine = a.granules[several], lane[several]
+            index, codes, times = self.log.about(places)
+            logged = np.stack([places[index], mine[index], codes, times])
+            pairs = np.concatenate([pairs, logged[:, mine[index] != codes - 1 >> 1]], axis=1)
         other = pairs[2] - 1 >> 1
         late = ~self.clocks.before(pairs[1], other, pairs[3])
         if atomic:
@@ -107,41 +106,5 @@ class LaneRecord:
         pairs = pairs[:, late]
         return Unordered(granule=pairs[0], lane=pairs[1], other=other[late], time=pairs[3])
 
-    def _logged(self, granules: Array, lanes: Array) -> Array:
-        """[granule, lane of now, code, time] of the log's entries about granules. Of many lanes at
-        one granule the first and the last are compared."""
-        self.log = [np.concatenate(self.log, axis=1)]
-        granule, code, time = self.log[0]
-        order = np.lexsort((lanes, granules))
-        granules, lanes = granules[order], lanes[order]
-        first = np.minimum(np.searchsorted(granules, granule), len(granules) - 1)
-        last = np.maximum(np.searchsorted(granules, granule, "right") - 1, 0)
-        found = granules[first] == granule
-        both = [np.stack([granule, lanes[end], code, time])[:, found] for end in (first, last)]
-        pairs: Array = np.concatenate(both, axis=1)
-        return pairs[:, pairs[1] != pairs[2] - 1 >> 1]
-
     def _append(self, granules: Array, codes: Array, times: Array) -> None:
-        """Two lanes of a wave stand for the others, if it is one instruction: one for any that
-        later writes."""
-        if not len(granules):
-            return
-        waves = (codes - 1 >> 1) // self.clocks.wave
-        order = np.lexsort((codes, waves, granules))
-        granules, waves = granules[order], waves[order]
-        step = (granules[1:] != granules[:-1]) | (waves[1:] != waves[:-1])
-        keep = np.concatenate([[True], step]) | np.concatenate([step, [True]])
-        entries = np.stack([granules, codes[order], times[order]])[:, keep]
-        self.log.append(entries)
-        self.logged += entries.shape[1]
-        if self.logged > self.limit:
-            self._compress()
-
-    def _compress(self) -> None:
-        """Of each lane's accesses to a granule only the last matters."""
-        whole = np.concatenate(self.log, axis=1)
-        granules, codes, _ = whole = whole[:, np.lexsort((whole[2], whole[1], whole[0]))]
-        step = (granules[1:] != granules[:-1]) | (codes[1:] != codes[:-1])
-        self.log = [whole[:, np.concatenate([step, [True]])]]
-        self.logged = self.log[0].shape[1]
-        self.limit = max(_LARGE, 2 * self.logged)
+        self.log.append(granules, codes, (codes - 1 >> 1) // self.clocks.wave, times)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgen.emulate.ptx.accessors import Accessors
+from kgen.emulate.ptx.global_access import Access, Transfer
 from kgen.emulate.ptx.tags import (
     THREAD,
     TIME,
@@ -26,51 +28,7 @@ from kgen.emulate.ptx.tags import (
 from kgen.emulate.ptx.types import Array
 
 if TYPE_CHECKING:
-    from kgen.emulate.ptx.machine import Machine, Mask
-
-#: Of those who read a unit, the last two different threads are remembered.
-_READERS = 2
-
-
-@dataclass(frozen=True, kw_only=True)
-class Access:
-    """One instruction's accesses: byte offsets in the buffer at any broadcast shape."""
-
-    offset: Array
-    nbytes: int
-    mask: Mask
-    strength: int = Strength.WEAK
-    #: Nobody writes the bytes while the kernel runs, or so the program says.
-    constant: bool = False
-
-    def places(self, machine: Machine) -> tuple[Array, Array]:
-        """(lanes of the chunk, each one's offset), flat."""
-        offset = np.broadcast_to(self.offset, machine.shape).reshape(-1)
-        if self.mask is None:
-            return np.arange(offset.size), offset
-        place = np.flatnonzero(np.broadcast_to(self.mask, machine.shape))
-        return place, offset[place]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Transfer:
-    """What the async proxy accesses: `nbytes` at each byte offset [C or 1, n] of the buffer, for
-    the thread `issuer` [C or 1] of each CTA in `ctas` [C or 1].
-    """
-
-    offset: Array
-    nbytes: int
-    issuer: Array
-    ctas: Array
-    strength: int = Strength.WEAK
-    constant: bool = False
-
-    def places(self, machine: Machine) -> tuple[Array, Array]:
-        cta = np.flatnonzero(np.broadcast_to(self.ctas, machine.ctas))
-        count = self.offset.shape[1]
-        offset = np.broadcast_to(self.offset, (machine.ctas, count))[cta]
-        issuer = np.broadcast_to(self.issuer, machine.ctas)[cta] + cta * (machine.warps * 32)
-        return issuer.repeat(count), offset.reshape(-1)
+    from kgen.emulate.ptx.machine import Machine
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +54,12 @@ class GlobalShadow:
         self.unit, self.count = unit, -(-nbytes // unit)
         self.writer = np.zeros(self.count, np.int64)
         self.lines = np.zeros(self.count, np.int32)
-        self.readers: Array | None = None
+        #: Who read it since, and what else is strong: strong accesses do not race with each other,
+        #: so that several may come between two that are weak.
+        self.reads, self.strong_reads = Accessors(self.count), Accessors(self.count)
+        self.strong_writes = Accessors(self.count)
+        #: The last weak writers of units that were written strongly since.
+        self.overwritten = np.zeros(self.count, np.int64)
 
     def read(self, machine: Machine, access: Access | Transfer, *, remember: bool = True) -> None:
         """Check a read, and note it."""
@@ -106,30 +69,28 @@ class GlobalShadow:
         self._check_writers(
             machine, at, access, "read of what another thread wrote, with nothing that orders them"
         )
-        if not remember:
-            return
-        if self.readers is None:
-            self.readers = np.zeros((self.count, _READERS), np.int64)
-        last = self.readers[at.unit, 0]
-        other = (last > 0) & (owners_of(last) != owners_of(at.mark))
-        self.readers[at.unit[other], 1] = last[other]
-        self.readers[at.unit, 0] = at.mark
-        lost = self.readers[at.unit, 0] != at.mark
-        self.readers[at.unit[lost], 1] = at.mark[lost]
+        if not access.strength:
+            self._check_accessors(machine, at, access, self.strong_writes, "read of what", "wrote")
+        if remember:
+            accessors = self.strong_reads if access.strength else self.reads
+            self._note(machine, at, accessors)
 
     def write(self, machine: Machine, access: Access | Transfer) -> None:
         """Check a write, and note it."""
         at = self._units(machine, access)
+        over = "write over what"
         self._check_writers(
-            machine,
-            at,
-            access,
-            "write over what another thread wrote, with nothing that orders them",
+            machine, at, access, f"{over} another thread wrote, with nothing that orders them"
         )
-        if self.readers is not None:
-            for reader in self.readers[at.unit].T:
-                what = "write over what another thread reads, with nothing that orders them"
-                self._check(machine, at, reader, access, what)
+        self._check_accessors(machine, at, access, self.reads, over, "reads")
+        self._check_accessors(machine, at, access, self.strong_reads, over, "reads")
+        if access.strength:
+            self._note(machine, at, self.strong_writes)
+            old = self.writer[at.unit]
+            weak = strength_of(old) == Strength.WEAK
+            self.overwritten[at.unit[weak]] = old[weak]
+        else:
+            self._check_accessors(machine, at, access, self.strong_writes, over, "wrote")
         self.writer[at.unit] = at.mark
         self.lines[at.unit] = machine.line(machine.pc)
         there = self.writer[at.unit]
@@ -137,8 +98,34 @@ class GlobalShadow:
         if apart.any():
             apart &= ~self._both_strong(machine, at, there, access)
         if apart.any():
-            what = "write over what another thread writes, with nothing that orders them"
+            what = f"{over} another thread writes, with nothing that orders them"
             self._refuse(machine, at.some(apart), there[apart], what, self.lines)
+
+    def _note(self, machine: Machine, at: _Units, accessors: Accessors) -> None:
+        accessors.note(
+            at.unit,
+            at.mark,
+            lambda which, last: self._before(machine, at.some(which), last),
+        )
+
+    def _check_accessors(
+        self,
+        machine: Machine,
+        at: _Units,
+        access: Access | Transfer,
+        accessors: Accessors,
+        what: str,
+        did: str,
+    ) -> None:
+        """Of strong accesses that a strong one meets, only the last is looked at."""
+        last = accessors.last[at.unit]
+        if not last.any():
+            return
+        what = f"{what} another thread {did}, with nothing that orders them"
+        self._check(machine, at, last, access, what)
+        if not access.strength or accessors is self.reads:
+            index, tags = accessors.before_last(at.unit)
+            self._check(machine, at.some(index), tags, access, what)
 
     def _refuse_written(self, machine: Machine, at: _Units) -> None:
         """A read through the read-only path may miss what the kernel wrote, whoever it was."""
@@ -152,6 +139,8 @@ class GlobalShadow:
         self, machine: Machine, at: _Units, access: Access | Transfer, what: str
     ) -> None:
         self._check(machine, at, self.writer[at.unit], access, what, self.lines)
+        if access.strength:
+            self._check(machine, at, self.overwritten[at.unit], access, what)
 
     def _check(
         self,
@@ -178,6 +167,14 @@ class GlobalShadow:
     def _ordered(
         self, machine: Machine, at: _Units, others: Array, access: Access | Transfer
     ) -> Array:
+        fine = self._both_strong(machine, at, others, access)
+        left = np.flatnonzero(~fine)
+        fine[left] = self._before(machine, at.some(left), others[left])
+        return fine
+
+    @staticmethod
+    def _before(machine: Machine, at: _Units, others: Array) -> Array:
+        """Whether accesses of other threads, given as tags, happened before these."""
         clocks, order = machine.clocks, machine.order
         row, thread = np.divmod(at.place, clocks.warps * 32)
         other, time = others & THREAD, others >> TIME
@@ -186,12 +183,9 @@ class GlobalShadow:
         row_or_all = row if clocks.rows > 1 else 0
         fine: Array = near & ~clocks.unknown(row_or_all, thread, other, time)
         fine |= near & (other == thread)
-        fine |= self._both_strong(machine, at, others, access)
         left = np.flatnonzero(~fine)
         if left.size and clocks.lessons:
-            fine[left] = order.learned(
-                at.place[left], cluster[left], others[left] & THREAD, time[left]
-            )
+            fine[left] = order.learned(at.place[left], cluster[left], other[left], time[left])
         return fine
 
     @staticmethod

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgen.emulate.ptx.flags import Flags, Knowledge, Place, Themselves
-from kgen.emulate.ptx.global_shadow import Access, GlobalShadow, Transfer
+from kgen.emulate.ptx.global_access import Access, Transfer
+from kgen.emulate.ptx.global_shadow import GlobalShadow
 from kgen.emulate.ptx.known import Fence
 from kgen.emulate.ptx.lessons import Lesson, bits_of_lanes
 from kgen.emulate.ptx.semantics import Semantics

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from kgen.emulate.ptx.machine import Machine, Violation
-from kgen.emulate.ptx.shadow import READ_PC, READ_PC_MASK, READ_TIME, Shadow
+from kgen.emulate.ptx.reads import READ_PC, READ_PC_MASK, READ_TIME
+from kgen.emulate.ptx.shadow import Shadow
 from kgen.emulate.ptx.tags import THREAD, TIME, label_of
 from kgen.emulate.ptx.types import Array
 
@@ -21,7 +22,8 @@ def check_remote_accesses(machine: Machine) -> None:
     if shadow is None or machine.cluster == 1:
         return
     known = _known_by_cta(machine)
-    reads = shadow.reads.reshape(-1, machine.cluster, shadow.granules.per_cta, shadow.warps)
+    shape = (-1, machine.cluster, shadow.granules.per_cta, shadow.warps)
+    reads = shadow.all_reads().reshape(shape)
     last = reads.max(axis=2)
     _refuse(machine, last >> READ_TIME, known, (last >> READ_PC) & READ_PC_MASK, "reads")
     last = _last_writes(machine, shadow)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgen.emulate.ptx.accesses import Accesses, Granules, Region
+from kgen.emulate.ptx.reads import READ_TIME, by_whom, remember, unvouched
 from kgen.emulate.ptx.tags import THREAD, TIME, Strength, label_of, strength_of, tag
 from kgen.emulate.ptx.types import Array, any_of
 
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 #: In place of a writer: nobody; the instruction -2 - n started an asynchronous write.
 UNWRITTEN, PENDING = -1, -2
-#: A reader is `time | instruction | async | strength | several | lane`.
-READ_SEVERAL, _READ_STRENGTH, READ_ASYNC, READ_PC, READ_TIME = 5, 6, 8, 9, 28
-READ_PC_MASK = (1 << (READ_TIME - READ_PC)) - 1
 #: Asynchronous reads under way: how many, above the instruction that started the last.
 READING = 20
 
@@ -38,6 +36,10 @@ class Shadow:
         self.warps = machine.clocks.warps
         self.writer = np.full((1, self.granules.count), UNWRITTEN, np.int64)
         self.reads = np.zeros((1, self.granules.count, self.warps), np.int64)
+        #: The same of what is strong, "reads" and "writes", from the first on. Strong accesses do
+        #: not race with each other, so that several may come between two that are weak. And as
+        #: `writer`, "overwritten": the last weak writers of what was written strongly since.
+        self.strong: dict[str, Array] = {}
         #: Asynchronous reads under way; None before the first.
         self.reading: Array | None = None
 
@@ -51,7 +53,12 @@ class Shadow:
         writer = self.writer.reshape(-1)[at.cell]
         self.refuse_unwritten(at, writer)
         self._refuse_unordered(at, writer, strength, "read of", by_warp)
-        self._remember_read(at, by_warp, strength)
+        if strength:
+            self._remember(self._strong("reads", self.reads), at, by_warp)
+            return
+        if "writes" in self.strong:
+            self._refuse_noted(at, self.strong["writes"], "read of what", "writes")
+        self._remember(self.reads, at, by_warp)
 
     def write(self, address: Array, nbytes: int, mask: Mask, *, strength: int = 0) -> bool:
         """Check and note a write; whether several lanes wrote the same granule."""
@@ -76,6 +83,12 @@ class Shadow:
         self.refuse_unordered_reads(at, strength)
         mark = tag(self.now(at), self.machine.pc, at.thread, strength)
         writers = self.writer.reshape(-1)
+        if strength:
+            self._remember(self._strong("writes", self.reads), at, by_warp=False)
+            old = writers[at.cell]
+            weak = (old > 0) & (strength_of(old) == Strength.WEAK)
+            overwritten = self._strong("overwritten", self.writer).reshape(-1)
+            overwritten[at.cell[weak]] = old[weak]
         writers[at.cell] = mark
         there = writers[at.cell]
         lost = there != mark
@@ -93,15 +106,18 @@ class Shadow:
         if len(self.writer) == 1 or self.clocks.rows > 1:
             return
         if self.machine.asynchronous or self.machine.cluster > 1:
-            tables = [self.writer, self.reads] + ([] if self.reading is None else [self.reading])
+            tables = [self.writer, self.reads, *self.strong.values()]
+            tables += [] if self.reading is None else [self.reading]
             if all((table == table[:1]).all() for table in tables):
                 self.writer, self.reads = self.writer[:1], self.reads[:1]
+                self.strong = {did: table[:1] for did, table in self.strong.items()}
                 self.reading = None if self.reading is None else self.reading[:1]
             return
         state = np.minimum(self.writer, 0)
         if (state == state[:1]).all():
             self.writer = self.writer.max(axis=0, keepdims=True)
             self.reads = np.zeros_like(self.reads[:1])
+            self.strong = {}
 
     # ------------------------------------------------------------------ checks
 
@@ -139,26 +155,31 @@ class Shadow:
         )  # fmt: skip
 
     def refuse_unordered_reads(self, at: Accesses, strength: int) -> None:
-        """Refuse accesses to granules that another thread has read, unordered with the access."""
-        read = self.reads.reshape(-1, self.warps)[at.cell]
-        time = read >> READ_TIME
+        """Refuse writes to granules that another thread has read, unordered with the write; and
+        weak writes to what another thread has written strongly."""
+        self._refuse_noted(at, self.reads, "write over what", "reads")
+        if not strength:
+            for did in self.strong.keys() - {"overwritten"}:
+                self._refuse_noted(at, self.strong[did], "write over what", did)
+
+    def _refuse_noted(self, at: Accesses, table: Array, what: str, did: str) -> None:
+        """Refuse accesses to granules that another thread has, unordered, in the table."""
+        noted = table.reshape(-1, self.warps)[at.cell]
+        time = noted >> READ_TIME
         unordered = time > self.clocks.all_known(self.clock_row(at), at.thread)
         if self.clocks.vouching is not None:
-            unordered |= self._unvouched_reads(at, read)
+            unordered |= unvouched(self.clocks, self.clock_row(at), at.thread, noted)
         if not unordered.any():
             return
         mine = np.arange(self.warps) == at.actor[:, None]
-        unordered &= ~(mine & ((read & 63) == (at.thread & 31)[:, None]))
-        if strength:
-            unordered &= (read >> _READ_STRENGTH) & 3 == 0
+        unordered &= ~(mine & ((noted & 63) == (at.thread & 31)[:, None]))
         if self.clocks.lessons:
             access, warp = np.nonzero(unordered)
-            other = warp * 32 + (read[access, warp] & 31)
+            other = warp * 32 + (noted[access, warp] & 31)
             unordered[access, warp] = ~self._excused(at, access, other, time[access, warp])
         self.refuse(
-            any_of(unordered, 1), at, "race",
-            "write over what another thread reads without a barrier",
-            lambda first: self._reader_text(read[first], unordered[first]),
+            any_of(unordered, 1), at, "race", f"{what} another thread {did} without a barrier",
+            lambda first: by_whom(self.granules, noted[first], unordered[first], did),
         )  # fmt: skip
 
     def unordered(self, at: Accesses, writer: Array, *, of_warp: bool = False) -> Array:
@@ -181,6 +202,9 @@ class Shadow:
     def _refuse_unordered(
         self, at: Accesses, writer: Array, strength: int, what: str, of_warp: bool = False
     ) -> None:
+        if strength and "overwritten" in self.strong:
+            weak = self.strong["overwritten"].reshape(-1)[at.cell]
+            self.refuse_unordered(at, self.unordered(at, weak, of_warp=of_warp), weak, what)
         late = self.unordered(at, writer, of_warp=of_warp)
         if late.any():
             late &= ~self._both_strong(at, writer, strength)
@@ -191,19 +215,6 @@ class Shadow:
         first = self.machine.order.first_cluster
         place = at.row[which] * (self.warps * 32) + at.thread[which]
         return self.machine.order.learned(place, at.row[which] + first, other, time)
-
-    def _unvouched_reads(self, at: Accesses, read: Array) -> Array:
-        """Reads by one lane of which only other lanes of its warp have told."""
-        single = (read > 0) & (read >> READ_SEVERAL & 1 == 0)
-        access, warp = np.nonzero(single)
-        row = self.clock_row(at)
-        row = row[access] if isinstance(row, np.ndarray) else row
-        found = np.zeros(read.shape, bool)
-        entry = read[access, warp]
-        found[access, warp] = self.clocks.unknown(
-            row, at.thread[access], warp * 32 + (entry & 31), entry >> READ_TIME
-        )
-        return found
 
     def _both_strong(self, at: Accesses, writer: Array, strength: int) -> Array:
         """Whether access and write are morally strong (PTX ISA 8.6)."""
@@ -233,12 +244,6 @@ class Shadow:
         actor, lane = divmod(int(writer) & THREAD, 32)
         return self.granules.by_whom("written", actor, lane, label_of(writer))
 
-    def _reader_text(self, read: Array, unordered: Array) -> str:
-        actor = int(unordered.argmax())
-        entry = int(read[actor])
-        lane = None if entry >> READ_SEVERAL & 1 else entry & 31
-        return self.granules.by_whom("read", actor, lane, entry >> READ_PC & READ_PC_MASK)
-
     def _started_text(self, pc: int) -> str:
         return f"started in line {self.machine.line(pc)}"
 
@@ -251,22 +256,18 @@ class Shadow:
     def clock_row(self, at: Accesses) -> Array | int:
         return at.row if self.clocks.rows > 1 else 0
 
-    def _remember_read(self, at: Accesses, by_warp: bool, strength: int) -> None:
+    def all_reads(self) -> Array:
+        """The last reads, weak and strong."""
+        strong = self.strong.get("reads")
+        return self.reads if strong is None else np.maximum(self.reads, strong)
+
+    def _strong(self, did: str, like: Array) -> Array:
+        return self.strong.setdefault(did, np.zeros_like(like))
+
+    def _remember(self, table: Array, at: Accesses, by_warp: bool) -> None:
         cell = at.cell * self.warps + at.actor
-        reads = self.reads.reshape(-1)
-        entry = self.now(at) << READ_TIME
-        entry |= (self.machine.pc << READ_PC) | (strength << _READ_STRENGTH)
-        if by_warp:
-            reads[cell] = entry | (1 << READ_SEVERAL)
-            return
-        entry |= at.thread & 31
-        old = reads[cell]
-        again = (old >> READ_TIME == entry >> READ_TIME) & ((old ^ entry) & 63 != 0)
-        entry |= again.astype(np.int64) << READ_SEVERAL
-        reads[cell] = entry
-        shared = reads[cell] != entry
-        if shared.any():
-            reads[cell[shared]] = entry[shared] | (1 << READ_SEVERAL)
+        lane = None if by_warp else at.thread & 31
+        remember(table, cell, self.now(at), self.machine.pc, lane)
 
     def accesses(self, address: Array, nbytes: int, mask: Mask) -> Accesses:
         varies = address.shape[0] > 1 or (mask is not None and mask.shape[0] > 1)
@@ -286,5 +287,6 @@ class Shadow:
         if len(self.writer) < clusters:
             self.writer = self.writer.repeat(clusters, axis=0)
             self.reads = self.reads.repeat(clusters, axis=0)
+            self.strong = {k: t.repeat(clusters, axis=0) for k, t in self.strong.items()}
             if self.reading is not None:
                 self.reading = self.reading.repeat(clusters, axis=0)
