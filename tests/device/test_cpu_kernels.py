@@ -18,7 +18,7 @@ import pytest
 from kgen import emulate, pipeline
 from kgen.bundle import pack
 from kgen.check.verify import verify
-from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul, Schedule
+from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul, InnerMatmul, Schedule
 from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
@@ -95,10 +95,38 @@ def test_streams_on_this_cpu(name: str) -> None:
         check(spec, here(name))
 
 
+INNER = [
+    Matmul(m=1, n=37, k=300, dtype=DType.F32, layout=Layout.NT, batch=2, ldb=303),
+    Matmul(m=5, n=70, k=129, dtype=DType.F16, layout=Layout.NT, epilogue=(Epilogue.BIAS,)),
+    Matmul(m=16, n=33, k=1, dtype=DType.BF16, layout=Layout.NT, out_dtype=DType.F32),
+    Matmul(m=3, n=17, k=95, dtype=DType.BF16, layout=Layout.NT, epilogue=(Epilogue.GELU,)),
+    Matmul(m=90, n=2, k=61, dtype=DType.F64, layout=Layout.NT, beta=1.0),
+    Matmul(m=700, n=1, k=900, dtype=DType.F32),
+    Matmul(m=1, n=700, k=900, dtype=DType.F32, layout=Layout.TT),
+]
+
+
+@pytest.mark.parametrize("spec", INNER, ids=lambda spec: spec.key)
+def test_inner_products(spec: Matmul) -> None:
+    """K lies side by side in both operands: one step and several, what is left of K, both sides."""
+    for name in ("native", "x86-64-v3"):
+        found = here(name)
+        assert isinstance(FAMILY.choose(spec, found), InnerMatmul)
+        check(spec, found)
+
+
+def test_inner_products_of_tiles_with_edges() -> None:
+    spec = Matmul(m=5, n=70, k=83, dtype=DType.F32, layout=Layout.NT)
+    schedule = FAMILY.choose(spec, found := here("x86-64-v3"))
+    for mr, nr, unroll in ((2, 3, 1), (1, 2, 4), (4, 1, 2)):
+        tile = {"mr": mr, "nr": nr, "unroll": unroll, "mc": 2 * mr, "nc": 24}
+        check(spec, found, schedule.override(**tile))
+
+
 def test_kernels_under_qemu() -> None:
     require_qemu()
     found = target("aarch64-neon")
-    for spec in [*MATMULS[1:4], STREAMS[0], STREAMS[3]]:
+    for spec in [*MATMULS[1:4], INNER[1], STREAMS[0], STREAMS[3]]:
         check(spec, found)
 
 

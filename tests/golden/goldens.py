@@ -92,6 +92,8 @@ def goldens() -> Iterator[Golden]:
     # B packed ahead: nothing of it is packed or masked.
     spec = _ahead(_as(EVEN, DType.BF16))
     yield Golden(target="x86-64-v4+bf16", spec=spec, schedule=pairs)
+    inner = Matmul(m=2, n=5, k=70, dtype=DType.F32, layout=Layout.NT)
+    yield Golden(target="x86-64-v3", spec=inner)
     yield Golden(target="x86-64-v4", spec=_ahead(_as(ODD, DType.F32)), schedule=BLIS[ODD])
     for target in ("sm_80", "gfx942", "vulkan1.3", "x86-64-v4"):
         for row in ROWS:

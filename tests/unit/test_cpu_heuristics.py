@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgen.errors import ScheduleError
-from kgen.schedule import AmxMatmul, CpuMatmul, CpuStream, DotMatmul, Schedule
+from kgen.schedule import AmxMatmul, CpuMatmul, CpuStream, DotMatmul, InnerMatmul, Schedule
 from kgen.spec import DType, Layout, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Plan
 from kgen.targets.cpu import FAMILY
@@ -124,6 +124,22 @@ def test_pairs_that_do_not_fit() -> None:
         plan(Matmul(m=64, n=64, k=63, dtype=DType.BF16), "x86-64-v4+bf16", good)
     with pytest.raises(ScheduleError, match="try kc=32"):
         plan(spec, "x86-64-v4+bf16", good.override(pack_a=1, kc=16))
+
+
+def test_inner_products_that_do_not_fit() -> None:
+    spec = Matmul(m=8, n=100, k=64, dtype=DType.F32, layout=Layout.NT)
+    good = InnerMatmul(mr=8, nr=3, mc=8, kc=64, nc=48, pack_a=False, pack_b=False)
+    assert plan(spec, "x86-64-v4", good)
+    for changed, message in (
+        (good.override(pack_b=1), "try pack_a=0, pack_b=0, kc=64"),
+        (good.override(kc=32), "try pack_a=0, pack_b=0, kc=64"),
+        (good.override(nc=51), "try nc=64"),
+        (good.override(unroll=2), "needs 53 vector registers"),
+    ):
+        with pytest.raises(ScheduleError, match=message):
+            plan(spec, "x86-64-v4", changed)
+    with pytest.raises(ScheduleError, match="take layout nt"):
+        plan(Matmul(m=8, n=100, k=64, dtype=DType.F32), "x86-64-v4", good)
 
 
 def test_stream_tasks() -> None:

@@ -137,3 +137,12 @@ class DotMatmul(CpuMatmul):
     """The same blocking around dot products of pairs of bf16 (AVX512-BF16)."""
 
     mainloop: ClassVar[str] = "dot"
+
+
+@dataclass(frozen=True, kw_only=True)
+class InnerMatmul(CpuMatmul):
+    """Inner products of mr rows of A with nr columns of B, vectors along all of K (kc = k),
+    `unroll` of them at a time, for operands whose K lies side by side; nothing is packed."""
+
+    mainloop: ClassVar[str] = "inner"
+    unroll: int = 1

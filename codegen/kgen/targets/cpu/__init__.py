@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from kgen.errors import ScheduleError
-from kgen.schedule import CpuMatmul, CpuStream, DotMatmul, Schedule
+from kgen.schedule import CpuMatmul, CpuStream, DotMatmul, InnerMatmul, Schedule
 from kgen.spec import DType, Epilogue, Matmul, Relu, Softmax, Spec
 from kgen.targets import llvm_ir
 from kgen.targets.base import Assembled, Family, Plan, Source, Target, Toolchain
 from kgen.targets.cpu import devices
 from kgen.targets.cpu.heuristics import choose, uses_amx, uses_dot
+from kgen.targets.cpu.inner_products import uses_inner
 from kgen.targets.cpu.limits import TARGETS
 from kgen.targets.cpu.plan.amx import plan_amx
 from kgen.targets.cpu.plan.base import CpuPlan
 from kgen.targets.cpu.plan.blis import plan_blis
 from kgen.targets.cpu.plan.dot import plan_dot
+from kgen.targets.cpu.plan.inner import plan_inner
 from kgen.targets.cpu.plan.relu import plan_relu
 from kgen.targets.cpu.plan.softmax import plan_softmax
 from kgen.targets.device import Rates
@@ -53,6 +55,8 @@ class CpuFamily(Family):
 
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
         if isinstance(spec, Matmul) and isinstance(schedule, CpuMatmul):
+            if isinstance(schedule, InnerMatmul):
+                return plan_inner(spec, target, schedule)
             if uses_amx(spec, target):
                 return plan_amx(spec, target, schedule)
             if isinstance(schedule, DotMatmul) and target.has("avx512_bf16"):
@@ -86,9 +90,11 @@ class CpuFamily(Family):
             return Tolerance(accumulate=spec.dtype, factor=0.0, reason="relu is exact")
         smooth = {Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU} & set(spec.epilogue)
         error = 0.0 if not smooth else 1e-14 if spec.dtype is DType.F64 else 2e-6
-        if uses_amx(spec, target):
+        inner = uses_inner(spec, target)
+        pairs = inner and spec.dtype is DType.BF16 and target.has("avx512_bf16")
+        if uses_amx(spec, target) and not inner:
             reason = "tdpbf16ps adds pairs in f32, rounds to nearest and flushes subnormals"
-        elif uses_dot(spec, target):
+        elif pairs or (uses_dot(spec, target) and not inner):
             reason = "vdpbf16ps adds pairs in f32, rounds to nearest and flushes subnormals"
         else:
             reason = f"one fused multiply-add per term, in {spec.accumulate}"

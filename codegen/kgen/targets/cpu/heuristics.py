@@ -10,6 +10,7 @@ from typing import TypeVar
 from kgen.schedule import AmxMatmul, CpuMatmul, CpuStream, DotMatmul, Schedule
 from kgen.spec import DType, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
+from kgen.targets.cpu.inner_products import inner_matmul, uses_inner
 from kgen.targets.cpu.plan.amx import TILE_K, TILE_ROWS
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.blis import ROW_PADDING
@@ -75,6 +76,8 @@ def uses_dot(spec: Spec, target: Target) -> bool:
 def choose(spec: Spec, target: Target) -> Schedule:
     """A schedule that always fits."""
     if isinstance(spec, Matmul):
+        if uses_inner(spec, target):
+            return inner_matmul(spec, target)
         if uses_amx(spec, target):
             return amx_matmul(spec, target)
         return dot_matmul(spec, target) if uses_dot(spec, target) else blis_matmul(spec, target)

@@ -1,0 +1,92 @@
+"""The schedule of inner products, and for which products they are the way."""
+
+from __future__ import annotations
+
+import math
+
+from kgen.schedule import InnerMatmul
+from kgen.spec import DType, Matmul, Spec
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.base import vector_for
+from kgen.targets.cpu.plan.inner import is_inner, tile_registers
+
+#: Up to this many rows or columns nothing is packed: both operands are multiplied as they lie.
+#: AMX tiles, whose B must be packed, pay from fewer rows on.
+FEW, FEW_WITH_TILES = 16, 8
+#: Rows or columns of a tile, at most, that come from memory, a stream each.
+STREAMS = 8
+#: Cycles from a multiply-add to the next that needs its result, and how many start per cycle.
+FMA_LATENCY, PER_CYCLE = 4, 2
+#: Bytes per cycle that a core gets from memory, and cycles for a vector of the shorter side's
+#: operand where that is larger than the first-level cache (Zen 4: 40 GB/s at 3.7 GHz; 32 bytes per
+#: cycle from the second level).
+MEMORY_BYTES, FAR_LOAD = 11, 2
+#: Multiply-adds of a task, and tasks that keep the cores of a common machine busy to the end.
+TASK_WORK, ENOUGH_TASKS = 1 << 20, 32
+
+
+def uses_inner(spec: Spec, target: Target) -> bool:
+    if not isinstance(spec, Matmul) or not is_inner(spec):
+        return False
+    tiles = spec.dtype is DType.BF16 and target.has("amx_bf16")
+    return min(spec.m, spec.n) <= (FEW_WITH_TILES if tiles else FEW)
+
+
+def inner_matmul(spec: Matmul, target: Target) -> InnerMatmul:
+    """Tasks are blocks of the longer side of out, the other side in all of them."""
+    mr, nr = inner_tile(spec, target)
+    count = vector_for(target, spec.accumulate, spec.n).count
+    mc, nc = rounded(spec.m, mr), rounded(spec.n, nr)
+    # Half of the stack: every width of a block is rounded up to whole vectors.
+    sums = target.limits["stack_bytes"] // 2 // spec.accumulate.itemsize
+    if spec.m > spec.n:
+        longest = min(task_length(spec.m, spec.n * spec.k), sums // rounded(nc, count))
+        if nc > nr:
+            # Each panel of columns reads the block of A, from the second-level cache.
+            row = spec.k * spec.dtype.itemsize
+            longest = min(longest, max(target.limits["l2_bytes"] // 2 // row, 1))
+        mc = min(mc, rounded(longest, mr))
+    else:
+        longest = min(task_length(spec.n, spec.m * spec.k), sums // mc)
+        nc = min(nc, rounded(longest, math.lcm(nr, count)))
+    unroll = chains(mr * nr)
+    return InnerMatmul(
+        mr=mr, nr=nr, mc=mc, kc=spec.k, nc=nc, pack_a=False, pack_b=False, unroll=unroll
+    )
+
+
+def inner_tile(spec: Matmul, target: Target) -> tuple[int, int]:
+    """mr and nr of the fewest cycles for a vector of the longer side's operand, whichever binds:
+    multiply-adds, loads or memory. Of equals, the one with the fewest streams."""
+    registers = target.limits["vector_registers"]
+    short, long = sorted((spec.m, spec.n))
+    far = short * spec.k * spec.dtype.itemsize > target.limits["l1_bytes"] // 2
+    memory = target.limits["vector_bytes"] / MEMORY_BYTES
+
+    def cycles(held: int, streams: int) -> float:
+        step = max(held * streams, held * (FAR_LOAD if far else 1) + streams)
+        return max(step * math.ceil(short / held) / streams, memory)
+
+    tiles = (
+        (held, streams)
+        for held in range(1, min(short, registers) + 1)
+        for streams in range(1, min(long, STREAMS) + 1)
+        if tile_registers(held, streams, chains(held * streams)) <= registers
+    )
+    held, streams = min(tiles, key=lambda tile: (cycles(*tile), tile[1], -tile[0]))
+    return (streams, held) if spec.m > spec.n else (held, streams)
+
+
+def chains(sums: int) -> int:
+    """Vectors of K to a step, so that multiply-adds need not wait for each other."""
+    return -(-FMA_LATENCY * PER_CYCLE // sums)
+
+
+def task_length(extent: int, work: int) -> int:
+    """How much of the longer side a task takes; `work` is that of one row or column."""
+    return max(-(-extent // ENOUGH_TASKS), TASK_WORK // work, 1)
+
+
+def rounded(extent: int, unit: int) -> int:
+    """Up to a multiple of `unit`."""
+    return -(-extent // unit) * unit

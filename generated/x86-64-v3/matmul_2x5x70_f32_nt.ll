@@ -1,0 +1,294 @@
+; matmul_2x5x70_f32_nt
+; target    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; schedule  mainloop=inner mr=2 nr=2 mc=2 kc=70 nc=6 pack_a=False pack_b=False unroll=2
+; tasks     1 of 2 x 6: 1 batches x 1 x 1 blocks
+; memory
+;   %a  f32, shape 2 x 70, strides 70, 1 elements
+;   %b  f32, shape 5 x 70, strides 70, 1 elements
+;   %out  f32, shape 2 x 5, strides 5, 1 elements
+target triple = "x86_64-unknown-linux-gnu"
+;
+; Inner products: vectors of 8 along K, which lies side by side in A and in B, multiplied as they
+; are. A task is an mc x nc block of out, in tiles of mr rows of A and nr columns of B.
+;
+; scratch on the stack:
+;   %acc     64 bytes, float [mc][nc], 32 bytes a row
+
+define internal void @tile_2x2(ptr noalias %a, ptr noalias %b, ptr noalias %acc) #1 {
+enter:
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0_k0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0_k0.next, %k.latch ]
+  %sum_m0_n0_k1 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0_k1.next, %k.latch ]
+  %sum_m0_n1_k0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n1_k0.next, %k.latch ]
+  %sum_m0_n1_k1 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n1_k1.next, %k.latch ]
+  %sum_m1_n0_k0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0_k0.next, %k.latch ]
+  %sum_m1_n0_k1 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0_k1.next, %k.latch ]
+  %sum_m1_n1_k0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n1_k0.next, %k.latch ]
+  %sum_m1_n1_k1 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n1_k1.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 64
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.k0 = add nuw i64 %k, 0
+  %k.k0.b_n0.row = getelementptr i8, ptr %b, i64 0
+  %k.k0.b_n0.at = getelementptr float, ptr %k.k0.b_n0.row, i64 %k.k0
+  %k.k0.b_n0 = load <8 x float>, ptr %k.k0.b_n0.at, align 4
+  %k.k0.b_n1.row = getelementptr i8, ptr %b, i64 280
+  %k.k0.b_n1.at = getelementptr float, ptr %k.k0.b_n1.row, i64 %k.k0
+  %k.k0.b_n1 = load <8 x float>, ptr %k.k0.b_n1.at, align 4
+  %k.k0.a_m0.row = getelementptr i8, ptr %a, i64 0
+  %k.k0.a_m0.at = getelementptr float, ptr %k.k0.a_m0.row, i64 %k.k0
+  %k.k0.a_m0 = load <8 x float>, ptr %k.k0.a_m0.at, align 4
+  %k.k0.a_m1.row = getelementptr i8, ptr %a, i64 280
+  %k.k0.a_m1.at = getelementptr float, ptr %k.k0.a_m1.row, i64 %k.k0
+  %k.k0.a_m1 = load <8 x float>, ptr %k.k0.a_m1.at, align 4
+  %sum_m0_n0_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0, <8 x float> %k.k0.b_n0, <8 x float> %sum_m0_n0_k0)
+  %sum_m0_n1_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0, <8 x float> %k.k0.b_n1, <8 x float> %sum_m0_n1_k0)
+  %sum_m1_n0_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m1, <8 x float> %k.k0.b_n0, <8 x float> %sum_m1_n0_k0)
+  %sum_m1_n1_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m1, <8 x float> %k.k0.b_n1, <8 x float> %sum_m1_n1_k0)
+  %k.k1 = add nuw i64 %k, 8
+  %k.k1.b_n0.row = getelementptr i8, ptr %b, i64 0
+  %k.k1.b_n0.at = getelementptr float, ptr %k.k1.b_n0.row, i64 %k.k1
+  %k.k1.b_n0 = load <8 x float>, ptr %k.k1.b_n0.at, align 4
+  %k.k1.b_n1.row = getelementptr i8, ptr %b, i64 280
+  %k.k1.b_n1.at = getelementptr float, ptr %k.k1.b_n1.row, i64 %k.k1
+  %k.k1.b_n1 = load <8 x float>, ptr %k.k1.b_n1.at, align 4
+  %k.k1.a_m0.row = getelementptr i8, ptr %a, i64 0
+  %k.k1.a_m0.at = getelementptr float, ptr %k.k1.a_m0.row, i64 %k.k1
+  %k.k1.a_m0 = load <8 x float>, ptr %k.k1.a_m0.at, align 4
+  %k.k1.a_m1.row = getelementptr i8, ptr %a, i64 280
+  %k.k1.a_m1.at = getelementptr float, ptr %k.k1.a_m1.row, i64 %k.k1
+  %k.k1.a_m1 = load <8 x float>, ptr %k.k1.a_m1.at, align 4
+  %sum_m0_n0_k1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k1.a_m0, <8 x float> %k.k1.b_n0, <8 x float> %sum_m0_n0_k1)
+  %sum_m0_n1_k1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k1.a_m0, <8 x float> %k.k1.b_n1, <8 x float> %sum_m0_n1_k1)
+  %sum_m1_n0_k1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k1.a_m1, <8 x float> %k.k1.b_n0, <8 x float> %sum_m1_n0_k1)
+  %sum_m1_n1_k1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k1.a_m1, <8 x float> %k.k1.b_n1, <8 x float> %sum_m1_n1_k1)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 16
+  br label %k.head
+k.done:
+  %r.k0.b_n0.row = getelementptr i8, ptr %b, i64 0
+  %r.k0.b_n0.at = getelementptr float, ptr %r.k0.b_n0.row, i64 64
+  %r.k0.b_n0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.b_n0.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
+  %r.k0.b_n1.row = getelementptr i8, ptr %b, i64 280
+  %r.k0.b_n1.at = getelementptr float, ptr %r.k0.b_n1.row, i64 64
+  %r.k0.b_n1 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.b_n1.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
+  %r.k0.a_m0.row = getelementptr i8, ptr %a, i64 0
+  %r.k0.a_m0.at = getelementptr float, ptr %r.k0.a_m0.row, i64 64
+  %r.k0.a_m0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.a_m0.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
+  %r.k0.a_m1.row = getelementptr i8, ptr %a, i64 280
+  %r.k0.a_m1.at = getelementptr float, ptr %r.k0.a_m1.row, i64 64
+  %r.k0.a_m1 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.a_m1.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
+  %sum_m0_n0_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %r.k0.a_m0, <8 x float> %r.k0.b_n0, <8 x float> %sum_m0_n0_k0)
+  %sum_m0_n1_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %r.k0.a_m0, <8 x float> %r.k0.b_n1, <8 x float> %sum_m0_n1_k0)
+  %sum_m1_n0_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %r.k0.a_m1, <8 x float> %r.k0.b_n0, <8 x float> %sum_m1_n0_k0)
+  %sum_m1_n1_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %r.k0.a_m1, <8 x float> %r.k0.b_n1, <8 x float> %sum_m1_n1_k0)
+  %sum_m0_n0.k0 = fadd <8 x float> %sum_m0_n0_k0.rest, zeroinitializer
+  %sum_m0_n0.k1 = fadd <8 x float> %sum_m0_n0.k0, %sum_m0_n0_k1
+  %sum_m0_n0.all = call reassoc float @llvm.vector.reduce.fadd.v8f32(float 0x0000000000000000, <8 x float> %sum_m0_n0.k1)
+  %sum_m0_n0.at = getelementptr i8, ptr %acc, i64 0
+  store float %sum_m0_n0.all, ptr %sum_m0_n0.at, align 4
+  %sum_m0_n1.k0 = fadd <8 x float> %sum_m0_n1_k0.rest, zeroinitializer
+  %sum_m0_n1.k1 = fadd <8 x float> %sum_m0_n1.k0, %sum_m0_n1_k1
+  %sum_m0_n1.all = call reassoc float @llvm.vector.reduce.fadd.v8f32(float 0x0000000000000000, <8 x float> %sum_m0_n1.k1)
+  %sum_m0_n1.at = getelementptr i8, ptr %acc, i64 4
+  store float %sum_m0_n1.all, ptr %sum_m0_n1.at, align 4
+  %sum_m1_n0.k0 = fadd <8 x float> %sum_m1_n0_k0.rest, zeroinitializer
+  %sum_m1_n0.k1 = fadd <8 x float> %sum_m1_n0.k0, %sum_m1_n0_k1
+  %sum_m1_n0.all = call reassoc float @llvm.vector.reduce.fadd.v8f32(float 0x0000000000000000, <8 x float> %sum_m1_n0.k1)
+  %sum_m1_n0.at = getelementptr i8, ptr %acc, i64 32
+  store float %sum_m1_n0.all, ptr %sum_m1_n0.at, align 4
+  %sum_m1_n1.k0 = fadd <8 x float> %sum_m1_n1_k0.rest, zeroinitializer
+  %sum_m1_n1.k1 = fadd <8 x float> %sum_m1_n1.k0, %sum_m1_n1_k1
+  %sum_m1_n1.all = call reassoc float @llvm.vector.reduce.fadd.v8f32(float 0x0000000000000000, <8 x float> %sum_m1_n1.k1)
+  %sum_m1_n1.at = getelementptr i8, ptr %acc, i64 36
+  store float %sum_m1_n1.all, ptr %sum_m1_n1.at, align 4
+  ret void
+}
+define internal void @tile_2x1(ptr noalias %a, ptr noalias %b, ptr noalias %acc) #1 {
+enter:
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0_k0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0_k0.next, %k.latch ]
+  %sum_m0_n0_k1 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0_k1.next, %k.latch ]
+  %sum_m1_n0_k0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0_k0.next, %k.latch ]
+  %sum_m1_n0_k1 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0_k1.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 64
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.k0 = add nuw i64 %k, 0
+  %k.k0.b_n0.row = getelementptr i8, ptr %b, i64 0
+  %k.k0.b_n0.at = getelementptr float, ptr %k.k0.b_n0.row, i64 %k.k0
+  %k.k0.b_n0 = load <8 x float>, ptr %k.k0.b_n0.at, align 4
+  %k.k0.a_m0.row = getelementptr i8, ptr %a, i64 0
+  %k.k0.a_m0.at = getelementptr float, ptr %k.k0.a_m0.row, i64 %k.k0
+  %k.k0.a_m0 = load <8 x float>, ptr %k.k0.a_m0.at, align 4
+  %k.k0.a_m1.row = getelementptr i8, ptr %a, i64 280
+  %k.k0.a_m1.at = getelementptr float, ptr %k.k0.a_m1.row, i64 %k.k0
+  %k.k0.a_m1 = load <8 x float>, ptr %k.k0.a_m1.at, align 4
+  %sum_m0_n0_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0, <8 x float> %k.k0.b_n0, <8 x float> %sum_m0_n0_k0)
+  %sum_m1_n0_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m1, <8 x float> %k.k0.b_n0, <8 x float> %sum_m1_n0_k0)
+  %k.k1 = add nuw i64 %k, 8
+  %k.k1.b_n0.row = getelementptr i8, ptr %b, i64 0
+  %k.k1.b_n0.at = getelementptr float, ptr %k.k1.b_n0.row, i64 %k.k1
+  %k.k1.b_n0 = load <8 x float>, ptr %k.k1.b_n0.at, align 4
+  %k.k1.a_m0.row = getelementptr i8, ptr %a, i64 0
+  %k.k1.a_m0.at = getelementptr float, ptr %k.k1.a_m0.row, i64 %k.k1
+  %k.k1.a_m0 = load <8 x float>, ptr %k.k1.a_m0.at, align 4
+  %k.k1.a_m1.row = getelementptr i8, ptr %a, i64 280
+  %k.k1.a_m1.at = getelementptr float, ptr %k.k1.a_m1.row, i64 %k.k1
+  %k.k1.a_m1 = load <8 x float>, ptr %k.k1.a_m1.at, align 4
+  %sum_m0_n0_k1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k1.a_m0, <8 x float> %k.k1.b_n0, <8 x float> %sum_m0_n0_k1)
+  %sum_m1_n0_k1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k1.a_m1, <8 x float> %k.k1.b_n0, <8 x float> %sum_m1_n0_k1)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 16
+  br label %k.head
+k.done:
+  %r.k0.b_n0.row = getelementptr i8, ptr %b, i64 0
+  %r.k0.b_n0.at = getelementptr float, ptr %r.k0.b_n0.row, i64 64
+  %r.k0.b_n0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.b_n0.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
+  %r.k0.a_m0.row = getelementptr i8, ptr %a, i64 0
+  %r.k0.a_m0.at = getelementptr float, ptr %r.k0.a_m0.row, i64 64
+  %r.k0.a_m0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.a_m0.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
+  %r.k0.a_m1.row = getelementptr i8, ptr %a, i64 280
+  %r.k0.a_m1.at = getelementptr float, ptr %r.k0.a_m1.row, i64 64
+  %r.k0.a_m1 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.a_m1.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
+  %sum_m0_n0_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %r.k0.a_m0, <8 x float> %r.k0.b_n0, <8 x float> %sum_m0_n0_k0)
+  %sum_m1_n0_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %r.k0.a_m1, <8 x float> %r.k0.b_n0, <8 x float> %sum_m1_n0_k0)
+  %sum_m0_n0.k0 = fadd <8 x float> %sum_m0_n0_k0.rest, zeroinitializer
+  %sum_m0_n0.k1 = fadd <8 x float> %sum_m0_n0.k0, %sum_m0_n0_k1
+  %sum_m0_n0.all = call reassoc float @llvm.vector.reduce.fadd.v8f32(float 0x0000000000000000, <8 x float> %sum_m0_n0.k1)
+  %sum_m0_n0.at = getelementptr i8, ptr %acc, i64 0
+  store float %sum_m0_n0.all, ptr %sum_m0_n0.at, align 4
+  %sum_m1_n0.k0 = fadd <8 x float> %sum_m1_n0_k0.rest, zeroinitializer
+  %sum_m1_n0.k1 = fadd <8 x float> %sum_m1_n0.k0, %sum_m1_n0_k1
+  %sum_m1_n0.all = call reassoc float @llvm.vector.reduce.fadd.v8f32(float 0x0000000000000000, <8 x float> %sum_m1_n0.k1)
+  %sum_m1_n0.at = getelementptr i8, ptr %acc, i64 32
+  store float %sum_m1_n0.all, ptr %sum_m1_n0.at, align 4
+  ret void
+}
+define void @matmul_2x5x70_f32_nt(ptr %a, ptr %b, ptr %out, i64 %begin, i64 %end) #0 {
+entry:
+  %acc = alloca [64 x i8], align 64
+  br label %task.enter
+task.enter:
+  br label %task.head
+task.head:
+  %task = phi i64 [ %begin, %task.enter ], [ %task.after, %task.latch ]
+  %task.more = icmp ult i64 %task, %end
+  br i1 %task.more, label %task.body, label %task.done
+task.body:
+  ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+
+  br label %j.enter
+j.enter:
+  br label %j.head
+j.head:
+  %j = phi i64 [ 0, %j.enter ], [ %j.after, %j.latch ]
+  %j.more = icmp ult i64 %j, 4
+  br i1 %j.more, label %j.body, label %j.done
+j.body:
+  ; -- a panel of nr columns
+  %p.b.offset = mul nuw i64 %j, 280
+  %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
+
+  ; -- mainloop: register tiles, from the top to the bottom
+  br label %p.i.enter
+p.i.enter:
+  br label %p.i.head
+p.i.head:
+  %p.i = phi i64 [ 0, %p.i.enter ], [ %p.i.after, %p.i.latch ]
+  %p.i.more = icmp ult i64 %p.i, 2
+  br i1 %p.i.more, label %p.i.body, label %p.i.done
+p.i.body:
+  %p.w.a.offset = mul nuw i64 %p.i, 280
+  %p.w.a = getelementptr i8, ptr %a, i64 %p.w.a.offset
+  %p.w.row = mul nuw i64 %p.i, 32
+  %p.w.column = mul nuw i64 %j, 4
+  %p.w.corner = add nuw i64 %p.w.row, %p.w.column
+  %p.w.acc = getelementptr i8, ptr %acc, i64 %p.w.corner
+  call void @tile_2x2(ptr %p.w.a, ptr %p.b, ptr %p.w.acc)
+  br label %p.i.latch
+p.i.latch:
+  %p.i.after = add nuw i64 %p.i, 2
+  br label %p.i.head
+p.i.done:
+  br label %j.latch
+j.latch:
+  %j.after = add nuw i64 %j, 2
+  br label %j.head
+j.done:
+  ; -- the panel at the right edge
+  %r.b.offset = mul nuw i64 4, 280
+  %r.b = getelementptr i8, ptr %b, i64 %r.b.offset
+
+  ; -- mainloop: register tiles, from the top to the bottom
+  br label %r.i.enter
+r.i.enter:
+  br label %r.i.head
+r.i.head:
+  %r.i = phi i64 [ 0, %r.i.enter ], [ %r.i.after, %r.i.latch ]
+  %r.i.more = icmp ult i64 %r.i, 2
+  br i1 %r.i.more, label %r.i.body, label %r.i.done
+r.i.body:
+  %r.w.a.offset = mul nuw i64 %r.i, 280
+  %r.w.a = getelementptr i8, ptr %a, i64 %r.w.a.offset
+  %r.w.row = mul nuw i64 %r.i, 32
+  %r.w.column = mul nuw i64 4, 4
+  %r.w.corner = add nuw i64 %r.w.row, %r.w.column
+  %r.w.acc = getelementptr i8, ptr %acc, i64 %r.w.corner
+  call void @tile_2x1(ptr %r.w.a, ptr %r.b, ptr %r.w.acc)
+  br label %r.i.latch
+r.i.latch:
+  %r.i.after = add nuw i64 %r.i, 2
+  br label %r.i.head
+r.i.done:
+
+
+  ; -- epilogue
+  br label %m.enter
+m.enter:
+  br label %m.head
+m.head:
+  %m = phi i64 [ 0, %m.enter ], [ %m.after, %m.latch ]
+  %m.more = icmp ult i64 %m, 2
+  br i1 %m.more, label %m.body, label %m.done
+m.body:
+  %acc.offset = mul nuw i64 %m, 32
+  %acc.row = getelementptr i8, ptr %acc, i64 %acc.offset
+  %out.offset = mul nuw i64 %m, 20
+  %out.row = getelementptr i8, ptr %out, i64 %out.offset
+  %t.acc.offset = mul nuw i64 0, 4
+  %t.acc.at = getelementptr i8, ptr %acc.row, i64 %t.acc.offset
+  %t.acc = load <8 x float>, ptr %t.acc.at, align 32
+  %t.out.offset = mul nuw i64 0, 4
+  %t.out.at = getelementptr i8, ptr %out.row, i64 %t.out.offset
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %t.acc, ptr align 4 %t.out.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>)
+  br label %m.latch
+m.latch:
+  %m.after = add nuw i64 %m, 1
+  br label %m.head
+m.done:
+  br label %task.latch
+task.latch:
+  %task.after = add nuw i64 %task, 1
+  br label %task.head
+task.done:
+  ; -- exit
+  ret void
+}
+
+declare float @llvm.vector.reduce.fadd.v8f32(float, <8 x float>)
+declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
+declare <8 x float> @llvm.masked.load.v8f32.p0(ptr, <8 x i1>, <8 x float>)
+declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, <8 x i1>)
+attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="256" "prefer-vector-width"="256" }
+attributes #1 = { noinline nounwind "no-builtins" "min-legal-vector-width"="256" "prefer-vector-width"="256" }
