@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 
 from kgen.schedule import FmaMatmul, MmaMatmul
+from kgen.schedule.gemv import GemvMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.cuda import FAMILY
 from kgen.targets.cuda.candidates import candidates, choose
@@ -51,7 +52,10 @@ def test_small_in_flight_bytes_are_slow() -> None:
 
 
 def test_weights_streamed_once_are_bound_by_dram() -> None:
-    assert predict(Matmul(m=1, n=4096, k=4096), SM_80, _chosen(1, 4096, 4096)).bound == "dram"
+    spec = Matmul(m=1, n=4096, k=4096)
+    schedule = choose(spec, SM_80)
+    assert isinstance(schedule, GemvMatmul)
+    assert predict(spec, SM_80, schedule).bound == "dram"
 
 
 def _chosen(m: int, n: int, k: int) -> MmaMatmul:
@@ -64,7 +68,7 @@ def test_tiles_follow_the_shape() -> None:
     assert _chosen(4096, 4096, 4096).block_n == 256
     small = _chosen(256, 256, 256)
     assert small.block_m * small.block_n <= 64 * 64
-    assert _chosen(1, 4096, 4096).block_m == 16
+    assert _chosen(16, 4096, 4096).block_m == 16
     assert _chosen(4096, 4096, 16).block_k == 16
 
 

@@ -21,6 +21,7 @@ from kgen_runtime.manifest import KernelEntry
 EMULATED_WORK = {
     "mma": 2**29,
     "wgmma": 2**29,
+    "gemv": 2**26,
     "fma": 2**26,
     "amx": 2**23,
     "dot": 2**21,

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul, GpuMatmul, PromotedMatmul, SplitMatmul, WgmmaMatmul
+from kgen.schedule.gemv import GemvMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cuda.devices import device_of
@@ -15,6 +16,7 @@ from kgen.targets.cuda.model import predict
 from kgen.targets.cuda.plan import plan, tma_store
 from kgen.targets.cuda.plan.instruction import instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
+from kgen.targets.cuda.plan.matmul_gemv import columns_of, gemv_depth, gemv_obstacle
 from kgen.targets.cuda.plan.tma import ROW_BYTES
 from kgen.targets.cuda.plan.wgmma_limits import obstacle
 
@@ -70,6 +72,8 @@ WGMMA_TILES = (
 WGMMA_STAGES = (7, 6, 5, 4, 3)
 #: CTAs that read tiles of B together.
 CLUSTERS = (1, 2)
+
+GEMV_THREADS = (256, 128)
 
 #: block_m, block_n, block_k, thread_m, thread_n.
 FMA_TILES = (
@@ -130,6 +134,8 @@ def _fitting(
 
 
 def _schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
+    if gemv_obstacle(spec) is None:
+        yield from _gemv_schedules(spec)
     instruction = instruction_of(spec, target)
     if instruction is None:
         for m, n, k, thread_m, thread_n in FMA_TILES:
@@ -190,6 +196,17 @@ def _wgmma_schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
 def _group(rows: int, height: int, width: int, clusters: int) -> int:
     """Rows of tiles to walk together so that those of all clusters at once are about a square."""
     return max(1, min(rows, round(math.sqrt(clusters * width / height))))
+
+
+def _gemv_schedules(spec: Matmul) -> Iterator[GpuMatmul]:
+    for threads in GEMV_THREADS:
+        for columns in columns_of(spec, threads):
+            yield GemvMatmul(
+                block_m=spec.m,
+                block_n=columns,
+                block_k=gemv_depth(spec, threads, columns),
+                num_threads=threads,
+            )
 
 
 def _splits(spec: Matmul, target: Target, block_m: int, block_n: int, depth: int) -> Iterator[int]:

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul, SplitMatmul, WgmmaMatmul
+from kgen.schedule.gemv import GemvMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.devices import (
@@ -39,12 +40,11 @@ from kgen.targets.cuda.plan.instruction import MatrixInstruction, instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.matmul_mma import promotion, registers_held
 from kgen.targets.cuda.plan.split import F32_BYTES, part_spec
-from kgen.targets.cuda.work import Work, loaded_bytes, wgmma_work
+from kgen.targets.cuda.work import Work, gemv_work, loaded_bytes, wgmma_work
 
 #: Registers beside accumulators, fragments and staging, in what ptxas makes of these kernels; with
 #: it the count is within 12 of ptxas's (a test compares them).
 BASE_REGISTERS = 36
-REGISTER_UNIT = 8
 #: Instructions of the loop over k beside products, loads and copies.
 LOOP_INSTRUCTIONS = 28
 #: Clocks in which a launch starts, and in which a CTA finds its addresses and zeroes sums.
@@ -52,8 +52,6 @@ LAUNCH_CLOCKS, SETUP_CLOCKS = 3000, 300
 #: What units wait for one another: this part of a term that is not the longest adds to it. It is
 #: a guess, which decides only between schedules with equal longest terms.
 SHOWING = 0.1
-#: Bytes of shared memory that the system takes of each CTA's.
-RESERVED_SHARED = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,6 +206,8 @@ def _work(spec: Matmul, target: Target, device: Device, schedule: GpuMatmul) -> 
         return _mma_work(spec, target, device, schedule)
     if isinstance(schedule, WgmmaMatmul):
         return wgmma_work(spec, device, schedule)
+    if isinstance(schedule, GemvMatmul):
+        return gemv_work(spec, device, schedule)
     assert isinstance(schedule, FmaMatmul)
     return _fma_work(spec, device, schedule)
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kgen.schedule import GpuMatmul, WgmmaMatmul
-from kgen.spec import Epilogue, Matmul
-from kgen.targets.cuda.devices import Device
+from kgen.schedule.gemv import GemvMatmul
+from kgen.spec import DType, Epilogue, Matmul
+from kgen.targets.cuda.devices import MEMORY_LATENCY, PARTITIONS, Device
+from kgen.targets.cuda.limits import WARP_SIZE
+from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.matmul_gemv import registers_of
 from kgen.targets.cuda.plan.tma_store import store_bytes
 from kgen.targets.cuda.plan.wgmma_limits import WARPGROUP, WARPS, WGMMA_M
 
@@ -16,6 +20,8 @@ TILE_OVERHEAD = 60
 ASYNC_OVERHEAD = 20
 #: Instructions for a wgmma with its descriptors, and of the rest of its loop.
 WGMMA_INSTRUCTIONS, RING_INSTRUCTIONS = 6, 20
+#: The rest of a loop over k without shared memory, and registers beside its operands and sums.
+GEMV_LOOP_INSTRUCTIONS, GEMV_REGISTERS = 6, 24
 #: Registers beside sums in what ptxas makes of these kernels (a test compares them).
 ADDRESS_REGISTERS = 26
 #: Clocks from the last product to the first of the next block tile, but for the instructions that
@@ -93,4 +99,28 @@ def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
         turn_clocks=TURN_LATENCY + held * outputs * at_once,
         takes_turns=schedule.pingpong,
         persistent_ctas=schedule.num_ctas,
+    )
+
+
+def gemv_work(spec: Matmul, device: Device, schedule: GemvMatmul) -> Work:
+    """A few rows: each iteration waits for memory, which only other warps can hide. An element of B
+    is converted once and multiplied by every row."""
+    vector = MAX_ACCESS_BYTES // spec.dtype.itemsize
+    warps = schedule.num_threads // WARP_SIZE
+    elements = schedule.block_n * schedule.block_k // schedule.num_threads
+    converted = 0 if spec.dtype is DType.F32 else 1
+    arithmetic = elements * (spec.m + converted) + spec.m * vector * converted
+    loads = elements // vector
+    instructions = arithmetic + loads + spec.m + GEMV_LOOP_INSTRUCTIONS
+    return Work(
+        num_warps=warps,
+        registers=registers_of(spec, schedule) + GEMV_REGISTERS,
+        shared_bytes=warps * spec.m * schedule.block_n * 4,
+        product_clocks=schedule.num_threads * arithmetic / device.f32_fmas,
+        shared_traffic=0,
+        instructions=instructions,
+        warp_clocks=arithmetic * WARP_SIZE / (device.f32_fmas / PARTITIONS),
+        loaded_bytes=loaded_bytes(spec, schedule),
+        in_flight_bytes=schedule.num_threads * loads * MAX_ACCESS_BYTES,
+        tile_overhead=MEMORY_LATENCY,
     )

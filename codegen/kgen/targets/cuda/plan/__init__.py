@@ -12,10 +12,12 @@ from kgen.schedule import (
     SplitMatmul,
     WgmmaMatmul,
 )
+from kgen.schedule.gemv import GemvMatmul
 from kgen.spec import Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan
 from kgen.targets.cuda.plan.matmul_fma import plan_fma
+from kgen.targets.cuda.plan.matmul_gemv import plan_gemv
 from kgen.targets.cuda.plan.matmul_mma import plan_mma
 from kgen.targets.cuda.plan.matmul_wgmma import plan_wgmma
 from kgen.targets.cuda.plan.relu import plan_relu
@@ -34,6 +36,8 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
             return plan_mma(spec, target, schedule)
         case Matmul(), WgmmaMatmul():
             return plan_wgmma(spec, target, schedule)
+        case Matmul(), GemvMatmul():
+            return plan_gemv(spec, target, schedule)
         case Matmul(), FmaMatmul():
             return plan_fma(spec, target, schedule)
         case Relu(), GpuRelu():

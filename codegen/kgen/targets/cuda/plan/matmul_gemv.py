@@ -1,0 +1,352 @@
+"""Matmul of a few rows: B is read once, by whole sectors, and multiplied in f32 from registers.
+
+Every thread reads 16 bytes at a time. If B is stored with n inside, these are neighbouring columns,
+and a few lanes side by side read a piece of a row; groups of lanes take different k, eight (of 16
+bits; four of f32) one after another, with as many of A in one access. If k is inside, a warp reads
+along it, a few columns at a time. Either way each thread has sums of all rows for its columns; they
+are added across lanes by shuffles and across warps in shared memory, in a fixed order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen.errors import ScheduleError
+from kgen.schedule.gemv import GemvMatmul
+from kgen.spec import DType, Matmul
+from kgen.targets.base import Target
+from kgen.targets.cuda.limits import WARP_SIZE
+from kgen.targets.cuda.plan import base
+from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES, MAX_IMMEDIATE, Matrix
+from kgen.targets.cuda.plan.matmul import formula, matrices, plan_launch
+from kgen.targets.cuda.plan.output import OutputTile
+from kgen.targets.cuda.plan.tiles import BANK_LINE_BYTES
+
+#: More rows are better multiplied on tensor cores: each of B's elements is multiplied by all.
+MAX_ROWS = 8
+DTYPES = (DType.F32, DType.F16, DType.BF16)
+F32_BYTES = 4
+#: Two sectors.
+DRAM_BYTES = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """16 bytes, of B into `words` or of A into f32 `words`, from the thread's first on."""
+
+    words: tuple[str, ...]
+    offset: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fma:
+    """total += a b, where b is the word's `half`: 0 the lower (or all of f32), 1 the upper."""
+
+    total: str
+    a: str
+    half: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordProducts:
+    """What a word of B is multiplied by."""
+
+    word: str
+    fmas: tuple[Fma, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SumStore:
+    """Adjacent sums of a row for shared memory, at an offset from the thread's first."""
+
+    words: tuple[str, ...]
+    offset: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class GemvPlan(base.CudaPlan):
+    spec: Matmul
+    schedule: GemvMatmul
+    a: Matrix
+    b: Matrix
+    output: OutputTile
+
+    @property
+    def vector(self) -> int:
+        """Elements of an access."""
+        return MAX_ACCESS_BYTES // self.spec.dtype.itemsize
+
+    @property
+    def num_warps(self) -> int:
+        return self.schedule.num_threads // WARP_SIZE
+
+    @property
+    def columns(self) -> int:
+        """Of each thread."""
+        return self.schedule.block_n // self.num_warps if self.b.k_inner else self.vector
+
+    @property
+    def lanes(self) -> int:
+        """Side by side along the rows of B, as far as a CTA goes: along k all, or along n."""
+        return WARP_SIZE if self.b.k_inner else self.schedule.block_n // self.vector
+
+    @property
+    def lanes_log2(self) -> int:
+        return base.log2(self.lanes)
+
+    @property
+    def lanes_mask(self) -> int:
+        return self.lanes - 1
+
+    @property
+    def a_loads(self) -> tuple[Access, ...]:
+        return tuple(
+            Access(
+                words=tuple(f"a_m{m}_k{k}" for k in range(self.vector)),
+                offset=m * self.a.row_stride,
+            )
+            for m in range(self.spec.m)
+        )
+
+    @property
+    def b_loads(self) -> tuple[Access, ...]:
+        """Of rows one below another: columns of the product, or k."""
+        rows = self.columns if self.b.k_inner else self.vector
+        words = range(MAX_ACCESS_BYTES // 4)
+        return tuple(
+            Access(
+                words=tuple(f"b_row{row}_word{word}" for word in words),
+                offset=row * self.b.row_stride,
+            )
+            for row in range(rows)
+        )
+
+    @property
+    def products(self) -> tuple[WordProducts, ...]:
+        return tuple(
+            WordProducts(word=word, fmas=self._fmas(row, i))
+            for row, load in enumerate(self.b_loads)
+            for i, word in enumerate(load.words)
+        )
+
+    def _fmas(self, row: int, word: int) -> tuple[Fma, ...]:
+        halves = 4 // self.spec.dtype.itemsize
+        return tuple(
+            Fma(
+                total=f"sum_m{m}_n{row if self.b.k_inner else place}",
+                a=f"a_m{m}_k{place if self.b.k_inner else row}",
+                half=half,
+            )
+            for half in range(halves)
+            for place in (word * halves + half,)
+            for m in range(self.spec.m)
+        )
+
+    @property
+    def sums(self) -> tuple[str, ...]:
+        rows = range(self.spec.m)
+        return tuple(f"sum_m{m}_n{n}" for m in rows for n in range(self.columns))
+
+    @property
+    def shuffles(self) -> tuple[int, ...]:
+        """Distances of the lanes that hold sums of the same outputs."""
+        first = 1 if self.b.k_inner else self.lanes
+        return tuple(1 << i for i in range(base.log2(first), base.log2(WARP_SIZE)))
+
+    @property
+    def sum_lanes(self) -> int:
+        """Lanes that have different sums, from the first."""
+        return 1 if self.b.k_inner else self.lanes
+
+    @property
+    def sum_stores(self) -> tuple[SumStore, ...]:
+        """As wide as the sums of a row allow, up to 16 bytes."""
+        width = min(4, self.columns)
+        return tuple(
+            SumStore(
+                words=tuple(f"sum_m{m}_n{n + i}" for i in range(width)),
+                offset=(m * self.schedule.block_n + n) * F32_BYTES,
+            )
+            for m in range(self.spec.m)
+            for n in range(0, self.columns, width)
+        )
+
+    @property
+    def outputs(self) -> int:
+        """Of a CTA: a thread for each."""
+        return self.spec.m * self.schedule.block_n
+
+    @property
+    def warp_step(self) -> int:
+        """Bytes of shared memory from a warp's first sum to the next one's: its own columns, or
+        its own sums of the same outputs."""
+        return (self.columns if self.b.k_inner else self.outputs) * F32_BYTES
+
+    @property
+    def lane_step(self) -> int:
+        """Bytes from one lane's first sum to the next one's."""
+        return self.columns * F32_BYTES
+
+    @property
+    def parts(self) -> tuple[int, ...]:
+        """Where the sums lie that make an output, from that of the first warp."""
+        return (0,) if self.b.k_inner else tuple(w * self.warp_step for w in range(self.num_warps))
+
+    @property
+    def block_n_log2(self) -> int:
+        return base.log2(self.schedule.block_n)
+
+    @property
+    def block_n_mask(self) -> int:
+        return self.schedule.block_n - 1
+
+    @property
+    def k_stride(self) -> int:
+        """Bytes of B from one k to the next."""
+        return self.b.dtype.itemsize if self.b.k_inner else self.b.row_stride
+
+    @property
+    def n_stride(self) -> int:
+        return self.b.row_stride if self.b.k_inner else self.b.dtype.itemsize
+
+    @property
+    def a_step(self) -> int:
+        """Bytes of A from one iteration to the next."""
+        return self.schedule.block_k * self.spec.dtype.itemsize
+
+    @property
+    def b_step(self) -> int:
+        if self.b.k_inner:
+            return self.a_step
+        return self.schedule.block_k * self.b.row_stride
+
+    @property
+    def n_edge(self) -> bool:
+        return self.spec.n % self.schedule.block_n != 0
+
+    @property
+    def batched(self) -> bool:
+        strides = (self.a.batch_stride, self.b.batch_stride, self.output.batch_stride)
+        return any(strides)
+
+    @property
+    def formula(self) -> str:
+        return formula(self.spec, self.output)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        way = "k along a warp" if self.b.k_inner else f"{self.lanes} lanes along a row"
+        return (
+            f"B: straight to registers, {len(self.b_loads)} x {MAX_ACCESS_BYTES} bytes per thread "
+            f"at a time, {way}",
+        )
+
+
+def gemv_obstacle(spec: Matmul) -> str | None:
+    """Why these operands cannot be streamed, or None if they can."""
+    if spec.dtype not in DTYPES:
+        return f"it multiplies {', '.join(DTYPES)}, not {spec.dtype}"
+    if spec.m > MAX_ROWS:
+        return f"m={spec.m} is more than {MAX_ROWS} rows"
+    a, b = matrices(spec)
+    if spec.a_strides[2] != 1:
+        return "k is not A's inner dimension"
+    for matrix in (a, b):
+        if matrix.aligned_bytes < MAX_ACCESS_BYTES:
+            return f"{matrix.name}'s rows are multiples of {matrix.aligned_bytes} bytes, not of 16"
+        if matrix.cols * spec.dtype.itemsize % MAX_ACCESS_BYTES:
+            return f"{matrix.name}'s rows do not end with a whole 16 bytes"
+        if MAX_ROWS * matrix.row_stride > MAX_IMMEDIATE:
+            return f"{matrix.name}'s rows lie too far apart"
+    return None
+
+
+def plan_gemv(spec: Matmul, target: Target, schedule: GemvMatmul) -> GemvPlan:
+    """Raises ScheduleError if the operands cannot be streamed or the schedule does not fit."""
+    if (why := gemv_obstacle(spec)) is not None:
+        raise ScheduleError(f"mainloop={schedule.mainloop} cannot run: {why}; try another mainloop")
+    a, b = matrices(spec)
+    _check(spec, target, schedule)
+    parts = 1 if b.k_inner else schedule.num_threads // WARP_SIZE
+    shared_bytes = parts * spec.m * schedule.block_n * F32_BYTES
+    return GemvPlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="ptx/matmul_gemv.ptx.j2",
+        launches=(plan_launch(spec, schedule, schedule.num_threads, shared_bytes, target),),
+        num_threads=schedule.num_threads,
+        shared_bytes=shared_bytes,
+        ptx_version=base.ptx_version(target),
+        a=a,
+        b=b,
+        output=OutputTile(
+            spec=spec, row_offsets=(0,), col_offsets=(0,), width=1, m_edge=False, n_edge=False
+        ),
+    )
+
+
+def columns_of(spec: Matmul, num_threads: int) -> tuple[int, ...]:
+    """What block_n may be, the largest first: an output for each thread at most.
+
+    With k inside B, up to four columns for each warp, which divide n. Else lanes along a row read
+    at least what DRAM gives at once, and their sums fill at most a line of shared memory's banks.
+    """
+    if spec.layout.b_transposed:
+        warps = num_threads // WARP_SIZE
+        found = [warps * each for each in (4, 2, 1) if spec.n % each == 0]
+    else:
+        most = BANK_LINE_BYTES // F32_BYTES
+        found = [c for c in (most, most // 2) if c * spec.dtype.itemsize >= DRAM_BYTES]
+    return tuple(columns for columns in found if spec.m * columns <= num_threads)
+
+
+def gemv_depth(spec: Matmul, num_threads: int, block_n: int) -> int:
+    """Of k in an iteration, which threads and columns decide."""
+    vector = MAX_ACCESS_BYTES // spec.dtype.itemsize
+    return WARP_SIZE * vector if spec.layout.b_transposed else num_threads * vector**2 // block_n
+
+
+def _check(spec: Matmul, target: Target, schedule: GemvMatmul) -> None:
+    base.check_threads(schedule.num_threads, target, "num_threads=256")
+    if (threads := schedule.num_threads) & (threads - 1):
+        raise ScheduleError(
+            f"num_threads={threads} is not a power of two; try {1 << threads.bit_length() - 1}"
+        )
+    fitting = columns_of(spec, threads)
+    if not fitting:
+        raise ScheduleError(
+            f"num_threads={threads} are too few for outputs in {spec.m} rows; try {2 * threads}"
+        )
+    if schedule.block_n not in fitting:
+        raise ScheduleError(
+            f"block_n={schedule.block_n} is not one of the columns that num_threads={threads} "
+            f"take here; try {' or '.join(map(str, fitting))}"
+        )
+    wanted = {
+        "block_m": spec.m,
+        "block_k": gemv_depth(spec, schedule.num_threads, schedule.block_n),
+        "num_stages": 1,
+    }
+    for name, value in wanted.items():
+        if getattr(schedule, name) != value:
+            raise ScheduleError(
+                f"{name}={getattr(schedule, name)} is not what these threads and columns make of "
+                f"it; try {value}"
+            )
+    base.check_registers(
+        registers_of(spec, schedule),
+        f"block_n={schedule.block_n}",
+        schedule.num_threads,
+        target,
+        f"num_threads={schedule.num_threads // 2}",
+    )
+
+
+def registers_of(spec: Matmul, schedule: GemvMatmul) -> int:
+    """Sums, A's elements, and B's words in an iteration."""
+    vector = MAX_ACCESS_BYTES // spec.dtype.itemsize
+    inner = spec.layout.b_transposed
+    columns = schedule.block_n * WARP_SIZE // schedule.num_threads if inner else vector
+    loads = columns if inner else vector
+    return spec.m * (columns + vector) + loads * MAX_ACCESS_BYTES // 4
