@@ -77,6 +77,9 @@ def run(args: argparse.Namespace) -> int:
             print_explanation(kernel)
         if not args.verify:
             _print(rows)
+        for entry in bundle.manifest.kernels:
+            for finding in entry.resources.findings or ():
+                print(f"{entry.name}: ptxas warns {finding}")
         print(f"wrote {output} ({output.stat().st_size} bytes)")
     return 0
 

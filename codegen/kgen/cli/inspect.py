@@ -65,8 +65,10 @@ def _print(bundle: BundleFile) -> None:
             print(f"  stored  {constant.parameter:<9} {constant.nbytes} bytes  {constant.file}")
         fields = (f"{k}={v}" for k, v in entry.schedule.items())
         print(f"  schedule {' '.join(fields)}")
-        used = {k: v for k, v in vars(entry.resources).items() if v is not None and v != ()}
+        used = {k: v for k, v in vars(entry.resources).items() if isinstance(v, int)}
         print(f"  uses     {' '.join(f'{k}={v}' for k, v in used.items()) or '-'}")
+        for finding in entry.resources.findings or ():
+            print(f"  finding  {finding}")
         for m in entry.tensor_maps:
             box = "x".join(map(str, m.box))
             print(f"  map      {m.name:<9} of {m.tensor} in boxes of {box}  swizzle {m.swizzle} B")
