@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kgen import pipeline, targets
-from kgen.spec import DType, Epilogue, Layout, Math, Matmul, Operand, Relu, Softmax, Spec
+from kgen.spec import DType, Epilogue, Layout, Math, Matmul, Operand, Relu, Scale, Softmax, Spec
 from kgen.targets.cpu import workers
 
 ROOT = Path(__file__).parents[2] / "generated"
@@ -25,6 +25,12 @@ TALL = Matmul(m=128, n=64, k=256)
 LARGE = Matmul(m=1024, n=512, k=512, layout=Layout.NT)
 #: Few outputs for its k, in two parts.
 DEEP = Matmul(m=32, n=32, k=256)
+#: Bytes that are transposed on their way, and scaled; sums that are promoted; a row that streams B.
+BYTES = Matmul(
+    m=32, n=32, k=256, dtype=DType.S8, out_dtype=DType.S8, scales=(Scale.A, Scale.B, Scale.OUT)
+)
+SHORT_SUMS = Matmul(m=32, n=32, k=512, dtype=DType.E4M3, layout=Layout.NT)
+ROW = Matmul(m=1, n=64, k=512)
 ROWS = (Relu(shape=(3, 1000)), Softmax(rows=5, cols=70), Softmax(rows=2, cols=50000, log=True))
 
 #: Smaller tiles than the heuristics take keep unrolled text readable; edges need smaller ones.
@@ -77,6 +83,10 @@ def goldens() -> Iterator[Golden]:
     for spec, schedule in WGMMA.items():
         yield Golden(target="sm_90a", spec=spec, schedule=schedule)
     yield Golden(target="sm_80", spec=DEEP, schedule=MMA[EVEN] | {"num_stages": 3, "split_k": 2})
+    tile = MMA[EVEN] | {"num_stages": 3, "split_k": 1}
+    yield Golden(target="sm_80", spec=BYTES, schedule=tile | {"block_k": 64})
+    yield Golden(target="sm_89", spec=SHORT_SUMS, schedule=tile | {"block_k": 128})
+    yield Golden(target="sm_80", spec=ROW, schedule={"num_threads": 128, "block_k": 256})
     for math in (Math.TF32, Math.TF32X3):
         spec = replace(_as(EVEN, DType.F32), math=math)
         yield Golden(target="sm_80", spec=spec, schedule=MMA[EVEN] | {"num_stages": 3} | TF32)

@@ -1,6 +1,7 @@
 """How to tile: one file per kind of operation, one class per operation and programming model."""
 
 from kgen.schedule.base import Origin, Schedule
+from kgen.schedule.gemv import GemvMatmul
 from kgen.schedule.matmul import (
     AmxMatmul,
     CpuMatmul,
@@ -21,6 +22,7 @@ __all__ = [
     "CpuStream",
     "DotMatmul",
     "FmaMatmul",
+    "GemvMatmul",
     "GpuMatmul",
     "GpuRelu",
     "GpuSoftmax",

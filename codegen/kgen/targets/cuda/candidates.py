@@ -7,8 +7,7 @@ import math
 from collections.abc import Iterator
 
 from kgen.errors import ScheduleError
-from kgen.schedule import FmaMatmul, GpuMatmul, PromotedMatmul, SplitMatmul, WgmmaMatmul
-from kgen.schedule.gemv import GemvMatmul
+from kgen.schedule import FmaMatmul, GemvMatmul, GpuMatmul, PromotedMatmul, SplitMatmul, WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cuda.devices import device_of

@@ -20,8 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul, SplitMatmul, WgmmaMatmul
-from kgen.schedule.gemv import GemvMatmul
+from kgen.schedule import FmaMatmul, GemvMatmul, GpuMatmul, MmaMatmul, SplitMatmul, WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.devices import (

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kgen.schedule import GpuMatmul, WgmmaMatmul
-from kgen.schedule.gemv import GemvMatmul
+from kgen.schedule import GemvMatmul, GpuMatmul, WgmmaMatmul
 from kgen.spec import DType, Epilogue, Matmul
 from kgen.targets.cuda.devices import MEMORY_LATENCY, PARTITIONS, Device
 from kgen.targets.cuda.limits import WARP_SIZE

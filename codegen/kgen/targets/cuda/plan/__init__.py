@@ -5,6 +5,7 @@ from __future__ import annotations
 from kgen.errors import ScheduleError
 from kgen.schedule import (
     FmaMatmul,
+    GemvMatmul,
     GpuRelu,
     GpuSoftmax,
     MmaMatmul,
@@ -12,7 +13,6 @@ from kgen.schedule import (
     SplitMatmul,
     WgmmaMatmul,
 )
-from kgen.schedule.gemv import GemvMatmul
 from kgen.spec import Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan

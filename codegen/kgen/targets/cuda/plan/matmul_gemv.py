@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
-from kgen.schedule.gemv import GemvMatmul
+from kgen.schedule import GemvMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
