@@ -1,4 +1,5 @@
-"""Atomics on buffers, each lane at a place of its own, against plain Python."""
+"""Atomics on buffers, each lane at a place of its own, against plain Python; buffers whose
+resource is four dwords."""
 
 from __future__ import annotations
 
@@ -19,6 +20,16 @@ def as_signed(value: int) -> int:
     return value - (1 << 32) if value >> 31 else value
 
 
+#: The same buffer as :data:`RESOURCE`, word by word: address, size, flags.
+DWORDS = """
+  %address = ptrtoint ptr addrspace(1) %mem to i64
+  %low = trunc i64 %address to i32
+  %upper = lshr i64 %address, 32
+  %high = trunc i64 %upper to i32
+  %b0 = insertelement <4 x i32> <i32 0, i32 0, i32 256, i32 159744>, i32 %low, i32 0
+  %b = insertelement <4 x i32> %b0, i32 %high, i32 1
+  %o = mul i32 %t, 4
+"""
 ATOMICS: dict[str, Callable[[int, int], int]] = {
     "swap": lambda old, new: new,
     "add": lambda old, new: (old + new) % (1 << 32),
@@ -72,3 +83,37 @@ declare ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i
     else:
         expected = [ATOMICS[name](was, new) for was, new, _ in pairs]
     np.testing.assert_array_equal(memory, expected)
+
+
+@pytest.mark.parametrize("operation", ["fadd", "fmin", "fmax"])
+@pytest.mark.parametrize("pointer", ["ptr.", ""])
+def test_floats_and_resources_of_four_dwords(operation: str, pointer: str) -> None:
+    """The buffer becomes operation(old, lane), plus 1 by a load and a store."""
+    type_ = "ptr addrspace(8)" if pointer else "<4 x i32>"
+    raw = f"@llvm.amdgcn.raw.{pointer}buffer"
+    access = "i32 %o, i32 0, i32 0"
+    body = f"""
+{RESOURCE if pointer else DWORDS}
+  %f = uitofp i32 %t to float
+  %old = call float {raw}.atomic.{operation}.f32(float %f, {type_} %b, {access})
+  %now = call float {raw}.load.f32({type_} %b, {access})
+  %next = fadd float %now, 1.0
+  call void {raw}.store.f32(float %next, {type_} %b, {access})
+  %at = getelementptr float, ptr addrspace(1) %out, i64 %i
+  store float %old, ptr addrspace(1) %at
+  ret void"""
+    source = kernel(
+        body,
+        "ptr addrspace(1) %mem, ptr addrspace(1) %out",
+        declarations=f"""
+declare float {raw}.atomic.{operation}.f32(float, {type_}, i32, i32, i32 immarg)
+declare float {raw}.load.f32({type_}, i32, i32, i32 immarg)
+declare void {raw}.store.f32(float, {type_}, i32, i32, i32 immarg)
+declare ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i16, i64, i32)""",
+    )
+    memory = np.full(64, 31.5, np.float32)
+    before, old = memory.copy(), np.zeros(64, np.float32)
+    run(source, entry="k", grid=(1, 1, 1), block=(64, 1, 1), arguments=[memory, old])
+    update = {"fadd": np.add, "fmin": np.minimum, "fmax": np.maximum}[operation]
+    np.testing.assert_array_equal(old, before)
+    np.testing.assert_array_equal(memory, update(before, LANE.astype(np.float32)) + 1)

@@ -114,17 +114,35 @@ def test_zero_times_anything_and_parts_of_a_number() -> None:
     np.testing.assert_array_equal(got, [0, 0, 0, 2, 4, 0, 0, 2])
 
 
-@pytest.mark.parametrize(("cpu", "one_is"), [("gfx942", 0x40), ("gfx950", 0x38)])
-def test_8_bit_floats_are_other_ones_on_gfx942(cpu: str, one_is: int) -> None:
+@pytest.mark.parametrize(
+    ("cpu", "kind", "one_is"),
+    [
+        ("gfx942", "fp8", 0x40),
+        ("gfx950", "fp8", 0x38),
+        ("gfx942", "bf8", 0x40),
+        ("gfx950", "bf8", 0x3C),
+    ],
+)
+def test_8_bit_floats_are_other_ones_on_gfx942(cpu: str, kind: str, one_is: int) -> None:
     words = np.full(8, one_is << 16, np.uint32)
     got = one(
-        "float @llvm.amdgcn.cvt.f32.fp8(i32 %a, i32 2)",
-        "float @llvm.amdgcn.cvt.f32.fp8(i32, i32 immarg)",
+        f"float @llvm.amdgcn.cvt.f32.{kind}(i32 %a, i32 2)",
+        f"float @llvm.amdgcn.cvt.f32.{kind}(i32, i32 immarg)",
         [words],
         np.float32,
         cpu=cpu,
     )
     assert (got == 1).all()
+    out: Array = np.zeros(8, np.float32)
+    body = f"""
+  %v = call <2 x float> @llvm.amdgcn.cvt.pk.f32.{kind}(i32 %a, i1 true)
+  %x = extractelement <2 x float> %v, i32 0
+  %y = extractelement <2 x float> %v, i32 1
+  %two = fmul float %x, 2.0
+  %r = fsub float %two, %y"""
+    pair = f"declare <2 x float> @llvm.amdgcn.cvt.pk.f32.{kind}(i32, i1 immarg)"
+    lanewise(body, [words], out, cpu=cpu, declarations=pair)
+    assert (out == 2).all()
 
 
 def test_permutations() -> None:

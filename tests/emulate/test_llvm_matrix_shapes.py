@@ -87,6 +87,10 @@ gfx942 f32.16x16x8.xf32 1 <2_x_float> <4_x_float>
 gfx942 f32.32x32x4.xf32 1 <2_x_float> <16_x_float>
 gfx942 f32.16x16x32.fp8.bf8 1 i64 <4_x_float>
 gfx942 f32.32x32x16.bf8.fp8 1 i64 <16_x_float>
+gfx942 f32.16x16x32.bf8.fp8 1 i64 <4_x_float>
+gfx942 f32.32x32x16.fp8.bf8 1 i64 <16_x_float>
+gfx950 f32.16x16x32.bf8.bf8 1 i64 <4_x_float>
+gfx950 f32.32x32x16.fp8.fp8 1 i64 <16_x_float>
 gfx950 f32.16x16x32.fp8.fp8 1 i64 <4_x_float>
 gfx950 f32.32x32x16.bf8.bf8 1 i64 <16_x_float>
 gfx950 i32.16x16x64.i8 1 <4_x_i32> <4_x_i32>
@@ -254,6 +258,8 @@ def wmma(cpu: str, name: str, operand: str, result: str, kind: str, k: int = 16)
 F16_D = [
     wmma("gfx1100", "f16.16x16x16.f16.v16f16.v16f16", "<16 x half>", "<16 x half>", "f16"),
     wmma("gfx1100", "bf16.16x16x16.bf16.v16i16.v16i16", "<16 x i16>", "<16 x i16>", "bf16"),
+    wmma("gfx1100", "f16.16x16x16.f16.tied.v16f16.v16f16", "<16 x half>", "<16 x half>", "f16"),
+    wmma("gfx1100", "bf16.16x16x16.bf16.tied.v16i16.v16i16", "<16 x i16>", "<16 x i16>", "bf16"),
     wmma("gfx1201", "f16.16x16x16.f16.v8f16.v8f16", "<8 x half>", "<8 x half>", "f16"),
 ]
 INTEGER = [
@@ -264,8 +270,18 @@ INTEGER = [
     wmma("gfx1201", "i32.16x16x32.iu4.v8i32.v2i32", "<2 x i32>", "<8 x i32>", "iu4", 32),
 ]
 FP8 = [
-    wmma("gfx1201", f"f32.16x16x16.{kind}.{kind}.v8f32.v2i32", "<2 x i32>", "<8 x float>", kind)
-    for kind in ("fp8", "bf8")
+    Shape(
+        name=f"wmma.f32.16x16x16.{a}.{b}.v8f32.v2i32",
+        cpu="gfx1201",
+        m=16,
+        k=16,
+        blocks=1,
+        types=("<2 x i32>", "<2 x i32>", "<8 x float>"),
+        kinds=(a, b),
+        wave=32,
+    )
+    for a in ("fp8", "bf8")
+    for b in ("fp8", "bf8")
 ]
 
 

@@ -39,7 +39,7 @@ _SHAPES = (
     " i32.16x16x32.iu4 f32.16x16x16.fp8.fp8 f32.16x16x16.fp8.bf8 f32.16x16x16.bf8.fp8"
     " f32.16x16x16.bf8.bf8"
 )
-_SHAPE = re.compile(r"wmma\.(\w+)\.16x16x(\d+)\.([a-z]+\d+)(?:\.([fb]p?8))?")
+_SHAPE = re.compile(r"wmma\.(\w+)\.16x16x(\d+)\.([a-z]+\d+)(?:\.(fp8|bf8))?")
 _BITS = {"f16": 16, "bf16": 16, "iu8": 8, "iu4": 4, "fp8": 8, "bf8": 8}
 _LOWEST, _HIGHEST = -(1 << 31), (1 << 31) - 1
 
