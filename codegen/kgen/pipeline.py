@@ -83,15 +83,17 @@ def build(
     *,
     schedule: Mapping[str, int] | None = None,
     constants: Mapping[str, Array] | None = None,
+    tune: Callable[[Plan], Plan] | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> bundle.Bundle:
     """Build every spec for every target.
 
     `targets` are names (``sm_80``, ``gfx942``, ``vulkan1.3``, ``native``, ...) or Target values.
     `schedule` overrides fields of the heuristic's schedule. `constants`: values of the specs'
-    constant operands by name, which go into the bundle; calls then leave them out. `progress` is
-    called with each kernel's name before it is built. Raises SpecError, TargetError, ScheduleError
-    or AssembleError; nothing is written until :meth:`Bundle.save`.
+    constant operands by name, which go into the bundle; calls then leave them out. `tune` makes a
+    plan a better one (:class:`kgen.check.tune.Tuner`). `progress` is called with each kernel's name
+    before it is built. Raises SpecError, TargetError, ScheduleError or AssembleError; nothing is
+    written until :meth:`Bundle.save`.
     """
     wanted = (specs,) if isinstance(specs, Spec) else tuple(specs)
     found = [_target(t) for t in ((targets,) if isinstance(targets, str) else targets)]
@@ -101,7 +103,7 @@ def build(
         raise SpecError(f"constants: {unknown[0]} is no constant operand of a spec; name it there")
     # Everything is planned before anything is assembled, so that a bad request fails fast.
     plans = [plan_with(s, t, schedule or {}) for t in found for s in wanted]
-    for planned in plans:
+    for planned in map(tune, plans) if tune else plans:
         progress(f"{planned.target.name}/{planned.spec.key}")
         kernels.append(kernel(planned.spec, planned.target, planned.schedule))
     return bundle.pack(kernels, constants)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgen.cli import problem
@@ -12,6 +13,7 @@ from kgen.cli.verify import print_report
 
 if TYPE_CHECKING:
     from kgen.bundle import Bundle
+    from kgen.check.tune import Tuner
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +31,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="execute every kernel against the reference first; write nothing if one is wrong",
     )
+    parser.add_argument(
+        "--tune",
+        action="store_true",
+        help="CPU targets: measure schedules on this CPU and take the fastest; goes on where it "
+        "was stopped",
+    )
+    parser.add_argument(
+        "--tune-cache", metavar="FILE", default="kgen-tune.json",
+        help="what --tune found, by CPU, spec and templates; may be shipped (%(default)s)",
+    )  # fmt: skip
     parser.add_argument(
         "--explain",
         action="store_true",
@@ -48,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
         targets=args.target.split(","),
         schedule=problem.schedule_fields(args.schedule),
         constants=problem.constants_of(args),
+        tune=_tuner(args) if args.tune else None,
         progress=progress,
     )
     end_progress()
@@ -82,6 +95,12 @@ def run(args: argparse.Namespace) -> int:
                 print(f"{entry.name}: ptxas warns {finding}")
         print(f"wrote {output} ({output.stat().st_size} bytes)")
     return 0
+
+
+def _tuner(args: argparse.Namespace) -> Tuner:
+    from kgen.check.tune import Tuner
+
+    return Tuner(path=Path(args.tune_cache), progress=progress)
 
 
 def _verified(bundle: Bundle, args: argparse.Namespace) -> bool:

@@ -1,0 +1,136 @@
+"""kgen build --tune: the search, its file, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import platform
+from pathlib import Path
+
+import pytest
+
+import kgen
+from kgen import pipeline
+from kgen.check import tune
+from kgen.check.tune import Tuner
+from kgen.cli.main import main
+from kgen.errors import TargetError
+from kgen.schedule import CpuMatmul, CpuStream, Origin
+from kgen.spec import DType, Layout, Matmul, Relu, Softmax, Spec
+from kgen.targets import find
+from kgen.targets.base import Plan
+from kgen.targets.cpu.neighbours import neighbours
+
+SPEC = Matmul(m=64, n=64, k=64, dtype=DType.F32)
+
+
+def plan(spec: Spec = SPEC, name: str = "native") -> Plan:
+    return pipeline.plan(spec, find(name))
+
+
+@pytest.fixture
+def fast_mr_is_1(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Plans are not run: fewer rows to a tile are faster. Counts the steps."""
+    steps: list[int] = []
+
+    def race(plans: list[Plan]) -> list[float]:
+        steps.append(len(plans))
+        return [float(p.schedule.to_json()["mr"]) for p in plans]
+
+    monkeypatch.setattr(tune, "prepared", lambda p: p)
+    monkeypatch.setattr(tune, "race", race)
+    return steps
+
+
+def test_a_search_goes_on_to_the_best_and_is_remembered(
+    fast_mr_is_1: list[int], tmp_path: Path
+) -> None:
+    path = tmp_path / "tuned.json"
+    found = Tuner(path=path)(plan()).schedule
+    assert isinstance(found, CpuMatmul)
+    assert (found.mr, found.origin) == (1, Origin.TUNED)
+    steps = len(fast_mr_is_1)
+    assert steps > 1
+    assert Tuner(path=path)(plan()).schedule == found
+    assert len(fast_mr_is_1) == steps
+    # Another shape is another search.
+    Tuner(path=path)(plan(Matmul(m=64, n=64, k=32, dtype=DType.F32)))
+    assert len(fast_mr_is_1) > steps
+    assert len(json.loads(path.read_text())) == 2
+
+
+def test_a_search_that_was_stopped_goes_on(
+    fast_mr_is_1: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = Tuner(path=tmp_path / "whole.json")(plan())
+    steps = len(fast_mr_is_1)
+    path = tmp_path / "tuned.json"
+    step, taken = tune.step, list[Plan]()
+
+    def stopped(p: Plan) -> Plan:
+        if taken:
+            raise KeyboardInterrupt
+        taken.append(p)
+        return step(p)
+
+    monkeypatch.setattr(tune, "step", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        Tuner(path=path)(plan())
+    monkeypatch.setattr(tune, "step", step)
+    fast_mr_is_1.clear()
+    assert Tuner(path=path)(plan()).schedule == whole.schedule
+    assert len(fast_mr_is_1) == steps - 1
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        SPEC,
+        Matmul(m=3, n=50, k=64, dtype=DType.F32, layout=Layout.NT),
+        Matmul(m=40, n=50, k=64, dtype=DType.BF16, layout=Layout.TN),
+        Softmax(rows=3, cols=70, dtype=DType.F32),
+        Relu(shape=(1000,), dtype=DType.BF16),
+    ],
+    ids=lambda spec: spec.key,
+)
+def test_every_plan_has_neighbours(spec: Spec) -> None:
+    """Others than itself, and none twice in what is measured."""
+    here = plan(spec)
+    found = tune.neighbours_that_differ(here)
+    assert found and here.schedule not in found
+    assert len(found) == len(set(found)) <= len(list(neighbours(here)))
+    assert all(type(s) is type(here.schedule) and s.origin is Origin.TUNED for s in found)
+
+
+def test_a_race_takes_the_least_time() -> None:
+    calls = []
+
+    def slow() -> None:
+        calls.append(sum(range(20000)))
+
+    seconds = tune.race([slow, lambda: None])
+    assert seconds[0] > seconds[1] > 0
+    assert len(calls) >= tune.ROUNDS
+
+
+def test_the_choice_stands_in_the_manifest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, cache = tmp_path / "k.kgen", tmp_path / "tuned.json"
+    shape = ["--op", "relu", "--shape", "70", "--dtype", "f32", "--target", "native"]
+    command = ["build", *shape, "--tune", "--tune-cache", str(cache), "-o", str(path), "--json"]
+    assert main(command) == 0
+    (kernel,) = json.loads(capsys.readouterr().out)["kernels"]
+    assert kernel["schedule"]["origin"] == "tuned"
+    assert len(json.loads(cache.read_text())) == 1
+    assert isinstance(plan(Relu(shape=(70,), dtype=DType.F32)).schedule, CpuStream)
+
+
+def test_what_cannot_be_tuned_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match=r"target=sm_80: --tune measures CPU kernels"):
+        kgen.build(SPEC, targets=["sm_80"], tune=Tuner(path=tmp_path / "t"))
+    other = "aarch64-neon" if platform.machine() == "x86_64" else "x86-64-v3"
+    with pytest.raises(TargetError, match=rf"target={other}: --tune .* this CPU, which .* native"):
+        kgen.build(SPEC, targets=[other], tune=Tuner(path=tmp_path / "t"))
+    (tmp_path / "t").write_text("no json")
+    with pytest.raises(TargetError, match=r"is no tuning file .*; remove it"):
+        kgen.build(SPEC, targets=["native"], tune=Tuner(path=tmp_path / "t"))
