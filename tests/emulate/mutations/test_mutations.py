@@ -32,6 +32,7 @@ from tests.emulate.mutations import (
     hopper_ring,
     hopper_small,
     ptx_bytes,
+    ptx_gemv,
     ptx_persistent,
     ptx_products,
     ptx_rows,
@@ -48,6 +49,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
     "ptx": (
         ptx_products,
         ptx_bytes,
+        ptx_gemv,
         ptx_rows,
         ptx_split,
         ptx_wgmma,
