@@ -117,12 +117,21 @@ def test_devices_are_plausible(family: Family) -> None:
     ("target", "operands", "tflops"),
     [("sm_80", "f16", 312), ("sm_80", "tf32", 156), ("sm_90a", "f16", 989), ("sm_75", "s8", 130),
      ("gfx90a", "f16", 191.5), ("gfx942", "f16", 1307), ("gfx942", "f32", 163.4),
-     ("gfx950", "e4m3", 5033), ("gfx1100", "f16", 123), ("gfx1201", "f16", 195)],
+     ("gfx950", "e4m3", 5033), ("gfx1100", "f16", 123), ("gfx1201", "f16", 195),
+     ("x86-64-v3", "f32", 5.0), ("x86-64-amx", "bf16", 229)],
 )  # fmt: skip
 def test_peaks_are_the_published_ones(target: str, operands: str, tflops: float) -> None:
     found = targets.find(target)
     rates = targets.family(found.family).rates(found)
     assert rates is not None and rates.flops[operands] / 1e12 == pytest.approx(tflops, rel=0.01)
+
+
+def test_a_cpu_without_bf16_instructions_has_no_rate_for_them() -> None:
+    plain, fast = (
+        targets.family("cpu").rates(targets.find(n)) for n in ("x86-64-v4", "x86-64-v4+bf16")
+    )
+    assert plain is not None and fast is not None
+    assert "bf16" not in plain.flops and fast.flops["bf16"] == 2 * plain.flops["f32"]
 
 
 def test_a_kernel_from_end_to_end() -> None:

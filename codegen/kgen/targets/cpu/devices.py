@@ -22,16 +22,18 @@ def _device(device: str, cores: int, clock: float, dram: float, **per_clock: int
     )
 
 
-V3 = _device("EPYC 7763", 64, 2.45e9, 204.8e9, f64=16, f32=32)
-V4 = _device("EPYC 9654", 96, 2.4e9, 460.8e9, f64=16, f32=32, bf16=64, s8=128)
-AMX = _device("Xeon Platinum 8480+", 56, 2.0e9, 307.2e9, f64=32, f32=64, bf16=2048, s8=4096)
-NEON = _device("Altra Q80-30", 80, 3.0e9, 204.8e9, f64=8, f32=16)
-
-
 def rates(target: Target) -> Rates:
-    """By the widest instructions that the target has; of the whole processor."""
-    if target.has("amx_tile"):
-        return AMX
+    """Of the whole processor; 16-bit and 8-bit products where the target has their instructions."""
     if target.arch == "aarch64":
-        return NEON
-    return V4 if target.has("avx512f") else V3
+        return _device("Altra Q80-30", 80, 3.0e9, 204.8e9, f64=8, f32=16)
+    if not target.has("avx512f"):
+        return _device("EPYC 7763", 64, 2.45e9, 204.8e9, f64=16, f32=32)
+    if not target.has("amx_tile"):
+        fast = _offered(target, avx512_bf16=("bf16", 64), avx512_vnni=("s8", 128))
+        return _device("EPYC 9654", 96, 2.4e9, 460.8e9, f64=16, f32=32, **fast)
+    fast = _offered(target, amx_bf16=("bf16", 2048), amx_int8=("s8", 4096))
+    return _device("Xeon Platinum 8480+", 56, 2.0e9, 307.2e9, f64=32, f32=64, **fast)
+
+
+def _offered(target: Target, **by_feature: tuple[str, int]) -> dict[str, int]:
+    return dict(rate for feature, rate in by_feature.items() if target.has(feature))
