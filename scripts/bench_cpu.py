@@ -15,8 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import kgen
+from kgen import pipeline
 from kgen.check.bench import BenchResult, bench
+from kgen.check.tune import Tuner, prepared, race
 from kgen.spec import DType, Matmul, Operand, Relu, Softmax, Spec
+from kgen.targets import find
 from kgen_runtime.cpu_features import cpu_name
 
 SHAPES = (
@@ -30,6 +33,8 @@ SHAPES = (
     (512, 4096, 1024),
 )
 ROWS = ((64, 512), (1024, 1024), (8192, 4096))
+#: Multiply-adds of the largest shape of a quick run.
+QUICK = 2**28
 PEERS = ("numpy", "torch")
 #: PyTorch with weights packed ahead, by what packs them; and packing in every call.
 PACKED_PEERS = ("torch-onednn", "torch-mkl", "torch")
@@ -47,7 +52,7 @@ class Table:
 
 
 def tables(quick: bool) -> list[Table]:
-    shapes = [s for s in SHAPES if math.prod(s) <= 2**28] if quick else SHAPES
+    shapes = [s for s in SHAPES if math.prod(s) <= QUICK] if quick else SHAPES
     rows = ROWS[:2] if quick else ROWS
     found = [
         Table(
@@ -107,6 +112,23 @@ def show(table: Table, threads: int, rounds: int) -> list[str]:
     return lines
 
 
+def tune_gap(cache: Path, dtype: DType, quick: bool) -> None:
+    """How far the model's schedules are from tuned ones: ratios of least times, and their mean.
+
+    Each pair is timed anew, in turn, so that a lucky moment of the search does not count.
+    """
+    ratios = []
+    for m, n, k in SHAPES:
+        if quick and m * n * k > QUICK:
+            continue
+        model = pipeline.plan(Matmul(m=m, n=n, k=k, dtype=dtype), find("native"))
+        ours, tuned = race([prepared(model), prepared(Tuner(path=cache)(model))])
+        ratios.append(ours / tuned)
+        print(f"{model.spec.key}: {ratios[-1]:.3f}", flush=True)
+    mean = math.prod(ratios) ** (1 / len(ratios))
+    print(f"geometric mean of {len(ratios)}, model over tuned: {mean:.3f} (the bar is 1.10)")
+
+
 def versions() -> str:
     import numpy
 
@@ -134,7 +156,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--quick", action="store_true", help="the smaller shapes only")
     parser.add_argument("--write", action="store_true", help="write docs/performance.md")
+    parser.add_argument(
+        "--tune-gap", type=Path, metavar="FILE",
+        help="instead: the model's schedules against tuned ones, which FILE remembers",
+    )  # fmt: skip
+    parser.add_argument("--dtype", type=DType, default=DType.F32, help="of --tune-gap")
     args = parser.parse_args()
+    if args.tune_gap:
+        tune_gap(args.tune_gap, args.dtype, args.quick)
+        return
     head = f"\n{cpu_name()} ({platform.machine()}), {args.threads} thread(s); {versions()}."
     print(head)
     lines = [head]
