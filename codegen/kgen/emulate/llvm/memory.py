@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgen.emulate.llvm import flat
 from kgen.emulate.llvm.codec import POISON, gather, raw_dtype, scatter
 from kgen.emulate.llvm.module import Instruction
 from kgen.emulate.llvm.types import FLAT, LDS, PRIVATE, Array
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
 REGION_SHIFT = 40
 _HALF = 1 << (REGION_SHIFT - 1)
-#: Where flat pointers see LDS and private memory.
-APERTURES = {LDS: 1 << 60, PRIVATE: 1 << 61}
-
 #: Bytes of private memory per lane, and of the stack on a CPU.
 _PRIVATE_BYTES = 16 << 10
 _STACK_BYTES = 1 << 20
@@ -86,9 +84,15 @@ class Memory:
         if space == PRIVATE:
             data, offsets = self._private(m, ins, pointer, size)
             return gather(data, offsets, size)
-        aperture = self._aperture(m, pointer) if space == FLAT else None
-        if aperture is not None:
-            return self.load(m, ins, pointer - APERTURES[aperture], size, align, aperture)
+        if space == FLAT and (parts := self._parts(m, pointer)):
+            if len(parts) == 1:
+                return self.load(m, ins, parts[0][1], size, align, parts[0][0])
+            found: Array = np.zeros(1, raw_dtype(size))
+            for of_part, within, here in parts:
+                with m.narrowed(here):
+                    loaded = self.load(m, ins, within, size, align, of_part)
+                found = np.where(here, loaded, found)
+            return found
         if m.copies is not None:
             m.copies.count(m)
         if m.traffic is not None:
@@ -119,11 +123,11 @@ class Memory:
         if space == LDS:
             self.lds.store(m, ins, pointer, raw, align)
             return
-        if space == FLAT:
-            aperture = self._aperture(m, pointer)
-            if aperture is not None:
-                self.store(m, ins, pointer - APERTURES[aperture], raw, align, aperture)
-                return
+        if space == FLAT and (parts := self._parts(m, pointer)):
+            for of_part, within, here in parts:
+                with m.narrowed(here):
+                    self.store(m, ins, within, raw, align, of_part)
+            return
         if m.copies is not None and space != PRIVATE:
             m.copies.count(m)
         if m.traffic is not None and space != PRIVATE:
@@ -162,8 +166,10 @@ class Memory:
     ) -> tuple[Array, Array]:
         """The flat bytes that hold the one buffer all active lanes point into, and their offsets
         in it: [active lane]."""
-        if space == FLAT and (aperture := self._aperture(m, pointer)) is not None:
-            return self.atomic_place(m, ins, pointer - APERTURES[aperture], size, aperture)
+        if space == FLAT and (parts := self._parts(m, pointer)):
+            if len(parts) > 1:
+                raise m.fault("trap", "atomic on several memories at once", ins, m.selected())
+            return self.atomic_place(m, ins, parts[0][1], size, parts[0][0])
         if space == LDS:
             return self.lds.atomic_place(m, ins, pointer, size)
         if m.traffic is not None:
@@ -179,16 +185,8 @@ class Memory:
 
     # -- addresses ------------------------------------------------------------------------------
 
-    def _aperture(self, m: Machine, pointer: Array) -> int | None:
-        """The address space in whose aperture the active lanes' flat pointers lie."""
-        if self.stack:
-            return None  # a CPU has one space
-        mask = m.active(pointer.shape)
-        highest = int(pointer.max() if mask is None else pointer.max(where=mask, initial=0))
-        for space in (PRIVATE, LDS):
-            if highest >= APERTURES[space]:
-                return space
-        return None
+    def _parts(self, m: Machine, pointer: Array) -> list[tuple[int, Array, Array]]:
+        return [] if self.stack else flat.parts(m, pointer)  # a CPU has one space
 
     def _private(
         self, m: Machine, ins: Instruction, pointer: Array, size: int
