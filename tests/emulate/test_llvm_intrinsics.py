@@ -251,3 +251,51 @@ def test_bytes_of_private_memory(name: str) -> None:
     declare = f"declare void @llvm.{name}.{types}.i32(ptr addrspace(5), {value_type}, {size}, i1)"
     got = lanes(body, [WORDS, OTHERS], np.uint32, declare.replace("i1)", "i1 immarg)"))
     np.testing.assert_array_equal(got, 0 * WORDS if "set" in name else WORDS - OTHERS)
+
+
+def test_promises_about_pointers_change_nothing() -> None:
+    body = """
+  %s = alloca i32, align 4, addrspace(5)
+  call void @llvm.lifetime.start.p5(ptr addrspace(5) %s)
+  %q = call ptr addrspace(5) @llvm.launder.invariant.group.p5(ptr addrspace(5) %s)
+  call void @llvm.prefetch.p5(ptr addrspace(5) %q, i32 0, i32 3, i32 1)
+  store i32 %a, ptr addrspace(5) %q
+  %r = load i32, ptr addrspace(5) %s
+  call void @llvm.lifetime.end.p5(ptr addrspace(5) %s)"""
+    declare = """
+declare void @llvm.lifetime.start.p5(ptr addrspace(5))
+declare void @llvm.lifetime.end.p5(ptr addrspace(5))
+declare ptr addrspace(5) @llvm.launder.invariant.group.p5(ptr addrspace(5))
+declare void @llvm.prefetch.p5(ptr addrspace(5), i32 immarg, i32 immarg, i32 immarg)"""
+    np.testing.assert_array_equal(lanes(body, [WORDS], np.uint32, declare), WORDS)
+
+
+def test_rows_by_selectors_of_each_lane() -> None:
+    out: Array = np.zeros(64, np.uint32)
+    name = "i32 @llvm.amdgcn.permlane16.var"
+    lanewise(
+        f"  %r = call {name}(i32 0, i32 %a, i32 %b, i1 true, i1 true)",
+        [WORDS, LANE * 7],
+        out,
+        cpu="gfx1201",
+        declarations=f"declare {name}(i32, i32, i32, i1 immarg, i1 immarg)",
+    )
+    np.testing.assert_array_equal(out, WORDS[(LANE & ~np.uint32(15)) + LANE * 7 % 16])
+
+
+def test_a_dot_product_of_bf16() -> None:
+    pairs = np.random.default_rng(6).integers(-50, 50, (2, 64, 2)).astype(np.float32)
+    a, b = ((p.view(np.uint32) >> 16).astype(np.uint16).view(np.uint32)[:, 0] for p in pairs)
+    out: Array = np.zeros(64, np.float32)
+    name = "float @llvm.amdgcn.fdot2.f32.bf16"
+    lanewise(
+        f"""
+  %x = bitcast i32 %a to <2 x bfloat>
+  %y = bitcast i32 %b to <2 x bfloat>
+  %r = call {name}(<2 x bfloat> %x, <2 x bfloat> %y, float 3.0, i1 false)""",
+        [a, b],
+        out,
+        cpu="gfx1100",
+        declarations=f"declare {name}(<2 x bfloat>, <2 x bfloat>, float, i1 immarg)",
+    )
+    np.testing.assert_array_equal(out, (pairs[0] * pairs[1]).sum(axis=1) + 3)
