@@ -8,11 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgen import pipeline
 from kgen.errors import ScheduleError
 from kgen.schedule import AmxMatmul, CpuMatmul, CpuStream, DotMatmul, InnerMatmul, Schedule
 from kgen.spec import DType, Layout, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Plan
 from kgen.targets.cpu import FAMILY
+from kgen.targets.cpu.assemble import assembly
+from kgen.targets.cpu.plan.inner import InnerPlan
 
 TARGETS = [t.name for t in FAMILY.targets]
 EXTENTS = st.one_of(st.integers(1, 300), st.integers(1, 65536))
@@ -152,3 +155,18 @@ def test_stream_tasks() -> None:
             CpuMatmul(mr=1, nr=1, mc=1, kc=1, nc=1),
         )
     assert plan(Relu(shape=(70, 1000), dtype=DType.F32), "x86-64-v4").launches[0].grid == (2, 1, 1)
+
+
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4", "aarch64-neon"])
+def test_inner_products_do_not_spill(target: str) -> None:
+    """In no function of a tile: widening wants registers besides those of the sums."""
+    found = FAMILY.find(target)
+    assert found is not None
+    for m in (1, 2, 8):
+        spec = Matmul(m=m, n=256, k=4096, dtype=DType.F16, layout=Layout.NT)
+        planned = pipeline.plan(spec, found)
+        assert isinstance(planned, InnerPlan)
+        text = assembly(pipeline.source(planned).text, found.arch, planned.features)
+        loop = re.search(r"Inner Loop Header.*?\s(jb|jne|b\.lo|b\.ne)\s", text, re.DOTALL)
+        assert loop is not None
+        assert "Spill" not in loop[0] and "Reload" not in loop[0]

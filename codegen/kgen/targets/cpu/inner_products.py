@@ -49,7 +49,7 @@ def inner_matmul(spec: Matmul, target: Target) -> InnerMatmul:
     else:
         longest = min(task_length(spec.n, spec.m * spec.k), sums // mc)
         nc = min(nc, rounded(longest, math.lcm(nr, count)))
-    unroll = chains(mr * nr)
+    unroll = chains(spec, target, mr, nr)
     return InnerMatmul(
         mr=mr, nr=nr, mc=mc, kc=spec.k, nc=nc, pack_a=False, pack_b=False, unroll=unroll
     )
@@ -71,15 +71,18 @@ def inner_tile(spec: Matmul, target: Target) -> tuple[int, int]:
         (held, streams)
         for held in range(1, min(short, registers) + 1)
         for streams in range(1, min(long, STREAMS) + 1)
-        if tile_registers(held, streams, chains(held * streams)) <= registers
+        if tile_registers(spec, target, held, streams, 1) <= registers
     )
     held, streams = min(tiles, key=lambda tile: (cycles(*tile), tile[1], -tile[0]))
     return (streams, held) if spec.m > spec.n else (held, streams)
 
 
-def chains(sums: int) -> int:
+def chains(spec: Matmul, target: Target, mr: int, nr: int) -> int:
     """Vectors of K to a step, so that multiply-adds need not wait for each other."""
-    return -(-FMA_LATENCY * PER_CYCLE // sums)
+    unroll = -(-FMA_LATENCY * PER_CYCLE // (mr * nr))
+    while tile_registers(spec, target, mr, nr, unroll) > target.limits["vector_registers"]:
+        unroll //= 2
+    return unroll
 
 
 def task_length(extent: int, work: int) -> int:

@@ -21,6 +21,9 @@ from kgen.targets.cpu.plan.tile import Tile, tile
 from kgen.targets.cpu.plan.tiled import TiledPlan, registers_needed
 from kgen.targets.cpu.plan.vectors import Access, Vector
 
+#: Registers that elements pass through between memory and multiply-adds, where they are widened.
+WIDENING_REGISTERS = 4
+
 
 @dataclass(frozen=True, kw_only=True)
 class Chain:
@@ -186,7 +189,7 @@ def plan_inner(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan
     )
     if plan.blocks_n > 1:
         check_multiple(schedule, "nc", compute.count, "as several blocks of columns need")
-    needed = tile_registers(schedule.mr, schedule.nr, schedule.unroll)
+    needed = tile_registers(spec, target, schedule.mr, schedule.nr, schedule.unroll)
     limit = target.limits["vector_registers"]
     if needed > limit:
         raise ScheduleError(
@@ -197,6 +200,11 @@ def plan_inner(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan
     return plan
 
 
-def tile_registers(rows: int, columns: int, unroll: int) -> int:
-    """Of a tile: what there is less of, rows or columns, is held while the others go by."""
-    return registers_needed(max(rows, columns), min(rows, columns)) + (unroll - 1) * rows * columns
+def tile_registers(spec: Matmul, target: Target, rows: int, columns: int, unroll: int) -> int:
+    """Of a tile: what there is less of, rows or columns, is held while the others go by. Widening
+    takes some more, which LLVM would otherwise find by spilling."""
+    along, sums = vector_along(spec, target)
+    needed = registers_needed(max(rows, columns), min(rows, columns))
+    needed += (unroll - 1) * rows * columns
+    widened = not along.is_wide and along.compute == sums
+    return needed + WIDENING_REGISTERS + unroll - 1 if widened else needed
