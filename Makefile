@@ -6,7 +6,7 @@ KGEN := $(BIN)/kgen
 SHAPE := 1024x1024x1024
 DEMO := demo.kgen
 
-.PHONY: help setup demo test check format lint types fast generated readme gate bench bench-tool gpu clean
+.PHONY: help setup demo test check format lint types fast generated readme gate bench bench-tool fuzz gpu clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -62,6 +62,9 @@ bench-cpu: setup ## time the CPU kernels against libraries, write docs/performan
 
 bench-tool: setup ## time the tool itself: build, help, import
 	$(BIN)/python scripts/bench_tool.py
+
+fuzz: setup ## random specs and schedules on every target for a minute; FUZZ="--seconds 600"
+	$(BIN)/python scripts/fuzz.py $(FUZZ)
 
 gpu: setup ## on a machine with an NVIDIA GPU: verify and bench everything on it
 	$(BIN)/python scripts/gpu.py

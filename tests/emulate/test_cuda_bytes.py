@@ -49,6 +49,18 @@ def test_fp8(tmp_path: Path, layout: Layout) -> None:
     prove(tmp_path, "sm_89", **ODD, dtype=DType.E5M2, out_dtype=DType.E4M3, **common)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "out"), [(DType.S8, DType.S8), (DType.E5M2, DType.E4M3), (DType.E4M3, DType.E4M3)]
+)
+def test_outputs_of_a_warp_that_are_fewer_than_its_lanes_could_move(
+    tmp_path: Path, dtype: DType, out: DType
+) -> None:
+    """A tile of 16x16 bytes is 16 accesses of 16 bytes, for 32 lanes."""
+    tile = {"block_m": 16, "block_n": 16, "block_k": 32, "warp_m": 16, "warp_n": 16}
+    sizes = {"m": 48, "n": 64, "k": 64}
+    prove(tmp_path, "sm_89", tile, **sizes, dtype=dtype, out_dtype=out, layout=Layout.NT)
+
+
 @pytest.mark.parametrize("target", ["sm_90a", "sm_120"])
 def test_fp8_elsewhere(tmp_path: Path, target: str) -> None:
     prove(tmp_path, target, m=33, n=70, k=300, dtype=DType.E4M3, batch=2, batch_stride_b=0)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgen.errors import SpecError
-from kgen.spec import DType, Epilogue, Layout, Math, Matmul, Relu, Softmax, Spec, from_json
+from kgen.spec import DType, Epilogue, Layout, Math, Matmul, Relu, Softmax, Spec, from_json, text
 
 SMALL = st.integers(1, 40)
 FLOATS = [DType.F32, DType.F16, DType.BF16]
@@ -58,6 +58,25 @@ def specs(draw: st.DrawFn) -> Spec:
 @given(specs())
 def test_json_round_trip(spec: Spec) -> None:
     assert from_json(spec.to_json()) == spec
+
+
+@given(specs())
+def test_text_round_trip(spec: Spec) -> None:
+    assert text.parse(text.form(spec)) == spec
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "matmul 1024x1024x1024 f16",
+        "matmul 2x3x4 s8 out=s8 layout=tn beta=0.5 +bias+relu scales=a,b,out constant=b",
+        "matmul 2x3x4 f32 lda=9 batch=3 batch_stride_a=0 math=tf32",
+        "softmax 7x9 bf16 log",
+        "relu 2x3x4 f32",
+    ],
+)
+def test_text_says_only_what_must_be_said(line: str) -> None:
+    assert text.form(text.parse(line)) == line
 
 
 @given(specs(), specs())

@@ -24,6 +24,7 @@ from kgen.spec import Spec, op_class
 FORM = "op size{xsize} dtype {option} [+epilogue]"
 #: Options with a shorter name than their field's.
 SHORT = {"out": "out_dtype"}
+LONG = {field: name for name, field in SHORT.items()}
 _WHOLE = re.compile(r"-?[0-9]{1,30}")
 
 
@@ -44,6 +45,38 @@ def parse(text: str) -> Spec:
     except TypeError:
         unknown = next(name for name in fields if name not in _names(cls))
         raise SpecError(f"{unknown} does not go with {cls.op}; leave it out") from None
+
+
+def form(spec: Spec) -> str:
+    """The shortest line that `parse` makes this spec of."""
+    fields = dataclasses.fields(spec)
+    sizes = [getattr(spec, f.name) for f in fields if f.default is dataclasses.MISSING]
+    sizes = list(sizes[0]) if isinstance(sizes[0], tuple) else sizes
+    words = [spec.op, "x".join(map(str, sizes)), spec.dtype]
+    options = [f for f in fields if f.default is not dataclasses.MISSING and f.name != "dtype"]
+    words += [_word(f.name, getattr(spec, f.name)) for f in options if not _is_default(spec, f)]
+    return " ".join(words)
+
+
+def _is_default(spec: Spec, field: dataclasses.Field[Any]) -> bool:
+    """None stands for what the spec fills in."""
+    value = getattr(spec, field.name)
+    if field.default is not None:
+        return bool(value == field.default)
+    unset: dict[str, Any] = {field.name: None}
+    try:
+        return bool(value == getattr(dataclasses.replace(spec, **unset), field.name))
+    except SpecError:  # without this value the others do not fit
+        return False
+
+
+def _word(name: str, value: Any) -> str:
+    if value is True:
+        return name
+    if name == "epilogue":
+        return "+" + "+".join(value)
+    shown = ",".join(value) if isinstance(value, tuple) else value
+    return f"{LONG.get(name, name)}={shown}"
 
 
 def _names(cls: type[Spec]) -> set[str]:

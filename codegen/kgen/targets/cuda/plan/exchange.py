@@ -208,7 +208,9 @@ def plan_exchange(
         rows //= 2
     row_stride = spec.out_strides[1] if spec.m > 1 else 0
     batch_stride = spec.out_strides[0] if spec.batch > 1 else 0
-    width = math.gcd(MAX_ACCESS_BYTES // itemsize, row_stride, batch_stride, spec.n)
+    # A strip that is small gives each lane less, so that every lane has a part of it.
+    share = rows * schedule.warp_n // WARP_SIZE
+    width = math.gcd(MAX_ACCESS_BYTES // itemsize, share, row_stride, batch_stride, spec.n)
     return Exchange(
         tile=SwizzledTile(
             rows=rows, row_bytes=row_bytes, itemsize=itemsize, row_step=products.a.stride
