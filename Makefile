@@ -6,7 +6,7 @@ KGEN := $(BIN)/kgen
 SHAPE := 1024x1024x1024
 DEMO := demo.kgen
 
-.PHONY: help setup demo test check format lint types fast generated readme gate bench bench-tool fuzz gpu clean
+.PHONY: help setup demo test check format lint types fast generated readme gate bench bench-tool fuzz flagships gpu clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -65,6 +65,9 @@ bench-tool: setup ## time the tool itself: build, help, import
 
 fuzz: setup ## random specs and schedules on every target for a minute; FUZZ="--seconds 600"
 	$(BIN)/python scripts/fuzz.py $(FUZZ)
+
+flagships: setup ## verify every flagship shape and type for NVIDIA, write docs/flagships.md; hours
+	$(BIN)/python scripts/flagships.py --write
 
 gpu: setup ## on a machine with an NVIDIA GPU: verify and bench everything on it
 	$(BIN)/python scripts/gpu.py
