@@ -100,7 +100,7 @@ class AsyncProxy:
     def _warn_of_overwritten_reads(self, at: Accesses) -> None:
         """Ordered, but no proxy fence lies between a generic read and the write."""
         shadow = self.shadow
-        read = shadow.all_reads().reshape(-1, shadow.warps)[at.cell]
+        read = shadow.all_reads(at.cell)
         row = shadow.clock_row(at)
         row = row[:, None] if isinstance(row, np.ndarray) else row
         past = self.clocks.known_past(

@@ -256,13 +256,16 @@ class Shadow:
     def clock_row(self, at: Accesses) -> Array | int:
         return at.row if self.clocks.rows > 1 else 0
 
-    def all_reads(self) -> Array:
-        """The last reads, weak and strong."""
+    def all_reads(self, cell: Array | slice = slice(None)) -> Array:
+        """The last reads [cell, warp], weak and strong, of these cells or of all."""
+        weak: Array = self.reads.reshape(-1, self.warps)[cell]
         strong = self.strong.get("reads")
-        return self.reads if strong is None else np.maximum(self.reads, strong)
+        return weak if strong is None else np.maximum(weak, strong.reshape(-1, self.warps)[cell])
 
     def _strong(self, did: str, like: Array) -> Array:
-        return self.strong.setdefault(did, np.zeros_like(like))
+        if did not in self.strong:
+            self.strong[did] = np.zeros_like(like)
+        return self.strong[did]
 
     def _remember(self, table: Array, at: Accesses, by_warp: bool) -> None:
         cell = at.cell * self.warps + at.actor
