@@ -10,6 +10,7 @@ vulkan-validationlayers # finds wrong use of the API
 spirv-tools             # spirv-as and spirv-val, the oracles for our assembler
 qemu-user               # runs the aarch64 kernels
 binutils                # objdump, for kgen inspect --disassemble
+libdnnl-dev             # oneDNN from C, a library that kgen bench compares with
 "
 missing=""
 for package in $(printf '%s\n' "$packages" | sed 's/#.*//'); do

@@ -14,7 +14,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--against",
         default="numpy",
         metavar="L,...",
-        help="libraries: numpy, torch, cublas; torch-onednn, torch-mkl: weights packed (numpy)",
+        help="libraries: numpy, torch, torch-compile, cublas, onednn (from C), iree; with packed "
+        "weights torch-onednn, torch-mkl, onednn-packed (numpy)",
     )
     parser.add_argument(
         "--threads", type=int, metavar="N", help="CPU threads, of the libraries too (all cores)"

@@ -1,0 +1,43 @@
+"""What a peer is, and the data that it computes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from kgen.check.tensors import Bits, Bytes, Values, decode, empty_buffer, strided_bits
+from kgen_runtime.backend import DeviceInfo
+from kgen_runtime.manifest import KernelEntry, TensorParam
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Peer:
+    """A library's version: `run` computes it once; the result is there when it returns.
+
+    `name` says in which type it computes, where that is not the kernel's. `result` gives the
+    bits of the output where `run` does not return it. `keep` must live as long as `run`.
+    """
+
+    name: str
+    run: Callable[[], object]
+    result: Callable[[], Bits] | None = None
+    keep: object = None
+
+
+PeerMaker = Callable[[KernelEntry, Mapping[str, Bytes], DeviceInfo], Peer]
+
+
+def values(buffers: Mapping[str, Bytes], param: TensorParam) -> Values:
+    return decode(strided_bits(buffers[param.name], param), param.dtype)
+
+
+def aligned(array: Array) -> Array:
+    """A copy that starts at a cache line."""
+    copy = empty_buffer(array.nbytes).view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy

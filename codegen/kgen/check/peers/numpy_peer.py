@@ -1,0 +1,77 @@
+"""numpy: products by its BLAS (OpenBLAS, mostly), everything else by its own loops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from kgen.check.peers.base import Array, Peer, aligned, values
+from kgen.check.tensors import Bytes
+from kgen.errors import DeviceError
+from kgen_runtime.backend import DeviceInfo
+from kgen_runtime.dtypes import DType
+from kgen_runtime.manifest import KernelEntry
+
+
+def numpy_peer(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
+    if device.kind == "gpu":
+        raise DeviceError(f"numpy does not compute on {device.id}; take torch")
+    # numpy's matmul has fast code for f32 and f64 only, so the narrower types are widened before.
+    wide = np.float64 if entry.parameters[0].dtype is DType.F64 else np.float32
+    x = {p.name: aligned(values(buffers, p).astype(wide)) for p in entry.inputs}
+    name = "numpy" if entry.parameters[0].dtype.itemsize >= 4 else "numpy (f32)"
+    return Peer(name=name, run=_operation(entry, x))
+
+
+def _operation(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]:
+    spec = entry.spec
+    if entry.op == "relu":
+        result = np.empty_like(x["x"])
+        return lambda: np.maximum(x["x"], 0, out=result)
+    if entry.op == "softmax":
+        return lambda: _softmax(x["x"], bool(spec["log"]))
+    a = x["a"].swapaxes(-1, -2) if spec["layout"][0] == "t" else x["a"]
+    b = x["b"].swapaxes(-1, -2) if spec["layout"][1] == "t" else x["b"]
+
+    out = aligned(np.matmul(a, b))
+
+    def matmul() -> Array:
+        y: Array = np.matmul(a, b, out=out)
+        if spec["alpha"] != 1.0:
+            y *= spec["alpha"]
+        for name in ("scale_a", "scale_b"):
+            y *= x.get(name, 1.0)
+        if spec["beta"] != 0.0:
+            y += spec["beta"] * x["c"]
+        for step in spec["epilogue"]:
+            y = y + x[step] if step in x else _FUNCTIONS[step](y)
+        return y * x["scale_out"] if "scale_out" in x else y
+
+    return matmul
+
+
+def _softmax(x: Array, log: bool) -> Array:
+    shifted = x - x.max(axis=1, keepdims=True)
+    if log:
+        return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+    terms: Array = np.exp(shifted, out=shifted)
+    terms /= terms.sum(axis=1, keepdims=True)
+    return terms
+
+
+def _gelu_tanh(x: Array) -> Array:
+    return np.asarray(0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
+
+
+def _gelu(x: Array) -> Array:
+    raise DeviceError("numpy has no erf, so no gelu; take torch")
+
+
+_FUNCTIONS: Mapping[str, Callable[[Array], Array]] = {
+    "relu": lambda x: np.maximum(x, 0),
+    "gelu": _gelu,
+    "gelu_tanh": _gelu_tanh,
+    "silu": lambda x: np.asarray(x / (1 + np.exp(-x))),
+}

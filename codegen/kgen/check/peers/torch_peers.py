@@ -1,0 +1,214 @@
+"""PyTorch: called as its users call it, with the weights packed ahead, and compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from kgen.check.peers.base import Peer, PeerMaker, values
+from kgen.check.tensors import Bytes
+from kgen.errors import DeviceError
+from kgen_runtime.backend import DeviceInfo
+from kgen_runtime.dtypes import DType
+from kgen_runtime.manifest import KernelEntry
+
+TYPES = {
+    DType.F64: "float64",
+    DType.F32: "float32",
+    DType.F16: "float16",
+    DType.BF16: "bfloat16",
+    DType.S8: "int8",
+}
+
+Operation = Callable[[], Any]
+#: A product of PyTorch tensors, made ready to be computed again and again: (torch, a, b).
+Product = Callable[[Any, Any, Any], Operation]
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """PyTorch takes so many threads, if it is here."""
+    try:
+        import torch
+    except ImportError:
+        yield
+        return
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def torch_peer(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
+    """Plain calls; results go into a tensor that is there, where the call takes one."""
+    torch, x = _tensors(entry, buffers, device)
+    return Peer(name="torch", run=_waiting(torch, device, _operation(torch, entry, x, _product)))
+
+
+def cublas(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
+    """cuBLAS as torch calls it: the product is its, an epilogue torch's own kernels."""
+    if device.backend != "cuda":
+        raise DeviceError(f"cublas does not compute on {device.id}; take numpy or torch")
+    if entry.op != "matmul":
+        raise DeviceError(f"cublas has no {entry.op}; take torch")
+    return replace(torch_peer(entry, buffers, device), name="cublas (torch)")
+
+
+def onednn_packed(torch: Any, a: Any, b: Any) -> Operation:
+    """What torch.compile makes of a linear layer whose weights are frozen."""
+    packed = torch.ops.mkldnn._reorder_linear_weight(b.mT.contiguous(), len(a))
+    return lambda: torch.ops.mkldnn._linear_pointwise(a, packed, None, "none", [], "")
+
+
+def mkl_packed(torch: Any, a: Any, b: Any) -> Operation:
+    """The same in f32, where PyTorch was built with MKL."""
+    weight = b.mT.contiguous()
+    packed = torch.ops.mkl._mkl_reorder_linear_weight(weight, len(a))
+    return lambda: torch.ops.mkl._mkl_linear(a, packed, weight, None, len(a))
+
+
+def packed_by(name: str, product: Product) -> PeerMaker:
+    """PyTorch with the weights packed ahead."""
+
+    def make(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
+        _check_single_product(name, entry, device)
+        torch, x = _tensors(entry, buffers, device)
+        try:
+            return Peer(name=name, run=_operation(torch, entry, x, product))
+        except (RuntimeError, AttributeError) as error:
+            reason = str(error).partition("\n")[0]
+            raise DeviceError(f"{name} does not take these: {reason}; take torch") from None
+
+    return make
+
+
+def torch_compiled(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
+    """torch.compile of the product with its epilogue; a C++ compiler does it, in seconds."""
+    _check_single_product("torch-compile", entry, device)
+    torch, x = _tensors(entry, buffers, device)
+    names = [p.name for p in entry.inputs]
+
+    def function(*tensors: Any) -> Any:
+        given = dict(zip(names, tensors, strict=True))
+        return _operation(torch, entry, given, lambda torch, a, b: lambda: torch.matmul(a, b))()
+
+    compiled, tensors = torch.compile(function), [x[name] for name in names]
+
+    @torch.no_grad()  # type: ignore[untyped-decorator]
+    def run() -> Any:
+        return compiled(*tensors)
+
+    try:
+        run()
+    except Exception as error:
+        # Its back end raises many types; what they have in common is a first line that says why.
+        reason = str(error).strip().partition("\n")[0]
+        raise DeviceError(f"torch-compile does not compile here: {reason}; take torch") from None
+    return Peer(name="torch-compile", run=run)
+
+
+def _check_single_product(name: str, entry: KernelEntry, device: DeviceInfo) -> None:
+    if device.backend != "cpu" or entry.op != "matmul" or entry.spec["batch"] > 1:
+        raise DeviceError(f"{name} is timed on single products on CPUs; take torch")
+
+
+def _tensors(
+    entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo
+) -> tuple[Any, dict[str, Any]]:
+    """The library and the inputs, on the device. Raises DeviceError."""
+    try:
+        import torch
+    except ImportError:
+        raise DeviceError("torch is not installed; pip install torch") from None
+    place = {"cpu": "cpu", "cuda": f"cuda:{device.index}", "hip": f"cuda:{device.index}"}
+    if device.backend not in place:
+        raise DeviceError(f"torch does not compute on {device.id}")
+    if device.backend != "cpu" and not torch.cuda.is_available():
+        raise DeviceError(f"torch sees no {device.id}; install its build for this GPU")
+    if entry.parameters[0].dtype not in TYPES:
+        raise DeviceError(f"torch.matmul takes no {entry.parameters[0].dtype}; take numpy")
+    where = place[device.backend]
+    return torch, {
+        p.name: torch.from_numpy(values(buffers, p)).to(
+            device=where, dtype=getattr(torch, TYPES[p.dtype])
+        )
+        for p in entry.inputs
+    }
+
+
+def _waiting(torch: Any, device: DeviceInfo, compute: Operation) -> Operation:
+    if device.backend == "cpu":
+        return compute
+
+    def run() -> object:
+        result = compute()
+        torch.cuda.synchronize()
+        return result
+
+    return run
+
+
+def _product(torch: Any, a: Any, b: Any) -> Operation:
+    if a.dtype is torch.int8:
+        if a.ndim != 2:
+            raise DeviceError("torch multiplies no batches of s8; take numpy")
+        out = torch._int_mm(a, b)
+        return lambda: torch._int_mm(a, b, out=out)
+    out = torch.matmul(a, b)
+    return lambda: torch.matmul(a, b, out=out)
+
+
+def _linear(bias: Any) -> Product:
+    """A product and its bias in one call, as a linear layer makes it."""
+
+    def product(torch: Any, a: Any, b: Any) -> Operation:
+        out = torch.addmm(bias, a, b)
+        return lambda: torch.addmm(bias, a, b, out=out)
+
+    return product
+
+
+def _operation(torch: Any, entry: KernelEntry, x: Mapping[str, Any], product: Product) -> Operation:
+    if entry.op == "relu":
+        out = torch.empty_like(x["x"])
+        return lambda: torch.clamp_min(x["x"], 0, out=out)
+    if entry.op == "softmax":
+        out = torch.empty_like(x["x"])
+        softmax = torch.log_softmax if entry.spec["log"] else torch.softmax
+        return lambda: softmax(x["x"], 1, out=out)
+    return _matmul(torch, entry, x, product)
+
+
+def _matmul(torch: Any, entry: KernelEntry, x: Mapping[str, Any], product: Product) -> Operation:
+    spec, functional = entry.spec, torch.nn.functional
+    a = x["a"].mT if spec["layout"][0] == "t" else x["a"]
+    b = x["b"].mT if spec["layout"][1] == "t" else x["b"]
+    functions = {
+        "relu": torch.relu,
+        "gelu": functional.gelu,
+        "gelu_tanh": lambda y: functional.gelu(y, approximate="tanh"),
+        "silu": functional.silu,
+    }
+    plain = spec["alpha"] == 1.0 and spec["beta"] == 0.0
+    steps = list(spec["epilogue"])
+    if product is _product and plain and a.ndim == 2 and steps[:1] == ["bias"]:
+        product, steps = _linear(x["bias"]), steps[1:]
+    multiply = product(torch, a, b)
+    if plain and not steps:
+        return multiply
+
+    def matmul() -> Any:
+        y = multiply()
+        if spec["alpha"] != 1.0:
+            y = y * spec["alpha"]
+        if spec["beta"] != 0.0:
+            y = y + spec["beta"] * x["c"]
+        for step in steps:
+            y = y + x[step] if step in x else functions[step](y)
+        return y
+
+    return matmul

@@ -1,0 +1,156 @@
+"""Peers: each computes what the kernel computes, and says what it cannot."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kgen.check import inputs, oracle, peers
+from kgen.check.peers import dnnl
+from kgen.check.tensors import decode
+from kgen.errors import DeviceError
+from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
+from kgen_runtime.backend import DeviceInfo
+from kgen_runtime.manifest import KernelEntry
+
+EntryFor = Callable[..., KernelEntry]
+CPU = DeviceInfo(backend="cpu", index=0, name="test", kind="cpu")
+GPU = DeviceInfo(backend="cuda", index=0, name="test", kind="gpu")
+
+SPECS: tuple[Spec, ...] = (
+    Matmul(m=9, n=7, k=5, dtype=DType.F32, layout=Layout.TT, alpha=0.5, beta=2.0),
+    Matmul(
+        m=9,
+        n=7,
+        k=5,
+        dtype=DType.BF16,
+        batch=3,
+        batch_stride_b=0,
+        epilogue=(Epilogue.BIAS, Epilogue.GELU_TANH, Epilogue.RESIDUAL, Epilogue.SILU),
+    ),
+    Relu(shape=(3, 5, 7), dtype=DType.F16),
+    Softmax(rows=9, cols=33, dtype=DType.F32),
+    Softmax(rows=9, cols=33, dtype=DType.F32, log=True),
+)
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.key)
+def test_torch_computes_what_the_kernel_computes(entry_for: EntryFor, spec: Spec) -> None:
+    pytest.importorskip("torch")
+    entry = entry_for(spec)
+    data = next(iter(inputs.data_sets(entry, 0))).buffers
+    result: Any = peers.make("torch", entry, data, CPU).run()
+    got = result.double().numpy().reshape(oracle.output_shape(entry))
+    box = tuple(slice(0, n) for n in got.shape)
+    # torch rounds to the tensors' type after every step.
+    tolerance = 8 * spec.dtype.unit_roundoff
+    value = oracle.estimate(entry, data, box).value
+    np.testing.assert_allclose(got, value, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", ["torch-onednn", "torch-mkl"])
+def test_torch_with_packed_weights_computes_the_product(entry_for: EntryFor, name: str) -> None:
+    pytest.importorskip("torch")
+    entry = entry_for(SPECS[0])
+    data = next(iter(inputs.data_sets(entry, 0))).buffers
+    result: Any = peers.make(name, entry, data, CPU).run()
+    value = oracle.estimate(entry, data, (slice(0, 1), slice(0, 9), slice(0, 7))).value[0]
+    np.testing.assert_allclose(result.numpy(), value, rtol=1e-5, atol=1e-5)
+
+
+#: Leading dimensions, transposed operands and epilogues where the library takes them.
+PRODUCTS = {
+    "onednn": (
+        Matmul(m=9, n=7, k=5, dtype=DType.F32, layout=Layout.TT, lda=11, ldc=13),
+        Matmul(m=9, n=7, k=5, dtype=DType.BF16, epilogue=(Epilogue.BIAS, Epilogue.GELU)),
+        Matmul(m=9, n=7, k=5, dtype=DType.F32, epilogue=(Epilogue.BIAS, Epilogue.SILU)),
+        Matmul(m=9, n=7, k=5, dtype=DType.S8),
+    ),
+    "iree": (
+        Matmul(m=9, n=7, k=5, dtype=DType.F32, lda=11),
+        Matmul(m=9, n=7, k=5, dtype=DType.BF16),
+        Matmul(m=9, n=7, k=5, dtype=DType.S8),
+    ),
+}
+PRODUCTS["onednn-packed"] = PRODUCTS["onednn"]
+
+
+@pytest.mark.parametrize(
+    ("name", "spec"),
+    [pytest.param(n, s, id=f"{n}-{s.key}") for n, specs in PRODUCTS.items() for s in specs],
+)
+def test_libraries_behind_c_compute_the_product(
+    entry_for: EntryFor, name: str, spec: Matmul
+) -> None:
+    if name == "iree":
+        pytest.importorskip("iree.compiler")
+    else:
+        need_onednn()
+    entry = entry_for(spec)
+    data = next(iter(inputs.data_sets(entry, 0))).buffers
+    peer = peers.make(name, entry, data, CPU)
+    peer.run()
+    assert peer.result is not None
+    got = decode(peer.result(), entry.output.dtype)
+    want = oracle.estimate(entry, data, (slice(0, 1), slice(0, 9), slice(0, 7))).value[0]
+    tolerance = 8 * entry.output.dtype.unit_roundoff
+    np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
+
+
+def need_onednn() -> None:
+    """Skip without the library, but not in CI, where it can be installed."""
+    try:
+        dnnl.dnnl()
+    except DeviceError as reason:
+        if os.environ.get("CI") and shutil.which("apt-get"):
+            raise
+        pytest.skip(str(reason))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epilogue", [(), (Epilogue.BIAS, Epilogue.GELU)], ids=["plain", "gelu"])
+def test_torch_compiles_the_product(entry_for: EntryFor, epilogue: tuple[Epilogue, ...]) -> None:
+    pytest.importorskip("torch")
+    if shutil.which("g++") is None:
+        pytest.skip("torch.compile needs g++")
+    entry = entry_for(Matmul(m=9, n=7, k=5, dtype=DType.F32, epilogue=epilogue))
+    data = next(iter(inputs.data_sets(entry, 0))).buffers
+    result: Any = peers.make("torch-compile", entry, data, CPU).run()
+    value = oracle.estimate(entry, data, (slice(0, 1), slice(0, 9), slice(0, 7))).value[0]
+    np.testing.assert_allclose(result.numpy(), value, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.key)
+def test_numpy_computes_what_the_kernel_computes(entry_for: EntryFor, spec: Spec) -> None:
+    entry = entry_for(spec)
+    data = next(iter(inputs.data_sets(entry, 0))).buffers
+    peer = peers.make("numpy", entry, data, CPU)
+    got = np.asarray(peer.run(), np.float64).reshape(oracle.output_shape(entry))
+    box = tuple(slice(0, n) for n in got.shape)
+    np.testing.assert_allclose(got, oracle.estimate(entry, data, box).value, rtol=1e-4, atol=1e-5)
+    assert peer.name == ("numpy" if spec.dtype is DType.F32 else "numpy (f32)")
+
+
+def test_what_a_peer_cannot_do_is_said(entry_for: EntryFor) -> None:
+    entry = entry_for(Matmul(m=2, n=2, k=2, epilogue=(Epilogue.GELU,)))
+    data = next(iter(inputs.data_sets(entry, 0))).buffers
+    with pytest.raises(DeviceError, match="no erf"):
+        peers.make("numpy", entry, data, CPU).run()
+    with pytest.raises(DeviceError, match="does not compute on cuda:0"):
+        peers.make("numpy", entry, data, GPU)
+    with pytest.raises(DeviceError, match="cublas does not compute on cpu:0; take numpy or torch"):
+        peers.make("cublas", entry, data, CPU)
+    for given, device in ((entry, GPU), (entry_for(SPECS[1]), CPU), (entry_for(SPECS[2]), CPU)):
+        with pytest.raises(DeviceError, match="is timed on single products on CPUs"):
+            peers.make("torch-onednn", given, {}, device)
+    bias = entry_for(Matmul(m=2, n=2, k=2, epilogue=(Epilogue.BIAS, Epilogue.RESIDUAL)))
+    for name in ("onednn", "iree"):
+        with pytest.raises(DeviceError, match=f"{name} is not set up for matmul_2x2x2_f16_nn_bias"):
+            peers.make(name, bias, {}, CPU)
+    with pytest.raises(DeviceError, match="against=mkl is unknown; known are numpy, torch"):
+        peers.make("mkl", entry, data, CPU)
