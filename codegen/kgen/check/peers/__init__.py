@@ -1,11 +1,11 @@
-"""Libraries that compute the same operation, to time kernels side by side with."""
+"""Libraries that compute the same operation, to time kernels side by side with; and what binds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
-from kgen.check.peers import onednn, torch_peers
+from kgen.check.peers import ceilings, onednn, torch_peers
 from kgen.check.peers.base import Peer, PeerMaker
 from kgen.check.peers.iree import iree
 from kgen.check.peers.numpy_peer import numpy_peer
@@ -26,6 +26,9 @@ PEERS: Mapping[str, PeerMaker] = {
     "onednn": onednn.onednn,
     "onednn-packed": onednn.onednn_packed,
     "iree": iree,
+    "peak": ceilings.peak,
+    "read": ceilings.read,
+    "copy": ceilings.copy,
 }
 
 

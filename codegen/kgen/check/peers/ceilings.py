@@ -1,0 +1,202 @@
+"""What binds a kernel on this CPU, measured beside it: arithmetic in registers, reading, copying.
+
+Each is a peer that runs in one thread: `peak` does as many multiply-adds as the kernel, by the best
+instruction that this CPU has for its type, on registers alone; `read` reads as many bytes as the
+inputs have; `copy` copies as many bytes as the output has. A kernel's ratio to one of them is the
+fraction of that ceiling that it reaches.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+from kgen import render
+from kgen.check.peers.base import Peer
+from kgen.check.tensors import Bytes, empty_buffer
+from kgen.errors import DeviceError
+from kgen.targets import find
+from kgen.targets.base import Target
+from kgen.targets.cpu.linker import link
+from kgen_runtime.backend import DeviceInfo
+from kgen_runtime.backends.cpu import request_tile_permission
+from kgen_runtime.backends.cpu_library import Library
+from kgen_runtime.dtypes import DType
+from kgen_runtime.manifest import KernelEntry
+
+#: Independent sums: more than latency times instructions per clock (5 x 2 at most), and room for
+#: an operand among the registers.
+CHAINS = {32: 24, 16: 12}
+#: Ways to walk memory: (streams, prefetch distance in bytes). Which is fastest differs by CPU.
+WALKS = ((1, 0), (2, 0), (4, 0), (8, 0), (1, 2048), (4, 1024))
+#: Vectors that a step of a walk takes, over all its streams.
+VECTORS = 8
+#: Runs of each way before the fastest is taken.
+TRIALS = 5
+
+Run = Callable[[], object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arithmetic:
+    """The instruction of a type: what one does, how many stand in the template's loop."""
+
+    multiply_adds: int
+    count: int
+    template: str
+    values: Mapping[str, object]
+
+
+def peak(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
+    """As many multiply-adds as the product has. Raises DeviceError for a type without any."""
+    if device.backend != "cpu" or entry.op != "matmul":
+        raise DeviceError("peak is measured for products on CPUs; take read or copy")
+    found = arithmetic(entry.inputs[0].dtype, find("native"))
+    total = math.prod(entry.spec[name] for name in ("m", "n", "k", "batch"))
+    rounds = max(1, round(total / (found.multiply_adds * found.count)))
+    memory = empty_buffer(64)
+    memory[:] = 0
+    code = assembled(found.template, found.values, pointers=1)
+    return Peer(name="peak", run=partial(code, rounds, memory.ctypes.data), keep=memory)
+
+
+def read(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
+    """As many bytes as the inputs have, read once."""
+    _check_cpu("read", device)
+    nbytes = sum(param.nbytes for param in entry.inputs)
+    source, out = _memory(nbytes), empty_buffer(64)
+    runs = [_walk(walk, nbytes, source, out, copies=False) for walk in WALKS]
+    return Peer(name="read", run=fastest(runs), keep=(source, out))
+
+
+def copy(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
+    """As many bytes as the output has, by the C library or by our own loops."""
+    _check_cpu("copy", device)
+    nbytes = entry.output.nbytes
+    source, out = _memory(nbytes), _memory(nbytes)
+    runs: list[Run] = [partial(ctypes.memmove, out.ctypes.data, source.ctypes.data, nbytes)]
+    for streaming in (False, True):
+        runs += [_walk(w, nbytes, source, out, copies=True, streaming=streaming) for w in WALKS]
+    return Peer(name="copy", run=fastest(runs), keep=(source, out))
+
+
+def _check_cpu(name: str, device: DeviceInfo) -> None:
+    if device.backend != "cpu":
+        raise DeviceError(f"{name} is measured on CPUs; take torch")
+
+
+def arithmetic(dtype: DType, target: Target) -> Arithmetic:
+    """The best instruction that the target has for products of a type."""
+    width = target.limits["vector_bytes"]
+    if dtype is DType.BF16 and target.has("amx_bf16"):
+        return _tiles("tdpbf16ps", 16 * 16 * 32)
+    if dtype is DType.S8 and target.has("amx_int8"):
+        return _tiles("tdpbssd", 16 * 16 * 64)
+    lanes, chains = width // 4, CHAINS[target.limits["vector_registers"]]
+    if dtype is DType.BF16 and target.has("avx512_bf16"):
+        name, first, each = f"llvm.x86.avx512bf16.dpbf16ps.{8 * width}", True, 2
+        sums, operands = f"<{lanes} x float>", f"<{2 * lanes} x bfloat>"
+    elif dtype is DType.S8 and target.has("avx512_vnni"):
+        name, first, each = f"llvm.x86.avx512.vpdpbusd.{8 * width}", True, 4
+        sums, operands = f"<{lanes} x i32>", f"<{4 * lanes} x i8>"
+    elif dtype.is_integer:
+        raise DeviceError(f"this CPU has no instruction for products of {dtype}; take read")
+    else:
+        lanes = width // max(4, dtype.itemsize)
+        name, first, each = f"llvm.fma.v{lanes}f{width * 8 // lanes}", False, 1
+        sums = operands = f"<{lanes} x {'double' if dtype is DType.F64 else 'float'}>"
+    return Arithmetic(
+        multiply_adds=each * lanes,
+        count=chains,
+        template="cpu/ceiling_flops.ll.j2",
+        values={
+            "intrinsic": name,
+            "sums": sums,
+            "operands": operands,
+            "sums_first": first,
+            "chains": chains,
+        },
+    )
+
+
+def _tiles(instruction: str, multiply_adds: int) -> Arithmetic:
+    return Arithmetic(
+        multiply_adds=multiply_adds,
+        count=4,
+        template="cpu/ceiling_tiles.ll.j2",
+        values={"instruction": instruction},
+    )
+
+
+def _walk(
+    walk: tuple[int, int],
+    nbytes: int,
+    source: Bytes,
+    out: Bytes,
+    *,
+    copies: bool,
+    streaming: bool = False,
+) -> Run:
+    """All of the memory, but for what does not fill a step of each stream."""
+    streams, ahead = walk
+    width = find("native").limits["vector_bytes"]
+    unroll = VECTORS // streams
+    code = assembled(
+        "cpu/ceiling_memory.ll.j2",
+        {
+            "streams": streams,
+            "unroll": unroll,
+            "ahead": ahead,
+            "vector": f"<{width // 8} x i64>",
+            "vector_bytes": width,
+            "copies": copies,
+            "streaming": streaming,
+        },
+        pointers=2,
+    )
+    step = unroll * width
+    part = max(step, nbytes // streams // step * step)
+    return partial(code, part, source.ctypes.data, out.ctypes.data)
+
+
+def _memory(nbytes: int) -> Bytes:
+    """Written once, so that it is there; a walk takes one step of each stream at least."""
+    found = empty_buffer(max(nbytes, VECTORS * 64))
+    found[:] = 1
+    return found
+
+
+def fastest(runs: list[Run]) -> Run:
+    """The one with the least time."""
+
+    def seconds(run: Run) -> float:
+        start = time.perf_counter()
+        run()
+        return time.perf_counter() - start
+
+    return min(runs, key=lambda run: min(seconds(run) for _ in range(TRIALS)))
+
+
+def assembled(template: str, values: Mapping[str, object], pointers: int) -> Any:
+    """The function @ceiling of a template, on this CPU; it takes a count and so many pointers."""
+    function = _library(template, tuple(sorted(values.items()))).function("ceiling")
+    function.restype = None
+    function.argtypes = [ctypes.c_int64, *[ctypes.c_void_p] * pointers]
+    return function
+
+
+@cache
+def _library(template: str, values: tuple[tuple[str, object], ...]) -> Library:
+    """Stays loaded for as long as the process lives."""
+    from kgen.targets.cpu.assemble import compile_object
+
+    target = find("native")
+    if target.has("amx_tile"):
+        request_tile_permission()
+    text = render.text(template, {"arch": target.arch, **dict(values)})
+    return Library(link(compile_object(text, target.arch, sorted(target.features))), template)

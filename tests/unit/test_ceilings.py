@@ -1,0 +1,92 @@
+"""What binds a kernel on this CPU: the loops do what they are taken for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from kgen import render
+from kgen.check import bench, peers
+from kgen.check.peers import ceilings
+from kgen.errors import DeviceError
+from kgen.spec import DType, Matmul, Relu
+from kgen.targets import find
+from kgen.targets.cpu.assemble import assembly
+from kgen_runtime.backend import DeviceInfo
+from kgen_runtime.manifest import KernelEntry
+
+EntryFor = Callable[..., KernelEntry]
+CPU = DeviceInfo(backend="cpu", index=0, name="test", kind="cpu")
+
+
+@pytest.mark.parametrize(
+    ("target", "dtype", "mnemonic", "count", "each"),
+    [
+        ("x86-64-v3", DType.F32, "vfmadd", 12, 8),
+        ("x86-64-v4", DType.F16, "vfmadd", 24, 16),
+        ("x86-64-v4", DType.F64, "vfmadd", 24, 8),
+        ("x86-64-v4+bf16", DType.BF16, "vdpbf16ps", 24, 32),
+        ("x86-64-amx", DType.BF16, "tdpbf16ps", 4, 8192),
+        ("aarch64-neon", DType.F32, "fmla", 24, 4),
+    ],
+)
+def test_the_loop_of_a_peak_is_multiply_adds_and_its_counter(
+    target: str, dtype: DType, mnemonic: str, count: int, each: int
+) -> None:
+    here = find(target)
+    found = ceilings.arithmetic(dtype, here)
+    assert (found.count, found.multiply_adds) == (count, each)
+    text = render.text(found.template, {"arch": here.arch, **found.values})
+    lines = assembly(text, here.arch, sorted(here.features)).splitlines()
+    label = next(i for i, line in enumerate(lines) if "%loop" in line and line.startswith(".L"))
+    loop = [line.split() for line in lines[label + 1 :]]
+    end = next(i for i, words in enumerate(loop) if words[0].startswith(("j", "b.")))
+    body = [words[0] for words in loop[: end + 1] if words[0][0] not in "#/"]
+    work = sum(word.startswith(mnemonic) for word in body)
+    assert work > 0 and work % count == 0  # LLVM may unroll the loop.
+    assert len(body) <= work + 3
+
+
+def test_a_type_without_an_instruction_has_no_peak() -> None:
+    with pytest.raises(DeviceError, match="no instruction for products of s8"):
+        ceilings.arithmetic(DType.S8, find("x86-64-v3"))
+
+
+@pytest.mark.parametrize("walk", ceilings.WALKS)
+@pytest.mark.parametrize("streaming", [False, True])
+def test_a_copy_takes_all_memory_but_less_than_a_step(
+    walk: tuple[int, int], streaming: bool
+) -> None:
+    nbytes = 100_000
+    source, out = ceilings._memory(nbytes), ceilings._memory(nbytes)
+    out[:] = 0
+    ceilings._walk(walk, nbytes, source, out, copies=True, streaming=streaming)()
+    assert nbytes - ceilings.VECTORS * 64 <= np.count_nonzero(out) <= nbytes
+    last = int(np.flatnonzero(out)[-1])
+    assert np.array_equal(out[: last + 1], source[: last + 1])
+
+
+def test_the_fastest_way_is_taken() -> None:
+    slow: list[Callable[[], object]] = [
+        lambda: sum(range(100_000)),
+        lambda: sum(range(1_000)),
+    ]
+    assert ceilings.fastest(slow)() == sum(range(1_000))
+
+
+def test_kernels_without_products_have_no_peak(entry_for: EntryFor) -> None:
+    with pytest.raises(DeviceError, match="peak is measured for products on CPUs"):
+        peers.make("peak", entry_for(Relu(shape=(8,))), {}, CPU)
+    gpu = DeviceInfo(backend="cuda", index=0, name="test", kind="gpu")
+    for name in ("read", "copy"):
+        with pytest.raises(DeviceError, match=f"{name} is measured on CPUs"):
+            peers.make(name, entry_for(Relu(shape=(8,))), {}, gpu)
+
+
+@pytest.mark.parametrize("name", ["peak", "read", "copy"])
+def test_ceilings_run(entry_for: EntryFor, name: str) -> None:
+    entry = entry_for(Matmul(m=8, n=8, k=8, dtype=DType.F32))
+    run = peers.make(name, entry, {}, CPU).run
+    assert bench.timed(run, 10) > 0
