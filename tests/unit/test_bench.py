@@ -1,7 +1,8 @@
-"""Timing: interleaving, medians, and peers that compute what the kernel computes."""
+"""Timing: interleaving, medians, limits of time, the roofline."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import kgen
 from kgen.check import bench, tensors
 from kgen.errors import DeviceError
 from kgen.spec import DType, Matmul, Operand
-from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.backend import DeviceInfo
+from kgen_runtime.manifest import KernelEntry, TargetEntry
 
 EntryFor = Callable[..., KernelEntry]
 
@@ -29,6 +31,24 @@ def test_medians_are_taken_over_interleaved_rounds(monkeypatch: pytest.MonkeyPat
     medians = bench.interleaved([lambda: "kernel", lambda: "peer"], rounds=3)
     assert medians == [0.5, 2.0]
     assert order[2:] == ["kernel", "peer"] * 3
+
+
+def test_a_limit_of_time_leaves_a_few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "timed", lambda run, count: count)
+    found = bench.samples([lambda: None], rounds=50, limit=0)
+    assert found == [[1.0] * bench.LEAST_ROUNDS]
+
+
+def test_the_roofline_is_that_of_a_known_gpu(entry_for: EntryFor) -> None:
+    spec = Matmul(m=4096, n=4096, k=4096, dtype=DType.F16)
+    target = TargetEntry(name="sm_80", family="cuda", arch="sm_80")
+    entry = dataclasses.replace(entry_for(spec), target=target)
+    least = 2 * 4096**3 / 312e12
+    gpu = DeviceInfo(backend="cuda", index=0, name="NVIDIA A100-SXM4-80GB", kind="gpu")
+    assert bench.fraction(entry, gpu, 2 * least) == pytest.approx(0.5, rel=0.01)
+    for name, kind in (("NVIDIA RTX A2000", "gpu"), ("A100", "software")):
+        other = DeviceInfo(backend="cuda", index=0, name=name, kind=kind)
+        assert bench.fraction(entry, other, least) is None
 
 
 def test_buffers_start_at_a_cache_line() -> None:

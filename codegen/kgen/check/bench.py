@@ -3,10 +3,13 @@
 A machine's speed drifts from second to second, so only ratios of interleaved measurements mean
 anything: every round times the kernel and then each peer, and the medians over the rounds are
 compared. Buffers are on the device before; the time is from the call until the result is there.
+A call that is not timed comes before each timing, so that what the others left in the caches, or
+threw out of them, counts for nobody.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import statistics
 import time
@@ -15,16 +18,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import kgen_runtime
-from kgen import spec
+from kgen import spec, targets
 from kgen.check import cost, inputs, peers
+from kgen.check.roofline import roofline
 from kgen.check.tensors import Bytes, strided_bits
 from kgen.errors import DeviceError
+from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.kernels import Kernel, Kernels
-from kgen_runtime.manifest import TensorParam
+from kgen_runtime.manifest import KernelEntry, TensorParam
 
 ROUNDS = 15
 #: Each timing repeats the call until it takes this long, so that the clock's own cost vanishes.
 SAMPLE_SECONDS = 0.02
+#: Rounds that a limit of time leaves.
+LEAST_ROUNDS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +50,8 @@ class BenchResult:
     """One kernel's median `seconds` per call.
 
     Rates count the arithmetic and the bytes that the operation needs, not what the kernel does.
-    `roofline` is the fraction of what the device's peaks allow, None where they are not known.
+    `roofline` is the fraction of what the device's published peaks allow, None where they are not
+    known, as of CPUs, for which there are peers that measure them.
     """
 
     kernel: str
@@ -77,12 +85,14 @@ def bench(
     num_threads: int | None = None,
     against: Sequence[str] = ("numpy",),
     rounds: int = ROUNDS,
+    limit: float = math.inf,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> BenchReport:
     """Time every kernel of a bundle that runs on the device (default: the best here).
 
-    `num_threads` is for the CPU, and holds for the libraries too.
+    `num_threads` is for the CPU, and holds for the libraries too. After `limit` seconds no further
+    round of a kernel is begun, once there are a few.
 
     Raises DeviceError for an unknown library in `against`, or if nothing here runs the bundle;
     VerificationError for a shape that does not fit into this machine's memory.
@@ -96,12 +106,17 @@ def bench(
             if progress is not None:
                 progress(f"timing {kernel.entry.name}")
             cost.check_memory(kernel.entry, "timing")
-            results.append(_bench_kernel(kernels, kernel, against, rounds, seed))
+            results.append(_bench_kernel(kernels, kernel, against, rounds, limit, seed))
         return BenchReport(kernels=tuple(results), skipped=dict(kernels.skipped))
 
 
 def _bench_kernel(
-    kernels: Kernels, kernel: Kernel, against: Sequence[str], rounds: int, seed: int
+    kernels: Kernels,
+    kernel: Kernel,
+    against: Sequence[str],
+    rounds: int,
+    limit: float,
+    seed: int,
 ) -> BenchResult:
     entry = kernel.entry
     data = next(iter(inputs.data_sets(entry, seed))).buffers
@@ -114,7 +129,7 @@ def _bench_kernel(
             made.append(peer)
         except DeviceError as reason:
             missing.append(PeerResult(name=name, reason=str(reason)))
-    medians = interleaved([run, *(peer.run for peer in made)], rounds)
+    medians = interleaved([run, *(peer.run for peer in made)], rounds, limit)
     seconds = medians[0]
     problem = spec.from_json(entry.spec)
     return BenchResult(
@@ -124,6 +139,7 @@ def _bench_kernel(
         seconds=seconds,
         gflops=problem.flops / seconds / 1e9,
         gbytes=problem.bytes_moved / seconds / 1e9,
+        roofline=fraction(entry, kernels.device, seconds),
         peers=(
             *(
                 PeerResult(name=peer.name, seconds=median, ratio=median / seconds)
@@ -157,20 +173,39 @@ def caller(kernels: Kernels, kernel: Kernel, data: dict[str, Bytes]) -> Callable
     return call_and_wait
 
 
-def interleaved(runs: Sequence[Callable[[], object]], rounds: int) -> list[float]:
+def fraction(entry: KernelEntry, device: DeviceInfo, seconds: float) -> float | None:
+    """The part of the roofline that a kernel reaches; None unless the model knows this GPU."""
+    rates = targets.family(entry.target.family).rates(targets.find(entry.target.name))
+    if device.kind != "gpu" or rates is None or rates.device not in device.name:
+        return None
+    return roofline(spec.from_json(entry.spec), rates).floor / seconds
+
+
+def interleaved(
+    runs: Sequence[Callable[[], object]], rounds: int, limit: float = math.inf
+) -> list[float]:
     """Median seconds per call of each, timed in turn `rounds` times; after a warm-up."""
-    return [statistics.median(found) for found in samples(runs, rounds)]
+    return [statistics.median(found) for found in samples(runs, rounds, limit)]
 
 
-def samples(runs: Sequence[Callable[[], object]], rounds: int) -> list[list[float]]:
-    """Seconds per call of each in every round; after a warm-up."""
+def samples(
+    runs: Sequence[Callable[[], object]], rounds: int, limit: float = math.inf
+) -> list[list[float]]:
+    """Seconds per call of each in every round; after a warm-up.
+
+    Fewer than `rounds`, but no fewer than LEAST_ROUNDS, once `limit` seconds are over.
+    """
+    deadline = time.perf_counter() + limit
     repeats = []
     for run in runs:
         run()
         repeats.append(max(1, int(SAMPLE_SECONDS / max(timed(run, 1), 1e-9))))
     seconds: list[list[float]] = [[] for _ in runs]
-    for _ in range(rounds):
+    for done in range(rounds):
+        if done >= LEAST_ROUNDS and time.perf_counter() > deadline:
+            break
         for run, count, found in zip(runs, repeats, seconds, strict=True):
+            run()
             found.append(timed(run, count) / count)
     return seconds
 

@@ -55,10 +55,20 @@ def run(args: argparse.Namespace) -> int:
                 result.seconds * 1e6,
                 result.gflops,
                 result.gbytes,
+                "-" if result.roofline is None else f"{result.roofline:.0%}",
                 ", ".join(peers),
             )
         )
-    header = ("kernel", "target", "device", "median us", "GFLOP/s", "GB/s", "speed against")
+    header = (
+        "kernel",
+        "target",
+        "device",
+        "median us",
+        "GFLOP/s",
+        "GB/s",
+        "roofline",
+        "speed against",
+    )
     print_table(header, rows)
     for result in report.kernels:
         for peer in result.peers:
