@@ -93,8 +93,8 @@ class TensorMap:
     `tensor` names the parameter or workspace that it views. `shape`, `strides` and the `box` that
     one instruction copies count elements, innermost last; the innermost stride is 1. `swizzle`:
     bytes over which 16-byte chunks of a box are permuted in shared memory, 0 for none. What lies
-    outside of the tensor is read as zero and not written. The driver's cuTensorMapEncodeTiled
-    gives the requirements.
+    outside of the tensor is read as zero and not written. With `tf32` numbers of f32 are rounded to
+    tf32 as they are read. The driver's cuTensorMapEncodeTiled gives the requirements.
     """
 
     name: str
@@ -104,6 +104,7 @@ class TensorMap:
     strides: tuple[int, ...]
     box: tuple[int, ...]
     swizzle: Literal[0, 32, 64, 128] = 0
+    tf32: bool = False
 
     @property
     def box_bytes(self) -> int:

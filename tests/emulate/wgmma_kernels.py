@@ -7,16 +7,19 @@ from typing import Any
 from kgen import bundle, pipeline, targets
 from kgen.check.verify import KernelResult, verify
 from kgen.pipeline import Kernel
-from kgen.schedule import WgmmaMatmul
-from kgen.spec import Matmul
+from kgen.schedule import PromotedWgmmaMatmul, WgmmaMatmul
+from kgen.spec import DType, Matmul
 
 SM_90A = targets.find("sm_90a")
 #: A small tile, whose accumulators take little text and time.
-TILE = {"block_m": 128, "block_n": 64, "block_k": 64, "num_stages": 3, "consumers": 2}
+TILE = {"block_m": 128, "block_n": 64, "num_stages": 3, "consumers": 2}
 
 
 def build(spec: Matmul, **fields: Any) -> Kernel:
-    return pipeline.kernel(spec, SM_90A, WgmmaMatmul(**TILE | fields))
+    """`fields` are added to those of a small tile, 128 bytes of k deep."""
+    kind = PromotedWgmmaMatmul if spec.dtype in (DType.E4M3, DType.E5M2) else WgmmaMatmul
+    schedule = kind(block_k=128 // spec.dtype.itemsize, **TILE | fields)
+    return pipeline.kernel(spec, SM_90A, schedule)
 
 
 def verified(spec: Matmul, **fields: Any) -> KernelResult:

@@ -64,10 +64,10 @@ def test_descriptors() -> None:
 
 
 def test_products_cover_rows_and_k() -> None:
-    plan = make(WgmmaMatmul(block_m=256, block_n=128, block_k=64, num_stages=3))
-    assert [(p.a, p.b) for p in plan.products[:2]] == [(0, 0), (512, 0)]
-    assert len(plan.products) == 4 * 2 and [p.first for p in plan.products].count(True) == 2
-    assert {name for p in plan.products for name in p.d} == {
+    products = make(WgmmaMatmul(block_m=256, block_n=128, block_k=64, num_stages=3)).products.whole
+    assert [(p.a, p.b) for p in products[:2]] == [(0, 0), (512, 0)]
+    assert len(products) == 4 * 2 and [p.first for p in products].count(True) == 2
+    assert {name for p in products for name in p.d} == {
         f"acc_m{m + i}_n{n}" for m in (0, 64) for i in (0, 8) for n in range(128) if n % 8 < 2
     }
 
@@ -175,7 +175,7 @@ def test_barriers_do_not_share_memory_with_strips() -> None:
             "a has a stride of 1099511627776 bytes, and TMA's are below 10995116277",
         ),
         ({"ldc": 2**39}, {"tma_store": 1}, "the output's rows are 1099511627776 bytes apart"),
-        ({"dtype": DType.F32}, {}, "wgmma takes f16 and bf16 here, not f32"),
+        ({"dtype": DType.F32}, {}, "wgmma has no f32 with math=exact"),
     ],
 )
 def test_refusals(fields: dict[str, Any], schedule: dict[str, int], message: str) -> None:

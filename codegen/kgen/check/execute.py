@@ -11,6 +11,7 @@ import numpy as np
 from kgen.check.executor import Executor, Unavailable, workspaces
 from kgen.check.isolate import Devices
 from kgen.check.tensors import Bytes
+from kgen_runtime import manifest
 from kgen_runtime.manifest import ArtifactEntry, Extent3, KernelEntry, Manifest
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def tensor_maps(entry: KernelEntry, arrays: Mapping[str, np.ndarray[Any, Any]]) 
     return {
         map_.name: TensorMap(
             buffer=arrays[map_.tensor],
-            dtype=map_.dtype.value,
+            dtype=_element(map_),
             shape=map_.shape[::-1],
             strides=[stride * map_.dtype.itemsize for stride in map_.strides[-2::-1]],
             box=map_.box[::-1],
@@ -88,6 +89,13 @@ def tensor_maps(entry: KernelEntry, arrays: Mapping[str, np.ndarray[Any, Any]]) 
         )
         for map_ in entry.tensor_maps
     }
+
+
+def _element(map_: manifest.TensorMap) -> str:
+    """The driver's element type. It has no 8-bit floats; bytes are copied as they are."""
+    if map_.tf32:
+        return "tf32"
+    return "u8" if map_.dtype.itemsize == 1 else map_.dtype.value
 
 
 class EmulatorExecutor(Executor):

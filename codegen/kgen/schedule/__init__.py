@@ -11,6 +11,7 @@ from kgen.schedule.matmul import (
     InnerMatmul,
     MmaMatmul,
     PromotedMatmul,
+    PromotedWgmmaMatmul,
     SplitMatmul,
     WgmmaMatmul,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "MmaMatmul",
     "Origin",
     "PromotedMatmul",
+    "PromotedWgmmaMatmul",
     "Schedule",
     "SplitMatmul",
     "WgmmaMatmul",

@@ -85,6 +85,13 @@ class WgmmaMatmul(GpuMatmul):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PromotedWgmmaMatmul(WgmmaMatmul):
+    """The same where the instruction adds with few bits, as in PromotedMatmul."""
+
+    promote_k: int = 128
+
+
+@dataclass(frozen=True, kw_only=True)
 class FmaMatmul(GpuMatmul):
     """Scalar multiply-adds: each thread owns a thread_m x thread_n piece of the tile."""
 

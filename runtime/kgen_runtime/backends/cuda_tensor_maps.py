@@ -20,6 +20,7 @@ DATA_TYPES: Mapping[DType, str] = {
     DType.F32: "FLOAT32",
     DType.F16: "FLOAT16",
     DType.BF16: "BFLOAT16",
+    **dict.fromkeys((DType.S8, DType.E4M3, DType.E5M2), "UINT8"),
 }
 #: Addresses are mostly those of a few weights and activations, again and again.
 KEPT = 256
@@ -45,9 +46,10 @@ def encode(map_: TensorMap, address: int) -> Structure:
     api: Any = driver()
     dims, strides = map_.shape[::-1], map_.strides[-2::-1]
     swizzle = f"{map_.swizzle}B" if map_.swizzle else "NONE"
+    data_type = "TFLOAT32" if map_.tf32 else DATA_TYPES[map_.dtype]
     encoded: Structure = call(
         "cuTensorMapEncodeTiled",
-        getattr(api.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{DATA_TYPES[map_.dtype]}"),
+        getattr(api.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{data_type}"),
         len(dims),
         address,
         [api.cuuint64_t(size) for size in dims],

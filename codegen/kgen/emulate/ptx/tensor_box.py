@@ -64,6 +64,8 @@ class Box:
         found = np.full(self.map.counts[::-1], fill, tensor.dtype)
         inside, there = self._overlap()
         found[inside] = tensor[there]
+        if self.map.dtype == "tf32":
+            found = round_to_tf32(found)
         return found.reshape(-1).view(np.uint8)
 
     def store(self, data: Array, combine: Combine | None = None) -> None:
@@ -98,6 +100,17 @@ class Box:
             begin = start + first * step
             there.append(slice(begin, begin + (last - first) * step, step))
         return tuple(inside[::-1]), tuple(there[::-1])
+
+
+def round_to_tf32(bits: Array) -> Array:
+    """The bits of f32 as a map of type tf32 loads them: to nearest, ties to even; infinities and
+    NaN as they are. No document says so; Triton's tests of `round_f32_to_tf32` found it on a GPU
+    (triton-lang/triton, pull request 11751), and CUTLASS relies on it (its mainloops for sm_90:
+    "TMA converts f32 input to tf32")."""
+    odd = (bits >> np.uint32(13)) & np.uint32(1)
+    rounded = (bits + np.uint32(0xFFF) + odd) & np.uint32(0xFFFFE000)
+    finite = (bits & np.uint32(0x7F800000)) != np.uint32(0x7F800000)
+    return np.where(finite, rounded, bits)
 
 
 def _tensor(map_: TensorMap) -> Array:

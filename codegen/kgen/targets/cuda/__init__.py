@@ -13,7 +13,7 @@ from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.occupancy import occupancy
 from kgen.targets.cuda.plan import CudaPlan
 from kgen.targets.cuda.plan import plan as make_plan
-from kgen.targets.cuda.plan.instruction import instruction_of
+from kgen.targets.cuda.plan.instruction import instruction_of, warpgroup_instruction_of
 from kgen.targets.cuda.plan.matmul_mma import MmaPlan
 from kgen.targets.cuda.plan.split import SplitPlan
 from kgen.targets.cuda.plan.wgmma_limits import obstacle
@@ -116,7 +116,7 @@ class CudaFamily(Family):
                 function_error=function_error,
                 reason="sums of s8 are exact in s32; what follows is computed in f32",
             )
-        if instruction is not None and instruction.short_sums:
+        if isinstance(spec, Matmul) and _short_sums(spec, target):
             return Tolerance(
                 accumulate=DType.F32,
                 factor=4.0,
@@ -144,6 +144,12 @@ class CudaFamily(Family):
             function_error=function_error,
             reason="fused multiply-adds in f32, each rounded to nearest, in the order of k",
         )
+
+
+def _short_sums(spec: Matmul, target: Target) -> bool:
+    """Whether an instruction that may multiply here adds with few bits."""
+    by_warpgroups = warpgroup_instruction_of(spec) if obstacle(spec, target) is None else None
+    return any(i.short_sums for i in (instruction_of(spec, target), by_warpgroups) if i is not None)
 
 
 def _fallback(plan: CudaPlan) -> tuple[str, ...]:

@@ -7,13 +7,21 @@ import math
 from collections.abc import Iterator
 
 from kgen.errors import ScheduleError
-from kgen.schedule import FmaMatmul, GemvMatmul, GpuMatmul, PromotedMatmul, SplitMatmul, WgmmaMatmul
+from kgen.schedule import (
+    FmaMatmul,
+    GemvMatmul,
+    GpuMatmul,
+    PromotedMatmul,
+    PromotedWgmmaMatmul,
+    SplitMatmul,
+    WgmmaMatmul,
+)
 from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cuda.devices import device_of
 from kgen.targets.cuda.model import predict
 from kgen.targets.cuda.plan import plan, tma_store
-from kgen.targets.cuda.plan.instruction import instruction_of
+from kgen.targets.cuda.plan.instruction import instruction_of, warpgroup_instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.matmul_gemv import columns_of, gemv_depth, gemv_obstacle
 from kgen.targets.cuda.plan.tma import ROW_BYTES
@@ -51,7 +59,7 @@ ASYNC_STAGES = (3, 4, 5, 6)
 STAGED_STAGES = (2,)
 
 #: block_m, block_n, how many warpgroups multiply, and whether each has a tile of its own; no sums
-#: but fit their registers.
+#: but fit their registers, unless they are promoted.
 WGMMA_TILES = (
     (128, 256, 2, False),
     (256, 128, 2, False),
@@ -169,6 +177,9 @@ def _wgmma_schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
     """CTAs are persistent where there are more tiles than SMs; then TMA stores behind the next
     tile's products."""
     depth = ROW_BYTES // spec.dtype.itemsize
+    instruction = warpgroup_instruction_of(spec)
+    short = instruction is not None and instruction.short_sums
+    kind = PromotedWgmmaMatmul if short else WgmmaMatmul
     sms = device_of(target).sms
     for (m, n, consumers, pingpong), cluster in itertools.product(WGMMA_TILES, CLUSTERS):
         rows, cols = -(-spec.m // (m * cluster)), -(-spec.n // n)
@@ -178,7 +189,7 @@ def _wgmma_schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
         ctas = sms // cluster * cluster if persistent else 0
         stores = tma_store.obstacle(spec, n) is None
         for stages in WGMMA_STAGES:
-            yield WgmmaMatmul(
+            yield kind(
                 block_m=m,
                 block_n=n,
                 block_k=depth,

@@ -37,7 +37,8 @@ from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.fragments import is_gathered, is_paired
 from kgen.targets.cuda.plan.instruction import MatrixInstruction, instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
-from kgen.targets.cuda.plan.matmul_mma import promotion, registers_held
+from kgen.targets.cuda.plan.matmul_mma import registers_held
+from kgen.targets.cuda.plan.products import promotion
 from kgen.targets.cuda.plan.split import F32_BYTES, part_spec
 from kgen.targets.cuda.work import Work, gemv_work, loaded_bytes, wgmma_work
 

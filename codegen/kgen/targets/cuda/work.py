@@ -10,8 +10,10 @@ from kgen.targets.cuda.devices import MEMORY_LATENCY, PARTITIONS, Device
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.matmul_gemv import registers_of
+from kgen.targets.cuda.plan.products import promotion
 from kgen.targets.cuda.plan.tma_store import store_bytes
-from kgen.targets.cuda.plan.wgmma_limits import WARPGROUP, WARPS, WGMMA_M
+from kgen.targets.cuda.plan.wgmma_limits import WARPGROUP, WARPS
+from kgen.targets.cuda.plan.wgmma_products import WGMMA_M
 
 #: Clocks of a barrier, a wait and the first loads behind it, once per tile.
 TILE_OVERHEAD = 60
@@ -69,8 +71,9 @@ def loaded_bytes(spec: Matmul, schedule: GpuMatmul) -> int:
 
 
 def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
-    """wgmma reads both operands from shared memory, B once for each warpgroup. CTAs of a cluster
-    read B from L2 together."""
+    """wgmma reads both operands from shared memory, B once for each 64 rows. CTAs of a cluster read
+    B from L2 together. Short sums are added to others, a piece of the tile at a time, and the last
+    piece's with no product of the same warpgroup under way."""
     depth, itemsize = schedule.block_k, spec.dtype.itemsize
     m, n, rows = schedule.block_m, schedule.block_n, schedule.rows
     steps = depth * itemsize // 32
@@ -78,24 +81,31 @@ def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
     loaded = loaded_bytes(spec, schedule)
     others = min(n, spec.n) * min(depth, spec.k) * itemsize * (1 - 1 / schedule.cluster_m)
     threads = (1 + schedule.consumers) * WARPGROUP
-    held = rows * n // WARPGROUP
+    sums = rows * n // WARPGROUP
+    promotes = promotion(spec, schedule) > 0
+    blocks = rows // WGMMA_M
+    halves = 2 if promotes and blocks == 1 else 1
+    last = sums // (blocks * halves) if promotes else 0
+    rate = device.wgmma_fmas * 2 / itemsize
     at_once = 1 if schedule.pingpong else schedule.consumers
     outputs = STORE_INSTRUCTIONS[schedule.tma_store]
     outputs += sum(STEP_INSTRUCTIONS[step] for step in spec.epilogue)
     alone = schedule.consumers == 1
     return Work(
         num_warps=(1 + schedule.consumers) * WARPS,
-        registers=held + ADDRESS_REGISTERS if alone else 65536 // threads // 8 * 8,
+        registers=sums * (1 + promotes) + ADDRESS_REGISTERS if alone else 65536 // threads // 8 * 8,
         shared_bytes=schedule.num_stages * stage + store_bytes(schedule),
-        product_clocks=m * n * depth / device.wgmma_fmas,
-        shared_traffic=stage + at_once * (rows + n) * depth * itemsize,
-        instructions=rows // WGMMA_M * steps * WGMMA_INSTRUCTIONS + RING_INSTRUCTIONS,
-        warp_clocks=rows * n * depth / device.wgmma_fmas,
+        product_clocks=m * n * depth / rate,
+        shared_traffic=stage + at_once * (rows * halves + n * blocks) * depth * itemsize,
+        instructions=blocks * halves * steps * WGMMA_INSTRUCTIONS
+        + sums * promotes
+        + RING_INSTRUCTIONS,
+        warp_clocks=rows * n * depth / rate,
         loaded_bytes=loaded - int(others),
         port_bytes=loaded,
         in_flight_bytes=(schedule.num_stages - 1) * loaded,
-        tile_overhead=ASYNC_OVERHEAD,
-        turn_clocks=TURN_LATENCY + held * outputs * at_once,
+        tile_overhead=TILE_OVERHEAD + last if promotes else ASYNC_OVERHEAD,
+        turn_clocks=TURN_LATENCY + sums * outputs * at_once,
         takes_turns=schedule.pingpong,
         persistent_ctas=schedule.num_ctas,
     )

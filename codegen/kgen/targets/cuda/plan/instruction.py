@@ -51,6 +51,58 @@ class MatrixInstruction:
         return self.step // self.depth * (16 // self.rows) * (3 if self.splits else 1)
 
 
+@dataclass(frozen=True, kw_only=True)
+class WarpgroupInstruction:
+    """wgmma on operands of type `element`, 32 bytes of k; `sums` is the accumulators' type.
+
+    `either_major`: operands may be stored with m (or n) inside. `signs`: it takes factors of 1 or
+    -1. `column_step`: of which its columns are multiples above 24, and of 8 up to there (PTX ISA,
+    "wgmma.mma_async"). `short_sums` as in :class:`MatrixInstruction`.
+    """
+
+    element: str
+    itemsize: int
+    sums: str = "f32"
+    either_major: bool = False
+    signs: bool = True
+    column_step: int = 8
+    short_sums: bool = False
+
+    @property
+    def depth(self) -> int:
+        """Elements of k."""
+        return STEP_BYTES // self.itemsize
+
+    def name(self, columns: int) -> str:
+        shape = f"m64n{columns}k{self.depth}"
+        types = f"{self.sums}.{self.element}.{self.element}"
+        return f"wgmma.mma_async.sync.aligned.{shape}.{types}"
+
+    def takes(self, columns: int) -> bool:
+        """Whether there is one of so many columns."""
+        return columns % (8 if columns <= SMALL_COLUMNS else self.column_step) == 0
+
+
+#: Up to here every wgmma has all multiples of 8 columns.
+SMALL_COLUMNS = 24
+
+
+def warpgroup_instruction_of(spec: Matmul) -> WarpgroupInstruction | None:
+    """The wgmma that multiplies the spec's operands, with sums in the spec's type."""
+    dtype = spec.dtype
+    if dtype in (DType.F16, DType.BF16):
+        return WarpgroupInstruction(element=dtype, itemsize=2, either_major=True)
+    if dtype in (DType.E4M3, DType.E5M2):
+        return WarpgroupInstruction(element=dtype, itemsize=1, short_sums=True)
+    if dtype is DType.S8:
+        return WarpgroupInstruction(
+            element=dtype, itemsize=1, sums="s32", signs=False, column_step=16
+        )
+    if dtype is DType.F32 and spec.math is Math.TF32:
+        return WarpgroupInstruction(element="tf32", itemsize=4)
+    return None
+
+
 def instruction_of(spec: Matmul, target: Target) -> MatrixInstruction | None:
     """What multiplies the spec's operands on the target, with sums in the spec's type; None if
     nothing does."""

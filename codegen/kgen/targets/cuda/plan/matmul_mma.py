@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
-from kgen.schedule import MmaMatmul, PromotedMatmul
+from kgen.schedule import MmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base
@@ -30,7 +30,7 @@ from kgen.targets.cuda.plan.matmul import (
     plan_pipeline,
 )
 from kgen.targets.cuda.plan.output import plan_output
-from kgen.targets.cuda.plan.products import Mma, Products, Sum, rest_of
+from kgen.targets.cuda.plan.products import Mma, Products, Sum, promotion, rest_of
 from kgen.targets.cuda.plan.tiles import CHUNK_BYTES, SwizzledTile
 
 
@@ -249,13 +249,6 @@ def plan_mma(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
         products=products,
         exchange=exchange,
     )
-
-
-def promotion(spec: Matmul, schedule: MmaMatmul) -> int:
-    """Of k, after which short sums are added to ones in f32; 0 if k ends before."""
-    if not isinstance(schedule, PromotedMatmul) or schedule.promote_k >= spec.k:
-        return 0
-    return schedule.promote_k
 
 
 def registers_held(

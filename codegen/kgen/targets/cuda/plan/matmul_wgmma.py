@@ -17,10 +17,12 @@ from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base, tma_store
 from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.instruction import warpgroup_instruction_of
 from kgen.targets.cuda.plan.matmul import formula, matrices, plan_launch
 from kgen.targets.cuda.plan.output import OutputTile, plan_output
+from kgen.targets.cuda.plan.products import promotion
 from kgen.targets.cuda.plan.raster import Raster
-from kgen.targets.cuda.plan.tma import GROUP_BYTES, ROW_BYTES, STEP_BYTES, TmaOperand
+from kgen.targets.cuda.plan.tma import GROUP_BYTES, ROW_BYTES, TmaOperand
 from kgen.targets.cuda.plan.tma_store import TmaStore, plan_store
 from kgen.targets.cuda.plan.wgmma_limits import (
     BARRIER_BYTES,
@@ -28,24 +30,11 @@ from kgen.targets.cuda.plan.wgmma_limits import (
     REGISTERS,
     WARPGROUP,
     WARPS,
-    WGMMA_M,
     check,
     obstacle,
 )
+from kgen.targets.cuda.plan.wgmma_products import EIGHT, WGMMA_M, WgmmaProducts
 from kgen_runtime.manifest import Launch
-
-#: Columns of a fragment.
-EIGHT = 8
-
-
-@dataclass(frozen=True, kw_only=True)
-class Product:
-    """One wgmma: `d` += A B over a step of k; `a` and `b` are what to add to the descriptors."""
-
-    d: tuple[str, ...]
-    a: int
-    b: int
-    first: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,12 +43,16 @@ class WgmmaPlan(base.CudaPlan):
 
     spec: Matmul
     schedule: WgmmaMatmul
-    operands: tuple[TmaOperand, TmaOperand]
+    products: WgmmaProducts
     output: OutputTile
     raster: Raster
     store: TmaStore | None
     k_tiles: int
     num_stages: int
+
+    @property
+    def operands(self) -> tuple[TmaOperand, TmaOperand]:
+        return self.products.operands
 
     @property
     def shared_alignment(self) -> int:
@@ -130,36 +123,9 @@ class WgmmaPlan(base.CudaPlan):
         return self.group_rows * ROW_BYTES // MAX_ACCESS_BYTES
 
     @property
-    def instruction(self) -> str:
-        dtype = self.spec.dtype
-        return f"wgmma.mma_async.sync.aligned.m64n{self.schedule.block_n}k16.f32.{dtype}.{dtype}"
-
-    @property
-    def products(self) -> tuple[Product, ...]:
-        """A tile's, in the order of k."""
-        a, b = self.operands
-        steps = self.schedule.block_k * self.spec.dtype.itemsize // STEP_BYTES
-        rows = WGMMA_M * ROW_BYTES // MAX_ACCESS_BYTES
-        return tuple(
-            Product(
-                d=self._sums(m),
-                a=step * a.step_words + m // WGMMA_M * rows,
-                b=step * b.step_words,
-                first=step == 0,
-            )
-            for step in range(steps)
-            for m in range(0, self.schedule.rows, WGMMA_M)
-        )
-
-    def _sums(self, m: int) -> tuple[str, ...]:
-        """The accumulators in the instruction's order (PTX ISA, "Matrix Fragments for
-        wgmma.mma_async.m64nNk16", D)."""
-        return tuple(
-            f"acc_m{m + i}_n{n + j}"
-            for n in range(0, self.schedule.block_n, EIGHT)
-            for i in (0, EIGHT)
-            for j in (0, 1)
-        )
+    def promotes_every(self) -> int:
+        """Of k, after which sums leave the tensor core's registers; 0 for never."""
+        return promotion(self.spec, self.schedule)
 
     @property
     def batched(self) -> bool:
@@ -173,11 +139,13 @@ class WgmmaPlan(base.CudaPlan):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        operands = tuple(operand.description for operand in self.operands)
+        found = [operand.description for operand in self.operands]
+        if self.promotes_every:
+            found.append(f"sums are moved to f32 registers every {self.promotes_every} of k")
         if self.store is not None:
-            return (*operands, "outputs through shared memory and TMA")
+            return (*found, "outputs through shared memory and TMA")
         why = tma_store.obstacle(self.spec, self.schedule.block_n)
-        return (*operands, f"outputs from registers{f': TMA cannot, {why}' if why else ''}")
+        return (*found, f"outputs from registers{f': TMA cannot, {why}' if why else ''}")
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -209,8 +177,9 @@ def plan_wgmma(spec: Matmul, target: Target, schedule: WgmmaMatmul) -> WgmmaPlan
         raise ScheduleError(f"mainloop={schedule.mainloop} cannot run: {why}; try another mainloop")
     num_threads = (1 + schedule.consumers) * WARPGROUP
     base.check_threads(num_threads, target, f"consumers={MAX_CONSUMERS}")
-    operands = _operands(spec, schedule)
-    check(spec, schedule, operands, target)
+    products = _products(spec, schedule)
+    check(spec, schedule, products, target)
+    operands = products.operands
     stage_bytes = sum(operand.nbytes for operand in operands)
     k_tiles = -(-spec.k // schedule.block_k)
     # The ring of a persistent CTA goes on with its next block tile.
@@ -237,7 +206,7 @@ def plan_wgmma(spec: Matmul, target: Target, schedule: WgmmaMatmul) -> WgmmaPlan
         num_threads=num_threads,
         shared_bytes=shared_bytes,
         ptx_version=base.ptx_version(target, "wgmma"),
-        operands=operands,
+        products=products,
         output=output,
         raster=raster,
         store=store,
@@ -278,6 +247,19 @@ def _output(spec: Matmul, schedule: WgmmaMatmul) -> OutputTile:
     )
     # The last CTA of a cluster may have nothing.
     return dataclasses.replace(output, m_edge=spec.m % (schedule.block_m * schedule.cluster_m) != 0)
+
+
+def _products(spec: Matmul, schedule: WgmmaMatmul) -> WgmmaProducts:
+    instruction = warpgroup_instruction_of(spec)
+    assert instruction is not None, "there is no obstacle"
+    return WgmmaProducts(
+        instruction=instruction,
+        operands=_operands(spec, schedule),
+        rows=schedule.rows,
+        columns=schedule.block_n,
+        depth=schedule.block_k,
+        promoted=promotion(spec, schedule) > 0,
+    )
 
 
 def _operands(spec: Matmul, schedule: WgmmaMatmul) -> tuple[TmaOperand, TmaOperand]:

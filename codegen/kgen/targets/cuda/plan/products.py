@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from kgen.schedule import GpuMatmul, PromotedMatmul, PromotedWgmmaMatmul
+from kgen.spec import Matmul
 from kgen.targets.cuda.plan.fragments import PIECE, MmaOperand
 
 #: Only tf32 operands are split; a step has so many of them along k.
@@ -110,3 +112,10 @@ def rest_of(register: str) -> str:
     """The register with what rounding leaves of a fragment's; each step uses the same."""
     name, _, k = register.rpartition("_k")
     return f"{name}_rest{int(k) % TF32_STEP}"
+
+
+def promotion(spec: Matmul, schedule: GpuMatmul) -> int:
+    """Of k, after which short sums are added to ones in f32; 0 if k ends before."""
+    if not isinstance(schedule, PromotedMatmul | PromotedWgmmaMatmul):
+        return 0
+    return schedule.promote_k if schedule.promote_k < spec.k else 0

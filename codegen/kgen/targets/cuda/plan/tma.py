@@ -3,7 +3,8 @@
 Boxes have rows of 128 bytes, whose 16-byte chunks are swizzled over eight rows (PTX ISA 5.5.7). A
 matrix stored with k inside has its tile in one box: 64 of k in each row. One stored with m (or n)
 inside has a box for each 64 of these, with one k in each row. Either way 64 rows of A, or 64
-columns of B, take 8192 bytes, and eight rows of a box 1024.
+columns of B, take 8192 bytes, and eight rows of a box 1024. (Numbers are those of 16-bit types.
+Bytes have 128 elements in a row, tf32 has 32, and wgmma takes both with k inside only.)
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from kgen.spec import DType
 from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES, Matrix
 from kgen_runtime.manifest import TensorMap
 
@@ -124,6 +126,8 @@ class TmaOperand:
             strides=(*batch_strides, row_stride // itemsize, 1),
             box=(*((1,) if self.batched else ()), *box),
             swizzle=ROW_BYTES,
+            # wgmma only ever multiplies f32 as tf32, of which it would cut what is too long.
+            tf32=matrix.dtype is DType.F32,
         )
 
     def coordinates(self, k: str, along: str, batch: str) -> str:

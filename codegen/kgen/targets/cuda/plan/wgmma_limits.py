@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from kgen.errors import ScheduleError
 from kgen.schedule import WgmmaMatmul
-from kgen.spec import DType, Matmul
+from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.instruction import warpgroup_instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
-from kgen.targets.cuda.plan.tma import MAX_STRIDE, ROW_BYTES, TmaOperand
+from kgen.targets.cuda.plan.products import promotion
+from kgen.targets.cuda.plan.tma import MAX_STRIDE, ROW_BYTES
 from kgen.targets.cuda.plan.tma_store import store_bytes
+from kgen.targets.cuda.plan.wgmma_products import WGMMA_M, WgmmaProducts
 
 WARPGROUP = 128
 WARPS = WARPGROUP // WARP_SIZE
-#: Rows of one instruction, and its most columns.
-WGMMA_M, MAX_N = 64, 256
+#: Most columns of one instruction.
+MAX_N = 256
 BARRIER_BYTES = 8
 #: Registers per thread of the loading warpgroup and of the others, by how many others there are;
 #: multiples of 8 (PTX ISA, "setmaxnreg"). With one there are enough for all.
@@ -31,9 +34,16 @@ def obstacle(spec: Matmul, target: Target) -> str | None:
     """Why TMA and wgmma cannot multiply these operands here, or None if they can."""
     if not target.has("wgmma"):
         return f"{target.name} has no wgmma"
-    if spec.dtype not in (DType.F16, DType.BF16):
-        return f"wgmma takes f16 and bf16 here, not {spec.dtype}"
+    instruction = warpgroup_instruction_of(spec)
+    if instruction is None:
+        return f"wgmma has no {spec.dtype} with math={spec.math}"
     for matrix in matrices(spec):
+        if not (matrix.k_inner or instruction.either_major):
+            free = "m" if matrix.name == "a" else "n"
+            return (
+                f"it takes {instruction.element} with k inside only, and {matrix.name} has "
+                f"{free} inside; layout=nt has k inside both"
+            )
         if matrix.aligned_bytes < MAX_ACCESS_BYTES:
             return (
                 f"{matrix.name}'s rows are multiples of {matrix.aligned_bytes} bytes, and TMA "
@@ -44,9 +54,7 @@ def obstacle(spec: Matmul, target: Target) -> str | None:
     return None
 
 
-def check(
-    spec: Matmul, schedule: WgmmaMatmul, operands: tuple[TmaOperand, TmaOperand], target: Target
-) -> None:
+def check(spec: Matmul, schedule: WgmmaMatmul, products: WgmmaProducts, target: Target) -> None:
     """Raises ScheduleError, with a value that fits."""
     depth = ROW_BYTES // spec.dtype.itemsize
     if schedule.block_k != depth:
@@ -63,9 +71,10 @@ def check(
             f"consumers={schedule.consumers} leaves them too few registers; try {MAX_CONSUMERS}"
         )
     _check_sharing(schedule)
-    _check_tile(schedule, operands[1])
-    _check_registers(schedule)
-    _check_shared(schedule, sum(operand.nbytes for operand in operands), target)
+    _check_promotion(spec, schedule)
+    _check_tile(schedule, products)
+    _check_registers(spec, schedule)
+    _check_shared(schedule, sum(operand.nbytes for operand in products.operands), target)
 
 
 def _check_sharing(schedule: WgmmaMatmul) -> None:
@@ -89,29 +98,50 @@ def _check_sharing(schedule: WgmmaMatmul) -> None:
         )
 
 
-def _check_tile(schedule: WgmmaMatmul, b: TmaOperand) -> None:
+def _check_promotion(spec: Matmul, schedule: WgmmaMatmul) -> None:
+    if (interval := promotion(spec, schedule)) not in (0, schedule.block_k):
+        raise ScheduleError(
+            f"promote_k={interval} is neither the block_k={schedule.block_k} of a tile nor all of "
+            f"k={spec.k}; try promote_k={schedule.block_k}"
+        )
+
+
+def _check_tile(schedule: WgmmaMatmul, products: WgmmaProducts) -> None:
     if schedule.rows % WGMMA_M:
         raise ScheduleError(
             f"block_m={schedule.block_m} does not give each of {schedule.consumers} consumers "
             f"multiples of {WGMMA_M} rows; try {WGMMA_M * schedule.consumers}"
         )
-    unit = b.unit * schedule.cluster_m
+    unit = products.operands[1].unit * schedule.cluster_m
     if schedule.block_n % unit or schedule.block_n > MAX_N:
         raise ScheduleError(
             f"block_n={schedule.block_n} is no multiple of {unit} up to {MAX_N}; "
             f"try {min(MAX_N, max(1, schedule.block_n // unit) * unit)}"
         )
+    if not products.takes(schedule.block_n):
+        fitting = (n for n in range(schedule.block_n, 0, -unit) if products.takes(n))
+        pieces = f", {products.width} at a time" if products.promoted else ""
+        raise ScheduleError(
+            f"block_n={schedule.block_n} is no number of columns that wgmma has for "
+            f"{products.instruction.element}{pieces}; try {next(fitting, 2 * unit)}"
+        )
 
 
-def _check_registers(schedule: WgmmaMatmul) -> None:
-    held = schedule.rows * schedule.block_n // WARPGROUP
-    limit = REGISTERS.get(schedule.consumers, (0, 255))[1] - OTHER_REGISTERS
+def _check_registers(spec: Matmul, schedule: WgmmaMatmul) -> None:
+    sets = 2 if promotion(spec, schedule) else 1
+    held = sets * schedule.rows * schedule.block_n // WARPGROUP
+    fitting = (limit := _free_registers(schedule)) * WARPGROUP // schedule.rows // sets
     if held > limit:
         raise ScheduleError(
             f"{schedule.rows} rows of {schedule.block_n} columns need {held} registers per thread; "
             f"{limit} are left with consumers={schedule.consumers}; "
-            f"try block_n={limit * WARPGROUP // schedule.rows // WARPGROUP * WARPGROUP or WGMMA_M}"
+            f"try block_n={fitting // WARPGROUP * WARPGROUP or WGMMA_M}"
         )
+
+
+def _free_registers(schedule: WgmmaMatmul) -> int:
+    """For sums, of each thread that multiplies."""
+    return REGISTERS.get(schedule.consumers, (0, 255))[1] - OTHER_REGISTERS
 
 
 def _check_shared(schedule: WgmmaMatmul, stage_bytes: int, target: Target) -> None:
