@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 KGEN := $(BIN)/kgen
+BENCH := .venv-bench
+LIBRARIES := torch iree-base-compiler iree-base-runtime
 SHAPE := 1024x1024x1024
 DEMO := demo.kgen
 
@@ -57,8 +59,19 @@ bench: setup ## time the demo's kernels that run here against numpy
 	$(KGEN) build --shape $(SHAPE) --dtype f32 --target native -o bench.kgen
 	$(KGEN) bench bench.kgen
 
-bench-cpu: setup ## time the CPU kernels against libraries, write docs/performance.md
-	$(BIN)/python scripts/bench_cpu.py --write
+bench-cpu: $(BENCH)/installed ## time the CPU kernels against libraries, write docs/performance.md
+	$(BENCH)/bin/python -m scripts.bench_cpu --write $(ARGS)
+
+# An environment of its own: the libraries take gigabytes, and no test needs them.
+$(BENCH)/installed: pyproject.toml scripts/system-packages.sh
+	@scripts/system-packages.sh
+	@test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
+	@$(BENCH)/bin/python -m pip install --quiet --editable '.[bench]'
+	@for library in $(LIBRARIES); do \
+	    $(BENCH)/bin/python -m pip install --quiet $$library || \
+	    echo "$$library cannot be installed here; going on without"; \
+	done
+	@touch $@
 
 bench-tool: setup ## time the tool itself: build, help, import
 	$(BIN)/python scripts/bench_tool.py
@@ -73,4 +86,4 @@ gpu: setup ## on a machine with an NVIDIA GPU: verify and bench everything on it
 	$(BIN)/python scripts/gpu.py
 
 clean:
-	rm -rf $(VENV) dist build *.kgen .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) bench-cpu.json dist build *.kgen .mypy_cache .ruff_cache .pytest_cache .hypothesis

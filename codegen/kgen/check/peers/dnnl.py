@@ -35,6 +35,12 @@ class Argument(ctypes.Structure):
     _fields_ = (("arg", c_int), ("memory", c_void_p))
 
 
+class Version(ctypes.Structure):
+    """The first fields of dnnl_version_t."""
+
+    _fields_ = (("major", c_int), ("minor", c_int), ("patch", c_int))
+
+
 class Dnnl:
     """The library with one engine and one stream of the CPU."""
 
@@ -43,6 +49,12 @@ class Dnnl:
         self._engine, self.stream = c_void_p(), c_void_p()
         self.check("engine_create", byref(self._engine), CPU, c_int64(0))
         self.check("stream_create", byref(self.stream), self._engine, DEFAULT_STREAM)
+
+    @property
+    def version(self) -> str:
+        self.library.dnnl_version.restype = ctypes.POINTER(Version)
+        found = self.library.dnnl_version().contents
+        return f"{found.major}.{found.minor}.{found.patch}"
 
     def check(self, name: str, *arguments: object) -> None:
         """Call a function; DeviceError if it fails."""

@@ -1,0 +1,103 @@
+"""Time the CPU kernels side by side with libraries, and hold them against the bars.
+
+Ratios are of medians taken in turn in one process, one thread except for the table of two. What is
+measured is kept in bench-cpu.json after every table: a run that was stopped goes on with --resume,
+and --only measures some tables anew. Peers that are not installed are left out and named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import platform
+from functools import partial
+from pathlib import Path
+
+from kgen.check.peers import dnnl
+from kgen.errors import DeviceError
+from kgen.spec import DType
+from kgen_runtime.cpu_features import cpu_name
+from scripts.bench_cpu import report
+from scripts.bench_cpu.measure import measure
+from scripts.bench_cpu.results import Results, Row
+from scripts.bench_cpu.tables import Table, tables
+from scripts.bench_cpu.tune_gap import tune_gap
+
+#: The distributions of the peers, and what is said of them.
+PEERS = {
+    "numpy": "computing in f32 for narrower types",
+    "torch": None,
+    "iree-base-compiler": None,
+}
+
+
+def machine() -> str:
+    """The CPU and the libraries, in words."""
+    words = [f"{cpu_name()} ({platform.machine()})"]
+    for name, remark in PEERS.items():
+        try:
+            version = f"{name} {importlib.metadata.version(name)}"
+            words.append(f"{version} ({remark})" if remark else version)
+        except importlib.metadata.PackageNotFoundError:
+            words.append(f"{name} not installed")
+    try:
+        words.append(f"oneDNN {dnnl.dnnl().version} from C")
+    except DeviceError:
+        words.append("oneDNN's C library not installed")
+    return ", ".join(words)
+
+
+def chosen(parser: argparse.ArgumentParser, words: str | None, known: list[Table]) -> list[Table]:
+    """The tables that --only names."""
+    if words is None:
+        return known
+    names = words.split(",")
+    if unknown := set(names) - {table.name for table in known}:
+        parser.error(f"--only {unknown.pop()}: tables are {', '.join(t.name for t in known)}")
+    return [table for table in known if table.name in names]
+
+
+def show(table: Table, row: Row) -> None:
+    print(report.row_line(table, row), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--quick", action="store_true", help="small shapes only, a minute or two")
+    parser.add_argument("--only", metavar="T,...", help="these tables; the others as they were")
+    parser.add_argument("--resume", action="store_true", help="go on: tables that are not there")
+    parser.add_argument("--write", action="store_true", help="write docs/performance.md, README.md")
+    parser.add_argument(
+        "--tune-gap", type=Path, metavar="FILE",
+        help="instead: the model's schedules against tuned ones, which FILE remembers",
+    )  # fmt: skip
+    parser.add_argument("--dtype", type=DType, default=DType.F32, help="of --tune-gap")
+    args = parser.parse_args()
+    if args.tune_gap:
+        tune_gap(args.tune_gap, args.dtype, args.quick)
+        return
+    if args.quick and (args.write or args.resume):
+        parser.error("--quick times a part of each table, which is not kept or written")
+    known = tables(args.quick)
+    todo = chosen(parser, args.only, known)
+    here = machine()
+    keeps = not args.quick
+    results = Results(machine=here)
+    if keeps and (args.resume or args.only):
+        results = Results.read(here)
+    print(f"{here}.")
+    for table in todo:
+        if args.resume and table.name in results.tables:
+            continue
+        print(f"\n{table.title} ({table.name})")
+        results.tables[table.name] = measure(table, args.rounds, partial(show, table))
+        if keeps:
+            results.write()
+    print("\n" + "\n".join(report.bar_lines(report.verdicts(results))))
+    if args.write:
+        report.write(results, known)
+
+
+if __name__ == "__main__":
+    main()

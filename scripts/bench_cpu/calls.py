@@ -1,0 +1,63 @@
+"""What a call costs: products of one number, whose kernels take a few nanoseconds."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import kgen
+import kgen_runtime
+from kgen.check import bench
+from kgen.spec import DType, Matmul
+from scripts.bench_cpu.results import Row
+
+Call = Callable[[], object]
+PREPARED, ORDINARY = "prepared", "ordinary"
+
+
+def rows(rounds: int) -> list[Row]:
+    """One for each way to call; the name begins with PREPARED or ORDINARY."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = [*_calls(DType.F32, folder), *_calls(DType.BF16, folder)]
+        medians = bench.interleaved([call for _, call in found], rounds)
+    return [Row(kernel=name, seconds=s) for (name, _), s in zip(found, medians, strict=True)]
+
+
+def _calls(dtype: DType, folder: str) -> Iterator[tuple[str, Call]]:
+    path = kgen.build(Matmul(m=1, n=1, k=1, dtype=dtype), targets=["native"])
+    kernels = kgen_runtime.load(path.save(Path(folder) / f"{dtype}.kgen"), num_threads=1)
+    for kind, make in _arrays(dtype):
+        a, b, out = make(), make(), make()
+        if kind == "numpy" or dtype is DType.BF16:
+            yield f"{PREPARED} call, {dtype}, {kind}", kernels.matmul.prepare(a, b, out=out)
+        yield f"{ORDINARY} call, {dtype}, {kind}, out given", _with_out(kernels, a, b, out)
+    if dtype is DType.F32:
+        a, b = np.ones((1, 1), np.float32), np.ones((1, 1), np.float32)
+        yield f"{ORDINARY} call, {dtype}, numpy, out made by the call", lambda: kernels.matmul(a, b)
+
+
+def _with_out(kernels: Any, a: Any, b: Any, out: Any) -> Call:
+    return lambda: kernels.matmul(a, b, out=out)
+
+
+def _arrays(dtype: DType) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """The kinds of arrays that are here, and how to make one of shape 1 x 1."""
+    if dtype is DType.F32:
+        yield "numpy", lambda: np.ones((1, 1), np.float32)
+    else:
+        try:
+            import ml_dtypes
+        except ImportError:
+            pass
+        else:
+            yield "numpy with ml_dtypes", lambda: np.ones((1, 1), ml_dtypes.bfloat16)
+    try:
+        import torch
+    except ImportError:
+        return
+    kind = {DType.F32: torch.float32, DType.BF16: torch.bfloat16}[dtype]
+    yield "PyTorch", lambda: torch.ones((1, 1), dtype=kind)

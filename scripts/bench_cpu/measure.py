@@ -1,0 +1,76 @@
+"""One table measured: kernels built for this CPU, timed in turn with the libraries."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import kgen
+import kgen_runtime
+from kgen import spec as specs
+from kgen.check import bench, inputs
+from kgen.spec import Spec
+from scripts.bench_cpu import calls
+from scripts.bench_cpu.results import Row
+from scripts.bench_cpu.tables import Table
+
+#: Seconds after which no further round of a kernel is begun.
+LIMIT = 4.0
+
+Progress = Callable[[Row], None]
+
+
+def measure(table: Table, rounds: int, progress: Progress) -> list[Row]:
+    """All rows of a table; each goes to `progress` when it is there."""
+    if table.name == "calls":
+        rows = calls.rows(rounds)
+        for row in rows:
+            progress(row)
+        return rows
+    timed = _two_threads if table.name == "threads" else _against
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for spec in table.specs:
+            path = kgen.build(spec, targets=["native"]).save(Path(folder) / "kernel.kgen")
+            found.append(timed(spec, path, table.peers, rounds))
+            progress(found[-1])
+    return found
+
+
+def _against(spec: Spec, path: Path, peers: Sequence[str], rounds: int) -> Row:
+    """One thread against the libraries in one thread."""
+    report = bench.bench(
+        path, device="cpu", num_threads=1, against=peers, rounds=rounds, limit=LIMIT
+    )
+    (result,) = report.kernels
+    # A peer's name may be followed by what it computes in.
+    timed = {peer.name.partition(" ")[0]: peer for peer in result.peers}
+    return Row(
+        kernel=spec.key,
+        seconds=result.seconds,
+        gflops=result.gflops,
+        gbytes=result.gbytes,
+        ratios={name: peer.ratio for name, peer in timed.items() if peer.ratio is not None},
+        missing={name: peer.reason for name, peer in timed.items() if peer.reason is not None},
+    )
+
+
+def _two_threads(spec: Spec, path: Path, peers: Sequence[str], rounds: int) -> Row:
+    """Two threads against one, of the same kernel on the same data."""
+    with (
+        kgen_runtime.load(path, device="cpu", num_threads=1) as one,
+        kgen_runtime.load(path, device="cpu", num_threads=2) as two,
+    ):
+        (entry,) = (kernel.entry for kernel in one.values())
+        data = next(iter(inputs.data_sets(entry, 0))).buffers
+        runs = [bench.caller(kernels, next(iter(kernels.values())), data) for kernels in (one, two)]
+        single, double = bench.interleaved(runs, rounds, LIMIT)
+    problem = specs.from_json(entry.spec)
+    return Row(
+        kernel=spec.key,
+        seconds=double,
+        gflops=problem.flops / double / 1e9,
+        gbytes=problem.bytes_moved / double / 1e9,
+        ratios={peers[0]: single / double},
+    )

@@ -1,0 +1,46 @@
+"""What was measured, kept in a file after every table, so that a run can be gone on with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+FILE = Path(__file__).parents[2] / "bench-cpu.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One kernel: `seconds` of a call, rates per second; `ratios`: the time of each peer over the
+    kernel's; `missing`: why a peer was not timed."""
+
+    kernel: str
+    seconds: float
+    gflops: float | None = None
+    gbytes: float | None = None
+    ratios: Mapping[str, float] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class Results:
+    """Rows by the names of their tables, all of one `machine` (CPU and libraries, in words)."""
+
+    machine: str
+    tables: dict[str, Sequence[Row]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, machine: str, path: Path = FILE) -> Results:
+        """Those of the file, if it is this machine's."""
+        if not path.exists():
+            return cls(machine=machine)
+        found = json.loads(path.read_text())
+        if found["machine"] != machine:
+            print(f"{path.name} is of another machine or other libraries: {found['machine']}")
+            return cls(machine=machine)
+        tables = {name: [Row(**row) for row in rows] for name, rows in found["tables"].items()}
+        return cls(machine=machine, tables=dict(tables))
+
+    def write(self, path: Path = FILE) -> None:
+        path.write_text(json.dumps(asdict(self), indent=1) + "\n")

@@ -1,0 +1,151 @@
+"""What is timed: the tables of `make bench-cpu`, their shapes and the libraries beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kgen import targets
+from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Relu, Softmax, Spec
+
+CUBES = tuple((n, n, n) for n in (16, 32, 64, 128, 256, 512, 1024, 2048))
+OTHERS = (
+    (127, 131, 113),
+    (1000, 1000, 1000),
+    (1, 4096, 4096),
+    (8, 4096, 4096),
+    (128, 384, 384),
+    (128, 1536, 384),
+    (512, 4096, 1024),
+)
+SHAPES = (*CUBES, *OTHERS)
+#: Those for which torch.compile has something to fuse.
+FUSED = tuple(shape for shape in SHAPES if math.prod(shape) >= 100**3 and shape[0] > 1)
+#: In the second-level cache, in the third, in neither.
+ROWS = ((64, 512), (1024, 1024), (8192, 4096))
+#: Multiply-adds, or elements, of the largest problem of a quick run.
+QUICK = 2**24
+GEMV_ROWS, GEMV_SIDE = (1, 2, 4, 8, 16), 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """`ceiling`: the one among the peers that is no library but what binds. Tables without specs
+    are measured by functions of their own."""
+
+    name: str
+    title: str
+    specs: Sequence[Spec] = ()
+    peers: Sequence[str] = ()
+    ceiling: str | None = None
+
+
+def tables(quick: bool = False) -> list[Table]:
+    """All of them, in the order of the document."""
+    found = [*_products(), *_fused(), _gemv(), *_streams()]
+    if quick:
+        found = [_quick(table) for table in found]
+    return [
+        *found,
+        Table(
+            name="threads",
+            title="Two threads",
+            specs=[
+                Matmul(m=m, n=n, k=k, dtype=dtype)
+                for dtype in (DType.F32, DType.BF16)
+                for m, n, k in (CUBES[:3] + OTHERS[:1] if quick else SHAPES)
+            ],
+            peers=("one thread",),
+        ),
+        Table(name="calls", title="What a call costs"),
+    ]
+
+
+def _quick(table: Table) -> Table:
+    def size(spec: Spec) -> int:
+        return int(spec.flops // 2) if isinstance(spec, Matmul) else spec.bytes_moved // 4
+
+    specs = [spec for spec in table.specs if size(spec) <= QUICK]
+    return Table(**vars(table) | {"specs": specs})
+
+
+def _matmuls(shapes: Iterable[tuple[int, int, int]], **fields: object) -> list[Spec]:
+    return [Matmul(m=m, n=n, k=k, **fields) for m, n, k in shapes]  # type: ignore[arg-type]
+
+
+def _products() -> Iterator[Table]:
+    peers = {
+        DType.F32: ("numpy", "torch", "onednn", "iree"),
+        DType.BF16: ("numpy", "torch", "onednn", "iree"),
+        # PyTorch's product of f16 takes a hundred times as long as numpy's of the same in f32.
+        DType.F16: ("numpy",),
+        DType.S8: ("torch", "onednn", "iree"),
+    }
+    packed = {
+        DType.F32: ("torch-mkl", "torch-onednn", "onednn-packed"),
+        DType.BF16: ("torch-onednn", "onednn-packed"),
+        DType.S8: ("onednn-packed",),
+    }
+    claimed = targets.family("cpu").dtypes(Matmul.op, targets.find("native"))
+    for dtype, libraries in peers.items():
+        if dtype in claimed:
+            yield Table(
+                name=str(dtype),
+                title=f"matmul {dtype}",
+                specs=_matmuls(SHAPES, dtype=dtype),
+                peers=(*libraries, "peak"),
+                ceiling="peak",
+            )
+    for dtype, libraries in packed.items():
+        if dtype in claimed:
+            yield Table(
+                name=f"{dtype}-packed",
+                title=f"matmul {dtype}, B packed ahead",
+                specs=_matmuls(SHAPES, dtype=dtype, constant=(Operand.B,)),
+                peers=(*libraries, "peak"),
+                ceiling="peak",
+            )
+
+
+def _fused() -> Iterator[Table]:
+    for dtype in (DType.F32, DType.BF16):
+        yield Table(
+            name=f"fused-{dtype}",
+            title=f"matmul {dtype} + bias + gelu",
+            specs=_matmuls(FUSED, dtype=dtype, epilogue=(Epilogue.BIAS, Epilogue.GELU)),
+            peers=("torch", "torch-compile", "onednn", "peak"),
+            ceiling="peak",
+        )
+
+
+def _gemv() -> Table:
+    shapes = [(m, GEMV_SIDE, GEMV_SIDE) for m in GEMV_ROWS]
+    ends = [shapes[0], shapes[3]]
+    return Table(
+        name="gemv",
+        title="Few rows: B read once",
+        specs=[
+            *_matmuls(shapes, dtype=DType.F32),
+            *_matmuls(ends, dtype=DType.F32, layout=Layout.NT),
+            *_matmuls(ends, dtype=DType.F32, constant=(Operand.B,)),
+            *_matmuls(shapes, dtype=DType.BF16),
+            *_matmuls(ends, dtype=DType.BF16, layout=Layout.NT),
+            *_matmuls(ends, dtype=DType.BF16, constant=(Operand.B,)),
+        ],
+        peers=("torch", "read"),
+        ceiling="read",
+    )
+
+
+def _streams() -> Iterator[Table]:
+    for dtype in (DType.F32, DType.BF16):
+        softmax = [Softmax(rows=r, cols=c, dtype=dtype) for r, c in ROWS]
+        relu = [Relu(shape=shape, dtype=dtype) for shape in ROWS]
+        yield Table(
+            name=f"stream-{dtype}",
+            title=f"softmax and relu {dtype}",
+            specs=[*softmax, *relu],
+            peers=("numpy", "torch", "copy"),
+            ceiling="copy",
+        )
