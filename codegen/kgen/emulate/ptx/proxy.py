@@ -10,7 +10,7 @@ import numpy as np
 
 from kgen.emulate.ptx.accesses import Accesses, Region
 from kgen.emulate.ptx.known import Fence
-from kgen.emulate.ptx.reads import READ_ASYNC, READ_PC, READ_SEVERAL, READ_TIME
+from kgen.emulate.ptx.reads import READ_ASYNC, READ_PC, READ_SEVERAL, READ_TIME, once
 from kgen.emulate.ptx.shadow import PENDING, READING, Shadow
 from kgen.emulate.ptx.tags import THREAD, TIME, Strength, is_async, tag
 from kgen.emulate.ptx.types import Array, any_of
@@ -100,7 +100,7 @@ class AsyncProxy:
     def _warn_of_overwritten_reads(self, at: Accesses) -> None:
         """Ordered, but no proxy fence lies between a generic read and the write."""
         shadow = self.shadow
-        read = shadow.all_reads(at.cell)
+        at, read = once(at, shadow.all_reads(at.cell))
         row = shadow.clock_row(at)
         row = row[:, None] if isinstance(row, np.ndarray) else row
         past = self.clocks.known_past(

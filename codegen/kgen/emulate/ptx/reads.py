@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgen.emulate.ptx.accesses import Granules
+from kgen.emulate.ptx.accesses import Accesses, Granules
 from kgen.emulate.ptx.clocks import Clocks
 from kgen.emulate.ptx.types import Array
 
@@ -28,6 +28,18 @@ def remember(table: Array, cell: Array, time: Array, pc: int, lane: Array | None
     shared = noted[cell] != entry
     if shared.any():
         noted[cell[shared]] = entry[shared] | (1 << READ_SEVERAL)
+
+
+def once(at: Accesses, noted: Array) -> tuple[Accesses, Array]:
+    """Accesses with their entries [access, warp], without those that one thread makes right after
+    another with the same entries: an asynchronous copy meets what others did as a whole."""
+    alike = (at.thread[1:] == at.thread[:-1]) & (at.row[1:] == at.row[:-1])
+    next_ = np.flatnonzero(alike)
+    alike[next_] = (noted[next_ + 1] == noted[next_]).all(axis=1)
+    if not alike.any():
+        return at, noted
+    first = np.flatnonzero(np.concatenate([[True], ~alike]))
+    return Accesses(row=at.row[first], thread=at.thread[first], cell=at.cell[first]), noted[first]
 
 
 def unvouched(clocks: Clocks, row: Array | int, thread: Array, noted: Array) -> Array:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgen.emulate.ptx.accesses import Accesses, Granules, Region
-from kgen.emulate.ptx.reads import READ_TIME, by_whom, remember, unvouched
+from kgen.emulate.ptx.reads import READ_TIME, by_whom, once, remember, unvouched
 from kgen.emulate.ptx.tags import THREAD, TIME, Strength, label_of, strength_of, tag
 from kgen.emulate.ptx.types import Array, any_of
 
@@ -164,7 +164,7 @@ class Shadow:
 
     def _refuse_noted(self, at: Accesses, table: Array, what: str, did: str) -> None:
         """Refuse accesses to granules that another thread has, unordered, in the table."""
-        noted = table.reshape(-1, self.warps)[at.cell]
+        at, noted = once(at, table.reshape(-1, self.warps)[at.cell])
         time = noted >> READ_TIME
         unordered = time > self.clocks.all_known(self.clock_row(at), at.thread)
         if self.clocks.vouching is not None:
@@ -264,7 +264,7 @@ class Shadow:
 
     def _strong(self, did: str, like: Array) -> Array:
         if did not in self.strong:
-            self.strong[did] = np.zeros_like(like)
+            self.strong[did] = np.zeros(like.shape, like.dtype)
         return self.strong[did]
 
     def _remember(self, table: Array, at: Accesses, by_warp: bool) -> None:
@@ -289,7 +289,16 @@ class Shadow:
         clusters = self.clocks.clusters
         if len(self.writer) < clusters:
             self.writer = self.writer.repeat(clusters, axis=0)
-            self.reads = self.reads.repeat(clusters, axis=0)
-            self.strong = {k: t.repeat(clusters, axis=0) for k, t in self.strong.items()}
+            self.reads = sparse_rows(self.reads, clusters)
+            self.strong = {k: sparse_rows(t, clusters) for k, t in self.strong.items()}
             if self.reading is not None:
-                self.reading = self.reading.repeat(clusters, axis=0)
+                self.reading = sparse_rows(self.reading, clusters)
+
+
+def sparse_rows(table: Array, count: int) -> Array:
+    """A table of one row with `count` of them. Memory that holds zeros alone is not touched, which
+    is most of large tables."""
+    found = np.zeros((count, table.size), table.dtype)
+    noted = np.flatnonzero(table)
+    found[:, noted] = table.reshape(-1)[noted]
+    return found.reshape(count, *table.shape[1:])
