@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import kgen
+from kgen.bundle import Bundle
 from kgen.check import budgets
 from kgen.check.gate import entries, metrics, ratio, run, tighten
 from kgen.check.gate.judge import EntryReport, Report, Verdict, judge
@@ -157,6 +158,21 @@ def test_a_slower_kernel_breaks_its_ratio_only_beyond_the_noise() -> None:
             r for r in judged(text, NUMBERS, timed).results if r.limit.metric.name == "ratio"
         )
         assert found.verdict is verdict
+
+
+def test_a_budget_is_broken_by_three_measurements_in_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    bundle = kgen.build(kgen.Relu(shape=(8,), dtype=kgen.DType.F32), targets=["native"])
+    kernels = iter([2.0, 1.0, 9.0, 4.0, 2.0, 3.0])
+
+    def measured(bundle: Bundle, against: str) -> Ratio:
+        kernel = next(kernels)
+        return Ratio(reference=1.0, kernel=kernel, relative_noise=0.1, absolute_noise=0.0)
+
+    monkeypatch.setattr(ratio, "measure", measured)
+    assert ratio.settled(bundle, "numpy", 1.0).value == 1.0  # The second one keeps it.
+    broken = ratio.settled(bundle, "numpy", 1.0)  # Of 9, 4 and 2: the best, though not enough.
+    assert broken.value == 0.5 and not broken.keeps(1.0)
+    assert next(kernels) == 3.0
 
 
 def test_an_absent_device_skips_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:

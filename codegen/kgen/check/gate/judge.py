@@ -158,5 +158,5 @@ def _measured(limit: Limit, ratio: Ratio | str | None) -> Result:
         f"{ratio.kernel * 1e6:.4g} us against {ratio.reference * 1e6:.4g} us; with the noise of "
         f"{ratio.relative_noise:.1%}, below {least:.3g} is broken"
     )
-    verdict = Verdict.OK if ratio.value >= least else Verdict.BROKEN
+    verdict = Verdict.OK if ratio.keeps(limit.value) else Verdict.BROKEN
     return Result(limit=limit, value=ratio.value, verdict=verdict, note=note)

@@ -1,7 +1,8 @@
 """The measured tier: a kernel's speed as a ratio to a library's in the same process.
 
-Kernel, library and the kernel again are timed in turn. What the two timings of the kernel differ by
-in the same round is the noise of this machine today, and no budget is broken by less.
+Kernel, library and the kernel again are timed in turn, on a CPU in one thread. What the two timings
+of the kernel differ by in the same round is the noise of this machine today, and no budget is
+broken by less; nor by one measurement alone, which a neighbour on the machine may have hit.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from kgen.bundle import Bundle
 from kgen.check import bench, cost, inputs, peers
 from kgen.errors import DeviceError
 
-ROUNDS = 25
+ROUNDS = 15
+#: A budget is broken when so many measurements in a row say so.
+ATTEMPTS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +43,22 @@ class Ratio:
         tolerance = max(self.relative_noise * allowed, self.absolute_noise)
         return self.reference / (allowed + tolerance)
 
+    def keeps(self, budget: float) -> bool:
+        return self.value >= self.least(budget)
+
+
+def settled(bundle: Bundle, against: str, budget: float) -> Ratio:
+    """The first ratio that keeps the budget, or the best of ATTEMPTS that do not.
+
+    Raises DeviceError as `measure` does.
+    """
+    found = []
+    for _ in range(ATTEMPTS):
+        found.append(measure(bundle, against))
+        if found[-1].keeps(budget):
+            return found[-1]
+    return max(found, key=lambda ratio: ratio.value)
+
 
 def measure(bundle: Bundle, against: str, rounds: int = ROUNDS) -> Ratio:
     """Time the bundle's one kernel on its device.
@@ -49,9 +68,13 @@ def measure(bundle: Bundle, against: str, rounds: int = ROUNDS) -> Ratio:
     (entry,) = bundle.manifest.kernels
     cost.check_memory(entry, "timing")
     backend = targets.family(entry.target.family).backend
+    threads = 1 if backend == "cpu" else None
     with tempfile.TemporaryDirectory() as folder:
         path = bundle.save(Path(folder, "kernel.kgen"))
-        with kgen_runtime.load(path, device=backend) as kernels:
+        with (
+            kgen_runtime.load(path, device=backend, num_threads=threads) as kernels,
+            peers.threads(threads),
+        ):
             if kernels.device.kind == "software":
                 raise DeviceError(f"{kernels.device.name} is software; a ratio would say nothing")
             (kernel,) = kernels.values()

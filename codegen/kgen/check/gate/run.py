@@ -13,7 +13,7 @@ from functools import partial
 from kgen import bundle, pipeline, targets
 from kgen.bundle import Bundle
 from kgen.check.budgets import Budgets, Entry
-from kgen.check.gate import ratio
+from kgen.check.gate import metrics, ratio
 from kgen.check.gate.judge import EntryReport, Report, Verdict, judge
 from kgen.check.gate.metrics import Tier
 from kgen.check.gate.ratio import Ratio
@@ -137,7 +137,8 @@ def _with_lines(entry: Entry, values: Values) -> Values:
 
 def _timed(entry: Entry, against: str) -> Ratio | str:
     """The measured ratio, or why it is skipped here."""
+    budget = next(limit.value for limit in entry.limits if limit.metric is metrics.RATIO)
     try:
-        return ratio.measure(build(entry), against)
+        return ratio.settled(build(entry), against, budget)
     except DeviceError as error:
         return str(error)
