@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kgen import bundle, remedy, render, targets
 from kgen.constants import Array
-from kgen.errors import ScheduleError, SpecError
+from kgen.errors import ScheduleError, SpecError, TargetError
 from kgen.schedule import Schedule
 from kgen.spec import Matmul, Spec
 from kgen.targets.base import Assembled, Plan, Source, Target
@@ -29,18 +29,21 @@ class Kernel:
 
 
 def schedule_for(spec: Spec, target: Target, overrides: Mapping[str, int]) -> Schedule:
-    """The heuristic's schedule, with the user's fields put in.
+    """The heuristic's schedule, with the user's fields put in. Raises TargetError for what the
+    target cannot do."""
+    return _schedule_with(spec, target, overrides).override(**overrides)
 
-    Fields that it does not have ask for another main loop: the best candidate's that has them.
-    Raises TargetError for what the target cannot do.
-    """
+
+def _schedule_with(spec: Spec, target: Target, fields: Iterable[str]) -> Schedule:
+    """The heuristic's schedule; fields that it does not have ask for another main loop: the best
+    candidate's that has them."""
     family = targets.family(target.family)
     family.check_support(spec, target)
     chosen = family.choose(spec, target)
-    if not set(overrides) <= set(chosen.names):
-        ranked = (candidate.schedule for candidate in family.candidates(spec, target))
-        chosen = next((s for s in ranked if set(overrides) <= set(s.names)), chosen)
-    return chosen.override(**overrides)
+    if set(fields) <= set(chosen.names):
+        return chosen
+    ranked = (candidate.schedule for candidate in family.candidates(spec, target))
+    return next((s for s in ranked if set(fields) <= set(s.names)), chosen)
 
 
 def plan(spec: Spec, target: Target, schedule: Schedule | None = None) -> Plan:
@@ -52,9 +55,10 @@ def plan(spec: Spec, target: Target, schedule: Schedule | None = None) -> Plan:
 
 def plan_with(spec: Spec, target: Target, overrides: Mapping[str, int]) -> Plan:
     """The plan with the user's fields; if they do not fit, the error names a value that does."""
+    schedule = _schedule_with(spec, target, overrides)
 
     def attempt(fields: Mapping[str, int]) -> Plan:
-        return plan(spec, target, schedule_for(spec, target, fields))
+        return plan(spec, target, schedule.override(**fields))
 
     try:
         return attempt(overrides)
@@ -96,6 +100,9 @@ def build(
     written until :meth:`Bundle.save`.
     """
     wanted = (specs,) if isinstance(specs, Spec) else tuple(specs)
+    for spec in wanted:
+        if not isinstance(spec, Spec):
+            raise SpecError(f"spec={spec!r} is no spec; give kgen.Matmul(m=64, n=64, k=64) or alike")
     found = [_target(t) for t in ((targets,) if isinstance(targets, str) else targets)]
     kernels = []
     known = {name for spec in wanted if isinstance(spec, Matmul) for name in spec.constant}
@@ -110,4 +117,8 @@ def build(
 
 
 def _target(target: str | Target) -> Target:
-    return targets.find(target) if isinstance(target, str) else target
+    if isinstance(target, Target):
+        return target
+    if not isinstance(target, str):
+        raise TargetError(f"target={target!r} is no target; give a name such as 'sm_80'")
+    return targets.find(target)

@@ -1,0 +1,36 @@
+"""What is said of a schedule that does not fit: quickly, and advice that works."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from kgen import pipeline, targets
+from kgen.errors import ScheduleError
+from kgen.schedule import Schedule
+from kgen.spec import Matmul, Spec
+from kgen.targets.base import Target
+from kgen.targets.cuda import heuristics
+
+
+@pytest.mark.parametrize("overrides", [{"block_m": 100}, {"num_stages": 40}], ids=str)
+def test_candidates_are_ranked_once(
+    overrides: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many values are tried; ranking is most of the time that planning takes."""
+    spec, target = Matmul(m=64, n=64, k=8192), targets.find("sm_80")
+    ranked: list[Spec] = []
+    choose = heuristics.choose
+
+    def counted(spec: Spec, target: Target) -> Schedule:
+        ranked.append(spec)
+        return choose(spec, target)
+
+    monkeypatch.setattr(heuristics, "choose", counted)
+    with pytest.raises(ScheduleError) as refused:
+        pipeline.plan_with(spec, target, overrides)
+    assert ranked == [spec]
+    advice = re.search(r"; try (\w+)=(\d+)$", str(refused.value))
+    assert advice is not None
+    pipeline.plan_with(spec, target, overrides | {advice[1]: int(advice[2])})
