@@ -12,15 +12,26 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kgen.bundle import Bundle
+    from kgen.errors import KgenError
     from kgen.pipeline import build
     from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax
 
 __version__ = "0.1.0"
 
-__all__ = ["Bundle", "DType", "Epilogue", "Layout", "Matmul", "Relu", "Softmax", "build"]
+__all__ = [
+    "Bundle",
+    "DType",
+    "Epilogue",
+    "KgenError",
+    "Layout",
+    "Matmul",
+    "Relu",
+    "Softmax",
+    "build",
+]
 
 #: Where each public name lives; imported when it is first asked for, so that `kgen --help` is fast.
-_HOMES = {"Bundle": "kgen.bundle", "build": "kgen.pipeline"}
+_HOMES = {"Bundle": "kgen.bundle", "KgenError": "kgen.errors", "build": "kgen.pipeline"}
 
 
 def __getattr__(name: str) -> Any:

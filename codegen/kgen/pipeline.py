@@ -56,6 +56,9 @@ def plan(spec: Spec, target: Target, schedule: Schedule | None = None) -> Plan:
 def plan_with(spec: Spec, target: Target, overrides: Mapping[str, int]) -> Plan:
     """The plan with the user's fields; if they do not fit, the error names a value that does."""
     schedule = _schedule_with(spec, target, overrides)
+    for name, value in overrides.items():
+        if not isinstance(value, int):
+            raise ScheduleError(f"{name}={value!r} is not a whole number; give one such as 2")
 
     def attempt(fields: Mapping[str, int]) -> Plan:
         return plan(spec, target, schedule.override(**fields))
@@ -99,10 +102,12 @@ def build(
     before it is built. Raises SpecError, TargetError, ScheduleError or AssembleError; nothing is
     written until :meth:`Bundle.save`.
     """
-    wanted = (specs,) if isinstance(specs, Spec) else tuple(specs)
+    wanted = (specs,) if isinstance(specs, Spec | str) else tuple(specs)
     for spec in wanted:
         if not isinstance(spec, Spec):
-            raise SpecError(f"spec={spec!r} is no spec; give kgen.Matmul(m=64, n=64, k=64) or alike")
+            raise SpecError(
+                f"spec={spec!r} is no spec; give kgen.Matmul(m=64, n=64, k=64) or alike"
+            )
     found = [_target(t) for t in ((targets,) if isinstance(targets, str) else targets)]
     kernels = []
     known = {name for spec in wanted if isinstance(spec, Matmul) for name in spec.constant}

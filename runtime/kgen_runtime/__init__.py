@@ -17,10 +17,21 @@ if TYPE_CHECKING:
     from kgen_runtime.array import Array
     from kgen_runtime.backend import DeviceInfo
     from kgen_runtime.dtypes import DType
+    from kgen_runtime.errors import KgenError
     from kgen_runtime.kernels import Kernel, Kernels, load
     from kgen_runtime.select import Devices, devices
 
-__all__ = ["Array", "DType", "DeviceInfo", "Devices", "Kernel", "Kernels", "devices", "load"]
+__all__ = [
+    "Array",
+    "DType",
+    "DeviceInfo",
+    "Devices",
+    "Kernel",
+    "Kernels",
+    "KgenError",
+    "devices",
+    "load",
+]
 
 #: Where each public name lives.
 _HOME = {
@@ -30,6 +41,7 @@ _HOME = {
     "Devices": "select",
     "Kernel": "kernels",
     "Kernels": "kernels",
+    "KgenError": "errors",
     "devices": "select",
     "load": "kernels",
 }

@@ -112,7 +112,7 @@ def _home(backend: Backend) -> object:
 
 def _elsewhere(place: str, backend: Backend) -> DeviceMismatchError:
     if backend.memory == dlpack.HOST:
-        remedy = "copy it with .numpy()"
+        remedy = "copy it to the host, an Array with .numpy()"
     elif place == "the host":
         remedy = "copy it with kernels.to_device(...)"
     else:
@@ -186,21 +186,27 @@ class Slot:
             )
         is_bits = found.dtype == BITS_8 and param.dtype in FLOATS_8
         if found.dtype != param.dtype and not is_bits:
-            return f"is {found.dtype}; expected {param.dtype}; convert it first"
+            return f"is {found.dtype}; expected {param.dtype}; {self._remedy('convert it first')}"
         if not self._strides_fit(found.strides):
-            remedy = "numpy.ascontiguousarray of it" if self._packed else "an array laid out so"
+            remedy = (
+                "pass numpy.ascontiguousarray of it" if self._packed else "pass one laid out so"
+            )
             return (
                 f"has element strides {_steps(found.strides, param.dtype.itemsize)}; expected "
-                f"{_steps(self._strides, param.dtype.itemsize)}; pass {remedy}"
+                f"{_steps(self._strides, param.dtype.itemsize)}; {self._remedy(remedy)}"
             )
         if self._writes and not found.writable:
             return "is read-only; pass a writable array"
         if self._backend.memory is not None and found.buffer % self._alignment:
             return (
                 f"starts at address {found.buffer:#x}; expected a multiple of {self._alignment}; "
-                "pass a copy of it"
+                f"{self._remedy('pass a copy of it')}"
             )
         return None
+
+    def _remedy(self, of_input: str) -> str:
+        """A copy serves as an input, but not as the output, which the caller wants to see."""
+        return "pass such an array, or no out= for a new one" if self._writes else of_input
 
     def _strides_fit(self, strides: tuple[int, ...]) -> bool:
         """Whether all elements lie where expected; a dimension of one has no say."""

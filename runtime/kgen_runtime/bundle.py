@@ -30,12 +30,15 @@ class BundleFile:
             raise BundleError(f"{self.path}: cannot read: {error.strerror}") from None
         except (zipfile.BadZipFile, KeyError):
             raise BundleError(
-                f"{self.path}: not a kgen bundle; make one with kgen build -o {self.path}"
+                f"{self.path}: not a kgen bundle, or not all of one; make one with "
+                f"kgen build -o {self.path}"
             ) from None
         try:
             self.manifest: Manifest = from_json(json.loads(text))
+        except BundleError as error:
+            raise type(error)(f"{self.path}: {error}") from None
         except ValueError:
-            raise BundleError(f"{self.path}: manifest.json is not JSON") from None
+            raise BundleError(f"{self.path}: manifest.json is not JSON; build it again") from None
 
     def __enter__(self) -> BundleFile:
         return self
@@ -51,12 +54,16 @@ class BundleFile:
         try:
             data = self._zip.read(artifact.file)
         except (KeyError, zipfile.BadZipFile):
-            raise IntegrityError(f"{self.path}: {artifact.file} is missing or damaged") from None
+            raise IntegrityError(
+                f"{self.path}: {artifact.file} is missing or damaged; "
+                "build or copy the bundle again"
+            ) from None
         digest = hashlib.sha256(data).hexdigest()
         if digest != artifact.sha256:
             raise IntegrityError(
                 f"{self.path}: {artifact.file} has sha256 {digest[:12]}..., the manifest says "
-                f"{artifact.sha256[:12]}...; the file was changed after it was built"
+                f"{artifact.sha256[:12]}...; it was changed after it was built; "
+                "build or copy the bundle again"
             )
         return data
 

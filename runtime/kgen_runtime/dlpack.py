@@ -110,7 +110,13 @@ def read(value: Any, stream: int | None = None) -> Tensor:
     ArgumentError if the producer refuses.
     """
     capsule = _capsule(value, stream)
-    name = _get_name(capsule)
+    try:
+        name = _get_name(capsule)
+    except ValueError:
+        given = type(capsule).__name__
+        raise ArgumentError(
+            f"{type(value).__name__}.__dlpack__ gave no capsule but {given}"
+        ) from None
     if name == _VERSIONED:
         managed = _ManagedVersioned.from_address(_get_pointer(capsule, name))
         if managed.major != 1:

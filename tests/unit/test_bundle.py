@@ -83,7 +83,7 @@ def test_a_missing_file_is_named(bundle: kgen.Bundle, tmp_path: Path) -> None:
 def test_what_is_no_bundle(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "x.kgen"
     path.write_bytes(content)
-    with pytest.raises(BundleError, match="not a kgen bundle; make one with kgen build"):
+    with pytest.raises(BundleError, match="not a kgen bundle, or not all of one; make one with"):
         BundleFile(path)
 
 

@@ -82,8 +82,15 @@ def build(**options: str) -> list[str]:
         (build(op="softmax", shape="4x4", layout="nn"), "--layout does not go with --op softmax"),
         (["build", "--shape", "1x1x1"], "the following arguments are required: --target"),
         (["inspect", "none.kgen"], "none.kgen: cannot read: No such file or directory"),
-        (["inspect", os.devnull], "not a kgen bundle; make one with kgen build"),
+        (["inspect", os.devnull], "not a kgen bundle, or not all of one; make one with kgen build"),
         (["verify", "none.kgen"], "none.kgen: cannot read"),
+        (build(target="vulkan"), "target=vulkan is unknown; try vulkan1.1, vulkan1.3, or see"),
+        (build(target="cpu"), "target=cpu is unknown; try x86-64-v3"),
+        (build(target=""), "target= is unknown; try native, sm_75"),
+        (
+            [*build(target="x86-64-v3", tune_cache="nowhere/x.json"), "--tune"],
+            "nowhere/x.json: nowhere is no directory; make it first",
+        ),
         (["frobnicate"], "invalid choice: 'frobnicate'"),
     ],
 )
@@ -198,8 +205,33 @@ def test_a_changed_artifact_is_refused(capsys: pytest.CaptureFixture[str], tmp_p
     assert status == 2 and err.count("\n") == 1
 
 
+def test_check_reads_the_code_that_would_run(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert run(capsys, *BUILD, "-o", "x.kgen")[0] == 0
+    path = tmp_path / "x.kgen"
+    path.write_bytes(path.read_bytes().replace(b"mma.sync", b"mma.sinc"))
+    assert run(capsys, "check", "x.kgen", "--arch", "sm_80")[0] == 0, "of the cubin, which is whole"
+    status, _, err = run(capsys, "check", "x.kgen", "--arch", "sm_90a")
+    assert status == 2 and "x.kgen: sm_80/matmul_16x16x16_f16_nn.ptx is missing or damaged" in err
+
+
+@pytest.mark.parametrize("count", ["0", "1000000"])
+def test_threads_are_bounded(count: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, *build(op="relu", shape="9", target="native", output="x.kgen"))[0] == 0
+    status, _, err = run(capsys, "bench", "x.kgen", "--threads", count)
+    assert status == 2 and f"num_threads={count} must be 1 to 1024" in err
+
+
 def test_negative_alpha_is_a_value(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, *BUILD, "--alpha", "-1e-3")[0] == 0
+
+
+def test_the_package_is_the_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "kgen", "--version"], capture_output=True, text=True
+    )
+    assert done.returncode == 0 and re.fullmatch(r"kgen \d+\.\d+\.\d+\n", done.stdout)
 
 
 def test_a_closed_pipe_is_no_error() -> None:
@@ -213,6 +245,9 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 0
     for name in ("build", "inspect", "verify", "bench", "check", "emulate", "devices", "targets"):
         assert name in out
+    assert "exit status: 0 done; 1 a check failed" in out
+    status, out, _ = run(capsys, "emulate", "--help")
+    assert status == 0 and "Run any PTX or AMDGPU kernel text on the CPU" in out
 
 
 def test_a_constant_brings_two_kernels(

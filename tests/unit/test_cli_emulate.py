@@ -124,8 +124,7 @@ def test_a_kernel_that_takes_tensor_maps() -> None:
     ("argv", "message"),
     [
         (saxpy(y="at:y.npy"), "--arg at:y.npy is unknown; give in:FILE"),
-        (saxpy(y="in:none.npy"), "none.npy cannot be read as .npy"),
-        (saxpy(y="in:saxpy.ptx"), "saxpy.ptx cannot be read as .npy"),
+        (saxpy(y="in:none.npy"), "none.npy cannot be read: No such file"),
         (saxpy(y="out:f32:0x4:z.npy"), "--arg 0 is not a whole number of 1 or more"),
         (saxpy(y="inout:y.npy:no/z.npy"), "names no file that can be written"),
         (saxpy(extra=("--arg=f32:fast",)), "f32:fast is not a number of type f32"),
@@ -134,6 +133,11 @@ def test_a_kernel_that_takes_tensor_maps() -> None:
         (["emulate", "x.cu", *saxpy()[2:]], "file=x.cu is neither .ptx nor .ll"),
         (["emulate", "x.ptx", *saxpy()[2:]], "file=x.ptx cannot be read"),
         ([*saxpy()[:3], "sgemm", *saxpy()[4:]], "sgemm"),
+        (
+            saxpy(extra=("--dynamic-shared=999999999",)),
+            "dynamic_shared=999999999 is out of range; no GPU has more than 232448 B",
+        ),
+        (saxpy(y="in:saxpy.ptx"), "--arg saxpy.ptx is no .npy file; write one with numpy.save"),
         (saxpy(extra=("--cluster=0",)), "--cluster 0 is not a whole number of 1 or more"),
         (["emulate", "saxpy.ll", *saxpy(extra=("--cluster=2",))[2:]], "--cluster 2 is for PTX"),
         (saxpy(y="tensormap:{}"), "is not tensormap:{"),

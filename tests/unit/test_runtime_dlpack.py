@@ -175,7 +175,9 @@ def test_bfloat16_bits() -> None:
 
 def test_devices_must_match() -> None:
     gpu = Producer(A, device=(dlpack.CUDA, 1))
-    message = r"a is on cuda:1; the kernel runs on cpu:0; copy it with \.numpy\(\)"
+    message = (
+        r"a is on cuda:1; the kernel runs on cpu:0; copy it to the host, an Array with \.numpy\(\)"
+    )
     with pytest.raises(DeviceMismatchError, match=message):
         kernels_on(HostFake(), "f32", "f32").add(gpu)
     with pytest.raises(DeviceMismatchError, match=r"a is on the host; .* kernels\.to_device"):

@@ -155,6 +155,14 @@ def test_read_only_out() -> None:
     host().add(out, B)  # to read it is fine
 
 
+@pytest.mark.parametrize(
+    "out", [np.zeros((3, 5)), np.zeros((3, 10), np.float32)[:, ::2]], ids=["f64", "strided"]
+)
+def test_an_output_that_does_not_fit_is_not_to_be_copied(out: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"; pass such an array, or no out= for a new one$"):
+        host().add(A, B, out=out)
+
+
 def test_overlapping_out() -> None:
     a = A.copy()
     with pytest.raises(ArgumentError, match=r"add_kernel: out overlaps a"):

@@ -52,6 +52,8 @@ class Tuner:
     def __call__(self, plan: Plan) -> Plan:
         """Raises TargetError for a target that this machine does not run."""
         check_runs_here(plan.target)
+        if not self.path.parent.is_dir():
+            raise TargetError(f"{self.path}: {self.path.parent} is no directory; make it first")
         known = self._read()
         key = cache_key(plan)
         record = known.get(key, {"schedule": {}, "steps": 0, "done": False})
@@ -72,6 +74,8 @@ class Tuner:
             return {}
         try:
             found = json.loads(self.path.read_text())
+        except OSError as error:
+            raise TargetError(f"{self.path} cannot be read: {error.strerror}") from None
         except ValueError as error:
             raise TargetError(f"{self.path} is no tuning file ({error}); remove it") from None
         if not isinstance(found, dict):
@@ -81,8 +85,11 @@ class Tuner:
     def _write(self, known: Mapping[str, Any]) -> None:
         """At once: who is stopped here leaves the old file."""
         new = self.path.with_name(f"{self.path.name}.{os.getpid()}")
-        new.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
-        new.replace(self.path)
+        try:
+            new.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+            new.replace(self.path)
+        except OSError as error:
+            raise TargetError(f"{self.path} cannot be written: {error.strerror}") from None
 
 
 def cache_key(plan: Plan) -> str:

@@ -146,8 +146,11 @@ def _output(name: str, text: str) -> Path:
 def _load(name: str) -> Array:
     try:
         return np.ascontiguousarray(np.load(name, allow_pickle=False))
-    except (OSError, ValueError) as error:
-        raise SpecError(f"--arg {name} cannot be read as .npy: {reason(error)}") from None
+    except OSError as error:
+        raise SpecError(f"--arg {name} cannot be read: {reason(error)}") from None
+    except ValueError:
+        # Of a text numpy says that it may be pickled: no advice to follow.
+        raise SpecError(f"--arg {name} is no .npy file; write one with numpy.save") from None
 
 
 def whole(name: str, text: str, least: int) -> int:

@@ -18,7 +18,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Every kernel of the bundle must have code that runs there, for some target."""
+    """Every kernel of the bundle must have code that runs there, for some target.
+
+    The code that would run is read, so that a damaged file is an IntegrityError here and not there.
+    """
     from kgen_runtime.bundle import BundleFile
 
     with BundleFile(args.file) as bundle:
@@ -26,6 +29,8 @@ def run(args: argparse.Namespace) -> int:
         best: dict[str, Answer] = {}
         for entry in bundle.manifest.kernels:
             answer = _answer(entry, place, formats, refusal)
+            if answer.code is not None:
+                bundle.read(answer.code)
             if entry.key not in best or answer.rank > best[entry.key].rank:
                 best[entry.key] = answer
     runs = all(answer.rank for answer in best.values())
@@ -44,12 +49,16 @@ RUNS, RUNS_COMPILED = 2, 1
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """For one kernel: `rank` 0 is no, and `text` says why and what to do."""
+    """For one kernel: `rank` 0 is no, and `text` says why and what to do.
+
+    `code` is what would run there.
+    """
 
     kernel: str
     target: str
     rank: int
     text: str
+    code: ArtifactEntry | None = None
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -100,6 +109,8 @@ def _answer(entry: KernelEntry, place: str, formats: tuple[str, ...], refusal: R
         if refused is None:
             rank = RUNS_COMPILED if artifact.role == "portable" else RUNS
             text = "ok after driver JIT" if rank == RUNS_COMPILED else "ok"
-            return Answer(kernel=entry.key, target=entry.target.name, rank=rank, text=text)
+            return Answer(
+                kernel=entry.key, target=entry.target.name, rank=rank, text=text, code=artifact
+            )
         reason = refused
     return Answer(kernel=entry.key, target=entry.target.name, rank=0, text=f"no: {reason}")

@@ -25,7 +25,11 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("targets", "targets, and what each of them supports"),
 )
 
-EXIT_DONE, EXIT_FAILED, EXIT_REFUSED = 0, 1, 2
+EXIT_DONE, EXIT_REFUSED = 0, 2
+EXIT_CODES = (
+    "exit status: 0 done; 1 a check failed (a wrong kernel, a broken budget, a bundle that does "
+    "not run there); 2 the request cannot be met: one line on stderr says why and what to do"
+)
 
 
 class Parser(argparse.ArgumentParser):
@@ -46,13 +50,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="kgen",
         description="Fixed-shape kernels for NVIDIA, AMD, Vulkan and CPU, "
         "built and proven without a GPU.",
+        epilog=EXIT_CODES,
     )
     from kgen import __version__
 
     parser.add_argument("--version", action="version", version=f"kgen {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     for name, line in COMMANDS:
-        command = commands.add_parser(name, help=line, description=line.capitalize() + ".")
+        command = commands.add_parser(name, help=line, description=f"{line[0].upper()}{line[1:]}.")
         if name in arguments:
             import_module(f"kgen.cli.{name}").configure(command)
         command.add_argument("--json", action="store_true", help="one JSON object on stdout")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from kgen.emulate.numerics import Numerics
 from kgen.emulate.report import EmulationFault, Fault, Report, UnknownInstruction
 from kgen.emulate.tensor_map import TensorMap
+from kgen.errors import EmulationError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +29,10 @@ __all__ = [
 ]
 
 Index3 = tuple[int, int, int]
+
+#: Bytes of shared memory that a workgroup can have on any GPU: those of sm_90 (CUDA C++ Programming
+#: Guide, "Compute Capabilities"); AMD's LDS has at most 163840.
+MAX_SHARED_BYTES = 232_448
 
 
 def run(
@@ -60,6 +65,11 @@ def run(
     for if `checks`), UnknownInstruction for a word that is not known, EmulationError for a source
     that does not parse or arguments that do not fit its parameters.
     """
+    if not 0 <= dynamic_shared <= MAX_SHARED_BYTES:
+        raise EmulationError(
+            f"dynamic_shared={dynamic_shared} is out of range; no GPU has more than "
+            f"{MAX_SHARED_BYTES} B for a workgroup"
+        )
     options: dict[str, Any] = {}
     if language == "ptx":
         from kgen.emulate import ptx as emulator

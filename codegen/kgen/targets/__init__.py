@@ -34,5 +34,6 @@ def find(name: str) -> Target:
     import difflib
 
     known = [t.name for f in families() for t in f.targets]
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or known
+    near = [t.name for t in family(name).targets] if name in FAMILIES else []
+    near = near or difflib.get_close_matches(name, known, n=3, cutoff=0.5) or ["native", *known]
     raise TargetError(f"target={name} is unknown; try {', '.join(near)}, or see kgen targets")

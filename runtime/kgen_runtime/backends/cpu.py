@@ -89,6 +89,10 @@ class Loaded:
     libraries: list[Library]
 
 
+#: More threads than any CPU has cores; operating systems refuse some 30 000.
+MAX_THREADS = 1024
+
+
 class CpuBackend(Backend):
     """This machine. `num_threads` limits how many threads one launch uses; None means all cores.
 
@@ -103,8 +107,10 @@ class CpuBackend(Backend):
     def __init__(self, index: int = 0, num_threads: int | None = None) -> None:
         if index != 0:
             raise DeviceError(f"cpu:{index} does not exist; there is one CPU device, cpu:0")
-        if num_threads is not None and (type(num_threads) is not int or num_threads < 1):
-            raise ArgumentError(f"num_threads={num_threads!r} must be 1 or more")
+        if num_threads is not None and (
+            type(num_threads) is not int or not 1 <= num_threads <= MAX_THREADS
+        ):
+            raise ArgumentError(f"num_threads={num_threads!r} must be 1 to {MAX_THREADS}")
         self.info = device_info()
         self.num_threads = num_threads or core_count()
         self._owned: dict[int, HostBytes] = {}
