@@ -14,7 +14,7 @@ import pytest
 from kgen.check.disassemble import _find
 
 #: Instructions of the tensor cores.
-MATRIX = ("HMMA", "IMMA", "QMMA", "HGMMA")
+MATRIX = ("HMMA", "IMMA", "QMMA", "HGMMA", "IGMMA", "QGMMA")
 
 
 def program() -> str:

@@ -20,56 +20,89 @@ from kgen import bundle, pipeline, targets
 from kgen.check.execute import EmulatorExecutor
 from kgen.emulate import Report
 from kgen.pipeline import Kernel
-from kgen.schedule import WgmmaMatmul
-from kgen.spec import DType, Layout, Matmul
+from kgen.schedule import PromotedWgmmaMatmul, WgmmaMatmul
+from kgen.spec import DType, Layout, Math, Matmul
 from kgen.targets.cuda.assemble import SERIES, version
 from kgen.targets.cuda.plan.matmul_wgmma import WgmmaPlan
-from tests.assemble.sass import hot_loop, read
+from kgen.targets.cuda.plan.wgmma_limits import WARPGROUP
+from tests.assemble.sass import hot_loop, matrix, read
 
 WIDE = WgmmaMatmul(block_m=128, block_n=256, block_k=64, num_stages=4)
 HIGH = WgmmaMatmul(block_m=256, block_n=128, block_k=64, num_stages=4)
 SQUARE = WgmmaMatmul(block_m=128, block_n=128, block_k=64, num_stages=6)
-TILES = {"128x256x64": WIDE, "256x128x64": HIGH, "128x128x64": SQUARE}
+TILES: dict[str, WgmmaMatmul] = {"128x256x64": WIDE, "256x128x64": HIGH, "128x128x64": SQUARE}
 #: What the model takes for large squares, and two warpgroups that take turns.
 WHOLE = WIDE.override(num_ctas=132, group_m=8, cluster_m=2, tma_store=1)
 TURNS = SQUARE.override(num_ctas=132, group_m=8, cluster_m=2, tma_store=1, pingpong=1, num_stages=5)
 TILES |= {"persistent": WHOLE, "pingpong": TURNS}
+#: The same for other types, with sums that are promoted and without.
+SHORT = PromotedWgmmaMatmul(
+    block_m=128, block_n=192, block_k=128, num_stages=4, num_ctas=132, group_m=7, cluster_m=2,
+    tma_store=True,
+)  # fmt: skip
+TILES |= {
+    "s8": WHOLE.override(block_k=128, tma_store=0),
+    "s8-scaled": WHOLE.override(block_k=128),
+    "e4m3": SHORT,
+    "e5m2": SHORT,
+    "e4m3-high": SHORT.override(block_m=256, block_n=96, tma_store=0),
+    "e4m3-unpromoted": SHORT.override(block_n=256, promote_k=4096),
+    "tf32": WHOLE.override(block_k=32, tma_store=0),
+    "f32-outputs": WHOLE.override(tma_store=0),
+}
+TYPES: dict[str, dict[str, Any]] = {
+    "s8": {"dtype": DType.S8},
+    "s8-scaled": {"dtype": DType.S8, "out_dtype": DType.F16, "scales": ("a", "b")},
+    **{name: {"dtype": DType.E4M3} for name in ("e4m3", "e4m3-high", "e4m3-unpromoted")},
+    "e5m2": {"dtype": DType.E5M2},
+    "tf32": {"dtype": DType.F32, "math": Math.TF32},
+    "f32-outputs": {"out_dtype": DType.F32},
+}
 #: Triton's instructions for each HGMMA of m64n256k16, or products worth one.
 INSTRUCTIONS_PER_HGMMA = 85 / 4
 
 #: Every tile, and every layout of the tiles for large squares.
-CASES = [(tile, Layout.NN) for tile in TILES]
+CASES = [(tile, Layout.NT if tile in TYPES else Layout.NN) for tile in TILES]
 CASES += [("persistent", layout) for layout in Layout if layout is not Layout.NN]
 
 each_case = pytest.mark.parametrize(("tile", "layout"), CASES)
 
 
-def build(schedule: WgmmaMatmul, size: int = 4096, **fields: Any) -> Kernel:
-    spec = Matmul(m=size, n=size, k=size, **fields)
-    return pipeline.kernel(spec, targets.find("sm_90a"), schedule)
+def build(tile: str, sizes: tuple[int, int, int] = (4096, 4096, 4096), **fields: Any) -> Kernel:
+    m, n, k = sizes
+    spec = Matmul(m=m, n=n, k=k, **(TYPES.get(tile, {}) | fields))
+    return pipeline.kernel(spec, targets.find("sm_90a"), TILES[tile])
 
 
 @each_case
 def test_hot_loop(tile: str, layout: Layout, tmp_path: Path) -> None:
     assert version().startswith(SERIES)
-    schedule = TILES[tile]
-    kernel = build(schedule, layout=layout)
+    kernel = build(tile, layout=layout)
+    plan = kernel.plan
+    assert isinstance(plan, WgmmaPlan)
     resources = kernel.assembled.resources
     assert (resources.spills, resources.stack, resources.findings) == (0, 0, ())
     cubin = kernel.assembled.artifacts[0].data
     loop = hot_loop(cubin, tmp_path)
-    assert loop["HGMMA"] == 4 * schedule.rows // 64
-    worth = loop["HGMMA"] * schedule.block_n / 256
-    assert loop.total() <= INSTRUCTIONS_PER_HGMMA * worth, dict(loop.most_common())
-    # Products do not wait for their descriptors to come from ordinary registers.
-    assert loop["R2UR"] <= 1
+    pieces = plan.products.pieces if plan.promotes_every else ()
+    assert matrix(loop) == 4 * (len(pieces) or plan.schedule.rows // 64)
+    # Sums that are promoted take an addition each.
+    promoted = sum(len(piece.promoted) for piece in pieces)
+    assert loop["FADD"] == promoted
+    worth = 4 * plan.schedule.rows // 64 * plan.schedule.block_n / 256
+    assert loop.total() - promoted <= INSTRUCTIONS_PER_HGMMA * worth, dict(loop.most_common())
+    # Nothing in the loop waits for all of memory.
+    assert loop["MEMBAR"] == 0
+    # Products do not wait for their descriptors to come from ordinary registers, but for where the
+    # two operands' tiles begin.
+    assert loop["R2UR"] <= 2
     opcodes = Counter(each["opcode"].partition(".")[0] for each in read(cubin, tmp_path))
     assert opcodes["USETMAXREG"] == 2
 
 
 @each_case
 def test_a_stage_expects_the_bytes_of_its_boxes(tile: str, layout: Layout) -> None:
-    kernel = build(TILES[tile], layout=layout)
+    kernel = build(tile, layout=layout)
     plan = kernel.plan
     assert isinstance(plan, WgmmaPlan)
     expected = re.findall(r"expect_tx\S+ _, \[%full\], (\d+);", kernel.source.text)
@@ -90,22 +123,27 @@ def profile(kernel: Kernel) -> Report:
     return report
 
 
-@pytest.mark.parametrize(
-    ("tile", "layout", "out"),
-    [*((*case, DType.F16) for case in CASES), ("persistent", Layout.NN, DType.F32)],
-)
-def test_traffic_is_the_schedules_own_formula(tile: str, layout: Layout, out: DType) -> None:
+@each_case
+def test_traffic_is_the_schedules_own_formula(tile: str, layout: Layout) -> None:
     """Each CTA reads its rows of A, and each cluster its columns of B once; each output is written
     once."""
-    schedule, m, n, k = TILES[tile], 512, 512, 256
-    if out is DType.F32:
-        schedule = schedule.override(tma_store=0)
-    spec = Matmul(m=m, n=n, k=k, layout=layout, out_dtype=out)
-    counters = profile(pipeline.kernel(spec, targets.find("sm_90a"), schedule)).counters
+    schedule = TILES[tile]
+    m, n, k = 512, 768 if schedule.block_n % 96 == 0 else 512, 4 * schedule.block_k
+    kernel = build(tile, (m, n, k), layout=layout)
+    spec, counters = kernel.plan.spec, profile(kernel).counters
+    assert isinstance(spec, Matmul)
     height = schedule.block_m * schedule.cluster_m
-    reads = (m * k * (n // schedule.block_n) + k * n * (m // height)) * 2
+    reads = (m * k * (n // schedule.block_n) + k * n * (m // height)) * spec.dtype.itemsize
+    # Every thread that multiplies reads each scale once in all.
+    ctas, consumers = kernel.plan.launches[0].grid[0], WARPGROUP * schedule.consumers
+    reads += ctas * consumers * 4 * len(spec.scales)
     assert counters["global_load_bytes"] == reads
-    assert counters["global_store_bytes"] == m * n * out.itemsize
+    assert counters["global_store_bytes"] == m * n * spec.out.itemsize
     assert counters["bank_conflicts"] == 0
-    products = math.prod((m, n, k)) // (64 * schedule.block_n * 16)
-    assert counters[f"matrix.wgmma.m64n{schedule.block_n}k16.f16"] == 4 * products
+    plan = kernel.plan
+    assert isinstance(plan, WgmmaPlan)
+    width = plan.products.width if plan.promotes_every else schedule.block_n
+    instruction = plan.products.instruction
+    products = math.prod((m, n, k)) // (64 * width * instruction.depth)
+    name = f"matrix.wgmma.m64n{width}k{instruction.depth}.{instruction.element}"
+    assert counters[name] == 4 * products

@@ -38,6 +38,7 @@ from tests.emulate.mutations import (
     ptx_rows,
     ptx_split,
     ptx_wgmma,
+    ptx_wgmma_short,
 )
 from tests.emulate.mutations.mutation import CLEAN, WRONG_RESULT, Mutation, Program
 from tests.emulate.mutations.uncaught import UNCAUGHT
@@ -53,6 +54,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         ptx_rows,
         ptx_split,
         ptx_wgmma,
+        ptx_wgmma_short,
         ptx_persistent,
         hopper_gemm,
         hopper_ring,
