@@ -42,7 +42,7 @@ def specs() -> list[Spec]:
         for m, n, k in SHAPES
         for dtype in (DType.F16, DType.BF16, DType.F32)
     ]
-    fused = Matmul(m=1024, n=1024, k=1024, epilogue=("bias", "gelu"))  # type: ignore[arg-type]
+    fused = Matmul(m=1024, n=1024, k=1024, epilogue=("bias", "gelu"))
     rows = [
         op
         for dtype in (DType.F16, DType.F32)

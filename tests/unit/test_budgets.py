@@ -46,7 +46,7 @@ def load(text: str) -> budgets.Budgets:
 
 def test_a_good_file() -> None:
     first, second = load(GOOD).entries
-    assert first.spec == Matmul(m=64, n=64, k=64, epilogue=("bias", "relu"))  # type: ignore[arg-type]
+    assert first.spec == Matmul(m=64, n=64, k=64, epilogue=("bias", "relu"))
     assert (first.target.name, first.against, first.line) == ("sm_80", "torch", 7)
     limits = {limit.metric.name: limit.value for limit in first.limits}
     assert limits == {
@@ -142,7 +142,7 @@ def test_a_file_without_budgets_and_one_that_is_not_there(tmp_path: Path) -> Non
             Matmul(
                 m=1, n=2, k=3, dtype=DType.BF16, out_dtype=DType.F32, layout=Layout.NT, lda=8,
                 ldb=16, ldc=32, batch=2, batch_stride_a=0, batch_stride_b=64, batch_stride_c=64,
-                alpha=0.5, beta=-2.0, epilogue=("bias", "gelu"),  # type: ignore[arg-type]
+                alpha=0.5, beta=-2.0, epilogue=("bias", "gelu"),
             ),
         ),
         ("softmax 4x8 f16 out=f32 log", Softmax(rows=4, cols=8, out_dtype=DType.F32, log=True)),

@@ -121,7 +121,7 @@ def test_conversions_saturate(dtype: DType, value: float, bits: int) -> None:
 def test_the_reference_scales_and_saturates() -> None:
     spec = Matmul(
         m=1, n=2, k=2, dtype=DType.S8, out_dtype=DType.S8, alpha=0.5,
-        scales=("a", "b", "out"), epilogue=("bias", "relu"),  # type: ignore[arg-type]
+        scales=("a", "b", "out"), epilogue=("bias", "relu"),
     )  # fmt: skip
     buffers = {
         "a": struct.pack("2b", 100, -100),

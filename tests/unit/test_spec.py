@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import Any
 
@@ -162,10 +163,26 @@ def test_bad_relu_and_softmax() -> None:
 
 
 def test_math_is_for_f32() -> None:
-    spec = Matmul(m=2, n=3, k=4, dtype=DType.F32, math="tf32")  # type: ignore[arg-type]
+    spec = Matmul(m=2, n=3, k=4, dtype=DType.F32, math="tf32")
     assert spec.math is Math.TF32 and spec.key == "matmul_2x3x4_f32_nn_tf32"
     assert from_json(spec.to_json()) == spec
     with pytest.raises(SpecError, match="math=3xtf32 is for dtype=f32, not f16; leave it out"):
         Matmul(m=2, n=3, k=4, math=Math.TF32X3)
     with pytest.raises(SpecError, match="math=fast is unknown; known are exact, tf32, 3xtf32"):
-        Matmul(m=2, n=3, k=4, dtype=DType.F32, math="fast")  # type: ignore[arg-type]
+        Matmul(m=2, n=3, k=4, dtype=DType.F32, math="fast")
+
+
+def test_fields_may_be_given_by_name_and_are_read_as_members() -> None:
+    """mypy holds the types: no cast and no ignore stands here."""
+    spec = Matmul(m=2, n=3, k=4, dtype="bf16", layout="nt", epilogue=["bias", Epilogue.RELU])
+    dtype: DType = spec.dtype
+    epilogue: tuple[Epilogue, ...] = spec.epilogue
+    assert (dtype, epilogue) == (DType.BF16, (Epilogue.BIAS, Epilogue.RELU))
+    assert spec == Matmul(
+        m=2, n=3, k=4, dtype=DType.BF16, layout=Layout.NT, epilogue=("bias", "relu")
+    )
+    assert hash(spec) == hash(dataclasses.replace(spec, dtype="bf16"))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        spec.dtype = DType.F32  # type: ignore[misc]
+    with pytest.raises(SpecError, match=r"epilogue=None is not a tuple; give \('bias',\)"):
+        Matmul(m=2, n=3, k=4, epilogue=None)  # type: ignore[arg-type]

@@ -7,13 +7,11 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from kgen.errors import SpecError
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import TensorParam
-
-E = TypeVar("E", bound=StrEnum)
 
 MAX_BYTES = 2**63 - 1
 
@@ -23,7 +21,11 @@ class Spec(ABC):
     """Base of all operations."""
 
     op: ClassVar[str]
-    dtype: DType = DType.F16
+
+    @property
+    @abstractmethod
+    def dtype(self) -> DType:
+        """The inputs' element type; a field of every operation."""
 
     @property
     @abstractmethod
@@ -65,20 +67,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, StrEnum):
         return value.value
     return [plain(v) for v in value] if isinstance(value, tuple) else value
-
-
-def member(enum: type[E], value: str, name: str) -> E:
-    try:
-        return enum(value)
-    except ValueError:
-        known = ", ".join(m.value for m in enum)
-        raise SpecError(f"{name}={value} is unknown; known are {known}") from None
-
-
-def coerce(spec: Spec, name: str, enum: type[StrEnum], default: StrEnum | None = None) -> None:
-    given = getattr(spec, name)
-    value = str(default if given is None else given)
-    object.__setattr__(spec, name, member(enum, value, name))
 
 
 def check_int(name: str, value: object, low: int, high: int) -> None:

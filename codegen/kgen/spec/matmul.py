@@ -6,12 +6,12 @@ import dataclasses
 import math
 import re
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import ClassVar
 
 from kgen.errors import SpecError
-from kgen.spec.base import MAX_BYTES, Spec, check_int, coerce, member
+from kgen.spec.base import MAX_BYTES, Spec, check_int
 from kgen.spec.choices import OUTPUTS, Epilogue, Layout, Math, Operand, Scale
+from kgen.spec.members import Member, Members, OptionalMember
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import TensorParam
 
@@ -38,11 +38,12 @@ class Matmul(Spec):
     """
 
     op: ClassVar[str] = "matmul"
+    dtype: Member[DType] = Member(DType, DType.F16)
     m: int
     n: int
     k: int
-    out_dtype: DType | None = None
-    layout: Layout = Layout.NN
+    out_dtype: OptionalMember[DType] = OptionalMember(DType)
+    layout: Member[Layout] = Member(Layout, Layout.NN)
     lda: int | None = None
     ldb: int | None = None
     ldc: int | None = None
@@ -52,21 +53,16 @@ class Matmul(Spec):
     batch_stride_c: int | None = None
     alpha: float = 1.0
     beta: float = 0.0
-    epilogue: tuple[Epilogue, ...] = ()
-    math: Math = Math.EXACT
-    scales: tuple[Scale, ...] = ()
-    constant: tuple[Operand, ...] = ()
+    epilogue: Members[Epilogue] = Members(Epilogue)
+    math: Member[Math] = Member(Math, Math.EXACT)
+    scales: Members[Scale] = Members(Scale)
+    constant: Members[Operand] = Members(Operand)
 
     def __post_init__(self) -> None:
-        coerce(self, "dtype", DType)
         if self.dtype not in OUTPUTS:
             raise SpecError(f"dtype={self.dtype} has no products; they take {', '.join(OUTPUTS)}")
-        coerce(self, "out_dtype", DType, OUTPUTS[self.dtype][0])
-        coerce(self, "layout", Layout)
-        coerce(self, "math", Math)
-        self._coerce_all("epilogue", Epilogue)
-        self._coerce_all("scales", Scale)
-        self._coerce_all("constant", Operand)
+        if self.out_dtype is None:
+            object.__setattr__(self, "out_dtype", OUTPUTS[self.dtype][0])
         for name in ("m", "n", "k"):
             check_int(name, getattr(self, name), 1, MAX_MATMUL_DIM)
         check_int("batch", self.batch, 1, MAX_BATCH)
@@ -90,12 +86,6 @@ class Matmul(Spec):
             raise SpecError(f"constant={','.join(self.constant)} has one twice; once is the limit")
         self._fill_strides()
         self._check_sizes()
-
-    def _coerce_all(self, name: str, enum: type[StrEnum]) -> None:
-        given = getattr(self, name)
-        if isinstance(given, str):
-            raise SpecError(f"{name}={given!r} is not a tuple; give ({given!r},)")
-        object.__setattr__(self, name, tuple(member(enum, value, name) for value in given))
 
     def _check_scales(self) -> None:
         if self.scales and self.dtype.itemsize > 1:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kgen.errors import SpecError
-from kgen.spec.base import MAX_BYTES, Spec, check_int, coerce
+from kgen.spec.base import MAX_BYTES, Spec, check_int
+from kgen.spec.members import Member, OptionalMember
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import TensorParam
 
@@ -22,10 +23,10 @@ class Relu(Spec):
     """out = max(x, 0) element by element over a packed tensor; relu(NaN) is NaN, relu(-0) is 0."""
 
     op: ClassVar[str] = "relu"
+    dtype: Member[DType] = Member(DType, DType.F16)
     shape: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        coerce(self, "dtype", DType)
         if isinstance(self.shape, int | str):
             raise SpecError(f"shape={self.shape!r} is not a tuple of sizes; give (1024,)")
         object.__setattr__(self, "shape", tuple(self.shape))
@@ -60,14 +61,15 @@ class Softmax(Spec):
     """
 
     op: ClassVar[str] = "softmax"
+    dtype: Member[DType] = Member(DType, DType.F16)
     rows: int
     cols: int
-    out_dtype: DType | None = None
+    out_dtype: OptionalMember[DType] = OptionalMember(DType)
     log: bool = False
 
     def __post_init__(self) -> None:
-        coerce(self, "dtype", DType)
-        coerce(self, "out_dtype", DType, self.dtype)
+        if self.out_dtype is None:
+            object.__setattr__(self, "out_dtype", self.dtype)
         check_int("rows", self.rows, 1, MAX_SOFTMAX_ROWS)
         check_int("cols", self.cols, 1, MAX_SOFTMAX_COLS)
         for dtype in (self.dtype, self.out):

@@ -20,6 +20,7 @@ from typing import Any
 
 from kgen.errors import SpecError
 from kgen.spec import Spec, op_class
+from kgen.spec.members import Members
 
 FORM = "op size{xsize} dtype {option} [+epilogue]"
 #: Options with a shorter name than their field's.
@@ -114,7 +115,7 @@ def _option(cls: type[Spec], word: str) -> tuple[str, Any]:
         raise SpecError(f"{word} has no value; write {name}=VALUE")
     if kind is float:
         return name, _number(name, value)
-    if typing.get_origin(kind) is tuple:
+    if typing.get_origin(kind) is Members:
         return name, tuple(value.split(","))
     return name, _whole(name, value) if int in (kind, *typing.get_args(kind)) else value
 

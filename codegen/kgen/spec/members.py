@@ -1,0 +1,80 @@
+"""Fields that hold members of an enum and may be given by name: ``dtype="bf16"``.
+
+Descriptors, so that types are honest on both sides: a dataclass's constructor takes what `__set__`
+takes, a member or its name, and who reads the field gets the member (Python's dataclasses,
+"Descriptor-typed fields").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+from kgen.errors import SpecError
+
+E = TypeVar("E", bound=StrEnum)
+
+
+class Member(Generic[E]):
+    """One member of `enum`. Setting it raises SpecError for an unknown name."""
+
+    def __init__(self, enum: type[E], default: E) -> None:
+        self.enum, self.default = enum, default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object | None, owner: type | None = None) -> E:
+        if instance is None:  # the dataclass asks its class for the default
+            return self.default
+        value: E = instance.__dict__[self.name]
+        return value
+
+    def __set__(self, instance: object, value: E | str) -> None:
+        instance.__dict__[self.name] = member(self.enum, value, self.name)
+
+
+class OptionalMember(Generic[E]):
+    """One member of `enum`, or None where the spec fills it in."""
+
+    def __init__(self, enum: type[E]) -> None:
+        self.enum = enum
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object | None, owner: type | None = None) -> E | None:
+        return None if instance is None else instance.__dict__[self.name]
+
+    def __set__(self, instance: object, value: E | str | None) -> None:
+        found = None if value is None else member(self.enum, value, self.name)
+        instance.__dict__[self.name] = found
+
+
+class Members(Generic[E]):
+    """Any number of members of `enum`, in the order given; none by default."""
+
+    def __init__(self, enum: type[E]) -> None:
+        self.enum = enum
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object | None, owner: type | None = None) -> tuple[E, ...]:
+        return () if instance is None else instance.__dict__[self.name]
+
+    def __set__(self, instance: object, value: Iterable[E | str]) -> None:
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            example = value if isinstance(value, str) else str(next(iter(self.enum)))
+            raise SpecError(f"{self.name}={value!r} is not a tuple; give ({example!r},)")
+        instance.__dict__[self.name] = tuple(member(self.enum, v, self.name) for v in value)
+
+
+def member(enum: type[E], value: str, name: str) -> E:
+    """The member of this value; SpecError, with those that there are, if there is none."""
+    try:
+        return enum(value)
+    except ValueError:
+        known = ", ".join(m.value for m in enum)
+        raise SpecError(f"{name}={value} is unknown; known are {known}") from None
