@@ -152,6 +152,16 @@ def test_pairs(layout: Layout) -> None:
         check(dataclasses.replace(spec, epilogue=(Epilogue.BIAS,)), found, PAIRS)
 
 
+@pytest.mark.parametrize("layout", [Layout.NN, Layout.TN])
+def test_pairs_of_rows_where_they_lie(layout: Layout) -> None:
+    """B is read in place: one block of K and several, whole panels and cut ones, one row of A."""
+    found = target("x86-64-v4+bf16")
+    for m, k in ((17, 70), (1, 64)):
+        spec = Matmul(m=m, n=49, k=k, dtype=DType.BF16, layout=layout, epilogue=(Epilogue.BIAS,))
+        check(spec, found, PAIRS.override(pack_b=0))
+        check(spec, found, PAIRS.override(pack_b=0, kc=96))
+
+
 def test_pairs_in_the_emulator_are_those_of_the_cpu() -> None:
     found = here("x86-64-v4+bf16")
     spec = Matmul(m=9, n=37, k=41, dtype=DType.BF16, out_dtype=DType.F32)

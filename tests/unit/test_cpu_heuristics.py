@@ -16,6 +16,7 @@ from kgen.targets.base import Plan
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.assemble import assembly
 from kgen.targets.cpu.plan.inner import InnerPlan
+from kgen.targets.cpu.plan.tiled import TiledPlan
 
 TARGETS = [t.name for t in FAMILY.targets]
 EXTENTS = st.one_of(st.integers(1, 300), st.integers(1, 65536))
@@ -111,12 +112,43 @@ def test_tiles_that_do_not_fit() -> None:
         plan(spec, "x86-64-v4", good)
 
 
+def test_a_streamed_b_is_fetched_once_while_the_rows_before_are_multiplied() -> None:
+    for spec, name in (
+        (Matmul(m=1, n=4096, k=4096, dtype=DType.F32), "x86-64-v4"),
+        (Matmul(m=4, n=4096, k=4096, dtype=DType.F32), "x86-64-v3"),
+        (Matmul(m=8, n=4096, k=4096, dtype=DType.F16), "x86-64-v4"),
+        (Matmul(m=16, n=4096, k=4096, dtype=DType.BF16), "x86-64-v4+bf16"),
+    ):
+        planned = plan(spec, name)
+        assert isinstance(planned, TiledPlan)
+        assert planned.streams_b
+        s = planned.schedule
+        tiles = -(-s.nc // s.nr) * planned.row_tiles
+        steps = s.kc // planned.k_depth
+        block = s.kc * s.nc * spec.dtype.itemsize
+        assert block <= tiles * steps * planned.ahead_step <= 1.25 * block
+        text = pipeline.source(planned).text
+        assert text.count("call void @llvm.prefetch") == len(planned.tiles) * len(
+            planned.ahead_lines
+        )
+
+
+@pytest.mark.parametrize("layout", [Layout.NT, Layout.TT])
+def test_pairs_of_a_transposed_b_or_an_odd_k_are_packed(layout: Layout) -> None:
+    schedule = DotMatmul(mr=4, nr=32, mc=64, kc=64, nc=64, pack_b=False)
+    for spec in (
+        Matmul(m=64, n=64, k=64, dtype=DType.BF16, layout=layout),
+        Matmul(m=64, n=64, k=63, dtype=DType.BF16),
+    ):
+        with pytest.raises(ScheduleError, match="try pack_b=1"):
+            plan(spec, "x86-64-v4+bf16", schedule)
+
+
 def test_pairs_that_do_not_fit() -> None:
     spec = Matmul(m=64, n=64, k=64, dtype=DType.BF16)
     good = DotMatmul(mr=4, nr=32, mc=64, kc=64, nc=64, pack_a=False)
     assert plan(spec, "x86-64-v4+bf16", good)
     for changed, message in (
-        (good.override(pack_b=0), "try pack_b=1"),
         (good.override(nr=8), "try nr=16"),
         (good.override(mr=16), "try mr=14"),
         (good.override(kc=21), "try kc=22"),

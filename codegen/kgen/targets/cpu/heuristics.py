@@ -15,7 +15,7 @@ from kgen.targets.cpu.plan.amx import TILE_K, TILE_ROWS
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.blis import ROW_PADDING
 from kgen.targets.cpu.plan.blocks import LONG_STEPS
-from kgen.targets.cpu.plan.dot import must_pack_a
+from kgen.targets.cpu.plan.dot import must_pack_a, must_pack_b
 from kgen.targets.cpu.plan.tiled import registers_needed
 
 #: Cycles from a fused multiply-add to the next that needs its result (Intel and AMD: 4).
@@ -29,13 +29,18 @@ TILE_CYCLES, SUM_CYCLES = 20, 2
 #: ways of 64 lines: Intel SDM volume 3, table "Cache parameters"; AMD Zen the same).
 CACHE_WAYS, CACHE_WAY_BYTES = 8, 4096
 #: Up to this many rows, a large B is read once, as a stream, and the sums go to and fro in the
-#: caches: packing it costs more than it saves. It takes a few rows of B side by side: for one or
-#: two rows of A the streams bind, for more the sums' traffic (4096 x 4096 on Zen 4).
+#: caches: packing it costs more than it saves.
 STREAM_ROWS = 32
-STREAM_K_FEW, STREAM_K = 8, 16
-#: Vectors of a row of B, at most, that a tile of such a product has, or one whose B comes packed:
-#: each is a stream of its own (one row by 4096 x 4096: eight are a fifth slower than four, Zen 4).
-STREAM_VECTORS = 4
+#: Rows of B side by side, by rows of A at most, for elements of 32 bits or more and of 16: for few
+#: rows of A the streams bind, for more the sums' traffic (4096 x 4096 on Zen 4).
+STREAM_K = {2: (8, 16), 4: (8, 32), 8: (16, 64), STREAM_ROWS: (32, 64)}
+#: A of more rows than this is packed even if it need not be, lest its rows meet in a cache set.
+STREAM_A_ROWS = 4
+#: Vectors of a row of B, at most, that a tile of such a product has, by rows of A, or one whose B
+#: comes packed: each is a stream of its own (one row by 4096 x 4096: eight are a fifth slower than
+#: four, Zen 4).
+STREAM_VECTORS, STREAM_VECTORS_FEW = 2, 4
+STREAM_FEW = 2
 #: A B that leaves the second-level cache is packed if it is used by more rows than this: 128 rows
 #: lose 4 % by packing, 1024 gain 8 % (Zen 4).
 PACK_ROWS = 256
@@ -66,11 +71,11 @@ def uses_amx(spec: Spec, target: Target) -> bool:
 
 
 def uses_dot(spec: Spec, target: Target) -> bool:
-    """Products of pairs pay where B, which is packed for them, is used by several rows."""
+    """Products of pairs pay where B need not be packed for them, or is used by several rows."""
     if not isinstance(spec, Matmul) or not target.has("avx512_bf16"):
         return False
-    few = spec.m <= DOT_ROWS and not spec.layout.b_transposed and not spec.constant
-    return spec.dtype is DType.BF16 and spec.n > DOT_COLUMNS and not few
+    few = spec.m <= DOT_ROWS and must_pack_b(spec) and not spec.layout.b_transposed
+    return spec.dtype is DType.BF16 and spec.n > DOT_COLUMNS and (not few or bool(spec.constant))
 
 
 def choose(spec: Spec, target: Target) -> Schedule:
@@ -91,22 +96,41 @@ def blis_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     """Packed is what is widened or transposed on the way, and a large B that many rows use."""
     widened = spec.dtype is not spec.accumulate
     gathered = spec.layout.b_transposed
-    large = spec.k * spec.n * spec.dtype.itemsize > target.limits["l2_bytes"]
-    if large and not gathered and spec.m <= STREAM_ROWS and not spec.constant:
-        return stream_matmul(spec, target, packs_a=widened)
-    packs_b = not spec.constant and (gathered or widened or (large and spec.m > PACK_ROWS))
+    if streams(spec, target):
+        return stream_matmul(spec, target, packs_a=widened or spec.m > STREAM_A_ROWS)
+    reused = is_large(spec, target) and spec.m > PACK_ROWS
+    packs_b = not spec.constant and (gathered or widened or reused)
     packing = Packing(a=widened, b=packs_b, itemsize=spec.accumulate.itemsize)
     mr, nr = register_tile(spec, target, packing)
     return enough_tasks(spec, blocks(spec, target, mr, nr, packing), packing.unit(spec, target, mr))
 
 
 def dot_matmul(spec: Matmul, target: Target) -> DotMatmul:
-    """B in pairs always, here or ahead; A only where its pairs do not lie side by side."""
-    packing = Packing(a=must_pack_a(spec), b=not spec.constant, itemsize=spec.dtype.itemsize)
+    """A only where its pairs do not lie side by side; B unless it comes packed or has few uses."""
+    must_pack = must_pack_a(spec)
+    if streams(spec, target) and not must_pack_b(spec):
+        packs_a = must_pack or spec.m > STREAM_A_ROWS
+        return in_pairs(stream_matmul(spec, target, packs_a=packs_a))
+    packs_b = not spec.constant and (must_pack_b(spec) or spec.m > DOT_ROWS)
+    packing = Packing(a=must_pack, b=packs_b, itemsize=spec.dtype.itemsize)
     mr, nr = register_tile(spec, target, packing)
-    found = blocks(spec, target, mr, nr, packing)
-    schedule = DotMatmul(**{f.name: getattr(found, f.name) for f in dataclasses.fields(found)})
-    return enough_tasks(spec, schedule, mr)
+    return enough_tasks(spec, in_pairs(blocks(spec, target, mr, nr, packing)), mr)
+
+
+def in_pairs(schedule: CpuMatmul) -> DotMatmul:
+    fields = dataclasses.fields(schedule)
+    return DotMatmul(**{field.name: getattr(schedule, field.name) for field in fields})
+
+
+def is_large(spec: Matmul, target: Target) -> bool:
+    """B leaves the second-level cache."""
+    return spec.k * spec.n * spec.dtype.itemsize > target.limits["l2_bytes"]
+
+
+def streams(spec: Matmul, target: Target) -> bool:
+    """B comes from memory, for so few rows that it is multiplied as it lies."""
+    few = spec.m <= STREAM_ROWS and not spec.constant
+    return few and is_large(spec, target) and not spec.layout.b_transposed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,13 +156,17 @@ def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
     def rows(vectors: int) -> int:
         return balanced(spec.m, min((registers - 2) // vectors - 1, rows_in_cache(spec)), 1)
 
-    widths = range(1, min(STREAM_VECTORS, -(-spec.n // vector)) + 1)
+    widest = STREAM_VECTORS_FEW if spec.m <= STREAM_FEW else STREAM_VECTORS
+    widths = range(1, min(widest, -(-spec.n // vector)) + 1)
     vectors = max(widths, key=lambda v: (rows(v), v))
     mr, nr = rows(vectors), vectors * vector
     mc = rounded_up(spec.m, mr)
     sums = target.limits["l2_bytes"] // 8
     nc = balanced(spec.n, sums // (mc * spec.accumulate.itemsize), nr)
-    kc = STREAM_K_FEW if spec.m <= 2 and not packs_a else STREAM_K
+    wide, narrow = next(depths for most, depths in STREAM_K.items() if spec.m <= most)
+    kc = narrow if spec.dtype.itemsize < 4 else wide
+    if packs_a:
+        kc = rounded_up(kc, PACK_UNIT if spec.dtype is DType.BF16 else vector)
     return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=False)
 
 
@@ -216,7 +244,7 @@ def register_tile(spec: Matmul, target: Target, packing: Packing) -> tuple[int, 
         depth = deepest(spec, target, rows, vectors * vector, packing)
         return total * BLOCKED_K if packing.b and spec.k > depth else total
 
-    vectors_most = STREAM_VECTORS if spec.constant else FMA_LATENCY * PER_CYCLE
+    vectors_most = STREAM_VECTORS_FEW if spec.constant else FMA_LATENCY * PER_CYCLE
     costs = {
         (rows, vectors): cycles(rows, vectors)
         for vectors in range(1, min(math.ceil(spec.n / vector), vectors_most) + 1)

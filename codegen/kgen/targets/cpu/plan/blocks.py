@@ -20,6 +20,12 @@ from kgen_runtime.manifest import Launch, TensorParam
 #: most of the kernel, so such an epilogue is a loop over the block.
 LONG_STEPS = frozenset({Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU})
 
+#: Of a cache; Intel, AMD and most of Arm.
+LINE_BYTES = 64
+#: Added to a row of sums that come and go with every few rows of B, so that rows a power of two
+#: apart do not share a cache set.
+SUMS_PADDING = 64
+
 
 @dataclass(frozen=True, kw_only=True)
 class MatmulPlan(BlockedPlan):
@@ -68,6 +74,49 @@ class MatmulPlan(BlockedPlan):
         if not self.b_is_packed:
             return given
         return tuple(self.packed_b if p.name == Operand.B else p for p in given)
+
+    # -- B multiplied where it lies, a few rows at a time ------------------------------------
+
+    @property
+    def streams_b(self) -> bool:
+        """Each block of K is fetched while the one before it is multiplied."""
+        return self.k_blocked and not self.schedule.pack_b and not self.b_is_packed
+
+    @property
+    def row_tiles(self) -> int:
+        """Register tiles, one below the other, that share a panel of B."""
+        return -(-min(self.spec.m, self.schedule.mc) // self.schedule.mr)
+
+    @property
+    def k_depth(self) -> int:
+        """K of a step."""
+        return 1
+
+    @property
+    def ahead_row(self) -> int:
+        """Bytes of a row of the block of B."""
+        return self.schedule.nc * self.spec.dtype.itemsize
+
+    @property
+    def ahead_column(self) -> int:
+        """Bytes of a column of the block of B."""
+        return self.schedule.kc * self.spec.dtype.itemsize
+
+    @property
+    def ahead_step(self) -> int:
+        """Bytes of the next block that one step of a tile fetches, in whole lines."""
+        step = self.k_depth * self.schedule.nr * self.spec.dtype.itemsize
+        return -(-step // (self.row_tiles * LINE_BYTES)) * LINE_BYTES
+
+    @property
+    def ahead_lines(self) -> range:
+        """Where they begin."""
+        return range(0, self.ahead_step, LINE_BYTES)
+
+    @property
+    def ahead_part(self) -> int:
+        """Bytes that a tile fetches."""
+        return self.schedule.kc // self.k_depth * self.ahead_step
 
     # -- tensors, in bytes --------------------------------------------------------------------
 
@@ -149,7 +198,7 @@ class MatmulPlan(BlockedPlan):
 
     @property
     def acc_row(self) -> int:
-        return self.schedule.nc * self.accumulator_bytes
+        return self.schedule.nc * self.accumulator_bytes + self.streams_b * SUMS_PADDING
 
     @property
     def acc_bytes(self) -> int:

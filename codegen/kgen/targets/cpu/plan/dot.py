@@ -57,6 +57,15 @@ class DotPlan(TiledPlan, PairsPlan):
         return tuple(lines)
 
     @property
+    def pairs_in_place(self) -> bool:
+        """Rows of B are multiplied where they lie, two interleaved in registers."""
+        return not self.packs_b and not self.b_is_packed
+
+    @property
+    def k_depth(self) -> int:
+        return 2
+
+    @property
     def a_m(self) -> int:
         return self.a_pack_row if self.packs_a else self.a_strides[1]
 
@@ -93,7 +102,7 @@ class DotPlan(TiledPlan, PairsPlan):
         types = self.out_masked_types
         if self.packs_a and self.k_tail > 1 and not self.a_gathered:
             types = types | {self.run.stored}
-        if self.spec.n % ROW > 1 and self.packs_b and not self.b_gathered:
+        if self.spec.n % ROW > 1 and not self.b_is_packed and not self.b_gathered:
             types = types | {self.row.stored}
         return tuple(sorted(types, key=str))
 
@@ -101,6 +110,11 @@ class DotPlan(TiledPlan, PairsPlan):
 def must_pack_a(spec: Matmul) -> bool:
     """Pairs of K are read in place only where they lie side by side and none is half outside."""
     return spec.layout.a_transposed or spec.k % 2 != 0
+
+
+def must_pack_b(spec: Matmul) -> bool:
+    """Rows of B are interleaved where they lie, two by two, if none is half outside."""
+    return spec.layout.b_transposed or spec.k % 2 != 0
 
 
 def plan_dot(spec: Matmul, target: Target, schedule: CpuMatmul) -> DotPlan:
@@ -111,8 +125,11 @@ def plan_dot(spec: Matmul, target: Target, schedule: CpuMatmul) -> DotPlan:
             "use DotMatmul"
         )
     check_ahead(spec, schedule)
-    if not schedule.pack_b and not spec.constant:
-        raise ScheduleError("pack_b=0 is not for pairs of bf16, which are packed; try pack_b=1")
+    if not schedule.pack_b and not spec.constant and must_pack_b(spec):
+        raise ScheduleError(
+            f"pack_b=0 is for a B that is not transposed and an even k, not {spec.layout} with "
+            f"k={spec.k}; try pack_b=1"
+        )
     if not schedule.pack_a and must_pack_a(spec):
         raise ScheduleError(
             f"pack_a=0 is for an A that is not transposed and an even k, not {spec.layout} with "

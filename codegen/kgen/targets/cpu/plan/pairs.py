@@ -107,7 +107,7 @@ class PairsPlan(MatmulPlan):
     @property
     def pair_row(self) -> int:
         """Bytes of B, as it is multiplied, from one row of pairs to the next."""
-        return self.pair_stride if self.b_is_packed else self.b_pack_row
+        return self.b_pack_row if self.schedule.pack_b else self.pair_stride
 
     @property
     def b_pack_bytes(self) -> int:
