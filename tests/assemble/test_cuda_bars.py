@@ -100,6 +100,14 @@ def test_traffic_is_the_schedules_own_formula(bar: str) -> None:
     assert counters["global_store_bytes"] == m * n * 2
 
 
+@pytest.mark.parametrize("fields", [{}, {"batch": 3}, {"batch": 3, "beta": 0.5}], ids=str)
+@pytest.mark.parametrize("size", [1000, 4096])
+def test_a_heavy_epilogue_does_not_spill(size: int, fields: dict[str, Any]) -> None:
+    """Addends beside 128 sums: no more of them leave shared memory at once than registers hold."""
+    kernel = build(BIG, size=size, epilogue=("bias", "gelu", "residual"), **fields)
+    assert (kernel.assembled.resources.spills, kernel.assembled.resources.stack) == (0, 0)
+
+
 @each_bar
 def test_addends_move_in_whole_sectors(bar: str) -> None:
     kernel = build(BARS[bar][0], size=256, beta=1.0, epilogue=("residual", "relu"))

@@ -24,6 +24,9 @@ from kgen.targets.cuda.plan.tiles import SwizzledTile
 #: Rows of one mma's product, and lanes that hold one of them.
 MIN_ROWS = 16
 LANES_PER_ROW = 4
+#: Registers for addends that are out of the strip and not yet added: beside a warp tile of 64x64
+#: no more are free.
+MAX_ADDENDS = 32
 #: What global memory moves at once.
 SECTOR_BYTES = 32
 
@@ -197,14 +200,19 @@ def plan_exchange(
 ) -> Exchange | None:
     """None where fragments fill whole sectors as they are, with four lanes to a row.
 
-    The strip is as high as `stage_bytes`, the memory of all stages, allow.
+    The strip is as high as `stage_bytes`, the memory of all stages, and the registers allow that
+    hold its addends.
     """
     itemsize = spec.out.itemsize
     if LANES_PER_ROW * products.run * itemsize >= SECTOR_BYTES:
         return None
     row_bytes = schedule.warp_n * itemsize
     rows = schedule.warp_m
-    while rows > MIN_ROWS and schedule.num_warps * rows * row_bytes > stage_bytes:
+    addends = sum(p.name in ("c", "residual") for p in spec.parameters)
+    while rows > MIN_ROWS and (
+        schedule.num_warps * rows * row_bytes > stage_bytes
+        or addends * rows * schedule.warp_n > MAX_ADDENDS * WARP_SIZE
+    ):
         rows //= 2
     row_stride = spec.out_strides[1] if spec.m > 1 else 0
     batch_stride = spec.out_strides[0] if spec.batch > 1 else 0
