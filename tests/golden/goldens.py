@@ -45,6 +45,7 @@ PLAIN = {"pingpong": 0, "cluster_m": 1, "num_ctas": 0, "group_m": 1, "tma_store"
 WGMMA = {
     TALL: PLAIN | {"block_m": 128, "block_n": 64, "consumers": 2, "num_stages": 3},
     ODD: PLAIN | {"block_m": 64, "block_n": 24, "consumers": 1, "num_stages": 2},
+    SHORT_SUMS: PLAIN | {"block_m": 64, "block_n": 32, "consumers": 1, "num_stages": 2},
     LARGE: {"block_m": 128, "block_n": 128, "consumers": 2, "num_stages": 3, "pingpong": 0}
     | {"cluster_m": 2, "num_ctas": 4, "group_m": 2, "tma_store": 1},
 }

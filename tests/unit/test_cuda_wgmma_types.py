@@ -1,0 +1,154 @@
+"""The wgmma main loop on bytes and tf32: instructions, descriptors, pieces, and refusals."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import pytest
+
+from kgen.errors import ScheduleError
+from kgen.schedule import PromotedWgmmaMatmul, SplitMatmul, WgmmaMatmul
+from kgen.spec import DType, Layout, Math, Matmul
+from kgen.targets import find
+from kgen.targets.cuda import FAMILY
+from kgen.targets.cuda.candidates import choose
+from kgen.targets.cuda.model import predict
+from kgen.targets.cuda.plan.instruction import warpgroup_instruction_of
+from kgen.targets.cuda.plan.matmul_wgmma import WgmmaPlan, plan_wgmma
+
+SM_90A = find("sm_90a")
+SHORT = PromotedWgmmaMatmul(block_m=128, block_n=192, block_k=128, num_stages=4)
+BYTES = WgmmaMatmul(block_m=128, block_n=256, block_k=128, num_stages=4)
+TF32 = {"dtype": DType.F32, "math": Math.TF32}
+
+
+def spec_of(**fields: Any) -> Matmul:
+    common: dict[str, Any] = {"m": 4096, "n": 4096, "k": 4096, "layout": Layout.NT}
+    return Matmul(**(common | fields))
+
+
+def make(schedule: WgmmaMatmul, **fields: Any) -> WgmmaPlan:
+    return plan_wgmma(spec_of(**fields), SM_90A, schedule)
+
+
+@pytest.mark.parametrize(
+    ("fields", "name", "immediates"),
+    [
+        ({"dtype": DType.E4M3}, "m64n64k32.f32.e4m3.e4m3", ", 1, 1"),
+        ({"dtype": DType.E5M2}, "m64n64k32.f32.e5m2.e5m2", ", 1, 1"),
+        ({"dtype": DType.S8}, "m64n64k32.s32.s8.s8", ""),
+        (TF32, "m64n64k8.f32.tf32.tf32", ", 1, 1"),
+        ({"dtype": DType.BF16}, "m64n64k16.f32.bf16.bf16", ", 1, 1, 0, 0"),
+    ],
+)
+def test_instructions(fields: dict[str, Any], name: str, immediates: str) -> None:
+    """PTX ISA, "wgmma.mma_async": integers take no factors, only 16-bit types either major."""
+    depth = 128 // fields["dtype"].itemsize
+    plan = make(WgmmaMatmul(block_m=128, block_n=64, block_k=depth, num_stages=2), **fields)
+    products = plan.products
+    assert {p.instruction for p in products.whole} == {f"wgmma.mma_async.sync.aligned.{name}"}
+    assert products.immediates == immediates
+    # 32 bytes of k are two units of 16 bytes, whatever the type.
+    assert [(p.a, p.b) for p in products.whole] == [(0, 0), (2, 2), (4, 4), (6, 6)]
+    assert [map_.tf32 for map_ in plan.tensor_maps] == [fields == TF32] * 2
+
+
+def test_s8_has_fewer_widths() -> None:
+    """PTX ISA, the shapes of wgmma on integers: 8, 16, 24, 32, 48, 64, 80, ... 256."""
+    instruction = warpgroup_instruction_of(spec_of(dtype=DType.S8))
+    assert instruction is not None
+    found = [n for n in range(8, 65, 8) if instruction.takes(n)]
+    assert found == [8, 16, 24, 32, 48, 64] and instruction.takes(240)
+
+
+@pytest.mark.parametrize(
+    ("fields", "wanted"),
+    [
+        ({}, [(0, 0), (0, 96)]),
+        ({"block_m": 256, "block_n": 96}, [(0, 0), (64, 0)]),
+        ({"block_m": 384, "block_n": 64}, [(0, 0), (64, 0), (128, 0)]),
+    ],
+)
+def test_pieces_cover_the_tile_once(fields: dict[str, int], wanted: list[tuple[int, int]]) -> None:
+    plan = make(SHORT.override(num_stages=2, **fields), dtype=DType.E4M3)
+    pieces = plan.products.pieces
+    places = [re.findall(r"\d+", piece.promoted[0].acc) for piece in pieces]
+    assert [(int(m), int(n)) for m, n in places] == wanted
+    for piece in pieces:
+        assert [p.first for p in piece.products] == [True, False, False, False]
+        assert {p.d for p in piece.products} == {tuple(s.part for s in piece.promoted)}
+    sums = [s.acc for piece in pieces for s in piece.promoted]
+    rows = [name for row in plan.output.rows for name in plan.output.accumulators(row)]
+    assert sorted(sums) == sorted(rows) and len(set(sums)) == len(sums)
+
+
+def test_columns_of_the_second_half_lie_behind_the_first() -> None:
+    """96 columns of 128 bytes, in units of 16."""
+    first, second = make(SHORT, dtype=DType.E4M3).products.pieces
+    offsets = [(p.a, p.b) for p in second.products]
+    assert offsets == [(p.a, p.b + 96 * 8) for p in first.products]
+
+
+@pytest.mark.parametrize(
+    ("fields", "promotes"), [({}, 128), ({"k": 128}, 0), ({"k": 100, "lda": 112, "ldb": 112}, 0)]
+)
+def test_a_short_k_needs_no_promotion(fields: dict[str, int], promotes: int) -> None:
+    assert make(SHORT, dtype=DType.E4M3, **fields).promotes_every == promotes
+    assert make(SHORT.override(promote_k=4096), dtype=DType.E4M3, **fields).promotes_every == 0
+
+
+@pytest.mark.parametrize(
+    ("schedule", "fields", "message"),
+    [
+        (BYTES.override(block_n=40), {"dtype": DType.S8}, "block_n=40 is no number of columns that "
+         "wgmma has for s8; try 32"),
+        (SHORT.override(block_n=24), {"dtype": DType.E4M3}, "block_n=24 is no number of columns "
+         "that wgmma has for e4m3, 12 at a time; try 16"),
+        (SHORT.override(promote_k=64), {"dtype": DType.E4M3}, "promote_k=64 is neither the "
+         "block_k=128 of a tile nor all of k=4096; try promote_k=128"),
+        (SHORT.override(block_n=256), {"dtype": DType.E4M3}, "64 rows of 256 columns need 256 "
+         "registers per thread; 200 are left with consumers=2; try block_n=128"),
+        (BYTES.override(block_k=64), {"dtype": DType.S8}, "block_k=64 is not the 128 elements"),
+        (BYTES, TF32, "block_k=128 is not the 32 elements of a row of 128 bytes"),
+        (BYTES, {"dtype": DType.S8, "layout": Layout.NN}, "it takes s8 with k inside only, and b "
+         "has n inside; layout=nt has k inside both"),
+        (BYTES, TF32 | {"layout": Layout.TT}, "it takes tf32 with k inside only, and a has m "),
+        (BYTES, {"dtype": DType.F32, "math": Math.TF32X3}, "wgmma has no f32 with math=3xtf32"),
+        (BYTES, {"dtype": DType.S8, "lda": 4104}, "a's rows are multiples of 8 bytes, and TMA"),
+    ],
+)  # fmt: skip
+def test_refusals(schedule: WgmmaMatmul, fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ScheduleError, match=re.escape(message)):
+        make(schedule, **fields)
+
+
+@pytest.mark.parametrize("fields", [{"dtype": DType.S8}, {"dtype": DType.E4M3}, TF32], ids=str)
+def test_the_choice_and_why_it_is_another(fields: dict[str, Any]) -> None:
+    for layout, size in itertools.product(Layout, (512, 4096)):
+        spec = spec_of(m=size, n=size, layout=layout, **fields)
+        found = choose(spec, SM_90A)
+        if layout is Layout.NT and size == 4096:
+            assert isinstance(found, WgmmaMatmul)
+        if layout is not Layout.NT:
+            assert isinstance(found, SplitMatmul)
+            remarks = FAMILY.remarks(FAMILY.plan(spec, SM_90A, found))
+            assert any(r.startswith("mma.sync instead of wgmma: it takes") for r in remarks)
+
+
+def test_bytes_are_predicted_at_twice_the_rate_and_tf32_at_half() -> None:
+    tile = BYTES.override(num_ctas=132, group_m=8, cluster_m=2)
+    clocks = [
+        predict(spec_of(**fields), SM_90A, tile.override(block_k=depth)).terms["products"]
+        for fields, depth in (({"dtype": DType.S8}, 128), ({}, 64), (TF32, 32))
+    ]
+    assert [c / clocks[0] for c in clocks] == [1, 2, 4]
+
+
+def test_fp8_sums_may_be_short_where_wgmma_multiplies() -> None:
+    nt, nn = (
+        FAMILY.tolerance(spec_of(dtype=DType.E4M3, layout=layout), SM_90A)
+        for layout in (Layout.NT, Layout.NN)
+    )
+    assert nt.operand_error > nn.operand_error == 0.0
