@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kgen import pipeline
 from kgen.schedule import GpuMatmul, GpuSoftmax, MmaMatmul
 from kgen.spec import DType, Matmul, Relu, Softmax
-from kgen.targets.cuda.heuristics import choose
+from kgen.targets.cuda import FAMILY
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.plan.constants import ERFC_COEFFICIENTS, ERFC_SLOPE, float_bits
 
@@ -56,23 +56,23 @@ def test_every_relu_fits(elements: int) -> None:
 @pytest.mark.parametrize("dtype", [DType.F16, DType.F32])
 def test_skinny_shapes_get_skinny_tiles(dtype: DType) -> None:
     for m, n, k in ((1, 4096, 4096), (4096, 1, 4096), (64, 2048, 33), (127, 131, 113)):
-        tile = choose(Matmul(m=m, n=n, k=k, dtype=dtype), TARGETS[1])
+        tile = FAMILY.choose(Matmul(m=m, n=n, k=k, dtype=dtype), TARGETS[1])
         assert isinstance(tile, GpuMatmul)
         padded = -(-m // tile.block_m) * tile.block_m * (-(-n // tile.block_n) * tile.block_n)
         assert padded <= 16 * m * n
 
 
 def test_large_shapes_get_large_tiles_and_more_stages() -> None:
-    tile = choose(Matmul(m=4096, n=4096, k=4096), TARGETS[1])
+    tile = FAMILY.choose(Matmul(m=4096, n=4096, k=4096), TARGETS[1])
     assert isinstance(tile, MmaMatmul)
     assert tile.block_m * tile.block_n == 128 * 256 and tile.num_stages >= 3
-    ragged = choose(Matmul(m=4097, n=4097, k=4097), TARGETS[1])
+    ragged = FAMILY.choose(Matmul(m=4097, n=4097, k=4097), TARGETS[1])
     assert isinstance(ragged, MmaMatmul) and ragged.num_stages == 2
 
 
 def test_long_rows_leave_the_registers() -> None:
-    short = choose(Softmax(rows=4, cols=32768), TARGETS[1])
-    long = choose(Softmax(rows=4, cols=131072), TARGETS[1])
+    short = FAMILY.choose(Softmax(rows=4, cols=32768), TARGETS[1])
+    long = FAMILY.choose(Softmax(rows=4, cols=131072), TARGETS[1])
     assert isinstance(short, GpuSoftmax) and isinstance(long, GpuSoftmax)
     assert (short.resident, long.resident) == (1, 0)
 

@@ -11,7 +11,6 @@ from kgen.errors import ScheduleError
 from kgen.schedule import Schedule
 from kgen.spec import Matmul, Spec
 from kgen.targets.base import Target
-from kgen.targets.cuda import heuristics
 
 
 @pytest.mark.parametrize("overrides", [{"block_m": 100}, {"num_stages": 40}], ids=str)
@@ -21,13 +20,14 @@ def test_candidates_are_ranked_once(
     """However many values are tried; ranking is most of the time that planning takes."""
     spec, target = Matmul(m=64, n=64, k=8192), targets.find("sm_80")
     ranked: list[Spec] = []
-    choose = heuristics.choose
+    family = targets.family("cuda")
+    choose = family.choose
 
     def counted(spec: Spec, target: Target) -> Schedule:
         ranked.append(spec)
         return choose(spec, target)
 
-    monkeypatch.setattr(heuristics, "choose", counted)
+    monkeypatch.setattr(family, "choose", counted)
     with pytest.raises(ScheduleError) as refused:
         pipeline.plan_with(spec, target, overrides)
     assert ranked == [spec]

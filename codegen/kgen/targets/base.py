@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -130,6 +130,22 @@ class Candidate(Generic[S_co]):
     notes: Mapping[str, object] = field(default_factory=dict)
 
 
+S = TypeVar("S", bound=Spec)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation(Generic[S]):
+    """An operation that a family has kernels for.
+
+    `dtypes` are the input types that all of its targets have. `choose` is the heuristic: a schedule
+    that always fits.
+    """
+
+    spec: type[S]
+    dtypes: tuple[DType, ...]
+    choose: Callable[[S, Target], Schedule]
+
+
 class Family(ABC):
     """One family of targets. Its modules import assemblers only when `assemble` is called."""
 
@@ -140,6 +156,7 @@ class Family(ABC):
     backend: ClassVar[str]
     #: Whether its products take a constant operand packed ahead.
     packs_ahead: ClassVar[bool] = False
+    operations: ClassVar[tuple[Operation[Any], ...]]
 
     @property
     @abstractmethod
@@ -150,9 +167,9 @@ class Family(ABC):
         """The target of this name, or None. Families with suffixes or `native` extend it."""
         return next((t for t in self.targets if t.name == name), None)
 
-    @abstractmethod
     def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:
         """Input dtypes of an operation (Spec.op) that this target supports; empty for none."""
+        return next((o.dtypes for o in self.operations if o.spec.op == op), ())
 
     def check_support(self, spec: Spec, target: Target) -> None:
         """Raise TargetError if the target cannot do what the spec asks."""
@@ -168,7 +185,6 @@ class Family(ABC):
             raise TargetError(
                 f"math={spec.math} is not one that {target.name} has; it has {', '.join(maths)}"
             )
-
         if isinstance(spec, Matmul) and spec.constant and not self.packs_ahead:
             raise TargetError(
                 f"constant={','.join(spec.constant)} is for CPU targets, whose kernels take packed "
@@ -179,9 +195,9 @@ class Family(ABC):
         """Ways to multiply f32."""
         return (Math.EXACT,)
 
-    @abstractmethod
     def choose(self, spec: Spec, target: Target) -> Schedule:
-        """The heuristic schedule; it always fits."""
+        """The heuristic schedule; it always fits what `check_support` lets pass."""
+        return next(o for o in self.operations if isinstance(spec, o.spec)).choose(spec, target)
 
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
         """What `choose` ranked, best first; empty where it ranks nothing by a model."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from kgen.errors import TargetError
 from kgen.schedule import Schedule
 from kgen.spec import DType, Matmul, Relu, Softmax, Spec
 from kgen.targets import llvm_ir
 from kgen.targets.amdgpu import devices, heuristics
 from kgen.targets.amdgpu.limits import TARGETS
 from kgen.targets.amdgpu.occupancy import occupancy
-from kgen.targets.base import Assembled, Family, Plan, Source, Target, Toolchain
+from kgen.targets.base import Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.device import Occupancy, Rates
 from kgen_runtime.manifest import Launch, Resources, Tolerance
 
@@ -36,22 +35,15 @@ class Amdgpu(Family):
     extension: ClassVar[str] = "ll"
     backend: ClassVar[str] = "hip"
 
+    operations = (
+        Operation(spec=Matmul, dtypes=DTYPES, choose=heuristics.matmul),
+        Operation(spec=Relu, dtypes=DTYPES, choose=heuristics.relu),
+        Operation(spec=Softmax, dtypes=DTYPES, choose=heuristics.softmax),
+    )
+
     @property
     def targets(self) -> tuple[Target, ...]:
         return TARGETS
-
-    def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:
-        return DTYPES if op in (Matmul.op, Relu.op, Softmax.op) else ()
-
-    def choose(self, spec: Spec, target: Target) -> Schedule:
-        match spec:
-            case Matmul():
-                return heuristics.matmul(spec, target)
-            case Relu():
-                return heuristics.relu(spec, target)
-            case Softmax():
-                return heuristics.softmax(spec, target)
-        raise TargetError(f"target={target.name} has no {spec.op}; see kgen targets")
 
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
         from kgen.targets.amdgpu.plan import plan

@@ -9,7 +9,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul, CpuStream, DotMatmul, InnerMatmul, Schedule
 from kgen.spec import DType, Epilogue, Matmul, Relu, Softmax, Spec
 from kgen.targets import llvm_ir
-from kgen.targets.base import Assembled, Family, Plan, Source, Target, Toolchain
+from kgen.targets.base import Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.cpu import devices
 from kgen.targets.cpu.heuristics import choose, uses_amx, uses_dot
 from kgen.targets.cpu.inner_products import uses_inner
@@ -25,6 +25,7 @@ from kgen.targets.device import Rates
 from kgen_runtime.manifest import Tolerance
 
 NATIVE = "native"
+FLOATS = (DType.F32, DType.F16, DType.BF16)
 
 
 class CpuFamily(Family):
@@ -32,6 +33,11 @@ class CpuFamily(Family):
     extension: ClassVar[str] = "ll"
     backend: ClassVar[str] = "cpu"
     packs_ahead: ClassVar[bool] = True
+    operations = (
+        Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64), choose=choose),
+        Operation(spec=Relu, dtypes=FLOATS, choose=choose),
+        Operation(spec=Softmax, dtypes=FLOATS, choose=choose),
+    )
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -44,14 +50,6 @@ class CpuFamily(Family):
 
             return native()
         return super().find(name)
-
-    def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:
-        floats = (DType.F32, DType.F16, DType.BF16)
-        known = {Matmul.op: (*floats, DType.F64), Relu.op: floats, Softmax.op: floats}
-        return known.get(op, ())
-
-    def choose(self, spec: Spec, target: Target) -> Schedule:
-        return choose(spec, target)
 
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
         if isinstance(spec, Matmul) and isinstance(schedule, CpuMatmul):

@@ -7,7 +7,16 @@ from typing import Any
 
 from kgen.schedule import Schedule
 from kgen.spec import DType, Math, Matmul, Relu, Softmax, Spec
-from kgen.targets.base import Assembled, Candidate, Family, Plan, Source, Target, Toolchain
+from kgen.targets.base import (
+    Assembled,
+    Candidate,
+    Family,
+    Operation,
+    Plan,
+    Source,
+    Target,
+    Toolchain,
+)
 from kgen.targets.cuda import candidates, devices, heuristics
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.occupancy import occupancy
@@ -20,7 +29,6 @@ from kgen.targets.cuda.plan.wgmma_limits import obstacle
 from kgen.targets.device import Occupancy, Rates
 from kgen_runtime.manifest import Launch, Resources, Tolerance
 
-OPS = (Matmul.op, Relu.op, Softmax.op)
 DTYPES = (DType.F32, DType.F16, DType.BF16)
 FLOATS_8 = (DType.E4M3, DType.E5M2)
 #: A CUDA version above all that code may require.
@@ -52,21 +60,24 @@ class CudaFamily(Family):
     name = "cuda"
     extension = "ptx"
     backend = "cuda"
+    operations = (
+        Operation(spec=Matmul, dtypes=DTYPES, choose=candidates.choose),
+        Operation(spec=Relu, dtypes=DTYPES, choose=heuristics.relu),
+        Operation(spec=Softmax, dtypes=DTYPES, choose=heuristics.softmax),
+    )
 
     @property
     def targets(self) -> tuple[Target, ...]:
         return TARGETS
 
     def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:
+        found = super().dtypes(op, target)
         if op != Matmul.op:
-            return DTYPES if op in OPS else ()
-        return (*DTYPES, *(FLOATS_8 if target.has("fp8_mma") else ()), DType.S8)
+            return found
+        return (*found, *(FLOATS_8 if target.has("fp8_mma") else ()), DType.S8)
 
     def maths(self, target: Target) -> tuple[Math, ...]:
         return tuple(Math) if target.has("tf32_mma") else (Math.EXACT,)
-
-    def choose(self, spec: Spec, target: Target) -> Schedule:
-        return heuristics.choose(spec, target)
 
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
         return candidates.candidates(spec, target) if isinstance(spec, Matmul) else ()

@@ -1,11 +1,10 @@
-"""Which schedule to take: a matmul's by the model, the others' by the row's length or the size."""
+"""Which schedule a relu or a softmax takes; a matmul's is chosen by the model (candidates.py)."""
 
 from __future__ import annotations
 
-from kgen.schedule import GpuRelu, GpuSoftmax, Schedule
-from kgen.spec import Matmul, Relu, Softmax, Spec
+from kgen.schedule import GpuRelu, GpuSoftmax
+from kgen.spec import Relu, Softmax
 from kgen.targets.base import Target
-from kgen.targets.cuda import candidates
 from kgen.targets.cuda.candidates import power_of_two
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
@@ -26,23 +25,15 @@ WANTED_PER_THREAD = 16
 MAX_HELD = 32
 
 
-def choose(spec: Spec, target: Target) -> Schedule:
-    """The schedule of an operation on a target."""
-    if isinstance(spec, Matmul):
-        return candidates.choose(spec, target)
-    if isinstance(spec, Relu):
-        return _choose_relu(spec)
-    assert isinstance(spec, Softmax)
-    return _choose_softmax(spec)
-
-
-def _choose_relu(spec: Relu) -> GpuRelu:
+def relu(spec: Relu, target: Target) -> GpuRelu:
+    """16-byte accesses, four of them per thread where that leaves enough CTAs."""
     vector = MAX_ACCESS_BYTES // spec.dtype.itemsize
     unroll = 4 if spec.elements >= NOMINAL_CTAS * RELU_THREADS * vector * 4 else 1
     return GpuRelu(num_threads=RELU_THREADS, vector=vector, unroll=unroll)
 
 
-def _choose_softmax(spec: Softmax) -> GpuSoftmax:
+def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
+    """A warp or less for a short row, a CTA for a long one, which then stays in registers."""
     vector = widest_vector(spec)
     if spec.cols <= WARP_ROW_COLS:
         per_row = min(WARP_SIZE, power_of_two(spec.cols // vector))

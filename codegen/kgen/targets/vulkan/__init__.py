@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from kgen.errors import TargetError
 from kgen.schedule import Schedule
 from kgen.spec import DType, Matmul, Relu, Softmax, Spec
-from kgen.targets.base import Assembled, Family, Plan, Source, Target, Toolchain
+from kgen.targets.base import Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.vulkan import heuristics
 from kgen.targets.vulkan.limits import GUARANTEED, MAX_TENSOR_BYTES, TARGETS
 from kgen_runtime.manifest import Tolerance
@@ -42,12 +42,15 @@ class Vulkan(Family):
     extension: ClassVar[str] = "spvasm"
     backend: ClassVar[str] = "vulkan"
 
+    operations = (
+        Operation(spec=Matmul, dtypes=DTYPES, choose=heuristics.matmul),
+        Operation(spec=Relu, dtypes=DTYPES, choose=heuristics.relu),
+        Operation(spec=Softmax, dtypes=DTYPES, choose=heuristics.softmax),
+    )
+
     @property
     def targets(self) -> tuple[Target, ...]:
         return TARGETS
-
-    def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:
-        return DTYPES if op in (Matmul.op, Relu.op, Softmax.op) else ()
 
     def check_support(self, spec: Spec, target: Target) -> None:
         super().check_support(spec, target)
@@ -58,16 +61,6 @@ class Vulkan(Family):
                     f"({MAX_TENSOR_BYTES}, since maxStorageBufferRange is a 32-bit number); "
                     "split the problem or use a smaller shape"
                 )
-
-    def choose(self, spec: Spec, target: Target) -> Schedule:
-        match spec:
-            case Matmul():
-                return heuristics.matmul(spec, target)
-            case Relu():
-                return heuristics.relu(spec, target)
-            case Softmax():
-                return heuristics.softmax(spec, target)
-        raise TargetError(f"target={target.name} has no {spec.op}; see kgen targets")
 
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
         from kgen.targets.vulkan.plan import plan
