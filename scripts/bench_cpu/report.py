@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -97,12 +98,35 @@ def sentence(verdict: Verdict) -> str:
     return text
 
 
+def ceiling_lines(results: Results, tables: Sequence[Table]) -> list[str]:
+    """What binds, as it was measured beside the kernels: medians over those of one kind."""
+    found: dict[str, list[float]] = {}
+    for table in tables:
+        for row in results.tables.get(table.name, ()):
+            rate = row.gflops if table.ceiling == "peak" else row.gbytes
+            fraction = row.ratios.get(table.ceiling or "")
+            if rate is not None and fraction is not None:
+                found.setdefault(_ceiling_name(table, row.kernel), []).append(rate / fraction)
+    lines = ["| ceiling, one thread | measured |", "| --- | --- |"]
+    return [*lines, *(f"| {name} | {statistics.median(v):.0f} |" for name, v in found.items())]
+
+
+def _ceiling_name(table: Table, kernel: str) -> str:
+    """Products of one type have one peak; what is read or copied, as fast as its place allows."""
+    _, sizes, dtype = kernel.split("_")[:3]
+    if table.ceiling == "peak":
+        return f"multiply-adds of {dtype}, GFLOP/s"
+    if table.ceiling == "read":
+        return f"reading what products of {dtype} with B of 4096x4096 read, GB/s"
+    return f"copying {sizes} of {dtype}, GB/s read and written"
+
+
 def document_lines(results: Results, tables: Sequence[Table]) -> list[str]:
     """What goes into docs/performance.md."""
     found = verdicts(results)
     reached = sum(verdict.reached for verdict in found)
     lines = [f"\n{results.machine}.", f"\n{reached} of {len(found)} bars are reached.\n"]
-    lines += bar_lines(found)
+    lines += [*bar_lines(found), "", *ceiling_lines(results, tables)]
     for table in tables:
         rows = results.tables.get(table.name)
         if rows:

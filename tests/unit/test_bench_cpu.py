@@ -29,7 +29,7 @@ def bar(statistic: bars.Statistic, threshold: float, ceiling: str | None = "peak
     )
 
 
-ROWS = [row("matmul_a", torch=1.0, peak=0.5), row("matmul_b", torch=4.0, peak=0.8)]
+ROWS = [row("matmul_a_f32", torch=1.0, peak=0.5), row("matmul_b_f32", torch=4.0, peak=0.8)]
 
 
 def test_a_mean_is_geometric_and_a_miss_says_what_the_ceiling_allows() -> None:
@@ -43,7 +43,7 @@ def test_a_mean_is_geometric_and_a_miss_says_what_the_ceiling_allows() -> None:
 def test_each_row_counts_and_the_worst_are_named() -> None:
     found = judge(bar(LEAST, 2.5), ROWS)
     assert (found.value, found.at_ceiling) == (1.0, 2.0)
-    words = "missed by 60%; peak binds: no kernel here can reach it; 1 beyond it: a 1.00"
+    words = "missed by 60%; peak binds: no kernel here can reach it; 1 beyond it: a_f32 1.00"
     assert report.sentence(found) == words
     assert report.sentence(judge(bar(LEAST, 1.0), ROWS)) == "reached"
 
@@ -63,7 +63,7 @@ def test_a_cost_is_held_from_above() -> None:
 
 
 def test_a_bar_without_rows_is_not_reached() -> None:
-    found = judge(bar(MEAN, 1.0), [row("matmul_a", numpy=9.0)])
+    found = judge(bar(MEAN, 1.0), [row("matmul_a_f32", numpy=9.0)])
     assert not found.reached and report.sentence(found) == "not measured"
 
 
@@ -127,14 +127,15 @@ def test_the_documents_have_their_markers(document: str, name: str) -> None:
 
 def test_a_document_holds_bars_tables_and_why_a_peer_is_missing() -> None:
     missing = Row(
-        kernel="matmul_c", seconds=1e-3, gflops=1.0, gbytes=1.0, missing={"iree": "not here"}
+        kernel="matmul_c_f32", seconds=1e-3, gflops=1.0, gbytes=1.0, missing={"iree": "not here"}
     )
     table = next(t for t in tables() if t.name == "f32")
     results = Results(machine="a machine", tables={"f32": [*ROWS, missing]})
     lines = "\n".join(report.document_lines(results, [table]))
-    assert "| matmul_a | 1000.0 | 1 | 1.0 | - | 1.00x | - | - | 50% |" in lines
+    assert "| matmul_a_f32 | 1000.0 | 1 | 1.0 | - | 1.00x | - | - | 50% |" in lines
     assert "Not timed, iree (1 of 3): not here." in lines
     assert "| geometric mean | | | | - | 2.00x | - | - | 63% |" in lines
+    assert "| multiply-adds of f32, GFLOP/s | 2 |" in lines  # The median of 1 / 0.5 and 1 / 0.8.
     summary = "\n".join(report.summary_lines(results))
     assert "| matmul f32 | best of MKL, OpenBLAS, oneDNN | 2.00x | 1.00x | 4.00x |" in summary
 
