@@ -15,8 +15,8 @@ import numpy as np
 from kgen.emulate.llvm import scopes
 from kgen.emulate.llvm.clocks import NO_BARRIER, NO_FENCE
 from kgen.emulate.llvm.device_clocks import DeviceClocks
+from kgen.emulate.llvm.global_memory import REGION_SHIFT, Buffer, regions_of
 from kgen.emulate.llvm.global_record import GlobalAccess, LaneRecord
-from kgen.emulate.llvm.memory import REGION_SHIFT, Buffer, regions_of
 from kgen.emulate.llvm.module import Instruction
 from kgen.emulate.llvm.shadow_layout import layout
 from kgen.emulate.llvm.types import Array

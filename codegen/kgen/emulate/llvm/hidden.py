@@ -11,7 +11,7 @@ import struct
 
 import numpy as np
 
-from kgen.emulate.llvm.memory import Buffer, GlobalMemory
+from kgen.emulate.llvm.global_memory import Buffer, GlobalMemory
 from kgen.emulate.llvm.module import Module
 from kgen.emulate.report import Index3
 

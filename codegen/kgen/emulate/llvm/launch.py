@@ -14,12 +14,13 @@ from kgen.emulate.llvm.counting import Events, counters, lines
 from kgen.emulate.llvm.decode import decode
 from kgen.emulate.llvm.device_clocks import DeviceClocks
 from kgen.emulate.llvm.flow import execute
+from kgen.emulate.llvm.global_memory import REGION_SHIFT, Buffer, GlobalMemory
 from kgen.emulate.llvm.global_races import GlobalShadow
 from kgen.emulate.llvm.granules import granule
 from kgen.emulate.llvm.hidden import place_hidden
 from kgen.emulate.llvm.lds import Lds
 from kgen.emulate.llvm.machine import Index3, Machine
-from kgen.emulate.llvm.memory import REGION_SHIFT, Buffer, GlobalMemory, Memory, stack_buffer
+from kgen.emulate.llvm.memory import Memory, stack_buffer
 from kgen.emulate.llvm.module import Function, Module
 from kgen.emulate.llvm.parser import parse
 from kgen.emulate.llvm.placement import place_globals

@@ -1,8 +1,7 @@
 """The address spaces of one launch, and loads and stores for many lanes at once.
 
-Global buffers lie far apart in a 64-bit space: buffer k starts at ``(k + 1) << 40``, so that an
-address beyond either end of a buffer belongs to no other one. Addresses in LDS and in private
-memory are offsets; a flat pointer reaches them through an aperture of its own.
+Global addresses are those of `global_memory`. Addresses in LDS and in private memory are offsets; a
+flat pointer reaches them through an aperture of its own.
 """
 
 from __future__ import annotations
@@ -14,46 +13,18 @@ import numpy as np
 
 from kgen.emulate.llvm import flat
 from kgen.emulate.llvm.codec import POISON, gather, raw_dtype, scatter
+from kgen.emulate.llvm.global_memory import Buffer, GlobalMemory, regions_of
 from kgen.emulate.llvm.module import Instruction
 from kgen.emulate.llvm.types import FLAT, LDS, PRIVATE, Array
-from kgen.emulate.report import EmulationFault
 from kgen.errors import EmulationError
 
 if TYPE_CHECKING:
     from kgen.emulate.llvm.lds import Lds
     from kgen.emulate.llvm.machine import Machine
 
-REGION_SHIFT = 40
-_HALF = 1 << (REGION_SHIFT - 1)
 #: Bytes of private memory per lane, and of the stack on a CPU.
 _PRIVATE_BYTES = 16 << 10
 _STACK_BYTES = 1 << 20
-
-
-@dataclass(frozen=True, kw_only=True)
-class Buffer:
-    name: str
-    data: Array
-    """Flat uint8."""
-    symbol: str = ""
-    """Of the parameter or global that it is."""
-    writable: bool = True
-
-
-@dataclass(kw_only=True)
-class GlobalMemory:
-    """What outlives a workgroup: arguments and initialised globals."""
-
-    buffers: list[Buffer] = field(default_factory=list)
-
-    @property
-    def bytes(self) -> int:
-        return sum(len(buffer.data) for buffer in self.buffers)
-
-    def add(self, buffer: Buffer) -> int:
-        """The address of the first byte."""
-        self.buffers.append(buffer)
-        return len(self.buffers) << REGION_SHIFT
 
 
 @dataclass(kw_only=True)
@@ -100,7 +71,7 @@ class Memory:
         mask = m.active(pointer.shape)
         if mask is not None:
             pointer = np.where(mask, pointer, _first(pointer, mask))
-        buffer, offsets = self._locate(m, ins, pointer, size, align)
+        buffer, offsets = self.shared.locate(m, ins, pointer, size, align)
         if buffer is not None:
             if m.races is not None and m.races.tracks(int(pointer.flat[0])):
                 m.races.read(m, ins, pointer, size)
@@ -108,7 +79,7 @@ class Memory:
         raw = np.zeros(pointer.shape, raw_dtype(size))
         for region in np.unique(regions_of(pointer)):
             here = regions_of(pointer) == region
-            buffer, offsets = self._locate(m, ins, pointer[here], size, align)
+            buffer, offsets = self.shared.locate(m, ins, pointer[here], size, align)
             assert buffer is not None
             raw[here] = gather(buffer.data, offsets, size)
         if m.races is not None:
@@ -146,7 +117,7 @@ class Memory:
         if space == PRIVATE:
             scatter(data, pointer, raw)
             return
-        buffer, offsets = self._locate(m, ins, pointer, size, align, writing=True)
+        buffer, offsets = self.shared.locate(m, ins, pointer, size, align, writing=True)
         if buffer is not None:
             if m.races is not None and m.races.tracks(int(pointer.flat[0])):
                 m.races.write(m, ins, whole, whole_raw)
@@ -155,7 +126,7 @@ class Memory:
         raw = np.broadcast_to(raw, pointer.shape)
         for region in np.unique(regions_of(pointer)):
             here = regions_of(pointer) == region
-            buffer, offsets = self._locate(m, ins, pointer[here], size, align, writing=True)
+            buffer, offsets = self.shared.locate(m, ins, pointer[here], size, align, writing=True)
             assert buffer is not None
             scatter(buffer.data, offsets, raw[here])
         if m.races is not None:
@@ -176,7 +147,7 @@ class Memory:
             m.traffic.stored(m, ins, pointer, size)
         full = np.broadcast_to(pointer, (m.workgroups, m.lanes))
         addresses = full[m.selected()]
-        buffer, offsets = self._locate(m, ins, addresses, size, size, writing=True)
+        buffer, offsets = self.shared.locate(m, ins, addresses, size, size, writing=True)
         if buffer is None:
             raise m.fault("trap", "atomic on several buffers at once", ins, m.selected())
         if m.races is not None:
@@ -209,86 +180,6 @@ class Memory:
         inside = np.clip(pointer, 0, _PRIVATE_BYTES - size)  # of lanes that do not execute
         return self.private.reshape(-1), inside + rows * _PRIVATE_BYTES
 
-    def _locate(
-        self,
-        m: Machine,
-        ins: Instruction,
-        pointer: Array,
-        size: int,
-        align: int,
-        *,
-        writing: bool = False,
-    ) -> tuple[Buffer | None, Array]:
-        """The buffer that holds every address, and the offsets into it; None for several buffers.
-
-        Raises the fault of an address that is in none.
-        """
-        first = int(pointer.flat[0])
-        region = (first + _HALF) >> REGION_SHIFT
-        offsets = pointer - (region << REGION_SHIFT)
-        low = high = first - (region << REGION_SHIFT)
-        if offsets.size > 1:
-            low, high = int(offsets.min()), int(offsets.max())
-        if low < -_HALF or high >= _HALF:
-            return None, offsets
-        known = 1 <= region <= len(self.shared.buffers)
-        buffer = self.shared.buffers[region - 1] if known else None
-        if buffer is None or low < 0 or high > len(buffer.data) - size:
-            raise self._outside(m, ins, pointer, size, buffer)
-        if writing and not buffer.writable:
-            raise m.fault(
-                "out-of-bounds",
-                f"store to {buffer.name}, which is constant",
-                ins,
-                m.selected(),
-                first,
-            )
-        if m.checks and align > 1 and int(np.bitwise_or.reduce(offsets, axis=None)) & (align - 1):
-            bad = int(offsets[(offsets & (align - 1)) != 0].flat[0])
-            raise m.fault(
-                "misaligned",
-                f"byte {bad} of {buffer.name} is not aligned to {align}",
-                ins,
-                self._lanes_at(m, pointer, (region << REGION_SHIFT) + bad),
-                bad,
-            )
-        return buffer, offsets
-
-    def _outside(
-        self, m: Machine, ins: Instruction, pointer: Array, size: int, buffer: Buffer | None
-    ) -> EmulationFault:
-        if buffer is None:
-            address = int(pointer.flat[0])
-            where = self._lanes_at(m, pointer, address)
-            return m.fault(
-                "out-of-bounds", f"address {address:#x} is in no buffer", ins, where, address
-            )
-        base = (self.shared.buffers.index(buffer) + 1) << REGION_SHIFT
-        offsets = pointer - base
-        bad = int(offsets[(offsets < 0) | (offsets > len(buffer.data) - size)].flat[0])
-        return m.fault(
-            "out-of-bounds",
-            f"{size} bytes at byte {bad} of {buffer.name}, which has {len(buffer.data)} bytes",
-            ins,
-            self._lanes_at(m, pointer, base + bad),
-            bad,
-        )
-
-    @staticmethod
-    def _lanes_at(m: Machine, pointer: Array, address: int) -> Array:
-        """The lanes whose pointer is ``address``; all that are active if pointers are no lanes.
-
-        A store passes the pointers of its active lanes only, a tile row by row.
-        """
-        here, selected = pointer == address, m.selected()
-        if pointer.ndim == 2 and pointer.shape[1] in (1, m.lanes):
-            return np.asarray(here & selected)
-        if here.size != np.count_nonzero(selected):
-            return selected
-        where = np.zeros(selected.shape, np.bool_)
-        where[selected] = here.reshape(-1)
-        return where
-
     # -- the stack ------------------------------------------------------------------------------
 
     def allocate(self, size: int, align: int, count: int) -> int:
@@ -305,11 +196,6 @@ class Memory:
 
 def stack_buffer() -> Buffer:
     return Buffer(name="the stack", data=np.full(_STACK_BYTES, POISON, np.uint8))
-
-
-def regions_of(pointer: Array) -> Array:
-    regions: Array = (pointer + _HALF) >> REGION_SHIFT
-    return regions
 
 
 def _first(pointer: Array, mask: Array) -> Array:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kgen.emulate.llvm.codec import encode
+from kgen.emulate.llvm.global_memory import Buffer, GlobalMemory
 from kgen.emulate.llvm.literals import constant_value
-from kgen.emulate.llvm.memory import Buffer, GlobalMemory
 from kgen.emulate.llvm.module import Constant, Global, Module
 from kgen.emulate.llvm.types import LDS
 

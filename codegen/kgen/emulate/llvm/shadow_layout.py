@@ -7,7 +7,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from kgen.emulate.llvm.memory import Buffer
+from kgen.emulate.llvm.global_memory import Buffer
 from kgen.emulate.llvm.types import Array
 
 #: Parts of the tables start at multiples of this.

@@ -14,7 +14,8 @@ import numpy as np
 from kgen.emulate.ptx.decode import Decoder
 from kgen.emulate.ptx.machine import Mask, Violation
 from kgen.emulate.ptx.operations import Action, Source
-from kgen.emulate.ptx.ops.bulk_copy import SHARED_SPACES, check_aligned, destination
+from kgen.emulate.ptx.ops.bulk_copy import SHARED_SPACES
+from kgen.emulate.ptx.ops.bulk_destination import check_aligned, destination
 from kgen.emulate.ptx.syntax import Address, Operand
 from kgen.emulate.ptx.tensor_box import (
     CHUNK,
