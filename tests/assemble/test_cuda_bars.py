@@ -87,6 +87,16 @@ def test_no_access_is_wasted(bar: str, layout: Layout, out: DType) -> None:
     assert counters["global_sectors"] == counters["global_sectors_ideal"] > 0
 
 
+@each_layout
+@pytest.mark.parametrize("depth", [8, 16])
+def test_exact_f32_wastes_no_access_either(depth: int, layout: Layout) -> None:
+    """What lies along k is transposed on its way into shared memory, without a bank conflict."""
+    fields = {"block_m": 64, "block_n": 64, "block_k": depth, "thread_m": 4, "thread_n": 4}
+    counters = profile(build(fields, size=128, layout=layout, dtype=DType.F32)).counters
+    assert counters["bank_conflicts"] == 0
+    assert counters["global_sectors"] == counters["global_sectors_ideal"] > 0
+
+
 @each_bar
 def test_traffic_is_the_schedules_own_formula(bar: str) -> None:
     """Each CTA reads its rows of A and columns of B once; each output is written once."""

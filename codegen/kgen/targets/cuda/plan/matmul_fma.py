@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul
-from kgen.spec import Matmul
+from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base
+from kgen.targets.cuda.plan.base import log2
 from kgen.targets.cuda.plan.copy import TileCopy, Unit, plan_copy
 from kgen.targets.cuda.plan.matmul import (
     MatmulPlan,
@@ -23,6 +24,8 @@ from kgen.targets.cuda.plan.tiles import PaddedTile
 #: f32 elements of the widest shared-memory access.
 VECTOR = 4
 ITEM_BYTES = 4
+#: f32 elements in a sector of global memory, and banks of as many bytes as one has.
+SECTOR_ELEMENTS, BANKS = 8, 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +113,24 @@ class FmaOperand:
             )
             for run in self.runs
         )
+
+    @property
+    def crossing(self) -> tuple[int, int] | None:
+        """Which rows a warp's units come from, so that their stores do not meet in a bank.
+
+        Transposed, units side by side in a row of the matrix go 4 E banks apart (E elements each,
+        the tile's padding seen to), so that 8 / E of them, a whole sector, fill all banks. Those
+        beyond come from other rows: `row ^= col >> s << t` for the (s, t) that this returns. None
+        if there are none, or a pass of the threads has not as many rows.
+        """
+        copy = self.copy
+        sector = SECTOR_ELEMENTS // copy.unit_elements
+        rows = copy.num_threads // copy.units_per_row
+        if not self.tile.transposed or copy.matrix.dtype is not DType.F32:
+            return None
+        if not sector < copy.units_per_row <= BANKS or rows % (BANKS // sector):
+            return None
+        return log2(SECTOR_ELEMENTS), log2(BANKS // copy.units_per_row)
 
     @property
     def elements(self) -> tuple[str, ...]:
