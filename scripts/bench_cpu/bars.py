@@ -29,8 +29,9 @@ class Statistic(StrEnum):
 class Bar:
     """`value` of a row, None where it was not measured; `rows` selects by the kernel's name.
 
-    `ceiling` is the peer that does nothing but what binds. A value grows as the kernel's speed
-    does, so at the ceiling it is `value` over the fraction that the kernel reaches of it.
+    `ceiling` is the peer that does nothing but what binds. A ratio grows as the kernel's speed
+    does, so at the ceiling it is `value` over the fraction that the kernel reaches of it; a time is
+    that fraction of `value`.
     """
 
     title: str
@@ -62,6 +63,14 @@ class Verdict:
         return self.value >= self.bar.threshold
 
     @property
+    def out_of_reach(self) -> bool:
+        """Whether a kernel at the ceiling would not reach the bar either."""
+        if self.at_ceiling is None:
+            return False
+        beyond = self.at_ceiling - self.bar.threshold
+        return beyond > 0 if self.bar.statistic is Statistic.MOST else beyond < 0
+
+    @property
     def missed_by(self) -> float:
         """As a fraction of the threshold."""
         return abs(1 - (self.value or 0.0) / self.bar.threshold)
@@ -78,8 +87,12 @@ def judge(bar: Bar, rows: Sequence[Row]) -> Verdict:
         return Verdict(bar=bar, value=None)
     ceiling = bar.ceiling or ""
     reached = {row.kernel: row.ratios[ceiling] for row in rows if ceiling in row.ratios}
-    best = [values[name] / reached[name] for name in values if name in reached]
     most = bar.statistic is Statistic.MOST
+    best = [
+        value * reached[name] if most else value / reached[name]
+        for name, value in values.items()
+        if name in reached
+    ]
     beyond = [
         (name, value)
         for name, value in values.items()
@@ -133,8 +146,12 @@ def _of(op: str, *sizes: str) -> Callable[[str], bool]:
     return selects
 
 
-def _called(kind: str) -> Callable[[str], bool]:
-    return lambda name: name.startswith(kind)
+def _called(way: str, arrays: str | None = None) -> Callable[[str], bool]:
+    def selects(name: str) -> bool:
+        words = name.split(", ")
+        return words[0] == way and arrays in (None, words[2])
+
+    return selects
 
 
 IN_CACHE, OUT_OF_CACHE = ("64x512", "1024x1024"), ("8192x4096",)
@@ -197,9 +214,13 @@ def _bars() -> Iterator[Bar]:
     yield _bar("s8, against oneDNN", "s8", LEAST, 1.1, against="onednn", **top)
     title = "s8, weights packed, against oneDNN"
     yield _bar(title, "s8-packed", LEAST, 1.1, against="onednn-packed", **top)
-    for kind, most in ((calls.PREPARED, 1.0), (calls.ORDINARY, 5.0)):
-        title, rows = f"{kind} call", _called(kind)
-        yield _bar(title, "calls", MOST, most, value=_microseconds, rows=rows, unit=" us")
+    cost = {"value": _microseconds, "unit": " us"}
+    rows = _called(calls.PREPARED)
+    yield _bar(calls.PREPARED, "calls", MOST, 1.0, rows=rows, **cost)
+    for kind in (calls.NUMPY, calls.ML_DTYPES, calls.PYTORCH):
+        ceiling = calls.DLPACK if kind == calls.PYTORCH else None
+        title, rows = f"{calls.ORDINARY}, {kind}", _called(calls.ORDINARY, kind)
+        yield _bar(title, "calls", MOST, 5.0, rows=rows, ceiling=ceiling, **cost)
 
 
 BARS: tuple[Bar, ...] = tuple(_bars())

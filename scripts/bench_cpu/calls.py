@@ -16,15 +16,45 @@ from kgen.spec import DType, Matmul
 from scripts.bench_cpu.results import Row
 
 Call = Callable[[], object]
-PREPARED, ORDINARY = "prepared", "ordinary"
+PREPARED, ORDINARY = "prepared call", "ordinary call"
+NUMPY, ML_DTYPES, PYTORCH = "numpy", "numpy with ml_dtypes", "PyTorch"
+#: What a call that is given PyTorch's tensors cannot do without: their own DLPack methods.
+DLPACK = "DLPack"
 
 
 def rows(rounds: int) -> list[Row]:
-    """One for each way to call; the name begins with PREPARED or ORDINARY."""
+    """One for each way to call, named by it, the type and the kind of arrays."""
     with tempfile.TemporaryDirectory() as folder:
         found = [*_calls(DType.F32, folder), *_calls(DType.BF16, folder)]
-        medians = bench.interleaved([call for _, call in found], rounds)
-    return [Row(kernel=name, seconds=s) for (name, _), s in zip(found, medians, strict=True)]
+        exports = _exports()
+        medians = bench.interleaved([*(call for _, call in found), *exports], rounds)
+    least = medians[len(found) :]
+
+    def row(name: str, seconds: float) -> Row:
+        exported = name.startswith(ORDINARY) and PYTORCH in name
+        return Row(
+            kernel=name,
+            seconds=seconds,
+            ratios={DLPACK: least[0] / seconds} if exported and least else {},
+        )
+
+    return [row(name, seconds) for (name, _), seconds in zip(found, medians, strict=False)]
+
+
+def _exports() -> list[Call]:
+    """The DLPack methods of three tensors, if PyTorch is here."""
+    try:
+        import torch
+    except ImportError:
+        return []
+    tensors = [torch.ones((1, 1)) for _ in range(3)]
+
+    def export() -> None:
+        for tensor in tensors:
+            tensor.__dlpack_device__()
+            tensor.__dlpack__()
+
+    return [export]
 
 
 def _calls(dtype: DType, folder: str) -> Iterator[tuple[str, Call]]:
@@ -32,12 +62,12 @@ def _calls(dtype: DType, folder: str) -> Iterator[tuple[str, Call]]:
     kernels = kgen_runtime.load(path.save(Path(folder) / f"{dtype}.kgen"), num_threads=1)
     for kind, make in _arrays(dtype):
         a, b, out = make(), make(), make()
-        if kind == "numpy" or dtype is DType.BF16:
-            yield f"{PREPARED} call, {dtype}, {kind}", kernels.matmul.prepare(a, b, out=out)
-        yield f"{ORDINARY} call, {dtype}, {kind}, out given", _with_out(kernels, a, b, out)
+        if kind == NUMPY or dtype is DType.BF16:
+            yield f"{PREPARED}, {dtype}, {kind}", kernels.matmul.prepare(a, b, out=out)
+        yield f"{ORDINARY}, {dtype}, {kind}, out given", _with_out(kernels, a, b, out)
     if dtype is DType.F32:
         a, b = np.ones((1, 1), np.float32), np.ones((1, 1), np.float32)
-        yield f"{ORDINARY} call, {dtype}, numpy, out made by the call", lambda: kernels.matmul(a, b)
+        yield f"{ORDINARY}, {dtype}, {NUMPY}, out made by the call", lambda: kernels.matmul(a, b)
 
 
 def _with_out(kernels: Any, a: Any, b: Any, out: Any) -> Call:
@@ -47,17 +77,17 @@ def _with_out(kernels: Any, a: Any, b: Any, out: Any) -> Call:
 def _arrays(dtype: DType) -> Iterator[tuple[str, Callable[[], Any]]]:
     """The kinds of arrays that are here, and how to make one of shape 1 x 1."""
     if dtype is DType.F32:
-        yield "numpy", lambda: np.ones((1, 1), np.float32)
+        yield NUMPY, lambda: np.ones((1, 1), np.float32)
     else:
         try:
             import ml_dtypes
         except ImportError:
             pass
         else:
-            yield "numpy with ml_dtypes", lambda: np.ones((1, 1), ml_dtypes.bfloat16)
+            yield ML_DTYPES, lambda: np.ones((1, 1), ml_dtypes.bfloat16)
     try:
         import torch
     except ImportError:
         return
     kind = {DType.F32: torch.float32, DType.BF16: torch.bfloat16}[dtype]
-    yield "PyTorch", lambda: torch.ones((1, 1), dtype=kind)
+    yield PYTORCH, lambda: torch.ones((1, 1), dtype=kind)

@@ -87,8 +87,8 @@ def sentence(verdict: Verdict) -> str:
     if verdict.reached:
         return "reached"
     text = f"missed by {verdict.missed_by:.0%}"
-    if verdict.at_ceiling is not None and verdict.at_ceiling < bar.threshold:
-        text += f"; {bar.ceiling} binds: no kernel here can reach it"
+    if verdict.out_of_reach:
+        text += f"; {bar.ceiling} binds: out of reach here"
     if bar.statistic is not Statistic.MEAN:
         named = ", ".join(
             f"{kernel.removeprefix('matmul_')} {value:.2f}"
