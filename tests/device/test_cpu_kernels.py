@@ -123,6 +123,16 @@ def test_inner_products_of_tiles_with_edges() -> None:
         check(spec, found, schedule.override(**tile))
 
 
+@pytest.mark.parametrize("dtype", [*FLOATS, DType.F64], ids=lambda dtype: dtype.value)
+def test_inner_products_of_blocks_of_k(dtype: DType) -> None:
+    """Sums go on from one block of K to the next, in tiles whole and cut, in every task."""
+    spec = Matmul(m=5, n=70, k=192, dtype=dtype, layout=Layout.NT, epilogue=(Epilogue.BIAS,))
+    for name in ("native", "x86-64-v3"):
+        schedule = FAMILY.choose(spec, found := here(name))
+        blocks = schedule.override(mr=2, nr=3, mc=6, kc=64, nc=48, unroll=1)
+        check(spec, found, blocks)
+
+
 def test_kernels_under_qemu() -> None:
     require_qemu()
     found = target("aarch64-neon")

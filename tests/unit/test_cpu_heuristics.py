@@ -165,9 +165,11 @@ def test_inner_products_that_do_not_fit() -> None:
     spec = Matmul(m=8, n=100, k=64, dtype=DType.F32, layout=Layout.NT)
     good = InnerMatmul(mr=8, nr=3, mc=8, kc=64, nc=48, pack_a=False, pack_b=False)
     assert plan(spec, "x86-64-v4", good)
+    assert plan(spec, "x86-64-v4", good.override(kc=32))
     for changed, message in (
         (good.override(pack_b=1), "try pack_a=0, pack_b=0, kc=64"),
-        (good.override(kc=32), "try pack_a=0, pack_b=0, kc=64"),
+        (good.override(kc=48), "try pack_a=0, pack_b=0, kc=64"),
+        (good.override(kc=8), "whole steps of 16; try pack_a=0, pack_b=0, kc=64"),
         (good.override(nc=51), "try nc=64"),
         (good.override(unroll=2), "needs 53 vector registers"),
     ):

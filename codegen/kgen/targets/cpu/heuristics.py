@@ -41,6 +41,10 @@ STREAM_A_ROWS = 4
 #: four, Zen 4).
 STREAM_VECTORS, STREAM_VECTORS_FEW = 2, 4
 STREAM_FEW = 2
+#: Columns of a task of such a product, at most: enough of a row for the hardware to see a stream,
+#: and tasks for several threads (2048 of 4096 columns cost one thread 4 % and make two 1.4x as
+#: fast; 1024 cost 10 %).
+STREAM_COLUMNS = 2048
 #: A B that leaves the second-level cache is packed if it is used by more rows than this: 128 rows
 #: lose 4 % by packing, 1024 gain 8 % (Zen 4).
 PACK_ROWS = 256
@@ -161,8 +165,8 @@ def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
     vectors = max(widths, key=lambda v: (rows(v), v))
     mr, nr = rows(vectors), vectors * vector
     mc = rounded_up(spec.m, mr)
-    sums = target.limits["l2_bytes"] // 8
-    nc = balanced(spec.n, sums // (mc * spec.accumulate.itemsize), nr)
+    sums = target.limits["l2_bytes"] // 8 // (mc * spec.accumulate.itemsize)
+    nc = balanced(spec.n, min(sums, STREAM_COLUMNS), nr)
     wide, narrow = next(depths for most, depths in STREAM_K.items() if spec.m <= most)
     kc = narrow if spec.dtype.itemsize < 4 else wide
     if packs_a:

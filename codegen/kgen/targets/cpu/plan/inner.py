@@ -15,7 +15,12 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.limits import BF16_FEATURES
 from kgen.targets.cpu.plan.base import vector_for
-from kgen.targets.cpu.plan.blocks import check_multiple, check_stack, matmul_launch
+from kgen.targets.cpu.plan.blocks import (
+    LINE_BYTES,
+    check_multiple,
+    check_stack,
+    matmul_launch,
+)
 from kgen.targets.cpu.plan.pairs import RUN
 from kgen.targets.cpu.plan.tile import Tile, tile
 from kgen.targets.cpu.plan.tiled import TiledPlan, registers_needed
@@ -62,6 +67,20 @@ class InnerPlan(TiledPlan):
         return self.acc_bytes
 
     @property
+    def streams_b(self) -> bool:
+        """The tiles fetch what follows by themselves."""
+        return False
+
+    @property
+    def b_next(self) -> int:
+        """Bytes in B from a tile's columns to the next tile's."""
+        return self.schedule.nr * self.b_strides[2]
+
+    @property
+    def line_elements(self) -> int:
+        return LINE_BYTES // self.along.itemsize
+
+    @property
     def acc_row(self) -> int:
         """Whole vectors of the epilogue."""
         return -(-self.schedule.nc // self.compute.count) * self.vector_bytes
@@ -79,8 +98,8 @@ class InnerPlan(TiledPlan):
 
     @property
     def k_whole(self) -> int:
-        """K in whole steps."""
-        return self.spec.k - self.spec.k % self.k_step
+        """K of a block in whole steps."""
+        return self.schedule.kc - self.schedule.kc % self.k_step
 
     @property
     def k_steps(self) -> str:
@@ -96,7 +115,7 @@ class InnerPlan(TiledPlan):
     @property
     def rest(self) -> tuple[Chain, ...]:
         """What is left of K after whole steps."""
-        left = self.spec.k - self.k_whole
+        left = self.schedule.kc - self.k_whole
         return tuple(
             Chain(
                 name=chain.name,
@@ -169,12 +188,15 @@ def plan_inner(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan
             f"an inner schedule takes A and B whose k lies side by side, not {spec.key}; "
             "take layout nt and no constant"
         )
-    if schedule.pack_a or schedule.pack_b or schedule.kc != spec.k:
+    along, sums = vector_along(spec, target)
+    step = along.compute.count * schedule.unroll
+    blocks = spec.k % schedule.kc == 0 and schedule.kc % step == 0
+    if schedule.pack_a or schedule.pack_b or not (schedule.kc == spec.k or blocks):
         raise ScheduleError(
             f"pack_a={schedule.pack_a:d}, pack_b={schedule.pack_b:d}, kc={schedule.kc}: inner "
-            f"products pack nothing and take all of k; try pack_a=0, pack_b=0, kc={spec.k}"
+            f"products pack nothing and take all of k, or equal blocks of whole steps of {step}; "
+            f"try pack_a=0, pack_b=0, kc={spec.k}"
         )
-    along, sums = vector_along(spec, target)
     compute = vector_for(target, spec.accumulate, spec.n)
     plan = InnerPlan(
         spec=spec,
