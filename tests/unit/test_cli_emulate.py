@@ -10,6 +10,8 @@ import pytest
 
 from kgen.cli import arguments
 from kgen.cli.main import main
+from kgen.emulate import MAX_WORKGROUPS
+from kgen.emulate.ptx import tags
 from kgen.emulate.tensor_map import TensorMap
 
 HOPPER = Path(__file__).parents[1] / "emulate" / "data" / "hopper" / "gemm.ptx"
@@ -138,6 +140,10 @@ def test_a_kernel_that_takes_tensor_maps() -> None:
             "dynamic_shared=999999999 is out of range; no GPU has more than 232448 B",
         ),
         (saxpy(y="in:saxpy.ptx"), "--arg saxpy.ptx is no .npy file; write one with numpy.save"),
+        (
+            saxpy(extra=("--grid=2000000000",)),
+            "2000000000 workgroups are too many; 1048575 is the limit of one run",
+        ),
         (saxpy(extra=("--cluster=0",)), "--cluster 0 is not a whole number of 1 or more"),
         (["emulate", "saxpy.ll", *saxpy(extra=("--cluster=2",))[2:]], "--cluster 2 is for PTX"),
         (saxpy(y="tensormap:{}"), "is not tensormap:{"),
@@ -158,3 +164,9 @@ def test_bad_input(
     captured = capsys.readouterr()
     assert message in captured.err and captured.err.count("\n") == 1 and not captured.out
     assert sorted(files.iterdir()) == before
+
+
+def test_checks_tell_all_workgroups_of_a_run_apart() -> None:
+    last = np.array([MAX_WORKGROUPS])
+    one = tags.tag(np.array([5]), last, np.array([tags.THREAD]))
+    assert tags.labels_of(one) == last and one >> tags.TIME == 5

@@ -6,6 +6,7 @@ documents, so that a mistake of the planner is not repeated.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,6 +34,8 @@ Index3 = tuple[int, int, int]
 #: Bytes of shared memory that a workgroup can have on any GPU: those of sm_90 (CUDA C++ Programming
 #: Guide, "Compute Capabilities"); AMD's LDS has at most 163840.
 MAX_SHARED_BYTES = 232_448
+#: Workgroups that one run may have: the checks number them in 20 bits (ptx/tags.py).
+MAX_WORKGROUPS = (1 << 20) - 1
 
 
 def run(
@@ -55,11 +58,11 @@ def run(
 
     An ndarray argument is a pointer to a global buffer of exactly its bytes (C-contiguous, written
     in place); a numpy scalar is passed by value; a TensorMap is one of PTX, in 128 bytes by value
-    or behind a pointer. `workgroups` runs only these. `dynamic_shared` is
-    in bytes. `profile` counts the traffic of the memories too, and by source line. The result is
-    the same for the same `seed`, the counters are so for every seed. `cluster` is
-    the CTAs of a thread block cluster (PTX). `numerics` are what the sums of matrix instructions
-    lose beside f32 arithmetic; nothing if None.
+    or behind a pointer. `dynamic_shared` is in bytes, at most MAX_SHARED_BYTES. `workgroups` runs
+    only these, at most MAX_WORKGROUPS. `cluster` is the CTAs of a thread block cluster (PTX).
+    `profile` counts the traffic of the memories too, and by source line. The result is the same for
+    the same `seed`, the counters are so for every seed. `numerics` are what the sums of matrix
+    instructions lose beside f32 arithmetic; nothing if None.
 
     Raises EmulationFault for a fault of the program (races, out-of-bounds and the like are looked
     for if `checks`), UnknownInstruction for a word that is not known, EmulationError for a source
@@ -69,6 +72,12 @@ def run(
         raise EmulationError(
             f"dynamic_shared={dynamic_shared} is out of range; no GPU has more than "
             f"{MAX_SHARED_BYTES} B for a workgroup"
+        )
+    count = math.prod(grid) if workgroups is None else len(workgroups)
+    if count > MAX_WORKGROUPS:
+        raise EmulationError(
+            f"{count} workgroups are too many; {MAX_WORKGROUPS} is the limit of one run; take a "
+            "smaller grid or name some of them"
         )
     options: dict[str, Any] = {}
     if language == "ptx":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgen.emulate.ptx.flags import Flags, Knowledge, Place, Themselves
-from kgen.emulate.ptx.global_access import Access, Transfer
+from kgen.emulate.ptx.global_access import Access
 from kgen.emulate.ptx.global_shadow import GlobalShadow
 from kgen.emulate.ptx.known import Fence
 from kgen.emulate.ptx.lessons import Lesson, bits_of_lanes
@@ -94,20 +94,6 @@ class MemoryOrder:
             shadow.read(self.machine, access, remember=not later)
         if how.strength:
             self.strong(buffer, access.offset, mask, how, reads=reads, writes=writes)
-
-    def transferred(self, buffer: int, transfer: Transfer, *, writes: bool) -> None:
-        """The async proxy reads or writes a buffer, on behalf of the threads that asked for it.
-
-        It does so at once as far as order is concerned: a read when it is issued, a write when the
-        thread has waited for it.
-        """
-        shadow = self._shadow(buffer)
-        if shadow is None or not transfer.ctas.any():
-            return
-        if writes:
-            shadow.write(self.machine, transfer)
-        else:
-            shadow.read(self.machine, transfer)
 
     def _shadow(self, buffer: int) -> GlobalShadow | None:
         """The tables of a buffer; None for one that the kernel cannot write."""

@@ -15,8 +15,6 @@ _STRENGTH, _ASYNC, _LABEL, TIME = 16, 18, 19, 39
 #: A thread is numbered within its cluster: `actor * 32 + lane`.
 THREAD = (1 << _STRENGTH) - 1
 _LABEL_MASK = (1 << (TIME - _LABEL)) - 1
-#: Clusters that a launch may have, as the label has bits for them.
-MAX_LABEL = _LABEL_MASK
 
 
 class Strength(IntEnum):

@@ -18,7 +18,6 @@ from kgen.emulate.tensor_map import NAN_BITS, TensorMap
 CHUNK = 16
 #: Which of the chunk's three lowest address bits are changed, by bytes of the swizzle.
 _SWIZZLED_BITS = {0: 0, 32: 1, 64: 3, 128: 7}
-_ROW_CHUNKS_BITS = 3
 
 #: The new value from the old one and the one that comes, as numbers of the tensor's type.
 Combine = Callable[[Array, Array], Array]

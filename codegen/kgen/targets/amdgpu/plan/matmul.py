@@ -153,11 +153,6 @@ class EpiloguePlan:
             found.append(f"{t} @llvm.fma.{t.suffix}({t}, {t}, {t})")
         return tuple(found)
 
-    @property
-    def last_column(self) -> int:
-        """The last column at which a piece may start."""
-        return self.spec.n - self.value.lanes
-
 
 @dataclass(frozen=True, kw_only=True)
 class MatmulPlan(AmdgpuPlan):

@@ -129,11 +129,6 @@ class Operand:
         return self.batch_stride > 0
 
     @property
-    def slab_stride(self) -> int:
-        """Elements from one slab to the next."""
-        return self.block_k * self.k_stride
-
-    @property
     def threads(self) -> int:
         """Invocations along the edge."""
         return self.edge_block // self.per_thread
