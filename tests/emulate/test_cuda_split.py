@@ -33,6 +33,39 @@ def test_split(name: str, tmp_path: Path) -> None:
     assert report.passed, report.kernels[0]
 
 
+RING = {"block_m": 64, "block_n": 64, "block_k": 64, "consumers": 1, "num_stages": 3}
+#: Parts that are even; the last part ends early, every addend; a batch; a pair of CTAs.
+HOPPER: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
+    "even": ({"m": 64, "n": 64, "k": 512}, {"split_k": 4}),
+    "addends": (
+        {"m": 33, "n": 66, "k": 200, "beta": 2.0, "epilogue": tuple(Epilogue), "lda": 208}
+        | {"ldb": 72, "alpha": 0.5},
+        {"split_k": 2},
+    ),
+    "batch": (
+        {"m": 100, "n": 72, "k": 456, "batch": 3, "dtype": DType.BF16, "layout": Layout.NT}
+        | {"epilogue": (Epilogue.BIAS,)},
+        {"split_k": 4},
+    ),
+    "one-b": (
+        {"m": 136, "n": 130, "k": 192, "batch": 2, "batch_stride_b": 0, "ldb": 136, "ldc": 131},
+        {"split_k": 3, "cluster_m": 2, "block_n": 128},
+    ),
+    "bytes": (
+        {"m": 64, "n": 40, "k": 272, "dtype": DType.S8, "layout": Layout.NT},
+        {"split_k": 3, "block_k": 128},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOPPER)
+def test_split_of_wgmma(name: str, tmp_path: Path) -> None:
+    fields, split = HOPPER[name]
+    bundle = kgen.build(Matmul(**fields), ["sm_90a"], schedule=RING | split)
+    report = verify(bundle.save(tmp_path / "split.kgen"))
+    assert report.passed, report.kernels[0]
+
+
 def test_the_models_own_choice(tmp_path: Path) -> None:
     bundle = kgen.build(Matmul(m=16, n=64, k=4096), ["sm_80", "sm_75"])
     assert all(len(entry.launches) == 2 for entry in bundle.manifest.kernels)

@@ -23,8 +23,9 @@ ODD = Matmul(m=33, n=17, k=40, layout=Layout.NT, epilogue=(Epilogue.BIAS, Epilog
 TALL = Matmul(m=128, n=64, k=256)
 #: More tiles than CTAs, in groups of rows.
 LARGE = Matmul(m=1024, n=512, k=512, layout=Layout.NT)
-#: Few outputs for its k, in two parts.
+#: Few outputs for their k: two parts of it for mma.sync, four for wgmma, which end in zeros.
 DEEP = Matmul(m=32, n=32, k=256)
+DEEPER = Matmul(m=64, n=32, k=1000, layout=Layout.NT)
 #: Bytes that are transposed on their way, and scaled; sums that are promoted; a row that streams B.
 BYTES = Matmul(
     m=32, n=32, k=256, dtype=DType.S8, out_dtype=DType.S8, scales=(Scale.A, Scale.B, Scale.OUT)
@@ -46,6 +47,7 @@ WGMMA = {
     TALL: PLAIN | {"block_m": 128, "block_n": 64, "consumers": 2, "num_stages": 3},
     ODD: PLAIN | {"block_m": 64, "block_n": 24, "consumers": 1, "num_stages": 2},
     SHORT_SUMS: PLAIN | {"block_m": 64, "block_n": 32, "consumers": 1, "num_stages": 2},
+    DEEPER: PLAIN | {"block_m": 64, "block_n": 32, "consumers": 1, "num_stages": 3, "split_k": 4},
     LARGE: {"block_m": 128, "block_n": 128, "consumers": 2, "num_stages": 3, "pingpong": 0}
     | {"cluster_m": 2, "num_ctas": 4, "group_m": 2, "tma_store": 1},
 }

@@ -10,23 +10,27 @@ import pytest
 
 from kgen.errors import ScheduleError
 from kgen.pipeline import plan as make_plan
-from kgen.schedule import SplitMatmul
+from kgen.pipeline import schedule_for
+from kgen.schedule import SplitMatmul, WgmmaMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cuda.candidates import choose
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.plan.matmul_mma import MmaPlan
+from kgen.targets.cuda.plan.matmul_wgmma import WgmmaPlan
 from kgen.targets.cuda.plan.split import SplitPlan, part_spec, plan_split
 
 SM_80 = {target.name: target for target in TARGETS}["sm_80"]
+SM_90A = {target.name: target for target in TARGETS}["sm_90a"]
 SPLIT = SplitMatmul(
     block_m=64, block_n=32, block_k=32, num_stages=3, warp_m=32, warp_n=16, split_k=4
 )
+RING = WgmmaMatmul(block_m=64, block_n=64, block_k=64, num_stages=4, consumers=1, split_k=4)
 
 
 @pytest.mark.parametrize("layout", tuple(Layout))
 def test_parts_multiply_their_own_k(layout: Layout) -> None:
     spec = Matmul(m=5, n=6, k=8, layout=layout, lda=9, ldb=10)
-    part = part_spec(spec, 4)
+    part = part_spec(spec, SPLIT.override(block_k=2))
     assert (part.k, part.batch, part.out) == (2, 4, DType.F32)
     generator = np.random.default_rng(1)
     a, b = generator.random(100), generator.random(100)
@@ -75,6 +79,56 @@ def test_the_model_splits_deep_and_small_products() -> None:
         m, n, k = shape
         square = choose(Matmul(m=m, n=n, k=k), SM_80)
         assert isinstance(square, SplitMatmul) and square.split_k == 1
+
+
+def test_parts_of_wgmma_read_whole_operands() -> None:
+    spec = Matmul(m=100, n=200, k=904, batch=3, epilogue=(Epilogue.BIAS,))
+    plan = plan_split(spec, SM_90A, RING)
+    parts, sums = plan.launches
+    assert (parts.grid, parts.arguments) == ((4, 2, 12), ("a_map", "b_map", "parts"))
+    assert (sums.grid, sums.arguments) == ((1, 100, 3), ("parts", "bias", "out"))
+    assert [map_.shape for map_ in plan.tensor_maps] == [(3, 100, 904), (3, 904, 200)]
+    assert plan.workspaces[0].nbytes == 3 * 4 * 100 * 200 * 4
+    assert isinstance(plan.part, WgmmaPlan)
+    # 15 tiles in parts of 4, of which the last has a tile of zeros
+    assert (plan.part.k_tiles, plan.part.part_k) == (4, 256)
+    assert plan.reduction.matrix_bytes == 4 * 100 * 200 * 4
+
+
+def test_the_model_splits_on_hopper_what_does_not_fill_it() -> None:
+    """Parts go to SMs that had nothing to do; none is split that fills the GPU."""
+    for shape in ((512, 512, 8192), (512, 256, 16384), (1024, 1024, 8192)):
+        m, n, k = shape
+        deep = choose(Matmul(m=m, n=n, k=k), SM_90A)
+        assert isinstance(deep, WgmmaMatmul) and deep.split_k > 1, shape
+        ctas = -(-m // deep.block_m) * -(-n // deep.block_n) * deep.split_k
+        assert 64 <= ctas <= 264, shape
+    square = choose(Matmul(m=4096, n=4096, k=4096), SM_90A)
+    assert isinstance(square, WgmmaMatmul) and square.split_k == 1
+
+
+def test_split_k_alone_is_an_override() -> None:
+    """It turns off what parts cannot have, unless that is asked for too."""
+    spec = Matmul(m=4096, n=4096, k=4096)
+    schedule = schedule_for(spec, SM_90A, {"split_k": 2})
+    assert isinstance(schedule, WgmmaMatmul)
+    assert (schedule.num_ctas, schedule.tma_store, schedule.pingpong) == (0, False, False)
+    make_plan(spec, SM_90A, schedule)
+
+
+@pytest.mark.parametrize(
+    ("fields", "split", "message"),
+    [
+        ({"k": 512}, {"split_k": 5}, "split_k=5 parts of 2 tiles of block_k=64 are more than"),
+        ({"k": 512}, {"split_k": 16}, "k=512 has; try split_k=8"),
+        ({}, {"num_ctas": 132}, "split_k=4 gives every part a CTA, and num_ctas=132 shares them"),
+        ({}, {"tma_store": 1}, "tma_store=1 cannot be: it writes 16-bit outputs, not f32"),
+    ],
+)
+def test_refusals_of_wgmma(fields: dict[str, Any], split: dict[str, int], message: str) -> None:
+    sizes: dict[str, Any] = {"m": 64, "n": 64, "k": 512}
+    with pytest.raises(ScheduleError, match=re.escape(message)):
+        plan_split(Matmul(**(sizes | fields)), SM_90A, RING.override(**split))
 
 
 @pytest.mark.parametrize(

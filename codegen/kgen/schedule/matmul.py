@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from kgen.schedule.base import Schedule
 
@@ -61,7 +61,8 @@ class WgmmaMatmul(GpuMatmul):
     With `pingpong` each multiplies a block tile of its own, one storing while another multiplies.
     `cluster_m` CTAs, one above another, load each column tile of B together. `num_ctas` CTAs share
     all block tiles (0: each has one), in groups of `group_m` rows of them. `tma_store`: outputs go
-    out through shared memory and TMA.
+    out through shared memory and TMA. `split_k`: k is cut in so many parts, which different CTAs
+    multiply.
     """
 
     mainloop: ClassVar[str] = "wgmma"
@@ -72,11 +73,19 @@ class WgmmaMatmul(GpuMatmul):
     num_ctas: int = 0
     group_m: int = 1
     tma_store: bool = False
+    split_k: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.pingpong:
             self.check_divides("consumers", "block_m")
+
+    def override(self, **fields: int) -> Self:
+        """As for all schedules. Parts of k leave no choice of what is for many tiles: each has a
+        CTA, and sums to store from registers."""
+        if fields.get("split_k", 1) > 1:
+            fields = {"pingpong": 0, "num_ctas": 0, "group_m": 1, "tma_store": 0} | fields
+        return super().override(**fields)
 
     @property
     def rows(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from kgen.schedule import SplitMatmul
+from kgen.schedule import SplitMatmul, WgmmaMatmul
 from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
 from tests.emulate.mutations.templates import rendered
 
@@ -18,7 +18,14 @@ def split_product() -> Program:
     return rendered("matmul 33x40x256 f16 +bias+relu", "sm_80", schedule)
 
 
-PROGRAMS = (split_product,)
+@cache
+def ring_product() -> Program:
+    """Two products by wgmma, three parts of k each, of which the last ends early."""
+    schedule = WgmmaMatmul(block_m=64, block_n=64, block_k=64, num_stages=2, consumers=1, split_k=3)
+    return rendered("matmul 72x80x328 f16 batch=2", "sm_90a", schedule)
+
+
+PROGRAMS = (split_product, ring_product)
 
 MUTATIONS = (
     *bugs(
@@ -56,5 +63,28 @@ MUTATIONS = (
             r"(add\.f32 %acc_m0_n1, %acc_m0_n1, %)part2_n1;",
             r"\1part2_n2;",
         ),
+    ),
+    *bugs(
+        ring_product,
+        WRONG_RESULT,
+        ("parts-of-k-overlap", r"(mul\.lo\.u32 %k, %k, )128;", r"\g<1>64;"),
+        ("last-part-is-the-first", r"(rem\.u32 %k, %batch, )3;", r"\g<1>2;"),
+        ("parts-of-the-other-product", r"(div\.u32 %batch, %batch, )3;", r"\g<1>2;"),
+        ("sums-of-one-product", r"(mad\.lo\.u64 %part, %offset, )69120,", r"\g<1>0,"),
+    ),
+    *bugs(
+        ring_product,
+        "deadlock",
+        ("part-ends-a-tile-early", r"(add\.u32 %k_end, %k, )128;", r"\g<1>64;"),
+    ),
+    *bugs(
+        ring_product,
+        "race",
+        ("parts-of-a-ring-overlap", r"(mad\.lo\.u64 %out_offset, %wide, )23040,", r"\g<1>11520,"),
+    ),
+    *bugs(
+        ring_product,
+        "out-of-bounds",
+        ("next-product-too-far", r"(mad\.lo\.u64 %part, %offset, )69120,", r"\g<1>92160,"),
     ),
 )

@@ -188,7 +188,9 @@ def _wgmma_schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
             continue
         ctas = sms // cluster * cluster if persistent else 0
         stores = tma_store.obstacle(spec, n) is None
-        for stages in WGMMA_STAGES:
+        tiles = -(-spec.k // depth)
+        splits = [1] if persistent else _ring_splits(rows * cluster * cols * spec.batch, tiles, sms)
+        for stages, split in itertools.product(WGMMA_STAGES, splits):
             yield kind(
                 block_m=m,
                 block_n=n,
@@ -199,8 +201,19 @@ def _wgmma_schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
                 cluster_m=cluster,
                 num_ctas=ctas,
                 group_m=_group(rows, m * cluster, n, ctas // cluster) if persistent else 1,
-                tma_store=stores,
+                tma_store=stores and split == 1,
+                split_k=split,
             )
+
+
+def _ring_splits(blocks: int, tiles: int, sms: int) -> list[int]:
+    """1, and more parts of k: powers of two, and as many as give each SM one CTA or two; never more
+    than take some of the `tiles` each."""
+    most = min(tiles, 2 * sms // blocks)
+    powers = (1 << i for i in range(1, most.bit_length()))
+    wanted = {*powers, sms // blocks, most}
+    each = {-(-tiles // split) for split in wanted if 1 < split <= most}
+    return [1, *sorted(-(-tiles // count) for count in each)]
 
 
 def _group(rows: int, height: int, width: int, clusters: int) -> int:

@@ -39,7 +39,7 @@ from kgen.targets.cuda.plan.instruction import MatrixInstruction, instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.matmul_mma import registers_held
 from kgen.targets.cuda.plan.products import promotion
-from kgen.targets.cuda.plan.split import F32_BYTES, part_spec
+from kgen.targets.cuda.plan.split import F32_BYTES, SplitSchedule, part_spec
 from kgen.targets.cuda.work import Work, gemv_work, loaded_bytes, wgmma_work
 
 #: Registers beside accumulators, fragments and staging, in what ptxas makes of these kernels; with
@@ -71,18 +71,18 @@ class Prediction:
 
 
 def predict(spec: Matmul, target: Target, schedule: GpuMatmul) -> Prediction:
-    if isinstance(schedule, SplitMatmul) and schedule.split_k > 1:
-        parts = _predict(part_spec(spec, schedule.split_k), target, schedule)
+    if isinstance(schedule, SplitMatmul | WgmmaMatmul) and schedule.split_k > 1:
+        parts = _predict(part_spec(spec, schedule), target, schedule)
         return _with_reduction(parts, spec, target, schedule)
     return _predict(spec, target, schedule)
 
 
 def _with_reduction(
-    parts: Prediction, spec: Matmul, target: Target, schedule: SplitMatmul
+    parts: Prediction, spec: Matmul, target: Target, schedule: SplitSchedule
 ) -> Prediction:
     """The parts, and the kernel that adds them: they are in L2, and its CTAs wait for them once."""
     device = device_of(target)
-    nbytes = spec.m * spec.n * (F32_BYTES * schedule.split_k + spec.out.itemsize)
+    nbytes = spec.batch * spec.m * spec.n * (F32_BYTES * schedule.split_k + spec.out.itemsize)
     clocks = LAUNCH_CLOCKS + 2 * MEMORY_LATENCY + nbytes / device.l2_per_clock
     return replace(
         parts,

@@ -51,6 +51,16 @@ class WgmmaPlan(base.CudaPlan):
     num_stages: int
 
     @property
+    def split(self) -> bool:
+        """Whether each product of the batch is a part of k."""
+        return self.schedule.split_k > 1
+
+    @property
+    def part_k(self) -> int:
+        """Of k, what a CTA multiplies; the last part's may end early, in zeros."""
+        return self.k_tiles * self.schedule.block_k
+
+    @property
     def operands(self) -> tuple[TmaOperand, TmaOperand]:
         return self.products.operands
 
@@ -128,8 +138,13 @@ class WgmmaPlan(base.CudaPlan):
         return promotion(self.spec, self.schedule)
 
     @property
+    def operands_batched(self) -> bool:
+        return any(operand.batched for operand in self.operands)
+
+    @property
     def batched(self) -> bool:
-        return any(o.batched for o in self.operands) or self.output.batch_stride != 0
+        """Whether any address depends on the batch."""
+        return self.operands_batched or self.output.batch_stride != 0
 
     # ------------------------------------------------------------------ words
 
@@ -171,13 +186,19 @@ class WgmmaPlan(base.CudaPlan):
         return tuple(found)
 
 
-def plan_wgmma(spec: Matmul, target: Target, schedule: WgmmaMatmul) -> WgmmaPlan:
-    """Raises ScheduleError if the schedule does not fit the operands or the target."""
-    if (why := obstacle(spec, target)) is not None:
+def plan_wgmma(
+    spec: Matmul, target: Target, schedule: WgmmaMatmul, whole: Matmul | None = None
+) -> WgmmaPlan:
+    """`whole`: the product of which the spec's batch are parts of k, where they are.
+
+    Raises ScheduleError if the schedule does not fit the operands or the target.
+    """
+    whole = whole or spec
+    if (why := obstacle(whole, target)) is not None:
         raise ScheduleError(f"mainloop={schedule.mainloop} cannot run: {why}; try another mainloop")
     num_threads = (1 + schedule.consumers) * WARPGROUP
     base.check_threads(num_threads, target, f"consumers={MAX_CONSUMERS}")
-    products = _products(spec, schedule)
+    products = _products(spec, whole, schedule)
     check(spec, schedule, products, target)
     operands = products.operands
     stage_bytes = sum(operand.nbytes for operand in operands)
@@ -249,12 +270,12 @@ def _output(spec: Matmul, schedule: WgmmaMatmul) -> OutputTile:
     return dataclasses.replace(output, m_edge=spec.m % (schedule.block_m * schedule.cluster_m) != 0)
 
 
-def _products(spec: Matmul, schedule: WgmmaMatmul) -> WgmmaProducts:
+def _products(spec: Matmul, whole: Matmul, schedule: WgmmaMatmul) -> WgmmaProducts:
     instruction = warpgroup_instruction_of(spec)
     assert instruction is not None, "there is no obstacle"
     return WgmmaProducts(
         instruction=instruction,
-        operands=_operands(spec, schedule),
+        operands=_operands(whole, schedule),
         rows=schedule.rows,
         columns=schedule.block_n,
         depth=schedule.block_k,

@@ -1,8 +1,9 @@
 """Matmul with k cut in parts, for outputs too small to fill the GPU with CTAs.
 
-The parts are a batch of products whose operands lie a part of k apart: the kernel that multiplies
-them is an ordinary one whose outputs are the sums, in a workspace. A second one adds them, always
-in the same order, and applies the epilogue.
+The parts are a batch of products: the kernel that multiplies them is an ordinary one whose outputs
+are the sums, in a workspace. A second one adds them, always in the same order, and applies the
+epilogue. To mma.sync the parts' operands are matrices a part of k apart; TMA reads the whole ones
+from another k on, and zeros behind their end.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ import math
 from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
-from kgen.schedule import SplitMatmul
+from kgen.schedule import SplitMatmul, WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan
 from kgen.targets.cuda.plan.copy import MAX_IMMEDIATE
 from kgen.targets.cuda.plan.matmul_mma import MmaPlan, plan_mma
+from kgen.targets.cuda.plan.matmul_wgmma import WgmmaPlan, plan_wgmma
 from kgen.targets.cuda.plan.output import OutputTile
 from kgen_runtime.manifest import Launch, Workspace
 
@@ -26,6 +28,9 @@ NUM_THREADS = 128
 WIDEST = 4
 F32_BYTES = 4
 WORKSPACE = "parts"
+
+#: Schedules that cut k.
+SplitSchedule = SplitMatmul | WgmmaMatmul
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +55,7 @@ class ReductionPlan(CudaPlan):
     """The second kernel: each thread adds up `width` adjacent outputs."""
 
     spec: Matmul
-    schedule: SplitMatmul
+    schedule: SplitSchedule
     output: OutputTile
 
     @property
@@ -60,6 +65,11 @@ class ReductionPlan(CudaPlan):
     @property
     def accumulators(self) -> tuple[str, ...]:
         return self.output.accumulators(self.output.rows[0])
+
+    @property
+    def matrix_bytes(self) -> int:
+        """From a matrix's first part to that of the next matrix of the batch."""
+        return _parts_bytes(self.spec, self.schedule)
 
     @property
     def parts(self) -> tuple[PartLoad, ...]:
@@ -91,15 +101,24 @@ class SplitPlan(CudaPlan):
     """Both kernels, in one module."""
 
     spec: Matmul
-    schedule: SplitMatmul
-    part: MmaPlan
+    schedule: SplitSchedule
+    part: MmaPlan | WgmmaPlan
     reduction: ReductionPlan
+
+    @property
+    def part_library(self) -> str:
+        """The macros of the first kernel."""
+        return f"ptx/lib/{self.schedule.mainloop}_kernel.j2"
+
+    @property
+    def shared_alignment(self) -> int:
+        return self.part.shared_alignment
 
     @property
     def notes(self) -> tuple[str, ...]:
         return (
             f"k in {self.schedule.split_k} parts of {self.part.spec.k}, one for each z of the "
-            "grid; their sums in workspace parts",
+            f"grid{' and matrix' if self.spec.batch > 1 else ''}; their sums in workspace parts",
             *self.part.notes,
         )
 
@@ -114,23 +133,24 @@ class SplitPlan(CudaPlan):
         return (*self.part.remarks, f"k in {split} parts, added in order by a second kernel")
 
 
-def plan_split(spec: Matmul, target: Target, schedule: SplitMatmul) -> SplitPlan:
+def plan_split(spec: Matmul, target: Target, schedule: SplitSchedule) -> SplitPlan:
     """Raises ScheduleError if k cannot be cut so, or a part does not fit the target."""
     _check(spec, target, schedule)
-    part = plan_mma(part_spec(spec, schedule.split_k), target, schedule)
+    part = _plan_part(spec, target, schedule)
     launch = dataclasses.replace(part.launches[0], entry_point=f"{spec.key}_parts")
     part = dataclasses.replace(part, launches=(launch,))
-    reduction = _plan_reduction(spec, target, schedule, part)
-    to_workspace = dataclasses.replace(launch, arguments=("a", "b", WORKSPACE), tile=None)
+    reduction = _plan_reduction(spec, target, schedule, part.ptx_version)
+    to_workspace = dataclasses.replace(
+        launch, arguments=(*launch.arguments[:-1], WORKSPACE), tile=None
+    )
     return SplitPlan(
         spec=spec,
         target=target,
         schedule=schedule,
         template="ptx/matmul_split.ptx.j2",
         launches=(to_workspace, *reduction.launches),
-        workspaces=(
-            Workspace(name=WORKSPACE, nbytes=schedule.split_k * spec.m * spec.n * F32_BYTES),
-        ),
+        workspaces=(Workspace(name=WORKSPACE, nbytes=spec.batch * _parts_bytes(spec, schedule)),),
+        tensor_maps=part.tensor_maps,
         num_threads=part.num_threads,
         shared_bytes=part.shared_bytes,
         ptx_version=part.ptx_version,
@@ -139,10 +159,33 @@ def plan_split(spec: Matmul, target: Target, schedule: SplitMatmul) -> SplitPlan
     )
 
 
-def part_spec(spec: Matmul, split_k: int) -> Matmul:
-    """The parts as a batch: operands a part of k apart, sums (as they are accumulated, 4 bytes)
-    packed behind one another."""
-    k = spec.k // split_k
+def _plan_part(spec: Matmul, target: Target, schedule: SplitSchedule) -> MmaPlan | WgmmaPlan:
+    part = part_spec(spec, schedule)
+    if isinstance(schedule, WgmmaMatmul):
+        return plan_wgmma(part, target, schedule, whole=spec)
+    return plan_mma(part, target, schedule)
+
+
+def part_tiles(spec: Matmul, schedule: SplitSchedule) -> int:
+    """Tiles along k of each part; the last may have fewer."""
+    return -(-spec.k // (schedule.block_k * schedule.split_k))
+
+
+def part_spec(spec: Matmul, schedule: SplitSchedule) -> Matmul:
+    """The parts as a batch: sums (as they are accumulated, 4 bytes) packed behind one another, and
+    for mma.sync operands a part of k apart. wgmma's are read whole; their strides are not here."""
+    k = part_tiles(spec, schedule) * schedule.block_k
+    if isinstance(schedule, WgmmaMatmul):
+        return Matmul(
+            m=spec.m,
+            n=spec.n,
+            k=k,
+            dtype=spec.dtype,
+            out_dtype=spec.accumulate,
+            layout=spec.layout,
+            math=spec.math,
+            batch=spec.batch * schedule.split_k,
+        )
     return Matmul(
         m=spec.m,
         n=spec.n,
@@ -151,7 +194,7 @@ def part_spec(spec: Matmul, split_k: int) -> Matmul:
         out_dtype=spec.accumulate,
         layout=spec.layout,
         math=spec.math,
-        batch=split_k,
+        batch=schedule.split_k,
         lda=spec.lda,
         ldb=spec.ldb,
         batch_stride_a=k * spec.a_strides[2],
@@ -159,15 +202,21 @@ def part_spec(spec: Matmul, split_k: int) -> Matmul:
     )
 
 
+def _parts_bytes(spec: Matmul, schedule: SplitSchedule) -> int:
+    """Of the sums of all parts of one matrix."""
+    return schedule.split_k * spec.m * spec.n * F32_BYTES
+
+
 def _plan_reduction(
-    spec: Matmul, target: Target, schedule: SplitMatmul, part: MmaPlan
+    spec: Matmul, target: Target, schedule: SplitSchedule, ptx_version: int
 ) -> ReductionPlan:
     row_stride = spec.out_strides[1] if spec.m > 1 else 0
-    width = math.gcd(WIDEST, spec.n, row_stride)
+    batch_stride = spec.out_strides[0] if spec.batch > 1 else 0
+    width = math.gcd(WIDEST, spec.n, row_stride, batch_stride)
     names = [p.name for p in spec.parameters if p.name not in ("a", "b")]
     launch = Launch(
         entry_point=spec.key,
-        grid=(-(-spec.n // (width * NUM_THREADS)), spec.m, 1),
+        grid=(-(-spec.n // (width * NUM_THREADS)), spec.m, spec.batch),
         block=(NUM_THREADS, 1, 1),
         arguments=(WORKSPACE, *names),
     )
@@ -178,7 +227,7 @@ def _plan_reduction(
         template="ptx/matmul_split.ptx.j2",
         launches=(launch,),
         num_threads=NUM_THREADS,
-        ptx_version=part.ptx_version,
+        ptx_version=ptx_version,
         output=OutputTile(
             spec=spec,
             row_offsets=(0,),
@@ -190,7 +239,26 @@ def _plan_reduction(
     )
 
 
-def _check(spec: Matmul, target: Target, schedule: SplitMatmul) -> None:
+def _check(spec: Matmul, target: Target, schedule: SplitSchedule) -> None:
+    split = schedule.split_k
+    if isinstance(schedule, WgmmaMatmul):
+        _check_ring(spec, schedule)
+    else:
+        _check_parts(spec, schedule)
+    if (needed := _parts_bytes(spec, schedule)) > MAX_IMMEDIATE:
+        raise ScheduleError(
+            f"split_k={split} needs {needed} B of workspace for a matrix; "
+            f"{MAX_IMMEDIATE} are the limit; try split_k=1"
+        )
+    if spec.m > (limit := target.limits["grid_y"]):
+        raise ScheduleError(
+            f"split_k={split} launches a row of blocks for each of m={spec.m}; {target.name} "
+            f"allows {limit}; try split_k=1"
+        )
+
+
+def _check_parts(spec: Matmul, schedule: SplitMatmul) -> None:
+    """What mma.sync's parts, matrices of their own, must be like."""
     split = schedule.split_k
     if spec.batch > 1:
         raise ScheduleError(
@@ -202,13 +270,19 @@ def _check(spec: Matmul, target: Target, schedule: SplitMatmul) -> None:
             f"split_k={split} does not cut k={spec.k} in parts of whole tiles of "
             f"block_k={schedule.block_k}; try split_k=1"
         )
-    if split * spec.m * spec.n * F32_BYTES > MAX_IMMEDIATE:
+
+
+def _check_ring(spec: Matmul, schedule: WgmmaMatmul) -> None:
+    """Each part has tiles, and a CTA of its own."""
+    split, each = schedule.split_k, part_tiles(spec, schedule)
+    tiles = -(-spec.k // schedule.block_k)
+    if (split - 1) * each >= tiles:
         raise ScheduleError(
-            f"split_k={split} needs {split * spec.m * spec.n * F32_BYTES} B of workspace; "
-            f"{MAX_IMMEDIATE} are the limit; try split_k=1"
+            f"split_k={split} parts of {each} tiles of block_k={schedule.block_k} are more than "
+            f"k={spec.k} has; try split_k={-(-tiles // each)}"
         )
-    if spec.m > (limit := target.limits["grid_y"]):
+    if schedule.num_ctas:
         raise ScheduleError(
-            f"split_k={split} launches a row of blocks for each of m={spec.m}; {target.name} "
-            f"allows {limit}; try split_k=1"
+            f"split_k={split} gives every part a CTA, and num_ctas={schedule.num_ctas} shares "
+            "them; try num_ctas=0,group_m=1"
         )
