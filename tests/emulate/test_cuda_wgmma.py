@@ -76,6 +76,7 @@ OPTIONS: dict[str, dict[str, int]] = {
     "store": {"tma_store": 1},
     "store-one-strip": {"tma_store": 1, "block_m": 64, "consumers": 1},
     "pingpong": PERSISTENT | {"pingpong": 1, "block_m": 64},
+    "persistent-odd-strips": PERSISTENT | {"tma_store": 1, "block_n": 192},
     "persistent-cluster": PERSISTENT | {"cluster_m": 2},
     "persistent-store": PERSISTENT | {"tma_store": 1, "block_n": 128},
     "persistent-cluster-store": PERSISTENT | {"cluster_m": 2, "tma_store": 1},

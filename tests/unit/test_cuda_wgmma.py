@@ -131,6 +131,13 @@ def test_strips_cover_a_warpgroups_outputs() -> None:
     assert [strip.fresh for strip in store.strips] == [True, True, False, False]
 
 
+@pytest.mark.parametrize(("block_n", "pending"), [(256, [1, 1, 1, 1]), (192, [0, 2, 1]), (64, [0])])
+def test_a_strip_waits_for_the_copy_that_reads_its_buffer(block_n: int, pending: list[int]) -> None:
+    """Also where the last strip of a block tile has the buffer of the next one's first."""
+    store = make(BIG.override(tma_store=1, num_ctas=132, block_n=block_n)).store
+    assert store is not None and [strip.pending for strip in store.strips] == pending
+
+
 def test_barriers_do_not_share_memory_with_strips() -> None:
     plan = make(BIG.override(tma_store=1, num_ctas=132))
     assert plan.store is not None

@@ -38,12 +38,17 @@ class Quad:
 
 @dataclass(frozen=True, kw_only=True)
 class Strip:
-    """A box at row `m` and column `n` of the warpgroup's tile; `offset` is its buffer's byte."""
+    """A box at row `m` and column `n` of the warpgroup's tile; `offset` is its buffer's byte.
+
+    Nothing has read a `fresh` buffer yet; before another is written, all copies but the `pending`
+    latest must have read theirs.
+    """
 
     m: int
     n: int
     offset: int
     fresh: bool
+    pending: int
     quads: tuple[Quad, ...]
     columns: tuple[Column, ...]
 
@@ -88,25 +93,25 @@ class TmaStore:
         return tuple(range(0, COLS * HALF_BYTES, QUAD * HALF_BYTES))
 
     @property
-    def pending(self) -> int:
-        """Copies that may still read when a buffer is written again."""
-        return self.buffers - 1
-
-    @property
     def strips(self) -> tuple[Strip, ...]:
         places = [
             (m, n)
             for m in range(0, self.schedule.rows, ROWS)
             for n in range(0, self.schedule.block_n, COLS)
         ]
-        return tuple(self._strip(index, *place) for index, place in enumerate(places))
+        return tuple(
+            self._strip(index, *place, count=len(places)) for index, place in enumerate(places)
+        )
 
-    def _strip(self, index: int, m: int, n: int) -> Strip:
+    def _strip(self, index: int, m: int, n: int, *, count: int) -> Strip:
+        # Copies since the one that read this buffer, which may be the block tile's before.
+        since = index + (count - 1 - index) % self.buffers
         return Strip(
             m=m,
             n=n,
             offset=index % self.buffers * self.tile.nbytes,
             fresh=index < self.buffers and not self.schedule.num_ctas,
+            pending=self.buffers - 1 if index >= self.buffers else since,
             quads=tuple(self._quad(m, n, col) for col in range(0, COLS, QUAD)),
             columns=tuple(c for c in self.output.columns if n <= c.offset < n + COLS),
         )
