@@ -33,6 +33,8 @@ SPECS: tuple[Spec, ...] = (
         batch_stride_b=0,
         epilogue=(Epilogue.BIAS, Epilogue.GELU_TANH, Epilogue.RESIDUAL, Epilogue.SILU),
     ),
+    Matmul(m=9, n=7, k=5, dtype=DType.S8),
+    Matmul(m=9, n=7, k=5, dtype=DType.F32, epilogue=(Epilogue.BIAS, Epilogue.RELU)),
     Relu(shape=(3, 5, 7), dtype=DType.F16),
     Softmax(rows=9, cols=33, dtype=DType.F32),
     Softmax(rows=9, cols=33, dtype=DType.F32, log=True),
@@ -145,7 +147,8 @@ def test_what_a_peer_cannot_do_is_said(entry_for: EntryFor) -> None:
         peers.make("numpy", entry, data, GPU)
     with pytest.raises(DeviceError, match="cublas does not compute on cpu:0; take numpy or torch"):
         peers.make("cublas", entry, data, CPU)
-    for given, device in ((entry, GPU), (entry_for(SPECS[1]), CPU), (entry_for(SPECS[2]), CPU)):
+    batch, other = entry_for(SPECS[1]), entry_for(Relu(shape=(3,)))
+    for given, device in ((entry, GPU), (batch, CPU), (other, CPU)):
         with pytest.raises(DeviceError, match="is timed on single products on CPUs"):
             peers.make("torch-onednn", given, {}, device)
     bias = entry_for(Matmul(m=2, n=2, k=2, epilogue=(Epilogue.BIAS, Epilogue.RESIDUAL)))
