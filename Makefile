@@ -7,6 +7,7 @@ BENCH := .venv-bench
 LIBRARIES := torch iree-base-compiler iree-base-runtime
 SHAPE := 1024x1024x1024
 DEMO := demo.kgen
+PYTHON_FILES := codegen runtime tests scripts examples
 
 .PHONY: help setup demo test check format lint types fast generated readme gate bench bench-tool fuzz flagships gpu clean
 
@@ -30,15 +31,15 @@ test: setup check gate ## everything that CI runs
 check: setup format-check lint types fast ## format, lint, strict types, fast tests
 
 format: setup ## rewrite the layout of the Python files
-	$(BIN)/ruff format codegen runtime tests scripts
-	$(BIN)/ruff check --fix codegen runtime tests scripts
+	$(BIN)/ruff format $(PYTHON_FILES)
+	$(BIN)/ruff check --fix $(PYTHON_FILES)
 
 .PHONY: format-check
 format-check:
-	$(BIN)/ruff format --check codegen runtime tests scripts
+	$(BIN)/ruff format --check $(PYTHON_FILES)
 
 lint:
-	$(BIN)/ruff check codegen runtime tests scripts
+	$(BIN)/ruff check $(PYTHON_FILES)
 
 types:
 	$(BIN)/mypy
