@@ -91,6 +91,20 @@ def test_tf32_with_all_options() -> None:
     prove(spec, **OPTIONS["persistent-cluster-store"])
 
 
+SPLITS: dict[str, dict[str, Any]] = {
+    "s8": {"split_k": 3},
+    "e4m3": {"split_k": 3, "cluster_m": 2},
+    "tf32": {"split_k": 2},
+}
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_parts_of_k(name: str) -> None:
+    """The last part of k is shorter than the others."""
+    chain = CHAIN if name == "e4m3" else {}
+    prove(spec_of(name, m=136, n=72, **chain), **SPLITS[name])
+
+
 def worst(promote_k: int) -> float:
     """The largest error on tensor cores with 13 bits, relative to the exact result."""
     k = 2048
