@@ -421,8 +421,9 @@ p.i.body:
   %p.w.row = mul nuw i64 %p.i, 68
   %p.w.column = mul nuw i64 %j, 4
   %p.w.corner = add nuw i64 %p.w.row, %p.w.column
+  %p.w.bias.offset = mul nuw i64 %j, 4
   %p.w.out = getelementptr i8, ptr %out, i64 %p.w.corner
-  %p.w.bias = getelementptr i8, ptr %bias, i64 %p.w.column
+  %p.w.bias = getelementptr i8, ptr %bias, i64 %p.w.bias.offset
   call void @tile_2x16(ptr %p.w.a, ptr %b.pack, ptr %p.w.out, ptr %p.w.bias)
   br label %p.i.latch
 p.i.latch:
@@ -434,8 +435,9 @@ p.i.done:
   %p.e.row = mul nuw i64 32, 68
   %p.e.column = mul nuw i64 %j, 4
   %p.e.corner = add nuw i64 %p.e.row, %p.e.column
+  %p.e.bias.offset = mul nuw i64 %j, 4
   %p.e.out = getelementptr i8, ptr %out, i64 %p.e.corner
-  %p.e.bias = getelementptr i8, ptr %bias, i64 %p.e.column
+  %p.e.bias = getelementptr i8, ptr %bias, i64 %p.e.bias.offset
   call void @tile_1x16(ptr %p.e.a, ptr %b.pack, ptr %p.e.out, ptr %p.e.bias)
   br label %j.latch
 j.latch:
@@ -484,8 +486,9 @@ r.i.body:
   %r.w.row = mul nuw i64 %r.i, 68
   %r.w.column = mul nuw i64 16, 4
   %r.w.corner = add nuw i64 %r.w.row, %r.w.column
+  %r.w.bias.offset = mul nuw i64 16, 4
   %r.w.out = getelementptr i8, ptr %out, i64 %r.w.corner
-  %r.w.bias = getelementptr i8, ptr %bias, i64 %r.w.column
+  %r.w.bias = getelementptr i8, ptr %bias, i64 %r.w.bias.offset
   call void @tile_2x1(ptr %r.w.a, ptr %b.pack, ptr %r.w.out, ptr %r.w.bias)
   br label %r.i.latch
 r.i.latch:
@@ -497,8 +500,9 @@ r.i.done:
   %r.e.row = mul nuw i64 32, 68
   %r.e.column = mul nuw i64 16, 4
   %r.e.corner = add nuw i64 %r.e.row, %r.e.column
+  %r.e.bias.offset = mul nuw i64 16, 4
   %r.e.out = getelementptr i8, ptr %out, i64 %r.e.corner
-  %r.e.bias = getelementptr i8, ptr %bias, i64 %r.e.column
+  %r.e.bias = getelementptr i8, ptr %bias, i64 %r.e.bias.offset
   call void @tile_1x1(ptr %r.e.a, ptr %b.pack, ptr %r.e.out, ptr %r.e.bias)
   br label %task.latch
 task.latch:

@@ -9,7 +9,7 @@
 target triple = "x86_64-unknown-linux-gnu"
 ;
 ; A bf16 product on AMX tiles, blocked as BLIS does. A task is an mc x nc block of out. For each kc
-; of K it packs its part of A once; then, for each panel of nr columns, it packs B in pairs of k and
+; of K it packs its part of A once; then, for each panel of nr columns, it packs B in groups of 2 k and
 ; multiplies every mr rows of A with it, the sums in tile registers.
 ;
 ; scratch on the stack:
@@ -68,10 +68,9 @@ pv.head:
   %pv.more = icmp ult i64 %pv, 128
   br i1 %pv.more, label %pv.body, label %pv.done
 pv.body:
-  %pv.v.offset = mul nuw i64 %pv, 2
-  %pv.v.from = getelementptr i8, ptr %pa.from, i64 %pv.v.offset
+  %pv.v.from = getelementptr i16, ptr %pa.from, i64 %pv
   %pv.v.x = load <32 x i16>, ptr %pv.v.from, align 2
-  %pv.v.to = getelementptr i8, ptr %pa.to, i64 %pv.v.offset
+  %pv.v.to = getelementptr i16, ptr %pa.to, i64 %pv
   store <32 x i16> %pv.v.x, ptr %pv.v.to, align 64
   br label %pv.latch
 pv.latch:
@@ -111,16 +110,18 @@ pb.body:
   %pb.to = getelementptr i8, ptr %b.pack, i64 %pb.to.offset
   %pb.n0.to = getelementptr i8, ptr %pb.to, i64 0
   %pb.n0.from = getelementptr i8, ptr %pb.from, i64 0
-  %pb.n0.from1 = getelementptr i8, ptr %pb.n0.from, i64 128
-  %pb.n0.k0 = load <16 x i16>, ptr %pb.n0.from, align 2
-  %pb.n0.k1 = load <16 x i16>, ptr %pb.n0.from1, align 2
+  %pb.n0.k0.from = getelementptr i8, ptr %pb.n0.from, i64 0
+  %pb.n0.k0 = load <16 x i16>, ptr %pb.n0.k0.from, align 2
+  %pb.n0.k1.from = getelementptr i8, ptr %pb.n0.from, i64 128
+  %pb.n0.k1 = load <16 x i16>, ptr %pb.n0.k1.from, align 2
   %pb.n0 = shufflevector <16 x i16> %pb.n0.k0, <16 x i16> %pb.n0.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
   store <32 x i16> %pb.n0, ptr %pb.n0.to, align 64
   %pb.n1.to = getelementptr i8, ptr %pb.to, i64 64
   %pb.n1.from = getelementptr i8, ptr %pb.from, i64 32
-  %pb.n1.from1 = getelementptr i8, ptr %pb.n1.from, i64 128
-  %pb.n1.k0 = load <16 x i16>, ptr %pb.n1.from, align 2
-  %pb.n1.k1 = load <16 x i16>, ptr %pb.n1.from1, align 2
+  %pb.n1.k0.from = getelementptr i8, ptr %pb.n1.from, i64 0
+  %pb.n1.k0 = load <16 x i16>, ptr %pb.n1.k0.from, align 2
+  %pb.n1.k1.from = getelementptr i8, ptr %pb.n1.from, i64 128
+  %pb.n1.k1 = load <16 x i16>, ptr %pb.n1.k1.from, align 2
   %pb.n1 = shufflevector <16 x i16> %pb.n1.k0, <16 x i16> %pb.n1.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
   store <32 x i16> %pb.n1, ptr %pb.n1.to, align 64
   br label %pb.latch
@@ -162,8 +163,8 @@ k.head:
 k.body:
   %k.a.offset = mul nuw i64 %k, 2
   %k.a = getelementptr i8, ptr %i.a, i64 %k.a.offset
-  %k.pair = lshr i64 %k, 1
-  %k.b.offset = mul nuw i64 %k.pair, 128
+  %k.group = lshr i64 %k, 1
+  %k.b.offset = mul nuw i64 %k.group, 128
   %k.b = getelementptr i8, ptr %b.pack, i64 %k.b.offset
   %k.a.t4 = getelementptr i8, ptr %k.a, i64 0
   call void @llvm.x86.tileloadd64(i8 4, ptr %k.a.t4, i64 320)

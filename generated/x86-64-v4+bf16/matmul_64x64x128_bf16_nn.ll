@@ -8,11 +8,12 @@
 ;   %out  bf16, shape 64 x 64, strides 64, 1 elements
 target triple = "x86_64-unknown-linux-gnu"
 ;
-; A bf16 product of pairs by BLIS blocking. A task is an mc x nc block of out: panels of nr columns
-; of B, packed in pairs of k, each multiplied with every mr rows of A, the mr x nr sums in registers.
+; A bf16 product by vdpbf16ps, 2 of K at a time, blocked as BLIS does. A task is an mc x nc
+; block of out: panels of nr columns of B, packed in groups of 2 k, each multiplied with every mr
+; rows of A, the mr x nr sums in registers.
 ;
 ; scratch on the stack:
-;   %b.pack  8192 bytes, bf16 [kc/2][nr][2], 128 bytes a row, zero past K and N
+;   %b.pack    8192 bytes, bf16 [kc/2][nr][2], 128 bytes a row, zero past K and N
 
 define internal void @tile_4x32(ptr noalias %a, ptr noalias %b, ptr noalias %out) #1 {
 enter:
@@ -35,35 +36,37 @@ k.body:
   %k.b.offset = mul nuw i64 %k, 128
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
   %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <32 x bfloat>, ptr %b_n0.at, align 64
+  %b_n0.stored = load <32 x i16>, ptr %b_n0.at, align 64
+  %b_n0 = bitcast <32 x i16> %b_n0.stored to <32 x bfloat>
   %b_n1.at = getelementptr i8, ptr %k.b, i64 64
-  %b_n1 = load <32 x bfloat>, ptr %b_n1.at, align 64
+  %b_n1.stored = load <32 x i16>, ptr %b_n1.at, align 64
+  %b_n1 = bitcast <32 x i16> %b_n1.stored to <32 x bfloat>
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
   %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.pair = load i32, ptr %a_m0.at, align 2
-  %a_m0.bits.first = insertelement <16 x i32> poison, i32 %a_m0.pair, i32 0
+  %a_m0.group = load i32, ptr %a_m0.at, align 2
+  %a_m0.bits.first = insertelement <16 x i32> poison, i32 %a_m0.group, i32 0
   %a_m0.bits = shufflevector <16 x i32> %a_m0.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %a_m0 = bitcast <16 x i32> %a_m0.bits to <32 x bfloat>
   %sum_m0_n0.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m0_n0, <32 x bfloat> %a_m0, <32 x bfloat> %b_n0)
   %sum_m0_n1.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m0_n1, <32 x bfloat> %a_m0, <32 x bfloat> %b_n1)
   %a_m1.at = getelementptr i8, ptr %k.a, i64 256
-  %a_m1.pair = load i32, ptr %a_m1.at, align 2
-  %a_m1.bits.first = insertelement <16 x i32> poison, i32 %a_m1.pair, i32 0
+  %a_m1.group = load i32, ptr %a_m1.at, align 2
+  %a_m1.bits.first = insertelement <16 x i32> poison, i32 %a_m1.group, i32 0
   %a_m1.bits = shufflevector <16 x i32> %a_m1.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %a_m1 = bitcast <16 x i32> %a_m1.bits to <32 x bfloat>
   %sum_m1_n0.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m1_n0, <32 x bfloat> %a_m1, <32 x bfloat> %b_n0)
   %sum_m1_n1.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m1_n1, <32 x bfloat> %a_m1, <32 x bfloat> %b_n1)
   %a_m2.at = getelementptr i8, ptr %k.a, i64 512
-  %a_m2.pair = load i32, ptr %a_m2.at, align 2
-  %a_m2.bits.first = insertelement <16 x i32> poison, i32 %a_m2.pair, i32 0
+  %a_m2.group = load i32, ptr %a_m2.at, align 2
+  %a_m2.bits.first = insertelement <16 x i32> poison, i32 %a_m2.group, i32 0
   %a_m2.bits = shufflevector <16 x i32> %a_m2.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %a_m2 = bitcast <16 x i32> %a_m2.bits to <32 x bfloat>
   %sum_m2_n0.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m2_n0, <32 x bfloat> %a_m2, <32 x bfloat> %b_n0)
   %sum_m2_n1.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m2_n1, <32 x bfloat> %a_m2, <32 x bfloat> %b_n1)
   %a_m3.at = getelementptr i8, ptr %k.a, i64 768
-  %a_m3.pair = load i32, ptr %a_m3.at, align 2
-  %a_m3.bits.first = insertelement <16 x i32> poison, i32 %a_m3.pair, i32 0
+  %a_m3.group = load i32, ptr %a_m3.at, align 2
+  %a_m3.bits.first = insertelement <16 x i32> poison, i32 %a_m3.group, i32 0
   %a_m3.bits = shufflevector <16 x i32> %a_m3.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %a_m3 = bitcast <16 x i32> %a_m3.bits to <32 x bfloat>
   %sum_m3_n0.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m3_n0, <32 x bfloat> %a_m3, <32 x bfloat> %b_n0)
@@ -213,16 +216,18 @@ p.pb.body:
   %p.pb.to = getelementptr i8, ptr %b.pack, i64 %p.pb.to.offset
   %p.pb.n0.to = getelementptr i8, ptr %p.pb.to, i64 0
   %p.pb.n0.from = getelementptr i8, ptr %p.pb.from, i64 0
-  %p.pb.n0.from1 = getelementptr i8, ptr %p.pb.n0.from, i64 128
-  %p.pb.n0.k0 = load <16 x i16>, ptr %p.pb.n0.from, align 2
-  %p.pb.n0.k1 = load <16 x i16>, ptr %p.pb.n0.from1, align 2
+  %p.pb.n0.k0.from = getelementptr i8, ptr %p.pb.n0.from, i64 0
+  %p.pb.n0.k0 = load <16 x i16>, ptr %p.pb.n0.k0.from, align 2
+  %p.pb.n0.k1.from = getelementptr i8, ptr %p.pb.n0.from, i64 128
+  %p.pb.n0.k1 = load <16 x i16>, ptr %p.pb.n0.k1.from, align 2
   %p.pb.n0 = shufflevector <16 x i16> %p.pb.n0.k0, <16 x i16> %p.pb.n0.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
   store <32 x i16> %p.pb.n0, ptr %p.pb.n0.to, align 64
   %p.pb.n1.to = getelementptr i8, ptr %p.pb.to, i64 64
   %p.pb.n1.from = getelementptr i8, ptr %p.pb.from, i64 32
-  %p.pb.n1.from1 = getelementptr i8, ptr %p.pb.n1.from, i64 128
-  %p.pb.n1.k0 = load <16 x i16>, ptr %p.pb.n1.from, align 2
-  %p.pb.n1.k1 = load <16 x i16>, ptr %p.pb.n1.from1, align 2
+  %p.pb.n1.k0.from = getelementptr i8, ptr %p.pb.n1.from, i64 0
+  %p.pb.n1.k0 = load <16 x i16>, ptr %p.pb.n1.k0.from, align 2
+  %p.pb.n1.k1.from = getelementptr i8, ptr %p.pb.n1.from, i64 128
+  %p.pb.n1.k1 = load <16 x i16>, ptr %p.pb.n1.k1.from, align 2
   %p.pb.n1 = shufflevector <16 x i16> %p.pb.n1.k0, <16 x i16> %p.pb.n1.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
   store <32 x i16> %p.pb.n1, ptr %p.pb.n1.to, align 64
   br label %p.pb.latch

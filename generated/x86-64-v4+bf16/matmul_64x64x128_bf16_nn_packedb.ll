@@ -9,8 +9,9 @@
 ;   %out  bf16, shape 64 x 64, strides 64, 1 elements
 target triple = "x86_64-unknown-linux-gnu"
 ;
-; A bf16 product of pairs by BLIS blocking. A task is an mc x nc block of out: panels of nr columns
-; of B, packed in pairs of k, each multiplied with every mr rows of A, the mr x nr sums in registers.
+; A bf16 product by vdpbf16ps, 2 of K at a time, blocked as BLIS does. A task is an mc x nc
+; block of out: panels of nr columns of B, packed in groups of 2 k, each multiplied with every mr
+; rows of A, the mr x nr sums in registers.
 
 define internal void @tile_4x32(ptr noalias %a, ptr noalias %b, ptr noalias %out) #1 {
 enter:
@@ -33,35 +34,37 @@ k.body:
   %k.b.offset = mul nuw i64 %k, 64
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
   %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <32 x bfloat>, ptr %b_n0.at, align 2
+  %b_n0.stored = load <32 x i16>, ptr %b_n0.at, align 2
+  %b_n0 = bitcast <32 x i16> %b_n0.stored to <32 x bfloat>
   %b_n1.at = getelementptr i8, ptr %k.b, i64 4096
-  %b_n1 = load <32 x bfloat>, ptr %b_n1.at, align 2
+  %b_n1.stored = load <32 x i16>, ptr %b_n1.at, align 2
+  %b_n1 = bitcast <32 x i16> %b_n1.stored to <32 x bfloat>
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
   %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.pair = load i32, ptr %a_m0.at, align 2
-  %a_m0.bits.first = insertelement <16 x i32> poison, i32 %a_m0.pair, i32 0
+  %a_m0.group = load i32, ptr %a_m0.at, align 2
+  %a_m0.bits.first = insertelement <16 x i32> poison, i32 %a_m0.group, i32 0
   %a_m0.bits = shufflevector <16 x i32> %a_m0.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %a_m0 = bitcast <16 x i32> %a_m0.bits to <32 x bfloat>
   %sum_m0_n0.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m0_n0, <32 x bfloat> %a_m0, <32 x bfloat> %b_n0)
   %sum_m0_n1.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m0_n1, <32 x bfloat> %a_m0, <32 x bfloat> %b_n1)
   %a_m1.at = getelementptr i8, ptr %k.a, i64 256
-  %a_m1.pair = load i32, ptr %a_m1.at, align 2
-  %a_m1.bits.first = insertelement <16 x i32> poison, i32 %a_m1.pair, i32 0
+  %a_m1.group = load i32, ptr %a_m1.at, align 2
+  %a_m1.bits.first = insertelement <16 x i32> poison, i32 %a_m1.group, i32 0
   %a_m1.bits = shufflevector <16 x i32> %a_m1.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %a_m1 = bitcast <16 x i32> %a_m1.bits to <32 x bfloat>
   %sum_m1_n0.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m1_n0, <32 x bfloat> %a_m1, <32 x bfloat> %b_n0)
   %sum_m1_n1.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m1_n1, <32 x bfloat> %a_m1, <32 x bfloat> %b_n1)
   %a_m2.at = getelementptr i8, ptr %k.a, i64 512
-  %a_m2.pair = load i32, ptr %a_m2.at, align 2
-  %a_m2.bits.first = insertelement <16 x i32> poison, i32 %a_m2.pair, i32 0
+  %a_m2.group = load i32, ptr %a_m2.at, align 2
+  %a_m2.bits.first = insertelement <16 x i32> poison, i32 %a_m2.group, i32 0
   %a_m2.bits = shufflevector <16 x i32> %a_m2.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %a_m2 = bitcast <16 x i32> %a_m2.bits to <32 x bfloat>
   %sum_m2_n0.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m2_n0, <32 x bfloat> %a_m2, <32 x bfloat> %b_n0)
   %sum_m2_n1.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m2_n1, <32 x bfloat> %a_m2, <32 x bfloat> %b_n1)
   %a_m3.at = getelementptr i8, ptr %k.a, i64 768
-  %a_m3.pair = load i32, ptr %a_m3.at, align 2
-  %a_m3.bits.first = insertelement <16 x i32> poison, i32 %a_m3.pair, i32 0
+  %a_m3.group = load i32, ptr %a_m3.at, align 2
+  %a_m3.bits.first = insertelement <16 x i32> poison, i32 %a_m3.group, i32 0
   %a_m3.bits = shufflevector <16 x i32> %a_m3.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %a_m3 = bitcast <16 x i32> %a_m3.bits to <32 x bfloat>
   %sum_m3_n0.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m3_n0, <32 x bfloat> %a_m3, <32 x bfloat> %b_n0)

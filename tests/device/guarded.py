@@ -21,7 +21,8 @@ from kgen.bundle import pack
 from kgen.check.qemu import run_aarch64
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul, Schedule
-from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Relu, Softmax, Spec
+from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Relu, Scale, Softmax, Spec
+from kgen.spec.choices import OUTPUTS
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
 from kgen_runtime.backend import Code
@@ -75,13 +76,14 @@ def product(target: Target, random: Random) -> Matmul:
     dtype = random.choice(FAMILY.dtypes(Matmul.op, target))
     layout = random.choice(list(Layout))
     padding = [random.choice((0, 0, random.randint(1, 9))) for _ in range(3)]
-    floats = dtype in FLOATS
+    out = random.choice(OUTPUTS[dtype])
+    finishes = out is not DType.S32
     return Matmul(
         m=m,
         n=n,
         k=k,
         dtype=dtype,
-        out_dtype=random.choice((None, *FLOATS)) if floats else None,
+        out_dtype=out,
         layout=layout,
         lda=(m if layout.a_transposed else k) + padding[0],
         ldb=(k if layout.b_transposed else n) + padding[1],
@@ -89,8 +91,9 @@ def product(target: Target, random: Random) -> Matmul:
         batch=random.choice((1, 1, 1, 3)),
         batch_stride_b=random.choice((None, 0)),
         constant=random.choice(((), (), (), (Operand.B,))),
-        beta=random.choice((0.0, 0.5)) if dtype is not DType.S8 else 0.0,
-        epilogue=random.choice(EPILOGUES) if dtype is not DType.S8 else (),
+        beta=random.choice((0.0, 0.5)) if finishes else 0.0,
+        epilogue=random.choice(EPILOGUES) if finishes else (),
+        scales=tuple(Scale) if finishes and dtype is DType.S8 else (),
     )
 
 
@@ -134,7 +137,14 @@ def run(case: Case, target: Target, missing: int) -> None:
     if target.arch != platform.machine():
         for at_end in (True, False):
             arrays = [filled(parameters[name])[missing:] for name in names]
-            run_aarch64(code, launch.entry_point, arrays, launch.grid[0], at_end=at_end)
+            run_aarch64(
+                code,
+                launch.entry_point,
+                arrays,
+                launch.grid[0],
+                at_end=at_end,
+                features=artifact.requires["features"],
+            )
             check_gaps(case, parameters, dict(zip(names, arrays, strict=True)))
         return
     backend = CpuBackend(num_threads=1)

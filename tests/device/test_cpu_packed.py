@@ -70,8 +70,8 @@ def test_under_qemu() -> None:
 
 def test_all_kernels_of_a_target_take_the_same_packed_b() -> None:
     """Whatever M: the weights of a model are packed once."""
-    for name in ("x86-64-v3", "x86-64-v4+bf16", "x86-64-amx", "aarch64-neon"):
-        for dtype in (DType.F32, DType.BF16):
+    for name in ("x86-64-v3", "x86-64-v4+bf16", "x86-64-v4+vnni", "x86-64-amx", "aarch64-neon"):
+        for dtype in (DType.F32, DType.BF16, DType.S8):
             packed = {
                 pipeline.plan(ahead(m, 300, 200, dtype), target(name)).parameters[1]
                 for m in (1, 2, 8, 9, 100, 1000)
@@ -99,14 +99,14 @@ def test_the_documented_orders() -> None:
     rows = dict(re.findall(r"^\| (\S+) \| (\d.*) \|$", text, re.MULTILINE))
     assert rows.keys() == {found.name for found in FAMILY.targets}
     for name, cells in rows.items():
-        for dtype, cell in zip(
-            (DType.F32, DType.F16, DType.BF16, DType.F64), cells.split(" | "), strict=True
-        ):
+        for dtype, cell in zip((*DTYPES, DType.S8), cells.split(" | "), strict=True):
             b = pipeline.plan(ahead(9, 100, 100, dtype), target(name)).parameters[1]
             assert b.packing is not None
             assert cell.split(",")[0] == f"{b.packing.width} x {b.packing.depth}"
             assert b.shape[-4:-2] == (
-                (8, 64) if "rounded" in cell else (-(-100 // b.shape[2]), 100 // b.shape[3])
+                (8, 128 // b.packing.depth)
+                if "rounded" in cell
+                else (-(-100 // b.shape[2]), 100 // b.shape[3])
             )
 
 

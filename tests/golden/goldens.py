@@ -30,6 +30,7 @@ DEEPER = Matmul(m=64, n=32, k=1000, layout=Layout.NT)
 BYTES = Matmul(
     m=32, n=32, k=256, dtype=DType.S8, out_dtype=DType.S8, scales=(Scale.A, Scale.B, Scale.OUT)
 )
+SCALED = replace(BYTES, m=64, n=64, k=128, lda=None, ldb=None, ldc=None)
 SHORT_SUMS = Matmul(m=32, n=32, k=512, dtype=DType.E4M3, layout=Layout.NT)
 ROW = Matmul(m=1, n=64, k=512)
 ROWS = (Relu(shape=(3, 1000)), Softmax(rows=5, cols=70), Softmax(rows=2, cols=50000, log=True))
@@ -102,6 +103,7 @@ def goldens() -> Iterator[Golden]:
     yield Golden(target="x86-64-amx", spec=_as(EVEN, DType.BF16))
     pairs = {"mr": 4, "nr": 32, "mc": 64}
     yield Golden(target="x86-64-v4+bf16", spec=_as(EVEN, DType.BF16), schedule=pairs)
+    yield Golden(target="x86-64-v4+vnni", spec=SCALED, schedule=pairs)
     # B packed ahead: nothing of it is packed or masked.
     spec = _ahead(_as(EVEN, DType.BF16))
     yield Golden(target="x86-64-v4+bf16", spec=spec, schedule=pairs)

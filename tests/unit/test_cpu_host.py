@@ -11,15 +11,18 @@ from kgen.errors import TargetError
 from kgen.targets.cpu import FAMILY, host
 from kgen.targets.cpu.limits import (
     AMX_FEATURES,
+    AVX_VNNI_FEATURES,
     BF16_FEATURES,
+    DOTPROD_FEATURES,
     TARGETS,
     V3_FEATURES,
     V4_FEATURES,
+    VNNI_FEATURES,
 )
 from kgen_runtime import cpu_features as features
 
-LEVELS = (V3_FEATURES, V4_FEATURES, BF16_FEATURES, AMX_FEATURES)
-V3, V4, BF16, AMX = (frozenset(level) for level in LEVELS)
+LEVELS = (V3_FEATURES, V4_FEATURES, BF16_FEATURES, VNNI_FEATURES, AMX_FEATURES)
+V3, V4, BF16, VNNI, AMX = (frozenset(level) for level in LEVELS)
 
 
 def on(monkeypatch: pytest.MonkeyPatch, machine: str, flags: frozenset[str]) -> None:
@@ -32,7 +35,9 @@ def on(monkeypatch: pytest.MonkeyPatch, machine: str, flags: frozenset[str]) -> 
     [
         (V3, 32, "x86-64-v3"),
         (V3 | V4 - {"avx512vl"}, 32, "x86-64-v3"),
-        (V3 | V4 | {"avx512_vnni"}, 64, "x86-64-v4"),
+        (V3 | frozenset(AVX_VNNI_FEATURES), 32, "x86-64-v3+vnni"),
+        (V3 | V4 | {"avx512_vbmi"}, 64, "x86-64-v4"),
+        (V3 | V4 | VNNI, 64, "x86-64-v4+vnni"),
         (V3 | V4 | BF16, 64, "x86-64-v4+bf16"),
         (V3 | V4 | AMX, 64, "x86-64-amx"),
     ],
@@ -51,6 +56,10 @@ def test_native_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     on(monkeypatch, "aarch64", frozenset())
     native = FAMILY.find("native")
     assert native is not None and native.arch == "aarch64"
+    assert not native.has("asimddp")
+    on(monkeypatch, "aarch64", frozenset(DOTPROD_FEATURES))
+    native = FAMILY.find("native")
+    assert native is not None and native.has("asimddp")
     on(monkeypatch, "x86_64", V3 - {"fma"})
     with pytest.raises(TargetError, match="lacks fma"):
         FAMILY.find("native")

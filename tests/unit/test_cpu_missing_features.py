@@ -57,10 +57,11 @@ def small(dtype: DType) -> Matmul:
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_each_missing_feature_is_named(target: Target, fake_cpu: FakeCpu, tmp_path: Path) -> None:
     path = tmp_path / "k.kgen"
-    kgen.build([small(DType.F32), small(DType.BF16)], targets=[target]).save(path)
+    dtypes = (DType.F32, DType.BF16, DType.S8)
+    kgen.build([small(dtype) for dtype in dtypes], targets=[target]).save(path)
     with BundleFile(path) as bundle:
         needed = [set(k.artifacts[0].requires["features"]) for k in bundle.manifest.kernels]
-    # Instructions of bf16 alone are not asked for by a product of f32.
+    # Instructions of bf16 or s8 alone are not asked for by a product of f32.
     assert set.union(*needed) == target.features
     for feature in sorted(set.intersection(*needed)):
         fake_cpu.set(target.arch, target.features - {feature})
@@ -69,11 +70,26 @@ def test_each_missing_feature_is_named(target: Target, fake_cpu: FakeCpu, tmp_pa
                 kgen_runtime.load(path, device=device)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "names"),
+    [
+        (DType.BF16, ("x86-64-v3", "x86-64-v4", "x86-64-v4+bf16", "x86-64-amx")),
+        (DType.S8, ("x86-64-v3", "x86-64-v3+vnni", "x86-64-v4", "x86-64-v4+vnni", "x86-64-amx")),
+    ],
+)
 def test_the_best_entry_that_the_cpu_runs_is_taken(
-    fake_cpu: FakeCpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    dtype: DType,
+    names: tuple[str, ...],
+    fake_cpu: FakeCpu,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    levels = [target for target in TARGETS if target.arch == "x86_64"]
-    path = kgen.build(small(DType.BF16), targets=levels).save(tmp_path / "k.kgen")
+    levels = [target for target in TARGETS if target.name in names]
+    path = kgen.build(small(dtype), targets=levels).save(tmp_path / "k.kgen")
+    with BundleFile(path) as bundle:
+        needed = {
+            k.target.name: set(k.artifacts[0].requires["features"]) for k in bundle.manifest.kernels
+        }
     monkeypatch.setattr(cpu, "request_tile_permission", lambda: None)
     monkeypatch.setattr(cpu.CpuBackend, "load", lambda *_: cpu.Loaded(entries=[], libraries=[]))
     for best in levels:
@@ -83,7 +99,7 @@ def test_the_best_entry_that_the_cpu_runs_is_taken(
         assert kernel.entry.target.name == best.name
         for other in levels:
             reason = kernels.skipped.get(f"{other.name}/{kernel.key}", "")
-            lacks = sorted(other.features - best.features)
+            lacks = sorted(needed[other.name] - best.features)
             assert all(feature in reason for feature in lacks), reason
 
 

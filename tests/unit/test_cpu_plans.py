@@ -159,8 +159,9 @@ def indices(mask: str) -> list[int]:
     return [int(number) for number in re.findall(r"i32 (\d+)", mask)]
 
 
-def test_interleave_pairs_elements() -> None:
-    assert indices(interleave(4)) == [0, 4, 1, 5, 2, 6, 3, 7]
+def test_interleave_groups_elements() -> None:
+    assert indices(interleave(4, 2)) == [0, 4, 1, 5, 2, 6, 3, 7]
+    assert indices(interleave(2, 4)) == [0, 2, 4, 6, 1, 3, 5, 7]
 
 
 def test_an_edge_panel_says_what_exists() -> None:

@@ -63,7 +63,7 @@ def _qemu(reader: Reader, entry: KernelEntry, devices: Devices) -> Executor:
         if artifact.format == "elf-aarch64":
             if shutil.which("qemu-aarch64") is None:
                 raise Unavailable("qemu-aarch64 is not installed; apt install qemu-user")
-            return QemuExecutor(entry, reader.read(artifact))
+            return QemuExecutor(entry, reader.read(artifact), artifact.requires["features"])
     raise Unavailable(f"{entry.target.name} code is not for qemu-aarch64")
 
 
@@ -174,9 +174,10 @@ class QemuExecutor(Executor):
     on = "qemu-aarch64"
     form = "machine-code"
 
-    def __init__(self, entry: KernelEntry, code: bytes) -> None:
+    def __init__(self, entry: KernelEntry, code: bytes, features: Sequence[str]) -> None:
         self._entry = entry
         self._code = code
+        self._features = features
 
     def run(
         self, buffers: Mapping[str, Bytes], workgroups: Sequence[Sequence[Extent3]] | None
@@ -186,7 +187,13 @@ class QemuExecutor(Executor):
         host = dict(buffers) | workspaces(self._entry)
         for launch in self._entry.launches:
             arguments = [host[name] for name in launch.arguments]
-            run_aarch64(self._code, launch.entry_point, arguments, launch.grid[0])
+            run_aarch64(
+                self._code,
+                launch.entry_point,
+                arguments,
+                launch.grid[0],
+                features=self._features,
+            )
 
 
 Way = Callable[[Reader, KernelEntry, Devices], Executor]

@@ -13,7 +13,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,9 @@ from kgen.errors import EmulationError
 from kgen.targets import elf
 
 QEMU = "qemu-aarch64"
-#: An Armv8.0 core: a kernel that uses more than the baseline stops with an illegal instruction.
-CPU = "cortex-a53"
+#: An Armv8.0 core, and one with dot products: a kernel that uses more than it says stops with an
+#: illegal instruction.
+BASELINE, WITH_DOTPROD = "cortex-a53", "neoverse-n1"
 
 EM_AARCH64 = 183
 ET_EXEC = 2
@@ -63,12 +64,13 @@ def run_aarch64(
     tasks: int,
     *,
     at_end: bool = True,
+    features: Collection[str] = (),
 ) -> None:
     """Call ``entry(arguments..., 0, tasks)`` of a shared object; buffers are changed in place.
 
     Arrays must be C-contiguous and are passed as pointers, integers by value. `at_end`: the missing
-    page is behind each buffer, else before it. Raises EmulationError if qemu is not installed or
-    the kernel does not come back.
+    page is behind each buffer, else before it. `features` are those that the code needs. Raises
+    EmulationError if qemu is not installed or the kernel does not come back.
     """
     if not available():
         raise EmulationError(f"{QEMU} is not installed; apt install qemu-user")
@@ -89,7 +91,8 @@ def run_aarch64(
     values += [0, tasks]
     start = start_code(function, values, [(where, array.nbytes) for array, where in buffers])
     segments.append(Segment(address=START, flags=elf.PF_R | elf.PF_X, data=start))
-    output = execute(executable(segments), entry)
+    cpu = WITH_DOTPROD if "asimddp" in features else BASELINE
+    output = execute(executable(segments), entry, cpu)
     expected = sum(array.nbytes for array, _ in buffers)
     if len(output) != expected:
         raise EmulationError(f"{entry}: {QEMU} gave {len(output)} of {expected} bytes")
@@ -192,21 +195,21 @@ def executable(segments: Sequence[Segment]) -> bytes:
     return bytes(body)
 
 
-def execute(program: bytes, name: str) -> bytes:
+def execute(program: bytes, name: str, cpu: str) -> bytes:
     """What the program wrote. The folder also takes the core file of a crash, and goes with it."""
     with tempfile.TemporaryDirectory(prefix="kgen-qemu-") as folder:
         path = Path(folder, "kernel")
         path.write_bytes(program)
         path.chmod(0o700)
         done = subprocess.run(
-            [QEMU, "-cpu", CPU, str(path)], cwd=folder, capture_output=True, check=False
+            [QEMU, "-cpu", cpu, str(path)], cwd=folder, capture_output=True, check=False
         )
     if done.returncode:
         number = -done.returncode if done.returncode < 0 else done.returncode - 128
         known = {s.value: s.name for s in signal.Signals}
         reason = known.get(number, f"status {done.returncode}")
         raise EmulationError(
-            f"{name} under {QEMU} -cpu {CPU} ended with {reason}; "
+            f"{name} under {QEMU} -cpu {cpu} ended with {reason}; "
             "it left its buffers or used an instruction that the CPU does not have"
         )
     return done.stdout

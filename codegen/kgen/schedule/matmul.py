@@ -150,7 +150,7 @@ class AmxMatmul(CpuMatmul):
 
 @dataclass(frozen=True, kw_only=True)
 class DotMatmul(CpuMatmul):
-    """The same blocking around dot products of pairs of bf16 (AVX512-BF16)."""
+    """The same blocking around dot products of groups of K: two bf16 or four s8 at a time."""
 
     mainloop: ClassVar[str] = "dot"
 

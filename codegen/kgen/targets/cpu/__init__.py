@@ -11,13 +11,14 @@ from kgen.spec import DType, Epilogue, Matmul, Relu, Softmax, Spec
 from kgen.targets import llvm_ir
 from kgen.targets.base import Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.cpu import devices
-from kgen.targets.cpu.heuristics import choose, uses_amx, uses_dot
+from kgen.targets.cpu.heuristics import choose, uses_dot
 from kgen.targets.cpu.inner_products import uses_inner
 from kgen.targets.cpu.limits import TARGETS
-from kgen.targets.cpu.plan.amx import plan_amx
+from kgen.targets.cpu.plan.amx import plan_amx, tile_product
 from kgen.targets.cpu.plan.base import CpuPlan
 from kgen.targets.cpu.plan.blis import plan_blis
 from kgen.targets.cpu.plan.dot import plan_dot
+from kgen.targets.cpu.plan.dots import dot_for
 from kgen.targets.cpu.plan.inner import plan_inner
 from kgen.targets.cpu.plan.relu import plan_relu
 from kgen.targets.cpu.plan.softmax import plan_softmax
@@ -34,7 +35,7 @@ class CpuFamily(Family):
     backend: ClassVar[str] = "cpu"
     packs_ahead: ClassVar[bool] = True
     operations = (
-        Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64), choose=choose),
+        Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64, DType.S8), choose=choose),
         Operation(spec=Relu, dtypes=FLOATS, choose=choose),
         Operation(spec=Softmax, dtypes=FLOATS, choose=choose),
     )
@@ -55,10 +56,11 @@ class CpuFamily(Family):
         if isinstance(spec, Matmul) and isinstance(schedule, CpuMatmul):
             if isinstance(schedule, InnerMatmul):
                 return plan_inner(spec, target, schedule)
-            if uses_amx(spec, target):
-                return plan_amx(spec, target, schedule)
-            if isinstance(schedule, DotMatmul) and target.has("avx512_bf16"):
-                return plan_dot(spec, target, schedule)
+            if product := tile_product(spec.dtype, target):
+                return plan_amx(spec, target, schedule, product)
+            dot = dot_for(spec.dtype, target)
+            if dot and (isinstance(schedule, DotMatmul) or spec.dtype is DType.S8):
+                return plan_dot(spec, target, schedule, dot)
             return plan_blis(spec, target, schedule)
         if isinstance(schedule, CpuStream):
             if isinstance(spec, Relu):
@@ -89,11 +91,13 @@ class CpuFamily(Family):
         smooth = {Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU} & set(spec.epilogue)
         error = 0.0 if not smooth else 1e-14 if spec.dtype is DType.F64 else 2e-6
         inner = uses_inner(spec, target)
-        pairs = inner and spec.dtype is DType.BF16 and target.has("avx512_bf16")
-        if uses_amx(spec, target) and not inner:
-            reason = "tdpbf16ps adds pairs in f32, rounds to nearest and flushes subnormals"
-        elif pairs or (uses_dot(spec, target) and not inner):
-            reason = "vdpbf16ps adds pairs in f32, rounds to nearest and flushes subnormals"
+        product, dot = tile_product(spec.dtype, target), dot_for(spec.dtype, target)
+        if product and not inner:
+            reason = product.reason
+        elif dot and (inner or uses_dot(spec, target)):
+            reason = dot.reason
+        elif spec.accumulate.is_integer:
+            reason = "products of s8 are added in s32, exactly"
         else:
             reason = f"one fused multiply-add per term, in {spec.accumulate}"
         return Tolerance(
@@ -102,9 +106,11 @@ class CpuFamily(Family):
 
     def proof(self, target: Target) -> str:
         if target.has("amx_tile"):
-            return "executed where the CPU has it; bf16 products emulated (LLVM IR)"
+            return "executed where the CPU has it; products on tiles emulated (LLVM IR)"
         if target.has("avx512_bf16"):
             return "executed where the CPU has it; bf16 products emulated (LLVM IR)"
+        if target.has("avx512_vnni") or target.has("avx_vnni"):
+            return "executed where the CPU has it; s8 products emulated (LLVM IR)"
         if target.arch == "aarch64":
             return "executed (qemu-aarch64)"
         return "executed"

@@ -11,11 +11,12 @@ from kgen.schedule import AmxMatmul, CpuMatmul, CpuStream, DotMatmul, Schedule
 from kgen.spec import DType, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu.inner_products import inner_matmul, uses_inner
-from kgen.targets.cpu.plan.amx import TILE_K, TILE_ROWS
+from kgen.targets.cpu.plan.amx import TILE_ROWS, tile_k, tile_product
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.blis import ROW_PADDING
 from kgen.targets.cpu.plan.blocks import LONG_STEPS
-from kgen.targets.cpu.plan.dot import must_pack_a, must_pack_b
+from kgen.targets.cpu.plan.dot import COLUMNS, GROUP_BYTES, must_pack_a, must_pack_b
+from kgen.targets.cpu.plan.dots import Dot, dot_for
 from kgen.targets.cpu.plan.tiled import registers_needed
 
 #: Cycles from a fused multiply-add to the next that needs its result (Intel and AMD: 4).
@@ -54,8 +55,9 @@ DOT_ROWS, DOT_COLUMNS = 8, 8
 BLOCKED_K = 1.04
 #: Tiles whose costs differ by less than this factor are equal as far as the model goes.
 MODEL_ERROR = 1.015
-#: Elements that a row of packed A is rounded up to, and that blocks of K are a multiple of.
-PACK_UNIT = 32
+#: Elements that a row of packed A is rounded up to, and that blocks of K are a multiple of; more,
+#: if a cache line has more.
+PACK_UNIT, CACHE_LINE = 32, 64
 #: Largest step of mc that leaves a choice of block sizes.
 ROW_UNIT_MOST = 128
 #: Multiply-adds under which a task is not cut smaller for the sake of more tasks.
@@ -70,16 +72,14 @@ SOFTMAX_UNROLL = 4
 S = TypeVar("S", bound=CpuMatmul)
 
 
-def uses_amx(spec: Spec, target: Target) -> bool:
-    return isinstance(spec, Matmul) and spec.dtype is DType.BF16 and target.has("amx_bf16")
-
-
-def uses_dot(spec: Spec, target: Target) -> bool:
-    """Products of pairs pay where B need not be packed for them, or is used by several rows."""
-    if not isinstance(spec, Matmul) or not target.has("avx512_bf16"):
-        return False
-    few = spec.m <= DOT_ROWS and must_pack_b(spec) and not spec.layout.b_transposed
-    return spec.dtype is DType.BF16 and spec.n > DOT_COLUMNS and (not few or bool(spec.constant))
+def uses_dot(spec: Matmul, target: Target) -> bool:
+    """Products of pairs pay where B need not be packed for them, or is used by several rows; those
+    of bytes always, against one at a time."""
+    dot = dot_for(spec.dtype, target)
+    if dot is None or spec.dtype is DType.S8:
+        return dot is not None
+    few = spec.m <= DOT_ROWS and must_pack_b(spec, dot) and not spec.layout.b_transposed
+    return spec.n > DOT_COLUMNS and (not few or bool(spec.constant))
 
 
 def choose(spec: Spec, target: Target) -> Schedule:
@@ -87,9 +87,12 @@ def choose(spec: Spec, target: Target) -> Schedule:
     if isinstance(spec, Matmul):
         if uses_inner(spec, target):
             return inner_matmul(spec, target)
-        if uses_amx(spec, target):
+        if tile_product(spec.dtype, target):
             return amx_matmul(spec, target)
-        return dot_matmul(spec, target) if uses_dot(spec, target) else blis_matmul(spec, target)
+        dot = dot_for(spec.dtype, target)
+        if dot and uses_dot(spec, target):
+            return dot_matmul(spec, target, dot)
+        return blis_matmul(spec, target)
     if isinstance(spec, Relu):
         return CpuStream(task=STREAM_ELEMENTS, unroll=RELU_UNROLL)
     assert isinstance(spec, Softmax)
@@ -109,19 +112,19 @@ def blis_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     return enough_tasks(spec, blocks(spec, target, mr, nr, packing), packing.unit(spec, target, mr))
 
 
-def dot_matmul(spec: Matmul, target: Target) -> DotMatmul:
-    """A only where its pairs do not lie side by side; B unless it comes packed or has few uses."""
-    must_pack = must_pack_a(spec)
-    if streams(spec, target) and not must_pack_b(spec):
+def dot_matmul(spec: Matmul, target: Target, dot: Dot) -> DotMatmul:
+    """A only where its groups do not lie side by side; B unless it comes packed or has few uses."""
+    must_pack = must_pack_a(spec, dot)
+    if streams(spec, target) and not must_pack_b(spec, dot):
         packs_a = must_pack or spec.m > STREAM_A_ROWS
-        return in_pairs(stream_matmul(spec, target, packs_a=packs_a))
-    packs_b = not spec.constant and (must_pack_b(spec) or spec.m > DOT_ROWS)
-    packing = Packing(a=must_pack, b=packs_b, itemsize=spec.dtype.itemsize)
-    mr, nr = register_tile(spec, target, packing)
-    return enough_tasks(spec, in_pairs(blocks(spec, target, mr, nr, packing)), mr)
+        return in_groups(stream_matmul(spec, target, packs_a=packs_a))
+    packs_b = not spec.constant and (must_pack_b(spec, dot) or spec.m > DOT_ROWS)
+    packing = Packing(a=must_pack, b=packs_b, itemsize=GROUP_BYTES // dot.group)
+    mr, nr = register_tile(spec, target, packing, dot)
+    return enough_tasks(spec, in_groups(blocks(spec, target, mr, nr, packing)), mr)
 
 
-def in_pairs(schedule: CpuMatmul) -> DotMatmul:
+def in_groups(schedule: CpuMatmul) -> DotMatmul:
     fields = dataclasses.fields(schedule)
     return DotMatmul(**{field.name: getattr(schedule, field.name) for field in fields})
 
@@ -144,6 +147,11 @@ class Packing:
     a: bool
     b: bool
     itemsize: int
+
+    @property
+    def k_unit(self) -> int:
+        """What a row of packed A is rounded up to, and blocks of K are multiples of."""
+        return max(PACK_UNIT, CACHE_LINE // self.itemsize)
 
     def unit(self, spec: Matmul, target: Target, mr: int) -> int:
         """What mc must be a multiple of: a transposed A is packed by vectors of rows."""
@@ -169,8 +177,9 @@ def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
     nc = balanced(spec.n, min(sums, STREAM_COLUMNS), nr)
     wide, narrow = next(depths for most, depths in STREAM_K.items() if spec.m <= most)
     kc = narrow if spec.dtype.itemsize < 4 else wide
-    if packs_a:
-        kc = rounded_up(kc, PACK_UNIT if spec.dtype is DType.BF16 else vector)
+    if packs_a or spec.dtype is DType.S8:
+        grouped = dot_for(spec.dtype, target) is not None
+        kc = rounded_up(kc, CACHE_LINE // spec.dtype.itemsize if grouped else vector)
     return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=False)
 
 
@@ -179,14 +188,14 @@ def blocks(spec: Matmul, target: Target, mr: int, nr: int, packing: Packing) -> 
     unit = packing.unit(spec, target, mr)
     kc_most = deepest(spec, target, mr, nr, packing)
     unblocked = spec.k <= kc_most or not (packing.a or packing.b)
-    kc = spec.k if unblocked else balanced(spec.k, kc_most // 2, PACK_UNIT)
-    left = target.limits["stack_bytes"] - packing.b * rounded_up(kc, 2) * nr * packing.itemsize
+    kc = spec.k if unblocked else balanced(spec.k, kc_most // 2, packing.k_unit)
+    left = target.limits["stack_bytes"] - packing.b * rounded_up(kc, 4) * nr * packing.itemsize
     sums = kc < spec.k or needs_scratch(spec)
     sum_bytes = nr * spec.accumulate.itemsize
     mc, nc = rounded_up(spec.m, unit), rounded_up(spec.n, nr)
     if packing.a:
         left //= 2 if sums else 1
-        row = rounded_up(kc, PACK_UNIT) * packing.itemsize + ROW_PADDING
+        row = rounded_up(kc, packing.k_unit) * packing.itemsize + ROW_PADDING
         mc = balanced(spec.m, left // max(row, sum_bytes), unit)
         if spec.layout.a_transposed and packing.itemsize == spec.accumulate.itemsize:
             mc = balanced(spec.m, (left // kc - ROW_PADDING) // packing.itemsize, unit)
@@ -203,7 +212,7 @@ def deepest(spec: Matmul, target: Target, mr: int, nr: int, packing: Packing) ->
         unit = packing.unit(spec, target, mr)
         step = max(step, unit * packing.itemsize + ROW_PADDING)
     share = 2 if packing.a or needs_scratch(spec) else 1
-    return target.limits["stack_bytes"] // share // step - PACK_UNIT
+    return target.limits["stack_bytes"] // share // step - packing.k_unit
 
 
 def needs_scratch(spec: Matmul) -> bool:
@@ -215,14 +224,16 @@ def amx_matmul(spec: Matmul, target: Target) -> AmxMatmul:
     """Two by two tiles, fewer where the matrix has not that many rows or columns."""
     mr = TILE_ROWS if spec.m <= TILE_ROWS else 2 * TILE_ROWS
     nr = TILE_ROWS if spec.n <= TILE_ROWS else 2 * TILE_ROWS
-    kc = balanced(spec.k, 512, TILE_K)
+    kc = balanced(spec.k, 1024 // spec.dtype.itemsize, tile_k(spec.dtype))
     mc = balanced(spec.m, 96, mr)
     nc = balanced(spec.n, 256, nr)
     schedule = AmxMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_b=not spec.constant)
     return enough_tasks(spec, schedule, mr)
 
 
-def register_tile(spec: Matmul, target: Target, packing: Packing) -> tuple[int, int]:
+def register_tile(
+    spec: Matmul, target: Target, packing: Packing, dot: Dot | None = None
+) -> tuple[int, int]:
     """mr and nr of the fewest cycles over the whole matrix, edges included.
 
     A step of a tile costs its multiply-adds, its loads, or the latency of one multiply-add,
@@ -230,8 +241,8 @@ def register_tile(spec: Matmul, target: Target, packing: Packing) -> tuple[int, 
     with the fewest loads for its products.
     A row needs no more vectors than hide the latency, or than there are good streams.
     """
-    vector = vector_for(target, spec.accumulate, spec.n).count
-    registers = target.limits["vector_registers"]
+    vector = vector_for(target, spec.accumulate, COLUMNS if dot else spec.n).count
+    registers = target.limits["vector_registers"] - (dot.constants if dot else 0)
     rows_most = min(spec.m, registers, registers if packing.a else rows_in_cache(spec))
 
     def tile_cycles(rows: int, vectors: int) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from pathlib import Path
 
 from kgen.errors import TargetError
@@ -10,11 +11,14 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.limits import (
     AMX_FEATURES,
     AMX_LIMITS,
+    AVX_VNNI_FEATURES,
     BF16_FEATURES,
+    DOTPROD_FEATURES,
     V3_FEATURES,
     V3_LIMITS,
     V4_FEATURES,
     V4_LIMITS,
+    VNNI_FEATURES,
     neon_target,
     x86_target,
 )
@@ -27,7 +31,7 @@ def native() -> Target:
     """The target of the machine that builds; TargetError if it is none that we generate for."""
     machine, features = platform.machine(), cpu_features()
     if machine == "aarch64":
-        return neon_target("native", **cache_sizes())
+        return neon_target("native", _found(DOTPROD_FEATURES), **cache_sizes())
     if machine != "x86_64":
         raise TargetError(
             f"target=native: this machine is {machine}; kernels are made for x86_64 and aarch64"
@@ -38,11 +42,18 @@ def native() -> Target:
             "generate for"
         )
     if not V4_FEATURES.keys() <= features:
-        return x86_target("native", limits=V3_LIMITS, **cache_sizes())
+        extra = _found(AVX_VNNI_FEATURES)
+        return x86_target("native", extra, limits=V3_LIMITS, **cache_sizes())
     if not AMX_FEATURES.keys() <= features:
-        bf16 = BF16_FEATURES if BF16_FEATURES.keys() <= features else {}
-        return x86_target("native", V4_FEATURES, bf16, limits=V4_LIMITS, **cache_sizes())
+        extra = _found(BF16_FEATURES, VNNI_FEATURES)
+        return x86_target("native", V4_FEATURES, extra, limits=V4_LIMITS, **cache_sizes())
     return x86_target("native", V4_FEATURES, AMX_FEATURES, limits=AMX_LIMITS, **cache_sizes())
+
+
+def _found(*suffixes: Mapping[str, str]) -> dict[str, str]:
+    """Those features beyond a level that this CPU has."""
+    here = cpu_features()
+    return {word: llvm for names in suffixes for word, llvm in names.items() if word in here}
 
 
 def cache_sizes() -> dict[str, int]:

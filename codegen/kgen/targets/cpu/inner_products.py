@@ -26,7 +26,7 @@ TASK_WORK, ENOUGH_TASKS = 1 << 20, 32
 
 
 def uses_inner(spec: Spec, target: Target) -> bool:
-    if not isinstance(spec, Matmul) or not is_inner(spec):
+    if not isinstance(spec, Matmul) or not is_inner(spec) or spec.accumulate.is_integer:
         return False
     tiles = spec.dtype is DType.BF16 and target.has("amx_bf16")
     return min(spec.m, spec.n) <= (FEW_WITH_TILES if tiles else FEW)

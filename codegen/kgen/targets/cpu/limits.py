@@ -31,13 +31,22 @@ V4_FEATURES: dict[str, str] = {
     "avx512dq": "avx512dq",
     "avx512vl": "avx512vl",
 }
-AMX_FEATURES: dict[str, str] = {"amx_tile": "amx-tile", "amx_bf16": "amx-bf16"}
+AMX_FEATURES: dict[str, str] = {
+    "amx_tile": "amx-tile",
+    "amx_bf16": "amx-bf16",
+    "amx_int8": "amx-int8",
+}
 BF16_FEATURES: dict[str, str] = {"avx512_bf16": "avx512bf16"}
+VNNI_FEATURES: dict[str, str] = {"avx512_vnni": "avx512vnni"}
+AVX_VNNI_FEATURES: dict[str, str] = {"avx_vnni": "avxvnni"}
 NEON_FEATURES: dict[str, str] = {"fp": "fp-armv8", "asimd": "neon"}
+DOTPROD_FEATURES: dict[str, str] = {"asimddp": "dotprod"}
 
-LLVM_FEATURES: dict[str, str] = (
-    V3_FEATURES | V4_FEATURES | BF16_FEATURES | AMX_FEATURES | NEON_FEATURES
+#: What only some products use: others neither use it nor ask for it.
+PRODUCT_FEATURES: dict[str, str] = (
+    BF16_FEATURES | VNNI_FEATURES | AVX_VNNI_FEATURES | AMX_FEATURES | DOTPROD_FEATURES
 )
+LLVM_FEATURES: dict[str, str] = V3_FEATURES | V4_FEATURES | NEON_FEATURES | PRODUCT_FEATURES
 
 #: Vector registers: Intel SDM volume 1, 14.1 (AVX: 16 of 32 bytes) and 15.1 (AVX-512: 32 of 64
 #: bytes); Arm Architecture Reference Manual, A1.4.1 (32 of 16 bytes).
@@ -66,20 +75,23 @@ def x86_target(
     )
 
 
-def neon_target(name: str, **caches: int) -> Target:
+def neon_target(name: str, *levels: Mapping[str, str], **caches: int) -> Target:
     return Target(
         name=name,
         family="cpu",
         arch="aarch64",
-        features=frozenset(NEON_FEATURES),
+        features=frozenset(word for level in (NEON_FEATURES, *levels) for word in level),
         limits={**NEON_LIMITS, "stack_bytes": STACK_BYTES, **caches},
     )
 
 
 TARGETS: tuple[Target, ...] = (
     x86_target("x86-64-v3", limits=V3_LIMITS),
+    x86_target("x86-64-v3+vnni", AVX_VNNI_FEATURES, limits=V3_LIMITS),
     x86_target("x86-64-v4", V4_FEATURES, limits=V4_LIMITS),
+    x86_target("x86-64-v4+vnni", V4_FEATURES, VNNI_FEATURES, limits=V4_LIMITS),
     x86_target("x86-64-v4+bf16", V4_FEATURES, BF16_FEATURES, limits=V4_LIMITS),
     x86_target("x86-64-amx", V4_FEATURES, AMX_FEATURES, limits=AMX_LIMITS),
     neon_target("aarch64-neon"),
+    neon_target("aarch64-neon+dotprod", DOTPROD_FEATURES),
 )

@@ -1,5 +1,5 @@
 """Short dot products of packed operands: fdot2, sdot4, udot4 (V_DOT2_F32_F16 and its like), and
-those of AVX512-BF16."""
+those of AVX512-BF16, VNNI and VPMADDWD."""
 
 from __future__ import annotations
 
@@ -61,6 +61,32 @@ def _dpbf16ps(ins: Instruction) -> Callable[..., Array]:
     return dot
 
 
+def _dpbusd(ins: Instruction) -> Callable[..., Array]:
+    """VPDPBUSD (Intel SDM volume 2): to each sum four products of an unsigned byte of the first and
+    a signed one of the second factor, modulo 2**32."""
+
+    def dot(c: Array, a: Array, b: Array) -> Array:
+        return _grouped(c, a.view(np.uint8), b.view(np.int8), 4)
+
+    return dot
+
+
+def _pmaddwd(ins: Instruction) -> Callable[..., Array]:
+    """VPMADDWD (Intel SDM volume 2): two products of s16 for each s32, modulo 2**32."""
+
+    def dot(a: Array, b: Array) -> Array:
+        return _grouped(np.uint32(0), a.view(np.int16), b.view(np.int16), 2)
+
+    return dot
+
+
+def _grouped(c: Array | np.uint32, a: Array, b: Array, group: int) -> Array:
+    """c plus the products of each `group` neighbours, as 32 bits."""
+    products = a.astype(np.int64) * b.astype(np.int64)
+    sums = products.reshape(*products.shape[:-1], -1, group).sum(axis=-1)
+    return np.asarray(c + sums.astype(np.uint32), np.uint32)
+
+
 def _flushed(x: Array) -> Array:
     return np.where(np.abs(x) < np.finfo(np.float32).tiny, x * np.float32(0), x)
 
@@ -71,4 +97,8 @@ PURE: dict[str, Build] = {
     "llvm.amdgcn.sdot4": _dot4,
     "llvm.amdgcn.udot4": _dot4,
     **{f"llvm.x86.avx512bf16.dpbf16ps.{bits}": _dpbf16ps for bits in (128, 256, 512)},
+    **{f"llvm.x86.avx512.vpdpbusd.{bits}": _dpbusd for bits in (128, 256, 512)},
+    "llvm.x86.sse2.pmadd.wd": _pmaddwd,
+    "llvm.x86.avx2.pmadd.wd": _pmaddwd,
+    "llvm.x86.avx512.pmaddw.d.512": _pmaddwd,
 }

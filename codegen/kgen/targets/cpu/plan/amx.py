@@ -1,8 +1,9 @@
-"""The plan of matmul_amx.ll.j2: bf16 products on AMX tiles of 16 rows of 64 bytes.
+"""The plan of matmul_amx.ll.j2: products on AMX tiles of 16 rows of 64 bytes.
 
-Intel Architecture Instruction Set Extensions Programming Reference, chapter 3 (AMX): TDPBF16PS
-adds to a 16 x 16 tile of f32 the product of 16 x 32 bf16 of A and 32 x 16 bf16 of B, the latter as
-16 rows of 16 pairs (k, k + 1).
+Intel Architecture Instruction Set Extensions Programming Reference, chapter 3 (AMX): TDPBF16PS and
+TDPFP16PS add to a 16 x 16 tile of f32 the product of 16 x 32 elements of A and 32 x 16 of B, the
+latter as 16 rows of 16 pairs (k, k + 1); TDPBSSD to one of s32 that of 16 x 64 and 64 x 16 bytes,
+in groups of four.
 """
 
 from __future__ import annotations
@@ -18,17 +19,55 @@ from kgen.targets.cpu.plan.blocks import (
     check_ahead,
     check_multiple,
     check_stack,
+    finishing_type,
     matmul_launch,
 )
-from kgen.targets.cpu.plan.pairs import PairsPlan
+from kgen.targets.cpu.plan.groups import GroupsPlan
 from kgen.targets.cpu.plan.vectors import Access, Vector
 
 TILE_ROWS = 16
-#: bf16 of K in a tile's 64 bytes.
-TILE_K = 32
 TILE_BYTES = 64
 #: Sums take rows x columns of the eight tile registers, A and B one for each row and column.
 TILE_REGISTERS = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileProduct:
+    """The instruction for a type of operands, and the feature that brings it."""
+
+    mnemonic: str
+    feature: str
+    reason: str
+
+
+TILE_PRODUCTS: dict[DType, TileProduct] = {
+    DType.BF16: TileProduct(
+        mnemonic="tdpbf16ps",
+        feature="amx_bf16",
+        reason="tdpbf16ps adds pairs in f32, rounds to nearest and flushes subnormals",
+    ),
+    DType.F16: TileProduct(
+        mnemonic="tdpfp16ps",
+        feature="amx_fp16",
+        reason="tdpfp16ps adds pairs in f32, rounds to nearest and flushes subnormals",
+    ),
+    DType.S8: TileProduct(
+        mnemonic="tdpbssd",
+        feature="amx_int8",
+        reason="products of s8 are added in s32, exactly",
+    ),
+}
+
+
+def tile_product(dtype: DType, target: Target) -> TileProduct | None:
+    """The instruction for operands of a type, if the target has one."""
+    product = TILE_PRODUCTS.get(dtype)
+    return product if product and target.has(product.feature) else None
+
+
+def tile_k(dtype: DType) -> int:
+    """K of a tile."""
+    return TILE_BYTES // dtype.itemsize
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,14 +88,16 @@ class Product:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AmxPlan(PairsPlan):
+class AmxPlan(GroupsPlan):
+    product: TileProduct
+
     @property
     def features(self) -> tuple[str, ...]:
-        return tuple(sorted(self.target.features))
+        return tuple(sorted({*super().features, "amx_tile", self.product.feature}))
 
     @property
     def k_unit(self) -> int:
-        return TILE_K
+        return self.run_k
 
     @property
     def n_unit(self) -> int:
@@ -118,12 +159,12 @@ class AmxPlan(PairsPlan):
         types = self.out_masked_types
         if self.k_tail > 1 and not self.a_gathered:
             types = types | {self.run.stored}
-        if self.spec.n % TILE_ROWS > 1 and self.packs_b and not self.b_gathered:
+        if self.spec.n % self.b_width > 1 and self.packs_b and not self.b_gathered:
             types = types | {self.row.stored}
         return tuple(sorted(types, key=str))
 
 
-def plan_amx(spec: Matmul, target: Target, schedule: CpuMatmul) -> AmxPlan:
+def plan_amx(spec: Matmul, target: Target, schedule: CpuMatmul, product: TileProduct) -> AmxPlan:
     """Raises ScheduleError if the schedule is no whole number of tiles or needs too many."""
     if not isinstance(schedule, AmxMatmul):
         raise ScheduleError(
@@ -131,7 +172,7 @@ def plan_amx(spec: Matmul, target: Target, schedule: CpuMatmul) -> AmxPlan:
             "use AmxMatmul"
         )
     check_ahead(spec, schedule)
-    for field, unit in (("mr", TILE_ROWS), ("nr", TILE_ROWS), ("kc", TILE_K)):
+    for field, unit in (("mr", TILE_ROWS), ("nr", TILE_ROWS), ("kc", tile_k(spec.dtype))):
         check_multiple(schedule, field, unit, "an AMX tile")
     rows, columns = schedule.mr // TILE_ROWS, schedule.nr // TILE_ROWS
     needed = rows * columns + rows + columns
@@ -140,7 +181,7 @@ def plan_amx(spec: Matmul, target: Target, schedule: CpuMatmul) -> AmxPlan:
             f"mr={schedule.mr} with nr={schedule.nr} needs {needed} tile registers; "
             f"{target.name} has {TILE_REGISTERS}; try mr={2 * TILE_ROWS},nr={2 * TILE_ROWS}"
         )
-    compute = vector_for(target, DType.F32, spec.n)
+    compute = vector_for(target, finishing_type(spec), spec.n)
     plan = AmxPlan(
         spec=spec,
         target=target,
@@ -149,8 +190,10 @@ def plan_amx(spec: Matmul, target: Target, schedule: CpuMatmul) -> AmxPlan:
         launches=(matmul_launch(spec, schedule),),
         compute=compute,
         out=Access(dtype=spec.out, compute=compute),
-        row=Access(dtype=DType.BF16, compute=Vector(count=TILE_ROWS, scalar="float")),
-        run=Access(dtype=DType.BF16, compute=Vector(count=TILE_K, scalar="float")),
+        group=tile_k(spec.dtype) // TILE_ROWS,
+        product=product,
+        row=Access(dtype=spec.dtype, compute=Vector(count=TILE_ROWS, scalar="float")),
+        run=Access(dtype=spec.dtype, compute=Vector(count=tile_k(spec.dtype), scalar="float")),
     )
     check_stack(target, plan.scratch_bytes)
     return plan

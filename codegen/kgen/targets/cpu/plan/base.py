@@ -8,7 +8,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuStream
 from kgen.spec import DType
 from kgen.targets.base import Plan, Target
-from kgen.targets.cpu.limits import AMX_FEATURES, BF16_FEATURES
+from kgen.targets.cpu.limits import PRODUCT_FEATURES
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 
 
@@ -41,9 +41,9 @@ class CpuPlan(Plan):
 
     @property
     def features(self) -> tuple[str, ...]:
-        """What the code may use and the CPU must have: all of the target's but what only products
-        of bf16 use."""
-        return tuple(sorted(self.target.features - AMX_FEATURES.keys() - BF16_FEATURES.keys()))
+        """What the code may use and the CPU must have: all of the target's but what only some
+        products use."""
+        return tuple(sorted(self.target.features - PRODUCT_FEATURES.keys()))
 
     @property
     def schedule_words(self) -> str:

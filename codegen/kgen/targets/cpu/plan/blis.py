@@ -13,11 +13,12 @@ from kgen.targets.cpu.plan.blocks import (
     check_ahead,
     check_multiple,
     check_stack,
+    finishing_type,
     matmul_launch,
 )
 from kgen.targets.cpu.plan.panel import PanelVector, Side, Stage, panel, transpose_stages
 from kgen.targets.cpu.plan.tiled import TiledPlan, check_registers
-from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 
 #: Added to a row of packed A, so that rows a power of two apart do not share a cache set.
 ROW_PADDING = 64
@@ -40,7 +41,7 @@ class BlisPlan(TiledPlan):
     def memory_map(self) -> tuple[str, ...]:
         """The scratch buffers, a line each, for the header."""
         lines = []
-        scalar = self.compute.scalar
+        scalar = self.sum_vector.scalar
         if self.packs_a:
             order = f"{scalar} {self.a_pack_order}, {self.a_pack_row} bytes a row"
             lines.append(f"%a.pack  {self.a_pack_bytes} bytes, {order}")
@@ -225,7 +226,8 @@ def plan_blis(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
             f"a {schedule.mainloop} schedule does not go with {spec.dtype} on {target.name}; "
             "use CpuMatmul"
         )
-    compute = vector_for(target, spec.accumulate, spec.n)
+    compute = vector_for(target, finishing_type(spec), spec.n)
+    sums = compute.of(scalar_type(spec.accumulate))
     plan = BlisPlan(
         spec=spec,
         target=target,
@@ -234,8 +236,8 @@ def plan_blis(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
         launches=(matmul_launch(spec, schedule),),
         compute=compute,
         out=Access(dtype=spec.out, compute=compute),
-        a=Access(dtype=spec.dtype, compute=compute),
-        b=Access(dtype=spec.dtype, compute=compute),
+        a=Access(dtype=spec.dtype, compute=sums),
+        b=Access(dtype=spec.dtype, compute=sums),
     )
     check_ahead(spec, schedule)
     check_multiple(schedule, "nr", compute.count, f"the elements of a vector of {target.name}")

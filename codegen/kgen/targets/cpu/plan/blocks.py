@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul
-from kgen.spec import Epilogue, Matmul, Operand
+from kgen.spec import DType, Epilogue, Matmul, Operand
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.addresses import Origin, origin
 from kgen.targets.cpu.plan.ahead import packed_b
 from kgen.targets.cpu.plan.extents import BlockedPlan
 from kgen.targets.cpu.plan.functions import Functions, functions_for
 from kgen.targets.cpu.plan.steps import Step, epilogue_steps
-from kgen.targets.cpu.plan.vectors import Vector
+from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen_runtime.manifest import Launch, TensorParam
 
 #: Steps that call a function of many instructions: unrolled over a register tile they would be
@@ -158,7 +158,8 @@ class MatmulPlan(BlockedPlan):
         """Of every tensor that the epilogue reads or writes."""
         batch, m, n = self.out_strides
         origins = {name: self._origin(name, batch, m=m, n=n) for name in self.out_like}
-        return origins | ({"bias": self._origin("bias", 0, n=n)} if self.has_bias else {})
+        bias = {"bias": self._origin("bias", 0, n=self.bias.itemsize)} if self.has_bias else {}
+        return origins | bias | {name: origin(name, ()) for name in self.scales}
 
     def _origin(self, tensor: str, batch: int, m: int = 0, n: int = 0) -> Origin:
         """The block's corner: strides in bytes, of what varies from task to task."""
@@ -182,10 +183,33 @@ class MatmulPlan(BlockedPlan):
         return Epilogue.BIAS in self.spec.epilogue
 
     @property
+    def bias(self) -> Access:
+        return Access(dtype=self.spec.bias_dtype, compute=self.compute)
+
+    @property
+    def scales(self) -> tuple[str, ...]:
+        """Tensors of one number."""
+        return tuple(f"scale_{scale}" for scale in self.spec.scales)
+
+    @property
     def has_gelu(self) -> bool:
         return Epilogue.GELU in self.spec.epilogue
 
     # -- the scratch block of sums ------------------------------------------------------------
+
+    @property
+    def sum_vector(self) -> Vector:
+        """Sums of as many columns as the epilogue, in `compute`, takes at a time."""
+        return self.compute.of(scalar_type(self.spec.accumulate))
+
+    @property
+    def sums_are_integers(self) -> bool:
+        return self.spec.accumulate.is_integer
+
+    @property
+    def sums_are_rounded(self) -> bool:
+        """From integers to f32, before the epilogue."""
+        return self.sum_vector != self.compute
 
     @property
     def accumulator_bytes(self) -> int:
@@ -235,7 +259,14 @@ class MatmulPlan(BlockedPlan):
 
     @property
     def out_masked_types(self) -> set[Vector]:
-        return {self.out.stored} if self.n_tail > 1 else set()
+        if self.n_tail <= 1:
+            return set()
+        return {self.out.stored, self.bias.stored} if self.has_bias else {self.out.stored}
+
+
+def finishing_type(spec: Matmul) -> DType:
+    """What sums become before anything else is done with them: s32 that are the output stay."""
+    return DType.S32 if spec.out is DType.S32 else spec.finishes_in
 
 
 def matmul_launch(spec: Matmul, schedule: CpuMatmul) -> Launch:

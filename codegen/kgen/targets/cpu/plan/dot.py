@@ -1,8 +1,4 @@
-"""The plan of matmul_dot.ll.j2: bf16 products of pairs by AVX512-BF16.
-
-Intel SDM volume 2, VDPBF16PS: each of 16 f32 sums gets the products of two pairs of bf16, in two
-additions rounded to nearest; subnormals count as zero.
-"""
+"""The plan of matmul_dot.ll.j2: products of groups of K by the instructions of dots.py."""
 
 from __future__ import annotations
 
@@ -12,32 +8,37 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul, DotMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.limits import BF16_FEATURES
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.blocks import (
     check_ahead,
     check_multiple,
     check_stack,
+    finishing_type,
     matmul_launch,
 )
-from kgen.targets.cpu.plan.pairs import ROW, RUN, PairsPlan
+from kgen.targets.cpu.plan.dots import Dot
+from kgen.targets.cpu.plan.groups import GroupsPlan
 from kgen.targets.cpu.plan.tiled import TiledPlan, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector
 
-PAIR_BYTES = 4
+#: A group, as A is multiplied; and columns of the widest vectors.
+GROUP_BYTES, COLUMNS = 4, 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class DotPlan(TiledPlan, PairsPlan):
+class DotPlan(TiledPlan, GroupsPlan):
+    dot: Dot
+
     @property
     def features(self) -> tuple[str, ...]:
-        return tuple(sorted({*super().features, *BF16_FEATURES}))
+        return tuple(sorted({*super().features, *self.dot.features}))
 
     @property
     def scratch_bytes(self) -> int:
         return (
             self.packs_a * self.a_pack_bytes
             + self.packs_b * self.b_pack_bytes
+            + self.has_starts * self.schedule.mc * GROUP_BYTES
             + (not self.is_direct) * self.acc_bytes
         )
 
@@ -46,24 +47,44 @@ class DotPlan(TiledPlan, PairsPlan):
         """The scratch buffers, a line each, for the header."""
         lines = []
         if self.packs_a:
-            order = f"bf16 [mc][kc], {self.a_pack_row} bytes a row, zero past K"
-            lines.append(f"%a.pack  {self.a_pack_bytes} bytes, {order}")
+            dtype = "s16" if self.a_widens else self.spec.dtype
+            order = f"{dtype} [mc][kc], {self.a_pack_row} bytes a row, zero past K"
+            lines.append(f"%a.pack    {self.a_pack_bytes} bytes, {order}")
+        if self.has_starts:
+            lines.append(f"%a.starts  {self.schedule.mc * GROUP_BYTES} bytes, i32 [mc]")
         if self.packs_b:
-            order = f"bf16 [kc/2][nr][2], {self.b_pack_row} bytes a row, zero past K and N"
-            lines.append(f"%b.pack  {self.b_pack_bytes} bytes, {order}")
+            order = f"{self.spec.dtype} [kc/{self.group}][nr][{self.group}]"
+            row = f"{self.b_pack_row} bytes a row, zero past K and N"
+            lines.append(f"%b.pack    {self.b_pack_bytes} bytes, {order}, {row}")
         if not self.is_direct:
-            order = f"float [mc][nc], {self.acc_row} bytes a row"
-            lines.append(f"%acc     {self.acc_bytes} bytes, {order}")
+            order = f"{self.sum_vector.scalar} [mc][nc], {self.acc_row} bytes a row"
+            lines.append(f"%acc       {self.acc_bytes} bytes, {order}")
         return tuple(lines)
 
+    # -- A and B as they are multiplied --------------------------------------------------------
+
     @property
-    def pairs_in_place(self) -> bool:
-        """Rows of B are multiplied where they lie, two interleaved in registers."""
+    def factors(self) -> Vector:
+        """Groups of A or B for all sums of a vector."""
+        return Vector(count=self.compute.count * self.group, scalar=self.dot.factor)
+
+    @property
+    def group_of_a(self) -> Vector:
+        """A group for each sum, as integers: what one of A is broadcast to."""
+        return self.compute.of("i32")
+
+    @property
+    def a_packed(self) -> Vector:
+        return self.run.stored if self.factors.bits == self.run.stored.bits else self.factors
+
+    @property
+    def b_in_place(self) -> bool:
+        """Rows of B are multiplied where they lie, each group of them interleaved in registers."""
         return not self.packs_b and not self.b_is_packed
 
     @property
     def k_depth(self) -> int:
-        return 2
+        return self.group
 
     @property
     def a_m(self) -> int:
@@ -71,53 +92,75 @@ class DotPlan(TiledPlan, PairsPlan):
 
     @property
     def a_k(self) -> int:
-        return PAIR_BYTES
+        return GROUP_BYTES
+
+    @property
+    def a_alignment(self) -> int:
+        """Of a group of A: that of the caller's array."""
+        return self.spec.dtype.itemsize
 
     @property
     def b_row(self) -> int:
-        return self.pair_row
+        return self.group_row
+
+    @property
+    def b_step(self) -> int:
+        return self.b_packed.bytes if self.packs_b else super().b_step
 
     @property
     def b_alignment(self) -> int:
-        """Of a vector of pairs: that of scratch, or of the caller's array."""
-        return self.vector_bytes if self.packs_b else self.spec.dtype.itemsize
+        """Of a vector of groups: that of scratch, or of the caller's array."""
+        return self.b_packed.bytes if self.packs_b else self.spec.dtype.itemsize
+
+    @property
+    def b_widens(self) -> bool:
+        return self.b_packed.bits < self.factors.bits
 
     @property
     def k_steps(self) -> str:
         if self.depth_varies:
-            return "%pairs.all"
-        return str(-(-min(self.spec.k, self.schedule.kc) // 2))
+            return "%groups.all"
+        return str(-(-min(self.spec.k, self.schedule.kc) // self.group))
+
+    # -- where the sums start, if B is taken for unsigned --------------------------------------
 
     @property
-    def pair(self) -> Vector:
-        """A pair for each sum, as integers: what an element of A is broadcast to."""
-        return self.compute.of("i32")
+    def has_starts(self) -> bool:
+        return self.dot.b_is_unsigned
 
     @property
-    def pairs_of_b(self) -> Vector:
-        return Vector(count=2 * self.compute.count, scalar="bfloat")
+    def starts_depth(self) -> str:
+        """Depth that is added up in whole runs; packed A is zero past K."""
+        return self.depth_padded if self.packs_a else self.depth_whole
+
+    @property
+    def starts_tail(self) -> int:
+        """K of the last, partial run, in an A that is not packed."""
+        return 0 if self.packs_a else self.k_tail
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
         types = self.out_masked_types
-        if self.packs_a and self.k_tail > 1 and not self.a_gathered:
+        if (self.packs_a or self.has_starts) and self.k_tail > 1 and not self.a_gathered:
             types = types | {self.run.stored}
-        if self.spec.n % ROW > 1 and not self.b_is_packed and not self.b_gathered:
+        if self.spec.n % self.b_width > 1 and not self.b_is_packed and not self.b_gathered:
             types = types | {self.row.stored}
         return tuple(sorted(types, key=str))
 
 
-def must_pack_a(spec: Matmul) -> bool:
-    """Pairs of K are read in place only where they lie side by side and none is half outside."""
-    return spec.layout.a_transposed or spec.k % 2 != 0
+def must_pack_a(spec: Matmul, dot: Dot) -> bool:
+    """Groups of K are read in place only where they lie side by side, as they are multiplied, and
+    none is half outside."""
+    widens = dot.group * spec.dtype.itemsize < GROUP_BYTES
+    return spec.layout.a_transposed or spec.k % dot.group != 0 or widens
 
 
-def must_pack_b(spec: Matmul) -> bool:
-    """Rows of B are interleaved where they lie, two by two, if none is half outside."""
-    return spec.layout.b_transposed or spec.k % 2 != 0
+def must_pack_b(spec: Matmul, dot: Dot) -> bool:
+    """Rows of B are interleaved where they lie, if no group of them is half outside."""
+    return spec.layout.b_transposed or spec.k % dot.group != 0
 
 
-def plan_dot(spec: Matmul, target: Target, schedule: CpuMatmul) -> DotPlan:
+def plan_dot(spec: Matmul, target: Target, schedule: CpuMatmul, dot: Dot) -> DotPlan:
     """Raises ScheduleError if the schedule does not fit the vectors or the stack."""
     if not isinstance(schedule, DotMatmul):
         raise ScheduleError(
@@ -125,18 +168,21 @@ def plan_dot(spec: Matmul, target: Target, schedule: CpuMatmul) -> DotPlan:
             "use DotMatmul"
         )
     check_ahead(spec, schedule)
-    if not schedule.pack_b and not spec.constant and must_pack_b(spec):
+    if not schedule.pack_b and not spec.constant and must_pack_b(spec, dot):
         raise ScheduleError(
-            f"pack_b=0 is for a B that is not transposed and an even k, not {spec.layout} with "
-            f"k={spec.k}; try pack_b=1"
+            f"pack_b=0 is for a B that is not transposed and a k of whole groups of {dot.group}, "
+            f"not {spec.layout} with k={spec.k}; try pack_b=1"
         )
-    if not schedule.pack_a and must_pack_a(spec):
+    if not schedule.pack_a and must_pack_a(spec, dot):
         raise ScheduleError(
-            f"pack_a=0 is for an A that is not transposed and an even k, not {spec.layout} with "
-            f"k={spec.k}; try pack_a=1"
+            f"pack_a=0 is for an A that is not transposed and a k of whole groups of {dot.group} "
+            f"that {dot.mnemonic} takes as they are, not {spec.layout} with k={spec.k}; "
+            "try pack_a=1"
         )
-    check_multiple(schedule, "nr", ROW, "the pairs of a vector")
-    compute = vector_for(target, DType.F32, ROW)
+    sums = vector_for(target, DType.F32, COLUMNS)
+    check_multiple(schedule, "nr", sums.count, "the groups of a vector")
+    compute = vector_for(target, finishing_type(spec), COLUMNS)
+    run_k = sums.bytes // GROUP_BYTES * dot.group
     plan = DotPlan(
         spec=spec,
         target=target,
@@ -145,13 +191,15 @@ def plan_dot(spec: Matmul, target: Target, schedule: CpuMatmul) -> DotPlan:
         launches=(matmul_launch(spec, schedule),),
         compute=compute,
         out=Access(dtype=spec.out, compute=compute),
-        row=Access(dtype=DType.BF16, compute=Vector(count=ROW, scalar="float")),
-        run=Access(dtype=DType.BF16, compute=Vector(count=RUN, scalar="float")),
+        group=dot.group,
+        dot=dot,
+        row=Access(dtype=spec.dtype, compute=sums),
+        run=Access(dtype=spec.dtype, compute=Vector(count=run_k, scalar="float")),
     )
-    if plan.k_blocked and plan.packs_a:
-        check_multiple(schedule, "kc", RUN, "as runs of several blocks need")
-    elif plan.k_blocked:
-        check_multiple(schedule, "kc", 2, "as pairs of several blocks need")
-    check_registers(target, schedule, compute)
+    if plan.k_blocked and (plan.packs_a or plan.has_starts):
+        check_multiple(schedule, "kc", run_k, "as runs of several blocks need")
+    if plan.k_blocked:
+        check_multiple(schedule, "kc", dot.group, "as groups of several blocks need")
+    check_registers(target, schedule, compute, dot.constants)
     check_stack(target, plan.scratch_bytes)
     return plan

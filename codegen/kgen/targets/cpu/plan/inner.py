@@ -21,11 +21,12 @@ from kgen.targets.cpu.plan.blocks import (
     check_stack,
     matmul_launch,
 )
-from kgen.targets.cpu.plan.pairs import RUN
 from kgen.targets.cpu.plan.tile import Tile, tile
 from kgen.targets.cpu.plan.tiled import TiledPlan, registers_needed
 from kgen.targets.cpu.plan.vectors import Access, Vector
 
+#: bf16 in 64 bytes.
+RUN = 32
 #: Registers that elements pass through between memory and multiply-adds, where they are widened.
 WIDENING_REGISTERS = 4
 

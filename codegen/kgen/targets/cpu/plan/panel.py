@@ -96,9 +96,9 @@ def transpose_stages(count: int) -> tuple[Stage, ...]:
     return tuple(stages)
 
 
-def interleave(count: int) -> str:
-    """The shuffle mask that pairs the elements of two vectors."""
-    return index_list([index for i in range(count) for index in (i, count + i)])
+def interleave(count: int, vectors: int) -> str:
+    """The shuffle mask that puts side by side the elements of vectors of `count` each."""
+    return index_list([v * count + i for i in range(count) for v in range(vectors)])
 
 
 def index_list(indices: Sequence[int]) -> str:

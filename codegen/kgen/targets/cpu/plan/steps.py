@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kgen.spec import Matmul
+from kgen.spec import Matmul, Scale
 
 COMMENTS = {
     "alpha": "x * alpha",
+    "scale_a": "x * scale of A",
+    "scale_b": "x * scale of B",
+    "scale_out": "x * scale of out",
     "beta": "x + beta * C",
     "bias": "x + bias",
     "relu": "max(x, 0), NaN stays NaN",
@@ -17,7 +20,12 @@ COMMENTS = {
     "residual": "x + residual",
 }
 #: The tensor that a kind of step reads.
-OPERANDS = {"beta": "c", "bias": "bias", "residual": "residual"}
+OPERANDS = {
+    "beta": "c",
+    "bias": "bias",
+    "residual": "residual",
+    **{scale: scale for scale in ("scale_a", "scale_b", "scale_out")},
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +45,10 @@ class Step:
 def epilogue_steps(spec: Matmul) -> tuple[Step, ...]:
     """From the sums to what is stored."""
     kinds = ["alpha"] if spec.alpha != 1.0 else []
+    kinds += [f"scale_{scale}" for scale in spec.scales if scale is not Scale.OUT]
     kinds += ["beta"] if spec.beta != 0.0 else []
     kinds += [step.value for step in spec.epilogue]
+    kinds += ["scale_out"] if Scale.OUT in spec.scales else []
     steps, source = [], ""
     for i, kind in enumerate(kinds, 1):
         result = f"x{i}.{kind}"

@@ -13,9 +13,10 @@ from functools import cached_property
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One row of a tile: byte offsets of its element of A, and in out."""
+    """One row of a tile, the `index`th: byte offsets of its element of A, and in out."""
 
     name: str
+    index: int
     a: int
     out: int
 
@@ -24,10 +25,12 @@ class Row:
 class Column:
     """One vector of columns: byte offsets of its vector in a row of B, and in a row of out.
 
-    `valid` is 0 for a whole vector, else how many of its columns are in the matrix.
+    `first` is its first column in the tile; `valid` is 0 for a whole vector, else how many of its
+    columns are in the matrix.
     """
 
     name: str
+    first: int
     valid: int
     b: int
     out: int
@@ -88,10 +91,13 @@ def tile(
     row_stride, vector_stride = out_strides
     return Tile(
         width=width,
-        rows=tuple(Row(name=f"m{r}", a=r * a_stride, out=r * row_stride) for r in range(rows)),
+        rows=tuple(
+            Row(name=f"m{r}", index=r, a=r * a_stride, out=r * row_stride) for r in range(rows)
+        ),
         columns=tuple(
             Column(
                 name=f"n{v}",
+                first=v * count,
                 valid=0 if (v + 1) * count <= width else width - v * count,
                 b=v * b_step,
                 out=v * vector_stride,

@@ -9,7 +9,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.blocks import MatmulPlan
-from kgen.targets.cpu.plan.tile import Tile, tile
+from kgen.targets.cpu.plan.tile import Column, Tile, tile
 from kgen.targets.cpu.plan.vectors import Vector
 
 
@@ -66,6 +66,11 @@ class TiledPlan(MatmulPlan):
     def k_steps(self) -> str:
         """Steps of K in the current block."""
 
+    @property
+    def b_step(self) -> int:
+        """Bytes of B from one vector of columns to the next."""
+        return self.vector_bytes if self.packs_b else self.compute.count * self.b_strides[2]
+
     # -- register tiles ------------------------------------------------------------------------
 
     @property
@@ -103,7 +108,7 @@ class TiledPlan(MatmulPlan):
             width,
             count=self.compute.count,
             a_stride=self.a_m,
-            b_step=self.vector_bytes if self.packs_b else self.compute.count * self.b_strides[2],
+            b_step=self.b_step,
             out_strides=out,
         )
 
@@ -112,7 +117,17 @@ class TiledPlan(MatmulPlan):
         """The tensors, besides A and B, whose corner a tile is given."""
         if not self.is_direct:
             return ("acc",)
-        return (*self.out_like, "bias") if self.has_bias else self.out_like
+        return (*self.out_like, *(("bias",) if self.has_bias else ()), *self.scales)
+
+    def tile_offset(self, tensor: str, prefix: str) -> str:
+        """How far a tile is from the block's corner in one of them, in bytes."""
+        if tensor in self.scales:
+            return "0"
+        return f"%{prefix}.bias.offset" if tensor == "bias" else f"%{prefix}.corner"
+
+    def bias_at(self, column: Column) -> int:
+        """Bytes from the tile's corner in the bias."""
+        return column.first * self.bias.itemsize
 
     @property
     def tile_bases(self) -> dict[str, str]:
@@ -124,15 +139,23 @@ class TiledPlan(MatmulPlan):
     @property
     def sums_initial(self) -> str:
         """The sums' first value, where it is the same for all."""
-        return "" if self.k_blocked else "zeroinitializer"
+        return "" if self.k_blocked or self.has_starts else "zeroinitializer"
+
+    @property
+    def has_starts(self) -> bool:
+        """The sums of each row start from a number that is found first."""
+        return False
 
 
-def check_registers(target: Target, schedule: CpuMatmul, compute: Vector) -> None:
-    """The sums and what they are made of stay in vector registers."""
+def check_registers(
+    target: Target, schedule: CpuMatmul, compute: Vector, constants: int = 0
+) -> None:
+    """The sums and what they are made of stay in vector registers, besides `constants`."""
     vectors = schedule.nr // compute.count
-    needed, limit = registers_needed(schedule.mr, vectors), target.limits["vector_registers"]
+    needed = registers_needed(schedule.mr, vectors) + constants
+    limit = target.limits["vector_registers"]
     if needed > limit:
-        fits = max((limit - 2) // vectors - 1, 1)
+        fits = max((limit - 2 - constants) // vectors - 1, 1)
         raise ScheduleError(
             f"mr={schedule.mr} with nr={schedule.nr} needs {needed} vector registers; "
             f"{target.name} has {limit}; try mr={fits}"

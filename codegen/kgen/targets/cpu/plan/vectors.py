@@ -8,8 +8,17 @@ from dataclasses import dataclass
 from kgen.spec import DType
 
 _SUFFIX = {"half": "f16", "float": "f32", "double": "f64"}
-_SCALAR = {DType.F64: "double", DType.F32: "float", DType.F16: "half"}
-_BITS = {"i16": 16, "i32": 32, "i64": 64, "half": 16, "float": 32, "double": 64}
+_SCALAR = {DType.F64: "double", DType.F32: "float", DType.F16: "half", DType.S32: "i32"}
+_BITS = {
+    "i8": 8,
+    "bfloat": 16,
+    "i16": 16,
+    "i32": 32,
+    "i64": 64,
+    "half": 16,
+    "float": 32,
+    "double": 64,
+}
 
 
 def scalar_type(dtype: DType) -> str:
@@ -43,6 +52,10 @@ class Vector:
         return self.count * self.bits // 8
 
     @property
+    def is_integer(self) -> bool:
+        return self.scalar.startswith("i")
+
+    @property
     def mask(self) -> Vector:
         return Vector(count=self.count, scalar="i1")
 
@@ -61,7 +74,7 @@ class Vector:
 
     def constant(self, value: float) -> str:
         """One element with this value."""
-        if self.scalar.startswith("i"):
+        if self.is_integer:
             return str(int(value))
         return float_constant(value, self.scalar)
 
@@ -98,13 +111,22 @@ class Access:
         return self.itemsize * 8 == self.compute.bits
 
     @property
+    def is_integer(self) -> bool:
+        return self.dtype.is_integer
+
+    @property
+    def is_rounded_to_integers(self) -> bool:
+        """Written as integers, from floats."""
+        return self.is_integer and not self.compute.is_integer
+
+    @property
     def is_f16(self) -> bool:
         return self.dtype is DType.F16
 
     @property
     def stored(self) -> Vector:
         """As it lies in memory; 16-bit floats are loaded and stored as integers."""
-        return self.compute.of("i16") if self.itemsize == 2 else self.compute
+        return self.compute if self.is_wide else self.compute.of(f"i{8 * self.itemsize}")
 
     @property
     def negative_infinity(self) -> str:

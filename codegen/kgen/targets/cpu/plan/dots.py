@@ -1,0 +1,107 @@
+"""The vector instructions that add to each sum of 32 bits the products of a group of K."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kgen.spec import DType
+from kgen.targets.base import Target
+from kgen.targets.cpu.limits import (
+    AVX_VNNI_FEATURES,
+    BF16_FEATURES,
+    DOTPROD_FEATURES,
+    VNNI_FEATURES,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dot:
+    """`group` elements of A times as many of B for each sum; `factor` is LLVM's type of them.
+
+    `b_is_unsigned`: B is taken for numbers from 0 on, so 128 is added to its elements, and 128
+    times the sum of a row of A is too much. If it does not `add`, its result is added to the sums.
+    """
+
+    mnemonic: str
+    intrinsic: str
+    group: int
+    factor: str
+    features: Mapping[str, str]
+    reason: str
+    b_is_unsigned: bool = False
+    adds: bool = True
+
+    @property
+    def constants(self) -> int:
+        """Registers besides those of sums and factors: 128 in every byte, or products."""
+        return int(self.b_is_unsigned or not self.adds)
+
+
+_EXACT = "products of s8 are added in s32, exactly"
+
+#: Intel SDM volume 2: VDPBF16PS adds to each f32 two products of bf16, in two additions rounded to
+#: nearest, subnormals taken for zero.
+VDPBF16PS = Dot(
+    mnemonic="vdpbf16ps",
+    intrinsic="llvm.x86.avx512bf16.dpbf16ps.512",
+    group=2,
+    factor="bfloat",
+    features=BF16_FEATURES,
+    reason="vdpbf16ps adds pairs in f32, rounds to nearest and flushes subnormals",
+)
+
+
+def _vpdpbusd(bits: int, features: Mapping[str, str]) -> Dot:
+    """Intel SDM volume 2, VPDPBUSD: four products of an unsigned and a signed byte, added to a s32
+    modulo 2^32 (VPDPBUSDS is the one that saturates)."""
+    return Dot(
+        mnemonic="vpdpbusd",
+        intrinsic=f"llvm.x86.avx512.vpdpbusd.{bits}",
+        group=4,
+        factor="i8",
+        features=features,
+        reason=_EXACT,
+        b_is_unsigned=True,
+    )
+
+
+def _vpmaddwd(intrinsic: str) -> Dot:
+    """Intel SDM volume 2, VPMADDWD: two products of s16; here of bytes, so their sum fits."""
+    return Dot(
+        mnemonic="vpmaddwd",
+        intrinsic=intrinsic,
+        group=2,
+        factor="i16",
+        features={},
+        reason=_EXACT,
+        adds=False,
+    )
+
+
+#: Arm Architecture Reference Manual, SDOT (vector): four products of s8, added to a s32.
+SDOT = Dot(
+    mnemonic="sdot",
+    intrinsic="llvm.aarch64.neon.sdot.v4i32.v16i8",
+    group=4,
+    factor="i8",
+    features=DOTPROD_FEATURES,
+    reason=_EXACT,
+)
+
+#: For a type of operands, the feature that brings each instruction; the first that is there.
+DOTS: dict[DType, tuple[tuple[str, Dot], ...]] = {
+    DType.BF16: (("avx512_bf16", VDPBF16PS),),
+    DType.S8: (
+        ("avx512_vnni", _vpdpbusd(512, VNNI_FEATURES)),
+        ("avx512bw", _vpmaddwd("llvm.x86.avx512.pmaddw.d.512")),
+        ("avx_vnni", _vpdpbusd(256, AVX_VNNI_FEATURES)),
+        ("avx2", _vpmaddwd("llvm.x86.avx2.pmadd.wd")),
+        ("asimddp", SDOT),
+    ),
+}
+
+
+def dot_for(dtype: DType, target: Target) -> Dot | None:
+    """The instruction for operands of a type, if the target has one."""
+    return next((dot for feature, dot in DOTS.get(dtype, ()) if target.has(feature)), None)
