@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import os
 import platform
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from pathlib import Path
 from kgen.check.peers import dnnl
 from kgen.errors import DeviceError
 from kgen.spec import DType
-from kgen_runtime.cpu_features import cpu_name
+from kgen_runtime.cpu_features import cpu_features, cpu_name
 from scripts.bench_cpu import report
 from scripts.bench_cpu.measure import measure
 from scripts.bench_cpu.results import Results, Row
@@ -29,11 +30,16 @@ PEERS = {
     "torch": None,
     "iree-base-compiler": None,
 }
+#: What of a CPU decides on its peaks.
+FEATURES = ("fma", "avx512f", "avx512_bf16", "avx512_vnni", "amx_bf16", "amx_int8", "asimd")
 
 
 def machine() -> str:
     """The CPU and the libraries, in words."""
-    words = [f"{cpu_name()} ({platform.machine()})"]
+    able = cpu_features()
+    cores = len(os.sched_getaffinity(0))
+    features = " ".join(word for word in FEATURES if word in able)
+    words = [f"{cpu_name()} ({cores} cores, {platform.machine()} with {features})"]
     for name, remark in PEERS.items():
         try:
             version = f"{name} {importlib.metadata.version(name)}"
