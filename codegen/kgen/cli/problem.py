@@ -15,23 +15,14 @@ from kgen.spec import OPS, DType, Epilogue, Layout, Math, Matmul, Relu, Softmax,
 if TYPE_CHECKING:
     from kgen.constants import Array
 
-#: Options that only some operations take, with their defaults in the parser.
-_ONLY_FOR = {
-    "out_dtype": ("matmul", "softmax"),
-    "layout": ("matmul",),
-    "lda": ("matmul",),
-    "ldb": ("matmul",),
-    "ldc": ("matmul",),
-    "batch": ("matmul",),
-    "batch_stride": ("matmul",),
-    "alpha": ("matmul",),
-    "beta": ("matmul",),
-    "epilogue": ("matmul",),
-    "math": ("matmul",),
-    "scales": ("matmul",),
-    "constant": ("matmul",),
-    "log": ("softmax",),
-}
+#: Options that go with the operations that have the field of the same name, or of this one.
+_FIELDS = {
+    name: name
+    for name in (
+        "out_dtype", "layout", "lda", "ldb", "ldc", "batch", "alpha", "beta", "epilogue", "math",
+        "scales", "constant", "log",
+    )
+} | {"batch_stride": "batch_stride_a"}  # fmt: skip
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -81,9 +72,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def spec_of(args: argparse.Namespace) -> Spec:
     """The spec that the arguments describe. Raises SpecError."""
-    op = op_class(args.op).op
-    for name, ops in _ONLY_FOR.items():
-        if getattr(args, name) is not None and op not in ops:
+    cls = op_class(args.op)
+    op, fields = cls.op, {field.name for field in dataclasses.fields(cls)}
+    for name, field in _FIELDS.items():
+        if getattr(args, name) is not None and field not in fields:
             raise SpecError(f"--{name.replace('_', '-')} does not go with --op {op}; leave it out")
     if op == Relu.op:
         return Relu(shape=tuple(_shape(args.shape)), dtype=args.dtype)
