@@ -17,6 +17,7 @@ from kgen import emulate, pipeline, targets
 from kgen.emulate import Report
 from kgen.pipeline import Kernel
 from kgen.spec import DType, Layout, Matmul
+from kgen.spec.text import parse
 from kgen.targets.cuda.assemble import SERIES, version
 from kgen.targets.cuda.plan.matmul import MatmulPlan
 from tests.assemble.sass import hot_loop, matrix
@@ -71,6 +72,7 @@ def profile(kernel: Kernel) -> Report:
         block=launch.block,
         arguments=arguments,
         dynamic_shared=launch.dynamic_shared_memory,
+        cluster=launch.cluster,
         profile=True,
     )
 
@@ -124,3 +126,30 @@ def test_addends_move_in_whole_sectors(bar: str) -> None:
     counters = profile(kernel).counters
     assert counters["bank_conflicts"] == 0
     assert counters["global_sectors"] == counters["global_sectors_ideal"]
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize(
+    ("text", "passes"),
+    [
+        ("softmax 256x512 f16", {"sm_80": 1, "sm_90a": 1}),
+        ("softmax 16x8192 bf16", {"sm_80": 1, "sm_90a": 1}),
+        ("softmax 4x65536 f32", {"sm_80": 2, "sm_90a": 1}),
+        ("relu 1024x1024 f16", {"sm_80": 1, "sm_90a": 1}),
+    ],
+)
+def test_rows_are_read_as_seldom_as_they_can_be(
+    text: str, passes: dict[str, int], target: str
+) -> None:
+    """By 16 bytes, once where registers of a CTA or a cluster hold a row; whole sectors."""
+    spec, found = parse(text), targets.find(target)
+    kernel = pipeline.kernel(spec, found)
+    counters = profile(kernel).counters
+    nbytes = spec.parameters[0].nbytes
+    assert counters["global_load_bytes"] == passes[target] * nbytes
+    assert counters["global_store_bytes"] == nbytes
+    assert counters["global_sectors"] == counters["global_sectors_ideal"]
+    assert counters["bank_conflicts"] == 0
+    accesses = re.findall(r"(?:ld|st)\.global\.(\S+)", kernel.source.text)
+    assert set(accesses) <= {"v4.b32", "v4.f32"}
+    assert (kernel.assembled.resources.spills, kernel.assembled.resources.stack) == (0, 0)

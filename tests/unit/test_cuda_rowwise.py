@@ -8,13 +8,13 @@ from collections import Counter
 import pytest
 
 from kgen.errors import ScheduleError
-from kgen.schedule import GpuRelu, GpuSoftmax
+from kgen.schedule import ClusterSoftmax, GpuRelu, GpuSoftmax
 from kgen.spec import DType, Relu, Softmax
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.plan.relu import plan_relu
 from kgen.targets.cuda.plan.softmax import plan_softmax
 
-SM_80 = {t.name: t for t in TARGETS}["sm_80"]
+SM_80, SM_90A = ({t.name: t for t in TARGETS}[name] for name in ("sm_80", "sm_90a"))
 
 
 @pytest.mark.parametrize("elements", [1, 7, 8, 255, 256, 257, 1024, 1027, 2048])
@@ -66,6 +66,36 @@ def test_softmax_threads_cover_a_row_once(cols: int, per_row: int) -> None:
                 found[column + vector.in_bytes // 2] += 1
     rows = 32 // per_row
     assert found == Counter(dict.fromkeys(range(cols), rows))
+
+
+@pytest.mark.parametrize("cols", [4, 1000, 1028, 4096])
+@pytest.mark.parametrize("cluster", [2, 8])
+def test_ctas_of_a_cluster_cover_a_row_once(cols: int, cluster: int) -> None:
+    schedule = ClusterSoftmax(num_threads=64, vector=4, cluster=cluster)
+    plan = plan_softmax(Softmax(rows=3, cols=cols), SM_90A, schedule)
+    assert plan.launches[0].grid == (cluster, 3, 1)
+    assert plan.launches[0].cluster == (cluster, 1, 1)
+    found: Counter[int] = Counter()
+    for first in range(64 * cluster):
+        for vector in plan.vectors:
+            if vector.predicate != "has_last" or first < plan.last_limit:
+                found.update(
+                    range(4 * first + vector.in_bytes // 2, 4 * first + vector.in_bytes // 2 + 4)
+                )
+    assert found == Counter(range(cols))
+    assert sum(plan.cluster_shuffles) == cluster - 1
+
+
+def test_cluster_refusals() -> None:
+    schedule = ClusterSoftmax(num_threads=64, vector=4, cluster=2)
+    with pytest.raises(ScheduleError, match="cluster=2: sm_80 takes up to 1; try cluster=1"):
+        plan_softmax(Softmax(rows=3, cols=64), SM_80, schedule)
+    with pytest.raises(ScheduleError, match="cluster=16: sm_90a takes up to 8; try cluster=1"):
+        plan_softmax(Softmax(rows=3, cols=64), SM_90A, schedule.override(cluster=16))
+    with pytest.raises(ScheduleError, match=r"cluster=2: 65536 rows .* more than 65535"):
+        plan_softmax(Softmax(rows=65536, cols=64), SM_90A, schedule)
+    with pytest.raises(ScheduleError, match="cluster=2 needs rows_per_block=1 and resident=1"):
+        schedule.override(resident=0)
 
 
 @pytest.mark.parametrize("per_row", [1, 2, 16, 32, 64, 1024])

@@ -15,10 +15,11 @@ from kgen.schedule.matmul import (
     SplitMatmul,
     WgmmaMatmul,
 )
-from kgen.schedule.rowwise import CpuStream, GpuRelu, GpuSoftmax
+from kgen.schedule.rowwise import ClusterSoftmax, CpuStream, GpuRelu, GpuSoftmax
 
 __all__ = [
     "AmxMatmul",
+    "ClusterSoftmax",
     "CpuMatmul",
     "CpuStream",
     "DotMatmul",

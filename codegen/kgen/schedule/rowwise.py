@@ -53,6 +53,26 @@ class GpuSoftmax(Schedule):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ClusterSoftmax(GpuSoftmax):
+    """The same with `cluster` blocks for one row, each of which keeps a part of it."""
+
+    cluster: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.cluster < 1:
+            raise ScheduleError(f"cluster={self.cluster} must be 1 or more")
+        if self.cluster > 1 and (self.rows_per_block > 1 or not self.resident):
+            raise ScheduleError(
+                f"cluster={self.cluster} needs rows_per_block=1 and resident=1; try cluster=1"
+            )
+
+    @property
+    def threads_per_row(self) -> int:
+        return self.num_threads * self.cluster // self.rows_per_block
+
+
+@dataclass(frozen=True, kw_only=True)
 class CpuStream(Schedule):
     """Each task streams `task` elements (relu) or rows (softmax), `unroll` vectors at a time."""
 

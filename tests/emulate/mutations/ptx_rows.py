@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from kgen.schedule import GpuSoftmax
+from kgen.schedule import ClusterSoftmax, GpuSoftmax
 from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
 from tests.emulate.mutations.templates import rendered
 
@@ -17,11 +17,38 @@ def softmax() -> Program:
 
 
 @cache
+def cluster_softmax() -> Program:
+    """A row for each cluster of four CTAs, which tell one another their parts."""
+    schedule = ClusterSoftmax(num_threads=64, vector=4, cluster=4)
+    return rendered("softmax 3x600 f32", "sm_90a", schedule)
+
+
+@cache
 def relu() -> Program:
     return rendered("relu 5003 f16", "sm_80")
 
 
-PROGRAMS = (softmax, relu)
+PROGRAMS = (softmax, cluster_softmax, relu)
+
+MEET = r"barrier\.cluster\.arrive\.release;\n *barrier\.cluster\.wait\.acquire;\n"
+CLUSTER = (
+    *bugs(
+        cluster_softmax,
+        "race",
+        ("cluster-does-not-meet-for-the-maximum", rf"(%top;\n) *{MEET}", r"\1"),
+        ("cluster-does-not-meet-for-the-sum", rf"(%sum;\n) *{MEET}", r"\1"),
+        ("meeting-releases-nothing", r"(%top;\n *barrier\.cluster\.arrive\.)release", r"\1relaxed"),
+    ),
+    *bugs(
+        cluster_softmax,
+        "uninitialised-read",
+        (
+            "one-cta-is-not-told",
+            r"(setp\.lt\.u32 %tells, %thread, )4;(?=(?s:[^}]*)%top;)",
+            r"\g<1>3;",
+        ),
+    ),
+)
 
 SHUFFLE = r"shfl\.sync\.bfly\.b32 %other, "
 SOFTMAX = (
@@ -146,4 +173,4 @@ RELU = (
     ),
 )
 
-MUTATIONS = (*SOFTMAX, *RELU)
+MUTATIONS = (*SOFTMAX, *CLUSTER, *RELU)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kgen.schedule import GpuRelu, GpuSoftmax
+from kgen.schedule import ClusterSoftmax, GpuRelu, GpuSoftmax
 from kgen.spec import Relu, Softmax
 from kgen.targets.base import Target
 from kgen.targets.cuda.candidates import power_of_two
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
-from kgen.targets.cuda.plan.softmax import widest_vector
+from kgen.targets.cuda.plan.softmax import MAX_CLUSTER, widest_vector
 
 #: CTAs that run at once on a GPU of ordinary size. Only speed depends on it.
 NOMINAL_CTAS = 128
@@ -33,7 +33,8 @@ def relu(spec: Relu, target: Target) -> GpuRelu:
 
 
 def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
-    """A warp or less for a short row, a CTA for a long one, which then stays in registers."""
+    """A warp or less for a short row, a CTA or a cluster for a long one, which then stays in
+    registers."""
     vector = widest_vector(spec)
     if spec.cols <= WARP_ROW_COLS:
         per_row = min(WARP_SIZE, power_of_two(spec.cols // vector))
@@ -41,5 +42,21 @@ def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
         return GpuSoftmax(num_threads=SOFTMAX_THREADS, rows_per_block=rows, vector=vector)
     wanted = power_of_two(-(-spec.cols // WANTED_PER_THREAD))
     threads = max(SOFTMAX_THREADS, min(MAX_SOFTMAX_THREADS, wanted))
+    if target.has("clusters") and spec.rows <= target.limits["grid_y"]:
+        cluster = _row_cluster(spec, threads)
+        return ClusterSoftmax(num_threads=threads, vector=vector, cluster=cluster)
     held = -(-spec.cols // (threads * vector)) * vector
     return GpuSoftmax(num_threads=threads, vector=vector, resident=int(held <= MAX_HELD))
+
+
+def _row_cluster(spec: Softmax, threads: int) -> int:
+    """CTAs for a row: as many as it takes to keep it in registers, which eight can for the longest,
+    and more while that leaves SMs idle and every thread has a few elements."""
+    cluster = 1
+    while cluster < MAX_CLUSTER:
+        each = spec.cols / (threads * cluster)
+        idle = 2 * cluster * spec.rows <= NOMINAL_CTAS
+        if each <= MAX_HELD and not (idle and each >= WANTED_PER_THREAD):
+            break
+        cluster *= 2
+    return cluster

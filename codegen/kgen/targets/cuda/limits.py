@@ -38,12 +38,13 @@ FEATURES: Mapping[str, int] = {
     "s8_mma_m16n8k32": 70,
     "fp8_mma": 84,  # m16n8k32 on e4m3 and e5m2, f32 accumulators; cvt of pairs of them
     "fp8_tensor_cores": 84,  # mma on these is one of theirs; else ptxas makes it of f16 ones
+    "clusters": 78,  # CTAs that meet and write to one another's shared memory
     "wgmma": 80,  # and what goes with it: TMA, mbarrier.try_wait, setmaxnreg
 }
 TURING = frozenset({"ldmatrix", "mma_m16n8k8", "s8_mma_m8n8k16"})
-AMPERE = frozenset(FEATURES) - {"wgmma", "fp8_mma", "fp8_tensor_cores"}
+AMPERE = frozenset(FEATURES) - {"clusters", "wgmma", "fp8_mma", "fp8_tensor_cores"}
 ADA = AMPERE | {"fp8_mma", "fp8_tensor_cores"}
-HOPPER = AMPERE | {"fp8_mma", "wgmma"}
+HOPPER = AMPERE | {"fp8_mma", "clusters", "wgmma"}
 
 #: PTX versions (times ten) and the CUDA release that brought each; its drivers read the version.
 PTX_CUDA: Mapping[int, tuple[int, int]] = {

@@ -22,6 +22,8 @@ ERFC_COEFFICIENTS = (
     -0.1784770437684254,
     0.03919502793749717,
 )
+#: The largest finite f32.
+F32_MAX = 2.0**128 - 2.0**104
 
 
 def float_bits(value: float) -> str:
@@ -36,6 +38,7 @@ class Constants:
     zero: str = float_bits(0.0)
     one: str = float_bits(1.0)
     minus_infinity: str = float_bits(-math.inf)
+    lowest: str = float_bits(-F32_MAX)
     log2_e: str = float_bits(math.log2(math.e))
     minus_log2_e: str = float_bits(-math.log2(math.e))
     ln_2: str = float_bits(math.log(2.0))

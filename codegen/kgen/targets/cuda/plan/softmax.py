@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
-from kgen.schedule import GpuSoftmax
+from kgen.schedule import ClusterSoftmax, GpuSoftmax
 from kgen.spec import Softmax
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base
@@ -14,6 +14,9 @@ from kgen_runtime.manifest import Launch, Tile
 
 #: One f32 per warp, for the maximum and again for the sum.
 PARTIAL_BYTES = 4
+#: CTAs of a cluster that every GPU with clusters takes (CUDA C++ Programming Guide 12.9, "Thread
+#: Block Clusters").
+MAX_CLUSTER = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,8 +124,14 @@ class SoftmaxPlan(base.CudaPlan):
     @property
     def notes(self) -> tuple[str, ...]:
         """What the header says about the schedule."""
-        kept = "kept in registers" if self.schedule.resident else "read three times"
-        return (f"{self.threads_per_row} threads for each row, which is {kept}",)
+        kept = "kept in registers" if self.schedule.resident else "read twice"
+        ctas = f" in {self.cluster} CTAs" if self.cluster > 1 else ""
+        return (f"{self.threads_per_row} threads{ctas} for each row, which is {kept}",)
+
+    @property
+    def cluster(self) -> int:
+        """CTAs that share a row."""
+        return cluster_of(self.schedule)
 
     @property
     def shuffles(self) -> tuple[int, ...]:
@@ -152,24 +161,37 @@ class SoftmaxPlan(base.CudaPlan):
         """Where each reduction keeps its value per warp; two places spare a barrier."""
         return {"max": 0, "add": self.num_warps * PARTIAL_BYTES}
 
+    @property
+    def cluster_partials(self) -> dict[str, int]:
+        """The same per CTA of the cluster."""
+        first = 2 * self.num_warps * PARTIAL_BYTES
+        return {"max": first, "add": first + self.cluster * PARTIAL_BYTES}
+
+    @property
+    def cluster_shuffles(self) -> tuple[int, ...]:
+        """Lane masks of a butterfly over one value per CTA."""
+        return tuple(1 << bit for bit in reversed(range(base.log2(self.cluster))))
+
 
 def plan_softmax(spec: Softmax, target: Target, schedule: GpuSoftmax) -> SoftmaxPlan:
     """Raises ScheduleError if the vector does not divide a row or the row does not fit."""
     _check(spec, target, schedule)
     blocks = -(-spec.rows // schedule.rows_per_block)
+    cluster = cluster_of(schedule)
     launch = Launch(
         entry_point=spec.key,
-        grid=(blocks, 1, 1),
+        grid=(blocks, 1, 1) if cluster == 1 else (cluster, spec.rows, 1),
+        cluster=(cluster, 1, 1),
         block=(schedule.num_threads, 1, 1),
         arguments=tuple(p.name for p in spec.parameters),
         tile=Tile(
             shape=(spec.rows, spec.cols),
             extent=(schedule.rows_per_block, spec.cols),
-            axes=(0, -1),
+            axes=(0 if cluster == 1 else 1, -1),
         ),
     )
     across_warps = schedule.threads_per_row > target.subgroup
-    partial_bytes = 2 * PARTIAL_BYTES * schedule.num_threads // target.subgroup
+    partials = schedule.num_threads // target.subgroup + (cluster if cluster > 1 else 0)
     return SoftmaxPlan(
         spec=spec,
         target=target,
@@ -177,9 +199,13 @@ def plan_softmax(spec: Softmax, target: Target, schedule: GpuSoftmax) -> Softmax
         template="ptx/softmax.ptx.j2",
         launches=(launch,),
         num_threads=schedule.num_threads,
-        shared_bytes=partial_bytes if across_warps else 0,
-        ptx_version=base.ptx_version(target),
+        shared_bytes=2 * PARTIAL_BYTES * partials if across_warps else 0,
+        ptx_version=base.ptx_version(target, *(["clusters"] if cluster > 1 else [])),
     )
+
+
+def cluster_of(schedule: GpuSoftmax) -> int:
+    return schedule.cluster if isinstance(schedule, ClusterSoftmax) else 1
 
 
 def widest_vector(spec: Softmax) -> int:
@@ -191,12 +217,23 @@ def widest_vector(spec: Softmax) -> int:
 
 
 def _check(spec: Softmax, target: Target, schedule: GpuSoftmax) -> None:
-    for name in ("num_threads", "rows_per_block", "vector"):
-        value = getattr(schedule, name)
+    cluster = cluster_of(schedule)
+    fields = {name: getattr(schedule, name) for name in ("num_threads", "rows_per_block", "vector")}
+    for name, value in (fields | {"cluster": cluster}).items():
         if value & (value - 1):
             raise ScheduleError(
                 f"{name}={value} is not a power of two; try {1 << (value.bit_length() - 1)}"
             )
+    if cluster > (MAX_CLUSTER if target.has("clusters") else 1):
+        raise ScheduleError(
+            f"cluster={cluster}: {target.name} takes up to "
+            f"{MAX_CLUSTER if target.has('clusters') else 1}; try cluster=1"
+        )
+    if cluster > 1 and spec.rows > target.limits["grid_y"]:
+        raise ScheduleError(
+            f"cluster={cluster}: {spec.rows} rows of clusters are more than "
+            f"{target.limits['grid_y']}; try cluster=1"
+        )
     base.check_threads(schedule.num_threads, target, "num_threads=256")
     if schedule.vector > widest_vector(spec):
         raise ScheduleError(
