@@ -67,7 +67,8 @@ ENOUGH_TASKS = 32
 #: Elements (relu) per task and softmax elements per task: tens of microseconds.
 STREAM_ELEMENTS = 1 << 16
 RELU_UNROLL = 4
-SOFTMAX_UNROLL = 4
+#: Vector registers for each unrolled vector of softmax: the constants of exp take most of them.
+SOFTMAX_REGISTERS = 8
 
 S = TypeVar("S", bound=CpuMatmul)
 
@@ -96,7 +97,8 @@ def choose(spec: Spec, target: Target) -> Schedule:
     if isinstance(spec, Relu):
         return CpuStream(task=STREAM_ELEMENTS, unroll=RELU_UNROLL)
     assert isinstance(spec, Softmax)
-    return CpuStream(task=max(1, STREAM_ELEMENTS // spec.cols), unroll=SOFTMAX_UNROLL)
+    unroll = target.limits["vector_registers"] // SOFTMAX_REGISTERS
+    return CpuStream(task=max(1, STREAM_ELEMENTS // spec.cols), unroll=unroll)
 
 
 def blis_matmul(spec: Matmul, target: Target) -> CpuMatmul:

@@ -20,7 +20,8 @@ class Functions:
 
     exp(x) = 2^n p(r) with n = round(x / ln 2), r = x - n ln 2 and ln 2 in two parts, of which
     n * `ln2_high` is exact (Cody and Waite, "Software Manual for the Elementary Functions",
-    1980). Adding `round_magic` = 1.5 * 2^mantissa leaves n in the low bits.
+    1980). Adding `round_magic` = 1.5 * 2^mantissa leaves n in the low bits, more of which than an
+    exponent has are zero without it.
 
     erfc(z) = t exp(-z^2 + q(2t - 1)), t = 2 / (2 + z), z >= 0 (Press et al., "Numerical Recipes",
     3rd edition, 6.2.2; the coefficients are our own Chebyshev fit, computed with 60 digits and
@@ -48,10 +49,6 @@ class Functions:
     @property
     def round_magic(self) -> float:
         return 1.5 * 2.0**self.mantissa_bits
-
-    @property
-    def round_magic_bits(self) -> int:
-        return bits_of(self.round_magic, self.scalar)
 
     @property
     def sqrt_half(self) -> float:
