@@ -23,6 +23,8 @@ from kgen.errors import DeviceError
 from kgen.targets import find
 from kgen.targets.base import Target
 from kgen.targets.cpu.linker import link
+from kgen.targets.cpu.plan.amx import TILE_ROWS, tile_k, tile_product
+from kgen.targets.cpu.plan.dots import dot_for
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.backends.cpu import request_tile_permission
 from kgen_runtime.backends.cpu_library import Library
@@ -32,6 +34,8 @@ from kgen_runtime.manifest import KernelEntry
 #: Independent sums: more than latency times instructions per clock (5 x 2 at most), and room for
 #: an operand among the registers.
 CHAINS = {32: 24, 16: 12}
+#: Sums of the template of tiles.
+TILES = 4
 #: Ways to walk memory: (streams, prefetch distance in bytes). Which is fastest differs by CPU.
 WALKS = ((1, 0), (2, 0), (4, 0), (8, 0), (1, 2048), (4, 1024))
 #: Vectors that a step of a walk takes, over all its streams.
@@ -92,44 +96,44 @@ def _check_cpu(name: str, device: DeviceInfo) -> None:
 
 def arithmetic(dtype: DType, target: Target) -> Arithmetic:
     """The best instruction that the target has for products of a type."""
+    if product := tile_product(dtype, target):
+        return Arithmetic(
+            multiply_adds=TILE_ROWS * TILE_ROWS * tile_k(dtype),
+            count=TILES,
+            template="cpu/ceiling_tiles.ll.j2",
+            values={"instruction": product.mnemonic},
+        )
     width = target.limits["vector_bytes"]
-    if dtype is DType.BF16 and target.has("amx_bf16"):
-        return _tiles("tdpbf16ps", 16 * 16 * 32)
-    if dtype is DType.S8 and target.has("amx_int8"):
-        return _tiles("tdpbssd", 16 * 16 * 64)
-    lanes, chains = width // 4, CHAINS[target.limits["vector_registers"]]
-    if dtype is DType.BF16 and target.has("avx512_bf16"):
-        name, first, each = f"llvm.x86.avx512bf16.dpbf16ps.{8 * width}", True, 2
-        sums, operands = f"<{lanes} x float>", f"<{2 * lanes} x bfloat>"
-    elif dtype is DType.S8 and target.has("avx512_vnni"):
-        name, first, each = f"llvm.x86.avx512.vpdpbusd.{8 * width}", True, 4
-        sums, operands = f"<{lanes} x i32>", f"<{4 * lanes} x i8>"
-    elif dtype.is_integer:
+    if dot := dot_for(dtype, target):
+        if not dot.adds:
+            raise DeviceError(f"{dot.mnemonic} does not add its products of {dtype}; take read")
+        lanes = width // 4
+        sums = f"<{lanes} x {'i32' if dtype.is_integer else 'float'}>"
+        operands = f"<{dot.group * lanes} x {dot.factor}>"
+        return _chains(target, dot.intrinsic, dot.group * lanes, sums, operands, sums_first=True)
+    if dtype.is_integer:
         raise DeviceError(f"this CPU has no instruction for products of {dtype}; take read")
-    else:
-        lanes = width // max(4, dtype.itemsize)
-        name, first, each = f"llvm.fma.v{lanes}f{width * 8 // lanes}", False, 1
-        sums = operands = f"<{lanes} x {'double' if dtype is DType.F64 else 'float'}>"
+    lanes = width // max(4, dtype.itemsize)
+    vector = f"<{lanes} x {'double' if dtype is DType.F64 else 'float'}>"
+    intrinsic = f"llvm.fma.v{lanes}f{width * 8 // lanes}"
+    return _chains(target, intrinsic, lanes, vector, vector, sums_first=False)
+
+
+def _chains(
+    target: Target, intrinsic: str, each: int, sums: str, operands: str, *, sums_first: bool
+) -> Arithmetic:
+    chains = CHAINS[target.limits["vector_registers"]]
     return Arithmetic(
-        multiply_adds=each * lanes,
+        multiply_adds=each,
         count=chains,
         template="cpu/ceiling_flops.ll.j2",
         values={
-            "intrinsic": name,
+            "intrinsic": intrinsic,
             "sums": sums,
             "operands": operands,
-            "sums_first": first,
+            "sums_first": sums_first,
             "chains": chains,
         },
-    )
-
-
-def _tiles(instruction: str, multiply_adds: int) -> Arithmetic:
-    return Arithmetic(
-        multiply_adds=multiply_adds,
-        count=4,
-        template="cpu/ceiling_tiles.ll.j2",
-        values={"instruction": instruction},
     )
 
 
