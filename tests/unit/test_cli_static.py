@@ -34,6 +34,7 @@ def test_in_words(capsys: pytest.CaptureFixture[str]) -> None:
         assert words in amd, words
     assert "no spills in it" in cpu and "EPYC" in cpu
     assert "prediction     none: no emulator counts" in cpu
+    assert "spills in it" not in vulkan and "a driver compiles it again" in vulkan
     assert "Fma" in vulkan and "prediction     none: vulkan1.3 names no device" in vulkan
 
 

@@ -43,6 +43,10 @@ def lines(entry: KernelEntry, known: Facts, ahead: Outlook) -> Iterator[tuple[st
     if known.occupancy is not None:
         yield "occupancy", known.occupancy.sentence
     yield from _loop(known.loop)
+    if all(artifact.role != "machine-code" for artifact in entry.artifacts):
+        yield "", "a driver compiles it again, and only that knows registers and spills"
+    elif known.loop is not None:
+        yield "", f"{known.loop.spills or 'no'} spills in it"
     for finding in known.findings:
         yield "finding", finding
     if ahead.roofline is not None:
@@ -79,7 +83,6 @@ def _loop(loop: Loop | None) -> Iterator[tuple[str, str]]:
     if loop.kind is not Work.LOAD:
         share, loads = 100 * loop.share, loop.loads / loop.work
         yield "", f"{loop.work} {loop.kind} are {share:.0f} % of it; {loads:.2f} loads for each"
-    yield "", f"{loop.spills or 'no'} spills in it"
 
 
 def _roofline(line: Roofline) -> Iterator[tuple[str, str]]:
