@@ -50,11 +50,14 @@ def test_hot_loop(bar: str, layout: Layout, tmp_path: Path) -> None:
 
 
 @each_bar
-def test_every_copy_has_16_bytes(bar: str) -> None:
-    kernel = build(BARS[bar][0])
-    copies = re.findall(r"cp\.async\.(\w+)\.\S+ .*, (\d+);", kernel.source.text)
+@each_layout
+def test_every_copy_has_16_bytes(bar: str, layout: Layout) -> None:
+    spec, target = Matmul(m=4096, n=4096, k=4096, layout=layout), targets.find("sm_80")
+    schedule = pipeline.schedule_for(spec, target, BARS[bar][0])
+    text = pipeline.source(pipeline.plan(spec, target, schedule)).text
+    copies = re.findall(r"cp\.async\.(\w+)\.\S+ .*, (\d+);", text)
     assert copies and set(copies) == {("cg", "16")}
-    stores = re.findall(r"st\.global\.(\S+)", kernel.source.text)
+    stores = re.findall(r"st\.global\.(\S+)", text)
     assert stores and set(stores) == {"v4.b32"}
 
 
