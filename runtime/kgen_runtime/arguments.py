@@ -131,10 +131,12 @@ class Slot:
         self._backend = backend
         self._on_host = backend.memory == dlpack.HOST
         self._shape = param.shape
+        self._itemsize = param.dtype.itemsize
         self._strides = tuple(s * param.dtype.itemsize for s in param.strides)
         self._host_dtype = host_dtype(param.dtype)
         self.nbytes = param.nbytes
         self._writes = param.role == "output"
+        self._form = dlpack.Form(param.dtype, param.shape, param.strides)
         self._packed = param.strides == dlpack.packed_strides(param.shape)
 
     def buffer(self, value: Any, stream: int | None, keep: list[object]) -> Any:
@@ -160,6 +162,13 @@ class Slot:
             and value.strides == self.param.strides
         ):
             return value.memory.buffer
+        elif (
+            self._on_host
+            and (lent := self._form.lend(value, writable=self._writes)) is not None
+            and lent[0] % self._itemsize == 0
+        ):
+            keep.append(lent[1])
+            return lent[0]
         found = self.view(value, stream)
         if (problem := self.problem(found)) is not None:
             raise ArgumentError(f"{self.kernel}: {self.name} {problem}")

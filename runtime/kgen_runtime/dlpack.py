@@ -87,6 +87,10 @@ class _ManagedVersioned(Structure):
     )
 
 
+#: A _ManagedVersioned, word by word.
+_Words = c_uint64 * (ctypes.sizeof(_ManagedVersioned) // 8)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tensor:
     """What a capsule describes; `strides` are in bytes, `owner` keeps the memory alive.
@@ -125,6 +129,45 @@ def read(value: Any, stream: int | None = None) -> Tensor:
     if name == _UNVERSIONED:
         return _describe(_Managed.from_address(_get_pointer(capsule, name)).tensor, False, capsule)
     raise ArgumentError(f"{type(value).__name__}.__dlpack__ gave a capsule named {name!r}")
+
+
+class Form:
+    """A host tensor's type, shape and strides (in elements), to be compared in one go."""
+
+    __slots__ = ("_head", "_nbytes", "_shape", "_strides")
+
+    def __init__(self, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
+        n = len(shape)
+        kind = _DataType(*_CODES[dtype], 1)
+        self._head = (HOST, n | int.from_bytes(bytes(kind), "little") << 32)
+        self._nbytes = 8 * n
+        self._shape, self._strides = bytes((c_int64 * n)(*shape)), bytes((c_int64 * n)(*strides))
+
+    def lend(self, value: Any, *, writable: bool) -> tuple[int, object] | None:
+        """The address of a tensor of this form and what keeps it alive; None for any other value,
+        which `read` describes.
+
+        A third of the time that `read` takes: the words of DLManagedTensorVersioned are compared
+        with those that are expected, on machines of little-endian order.
+        """
+        try:
+            capsule = value.__dlpack__(max_version=(1, 0))
+            place = _get_pointer(capsule, _VERSIONED)
+        except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):
+            return None
+        version, _, _, flags, data, device, kind, shape, strides, offset = _Words.from_address(
+            place
+        )
+        if (
+            version & 0xFFFFFFFF == 1
+            and (device, kind) == self._head
+            and not (writable and flags & READ_ONLY)
+            and strides
+            and ctypes.string_at(shape, self._nbytes) == self._shape
+            and ctypes.string_at(strides, self._nbytes) == self._strides
+        ):
+            return data + offset, capsule
+        return None
 
 
 def _capsule(value: Any, stream: int | None) -> Any:

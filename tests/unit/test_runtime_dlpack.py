@@ -149,6 +149,35 @@ def test_a_temporary_export_lives_until_the_launch_is_done() -> None:
     assert Watching.lent == [1]
 
 
+@pytest.mark.parametrize("dtype", [DType.F32, DType.BF16], ids=lambda dtype: dtype.value)
+def test_a_tensor_of_the_wanted_form_is_lent_in_one_go(dtype: DType) -> None:
+    data = np.zeros((2, 3), dtype.storage)
+    form = dlpack.Form(dtype, (2, 3), (3, 1))
+    lent = form.lend(Producer(data, dtype=dtype), writable=True)
+    assert lent is not None
+    assert lent[0] == data.ctypes.data
+    for other in (
+        Producer(data, dtype=DType.S32 if dtype is DType.F32 else DType.F16),
+        Producer(data[:1], dtype=dtype),
+        Producer(data.T, dtype=dtype),
+        Producer(np.zeros((2, 4), dtype.storage)[:, :3], dtype=dtype),
+        Producer(data, dtype=dtype, versioned=False),
+        Producer(data, dtype=dtype, device=(dlpack.CUDA, 0)),
+        3,
+    ):
+        assert form.lend(other, writable=False) is None
+
+
+def test_a_read_only_tensor_is_lent_for_reading() -> None:
+    data = np.zeros(3, np.float32)
+    data.flags.writeable = False
+    form = dlpack.Form(DType.F32, (3,), (1,))
+    found = form.lend(ReadOnly(data), writable=False)
+    assert found is not None
+    assert found[0] == data.ctypes.data
+    assert form.lend(ReadOnly(data), writable=True) is None
+
+
 def test_what_must_not_be_written() -> None:
     with pytest.raises(ArgumentError, match=r"out is read-only; pass a writable array"):
         kernels_on(HostFake(), "f32", "f32").add(A, out=ReadOnly(np.zeros((3, 5), np.float32)))
@@ -184,7 +213,9 @@ def test_devices_must_match() -> None:
         kernels_on(OpaqueFake(), "f32", "f32").add(Producer(A))
     with pytest.raises(ArgumentError, match=r"to_device: the array is already on cuda:1"):
         Array.from_host(HostFake(), gpu)
-    assert gpu.streams == []  # nothing was exported
+    assert gpu.streams == [None]  # looked at once
+    gc.collect()
+    assert not dlpack._lent  # and given back
     pinned = Producer(A, device=(dlpack.CUDA_HOST, 0))
     np.testing.assert_array_equal(kernels_on(HostFake(), "f32", "f32").add(pinned), A)
 
