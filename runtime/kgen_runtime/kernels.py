@@ -247,6 +247,8 @@ class Kernels(Mapping[str, Kernel]):
         self._ops = {
             op: Dispatch(op, [kernel for kernel in kernels if kernel.entry.op == op]) for op in ops
         }
+        # Attributes of their own, which Python finds in a tenth of the time of __getattr__.
+        self.__dict__.update(self._ops)
 
     @property
     def device(self) -> DeviceInfo:
@@ -261,10 +263,7 @@ class Kernels(Mapping[str, Kernel]):
         return key in self._kernels
 
     def __getattr__(self, op: str) -> Dispatch:
-        ops = self.__dict__.get("_ops", {})
-        if op in ops:
-            found: Dispatch = ops[op]
-            return found
+        """Operations are attributes; this one is not there."""
         raise AttributeError(f"no kernel for {op} on {self.device.id}; {self._hint(op)}")
 
     def _hint(self, missing: str) -> str:
