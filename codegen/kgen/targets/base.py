@@ -156,12 +156,9 @@ class Family(ABC):
     backend: ClassVar[str]
     #: Whether its products take a constant operand packed ahead.
     packs_ahead: ClassVar[bool] = False
+    #: All named targets, in the order that `kgen targets` lists them.
+    targets: ClassVar[tuple[Target, ...]]
     operations: ClassVar[tuple[Operation[Any], ...]]
-
-    @property
-    @abstractmethod
-    def targets(self) -> tuple[Target, ...]:
-        """All named targets, in the order that `kgen targets` lists them."""
 
     def find(self, name: str) -> Target | None:
         """The target of this name, or None. Families with suffixes or `native` extend it."""

@@ -34,16 +34,12 @@ class Amdgpu(Family):
     name: ClassVar[str] = "amdgpu"
     extension: ClassVar[str] = "ll"
     backend: ClassVar[str] = "hip"
-
+    targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=heuristics.matmul),
         Operation(spec=Relu, dtypes=DTYPES, choose=heuristics.relu),
         Operation(spec=Softmax, dtypes=DTYPES, choose=heuristics.softmax),
     )
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        return TARGETS
 
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
         from kgen.targets.amdgpu.plan import plan

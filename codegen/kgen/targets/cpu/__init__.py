@@ -34,15 +34,12 @@ class CpuFamily(Family):
     extension: ClassVar[str] = "ll"
     backend: ClassVar[str] = "cpu"
     packs_ahead: ClassVar[bool] = True
+    targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64, DType.S8), choose=choose),
         Operation(spec=Relu, dtypes=FLOATS, choose=choose),
         Operation(spec=Softmax, dtypes=FLOATS, choose=choose),
     )
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        return TARGETS
 
     def find(self, name: str) -> Target | None:
         """A target of the table, or ``native``; TargetError if this machine is none of ours."""

@@ -60,15 +60,12 @@ class CudaFamily(Family):
     name = "cuda"
     extension = "ptx"
     backend = "cuda"
+    targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=candidates.choose),
         Operation(spec=Relu, dtypes=DTYPES, choose=heuristics.relu),
         Operation(spec=Softmax, dtypes=DTYPES, choose=heuristics.softmax),
     )
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        return TARGETS
 
     def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:
         found = super().dtypes(op, target)

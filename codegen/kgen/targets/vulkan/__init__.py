@@ -41,16 +41,12 @@ class Vulkan(Family):
     name: ClassVar[str] = "vulkan"
     extension: ClassVar[str] = "spvasm"
     backend: ClassVar[str] = "vulkan"
-
+    targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=heuristics.matmul),
         Operation(spec=Relu, dtypes=DTYPES, choose=heuristics.relu),
         Operation(spec=Softmax, dtypes=DTYPES, choose=heuristics.softmax),
     )
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        return TARGETS
 
     def check_support(self, spec: Spec, target: Target) -> None:
         super().check_support(spec, target)
