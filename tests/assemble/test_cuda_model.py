@@ -6,7 +6,7 @@ import pytest
 
 from kgen import pipeline, targets
 from kgen.schedule import MmaMatmul, WgmmaMatmul
-from kgen.spec import Matmul
+from kgen.spec import DType, Math, Matmul
 from kgen.targets.cuda.candidates import MMA_TILES, WGMMA_TILES
 from kgen.targets.cuda.model import predict
 
@@ -41,3 +41,10 @@ def test_registers_of_warpgroups_are_foreseen(tile: tuple[int, int, int, bool]) 
     real = pipeline.kernel(spec, target, schedule).assembled.resources
     assert real.registers is not None and real.spills == 0
     assert abs(predict(spec, target, schedule).registers - real.registers) <= 8
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+def test_split_operands_leave_registers_for_sums(target: str) -> None:
+    """Fragments of 3xtf32 are there twice: the largest warp tile would spill in the loop."""
+    spec = Matmul(m=4096, n=4096, k=4096, dtype=DType.F32, math=Math.TF32X3)
+    assert pipeline.kernel(spec, targets.find(target)).assembled.resources.spills == 0

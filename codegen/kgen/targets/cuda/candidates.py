@@ -108,11 +108,13 @@ def candidates(spec: Matmul, target: Target) -> tuple[Candidate[GpuMatmul], ...]
 
 
 def _ranked(spec: Matmul, target: Target) -> list[Candidate[GpuMatmul]]:
-    """Schedules with their predictions. Of equals the first stays first: larger tiles, fewer
-    stages."""
+    """Schedules that registers hold, with their predictions. Of equals the first stays first:
+    larger tiles, fewer stages."""
     found = []
     for schedule in _schedules(spec, target):
         prediction = predict(spec, target, schedule)
+        if prediction.registers > target.limits["registers_per_thread"]:
+            continue  # the loop would spill
         found.append(
             Candidate(
                 schedule=schedule,
