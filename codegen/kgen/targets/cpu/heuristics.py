@@ -10,14 +10,22 @@ from typing import TypeVar
 from kgen.schedule import AmxMatmul, CpuMatmul, CpuStream, DotMatmul, Schedule
 from kgen.spec import DType, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
+from kgen.targets.cpu.block_sizes import balanced, parts, rounded_up, rows_in_cache
 from kgen.targets.cpu.inner_products import inner_matmul, uses_inner
 from kgen.targets.cpu.plan.amx import TILE_ROWS, tile_k, tile_product
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.blis import ROW_PADDING
-from kgen.targets.cpu.plan.blocks import LONG_STEPS
+from kgen.targets.cpu.plan.blocks import LINE_BYTES, LONG_STEPS
 from kgen.targets.cpu.plan.dot import COLUMNS, GROUP_BYTES, must_pack_a, must_pack_b
 from kgen.targets.cpu.plan.dots import Dot, dot_for
 from kgen.targets.cpu.plan.tiled import registers_needed
+from kgen.targets.cpu.streams import (
+    STREAM_A_ROWS,
+    STREAM_VECTORS_FEW,
+    is_large,
+    stream_matmul,
+    streams,
+)
 
 #: Cycles from a fused multiply-add to the next that needs its result (Intel and AMD: 4).
 FMA_LATENCY = 4
@@ -26,26 +34,6 @@ PER_CYCLE = 2
 #: Cycles of a register tile besides its steps of K: the call, the first loads, the last stores; and
 #: the share of it that each vector of sums costs.
 TILE_CYCLES, SUM_CYCLES = 20, 2
-#: A first-level cache has this many lines for addresses a multiple of this many bytes apart (8
-#: ways of 64 lines: Intel SDM volume 3, table "Cache parameters"; AMD Zen the same).
-CACHE_WAYS, CACHE_WAY_BYTES = 8, 4096
-#: Up to this many rows, a large B is read once, as a stream, and the sums go to and fro in the
-#: caches: packing it costs more than it saves.
-STREAM_ROWS = 32
-#: Rows of B side by side, by rows of A at most, for elements of 32 bits or more and of 16: for few
-#: rows of A the streams bind, for more the sums' traffic (4096 x 4096 on Zen 4).
-STREAM_K = {2: (8, 16), 4: (8, 32), 8: (16, 64), STREAM_ROWS: (32, 64)}
-#: A of more rows than this is packed even if it need not be, lest its rows meet in a cache set.
-STREAM_A_ROWS = 4
-#: Vectors of a row of B, at most, that a tile of such a product has, by rows of A, or one whose B
-#: comes packed: each is a stream of its own (one row by 4096 x 4096: eight are a fifth slower than
-#: four, Zen 4).
-STREAM_VECTORS, STREAM_VECTORS_FEW = 2, 4
-STREAM_FEW = 2
-#: Columns of a task of such a product, at most: enough of a row for the hardware to see a stream,
-#: and tasks for several threads (2048 of 4096 columns cost one thread 4 % and make two 1.4x as
-#: fast; 1024 cost 10 %).
-STREAM_COLUMNS = 2048
 #: A B that leaves the second-level cache is packed if it is used by more rows than this: 128 rows
 #: lose 4 % by packing, 1024 gain 8 % (Zen 4).
 PACK_ROWS = 256
@@ -57,7 +45,7 @@ BLOCKED_K = 1.04
 MODEL_ERROR = 1.015
 #: Elements that a row of packed A is rounded up to, and that blocks of K are a multiple of; more,
 #: if a cache line has more.
-PACK_UNIT, CACHE_LINE = 32, 64
+PACK_UNIT = 32
 #: Largest step of mc that leaves a choice of block sizes.
 ROW_UNIT_MOST = 128
 #: Multiply-adds under which a task is not cut smaller for the sake of more tasks.
@@ -131,17 +119,6 @@ def in_groups(schedule: CpuMatmul) -> DotMatmul:
     return DotMatmul(**{field.name: getattr(schedule, field.name) for field in fields})
 
 
-def is_large(spec: Matmul, target: Target) -> bool:
-    """B leaves the second-level cache."""
-    return spec.k * spec.n * spec.dtype.itemsize > target.limits["l2_bytes"]
-
-
-def streams(spec: Matmul, target: Target) -> bool:
-    """B comes from memory, for so few rows that it is multiplied as it lies."""
-    few = spec.m <= STREAM_ROWS and not spec.constant
-    return few and is_large(spec, target) and not spec.layout.b_transposed
-
-
 @dataclass(frozen=True, kw_only=True)
 class Packing:
     """What is copied before it is multiplied; `itemsize` is that of the copies."""
@@ -153,36 +130,13 @@ class Packing:
     @property
     def k_unit(self) -> int:
         """What a row of packed A is rounded up to, and blocks of K are multiples of."""
-        return max(PACK_UNIT, CACHE_LINE // self.itemsize)
+        return max(PACK_UNIT, LINE_BYTES // self.itemsize)
 
     def unit(self, spec: Matmul, target: Target, mr: int) -> int:
         """What mc must be a multiple of: a transposed A is packed by vectors of rows."""
         if not (self.a and spec.layout.a_transposed):
             return mr
         return math.lcm(mr, vector_for(target, spec.accumulate, spec.n).count)
-
-
-def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
-    """A few rows of B at a time, over as many columns as the second-level cache holds sums."""
-    vector = vector_for(target, spec.accumulate, spec.n).count
-    registers = target.limits["vector_registers"]
-
-    def rows(vectors: int) -> int:
-        return balanced(spec.m, min((registers - 2) // vectors - 1, rows_in_cache(spec)), 1)
-
-    widest = STREAM_VECTORS_FEW if spec.m <= STREAM_FEW else STREAM_VECTORS
-    widths = range(1, min(widest, -(-spec.n // vector)) + 1)
-    vectors = max(widths, key=lambda v: (rows(v), v))
-    mr, nr = rows(vectors), vectors * vector
-    mc = rounded_up(spec.m, mr)
-    sums = target.limits["l2_bytes"] // 8 // (mc * spec.accumulate.itemsize)
-    nc = balanced(spec.n, min(sums, STREAM_COLUMNS), nr)
-    wide, narrow = next(depths for most, depths in STREAM_K.items() if spec.m <= most)
-    kc = narrow if spec.dtype.itemsize < 4 else wide
-    if packs_a or spec.dtype is DType.S8:
-        grouped = dot_for(spec.dtype, target) is not None
-        kc = rounded_up(kc, CACHE_LINE // spec.dtype.itemsize if grouped else vector)
-    return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=False)
 
 
 def blocks(spec: Matmul, target: Target, mr: int, nr: int, packing: Packing) -> CpuMatmul:
@@ -272,32 +226,6 @@ def register_tile(
     near = [tile for tile, cost in costs.items() if cost <= min(costs.values()) * MODEL_ERROR]
     rows, vectors = min(near, key=lambda tile: (sum(tile) / math.prod(tile), costs[tile]))
     return rows, vectors * vector
-
-
-def rows_in_cache(spec: Matmul) -> int:
-    """Rows of an A that is not packed whose lines do not push each other out of the cache."""
-    stride = spec.a_strides[1] * spec.dtype.itemsize
-    return CACHE_WAYS * CACHE_WAY_BYTES // math.gcd(stride, CACHE_WAY_BYTES)
-
-
-def parts(extent: int, part: int) -> list[tuple[int, int]]:
-    """`extent` cut into parts, as (size, how many)."""
-    return [
-        (size, count)
-        for size, count in ((part, extent // part), (extent % part, 1))
-        if size and count
-    ]
-
-
-def rounded_up(extent: int, unit: int) -> int:
-    return -(-extent // unit) * unit
-
-
-def balanced(extent: int, most: int, unit: int) -> int:
-    """The block, a multiple of `unit`, that cuts `extent` into equal blocks of at most `most`."""
-    most = max(most // unit * unit, unit)
-    blocks = -(-extent // most)
-    return -(-extent // blocks // unit) * unit
 
 
 def enough_tasks(spec: Matmul, schedule: S, unit: int) -> S:

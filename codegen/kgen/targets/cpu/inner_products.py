@@ -7,6 +7,7 @@ import math
 from kgen.schedule import InnerMatmul
 from kgen.spec import DType, Matmul, Spec
 from kgen.targets.base import Target
+from kgen.targets.cpu.block_sizes import rounded_up
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.inner import is_inner, tile_registers, vector_along
 
@@ -36,19 +37,19 @@ def inner_matmul(spec: Matmul, target: Target) -> InnerMatmul:
     """Tasks are blocks of the longer side of out, the other side in all of them."""
     mr, nr = inner_tile(spec, target)
     count = vector_for(target, spec.accumulate, spec.n).count
-    mc, nc = rounded(spec.m, mr), rounded(spec.n, nr)
+    mc, nc = rounded_up(spec.m, mr), rounded_up(spec.n, nr)
     # Half of the stack: every width of a block is rounded up to whole vectors.
     sums = target.limits["stack_bytes"] // 2 // spec.accumulate.itemsize
     if spec.m > spec.n:
-        longest = min(task_length(spec.m, spec.n * spec.k), sums // rounded(nc, count))
+        longest = min(task_length(spec.m, spec.n * spec.k), sums // rounded_up(nc, count))
         if nc > nr:
             # Each panel of columns reads the block of A, from the second-level cache.
             row = spec.k * spec.dtype.itemsize
             longest = min(longest, max(target.limits["l2_bytes"] // 2 // row, 1))
-        mc = min(mc, rounded(longest, mr))
+        mc = min(mc, rounded_up(longest, mr))
     else:
         longest = min(task_length(spec.n, spec.m * spec.k), sums // mc)
-        nc = min(nc, rounded(longest, math.lcm(nr, count)))
+        nc = min(nc, rounded_up(longest, math.lcm(nr, count)))
     unroll = chains(spec, target, mr, nr)
     kc = k_block(spec, target, mr, unroll) if spec.m <= spec.n else spec.k
     return InnerMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=False, pack_b=False, unroll=unroll)
@@ -100,8 +101,3 @@ def chains(spec: Matmul, target: Target, mr: int, nr: int) -> int:
 def task_length(extent: int, work: int) -> int:
     """How much of the longer side a task takes; `work` is that of one row or column."""
     return max(-(-extent // ENOUGH_TASKS), TASK_WORK // work, 1)
-
-
-def rounded(extent: int, unit: int) -> int:
-    """Up to a multiple of `unit`."""
-    return -(-extent // unit) * unit

@@ -1,0 +1,37 @@
+"""How extents are cut into blocks, and how many rows a first-level cache holds side by side."""
+
+from __future__ import annotations
+
+import math
+
+from kgen.spec import Matmul
+
+#: A first-level cache has this many lines for addresses a multiple of this many bytes apart (8
+#: ways of 64 lines: Intel SDM volume 3, table "Cache parameters"; AMD Zen the same).
+CACHE_WAYS, CACHE_WAY_BYTES = 8, 4096
+
+
+def rows_in_cache(spec: Matmul) -> int:
+    """Rows of an A that is not packed whose lines do not push each other out of the cache."""
+    stride = spec.a_strides[1] * spec.dtype.itemsize
+    return CACHE_WAYS * CACHE_WAY_BYTES // math.gcd(stride, CACHE_WAY_BYTES)
+
+
+def parts(extent: int, part: int) -> list[tuple[int, int]]:
+    """`extent` cut into parts, as (size, how many)."""
+    return [
+        (size, count)
+        for size, count in ((part, extent // part), (extent % part, 1))
+        if size and count
+    ]
+
+
+def rounded_up(extent: int, unit: int) -> int:
+    return -(-extent // unit) * unit
+
+
+def balanced(extent: int, most: int, unit: int) -> int:
+    """The block, a multiple of `unit`, that cuts `extent` into equal blocks of at most `most`."""
+    most = max(most // unit * unit, unit)
+    blocks = -(-extent // most)
+    return -(-extent // blocks // unit) * unit
