@@ -1,4 +1,4 @@
-"""Typed one-instruction kernels: a thread loads its operands, computes, and stores the result."""
+"""Kernels of a few lines in PTX: whole bodies, and one instruction on typed operands."""
 
 from __future__ import annotations
 
@@ -23,6 +23,14 @@ DTYPES: dict[str, Any] = {
     "f32": np.float32,
     "f64": np.float64,
 }
+TILE = "  .shared .align 16 .b8 tile[4096];\n"
+THREAD = "  mov.u32 %r0, %tid.x;\n  mov.u32 %r1, tile;\n"
+#: %r0 is the thread's number in the grid, %r2 in its CTA.
+NUMBER = (
+    "  mov.u32 %r2, %tid.x;\n  mov.u32 %r3, %ctaid.x;\n  mov.u32 %r4, %ntid.x;\n"
+    "  mad.lo.u32 %r0, %r3, %r4, %r2;\n"
+)
+STORE = "  mul.wide.u32 %d0, %r0, 4;\n  add.u64 %d0, %out, %d0;\n  st.global.u32 [%d0], %r1;\n"
 HEADER = ".version 8.0\n.target sm_90\n.address_size 64\n"
 
 
@@ -103,3 +111,13 @@ def evaluate(code: str, inputs: Sequence[str], output: str, *values: Array) -> A
     source = elementwise(code, inputs, output)
     launch(source, *arrays, out, grid=(count // threads, 1, 1), block=(threads, 1, 1))
     return out
+
+
+def out(
+    body: str, threads: int = 32, ctas: int = 1, declarations: str = "", **options: int
+) -> Array:
+    """What each thread leaves in %r1."""
+    result = np.zeros(threads * ctas, np.uint32)
+    source = kernel(NUMBER + body + STORE, params=("out",), declarations=declarations)
+    launch(source, result, grid=(ctas, 1, 1), block=(threads, 1, 1), **options)
+    return result
