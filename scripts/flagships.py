@@ -5,8 +5,8 @@
 Each kernel goes the way of `kgen build` and `kgen verify --on emulator`, with every check on. A
 result is remembered by the kernel's text, in build/flagships.jsonl: a run that was stopped goes on
 where it was, and only kernels that have changed are verified again. `--on` takes those whose target
-and spec, in one line, hold all the words. With --write the table in docs/flagships.md is rewritten.
-Exit status 1: a kernel is wrong.
+and spec, in one line, hold all the words. With --write the tables in docs/flagships.md are
+rewritten. Exit status 1: a kernel is wrong.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kgen.check import roofline
 from kgen.check.verify import verify
 from kgen.schedule import GpuMatmul
 from kgen.spec import DType, Math, Matmul, text
-from kgen.targets.base import Target
+from kgen.targets.base import Plan, Target
 from kgen.targets.cuda import devices
 from kgen.targets.cuda.model import predict
 
@@ -89,19 +89,29 @@ def _every_type(target: Target, shape: tuple[int, int, int]) -> Iterator[Case]:
             yield Case(spec=Matmul(m=m, n=n, k=k, dtype=dtype, math=way), target=target)
 
 
+def digest_of(plan: Plan) -> str:
+    return hashlib.sha256(pipeline.source(plan).text.encode()).hexdigest()
+
+
+def is_current(case: Case, known: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether the kernel's text, as it is now, was verified."""
+    found = known.get(case.name)
+    if found is None or found["status"] != "passed":
+        return False
+    return bool(found["source"] == digest_of(pipeline.plan(case.spec, case.target)))
+
+
 def checked(case: Case, known: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """The case's result, from before if the kernel's text is the same."""
+    if is_current(case, known):
+        return known[case.name]
     plan = pipeline.plan(case.spec, case.target)
-    digest = hashlib.sha256(pipeline.source(plan).text.encode()).hexdigest()
-    found = known.get(case.name)
-    if found is not None and found["source"] == digest and found["status"] == "passed":
-        return found
     (result,) = verify(kgen.build(case.spec, [case.target]), on="emulator").kernels
     assert isinstance(plan.schedule, GpuMatmul)
     floor = roofline.roofline(case.spec, devices.rates(case.target)).floor
     return {
         "name": case.name,
-        "source": digest,
+        "source": digest_of(plan),
         "schedule": plan.schedule.to_json(),
         "fraction": floor / predict(case.spec, case.target, plan.schedule).seconds,
         **result.to_json(),
@@ -146,7 +156,7 @@ def row(record: Mapping[str, Any]) -> str:
     worst = "exact" if not error else f"{error:.2g} of {bound:.2g}"
     kind = " ".join(rest).replace("math=", "")
     return (
-        f"| {shape} | {kind} | {schedule_words(record['schedule'])} | {part} | {worst} "
+        f"| {shape}{'' if record.get('current', True) else ' *'} | {kind} | {schedule_words(record['schedule'])} | {part} | {worst} "
         f"| {100 * record['fraction']:.0f} % |"
     )
 
@@ -191,11 +201,26 @@ def main() -> int:
         print(f"{case.target.name} {record['status']} {record['seconds']} s {outcome}", flush=True)
     bad = [record["name"] for record in records if record["status"] != "passed"]
     print(f"{len(records) - len(bad)} of {len(records)} verified", *bad, sep="\n")
-    if args.write and not bad and not args.on:
-        head, rest = PAGE.read_text().split(BEGIN)
-        page = sorted(records, key=order_in_page)
-        PAGE.write_text(head + BEGIN + tables(page) + END + rest.split(END)[1])
+    if args.write and not bad:
+        write(PAGE, remembered(RESULTS))
     return int(bool(bad))
+
+
+def write(page: Path, known: Mapping[str, dict[str, Any]]) -> None:
+    """The tables of all that was verified, with marks where the text is another now, and a list of
+    what never was."""
+    found = cases()
+    done = [
+        known[case.name] | {"current": is_current(case, known)}
+        for case in found
+        if case.name in known and known[case.name]["status"] == "passed"
+    ]
+    missing = [case.name for case in found if case.name not in known]
+    head, rest = page.read_text().split(BEGIN)
+    text = tables(sorted(done, key=order_in_page))
+    if missing:
+        text += f"Not verified yet: {'; '.join(missing)}.\n"
+    page.write_text(head + BEGIN + text + END + rest.split(END)[1])
 
 
 if __name__ == "__main__":
