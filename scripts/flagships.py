@@ -155,8 +155,9 @@ def row(record: Mapping[str, Any]) -> str:
     error, bound = record["max_error"], record["tolerance"]
     worst = "exact" if not error else f"{error:.2g} of {bound:.2g}"
     kind = " ".join(rest).replace("math=", "")
+    mark = "" if record.get("current", True) else " *"
     return (
-        f"| {shape}{'' if record.get('current', True) else ' *'} | {kind} | {schedule_words(record['schedule'])} | {part} | {worst} "
+        f"| {shape}{mark} | {kind} | {schedule_words(record['schedule'])} | {part} | {worst} "
         f"| {100 * record['fraction']:.0f} % |"
     )
 
