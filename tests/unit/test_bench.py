@@ -33,6 +33,18 @@ def test_medians_are_taken_over_interleaved_rounds(monkeypatch: pytest.MonkeyPat
     assert order[2:] == ["kernel", "peer"] * 3
 
 
+def test_an_untimed_call_comes_before_each_timing(monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
+
+    def timed(run: Callable[[], object], count: int) -> float:
+        events.append("timed")
+        return float(count)
+
+    monkeypatch.setattr(bench, "timed", timed)
+    bench.samples([lambda: events.append("run")], rounds=2)
+    assert events == ["run", "timed"] * 3  # The first pair finds out how often to repeat.
+
+
 def test_a_limit_of_time_leaves_a_few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "timed", lambda run, count: count)
     found = bench.samples([lambda: None], rounds=50, limit=0)

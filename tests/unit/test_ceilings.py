@@ -10,6 +10,7 @@ import pytest
 from kgen import render
 from kgen.check import bench, peers
 from kgen.check.peers import ceilings
+from kgen.check.tensors import empty_buffer
 from kgen.errors import DeviceError
 from kgen.spec import DType, Matmul, Relu
 from kgen.targets import find
@@ -52,6 +53,17 @@ def test_the_loop_of_a_peak_is_multiply_adds_and_its_counter(
     work = sum(any(word.startswith(mnemonic) for word in words[:2]) for words in body)
     assert work > 0 and work % count == 0  # LLVM may unroll the loop.
     assert len(body) <= work + 3
+
+
+def test_a_peak_does_its_rounds() -> None:
+    found = ceilings.arithmetic(DType.F32, find("native"))
+    memory = empty_buffer(64)
+    memory.view(np.float32)[:] = 1.0
+    code = ceilings.assembled(found.template, found.values, pointers=1)
+    code(1000, memory.ctypes.data)
+    # Each sum has had 1 x 1 added as often; the last vector that is stored lies there.
+    width = find("native").limits["vector_bytes"]
+    assert np.all(memory[:width].view(np.float32) == 1000.0)
 
 
 def test_a_type_without_an_instruction_has_no_peak() -> None:
