@@ -1,0 +1,62 @@
+"""The flagship shapes that take no minutes: as `make flagships` verifies all of them."""
+
+from __future__ import annotations
+
+import pytest
+
+import kgen
+from kgen.check.verify import verify
+from scripts.flagships import MAIN, SHAPES, Case, cases, schedule_words, tables
+
+pytestmark = pytest.mark.slow
+
+#: At most this many multiply-adds twice over, and not what test_matrix.py has.
+SMALL = 2**28
+ELSEWHERE = ("127x131x113", "1x4096x4096", "1000x1000x1000")
+
+
+def small() -> list[Case]:
+    """Every small shape in f16 and in s8, on the main targets in turn."""
+    found = [
+        case
+        for case in cases()
+        if case.spec.flops <= 2 * SMALL and case.name.split()[2] not in ELSEWHERE
+    ]
+    typed = [case for case in found if case.name.endswith((" f16", " s8"))]
+    return [c for i, c in enumerate(typed) if c.target.name == MAIN[i // 2 % len(MAIN)]]
+
+
+@pytest.mark.parametrize("case", small(), ids=lambda case: case.name)
+def test_small_flagships(case: Case) -> None:
+    report = verify(kgen.build(case.spec, [case.target]), on="emulator")
+    assert report.passed, report.kernels
+
+
+def test_every_shape_and_type_is_there() -> None:
+    found = cases()
+    names = {case.name for case in found}
+    assert len(names) == len(found)
+    for m, n, k in SHAPES:
+        for target in MAIN:
+            for dtype in ("f16", "bf16", "f32", "f32 math=tf32", "f32 math=3xtf32", "s8"):
+                assert f"{target} matmul {m}x{n}x{k} {dtype}" in names
+
+
+def test_a_line_says_what_was_verified() -> None:
+    record = {
+        "name": "sm_80 matmul 64x64x8192 f32 math=tf32",
+        "target": "sm_80",
+        "schedule": {
+            "mainloop": "mma", "block_m": 32, "block_n": 32, "block_k": 32, "warp_m": 16,
+            "warp_n": 16, "num_stages": 6, "split_k": 16,
+        },
+        "coverage": {"workgroups": 9, "of": 64},
+        "max_error": 0.01,
+        "tolerance": 0.057,
+        "fraction": 0.271,
+        "current": False,
+    }  # fmt: skip
+    assert schedule_words({"mainloop": "gemv", "block_m": 1, "block_n": 32, "block_k": 512,
+                           "num_stages": 1}) == "gemv 1x32x512"  # fmt: skip
+    line = "| 64x64x8192 * | f32 tf32 | mma 32x32x32, warps of 16x16, 6 stages, k in 16 parts "
+    assert line + "| 9 of 64 | 0.01 of 0.057 | 27 % |" in tables([record])
