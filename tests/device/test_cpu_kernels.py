@@ -89,6 +89,17 @@ def test_b_is_read_in_place(dtype: DType) -> None:
         check(spec, here("x86-64-v3"), BLOCKS.override(pack_b=0))
 
 
+@pytest.mark.parametrize("cols", [1, 16, 33, 300])
+def test_softmax_rounded_by_an_instruction(cols: int) -> None:
+    """bf16 by AVX512-BF16, which the kernel then needs: here or in the emulator."""
+    for log in (False, True):
+        spec = Softmax(rows=7, cols=cols, dtype=DType.BF16, log=log)
+        kernel = pipeline.kernel(spec, target("x86-64-v4+bf16"))
+        artifacts = pack([kernel]).manifest.kernels[0].artifacts
+        assert any("avx512_bf16" in a.requires.get("features", ()) for a in artifacts)
+        check(spec, target("x86-64-v4+bf16"))
+
+
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
 def test_streams_on_this_cpu(name: str) -> None:
     for spec in STREAMS:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Softmax
 from kgen.targets.base import Target
+from kgen.targets.cpu.limits import BF16_FEATURES
 from kgen.targets.cpu.plan.base import CpuPlan, Run, vector_for
 from kgen.targets.cpu.plan.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
@@ -23,6 +24,13 @@ class SoftmaxPlan(CpuPlan):
     schedule: CpuStream
     x: Access
     run: Run
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        features = super().features
+        if self.out.rounded_by_cpu:
+            return tuple(sorted({*features, *BF16_FEATURES}))
+        return features
 
     @property
     def task_words(self) -> str:
@@ -108,6 +116,11 @@ class SoftmaxPlan(CpuPlan):
         return tuple(sorted(types, key=str))
 
 
+def rounds_bf16(spec: Softmax, target: Target) -> bool:
+    """By an instruction: subnormal numbers, which become zero, are under 1e-38 of a row's sum."""
+    return spec.out is DType.BF16 and target.has("avx512_bf16")
+
+
 def plan_softmax(spec: Softmax, target: Target, schedule: CpuStream) -> SoftmaxPlan:
     compute = vector_for(target, DType.F32, spec.cols)
     launch = Launch(
@@ -123,7 +136,7 @@ def plan_softmax(spec: Softmax, target: Target, schedule: CpuStream) -> SoftmaxP
         template="cpu/softmax.ll.j2",
         launches=(launch,),
         compute=compute,
-        out=Access(dtype=spec.out, compute=compute),
+        out=Access(dtype=spec.out, compute=compute, rounded_by_cpu=rounds_bf16(spec, target)),
         x=Access(dtype=spec.dtype, compute=compute),
         run=Run(length=spec.cols, vector=compute.count, unroll=schedule.unroll),
     )

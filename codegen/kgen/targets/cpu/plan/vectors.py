@@ -100,6 +100,8 @@ class Access:
 
     dtype: DType
     compute: Vector
+    #: bf16 is rounded by VCVTNEPS2BF16, which makes zero of subnormal numbers.
+    rounded_by_cpu: bool = False
 
     @property
     def itemsize(self) -> int:
