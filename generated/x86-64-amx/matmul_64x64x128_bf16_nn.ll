@@ -181,7 +181,7 @@ k.body:
   br label %k.latch
 k.latch:
   %k.after = add nuw i64 %k, 32
-  br label %k.head
+  br label %k.head, !llvm.loop !0
 k.done:
   call void @llvm.x86.tilestored64(i8 0, ptr %i.acc.t0, i64 256)
   call void @llvm.x86.tilestored64(i8 1, ptr %i.acc.t1, i64 256)
@@ -270,3 +270,6 @@ declare void @llvm.x86.tdpbf16ps(i8 immarg, i8 immarg, i8 immarg)
 declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
 
 attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
+; Unrolled, the addresses of all tiles would not fit the registers.
+!0 = distinct !{!0, !1}
+!1 = !{!"llvm.loop.unroll.disable"}

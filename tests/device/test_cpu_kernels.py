@@ -153,11 +153,18 @@ def test_kernels_under_qemu() -> None:
 
 @pytest.mark.parametrize("layout", list(Layout))
 def test_tiles(layout: Layout) -> None:
-    """bf16 on AMX: here if the CPU has it, else in the emulator."""
-    found = target("x86-64-amx")
-    for k in (64, 35):
-        spec = Matmul(m=17, n=18, k=k, dtype=DType.BF16, layout=layout, epilogue=(Epilogue.BIAS,))
-        check(spec, found, TILES)
+    """bf16 and f16 on AMX: here if the CPU has it, else in the emulator."""
+    for k, name, dtype in (
+        (64, "x86-64-amx", DType.BF16),
+        (35, "x86-64-amx", DType.BF16),
+        (35, "x86-64-amx+fp16", DType.F16),
+    ):
+        spec = Matmul(m=17, n=18, k=k, dtype=dtype, layout=layout, epilogue=(Epilogue.BIAS,))
+        kernel = pipeline.kernel(spec, target(name), TILES)
+        assert f"call void @llvm.x86.tdp{'bf16' if dtype is DType.BF16 else 'fp16'}ps(" in (
+            kernel.source.text
+        )
+        check(spec, target(name), TILES)
 
 
 PAIRS = DotMatmul(mr=3, nr=32, mc=6, kc=32, nc=32)

@@ -40,6 +40,7 @@ def on(monkeypatch: pytest.MonkeyPatch, machine: str, flags: frozenset[str]) -> 
         (V3 | V4 | VNNI, 64, "x86-64-v4+vnni"),
         (V3 | V4 | BF16, 64, "x86-64-v4+bf16"),
         (V3 | V4 | AMX, 64, "x86-64-amx"),
+        (V3 | V4 | AMX | {"amx_fp16"}, 64, "x86-64-amx+fp16"),
     ],
 )
 def test_native_takes_the_widest_whole_level(

@@ -57,7 +57,7 @@ def small(dtype: DType) -> Matmul:
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_each_missing_feature_is_named(target: Target, fake_cpu: FakeCpu, tmp_path: Path) -> None:
     path = tmp_path / "k.kgen"
-    dtypes = (DType.F32, DType.BF16, DType.S8)
+    dtypes = (DType.F32, DType.F16, DType.BF16, DType.S8)
     kgen.build([small(dtype) for dtype in dtypes], targets=[target]).save(path)
     with BundleFile(path) as bundle:
         needed = [set(k.artifacts[0].requires["features"]) for k in bundle.manifest.kernels]

@@ -31,7 +31,7 @@ def rates(target: Target) -> Rates:
     if not target.has("amx_tile"):
         fast = _offered(target, avx512_bf16=("bf16", 64), avx512_vnni=("s8", 128))
         return _device("EPYC 9654", 96, 2.4e9, 460.8e9, f64=16, f32=32, **fast)
-    fast = _offered(target, amx_bf16=("bf16", 2048), amx_int8=("s8", 4096))
+    fast = _offered(target, amx_bf16=("bf16", 2048), amx_fp16=("f16", 2048), amx_int8=("s8", 4096))
     return _device("Xeon Platinum 8480+", 56, 2.0e9, 307.2e9, f64=32, f32=64, **fast)
 
 

@@ -201,7 +201,7 @@ def register_tile(
     A row needs no more vectors than hide the latency, or than there are good streams.
     """
     vector = vector_for(target, spec.accumulate, COLUMNS if dot else spec.n).count
-    registers = target.limits["vector_registers"] - (dot.constants if dot else 0)
+    registers = target.limits["vector_registers"] - (dot.extra_registers if dot else 0)
     rows_most = min(spec.m, registers, registers if packing.a else rows_in_cache(spec))
 
     def tile_cycles(rows: int, vectors: int) -> float:

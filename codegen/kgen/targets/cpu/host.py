@@ -10,6 +10,7 @@ from kgen.errors import TargetError
 from kgen.targets.base import Target
 from kgen.targets.cpu.limits import (
     AMX_FEATURES,
+    AMX_FP16_FEATURES,
     AMX_LIMITS,
     AVX_VNNI_FEATURES,
     BF16_FEATURES,
@@ -47,7 +48,8 @@ def native() -> Target:
     if not AMX_FEATURES.keys() <= features:
         extra = _found(BF16_FEATURES, VNNI_FEATURES)
         return x86_target("native", V4_FEATURES, extra, limits=V4_LIMITS, **cache_sizes())
-    return x86_target("native", V4_FEATURES, AMX_FEATURES, limits=AMX_LIMITS, **cache_sizes())
+    levels = (V4_FEATURES, AMX_FEATURES, _found(AMX_FP16_FEATURES))
+    return x86_target("native", *levels, limits=AMX_LIMITS, **cache_sizes())
 
 
 def _found(*suffixes: Mapping[str, str]) -> dict[str, str]:

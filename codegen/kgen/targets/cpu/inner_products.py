@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from kgen.schedule import InnerMatmul
-from kgen.spec import DType, Matmul, Spec
+from kgen.spec import Matmul, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu.block_sizes import rounded_up
+from kgen.targets.cpu.plan.amx import tile_product
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.inner import is_inner, tile_registers, vector_along
 
@@ -29,7 +30,7 @@ TASK_WORK, ENOUGH_TASKS = 1 << 20, 32
 def uses_inner(spec: Spec, target: Target) -> bool:
     if not isinstance(spec, Matmul) or not is_inner(spec) or spec.accumulate.is_integer:
         return False
-    tiles = spec.dtype is DType.BF16 and target.has("amx_bf16")
+    tiles = tile_product(spec.dtype, target) is not None
     return min(spec.m, spec.n) <= (FEW_WITH_TILES if tiles else FEW)
 
 

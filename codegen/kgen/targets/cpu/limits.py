@@ -36,6 +36,7 @@ AMX_FEATURES: dict[str, str] = {
     "amx_bf16": "amx-bf16",
     "amx_int8": "amx-int8",
 }
+AMX_FP16_FEATURES: dict[str, str] = {"amx_fp16": "amx-fp16"}
 BF16_FEATURES: dict[str, str] = {"avx512_bf16": "avx512bf16"}
 VNNI_FEATURES: dict[str, str] = {"avx512_vnni": "avx512vnni"}
 AVX_VNNI_FEATURES: dict[str, str] = {"avx_vnni": "avxvnni"}
@@ -44,7 +45,12 @@ DOTPROD_FEATURES: dict[str, str] = {"asimddp": "dotprod"}
 
 #: What only some products use: others neither use it nor ask for it.
 PRODUCT_FEATURES: dict[str, str] = (
-    BF16_FEATURES | VNNI_FEATURES | AVX_VNNI_FEATURES | AMX_FEATURES | DOTPROD_FEATURES
+    BF16_FEATURES
+    | VNNI_FEATURES
+    | AVX_VNNI_FEATURES
+    | AMX_FEATURES
+    | AMX_FP16_FEATURES
+    | DOTPROD_FEATURES
 )
 LLVM_FEATURES: dict[str, str] = V3_FEATURES | V4_FEATURES | NEON_FEATURES | PRODUCT_FEATURES
 
@@ -92,6 +98,7 @@ TARGETS: tuple[Target, ...] = (
     x86_target("x86-64-v4+vnni", V4_FEATURES, VNNI_FEATURES, limits=V4_LIMITS),
     x86_target("x86-64-v4+bf16", V4_FEATURES, BF16_FEATURES, limits=V4_LIMITS),
     x86_target("x86-64-amx", V4_FEATURES, AMX_FEATURES, limits=AMX_LIMITS),
+    x86_target("x86-64-amx+fp16", V4_FEATURES, AMX_FEATURES, AMX_FP16_FEATURES, limits=AMX_LIMITS),
     neon_target("aarch64-neon"),
     neon_target("aarch64-neon+dotprod", DOTPROD_FEATURES),
 )

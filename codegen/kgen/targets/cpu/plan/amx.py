@@ -49,7 +49,7 @@ TILE_PRODUCTS: dict[DType, TileProduct] = {
     DType.F16: TileProduct(
         mnemonic="tdpfp16ps",
         feature="amx_fp16",
-        reason="tdpfp16ps adds pairs in f32, rounds to nearest and flushes subnormals",
+        reason="tdpfp16ps adds pairs in f32 and rounds to nearest",
     ),
     DType.S8: TileProduct(
         mnemonic="tdpbssd",

@@ -200,6 +200,6 @@ def plan_dot(spec: Matmul, target: Target, schedule: CpuMatmul, dot: Dot) -> Dot
         check_multiple(schedule, "kc", run_k, "as runs of several blocks need")
     if plan.k_blocked:
         check_multiple(schedule, "kc", dot.group, "as groups of several blocks need")
-    check_registers(target, schedule, compute, dot.constants)
+    check_registers(target, schedule, compute, dot.extra_registers)
     check_stack(target, plan.scratch_bytes)
     return plan

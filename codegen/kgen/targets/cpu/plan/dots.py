@@ -31,11 +31,8 @@ class Dot:
     reason: str
     b_is_unsigned: bool = False
     adds: bool = True
-
-    @property
-    def constants(self) -> int:
-        """Registers besides those of sums and factors: 128 in every byte, or products."""
-        return int(self.b_is_unsigned or not self.adds)
+    #: Vector registers that it takes besides those of sums and factors.
+    extra_registers: int = 0
 
 
 _EXACT = "products of s8 are added in s32, exactly"
@@ -63,6 +60,8 @@ def _vpdpbusd(bits: int, features: Mapping[str, str]) -> Dot:
         features=features,
         reason=_EXACT,
         b_is_unsigned=True,
+        # 128 in every byte.
+        extra_registers=1,
     )
 
 
@@ -76,6 +75,8 @@ def _vpmaddwd(intrinsic: str) -> Dot:
         features={},
         reason=_EXACT,
         adds=False,
+        # The products, before they are added.
+        extra_registers=1,
     )
 
 
@@ -87,6 +88,8 @@ SDOT = Dot(
     factor="i8",
     features=DOTPROD_FEATURES,
     reason=_EXACT,
+    # LLVM loads a group of A while it still multiplies by the one before.
+    extra_registers=1,
 )
 
 #: For a type of operands, the feature that brings each instruction; the first that is there.

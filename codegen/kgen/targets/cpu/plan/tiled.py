@@ -147,15 +147,13 @@ class TiledPlan(MatmulPlan):
         return False
 
 
-def check_registers(
-    target: Target, schedule: CpuMatmul, compute: Vector, constants: int = 0
-) -> None:
-    """The sums and what they are made of stay in vector registers, besides `constants`."""
+def check_registers(target: Target, schedule: CpuMatmul, compute: Vector, extra: int = 0) -> None:
+    """The sums and what they are made of stay in vector registers, besides `extra` ones."""
     vectors = schedule.nr // compute.count
-    needed = registers_needed(schedule.mr, vectors) + constants
+    needed = registers_needed(schedule.mr, vectors) + extra
     limit = target.limits["vector_registers"]
     if needed > limit:
-        fits = max((limit - 2 - constants) // vectors - 1, 1)
+        fits = max((limit - 2 - extra) // vectors - 1, 1)
         raise ScheduleError(
             f"mr={schedule.mr} with nr={schedule.nr} needs {needed} vector registers; "
             f"{target.name} has {limit}; try mr={fits}"
