@@ -26,6 +26,8 @@ LARGE = Matmul(m=1024, n=512, k=512, layout=Layout.NT)
 #: Few outputs for their k: two parts of it for mma.sync, four for wgmma, which end in zeros.
 DEEP = Matmul(m=32, n=32, k=256)
 DEEPER = Matmul(m=64, n=32, k=1000, layout=Layout.NT)
+#: Two block tiles for three CTAs.
+SHARED = Matmul(m=128, n=16, k=320, layout=Layout.NT)
 #: Bytes that are transposed on their way, and scaled; sums that are promoted; a row that streams B.
 BYTES = Matmul(
     m=32, n=32, k=256, dtype=DType.S8, out_dtype=DType.S8, scales=(Scale.A, Scale.B, Scale.OUT)
@@ -49,6 +51,9 @@ WGMMA = {
     ODD: PLAIN | {"block_m": 64, "block_n": 24, "consumers": 1, "num_stages": 2},
     SHORT_SUMS: PLAIN | {"block_m": 64, "block_n": 32, "consumers": 1, "num_stages": 2},
     DEEPER: PLAIN | {"block_m": 64, "block_n": 32, "consumers": 1, "num_stages": 3, "split_k": 4},
+    SHARED: PLAIN
+    | {"block_m": 64, "block_n": 16, "consumers": 1, "num_stages": 3}
+    | {"num_ctas": 3, "stream_k": 1},
     LARGE: {"block_m": 128, "block_n": 128, "consumers": 2, "num_stages": 3, "pingpong": 0}
     | {"cluster_m": 2, "num_ctas": 4, "group_m": 2, "tma_store": 1},
 }

@@ -62,7 +62,7 @@ class WgmmaMatmul(GpuMatmul):
     `cluster_m` CTAs, one above another, load each column tile of B together. `num_ctas` CTAs share
     all block tiles (0: each has one), in groups of `group_m` rows of them. `tma_store`: outputs go
     out through shared memory and TMA. `split_k`: k is cut in so many parts, which different CTAs
-    multiply.
+    multiply. `stream_k`: CTAs that stay share the last block tiles along k.
     """
 
     mainloop: ClassVar[str] = "wgmma"
@@ -74,6 +74,7 @@ class WgmmaMatmul(GpuMatmul):
     group_m: int = 1
     tma_store: bool = False
     split_k: int = 1
+    stream_k: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -84,7 +85,13 @@ class WgmmaMatmul(GpuMatmul):
         """As for all schedules. Parts of k leave no choice of what is for many tiles: each has a
         CTA, and sums to store from registers."""
         if fields.get("split_k", 1) > 1:
-            fields = {"pingpong": 0, "num_ctas": 0, "group_m": 1, "tma_store": 0} | fields
+            fields = {
+                "pingpong": 0,
+                "num_ctas": 0,
+                "group_m": 1,
+                "tma_store": 0,
+                "stream_k": 0,
+            } | fields
         return super().override(**fields)
 
     @property

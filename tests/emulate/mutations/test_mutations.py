@@ -37,6 +37,7 @@ from tests.emulate.mutations import (
     ptx_products,
     ptx_rows,
     ptx_split,
+    ptx_stream,
     ptx_wgmma,
     ptx_wgmma_short,
 )
@@ -53,6 +54,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         ptx_gemv,
         ptx_rows,
         ptx_split,
+        ptx_stream,
         ptx_wgmma,
         ptx_wgmma_short,
         ptx_persistent,

@@ -184,6 +184,8 @@ def _wgmma_schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
     kind = PromotedWgmmaMatmul if short else WgmmaMatmul
     sms = device_of(target).sms
     for (m, n, consumers, pingpong), cluster in itertools.product(WGMMA_TILES, CLUSTERS):
+        if not pingpong and cluster == 1:
+            yield from _stream_schedules(spec, sms, m, n, consumers)
         rows, cols = -(-spec.m // (m * cluster)), -(-spec.n // n)
         persistent = rows * cluster * cols * spec.batch > sms
         if (pingpong and not persistent) or (cluster > 1 and spec.m <= m):
@@ -206,6 +208,27 @@ def _wgmma_schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
                 tma_store=stores and split == 1,
                 split_k=split,
             )
+
+
+def _stream_schedules(
+    spec: Matmul, sms: int, block_m: int, block_n: int, consumers: int
+) -> Iterator[GpuMatmul]:
+    """Stream-k, where block tiles are a wave and a part of one."""
+    rows, cols = -(-spec.m // block_m), -(-spec.n // block_n)
+    if not sms < rows * cols * spec.batch < 2 * sms:
+        return
+    for stages in WGMMA_STAGES:
+        yield WgmmaMatmul(
+            block_m=block_m,
+            block_n=block_n,
+            block_k=ROW_BYTES // spec.dtype.itemsize,
+            num_stages=stages,
+            consumers=consumers,
+            num_ctas=sms,
+            group_m=_group(rows, block_m, block_n, sms),
+            tma_store=tma_store.obstacle(spec, block_n) is None,
+            stream_k=True,
+        )
 
 
 def _ring_splits(blocks: int, tiles: int, sms: int) -> list[int]:

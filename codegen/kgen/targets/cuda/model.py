@@ -9,7 +9,8 @@ the others, all in clocks:
 - latency: one warp's way through its k tiles, which only other warps can hide
 - l2: bytes of the tiles, over bandwidth or, if less is in flight, over latency (Little's law)
 - dram: bytes that are not in L2 when they are wanted
-- reduction: launching the kernel that adds the parts of a split k, and its traffic
+- reduction: launching the kernel that adds the parts of a split k, and its traffic; with
+  stream-k the traffic of parts, and waiting for them
 
 and it starts with a memory latency and ends with storing its outputs. Nothing here is a claim: the
 model ranks schedules, and its terms say why.
@@ -97,9 +98,7 @@ def _predict(spec: Matmul, target: Target, schedule: GpuMatmul) -> Prediction:
     blocks = _blocks(spec, schedule)
     per_sm = max(1, _occupancy(work, device))
     slots = min(per_sm * device.sms, work.persistent_ctas or per_sm * device.sms)
-    whole, rest = divmod(blocks, slots)
-    # How many waves have so many CTAs on the busiest SM.
-    held = [(whole, -(-slots // device.sms)), (min(1, rest), -(-rest // device.sms))]
+    held = _waves(blocks, slots, device, work)
     terms = _terms(spec, schedule, device, work)
     dram = _dram_bytes(spec, schedule, device, slots) / device.dram_per_clock
     clocks = float(LAUNCH_CLOCKS)
@@ -113,6 +112,9 @@ def _predict(spec: Matmul, target: Target, schedule: GpuMatmul) -> Prediction:
             totals[name] += waves * value
         own["dram"] = dram * ctas / sum(count * each for count, each in held)
         clocks += _wave_clocks(own, output, work, waves)
+    if work.streams:
+        totals["reduction"] = _parts_clocks(schedule)
+        clocks += totals["reduction"]
     return Prediction(
         seconds=clocks / device.clock,
         waves=blocks / slots,
@@ -122,6 +124,21 @@ def _predict(spec: Matmul, target: Target, schedule: GpuMatmul) -> Prediction:
     )
 
 
+def _waves(blocks: int, slots: int, device: Device, work: Work) -> list[tuple[float, int]]:
+    """How many waves have so many CTAs on the busiest SM. CTAs that share the last block tiles
+    all end at once, inside a wave."""
+    whole, rest = divmod(blocks, slots)
+    if work.streams:
+        return [(blocks / slots, 1)]
+    return [(whole, -(-slots // device.sms)), (min(1, rest), -(-rest // device.sms))]
+
+
+def _parts_clocks(schedule: GpuMatmul) -> float:
+    """Each CTA leaves a part of a block tile in L2 and waits for one of another's, at most."""
+    nbytes = 2 * schedule.block_m * schedule.block_n * F32_BYTES
+    return 2 * MEMORY_LATENCY + nbytes / (L2_BYTES_PER_SM_CLOCK / 2)
+
+
 def _blocks(spec: Matmul, schedule: GpuMatmul) -> int:
     """CTAs, or tiles of persistent ones; a cluster is whole."""
     cluster = schedule.cluster_m if isinstance(schedule, WgmmaMatmul) else 1
@@ -129,7 +146,7 @@ def _blocks(spec: Matmul, schedule: GpuMatmul) -> int:
     return rows * -(-spec.n // schedule.block_n) * spec.batch
 
 
-def _wave_clocks(own: dict[str, float], output: float, work: Work, waves: int) -> float:
+def _wave_clocks(own: dict[str, float], output: float, work: Work, waves: float) -> float:
     """Waves in which each term takes so long. Persistent CTAs start once and store meanwhile."""
     start = SETUP_CLOCKS + MEMORY_LATENCY
     if not work.persistent_ctas:

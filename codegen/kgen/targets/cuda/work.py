@@ -45,7 +45,8 @@ class Work:
 
     `loaded_bytes` are read from L2, `port_bytes` come in through the SM's port. `turn_clocks` pass
     behind the last k tile before the next block tile begins; with `takes_turns` others multiply
-    meanwhile. `persistent_ctas`, if any, load their next block tile while they store one.
+    meanwhile. `persistent_ctas`, if any, load their next block tile while they store one; where it
+    `streams`, they share what is less than a wave of these.
     """
 
     num_warps: int
@@ -62,6 +63,7 @@ class Work:
     turn_clocks: float = 0.0
     takes_turns: bool = False
     persistent_ctas: int = 0
+    streams: bool = False
 
 
 def loaded_bytes(spec: Matmul, schedule: GpuMatmul) -> int:
@@ -108,6 +110,7 @@ def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
         turn_clocks=TURN_LATENCY + sums * outputs * at_once,
         takes_turns=schedule.pingpong,
         persistent_ctas=schedule.num_ctas,
+        streams=schedule.stream_k,
     )
 
 

@@ -22,6 +22,7 @@ from kgen.targets.cuda.plan.matmul import formula, matrices, plan_launch
 from kgen.targets.cuda.plan.output import OutputTile, plan_output
 from kgen.targets.cuda.plan.products import promotion
 from kgen.targets.cuda.plan.raster import Raster
+from kgen.targets.cuda.plan.stream import Stream, plan_stream
 from kgen.targets.cuda.plan.tma import GROUP_BYTES, ROW_BYTES, TmaOperand
 from kgen.targets.cuda.plan.tma_store import TmaStore, plan_store
 from kgen.targets.cuda.plan.wgmma_limits import (
@@ -47,6 +48,7 @@ class WgmmaPlan(base.CudaPlan):
     output: OutputTile
     raster: Raster
     store: TmaStore | None
+    stream: Stream | None
     k_tiles: int
     num_stages: int
 
@@ -54,6 +56,16 @@ class WgmmaPlan(base.CudaPlan):
     def split(self) -> bool:
         """Whether each product of the batch is a part of k."""
         return self.schedule.split_k > 1
+
+    @property
+    def count(self) -> str:
+        """How many tiles along k a block tile has, as an operand."""
+        return "%count" if self.stream else str(self.k_tiles)
+
+    @property
+    def ticket_at(self) -> int:
+        """Where a CTA keeps the number that it has drawn, behind the barriers."""
+        return self.full_barriers + 2 * self.barrier_bytes
 
     @property
     def part_k(self) -> int:
@@ -175,6 +187,8 @@ class WgmmaPlan(base.CudaPlan):
             f"shared memory ({kind}): {stages} stages of {self.stage_bytes} bytes, "
             f"A at 0, B at {self.operands[1].base} of each;"
         )
+        if self.stream is not None:
+            found.append(self.stream.note)
         if self.store is not None:
             found.append(
                 f"  {self.store.buffers} strips of outputs for each consumer at {self.store.base};"
@@ -214,6 +228,9 @@ def plan_wgmma(
         extent=(1, schedule.block_m * schedule.cluster_m, schedule.block_n),
         group=schedule.group_m,
     )
+    stream = plan_stream(raster.total, k_tiles, schedule, output)
+    if stream is not None:
+        shared_bytes += BARRIER_BYTES
     launch = plan_launch(spec, schedule, num_threads, shared_bytes, target)
     names = {map_.tensor: map_.name for map_ in maps}
     arguments = tuple(names.get(name, name) for name in launch.arguments)
@@ -222,7 +239,8 @@ def plan_wgmma(
         target=target,
         schedule=schedule,
         template="ptx/matmul_wgmma.ptx.j2",
-        launches=(_arranged(launch, schedule, raster, arguments),),
+        launches=(_arranged(launch, schedule, raster, arguments, stream),),
+        workspaces=stream.workspaces if stream else (),
         tensor_maps=maps,
         num_threads=num_threads,
         shared_bytes=shared_bytes,
@@ -231,16 +249,24 @@ def plan_wgmma(
         output=output,
         raster=raster,
         store=store,
+        stream=stream,
         k_tiles=k_tiles,
         num_stages=num_stages,
     )
 
 
 def _arranged(
-    launch: Launch, schedule: WgmmaMatmul, raster: Raster, arguments: tuple[str, ...]
+    launch: Launch,
+    schedule: WgmmaMatmul,
+    raster: Raster,
+    arguments: tuple[str, ...],
+    stream: Stream | None,
 ) -> Launch:
     """The launch with its clusters, and with no more CTAs than persistent ones have tiles."""
     cluster = schedule.cluster_m
+    if stream is not None:
+        arguments += tuple(workspace.name for workspace in stream.workspaces)
+        return dataclasses.replace(launch, grid=(stream.ctas, 1, 1), arguments=arguments, tile=None)
     if schedule.num_ctas:
         return dataclasses.replace(
             launch,

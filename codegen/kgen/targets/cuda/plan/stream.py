@@ -1,0 +1,150 @@
+"""Stream-k: persistent CTAs share what is left behind full waves of block tiles, tile along k by
+tile along k.
+
+CTA number i takes the steps (a tile along k of a block tile) from i * steps / CTAs up to the next
+one's; then whole block tiles, one of each wave (M. Osama et al., "Stream-K: Work-centric Parallel
+Decomposition for Dense Matrix-Matrix Multiplication on the GPU", PPoPP 2023). Who has a block
+tile's first part adds the others' to its own, in the order of k, and stores.
+
+It waits for CTAs of higher numbers only. So numbers are handed out by a ticket, the highest first:
+whoever is waited for has started, however many CTAs run at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen.errors import ScheduleError
+from kgen.schedule import WgmmaMatmul
+from kgen.targets.cuda.plan.output import OutputTile
+from kgen.targets.cuda.plan.wgmma_limits import WARPGROUP
+from kgen_runtime.manifest import Workspace
+
+#: Sums of one access.
+VECTOR = 4
+WORD_BYTES = 4
+#: Products with 32-bit integers of steps and CTAs must not overflow.
+MAX_PRODUCT = 1 << 32
+PARTS, TICKETS = "parts", "tickets"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """`registers` of a thread, `offset` bytes from its first."""
+
+    registers: tuple[str, ...]
+    offset: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stream:
+    """`ctas` share `blocks` block tiles of `k_tiles` steps each; `consumers` warpgroups of a CTA
+    hold the sums of `output` in their threads."""
+
+    blocks: int
+    k_tiles: int
+    ctas: int
+    consumers: int
+    output: OutputTile
+
+    @property
+    def cut_blocks(self) -> int:
+        """The first ones, which are shared: what no wave is full of, and a wave, so that no CTA
+        has less than a block tile to do where there are enough."""
+        return self.blocks - max(0, self.blocks // self.ctas - 1) * self.ctas
+
+    @property
+    def steps(self) -> int:
+        """Of the block tiles that are shared."""
+        return self.cut_blocks * self.k_tiles
+
+    @property
+    def all_steps(self) -> int:
+        return self.blocks * self.k_tiles
+
+    @property
+    def wave_steps(self) -> int:
+        """From a CTA's whole block tile to its next one."""
+        return self.ctas * self.k_tiles
+
+    @property
+    def last_cta(self) -> int:
+        return self.ctas - 1
+
+    def begin(self, cta: int) -> int:
+        """A CTA's first step."""
+        return cta * self.steps // self.ctas
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """A thread's sums in the workspace: those of a warpgroup's threads beside one another."""
+        names = [name for row in self.output.rows for name in self.output.accumulators(row)]
+        return tuple(
+            Access(registers=tuple(names[i : i + VECTOR]), offset=i * WARPGROUP * WORD_BYTES)
+            for i in range(0, len(names), VECTOR)
+        )
+
+    @property
+    def thread_bytes(self) -> int:
+        return VECTOR * WORD_BYTES
+
+    @property
+    def group_bytes(self) -> int:
+        """A warpgroup's part."""
+        return len(self.accesses) * self.thread_bytes * WARPGROUP
+
+    @property
+    def flags(self) -> int:
+        """Where the flags begin, one for each warpgroup's part, behind the next ticket."""
+        return WORD_BYTES
+
+    @property
+    def workspaces(self) -> tuple[Workspace, ...]:
+        groups = self.ctas * self.consumers
+        return (
+            Workspace(name=PARTS, nbytes=groups * self.group_bytes),
+            Workspace(name=TICKETS, nbytes=self.flags + groups * WORD_BYTES, initial="zero"),
+        )
+
+    @property
+    def note(self) -> str:
+        return (
+            f"stream-k: {self.ctas} CTAs share {self.steps} steps of {self.cut_blocks} block "
+            f"tiles; {self.blocks - self.cut_blocks} are whole"
+        )
+
+
+def plan_stream(
+    blocks: int, k_tiles: int, schedule: WgmmaMatmul, output: OutputTile
+) -> Stream | None:
+    """None if the schedule does not ask for it. Raises ScheduleError if it cannot be."""
+    if not schedule.stream_k:
+        return None
+    _check(blocks, k_tiles, schedule)
+    return Stream(
+        blocks=blocks,
+        k_tiles=k_tiles,
+        ctas=schedule.num_ctas,
+        consumers=schedule.consumers,
+        output=output,
+    )
+
+
+def _check(blocks: int, k_tiles: int, schedule: WgmmaMatmul) -> None:
+    if not schedule.num_ctas:
+        raise ScheduleError("stream_k=1 shares block tiles among persistent CTAs; try num_ctas=132")
+    if schedule.pingpong or schedule.cluster_m > 1 or schedule.split_k > 1:
+        raise ScheduleError(
+            "stream_k=1 cuts block tiles for single CTAs whose warpgroups work together; "
+            "try pingpong=0,cluster_m=1,split_k=1"
+        )
+    if schedule.num_ctas > (most := blocks * k_tiles):
+        raise ScheduleError(
+            f"num_ctas={schedule.num_ctas} are more than the {most} tiles along k of all block "
+            f"tiles; try num_ctas={most}"
+        )
+    if (blocks + schedule.num_ctas) * k_tiles * schedule.num_ctas >= MAX_PRODUCT:
+        raise ScheduleError(
+            f"stream_k=1 counts {blocks * k_tiles} tiles of num_ctas={schedule.num_ctas} in 32 "
+            "bits, which are too few; try stream_k=0"
+        )

@@ -1,0 +1,57 @@
+"""Stream-k, executed: shared block tiles against the reference; what a launch leaves behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgen
+from kgen.check import execute, executor
+from kgen.check.verify import verify
+from kgen.spec import DType, Epilogue, Layout, Matmul
+from kgen_runtime.manifest import KernelEntry
+
+TILE = {"block_m": 64, "block_n": 64, "block_k": 64, "consumers": 1, "num_stages": 3, "stream_k": 1}
+PLAIN = {"pingpong": 0, "cluster_m": 1, "tma_store": 0, "group_m": 1}
+#: More CTAs than block tiles; whole waves besides, edges, a batch; two warpgroups of short sums;
+#: a tile along k for each CTA.
+CASES: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
+    "many": ({"m": 64, "n": 72, "k": 520, "ldb": 80}, {"num_ctas": 5}),
+    "waves": (
+        {"m": 100, "n": 136, "k": 136, "batch": 2, "beta": 1.0, "epilogue": (Epilogue.BIAS,)},
+        {"num_ctas": 5, "group_m": 2, "tma_store": 1, "num_stages": 2},
+    ),
+    "short-sums": (
+        {"m": 256, "n": 130, "k": 400, "dtype": DType.E4M3, "layout": Layout.NT},
+        {"num_ctas": 4, "block_m": 128, "consumers": 2, "block_k": 128},
+    ),
+    "one-tile-each": ({"m": 64, "n": 64, "k": 256}, {"num_ctas": 4}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_stream(name: str, tmp_path: Path) -> None:
+    fields, schedule = CASES[name]
+    bundle = kgen.build(Matmul(**fields), ["sm_90a"], schedule=TILE | PLAIN | schedule)
+    report = verify(bundle.save(tmp_path / "stream.kgen"))
+    assert report.passed, report.kernels[0]
+
+
+def test_tickets_and_flags_are_set_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A launch leaves zeros for the next one, which begins with what the last one left."""
+    held: dict[str, np.ndarray[Any, Any]] = {}
+
+    def kept(entry: KernelEntry) -> dict[str, np.ndarray[Any, Any]]:
+        if not held:
+            held.update(executor.workspaces(entry))
+        return held
+
+    monkeypatch.setattr(execute, "workspaces", kept)
+    schedule = TILE | PLAIN | {"num_ctas": 3}
+    bundle = kgen.build(Matmul(m=64, n=64, k=320), ["sm_90a"], schedule=schedule)
+    path = bundle.save(tmp_path / "stream.kgen")
+    assert verify(path).passed
+    assert not held["tickets"].any() and held["parts"].any()

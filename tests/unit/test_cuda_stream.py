@@ -1,0 +1,91 @@
+"""Stream-k: every step has one CTA, parts meet where they are looked for, the choice, refusals."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import pytest
+
+from kgen.errors import ScheduleError
+from kgen.schedule import WgmmaMatmul
+from kgen.spec import Matmul
+from kgen.targets.cuda.candidates import candidates, choose
+from kgen.targets.cuda.limits import TARGETS
+from kgen.targets.cuda.plan.matmul_wgmma import plan_wgmma
+from kgen.targets.cuda.plan.stream import Stream
+
+SM_90A = {target.name: target for target in TARGETS}["sm_90a"]
+SCHEDULE = WgmmaMatmul(
+    block_m=64, block_n=64, block_k=64, num_stages=3, consumers=1, num_ctas=132, stream_k=True
+)
+
+
+def stream(**fields: int) -> Stream:
+    sizes: dict[str, Any] = {"m": 64 * 144, "n": 64, "k": 640} | fields
+    planned = plan_wgmma(Matmul(**sizes), SM_90A, SCHEDULE).stream
+    assert planned is not None
+    return planned
+
+
+@pytest.mark.parametrize("blocks", [14, 131, 132, 144, 263, 264, 300, 500])
+def test_every_step_has_one_cta(blocks: int) -> None:
+    plan = stream(m=64 * blocks)
+    begins = [plan.begin(cta) for cta in range(plan.ctas + 1)]
+    assert begins[0] == 0 and begins[-1] == plan.steps
+    assert all(a < b for a, b in itertools.pairwise(begins))
+    # what is not shared are whole waves; nobody has less than a block tile if there are enough
+    assert (plan.blocks - plan.cut_blocks) % plan.ctas == 0
+    shortest = min(b - a for a, b in itertools.pairwise(begins))
+    assert shortest >= plan.k_tiles or blocks < plan.ctas
+
+
+@pytest.mark.parametrize("blocks", [14, 144, 300])
+def test_a_cta_leaves_one_part_at_most(blocks: int) -> None:
+    """Only a range's first part can begin inside a block tile: one slot for each is enough."""
+    plan = stream(m=64 * blocks)
+    for cta in range(plan.ctas):
+        starts = range(plan.begin(cta) + 1, plan.begin(cta + 1))
+        inside = [step for step in starts if step % plan.k_tiles == 0]
+        assert all(step % plan.k_tiles == 0 for step in inside)
+        assert len(inside) <= 2
+
+
+def test_workspaces_and_launch() -> None:
+    planned = plan_wgmma(Matmul(m=64 * 144, n=64, k=640), SM_90A, SCHEDULE)
+    (launch,) = planned.launches
+    assert launch.grid == (132, 1, 1)
+    assert launch.arguments == ("a_map", "b_map", "out", "parts", "tickets")
+    parts, tickets = planned.workspaces
+    assert (parts.nbytes, parts.initial) == (132 * 64 * 64 * 4, "any")
+    assert (tickets.nbytes, tickets.initial) == (4 + 132 * 4, "zero")
+
+
+def test_the_model_takes_it_for_a_wave_and_a_little() -> None:
+    """144 block tiles of 128 x 256 take two waves, and shared a tenth more than one."""
+    spec = Matmul(m=1536, n=3072, k=4096)
+    best = choose(spec, SM_90A)
+    assert isinstance(best, WgmmaMatmul) and best.stream_k
+    ranked = candidates(spec, SM_90A)
+    other = next(c for c in ranked if not getattr(c.schedule, "stream_k", False))
+    assert 0.6 * other.seconds < ranked[0].seconds < 0.9 * other.seconds
+    assert ranked[0].terms["reduction"] > 0
+    for m, n, k in ((4096, 4096, 4096), (2048, 2048, 2048), (1000, 1000, 1000)):
+        square = choose(Matmul(m=m, n=n, k=k), SM_90A)
+        assert isinstance(square, WgmmaMatmul) and not square.stream_k
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"num_ctas": 0}, "stream_k=1 shares block tiles among persistent CTAs; try num_ctas=132"),
+        ({"cluster_m": 2, "block_n": 128}, "try pingpong=0,cluster_m=1,split_k=1"),
+        ({"consumers": 2, "pingpong": 1}, "try pingpong=0,cluster_m=1,split_k=1"),
+        ({"num_ctas": 1441}, "num_ctas=1441 are more than the 1440 tiles along k"),
+    ],
+)
+def test_refusals(fields: dict[str, int], message: str) -> None:
+    spec = Matmul(m=64 * 144, n=64, k=640)
+    with pytest.raises(ScheduleError, match=re.escape(message)):
+        plan_wgmma(spec, SM_90A, SCHEDULE.override(**fields))
