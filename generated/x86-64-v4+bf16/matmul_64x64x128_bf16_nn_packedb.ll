@@ -76,100 +76,36 @@ k.latch:
 k.done:
   ; -- epilogue
   %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  %sum_m0_n0.stored.bits = bitcast <16 x float> %sum_m0_n0 to <16 x i32>
-  %sum_m0_n0.stored.high = lshr <16 x i32> %sum_m0_n0.stored.bits, splat (i32 16)
-  %sum_m0_n0.stored.odd = and <16 x i32> %sum_m0_n0.stored.high, splat (i32 1)
-  %sum_m0_n0.stored.bias = add <16 x i32> %sum_m0_n0.stored.odd, splat (i32 32767)
-  %sum_m0_n0.stored.carried = add <16 x i32> %sum_m0_n0.stored.bits, %sum_m0_n0.stored.bias
-  %sum_m0_n0.stored.rounded = lshr <16 x i32> %sum_m0_n0.stored.carried, splat (i32 16)
-  %sum_m0_n0.stored.quiet = or <16 x i32> %sum_m0_n0.stored.high, splat (i32 64)
-  %sum_m0_n0.stored.isnan = fcmp uno <16 x float> %sum_m0_n0, %sum_m0_n0
-  %sum_m0_n0.stored.chosen = select <16 x i1> %sum_m0_n0.stored.isnan, <16 x i32> %sum_m0_n0.stored.quiet, <16 x i32> %sum_m0_n0.stored.rounded
-  %sum_m0_n0.stored = trunc <16 x i32> %sum_m0_n0.stored.chosen to <16 x i16>
+  %sum_m0_n0.stored.bfloat = fptrunc <16 x float> %sum_m0_n0 to <16 x bfloat>
+  %sum_m0_n0.stored = bitcast <16 x bfloat> %sum_m0_n0.stored.bfloat to <16 x i16>
   store <16 x i16> %sum_m0_n0.stored, ptr %sum_m0_n0.out.at, align 2
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
-  %sum_m0_n1.stored.bits = bitcast <16 x float> %sum_m0_n1 to <16 x i32>
-  %sum_m0_n1.stored.high = lshr <16 x i32> %sum_m0_n1.stored.bits, splat (i32 16)
-  %sum_m0_n1.stored.odd = and <16 x i32> %sum_m0_n1.stored.high, splat (i32 1)
-  %sum_m0_n1.stored.bias = add <16 x i32> %sum_m0_n1.stored.odd, splat (i32 32767)
-  %sum_m0_n1.stored.carried = add <16 x i32> %sum_m0_n1.stored.bits, %sum_m0_n1.stored.bias
-  %sum_m0_n1.stored.rounded = lshr <16 x i32> %sum_m0_n1.stored.carried, splat (i32 16)
-  %sum_m0_n1.stored.quiet = or <16 x i32> %sum_m0_n1.stored.high, splat (i32 64)
-  %sum_m0_n1.stored.isnan = fcmp uno <16 x float> %sum_m0_n1, %sum_m0_n1
-  %sum_m0_n1.stored.chosen = select <16 x i1> %sum_m0_n1.stored.isnan, <16 x i32> %sum_m0_n1.stored.quiet, <16 x i32> %sum_m0_n1.stored.rounded
-  %sum_m0_n1.stored = trunc <16 x i32> %sum_m0_n1.stored.chosen to <16 x i16>
+  %sum_m0_n1.stored.bfloat = fptrunc <16 x float> %sum_m0_n1 to <16 x bfloat>
+  %sum_m0_n1.stored = bitcast <16 x bfloat> %sum_m0_n1.stored.bfloat to <16 x i16>
   store <16 x i16> %sum_m0_n1.stored, ptr %sum_m0_n1.out.at, align 2
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 128
-  %sum_m1_n0.stored.bits = bitcast <16 x float> %sum_m1_n0 to <16 x i32>
-  %sum_m1_n0.stored.high = lshr <16 x i32> %sum_m1_n0.stored.bits, splat (i32 16)
-  %sum_m1_n0.stored.odd = and <16 x i32> %sum_m1_n0.stored.high, splat (i32 1)
-  %sum_m1_n0.stored.bias = add <16 x i32> %sum_m1_n0.stored.odd, splat (i32 32767)
-  %sum_m1_n0.stored.carried = add <16 x i32> %sum_m1_n0.stored.bits, %sum_m1_n0.stored.bias
-  %sum_m1_n0.stored.rounded = lshr <16 x i32> %sum_m1_n0.stored.carried, splat (i32 16)
-  %sum_m1_n0.stored.quiet = or <16 x i32> %sum_m1_n0.stored.high, splat (i32 64)
-  %sum_m1_n0.stored.isnan = fcmp uno <16 x float> %sum_m1_n0, %sum_m1_n0
-  %sum_m1_n0.stored.chosen = select <16 x i1> %sum_m1_n0.stored.isnan, <16 x i32> %sum_m1_n0.stored.quiet, <16 x i32> %sum_m1_n0.stored.rounded
-  %sum_m1_n0.stored = trunc <16 x i32> %sum_m1_n0.stored.chosen to <16 x i16>
+  %sum_m1_n0.stored.bfloat = fptrunc <16 x float> %sum_m1_n0 to <16 x bfloat>
+  %sum_m1_n0.stored = bitcast <16 x bfloat> %sum_m1_n0.stored.bfloat to <16 x i16>
   store <16 x i16> %sum_m1_n0.stored, ptr %sum_m1_n0.out.at, align 2
   %sum_m1_n1.out.at = getelementptr i8, ptr %out, i64 160
-  %sum_m1_n1.stored.bits = bitcast <16 x float> %sum_m1_n1 to <16 x i32>
-  %sum_m1_n1.stored.high = lshr <16 x i32> %sum_m1_n1.stored.bits, splat (i32 16)
-  %sum_m1_n1.stored.odd = and <16 x i32> %sum_m1_n1.stored.high, splat (i32 1)
-  %sum_m1_n1.stored.bias = add <16 x i32> %sum_m1_n1.stored.odd, splat (i32 32767)
-  %sum_m1_n1.stored.carried = add <16 x i32> %sum_m1_n1.stored.bits, %sum_m1_n1.stored.bias
-  %sum_m1_n1.stored.rounded = lshr <16 x i32> %sum_m1_n1.stored.carried, splat (i32 16)
-  %sum_m1_n1.stored.quiet = or <16 x i32> %sum_m1_n1.stored.high, splat (i32 64)
-  %sum_m1_n1.stored.isnan = fcmp uno <16 x float> %sum_m1_n1, %sum_m1_n1
-  %sum_m1_n1.stored.chosen = select <16 x i1> %sum_m1_n1.stored.isnan, <16 x i32> %sum_m1_n1.stored.quiet, <16 x i32> %sum_m1_n1.stored.rounded
-  %sum_m1_n1.stored = trunc <16 x i32> %sum_m1_n1.stored.chosen to <16 x i16>
+  %sum_m1_n1.stored.bfloat = fptrunc <16 x float> %sum_m1_n1 to <16 x bfloat>
+  %sum_m1_n1.stored = bitcast <16 x bfloat> %sum_m1_n1.stored.bfloat to <16 x i16>
   store <16 x i16> %sum_m1_n1.stored, ptr %sum_m1_n1.out.at, align 2
   %sum_m2_n0.out.at = getelementptr i8, ptr %out, i64 256
-  %sum_m2_n0.stored.bits = bitcast <16 x float> %sum_m2_n0 to <16 x i32>
-  %sum_m2_n0.stored.high = lshr <16 x i32> %sum_m2_n0.stored.bits, splat (i32 16)
-  %sum_m2_n0.stored.odd = and <16 x i32> %sum_m2_n0.stored.high, splat (i32 1)
-  %sum_m2_n0.stored.bias = add <16 x i32> %sum_m2_n0.stored.odd, splat (i32 32767)
-  %sum_m2_n0.stored.carried = add <16 x i32> %sum_m2_n0.stored.bits, %sum_m2_n0.stored.bias
-  %sum_m2_n0.stored.rounded = lshr <16 x i32> %sum_m2_n0.stored.carried, splat (i32 16)
-  %sum_m2_n0.stored.quiet = or <16 x i32> %sum_m2_n0.stored.high, splat (i32 64)
-  %sum_m2_n0.stored.isnan = fcmp uno <16 x float> %sum_m2_n0, %sum_m2_n0
-  %sum_m2_n0.stored.chosen = select <16 x i1> %sum_m2_n0.stored.isnan, <16 x i32> %sum_m2_n0.stored.quiet, <16 x i32> %sum_m2_n0.stored.rounded
-  %sum_m2_n0.stored = trunc <16 x i32> %sum_m2_n0.stored.chosen to <16 x i16>
+  %sum_m2_n0.stored.bfloat = fptrunc <16 x float> %sum_m2_n0 to <16 x bfloat>
+  %sum_m2_n0.stored = bitcast <16 x bfloat> %sum_m2_n0.stored.bfloat to <16 x i16>
   store <16 x i16> %sum_m2_n0.stored, ptr %sum_m2_n0.out.at, align 2
   %sum_m2_n1.out.at = getelementptr i8, ptr %out, i64 288
-  %sum_m2_n1.stored.bits = bitcast <16 x float> %sum_m2_n1 to <16 x i32>
-  %sum_m2_n1.stored.high = lshr <16 x i32> %sum_m2_n1.stored.bits, splat (i32 16)
-  %sum_m2_n1.stored.odd = and <16 x i32> %sum_m2_n1.stored.high, splat (i32 1)
-  %sum_m2_n1.stored.bias = add <16 x i32> %sum_m2_n1.stored.odd, splat (i32 32767)
-  %sum_m2_n1.stored.carried = add <16 x i32> %sum_m2_n1.stored.bits, %sum_m2_n1.stored.bias
-  %sum_m2_n1.stored.rounded = lshr <16 x i32> %sum_m2_n1.stored.carried, splat (i32 16)
-  %sum_m2_n1.stored.quiet = or <16 x i32> %sum_m2_n1.stored.high, splat (i32 64)
-  %sum_m2_n1.stored.isnan = fcmp uno <16 x float> %sum_m2_n1, %sum_m2_n1
-  %sum_m2_n1.stored.chosen = select <16 x i1> %sum_m2_n1.stored.isnan, <16 x i32> %sum_m2_n1.stored.quiet, <16 x i32> %sum_m2_n1.stored.rounded
-  %sum_m2_n1.stored = trunc <16 x i32> %sum_m2_n1.stored.chosen to <16 x i16>
+  %sum_m2_n1.stored.bfloat = fptrunc <16 x float> %sum_m2_n1 to <16 x bfloat>
+  %sum_m2_n1.stored = bitcast <16 x bfloat> %sum_m2_n1.stored.bfloat to <16 x i16>
   store <16 x i16> %sum_m2_n1.stored, ptr %sum_m2_n1.out.at, align 2
   %sum_m3_n0.out.at = getelementptr i8, ptr %out, i64 384
-  %sum_m3_n0.stored.bits = bitcast <16 x float> %sum_m3_n0 to <16 x i32>
-  %sum_m3_n0.stored.high = lshr <16 x i32> %sum_m3_n0.stored.bits, splat (i32 16)
-  %sum_m3_n0.stored.odd = and <16 x i32> %sum_m3_n0.stored.high, splat (i32 1)
-  %sum_m3_n0.stored.bias = add <16 x i32> %sum_m3_n0.stored.odd, splat (i32 32767)
-  %sum_m3_n0.stored.carried = add <16 x i32> %sum_m3_n0.stored.bits, %sum_m3_n0.stored.bias
-  %sum_m3_n0.stored.rounded = lshr <16 x i32> %sum_m3_n0.stored.carried, splat (i32 16)
-  %sum_m3_n0.stored.quiet = or <16 x i32> %sum_m3_n0.stored.high, splat (i32 64)
-  %sum_m3_n0.stored.isnan = fcmp uno <16 x float> %sum_m3_n0, %sum_m3_n0
-  %sum_m3_n0.stored.chosen = select <16 x i1> %sum_m3_n0.stored.isnan, <16 x i32> %sum_m3_n0.stored.quiet, <16 x i32> %sum_m3_n0.stored.rounded
-  %sum_m3_n0.stored = trunc <16 x i32> %sum_m3_n0.stored.chosen to <16 x i16>
+  %sum_m3_n0.stored.bfloat = fptrunc <16 x float> %sum_m3_n0 to <16 x bfloat>
+  %sum_m3_n0.stored = bitcast <16 x bfloat> %sum_m3_n0.stored.bfloat to <16 x i16>
   store <16 x i16> %sum_m3_n0.stored, ptr %sum_m3_n0.out.at, align 2
   %sum_m3_n1.out.at = getelementptr i8, ptr %out, i64 416
-  %sum_m3_n1.stored.bits = bitcast <16 x float> %sum_m3_n1 to <16 x i32>
-  %sum_m3_n1.stored.high = lshr <16 x i32> %sum_m3_n1.stored.bits, splat (i32 16)
-  %sum_m3_n1.stored.odd = and <16 x i32> %sum_m3_n1.stored.high, splat (i32 1)
-  %sum_m3_n1.stored.bias = add <16 x i32> %sum_m3_n1.stored.odd, splat (i32 32767)
-  %sum_m3_n1.stored.carried = add <16 x i32> %sum_m3_n1.stored.bits, %sum_m3_n1.stored.bias
-  %sum_m3_n1.stored.rounded = lshr <16 x i32> %sum_m3_n1.stored.carried, splat (i32 16)
-  %sum_m3_n1.stored.quiet = or <16 x i32> %sum_m3_n1.stored.high, splat (i32 64)
-  %sum_m3_n1.stored.isnan = fcmp uno <16 x float> %sum_m3_n1, %sum_m3_n1
-  %sum_m3_n1.stored.chosen = select <16 x i1> %sum_m3_n1.stored.isnan, <16 x i32> %sum_m3_n1.stored.quiet, <16 x i32> %sum_m3_n1.stored.rounded
-  %sum_m3_n1.stored = trunc <16 x i32> %sum_m3_n1.stored.chosen to <16 x i16>
+  %sum_m3_n1.stored.bfloat = fptrunc <16 x float> %sum_m3_n1 to <16 x bfloat>
+  %sum_m3_n1.stored = bitcast <16 x bfloat> %sum_m3_n1.stored.bfloat to <16 x i16>
   store <16 x i16> %sum_m3_n1.stored, ptr %sum_m3_n1.out.at, align 2
   ret void
 }

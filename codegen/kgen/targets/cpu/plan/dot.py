@@ -16,7 +16,7 @@ from kgen.targets.cpu.plan.blocks import (
     finishing_type,
     matmul_launch,
 )
-from kgen.targets.cpu.plan.dots import Dot
+from kgen.targets.cpu.plan.dots import VDPBF16PS, Dot
 from kgen.targets.cpu.plan.groups import GroupsPlan
 from kgen.targets.cpu.plan.tiled import TiledPlan, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector
@@ -160,6 +160,11 @@ def must_pack_b(spec: Matmul, dot: Dot) -> bool:
     return spec.layout.b_transposed or spec.k % dot.group != 0
 
 
+def rounds_bf16(spec: Matmul, dot: Dot) -> bool:
+    """By the extension that multiplied: subnormal numbers become zero in both."""
+    return spec.out is DType.BF16 and dot is VDPBF16PS
+
+
 def plan_dot(spec: Matmul, target: Target, schedule: CpuMatmul, dot: Dot) -> DotPlan:
     """Raises ScheduleError if the schedule does not fit the vectors or the stack."""
     if not isinstance(schedule, DotMatmul):
@@ -190,7 +195,7 @@ def plan_dot(spec: Matmul, target: Target, schedule: CpuMatmul, dot: Dot) -> Dot
         template="cpu/matmul_dot.ll.j2",
         launches=(matmul_launch(spec, schedule),),
         compute=compute,
-        out=Access(dtype=spec.out, compute=compute),
+        out=Access(dtype=spec.out, compute=compute, rounded_by_cpu=rounds_bf16(spec, dot)),
         group=dot.group,
         dot=dot,
         row=Access(dtype=spec.dtype, compute=sums),
