@@ -73,7 +73,12 @@ def test_caches_are_read_where_the_kernel_tells(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for index, (kind, level, size) in enumerate(
-        [("Data", "1", "48K"), ("Instruction", "1", "32K"), ("Unified", "2", "2048K")]
+        [
+            ("Data", "1", "48K"),
+            ("Instruction", "1", "32K"),
+            ("Unified", "2", "2048K"),
+            ("Unified", "3", "32768K"),
+        ]
     ):
         folder = tmp_path / f"index{index}"
         folder.mkdir()
@@ -81,7 +86,7 @@ def test_caches_are_read_where_the_kernel_tells(
             (folder / name).write_text(value + "\n")
     (tmp_path / "index9").mkdir()
     monkeypatch.setattr(host, "CACHE", tmp_path)
-    assert host.cache_sizes() == {"l1_bytes": 48 * 1024, "l2_bytes": 2048 * 1024}
+    assert host.cache_sizes() == {"l1_bytes": 48 << 10, "l2_bytes": 2 << 20, "l3_bytes": 32 << 20}
 
 
 @pytest.fixture

@@ -74,11 +74,15 @@ class ClusterSoftmax(GpuSoftmax):
 
 @dataclass(frozen=True, kw_only=True)
 class CpuStream(Schedule):
-    """Each task streams `task` elements (relu) or rows (softmax), `unroll` vectors at a time."""
+    """Each task streams `task` elements (relu) or rows (softmax), `unroll` vectors at a time.
+
+    `nontemporal`: the output is written past the caches, which then need not read it first.
+    """
 
     mainloop: ClassVar[str] = "stream"
     task: int
     unroll: int = 1
+    nontemporal: bool = False
 
     def __post_init__(self) -> None:
         self.check_positive()

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TypeVar
 
-from kgen.schedule import AmxMatmul, CpuMatmul, CpuStream, DotMatmul, Schedule
+from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul, Schedule
 from kgen.spec import DType, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu.block_sizes import balanced, parts, rounded_up, rows_in_cache
@@ -19,6 +19,7 @@ from kgen.targets.cpu.plan.blocks import LINE_BYTES, LONG_STEPS
 from kgen.targets.cpu.plan.dot import COLUMNS, GROUP_BYTES, must_pack_a, must_pack_b
 from kgen.targets.cpu.plan.dots import Dot, dot_for
 from kgen.targets.cpu.plan.tiled import registers_needed
+from kgen.targets.cpu.rowwise import relu_schedule, softmax_schedule
 from kgen.targets.cpu.streams import (
     STREAM_A_ROWS,
     STREAM_VECTORS_FEW,
@@ -55,11 +56,6 @@ ENOUGH_TASKS = 32
 #: Rows that a task which packs its columns of B keeps for them: 30 instead of 65 cost 15 % of
 #: 128 x 384 x 384 in bf16, 130 gain 2 % (Zen 4).
 PACKED_ROWS = 64
-#: Elements (relu) per task and softmax elements per task: tens of microseconds.
-STREAM_ELEMENTS = 1 << 16
-RELU_UNROLL = 4
-#: Vector registers for each unrolled vector of softmax: the constants of exp take most of them.
-SOFTMAX_REGISTERS = 8
 
 S = TypeVar("S", bound=CpuMatmul)
 
@@ -86,10 +82,9 @@ def choose(spec: Spec, target: Target) -> Schedule:
             return dot_matmul(spec, target, dot)
         return blis_matmul(spec, target)
     if isinstance(spec, Relu):
-        return CpuStream(task=STREAM_ELEMENTS, unroll=RELU_UNROLL)
+        return relu_schedule(spec, target)
     assert isinstance(spec, Softmax)
-    unroll = target.limits["vector_registers"] // SOFTMAX_REGISTERS
-    return CpuStream(task=max(1, STREAM_ELEMENTS // spec.cols), unroll=unroll)
+    return softmax_schedule(spec, target)
 
 
 def blis_matmul(spec: Matmul, target: Target) -> CpuMatmul:

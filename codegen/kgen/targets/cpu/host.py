@@ -59,7 +59,7 @@ def _found(*suffixes: Mapping[str, str]) -> dict[str, str]:
 
 
 def cache_sizes() -> dict[str, int]:
-    """`l1_bytes` and `l2_bytes` of the first core, as far as the kernel tells."""
+    """`l1_bytes`, `l2_bytes` and `l3_bytes` of the first core, as far as the kernel tells."""
     found = {}
     for index in sorted(CACHE.glob("index*")):
         try:
@@ -68,6 +68,6 @@ def cache_sizes() -> dict[str, int]:
             size = (index / "size").read_text().strip()
         except OSError:
             continue
-        if kind != "Instruction" and level in ("1", "2") and size.endswith("K"):
+        if kind != "Instruction" and level in ("1", "2", "3") and size.endswith("K"):
             found[f"l{level}_bytes"] = int(size[:-1]) * 1024
     return found

@@ -58,13 +58,15 @@ LLVM_FEATURES: dict[str, str] = V3_FEATURES | V4_FEATURES | NEON_FEATURES | PROD
 #: bytes); Arm Architecture Reference Manual, A1.4.1 (32 of 16 bytes).
 #: `l1_bytes` and `l2_bytes` (data cache, per core) only choose block sizes. The defaults are what
 #: most cores of a level have at least: Haswell 32 K, 256 K; Skylake-SP 32 K, 1 M; Sapphire Rapids
-#: 48 K, 2 M; Neoverse N1 64 K, 1 M, with room for smaller cores.
+#: 48 K, 2 M; Neoverse N1 64 K, 1 M, with room for smaller cores. `l3_bytes`, of all cores together,
+#: decides what is written past the caches: 32 M are a part of a server's and more than a laptop's.
 #: `stack_bytes` is what a kernel's packing buffers may take: threads have 8 MiB under glibc by
 #: default and 128 KiB under musl, whose users raise it.
 V3_LIMITS = {"vector_bytes": 32, "vector_registers": 16, "l1_bytes": 32768, "l2_bytes": 262144}
 V4_LIMITS = {"vector_bytes": 64, "vector_registers": 32, "l1_bytes": 32768, "l2_bytes": 1048576}
 AMX_LIMITS = V4_LIMITS | {"l1_bytes": 49152, "l2_bytes": 2097152}
 NEON_LIMITS = {"vector_bytes": 16, "vector_registers": 32, "l1_bytes": 32768, "l2_bytes": 524288}
+L3_BYTES = 32 << 20
 STACK_BYTES = 256 * 1024
 
 
@@ -77,7 +79,7 @@ def x86_target(
         family="cpu",
         arch="x86_64",
         features=features,
-        limits={**limits, "stack_bytes": STACK_BYTES, **caches},
+        limits={**limits, "l3_bytes": L3_BYTES, "stack_bytes": STACK_BYTES, **caches},
     )
 
 
@@ -87,7 +89,7 @@ def neon_target(name: str, *levels: Mapping[str, str], **caches: int) -> Target:
         family="cpu",
         arch="aarch64",
         features=frozenset(word for level in (NEON_FEATURES, *levels) for word in level),
-        limits={**NEON_LIMITS, "stack_bytes": STACK_BYTES, **caches},
+        limits={**NEON_LIMITS, "l3_bytes": L3_BYTES, "stack_bytes": STACK_BYTES, **caches},
     )
 
 

@@ -54,6 +54,7 @@ def _streams(schedule: CpuStream) -> Iterator[dict[str, int]]:
     for factor in FACTORS:
         yield {"task": int(schedule.task * factor)}
         yield {"unroll": int(schedule.unroll * factor)}
+    yield {"nontemporal": not schedule.nontemporal}
 
 
 def _multiple(extent: int, unit: int) -> int:
