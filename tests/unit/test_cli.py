@@ -48,7 +48,7 @@ def build(**options: str) -> list[str]:
         (build(epilogue="swish"), "epilogue=swish is unknown"),
         (build(layout="nx"), "layout=nx is unknown"),
         (build(shape="16x16"), "--shape 16x16 is not of this operation's form MxNxK"),
-        (build(shape="0x1x1"), "m=0 is out of range; it must be 1 to 65536"),
+        (build(shape="0x1x1"), "m=0 is out of range; it must be 1 to 1048576"),
         (build(shape="-1x1x1"), "m=-1 is out of range"),
         (["build", "--target", "sm_80", "--shape", "-1x1x1"], "m=-1 is out of range"),
         (build(shape="axbxc"), "--shape axbxc is not a whole number"),

@@ -20,6 +20,7 @@ from kgen.targets.cpu.plan.tiled import TiledPlan
 
 TARGETS = [t.name for t in FAMILY.targets]
 EXTENTS = st.one_of(st.integers(1, 300), st.integers(1, 65536))
+SIDES = st.one_of(EXTENTS, st.integers(65536, 1 << 20))
 
 
 def plan(spec: Spec, target: str, schedule: Schedule | None = None) -> Plan:
@@ -30,10 +31,10 @@ def plan(spec: Spec, target: str, schedule: Schedule | None = None) -> Plan:
 
 @settings(max_examples=150, deadline=None)
 @given(
-    m=EXTENTS,
-    n=EXTENTS,
+    m=SIDES,
+    n=SIDES,
     k=EXTENTS,
-    dtype=st.sampled_from([DType.F64, DType.F32, DType.F16, DType.BF16]),
+    dtype=st.sampled_from([DType.F64, DType.F32, DType.F16, DType.BF16, DType.S8]),
     layout=st.sampled_from(list(Layout)),
     target=st.sampled_from(TARGETS),
 )

@@ -17,12 +17,13 @@ from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.plan.constants import ERFC_COEFFICIENTS, ERFC_SLOPE, float_bits
 
 DIMENSION = st.one_of(st.integers(1, 300), st.integers(1, 65536))
+SIDE = st.one_of(DIMENSION, st.integers(65536, 1 << 20))
 
 
 @settings(max_examples=200, deadline=None)
 @given(
-    m=DIMENSION,
-    n=DIMENSION,
+    m=SIDE,
+    n=SIDE,
     k=DIMENSION,
     batch=st.integers(1, 65535),
     dtype=st.sampled_from(("f32", "f16", "bf16")),

@@ -123,8 +123,9 @@ GOOD: dict[str, Any] = {"m": 4, "n": 4, "k": 4}
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"m": 0}, "m=0 is out of range; it must be 1 to 65536"),
+        ({"m": 0}, "m=0 is out of range; it must be 1 to 1048576"),
         ({"n": -3}, "n=-3 is out of range"),
+        ({"n": 2**20 + 1}, "n=1048577 is out of range"),
         ({"k": 65537}, "k=65537 is out of range"),
         ({"k": 2.5}, "k=2.5 is not an int"),
         ({"dtype": "f17"}, "dtype=f17 is unknown; known are f64, f32, f16, bf16"),
@@ -132,7 +133,7 @@ GOOD: dict[str, Any] = {"m": 4, "n": 4, "k": 4}
         ({"epilogue": ("swish",)}, "epilogue=swish is unknown"),
         ({"epilogue": ("bias", "bias")}, "epilogue has bias 2 times"),
         ({"out_dtype": "f64"}, "out_dtype=f64 does not go with dtype=f16"),
-        ({"lda": 3}, "lda=3 is out of range; it must be 4 to"),
+        ({"lda": 3}, "lda=3 is out of range; it must be 4 or more"),
         ({"batch": 2, "batch_stride_c": 8}, "outputs of the batch overlap; at least 16"),
         ({"alpha": float("nan")}, "alpha=nan is not finite"),
         ({"alpha": 1e300}, "alpha=1e+300 is beyond f32, in which it is applied; the largest is"),

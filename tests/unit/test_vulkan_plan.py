@@ -24,7 +24,14 @@ FAMILY = targets.family("vulkan")
 VULKAN11, VULKAN13 = FAMILY.targets
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 
-SHAPES = ((1, 1, 1), (1, 4096, 4096), (4096, 1, 7), (127, 131, 113), (2, 65536, 9), (65536, 1, 3))
+SHAPES = (
+    (1, 1, 1),
+    (1, 4096, 4096),
+    (4096, 1, 7),
+    (127, 131, 113),
+    (2, 1 << 20, 9),
+    (1 << 20, 1, 3),
+)
 SPECS: tuple[Spec, ...] = (
     *(Matmul(m=m, n=n, k=k, dtype=d) for (m, n, k), d in product(SHAPES, FLOATS)),
     *(Relu(shape=(n,), dtype=d) for n, d in product((1, 4096, 1000003), FLOATS)),

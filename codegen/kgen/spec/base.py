@@ -70,7 +70,8 @@ def plain(value: Any) -> Any:
 
 
 def check_int(name: str, value: object, low: int, high: int) -> None:
+    limits = f"{low} or more" if high == MAX_BYTES else f"{low} to {high}"
     if not isinstance(value, int) or isinstance(value, bool):
-        raise SpecError(f"{name}={value!r} is not an int; it must be {low} to {high}")
+        raise SpecError(f"{name}={value!r} is not an int; it must be {limits}")
     if not low <= value <= high:
-        raise SpecError(f"{name}={value} is out of range; it must be {low} to {high}")
+        raise SpecError(f"{name}={value} is out of range; it must be {limits}")

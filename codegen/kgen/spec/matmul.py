@@ -15,7 +15,10 @@ from kgen.spec.members import Member, Members, OptionalMember
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import TensorParam
 
-MAX_MATMUL_DIM = 65536
+#: A vocabulary is 150,000 columns and more.
+MAX_ROWS_OR_COLUMNS = 1 << 20
+#: Sums of so many products of small integers are exact in f32, which verification relies on.
+MAX_K = 65536
 MAX_BATCH = 65535
 #: The largest finite f32.
 F32_MAX = 2.0**128 - 2.0**104
@@ -63,8 +66,9 @@ class Matmul(Spec):
             raise SpecError(f"dtype={self.dtype} has no products; they take {', '.join(OUTPUTS)}")
         if self.out_dtype is None:
             object.__setattr__(self, "out_dtype", OUTPUTS[self.dtype][0])
-        for name in ("m", "n", "k"):
-            check_int(name, getattr(self, name), 1, MAX_MATMUL_DIM)
+        check_int("m", self.m, 1, MAX_ROWS_OR_COLUMNS)
+        check_int("n", self.n, 1, MAX_ROWS_OR_COLUMNS)
+        check_int("k", self.k, 1, MAX_K)
         check_int("batch", self.batch, 1, MAX_BATCH)
         for name in ("alpha", "beta"):
             check_scalar(name, getattr(self, name), self.finishes_in)

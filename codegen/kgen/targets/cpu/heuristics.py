@@ -107,7 +107,12 @@ def dot_matmul(spec: Matmul, target: Target, dot: Dot) -> DotMatmul:
         packs_a = must_pack or spec.m > STREAM_A_ROWS
         return in_groups(stream_matmul(spec, target, packs_a=packs_a))
     packs_b = not spec.constant and (must_pack_b(spec, dot) or spec.m > DOT_ROWS)
-    packing = Packing(a=must_pack, b=packs_b, itemsize=GROUP_BYTES // dot.group)
+    packing = Packing(
+        a=must_pack,
+        b=packs_b,
+        itemsize=GROUP_BYTES // dot.group,
+        start_bytes=GROUP_BYTES * dot.b_is_unsigned,
+    )
     mr, nr = register_tile(spec, target, packing, dot)
     return enough_tasks(spec, in_groups(blocks(spec, target, mr, nr, packing)), mr)
 
@@ -124,6 +129,8 @@ class Packing:
     a: bool
     b: bool
     itemsize: int
+    #: Of what the sums of a row start from (an unsigned B), beside the copies.
+    start_bytes: int = 0
 
     @property
     def k_unit(self) -> int:
@@ -156,7 +163,22 @@ def blocks(spec: Matmul, target: Target, mr: int, nr: int, packing: Packing) -> 
     if sums:
         mc = min(mc, balanced(spec.m, left // sum_bytes, unit))
         nc = balanced(spec.n, left // (mc * spec.accumulate.itemsize), nr)
+    if packing.start_bytes:
+        mc = min(mc, balanced(spec.m, rows_beside_starts(spec, target, packing, nr, kc, nc), unit))
     return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packing.a, pack_b=packing.b)
+
+
+def rows_beside_starts(
+    spec: Matmul, target: Target, packing: Packing, nr: int, kc: int, nc: int
+) -> int:
+    """Rows whose copies, sums and starts fit the stack beside a panel of B."""
+    row = packing.start_bytes
+    if packing.a:
+        row += rounded_up(kc, packing.k_unit) * packing.itemsize + ROW_PADDING
+    if kc < spec.k or needs_scratch(spec):
+        row += nc * spec.accumulate.itemsize
+    panel = packing.b * rounded_up(kc, packing.k_unit) * nr * packing.itemsize
+    return (target.limits["stack_bytes"] - panel) // row
 
 
 def deepest(spec: Matmul, target: Target, mr: int, nr: int, packing: Packing) -> int:

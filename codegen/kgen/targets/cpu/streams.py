@@ -46,7 +46,8 @@ def streams(spec: Matmul, target: Target) -> bool:
 def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
     """A few rows of B at a time, over as many columns as the second-level cache holds sums."""
     vector = vector_for(target, spec.accumulate, spec.n).count
-    registers = target.limits["vector_registers"]
+    dot = dot_for(spec.dtype, target)
+    registers = target.limits["vector_registers"] - (dot.extra_registers if dot else 0)
 
     def rows(vectors: int) -> int:
         return balanced(spec.m, min((registers - 2) // vectors - 1, rows_in_cache(spec)), 1)
@@ -61,6 +62,5 @@ def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
     wide, narrow = next(depths for most, depths in STREAM_K.items() if spec.m <= most)
     kc = narrow if spec.dtype.itemsize < 4 else wide
     if packs_a or spec.dtype is DType.S8:
-        grouped = dot_for(spec.dtype, target) is not None
-        kc = rounded_up(kc, LINE_BYTES // spec.dtype.itemsize if grouped else vector)
+        kc = rounded_up(kc, LINE_BYTES // spec.dtype.itemsize if dot else vector)
     return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=False)
