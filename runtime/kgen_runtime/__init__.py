@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from kgen_runtime.backend import DeviceInfo
     from kgen_runtime.dtypes import DType
     from kgen_runtime.errors import KgenError
-    from kgen_runtime.kernels import Kernel, Kernels, load
+    from kgen_runtime.kernel import Kernel
+    from kgen_runtime.kernels import Kernels, load
     from kgen_runtime.select import Devices, devices
 
 __all__ = [
@@ -39,7 +40,7 @@ _HOME = {
     "DType": "dtypes",
     "DeviceInfo": "backend",
     "Devices": "select",
-    "Kernel": "kernels",
+    "Kernel": "kernel",
     "Kernels": "kernels",
     "KgenError": "errors",
     "devices": "select",

@@ -1,14 +1,12 @@
 """Checking the arguments of a kernel call against its manifest, and finding their memory.
 
-A `Slot` is one parameter of one kernel on one device. The common case, an array that fits, costs a
-few comparisons with values computed once; everything else goes through a `View`, which describes
-an array of any library, and ends in one line that says what was wrong.
+A `Slot` is one parameter of one kernel on one device. The common case, an array that fits, is what
+`finders` know; everything else goes through a `View`, which describes an array of any library, and
+ends in one line that says what was wrong.
 """
 
 from __future__ import annotations
 
-import ctypes
-import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +16,7 @@ from kgen_runtime import dlpack
 from kgen_runtime.array import BITS_8, FLOATS_8, Array, dtype_of, host_dtype, lent_array
 from kgen_runtime.backend import Backend
 from kgen_runtime.errors import ArgumentError, DeviceMismatchError
+from kgen_runtime.finders import Finders
 from kgen_runtime.manifest import TensorParam
 
 #: Kernels of device backends load up to 16 bytes at once from the start of a tensor.
@@ -88,7 +87,7 @@ def _numpy_view(array: np.ndarray[Any, Any], backend: Backend) -> View:
 
 
 def _dlpack_view(value: Any, backend: Backend, stream: int | None) -> View:
-    kind, index = value.__dlpack_device__()
+    kind, index = dlpack.device_of(value)
     place = dlpack.place(kind, index)
     if place != _home(backend):
         raise _elsewhere(place, backend)
@@ -136,6 +135,8 @@ class Slot:
         self._host_dtype = host_dtype(param.dtype)
         self.nbytes = param.nbytes
         self._writes = param.role == "output"
+        #: By the type of an argument: gives the buffer of one that fits, else None.
+        self.finders = Finders(param, backend)
         self._form = dlpack.Form(param.dtype, param.shape, param.strides)
         self._packed = param.strides == dlpack.packed_strides(param.shape)
 
@@ -144,29 +145,13 @@ class Slot:
 
         Raises ArgumentError or DeviceMismatchError.
         """
-        if type(value) is np.ndarray:
-            if (
-                self._on_host
-                and value.dtype == self._host_dtype
-                and value.shape == self._shape
-                and value.strides == self._strides
-                and (value.flags.writeable or not self._writes)
-                and value.flags.aligned
-            ):
-                return address_of(value)
-        elif (
-            type(value) is Array
-            and value.memory.backend is self._backend
-            and value.dtype is self.param.dtype
-            and value.shape == self._shape
-            and value.strides == self.param.strides
-        ):
-            return value.memory.buffer
-        elif (
-            self._on_host
-            and (lent := self._form.lend(value, writable=self._writes)) is not None
-            and lent[0] % self._itemsize == 0
-        ):
+        found = self.finders[type(value)](value)
+        return self.closer(value, stream, keep) if found is None else found
+
+    def closer(self, value: Any, stream: int | None, keep: list[object]) -> Any:
+        """The same of an argument that its finder does not know."""
+        lent = self._form.lend(value, writable=self._writes) if self._on_host else None
+        if lent is not None and lent[0] % self._itemsize == 0:
             keep.append(lent[1])
             return lent[0]
         found = self.view(value, stream)
@@ -236,11 +221,10 @@ class Slot:
         return np.ndarray(self._shape, self._host_dtype, buffer=base, strides=self._strides)
 
     def overlaps(self, own: Any, other: Slot, others: Any) -> bool:
-        """Whether this parameter's buffer shares an element with that of another."""
+        """Whether this parameter's buffer shares an element with that of another; of addresses,
+        whose ranges are known to meet."""
         if self._backend.memory is None:
             return own is others
-        if own >= others + other.nbytes or others >= own + self.nbytes:
-            return False
         try:
             # The stubs know only the two named values of max_work; any count of steps is allowed.
             work: Any = OVERLAP_WORK
@@ -251,28 +235,6 @@ class Slot:
     def _ghost(self, address: int) -> np.ndarray[Any, Any]:
         """An array of this address and layout, to be reasoned about and never read."""
         return lent_array(address, self.param.dtype, self._shape, self._strides)
-
-
-def _address_by_interface(array: np.ndarray[Any, Any]) -> int:
-    """Where an array's elements begin."""
-    address: int = array.__array_interface__["data"][0]
-    return address
-
-
-def _address_by_struct(array: np.ndarray[Any, Any]) -> int:
-    """The same, eight times as fast: PyArrayObject begins with the object's head and this pointer
-    (NumPy C-API, "Python types and C-structures")."""
-    return _pointer_at(id(array) + object.__basicsize__).value or 0
-
-
-_pointer_at = ctypes.c_void_p.from_address
-_probe = np.zeros(1, np.uint8)
-address_of = (
-    _address_by_struct
-    if sys.implementation.name == "cpython"
-    and _address_by_struct(_probe) == _address_by_interface(_probe)
-    else _address_by_interface
-)
 
 
 def _dimensions(shape: tuple[int, ...]) -> str:

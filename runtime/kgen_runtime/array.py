@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from kgen_runtime import dlpack
+from kgen_runtime import dlpack, lending
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import ArgumentError
 
@@ -164,7 +164,7 @@ class Array:
         if copy or dl_device not in (None, device):
             raise BufferError(f"{self!r} lends its own memory only; copy it with .numpy()")
         self.backend.synchronize()
-        return dlpack.export(
+        return lending.export(
             address=self.buffer,
             device=device,
             dtype=self.dtype,
@@ -230,7 +230,7 @@ def host_array(value: Any) -> npt.NDArray[Any]:
             f"to_device: {type(value).__name__} is neither a numpy nor a DLPack array; "
             "pass numpy.asarray of it"
         )
-    place = dlpack.place(*value.__dlpack_device__())
+    place = dlpack.place(*dlpack.device_of(value))
     if place != dlpack.place(dlpack.HOST, 0):
         raise ArgumentError(f"to_device: the array is already on {place}; pass it to the kernel")
     tensor = dlpack.read(value)

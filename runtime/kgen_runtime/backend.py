@@ -7,7 +7,7 @@ driver (argument checks, strides, choosing a kernel) lives in the callers.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -125,6 +125,16 @@ class Backend(ABC):
     @abstractmethod
     def launch(self, kernel: Any, buffers: Mapping[str, Any], stream: int | None = None) -> None:
         """Run all launches of the kernel, in order, on buffers by parameter name."""
+
+    def launcher(
+        self, kernel: Any, names: Sequence[str]
+    ) -> Callable[[list[Any], int | None], None]:
+        """`launch` for buffers that come as a list, in the order of these parameter names."""
+
+        def launch(buffers: list[Any], stream: int | None) -> None:
+            self.launch(kernel, dict(zip(names, buffers, strict=True)), stream)
+
+        return launch
 
     def prepare(
         self, kernel: Any, buffers: Mapping[str, Any], stream: int | None = None

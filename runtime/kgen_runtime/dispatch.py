@@ -9,9 +9,10 @@ import numpy as np
 
 from kgen_runtime.array import Array
 from kgen_runtime.errors import ArgumentError
+from kgen_runtime.finders import is_torch
 
 if TYPE_CHECKING:
-    from kgen_runtime.kernels import Call, Kernel
+    from kgen_runtime.kernel import Call, Kernel
 
 
 class Dispatch:
@@ -28,9 +29,7 @@ class Dispatch:
 
     def __call__(self, *arguments: Any, out: Any = None, stream: int | None = None) -> Any:
         """As :meth:`Kernel.__call__`; ArgumentError unless exactly one kernel fits."""
-        if len(self._kernels) == 1:
-            return self._kernels[0](*arguments, out=out, stream=stream)
-        return self._fitting(arguments, out)(*arguments, out=out, stream=stream)
+        return self._fitting(arguments, out).call(arguments, out, stream)
 
     def prepare(self, *arguments: Any, out: Any = None, stream: int | None = None) -> Call:
         """As :meth:`Kernel.prepare`, of the one kernel that fits."""
@@ -89,13 +88,20 @@ class Dispatch:
 
 
 def _signature(arguments: Sequence[Any]) -> tuple[object, ...]:
-    """What decides about arguments of our own kinds; empty where another library's is among them.
+    """What decides about arrays of numpy, PyTorch and our own; empty where another is among them.
 
     The kernel checks the rest, such as alignment, in any case.
     """
     found: list[object] = []
-    for value in arguments:
-        if type(value) not in (np.ndarray, Array):
-            return ()
-        found += (type(value), value.dtype, value.shape, value.strides)
+    try:
+        for value in arguments:
+            kind: type = type(value)
+            if kind is np.ndarray or kind is Array:
+                found += (kind, value.dtype, value.shape, value.strides)
+            elif is_torch(kind):
+                found += (kind, value.dtype, value.shape, value.stride(), value.device)
+            else:
+                return ()
+    except RuntimeError:  # a sparse tensor has no strides
+        return ()
     return tuple(found)

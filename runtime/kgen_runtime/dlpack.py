@@ -1,4 +1,4 @@
-"""DLPack by ctypes: reading tensors of other libraries and lending ours to them.
+"""DLPack by ctypes: its structs, and reading tensors of other libraries (`lending` lends ours).
 
 numpy's own reader refuses bfloat16 and device memory, so this one reads the capsule itself.
 Layouts are those of dlpack.h 1.0, both the versioned and the unversioned form.
@@ -29,7 +29,9 @@ from kgen_runtime.errors import ArgumentError
 HOST, CUDA, CUDA_HOST, ROCM, ROCM_HOST, CUDA_MANAGED = 1, 2, 3, 10, 11, 13  # DLDeviceType
 _BACKENDS = {CUDA: "cuda", CUDA_MANAGED: "cuda", ROCM: "hip"}
 #: Capsule names; a capsule keeps the pointer only, so these must outlive all capsules.
-_UNVERSIONED, _VERSIONED = b"dltensor", b"dltensor_versioned"
+UNVERSIONED, VERSIONED = b"dltensor", b"dltensor_versioned"
+#: What producers raise for tensors that they cannot lend.
+REFUSALS = (BufferError, RuntimeError, TypeError, ValueError)
 READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
 
 #: (DLDataTypeCode, bits) of every element type that kernels take (codes of 8-bit floats: dlpack.h
@@ -45,50 +47,50 @@ _DTYPES = {
     (0, 32): DType.S32,
     (0, 8): DType.S8,
 }
-_CODES = {dtype: pair for pair, dtype in reversed(_DTYPES.items())}
+CODES = {dtype: pair for pair, dtype in reversed(_DTYPES.items())}
 _CODE_NAMES = {0: "int", 1: "uint", 2: "float", 3: "handle", 4: "bfloat", 5: "complex", 6: "bool"}
 
 
-class _Device(Structure):
+class Device(Structure):
     _fields_ = (("type", c_int32), ("index", c_int32))
 
 
-class _DataType(Structure):
+class DataType(Structure):
     _fields_ = (("code", c_uint8), ("bits", c_uint8), ("lanes", c_uint16))
 
 
-class _Tensor(Structure):
+class DLTensor(Structure):
     _fields_ = (
         ("data", c_void_p),
-        ("device", _Device),
+        ("device", Device),
         ("ndim", c_int32),
-        ("dtype", _DataType),
+        ("dtype", DataType),
         ("shape", POINTER(c_int64)),
         ("strides", POINTER(c_int64)),
         ("byte_offset", c_uint64),
     )
 
 
-_Deleter = ctypes.CFUNCTYPE(None, c_void_p)
+Deleter = ctypes.CFUNCTYPE(None, c_void_p)
 
 
-class _Managed(Structure):
-    _fields_ = (("tensor", _Tensor), ("manager", c_void_p), ("deleter", _Deleter))
+class Managed(Structure):
+    _fields_ = (("tensor", DLTensor), ("manager", c_void_p), ("deleter", Deleter))
 
 
-class _ManagedVersioned(Structure):
+class ManagedVersioned(Structure):
     _fields_ = (
         ("major", c_uint32),
         ("minor", c_uint32),
         ("manager", c_void_p),
-        ("deleter", _Deleter),
+        ("deleter", Deleter),
         ("flags", c_uint64),
-        ("tensor", _Tensor),
+        ("tensor", DLTensor),
     )
 
 
-#: A _ManagedVersioned, word by word.
-_Words = c_uint64 * (ctypes.sizeof(_ManagedVersioned) // 8)
+#: A ManagedVersioned, word by word.
+_Words = c_uint64 * (ctypes.sizeof(ManagedVersioned) // 8)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,6 +109,18 @@ class Tensor:
     owner: object
 
 
+def device_of(value: Any) -> tuple[int, int]:
+    """DLPack's type and index of the device of an object with `__dlpack__`.
+
+    Raises ArgumentError if the producer refuses.
+    """
+    try:
+        kind, index = value.__dlpack_device__()
+    except REFUSALS as error:
+        raise _refused(value, error) from None
+    return kind, index
+
+
 def read(value: Any, stream: int | None = None) -> Tensor:
     """The tensor that an object with `__dlpack__` lends. `stream` is where it will be used.
 
@@ -121,13 +135,13 @@ def read(value: Any, stream: int | None = None) -> Tensor:
         raise ArgumentError(
             f"{type(value).__name__}.__dlpack__ gave no capsule but {given}"
         ) from None
-    if name == _VERSIONED:
-        managed = _ManagedVersioned.from_address(_get_pointer(capsule, name))
+    if name == VERSIONED:
+        managed = ManagedVersioned.from_address(_get_pointer(capsule, name))
         if managed.major != 1:
             raise ArgumentError(f"DLPack version {managed.major}.{managed.minor} is not known")
         return _describe(managed.tensor, bool(managed.flags & READ_ONLY), capsule)
-    if name == _UNVERSIONED:
-        return _describe(_Managed.from_address(_get_pointer(capsule, name)).tensor, False, capsule)
+    if name == UNVERSIONED:
+        return _describe(Managed.from_address(_get_pointer(capsule, name)).tensor, False, capsule)
     raise ArgumentError(f"{type(value).__name__}.__dlpack__ gave a capsule named {name!r}")
 
 
@@ -138,7 +152,7 @@ class Form:
 
     def __init__(self, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
         n = len(shape)
-        kind = _DataType(*_CODES[dtype], 1)
+        kind = DataType(*CODES[dtype], 1)
         self._head = (HOST, n | int.from_bytes(bytes(kind), "little") << 32)
         self._nbytes = 8 * n
         self._shape, self._strides = bytes((c_int64 * n)(*shape)), bytes((c_int64 * n)(*strides))
@@ -152,8 +166,10 @@ class Form:
         """
         try:
             capsule = value.__dlpack__(max_version=(1, 0))
-            place = _get_pointer(capsule, _VERSIONED)
-        except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):
+            if _is_negated(value):
+                return None
+            place = _get_pointer(capsule, VERSIONED)
+        except (AttributeError, *REFUSALS):
             return None
         version, _, _, flags, data, device, kind, shape, strides, offset = _Words.from_address(
             place
@@ -162,6 +178,7 @@ class Form:
             version & 0xFFFFFFFF == 1
             and (device, kind) == self._head
             and not (writable and flags & READ_ONLY)
+            and data
             and strides
             and ctypes.string_at(shape, self._nbytes) == self._shape
             and ctypes.string_at(strides, self._nbytes) == self._strides
@@ -170,23 +187,37 @@ class Form:
         return None
 
 
+def _is_negated(value: Any) -> bool:
+    """Whether a tensor of PyTorch means the negative of what is in its memory: DLPack cannot say
+    so, and its method does not refuse."""
+    return hasattr(value, "is_neg") and bool(value.is_neg())
+
+
 def _capsule(value: Any, stream: int | None) -> Any:
+    if _is_negated(value):
+        raise ArgumentError("means the negative of its memory; pass .resolve_neg() of it")
     wanted: dict[str, Any] = {} if stream is None else {"stream": stream}
     try:
         try:
             return value.__dlpack__(**wanted, max_version=(1, 0))
         except TypeError:  # a producer from before DLPack 1.0
             return value.__dlpack__(**wanted)
-    except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ArgumentError(f"{type(value).__name__}.__dlpack__ refuses: {reason}") from None
+    except REFUSALS as error:
+        raise _refused(value, error) from None
 
 
-def _describe(tensor: _Tensor, read_only: bool, owner: object) -> Tensor:
+def _refused(value: Any, error: Exception) -> ArgumentError:
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return ArgumentError(f"{type(value).__name__}.__dlpack__ refuses: {reason}")
+
+
+def _describe(tensor: DLTensor, read_only: bool, owner: object) -> Tensor:
     kind, n = tensor.dtype, tensor.ndim
     known = _DTYPES.get((kind.code, kind.bits)) if kind.lanes == 1 else None
     itemsize = kind.bits * kind.lanes // 8
     shape = tuple(tensor.shape[:n])
+    if not tensor.data and all(shape):
+        raise ArgumentError("has no memory of its own")
     elements = tuple(tensor.strides[:n]) if tensor.strides else packed_strides(shape)
     return Tensor(
         address=(tensor.data or 0) + tensor.byte_offset,
@@ -221,70 +252,10 @@ def packed_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(strides)
 
 
-def export(
-    *,
-    address: int,
-    device: tuple[int, int],
-    dtype: DType,
-    shape: tuple[int, ...],
-    strides: tuple[int, ...],
-    owner: object,
-    versioned: bool,
-) -> object:
-    """A capsule that lends memory to another library; `strides` are in elements.
-
-    `owner` stays alive until the consumer, or the unused capsule, gives the tensor back.
-    """
-    n = len(shape)
-    extents, steps = (c_int64 * n)(*shape), (c_int64 * n)(*strides)
-    managed = _ManagedVersioned(major=1, minor=0) if versioned else _Managed()
-    managed.tensor = _Tensor(
-        address,
-        _Device(*device),
-        n,
-        _DataType(*_CODES[dtype], 1),
-        ctypes.cast(extents, POINTER(c_int64)),
-        ctypes.cast(steps, POINTER(c_int64)),
-        0,
-    )
-    managed.deleter = _release
-    place = ctypes.addressof(managed)
-    _lent[place] = (managed, extents, steps, owner)
-    if versioned:
-        return _new_capsule(place, _VERSIONED, _drop_versioned)
-    return _new_capsule(place, _UNVERSIONED, _drop)
-
-
-#: Exports that a consumer still holds, by the address of their struct.
-_lent: dict[int, tuple[object, ...]] = {}
-
-
-def _forget(place: int) -> None:
-    _lent.pop(place, None)
-
-
-_release = _Deleter(_forget)
-
-
-def _function(name: str, result: Any, *arguments: Any) -> Any:
+def function(name: str, result: Any, *arguments: Any) -> Any:
+    """One of Python's C functions."""
     return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
 
 
-_Destructor = ctypes.PYFUNCTYPE(None, c_void_p)
-_get_name = _function("PyCapsule_GetName", c_char_p, py_object)
-_get_pointer = _function("PyCapsule_GetPointer", c_void_p, py_object, c_char_p)
-_new_capsule = _function("PyCapsule_New", py_object, c_void_p, c_char_p, _Destructor)
-# A destructor sees its capsule after the last reference is gone, so it must not make a new one.
-_dying_is = _function("PyCapsule_IsValid", ctypes.c_int, c_void_p, c_char_p)
-_dying_pointer = _function("PyCapsule_GetPointer", c_void_p, c_void_p, c_char_p)
-
-
-def _dropper(name: bytes) -> Any:
-    def drop(capsule: int) -> None:
-        if _dying_is(capsule, name):  # a consumer renames it, and then calls the deleter itself
-            _forget(_dying_pointer(capsule, name))
-
-    return _Destructor(drop)
-
-
-_drop, _drop_versioned = _dropper(_UNVERSIONED), _dropper(_VERSIONED)
+_get_name = function("PyCapsule_GetName", c_char_p, py_object)
+_get_pointer = function("PyCapsule_GetPointer", c_void_p, py_object, c_char_p)

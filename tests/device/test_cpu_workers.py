@@ -20,8 +20,8 @@ import kgen_runtime
 from kgen import bundle, pipeline, targets
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Epilogue, Matmul, Relu
-from kgen_runtime.backends import cpu_workers
-from kgen_runtime.backends.cpu import TRIALS, CpuBackend
+from kgen_runtime.backends import cpu_launch, cpu_workers
+from kgen_runtime.backends.cpu_launch import TRIALS
 from kgen_runtime.backends.cpu_workers import MOST_POINTERS, Job
 from kgen_runtime.errors import ArgumentError, DeviceError
 
@@ -75,7 +75,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_many_python_threads_share_the_pool(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Launches that find the pool taken run alone; none loses or doubles a task."""
-    monkeypatch.setattr("kgen_runtime.backends.cpu.PARALLEL_SECONDS", 0.0)
+    monkeypatch.setattr("kgen_runtime.backends.cpu_launch.PARALLEL_SECONDS", 0.0)
     x = np.random.default_rng(0).standard_normal(40_000).astype(np.float32)
     with kgen_runtime.load(path, device="cpu", num_threads=3) as kernels:
 
@@ -97,15 +97,15 @@ def test_the_first_runs_decide(path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     """Alone and measured at first; then shared only if it was long."""
     x = np.ones(40_000, np.float32)
     jobs = []
-    share = CpuBackend._shared
+    share = cpu_launch.shared
 
-    def noted(backend: CpuBackend, job: Job) -> Callable[[], None]:
+    def noted(job: Job, threads: int) -> Callable[[], None]:
         jobs.append(job)
-        return share(backend, job)
+        return share(job, threads)
 
-    monkeypatch.setattr(CpuBackend, "_shared", noted)
+    monkeypatch.setattr(cpu_launch, "shared", noted)
     for least, shared in ((1e9, 0), (0.0, 2)):
-        monkeypatch.setattr("kgen_runtime.backends.cpu.PARALLEL_SECONDS", least)
+        monkeypatch.setattr("kgen_runtime.backends.cpu_launch.PARALLEL_SECONDS", least)
         jobs.clear()
         with kgen_runtime.load(path, device="cpu", num_threads=2) as kernels:
             for _ in range(TRIALS + 2):
@@ -141,8 +141,8 @@ def test_arguments_are_kept_alive(path: Path) -> None:
 
 
 FORKING = """
-import os, sys, numpy as np, kgen_runtime, kgen_runtime.backends.cpu as cpu
-cpu.PARALLEL_SECONDS = 0.0
+import os, sys, numpy as np, kgen_runtime, kgen_runtime.backends.cpu_launch as launch
+launch.PARALLEL_SECONDS = 0.0
 kernels = kgen_runtime.load(sys.argv[1], device="cpu", num_threads=3)
 x = -np.ones(40_000, np.float32)
 def right(): return all((kernels.relu(x) == 0).all() for _ in range(10))

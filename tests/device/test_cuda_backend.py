@@ -15,7 +15,8 @@ from kgen_runtime.backend import Code
 from kgen_runtime.backends.cuda import CudaBackend
 from kgen_runtime.backends.cuda_driver import call, driver
 from kgen_runtime.errors import DeviceError, LaunchError, OutOfMemory
-from kgen_runtime.kernels import Kernel, Kernels
+from kgen_runtime.kernel import Kernel
+from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import Extent3, KernelEntry, Launch
 from tests.unit.fakes import entry, param
 

@@ -28,7 +28,8 @@ from kgen_runtime.errors import (
     LaunchError,
     OutOfMemory,
 )
-from kgen_runtime.kernels import Kernel, Kernels
+from kgen_runtime.kernel import Kernel
+from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Launch, TensorMap
 from tests.unit.fakes import code_of, entry, param
 

@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from kgen_runtime import dlpack
+from kgen_runtime import dlpack, lending
 from kgen_runtime.array import Array
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import ArgumentError, DeviceMismatchError
-from kgen_runtime.kernels import Kernel, Kernels
+from kgen_runtime.kernel import Kernel
+from kgen_runtime.kernels import Kernels
 from tests.unit.fakes import HostFake, OpaqueFake, code_of, entry, param
 
 
@@ -42,7 +43,7 @@ class Producer:
         if new and not self.versioned:
             raise TypeError("unexpected keyword argument")
         self.streams.append(stream)
-        return dlpack.export(
+        return lending.export(
             address=self.data.ctypes.data,
             device=self.device,
             dtype=self.dtype,
@@ -97,7 +98,7 @@ def test_byte_offset_and_missing_strides() -> None:
     capsule = producer.__dlpack__()
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    managed = dlpack._ManagedVersioned.from_address(pointer(capsule, b"dltensor_versioned"))
+    managed = dlpack.ManagedVersioned.from_address(pointer(capsule, b"dltensor_versioned"))
     managed.tensor.byte_offset = 8
     managed.tensor.strides = None
 
@@ -116,10 +117,10 @@ def test_memory_is_given_back() -> None:
     alive = weakref.ref(data)
     for versioned in (True, False):
         found = dlpack.read(Producer(data, versioned=versioned))
-        assert len(dlpack._lent) == 1
+        assert len(lending._lent) == 1
         del found
         gc.collect()
-        assert not dlpack._lent
+        assert not lending._lent
     del data
     gc.collect()
     assert alive() is None
@@ -133,7 +134,7 @@ def test_kernels_take_dlpack_arrays(versioned: bool) -> None:
     assert kernels.add(Producer(A, versioned=versioned), out=lent) is lent
     np.testing.assert_array_equal(out, A)
     gc.collect()
-    assert not dlpack._lent
+    assert not lending._lent
 
 
 def test_a_temporary_export_lives_until_the_launch_is_done() -> None:
@@ -142,7 +143,7 @@ def test_a_temporary_export_lives_until_the_launch_is_done() -> None:
 
         def launch(self, kernel: Any, buffers: Any, stream: int | None = None) -> None:
             gc.collect()
-            self.lent.append(len(dlpack._lent))
+            self.lent.append(len(lending._lent))
 
     gc.collect()
     kernels_on(Watching(), "f32", "f32").add(Producer(A))
@@ -215,7 +216,7 @@ def test_devices_must_match() -> None:
         Array.from_host(HostFake(), gpu)
     assert gpu.streams == [None]  # looked at once
     gc.collect()
-    assert not dlpack._lent  # and given back
+    assert not lending._lent  # and given back
     pinned = Producer(A, device=(dlpack.CUDA_HOST, 0))
     np.testing.assert_array_equal(kernels_on(HostFake(), "f32", "f32").add(pinned), A)
 
@@ -262,7 +263,7 @@ def test_lending_to_numpy() -> None:
     assert backend.live == 1 and seen.ctypes.data == address
     del seen
     gc.collect()
-    assert backend.live == 0 and not dlpack._lent
+    assert backend.live == 0 and not lending._lent
 
 
 def test_lending_waits_for_earlier_launches() -> None:

@@ -23,7 +23,8 @@ from kgen_runtime.errors import (
     LaunchError,
     OutOfMemory,
 )
-from kgen_runtime.kernels import Kernel, Kernels
+from kgen_runtime.kernel import Kernel
+from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import KernelEntry, Launch
 from tests.unit.fakes import code_of, entry
 

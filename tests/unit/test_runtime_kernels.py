@@ -11,7 +11,8 @@ import pytest
 
 from kgen_runtime.array import Array
 from kgen_runtime.errors import ArgumentError, DeviceError, DeviceMismatchError
-from kgen_runtime.kernels import Kernel, Kernels
+from kgen_runtime.kernel import Kernel
+from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import KernelEntry, Workspace
 from tests.unit.fakes import HostFake, OpaqueFake, code_of, entry, param
 

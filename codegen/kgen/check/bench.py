@@ -24,7 +24,8 @@ from kgen.check.roofline import roofline
 from kgen.check.tensors import Bytes, strided_bits
 from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo
-from kgen_runtime.kernels import Kernel, Kernels
+from kgen_runtime.kernel import Kernel
+from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import KernelEntry, TensorParam
 
 ROUNDS = 15

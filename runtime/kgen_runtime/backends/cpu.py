@@ -2,17 +2,15 @@
 
 A kernel is a function ``(pointers..., begin, end)`` that does the tasks [begin, end). It keeps no
 state, so any number of threads may call it at once, and ctypes lets go of the interpreter's lock
-while it runs.
+while it runs. `cpu_launch` decides how many do so.
 """
 
 from __future__ import annotations
 
 import ctypes
-import math
 import os
 import platform
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,25 +18,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from kgen_runtime import dlpack
 from kgen_runtime.array import bytes_at
 from kgen_runtime.backend import Backend, Code, DeviceInfo
-from kgen_runtime.backends import cpu_workers
+from kgen_runtime.backends.cpu_launch import Entry, Launcher, prepared
 from kgen_runtime.backends.cpu_library import Library
-from kgen_runtime.backends.cpu_workers import Job
 from kgen_runtime.cpu_features import cpu_features, cpu_name
 from kgen_runtime.errors import ArgumentError, DeviceError, OutOfMemory
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
-    from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Launch
+    from kgen_runtime.manifest import ArtifactEntry, KernelEntry
 
 #: Bytes; what the protocol asks for, and whole cache lines.
 ALIGNMENT = 256
-#: Sharing work with a thread that spins costs 1 to 2 us, waking one that sleeps 5; below this many
-#: seconds one thread is as fast.
-PARALLEL_SECONDS = 20e-6
-#: Runs of a launch that are measured before it is decided; the first may wait for memory that was
-#: never touched before.
-TRIALS = 3
-
 LINUX = "Linux"
 
 #: arch_prctl(2): tile data state must be asked for, once per process, before the first tile
@@ -46,39 +36,6 @@ LINUX = "Linux"
 SYS_ARCH_PRCTL = 158
 ARCH_REQ_XCOMP_PERM = 0x1023
 XFEATURE_XTILEDATA = 18
-
-
-@dataclass(kw_only=True)
-class Entry:
-    """One launch of a loaded kernel. `seconds` is the least that all its tasks took one thread in
-    the first `trials` runs."""
-
-    launch: Launch
-    function: Any
-    seconds: float = math.inf
-    trials: int = 0
-
-    @property
-    def tasks(self) -> int:
-        return self.launch.grid[0]
-
-    @property
-    def address(self) -> int:
-        """Of the machine code."""
-        found = ctypes.cast(self.function, ctypes.c_void_p).value
-        assert found is not None
-        return found
-
-    def run(self, addresses: list[int]) -> None:
-        """All tasks, in this thread."""
-        self.function(*addresses, 0, self.tasks)
-
-    def measure(self, run: Callable[[], None]) -> None:
-        """A run that counts as a trial."""
-        start = time.perf_counter()
-        run()
-        self.seconds = min(self.seconds, time.perf_counter() - start)
-        self.trials += 1
 
 
 @dataclass(kw_only=True)
@@ -172,9 +129,9 @@ class CpuBackend(Backend):
         entries = []
         for launch in entry.launches:
             function = libraries[launch.module].function(launch.entry_point)
-            function.restype = None
-            function.argtypes = [ctypes.c_void_p] * len(launch.arguments) + [ctypes.c_int64] * 2
-            entries.append(Entry(launch=launch, function=function))
+            address = ctypes.cast(function, ctypes.c_void_p).value
+            assert address is not None
+            entries.append(Entry(launch=launch, address=address))
         return Loaded(entries=entries, libraries=list(libraries.values()))
 
     def unload(self, kernel: Loaded) -> None:
@@ -183,24 +140,27 @@ class CpuBackend(Backend):
             kernel.libraries.pop().close()
 
     def launch(self, kernel: Loaded, buffers: Mapping[str, int], stream: int | None = None) -> None:
-        self._check_stream(stream)
-        for entry in kernel.entries:
-            addresses = [buffers[name] for name in entry.launch.arguments]
-            if self.num_threads == 1 or entry.tasks == 1:
-                entry.run(addresses)
-            elif entry.trials < TRIALS:
-                entry.measure(partial(entry.run, addresses))
-            elif entry.seconds < PARALLEL_SECONDS:
-                entry.run(addresses)
-            else:
-                self._shared(self._job(entry, addresses))()
+        self.launcher(kernel, [*buffers])([*buffers.values()], stream)
+
+    def launcher(
+        self, kernel: Loaded, names: Sequence[str]
+    ) -> Callable[[list[int], int | None], None]:
+        runs = [Launcher(entry, self.num_threads, names).run for entry in kernel.entries]
+
+        def launch(addresses: list[int], stream: int | None) -> None:
+            if stream is not None:
+                self._check_stream(stream)
+            for run in runs:
+                run(addresses)
+
+        return launch
 
     def prepare(
         self, kernel: Loaded, buffers: Mapping[str, int], stream: int | None = None
     ) -> Callable[[], None]:
         self._check_stream(stream)
         launches = [
-            self._prepared(entry, [buffers[name] for name in entry.launch.arguments])
+            prepared(entry, self.num_threads, [buffers[name] for name in entry.launch.arguments])
             for entry in kernel.entries
         ]
         return launches[0] if len(launches) == 1 else partial(_all, launches)
@@ -208,60 +168,10 @@ class CpuBackend(Backend):
     def synchronize(self, stream: int | None = None) -> None:
         """Nothing is ever left running."""
 
-    def _prepared(self, entry: Entry, addresses: list[int]) -> Callable[[], None]:
-        job = self._job(entry, addresses)
-        serial = partial(cpu_workers.code().serial, job.address)
-        if self.num_threads == 1 or entry.tasks == 1:
-            return _Held(serial, job)
-        return _Undecided(entry, serial, self._shared(job))
-
-    def _job(self, entry: Entry, addresses: list[int]) -> Job:
-        job = Job(entry.address, entry.tasks, addresses)
-        job.share(min(self.num_threads, entry.tasks))
-        return job
-
-    def _shared(self, job: Job) -> Callable[[], None]:
-        """The job by this thread and the workers."""
-        pool = cpu_workers.workers(self.num_threads - 1)
-        return _Held(partial(pool.code.parallel, pool.address, job.address), job)
-
     @staticmethod
     def _check_stream(stream: int | None) -> None:
         if stream is not None:
             raise ArgumentError(f"stream={stream}: the CPU backend has no streams; leave it out")
-
-
-class _Held:
-    """A call, and the job that its machine code reads."""
-
-    __slots__ = ("_call", "_job")
-
-    def __init__(self, call: Callable[[], None], job: Job) -> None:
-        self._call, self._job = call, job
-
-    def __call__(self) -> None:
-        self._call()
-
-
-class _Undecided:
-    """A call by one thread until it is known whether several are faster."""
-
-    __slots__ = ("_alone", "_call", "_entry", "_shared")
-
-    def __init__(self, entry: Entry, alone: Callable[[], None], shared: Callable[[], None]) -> None:
-        self._entry, self._alone, self._shared = entry, alone, shared
-        self._call = self._try
-
-    def __call__(self) -> None:
-        self._call()
-
-    def _try(self) -> None:
-        if self._entry.trials < TRIALS:
-            self._entry.measure(self._alone)
-        else:
-            slow = self._entry.seconds >= PARALLEL_SECONDS
-            self._call = self._shared if slow else self._alone
-            self._call()
 
 
 def _all(launches: list[Callable[[], None]]) -> None:
