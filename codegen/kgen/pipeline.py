@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,9 +10,12 @@ from dataclasses import dataclass
 from kgen import bundle, remedy, render, targets
 from kgen.constants import Array
 from kgen.errors import ScheduleError, SpecError, TargetError
-from kgen.schedule import Schedule
+from kgen.schedule import Origin, Overrides, Schedule
 from kgen.spec import Matmul, Spec
 from kgen.targets.base import Assembled, Plan, Source, Target
+
+#: What of a schedule is set by name.
+MAINLOOP = "mainloop"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,22 +32,43 @@ class Kernel:
         return f"{self.plan.target.name}/{self.plan.spec.key}"
 
 
-def schedule_for(spec: Spec, target: Target, overrides: Mapping[str, int]) -> Schedule:
+def schedule_for(spec: Spec, target: Target, overrides: Overrides) -> Schedule:
     """The heuristic's schedule, with the user's fields put in. Raises TargetError for what the
     target cannot do."""
-    return _schedule_with(spec, target, overrides).override(**overrides)
+    return _schedule_with(spec, target, overrides).override(**_fields(overrides))
 
 
-def _schedule_with(spec: Spec, target: Target, fields: Iterable[str]) -> Schedule:
-    """The heuristic's schedule; fields that it does not have ask for another main loop: the best
-    candidate's that has them."""
+def _schedule_with(spec: Spec, target: Target, overrides: Overrides) -> Schedule:
+    """The heuristic's schedule. A `mainloop`, or fields that it does not have, ask for another: the
+    best candidate's that has them."""
     family = targets.family(target.family)
     family.check_support(spec, target)
     chosen = family.choose(spec, target)
-    if set(fields) <= set(chosen.names):
+    names = set(_fields(overrides))
+    if MAINLOOP not in overrides and names <= set(chosen.names):
         return chosen
-    ranked = (candidate.schedule for candidate in family.candidates(spec, target))
-    return next((s for s in ranked if set(fields) <= set(s.names)), chosen)
+    ranked = [chosen, *(candidate.schedule for candidate in family.candidates(spec, target))]
+    wanted = [s for s in ranked if s.mainloop == overrides.get(MAINLOOP, s.mainloop)]
+    if not wanted:
+        known = ", ".join(dict.fromkeys(s.mainloop for s in ranked))
+        raise ScheduleError(
+            f"mainloop={overrides[MAINLOOP]} is not one that {target.name} has for {spec.key}; "
+            f"it has {known}"
+        )
+    found = next((s for s in wanted if names <= set(s.names)), wanted[0])
+    return dataclasses.replace(found, origin=Origin.USER)
+
+
+def _fields(overrides: Overrides) -> dict[str, int]:
+    """The numbers among what the user sets. ScheduleError for a field that is none."""
+    fields = {}
+    for name, value in overrides.items():
+        if name == MAINLOOP:
+            continue
+        if not isinstance(value, int):
+            raise ScheduleError(f"{name}={value!r} is not a whole number; give one such as 2")
+        fields[name] = value
+    return fields
 
 
 def plan(spec: Spec, target: Target, schedule: Schedule | None = None) -> Plan:
@@ -53,20 +78,17 @@ def plan(spec: Spec, target: Target, schedule: Schedule | None = None) -> Plan:
     return family.plan(spec, target, schedule or family.choose(spec, target))
 
 
-def plan_with(spec: Spec, target: Target, overrides: Mapping[str, int]) -> Plan:
+def plan_with(spec: Spec, target: Target, overrides: Overrides) -> Plan:
     """The plan with the user's fields; if they do not fit, the error names a value that does."""
-    schedule = _schedule_with(spec, target, overrides)
-    for name, value in overrides.items():
-        if not isinstance(value, int):
-            raise ScheduleError(f"{name}={value!r} is not a whole number; give one such as 2")
+    schedule, given = _schedule_with(spec, target, overrides), _fields(overrides)
 
     def attempt(fields: Mapping[str, int]) -> Plan:
         return plan(spec, target, schedule.override(**fields))
 
     try:
-        return attempt(overrides)
+        return attempt(given)
     except ScheduleError as error:
-        raise remedy.proven(error, overrides, attempt) from None
+        raise remedy.proven(error, given, attempt) from None
 
 
 def source(plan: Plan) -> Source:
@@ -88,7 +110,7 @@ def build(
     specs: Spec | Iterable[Spec],
     targets: Sequence[str | Target],
     *,
-    schedule: Mapping[str, int] | None = None,
+    schedule: Overrides | None = None,
     constants: Mapping[str, Array] | None = None,
     tune: Callable[[Plan], Plan] | None = None,
     progress: Callable[[str], None] = lambda _: None,
@@ -96,11 +118,11 @@ def build(
     """Build every spec for every target.
 
     `targets` are names (``sm_80``, ``gfx942``, ``vulkan1.3``, ``native``, ...) or Target values.
-    `schedule` overrides fields of the heuristic's schedule. `constants`: values of the specs'
-    constant operands by name, which go into the bundle; calls then leave them out. `tune` makes a
-    plan a better one (:class:`kgen.check.tune.Tuner`). `progress` is called with each kernel's name
-    before it is built. Raises SpecError, TargetError, ScheduleError or AssembleError; nothing is
-    written until :meth:`Bundle.save`.
+    `schedule` overrides fields of the heuristic's schedule, or its `mainloop`. `constants`: values
+    of the specs' constant operands by name, which go into the bundle; calls then leave them out.
+    `tune` makes a plan a better one (:class:`kgen.check.tune.Tuner`). `progress` is called with
+    each kernel's name before it is built. Raises SpecError, TargetError, ScheduleError or
+    AssembleError; nothing is written until :meth:`Bundle.save`.
     """
     wanted = (specs,) if isinstance(specs, Spec | str) else tuple(specs)
     for spec in wanted:

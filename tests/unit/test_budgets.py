@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kgen.check import budgets
+from kgen.check.gate import entries
 from kgen.check.gate.metrics import METRICS, Bound, Tier, find
 from kgen.check.gate.places import places
 from kgen.errors import BudgetError, SpecError
@@ -94,6 +95,7 @@ def test_places_are_those_of_the_values() -> None:
         ("why = \"it matters\"", "schedule = {num_stages=99}\nwhy='x'", 8, "num_stages=99 needs"),
         ("why = \"it matters\"", "schedule = {stages=2}\nwhy='x'", 8, "stages=2 is no field of"),
         ("why = \"it matters\"", "schedule = {num_stages='2'}\nwhy='x'", 10, "must be a whole"),
+        ("why = \"it matters\"", "schedule = {mainloop='fma'}\nwhy='x'", 8, "it has mma"),
         ("\"torch\"", "\"mkl\"", 13, "against=mkl is unknown; known are numpy, torch"),
         (", ratio = 1.0", "", 13, "measured needs a ratio"),
         ("against = \"torch\", ", "", 13, "against is missing"),
@@ -111,6 +113,13 @@ def test_what_is_wrong_is_said_with_its_line(old: str, new: str, line: int, mess
         load(GOOD.replace(old, new, 1))
     assert str(error.value).startswith(f"b.toml:{line}: "), error.value
     assert message in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_draft_names_its_main_loop() -> None:
+    schedule = {"mainloop": "mma", "num_stages": 2}
+    draft = entries.draft("matmul 64x64x64 f16", "sm_80", schedule, 'for "speed"')
+    entry = entries.read_draft(GOOD, draft, Path("b.toml"))
+    assert entry.schedule == schedule and entry.why == 'for "speed"'
 
 
 def test_a_duplicate_is_named_with_both_lines() -> None:

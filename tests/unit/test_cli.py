@@ -92,6 +92,10 @@ def build(**options: str) -> list[str]:
             "nowhere/x.json: nowhere is no directory; make it first",
         ),
         (["frobnicate"], "invalid choice: 'frobnicate'"),
+        (["--frobnicate"], "kgen: --frobnicate is no argument of it; see kgen --help"),
+        ([*BUILD, "--fast"], "kgen build: --fast is no argument of it; see kgen build --help"),
+        (build(schedule="mainloop=fma"), "mainloop=fma is not one that sm_80 has for matmul_16x16"),
+        (build(schedule="mainloop=mma,depth=1"), "depth=1 is no field of the mma schedule"),
     ],
 )
 def test_bad_input(

@@ -32,6 +32,28 @@ def test_an_override_is_said_to_be_one(capsys: pytest.CaptureFixture[str], tmp_p
     assert "num_stages=3" in shown.splitlines()[0] and "(--schedule set it)" in shown
 
 
+def test_a_main_loop_can_be_asked_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The best candidate that has it is taken, and marked, however slow the model thinks it."""
+    args = ("--shape", "1024x1024x1024", "--target", "sm_90a", "--schedule", "mainloop=mma")
+    assert main(["build", *args, "-o", str(tmp_path / "x.kgen"), "--explain"]) == 0
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert "mainloop=mma," in first and "(--schedule set it)" in first
+    (chosen,) = (line for line in lines if line.startswith("->"))
+    assert "mainloop=mma" in chosen
+    assert any("mainloop=wgmma" in line for line in lines)
+
+
+def test_the_schedule_that_is_printed_is_what_the_option_takes(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    shape = ("build", "--shape", "256x256x64", "--target", "sm_90a", "--layout", "nt", "--explain")
+    command = [*shape, "-o", str(tmp_path / "x.kgen")]
+    assert main(command) == 0
+    printed = capsys.readouterr().out.split()[1]
+    assert main([*command, "--schedule", printed]) == 0
+    assert capsys.readouterr().out.split()[1] == printed
+
+
 def test_targets_without_a_model_say_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert "(by a rule, without a model)" in explain(capsys, tmp_path, "--target", "gfx942")
 

@@ -34,6 +34,7 @@ from kgen.check.gate.places import Place, places
 from kgen.check.peers import PEERS
 from kgen.check.profile import FAMILIES as EMULATED_FAMILIES
 from kgen.errors import BudgetError, KgenError
+from kgen.schedule import Overrides
 from kgen.spec import Spec
 from kgen.spec.text import parse
 from kgen.targets.base import Plan, Target
@@ -59,7 +60,7 @@ class Entry:
     kernel: str
     spec: Spec
     target: Target
-    schedule: Mapping[str, int]
+    schedule: Overrides
     why: str
     limits: tuple[Limit, ...]
     against: str | None
@@ -170,9 +171,9 @@ class _Reader:
         except KgenError as error:
             self._refuse(str(error), *at, key)
 
-    def _schedule(self, table: Any, *at: str | int) -> dict[str, int]:
+    def _schedule(self, table: Any, *at: str | int) -> Overrides:
         for name, value in self._table(table, *at, "schedule").items():
-            if type(value) is not int:
+            if name != "mainloop" and type(value) is not int:
                 self._refuse(f"{name} must be a whole number", *at, "schedule", name)
         return dict(table)
 
@@ -239,7 +240,7 @@ class _Reader:
         return dict(value)
 
     def _refuse_duplicates(self, entries: list[Entry]) -> None:
-        first: dict[tuple[str, str, tuple[tuple[str, int], ...]], Entry] = {}
+        first: dict[tuple[str, str, tuple[tuple[str, int | str], ...]], Entry] = {}
         for i, entry in enumerate(entries):
             key = (entry.spec.key, entry.target.name, tuple(sorted(entry.schedule.items())))
             if (other := first.setdefault(key, entry)) is not entry:

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from kgen.check.tune import Tuner
 
 
+#: The fields of a schedule that name its tile: of a block on GPUs, of registers on CPUs.
+TILE = ("block_m", "block_n", "block_k", "mr", "nr")
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target", required=True, metavar="T,...",
@@ -24,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="bundle to write (<kernel>.kgen)")
     parser.add_argument(
         "--schedule", metavar="F=N,...",
-        help="set fields of the schedule: block_m=128,num_stages=4,...",
+        help="set fields of the schedule: mainloop=mma,block_m=128,num_stages=4,...",
     )  # fmt: skip
     parser.add_argument(
         "--verify",
@@ -123,7 +127,7 @@ def _print(rows: list[dict[str, object]]) -> None:
     for row in rows:
         schedule, resources = row["schedule"], row["resources"]
         assert isinstance(schedule, dict) and isinstance(resources, dict)
-        tile = [str(v) for k, v in schedule.items() if k in ("block_m", "block_n", "block_k")]
+        tile = [str(schedule[name]) for name in TILE if name in schedule]
         table.append(
             (
                 row["kernel"],

@@ -53,24 +53,34 @@ def _reason(chosen: dict[str, Any], candidates: list[dict[str, Any]]) -> str:
 
 
 def _print_candidates(chosen: dict[str, Any], candidates: list[dict[str, Any]]) -> None:
-    """Times in microseconds, terms in the model's clocks."""
-    first = candidates[0]
+    """Times in microseconds, terms in the model's clocks. Of the schedules, what they differ in."""
+    first, taken = candidates[0], _fields(chosen)
+    shown = candidates[:SHOWN]
+    shown += [each for each in candidates[SHOWN:] if _fields(each["schedule"]) == taken]
+    differing = _differing([each["schedule"] for each in shown])
     header = ["", "schedule", "predicted us", *first["terms"], *first["notes"]]
     rows = [
         [
-            "->" if _fields(each["schedule"]) == _fields(chosen) else "",
-            _fields(each["schedule"]),
+            "->" if _fields(each["schedule"]) == taken else "",
+            _fields({k: v for k, v in each["schedule"].items() if k in differing}),
             each["seconds"] * 1e6,
             *each["terms"].values(),
             *each["notes"].values(),
         ]
-        for each in candidates
+        for each in shown
     ]
-    print_table(header, rows[:SHOWN])
-    if len(rows) > SHOWN:
-        print(f"and {len(rows) - SHOWN} more, slower by the model; --json lists them")
+    print_table(header, rows)
+    if len(candidates) > len(shown):
+        print(f"and {len(candidates) - len(shown)} more, slower by the model; --json lists them")
+
+
+def _differing(schedules: list[dict[str, Any]]) -> set[str]:
+    """Names of the fields that not all schedules have alike."""
+    names = {name for schedule in schedules for name in schedule}
+    return {name for name in names if len({schedule.get(name) for schedule in schedules}) > 1}
 
 
 def _fields(schedule: dict[str, Any]) -> str:
-    """block_m=128,...: what --schedule takes."""
-    return ",".join(f"{k}={v}" for k, v in schedule.items() if k not in ("mainloop", "origin"))
+    """mainloop=mma,block_m=128,...: what --schedule takes."""
+    given = {k: int(v) if isinstance(v, bool) else v for k, v in schedule.items() if k != "origin"}
+    return ",".join(f"{k}={v}" for k, v in given.items())

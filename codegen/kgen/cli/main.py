@@ -61,7 +61,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if name in arguments:
             import_module(f"kgen.cli.{name}").configure(command)
         command.add_argument("--json", action="store_true", help="one JSON object on stdout")
-    parsed = parser.parse_args(arguments)
+    parsed, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        # By the command's own parser, whose --help is the one that helps.
+        commands.choices.get(parsed.command, parser).error(f"{unknown[0]} is no argument of it")
     if parsed.command is None:
         parser.print_help()
         return EXIT_REFUSED

@@ -85,7 +85,9 @@ def spec_of(args: argparse.Namespace) -> Spec:
             rows=rows, cols=cols, dtype=args.dtype, out_dtype=args.out_dtype, log=bool(args.log)
         )
     m, n, k = _shape(args.shape, "MxNxK")
-    strides = _assignments("batch-stride", args.batch_stride, ("a", "b", "c"))
+    strides = _whole_numbers(
+        "batch-stride", _assignments("batch-stride", args.batch_stride, ("a", "b", "c"))
+    )
     return Matmul(
         m=m,
         n=n,
@@ -127,9 +129,11 @@ def constants_of(args: argparse.Namespace) -> dict[str, Array]:
     return {name: read(path)}
 
 
-def schedule_fields(text: str | None) -> dict[str, int]:
-    """`block_m=128,num_stages=4` as a dictionary. Raises SpecError."""
-    return _assignments("schedule", text, None)
+def schedule_fields(text: str | None) -> dict[str, int | str]:
+    """`mainloop=mma,num_stages=4` as a dictionary. Raises SpecError."""
+    given = _assignments("schedule", text, None)
+    mainloop = {name: given.pop(name) for name in ("mainloop",) if name in given}
+    return mainloop | _whole_numbers("schedule", given)
 
 
 def _names(values: Iterable[object]) -> str:
@@ -173,8 +177,8 @@ def _shown(text: str) -> str:
     return quote(text if len(text) <= 80 else f"{text[:80]}...")
 
 
-def _assignments(option: str, text: str | None, names: tuple[str, ...] | None) -> dict[str, int]:
-    found: dict[str, int] = {}
+def _assignments(option: str, text: str | None, names: tuple[str, ...] | None) -> dict[str, str]:
+    found: dict[str, str] = {}
     for part in text.split(",") if text else ():
         name, equals, value = part.partition("=")
         if not equals or (names is not None and name not in names):
@@ -182,5 +186,9 @@ def _assignments(option: str, text: str | None, names: tuple[str, ...] | None) -
             raise SpecError(f"--{option} {_shown(part)} is not of the form {form}")
         if name in found:
             raise SpecError(f"--{option} {text} gives {name} twice; once is the limit")
-        found[name] = _whole(option, value, part)
+        found[name] = value
     return found
+
+
+def _whole_numbers(option: str, given: dict[str, str]) -> dict[str, int]:
+    return {name: _whole(option, value, f"{name}={value}") for name, value in given.items()}

@@ -1,6 +1,6 @@
 """How to tile: one file per kind of operation, one class per operation and programming model."""
 
-from kgen.schedule.base import Origin, Schedule
+from kgen.schedule.base import Origin, Overrides, Schedule
 from kgen.schedule.gemv import GemvMatmul
 from kgen.schedule.matmul import (
     AmxMatmul,
@@ -31,6 +31,7 @@ __all__ = [
     "InnerMatmul",
     "MmaMatmul",
     "Origin",
+    "Overrides",
     "PromotedMatmul",
     "PromotedWgmmaMatmul",
     "Schedule",

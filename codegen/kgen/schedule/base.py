@@ -7,11 +7,15 @@ never clamps.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
 from kgen.errors import ScheduleError
+
+#: What a user sets of a schedule: fields, which are numbers, and its `mainloop`, by name.
+Overrides = Mapping[str, int | str]
 
 
 class Origin(StrEnum):

@@ -13,6 +13,7 @@ from kgen.check.gate.places import places
 from kgen.check.gate.tighten import format_number
 from kgen.check.gate.values import Values
 from kgen.errors import BudgetError
+from kgen.schedule import Overrides
 
 #: What a new file begins with.
 BEGINNING = """\
@@ -28,7 +29,7 @@ findings = 0
 """
 
 
-def draft(kernel: str, target: str, schedule: Mapping[str, int], why: str) -> str:
+def draft(kernel: str, target: str, schedule: Overrides, why: str) -> str:
     """An entry without numbers."""
     lines = ["[[budget]]", f"kernel = {_quoted(kernel)}", f"target = {_quoted(target)}"]
     if schedule:
@@ -103,8 +104,12 @@ def _with_tools(text: str, entry: Entry) -> str:
     return text
 
 
-def _table(fields: Mapping[str, float]) -> str:
-    return "{ " + ", ".join(f"{k} = {format_number(v)}" for k, v in fields.items()) + " }"
+def _table(fields: Mapping[str, float | str]) -> str:
+    return "{ " + ", ".join(f"{k} = {_value(v)}" for k, v in fields.items()) + " }"
+
+
+def _value(value: float | str) -> str:
+    return _quoted(value) if isinstance(value, str) else format_number(value)
 
 
 def _quoted(text: str) -> str:

@@ -48,8 +48,8 @@ def _tiers(text: str) -> tuple[Tier, ...]:
 
     try:
         return tuple(Tier(name) for name in text.split(","))
-    except ValueError as error:
-        raise BudgetError(f"--tier {text}: {error}; known are {', '.join(Tier)}") from None
+    except ValueError:
+        raise BudgetError(f"--tier {text} is unknown; known are {', '.join(Tier)}") from None
 
 
 def _write_summary(path: str, report: Report) -> None:
