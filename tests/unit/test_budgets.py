@@ -116,7 +116,7 @@ def test_what_is_wrong_is_said_with_its_line(old: str, new: str, line: int, mess
 
 
 def test_a_draft_names_its_main_loop() -> None:
-    schedule = {"mainloop": "mma", "num_stages": 2}
+    schedule: dict[str, int | str] = {"mainloop": "mma", "num_stages": 2}
     draft = entries.draft("matmul 64x64x64 f16", "sm_80", schedule, 'for "speed"')
     entry = entries.read_draft(GOOD, draft, Path("b.toml"))
     assert entry.schedule == schedule and entry.why == 'for "speed"'
