@@ -9,6 +9,11 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = {
+    "how-it-works.md": (
+        "sm_80/matmul_64x64x128_f16_nn.ptx",
+        "sm_90a/matmul_128x64x256_f16_nn.ptx",
+        "sm_90a/matmul_128x16x320_f16_nt.ptx",
+    ),
     "nvidia-mainloop.md": (
         "sm_80/matmul_64x64x128_f16_nn.ptx",
         "sm_90a/matmul_1024x512x512_f16_nt.ptx",
@@ -17,7 +22,7 @@ PAGES = {
         "sm_80/matmul_32x32x256_s8_nn_scalea_scaleb_scaleout.ptx",
         "sm_89/matmul_32x32x512_e4m3_nt_to_bf16.ptx",
         "sm_80/matmul_1x64x512_f16_nn.ptx",
-    )
+    ),
 }
 
 
