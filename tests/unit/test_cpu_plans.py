@@ -15,7 +15,7 @@ from kgen.spec import DType, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.base import CpuPlan, Run, vector_for
-from kgen.targets.cpu.plan.functions import DOUBLE, FLOAT, Functions
+from kgen.targets.cpu.plan.functions import DOUBLE, FLOAT, Functions, softmax_functions_for
 from kgen.targets.cpu.plan.panel import interleave, panel, transpose_stages
 from kgen.targets.cpu.plan.vectors import Vector
 
@@ -132,6 +132,20 @@ def test_polynomials_in_exact_arithmetic(f: Functions, error: float) -> None:
     assert f.ln2_high + f.ln2_low == pytest.approx(math.log(2), abs=error)
     u = np.linspace(-0.1716, 0.1716, 501)
     assert np.max(np.abs(horner(f.atanh_coefficients, u * u) * u - 2 * np.arctanh(u))) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("out", "error"), [(DType.F32, 1.2e-7), (DType.F16, 5.5e-6), (DType.BF16, 1.3e-4)]
+)
+def test_exponentials_of_softmax_in_exact_arithmetic(out: DType, error: float) -> None:
+    """The polynomial's error is as stated, and e^0 is 1."""
+    found = softmax_functions_for(target("x86-64-v4"), Vector(count=16, scalar="float"), out)
+    r = np.linspace(-math.log(2) / 2, math.log(2) / 2, 2001)
+    off = np.abs(horner(found.exp_coefficients, r) / np.exp(r) - 1)
+    assert error / 2 < np.max(off) < error
+    assert off[1000] == 0.0
+    # ln 2 in one part, by whole n up to 150, against the rounding of x - m.
+    assert abs(float(np.float32(found.ln2_high)) - math.log(2)) * 150 < 150 * math.log(2) * 2**-27
 
 
 def test_features_are_those_of_the_code() -> None:

@@ -26,6 +26,8 @@ from kgen.targets.device import Rates
 from kgen_runtime.manifest import Tolerance
 
 NATIVE = "native"
+#: Of an exponential, relative: its polynomial's and the roundings around it.
+SOFTMAX_ERRORS = {DType.F32: 5e-7, DType.F16: 6e-6, DType.BF16: 1.4e-4}
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 
 
@@ -80,8 +82,8 @@ class CpuFamily(Family):
             return Tolerance(
                 accumulate=DType.F32,
                 factor=4.0,
-                function_error=5e-7,
-                reason="exp to 4 units in the last place by a polynomial; sums in f32",
+                function_error=SOFTMAX_ERRORS[spec.out],
+                reason=f"exp by a polynomial with digits for {spec.out}; sums in f32",
             )
         if not isinstance(spec, Matmul):
             return Tolerance(accumulate=spec.dtype, factor=0.0, reason="relu is exact")

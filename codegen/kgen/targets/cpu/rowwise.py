@@ -24,7 +24,7 @@ def softmax_schedule(spec: Softmax, target: Target) -> CpuStream:
     return CpuStream(task=max(1, STREAM_ELEMENTS // spec.cols), unroll=unroll)
 
 
-def passes_caches(spec: Relu | Softmax, target: Target) -> bool:
+def passes_caches(spec: Relu, target: Target) -> bool:
     """An output that pushes itself and the input out of the last-level cache is better written past
     it: what is stored need not be read first (relu of 8192 x 4096 in f32: twice as fast, Zen 4).
     Cores of Arm recognise such streams by themselves ("write streaming mode")."""

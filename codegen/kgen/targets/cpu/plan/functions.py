@@ -7,6 +7,7 @@ import math
 import struct
 from dataclasses import dataclass
 
+from kgen.spec import DType
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.vectors import Vector
 
@@ -113,6 +114,15 @@ FLOAT = Functions(
     ),
 )
 
+#: e^r for |r| <= ln 2 / 2 with the least relative error that 1 + r + r^2 (...) can have in f32 (our
+#: own fit, by Remez' algorithm): 1.1e-7, 5.4e-6 and 1.3e-4. As e^0 is exact, sums of small terms
+#: beside it, of which log-softmax takes the logarithm, keep the digits that they have.
+EXP_COEFFICIENTS: dict[DType, tuple[float, ...]] = {
+    DType.F32: (0.00831252057, 0.0418901555, 0.166671142, 0.499992311, 1.0, 1.0),
+    DType.F16: (0.0412776731, 0.167535320, 0.500051200, 1.0, 1.0),
+    DType.BF16: (0.166628078, 0.503941774, 1.0, 1.0),
+}
+
 DOUBLE = Functions(
     scalar="double",
     mantissa_bits=52,
@@ -162,6 +172,18 @@ def functions_for(target: Target, vector: Vector) -> Functions:
         return DOUBLE
     has_scalef = target.has("avx512f") and vector.count == SCALEF_COUNT
     return dataclasses.replace(FLOAT, has_scalef=has_scalef)
+
+
+def softmax_functions_for(target: Target, vector: Vector, out: DType) -> Functions:
+    """Those of a softmax with results in `out`. Its exponents x - m are rounded by up to 6e-8 of
+    themselves, so that ln 2 in one part, 3e-9 of them, does not show; and the polynomial needs
+    no more digits than the results have."""
+    return dataclasses.replace(
+        functions_for(target, vector),
+        ln2_high=math.log(2),
+        ln2_low=0.0,
+        exp_coefficients=EXP_COEFFICIENTS[out],
+    )
 
 
 def bits_of(value: float, scalar: str) -> int:
