@@ -158,6 +158,25 @@ def test_an_honest_kernel_is_inside_its_bound_and_a_wrong_one_is_not(
         assert ratio(found, wrong, dtype) > 1.0, data.name
 
 
+@pytest.mark.parametrize("out", FLOATS)
+@pytest.mark.parametrize("k", [4096, 65536])
+def test_one_lost_product_shows_however_many_there_are(
+    entry_for: EntryFor, k: int, out: DType
+) -> None:
+    """On whole numbers, whose sums are exact; the bound on random data grows with K, and is wide
+    where operands or results have few bits."""
+    entry = entry_for(Matmul(m=16, n=16, k=k, dtype=DType.BF16, out_dtype=out))
+    whole = next(d for d in inputs.data_sets(entry, 0) if d.whole)
+    found = oracle.estimate(entry, whole.buffers, (slice(0, 1), slice(0, 16), slice(0, 16)), True)
+    a, b = (
+        tensors.decode(tensors.strided_bits(whole.buffers[p.name], p), p.dtype)
+        for p in entry.inputs
+    )
+    lost = found.value[0] - np.outer(a[:, -1], b[-1])
+    assert ratio(found, tensors.round_to(found.value[0], out), out) == 0.0
+    assert ratio(found, tensors.round_to(lost, out), out) > 1.0
+
+
 def ratio(found: Estimate, got: np.ndarray, dtype: DType) -> float:
     exact = found.error[0] == 0
     want = np.where(exact, tensors.round_to(found.value[0], dtype), found.value[0])

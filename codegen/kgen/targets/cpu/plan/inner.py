@@ -16,7 +16,6 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.limits import BF16_FEATURES
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.blocks import (
-    LINE_BYTES,
     check_multiple,
     check_stack,
     matmul_launch,
@@ -76,10 +75,6 @@ class InnerPlan(TiledPlan):
     def b_next(self) -> int:
         """Bytes in B from a tile's columns to the next tile's."""
         return self.schedule.nr * self.b_strides[2]
-
-    @property
-    def line_elements(self) -> int:
-        return LINE_BYTES // self.along.itemsize
 
     @property
     def acc_row(self) -> int:
