@@ -18,43 +18,14 @@ from scripts.bench_cpu.results import Row
 Call = Callable[[], object]
 PREPARED, ORDINARY = "prepared call", "ordinary call"
 NUMPY, ML_DTYPES, PYTORCH = "numpy", "numpy with ml_dtypes", "PyTorch"
-#: What a call that is given PyTorch's tensors cannot do without: their own DLPack methods.
-DLPACK = "DLPack"
 
 
 def rows(rounds: int) -> list[Row]:
     """One for each way to call, named by it, the type and the kind of arrays."""
     with tempfile.TemporaryDirectory() as folder:
         found = [*_calls(DType.F32, folder), *_calls(DType.BF16, folder)]
-        exports = _exports()
-        medians = bench.interleaved([*(call for _, call in found), *exports], rounds)
-    least = medians[len(found) :]
-
-    def row(name: str, seconds: float) -> Row:
-        exported = name.startswith(ORDINARY) and PYTORCH in name
-        return Row(
-            kernel=name,
-            seconds=seconds,
-            ratios={DLPACK: least[0] / seconds} if exported and least else {},
-        )
-
-    return [row(name, seconds) for (name, _), seconds in zip(found, medians, strict=False)]
-
-
-def _exports() -> list[Call]:
-    """The DLPack methods of three tensors, if PyTorch is here."""
-    try:
-        import torch
-    except ImportError:
-        return []
-    tensors = [torch.ones((1, 1)) for _ in range(3)]
-
-    def export() -> None:
-        for tensor in tensors:
-            tensor.__dlpack_device__()
-            tensor.__dlpack__()
-
-    return [export]
+        medians = bench.interleaved([call for _, call in found], rounds)
+    return [Row(kernel=name, seconds=s) for (name, _), s in zip(found, medians, strict=True)]
 
 
 def _calls(dtype: DType, folder: str) -> Iterator[tuple[str, Call]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ import kgen_runtime
 from kgen import spec as specs
 from kgen.check import bench, inputs
 from kgen.spec import Spec
-from scripts.bench_cpu import calls
+from scripts.bench_cpu import calls, calm, cores
 from scripts.bench_cpu.results import Row
 from scripts.bench_cpu.tables import Table
 
@@ -23,8 +24,8 @@ Progress = Callable[[Row], None]
 
 def measure(table: Table, rounds: int, progress: Progress) -> list[Row]:
     """All rows of a table; each goes to `progress` when it is there."""
-    if table.name == "calls":
-        rows = calls.rows(rounds)
+    if not table.specs:
+        rows = {"calls": calls.rows, "cores": cores.rows}[table.name](rounds)
         for row in rows:
             progress(row)
         return rows
@@ -33,7 +34,7 @@ def measure(table: Table, rounds: int, progress: Progress) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         for spec in table.specs:
             path = kgen.build(spec, targets=["native"]).save(Path(folder) / "kernel.kgen")
-            found.append(timed(spec, path, table.peers, rounds))
+            found.append(timed(spec, path, table.beside(spec), rounds))
             progress(found[-1])
     return found
 
@@ -41,7 +42,13 @@ def measure(table: Table, rounds: int, progress: Progress) -> list[Row]:
 def _against(spec: Spec, path: Path, peers: Sequence[str], rounds: int) -> Row:
     """One thread against the libraries in one thread."""
     report = bench.bench(
-        path, device="cpu", num_threads=1, against=peers, rounds=rounds, limit=LIMIT
+        path,
+        device="cpu",
+        num_threads=1,
+        against=peers,
+        rounds=rounds,
+        limit=LIMIT,
+        sampler=calm.samples,
     )
     (result,) = report.kernels
     # A peer's name may be followed by what it computes in.
@@ -52,6 +59,7 @@ def _against(spec: Spec, path: Path, peers: Sequence[str], rounds: int) -> Row:
         gflops=result.gflops,
         gbytes=result.gbytes,
         ratios={name: peer.ratio for name, peer in timed.items() if peer.ratio is not None},
+        noise={name: peer.noise for name, peer in timed.items() if peer.noise is not None},
         missing={name: peer.reason for name, peer in timed.items() if peer.reason is not None},
     )
 
@@ -65,12 +73,14 @@ def _two_threads(spec: Spec, path: Path, peers: Sequence[str], rounds: int) -> R
         (entry,) = (kernel.entry for kernel in one.values())
         data = next(iter(inputs.data_sets(entry, 0))).buffers
         runs = [bench.caller(kernels, next(iter(kernels.values())), data) for kernels in (one, two)]
-        single, double = bench.interleaved(runs, rounds, LIMIT)
+        single, double = calm.samples(runs, rounds, LIMIT)
+    seconds = statistics.median(double)
     problem = specs.from_json(entry.spec)
     return Row(
         kernel=spec.key,
-        seconds=double,
-        gflops=problem.flops / double / 1e9,
-        gbytes=problem.bytes_moved / double / 1e9,
-        ratios={peers[0]: single / double},
+        seconds=seconds,
+        gflops=problem.flops / seconds / 1e9,
+        gbytes=problem.bytes_moved / seconds / 1e9,
+        ratios={peers[0]: statistics.median(single) / seconds},
+        noise={peers[0]: bench.ratio_noise(double, single)},
     )

@@ -7,43 +7,66 @@ import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from scripts.bench_cpu.bars import BARS, Statistic, Verdict, judge
+from scripts.bench_cpu import calm, explain
+from scripts.bench_cpu.bars import BARS
+from scripts.bench_cpu.judge import Verdict, judge
 from scripts.bench_cpu.results import Results, Row
 from scripts.bench_cpu.tables import Table
 
 ROOT = Path(__file__).parents[2]
-#: Kernels that are named beyond a bar, worst first.
-ROWS_NAMED = 3
 
 
 def table_lines(table: Table, rows: Sequence[Row]) -> list[str]:
     """A table with the geometric mean of each peer's ratios."""
     if not table.specs:
-        lines = ["| call | us |", "| --- | --- |"]
-        return [*lines, *(f"| {row.kernel} | {row.seconds * 1e6:.2f} |" for row in rows)]
-    heads = [f"of {p}" if p == table.ceiling else f"against {p}" for p in table.peers]
+        return _plain_lines(rows)
+    heads = [f"against {peer}" for peer in table.peers]
+    heads += [f"of {ceiling}" for ceiling in table.ceilings]
+    if len(table.ceilings) > 1:
+        heads.append("of the roof")
     lines = [
         f"| kernel | us | GFLOP/s | GB/s | {' | '.join(heads)} |",
         f"| --- | --- | --- | --- |{' --- |' * len(heads)}",
     ]
     lines += [row_line(table, row) for row in rows]
-    means = (_mean([r.ratios[p] for r in rows if p in r.ratios]) for p in table.peers)
-    cells = (_cell(p == table.ceiling, mean) for p, mean in zip(table.peers, means, strict=True))
-    return [*lines, f"| geometric mean | | | | {' | '.join(cells)} |"]
+    columns = zip(*(_ratios(table, row) for row in rows), strict=True)
+    means = [_mean([ratio for ratio in column if ratio is not None]) for column in columns]
+    return [*lines, f"| geometric mean | | | | {_cells(table, means)} |"]
+
+
+def _plain_lines(rows: Sequence[Row]) -> list[str]:
+    """Of rows without rates; those of two cores have a ratio."""
+    ratios = sorted({name for row in rows for name in row.ratios})
+    heads = ["what", "us", *(f"against {name}" for name in ratios)]
+    lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
+    for row in rows:
+        cells = [f"{row.ratios[name]:.2f}x" if name in row.ratios else "-" for name in ratios]
+        lines.append(f"| {' | '.join([row.kernel, f'{row.seconds * 1e6:.2f}', *cells])} |")
+    return lines
 
 
 def row_line(table: Table, row: Row) -> str:
     if row.gflops is None or row.gbytes is None:
-        return f"| {row.kernel} | {row.seconds * 1e6:.2f} |"
-    cells = (_cell(p == table.ceiling, row.ratios.get(p)) for p in table.peers)
+        return _plain_lines([row])[-1]
     rates = f"{row.seconds * 1e6:.1f} | {row.gflops:.0f} | {row.gbytes:.1f}"
-    return f"| {row.kernel} | {rates} | {' | '.join(cells)} |"
+    return f"| {row.kernel} | {rates} | {_cells(table, _ratios(table, row))} |"
 
 
-def _cell(is_ceiling: bool, ratio: float | None) -> str:
-    if ratio is None:
-        return "-"
-    return f"{ratio:.0%}" if is_ceiling else f"{ratio:.2f}x"
+def _ratios(table: Table, row: Row) -> list[float | None]:
+    """By column: against peers, of ceilings, of the one of them that binds."""
+    found = [row.ratios.get(name) for name in (*table.peers, *table.ceilings)]
+    if len(table.ceilings) > 1:
+        found.append(max((r for r in found[len(table.peers) :] if r is not None), default=None))
+    return found
+
+
+def _cells(table: Table, ratios: Sequence[float | None]) -> str:
+    def cell(column: int, ratio: float | None) -> str:
+        if ratio is None:
+            return "-"
+        return f"{ratio:.2f}x" if column < len(table.peers) else f"{ratio:.0%}"
+
+    return " | ".join(cell(column, ratio) for column, ratio in enumerate(ratios))
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -63,13 +86,12 @@ def bar_lines(found: Sequence[Verdict]) -> list[str]:
     ]
     for verdict in found:
         bar = verdict.bar
-        held = "at most" if bar.statistic is Statistic.MOST else f"{bar.statistic}, at least"
         cells = [
             bar.title,
-            f"{held} {bar.threshold:g}{bar.unit}",
+            explain.threshold(verdict),
             _value(verdict.value, bar.unit),
             _value(verdict.at_ceiling, bar.unit),
-            sentence(verdict),
+            explain.sentence(verdict),
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
@@ -79,45 +101,29 @@ def _value(value: float | None, unit: str) -> str:
     return "-" if value is None else f"{value:.2f}{unit}"
 
 
-def sentence(verdict: Verdict) -> str:
-    """The verdict in words."""
-    bar = verdict.bar
-    if verdict.value is None:
-        return "not measured"
-    if verdict.reached:
-        return "reached"
-    text = f"missed by {verdict.missed_by:.0%}"
-    if verdict.out_of_reach:
-        text += f"; {bar.ceiling} binds: out of reach here"
-    if bar.statistic is not Statistic.MEAN:
-        named = ", ".join(
-            f"{kernel.removeprefix('matmul_')} {value:.2f}"
-            for kernel, value in verdict.worst[:ROWS_NAMED]
-        )
-        text += f"; {len(verdict.worst)} beyond it: {named}"
-    return text
-
-
 def ceiling_lines(results: Results, tables: Sequence[Table]) -> list[str]:
     """What binds, as it was measured beside the kernels: medians over those of one kind."""
     found: dict[str, list[float]] = {}
     for table in tables:
         for row in results.tables.get(table.name, ()):
-            rate = row.gflops if table.ceiling == "peak" else row.gbytes
-            fraction = row.ratios.get(table.ceiling or "")
-            if rate is not None and fraction is not None:
-                found.setdefault(_ceiling_name(table, row.kernel), []).append(rate / fraction)
+            for ceiling in table.ceilings:
+                rate = row.gflops if ceiling == "peak" else row.gbytes
+                fraction = row.ratios.get(ceiling)
+                if rate is not None and fraction is not None:
+                    name = _ceiling_name(ceiling, row.kernel)
+                    found.setdefault(name, []).append(rate / fraction)
     lines = ["| ceiling, one thread | measured |", "| --- | --- |"]
     return [*lines, *(f"| {name} | {statistics.median(v):.0f} |" for name, v in found.items())]
 
 
-def _ceiling_name(table: Table, kernel: str) -> str:
+def _ceiling_name(ceiling: str, kernel: str) -> str:
     """Products of one type have one peak; what is read or copied, as fast as its place allows."""
     _, sizes, dtype = kernel.split("_")[:3]
-    if table.ceiling == "peak":
+    if ceiling == "peak":
         return f"multiply-adds of {dtype}, GFLOP/s"
-    if table.ceiling == "read":
-        return f"reading what products of {dtype} with B of 4096x4096 read, GB/s"
+    if ceiling == "read":
+        _, columns, depth = sizes.split("x")
+        return f"reading what few rows times a B of {depth}x{columns} of {dtype} read, GB/s"
     return f"copying {sizes} of {dtype}, GB/s read and written"
 
 
@@ -127,11 +133,21 @@ def document_lines(results: Results, tables: Sequence[Table]) -> list[str]:
     reached = sum(verdict.reached for verdict in found)
     lines = [f"\n{results.machine}.", f"\n{reached} of {len(found)} bars are reached.\n"]
     lines += [*bar_lines(found), "", *ceiling_lines(results, tables)]
+    lines += ["\n**Bars that are missed, and what binds**\n", *explain.lines(found)]
     for table in tables:
         rows = results.tables.get(table.name)
         if rows:
-            lines += [f"\n**{table.title}**\n", *table_lines(table, rows), *_missing(rows)]
+            lines += [f"\n**{table.title}**\n", *table_lines(table, rows)]
+            lines += [*_missing(rows), *_noisy(rows)]
     return lines
+
+
+def _noisy(rows: Sequence[Row]) -> Iterator[str]:
+    """The rows whose noise no repetition took away."""
+    worst = {row.kernel: max(row.noise.values(), default=0.0) for row in rows}
+    named = ", ".join(f"{k} ({noise:.0%})" for k, noise in worst.items() if noise > calm.NOISE)
+    if named:
+        yield f"\nTwo measurements of a ratio differed by more than {calm.NOISE:.0%}: {named}."
 
 
 def _missing(rows: Sequence[Row]) -> Iterator[str]:

@@ -13,13 +13,15 @@ FILE = Path(__file__).parents[2] / "bench-cpu.json"
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """One kernel: `seconds` of a call, rates per second; `ratios`: the time of each peer over the
-    kernel's; `missing`: why a peer was not timed."""
+    kernel's; `noise`: how far apart two measurements of that were, relatively; `missing`: why a
+    peer was not timed."""
 
     kernel: str
     seconds: float
     gflops: float | None = None
     gbytes: float | None = None
     ratios: Mapping[str, float] = field(default_factory=dict)
+    noise: Mapping[str, float] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -15,7 +15,8 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 import kgen_runtime
 from kgen import spec, targets
@@ -28,6 +29,8 @@ from kgen_runtime.kernel import Kernel
 from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import KernelEntry, TensorParam
 
+Run = Callable[[], object]
+
 ROUNDS = 15
 #: Each timing repeats the call until it takes this long, so that the clock's own cost vanishes.
 SAMPLE_SECONDS = 0.02
@@ -35,14 +38,21 @@ SAMPLE_SECONDS = 0.02
 LEAST_ROUNDS = 5
 
 
+class Sampler(Protocol):
+    """What `samples` does."""
+
+    def __call__(self, runs: Sequence[Run], rounds: int, limit: float) -> list[list[float]]: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class PeerResult:
     """A library's median `seconds`, and `ratio` = its time over the kernel's (above 1: the kernel
-    is faster); or why it was not timed."""
+    is faster), with its `noise`; or why it was not timed."""
 
     name: str
     seconds: float | None = None
     ratio: float | None = None
+    noise: float | None = None
     reason: str | None = None
 
 
@@ -89,11 +99,12 @@ def bench(
     limit: float = math.inf,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
+    sampler: Sampler | None = None,
 ) -> BenchReport:
     """Time every kernel of a bundle that runs on the device (default: the best here).
 
     `num_threads` is for the CPU, and holds for the libraries too. After `limit` seconds no further
-    round of a kernel is begun, once there are a few.
+    round of a kernel is begun, once there are a few. `sampler` takes the times.
 
     Raises DeviceError for an unknown library in `against`, or if nothing here runs the bundle;
     VerificationError for a shape that does not fit into this machine's memory.
@@ -107,20 +118,20 @@ def bench(
             if progress is not None:
                 progress(f"timing {kernel.entry.name}")
             cost.check_memory(kernel.entry, "timing")
-            results.append(_bench_kernel(kernels, kernel, against, rounds, limit, seed))
+            data = next(iter(inputs.data_sets(kernel.entry, seed))).buffers
+            take = partial(sampler or samples, rounds=rounds, limit=limit)
+            results.append(_bench_kernel(kernels, kernel, data, against, take))
         return BenchReport(kernels=tuple(results), skipped=dict(kernels.skipped))
 
 
 def _bench_kernel(
     kernels: Kernels,
     kernel: Kernel,
+    data: dict[str, Bytes],
     against: Sequence[str],
-    rounds: int,
-    limit: float,
-    seed: int,
+    take: Callable[[Sequence[Run]], list[list[float]]],
 ) -> BenchResult:
     entry = kernel.entry
-    data = next(iter(inputs.data_sets(entry, seed))).buffers
     run = caller(kernels, kernel, data)
     made, missing = [], []
     for name in against:
@@ -130,8 +141,8 @@ def _bench_kernel(
             made.append(peer)
         except DeviceError as reason:
             missing.append(PeerResult(name=name, reason=str(reason)))
-    medians = interleaved([run, *(peer.run for peer in made)], rounds, limit)
-    seconds = medians[0]
+    ours, *others = take([run, *(peer.run for peer in made)])
+    seconds = statistics.median(ours)
     problem = spec.from_json(entry.spec)
     return BenchResult(
         kernel=entry.key,
@@ -142,13 +153,29 @@ def _bench_kernel(
         gbytes=problem.bytes_moved / seconds / 1e9,
         roofline=fraction(entry, kernels.device, seconds),
         peers=(
-            *(
-                PeerResult(name=peer.name, seconds=median, ratio=median / seconds)
-                for peer, median in zip(made, medians[1:], strict=True)
-            ),
+            *(_against(peer.name, ours, theirs) for peer, theirs in zip(made, others, strict=True)),
             *missing,
         ),
     )
+
+
+def _against(name: str, ours: list[float], theirs: list[float]) -> PeerResult:
+    seconds = statistics.median(theirs)
+    return PeerResult(
+        name=name,
+        seconds=seconds,
+        ratio=seconds / statistics.median(ours),
+        noise=ratio_noise(ours, theirs),
+    )
+
+
+def ratio_noise(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """How far apart two measurements of a ratio are, relatively: by every other round, and by those
+    between them. One round alone has no noise that could be seen."""
+    if len(ours) < 2:
+        return 0.0
+    even, odd = (statistics.median(theirs[i::2]) / statistics.median(ours[i::2]) for i in (0, 1))
+    return abs(even / odd - 1)
 
 
 def caller(kernels: Kernels, kernel: Kernel, data: dict[str, Bytes]) -> Callable[[], object]:
