@@ -11,8 +11,10 @@ import kgen
 from kgen.check.verify import verify
 from kgen.spec import DType, Epilogue, Layout, Math, Matmul
 
+FMA = {"block_m": 16, "block_n": 16, "block_k": 16, "thread_m": 2, "thread_n": 2}
 TILE = {"block_m": 32, "block_n": 32, "block_k": 32, "warp_m": 16, "warp_n": 16}
-#: A whole number of tiles; edges, odd rows and every addend; a width of one; other types.
+#: A whole number of tiles; edges, odd rows and every addend; a width of one; other types; k that
+#: no tile divides, for one product and for several, by cp.async and through registers.
 CASES: dict[str, tuple[dict[str, Any], int]] = {
     "even": ({"m": 64, "n": 64, "k": 512}, 4),
     "addends": (
@@ -21,8 +23,27 @@ CASES: dict[str, tuple[dict[str, Any], int]] = {
     ),
     "odd": ({"m": 33, "n": 65, "k": 192, "ldc": 67, "layout": Layout.TT}, 3),
     "one-row": ({"m": 1, "n": 72, "k": 256, "dtype": DType.BF16, "layout": Layout.NT}, 8),
+    "ragged": ({"m": 33, "n": 40, "k": 296, "batch": 2, "epilogue": (Epilogue.BIAS,)}, 3),
+    "prime": ({"m": 31, "n": 37, "k": 211, "batch": 3, "batch_stride_b": 0}, 4),
+    "bytes": ({"m": 33, "n": 40, "k": 300, "batch": 2, "dtype": DType.S8, "layout": Layout.NT}, 3),
     "tf32": ({"m": 40, "n": 100, "k": 256, "dtype": DType.F32, "math": Math.TF32}, 4),
 }
+
+#: Scalar f32: whole tiles; primes and every addend; both transposed, and three products.
+EXACT: dict[str, tuple[dict[str, Any], int]] = {
+    "even": ({"m": 32, "n": 64, "k": 256}, 4),
+    "primes": ({"m": 37, "n": 41, "k": 131, "beta": 2.0, "epilogue": tuple(Epilogue)}, 3),
+    "batch": ({"m": 17, "n": 20, "k": 100, "batch": 3, "layout": Layout.TT, "lda": 19}, 7),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_split_of_fma(name: str, tmp_path: Path) -> None:
+    fields, split = EXACT[name]
+    spec = Matmul(dtype=DType.F32, **fields)
+    bundle = kgen.build(spec, ["sm_80"], schedule=FMA | {"split_k": split})
+    report = verify(bundle.save(tmp_path / "split.kgen"))
+    assert report.passed, report.kernels[0]
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -26,6 +26,8 @@ LARGE = Matmul(m=1024, n=512, k=512, layout=Layout.NT)
 #: Few outputs for their k: two parts of it for mma.sync, four for wgmma, which end in zeros.
 DEEP = Matmul(m=32, n=32, k=256)
 DEEPER = Matmul(m=64, n=32, k=1000, layout=Layout.NT)
+#: The same in f32: three parts, the last of which ends early.
+DEEP_F32 = Matmul(m=16, n=32, k=88, dtype=DType.F32)
 #: Two block tiles for three CTAs.
 SHARED = Matmul(m=128, n=16, k=320, layout=Layout.NT)
 #: Bytes that are transposed on their way, and scaled; sums that are promoted; a row that streams B.
@@ -63,6 +65,8 @@ FMA = {
     EVEN: {"block_m": 16, "block_n": 16, "block_k": 8, "thread_m": 4, "thread_n": 2},
     ODD: {"block_m": 16, "block_n": 16, "block_k": 8, "thread_m": 2, "thread_n": 2},
 }
+#: The model would cut k.
+WHOLE = {"sm_80": {"split_k": 1}}
 #: Register tiles small enough to read; the odd shape has all four sizes of them.
 BLIS: dict[Spec, dict[str, int]] = {EVEN: {}, ODD: {"mr": 2, "nr": 16, "mc": 34, "nc": 32}}
 
@@ -92,6 +96,7 @@ def goldens() -> Iterator[Golden]:
     for spec, schedule in WGMMA.items():
         yield Golden(target="sm_90a", spec=spec, schedule=schedule)
     yield Golden(target="sm_80", spec=DEEP, schedule=MMA[EVEN] | {"num_stages": 3, "split_k": 2})
+    yield Golden(target="sm_80", spec=DEEP_F32, schedule=FMA[EVEN] | {"split_k": 3})
     tile = MMA[EVEN] | {"num_stages": 3, "split_k": 1}
     yield Golden(target="sm_80", spec=BYTES, schedule=tile | {"block_k": 64})
     yield Golden(target="sm_89", spec=SHORT_SUMS, schedule=tile | {"block_k": 128})
@@ -101,7 +106,9 @@ def goldens() -> Iterator[Golden]:
         yield Golden(target="sm_80", spec=spec, schedule=MMA[EVEN] | {"num_stages": 3} | TF32)
     for target in ("sm_80", "gfx1030", "vulkan1.1", "vulkan1.3"):
         for spec in (EVEN, ODD):
-            yield Golden(target=target, spec=_as(spec, DType.F32), schedule=FMA[spec])
+            yield Golden(
+                target=target, spec=_as(spec, DType.F32), schedule=FMA[spec] | WHOLE.get(target, {})
+            )
     for target in ("x86-64-v3", "x86-64-v4", "aarch64-neon"):
         for spec in (EVEN, ODD):
             yield Golden(target=target, spec=_as(spec, DType.F32), schedule=BLIS[spec])

@@ -5,42 +5,46 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import numpy as np
 import pytest
 
 from kgen.errors import ScheduleError
 from kgen.pipeline import plan as make_plan
 from kgen.pipeline import schedule_for
-from kgen.schedule import SplitMatmul, WgmmaMatmul
-from kgen.spec import DType, Epilogue, Layout, Matmul
+from kgen.schedule import SplitFmaMatmul, SplitMatmul, WgmmaMatmul
+from kgen.spec import DType, Epilogue, Matmul
 from kgen.targets.cuda.candidates import choose
 from kgen.targets.cuda.limits import TARGETS
+from kgen.targets.cuda.plan.matmul import MatmulPlan
 from kgen.targets.cuda.plan.matmul_mma import MmaPlan
 from kgen.targets.cuda.plan.matmul_wgmma import WgmmaPlan
-from kgen.targets.cuda.plan.split import SplitPlan, part_spec, plan_split
+from kgen.targets.cuda.plan.split import SplitPlan, SplitSchedule, plan_split
 
 SM_80 = {target.name: target for target in TARGETS}["sm_80"]
 SM_90A = {target.name: target for target in TARGETS}["sm_90a"]
 SPLIT = SplitMatmul(
     block_m=64, block_n=32, block_k=32, num_stages=3, warp_m=32, warp_n=16, split_k=4
 )
+FMA = SplitFmaMatmul(
+    block_m=32, block_n=32, block_k=16, num_stages=2, thread_m=4, thread_n=2, split_k=4
+)
 RING = WgmmaMatmul(block_m=64, block_n=64, block_k=64, num_stages=4, consumers=1, split_k=4)
 
 
-@pytest.mark.parametrize("layout", tuple(Layout))
-def test_parts_multiply_their_own_k(layout: Layout) -> None:
-    spec = Matmul(m=5, n=6, k=8, layout=layout, lda=9, ldb=10)
-    part = part_spec(spec, SPLIT.override(block_k=2))
-    assert (part.k, part.batch, part.out) == (2, 4, DType.F32)
-    generator = np.random.default_rng(1)
-    a, b = generator.random(100), generator.random(100)
-
-    def view(data: np.ndarray[Any, Any], shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
-        return np.lib.stride_tricks.as_strided(data, shape, [8 * s for s in strides])
-
-    whole = view(a, (5, 8), spec.a_strides[1:]) @ view(b, (8, 6), spec.b_strides[1:])
-    parts = view(a, (4, 5, 2), part.a_strides) @ view(b, (4, 2, 6), part.b_strides)
-    assert np.allclose(parts.sum(axis=0), whole)
+@pytest.mark.parametrize("schedule", [SPLIT, FMA], ids=["mma", "fma"])
+@pytest.mark.parametrize("k", [512, 500, 481, 392])
+def test_parts_cover_k_once(k: int, schedule: SplitSchedule) -> None:
+    """Whole tiles for each, but for the last, which has what is left and at least something."""
+    dtype = DType.F32 if schedule is FMA else DType.F16
+    plan = plan_split(Matmul(m=64, n=64, k=k, batch=2, dtype=dtype), SM_80, schedule)
+    part = plan.part
+    assert isinstance(part, MatmulPlan)
+    each = part.part_k
+    assert part.split == schedule.split_k and each % schedule.block_k == 0
+    assert 0 < k - each * (part.split - 1) <= each
+    assert part.pipeline.k_tiles == each // schedule.block_k
+    for operand in part.operands:
+        assert operand.copy.matrix.k == k and operand.copy.k_end == k
+        assert operand.copy.later_k_edge == (k != 512)
 
 
 def test_launches_and_workspace() -> None:
@@ -48,7 +52,7 @@ def test_launches_and_workspace() -> None:
     plan = plan_split(spec, SM_80, SPLIT)
     parts, sums = plan.launches
     assert (parts.grid, parts.arguments) == ((7, 2, 4), ("a", "b", "parts"))
-    assert (sums.grid, sums.arguments) == ((1, 100, 1), ("parts", "c", "bias", "out"))
+    assert (sums.grid, sums.arguments) == ((625, 1, 1), ("parts", "c", "bias", "out"))
     assert (parts.entry_point, sums.entry_point) == (f"{spec.key}_parts", spec.key)
     (workspace,) = plan.workspaces
     assert workspace.name == "parts" and workspace.nbytes == 4 * 100 * 200 * 4
@@ -56,14 +60,19 @@ def test_launches_and_workspace() -> None:
 
 
 def test_sums_are_taken_in_the_order_of_k() -> None:
-    plan = plan_split(Matmul(m=64, n=66, k=512), SM_80, SPLIT)
-    assert plan.reduction.width == 2
+    plan = plan_split(Matmul(m=1024, n=66, k=512), SM_80, SPLIT)
+    assert plan.reduction.width == 2 and plan.reduction.num_threads == 128
     own = [(a.before, a.value) for a in plan.reduction.additions if a.to == "acc_m0_n1"]
     assert own == [
         ("part0_n1", "part1_n1"),
         ("acc_m0_n1", "part2_n1"),
         ("acc_m0_n1", "part3_n1"),
     ]
+
+
+def test_few_outputs_are_summed_by_small_ctas() -> None:
+    (_, sums) = plan_split(Matmul(m=64, n=64, k=512), SM_80, SPLIT).launches
+    assert (sums.grid, sums.block) == ((128, 1, 1), (32, 1, 1))
 
 
 def test_one_part_is_an_ordinary_kernel() -> None:
@@ -81,12 +90,21 @@ def test_the_model_splits_deep_and_small_products() -> None:
         assert isinstance(square, SplitMatmul) and square.split_k == 1
 
 
+@pytest.mark.parametrize("shape", [(64, 64, 8192), (16, 4096, 4096), (64, 64, 8191)])
+def test_the_model_splits_exact_f32(shape: tuple[int, int, int]) -> None:
+    """Few outputs, and few rows: no SM stays idle, whatever divides k."""
+    m, n, k = shape
+    chosen = choose(Matmul(m=m, n=n, k=k, dtype=DType.F32), SM_80)
+    assert isinstance(chosen, SplitFmaMatmul)
+    assert -(-m // chosen.block_m) * -(-n // chosen.block_n) * chosen.split_k >= 96
+
+
 def test_parts_of_wgmma_read_whole_operands() -> None:
     spec = Matmul(m=100, n=200, k=904, batch=3, epilogue=(Epilogue.BIAS,))
     plan = plan_split(spec, SM_90A, RING)
     parts, sums = plan.launches
     assert (parts.grid, parts.arguments) == ((4, 2, 12), ("a_map", "b_map", "parts"))
-    assert (sums.grid, sums.arguments) == ((1, 100, 3), ("parts", "bias", "out"))
+    assert (sums.grid, sums.arguments) == ((625, 1, 3), ("parts", "bias", "out"))
     assert [map_.shape for map_ in plan.tensor_maps] == [(3, 100, 904), (3, 904, 200)]
     assert plan.workspaces[0].nbytes == 3 * 4 * 100 * 200 * 4
     assert isinstance(plan.part, WgmmaPlan)
@@ -97,7 +115,7 @@ def test_parts_of_wgmma_read_whole_operands() -> None:
 
 def test_the_model_splits_on_hopper_what_does_not_fill_it() -> None:
     """Parts go to SMs that had nothing to do; none is split that fills the GPU."""
-    for shape in ((512, 512, 8192), (512, 256, 16384), (1024, 1024, 8192)):
+    for shape in ((512, 512, 8192), (512, 256, 16384), (512, 128, 16384)):
         m, n, k = shape
         deep = choose(Matmul(m=m, n=n, k=k), SM_90A)
         assert isinstance(deep, WgmmaMatmul) and deep.split_k > 1, shape
@@ -134,9 +152,7 @@ def test_refusals_of_wgmma(fields: dict[str, Any], split: dict[str, int], messag
 @pytest.mark.parametrize(
     ("fields", "split", "message"),
     [
-        ({"k": 500}, 4, "split_k=4 does not cut k=500 in parts of whole tiles of block_k=32; try"),
-        ({"batch": 2}, 4, "split_k=4 does not go with batch=2"),
-        ({"m": 65536}, 2, "split_k=2 launches a row of blocks for each of m=65536; sm_80 allows"),
+        ({"k": 128}, 5, "split_k=5 parts of 1 tiles of block_k=32 are more than k=128 has; try"),
         ({"m": 30000, "n": 30000}, 2, "split_k=2 needs 7200000000 B of workspace"),
     ],
 )

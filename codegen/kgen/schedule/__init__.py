@@ -12,6 +12,7 @@ from kgen.schedule.matmul import (
     MmaMatmul,
     PromotedMatmul,
     PromotedWgmmaMatmul,
+    SplitFmaMatmul,
     SplitMatmul,
     WgmmaMatmul,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "PromotedMatmul",
     "PromotedWgmmaMatmul",
     "Schedule",
+    "SplitFmaMatmul",
     "SplitMatmul",
     "WgmmaMatmul",
 ]

@@ -126,6 +126,13 @@ class FmaMatmul(GpuMatmul):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SplitFmaMatmul(FmaMatmul):
+    """The same, with k cut in `split_k` parts that different blocks multiply."""
+
+    split_k: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
 class CpuMatmul(Schedule):
     """BLIS blocking: an mr x nr register tile inside mc x kc of A and kc x nc of B.
 

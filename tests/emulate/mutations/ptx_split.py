@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from kgen.schedule import SplitMatmul, WgmmaMatmul
+from kgen.schedule import SplitFmaMatmul, SplitMatmul, WgmmaMatmul
 from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
 from tests.emulate.mutations.templates import rendered
 
@@ -25,7 +25,16 @@ def ring_product() -> Program:
     return rendered("matmul 72x80x328 f16 batch=2", "sm_90a", schedule)
 
 
-PROGRAMS = (split_product, ring_product)
+@cache
+def scalar_product() -> Program:
+    """Two products in f32, three parts of k each, of which the last ends early."""
+    schedule = SplitFmaMatmul(
+        block_m=16, block_n=16, block_k=8, num_stages=2, thread_m=2, thread_n=4, split_k=3
+    )
+    return rendered("matmul 20x24x44 f32 batch=2", "sm_80", schedule)
+
+
+PROGRAMS = (split_product, ring_product, scalar_product)
 
 MUTATIONS = (
     *bugs(
@@ -38,30 +47,55 @@ MUTATIONS = (
             r"^ *bar\.sync 0;\n(?=\s*add\.u32 %a_at,)",
             "",
         ),
+        ("sums-of-another-row", r"(div\.u32 %row, %thread, )40;", r"\g<1>44;"),
         ("rows-of-the-sums-overlap", r"(mad\.lo\.u64 %out_offset, %wide, )80,", r"\g<1>40,"),
     ),
     *bugs(
         split_product,
         "out-of-bounds",
-        ("one-part-too-many", r"(ld\.global\.v4\.f32 \{%part3.*%part\+)15840", r"\g<1>21120"),
-        ("guard-of-the-sums", r"(setp\.ge\.u32 %outside, %col, )40;", r"\g<1>44;"),
+        ("one-part-too-many", r"(ld\.global\.f32 %part3_n0, \[%part\+)15840", r"\g<1>21120"),
+        ("guard-of-the-sums", r"(setp\.gt\.u32 %outside, %thread, )1319;", r"\g<1>1327;"),
         ("stride-of-the-parts", r"(mad\.lo\.u64 %out_offset, %wide, )5280,", r"\g<1>6400,"),
+        (
+            "first-k-of-more-parts",
+            r"(rem\.u32 %k0, %batch, 4;\n *mul\.lo\.u32 %k0, %k0, )64",
+            r"\g<1>80",
+        ),
     ),
     *bugs(
         split_product,
         "misaligned",
-        ("part-at-a-pair", r"(ld\.global\.v4\.f32 \{%part1.*%part\+)5280", r"\g<1>5288"),
+        ("part-at-half-a-word", r"(ld\.global\.f32 %part1_n0, \[%part\+)5280", r"\g<1>5282"),
     ),
     *bugs(
         split_product,
         WRONG_RESULT,
-        ("part-twice", r"(ld\.global\.v4\.f32 \{%part2.*%part\+)10560", r"\g<1>5280"),
+        ("part-twice", r"(ld\.global\.f32 %part2_n0, \[%part\+)10560", r"\g<1>5280"),
         ("part-left-out", r"^ *add\.f32 %acc_m0_n0, %acc_m0_n0, %part3_n0;\n", ""),
-        ("depths-of-half-a-part", r"(mad\.lo\.u64 %b_from, %b_wide, )5120,", r"\g<1>2560,"),
+        ("depths-of-half-a-part", r"(mul\.lo\.u32 %k0, %k0, )64;", r"\g<1>32;"),
+        ("one-of-b-s-parts", r"^ *add\.u32 %b_row, %b_row, %k0;\n", ""),
+    ),
+    *bugs(
+        scalar_product,
+        WRONG_RESULT,
+        ("parts-of-k-overlap", r"(mul\.lo\.u32 %k0, %k0, )16;", r"\g<1>8;"),
+        ("last-part-is-the-first", r"(rem\.u32 %k0, %batch, )3;", r"\g<1>2;"),
+        ("sums-of-one-product", r"(mad\.lo\.u64 %part, %offset, )5760,", r"\g<1>0,"),
+    ),
+    *bugs(
+        scalar_product,
+        "out-of-bounds",
+        ("part-of-the-other-product", r"(div\.u32 %product, %batch, )3;", r"\g<1>2;"),
+        ("part-runs-past-k", r"(sub\.s32 %a_cols_left, )44,", r"\g<1>48,"),
+        ("next-sums-too-far", r"(mad\.lo\.u64 %part, %offset, )5760,", r"\g<1>7680,"),
+    ),
+    *bugs(
+        scalar_product,
+        "race",
         (
-            "epilogue-in-every-part",
-            r"(add\.f32 %acc_m0_n1, %acc_m0_n1, %)part2_n1;",
-            r"\1part2_n2;",
+            "scalar-parts-overlap",
+            r"(mad\.lo\.u64 %out_offset, %wide, )1920,(?=(?s:.*)\.entry)",
+            r"\g<1>960,",
         ),
     ),
     *bugs(

@@ -164,6 +164,8 @@ def _fallback(plan: CudaPlan) -> tuple[str, ...]:
     """Why a product is not one of wgmma's on a target that has it."""
     if not isinstance(plan, MmaPlan | SplitPlan) or not plan.target.has("wgmma"):
         return ()
+    if isinstance(plan, SplitPlan) and not isinstance(plan.part, MmaPlan):
+        return ()
     why = obstacle(plan.spec, plan.target)
     return () if why is None else (f"mma.sync instead of wgmma: {why}",)
 

@@ -8,22 +8,24 @@ from collections.abc import Iterator
 
 from kgen.errors import ScheduleError
 from kgen.schedule import (
-    FmaMatmul,
     GemvMatmul,
     GpuMatmul,
     PromotedMatmul,
     PromotedWgmmaMatmul,
+    SplitFmaMatmul,
     SplitMatmul,
     WgmmaMatmul,
 )
 from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cuda.devices import device_of
+from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.model import predict
 from kgen.targets.cuda.plan import plan, tma_store
 from kgen.targets.cuda.plan.instruction import instruction_of, warpgroup_instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.matmul_gemv import columns_of, gemv_depth, gemv_obstacle
+from kgen.targets.cuda.plan.split import SplitSchedule
 from kgen.targets.cuda.plan.tma import ROW_BYTES
 from kgen.targets.cuda.plan.wgmma_limits import obstacle
 
@@ -82,6 +84,11 @@ CLUSTERS = (1, 2)
 
 GEMV_THREADS = (256, 128)
 
+#: How much faster a product in parts of k must be.
+SPLIT_GAIN = 1.1
+#: What hides the latency of a few small CTAs that share an SM.
+WARPS_PER_SM = 16
+
 #: block_m, block_n, block_k, thread_m, thread_n.
 FMA_TILES = (
     (128, 128, 8, 8, 8),
@@ -95,6 +102,8 @@ FMA_TILES = (
     (8, 64, 16, 1, 4),
     (16, 16, 16, 2, 2),
 )
+#: For few rows, and for few columns.
+ROW_TILE, COLUMN_TILE = (16, 64, 16, 4, 4), (64, 16, 16, 4, 4)
 
 
 def choose(spec: Matmul, target: Target) -> GpuMatmul:
@@ -128,7 +137,18 @@ def _ranked(spec: Matmul, target: Target) -> list[Candidate[GpuMatmul]]:
                 },
             )
         )
-    return sorted(found, key=lambda candidate: candidate.seconds)
+    return sorted(_worthwhile(found), key=lambda candidate: candidate.seconds)
+
+
+def _worthwhile(found: list[Candidate[GpuMatmul]]) -> list[Candidate[GpuMatmul]]:
+    """Without parts of k that gain little: they take a workspace and a second launch."""
+
+    def is_split(candidate: Candidate[GpuMatmul]) -> bool:
+        return isinstance(candidate.schedule, SplitSchedule) and candidate.schedule.split_k > 1
+
+    whole = [candidate.seconds for candidate in found if not is_split(candidate)]
+    limit = min(whole, default=math.inf) / SPLIT_GAIN
+    return [c for c in found if not is_split(c) or c.seconds < limit]
 
 
 def _fitting(
@@ -147,10 +167,7 @@ def _schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
         yield from _gemv_schedules(spec)
     instruction = instruction_of(spec, target)
     if instruction is None:
-        for m, n, k, thread_m, thread_n in FMA_TILES:
-            yield FmaMatmul(
-                block_m=m, block_n=n, block_k=k, thread_m=thread_m, thread_n=thread_n, num_stages=2
-            )
+        yield from _fma_schedules(spec, target)
         return
     if obstacle(spec, target) is None:
         yield from _wgmma_schedules(spec, target)
@@ -162,7 +179,7 @@ def _schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
             for stages in ASYNC_STAGES if runs_ahead else STAGED_STAGES:
                 if stages * (m + n) * depth * spec.dtype.itemsize > limit:
                     break
-                for split in _splits(spec, target, m, n, depth):
+                for split in _splits(spec, target, m, n, depth, m * n // (warp_m * warp_n)):
                     kind = PromotedMatmul if instruction.short_sums else SplitMatmul
                     yield kind(
                         block_m=m,
@@ -173,6 +190,22 @@ def _schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
                         num_stages=stages,
                         split_k=split,
                     )
+
+
+def _fma_schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
+    thin = [ROW_TILE] if spec.m <= 16 else [COLUMN_TILE] if spec.n <= 16 else []
+    for m, n, k, thread_m, thread_n in (*FMA_TILES, *thin):
+        warps = m * n // (thread_m * thread_n) // WARP_SIZE
+        for split in _splits(spec, target, m, n, k, warps):
+            yield SplitFmaMatmul(
+                block_m=m,
+                block_n=n,
+                block_k=k,
+                thread_m=thread_m,
+                thread_n=thread_n,
+                num_stages=2,
+                split_k=split,
+            )
 
 
 def _wgmma_schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
@@ -193,7 +226,9 @@ def _wgmma_schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
         ctas = sms // cluster * cluster if persistent else 0
         stores = tma_store.obstacle(spec, n) is None
         tiles = -(-spec.k // depth)
-        splits = [1] if persistent else _ring_splits(rows * cluster * cols * spec.batch, tiles, sms)
+        splits = (
+            [1] if persistent else _part_counts(rows * cluster * cols * spec.batch, tiles, 2 * sms)
+        )
         for stages, split in itertools.product(WGMMA_STAGES, splits):
             yield kind(
                 block_m=m,
@@ -231,12 +266,12 @@ def _stream_schedules(
         )
 
 
-def _ring_splits(blocks: int, tiles: int, sms: int) -> list[int]:
-    """1, and more parts of k: powers of two, and as many as give each SM one CTA or two; never more
+def _part_counts(blocks: int, tiles: int, ctas: int) -> list[int]:
+    """1, and more parts of k: powers of two, and as many as make `ctas` or half of them; never more
     than take some of the `tiles` each."""
-    most = min(tiles, 2 * sms // blocks)
+    most = min(tiles, ctas // blocks)
     powers = (1 << i for i in range(1, most.bit_length()))
-    wanted = {*powers, sms // blocks, most}
+    wanted = {*powers, ctas // 2 // blocks, most}
     each = {-(-tiles // split) for split in wanted if 1 < split <= most}
     return [1, *sorted(-(-tiles // count) for count in each)]
 
@@ -257,15 +292,13 @@ def _gemv_schedules(spec: Matmul) -> Iterator[GpuMatmul]:
             )
 
 
-def _splits(spec: Matmul, target: Target, block_m: int, block_n: int, depth: int) -> Iterator[int]:
-    """1, and more parts of k (powers of two) until the GPU has two CTAs for each SM."""
-    yield 1
-    blocks = -(-spec.m // block_m) * -(-spec.n // block_n)
-    sms = device_of(target).sms
-    split = 2
-    while spec.batch == 1 and blocks * split <= 2 * sms and spec.k % (split * depth) == 0:
-        yield split
-        split *= 2
+def _splits(
+    spec: Matmul, target: Target, block_m: int, block_n: int, block_k: int, warps: int
+) -> list[int]:
+    """Parts of k until each SM has two CTAs, or so many that they have WARPS_PER_SM."""
+    blocks = -(-spec.m // block_m) * -(-spec.n // block_n) * spec.batch
+    ctas = max(2, WARPS_PER_SM // warps) * device_of(target).sms
+    return _part_counts(blocks, -(-spec.k // block_k), ctas)
 
 
 def power_of_two(value: int) -> int:

@@ -21,7 +21,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from kgen.schedule import FmaMatmul, GemvMatmul, GpuMatmul, MmaMatmul, SplitMatmul, WgmmaMatmul
+from kgen.schedule import (
+    FmaMatmul,
+    GemvMatmul,
+    GpuMatmul,
+    MmaMatmul,
+    WgmmaMatmul,
+)
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.devices import (
@@ -72,10 +78,10 @@ class Prediction:
 
 
 def predict(spec: Matmul, target: Target, schedule: GpuMatmul) -> Prediction:
-    if isinstance(schedule, SplitMatmul | WgmmaMatmul) and schedule.split_k > 1:
-        parts = _predict(part_spec(spec, schedule), target, schedule)
+    if isinstance(schedule, SplitSchedule) and schedule.split_k > 1:
+        parts = _predict(part_spec(spec, schedule), target, schedule, whole=spec)
         return _with_reduction(parts, spec, target, schedule)
-    return _predict(spec, target, schedule)
+    return _predict(spec, target, schedule, whole=spec)
 
 
 def _with_reduction(
@@ -92,9 +98,10 @@ def _with_reduction(
     )
 
 
-def _predict(spec: Matmul, target: Target, schedule: GpuMatmul) -> Prediction:
+def _predict(spec: Matmul, target: Target, schedule: GpuMatmul, whole: Matmul) -> Prediction:
+    """Of a product, or parts of a `whole` one, whose operands are read."""
     device = device_of(target)
-    work = _work(spec, target, device, schedule)
+    work = _work(spec, target, device, schedule, whole)
     blocks = _blocks(spec, schedule)
     per_sm = max(1, _occupancy(work, device))
     slots = min(per_sm * device.sms, work.persistent_ctas or per_sm * device.sms)
@@ -218,9 +225,9 @@ def _dram_bytes(spec: Matmul, schedule: GpuMatmul, device: Device, wave: int) ->
     return max(float(inputs), each * rows * cols * spec.batch / (wide * high))
 
 
-def _work(spec: Matmul, target: Target, device: Device, schedule: GpuMatmul) -> Work:
+def _work(spec: Matmul, target: Target, device: Device, schedule: GpuMatmul, whole: Matmul) -> Work:
     if isinstance(schedule, MmaMatmul):
-        return _mma_work(spec, target, device, schedule)
+        return _mma_work(spec, target, device, schedule, whole)
     if isinstance(schedule, WgmmaMatmul):
         return wgmma_work(spec, device, schedule)
     if isinstance(schedule, GemvMatmul):
@@ -229,7 +236,9 @@ def _work(spec: Matmul, target: Target, device: Device, schedule: GpuMatmul) -> 
     return _fma_work(spec, device, schedule)
 
 
-def _mma_work(spec: Matmul, target: Target, device: Device, schedule: MmaMatmul) -> Work:
+def _mma_work(
+    spec: Matmul, target: Target, device: Device, schedule: MmaMatmul, whole: Matmul
+) -> Work:
     depth, itemsize = schedule.block_k, spec.dtype.itemsize
     threads = schedule.num_warps * WARP_SIZE
     tiles = [block * depth * itemsize for block in (schedule.block_m, schedule.block_n)]
@@ -247,7 +256,7 @@ def _mma_work(spec: Matmul, target: Target, device: Device, schedule: MmaMatmul)
     rate = device.f16_fmas * 2 / (2 if instruction.made_of_f16 else itemsize)
     rate /= 3 if instruction.splits else 1
     staging = 0
-    for matrix, nbytes in zip(matrices(spec), tiles, strict=True):
+    for matrix, nbytes in zip(matrices(whole), tiles, strict=True):
         # A wide copy takes about three instructions, its 64-bit address included.
         instructions += 3 * nbytes // (threads * matrix.aligned_bytes)
         if not matrix.is_asynchronous(target):

@@ -10,6 +10,7 @@ from kgen.schedule import (
     GpuSoftmax,
     MmaMatmul,
     Schedule,
+    SplitFmaMatmul,
     SplitMatmul,
     WgmmaMatmul,
 )
@@ -30,7 +31,7 @@ __all__ = ["CudaPlan", "plan"]
 def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
     """The plan of any operation. Raises ScheduleError if the schedule does not fit."""
     match spec, schedule:
-        case Matmul(), SplitMatmul() | WgmmaMatmul() if schedule.split_k > 1:
+        case Matmul(), SplitMatmul() | SplitFmaMatmul() | WgmmaMatmul() if schedule.split_k > 1:
             return plan_split(spec, target, schedule)
         case Matmul(), MmaMatmul():
             return plan_mma(spec, target, schedule)

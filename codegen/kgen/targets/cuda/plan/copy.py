@@ -41,6 +41,10 @@ class Matrix:
     k_inner: bool
 
     @property
+    def k(self) -> int:
+        return self.cols if self.k_inner else self.rows
+
+    @property
     def aligned_bytes(self) -> int:
         """What all rows are multiples of, up to the widest access; every tensor starts at 16."""
         return math.gcd(MAX_ACCESS_BYTES, self.row_stride, self.batch_stride)
@@ -89,7 +93,8 @@ class TileCopy:
 
     `rows` x `cols` is the tile. An edge is a side on which the matrix does not fill its last tile;
     units beyond it are filled with zero. If `first_k` is not 0, the first tile along k has only so
-    many elements of k and all later ones are whole; otherwise the last tile has what is left.
+    many elements of k and all later ones are whole; otherwise the last tile has what is left. If
+    `part_k` is not 0, a CTA copies so much of k, a multiple of the tile's, from its own first on.
     """
 
     matrix: Matrix
@@ -100,6 +105,7 @@ class TileCopy:
     asynchronous: bool
     place: Place
     first_k: int = 0
+    part_k: int = 0
 
     @property
     def name(self) -> str:
@@ -171,7 +177,7 @@ class TileCopy:
 
     @property
     def k_edge(self) -> bool:
-        return self.col_edge if self.matrix.k_inner else self.row_edge
+        return self.matrix.k % (self.part_k or self.k_extent) != 0
 
     @property
     def free_edge(self) -> bool:
@@ -235,7 +241,7 @@ class TileCopy:
     @property
     def k_end(self) -> int:
         """Where k ends, seen from the first tile that has an end."""
-        return self.first_k or (self.matrix.cols if self.matrix.k_inner else self.matrix.rows)
+        return self.first_k or self.matrix.k
 
     @property
     def free_end(self) -> int:
@@ -320,6 +326,7 @@ def plan_copy(
     target: Target,
     allow_async: bool,
     place: Place,
+    part_k: int = 0,
 ) -> TileCopy:
     """The widest copy that the strides' alignment allows, asynchronous where it can be.
 
@@ -346,4 +353,5 @@ def plan_copy(
         unit_bytes=width,
         asynchronous=asynchronous,
         place=place,
+        part_k=part_k,
     )

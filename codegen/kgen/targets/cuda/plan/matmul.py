@@ -87,12 +87,15 @@ def plan_pipeline(k: int, schedule: GpuMatmul, stage_bytes: int) -> Pipeline:
 
 
 def order_tiles(k: int, block_k: int, copies: Sequence[TileCopy]) -> list[TileCopy]:
-    """Copies whose first tile is the incomplete one, if all units stay aligned behind it.
-
-    Then only the prologue has to look where k ends.
+    """Copies whose first tile is the incomplete one, if all units stay aligned behind it and no
+    other CTA has it. Then only the prologue has to look where k ends.
     """
     rest = k % block_k
-    if rest and all(copy.can_begin_with(rest) for copy in copies):
+    if (
+        rest
+        and not any(copy.part_k for copy in copies)
+        and all(copy.can_begin_with(rest) for copy in copies)
+    ):
         return [replace(copy, first_k=rest) for copy in copies]
     return list(copies)
 
@@ -139,8 +142,21 @@ class MatmulPlan(CudaPlan):
     @property
     def batched(self) -> bool:
         """Whether any address depends on the batch."""
-        copies = any(operand.copy.batched for operand in self.operands)
-        return copies or self.output.batch_stride != 0
+        return self.operands_batched or self.output.batch_stride != 0
+
+    @property
+    def part_k(self) -> int:
+        """Of k in each part, if the batch is parts of products; else 0."""
+        return self.operands[0].copy.part_k
+
+    @property
+    def split(self) -> int:
+        """Parts of each product."""
+        return -(-self.operands[0].copy.matrix.k // self.part_k) if self.part_k else 1
+
+    @property
+    def operands_batched(self) -> bool:
+        return any(operand.copy.batched for operand in self.operands)
 
     @property
     def formula(self) -> str:

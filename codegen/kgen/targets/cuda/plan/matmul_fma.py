@@ -174,11 +174,15 @@ class FmaPlan(MatmulPlan):
         )
 
 
-def plan_fma(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
-    """Raises ScheduleError if the schedule does not fit the target."""
+def plan_fma(
+    spec: Matmul, target: Target, schedule: FmaMatmul, whole: Matmul | None = None
+) -> FmaPlan:
+    """`whole`: the product of which the spec's batch are parts of k, where they are.
+
+    Raises ScheduleError if the schedule does not fit the target."""
     num_threads = schedule.num_threads
     _check(schedule, target)
-    a, b = matrices(spec)
+    a, b = matrices(whole or spec)
     depth = schedule.block_k
     a_tile = PaddedTile(depth=depth, width=schedule.block_m, transposed=a.k_inner)
     b_tile = PaddedTile(
@@ -194,6 +198,7 @@ def plan_fma(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
             target=target,
             allow_async=False,  # elements are widened and transposed on the way
             place=tile.place,
+            part_k=spec.k if whole else 0,
         )
         for matrix, tile in zip((a, b), tiles, strict=True)
     ]

@@ -183,8 +183,12 @@ class MmaPlan(MatmulPlan):
         return Share(copy=copy, units=units, last=units[-1].index == len(copy.units) - 1)
 
 
-def plan_mma(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
-    """Raises ScheduleError if the schedule does not fit the instruction or the target."""
+def plan_mma(
+    spec: Matmul, target: Target, schedule: MmaMatmul, whole: Matmul | None = None
+) -> MmaPlan:
+    """`whole`: the product of which the spec's batch are parts of k, where they are.
+
+    Raises ScheduleError if the schedule does not fit the instruction or the target."""
     instruction = instruction_of(spec, target)
     if instruction is None:
         raise ScheduleError(
@@ -204,8 +208,9 @@ def plan_mma(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
             target=target,
             allow_async=True,
             place=tile.place,
+            part_k=spec.k if whole else 0,
         )
-        for matrix, tile in zip(matrices(spec), tiles, strict=True)
+        for matrix, tile in zip(matrices(whole or spec), tiles, strict=True)
     ]
     copies = order_tiles(spec.k, schedule.block_k, copies)
     base.check_registers(

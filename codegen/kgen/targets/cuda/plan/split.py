@@ -2,8 +2,7 @@
 
 The parts are a batch of products: the kernel that multiplies them is an ordinary one whose outputs
 are the sums, in a workspace. A second one adds them, always in the same order, and applies the
-epilogue. To mma.sync the parts' operands are matrices a part of k apart; TMA reads the whole ones
-from another k on, and zeros behind their end.
+epilogue. Each part reads the whole operands from another k on, and zeros behind their end.
 """
 
 from __future__ import annotations
@@ -13,24 +12,30 @@ import math
 from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
-from kgen.schedule import SplitMatmul, WgmmaMatmul
+from kgen.schedule import SplitFmaMatmul, SplitMatmul, WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan
 from kgen.targets.cuda.plan.copy import MAX_IMMEDIATE
+from kgen.targets.cuda.plan.matmul_fma import FmaPlan, plan_fma
 from kgen.targets.cuda.plan.matmul_mma import MmaPlan, plan_mma
 from kgen.targets.cuda.plan.matmul_wgmma import WgmmaPlan, plan_wgmma
 from kgen.targets.cuda.plan.output import OutputTile
 from kgen_runtime.manifest import Launch, Workspace
 
-#: Threads of a CTA of the second kernel, along a row; f32 of one access.
-NUM_THREADS = 128
-WIDEST = 4
+#: The second kernel: threads of a CTA, and f32 of an access, where that makes so many CTAs; outputs
+#: that are fewer get smaller CTAs and accesses, so that more SMs fetch parts.
+NUM_THREADS, WIDEST, ENOUGH_CTAS = 128, 4, 128
+FEW_THREADS = 32
 F32_BYTES = 4
 WORKSPACE = "parts"
 
 #: Schedules that cut k.
-SplitSchedule = SplitMatmul | WgmmaMatmul
+SplitSchedule = SplitMatmul | SplitFmaMatmul | WgmmaMatmul
+
+
+#: Of the kernels that multiply parts.
+PartPlan = MmaPlan | FmaPlan | WgmmaPlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +68,26 @@ class ReductionPlan(CudaPlan):
         return self.output.width
 
     @property
+    def row_threads(self) -> int:
+        """Threads that share a row."""
+        return self.spec.n // self.width
+
+    @property
+    def thread_bytes(self) -> int:
+        return self.width * F32_BYTES
+
+    @property
+    def last_thread(self) -> int:
+        return self.spec.m * self.row_threads - 1
+
+    @property
     def accumulators(self) -> tuple[str, ...]:
         return self.output.accumulators(self.output.rows[0])
+
+    @property
+    def has_idle_threads(self) -> bool:
+        """Whether the last CTA has more than there are outputs for."""
+        return (self.last_thread + 1) % self.num_threads != 0
 
     @property
     def matrix_bytes(self) -> int:
@@ -102,7 +125,7 @@ class SplitPlan(CudaPlan):
 
     spec: Matmul
     schedule: SplitSchedule
-    part: MmaPlan | WgmmaPlan
+    part: PartPlan
     reduction: ReductionPlan
 
     @property
@@ -135,7 +158,7 @@ class SplitPlan(CudaPlan):
 
 def plan_split(spec: Matmul, target: Target, schedule: SplitSchedule) -> SplitPlan:
     """Raises ScheduleError if k cannot be cut so, or a part does not fit the target."""
-    _check(spec, target, schedule)
+    _check(spec, schedule)
     part = _plan_part(spec, target, schedule)
     launch = dataclasses.replace(part.launches[0], entry_point=f"{spec.key}_parts")
     part = dataclasses.replace(part, launches=(launch,))
@@ -159,11 +182,13 @@ def plan_split(spec: Matmul, target: Target, schedule: SplitSchedule) -> SplitPl
     )
 
 
-def _plan_part(spec: Matmul, target: Target, schedule: SplitSchedule) -> MmaPlan | WgmmaPlan:
+def _plan_part(spec: Matmul, target: Target, schedule: SplitSchedule) -> PartPlan:
     part = part_spec(spec, schedule)
     if isinstance(schedule, WgmmaMatmul):
         return plan_wgmma(part, target, schedule, whole=spec)
-    return plan_mma(part, target, schedule)
+    if isinstance(schedule, SplitFmaMatmul):
+        return plan_fma(part, target, schedule, whole=spec)
+    return plan_mma(part, target, schedule, whole=spec)
 
 
 def part_tiles(spec: Matmul, schedule: SplitSchedule) -> int:
@@ -172,33 +197,18 @@ def part_tiles(spec: Matmul, schedule: SplitSchedule) -> int:
 
 
 def part_spec(spec: Matmul, schedule: SplitSchedule) -> Matmul:
-    """The parts as a batch: sums (as they are accumulated, 4 bytes) packed behind one another, and
-    for mma.sync operands a part of k apart. wgmma's are read whole; their strides are not here."""
-    k = part_tiles(spec, schedule) * schedule.block_k
-    if isinstance(schedule, WgmmaMatmul):
-        return Matmul(
-            m=spec.m,
-            n=spec.n,
-            k=k,
-            dtype=spec.dtype,
-            out_dtype=spec.accumulate,
-            layout=spec.layout,
-            math=spec.math,
-            batch=spec.batch * schedule.split_k,
-        )
+    """The parts as a batch: all of a product, then those of the next; sums (as they are
+    accumulated, 4 bytes) packed behind one another. Operands are read from the whole matrices,
+    whose strides are not here."""
     return Matmul(
         m=spec.m,
         n=spec.n,
-        k=k,
+        k=part_tiles(spec, schedule) * schedule.block_k,
         dtype=spec.dtype,
         out_dtype=spec.accumulate,
         layout=spec.layout,
         math=spec.math,
-        batch=schedule.split_k,
-        lda=spec.lda,
-        ldb=spec.ldb,
-        batch_stride_a=k * spec.a_strides[2],
-        batch_stride_b=k * spec.b_strides[1],
+        batch=spec.batch * schedule.split_k,
     )
 
 
@@ -212,12 +222,14 @@ def _plan_reduction(
 ) -> ReductionPlan:
     row_stride = spec.out_strides[1] if spec.m > 1 else 0
     batch_stride = spec.out_strides[0] if spec.batch > 1 else 0
-    width = math.gcd(WIDEST, spec.n, row_stride, batch_stride)
+    few = spec.batch * spec.m * spec.n < ENOUGH_CTAS * NUM_THREADS * WIDEST
+    threads = FEW_THREADS if few else NUM_THREADS
+    width = 1 if few else math.gcd(WIDEST, spec.n, row_stride, batch_stride)
     names = [p.name for p in spec.parameters if p.name not in ("a", "b")]
     launch = Launch(
         entry_point=spec.key,
-        grid=(-(-spec.n // (width * NUM_THREADS)), spec.m, spec.batch),
-        block=(NUM_THREADS, 1, 1),
+        grid=(-(-spec.m * spec.n // (width * threads)), 1, spec.batch),
+        block=(threads, 1, 1),
         arguments=(WORKSPACE, *names),
     )
     return ReductionPlan(
@@ -226,7 +238,7 @@ def _plan_reduction(
         schedule=schedule,
         template="ptx/matmul_split.ptx.j2",
         launches=(launch,),
-        num_threads=NUM_THREADS,
+        num_threads=threads,
         ptx_version=ptx_version,
         output=OutputTile(
             spec=spec,
@@ -239,41 +251,7 @@ def _plan_reduction(
     )
 
 
-def _check(spec: Matmul, target: Target, schedule: SplitSchedule) -> None:
-    split = schedule.split_k
-    if isinstance(schedule, WgmmaMatmul):
-        _check_ring(spec, schedule)
-    else:
-        _check_parts(spec, schedule)
-    if (needed := _parts_bytes(spec, schedule)) > MAX_IMMEDIATE:
-        raise ScheduleError(
-            f"split_k={split} needs {needed} B of workspace for a matrix; "
-            f"{MAX_IMMEDIATE} are the limit; try split_k=1"
-        )
-    if spec.m > (limit := target.limits["grid_y"]):
-        raise ScheduleError(
-            f"split_k={split} launches a row of blocks for each of m={spec.m}; {target.name} "
-            f"allows {limit}; try split_k=1"
-        )
-
-
-def _check_parts(spec: Matmul, schedule: SplitMatmul) -> None:
-    """What mma.sync's parts, matrices of their own, must be like."""
-    split = schedule.split_k
-    if spec.batch > 1:
-        raise ScheduleError(
-            f"split_k={split} does not go with batch={spec.batch}, whose products fill the GPU "
-            "as they are; try 1"
-        )
-    if spec.k % (split * schedule.block_k):
-        raise ScheduleError(
-            f"split_k={split} does not cut k={spec.k} in parts of whole tiles of "
-            f"block_k={schedule.block_k}; try split_k=1"
-        )
-
-
-def _check_ring(spec: Matmul, schedule: WgmmaMatmul) -> None:
-    """Each part has tiles, and a CTA of its own."""
+def _check(spec: Matmul, schedule: SplitSchedule) -> None:
     split, each = schedule.split_k, part_tiles(spec, schedule)
     tiles = -(-spec.k // schedule.block_k)
     if (split - 1) * each >= tiles:
@@ -281,8 +259,13 @@ def _check_ring(spec: Matmul, schedule: WgmmaMatmul) -> None:
             f"split_k={split} parts of {each} tiles of block_k={schedule.block_k} are more than "
             f"k={spec.k} has; try split_k={-(-tiles // each)}"
         )
-    if schedule.num_ctas:
+    if isinstance(schedule, WgmmaMatmul) and schedule.num_ctas:
         raise ScheduleError(
             f"split_k={split} gives every part a CTA, and num_ctas={schedule.num_ctas} shares "
             "them; try num_ctas=0,group_m=1"
+        )
+    if (needed := _parts_bytes(spec, schedule)) > MAX_IMMEDIATE:
+        raise ScheduleError(
+            f"split_k={split} needs {needed} B of workspace for a matrix; "
+            f"{MAX_IMMEDIATE} are the limit; try split_k=1"
         )
