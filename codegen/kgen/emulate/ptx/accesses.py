@@ -1,12 +1,16 @@
-"""Accesses to shared memory as flat lists of granules, and what faults say of them."""
+"""Accesses to shared memory as flat lists of areas, and what faults say of them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgen.emulate.ptx.areas import Areas
+from kgen.emulate.ptx.ctas import narrow, over_ctas
 from kgen.emulate.ptx.types import Array
 
 if TYPE_CHECKING:
@@ -18,9 +22,9 @@ RANK_SHIFT = 24
 
 @dataclass(frozen=True, kw_only=True)
 class Accesses:
-    """Active lanes' accesses, flat: one entry for each granule that a lane touches.
+    """Active lanes' accesses, flat: one entry for each area that a lane touches.
 
-    `row` counts clusters, `thread` within the cluster (`actor * 32 + lane`), `cell` granules of all
+    `row` counts clusters, `thread` within the cluster (`actor * 32 + lane`), `cell` areas of all
     rows.
     """
 
@@ -38,9 +42,9 @@ class Accesses:
 class Region:
     """What an asynchronous operation touches: units of `unit` bytes at shared addresses.
 
-    `address` [C or 1, n], and the thread of its CTA that issued it, [C or 1]; `ctas` [C or 1] says
-    in which CTAs there is such an operation. An upper part of an address (`RANK_SHIFT`) names
-    another CTA of the cluster.
+    `address` [C', n], and the thread of its CTA that issued it, [C']; `ctas` [C'] says in which
+    CTAs there is such an operation (see :mod:`kgen.emulate.ptx.ctas`). An upper part of an address
+    (`RANK_SHIFT`) names another CTA of the cluster.
     """
 
     address: Array
@@ -48,17 +52,32 @@ class Region:
     issuer: Array
     ctas: Array
 
+    def narrowed(self, cluster: int) -> Region:
+        """The same of one cluster, if all clusters are alike."""
+        address = self.address[:1] if (self.address == self.address[:1]).all() else self.address
+        address, issuer, ctas = (
+            narrow(value, cluster) for value in (address, self.issuer, self.ctas)
+        )
+        return Region(address=address, unit=self.unit, issuer=issuer, ctas=ctas)
+
 
 class Granules:
-    """Shared memory of `nbytes` bytes for each CTA, in granules."""
+    """Shared memory of `nbytes` bytes for each CTA, in granules and areas of them."""
 
-    def __init__(self, machine: Machine, nbytes: int) -> None:
-        self.machine, self.granule = machine, machine.granule
+    def __init__(self, machine: Machine, nbytes: int, grow: Callable[[Array], None]) -> None:
+        """`grow` is told of new areas, see `Areas`."""
+        self.machine = machine
+        self.granule = machine.granule
         self.per_cta = nbytes // self.granule
-        #: Of a cluster.
-        self.count = self.per_cta * machine.cluster
+        count = self.per_cta * machine.cluster
+        self.areas = Areas(count, grow, whole=machine.asynchronous)
         self._cta_threads = machine.warps * 32
         self._threads = self._cta_threads * machine.cluster
+
+    @property
+    def count(self) -> int:
+        """Areas of a cluster."""
+        return self.areas.count
 
     def of_lanes(self, address: Array, nbytes: int, mask: Mask, rows: int) -> Accesses:
         """Accesses of `nbytes` by each active lane; with one row, of the first cluster's lanes."""
@@ -70,34 +89,56 @@ class Granules:
             place = np.flatnonzero(np.broadcast_to(mask, shape))
             first = first[place]
         row, thread = np.divmod(place, self._threads)
-        return self._flat(row, thread, first, nbytes)
+        count = nbytes // self.granule
+        if machine.cluster > 1:
+            first = self._in_cluster(first, thread // self._cta_threads)
+        if count > 1:
+            first = (first[:, None] + np.arange(count)).reshape(-1)
+            row, thread = row.repeat(count), thread.repeat(count)
+        area = self.areas.single(first)
+        return Accesses(row=row, thread=thread, cell=area + row * self.count)
 
     def of_region(self, region: Region, thread: Array, rows: int) -> Accesses:
-        """Accesses by these threads, [C or 1], of the CTAs."""
+        """Accesses by these threads, [C'], of the CTAs."""
         cluster = self.machine.cluster
         count = max(len(region.address), len(thread), len(region.ctas), rows * cluster)
-        cta = np.flatnonzero(np.broadcast_to(region.ctas, count))
-        units = region.address.shape[1]
-        address = np.broadcast_to(region.address, (count, units))[cta]
+        cta = np.flatnonzero(over_ctas(region.ctas, count))
         row, rank = np.divmod(cta, cluster)
-        who = np.broadcast_to(thread, count)[cta] + rank * self._cta_threads
-        first = address.reshape(-1) // self.granule
-        return self._flat(row.repeat(units), who.repeat(units), first, region.unit)
+        who = over_ctas(thread, count)[cta] + rank * self._cta_threads
+        found = self._areas_of(region, cta.tolist())
+        sizes = np.array([len(areas) for areas in found])
+        area = np.concatenate(found) if found else np.zeros(0, np.int64)
+        row = row.repeat(sizes)
+        return Accesses(row=row, thread=who.repeat(sizes), cell=area + row * self.count)
 
-    def _flat(self, row: Array, thread: Array, first: Array, nbytes: int) -> Accesses:
-        count = nbytes // self.granule
+    def _areas_of(self, region: Region, ctas: list[int]) -> list[Array]:
+        """The areas that a region has of each of these CTAs."""
+        address, cluster = region.address, self.machine.cluster
+        names = [line.tobytes() for line in address]
+        parts = [(cta % len(address), cta % cluster) for cta in ctas]
+        finders = {
+            (names[line], rank, region.unit): partial(
+                self._granules_of, address[line], rank, region.unit
+            )
+            for line, rank in dict.fromkeys(parts)
+        }
+        before = -1
+        while before != self.count:
+            before = self.count
+            known = {name: self.areas.covering(name, find) for name, find in finders.items()}
+        return [known[names[line], rank, region.unit] for line, rank in parts]
+
+    def _granules_of(self, address: Array, rank: int, unit: int) -> Array:
+        """The granules of a cluster that units at addresses [n] have, for its CTA of a rank."""
+        first = address // self.granule
         if self.machine.cluster > 1:
-            first = self._in_cluster(first, thread)
-        cell = first + row * self.count
-        if count > 1:
-            cell = (cell[:, None] + np.arange(count)).reshape(-1)
-            row, thread = row.repeat(count), thread.repeat(count)
-        return Accesses(row=row, thread=thread, cell=cell)
+            first = self._in_cluster(first, np.int64(rank))
+        found: Array = (first[:, None] + np.arange(max(1, unit // self.granule))).reshape(-1)
+        return found
 
-    def _in_cluster(self, first: Array, thread: Array) -> Array:
-        """A granule of the addressed CTA as one of the cluster."""
+    def _in_cluster(self, first: Array, own: Array | np.int64) -> Array:
+        """A granule of the addressed CTA as one of the cluster; `own` is the rank of who asks."""
         named, offset = np.divmod(first, (1 << RANK_SHIFT) // self.granule)
-        own = thread // self._cta_threads
         found: Array = offset + np.where(named == 0, own, named - 1) * self.per_cta
         return found
 
@@ -113,7 +154,8 @@ class Granules:
         lanes = np.zeros((machine.ctas, self._cta_threads), bool)
         address = np.zeros(lanes.shape, np.int64)
         lanes[where] = True
-        address[where] = at.cell[bad] % self.per_cta * self.granule
+        granule = self.areas.first[at.cell[bad] % self.count]
+        address[where] = granule % self.per_cta * self.granule
         return Violation(
             kind, message, lanes.reshape(machine.shape), address.reshape(machine.shape)
         )

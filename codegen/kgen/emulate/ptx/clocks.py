@@ -19,6 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kgen.emulate.ptx.ctas import narrow, over_ctas
 from kgen.emulate.ptx.known import Fence, Known
 from kgen.emulate.ptx.lessons import Lessons
 from kgen.emulate.ptx.types import Array, all_of, any_of
@@ -210,10 +211,12 @@ class Clocks:
         return self._names.setdefault((rank, name), first + taken % ASYNC_ACTORS)
 
     def tick(self, actor: int, ctas: Array) -> Known:
-        """The actor completes something, in these CTAs [C or 1]; what is then to be released."""
-        if len(ctas) > 1:
+        """The actor completes something, in these CTAs [C']; what is then to be released."""
+        if self.rows == 1:
+            ctas = narrow(ctas, self.cluster)
+        if len(ctas) > self.cluster:
             self.split()
-        rows = np.broadcast_to(ctas, max(len(ctas), self.rows * self.cluster))
+        rows = over_ctas(ctas, self.rows * self.cluster)
         rows = any_of(rows.reshape(-1, self.cluster), 1)
         self.own = self.own.copy()
         self.own[:, actor] += rows
@@ -241,6 +244,8 @@ class Clocks:
 
         The padding of a warp does what its other lanes do.
         """
+        if self.rows == 1:
+            lanes = narrow(lanes, self.cluster)
         lanes = np.broadcast_to(lanes, (len(lanes), self.cta_warps, WARP))
         if len(lanes) == 1:
             lanes = np.tile(lanes, (self.cluster, 1, 1))

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from kgen.emulate.ptx.ctas import narrow
 from kgen.emulate.ptx.known import Known
 from kgen.emulate.ptx.lessons import both
 from kgen.emulate.ptx.machine import Machine
@@ -27,7 +28,7 @@ class Released:
         """Knowledge arrives at the barriers of these CTAs."""
         if not self._checks:
             return
-        mine, where = self.known, self._narrow(ctas)
+        mine, where = self.known, narrow(ctas, self._cluster)
         fences = mine.passed.keys() | known.passed.keys()
         nothing = np.zeros_like(mine.seen[:, :1])
         self.known = Known(
@@ -45,7 +46,7 @@ class Released:
         """The barriers of these CTAs begin anew."""
         if not self._checks:
             return
-        left = ~self._narrow(ctas)
+        left = ~narrow(ctas, self._cluster)
         known = self.known
         nothing = np.zeros_like(known.seen)
         self.known = Known(
@@ -59,11 +60,6 @@ class Released:
         self.forget(ctas)
         self.add(other.known, ctas)
         other.forget(ctas)
-
-    def _narrow(self, ctas: Array) -> Array:
-        """A mask of CTAs, of one cluster if all clusters are alike."""
-        by_cluster = ctas.reshape(-1, self._cluster)
-        return by_cluster[0] if (by_cluster == by_cluster[:1]).all() else ctas
 
 
 def at_rank(known: Known, rank: int, cluster: int) -> Known:

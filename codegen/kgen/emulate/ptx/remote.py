@@ -22,11 +22,11 @@ def check_remote_accesses(machine: Machine) -> None:
     if shadow is None or machine.cluster == 1:
         return
     known = _known_by_cta(machine)
-    shape = (-1, machine.cluster, shadow.granules.per_cta, shadow.warps)
-    reads = shadow.all_reads().reshape(shape)
-    last = reads.max(axis=2)
+    ranks = _areas_of_ranks(shadow)
+    reads = shadow.all_reads().reshape(len(shadow.writer), -1, shadow.warps)
+    last = np.stack([reads[:, areas].max(axis=1) for areas in ranks], axis=1)
     _refuse(machine, last >> READ_TIME, known, (last >> READ_PC) & READ_PC_MASK, "reads")
-    last = _last_writes(machine, shadow)
+    last = _last_writes(shadow, ranks)
     _refuse(machine, np.maximum(last >> TIME, 0), known, last, "writes")
 
 
@@ -38,16 +38,22 @@ def _known_by_cta(machine: Machine) -> Array:
     return known
 
 
-def _last_writes(machine: Machine, shadow: Shadow) -> Array:
+def _areas_of_ranks(shadow: Shadow) -> list[Array]:
+    """The areas that lie in the memory of the CTA of each rank, in part at least."""
+    granules = shadow.granules
+    return [np.unique(of) for of in granules.areas.of.reshape(-1, granules.per_cta)]
+
+
+def _last_writes(shadow: Shadow, ranks: list[Array]) -> Array:
     """[row, rank, warp]: the latest tag of the warp's in the memory of the CTA; -1 for none."""
-    writer = shadow.writer.reshape(-1, machine.cluster, shadow.granules.per_cta)
-    last = np.full((len(writer), machine.cluster, shadow.warps), -1, np.int64)
-    row, rank, granule = np.nonzero(writer >= 0)
-    tags = writer[row, rank, granule]
-    warp = (tags & THREAD) >> 5
-    # What completes asynchronously is no thread's; a CTA that ends before it is refused elsewhere.
-    threads = warp < shadow.warps
-    np.maximum.at(last, (row[threads], rank[threads], warp[threads]), tags[threads])
+    last = np.full((len(shadow.writer), len(ranks), shadow.warps), -1, np.int64)
+    for rank, areas in enumerate(ranks):
+        writer = shadow.writer[:, areas]
+        warp = (writer & THREAD) >> 5
+        # What completes asynchronously is no thread's; a CTA that ends before it is refused
+        # elsewhere.
+        row, area = np.nonzero((writer >= 0) & (warp < shadow.warps))
+        np.maximum.at(last[:, rank], (row, warp[row, area]), writer[row, area])
     return last
 
 

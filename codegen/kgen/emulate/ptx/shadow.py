@@ -2,6 +2,7 @@
 
 A granule is the kernel's smallest shared access. Two accesses to one granule by different threads,
 one of them a write, are a race unless the clocks order them or both are strong (PTX ISA 8.9.1).
+Granules that all accesses have met together share an entry of the tables, as an area.
 Tables have one row for each cluster, or one while all do the same, so that the checks of the common
 case cost as much as those of one CTA.
 """
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgen.emulate.ptx.accesses import Accesses, Granules, Region
+from kgen.emulate.ptx.ctas import narrow
 from kgen.emulate.ptx.reads import READ_TIME, by_whom, once, remember, unvouched
 from kgen.emulate.ptx.tags import THREAD, TIME, Strength, label_of, strength_of, tag
 from kgen.emulate.ptx.types import Array, any_of
@@ -28,11 +30,11 @@ READING = 20
 
 
 class Shadow:
-    """`writer` [row, granule] and `reads` [row, granule, warp], as tags."""
+    """`writer` [row, area] and `reads` [row, area, warp], as tags."""
 
     def __init__(self, machine: Machine, nbytes: int) -> None:
         self.machine, self.clocks = machine, machine.clocks
-        self.granules = Granules(machine, nbytes)
+        self.granules = Granules(machine, nbytes, self._grow)
         self.warps = machine.clocks.warps
         self.writer = np.full((1, self.granules.count), UNWRITTEN, np.int64)
         self.reads = np.zeros((1, self.granules.count, self.warps), np.int64)
@@ -273,9 +275,12 @@ class Shadow:
         remember(table, cell, self.now(at), self.machine.pc, lane)
 
     def accesses(self, address: Array, nbytes: int, mask: Mask) -> Accesses:
-        varies = address.shape[0] > 1 or (mask is not None and mask.shape[0] > 1)
-        if varies or self.clocks.rows > 1:
-            self._split()
+        cluster = self.machine.cluster
+        if len(self.writer) == 1 == self.clocks.rows:
+            one = narrow(address, cluster), mask if mask is None else narrow(mask, cluster)
+            if len(one[0]) <= cluster and (one[1] is None or len(one[1]) <= cluster):
+                return self.granules.of_lanes(one[0], nbytes, one[1], 1)
+        self._split()
         return self.granules.of_lanes(address, nbytes, mask, len(self.writer))
 
     def region(self, region: Region, thread: Array) -> Accesses:
@@ -283,6 +288,17 @@ class Shadow:
         if count > self.machine.cluster or self.clocks.rows > 1:
             self._split()
         return self.granules.of_region(region, thread, len(self.writer))
+
+    def _grow(self, parents: Array) -> None:
+        """There are new areas, each of which was part of another."""
+
+        def longer(table: Array) -> Array:
+            # Flat views of the tables must be views.
+            return np.ascontiguousarray(np.concatenate([table, table[:, parents]], axis=1))
+
+        self.writer, self.reads = longer(self.writer), longer(self.reads)
+        self.strong = {did: longer(table) for did, table in self.strong.items()}
+        self.reading = None if self.reading is None else longer(self.reading)
 
     def _split(self) -> None:
         """Give every cluster a row of its own."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgen.emulate.ptx.accesses import RANK_SHIFT, Region
+from kgen.emulate.ptx.ctas import over_ctas
 from kgen.emulate.ptx.memory import check, columns, elements, scatter, settle
 from kgen.emulate.ptx.proxy import AsyncProxy
 from kgen.emulate.ptx.semantics import WEAK, Semantics
@@ -159,8 +160,8 @@ class SharedMemory:
     def _region_bytes(self, region: Region) -> tuple[Array, Array]:
         """(CTAs, places of the bytes [of those CTAs, n, unit] in the memory of all)."""
         count = self.machine.ctas
-        ctas = np.flatnonzero(np.broadcast_to(region.ctas, count))
-        address = np.broadcast_to(region.address, (count, region.address.shape[1]))[ctas]
+        ctas = np.flatnonzero(over_ctas(region.ctas, count))
+        address = over_ctas(region.address, count)[ctas]
         named, offset = np.divmod(address, 1 << RANK_SHIFT)
         first = ctas[:, None] // self.machine.cluster * self.machine.cluster
         cta = np.where(named == 0, ctas[:, None], first + named - 1)
@@ -173,12 +174,15 @@ class SharedMemory:
 
         named, offset = np.divmod(region.address, 1 << RANK_SHIFT)
         outside = (offset > self.nbytes - region.unit) | (named > self.machine.cluster)
-        outside = outside & region.ctas[:, None]
         if not outside.any():
             return
-        first = int(np.broadcast_to(region.address, outside.shape)[outside].flat[0])
-        thread = np.arange(self.machine.warps * 32) == region.issuer[:, None]
-        lanes = (thread & any_of(outside, 1)[:, None]).reshape(-1, self.machine.warps, 32)
+        count = self.machine.ctas
+        outside = over_ctas(outside, count) & over_ctas(region.ctas, count)[:, None]
+        if not outside.any():
+            return
+        first = int(over_ctas(region.address, count)[outside].flat[0])
+        thread = np.arange(self.machine.warps * 32) == over_ctas(region.issuer, count)[:, None]
+        lanes = (thread & any_of(outside, 1)[:, None]).reshape(self.machine.shape)
         message = f"shared {what} of {region.unit} bytes at offset {first} of {self.nbytes} bytes"
         raise Violation("out-of-bounds", message, lanes, np.full((1, 1, 1), first))
 

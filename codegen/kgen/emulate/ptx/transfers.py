@@ -54,12 +54,10 @@ def issues(machine: Machine, mask: Mask) -> Iterator[Issue]:
         yield Issue(ctas=count > turn, thread=order[:, turn])
 
 
-def region(address: Array, unit: int, issue: Issue) -> Region:
-    """Units at shared addresses [C or 1, n]; with one row where all CTAs are alike."""
-    same = issue.ctas.all() and (issue.thread == issue.thread[0]).all()
-    if same and (address == address[:1]).all():
-        return Region(address=address[:1], unit=unit, issuer=issue.thread[:1], ctas=issue.ctas[:1])
-    return Region(address=address, unit=unit, issuer=issue.thread, ctas=issue.ctas)
+def region(machine: Machine, address: Array, unit: int, issue: Issue) -> Region:
+    """Units at shared addresses [C or 1, n]."""
+    whole = Region(address=address, unit=unit, issuer=issue.thread, ctas=issue.ctas)
+    return whole.narrowed(machine.cluster)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,8 +159,7 @@ class Transfers:
         machine.pc = load.pc
         if machine.checks:
             actor = machine.clocks.actor(load.rank, load.offset)
-            alike = load.destination.all()
-            known = machine.clocks.tick(actor, load.destination[:1] if alike else load.destination)
+            known = machine.clocks.tick(actor, load.destination)
         machine.shared.finish_write(load.region, load.fetch(), actor)
         self._mbarriers.complete_bytes(load.offset, load.destination, load.nbytes, known)
 
@@ -173,7 +170,7 @@ class Transfers:
     ) -> None:
         """Start a copy from shared addresses [C, n]."""
         machine = self.machine
-        source = region(address, unit, issue)
+        source = region(machine, address, unit, issue)
         machine.shared.begin_read(source)
         self.stores.append(
             Store(
@@ -213,7 +210,8 @@ class Transfers:
 
     def _finish_reading(self, store: Store, ctas: Array) -> None:
         if ctas.any():
-            source = region(store.address, store.unit, store.issue.where(ctas))
+            issue = store.issue.where(ctas)
+            source = region(self.machine, store.address, store.unit, issue)
             self.machine.shared.finish_read(source, source.issuer)
             store.reading = store.reading & ~ctas
 

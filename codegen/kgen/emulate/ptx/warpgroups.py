@@ -8,11 +8,12 @@ last wgmma.fence of its warp must not enter a product.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kgen.emulate.ptx.accesses import Region
+from kgen.emulate.ptx.ctas import narrow
 from kgen.emulate.ptx.machine import WARP, Machine, Mask, Violation
 from kgen.emulate.ptx.released import Released
 from kgen.emulate.ptx.types import Array, any_of
@@ -171,21 +172,15 @@ class Warpgroups:
         """What one warp of a warpgroup found finished, the others know when they have waited."""
         machine = self.machine
         told = self._told.setdefault(number, Released(machine))
-        alike = (warps == warps[:1]).all()
-        lanes = (warps[:1] if alike else warps)[..., None] & machine.exists
+        lanes = narrow(warps, machine.cluster)[..., None] & machine.exists
         if finished.any():
             told.add(machine.clocks.release(lanes), finished)
         machine.clocks.acquire(lanes, told.known)
 
     def _finish_read(self, regions: Sequence[Region], ctas: Array, warp: Array) -> None:
-        thread = warp * WARP
         for region in regions:
-            alike = len(region.ctas) == 1 and ctas.all() and (thread == thread[0]).all()
-            rows = slice(0, 1) if alike else slice(None)
-            part = Region(
-                address=region.address, unit=region.unit, issuer=thread[rows], ctas=ctas[rows]
-            )
-            self.machine.shared.finish_read(part, thread[rows], by_warp=True)
+            part = replace(region, issuer=warp * WARP, ctas=ctas).narrowed(self.machine.cluster)
+            self.machine.shared.finish_read(part, part.issuer, by_warp=True)
 
     @staticmethod
     def _by_group(warps: Array) -> Array:

@@ -120,11 +120,9 @@ class SharedMatrix:
             if words.tobytes() not in seen:
                 seen[words.tobytes()] = self._gather(words, ctas, first)
             matrices[g], addresses = seen[words.tobytes()]
-            alike = slice(0, 1) if ctas.all() and len(addresses) == 1 else slice(None)
-            issuer = np.full(len(ctas), first * WARP)[alike]
-            regions[g].append(
-                Region(address=addresses, unit=CHUNK, issuer=issuer, ctas=ctas[alike])
-            )
+            issuer = np.array([first * WARP])
+            region = Region(address=addresses, unit=CHUNK, issuer=issuer, ctas=ctas)
+            regions[g].append(region.narrowed(machine.cluster))
         return Operands(matrices=matrices, regions=regions)
 
     def _gather(self, words: Array, ctas: Array, warp: int) -> tuple[Array, Array]:

@@ -137,7 +137,7 @@ def _in_buffer(
 def _from_shared(decoder: Decoder, issue: Issue, start: Array, nbytes: int) -> Callable[[], Array]:
     """From the CTA's own shared memory, which is free again when the copy completes."""
     shared = decoder.machine.shared
-    source = region(start[:, None] + _chunks(nbytes), CHUNK, issue)
+    source = region(decoder.machine, start[:, None] + _chunks(nbytes), CHUNK, issue)
     shared.begin_read(source)
 
     def fetch() -> Array:

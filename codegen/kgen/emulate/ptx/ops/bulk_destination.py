@@ -65,7 +65,7 @@ class Destination:
             self._check_place(here, who, to)
             for part, rank in self._by_rank(here, who, to):
                 named = 0 if machine.cluster == 1 else (rank + 1) << RANK_SHIFT
-                place = region(addresses | named, CHUNK, part)
+                place = region(machine, addresses | named, CHUNK, part)
                 load = Load(
                     pc=machine.pc,
                     region=place,

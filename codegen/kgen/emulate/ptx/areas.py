@@ -1,0 +1,86 @@
+"""Shared memory of a cluster in areas: granules that all accesses until now have met together.
+
+Whatever the checks know of one granule of an area they know of all, so that their tables have one
+entry for each area. That is what makes operations of the async proxy cheap, which touch thousands
+of granules at once and the same ones again and again. What a thread accesses is an area by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kgen.emulate.ptx.types import Array
+
+
+class Areas:
+    """`of` [granule] is each one's area, `first` [area] one of its granules."""
+
+    def __init__(self, granules: int, grow: Callable[[Array], None], *, whole: bool) -> None:
+        """All granules are one area if `whole`, else each is one by itself.
+
+        `grow` is told when areas are added: each, by number, was part of another until now, [new].
+        """
+        self._grow = grow
+        self.of = np.zeros(granules, np.int64) if whole else np.arange(granules)
+        self.first = np.zeros(1, np.int64) if whole else np.arange(granules)
+        self._size = np.bincount(self.of)
+        #: The areas that make up some granules, by what names these.
+        self._known: dict[object, Array] = {}
+
+    @property
+    def count(self) -> int:
+        return len(self.first)
+
+    @property
+    def all_single(self) -> bool:
+        return self.count == len(self.of)
+
+    def single(self, granules: Array) -> Array:
+        """The area of each granule, which has no others."""
+        if self.all_single:
+            return granules
+        found: Array = self.of[granules]
+        shared = self._size[found] > 1
+        if shared.any():
+            alone = np.unique(granules[shared])
+            self._take(alone, np.arange(len(alone)))
+            found = self.of[granules]
+        return found
+
+    def covering(self, name: object, granules: Callable[[], Array]) -> Array:
+        """The areas that make up the granules of this name, exactly, in their order."""
+        found = self._known.get(name)
+        if found is None:
+            inside = granules()
+            hit = np.bincount(self.of[np.unique(inside)], minlength=self.count)
+            cut = np.flatnonzero((hit > 0) & (hit < self._size))
+            if cut.size:
+                part = np.unique(inside[np.isin(self.of[inside], cut)])
+                self._take(part, np.searchsorted(cut, self.of[part]))
+            areas, place = np.unique(self.of[inside], return_index=True)
+            found = self._known[name] = areas[np.argsort(place)]
+        return found
+
+    def _take(self, granules: Array, group: Array) -> None:
+        """Make each group of these granules, all of one area, an area by itself."""
+        self._known.clear()
+        old = self.of[granules]
+        count = int(group.max()) + 1
+        parent = np.zeros(count, np.int64)
+        parent[group] = old
+        number = self.count + np.arange(count)
+        # Where nothing is left of an area, one of its groups keeps its number.
+        left = self._size - np.bincount(old, minlength=self.count)
+        heirs = {int(area): at for at, area in enumerate(parent) if left[area] == 0}
+        for area, at in heirs.items():
+            number[at] = area
+        added = number >= self.count
+        number[added] = self.count + np.arange(int(added.sum()))
+        self.of[granules] = number[group]
+        total = self.count + int(added.sum())
+        self._size = np.bincount(self.of, minlength=total)
+        self.first = np.zeros(total, np.int64)
+        self.first[self.of[::-1]] = np.arange(len(self.of))[::-1]
+        self._grow(parent[added])

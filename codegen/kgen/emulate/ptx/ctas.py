@@ -1,0 +1,23 @@
+"""Values for each CTA of a chunk, [C', ...]: C' is all of them, those of one cluster where all
+clusters have the same, or 1."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kgen.emulate.ptx.types import Array
+
+
+def narrow(value: Array, cluster: int) -> Array:
+    """What the CTAs of one cluster have, if all clusters have that; else the value itself."""
+    if len(value) <= cluster:
+        return value
+    by_cluster = value.reshape(-1, cluster, *value.shape[1:])
+    return by_cluster[0] if (by_cluster == by_cluster[:1]).all() else value
+
+
+def over_ctas(value: Array, count: int) -> Array:
+    """The same for that many CTAs."""
+    if len(value) == count:
+        return value
+    return np.tile(value, (count // len(value), *[1] * (value.ndim - 1)))
