@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgen.check import cost, inputs, oracle, tensors, tolerance
+from kgen.check import compare, cost, inputs, oracle, tensors, tolerance
 from kgen.check.tolerance import Estimate
 from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
 from kgen_runtime import scalar
-from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.manifest import KernelEntry, Tolerance
 
 EntryFor = Callable[..., KernelEntry]
 DTYPES = (DType.F64, DType.F32, DType.F16, DType.BF16)
@@ -182,6 +182,24 @@ def ratio(found: Estimate, got: np.ndarray, dtype: DType) -> float:
     want = np.where(exact, tensors.round_to(found.value[0], dtype), found.value[0])
     bound = np.where(exact, 1e-300, tolerance.final(found, dtype)[0])
     return float((np.abs(got - want) / bound).max())
+
+
+def test_the_bound_of_a_sum_is_no_wider_than_it_says() -> None:
+    """factor sqrt(K) u_acc (|A| |B|), here 3 sqrt(16) 2**-24 5."""
+    target = Tolerance(accumulate=DType.F32, factor=3.0, reason="a test")
+    value, magnitude = np.zeros(1), np.full(1, 5.0)
+    found = tolerance.product(value, magnitude, 16, False, target)
+    assert float(found.error[0]) == 3.0 * 4.0 * 2.0**-24 * 5.0
+    assert float(tolerance.final(found, DType.F32)[0]) == pytest.approx(float(found.error[0]))
+
+
+def test_an_overflow_has_the_sign_of_what_overflows() -> None:
+    """f16 ends at 65504; a sum that may be beyond may come out infinite, but not of the other
+    sign."""
+    error = np.full(1, 100.0)
+    expected = Estimate(value=np.full(1, 65500.0), error=error, accumulate=DType.F32)
+    for got, wrong in ((np.inf, 0.0), (-np.inf, np.inf)):
+        assert float(compare.deviations(expected, np.full(1, got), DType.F16)[0][0]) == wrong
 
 
 def test_whole_numbers_must_come_out_exact(entry_for: EntryFor) -> None:

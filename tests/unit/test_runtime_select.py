@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import ClassVar
 
@@ -136,6 +137,17 @@ def test_the_best_entry_for_this_device(machine: dict[str, type[Backend]]) -> No
         "good/add_kernel": "best suits cpu:0 better",
         "translated/add_kernel": "best suits cpu:0 better",
     }
+
+
+def test_the_best_artifact_of_an_entry(machine: dict[str, type[Backend]]) -> None:
+    """Machine code before what a driver must compile, in whatever order they stand."""
+    code, portable = entry(), entry(format="slow-fake")
+    for artifacts in (
+        (*code.artifacts, *portable.artifacts),
+        (*portable.artifacts, *code.artifacts),
+    ):
+        (choice,) = select.select([dataclasses.replace(code, artifacts=artifacts)]).choices
+        assert [artifact.format for artifact in choice.code.values()] == ["fake"]
 
 
 def test_a_tie_goes_to_the_earlier_entry(machine: dict[str, type[Backend]]) -> None:

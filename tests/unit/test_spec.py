@@ -135,6 +135,8 @@ GOOD: dict[str, Any] = {"m": 4, "n": 4, "k": 4}
         ({"out_dtype": "f64"}, "out_dtype=f64 does not go with dtype=f16"),
         ({"lda": 3}, "lda=3 is out of range; it must be 4 or more"),
         ({"batch": 2, "batch_stride_c": 8}, "outputs of the batch overlap; at least 16"),
+        ({"batch": 2, "ldc": 8, "batch_stride_c": 3}, "outputs of the batch overlap; at least 28"),
+        ({"batch": 3, "ldc": 8, "batch_stride_c": 4}, "outputs of the batch overlap; at least 28"),
         ({"alpha": float("nan")}, "alpha=nan is not finite"),
         ({"alpha": 1e300}, "alpha=1e+300 is beyond f32, in which it is applied; the largest is"),
         ({"beta": -1e-40}, "beta=-1e-40 is too small for f32, in which it is applied"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kgen
-from kgen import pipeline
+from kgen import pipeline, render
 from kgen.check import tune
 from kgen.check.tune import Tuner
 from kgen.cli.main import main
@@ -56,6 +56,23 @@ def test_a_search_goes_on_to_the_best_and_is_remembered(
     Tuner(path=path)(plan(Matmul(m=64, n=64, k=32, dtype=DType.F32)))
     assert len(fast_mr_is_1) > steps
     assert len(json.loads(path.read_text())) == 2
+
+
+def test_what_was_found_holds_for_this_cpu_and_these_templates(
+    fast_mr_is_1: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file may be shipped to another CPU, and outlive a template."""
+    path = tmp_path / "tuned.json"
+    Tuner(path=path)(plan())
+    for module, name, value in (
+        (tune, "cpu_name", "another CPU"),
+        (render, "template_digest", "d" * 64),
+    ):
+        steps = len(fast_mr_is_1)
+        monkeypatch.setattr(module, name, lambda value=value: value)
+        Tuner(path=path)(plan())
+        assert len(fast_mr_is_1) > steps, name
+    assert len(json.loads(path.read_text())) == 3
 
 
 def test_a_search_that_was_stopped_goes_on(
