@@ -119,9 +119,17 @@ class Walk:
     Of n clusters of workgroups along x, cluster i writes the pieces i, i + n, i + 2 n, ... Pieces
     are numbered in groups of `group` rows of them, column by column in each group, and one matrix
     of the last two dimensions after another.
+
+    With `steps`, the first `shared` pieces are cut along their depth, which is that many steps
+    (stream-k). Of n workgroups number i takes the steps from i * shared * steps // n up to the next
+    one's, and writes the pieces whose first step is among them; then it has the pieces shared + i,
+    shared + i + n, ... A workgroup draws its number, the highest is first, and waits for parts of
+    higher ones only: some workgroups can run alone, and have the highest numbers.
     """
 
     group: int = 1
+    shared: int = 0
+    steps: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,13 +139,16 @@ class Tile:
     Output dimension i is cut in pieces of `extent[i]` elements, and the workgroup's coordinate
     `axes[i]` (0 = x, 1 = y, 2 = z, -1 = the whole dimension) says which piece is its own.
     `shape` is the output as these dimensions see it, packed in the order of the tensor's own.
-    With a `walk` a cluster writes several pieces, and `axes` say nothing.
+    With a `walk` a cluster writes several pieces, and `axes` say nothing. With `parts` that many
+    workgroups, next to each other along the axis of the first dimension, make one piece: they leave
+    parts of it in a workspace, which the next launch needs of all pieces that it writes into.
     """
 
     shape: tuple[int, ...]
     extent: tuple[int, ...]
     axes: tuple[int, ...]
     walk: Walk | None = None
+    parts: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)

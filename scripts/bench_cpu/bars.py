@@ -101,9 +101,11 @@ def _streams() -> Iterator[Bar]:
 
 def _threads() -> Iterator[Bar]:
     two = partial(_bar, table="threads", statistic=LEAST, against="one thread")
-    note = "What two cores reach at most is under *Two cores at once*."
-    yield two("two threads, against one, from 512^3", threshold=1.8, rows=_large, note=note)
-    yield two("two threads, against one, every shape", threshold=1.0, note=note)
+    yield two(
+        "two threads, against one, from 512^3", threshold=1.8,
+        rows=_large, ceilings=("two cores",),
+    )  # fmt: skip
+    yield two("two threads, against one, every shape", threshold=1.0)
 
 
 def _calls() -> Iterator[Bar]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kgen.check import bench
@@ -17,16 +17,28 @@ LOAD = 0.05
 ATTEMPTS = 3
 STAT = Path("/proc/stat")
 
+Times = list[list[float]]
 
-def samples(runs: Sequence[Run], rounds: int, limit: float) -> list[list[float]]:
-    """As `bench.samples`; the calmest of ATTEMPTS if none is calm."""
+
+def samples(
+    runs: Sequence[Run],
+    rounds: int,
+    limit: float,
+    *,
+    attempts: int = ATTEMPTS,
+    unrest: Callable[[Times], float] = lambda _: 0.0,
+) -> Times:
+    """As `bench.samples`; the calmest of the attempts if none is calm.
+
+    `unrest` is another measure of it: above 1 the times are taken again.
+    """
     found = []
-    for _ in range(ATTEMPTS):
+    for _ in range(attempts):
         start, others = time.perf_counter(), others_seconds()
         taken = bench.samples(runs, rounds, limit)
         load = (others_seconds() - others) / (time.perf_counter() - start)
         noise = max((bench.ratio_noise(taken[0], other) for other in taken[1:]), default=0.0)
-        found.append((max(load / LOAD, noise / NOISE), taken))
+        found.append((max(load / LOAD, noise / NOISE, unrest(taken)), taken))
         if found[-1][0] <= 1:
             break
     return min(found, key=lambda item: item[0])[1]

@@ -11,6 +11,7 @@ CEILINGS = {
     "peak": "arithmetic at the measured peak",
     "read": "reading at the measured bandwidth",
     "copy": "copying at the measured bandwidth",
+    "two cores": "what two cores gained on arithmetic alone",
 }
 
 

@@ -13,6 +13,8 @@ from scripts.bench_cpu.judge import Verdict, judge
 from scripts.bench_cpu.results import Results, Row
 from scripts.bench_cpu.tables import Table
 
+#: Ceilings that are rates.
+RATES = ("peak", "read", "copy")
 ROOT = Path(__file__).parents[2]
 
 
@@ -109,7 +111,7 @@ def ceiling_lines(results: Results, tables: Sequence[Table]) -> list[str]:
             for ceiling in table.ceilings:
                 rate = row.gflops if ceiling == "peak" else row.gbytes
                 fraction = row.ratios.get(ceiling)
-                if rate is not None and fraction is not None:
+                if ceiling in RATES and rate is not None and fraction is not None:
                     name = _ceiling_name(ceiling, row.kernel)
                     found.setdefault(name, []).append(rate / fraction)
     lines = ["| ceiling, one thread | measured |", "| --- | --- |"]

@@ -67,6 +67,7 @@ def tables(quick: bool = False) -> list[Table]:
                 for m, n, k in (CUBES[:3] + OTHERS[:1] if quick else SHAPES)
             ],
             peers=("one thread",),
+            ceilings=("two cores",),
         ),
         Table(name="cores", title="Two cores at once, half of the work each"),
         Table(name="calls", title="What a call costs"),

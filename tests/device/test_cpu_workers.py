@@ -7,8 +7,8 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +21,10 @@ from kgen import bundle, pipeline, targets
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Epilogue, Matmul, Relu
 from kgen_runtime.backends import cpu_launch, cpu_workers
-from kgen_runtime.backends.cpu_launch import TRIALS
+from kgen_runtime.backends.cpu_launch import SHARED_TRIALS, TRIALS
 from kgen_runtime.backends.cpu_workers import MOST_POINTERS, Job
 from kgen_runtime.errors import ArgumentError, DeviceError
+from kgen_runtime.manifest import Launch
 
 #: void task(i64 *counts, i64 begin, i64 end), called through ctypes: slow, so that threads overlap.
 Task = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
@@ -75,7 +76,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_many_python_threads_share_the_pool(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Launches that find the pool taken run alone; none loses or doubles a task."""
-    monkeypatch.setattr("kgen_runtime.backends.cpu_launch.PARALLEL_SECONDS", 0.0)
+    monkeypatch.setattr(cpu_launch, "SHARED_SECONDS", 0.0)
     x = np.random.default_rng(0).standard_normal(40_000).astype(np.float32)
     with kgen_runtime.load(path, device="cpu", num_threads=3) as kernels:
 
@@ -93,24 +94,40 @@ def test_many_python_threads_share_the_pool(path: Path, monkeypatch: pytest.Monk
             assert all(threads.map(run, range(16)))
 
 
-def test_the_first_runs_decide(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Alone and measured at first; then shared only if it was long."""
-    x = np.ones(40_000, np.float32)
-    jobs = []
-    share = cpu_launch.shared
+@pytest.mark.parametrize("prepared", [False, True])
+@pytest.mark.parametrize(
+    ("alone", "together", "shared"),
+    [
+        (1.0, 1.0, [*[0] * TRIALS, 1, 1, 1]),  # long: shared without trial
+        (1e-6, 1e-9, [0] * (TRIALS + 3)),  # short: never
+        (20e-6, 10e-6, [*[0] * TRIALS, *[1] * SHARED_TRIALS, 1, 1]),  # between: as was faster
+        (20e-6, 19e-6, [*[0] * TRIALS, *[1] * SHARED_TRIALS, 0, 0]),
+    ],
+)
+def test_the_first_runs_decide(
+    alone: float,
+    together: float,
+    shared: list[int],
+    prepared: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One thread and two take as long as they are said to; the calls that were shared are noted."""
+    now, seen = [0.0], []
 
-    def noted(job: Job, threads: int) -> Callable[[], None]:
-        jobs.append(job)
-        return share(job, threads)
+    def run(seconds: float, kind: int) -> None:
+        now[0] += seconds
+        seen.append(kind)
 
-    monkeypatch.setattr(cpu_launch, "shared", noted)
-    for least, shared in ((1e9, 0), (0.0, 2)):
-        monkeypatch.setattr("kgen_runtime.backends.cpu_launch.PARALLEL_SECONDS", least)
-        jobs.clear()
-        with kgen_runtime.load(path, device="cpu", num_threads=2) as kernels:
-            for _ in range(TRIALS + 2):
-                kernels.relu(x)
-        assert len(jobs) == shared
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    monkeypatch.setattr(cpu_workers.code(), "serial", lambda _: run(alone, 0))
+    monkeypatch.setattr(cpu_launch, "shared", lambda *_: lambda: run(together, 1))
+    launch = Launch(entry_point="f", grid=(8, 1, 1), arguments=("x", "out"))
+    entry = cpu_launch.Entry(launch=launch, address=0)
+    ordinary = partial(cpu_launch.Launcher(entry, 2, ["x", "out"]).run, [0, 0])
+    call = cpu_launch.prepared(entry, 2, [0, 0]) if prepared else ordinary
+    for _ in shared:
+        call()
+    assert seen == shared
 
 
 def test_a_prepared_call(tmp_path: Path) -> None:
@@ -142,7 +159,7 @@ def test_arguments_are_kept_alive(path: Path) -> None:
 
 FORKING = """
 import os, sys, numpy as np, kgen_runtime, kgen_runtime.backends.cpu_launch as launch
-launch.PARALLEL_SECONDS = 0.0
+launch.SHARED_SECONDS = 0.0
 kernels = kgen_runtime.load(sys.argv[1], device="cpu", num_threads=3)
 x = -np.ones(40_000, np.float32)
 def right(): return all((kernels.relu(x) == 0).all() for _ in range(10))

@@ -178,14 +178,15 @@ def test_a_document_holds_bars_tables_and_why_a_peer_is_missing() -> None:
     assert "| matmul f32 | best of MKL, OpenBLAS, oneDNN | 1.59x | 1.00x | 4.00x |" in summary
 
 
-def test_kernels_are_timed_on_one_thread_and_on_two() -> None:
+def test_kernels_are_timed_on_one_thread_and_on_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scripts.bench_cpu.measure.ATTEMPTS", 1)
     spec = Matmul(m=16, n=16, k=16, dtype=DType.F32)
     seen: list[Row] = []
-    for name, peers in (("f32", ("numpy", "peak")), ("threads", ("one thread",))):
+    for name, peers in (("f32", ("numpy", "peak")), ("threads", ("one thread", "two cores"))):
         table = Table(name=name, title="t", specs=[spec], peers=peers)
         (found,) = measure(table, 2, seen.append)
         assert found.kernel == spec.key and seen.pop() is found
-        assert set(found.ratios) == set(found.noise) == set(peers)
+        assert set(found.ratios) == set(peers) and set(found.noise) >= {peers[0]}
         assert min(found.ratios.values()) > 0
 
 
@@ -202,6 +203,8 @@ def test_times_are_taken_again_until_they_are_calm(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("kgen.check.bench.samples", lambda *_: next(waiting))
     monkeypatch.setattr(calm, "others_seconds", lambda: 0.0)
     assert calm.samples([], 2, 1.0) == taken[1]
+    waiting = iter(taken)
+    assert calm.samples([], 2, 1.0, unrest=lambda times: 5 - times[1][0]) == taken[2]
     # Others take more of a core with each attempt: the first is the calmest of them.
     busy = iter([0.0, 10.0, 10.0, 30.0, 30.0, 60.0])
     clock = iter(range(6))
@@ -221,19 +224,10 @@ def test_the_time_of_others_is_that_of_all_but_this_process() -> None:
 
 
 def test_two_cores_are_done_in_half_the_time_at_best(monkeypatch: pytest.MonkeyPatch) -> None:
-    work = [(name, Matmul(m=64, n=64, k=64, dtype=DType.F32)) for name in ("peak", "read")]
-    monkeypatch.setattr(cores, "WORK", work)
+    small = Matmul(m=64, n=64, k=64, dtype=DType.F32)
+    monkeypatch.setattr(cores, "ARITHMETIC", small)
+    monkeypatch.setattr(cores, "READING", (small,))
     table = next(t for t in tables() if t.name == "cores")
     found = measure(table, 1, lambda _: None)
     assert [row.kernel for row in found] == ["multiply-adds of f32", "reading 64x64 of f32"]
     assert all(0 < row.ratios["one core"] < 4 for row in found)
-
-
-def test_calls_are_timed() -> None:
-    table = next(t for t in tables() if t.name == "calls")
-    found = measure(table, 2, lambda _: None)
-    assert {row.kernel.partition(" ")[0] for row in found} == {"prepared", "ordinary"}
-    kinds = [bar for bar in BARS if bar.table == "calls"]
-    assert len({bar.title for bar in kinds}) == 4
-    assert any(kinds[0].rows(row.kernel) for row in found)
-    assert all(0 < row.seconds < 0.1 for row in found)

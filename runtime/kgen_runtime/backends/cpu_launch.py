@@ -15,24 +15,27 @@ from kgen_runtime.backends.cpu_workers import JOB_HEADER, Job
 if TYPE_CHECKING:
     from kgen_runtime.manifest import Launch
 
-#: Sharing work with a thread that spins costs 1 to 2 us, waking one that sleeps 5; below this many
-#: seconds one thread is as fast.
-PARALLEL_SECONDS = 20e-6
-#: Runs of a launch that are measured before it is decided; the first may wait for memory that was
-#: never touched before.
-TRIALS = 3
+#: Sharing work with a thread that spins costs 1 to 2 us, waking one that sleeps 5: launches of less
+#: stay alone.
+ALONE_SECONDS = 5e-6
+#: Launches of more are shared. Those between are, if that took less than GAIN of the time.
+SHARED_SECONDS, GAIN = 100e-6, 0.9
+#: Runs of a launch that are measured before it is decided: alone, of which the first may wait for
+#: memory that was never touched before, and shared, of which dozens may pass until threads wake.
+TRIALS, SHARED_TRIALS = 3, 100
 
 
 @dataclass(kw_only=True)
 class Entry:
     """One launch of a loaded kernel; `address` is that of its machine code.
 
-    `seconds` is the least that all its tasks took one thread in the first `trials` runs.
+    `alone` and `shared` are the least seconds that its trials took one thread and several.
     """
 
     launch: Launch
     address: int
-    seconds: float = math.inf
+    alone: float = math.inf
+    shared: float = math.inf
     trials: int = 0
 
     @property
@@ -45,11 +48,28 @@ class Entry:
         job.share(min(threads, self.tasks))
         return job
 
-    def measure(self, run: Callable[[], None]) -> None:
-        """A run that counts as a trial."""
+    @property
+    def is_settled(self) -> bool:
+        """Whether there were enough trials."""
+        if ALONE_SECONDS <= self.alone < SHARED_SECONDS:
+            return self.trials >= TRIALS + SHARED_TRIALS
+        return self.trials >= TRIALS
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several threads are worth it, once that is settled."""
+        return self.alone >= SHARED_SECONDS or self.shared < GAIN * self.alone
+
+    def measure(self, alone: Callable[[], None], shared: Callable[[], None]) -> None:
+        """A run that counts as a trial: alone at first, then shared."""
+        is_shared = self.trials >= TRIALS
         start = time.perf_counter()
-        run()
-        self.seconds = min(self.seconds, time.perf_counter() - start)
+        (shared if is_shared else alone)()
+        seconds = time.perf_counter() - start
+        if is_shared:
+            self.shared = min(self.shared, seconds)
+        else:
+            self.alone = min(self.alone, seconds)
         self.trials += 1
 
 
@@ -92,11 +112,11 @@ class Launcher:
         self._idle.append(job)
 
     def _decide(self, job: Job) -> None:
-        """Alone and measured at first; then as was faster."""
+        """In both ways and measured at first; then as was faster."""
         entry = self._entry
-        if entry.trials < TRIALS:
-            entry.measure(partial(self._serial, job.address))
-        elif entry.seconds >= PARALLEL_SECONDS:
+        if not entry.is_settled:
+            entry.measure(partial(self._serial, job.address), shared(job, self._threads))
+        elif entry.is_shared:
             shared(job, self._threads)()
         else:
             self._alone = True
@@ -142,9 +162,8 @@ class _Undecided:
         self._call()
 
     def _try(self) -> None:
-        if self._entry.trials < TRIALS:
-            self._entry.measure(self._alone)
-        else:
-            slow = self._entry.seconds >= PARALLEL_SECONDS
-            self._call = self._shared if slow else self._alone
+        if self._entry.is_settled:
+            self._call = self._shared if self._entry.is_shared else self._alone
             self._call()
+        else:
+            self._entry.measure(self._alone, self._shared)
