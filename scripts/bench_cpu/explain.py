@@ -1,4 +1,7 @@
-"""What is said of a bar: reached, or missed by how much, and what binds."""
+"""What is said of a bar: reached, or missed by how much, and what binds.
+
+A kernel is named with its value and, in brackets, that of a kernel at the ceiling.
+"""
 
 from __future__ import annotations
 
@@ -54,10 +57,10 @@ def _reasons(verdict: Verdict) -> Iterator[str]:
         beyond = verdict.beyond_reach
         for ceiling in dict.fromkeys(standing.binds for standing in beyond):
             bound = [standing for standing in beyond if standing.binds == ceiling]
-            yield f"Out of reach by {CEILINGS[str(ceiling)]}: {_named(verdict, bound)}."
+            yield f"*Out of reach*, by {CEILINGS[str(ceiling)]}: {_named(verdict, bound)}."
         left = [standing for standing in verdict.missed if standing not in beyond]
         if left:
-            yield f"Not reached: {_named(verdict, left)}."
+            yield f"*Not reached*: {_named(verdict, left)}."
     if bar.note:
         yield bar.note
 
@@ -66,12 +69,12 @@ def _of_a_mean(verdict: Verdict) -> Iterator[str]:
     bar, value, best = verdict.bar, verdict.value, verdict.at_ceiling
     assert value is not None
     if best is None:
-        yield f"{value:.2f}{bar.unit}, not reached."
+        yield f"*Not reached*: {value:.2f}{bar.unit}."
     elif verdict.out_of_reach:
-        yield f"{value:.2f}{bar.unit}; at the ceilings {best:.2f}{bar.unit}, so it is out of reach."
+        yield f"*Out of reach*: {value:.2f}{bar.unit}, at the ceilings {best:.2f}{bar.unit}."
     else:
         yield (
-            f"{value:.2f}{bar.unit}, not reached; at the ceilings {best:.2f}{bar.unit}. Furthest "
+            f"*Not reached*: {value:.2f}{bar.unit}, at the ceilings {best:.2f}{bar.unit}. Furthest "
             f"from them: {_named(verdict, _furthest(verdict))}."
         )
 
@@ -86,15 +89,25 @@ def _furthest(verdict: Verdict) -> list[Standing]:
 
 
 def _named(verdict: Verdict, standings: Sequence[Standing]) -> str:
-    return ", ".join(_one(verdict, standing) for standing in standings)
+    rests = {_words(found.kernel)[1] for found in verdict.standings}
+    return ", ".join(_one(verdict, found, is_short=len(rests) == 1) for found in standings)
 
 
-def _one(verdict: Verdict, standing: Standing) -> str:
+def _words(kernel: str) -> tuple[str, str]:
+    """A kernel's sizes, and type and layout; of a call its name alone."""
+    op, _, rest = kernel.partition("_")
+    sizes, _, rest = rest.partition("_")
+    return (sizes, rest) if sizes else (op, "")
+
+
+def _one(verdict: Verdict, standing: Standing, *, is_short: bool) -> str:
+    """Type and layout are left out where all kernels of the bar have the same."""
     unit = verdict.bar.unit
+    name, rest = _words(standing.kernel)
+    text = f"{name if is_short or not rest else f'{name} {rest}'} {standing.value:.2f}{unit}"
     remarks = []
     if standing.at_ceiling is not None:
-        remarks.append(f"at the ceiling {standing.at_ceiling:.2f}{unit}")
+        remarks.append(f"{standing.at_ceiling:.2f}{unit}")
     if standing.noise > abs(1 - standing.value / verdict.bar.threshold):
         remarks.append(f"noise {standing.noise:.0%}")
-    text = f"{standing.kernel.removeprefix('matmul_')} {standing.value:.2f}{unit}"
     return f"{text} ({', '.join(remarks)})" if remarks else text

@@ -43,12 +43,16 @@ class Table:
     ceilings: Sequence[str] = ()
 
     def beside(self, spec: Spec) -> list[str]:
-        """What is timed beside a kernel. Products of more than a few rows spend more time on
-        arithmetic than on reading, however fast they are."""
+        """What is timed beside a kernel. Products but those of few rows and many columns spend more
+        time on arithmetic than on reading, however fast they are."""
         ceilings = list(self.ceilings)
-        if "read" in ceilings and isinstance(spec, Matmul) and spec.m > GEMV_ROWS[-1]:
+        if "read" in ceilings and isinstance(spec, Matmul) and not _has_few_rows(spec):
             ceilings.remove("read")
         return [*self.peers, *ceilings]
+
+
+def _has_few_rows(spec: Matmul) -> bool:
+    return spec.m <= GEMV_ROWS[-1] and spec.n > 16 * spec.m
 
 
 def tables(quick: bool = False) -> list[Table]:

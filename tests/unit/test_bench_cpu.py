@@ -41,11 +41,13 @@ def test_a_mean_is_geometric_and_a_miss_says_what_the_ceiling_allows() -> None:
     assert found.at_ceiling == 3.16  # The root of 2 times 5.
     assert explain.sentence(found) == "missed by 20%; not reached"
     (words,) = explain.lines([found])
-    assert "2.00x, not reached; at the ceilings 3.16x. Furthest from them: a_f32 1.00x (at" in words
+    assert (
+        "*Not reached*: 2.00x, at the ceilings 3.16x. Furthest from them: a 1.00x (2.00x)" in words
+    )
     assert judge(bar(MEAN, 2.0), ROWS).reached
     beyond = judge(bar(MEAN, 4.0), ROWS)
     assert explain.sentence(beyond) == "missed by 50%; out of reach"
-    assert "at the ceilings 3.16x, so it is out of reach." in explain.lines([beyond])[0]
+    assert "*Out of reach*: 2.00x, at the ceilings 3.16x." in explain.lines([beyond])[0]
 
 
 def test_each_row_counts_and_is_named_with_what_binds_it() -> None:
@@ -53,14 +55,22 @@ def test_each_row_counts_and_is_named_with_what_binds_it() -> None:
     assert (found.value, found.at_ceiling) == (1.0, 2.0)
     assert explain.sentence(found) == "missed by 60%; 1 of 2, out of reach"
     assert explain.lines([found]) == [
-        "- **t**, each, at least 2.5x: Out of reach by arithmetic at the measured peak: "
-        "a_f32 1.00x (at the ceiling 2.00x)."
+        "- **t**, each, at least 2.5x: *Out of reach*, by arithmetic at the measured peak: "
+        "a 1.00x (2.00x)."
     ]
     assert explain.sentence(judge(bar(LEAST, 1.0), ROWS)) == "reached"
     assert explain.sentence(judge(bar(LEAST, 1.5), ROWS)) == "missed by 33%; 1 of 2 not reached"
     both = judge(bar(LEAST, 4.5), ROWS)
     assert explain.sentence(both) == "missed by 78%; 2 of 2, 1 of them out of reach"
-    assert explain.lines([both])[0].endswith("Not reached: b_f32 4.00x (at the ceiling 5.00x).")
+    assert explain.lines([both])[0].endswith("*Not reached*: b 4.00x (5.00x).")
+
+
+def test_kernels_are_named_by_what_they_differ_in() -> None:
+    rows = [row("matmul_8x8x8_f32_nn", torch=1.0), row("matmul_8x8x8_f32_nt", torch=1.0)]
+    words = "*Not reached*: 8x8x8 f32_nn 1.00x, 8x8x8 f32_nt 1.00x."
+    assert explain.lines([judge(bar(LEAST, 2.0), rows)])[0].endswith(words)
+    calls = [Row(kernel="a call, f32", seconds=1.0, ratios={"torch": 1.0})]
+    assert explain.lines([judge(bar(LEAST, 2.0), calls)])[0].endswith("a call, f32 1.00x.")
 
 
 def test_the_roof_is_the_ceiling_that_takes_longest() -> None:
@@ -74,7 +84,7 @@ def test_a_miss_within_the_noise_is_said_to_be_one() -> None:
     found = judge(bar(LEAST, 1.0), [row("matmul_a_f32", torch=0.99, peak=0.9, noise=0.02)])
     assert not found.reached
     assert explain.sentence(found) == "missed by 1%, within the noise"
-    assert "a_f32 0.99x (at the ceiling 1.10x, noise 2%)" in explain.lines([found])[0]
+    assert "a 0.99x (1.10x, noise 2%)" in explain.lines([found])[0]
     loud = judge(bar(LEAST, 1.0), [row("matmul_a_f32", torch=0.9, peak=0.9, noise=0.02)])
     assert "noise" not in explain.sentence(loud)
 
