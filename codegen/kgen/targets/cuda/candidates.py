@@ -12,20 +12,19 @@ from kgen.schedule import (
     GpuMatmul,
     PromotedMatmul,
     PromotedWgmmaMatmul,
-    SplitFmaMatmul,
     SplitMatmul,
     WgmmaMatmul,
 )
 from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cuda.devices import device_of
-from kgen.targets.cuda.limits import WARP_SIZE
+from kgen.targets.cuda.fma_candidates import fma_schedules
 from kgen.targets.cuda.model import predict
-from kgen.targets.cuda.plan import plan, tma_store
+from kgen.targets.cuda.parts import part_counts, splits, worthwhile
+from kgen.targets.cuda.plan import base, plan, tma_store
 from kgen.targets.cuda.plan.instruction import instruction_of, warpgroup_instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.matmul_gemv import columns_of, gemv_depth, gemv_obstacle
-from kgen.targets.cuda.plan.split import SplitSchedule
 from kgen.targets.cuda.plan.tma import ROW_BYTES
 from kgen.targets.cuda.plan.wgmma_limits import obstacle
 
@@ -84,27 +83,6 @@ CLUSTERS = (1, 2)
 
 GEMV_THREADS = (256, 128)
 
-#: How much faster a product in parts of k must be.
-SPLIT_GAIN = 1.1
-#: What hides the latency of a few small CTAs that share an SM.
-WARPS_PER_SM = 16
-
-#: block_m, block_n, block_k, thread_m, thread_n.
-FMA_TILES = (
-    (128, 128, 8, 8, 8),
-    (128, 64, 8, 8, 4),
-    (64, 128, 8, 4, 8),
-    (64, 64, 16, 4, 4),
-    (64, 32, 16, 4, 4),
-    (32, 64, 16, 4, 4),
-    (32, 32, 16, 4, 2),
-    (64, 8, 16, 4, 1),
-    (8, 64, 16, 1, 4),
-    (16, 16, 16, 2, 2),
-)
-#: For few rows, and for few columns.
-ROW_TILE, COLUMN_TILE = (16, 64, 16, 4, 4), (64, 16, 16, 4, 4)
-
 
 def choose(spec: Matmul, target: Target) -> GpuMatmul:
     """The fastest schedule, by the model, that the target's limits allow."""
@@ -137,18 +115,7 @@ def _ranked(spec: Matmul, target: Target) -> list[Candidate[GpuMatmul]]:
                 },
             )
         )
-    return sorted(_worthwhile(found), key=lambda candidate: candidate.seconds)
-
-
-def _worthwhile(found: list[Candidate[GpuMatmul]]) -> list[Candidate[GpuMatmul]]:
-    """Without parts of k that gain little: they take a workspace and a second launch."""
-
-    def is_split(candidate: Candidate[GpuMatmul]) -> bool:
-        return isinstance(candidate.schedule, SplitSchedule) and candidate.schedule.split_k > 1
-
-    whole = [candidate.seconds for candidate in found if not is_split(candidate)]
-    limit = min(whole, default=math.inf) / SPLIT_GAIN
-    return [c for c in found if not is_split(c) or c.seconds < limit]
+    return sorted(worthwhile(found), key=lambda candidate: candidate.seconds)
 
 
 def _fitting(
@@ -167,19 +134,19 @@ def _schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
         yield from _gemv_schedules(spec)
     instruction = instruction_of(spec, target)
     if instruction is None:
-        yield from _fma_schedules(spec, target)
+        yield from fma_schedules(spec, target)
         return
     if obstacle(spec, target) is None:
         yield from _wgmma_schedules(spec, target)
     runs_ahead = any(matrix.is_asynchronous(target) for matrix in matrices(spec))
     limit = target.limits["dynamic_shared_memory"]
-    deepest = max(instruction.step, power_of_two(spec.k))
+    deepest = max(instruction.step, base.power_of_two(spec.k))
     for m, n, warp_m, warp_n in MMA_TILES:
         for depth in sorted({min(b // instruction.itemsize, deepest) for b in MMA_ROW_BYTES}):
             for stages in ASYNC_STAGES if runs_ahead else STAGED_STAGES:
                 if stages * (m + n) * depth * spec.dtype.itemsize > limit:
                     break
-                for split in _splits(spec, target, m, n, depth, m * n // (warp_m * warp_n)):
+                for split in splits(spec, target, m, n, depth, m * n // (warp_m * warp_n)):
                     kind = PromotedMatmul if instruction.short_sums else SplitMatmul
                     yield kind(
                         block_m=m,
@@ -190,22 +157,6 @@ def _schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
                         num_stages=stages,
                         split_k=split,
                     )
-
-
-def _fma_schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
-    thin = [ROW_TILE] if spec.m <= 16 else [COLUMN_TILE] if spec.n <= 16 else []
-    for m, n, k, thread_m, thread_n in (*FMA_TILES, *thin):
-        warps = m * n // (thread_m * thread_n) // WARP_SIZE
-        for split in _splits(spec, target, m, n, k, warps):
-            yield SplitFmaMatmul(
-                block_m=m,
-                block_n=n,
-                block_k=k,
-                thread_m=thread_m,
-                thread_n=thread_n,
-                num_stages=2,
-                split_k=split,
-            )
 
 
 def _wgmma_schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
@@ -227,7 +178,7 @@ def _wgmma_schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
         stores = tma_store.obstacle(spec, n) is None
         tiles = -(-spec.k // depth)
         splits = (
-            [1] if persistent else _part_counts(rows * cluster * cols * spec.batch, tiles, 2 * sms)
+            [1] if persistent else part_counts(rows * cluster * cols * spec.batch, tiles, 2 * sms)
         )
         for stages, split in itertools.product(WGMMA_STAGES, splits):
             yield kind(
@@ -266,16 +217,6 @@ def _stream_schedules(
         )
 
 
-def _part_counts(blocks: int, tiles: int, ctas: int) -> list[int]:
-    """1, and more parts of k: powers of two, and as many as make `ctas` or half of them; never more
-    than take some of the `tiles` each."""
-    most = min(tiles, ctas // blocks)
-    powers = (1 << i for i in range(1, most.bit_length()))
-    wanted = {*powers, ctas // 2 // blocks, most}
-    each = {-(-tiles // split) for split in wanted if 1 < split <= most}
-    return [1, *sorted(-(-tiles // count) for count in each)]
-
-
 def _group(rows: int, height: int, width: int, clusters: int) -> int:
     """Rows of tiles to walk together so that those of all clusters at once are about a square."""
     return max(1, min(rows, round(math.sqrt(clusters * width / height))))
@@ -290,17 +231,3 @@ def _gemv_schedules(spec: Matmul) -> Iterator[GpuMatmul]:
                 block_k=gemv_depth(spec, threads, columns),
                 num_threads=threads,
             )
-
-
-def _splits(
-    spec: Matmul, target: Target, block_m: int, block_n: int, block_k: int, warps: int
-) -> list[int]:
-    """Parts of k until each SM has two CTAs, or so many that they have WARPS_PER_SM."""
-    blocks = -(-spec.m // block_m) * -(-spec.n // block_n) * spec.batch
-    ctas = max(2, WARPS_PER_SM // warps) * device_of(target).sms
-    return _part_counts(blocks, -(-spec.k // block_k), ctas)
-
-
-def power_of_two(value: int) -> int:
-    """The least power of two that is not below `value`."""
-    return 1 << (value - 1).bit_length()

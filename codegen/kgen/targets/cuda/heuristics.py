@@ -5,8 +5,8 @@ from __future__ import annotations
 from kgen.schedule import ClusterSoftmax, GpuRelu, GpuSoftmax
 from kgen.spec import Relu, Softmax
 from kgen.targets.base import Target
-from kgen.targets.cuda.candidates import power_of_two
 from kgen.targets.cuda.limits import WARP_SIZE
+from kgen.targets.cuda.plan.base import power_of_two
 from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.softmax import MAX_CLUSTER, widest_vector
 

@@ -83,6 +83,11 @@ def log2(value: int) -> int:
     return value.bit_length() - 1
 
 
+def power_of_two(value: int) -> int:
+    """The least power of two that is not below `value`."""
+    return 1 << (value - 1).bit_length()
+
+
 def check_powers_of_two(schedule: Schedule) -> None:
     """Every field must be a power of two; addresses are made of shifts and masks."""
     for f in dataclasses.fields(schedule):

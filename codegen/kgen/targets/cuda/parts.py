@@ -1,0 +1,46 @@
+"""In how many parts a product's k is worth cutting."""
+
+from __future__ import annotations
+
+import math
+
+from kgen.schedule import GpuMatmul
+from kgen.spec import Matmul
+from kgen.targets.base import Candidate, Target
+from kgen.targets.cuda.devices import device_of
+from kgen.targets.cuda.plan.split import SplitSchedule
+
+#: How much faster a product in parts of k must be.
+SPLIT_GAIN = 1.1
+#: What hides the latency of a few small CTAs that share an SM.
+WARPS_PER_SM = 16
+
+
+def splits(
+    spec: Matmul, target: Target, block_m: int, block_n: int, block_k: int, warps: int
+) -> list[int]:
+    """Parts of k until each SM has two CTAs, or so many that they have WARPS_PER_SM."""
+    blocks = -(-spec.m // block_m) * -(-spec.n // block_n) * spec.batch
+    ctas = max(2, WARPS_PER_SM // warps) * device_of(target).sms
+    return part_counts(blocks, -(-spec.k // block_k), ctas)
+
+
+def part_counts(blocks: int, tiles: int, ctas: int) -> list[int]:
+    """1, and more parts of k: powers of two, and as many as make `ctas` or half of them; never more
+    than take some of the `tiles` each."""
+    most = min(tiles, ctas // blocks)
+    powers = (1 << i for i in range(1, most.bit_length()))
+    wanted = {*powers, ctas // 2 // blocks, most}
+    each = {-(-tiles // split) for split in wanted if 1 < split <= most}
+    return [1, *sorted(-(-tiles // count) for count in each)]
+
+
+def worthwhile(found: list[Candidate[GpuMatmul]]) -> list[Candidate[GpuMatmul]]:
+    """Without parts of k that gain little: they take a workspace and a second launch."""
+
+    def is_split(candidate: Candidate[GpuMatmul]) -> bool:
+        return isinstance(candidate.schedule, SplitSchedule) and candidate.schedule.split_k > 1
+
+    whole = [candidate.seconds for candidate in found if not is_split(candidate)]
+    limit = min(whole, default=math.inf) / SPLIT_GAIN
+    return [c for c in found if not is_split(c) or c.seconds < limit]
