@@ -60,7 +60,7 @@ def emulated_workgroups(entry: KernelEntry) -> int:
     elements = math.prod(tile.extent)
     if tile.walk is not None:
         elements = elements * walk.share(launch, tile) // math.prod(launch.cluster)
-    return max(1, emulated_budget(entry) // (elements * work_per_element(entry)))
+    return max(1, emulated_budget(entry) * tile.parts // (elements * work_per_element(entry)))
 
 
 def emulated_budget(entry: KernelEntry) -> int:

@@ -64,7 +64,11 @@ def profile(
 def sample_of(
     entry: KernelEntry, seed: int = 0, patience: int = PATIENCE
 ) -> sampling.Sample | None:
-    """The workgroups that a profile runs; None for all."""
+    """The workgroups that a profile runs; None for all, also where they share pieces of the output
+    and a sample would not stand for the others."""
+    tiles = [launch.tile for launch in entry.launches if launch.tile is not None]
+    if any(tile.parts > 1 or (tile.walk and tile.walk.steps) for tile in tiles):
+        return None
     return sampling.sample(entry, patience * cost.emulated_workgroups(entry), seed)
 
 

@@ -145,7 +145,8 @@ def busy_units(entry: KernelEntry, units: int) -> float:
     any other: 130 of them on 108 units take as long as 216."""
     launch = entry.launches[0]
     pieces = math.prod(launch.grid)
-    if launch.tile is not None and launch.tile.walk is not None:
+    # Where pieces are cut, all have the same to do.
+    if launch.tile is not None and launch.tile.walk is not None and not launch.tile.walk.steps:
         pieces = math.prod(walk.counts(launch.tile))
         units = min(units, math.prod(launch.grid))
     return pieces / (units * -(-pieces // units))

@@ -30,15 +30,21 @@ def sample(entry: KernelEntry, budget: int, seed: int) -> Sample | None:
     """At least the corners and up to `budget` workgroups in all; None to run everything.
 
     Everything runs if the budget allows it, and where a launch does not say what its workgroups
-    write (several launches pass data to one another in ways that a sample would cut).
+    write. A sample is closed: whatever its workgroups wait for or read, others of it make.
     """
     launch = entry.launches[0]
     tile = launch.tile
-    if len(entry.launches) > 1 or tile is None or math.prod(launch.grid) <= budget:
+    if tile is None or math.prod(launch.grid) <= budget:
         return None
-    if tile.walk is not None:
-        return _of_walk(launch, tile, budget)
     generator = np.random.default_rng(seed)
+    if len(entry.launches) > 1:
+        last = entry.launches[1]
+        closed = len(entry.launches) == 2 and tile.parts > 1 and last.tile is not None
+        return _of_parts(launch, tile, last, budget, generator) if closed else None
+    if tile.walk is not None:
+        return (
+            _of_stream(launch, tile, budget) if tile.walk.steps else _of_walk(launch, tile, budget)
+        )
     counts = [tile_count(tile, launch.grid, dim) for dim in range(len(tile.shape))]
     chosen = set(corners(counts, generator))
     groups = closed_group_size(launch)
@@ -60,21 +66,97 @@ def _of_walk(launch: Launch, tile: Tile, budget: int) -> Sample:
     return _sample(workgroups, boxes)
 
 
+def _of_stream(launch: Launch, tile: Tile, budget: int) -> Sample | None:
+    """Any workgroups, for they have the highest numbers of all, and what these numbers write."""
+    assert tile.walk is not None
+    total = launch.grid[0]
+    count = max(budget, walk.least_together(launch, tile.walk))
+    if count >= total:
+        return None
+    numbers = range(total - count, total)
+    boxes = (box for n in numbers for box in walk.written(launch, tile, (n, 0, 0)))
+    return _sample([(i, 0, 0) for i in range(count)], boxes)
+
+
+def _of_parts(
+    launch: Launch, tile: Tile, last: Launch, budget: int, generator: np.random.Generator
+) -> Sample | None:
+    """All parts of whole rows of pieces, the first, the last and some between them, and whoever
+    adds up nothing else."""
+    assert last.tile is not None
+    matrices, rows = (tile_count(tile, launch.grid, dim) for dim in (0, 1))
+    chosen = set(corners((matrices, rows), generator))
+    each = math.prod(launch.grid) // (matrices * rows)
+    for _ in range(max(0, budget // each - len(chosen))):
+        chosen.add((int(generator.integers(matrices)), int(generator.integers(rows))))
+    if len(chosen) == matrices * rows:
+        return None
+    (height, cols), (width, size) = (
+        (tile.extent[1], tile.shape[2]),
+        (last.tile.extent[1], last.tile.shape[1]),
+    )
+    makers = {w for matrix, row in chosen for w in closed_group(launch, tile, (matrix, row))}
+    adders: list[Extent3] = []
+    boxes: list[tuple[tuple[int, int], ...]] = []
+    for matrix, first, end in _strips(chosen, height * cols, size):
+        begin, stop = -(-first // width), -(-size // width) if end == size else end // width
+        if begin < stop:
+            adders += [_at(last.tile, (matrix, i)) for i in range(begin, stop)]
+            boxes += _boxes(matrix, begin * width, min(stop * width, size), cols)
+    return Sample(workgroups=(tuple(sorted(makers)), tuple(adders)), boxes=_slices(boxes))
+
+
+def _strips(
+    chosen: Collection[tuple[int, ...]], size: int, limit: int
+) -> list[tuple[int, int, int]]:
+    """(matrix, first element, end) of rows of pieces of `size` elements, neighbours joined."""
+    found: list[tuple[int, int, int]] = []
+    for matrix, row in sorted(chosen):
+        first, end = row * size, min((row + 1) * size, limit)
+        if found and found[-1][0] == matrix and found[-1][2] == first:
+            first = found.pop()[1]
+        found.append((matrix, first, end))
+    return found
+
+
+def _boxes(matrix: int, first: int, end: int, cols: int) -> list[tuple[tuple[int, int], ...]]:
+    """A matrix from one element to another: the end of a row, whole rows, the start of one."""
+    top, bottom = -(-first // cols), end // cols
+    here = (matrix, matrix + 1)
+    if top > bottom:
+        return [(here, (bottom, top), (first - bottom * cols, end - bottom * cols))]
+    pieces = [
+        (here, (top - 1, top), (first - (top - 1) * cols, cols)),
+        (here, (top, bottom), (0, cols)),
+        (here, (bottom, bottom + 1), (0, end - bottom * cols)),
+    ]
+    return [piece for piece in pieces if holds(piece)]
+
+
+def _at(tile: Tile, piece: Sequence[int]) -> Extent3:
+    """The workgroup that writes a piece."""
+    x, y, z = (piece[tile.axes.index(a)] if a in tile.axes else 0 for a in range(3))
+    return x, y, z
+
+
 def _sample(
     workgroups: Collection[Extent3], bounds: Iterable[tuple[tuple[int, int], ...]]
 ) -> Sample:
+    return Sample(workgroups=(tuple(sorted(workgroups)),), boxes=_slices(bounds))
+
+
+def _slices(bounds: Iterable[tuple[tuple[int, int], ...]]) -> tuple[Box, ...]:
+    """Bounds as boxes, once each; those without elements are left off."""
     boxes = [box for box in dict.fromkeys(bounds) if holds(box)]
-    return Sample(
-        workgroups=(tuple(sorted(workgroups)),),
-        boxes=tuple(tuple(slice(*ends) for ends in box) for box in boxes),
-    )
+    return tuple(tuple(slice(*ends) for ends in box) for box in boxes)
 
 
 def tile_count(tile: Tile, grid: Extent3, dim: int) -> int:
     """How many pieces of an output dimension hold elements."""
     if tile.axes[dim] < 0:
         return 1
-    return min(grid[tile.axes[dim]], -(-tile.shape[dim] // tile.extent[dim]))
+    pieces = -(-tile.shape[dim] // tile.extent[dim])
+    return min(grid[tile.axes[dim]] // (tile.parts if dim == 0 else 1), pieces)
 
 
 def uncovered(launch: Launch) -> str | None:
@@ -85,7 +167,8 @@ def uncovered(launch: Launch) -> str | None:
     for dim, (size, extent, axis) in enumerate(
         zip(tile.shape, tile.extent, tile.axes, strict=True)
     ):
-        reach = extent if axis < 0 else extent * launch.grid[axis]
+        workgroups = 1 if axis < 0 else launch.grid[axis] // (tile.parts if dim == 0 else 1)
+        reach = extent * workgroups
         if reach < size:
             return f"the grid reaches {reach} of {size} elements of output dimension {dim}"
     return None
@@ -108,12 +191,15 @@ def closed_group_size(launch: Launch) -> int:
 
 
 def closed_group(launch: Launch, tile: Tile, piece: Sequence[int]) -> list[Extent3]:
-    """All workgroups that write this piece of the output, with the rest of their clusters."""
+    """All workgroups that make a piece of the output, or all pieces that begin so, with the rest of
+    their clusters."""
     spans = []
     for axis, (size, cluster) in enumerate(zip(launch.grid, launch.cluster, strict=True)):
-        if axis in tile.axes:
-            start = piece[tile.axes.index(axis)] // cluster * cluster
-            spans.append(range(start, min(start + cluster, size)))
+        dim = tile.axes.index(axis) if axis in tile.axes else len(piece)
+        if dim < len(piece):
+            parts = tile.parts if dim == 0 else 1
+            start = piece[dim] * parts // cluster * cluster
+            spans.append(range(start, min(start + max(cluster, parts), size)))
         else:
             spans.append(range(size))
     return [(x, y, z) for x, y, z in itertools.product(*spans)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from kgen_runtime.manifest import Extent3, Launch, Tile
+from kgen_runtime.manifest import Extent3, Launch, Tile, Walk
 
 
 def counts(tile: Tile) -> tuple[int, ...]:
@@ -61,9 +61,15 @@ def workgroups(launch: Launch, tile: Tile, piece: Sequence[int]) -> list[Extent3
 
 
 def written(launch: Launch, tile: Tile, workgroup: Extent3) -> list[tuple[tuple[int, int], ...]]:
-    """The bounds, per output dimension, of each piece that a workgroup's cluster writes."""
+    """The bounds, per output dimension, of each piece that a workgroup's cluster writes; where
+    numbers are drawn, the workgroup with that number."""
     first = workgroup[0] // math.prod(launch.cluster)
-    numbers = range(first, math.prod(counts(tile)), clusters(launch))
+    assert tile.walk is not None
+    numbers = [*range(tile.walk.shared + first, math.prod(counts(tile)), clusters(launch))]
+    if tile.walk.steps:
+        steps = begin(launch, tile.walk, first), begin(launch, tile.walk, first + 1)
+        starts = (-(-step // tile.walk.steps) for step in steps)
+        numbers = [*range(*starts), *numbers]
     return [
         tuple(
             (index * extent, min((index + 1) * extent, size))
@@ -73,3 +79,15 @@ def written(launch: Launch, tile: Tile, workgroup: Extent3) -> list[tuple[tuple[
         )
         for number in numbers
     ]
+
+
+def begin(launch: Launch, walk: Walk, number: int) -> int:
+    """The first step of shared pieces that the workgroup with a number takes."""
+    return number * walk.shared * walk.steps // clusters(launch)
+
+
+def least_together(launch: Launch, walk: Walk) -> int:
+    """How many workgroups, who have the highest numbers, make the last shared piece."""
+    last = (walk.shared - 1) * walk.steps
+    count = clusters(launch)
+    return next(n for n in range(1, count + 1) if begin(launch, walk, count - n) <= last)

@@ -266,7 +266,9 @@ def _arranged(
     cluster = schedule.cluster_m
     if stream is not None:
         arguments += tuple(workspace.name for workspace in stream.workspaces)
-        return dataclasses.replace(launch, grid=(stream.ctas, 1, 1), arguments=arguments, tile=None)
+        return dataclasses.replace(
+            launch, grid=(stream.ctas, 1, 1), arguments=arguments, tile=stream.tile(raster)
+        )
     if schedule.num_ctas:
         return dataclasses.replace(
             launch,

@@ -21,7 +21,7 @@ from kgen.targets.cuda.plan.matmul_fma import FmaPlan, plan_fma
 from kgen.targets.cuda.plan.matmul_mma import MmaPlan, plan_mma
 from kgen.targets.cuda.plan.matmul_wgmma import WgmmaPlan, plan_wgmma
 from kgen.targets.cuda.plan.output import OutputTile
-from kgen_runtime.manifest import Launch, Workspace
+from kgen_runtime.manifest import Launch, Tile, Workspace
 
 #: The second kernel: threads of a CTA, and f32 of an access, where that makes so many CTAs; outputs
 #: that are fewer get smaller CTAs and accesses, so that more SMs fetch parts.
@@ -163,8 +163,13 @@ def plan_split(spec: Matmul, target: Target, schedule: SplitSchedule) -> SplitPl
     launch = dataclasses.replace(part.launches[0], entry_point=f"{spec.key}_parts")
     part = dataclasses.replace(part, launches=(launch,))
     reduction = _plan_reduction(spec, target, schedule, part.ptx_version)
+    assert launch.tile is not None
     to_workspace = dataclasses.replace(
-        launch, arguments=(*launch.arguments[:-1], WORKSPACE), tile=None
+        launch,
+        arguments=(*launch.arguments[:-1], WORKSPACE),
+        tile=dataclasses.replace(
+            launch.tile, shape=(spec.batch, spec.m, spec.n), parts=schedule.split_k
+        ),
     )
     return SplitPlan(
         spec=spec,
@@ -231,6 +236,7 @@ def _plan_reduction(
         grid=(-(-spec.m * spec.n // (width * threads)), 1, spec.batch),
         block=(threads, 1, 1),
         arguments=(WORKSPACE, *names),
+        tile=Tile(shape=(spec.batch, spec.m * spec.n), extent=(1, width * threads), axes=(2, 0)),
     )
     return ReductionPlan(
         spec=spec,

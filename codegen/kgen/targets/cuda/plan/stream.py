@@ -12,13 +12,15 @@ whoever is waited for has started, however many CTAs run at once.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.schedule import WgmmaMatmul
 from kgen.targets.cuda.plan.output import OutputTile
+from kgen.targets.cuda.plan.raster import Raster
 from kgen.targets.cuda.plan.wgmma_limits import WARPGROUP
-from kgen_runtime.manifest import Workspace
+from kgen_runtime.manifest import Tile, Walk, Workspace
 
 #: Sums of one access.
 VECTOR = 4
@@ -105,6 +107,11 @@ class Stream:
             Workspace(name=PARTS, nbytes=groups * self.group_bytes),
             Workspace(name=TICKETS, nbytes=self.flags + groups * WORD_BYTES, initial="zero"),
         )
+
+    def tile(self, raster: Raster) -> Tile:
+        """Which block tiles each CTA stores."""
+        walk = Walk(group=raster.group, shared=self.cut_blocks, steps=self.k_tiles)
+        return dataclasses.replace(raster.tile, walk=walk)
 
     @property
     def note(self) -> str:
