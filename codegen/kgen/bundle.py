@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from kgen import render, targets
 from kgen.constants import Array, packed
 from kgen.errors import BundleError
-from kgen_runtime import manifest
+from kgen_runtime import manifest_json
 from kgen_runtime.bundle import MANIFEST
 from kgen_runtime.manifest import (
     ArtifactEntry,
@@ -165,7 +165,7 @@ def _stored(param: TensorParam, array: Array, files: dict[str, bytes]) -> Stored
 
 
 def _manifest_bytes(value: Manifest) -> bytes:
-    return json.dumps(manifest.to_json(value), indent=1, ensure_ascii=True).encode() + b"\n"
+    return json.dumps(manifest_json.to_json(value), indent=1, ensure_ascii=True).encode() + b"\n"
 
 
 def _write(archive: zipfile.ZipFile, name: str, data: bytes) -> None:

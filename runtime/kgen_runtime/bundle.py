@@ -9,7 +9,8 @@ import zipfile
 from pathlib import Path
 
 from kgen_runtime.errors import BundleError, IntegrityError
-from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest, StoredTensor, from_json
+from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest, StoredTensor
+from kgen_runtime.manifest_json import from_json
 
 MANIFEST = "manifest.json"
 

@@ -26,9 +26,8 @@ from kgen_runtime.manifest import (
     Tile,
     Tolerance,
     Workspace,
-    from_json,
-    to_json,
 )
+from kgen_runtime.manifest_json import from_json, to_json
 
 SPEC = Matmul(m=2, n=3, k=4)
 MANIFEST = Manifest(

@@ -15,7 +15,7 @@ import kgen_runtime
 from kgen.errors import ArgumentError, BundleError, IntegrityError, SpecError
 from kgen.spec import DType, Layout, Matmul, Operand
 from kgen.targets.cpu.plan.ahead import packed_b
-from kgen_runtime import packing
+from kgen_runtime import manifest_json, packing
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.kernels import Kernels
 from tests.unit.test_bundle import rewrite
@@ -185,6 +185,6 @@ def test_a_constant_of_another_size_is_refused(stored: Path) -> None:
     broken = dataclasses.replace(
         manifest, kernels=(dataclasses.replace(kernel, constants=(wrong,)),)
     )
-    data = kgen_runtime.manifest.to_json(broken)
+    data = manifest_json.to_json(broken)
     with pytest.raises(BundleError, match=r"constants/.*\.bin is not its b"):
-        kgen_runtime.manifest.from_json(data)
+        manifest_json.from_json(data)

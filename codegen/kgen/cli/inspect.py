@@ -10,7 +10,7 @@ from typing import Any
 from kgen.cli.bundles import find_kernel
 from kgen.cli.output import print_json, print_table
 from kgen_runtime.bundle import BundleFile
-from kgen_runtime.manifest import to_json
+from kgen_runtime.manifest_json import to_json
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
