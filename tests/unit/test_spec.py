@@ -11,7 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgen.errors import SpecError
-from kgen.spec import DType, Epilogue, Layout, Math, Matmul, Relu, Softmax, Spec, from_json, text
+from kgen.spec import (
+    DType,
+    Epilogue,
+    Layout,
+    Math,
+    Matmul,
+    Relu,
+    Softmax,
+    Spec,
+    from_json,
+    text,
+)
 
 SMALL = st.integers(1, 40)
 FLOATS = [DType.F32, DType.F16, DType.BF16]
@@ -84,6 +95,30 @@ def test_text_says_only_what_must_be_said(line: str) -> None:
 def test_keys_are_unique_identifiers(one: Spec, other: Spec) -> None:
     assert re.fullmatch(r"[a-z][a-z0-9_]*", one.key)
     assert (one.key == other.key) == (one == other)
+
+
+MADE: tuple[tuple[type[Spec], dict[str, Any], tuple[dict[str, Any], ...]], ...] = (
+    (Matmul, {"m": 4, "n": 6, "k": 8, "dtype": "f32", "batch": 2}, (
+        {"m": 5}, {"n": 7}, {"k": 9}, {"dtype": "bf16", "out_dtype": "f32"}, {"out_dtype": "f16"},
+        {"layout": "nt"}, {"lda": 9}, {"ldb": 9}, {"ldc": 9}, {"batch": 3}, {"batch_stride_a": 40},
+        {"batch_stride_b": 0}, {"batch_stride_c": 50}, {"alpha": 0.5}, {"beta": 1.0},
+        {"math": "tf32"}, {"epilogue": ("bias",)}, {"constant": ("b",)},
+    )),
+    (Matmul, {"m": 4, "n": 6, "k": 8, "dtype": "s8", "out_dtype": "f32"}, ({"scales": ("a",)},)),
+    (Softmax, {"rows": 3, "cols": 4}, ({"rows": 4}, {"log": True}, {"out_dtype": "f32"})),
+    (Relu, {"shape": (3, 4)}, ({"shape": (34,)}, {"dtype": "f32"})),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("op", "fields", "change"),
+    [(op, fields, change) for op, fields, changes in MADE for change in changes],
+    ids=str,
+)
+def test_every_field_is_in_the_key(
+    op: type[Spec], fields: dict[str, Any], change: dict[str, Any]
+) -> None:
+    assert op(**(fields | change)).key != op(**fields).key
 
 
 @given(matmuls())
