@@ -16,6 +16,8 @@ from kgen_runtime.array import bytes_at, lent_array
 from kgen_runtime.backend import Backend, Code, DeviceInfo
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import DeviceError
+from kgen_runtime.kernel import Kernel
+from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import (
     ArtifactEntry,
     KernelEntry,
@@ -211,3 +213,18 @@ class AbsentFake(OpaqueFake):
     @classmethod
     def devices(cls) -> tuple[DeviceInfo, ...]:
         raise DeviceError("no driver here")
+
+
+def kernels_on(backend: HostFake | OpaqueFake, *entries: KernelEntry) -> Kernels:
+    """These kernels, loaded."""
+    return Kernels(backend, [Kernel(backend, e, code_of(e)) for e in entries], {})
+
+
+def host(*entries: KernelEntry) -> Kernels:
+    """These kernels, or an addition, on host memory."""
+    return kernels_on(HostFake(), *(entries or (entry(),)))
+
+
+def array(shape: tuple[int, ...], dtype: Any = np.float32, start: float = 0) -> Any:
+    """Counting from `start`."""
+    return (np.arange(np.prod(shape)) + start).reshape(shape).astype(dtype)
