@@ -159,6 +159,7 @@ def test_build_inspect_and_source(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert status == 0 and ".entry matmul_16x16x16_f16_nn" in out
     status, out, _ = run(capsys, "inspect", "x.kgen")
     assert status == 0 and "matmul_16x16x16_f16_nn.cubin" in out
+    assert "compute_capability=8.0 " in out and "grid 1x1x1 block 32x1x1\n" in out
     status, _, err = run(capsys, "inspect", "x.kgen", "--source", "sm_90a")
     assert status == 2 and "kernel=sm_90a is not in the bundle; it holds sm_80/matmul" in err
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from kgen.cli.bundles import find_kernel
 from kgen.cli.output import print_json, print_table
 from kgen_runtime.bundle import BundleFile
+from kgen_runtime.manifest import Launch
 from kgen_runtime.manifest_json import to_json
 
 
@@ -63,23 +65,21 @@ def _print(bundle: BundleFile) -> None:
                 print(f"  packed  {p.name:<9} of {matrix} in {order}")
         for constant in entry.constants:
             print(f"  stored  {constant.parameter:<9} {constant.nbytes} bytes  {constant.file}")
-        fields = (f"{k}={v}" for k, v in entry.schedule.items())
-        print(f"  schedule {' '.join(fields)}")
+        print(f"  schedule {_fields(entry.schedule)}")
         used = {k: v for k, v in vars(entry.resources).items() if isinstance(v, int)}
-        print(f"  uses     {' '.join(f'{k}={v}' for k, v in used.items()) or '-'}")
+        print(f"  uses     {_fields(used)}")
         for finding in entry.resources.findings or ():
             print(f"  finding  {finding}")
         for m in entry.tensor_maps:
             box = "x".join(map(str, m.box))
             print(f"  map      {m.name:<9} of {m.tensor} in boxes of {box}  swizzle {m.swizzle} B")
         for launch in entry.launches:
-            grid, block = ("x".join(map(str, d)) for d in (launch.grid, launch.block))
-            print(f"  launch   {launch.entry_point} grid {grid} block {block}")
+            print(f"  launch   {launch.entry_point} {_extents(launch)}")
     print()
     print_table(
         ("file", "format", "role", "bytes", "requires"),
         [
-            (a.file, a.format, a.role, a.nbytes, _requires(a.requires))
+            (a.file, a.format, a.role, a.nbytes, _fields(a.requires))
             for entry in bundle.manifest.kernels
             for a in entry.artifacts
         ],
@@ -89,10 +89,24 @@ def _print(bundle: BundleFile) -> None:
         print(f"{name}  {version}")
 
 
-def _requires(requires: Mapping[str, Any]) -> str:
-    pairs = (
-        f"{k}={','.join(map(str, v)) if isinstance(v, list) else v}"
-        for k, v in requires.items()
-        if v != {}
-    )
-    return " ".join(pairs) or "-"
+def _extents(launch: Launch) -> str:
+    """Sizes of a launch; a cluster and dynamic shared memory where there are any."""
+    sizes = {"grid": launch.grid, "block": launch.block}
+    if math.prod(launch.cluster) > 1:
+        sizes["cluster"] = launch.cluster
+    words = [f"{name} {'x'.join(map(str, size))}" for name, size in sizes.items()]
+    if launch.dynamic_shared_memory:
+        words.append(f"dynamic shared memory {launch.dynamic_shared_memory} B")
+    return " ".join(words)
+
+
+def _fields(fields: Mapping[str, Any]) -> str:
+    """name=value ...; switches as 0 and 1, versions with dots, other lists with commas."""
+
+    def shown(value: Any) -> str:
+        if isinstance(value, list):
+            numbers = all(isinstance(v, int) for v in value)
+            return ("." if numbers else ",").join(map(str, value))
+        return str(int(value) if isinstance(value, bool) else value)
+
+    return " ".join(f"{k}={shown(v)}" for k, v in fields.items() if v != {}) or "-"
