@@ -21,6 +21,8 @@ class Dispatch:
     def __init__(self, op: str, kernels: Sequence[Kernel]) -> None:
         self._op = op
         self._kernels = tuple(kernels)
+        #: The kernels that are the only ones for their arguments' shapes.
+        self._by_shapes = _unique(self._kernels)
         #: The kernel of arguments that were seen before, by all that decides.
         self._seen: dict[tuple[object, ...], Kernel] = {}
 
@@ -58,8 +60,13 @@ class Dispatch:
         return fitting[0].pack(matrix)
 
     def _fitting(self, arguments: Sequence[Any], out: Any) -> Kernel:
+        """The one kernel that can take these; it checks them itself."""
         if len(self._kernels) == 1:
             return self._kernels[0]
+        try:
+            return self._by_shapes[tuple([value.shape for value in arguments])]
+        except (AttributeError, KeyError, RuntimeError, TypeError):
+            pass  # lists, shapes of several kernels or of none
         signature = _signature(arguments if out is None else (*arguments, out))
         found = self._seen.get(signature)
         if found is None:
@@ -85,6 +92,13 @@ class Dispatch:
     @property
     def _keys(self) -> str:
         return ", ".join(kernel.key for kernel in self._kernels)
+
+
+def _unique(kernels: Sequence[Kernel]) -> dict[tuple[tuple[int, ...], ...], Kernel]:
+    found: dict[tuple[tuple[int, ...], ...], list[Kernel]] = {}
+    for kernel in kernels:
+        found.setdefault(tuple(p.shape for p in kernel.entry.arguments), []).append(kernel)
+    return {shapes: alike[0] for shapes, alike in found.items() if len(alike) == 1}
 
 
 def _signature(arguments: Sequence[Any]) -> tuple[object, ...]:

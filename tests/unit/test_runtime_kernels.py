@@ -149,6 +149,16 @@ def test_dispatch_by_arguments() -> None:
     assert repr(kernels.add) == "<add: small, halves, unary>"
 
 
+def test_the_only_kernel_for_these_shapes_says_what_is_wrong() -> None:
+    kernels = host(entry(), entry(param("a", (2,)), param("out", (2,)), key="unary"))
+    with pytest.raises(ArgumentError, match=r"unary: a is f64; expected f32; convert it first"):
+        kernels.add(np.zeros(2))
+    with pytest.raises(ArgumentError, match=r"add: no kernel takes \(7 f32\); here are add_kernel"):
+        kernels.add(np.zeros(7, np.float32))
+    with pytest.raises(ArgumentError, match=r"a is a list, not an array"):
+        kernels.add([1.0, 2.0])
+
+
 def test_ambiguous_dispatch() -> None:
     kernels = host(entry(key="alpha1"), entry(key="alpha2"))
     message = r"add: several kernels take these arguments: alpha1, alpha2; use kernels\[key\]"
