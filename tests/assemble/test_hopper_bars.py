@@ -50,20 +50,35 @@ TILES |= {
     "tf32": WHOLE.override(block_k=32, tma_store=0),
     "f32-outputs": WHOLE.override(tma_store=0),
 }
+#: The same tiles where B has n inside, and is the operand that comes from registers.
+SWAP = {"swap": 1, "cluster_m": 1, "cluster_n": 2, "block_n": 128}
+TILES |= {
+    "s8-swapped": TILES["s8"].override(block_m=256, **SWAP),
+    "tf32-swapped": TILES["tf32"].override(block_m=256, **SWAP),
+    "e4m3-swapped": SHORT.override(block_m=192, **SWAP),
+}
 TYPES: dict[str, dict[str, Any]] = {
     "s8": {"dtype": DType.S8},
+    "s8-swapped": {"dtype": DType.S8},
     "s8-scaled": {"dtype": DType.S8, "out_dtype": DType.F16, "scales": ("a", "b")},
-    **{name: {"dtype": DType.E4M3} for name in ("e4m3", "e4m3-high", "e4m3-unpromoted")},
+    **{name: {"dtype": DType.E4M3} for name in TILES if name.startswith("e4m3")},
     "e5m2": {"dtype": DType.E5M2},
-    "tf32": {"dtype": DType.F32, "math": Math.TF32},
+    **{name: {"dtype": DType.F32, "math": Math.TF32} for name in ("tf32", "tf32-swapped")},
     "f32-outputs": {"out_dtype": DType.F32},
 }
 #: Triton's instructions for each HGMMA of m64n256k16, or products worth one.
 INSTRUCTIONS_PER_HGMMA = 85 / 4
 
-#: Every tile, and every layout of the tiles for large squares.
-CASES = [(tile, Layout.NT if tile in TYPES else Layout.NN) for tile in TILES]
+#: Of a fragment that is transposed, 64 rows and a step of k: a load and four prmt of bytes, or two
+#: loads of words.
+TRANSPOSING = {"LDSM": 1, "PRMT": 4}, {"LDS": 2}
+
+#: Every tile, and every layout of the tiles for large squares; A that is transposed.
+CASES = [
+    (tile, Layout.NT if tile in TYPES and not TILES[tile].swap else Layout.NN) for tile in TILES
+]
 CASES += [("persistent", layout) for layout in Layout if layout is not Layout.NN]
+CASES += [("s8", Layout.TT)]
 
 each_case = pytest.mark.parametrize(("tile", "layout"), CASES)
 
@@ -89,10 +104,17 @@ def test_hot_loop(tile: str, layout: Layout, tmp_path: Path) -> None:
     # Sums that are promoted take an addition each.
     promoted = sum(len(piece.promoted) for piece in pieces)
     assert loop["FADD"] == promoted
-    worth = 4 * plan.schedule.rows // 64 * plan.schedule.block_n / 256
-    assert loop.total() - promoted <= INSTRUCTIONS_PER_HGMMA * worth, dict(loop.most_common())
-    # Nothing in the loop waits for all of memory.
-    assert loop["MEMBAR"] == 0
+    moved = loop["LDSM"] + loop["LDS"] + loop["PRMT"]
+    if fragments := plan.products.fragments:
+        each = TRANSPOSING[0 if fragments.paired else 1]
+        count = 4 * plan.schedule.rows // 64
+        assert {name: loop[name] for name in each} == {name: n * count for name, n in each.items()}
+        assert moved == sum(each.values()) * count
+    worth = 4 * plan.schedule.rows // 64 * plan.schedule.columns / 256
+    others = loop.total() - promoted - moved
+    assert others <= INSTRUCTIONS_PER_HGMMA * worth, dict(loop.most_common())
+    # Nothing in the loop waits for memory, but before TMA overwrites what a warp has loaded.
+    assert loop["MEMBAR"] == (1 if fragments else 0)
     # Products do not wait for their descriptors to come from ordinary registers, but for where the
     # two operands' tiles begin.
     assert loop["R2UR"] <= 2
@@ -108,8 +130,8 @@ def test_a_stage_expects_the_bytes_of_its_boxes(tile: str, layout: Layout) -> No
     expected = re.findall(r"expect_tx\S+ _, \[%full\], (\d+);", kernel.source.text)
     boxes = {map_.tensor: map_.box_bytes for map_ in plan.tensor_maps}
     copies = re.findall(r"cp\.async\.bulk\.tensor\.2d\S+ \S+ \[%([ab])_map", kernel.source.text)
-    # Each CTA of a cluster also gets the others' parts of B.
-    shares = {"a": 1, "b": plan.schedule.cluster_m}
+    # Each CTA of a cluster also gets the others' parts.
+    shares = {"a": plan.schedule.cluster_n, "b": plan.schedule.cluster_m}
     assert [int(n) for n in expected] == [sum(boxes[name] * shares[name] for name in copies)]
 
 
@@ -125,15 +147,15 @@ def profile(kernel: Kernel) -> Report:
 
 @each_case
 def test_traffic_is_the_schedules_own_formula(tile: str, layout: Layout) -> None:
-    """Each CTA reads its rows of A, and each cluster its columns of B once; each output is written
-    once."""
+    """Each cluster reads its rows of A and its columns of B once; each output is written once."""
     schedule = TILES[tile]
-    m, n, k = 512, 768 if schedule.block_n % 96 == 0 else 512, 4 * schedule.block_k
+    m, n = (768 if block % 96 == 0 else 512 for block in (schedule.block_m, schedule.block_n))
+    k = 4 * schedule.block_k
     kernel = build(tile, (m, n, k), layout=layout)
     spec, counters = kernel.plan.spec, profile(kernel).counters
     assert isinstance(spec, Matmul)
-    height = schedule.block_m * schedule.cluster_m
-    reads = (m * k * (n // schedule.block_n) + k * n * (m // height)) * spec.dtype.itemsize
+    high, wide = schedule.block_m * schedule.cluster_m, schedule.block_n * schedule.cluster_n
+    reads = (m * k * (n // wide) + k * n * (m // high)) * spec.dtype.itemsize
     # Every thread that multiplies reads each scale once in all.
     ctas, consumers = kernel.plan.launches[0].grid[0], WARPGROUP * schedule.consumers
     reads += ctas * consumers * 4 * len(spec.scales)
@@ -142,7 +164,7 @@ def test_traffic_is_the_schedules_own_formula(tile: str, layout: Layout) -> None
     assert counters["bank_conflicts"] == 0
     plan = kernel.plan
     assert isinstance(plan, WgmmaPlan)
-    width = plan.products.width if plan.promotes_every else schedule.block_n
+    width = plan.products.width if plan.promotes_every else schedule.columns
     instruction = plan.products.instruction
     products = math.prod((m, n, k)) // (64 * width * instruction.depth)
     name = f"matrix.wgmma.m64n{width}k{instruction.depth}.{instruction.element}"

@@ -30,6 +30,9 @@ DEEPER = Matmul(m=64, n=32, k=1000, layout=Layout.NT)
 DEEP_F32 = Matmul(m=16, n=32, k=88, dtype=DType.F32)
 #: Two block tiles for three CTAs.
 SHARED = Matmul(m=128, n=16, k=320, layout=Layout.NT)
+#: Operands that wgmma wants transposed: B of bytes, and A of words.
+TRANSPOSED = Matmul(m=16, n=128, k=384, dtype=DType.S8)
+GATHERED = Matmul(m=64, n=16, k=96, dtype=DType.F32, math=Math.TF32, layout=Layout.TT)
 #: Bytes that are transposed on their way, and scaled; sums that are promoted; a row that streams B.
 BYTES = Matmul(
     m=32, n=32, k=256, dtype=DType.S8, out_dtype=DType.S8, scales=(Scale.A, Scale.B, Scale.OUT)
@@ -56,6 +59,9 @@ WGMMA = {
     SHARED: PLAIN
     | {"block_m": 64, "block_n": 16, "consumers": 1, "num_stages": 3}
     | {"num_ctas": 3, "stream_k": 1},
+    TRANSPOSED: PLAIN
+    | {"swap": 1, "cluster_n": 1, "block_m": 16, "block_n": 128, "consumers": 2, "num_stages": 2},
+    GATHERED: PLAIN | {"block_m": 64, "block_n": 16, "consumers": 1, "num_stages": 2},
     LARGE: {"block_m": 128, "block_n": 128, "consumers": 2, "num_stages": 3, "pingpong": 0}
     | {"cluster_m": 2, "num_ctas": 4, "group_m": 2, "tma_store": 1},
 }

@@ -19,6 +19,8 @@ PAGES = {
         "sm_90a/matmul_1024x512x512_f16_nt.ptx",
         "sm_90a/matmul_64x32x1000_f16_nt.ptx",
         "sm_90a/matmul_128x16x320_f16_nt.ptx",
+        "sm_90a/matmul_16x128x384_s8_nn_to_s32.ptx",
+        "sm_90a/matmul_64x16x96_f32_tt_tf32.ptx",
         "sm_80/matmul_32x32x256_s8_nn_scalea_scaleb_scaleout.ptx",
         "sm_89/matmul_32x32x512_e4m3_nt_to_bf16.ptx",
         "sm_80/matmul_1x64x512_f16_nn.ptx",

@@ -80,8 +80,8 @@ def test_the_model_takes_it_for_a_wave_and_a_little() -> None:
     ("fields", "message"),
     [
         ({"num_ctas": 0}, "stream_k=1 shares block tiles among persistent CTAs; try num_ctas=132"),
-        ({"cluster_m": 2, "block_n": 128}, "try pingpong=0,cluster_m=1,split_k=1"),
-        ({"consumers": 2, "pingpong": 1}, "try pingpong=0,cluster_m=1,split_k=1"),
+        ({"cluster_m": 2, "block_n": 128}, "try pingpong=0,cluster_m=1,cluster_n=1,split_k=1"),
+        ({"consumers": 2, "pingpong": 1}, "try pingpong=0,cluster_m=1,cluster_n=1,split_k=1"),
         ({"num_ctas": 1441}, "num_ctas=1441 are more than the 1440 tiles along k"),
     ],
 )

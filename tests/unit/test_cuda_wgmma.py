@@ -65,7 +65,7 @@ def test_descriptors() -> None:
 
 def test_products_cover_rows_and_k() -> None:
     products = make(WgmmaMatmul(block_m=256, block_n=128, block_k=64, num_stages=3)).products.whole
-    assert [(p.a, p.b) for p in products[:2]] == [(0, 0), (512, 0)]
+    assert [(p.left, p.right) for p in products[:2]] == [(0, 0), (512, 0)]
     assert len(products) == 4 * 2 and [p.first for p in products].count(True) == 2
     assert {name for p in products for name in p.d} == {
         f"acc_m{m + i}_n{n}" for m in (0, 64) for i in (0, 8) for n in range(128) if n % 8 < 2
@@ -95,7 +95,7 @@ def test_clusters_of_single_tiles() -> None:
     assert (plan.launches[0].grid, plan.launches[0].cluster) == ((16, 4, 1), (1, 2, 1))
     assert plan.output.m_edge and make(BIG.override(cluster_m=2), m=128).output.m_edge
     b = plan.operands[1]
-    assert (b.share_extent, b.share_bytes, b.everyone) == (128, 16384, 3)
+    assert (b.share_extent, b.share_bytes, plan.everyone) == (128, 16384, 3)
     assert [box.along for box in b.boxes] == [0, 64]
     assert [arrivals for _, arrivals in plan.barriers] == [1] * 4 + [16] * 4
 
@@ -115,12 +115,12 @@ def test_strips_cover_a_warpgroups_outputs() -> None:
     assert store is not None
     assert (store.base, store.group_bytes) == (4 * plan.stage_bytes, 2 * 8192)
     assert (store.tensor_map.shape, store.tensor_map.box) == ((4096, 4000), (64, 64))
-    pairs = [pair for strip in store.strips for quad in strip.quads for pair in quad.pairs]
+    pairs = [pair for strip in store.strips for put in strip.puts for pair in put.pairs]
     names = [name for row, column in pairs for name in column.names(f"acc_m{row.offset}")]
     assert sorted(names) == sorted(
         name for row in plan.output.rows for name in plan.output.accumulators(row)
     )
-    first = store.strips[0].quads[0].pairs
+    first = store.strips[0].puts[0].pairs
     assert [(row.offset, column.offset) for row, column in first] == [
         (0, 0),
         (8, 0),
@@ -158,7 +158,7 @@ def test_barriers_do_not_share_memory_with_strips() -> None:
         (
             {},
             {"block_m": 256},
-            "128 rows of 256 columns need 256 registers per thread; 200 are left with consumers=2; "
+            "128 rows of 256 columns need 256 registers per thread; 208 are left with consumers=2; "
             "try block_n=128",
         ),
         ({}, {"num_stages": 5}, "num_stages=5 needs 245840 B of shared memory; sm_90a allows"),

@@ -51,7 +51,7 @@ def test_instructions(fields: dict[str, Any], name: str, immediates: str) -> Non
     assert {p.instruction for p in products.whole} == {f"wgmma.mma_async.sync.aligned.{name}"}
     assert products.immediates == immediates
     # 32 bytes of k are two units of 16 bytes, whatever the type.
-    assert [(p.a, p.b) for p in products.whole] == [(0, 0), (2, 2), (4, 4), (6, 6)]
+    assert [(p.left, p.right) for p in products.whole] == [(0, 0), (2, 2), (4, 4), (6, 6)]
     assert [map_.tf32 for map_ in plan.tensor_maps] == [fields == TF32] * 2
 
 
@@ -87,8 +87,8 @@ def test_pieces_cover_the_tile_once(fields: dict[str, int], wanted: list[tuple[i
 def test_columns_of_the_second_half_lie_behind_the_first() -> None:
     """96 columns of 128 bytes, in units of 16."""
     first, second = make(SHORT, dtype=DType.E4M3).products.pieces
-    offsets = [(p.a, p.b) for p in second.products]
-    assert offsets == [(p.a, p.b + 96 * 8) for p in first.products]
+    offsets = [(p.left, p.right) for p in second.products]
+    assert offsets == [(p.left, p.right + 96 * 8) for p in first.products]
 
 
 @pytest.mark.parametrize(
@@ -109,12 +109,16 @@ def test_a_short_k_needs_no_promotion(fields: dict[str, int], promotes: int) -> 
         (SHORT.override(promote_k=64), {"dtype": DType.E4M3}, "promote_k=64 is neither the "
          "block_k=128 of a tile nor all of k=4096; try promote_k=128"),
         (SHORT.override(block_n=256), {"dtype": DType.E4M3}, "64 rows of 256 columns need 256 "
-         "registers per thread; 200 are left with consumers=2; try block_n=128"),
+         "registers per thread; 208 are left with consumers=2; try block_n=128"),
         (BYTES.override(block_k=64), {"dtype": DType.S8}, "block_k=64 is not the 128 elements"),
         (BYTES, TF32, "block_k=128 is not the 32 elements of a row of 128 bytes"),
-        (BYTES, {"dtype": DType.S8, "layout": Layout.NN}, "it takes s8 with k inside only, and b "
-         "has n inside; layout=nt has k inside both"),
-        (BYTES, TF32 | {"layout": Layout.TT}, "it takes tf32 with k inside only, and a has m "),
+        (BYTES, {"dtype": DType.S8, "layout": Layout.TN}, "it takes s8 with k inside only; one "
+         "operand can be transposed on its way to registers, but a has m inside and b has n; "
+         "layout=nn has k inside a"),
+        (BYTES, {"dtype": DType.S8, "layout": Layout.NN}, "swap=0 makes b the operand that wgmma "
+         "takes with k inside only; try swap=1"),
+        (BYTES.override(swap=1, block_m=256, block_n=128, block_k=32), TF32 | {"layout": Layout.TT},
+         "swap=1 makes a the operand that wgmma takes with k inside only; try swap=0"),
         (BYTES, {"dtype": DType.F32, "math": Math.TF32X3}, "wgmma has no f32 with math=3xtf32"),
         (BYTES, {"dtype": DType.S8, "lda": 4104}, "a's rows are multiples of 8 bytes, and TMA"),
     ],
@@ -129,12 +133,16 @@ def test_the_choice_and_why_it_is_another(fields: dict[str, Any]) -> None:
     for layout, size in itertools.product(Layout, (512, 4096)):
         spec = spec_of(m=size, n=size, layout=layout, **fields)
         found = choose(spec, SM_90A)
-        if layout is Layout.NT and size == 4096:
-            assert isinstance(found, WgmmaMatmul)
-        if layout is not Layout.NT:
+        remarks = FAMILY.remarks(FAMILY.plan(spec, SM_90A, found))
+        if layout is Layout.TN:
             assert isinstance(found, SplitMatmul)
-            remarks = FAMILY.remarks(FAMILY.plan(spec, SM_90A, found))
             assert any(r.startswith("mma.sync instead of wgmma: it takes") for r in remarks)
+        elif size == 4096:
+            assert isinstance(found, WgmmaMatmul)
+            assert found.swap == (layout is Layout.NN)
+            transposed = {Layout.NN: "B", Layout.TT: "A"}.get(layout)
+            found_in = [r for r in remarks if "k becomes the inner dimension in registers" in r]
+            assert [r[0] for r in found_in] == ([transposed] if transposed else [])
 
 
 def test_bytes_are_predicted_at_twice_the_rate_and_tf32_at_half() -> None:
@@ -147,8 +155,8 @@ def test_bytes_are_predicted_at_twice_the_rate_and_tf32_at_half() -> None:
 
 
 def test_fp8_sums_may_be_short_where_wgmma_multiplies() -> None:
-    nt, nn = (
+    nn, tn = (
         FAMILY.tolerance(spec_of(dtype=DType.E4M3, layout=layout), SM_90A)
-        for layout in (Layout.NT, Layout.NN)
+        for layout in (Layout.NN, Layout.TN)
     )
-    assert nt.operand_error > nn.operand_error == 0.0
+    assert nn.operand_error > tn.operand_error == 0.0

@@ -58,18 +58,22 @@ class PromotedMatmul(SplitMatmul):
 class WgmmaMatmul(GpuMatmul):
     """Warpgroups of Hopper: one loads, `consumers` others multiply rows of the block tile each.
 
-    With `pingpong` each multiplies a block tile of its own, one storing while another multiplies.
-    `cluster_m` CTAs, one above another, load each column tile of B together. `num_ctas` CTAs share
-    all block tiles (0: each has one), in groups of `group_m` rows of them. `tma_store`: outputs go
-    out through shared memory and TMA. `split_k`: k is cut in so many parts, which different CTAs
-    multiply. `stream_k`: CTAs that stay share the last block tiles along k.
+    With `swap` operands change places: the product's transpose, B^T A^T, is computed, and
+    consumers share the columns of the block tile. With `pingpong` each multiplies a block tile of
+    its own, one storing while another multiplies. `cluster_m` CTAs, one above another, load each
+    column tile of B together, or `cluster_n`, side by side, each row tile of A. `num_ctas` CTAs
+    share all block tiles (0: each has one), in groups of `group_m` rows of them. `tma_store`:
+    outputs go out through shared memory and TMA. `split_k`: k is cut in so many parts, which
+    different CTAs multiply. `stream_k`: CTAs that stay share the last block tiles along k.
     """
 
     mainloop: ClassVar[str] = "wgmma"
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"num_ctas"})
     consumers: int = 2
+    swap: bool = False
     pingpong: bool = False
     cluster_m: int = 1
+    cluster_n: int = 1
     num_ctas: int = 0
     group_m: int = 1
     tma_store: bool = False
@@ -79,7 +83,7 @@ class WgmmaMatmul(GpuMatmul):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.pingpong:
-            self.check_divides("consumers", "block_m")
+            self.check_divides("consumers", "block_n" if self.swap else "block_m")
 
     def override(self, **fields: int) -> Self:
         """As for all schedules. Parts of k leave no choice of what is for many tiles: each has a
@@ -96,8 +100,19 @@ class WgmmaMatmul(GpuMatmul):
 
     @property
     def rows(self) -> int:
-        """Of the block tile, that a consumer multiplies."""
-        return self.block_m if self.pingpong else self.block_m // self.consumers
+        """Of what a consumer multiplies: the block tile's, or its columns if `swap`."""
+        shared = self.block_n if self.swap else self.block_m
+        return shared if self.pingpong else shared // self.consumers
+
+    @property
+    def columns(self) -> int:
+        """Of the same."""
+        return self.block_m if self.swap else self.block_n
+
+    @property
+    def cluster(self) -> int:
+        """CTAs in a cluster."""
+        return self.cluster_m * self.cluster_n
 
 
 @dataclass(frozen=True, kw_only=True)

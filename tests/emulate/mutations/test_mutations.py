@@ -40,6 +40,7 @@ from tests.emulate.mutations import (
     ptx_stream,
     ptx_wgmma,
     ptx_wgmma_short,
+    ptx_wgmma_transposed,
 )
 from tests.emulate.mutations.mutation import CLEAN, WRONG_RESULT, Mutation, Program
 from tests.emulate.mutations.uncaught import UNCAUGHT
@@ -57,6 +58,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         ptx_stream,
         ptx_wgmma,
         ptx_wgmma_short,
+        ptx_wgmma_transposed,
         ptx_persistent,
         hopper_gemm,
         hopper_ring,

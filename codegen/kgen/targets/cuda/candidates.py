@@ -26,6 +26,7 @@ from kgen.targets.cuda.plan.instruction import instruction_of, warpgroup_instruc
 from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.matmul_gemv import columns_of, gemv_depth, gemv_obstacle
 from kgen.targets.cuda.plan.tma import ROW_BYTES
+from kgen.targets.cuda.plan.wgmma_fragments import wants_swap
 from kgen.targets.cuda.plan.wgmma_limits import obstacle
 
 #: block_m, block_n, warp_m, warp_n. No warp tile is so large that its sums and two sets of
@@ -167,15 +168,18 @@ def _wgmma_schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
     short = instruction is not None and instruction.short_sums
     kind = PromotedWgmmaMatmul if short else WgmmaMatmul
     sms = device_of(target).sms
-    for (m, n, consumers, pingpong), cluster in itertools.product(WGMMA_TILES, CLUSTERS):
+    swap = wants_swap(spec)
+    for (high, wide, consumers, pingpong), cluster in itertools.product(WGMMA_TILES, CLUSTERS):
+        m, n = (wide, high) if swap else (high, wide)
+        cluster_m, cluster_n = (1, cluster) if swap else (cluster, 1)
         if not pingpong and cluster == 1:
-            yield from _stream_schedules(spec, sms, m, n, consumers)
-        rows, cols = -(-spec.m // (m * cluster)), -(-spec.n // n)
+            yield from _stream_schedules(spec, sms, kind, m, n, consumers, swap)
+        rows, cols = -(-spec.m // (m * cluster_m)), -(-spec.n // (n * cluster_n))
         persistent = rows * cluster * cols * spec.batch > sms
-        if (pingpong and not persistent) or (cluster > 1 and spec.m <= m):
+        if (pingpong and not persistent) or (cluster > 1 and (spec.n if swap else spec.m) <= high):
             continue
         ctas = sms // cluster * cluster if persistent else 0
-        stores = tma_store.obstacle(spec, n) is None
+        stores = tma_store.obstacle(spec, block_m=m, block_n=n, swap=swap) is None
         tiles = -(-spec.k // depth)
         splits = (
             [1] if persistent else part_counts(rows * cluster * cols * spec.batch, tiles, 2 * sms)
@@ -187,32 +191,43 @@ def _wgmma_schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
                 block_k=depth,
                 num_stages=stages,
                 consumers=consumers,
+                swap=swap,
                 pingpong=pingpong,
-                cluster_m=cluster,
+                cluster_m=cluster_m,
+                cluster_n=cluster_n,
                 num_ctas=ctas,
-                group_m=_group(rows, m * cluster, n, ctas // cluster) if persistent else 1,
+                group_m=_group(rows, m * cluster_m, n * cluster_n, ctas // cluster)
+                if persistent
+                else 1,
                 tma_store=stores and split == 1,
                 split_k=split,
             )
 
 
 def _stream_schedules(
-    spec: Matmul, sms: int, block_m: int, block_n: int, consumers: int
+    spec: Matmul,
+    sms: int,
+    kind: type[WgmmaMatmul],
+    block_m: int,
+    block_n: int,
+    consumers: int,
+    swap: bool,
 ) -> Iterator[GpuMatmul]:
     """Stream-k, where block tiles are a wave and a part of one."""
     rows, cols = -(-spec.m // block_m), -(-spec.n // block_n)
     if not sms < rows * cols * spec.batch < 2 * sms:
         return
     for stages in WGMMA_STAGES:
-        yield WgmmaMatmul(
+        yield kind(
             block_m=block_m,
             block_n=block_n,
             block_k=ROW_BYTES // spec.dtype.itemsize,
             num_stages=stages,
             consumers=consumers,
+            swap=swap,
             num_ctas=sms,
             group_m=_group(rows, block_m, block_n, sms),
-            tma_store=tma_store.obstacle(spec, block_n) is None,
+            tma_store=tma_store.obstacle(spec, block_m=block_m, block_n=block_n, swap=swap) is None,
             stream_k=True,
         )
 

@@ -148,9 +148,11 @@ def _parts_clocks(schedule: GpuMatmul) -> float:
 
 def _blocks(spec: Matmul, schedule: GpuMatmul) -> int:
     """CTAs, or tiles of persistent ones; a cluster is whole."""
-    cluster = schedule.cluster_m if isinstance(schedule, WgmmaMatmul) else 1
-    rows = -(-spec.m // (schedule.block_m * cluster)) * cluster
-    return rows * -(-spec.n // schedule.block_n) * spec.batch
+    high, wide = 1, 1
+    if isinstance(schedule, WgmmaMatmul):
+        high, wide = schedule.cluster_m, schedule.cluster_n
+    rows = -(-spec.m // (schedule.block_m * high)) * high
+    return rows * -(-spec.n // (schedule.block_n * wide)) * wide * spec.batch
 
 
 def _wave_clocks(own: dict[str, float], output: float, work: Work, waves: float) -> float:

@@ -12,15 +12,17 @@ from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.matmul_gemv import registers_of
 from kgen.targets.cuda.plan.products import promotion
 from kgen.targets.cuda.plan.tma_store import store_bytes
+from kgen.targets.cuda.plan.wgmma_fragments import WGMMA_M, transposed_operand
 from kgen.targets.cuda.plan.wgmma_limits import WARPGROUP, WARPS
-from kgen.targets.cuda.plan.wgmma_products import WGMMA_M
 
 #: Clocks of a barrier, a wait and the first loads behind it, once per tile.
 TILE_OVERHEAD = 60
 #: The same of wgmma: products of the tile before still run meanwhile.
 ASYNC_OVERHEAD = 20
-#: Instructions for a wgmma with its descriptors, and of the rest of its loop.
+#: Instructions for a wgmma with its descriptors, and of the rest of its loop; for 64 rows and a
+#: step of k that come to registers, with the wait and the fence that it takes.
 WGMMA_INSTRUCTIONS, RING_INSTRUCTIONS = 6, 20
+TRANSPOSING_INSTRUCTIONS = 7
 #: The rest of a loop over k without shared memory, and registers beside its operands and sums.
 GEMV_LOOP_INSTRUCTIONS, GEMV_REGISTERS = 6, 24
 #: Registers beside sums in what ptxas makes of these kernels (a test compares them).
@@ -73,36 +75,45 @@ def loaded_bytes(spec: Matmul, schedule: GpuMatmul) -> int:
 
 
 def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
-    """wgmma reads both operands from shared memory, B once for each 64 rows. CTAs of a cluster read
-    B from L2 together. Short sums are added to others, a piece of the tile at a time, and the last
-    piece's with no product of the same warpgroup under way."""
+    """wgmma reads both operands from shared memory, the right one once for each 64 rows; one that
+    is transposed comes to registers once. CTAs of a cluster read one from L2 together. Short sums
+    are added to others, a piece of the tile at a time, and the last piece's with no product of the
+    same warpgroup under way."""
     depth, itemsize = schedule.block_k, spec.dtype.itemsize
     m, n, rows = schedule.block_m, schedule.block_n, schedule.rows
     steps = depth * itemsize // 32
     stage = (m + n) * depth * itemsize
     loaded = loaded_bytes(spec, schedule)
-    others = min(n, spec.n) * min(depth, spec.k) * itemsize * (1 - 1 / schedule.cluster_m)
+    shared = min(n, spec.n) if schedule.cluster_m > 1 else min(m, spec.m)
+    others = shared * min(depth, spec.k) * itemsize * (1 - 1 / schedule.cluster)
     threads = (1 + schedule.consumers) * WARPGROUP
-    sums = rows * n // WARPGROUP
+    sums = rows * schedule.columns // WARPGROUP
     promotes = promotion(spec, schedule) > 0
     blocks = rows // WGMMA_M
     halves = 2 if promotes and blocks == 1 else 1
     last = sums // (blocks * halves) if promotes else 0
     rate = device.wgmma_fmas * 2 / itemsize
+    transposed = transposed_operand(spec) is not None
+    held = sums * (1 + promotes) + 4 * steps * blocks * transposed + ADDRESS_REGISTERS
     at_once = 1 if schedule.pingpong else schedule.consumers
     outputs = STORE_INSTRUCTIONS[schedule.tma_store]
     outputs += sum(STEP_INSTRUCTIONS[step] for step in spec.epilogue)
     alone = schedule.consumers == 1
     return Work(
         num_warps=(1 + schedule.consumers) * WARPS,
-        registers=sums * (1 + promotes) + ADDRESS_REGISTERS if alone else 65536 // threads // 8 * 8,
+        registers=held if alone else 65536 // threads // 8 * 8,
         shared_bytes=schedule.num_stages * stage + store_bytes(schedule),
         product_clocks=m * n * depth / rate,
-        shared_traffic=stage + at_once * (rows * halves + n * blocks) * depth * itemsize,
+        shared_traffic=stage
+        + at_once
+        * (rows * (1 if transposed else halves) + schedule.columns * blocks)
+        * depth
+        * itemsize,
         instructions=blocks * halves * steps * WGMMA_INSTRUCTIONS
+        + blocks * steps * TRANSPOSING_INSTRUCTIONS * transposed
         + sums * promotes
         + RING_INSTRUCTIONS,
-        warp_clocks=rows * n * depth / rate,
+        warp_clocks=rows * schedule.columns * depth / rate,
         loaded_bytes=loaded - int(others),
         port_bytes=loaded,
         in_flight_bytes=(schedule.num_stages - 1) * loaded,

@@ -34,7 +34,7 @@ from kgen.targets.cuda.plan.wgmma_limits import (
     check,
     obstacle,
 )
-from kgen.targets.cuda.plan.wgmma_products import EIGHT, WGMMA_M, WgmmaProducts
+from kgen.targets.cuda.plan.wgmma_products import WgmmaProducts
 from kgen_runtime.manifest import Launch
 
 
@@ -77,6 +77,11 @@ class WgmmaPlan(base.CudaPlan):
         return self.products.operands
 
     @property
+    def everyone(self) -> int:
+        """The CTAs of a cluster, as a mask."""
+        return (1 << self.schedule.cluster) - 1
+
+    @property
     def shared_alignment(self) -> int:
         """Eight rows of a box, or the swizzle would begin in the middle."""
         return GROUP_BYTES
@@ -87,7 +92,7 @@ class WgmmaPlan(base.CudaPlan):
 
     @property
     def clustered(self) -> bool:
-        return self.schedule.cluster_m > 1
+        return self.schedule.cluster > 1
 
     @property
     def stage_bytes(self) -> int:
@@ -110,7 +115,7 @@ class WgmmaPlan(base.CudaPlan):
         those of every warp that multiplies what is in the stage."""
         full = range(self.full_barriers, self.full_barriers + self.barrier_bytes, BARRIER_BYTES)
         readers = 1 if self.schedule.pingpong else self.schedule.consumers
-        arrivals = readers * WARPS * self.schedule.cluster_m
+        arrivals = readers * WARPS * self.schedule.cluster
         return (
             *((at, 1) for at in full),
             *((at + self.barrier_bytes, arrivals) for at in full),
@@ -136,12 +141,12 @@ class WgmmaPlan(base.CudaPlan):
 
     @property
     def group_rows(self) -> int:
-        """From a warpgroup's first row of the block tile to that of the next."""
+        """From a warpgroup's first row of the block tile to that of the next, or column."""
         return 0 if self.schedule.pingpong else self.schedule.rows
 
     @property
     def group_words(self) -> int:
-        """The same in A's tile, in the 16 bytes that descriptors count."""
+        """The same in the left operand's tile, in the 16 bytes that descriptors count."""
         return self.group_rows * ROW_BYTES // MAX_ACCESS_BYTES
 
     @property
@@ -167,11 +172,15 @@ class WgmmaPlan(base.CudaPlan):
     @property
     def remarks(self) -> tuple[str, ...]:
         found = [operand.description for operand in self.operands]
+        if self.products.swapped:
+            found.append("operands are swapped: B^T A^T is computed, the transpose of the product")
+        if self.products.fragments is not None:
+            found.append(self.products.fragments.remark)
         if self.promotes_every:
             found.append(f"sums are moved to f32 registers every {self.promotes_every} of k")
         if self.store is not None:
             return (*found, "outputs through shared memory and TMA")
-        why = tma_store.obstacle(self.spec, self.schedule.block_n)
+        why = tma_store.obstacle_of(self.spec, self.schedule)
         return (*found, f"outputs from registers{f': TMA cannot, {why}' if why else ''}")
 
     @property
@@ -180,6 +189,8 @@ class WgmmaPlan(base.CudaPlan):
         kind = "dynamic" if self.dynamic_shared else "static"
         stages = self.num_stages
         found = [f"{self.k_tiles} tiles along k"]
+        if self.products.swapped:
+            found.append("the transpose is computed: wgmma's rows are columns of the output")
         if self.persistent:
             rows, cols = self.raster.rows, self.raster.cols
             found.append(f"{self.raster.total} block tiles, {rows} x {cols} of each matrix")
@@ -220,12 +231,12 @@ def plan_wgmma(
     # The ring of a persistent CTA goes on with its next block tile.
     num_stages = schedule.num_stages if schedule.num_ctas else min(schedule.num_stages, k_tiles)
     shared_bytes = num_stages * (stage_bytes + 2 * BARRIER_BYTES) + tma_store.store_bytes(schedule)
-    output = _output(spec, schedule)
-    store = plan_store(spec, schedule, output, num_stages * stage_bytes)
+    output = _output(spec, schedule, products)
+    store = plan_store(spec, schedule, products, output, num_stages * stage_bytes)
     maps = tuple(o.tensor_map for o in operands) + ((store.tensor_map,) if store else ())
     raster = Raster(
         shape=(spec.batch, spec.m, spec.n),
-        extent=(1, schedule.block_m * schedule.cluster_m, schedule.block_n),
+        extent=_cluster_tile(schedule),
         group=schedule.group_m,
     )
     stream = plan_stream(raster.total, k_tiles, schedule, output)
@@ -255,6 +266,11 @@ def plan_wgmma(
     )
 
 
+def _cluster_tile(schedule: WgmmaMatmul) -> tuple[int, int, int]:
+    """Of the batch, rows and columns, what a cluster multiplies."""
+    return 1, schedule.block_m * schedule.cluster_m, schedule.block_n * schedule.cluster_n
+
+
 def _arranged(
     launch: Launch,
     schedule: WgmmaMatmul,
@@ -263,7 +279,7 @@ def _arranged(
     stream: Stream | None,
 ) -> Launch:
     """The launch with its clusters, and with no more CTAs than persistent ones have tiles."""
-    cluster = schedule.cluster_m
+    cluster = schedule.cluster
     if stream is not None:
         arguments += tuple(workspace.name for workspace in stream.workspaces)
         return dataclasses.replace(
@@ -277,25 +293,24 @@ def _arranged(
             arguments=arguments,
             tile=raster.tile,
         )
-    cols, _, batch = launch.grid
+    grid = (raster.cols * schedule.cluster_n, raster.rows * schedule.cluster_m, launch.grid[2])
     return dataclasses.replace(
         launch,
-        grid=(cols, raster.rows * cluster, batch),
-        cluster=(1, cluster, 1),
+        grid=grid,
+        cluster=(schedule.cluster_n, schedule.cluster_m, 1),
         arguments=arguments,
     )
 
 
-def _output(spec: Matmul, schedule: WgmmaMatmul) -> OutputTile:
-    output = plan_output(
-        spec,
-        schedule,
-        rows=tuple(m + i for m in range(0, schedule.rows, WGMMA_M) for i in (0, EIGHT)),
-        cols=tuple(n + j for n in range(0, schedule.block_n, EIGHT) for j in (0, 1)),
-        run=2,
-    )
+def _output(spec: Matmul, schedule: WgmmaMatmul, products: WgmmaProducts) -> OutputTile:
+    rows, cols = products.lane_rows, products.lane_columns
+    if products.swapped:
+        rows, cols = cols, rows
+    neighbours = not products.swapped or products.fragments is not None
+    output = plan_output(spec, schedule, rows=rows, cols=cols, run=2 if neighbours else 1)
     # The last CTA of a cluster may have nothing.
-    return dataclasses.replace(output, m_edge=spec.m % (schedule.block_m * schedule.cluster_m) != 0)
+    _, height, width = _cluster_tile(schedule)
+    return dataclasses.replace(output, m_edge=spec.m % height != 0, n_edge=spec.n % width != 0)
 
 
 def _products(spec: Matmul, whole: Matmul, schedule: WgmmaMatmul) -> WgmmaProducts:
@@ -305,21 +320,28 @@ def _products(spec: Matmul, whole: Matmul, schedule: WgmmaMatmul) -> WgmmaProduc
         instruction=instruction,
         operands=_operands(whole, schedule),
         rows=schedule.rows,
-        columns=schedule.block_n,
+        columns=schedule.columns,
         depth=schedule.block_k,
+        swapped=schedule.swap,
         promoted=promotion(spec, schedule) > 0,
     )
 
 
 def _operands(spec: Matmul, schedule: WgmmaMatmul) -> tuple[TmaOperand, TmaOperand]:
     a, b = matrices(spec)
-    depth = schedule.block_k
-    first = TmaOperand(matrix=a, batch=spec.batch, extent=schedule.block_m, depth=depth, base=0)
+    first = TmaOperand(
+        matrix=a,
+        batch=spec.batch,
+        extent=schedule.block_m,
+        depth=schedule.block_k,
+        base=0,
+        shares=schedule.cluster_n,
+    )
     return first, TmaOperand(
         matrix=b,
         batch=spec.batch,
         extent=schedule.block_n,
-        depth=depth,
+        depth=schedule.block_k,
         base=first.nbytes,
         shares=schedule.cluster_m,
     )

@@ -9,7 +9,7 @@ from kgen_runtime.manifest import Tile, Walk
 
 @dataclass(frozen=True, kw_only=True)
 class Raster:
-    """`rows` x `cols` block tiles of each of `batch` matrices; a row is as high as a cluster.
+    """`rows` x `cols` block tiles of each of `batch` matrices; a tile is a cluster's.
 
     `group` rows are walked column by column, so that the CTAs that run at once share what they
     read of A and of B in L2.

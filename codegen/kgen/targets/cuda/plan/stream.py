@@ -140,10 +140,10 @@ def plan_stream(
 def _check(blocks: int, k_tiles: int, schedule: WgmmaMatmul) -> None:
     if not schedule.num_ctas:
         raise ScheduleError("stream_k=1 shares block tiles among persistent CTAs; try num_ctas=132")
-    if schedule.pingpong or schedule.cluster_m > 1 or schedule.split_k > 1:
+    if schedule.pingpong or schedule.cluster > 1 or schedule.split_k > 1:
         raise ScheduleError(
             "stream_k=1 cuts block tiles for single CTAs whose warpgroups work together; "
-            "try pingpong=0,cluster_m=1,split_k=1"
+            "try pingpong=0,cluster_m=1,cluster_n=1,split_k=1"
         )
     if schedule.num_ctas > (most := blocks * k_tiles):
         raise ScheduleError(

@@ -87,11 +87,6 @@ class TmaOperand:
         return self.nbytes // self.shares
 
     @property
-    def everyone(self) -> int:
-        """The CTAs that a share goes to, as a mask."""
-        return (1 << self.shares) - 1
-
-    @property
     def box_extent(self) -> int:
         """Of m (or n) in a box."""
         if not self.k_inner:

@@ -1,7 +1,9 @@
-"""How a warpgroup's outputs leave through TMA: fragments -> stmatrix -> swizzled strips -> memory.
+"""How a warpgroup's outputs leave through TMA: fragments -> swizzled strips -> memory.
 
 A strip is 64 x 64 outputs of 16 bits, a box of the output's tensor map; the copy leaves out what
-lies outside of the matrix. While one strip is read by the copy engine, the next is written.
+lies outside of the matrix. While one strip is read by the copy engine, the next is written: by
+stmatrix, or word by word where operands are swapped. Then a lane's sums are columns 2 (l / 4) and
+one more, of rows 2 (l % 4) and one more of eight: 32 bytes of four rows, none in the others' banks.
 """
 
 from __future__ import annotations
@@ -12,9 +14,11 @@ from kgen.errors import ScheduleError
 from kgen.schedule import WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES, xor_suffix
+from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.output import Column, OutputTile, Row
 from kgen.targets.cuda.plan.tiles import HALF_BYTES, SwizzledTile
 from kgen.targets.cuda.plan.tma import MAX_STRIDE, ROW_BYTES
+from kgen.targets.cuda.plan.wgmma_products import EIGHT, WgmmaProducts
 from kgen_runtime.manifest import TensorMap
 
 ROWS, COLS = 64, 64
@@ -24,12 +28,13 @@ MAP = "out_map"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Quad:
-    """What one stmatrix writes: pairs of accumulators, by (row, columns), in its order; `xor` moves
-    the lane's address to its columns."""
+class Put:
+    """What one store writes to a strip: pairs of accumulators, by (row, columns), in its order;
+    `xor` and `offset` move the lane's address."""
 
     pairs: tuple[tuple[Row, Column], ...]
     xor: int
+    offset: int
 
     @property
     def at(self) -> str:
@@ -49,13 +54,9 @@ class Strip:
     offset: int
     fresh: bool
     pending: int
-    quads: tuple[Quad, ...]
+    puts: tuple[Put, ...]
+    rows: tuple[int, ...]
     columns: tuple[Column, ...]
-
-    @property
-    def rows(self) -> tuple[int, ...]:
-        """Of a lane's fragments."""
-        return (self.m, self.m + 8)
 
     @property
     def last_row(self) -> int:
@@ -72,8 +73,13 @@ class TmaStore:
 
     spec: Matmul
     schedule: WgmmaMatmul
+    products: WgmmaProducts
     output: OutputTile
     base: int
+
+    @property
+    def by_words(self) -> bool:
+        return self.products.swapped
 
     @property
     def buffers(self) -> int:
@@ -89,16 +95,16 @@ class TmaStore:
 
     @property
     def xors(self) -> tuple[int, ...]:
-        """The distinct exclusive ors among the quads; the first is 0."""
-        return tuple(range(0, COLS * HALF_BYTES, QUAD * HALF_BYTES))
+        """The distinct exclusive ors among the stores; the first is 0."""
+        return tuple(sorted({put.xor for put in self.strips[0].puts}))
 
     @property
     def strips(self) -> tuple[Strip, ...]:
-        places = [
-            (m, n)
-            for m in range(0, self.schedule.rows, ROWS)
-            for n in range(0, self.schedule.block_n, COLS)
-        ]
+        products = self.products
+        height, width = products.rows, products.columns
+        if products.swapped:
+            height, width = width, height
+        places = [(m, n) for m in range(0, height, ROWS) for n in range(0, width, COLS)]
         return tuple(
             self._strip(index, *place, count=len(places)) for index, place in enumerate(places)
         )
@@ -112,17 +118,35 @@ class TmaStore:
             offset=index % self.buffers * self.tile.nbytes,
             fresh=index < self.buffers and not self.schedule.num_ctas,
             pending=self.buffers - 1 if index >= self.buffers else since,
-            quads=tuple(self._quad(m, n, col) for col in range(0, COLS, QUAD)),
+            puts=self._words(m, n) if self.by_words else self._quads(m, n),
+            rows=tuple(row for row in self.output.row_offsets if m <= row < m + ROWS),
             columns=tuple(c for c in self.output.columns if n <= c.offset < n + COLS),
         )
 
-    def _quad(self, m: int, n: int, col: int) -> Quad:
-        return Quad(
-            pairs=tuple(
-                (self._row(m + i), self._pair(n + col + j)) for j in (0, 8) for i in (0, 8)
-            ),
-            xor=col * HALF_BYTES,
+    def _quads(self, m: int, n: int) -> tuple[Put, ...]:
+        """By stmatrix."""
+        return tuple(
+            Put(
+                pairs=tuple(
+                    (self._row(m + i), self._pair(n + col + j))
+                    for j in (0, EIGHT)
+                    for i in self.products.parts
+                ),
+                xor=col * HALF_BYTES,
+                offset=0,
+            )
+            for col in range(0, COLS, QUAD)
         )
+
+    def _words(self, m: int, n: int) -> tuple[Put, ...]:
+        """Of a lane's columns, row by row."""
+        found = []
+        for row in range(0, ROWS, EIGHT):
+            for j in (0, 1):
+                xor, offset = self.tile.split((row + j) * ROW_BYTES)
+                pair = (self._row(m + row + j), self._pair(n))
+                found.append(Put(pairs=(pair,), xor=xor, offset=offset))
+        return tuple(found)
 
     def _row(self, m: int) -> Row:
         return Row(offset=m, nbytes=m * self.output.row_stride)
@@ -155,7 +179,7 @@ class TmaStore:
 
 def buffers(schedule: WgmmaMatmul) -> int:
     """Two, unless the warpgroup has a single strip."""
-    return min(2, schedule.rows // ROWS * (schedule.block_n // COLS))
+    return min(2, schedule.rows // ROWS * (schedule.columns // COLS))
 
 
 def store_bytes(schedule: WgmmaMatmul) -> int:
@@ -165,7 +189,7 @@ def store_bytes(schedule: WgmmaMatmul) -> int:
     return schedule.consumers * buffers(schedule) * ROWS * ROW_BYTES
 
 
-def obstacle(spec: Matmul, block_n: int) -> str | None:
+def obstacle(spec: Matmul, *, block_m: int, block_n: int, swap: bool = False) -> str | None:
     """Why TMA cannot write this output, or None if it can."""
     if spec.out.itemsize != HALF_BYTES:
         return f"it writes 16-bit outputs, not {spec.out}"
@@ -176,17 +200,33 @@ def obstacle(spec: Matmul, block_n: int) -> str | None:
             return f"the output's {name} are no multiples of {MAX_ACCESS_BYTES} bytes"
         if count > 1 and stride * HALF_BYTES >= MAX_STRIDE:
             return f"the output's {name} are {stride * HALF_BYTES} bytes apart"
-    if block_n % COLS:
-        return f"it writes {COLS} columns at once, and block_n={block_n} is no multiple of them"
+    sides = ("block_m", block_m, ROWS, "rows") if swap else ("block_n", block_n, COLS, "columns")
+    name, extent, unit, what = sides
+    if extent % unit:
+        return f"it writes {unit} {what} at once, and {name}={extent} is no multiple of them"
+    left = matrices(spec)[swap]
+    if left.k_inner and swap:
+        return "a lane's outputs are in different columns where operands are swapped in their place"
+    if not left.k_inner and spec.dtype.itemsize > HALF_BYTES:
+        return f"a warp's outputs are too far apart where {left.name} comes to registers in words"
     return None
 
 
 def plan_store(
-    spec: Matmul, schedule: WgmmaMatmul, output: OutputTile, base: int
+    spec: Matmul,
+    schedule: WgmmaMatmul,
+    products: WgmmaProducts,
+    output: OutputTile,
+    base: int,
 ) -> TmaStore | None:
     """None if the schedule does not ask for it. Raises ScheduleError if TMA cannot do it."""
     if not schedule.tma_store:
         return None
-    if (why := obstacle(spec, schedule.block_n)) is not None:
+    if (why := obstacle_of(spec, schedule)) is not None:
         raise ScheduleError(f"tma_store=1 cannot be: {why}; try tma_store=0")
-    return TmaStore(spec=spec, schedule=schedule, output=output, base=base)
+    return TmaStore(spec=spec, schedule=schedule, products=products, output=output, base=base)
+
+
+def obstacle_of(spec: Matmul, schedule: WgmmaMatmul) -> str | None:
+    """The same for a schedule's block tile."""
+    return obstacle(spec, block_m=schedule.block_m, block_n=schedule.block_n, swap=schedule.swap)

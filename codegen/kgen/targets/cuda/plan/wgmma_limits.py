@@ -13,7 +13,8 @@ from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.products import promotion
 from kgen.targets.cuda.plan.tma import MAX_STRIDE, ROW_BYTES
 from kgen.targets.cuda.plan.tma_store import store_bytes
-from kgen.targets.cuda.plan.wgmma_products import WGMMA_M, WgmmaProducts
+from kgen.targets.cuda.plan.wgmma_fragments import WGMMA_M
+from kgen.targets.cuda.plan.wgmma_products import WgmmaProducts
 
 WARPGROUP = 128
 WARPS = WARPGROUP // WARP_SIZE
@@ -25,7 +26,7 @@ BARRIER_BYTES = 8
 REGISTERS = {2: (24, 240), 3: (32, 160)}
 MAX_CONSUMERS = 3
 #: What addresses, the ring and the epilogue take beside a multiplying thread's accumulators.
-OTHER_REGISTERS = 40
+OTHER_REGISTERS = 32
 #: A cluster that every GPU with clusters can run (CUDA C++ Programming Guide).
 MAX_CLUSTER = 8
 
@@ -37,13 +38,13 @@ def obstacle(spec: Matmul, target: Target) -> str | None:
     instruction = warpgroup_instruction_of(spec)
     if instruction is None:
         return f"wgmma has no {spec.dtype} with math={spec.math}"
-    for matrix in matrices(spec):
-        if not (matrix.k_inner or instruction.either_major):
-            free = "m" if matrix.name == "a" else "n"
-            return (
-                f"it takes {instruction.element} with k inside only, and {matrix.name} has "
-                f"{free} inside; layout=nt has k inside both"
-            )
+    a, b = matrices(spec)
+    if not (a.k_inner or b.k_inner or instruction.either_major):
+        return (
+            f"it takes {instruction.element} with k inside only; one operand can be transposed on "
+            "its way to registers, but a has m inside and b has n; layout=nn has k inside a"
+        )
+    for matrix in (a, b):
         if matrix.aligned_bytes < MAX_ACCESS_BYTES:
             return (
                 f"{matrix.name}'s rows are multiples of {matrix.aligned_bytes} bytes, and TMA "
@@ -71,9 +72,10 @@ def check(spec: Matmul, schedule: WgmmaMatmul, products: WgmmaProducts, target: 
             f"consumers={schedule.consumers} leaves them too few registers; try {MAX_CONSUMERS}"
         )
     _check_sharing(schedule)
+    _check_sides(products)
     _check_promotion(spec, schedule)
     _check_tile(schedule, products)
-    _check_registers(spec, schedule)
+    _check_registers(spec, schedule, products)
     _check_shared(schedule, sum(operand.nbytes for operand in products.operands), target)
 
 
@@ -87,14 +89,29 @@ def _check_sharing(schedule: WgmmaMatmul) -> None:
         raise ScheduleError(
             f"group_m={schedule.group_m} orders the tiles of persistent CTAs; try num_ctas=132"
         )
-    if schedule.cluster_m > MAX_CLUSTER or schedule.cluster_m & (schedule.cluster_m - 1):
+    for name, size in (("cluster_m", schedule.cluster_m), ("cluster_n", schedule.cluster_n)):
+        if size > MAX_CLUSTER or size & (size - 1):
+            raise ScheduleError(f"{name}={size} is none of 1, 2, 4, {MAX_CLUSTER}; try 2")
+    if schedule.cluster_m > 1 and schedule.cluster_n > 1:
         raise ScheduleError(
-            f"cluster_m={schedule.cluster_m} is none of 1, 2, 4, {MAX_CLUSTER}; try 2"
+            f"cluster_m={schedule.cluster_m} and cluster_n={schedule.cluster_n} are not both "
+            "possible; try cluster_n=1"
         )
-    if schedule.num_ctas % schedule.cluster_m:
+    if schedule.num_ctas % schedule.cluster:
         raise ScheduleError(
-            f"num_ctas={schedule.num_ctas} are no whole clusters of {schedule.cluster_m}; "
-            f"try num_ctas={-(-schedule.num_ctas // schedule.cluster_m) * schedule.cluster_m}"
+            f"num_ctas={schedule.num_ctas} are no whole clusters of {schedule.cluster}; "
+            f"try num_ctas={-(-schedule.num_ctas // schedule.cluster) * schedule.cluster}"
+        )
+
+
+def _check_sides(products: WgmmaProducts) -> None:
+    """The right operand must be as wgmma wants it."""
+    right = products.right
+    if not (right.k_inner or products.instruction.either_major):
+        swapped = int(products.swapped)
+        raise ScheduleError(
+            f"swap={swapped} makes {right.name} the operand that wgmma takes with k inside only; "
+            f"try swap={1 - swapped}"
         )
 
 
@@ -107,35 +124,42 @@ def _check_promotion(spec: Matmul, schedule: WgmmaMatmul) -> None:
 
 
 def _check_tile(schedule: WgmmaMatmul, products: WgmmaProducts) -> None:
+    rows, columns = ("block_n", "block_m") if schedule.swap else ("block_m", "block_n")
     if schedule.rows % WGMMA_M:
         raise ScheduleError(
-            f"block_m={schedule.block_m} does not give each of {schedule.consumers} consumers "
-            f"multiples of {WGMMA_M} rows; try {WGMMA_M * schedule.consumers}"
+            f"{rows}={getattr(schedule, rows)} does not give each of {schedule.consumers} "
+            f"consumers multiples of {WGMMA_M} rows; try {WGMMA_M * schedule.consumers}"
         )
-    unit = products.operands[1].unit * schedule.cluster_m
-    if schedule.block_n % unit or schedule.block_n > MAX_N:
-        raise ScheduleError(
-            f"block_n={schedule.block_n} is no multiple of {unit} up to {MAX_N}; "
-            f"try {min(MAX_N, max(1, schedule.block_n // unit) * unit)}"
-        )
-    if not products.takes(schedule.block_n):
-        fitting = (n for n in range(schedule.block_n, 0, -unit) if products.takes(n))
+    for name, operand in zip(("block_m", "block_n"), products.operands, strict=True):
+        unit, extent = operand.unit * operand.shares, operand.extent
+        most = MAX_N if name == columns else extent
+        if extent % unit or extent > most:
+            raise ScheduleError(
+                f"{name}={extent} is no multiple of {unit}{f' up to {most}' * (name == columns)}; "
+                f"try {min(most, max(1, extent // unit) * unit)}"
+            )
+    if not products.takes(schedule.columns):
+        unit = products.right.unit * products.right.shares
+        fitting = (n for n in range(schedule.columns, 0, -unit) if products.takes(n))
         pieces = f", {products.width} at a time" if products.promoted else ""
         raise ScheduleError(
-            f"block_n={schedule.block_n} is no number of columns that wgmma has for "
+            f"{columns}={schedule.columns} is no number of columns that wgmma has for "
             f"{products.instruction.element}{pieces}; try {next(fitting, 2 * unit)}"
         )
 
 
-def _check_registers(spec: Matmul, schedule: WgmmaMatmul) -> None:
+def _check_registers(spec: Matmul, schedule: WgmmaMatmul, products: WgmmaProducts) -> None:
     sets = 2 if promotion(spec, schedule) else 1
-    held = sets * schedule.rows * schedule.block_n // WARPGROUP
-    fitting = (limit := _free_registers(schedule)) * WARPGROUP // schedule.rows // sets
+    loaded = sum(map(len, products.fragments.steps)) if products.fragments else 0
+    held = sets * schedule.rows * schedule.columns // WARPGROUP + loaded
+    limit = _free_registers(schedule)
+    fitting = (limit - loaded) * WARPGROUP // schedule.rows // sets
     if held > limit:
         raise ScheduleError(
-            f"{schedule.rows} rows of {schedule.block_n} columns need {held} registers per thread; "
+            f"{schedule.rows} rows of {schedule.columns} columns need {held} registers per thread; "
             f"{limit} are left with consumers={schedule.consumers}; "
-            f"try block_n={fitting // WARPGROUP * WARPGROUP or WGMMA_M}"
+            f"try {'block_m' if schedule.swap else 'block_n'}="
+            f"{fitting // WARPGROUP * WARPGROUP or WGMMA_M}"
         )
 
 

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.instruction import WarpgroupInstruction
 from kgen.targets.cuda.plan.products import Sum
 from kgen.targets.cuda.plan.tma import ROW_BYTES, TmaOperand
+from kgen.targets.cuda.plan.wgmma_fragments import WGMMA_M, RegisterOperand
 
-#: Rows of one instruction.
-WGMMA_M = 64
 #: Columns and rows of a fragment.
 EIGHT = 8
 
 
 @dataclass(frozen=True, kw_only=True)
 class Product:
-    """One wgmma: `d` += A B over a step of k; `a` and `b` are what to add to the descriptors."""
+    """One wgmma: `d` += left right over a step of k. `left` and `right` are what to add to the
+    descriptors; `fragment` are the left operand's registers, where it comes from these."""
 
     instruction: str
     d: tuple[str, ...]
-    a: int
-    b: int
+    left: int
+    right: int
     first: bool
+    fragment: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +40,7 @@ class Piece:
 class WgmmaProducts:
     """Of `rows` x `columns` outputs of a warpgroup and `depth` of k.
 
+    The left operand is A, or B if they are `swapped`: then rows are of C^T, columns of C.
     `promoted`: a tile's sums are kept in part_m<m>_n<n> and then added to acc_m<m>_n<n>, those of
     one piece while the products of another run.
     """
@@ -49,23 +50,64 @@ class WgmmaProducts:
     rows: int
     columns: int
     depth: int
+    swapped: bool = False
     promoted: bool = False
+
+    @property
+    def left(self) -> TmaOperand:
+        return self.operands[1 if self.swapped else 0]
+
+    @property
+    def right(self) -> TmaOperand:
+        return self.operands[0 if self.swapped else 1]
+
+    @property
+    def fragments(self) -> RegisterOperand | None:
+        """The left operand, where it comes from registers."""
+        if self.left.k_inner or self.instruction.either_major:
+            return None
+        return RegisterOperand(operand=self.left, rows=self.rows, depth=self.instruction.depth)
+
+    @property
+    def described(self) -> tuple[TmaOperand, ...]:
+        """Operands that wgmma reads from shared memory."""
+        return self.operands if self.fragments is None else (self.right,)
+
+    # ------------------------------------------------------------------ a lane's outputs
+
+    @property
+    def parts(self) -> tuple[int, int]:
+        """A lane's rows of 64, from its first."""
+        return (0, EIGHT) if self.fragments is None else (0, 1)
+
+    @property
+    def lane_rows(self) -> tuple[int, ...]:
+        """Of all its sums."""
+        return tuple(row + i for row in range(0, self.rows, WGMMA_M) for i in self.parts)
+
+    @property
+    def lane_columns(self) -> tuple[int, ...]:
+        return tuple(col + j for col in range(0, self.columns, EIGHT) for j in (0, 1))
+
+    # ------------------------------------------------------------------ products
 
     @property
     def whole(self) -> tuple[Product, ...]:
         """All of a tile, in the order of k."""
+        return tuple(product for step in self.steps for product in self.of_step(step))
+
+    def of_step(self, step: int) -> tuple[Product, ...]:
+        """All rows."""
         blocks = range(0, self.rows, WGMMA_M)
-        return tuple(
-            self._product("acc", step, m, 0, self.columns) for step in self._steps for m in blocks
-        )
+        return tuple(self._product("acc", step, row, 0, self.columns) for row in blocks)
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
         """The same in pieces, of which each has sums of its own."""
         return tuple(
-            self._piece(m, n)
-            for m in range(0, self.rows, WGMMA_M)
-            for n in range(0, self.columns, self.width)
+            self._piece(row, col)
+            for row in range(0, self.rows, WGMMA_M)
+            for col in range(0, self.columns, self.width)
         )
 
     @property
@@ -79,45 +121,48 @@ class WgmmaProducts:
         widths = (columns, other.width) if self.promoted else (columns,)
         return all(self.instruction.takes(width) for width in widths)
 
-    def _piece(self, m: int, n: int) -> Piece:
+    def _piece(self, row: int, col: int) -> Piece:
         width = self.width
-        products = tuple(self._product("part", step, m, n, width) for step in self._steps)
-        parts, sums = _sums("part", m, n, width), _sums("acc", m, n, width)
+        products = tuple(self._product("part", step, row, col, width) for step in self.steps)
+        parts, sums = self._sums("part", row, col, width), self._sums("acc", row, col, width)
         return Piece(
             products=products,
             promoted=tuple(Sum(acc=a, part=p) for a, p in zip(sums, parts, strict=True)),
         )
 
     @property
-    def _steps(self) -> Iterable[int]:
+    def steps(self) -> range:
+        """Of k, in a tile."""
         return range(self.depth // self.instruction.depth)
 
-    def _product(self, sums: str, step: int, m: int, n: int, width: int) -> Product:
-        a, b = self.operands
-        row = ROW_BYTES // MAX_ACCESS_BYTES
+    def _product(self, sums: str, step: int, row: int, col: int, width: int) -> Product:
+        words, fragments = ROW_BYTES // MAX_ACCESS_BYTES, self.fragments
         return Product(
             instruction=self.instruction.name(width),
-            d=_sums(sums, m, n, width),
-            a=step * a.step_words + m * row,
-            b=step * b.step_words + n * row,
+            d=self._sums(sums, row, col, width),
+            left=step * self.left.step_words + row * words,
+            right=step * self.right.step_words + col * words,
             first=step == 0,
+            fragment=() if fragments is None else fragments.registers(step, row),
         )
 
     @property
     def immediates(self) -> str:
-        """What follows the predicate: the factors of A and B, and whether m or n is inside."""
+        """What follows the predicate: the factors of both, and whether m or n is inside."""
         found = [1, 1] if self.instruction.signs else []
         if self.instruction.either_major:
-            found += [operand.is_transposed for operand in self.operands]
+            found += [self.left.is_transposed, self.right.is_transposed]
         return "".join(f", {value}" for value in found)
 
-
-def _sums(prefix: str, m: int, first: int, width: int) -> tuple[str, ...]:
-    """Registers in the instruction's order (PTX ISA, "Matrix Fragments for
-    wgmma.mma_async.m64nNk16", D, and the same of other k)."""
-    return tuple(
-        f"{prefix}_m{m + i}_n{n + j}"
-        for n in range(first, first + width, EIGHT)
-        for i in (0, EIGHT)
-        for j in (0, 1)
-    )
+    def _sums(self, prefix: str, row: int, first: int, width: int) -> tuple[str, ...]:
+        """Registers in the instruction's order (PTX ISA, "Matrix Fragments for
+        wgmma.mma_async.m64nNk16", D, and the same of other k)."""
+        places = [
+            (row + i, col + j)
+            for col in range(first, first + width, EIGHT)
+            for i in self.parts
+            for j in (0, 1)
+        ]
+        if self.swapped:
+            return tuple(f"{prefix}_m{col}_n{row}" for row, col in places)
+        return tuple(f"{prefix}_m{row}_n{col}" for row, col in places)
