@@ -115,7 +115,7 @@ def _verified(bundle: Bundle, args: argparse.Namespace) -> bool:
     end_progress()
     if not args.json:
         seconds = [kernel.seconds for kernel in bundle.kernels]
-        print_report(report, bundle.manifest.kernels, seconds)
+        print_report(report, zip(bundle.manifest.kernels, seconds, strict=True))
     elif not report.passed:
         print_json(report.to_json())
     return report.passed

@@ -10,7 +10,7 @@ from kgen.cli.output import end_progress, print_json, print_table, progress
 
 if TYPE_CHECKING:
     from kgen.check.profile import KernelProfile
-    from kgen.check.verify import Coverage, Report
+    from kgen.check.verify import Coverage, KernelResult, Report
     from kgen_runtime.manifest import KernelEntry
 
 
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
             print_json(report.to_json() | _profiles_json(profiles, args))
         else:
             end_progress()
-            print_report(report, bundle.manifest.kernels)
+            print_report(report)
             for kernel in profiles:
                 end_progress()
                 print_kernel_profile(kernel, source=args.source)
@@ -67,41 +67,48 @@ def _profiles_json(profiles: Iterable[KernelProfile], args: argparse.Namespace) 
     return {"profiles": [kernel.to_json(lines=args.source) for kernel in profiles]}
 
 
-def print_report(
-    report: Report, entries: Iterable[KernelEntry], build_seconds: Iterable[float] = ()
-) -> None:
-    """The table of results with each kernel's resources; build times where they are known."""
-    times = list(build_seconds)
-    header = ["kernel", "target", "executed on", "form", "coverage", "error / tolerance", "result"]
-    header += ["registers", "spills", "shared B", "bytes", *(["build s"] if times else [])]
-    rows = []
-    for i, (result, entry) in enumerate(zip(report.kernels, entries, strict=True)):
-        used = entry.resources
-        row: list[object] = [
-            result.kernel,
-            result.target,
-            result.executed_on or "-",
-            result.executed_form or "-",
-            _coverage(result.coverage),
-            f"{result.max_error:.2g} / {result.tolerance:.2g}"
-            if result.max_error is not None and result.tolerance is not None
-            else "-",
-            result.status,
-            used.registers,
-            used.spills,
-            used.shared_memory,
-            sum(a.nbytes for a in entry.artifacts),
-        ]
-        rows.append(row + ([times[i]] if times else []))
+def print_report(report: Report, built: Iterable[tuple[KernelEntry, float]] | None = None) -> None:
+    """The table of results; of kernels that were just built, in so many seconds each, with their
+    resources."""
+    header = [
+        "kernel",
+        "target",
+        "result",
+        "error / tolerance",
+        "executed on",
+        "form",
+        "workgroups",
+    ]
+    rows = [_row(result) for result in report.kernels]
+    if built is not None:
+        header += ["registers", "spills", "shared", "bytes", "s"]
+        for row, (entry, seconds) in zip(rows, built, strict=True):
+            used = entry.resources
+            nbytes = sum(a.nbytes for a in entry.artifacts)
+            row += [used.registers, used.spills, used.shared_memory, nbytes, seconds]
     print_table(header, rows)
     for result in report.kernels:
         if result.reason:
             print(f"{result.target}/{result.kernel}: {result.reason}")
 
 
-def _coverage(coverage: Coverage | None) -> str:
+def _row(result: KernelResult) -> list[object]:
+    compared = result.max_error is not None and result.tolerance is not None
+    return [
+        result.kernel,
+        result.target,
+        result.status,
+        f"{result.max_error:.2g} / {result.tolerance:.2g}" if compared else None,
+        # Drivers add versions in parentheses.
+        (result.executed_on or "-").partition(" (")[0],
+        result.executed_form,
+        _coverage(result.coverage),
+    ]
+
+
+def _coverage(coverage: Coverage | None) -> str | None:
     if coverage is None:
-        return "-"
+        return None
     if coverage.workgroups == coverage.of:
         return "all"
-    return f"{coverage.workgroups} of {coverage.of} workgroups"
+    return f"{coverage.workgroups} of {coverage.of}"
