@@ -69,7 +69,7 @@ def show(table: Table, row: Row) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--quick", action="store_true", help="small shapes only, a minute or two")
     parser.add_argument("--only", metavar="T,...", help="these tables; the others as they were")
     parser.add_argument("--resume", action="store_true", help="go on: tables that are not there")

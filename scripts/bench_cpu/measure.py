@@ -17,7 +17,7 @@ from scripts.bench_cpu.results import Row
 from scripts.bench_cpu.tables import Table
 
 #: Seconds after which no further round of a kernel is begun.
-LIMIT = 4.0
+LIMIT = 3.0
 
 #: What two cores gain on arithmetic alone while they are two, and how often that is waited for.
 CORES, ATTEMPTS = 1.85, 4
