@@ -1,0 +1,28 @@
+"""Vulkan plans and their text, for tests; with any fields of the schedule."""
+
+from __future__ import annotations
+
+from kgen import pipeline, targets
+from kgen.spec import Matmul, Spec
+from kgen.targets.vulkan.plan.base import VulkanPlan
+from kgen.targets.vulkan.plan.matmul_fma import MatmulPlan
+
+FAMILY = targets.family("vulkan")
+VULKAN11, VULKAN13 = FAMILY.targets
+
+
+def plan(spec: Spec, **overrides: int) -> VulkanPlan:
+    schedule = pipeline.schedule_for(spec, VULKAN13, overrides)
+    found = pipeline.plan(spec, VULKAN13, schedule)
+    assert isinstance(found, VulkanPlan)
+    return found
+
+
+def matmul_plan(spec: Matmul, **overrides: int) -> MatmulPlan:
+    found = plan(spec, **overrides)
+    assert isinstance(found, MatmulPlan)
+    return found
+
+
+def text(spec: Spec, **overrides: int) -> str:
+    return pipeline.source(plan(spec, **overrides)).text
