@@ -101,6 +101,11 @@ class Workers:
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
 
+    @property
+    def count(self) -> int:
+        """Threads besides the caller's."""
+        return len(self._threads)
+
     def grow(self, count: int) -> None:
         """Have at least so many threads besides the caller's."""
         with self._lock:
@@ -139,6 +144,8 @@ def code() -> Code:
 def workers(count: int) -> Workers:
     """The process's pool, with at least `count` threads."""
     global _workers
+    if _workers is not None and _workers.count >= count:
+        return _workers
     machine_code = code()
     with _making:
         if _workers is None:
