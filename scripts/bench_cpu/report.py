@@ -197,6 +197,12 @@ def summary_lines(results: Results) -> list[str]:
         if ratios:
             numbers = (_mean(ratios), min(ratios), max(ratios))
             lines.append(f"| {what} | {against} | {' | '.join(f'{n:.2f}x' for n in numbers)} |")
+    found = verdicts(results)
+    reached = sum(verdict.reached for verdict in found)
+    lines.append(
+        f"\n{reached} of {len(found)} bars are reached; "
+        "[what binds the others](docs/performance.md#what-binds-on-this-machine)."
+    )
     return [*lines, ""]
 
 

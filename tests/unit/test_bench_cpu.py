@@ -186,6 +186,7 @@ def test_a_document_holds_bars_tables_and_why_a_peer_is_missing() -> None:
     assert "| multiply-adds of f32, GFLOP/s | 2 |" in lines  # The median of 1 / 0.5 and 1 / 0.8.
     summary = "\n".join(report.summary_lines(results))
     assert "| matmul f32 | best of MKL, OpenBLAS, oneDNN | 1.59x | 1.00x | 4.00x |" in summary
+    assert "2 of 4 bars are reached; [what binds the others](docs/performance.md#what" in summary
 
 
 def test_kernels_are_timed_on_one_thread_and_on_two(monkeypatch: pytest.MonkeyPatch) -> None:
