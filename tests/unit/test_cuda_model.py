@@ -14,6 +14,8 @@ from kgen.targets.cuda.candidates import candidates, choose
 from kgen.targets.cuda.devices import DEVICES
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.model import predict
+from kgen.targets.cuda.plan import plan
+from kgen.targets.cuda.plan.matmul_fma import FmaPlan
 
 BY_NAME = {target.name: target for target in TARGETS}
 SM_80 = BY_NAME["sm_80"]
@@ -42,6 +44,26 @@ def test_inputs_that_fit_in_l2_are_read_once() -> None:
     found = predict(Matmul(m=1024, n=1024, k=1024), SM_80, BIG)
     dram = 2 * 1024 * 1024 * 2 / (1555e9 / 1.41e9)
     assert found.terms["dram"] == pytest.approx(dram)
+
+
+def test_outputs_stay_in_l2_where_it_holds_all_tensors() -> None:
+    """One CTA on each SM; beyond L2 they go at DRAM's rate."""
+    held = predict(Matmul(m=1024, n=1024, k=1024), SM_80, BIG).terms["output"]
+    assert held == pytest.approx(128 * 256 * 2 / 32)
+    beyond = predict(SQUARE, SM_80, BIG).terms["output"]
+    assert beyond == pytest.approx(5 * 128 * 256 * 2 / (1555e9 / 1.41e9 / 108))
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+def test_deep_tiles_of_exact_f32_store_without_conflicts(target: str) -> None:
+    for size in (250, 256, 512, 1024):
+        spec = Matmul(m=size, n=size, k=size, dtype=DType.F32)
+        chosen = choose(spec, BY_NAME[target])
+        assert isinstance(chosen, FmaMatmul) and chosen.block_k >= 32
+        found = plan(spec, BY_NAME[target], chosen)
+        assert isinstance(found, FmaPlan)
+        a = found.operands[0]
+        assert a.tile.transposed and a.crossing
 
 
 def test_small_in_flight_bytes_are_slow() -> None:

@@ -22,9 +22,9 @@ from kgen.targets.cuda.fma_candidates import fma_schedules
 from kgen.targets.cuda.model import predict
 from kgen.targets.cuda.parts import part_counts, splits, worthwhile
 from kgen.targets.cuda.plan import base, plan, tma_store
+from kgen.targets.cuda.plan.gemv_limits import columns_of, gemv_depth, gemv_obstacle
 from kgen.targets.cuda.plan.instruction import instruction_of, warpgroup_instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
-from kgen.targets.cuda.plan.matmul_gemv import columns_of, gemv_depth, gemv_obstacle
 from kgen.targets.cuda.plan.tma import ROW_BYTES
 from kgen.targets.cuda.plan.wgmma_fragments import wants_swap
 from kgen.targets.cuda.plan.wgmma_limits import obstacle

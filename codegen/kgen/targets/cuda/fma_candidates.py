@@ -51,6 +51,7 @@ def fma_schedules(spec: Matmul, target: Target) -> Iterator[SplitFmaMatmul]:
 def _depths(spec: Matmul, least: int, threads: int, outputs: int) -> list[int]:
     """Of k in a tile. One tile is on its way through registers while another is multiplied: deeper
     ones have more bytes under way, as more stages would, and fewer barriers. A pass of the threads
-    must have rows enough for stores without bank conflicts (FmaOperand.crossing)."""
+    must have rows enough for stores without bank conflicts (FmaOperand.crossing); odd rows, which
+    are copied in single elements, have a few."""
     most = min(FMA_DEPTH, FMA_LOOP // outputs, threads // 4, power_of_two(spec.k))
     return [least, *(depth for depth in (2 * least, 4 * least) if depth <= most)]

@@ -13,21 +13,16 @@ from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.schedule import GemvMatmul
-from kgen.spec import DType, Matmul
+from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan import base
-from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES, MAX_IMMEDIATE, Matrix
+from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES, Matrix
+from kgen.targets.cuda.plan.gemv_limits import check, gemv_obstacle
 from kgen.targets.cuda.plan.matmul import formula, matrices, plan_launch
 from kgen.targets.cuda.plan.output import OutputTile
-from kgen.targets.cuda.plan.tiles import BANK_LINE_BYTES
 
-#: More rows are better multiplied on tensor cores: each of B's elements is multiplied by all.
-MAX_ROWS = 8
-DTYPES = (DType.F32, DType.F16, DType.BF16)
 F32_BYTES = 4
-#: Two sectors.
-DRAM_BYTES = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,31 +237,12 @@ class GemvPlan(base.CudaPlan):
         )
 
 
-def gemv_obstacle(spec: Matmul) -> str | None:
-    """Why these operands cannot be streamed, or None if they can."""
-    if spec.dtype not in DTYPES:
-        return f"it multiplies {', '.join(DTYPES)}, not {spec.dtype}"
-    if spec.m > MAX_ROWS:
-        return f"m={spec.m} is more than {MAX_ROWS} rows"
-    a, b = matrices(spec)
-    if spec.a_strides[2] != 1:
-        return "k is not A's inner dimension"
-    for matrix in (a, b):
-        if matrix.aligned_bytes < MAX_ACCESS_BYTES:
-            return f"{matrix.name}'s rows are multiples of {matrix.aligned_bytes} bytes, not of 16"
-        if matrix.cols * spec.dtype.itemsize % MAX_ACCESS_BYTES:
-            return f"{matrix.name}'s rows do not end with a whole 16 bytes"
-        if MAX_ROWS * matrix.row_stride > MAX_IMMEDIATE:
-            return f"{matrix.name}'s rows lie too far apart"
-    return None
-
-
 def plan_gemv(spec: Matmul, target: Target, schedule: GemvMatmul) -> GemvPlan:
     """Raises ScheduleError if the operands cannot be streamed or the schedule does not fit."""
     if (why := gemv_obstacle(spec)) is not None:
         raise ScheduleError(f"mainloop={schedule.mainloop} cannot run: {why}; try another mainloop")
     a, b = matrices(spec)
-    _check(spec, target, schedule)
+    check(spec, target, schedule)
     parts = 1 if b.k_inner else schedule.num_threads // WARP_SIZE
     shared_bytes = parts * spec.m * schedule.block_n * F32_BYTES
     return GemvPlan(
@@ -284,69 +260,3 @@ def plan_gemv(spec: Matmul, target: Target, schedule: GemvMatmul) -> GemvPlan:
             spec=spec, row_offsets=(0,), col_offsets=(0,), width=1, m_edge=False, n_edge=False
         ),
     )
-
-
-def columns_of(spec: Matmul, num_threads: int) -> tuple[int, ...]:
-    """What block_n may be, the largest first: an output for each thread at most.
-
-    With k inside B, up to four columns for each warp, which divide n. Else lanes along a row read
-    at least what DRAM gives at once, and their sums fill at most a line of shared memory's banks.
-    """
-    if spec.layout.b_transposed:
-        warps = num_threads // WARP_SIZE
-        found = [warps * each for each in (4, 2, 1) if spec.n % each == 0]
-    else:
-        most = BANK_LINE_BYTES // F32_BYTES
-        found = [c for c in (most, most // 2) if c * spec.dtype.itemsize >= DRAM_BYTES]
-    return tuple(columns for columns in found if spec.m * columns <= num_threads)
-
-
-def gemv_depth(spec: Matmul, num_threads: int, block_n: int) -> int:
-    """Of k in an iteration, which threads and columns decide."""
-    vector = MAX_ACCESS_BYTES // spec.dtype.itemsize
-    return WARP_SIZE * vector if spec.layout.b_transposed else num_threads * vector**2 // block_n
-
-
-def _check(spec: Matmul, target: Target, schedule: GemvMatmul) -> None:
-    base.check_threads(schedule.num_threads, target, "num_threads=256")
-    if (threads := schedule.num_threads) & (threads - 1):
-        raise ScheduleError(
-            f"num_threads={threads} is not a power of two; try {1 << threads.bit_length() - 1}"
-        )
-    fitting = columns_of(spec, threads)
-    if not fitting:
-        raise ScheduleError(
-            f"num_threads={threads} are too few for outputs in {spec.m} rows; try {2 * threads}"
-        )
-    if schedule.block_n not in fitting:
-        raise ScheduleError(
-            f"block_n={schedule.block_n} is not one of the columns that num_threads={threads} "
-            f"take here; try {' or '.join(map(str, fitting))}"
-        )
-    wanted = {
-        "block_m": spec.m,
-        "block_k": gemv_depth(spec, schedule.num_threads, schedule.block_n),
-        "num_stages": 1,
-    }
-    for name, value in wanted.items():
-        if getattr(schedule, name) != value:
-            raise ScheduleError(
-                f"{name}={getattr(schedule, name)} is not what these threads and columns make of "
-                f"it; try {value}"
-            )
-    base.check_registers(
-        registers_of(spec, schedule),
-        f"block_n={schedule.block_n}",
-        schedule.num_threads,
-        target,
-        f"num_threads={schedule.num_threads // 2}",
-    )
-
-
-def registers_of(spec: Matmul, schedule: GemvMatmul) -> int:
-    """Sums, A's elements, and B's words in an iteration."""
-    vector = MAX_ACCESS_BYTES // spec.dtype.itemsize
-    inner = spec.layout.b_transposed
-    columns = schedule.block_n * WARP_SIZE // schedule.num_threads if inner else vector
-    loads = columns if inner else vector
-    return spec.m * (columns + vector) + loads * MAX_ACCESS_BYTES // 4

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
@@ -10,13 +9,11 @@ from kgen.schedule import MmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base
-from kgen.targets.cuda.plan.copy import TileCopy, Unit, plan_copy
+from kgen.targets.cuda.plan.copy import TileCopy, plan_copy
 from kgen.targets.cuda.plan.exchange import Exchange, plan_exchange
 from kgen.targets.cuda.plan.fragments import (
     EIGHT,
-    FRAGMENT_SETS,
     PIECE,
-    REGISTERS_PER_PIECE,
     FragmentLoad,
     MmaOperand,
     is_gathered,
@@ -29,18 +26,11 @@ from kgen.targets.cuda.plan.matmul import (
     plan_launch,
     plan_pipeline,
 )
+from kgen.targets.cuda.plan.mma_limits import check, registers_held
 from kgen.targets.cuda.plan.output import plan_output
 from kgen.targets.cuda.plan.products import Mma, Products, Sum, promotion, rest_of
+from kgen.targets.cuda.plan.shares import Share, share_out
 from kgen.targets.cuda.plan.tiles import CHUNK_BYTES, SwizzledTile
-
-
-@dataclass(frozen=True, kw_only=True)
-class Share:
-    """Units of the next tile that are asked for together; `last` ends their operand's tile."""
-
-    copy: TileCopy
-    units: tuple[Unit, ...]
-    last: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +127,9 @@ class MmaPlan(MatmulPlan):
     def k_steps(self) -> tuple[KStep, ...]:
         depth, step = self.schedule.block_k, self.instruction.step
         interval = self.promotes_every or depth
-        shares, promotions = self._shares, self.products.promotions
+        copies = [operand.copy for operand in self.operands]
+        shares = share_out(copies, depth // step) if self.pipeline.loads_in_loop else {}
+        promotions = self.products.promotions
         steps = []
         for k in range(0, depth, step):
             turns = k + step == depth and self.pipeline.loops
@@ -152,35 +144,11 @@ class MmaPlan(MatmulPlan):
                     mmas=self.products.of_step(k, begins=bool(promotions) and k % interval == 0),
                     promoted=promotions if (k + step) % interval == 0 else (),
                     loads=loads,
-                    shares=shares.get(k, ()),
+                    shares=shares.get(k // step, ()),
                     turns=turns,
                 )
             )
         return tuple(steps)
-
-    @property
-    def _shares(self) -> dict[int, tuple[Share, ...]]:
-        """The next tile's units spread evenly over all steps (by their k) but the last."""
-        if not self.pipeline.loads_in_loop:
-            return {}
-        step = self.instruction.step
-        steps = max(1, self.schedule.block_k // step - 1)
-        units = [(o.copy, unit) for o in self.operands for unit in o.copy.units]
-        bounds = [len(units) * i // steps for i in range(steps + 1)]
-        return {
-            i * step: tuple(self._share(group) for group in self._by_copy(units[first:last]))
-            for i, (first, last) in enumerate(itertools.pairwise(bounds))
-        }
-
-    def _by_copy(self, units: list[tuple[TileCopy, Unit]]) -> list[list[tuple[TileCopy, Unit]]]:
-        groups = [[u for u in units if u[0].name == o.name] for o in self.operands]
-        return [group for group in groups if group]
-
-    @staticmethod
-    def _share(group: list[tuple[TileCopy, Unit]]) -> Share:
-        copy = group[0][0]
-        units = tuple(unit for _, unit in group)
-        return Share(copy=copy, units=units, last=units[-1].index == len(copy.units) - 1)
 
 
 def plan_mma(
@@ -188,31 +156,18 @@ def plan_mma(
 ) -> MmaPlan:
     """`whole`: the product of which the spec's batch are parts of k, where they are.
 
-    Raises ScheduleError if the schedule does not fit the instruction or the target."""
+    Raises ScheduleError if the schedule does not fit the instruction or the target.
+    """
     instruction = instruction_of(spec, target)
     if instruction is None:
         raise ScheduleError(
             f"mainloop={schedule.mainloop} has no {spec.dtype} tensor cores with f32 "
             f"accumulators on {target.name}; try an FmaMatmul schedule"
         )
-    _check_promotion(spec, schedule, instruction)
     num_threads = schedule.num_warps * target.subgroup
-    _check(schedule, instruction, num_threads, target)
+    check(spec, schedule, instruction, num_threads, target)
     tiles = _tiles(spec, schedule, instruction)
-    copies = [
-        plan_copy(
-            matrix,
-            rows=tile.rows,
-            cols=tile.row_bytes // tile.itemsize,
-            num_threads=num_threads,
-            target=target,
-            allow_async=True,
-            place=tile.place,
-            part_k=spec.k if whole else 0,
-        )
-        for matrix, tile in zip(matrices(whole or spec), tiles, strict=True)
-    ]
-    copies = order_tiles(spec.k, schedule.block_k, copies)
+    copies = _copies(spec, target, schedule, tiles, whole)
     base.check_registers(
         registers_held(spec, schedule, instruction, target)
         + sum(copy.staging_registers for copy in copies),
@@ -224,13 +179,7 @@ def plan_mma(
     stage_bytes = sum(tile.nbytes for tile in tiles)
     base.check_shared(schedule, stage_bytes, target)
     pipeline = plan_pipeline(spec.k, schedule, stage_bytes)
-    k_steps = tuple(range(0, schedule.block_k, instruction.step))
-    extents = (schedule.warp_m, schedule.warp_n)
-    operands = [
-        MmaOperand(copy=copy, tile=tile, extent=extent, instruction=instruction, k_steps=k_steps)
-        for copy, tile, extent in zip(copies, tiles, extents, strict=True)
-    ]
-    products = Products(a=operands[0], b=operands[1], promoted=promotion(spec, schedule) > 0)
+    products = _products(spec, schedule, instruction, copies, tiles)
     exchange = plan_exchange(spec, schedule, products, pipeline.nbytes)
     exchange_bytes = schedule.num_warps * exchange.tile.nbytes if exchange else 0
     shared_bytes = max(pipeline.nbytes, exchange_bytes)
@@ -256,19 +205,45 @@ def plan_mma(
     )
 
 
-def registers_held(
-    spec: Matmul, schedule: MmaMatmul, instruction: MatrixInstruction, target: Target
-) -> int:
-    """Accumulators, all sets of fragments, and what rounding leaves of one set. Sums that are added
-    to others need registers beside these; ptxas takes two sets for those that it makes itself."""
-    sets = min(FRAGMENT_SETS, schedule.block_k // instruction.step)
-    fragments = (schedule.warp_m + schedule.warp_n) // PIECE * REGISTERS_PER_PIECE
-    accumulators = schedule.warp_m * schedule.warp_n // target.subgroup
-    if promotion(spec, schedule):
-        accumulators *= 2
-    if instruction.made_of_f16:
-        accumulators *= 3
-    return accumulators + fragments * (sets + instruction.splits)
+def _copies(
+    spec: Matmul,
+    target: Target,
+    schedule: MmaMatmul,
+    tiles: tuple[SwizzledTile, SwizzledTile],
+    whole: Matmul | None,
+) -> list[TileCopy]:
+    """Of A and B, from the matrices of `whole` if the spec is parts of it."""
+    copies = [
+        plan_copy(
+            matrix,
+            rows=tile.rows,
+            cols=tile.row_bytes // tile.itemsize,
+            num_threads=schedule.num_warps * target.subgroup,
+            target=target,
+            allow_async=True,
+            place=tile.place,
+            part_k=spec.k if whole else 0,
+        )
+        for matrix, tile in zip(matrices(whole or spec), tiles, strict=True)
+    ]
+    return order_tiles(spec.k, schedule.block_k, copies)
+
+
+def _products(
+    spec: Matmul,
+    schedule: MmaMatmul,
+    instruction: MatrixInstruction,
+    copies: list[TileCopy],
+    tiles: tuple[SwizzledTile, SwizzledTile],
+) -> Products:
+    """Of a warp, for each step of k."""
+    k_steps = tuple(range(0, schedule.block_k, instruction.step))
+    extents = (schedule.warp_m, schedule.warp_n)
+    a, b = (
+        MmaOperand(copy=copy, tile=tile, extent=extent, instruction=instruction, k_steps=k_steps)
+        for copy, tile, extent in zip(copies, tiles, extents, strict=True)
+    )
+    return Products(a=a, b=b, promoted=promotion(spec, schedule) > 0)
 
 
 def _tiles(
@@ -288,30 +263,3 @@ def _tiles(
     a, b = matrices(spec)
     a_tile = tile(schedule.block_m, a.k_inner, 0)
     return a_tile, tile(schedule.block_n, b.k_inner, a_tile.nbytes)
-
-
-def _check_promotion(spec: Matmul, schedule: MmaMatmul, instruction: MatrixInstruction) -> None:
-    interval = promotion(spec, schedule)
-    if interval and (schedule.block_k % interval or interval % instruction.step):
-        raise ScheduleError(
-            f"promote_k={interval} is no multiple of {instruction.step} that divides "
-            f"block_k={schedule.block_k}; try promote_k={min(schedule.block_k, 128)}"
-        )
-
-
-def _check(
-    schedule: MmaMatmul, instruction: MatrixInstruction, num_threads: int, target: Target
-) -> None:
-    base.check_powers_of_two(schedule)
-    least = {"warp_m": PIECE, "warp_n": PIECE, "block_k": instruction.step}
-    for name, limit in least.items():
-        value = getattr(schedule, name)
-        if value < limit:
-            raise ScheduleError(
-                f"{name}={value} is less than the {limit} of one ldmatrix; try {limit}"
-            )
-    if schedule.num_stages < 2:
-        raise ScheduleError(
-            f"num_stages={schedule.num_stages} leaves no stage to load while one computes; try 2"
-        )
-    base.check_threads(num_threads, target, f"warp_m={schedule.block_m}")
