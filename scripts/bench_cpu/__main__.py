@@ -1,7 +1,7 @@
 """Time the CPU kernels side by side with libraries, and hold them against the bars.
 
 Ratios are of medians taken in turn in one process, one thread except for the table of two. What is
-measured is kept in bench-cpu.json after every table: a run that was stopped goes on with --resume,
+measured is kept in bench-cpu.json after every kernel: a run that was stopped goes on with --resume,
 and --only measures some tables anew. Peers that are not installed are left out and named.
 """
 
@@ -11,7 +11,6 @@ import argparse
 import importlib.metadata
 import os
 import platform
-from functools import partial
 from pathlib import Path
 
 from kgen.check.peers import dnnl
@@ -20,7 +19,7 @@ from kgen.spec import DType
 from kgen_runtime.cpu_features import cpu_features, cpu_name
 from scripts.bench_cpu import report
 from scripts.bench_cpu.measure import measure
-from scripts.bench_cpu.results import Results, Row
+from scripts.bench_cpu.results import Results
 from scripts.bench_cpu.tables import Table, tables
 from scripts.bench_cpu.tune_gap import tune_gap
 
@@ -63,16 +62,12 @@ def chosen(parser: argparse.ArgumentParser, words: str | None, known: list[Table
     return [table for table in known if table.name in names]
 
 
-def show(table: Table, row: Row) -> None:
-    print(report.row_line(table, row), flush=True)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--quick", action="store_true", help="small shapes only, a minute or two")
     parser.add_argument("--only", metavar="T,...", help="these tables; the others as they were")
-    parser.add_argument("--resume", action="store_true", help="go on: tables that are not there")
+    parser.add_argument("--resume", action="store_true", help="go on: kernels that are not there")
     parser.add_argument("--write", action="store_true", help="write docs/performance.md, README.md")
     parser.add_argument(
         "--tune-gap", type=Path, metavar="FILE",
@@ -94,12 +89,14 @@ def main() -> None:
         results = Results.read(here)
     print(f"{here}.")
     for table in todo:
-        if args.resume and table.name in results.tables:
-            continue
+        rows = results.tables.get(table.name, []) if args.resume else []
+        results.tables[table.name] = rows
         print(f"\n{table.title} ({table.name})")
-        results.tables[table.name] = measure(table, args.rounds, partial(show, table))
-        if keeps:
-            results.write()
+        for row in measure(table, args.rounds, [row.kernel for row in rows]):
+            print(report.row_line(table, row), flush=True)
+            rows.append(row)
+            if keeps:
+                results.write()
     print("\n" + "\n".join(report.bar_lines(report.verdicts(results))))
     if args.write:
         report.write(results, known)

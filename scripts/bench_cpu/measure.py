@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import kgen
@@ -22,24 +22,19 @@ LIMIT = 3.0
 #: What two cores gain on arithmetic alone while they are two, and how often that is waited for.
 CORES, ATTEMPTS = 1.85, 4
 
-Progress = Callable[[Row], None]
 
-
-def measure(table: Table, rounds: int, progress: Progress) -> list[Row]:
-    """All rows of a table; each goes to `progress` when it is there."""
+def measure(table: Table, rounds: int, known: Collection[str] = ()) -> Iterator[Row]:
+    """The rows of a table but those that are known, each when it is there."""
     if not table.specs:
-        rows = {"calls": calls.rows, "cores": cores.rows}[table.name](rounds)
-        for row in rows:
-            progress(row)
-        return rows
+        if not known:
+            yield from {"calls": calls.rows, "cores": cores.rows}[table.name](rounds)
+        return
     timed = _two_threads if table.name == "threads" else _against
-    found = []
     with tempfile.TemporaryDirectory() as folder:
         for spec in table.specs:
-            path = kgen.build(spec, targets=["native"]).save(Path(folder) / "kernel.kgen")
-            found.append(timed(spec, path, table.beside(spec), rounds))
-            progress(found[-1])
-    return found
+            if spec.key not in known:
+                path = kgen.build(spec, targets=["native"]).save(Path(folder) / "kernel.kgen")
+                yield timed(spec, path, table.beside(spec), rounds)
 
 
 def _against(spec: Spec, path: Path, peers: Sequence[str], rounds: int) -> Row:

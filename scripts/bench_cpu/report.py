@@ -197,10 +197,10 @@ def summary_lines(results: Results) -> list[str]:
         if ratios:
             numbers = (_mean(ratios), min(ratios), max(ratios))
             lines.append(f"| {what} | {against} | {' | '.join(f'{n:.2f}x' for n in numbers)} |")
-    found = verdicts(results)
-    reached = sum(verdict.reached for verdict in found)
+    judged = verdicts(results)
+    reached = sum(verdict.reached for verdict in judged)
     lines.append(
-        f"\n{reached} of {len(found)} bars are reached; "
+        f"\n{reached} of {len(judged)} bars are reached; "
         "[what binds the others](docs/performance.md#what-binds-on-this-machine)."
     )
     return [*lines, ""]

@@ -1,9 +1,9 @@
-"""What was measured, kept in a file after every table, so that a run can be gone on with."""
+"""What was measured, kept in a file after every kernel, so that a run can be gone on with."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -30,7 +30,7 @@ class Results:
     """Rows by the names of their tables, all of one `machine` (CPU and libraries, in words)."""
 
     machine: str
-    tables: dict[str, Sequence[Row]] = field(default_factory=dict)
+    tables: dict[str, list[Row]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, machine: str, path: Path = FILE) -> Results:
@@ -45,4 +45,7 @@ class Results:
         return cls(machine=machine, tables=dict(tables))
 
     def write(self, path: Path = FILE) -> None:
-        path.write_text(json.dumps(asdict(self), indent=1) + "\n")
+        """At once: who is stopped here leaves the old file."""
+        new = path.with_suffix(".new")
+        new.write_text(json.dumps(asdict(self), indent=1) + "\n")
+        new.replace(path)
