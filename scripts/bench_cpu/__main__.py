@@ -15,13 +15,11 @@ from pathlib import Path
 
 from kgen.check.peers import dnnl
 from kgen.errors import DeviceError
-from kgen.spec import DType
 from kgen_runtime.cpu_features import cpu_features, cpu_name
-from scripts.bench_cpu import report
+from scripts.bench_cpu import report, tune_gap
 from scripts.bench_cpu.measure import measure
 from scripts.bench_cpu.results import Results
 from scripts.bench_cpu.tables import Table, tables
-from scripts.bench_cpu.tune_gap import tune_gap
 
 #: The distributions of the peers, and what is said of them.
 PEERS = {
@@ -73,10 +71,12 @@ def main() -> None:
         "--tune-gap", type=Path, metavar="FILE",
         help="instead: the model's schedules against tuned ones, which FILE remembers",
     )  # fmt: skip
-    parser.add_argument("--dtype", type=DType, default=DType.F32, help="of --tune-gap")
     args = parser.parse_args()
     if args.tune_gap:
-        tune_gap(args.tune_gap, args.dtype, args.quick)
+        lines = tune_gap.lines(tune_gap.tune_gaps(args.tune_gap, args.quick))
+        print("\n".join(lines))
+        if args.write:
+            report.put(report.PERFORMANCE, "tune gap", lines)
         return
     if args.quick and (args.write or args.resume):
         parser.error("--quick times a part of each table, which is not kept or written")

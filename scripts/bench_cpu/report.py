@@ -21,6 +21,7 @@ In brackets what a kernel at the ceiling would have. *Out of reach*: even that i
 #: Ceilings that are rates.
 RATES = ("peak", "read", "copy")
 ROOT = Path(__file__).parents[2]
+PERFORMANCE = ROOT / "docs" / "performance.md"
 
 
 def table_lines(table: Table, rows: Sequence[Row]) -> list[str]:
@@ -219,5 +220,5 @@ def put(path: Path, name: str, lines: Sequence[str]) -> None:
 
 def write(results: Results, tables: Sequence[Table]) -> None:
     """Both documents."""
-    put(ROOT / "docs" / "performance.md", "make bench-cpu", document_lines(results, tables))
+    put(PERFORMANCE, "make bench-cpu", document_lines(results, tables))
     put(ROOT / "README.md", "bench-cpu summary", summary_lines(results))

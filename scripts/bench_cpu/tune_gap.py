@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 from kgen import pipeline
@@ -12,20 +13,34 @@ from kgen.targets import find
 from scripts.bench_cpu.tables import QUICK, SHAPES
 
 BAR = 1.10
+DTYPES = (DType.F32, DType.BF16)
+#: Ratios by type and by the sizes of the product.
+Gaps = Mapping[DType, Mapping[str, float]]
 
 
-def tune_gap(cache: Path, dtype: DType, quick: bool) -> None:
-    """Print ratios of least times, and their mean; `cache` is the tuner's file.
+def tune_gaps(cache: Path, quick: bool) -> Gaps:
+    """The model's least time over that of the tuned schedule; `cache` is the tuner's file."""
+    return {dtype: dict(_gaps(cache, dtype, quick)) for dtype in DTYPES}
 
-    Each pair is timed anew, in turn, so that a lucky moment of the search does not count.
-    """
-    ratios = []
+
+def _gaps(cache: Path, dtype: DType, quick: bool) -> list[tuple[str, float]]:
+    """Each pair is timed anew, in turn, so that a lucky moment of the search does not count."""
+    found = []
     for m, n, k in SHAPES:
         if quick and m * n * k > QUICK:
             continue
         model = pipeline.plan(Matmul(m=m, n=n, k=k, dtype=dtype), find("native"))
         ours, tuned = race([prepared(model), prepared(Tuner(path=cache)(model))])
-        ratios.append(ours / tuned)
-        print(f"{model.spec.key}: {ratios[-1]:.3f}", flush=True)
-    mean = math.prod(ratios) ** (1 / len(ratios))
-    print(f"geometric mean of {len(ratios)}, model over tuned: {mean:.3f} (the bar is {BAR:.2f})")
+        found.append((f"{m}x{n}x{k}", ours / tuned))
+        print(f"{model.spec.key}: {found[-1][1]:.3f}", flush=True)
+    return found
+
+
+def lines(gaps: Gaps) -> list[str]:
+    """The table and its geometric means."""
+    shapes = next(iter(gaps.values()))
+    rows = [["product", *gaps], ["---"] * (1 + len(gaps))]
+    rows += [[shape, *(f"{gap[shape]:.2f}" for gap in gaps.values())] for shape in shapes]
+    means = (math.prod(gap.values()) ** (1 / len(gap)) for gap in gaps.values())
+    rows.append([f"geometric mean, at most {BAR:.2f}", *(f"{mean:.2f}" for mean in means)])
+    return ["", *(f"| {' | '.join(row)} |" for row in rows), ""]

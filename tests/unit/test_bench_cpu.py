@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgen.spec import DType, Matmul
-from scripts.bench_cpu import bars, calm, cores, explain, report
+from scripts.bench_cpu import bars, calm, cores, explain, report, tune_gap
 from scripts.bench_cpu.bars import BARS, LEAST, MEAN, MOST
 from scripts.bench_cpu.judge import Bar, Statistic, judge
 from scripts.bench_cpu.measure import measure
@@ -164,7 +164,11 @@ def test_lines_go_between_markers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("document", "name"),
-    [("docs/performance.md", "make bench-cpu"), ("README.md", "bench-cpu summary")],
+    [
+        ("docs/performance.md", "make bench-cpu"),
+        ("docs/performance.md", "tune gap"),
+        ("README.md", "bench-cpu summary"),
+    ],
 )
 def test_the_documents_have_their_markers(document: str, name: str) -> None:
     text = (report.ROOT / document).read_text()
@@ -242,3 +246,14 @@ def test_two_cores_are_done_in_half_the_time_at_best(monkeypatch: pytest.MonkeyP
     found = list(measure(table, 1))
     assert [row.kernel for row in found] == ["multiply-adds of f32", "reading 64x64 of f32"]
     assert all(0 < row.ratios["one core"] < 4 for row in found)
+
+
+def test_the_gap_to_tuned_schedules_is_a_table_with_means() -> None:
+    gaps = {DType.F32: {"1x2x3": 1.0, "4x5x6": 1.21}, DType.BF16: {"1x2x3": 1.05, "4x5x6": 1.05}}
+    assert tune_gap.lines(gaps)[1:-1] == [
+        "| product | f32 | bf16 |",
+        "| --- | --- | --- |",
+        "| 1x2x3 | 1.00 | 1.05 |",
+        "| 4x5x6 | 1.21 | 1.05 |",
+        "| geometric mean, at most 1.10 | 1.10 | 1.05 |",
+    ]
