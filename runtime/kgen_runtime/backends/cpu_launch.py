@@ -134,7 +134,7 @@ def prepared(entry: Entry, threads: int, addresses: Sequence[int]) -> Callable[[
     alone = partial(cpu_workers.code().serial, job.address)
     if threads == 1 or entry.tasks == 1:
         return _Held(alone, job)
-    return _Undecided(entry, _Held(alone, job), _Held(shared(job, threads), job))
+    return _Undecided(entry, alone, shared(job, threads), job)
 
 
 class _Held:
@@ -149,17 +149,16 @@ class _Held:
         self._call()
 
 
-class _Undecided:
-    """A call by one thread until it is known whether several are faster."""
+class _Undecided(_Held):
+    """A call by one thread until it is known whether several are faster; then as quick as any."""
 
-    __slots__ = ("_alone", "_call", "_entry", "_shared")
+    __slots__ = ("_alone", "_entry", "_shared")
 
-    def __init__(self, entry: Entry, alone: Callable[[], None], shared: Callable[[], None]) -> None:
+    def __init__(
+        self, entry: Entry, alone: Callable[[], None], shared: Callable[[], None], job: Job
+    ) -> None:
+        super().__init__(self._try, job)
         self._entry, self._alone, self._shared = entry, alone, shared
-        self._call = self._try
-
-    def __call__(self) -> None:
-        self._call()
 
     def _try(self) -> None:
         if self._entry.is_settled:
