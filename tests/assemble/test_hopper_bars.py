@@ -44,7 +44,7 @@ TILES |= {
     "s8": WHOLE.override(block_k=128, tma_store=0),
     "s8-scaled": WHOLE.override(block_k=128),
     "e4m3": SHORT,
-    "e5m2": SHORT,
+    "e5m2": SHORT.override(block_n=256, group_m=8),
     "e4m3-high": SHORT.override(block_m=256, block_n=96, tma_store=0),
     "e4m3-unpromoted": SHORT.override(block_n=256, promote_k=4096),
     "tf32": WHOLE.override(block_k=32, tma_store=0),
@@ -55,7 +55,7 @@ SWAP = {"swap": 1, "cluster_m": 1, "cluster_n": 2, "block_n": 128}
 TILES |= {
     "s8-swapped": TILES["s8"].override(block_m=256, **SWAP),
     "tf32-swapped": TILES["tf32"].override(block_m=256, **SWAP),
-    "e4m3-swapped": SHORT.override(block_m=192, **SWAP),
+    "e4m3-swapped": SHORT.override(block_m=256, **SWAP),
 }
 TYPES: dict[str, dict[str, Any]] = {
     "s8": {"dtype": DType.S8},

@@ -84,6 +84,7 @@ OPTIONS: dict[str, tuple[str, str, dict[str, int]]] = {
     "cluster": ("s8", "nn", {"cluster_n": 2}),
     "wide": ("s8", "nn", {"block_m": 48, "block_n": 256}),
     "wide-promoted": ("e4m3", "nn", {"block_m": 16, "block_n": 256}),
+    "promoted-in-turn": ("e4m3", "nn", {"block_m": 64, "block_n": 384, "consumers": 3}),
     "one-warpgroup": ("e4m3", "nn", {"consumers": 1}),
     "persistent-store": ("e4m3", "nn", PERSISTENT | STRIPS | {"cluster_n": 2}),
     "pingpong-store": ("s8", "nn", PERSISTENT | STRIPS | {"pingpong": 1}),

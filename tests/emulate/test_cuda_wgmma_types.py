@@ -73,6 +73,7 @@ OPTIONS: dict[str, dict[str, int]] = {
     "plain-cluster": {"cluster_m": 2},
     "high": {"block_m": 256, "block_n": 48},
     "one-warpgroup": {"block_m": 64, "block_n": 32, "consumers": 1},
+    "pieces-in-turn": {"block_m": 192, "block_n": 144, "consumers": 3},
     "persistent-cluster-store": PERSISTENT | {"cluster_m": 2, "tma_store": 1},
     "pingpong-store": PERSISTENT | {"pingpong": 1, "tma_store": 1, "block_m": 64},
     "pingpong-cluster": PERSISTENT | {"pingpong": 1, "block_m": 64, "cluster_m": 2},

@@ -159,7 +159,7 @@ def test_barriers_do_not_share_memory_with_strips() -> None:
             {},
             {"block_m": 256},
             "128 rows of 256 columns need 256 registers per thread; 208 are left with consumers=2; "
-            "try block_n=128",
+            "try block_n=192",
         ),
         ({}, {"num_stages": 5}, "num_stages=5 needs 245840 B of shared memory; sm_90a allows"),
         ({}, {"tma_store": 1, "num_stages": 5}, "allows 232448; try num_stages=4"),

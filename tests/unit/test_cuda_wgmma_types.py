@@ -84,6 +84,14 @@ def test_pieces_cover_the_tile_once(fields: dict[str, int], wanted: list[tuple[i
     assert sorted(sums) == sorted(rows) and len(set(sums)) == len(sums)
 
 
+def test_pieces_share_registers_where_there_are_few() -> None:
+    products = make(SHORT.override(block_n=256), dtype=DType.E4M3).products
+    assert products.in_turn and not make(SHORT, dtype=DType.E4M3).products.in_turn
+    first, second = ([s.part for s in piece.promoted] for piece in products.pieces)
+    assert first == second and products.parts_held == (tuple(first),)
+    assert products.registers_held == 128 + 64
+
+
 def test_columns_of_the_second_half_lie_behind_the_first() -> None:
     """96 columns of 128 bytes, in units of 16."""
     first, second = make(SHORT, dtype=DType.E4M3).products.pieces
@@ -108,7 +116,7 @@ def test_a_short_k_needs_no_promotion(fields: dict[str, int], promotes: int) -> 
          "that wgmma has for e4m3, 12 at a time; try 16"),
         (SHORT.override(promote_k=64), {"dtype": DType.E4M3}, "promote_k=64 is neither the "
          "block_k=128 of a tile nor all of k=4096; try promote_k=128"),
-        (SHORT.override(block_n=256), {"dtype": DType.E4M3}, "64 rows of 256 columns need 256 "
+        (SHORT.override(block_m=256), {"dtype": DType.E4M3}, "128 rows of 192 columns need 288 "
          "registers per thread; 208 are left with consumers=2; try block_n=128"),
         (BYTES.override(block_k=64), {"dtype": DType.S8}, "block_k=64 is not the 128 elements"),
         (BYTES, TF32, "block_k=128 is not the 32 elements of a row of 128 bytes"),

@@ -13,7 +13,7 @@ from kgen.targets.cuda.plan.gemv_limits import registers_of
 from kgen.targets.cuda.plan.products import promotion
 from kgen.targets.cuda.plan.tma_store import store_bytes
 from kgen.targets.cuda.plan.wgmma_fragments import WGMMA_M, transposed_operand
-from kgen.targets.cuda.plan.wgmma_limits import WARPGROUP, WARPS
+from kgen.targets.cuda.plan.wgmma_limits import WARPGROUP, WARPS, free_registers
 
 #: Clocks of a barrier, a wait and the first loads behind it, once per tile.
 TILE_OVERHEAD = 60
@@ -77,8 +77,8 @@ def loaded_bytes(spec: Matmul, schedule: GpuMatmul) -> int:
 def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
     """wgmma reads both operands from shared memory, the right one once for each 64 rows; one that
     is transposed comes to registers once. CTAs of a cluster read one from L2 together. Short sums
-    are added to others, a piece of the tile at a time, and the last piece's with no product of the
-    same warpgroup under way."""
+    are added to others, a piece of the tile at a time, and the last piece's, or all, with no
+    product of the same warpgroup under way."""
     depth, itemsize = schedule.block_k, spec.dtype.itemsize
     m, n, rows = schedule.block_m, schedule.block_n, schedule.rows
     steps = depth * itemsize // 32
@@ -91,17 +91,23 @@ def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
     promotes = promotion(spec, schedule) > 0
     blocks = rows // WGMMA_M
     halves = 2 if promotes and blocks == 1 else 1
-    last = sums // (blocks * halves) if promotes else 0
+    pieces = blocks * halves
+    last = sums // pieces if promotes else 0
     rate = device.wgmma_fmas * 2 / itemsize
     transposed = transposed_operand(spec) is not None
-    held = sums * (1 + promotes) + 4 * steps * blocks * transposed + ADDRESS_REGISTERS
+    fragments = 4 * steps * blocks * transposed
+    held = sums * (1 + promotes) + fragments
+    if promotes and held > free_registers(schedule):
+        # One piece after another, each of which is waited for and added with nothing under way.
+        held -= sums - last
+        last = sums + (pieces - 1) * TILE_OVERHEAD
     at_once = 1 if schedule.pingpong else schedule.consumers
     outputs = STORE_INSTRUCTIONS[schedule.tma_store]
     outputs += sum(STEP_INSTRUCTIONS[step] for step in spec.epilogue)
     alone = schedule.consumers == 1
     return Work(
         num_warps=(1 + schedule.consumers) * WARPS,
-        registers=held if alone else 65536 // threads // 8 * 8,
+        registers=held + ADDRESS_REGISTERS if alone else 65536 // threads // 8 * 8,
         shared_bytes=schedule.num_stages * stage + store_bytes(schedule),
         product_clocks=m * n * depth / rate,
         shared_traffic=stage

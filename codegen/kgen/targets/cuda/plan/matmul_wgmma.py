@@ -17,14 +17,14 @@ from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base, tma_store
 from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
-from kgen.targets.cuda.plan.instruction import warpgroup_instruction_of
-from kgen.targets.cuda.plan.matmul import formula, matrices, plan_launch
+from kgen.targets.cuda.plan.matmul import formula, plan_launch
 from kgen.targets.cuda.plan.output import OutputTile, plan_output
 from kgen.targets.cuda.plan.products import promotion
 from kgen.targets.cuda.plan.raster import Raster
 from kgen.targets.cuda.plan.stream import Stream, plan_stream
 from kgen.targets.cuda.plan.tma import GROUP_BYTES, ROW_BYTES, TmaOperand
 from kgen.targets.cuda.plan.tma_store import TmaStore, plan_store
+from kgen.targets.cuda.plan.wgmma_launch import arranged, cluster_tile
 from kgen.targets.cuda.plan.wgmma_limits import (
     BARRIER_BYTES,
     MAX_CONSUMERS,
@@ -34,8 +34,8 @@ from kgen.targets.cuda.plan.wgmma_limits import (
     check,
     obstacle,
 )
+from kgen.targets.cuda.plan.wgmma_operands import plan_products
 from kgen.targets.cuda.plan.wgmma_products import WgmmaProducts
-from kgen_runtime.manifest import Launch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,7 +177,10 @@ class WgmmaPlan(base.CudaPlan):
         if self.products.fragments is not None:
             found.append(self.products.fragments.remark)
         if self.promotes_every:
-            found.append(f"sums are moved to f32 registers every {self.promotes_every} of k")
+            pieces = f", {self.products.width} columns after another" * self.products.in_turn
+            found.append(
+                f"sums are moved to f32 registers every {self.promotes_every} of k{pieces}"
+            )
         if self.store is not None:
             return (*found, "outputs through shared memory and TMA")
         why = tma_store.obstacle_of(self.spec, self.schedule)
@@ -223,7 +226,7 @@ def plan_wgmma(
         raise ScheduleError(f"mainloop={schedule.mainloop} cannot run: {why}; try another mainloop")
     num_threads = (1 + schedule.consumers) * WARPGROUP
     base.check_threads(num_threads, target, f"consumers={MAX_CONSUMERS}")
-    products = _products(spec, whole, schedule)
+    products = plan_products(spec, whole, schedule)
     check(spec, schedule, products, target)
     operands = products.operands
     stage_bytes = sum(operand.nbytes for operand in operands)
@@ -236,7 +239,7 @@ def plan_wgmma(
     maps = tuple(o.tensor_map for o in operands) + ((store.tensor_map,) if store else ())
     raster = Raster(
         shape=(spec.batch, spec.m, spec.n),
-        extent=_cluster_tile(schedule),
+        extent=cluster_tile(schedule),
         group=schedule.group_m,
     )
     stream = plan_stream(raster.total, k_tiles, schedule, output)
@@ -250,7 +253,7 @@ def plan_wgmma(
         target=target,
         schedule=schedule,
         template="ptx/matmul_wgmma.ptx.j2",
-        launches=(_arranged(launch, schedule, raster, arguments, stream),),
+        launches=(arranged(launch, schedule, raster, arguments, stream),),
         workspaces=stream.workspaces if stream else (),
         tensor_maps=maps,
         num_threads=num_threads,
@@ -266,42 +269,6 @@ def plan_wgmma(
     )
 
 
-def _cluster_tile(schedule: WgmmaMatmul) -> tuple[int, int, int]:
-    """Of the batch, rows and columns, what a cluster multiplies."""
-    return 1, schedule.block_m * schedule.cluster_m, schedule.block_n * schedule.cluster_n
-
-
-def _arranged(
-    launch: Launch,
-    schedule: WgmmaMatmul,
-    raster: Raster,
-    arguments: tuple[str, ...],
-    stream: Stream | None,
-) -> Launch:
-    """The launch with its clusters, and with no more CTAs than persistent ones have tiles."""
-    cluster = schedule.cluster
-    if stream is not None:
-        arguments += tuple(workspace.name for workspace in stream.workspaces)
-        return dataclasses.replace(
-            launch, grid=(stream.ctas, 1, 1), arguments=arguments, tile=stream.tile(raster)
-        )
-    if schedule.num_ctas:
-        return dataclasses.replace(
-            launch,
-            grid=(min(schedule.num_ctas, cluster * raster.total), 1, 1),
-            cluster=(cluster, 1, 1),
-            arguments=arguments,
-            tile=raster.tile,
-        )
-    grid = (raster.cols * schedule.cluster_n, raster.rows * schedule.cluster_m, launch.grid[2])
-    return dataclasses.replace(
-        launch,
-        grid=grid,
-        cluster=(schedule.cluster_n, schedule.cluster_m, 1),
-        arguments=arguments,
-    )
-
-
 def _output(spec: Matmul, schedule: WgmmaMatmul, products: WgmmaProducts) -> OutputTile:
     rows, cols = products.lane_rows, products.lane_columns
     if products.swapped:
@@ -309,39 +276,5 @@ def _output(spec: Matmul, schedule: WgmmaMatmul, products: WgmmaProducts) -> Out
     neighbours = not products.swapped or products.fragments is not None
     output = plan_output(spec, schedule, rows=rows, cols=cols, run=2 if neighbours else 1)
     # The last CTA of a cluster may have nothing.
-    _, height, width = _cluster_tile(schedule)
+    _, height, width = cluster_tile(schedule)
     return dataclasses.replace(output, m_edge=spec.m % height != 0, n_edge=spec.n % width != 0)
-
-
-def _products(spec: Matmul, whole: Matmul, schedule: WgmmaMatmul) -> WgmmaProducts:
-    instruction = warpgroup_instruction_of(spec)
-    assert instruction is not None, "there is no obstacle"
-    return WgmmaProducts(
-        instruction=instruction,
-        operands=_operands(whole, schedule),
-        rows=schedule.rows,
-        columns=schedule.columns,
-        depth=schedule.block_k,
-        swapped=schedule.swap,
-        promoted=promotion(spec, schedule) > 0,
-    )
-
-
-def _operands(spec: Matmul, schedule: WgmmaMatmul) -> tuple[TmaOperand, TmaOperand]:
-    a, b = matrices(spec)
-    first = TmaOperand(
-        matrix=a,
-        batch=spec.batch,
-        extent=schedule.block_m,
-        depth=schedule.block_k,
-        base=0,
-        shares=schedule.cluster_n,
-    )
-    return first, TmaOperand(
-        matrix=b,
-        batch=spec.batch,
-        extent=schedule.block_n,
-        depth=schedule.block_k,
-        base=first.nbytes,
-        shares=schedule.cluster_m,
-    )

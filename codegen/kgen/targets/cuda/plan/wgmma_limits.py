@@ -75,7 +75,7 @@ def check(spec: Matmul, schedule: WgmmaMatmul, products: WgmmaProducts, target: 
     _check_sides(products)
     _check_promotion(spec, schedule)
     _check_tile(schedule, products)
-    _check_registers(spec, schedule, products)
+    _check_registers(schedule, products)
     _check_shared(schedule, sum(operand.nbytes for operand in products.operands), target)
 
 
@@ -148,23 +148,19 @@ def _check_tile(schedule: WgmmaMatmul, products: WgmmaProducts) -> None:
         )
 
 
-def _check_registers(spec: Matmul, schedule: WgmmaMatmul, products: WgmmaProducts) -> None:
-    sets = 2 if promotion(spec, schedule) else 1
-    loaded = sum(map(len, products.fragments.steps)) if products.fragments else 0
-    held = sets * schedule.rows * schedule.columns // WARPGROUP + loaded
-    limit = _free_registers(schedule)
-    fitting = (limit - loaded) * WARPGROUP // schedule.rows // sets
-    if held > limit:
-        raise ScheduleError(
-            f"{schedule.rows} rows of {schedule.columns} columns need {held} registers per thread; "
-            f"{limit} are left with consumers={schedule.consumers}; "
-            f"try {'block_m' if schedule.swap else 'block_n'}="
-            f"{fitting // WARPGROUP * WARPGROUP or WGMMA_M}"
-        )
+def _check_registers(schedule: WgmmaMatmul, products: WgmmaProducts) -> None:
+    if (held := products.registers_held) <= (limit := free_registers(schedule)):
+        return
+    fitting = schedule.columns * limit // held // WGMMA_M * WGMMA_M
+    raise ScheduleError(
+        f"{schedule.rows} rows of {schedule.columns} columns need {held} registers per thread; "
+        f"{limit} are left with consumers={schedule.consumers}; "
+        f"try {'block_m' if schedule.swap else 'block_n'}={fitting or WGMMA_M}"
+    )
 
 
-def _free_registers(schedule: WgmmaMatmul) -> int:
-    """For sums, of each thread that multiplies."""
+def free_registers(schedule: WgmmaMatmul) -> int:
+    """For sums and fragments, of each thread that multiplies."""
     return REGISTERS.get(schedule.consumers, (0, 255))[1] - OTHER_REGISTERS
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
@@ -42,7 +43,8 @@ class WgmmaProducts:
 
     The left operand is A, or B if they are `swapped`: then rows are of C^T, columns of C.
     `promoted`: a tile's sums are kept in part_m<m>_n<n> and then added to acc_m<m>_n<n>, those of
-    one piece while the products of another run.
+    one piece while the products of another run; or pieces are multiplied `in_turn`, by products
+    that wait for one another but share registers, and only another warpgroup's run meanwhile.
     """
 
     instruction: WarpgroupInstruction
@@ -52,6 +54,7 @@ class WgmmaProducts:
     depth: int
     swapped: bool = False
     promoted: bool = False
+    in_turn: bool = False
 
     @property
     def left(self) -> TmaOperand:
@@ -99,7 +102,10 @@ class WgmmaProducts:
     def of_step(self, step: int) -> tuple[Product, ...]:
         """All rows."""
         blocks = range(0, self.rows, WGMMA_M)
-        return tuple(self._product("acc", step, row, 0, self.columns) for row in blocks)
+        return tuple(
+            self._product(self._sums("acc", row, 0, self.columns), step, row, 0, self.columns)
+            for row in blocks
+        )
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
@@ -123,23 +129,39 @@ class WgmmaProducts:
 
     def _piece(self, row: int, col: int) -> Piece:
         width = self.width
-        products = tuple(self._product("part", step, row, col, width) for step in self.steps)
-        parts, sums = self._sums("part", row, col, width), self._sums("acc", row, col, width)
+        place = (0, 0) if self.in_turn else (row, col)
+        parts, sums = self._sums("part", *place, width), self._sums("acc", row, col, width)
+        products = tuple(self._product(parts, step, row, col, width) for step in self.steps)
         return Piece(
             products=products,
             promoted=tuple(Sum(acc=a, part=p) for a, p in zip(sums, parts, strict=True)),
         )
 
     @property
+    def parts_held(self) -> tuple[tuple[str, ...], ...]:
+        """Registers of short sums, by the pieces that have their own."""
+        if not self.promoted:
+            return ()
+        pieces = self.pieces[:1] if self.in_turn else self.pieces
+        return tuple(tuple(s.part for s in piece.promoted) for piece in pieces)
+
+    @property
+    def registers_held(self) -> int:
+        """Of each thread, for sums and fragments."""
+        fragments = self.fragments.steps if self.fragments else ()
+        each = self.lane_rows, self.lane_columns
+        return math.prod(map(len, each)) + sum(map(len, (*self.parts_held, *fragments)))
+
+    @property
     def steps(self) -> range:
         """Of k, in a tile."""
         return range(self.depth // self.instruction.depth)
 
-    def _product(self, sums: str, step: int, row: int, col: int, width: int) -> Product:
+    def _product(self, d: tuple[str, ...], step: int, row: int, col: int, width: int) -> Product:
         words, fragments = ROW_BYTES // MAX_ACCESS_BYTES, self.fragments
         return Product(
             instruction=self.instruction.name(width),
-            d=self._sums(sums, row, col, width),
+            d=d,
             left=step * self.left.step_words + row * words,
             right=step * self.right.step_words + col * words,
             first=step == 0,
