@@ -1,5 +1,6 @@
 ; matmul_33x17x40_f32_nt_bias_relu for gfx1030
 ;
+; out = relu(A @ B + bias), summed in f32
 ;   a         input  f32, 33 x 40 elements, strides 40, 1
 ;   b         input  f32, 17 x 40 elements, strides 40, 1
 ;   bias      input  f32, 17 elements, strides 1

@@ -1,5 +1,6 @@
 ; matmul_64x64x128_f32_nn for gfx1030
 ;
+; out = A @ B, summed in f32
 ;   a         input  f32, 64 x 128 elements, strides 128, 1
 ;   b         input  f32, 128 x 64 elements, strides 64, 1
 ;   out       output f32, 64 x 64 elements, strides 64, 1

@@ -1,6 +1,7 @@
 
 ; matmul_64x64x128_f16_nn for gfx1201
 ;
+; out = A @ B, summed in f32
 ;   a         input  f16, 64 x 128 elements, strides 128, 1
 ;   b         input  f16, 128 x 64 elements, strides 64, 1
 ;   out       output f16, 64 x 64 elements, strides 64, 1

@@ -1,6 +1,7 @@
 
 ; matmul_33x17x40_f16_nt_bias_relu for gfx90a
 ;
+; out = relu(A @ B + bias), summed in f32
 ;   a         input  f16, 33 x 40 elements, strides 40, 1
 ;   b         input  f16, 17 x 40 elements, strides 40, 1
 ;   bias      input  f16, 17 elements, strides 1

@@ -1,5 +1,6 @@
 ; log_softmax_2x50000_f16 for gfx942
 ;
+; out = x - max(x) - log(sum(exp(x - max(x)))), row by row
 ;   x         input  f16, 2 x 50000 elements, strides 50000, 1
 ;   out       output f16, 2 x 50000 elements, strides 50000, 1
 ;

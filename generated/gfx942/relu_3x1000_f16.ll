@@ -1,5 +1,6 @@
 ; relu_3x1000_f16 for gfx942
 ;
+; out = max(x, 0); a NaN stays NaN
 ;   x         input  f16, 3 x 1000 elements, strides 1000, 1
 ;   out       output f16, 3 x 1000 elements, strides 1000, 1
 ;

@@ -1,5 +1,6 @@
 ; softmax_5x70_f16 for gfx942
 ;
+; out = exp(x - max(x)) / sum(exp(x - max(x))), row by row
 ;   x         input  f16, 5 x 70 elements, strides 70, 1
 ;   out       output f16, 5 x 70 elements, strides 70, 1
 ;

@@ -1,4 +1,5 @@
 ; relu_3x1000_f32
+; out = max(x, 0); a NaN stays NaN
 ; target    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule  mainloop=stream task=65536 unroll=4 nontemporal=True
 ; tasks     1 of 65536 elements

@@ -224,3 +224,18 @@ def test_fields_may_be_given_by_name_and_are_read_as_members() -> None:
         spec.dtype = DType.F32  # type: ignore[misc]
     with pytest.raises(SpecError, match=r"epilogue=None is not a tuple; give \('bias',\)"):
         Matmul(m=2, n=3, k=4, epilogue=None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("line", "formula"),
+    [
+        ("matmul 2x3x4 f16", "out = A @ B, summed in f32"),
+        ("matmul 2x3x4 f32 alpha=0.5 beta=-2.0 +bias+gelu+residual",
+         "out = gelu(0.5 * A @ B + -2.0 * C + bias) + residual, summed in f32"),
+        ("matmul 2x3x4 s8 out=s8 scales=a,b,out +relu",
+         "out = scale_out * relu(scale_a * scale_b * A @ B), summed in s32"),
+        ("relu 2x3 f32", "out = max(x, 0); a NaN stays NaN"),
+    ],
+)  # fmt: skip
+def test_what_a_kernel_says_that_it_computes(line: str, formula: str) -> None:
+    assert text.parse(line).formula == formula

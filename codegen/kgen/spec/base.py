@@ -39,6 +39,11 @@ class Spec(ABC):
 
     @property
     @abstractmethod
+    def formula(self) -> str:
+        """What is computed, in a line, for people who read a kernel."""
+
+    @property
+    @abstractmethod
     def flops(self) -> int:
         """Arithmetic operations that the result needs (a multiply-add counts as two)."""
 

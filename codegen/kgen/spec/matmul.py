@@ -226,6 +226,21 @@ class Matmul(Spec):
         )
 
     @property
+    def formula(self) -> str:
+        scales = [f"scale_{scale}" for scale in self.scales if scale != Scale.OUT]
+        factors = [repr(self.alpha)] if self.alpha != 1.0 else []
+        text = " * ".join([*factors, *scales, "A @ B"])
+        if self.beta != 0.0:
+            text += f" + {self.beta!r} * C"
+        is_sum = True
+        for step in self.epilogue:
+            is_sum = step in (Epilogue.BIAS, Epilogue.RESIDUAL)
+            text = f"{text} + {step}" if is_sum else f"{step}({text})"
+        if Scale.OUT in self.scales:
+            text = f"scale_out * ({text})" if is_sum else f"scale_out * {text}"
+        return f"out = {text}, summed in {self.accumulate}"
+
+    @property
     def flops(self) -> int:
         return 2 * self.batch * self.m * self.n * self.k
 

@@ -45,6 +45,10 @@ class Relu(Spec):
         return packed_pair(self.shape, self.dtype, self.dtype)
 
     @property
+    def formula(self) -> str:
+        return "out = max(x, 0); a NaN stays NaN"
+
+    @property
     def flops(self) -> int:
         return self.elements
 
@@ -89,6 +93,12 @@ class Softmax(Spec):
     @property
     def parameters(self) -> tuple[TensorParam, ...]:
         return packed_pair((self.rows, self.cols), self.dtype, self.out)
+
+    @property
+    def formula(self) -> str:
+        if self.log:
+            return "out = x - max(x) - log(sum(exp(x - max(x)))), row by row"
+        return "out = exp(x - max(x)) / sum(exp(x - max(x))), row by row"
 
     @property
     def flops(self) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from kgen.schedule import GpuMatmul
-from kgen.spec import Matmul, Scale
+from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan, is_dynamic
 from kgen.targets.cuda.plan.copy import Matrix, TileCopy
@@ -159,10 +159,6 @@ class MatmulPlan(CudaPlan):
         return any(operand.copy.batched for operand in self.operands)
 
     @property
-    def formula(self) -> str:
-        return formula(self.spec, self.output)
-
-    @property
     def remarks(self) -> tuple[str, ...]:
         """How operands reach shared memory and, where that is not the best way, why."""
         return tuple(operand.copy.remark for operand in self.operands)
@@ -177,20 +173,6 @@ class MatmulPlan(CudaPlan):
             f"shared memory ({kind}): {pipeline.buffers} stages of {pipeline.stage_bytes} bytes, "
             f"A at 0, B at {b} of each",
         )
-
-
-def formula(spec: Matmul, output: OutputTile) -> str:
-    """What the kernel computes, for the header."""
-    scales = [f"scale_{scale}" for scale in spec.scales if scale != Scale.OUT]
-    factors = [repr(spec.alpha)] if spec.alpha != 1.0 else []
-    product = " * ".join([*factors, *scales, "A @ B"])
-    if spec.beta != 0.0:
-        product += f" + {spec.beta!r} * C"
-    for step in output.steps:
-        product = f"{step}({product})"
-    if output.scales_out:
-        product = f"scale_out * {product if output.steps else f'({product})'}"
-    return f"out = {product}, summed in {spec.accumulate}"
 
 
 def matrices(spec: Matmul) -> tuple[Matrix, Matrix]:

@@ -19,7 +19,7 @@ from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES, Matrix
 from kgen.targets.cuda.plan.gemv_limits import check, gemv_obstacle
-from kgen.targets.cuda.plan.matmul import formula, matrices, plan_launch
+from kgen.targets.cuda.plan.matmul import matrices, plan_launch
 from kgen.targets.cuda.plan.output import OutputTile
 
 F32_BYTES = 4
@@ -223,10 +223,6 @@ class GemvPlan(base.CudaPlan):
     def batched(self) -> bool:
         strides = (self.a.batch_stride, self.b.batch_stride, self.output.batch_stride)
         return any(strides)
-
-    @property
-    def formula(self) -> str:
-        return formula(self.spec, self.output)
 
     @property
     def remarks(self) -> tuple[str, ...]:

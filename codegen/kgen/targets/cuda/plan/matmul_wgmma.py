@@ -17,7 +17,7 @@ from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base, tma_store
 from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
-from kgen.targets.cuda.plan.matmul import formula, plan_launch
+from kgen.targets.cuda.plan.matmul import plan_launch
 from kgen.targets.cuda.plan.output import OutputTile, plan_output
 from kgen.targets.cuda.plan.products import promotion
 from kgen.targets.cuda.plan.raster import Raster
@@ -164,10 +164,6 @@ class WgmmaPlan(base.CudaPlan):
         return self.operands_batched or self.output.batch_stride != 0
 
     # ------------------------------------------------------------------ words
-
-    @property
-    def formula(self) -> str:
-        return formula(self.spec, self.output)
 
     @property
     def remarks(self) -> tuple[str, ...]:

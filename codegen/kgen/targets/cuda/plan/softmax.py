@@ -112,16 +112,6 @@ class SoftmaxPlan(base.CudaPlan):
         return self.threads_per_row * self.out_vector_bytes
 
     @property
-    def formula(self) -> str:
-        """What the kernel computes, for the header."""
-        quotient = "exp(x - max(x)) / sum(exp(x - max(x)))"
-        return (
-            f"out = log({quotient}), row by row"
-            if self.spec.log
-            else f"out = {quotient}, row by row"
-        )
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """What the header says about the schedule."""
         kept = "kept in registers" if self.schedule.resident else "read twice"

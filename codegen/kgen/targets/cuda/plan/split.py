@@ -146,10 +146,6 @@ class SplitPlan(CudaPlan):
         )
 
     @property
-    def formula(self) -> str:
-        return self.part.formula
-
-    @property
     def remarks(self) -> tuple[str, ...]:
         """How operands reach shared memory, and how parts are added."""
         split = self.schedule.split_k

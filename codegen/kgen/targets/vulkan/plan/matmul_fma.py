@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul
-from kgen.spec import DType, Epilogue, Matmul
+from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.vulkan.limits import CEILING
 from kgen.targets.vulkan.plan import epilogue
@@ -75,18 +75,6 @@ class MatmulPlan(VulkanPlan):
     @property
     def operands(self) -> tuple[Operand, Operand]:
         return (self.a, self.b)
-
-    @property
-    def formula(self) -> str:
-        """What is computed, for the header."""
-        spec = self.spec
-        text = "A B" if spec.alpha == 1.0 else f"{spec.alpha} A B"
-        if spec.beta != 0.0:
-            text += f" + {spec.beta} C"
-        for step in spec.epilogue:
-            added = step in (Epilogue.BIAS, Epilogue.RESIDUAL)
-            text = f"{text} + {step}" if added else f"{step}({text})"
-        return f"out = {text}, layout {spec.layout}"
 
     @property
     def notes(self) -> tuple[str, ...]:

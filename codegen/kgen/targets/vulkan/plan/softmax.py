@@ -58,13 +58,6 @@ class SoftmaxPlan(VulkanPlan):
     guarded: bool
 
     @property
-    def formula(self) -> str:
-        """What is computed, for the header."""
-        if self.spec.log:
-            return "out = x - max - log(sum(exp(x - max))) along each row"
-        return "out = exp(x - max) / sum(exp(x - max)) along each row"
-
-    @property
     def notes(self) -> tuple[str, ...]:
         return ("a row with NaN or +inf, or only -inf, is NaN: the maximum is taken on integers",)
 
