@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import mmap
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -177,7 +175,7 @@ def test_pairs(layout: Layout) -> None:
     for k in (16, 67):
         spec = Matmul(m=17, n=41, k=k, dtype=DType.BF16, layout=layout, epilogue=(Epilogue.GELU,))
         check(spec, found)
-        check(dataclasses.replace(spec, epilogue=(Epilogue.BIAS,)), found, PAIRS)
+        check(dataclasses.replace(spec, epilogue=(Epilogue.BIAS, Epilogue.GELU)), found, PAIRS)
 
 
 @pytest.mark.parametrize("layout", [Layout.NN, Layout.TN])
@@ -283,31 +281,6 @@ def test_offsets_beyond_32_bits(layout: Layout) -> None:
     ready.run(addresses(arrays))
     a, b = (arrays[name].swapaxes(1, 2) if layout is Layout.TT else arrays[name] for name in "ab")
     assert np.array_equal(arrays["out"], np.einsum("bmk,bkn->bmn", a, b))
-
-
-def test_functions_are_accurate_far_out() -> None:
-    """gelu, gelu_tanh and silu of x = a * 1, from subnormal to huge arguments."""
-    x = np.concatenate([np.linspace(-12, 12, 4001), np.geomspace(1e-40, 1e30, 141)])
-    x = np.concatenate([x, -x]).astype(np.float32)
-    exact: dict[Epilogue, Callable[[float], float]] = {
-        Epilogue.GELU: lambda v: v / 2 * math.erfc(-v / math.sqrt(2)),
-        Epilogue.GELU_TANH: lambda v: (
-            v / 2 * (1 + math.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3)))
-        ),
-        Epilogue.SILU: lambda v: v / (1 + math.exp(-v)) if v > -700 else 0.0,
-    }
-    for step, function in exact.items():
-        spec = Matmul(m=x.size, n=1, k=1, dtype=DType.F32, epilogue=(step,))
-        out = np.zeros_like(x)
-        one = np.ones(1, np.float32)
-        load(spec, target("native")).run(addresses({"a": x, "b": one, "out": out}))
-        true = np.array([function(float(v)) for v in x])
-        error = np.abs(out - true)
-        assert np.max(error / np.maximum(1.0, np.abs(x))) < 1e-6
-        # gelu keeps its digits where it is small: e^(-z^2) costs z^2 units in the last place.
-        if step is Epilogue.GELU:
-            small = (x < -1) & (x > -6)
-            assert np.max(error[small] / np.abs(true[small])) < 1e-5
 
 
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])

@@ -28,6 +28,8 @@ from kgen_runtime.manifest import Tolerance
 NATIVE = "native"
 #: Of an exponential, relative: its polynomial's and the roundings around it.
 SOFTMAX_ERRORS = {DType.F32: 5e-7, DType.F16: 6e-6, DType.BF16: 1.4e-4}
+#: Of gelu, gelu_tanh and silu of x, relative to x.
+ACTIVATION_ERRORS = {DType.F64: 1e-14, DType.F16: 3e-5, DType.BF16: 2e-4}
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 
 
@@ -88,7 +90,8 @@ class CpuFamily(Family):
         if not isinstance(spec, Matmul):
             return Tolerance(accumulate=spec.dtype, factor=0.0, reason="relu is exact")
         smooth = {Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU} & set(spec.epilogue)
-        error = 0.0 if not smooth else 1e-14 if spec.dtype is DType.F64 else 2e-6
+        digits = DType.F64 if spec.dtype is DType.F64 else spec.out
+        error = ACTIVATION_ERRORS.get(digits, 2e-6) if smooth else 0.0
         inner = uses_inner(spec, target)
         product, dot = tile_product(spec.dtype, target), dot_for(spec.dtype, target)
         if product and not inner:

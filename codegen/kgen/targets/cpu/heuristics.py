@@ -15,7 +15,7 @@ from kgen.targets.cpu.inner_products import inner_matmul, uses_inner
 from kgen.targets.cpu.plan.amx import TILE_ROWS, tile_k, tile_product
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.blis import ROW_PADDING
-from kgen.targets.cpu.plan.blocks import LINE_BYTES, LONG_STEPS
+from kgen.targets.cpu.plan.blocks import LINE_BYTES
 from kgen.targets.cpu.plan.dot import COLUMNS, GROUP_BYTES, must_pack_a, must_pack_b
 from kgen.targets.cpu.plan.dots import Dot, dot_for
 from kgen.targets.cpu.plan.tiled import registers_needed
@@ -151,7 +151,7 @@ def blocks(spec: Matmul, target: Target, mr: int, nr: int, packing: Packing) -> 
     unblocked = spec.k <= kc_most or not (packing.a or packing.b)
     kc = spec.k if unblocked else balanced(spec.k, kc_most // 2, packing.k_unit)
     left = target.limits["stack_bytes"] - packing.b * rounded_up(kc, 4) * nr * packing.itemsize
-    sums = kc < spec.k or needs_scratch(spec)
+    sums = kc < spec.k
     sum_bytes = nr * spec.accumulate.itemsize
     mc, nc = rounded_up(spec.m, unit), rounded_up(spec.n, nr)
     if packing.a:
@@ -175,7 +175,7 @@ def rows_beside_starts(
     row = packing.start_bytes
     if packing.a:
         row += rounded_up(kc, packing.k_unit) * packing.itemsize + ROW_PADDING
-    if kc < spec.k or needs_scratch(spec):
+    if kc < spec.k:
         row += nc * spec.accumulate.itemsize
     panel = packing.b * rounded_up(kc, packing.k_unit) * nr * packing.itemsize
     return (target.limits["stack_bytes"] - panel) // row
@@ -187,13 +187,8 @@ def deepest(spec: Matmul, target: Target, mr: int, nr: int, packing: Packing) ->
     if packing.a:
         unit = packing.unit(spec, target, mr)
         step = max(step, unit * packing.itemsize + ROW_PADDING)
-    share = 2 if packing.a or needs_scratch(spec) else 1
+    share = 2 if packing.a else 1
     return target.limits["stack_bytes"] // share // step - packing.k_unit
-
-
-def needs_scratch(spec: Matmul) -> bool:
-    """The epilogue is a loop over a block of sums."""
-    return not LONG_STEPS.isdisjoint(spec.epilogue)
 
 
 def amx_matmul(spec: Matmul, target: Target) -> AmxMatmul:

@@ -8,17 +8,14 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul
 from kgen.spec import DType, Epilogue, Matmul, Operand
 from kgen.targets.base import Target
+from kgen.targets.cpu.plan.activations import NormalTail, normal_tail
 from kgen.targets.cpu.plan.addresses import Origin, origin
 from kgen.targets.cpu.plan.ahead import packed_b
 from kgen.targets.cpu.plan.extents import BlockedPlan
 from kgen.targets.cpu.plan.functions import Functions, functions_for
-from kgen.targets.cpu.plan.steps import Step, epilogue_steps
+from kgen.targets.cpu.plan.steps import Step, epilogue_steps, function_steps
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen_runtime.manifest import Launch, TensorParam
-
-#: Steps that call a function of many instructions: unrolled over a register tile they would be
-#: most of the kernel, so such an epilogue is a loop over the block.
-LONG_STEPS = frozenset({Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU})
 
 #: Of a cache; Intel, AMD and most of Arm.
 LINE_BYTES = 64
@@ -240,13 +237,21 @@ class MatmulPlan(BlockedPlan):
     # -- epilogue -----------------------------------------------------------------------------
 
     @property
+    def function_steps(self) -> tuple[Step, ...]:
+        return function_steps(self.steps)
+
+    @property
     def has_functions(self) -> bool:
-        """The epilogue has a step that takes an exponential."""
-        return not LONG_STEPS.isdisjoint(self.spec.epilogue)
+        return bool(self.function_steps)
 
     @property
     def functions(self) -> Functions:
-        return functions_for(self.target, self.compute)
+        return functions_for(self.target, self.compute, self.spec.out)
+
+    @property
+    def normal_tail(self) -> NormalTail | None:
+        """What gelu in f32 takes; in f64 it has erfc."""
+        return normal_tail(self.spec.out) if self.compute.scalar == "float" else None
 
     @property
     def steps(self) -> tuple[Step, ...]:

@@ -39,7 +39,8 @@ class Functions:
     ln2_low: float
     #: Highest power first, down to the constant term.
     exp_coefficients: tuple[float, ...]
-    erfc_coefficients: tuple[float, ...]
+    #: In f64 alone; f32 has activations.NormalTail.
+    erfc_coefficients: tuple[float, ...] = ()
     #: VSCALEFPS multiplies by 2^n for any n, subnormal results included (Intel SDM volume 2).
     has_scalef: bool = False
 
@@ -78,50 +79,26 @@ class Functions:
         return self.gelu_linear * 0.044715
 
 
+#: e^r for |r| <= ln 2 / 2, with no more digits than results have: the least relative error that
+#: 1 + r + r^2 (...) can have in f32 (our own fit, by Remez' algorithm): 1.1e-7, 5.4e-6 and 1.3e-4.
+#: As e^0 is exact, sums of small terms beside it, whose logarithm log-softmax takes, keep theirs.
+EXP_COEFFICIENTS: dict[DType, tuple[float, ...]] = {
+    DType.F32: (0.00831252057, 0.0418901555, 0.166671142, 0.499992311, 1.0, 1.0),
+    DType.F16: (0.0412776731, 0.167535320, 0.500051200, 1.0, 1.0),
+    DType.BF16: (0.166628078, 0.503941774, 1.0, 1.0),
+}
+
 FLOAT = Functions(
     scalar="float",
     mantissa_bits=23,
     exponent_bias=127,
     exp_low=-104.0,
     exp_high=89.0,
-    ln2_high=0.693359375,
-    ln2_low=-2.12194440e-4,
-    # expf of the Cephes Math Library 2.2 (S. L. Moshier): 1 + r + r^2 (...), 1.7e-7 relative.
-    exp_coefficients=(
-        1.9875691500e-4,
-        1.3981999507e-3,
-        8.3334519073e-3,
-        4.1665795894e-2,
-        1.6666665459e-1,
-        5.0000001201e-1,
-        1.0,
-        1.0,
-    ),
-    # 12 terms: the first one left out is 7e-9.
-    erfc_coefficients=(
-        -8.728381021688478e-05,
-        8.000738161697865e-06,
-        0.0005737663720050471,
-        -0.00022791096599906392,
-        -0.002288765238593006,
-        0.0017940662497394012,
-        0.008808825369385993,
-        -0.009880019324020219,
-        -0.04689364055996262,
-        0.047343887612987114,
-        0.672643154774543,
-        -0.6717940840566922,
-    ),
+    # In one part, 3e-9 of the exponent, which is itself rounded by up to 6e-8.
+    ln2_high=math.log(2),
+    ln2_low=0.0,
+    exp_coefficients=EXP_COEFFICIENTS[DType.F32],
 )
-
-#: e^r for |r| <= ln 2 / 2 with the least relative error that 1 + r + r^2 (...) can have in f32 (our
-#: own fit, by Remez' algorithm): 1.1e-7, 5.4e-6 and 1.3e-4. As e^0 is exact, sums of small terms
-#: beside it, of which log-softmax takes the logarithm, keep the digits that they have.
-EXP_COEFFICIENTS: dict[DType, tuple[float, ...]] = {
-    DType.F32: (0.00831252057, 0.0418901555, 0.166671142, 0.499992311, 1.0, 1.0),
-    DType.F16: (0.0412776731, 0.167535320, 0.500051200, 1.0, 1.0),
-    DType.BF16: (0.166628078, 0.503941774, 1.0, 1.0),
-}
 
 DOUBLE = Functions(
     scalar="double",
@@ -166,23 +143,15 @@ DOUBLE = Functions(
 )
 
 
-def functions_for(target: Target, vector: Vector) -> Functions:
-    """The constants of a vector's element type, and the instructions that help."""
+def functions_for(target: Target, vector: Vector, out: DType) -> Functions:
+    """The constants for a vector's element type and results in `out`, and the instructions that
+    help."""
     if vector.scalar == "double":
         return DOUBLE
-    has_scalef = target.has("avx512f") and vector.count == SCALEF_COUNT
-    return dataclasses.replace(FLOAT, has_scalef=has_scalef)
-
-
-def softmax_functions_for(target: Target, vector: Vector, out: DType) -> Functions:
-    """Those of a softmax with results in `out`. Its exponents x - m are rounded by up to 6e-8 of
-    themselves, so that ln 2 in one part, 3e-9 of them, does not show; and the polynomial needs
-    no more digits than the results have."""
     return dataclasses.replace(
-        functions_for(target, vector),
-        ln2_high=math.log(2),
-        ln2_low=0.0,
-        exp_coefficients=EXP_COEFFICIENTS[out],
+        FLOAT,
+        has_scalef=target.has("avx512f") and vector.count == SCALEF_COUNT,
+        exp_coefficients=EXP_COEFFICIENTS.get(out, FLOAT.exp_coefficients),
     )
 
 

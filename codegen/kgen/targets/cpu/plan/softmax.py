@@ -11,7 +11,7 @@ from kgen.spec import DType, Softmax
 from kgen.targets.base import Target
 from kgen.targets.cpu.limits import BF16_FEATURES
 from kgen.targets.cpu.plan.base import CpuPlan, Run, vector_for
-from kgen.targets.cpu.plan.functions import Functions, softmax_functions_for
+from kgen.targets.cpu.plan.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.manifest import Launch, Tile
 
@@ -39,7 +39,7 @@ class SoftmaxPlan(CpuPlan):
 
     @property
     def functions(self) -> Functions:
-        return softmax_functions_for(self.target, self.compute, self.spec.out)
+        return functions_for(self.target, self.compute, self.spec.out)
 
     @property
     def last_task_is_short(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kgen.spec import Matmul, Scale
@@ -26,6 +27,8 @@ OPERANDS = {
     "residual": "residual",
     **{scale: scale for scale in ("scale_a", "scale_b", "scale_out")},
 }
+#: Steps that call a function of many instructions.
+FUNCTIONS = frozenset({"gelu", "gelu_tanh", "silu"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,3 +59,8 @@ def epilogue_steps(spec: Matmul) -> tuple[Step, ...]:
         steps.append(Step(kind=kind, source=source, result=result, operand=operand))
         source = result
     return tuple(steps)
+
+
+def function_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Those that call a function, each function once."""
+    return tuple({step.kind: step for step in steps if step.kind in FUNCTIONS}.values())

@@ -20,7 +20,7 @@ class TiledPlan(MatmulPlan):
     @property
     def is_direct(self) -> bool:
         """Sums go from registers through the epilogue to out, and never to scratch."""
-        return not self.k_blocked and not self.has_functions
+        return not self.k_blocked
 
     @property
     def packs_a(self) -> bool:
