@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import kgen
-from kgen.check import peers
 from kgen.check.bench import Run
+from kgen.check.peers import ceilings
 from kgen.check.peers.base import Peer
 from kgen.spec import DType, Matmul
 from kgen_runtime.backends.cpu import device_info
@@ -48,9 +48,8 @@ def _row(name: str, spec: Matmul, rounds: int) -> Row:
 
 @contextmanager
 def alone_and_both(name: str = "peak", spec: Matmul = ARITHMETIC) -> Iterator[list[Run]]:
-    """The work of a ceiling by this thread, and by this one and another."""
-    half = dataclasses.replace(spec, n=spec.n // 2)
-    whole, mine, theirs = (_peer(name, part) for part in (spec, half, half))
+    """The work of a ceiling by this thread, and half of it each by this one and another."""
+    whole, mine, theirs = _reading(spec) if name == "read" else _arithmetic(spec)
     with ThreadPoolExecutor(1) as other:
 
         def both() -> None:
@@ -67,9 +66,15 @@ def gain(taken: Sequence[Sequence[float]]) -> float:
     return alone / both
 
 
-def _peer(name: str, spec: Matmul) -> Peer:
-    entry = kgen.build(spec, targets=["native"]).manifest.kernels[0]
-    return peers.make(name, entry, {}, device_info())
+def _reading(spec: Matmul) -> Iterable[Peer]:
+    return ceilings.read_whole_and_halves(spec.k * spec.n * spec.dtype.itemsize)
+
+
+def _arithmetic(spec: Matmul) -> Iterable[Peer]:
+    half = dataclasses.replace(spec, n=spec.n // 2)
+    for part in (spec, half, half):
+        entry = kgen.build(part, targets=["native"]).manifest.kernels[0]
+        yield ceilings.peak(entry, {}, device_info())
 
 
 def _often(peer: Peer) -> None:

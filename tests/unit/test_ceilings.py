@@ -109,3 +109,10 @@ def test_ceilings_run(entry_for: EntryFor, name: str) -> None:
     entry = entry_for(Matmul(m=8, n=8, k=8, dtype=DType.F32))
     run = peers.make(name, entry, {}, CPU).run
     assert bench.timed(run, 10) > 0
+
+
+def test_two_halves_are_the_whole() -> None:
+    whole, first, second = (peer.run for peer in ceilings.read_whole_and_halves(1 << 16))
+    # The functions' arguments: bytes of a stream, and the address where it begins.
+    (_, start, _), (_, low, _), (_, high, _) = (run.args for run in (whole, first, second))  # type: ignore[attr-defined]
+    assert (low - start, high - start) == (0, 1 << 15)

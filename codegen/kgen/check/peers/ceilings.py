@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
+import numpy as np
+
 from kgen import render
 from kgen.check.peers.base import Peer
 from kgen.check.tensors import Bytes, empty_buffer
@@ -76,6 +78,17 @@ def read(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -
     source, out = _memory(nbytes), empty_buffer(64)
     runs = [_walk(walk, nbytes, source, out, copies=False) for walk in WALKS]
     return Peer(name="read", run=fastest(runs), keep=(source, out))
+
+
+def read_whole_and_halves(nbytes: int) -> tuple[Peer, Peer, Peer]:
+    """Reading so much memory once, and its halves, in the way that is fastest for the whole."""
+    source, out = _memory(nbytes), empty_buffer(64)
+    parts = (source, *np.split(source[: nbytes // 128 * 128], 2))
+    ways = [[_walk(w, part.nbytes, part, out, copies=False) for part in parts] for w in WALKS]
+    best = fastest([whole for whole, *_ in ways])
+    (runs,) = (way for way in ways if way[0] is best)
+    whole, first, second = (Peer(name="read", run=run, keep=(source, out)) for run in runs)
+    return whole, first, second
 
 
 def copy(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
