@@ -9,13 +9,13 @@ exclusive or and an addition in shared memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.spec import DType
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import log2
+from kgen.targets.cuda.plan.units import Guard, Place, Unit, xor_suffix
 
 MAX_ACCESS_BYTES = 16
 #: cp.async copies 4, 8 or 16 bytes (PTX ISA, "cp.async").
@@ -23,9 +23,6 @@ MIN_ASYNC_BYTES = 4
 
 #: Widest distance that an address's immediate holds: 32 bits with sign.
 MAX_IMMEDIATE = 2**31 - 1
-
-#: Shared address of element (row, col): (address of the tile's first ^ xor) + offset.
-Place = Callable[[int, int], tuple[int, int]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,39 +49,6 @@ class Matrix:
     def is_asynchronous(self, target: Target) -> bool:
         """Whether cp.async can copy it."""
         return target.has("cp_async") and self.aligned_bytes >= MIN_ASYNC_BYTES
-
-
-@dataclass(frozen=True, kw_only=True)
-class Unit:
-    """Where unit t + iT lies, seen from unit t: elements, global bytes, shared bytes."""
-
-    index: int
-    row: int
-    col: int
-    source: int
-    xor: int
-    shared: int
-
-    @property
-    def put(self) -> str:
-        """The suffix of the register with the address that its xor gives."""
-        return xor_suffix(self.xor)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Guard:
-    """How many bytes of some units lie inside the matrix along m (or n), in a register.
-
-    `along` is the units' distance from the thread's first in that direction, in elements.
-    """
-
-    register: str
-    along: int
-
-
-def xor_suffix(xor: int) -> str:
-    """Registers of addresses with something xored in are named by it."""
-    return f"_xor{xor}" if xor else ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kgen.targets.cuda.plan.copy import TileCopy, xor_suffix
+from kgen.targets.cuda.plan.copy import TileCopy
 from kgen.targets.cuda.plan.instruction import MatrixInstruction
 from kgen.targets.cuda.plan.tiles import SwizzledTile
+from kgen.targets.cuda.plan.units import xor_suffix
 
 #: Rows (or columns) of a piece: with one step of k it is what one ldmatrix.x4 brings.
 PIECE = 16

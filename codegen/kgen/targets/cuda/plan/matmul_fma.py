@@ -10,7 +10,7 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.base import log2
-from kgen.targets.cuda.plan.copy import TileCopy, Unit, plan_copy
+from kgen.targets.cuda.plan.copy import TileCopy, plan_copy
 from kgen.targets.cuda.plan.matmul import (
     MatmulPlan,
     matrices,
@@ -20,6 +20,7 @@ from kgen.targets.cuda.plan.matmul import (
 )
 from kgen.targets.cuda.plan.output import plan_output
 from kgen.targets.cuda.plan.tiles import PaddedTile
+from kgen.targets.cuda.plan.units import Unit
 
 #: f32 elements of the widest shared-memory access.
 VECTOR = 4

@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kgen.targets.cuda.plan.copy import TileCopy, Unit
+from kgen.targets.cuda.plan.copy import TileCopy
+from kgen.targets.cuda.plan.units import Unit
 
 
 @dataclass(frozen=True, kw_only=True)
