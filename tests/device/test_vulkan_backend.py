@@ -113,7 +113,7 @@ def test_there_are_no_streams(vulkan: VulkanBackend) -> None:
         vulkan.synchronize(7)
 
 
-def test_closing_gives_everything_back_and_may_be_done_twice() -> None:
+def test_closing_may_be_done_twice_and_before_a_buffer_is_freed() -> None:
     backend = open_vulkan()
     buffer = backend.alloc(16)
     backend.load(*loadable(build(Relu(shape=(1,), dtype=DType.F32))))
