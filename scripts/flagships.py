@@ -3,10 +3,10 @@
     scripts/flagships.py [--on WORD ...] [--write]
 
 Each kernel goes the way of `kgen build` and `kgen verify --on emulator`, with every check on. A
-result is remembered by the kernel's text, in build/flagships.jsonl: a run that was stopped goes on
-where it was, and only kernels that have changed are verified again. `--on` takes those whose target
-and spec, in one line, hold all the words. With --write the tables in docs/flagships.md are
-rewritten. Exit status 1: a kernel is wrong.
+result is remembered by the kernel's instructions, in build/flagships.jsonl: a run that was stopped
+goes on where it was, and only kernels that have changed are verified again. `--on` takes those
+whose target and spec, in one line, hold all the words. With --write the tables in
+docs/flagships.md are rewritten. Exit status 1: a kernel is wrong.
 """
 
 from __future__ import annotations
@@ -90,7 +90,9 @@ def _every_type(target: Target, shape: tuple[int, int, int]) -> Iterator[Case]:
 
 
 def digest_of(plan: Plan) -> str:
-    return hashlib.sha256(pipeline.source(plan).text.encode()).hexdigest()
+    """Of the kernel's instructions: comments are for readers, and change without them."""
+    lines = (line.partition("//")[0].strip() for line in pipeline.source(plan).text.splitlines())
+    return hashlib.sha256("\n".join(line for line in lines if line).encode()).hexdigest()
 
 
 def is_current(case: Case, known: Mapping[str, Mapping[str, Any]]) -> bool:
@@ -135,10 +137,13 @@ def schedule_words(fields: Mapping[str, Any]) -> str:
         words.append(f"threads of {fields['thread_m']}x{fields['thread_n']}")
     if fields["num_stages"] > 1:
         words.append(f"{fields['num_stages']} stages")
+    if fields.get("swap"):
+        words.append("operands swapped")
     if fields.get("pingpong"):
         words.append("taking turns")
     for name, least, what in (
         ("cluster_m", 1, "clusters of {}"),
+        ("cluster_n", 1, "clusters of {} side by side"),
         ("num_ctas", 0, "{} CTAs stay"),
         ("split_k", 1, "k in {} parts"),
     ):
