@@ -97,6 +97,6 @@ MUTATIONS = (
         stored_product,
         WRONG_RESULT,
         ("words-of-the-next-row", r"\[%put_xor16\+128\]", "[%put+128]"),
-        ("strip-of-the-other-warpgroup", r"(mad\.lo\.u32 %box_n, %consumer, )64,", r"\g<1>32,"),
+        ("strip-of-the-next-block", r"(mad\.lo\.u32 %box_n, %consumer, )64,", r"\g<1>128,"),
     ),
 )  # fmt: skip
