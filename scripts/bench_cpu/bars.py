@@ -81,7 +81,8 @@ def _fused(dtype: str) -> Iterator[Bar]:
         yield _bar(
             f"{dtype} + bias + gelu, against {title}", f"fused-{dtype}", MEAN, 1.5,
             against=peer, ceilings=ROOF,
-            note="The ceiling is the product alone: a kernel at it would spend nothing on gelu.",
+            note="The ceiling counts the product's multiply-adds and those of gelu's polynomials, "
+            "and nothing else of what a gelu takes.",
         )  # fmt: skip
 
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from kgen import render
+from kgen import pipeline, render
 from kgen.check import bench, peers
 from kgen.check.peers import ceilings
 from kgen.check.tensors import empty_buffer
 from kgen.errors import DeviceError
-from kgen.spec import DType, Matmul, Relu
+from kgen.spec import DType, Epilogue, Matmul, Relu
 from kgen.targets import find
 from kgen.targets.cpu.assemble import assembly
 from kgen_runtime.backend import DeviceInfo
@@ -116,3 +116,22 @@ def test_two_halves_are_the_whole() -> None:
     # The functions' arguments: bytes of a stream, and the address where it begins.
     (_, start, _), (_, low, _), (_, high, _) = (run.args for run in (whole, first, second))  # type: ignore[attr-defined]
     assert (low - start, high - start) == (0, 1 << 15)
+
+
+@pytest.mark.parametrize("dtype", [DType.F32, DType.BF16], ids=lambda dtype: dtype.value)
+def test_a_gelu_has_the_multiply_adds_that_are_counted_for_it(
+    dtype: DType, entry_for: EntryFor
+) -> None:
+    """In the machine code of a product of one register tile, for each vector of its outputs."""
+    target = find("x86-64-v4+bf16")
+    counts, entries = [], []
+    for epilogue in ((), (Epilogue.GELU,)):
+        spec = Matmul(m=4, n=64, k=64, dtype=dtype, epilogue=epilogue)
+        made = pipeline.plan(spec, target)
+        text = assembly(pipeline.source(made).text, target.arch, sorted(target.features))
+        counts.append(sum("vfm" in line or "vfnm" in line for line in text.splitlines()))
+        entries.append(entry_for(spec))
+    outputs = entries[1].spec["m"] * entries[1].spec["n"]
+    assert ceilings.epilogue_multiply_adds(entries[0]) == 0
+    each = ceilings.epilogue_multiply_adds(entries[1])
+    assert counts[1] - counts[0] == each * outputs // 16, (counts, each)

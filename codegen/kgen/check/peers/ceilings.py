@@ -22,9 +22,11 @@ from kgen import render
 from kgen.check.peers.base import Peer
 from kgen.check.tensors import Bytes, empty_buffer
 from kgen.errors import DeviceError
+from kgen.spec import Epilogue
 from kgen.targets import find
 from kgen.targets.base import Target
 from kgen.targets.cpu.linker import link
+from kgen.targets.cpu.plan.activations import normal_tail
 from kgen.targets.cpu.plan.amx import TILE_ROWS, tile_k, tile_product
 from kgen.targets.cpu.plan.dots import dot_for
 from kgen_runtime.backend import DeviceInfo
@@ -50,25 +52,43 @@ Run = Callable[[], object]
 
 @dataclass(frozen=True, kw_only=True)
 class Arithmetic:
-    """The instruction of a type: what one does, how many stand in the template's loop."""
+    """The instruction of a type: what one does, how many stand in the template's loop; `lanes`:
+    the multiply-adds of one of f32 that takes as long, 0 if there is none."""
 
     multiply_adds: int
     count: int
+    lanes: int = 0
     template: str
     values: Mapping[str, object]
 
 
 def peak(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
-    """As many multiply-adds as the product has. Raises DeviceError for a type without any."""
+    """As many multiply-adds as the product and its gelu have.
+
+    Raises DeviceError for a type without an instruction.
+    """
     if device.backend != "cpu" or entry.op != "matmul":
         raise DeviceError("peak is measured for products on CPUs; take read or copy")
     found = arithmetic(entry.inputs[0].dtype, find("native"))
     total = math.prod(entry.spec[name] for name in ("m", "n", "k", "batch"))
-    rounds = max(1, round(total / (found.multiply_adds * found.count)))
+    instructions = total / found.multiply_adds
+    if found.lanes:
+        outputs = math.prod(entry.spec[name] for name in ("m", "n", "batch"))
+        instructions += outputs * epilogue_multiply_adds(entry) / found.lanes
+    rounds = max(1, round(instructions / found.count))
     memory = empty_buffer(64)
     memory[:] = 0
     code = assembled(found.template, found.values, pointers=1)
     return Peer(name="peak", run=partial(code, rounds, memory.ctypes.data), keep=memory)
+
+
+def epilogue_multiply_adds(entry: KernelEntry) -> int:
+    """Those of the polynomials of an exact gelu, of the least degrees that the rounding of the
+    output allows; 0 for what is in no such form."""
+    if Epilogue.GELU not in entry.spec["epilogue"] or entry.inputs[0].dtype is DType.F64:
+        return 0
+    tail = normal_tail(entry.output.dtype)
+    return len(tail.coefficients) + len(tail.power_coefficients) - 1
 
 
 def read(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
@@ -139,6 +159,7 @@ def _chains(
     return Arithmetic(
         multiply_adds=each,
         count=chains,
+        lanes=target.limits["vector_bytes"] // 4,
         template="cpu/ceiling_flops.ll.j2",
         values={
             "intrinsic": intrinsic,
