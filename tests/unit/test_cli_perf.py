@@ -97,6 +97,7 @@ def test_bad_input(argv: tuple[str, ...], message: str, capsys: pytest.CaptureFi
     Path("b.toml").write_text(FILE)
     status, out, err = kgen_perf(capsys, *argv)
     assert (status, out, err.count("\n")) == (2, "", 1) and message in err, err
+    assert err.startswith(f"kgen perf {argv[0]}: ")
     assert [path.name for path in Path().iterdir()] == ["b.toml"]
     assert Path("b.toml").read_text() == FILE
 

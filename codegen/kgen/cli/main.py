@@ -72,18 +72,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(parsed: argparse.Namespace) -> int:
+    command = f"perf {parsed.perf_command}" if parsed.command == "perf" else parsed.command
     try:
         status = import_module(f"kgen.cli.{parsed.command}").run(parsed)
         sys.stdout.flush()
     except KgenError as error:
-        print(f"kgen {parsed.command}: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"kgen {command}: {' '.join(str(error).split())}", file=sys.stderr)
         return EXIT_REFUSED
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("kgen"):
             raise
         package = error.name.partition(".")[0]
         advice = f"the Python package {package} is missing; pip install {package}"
-        print(f"kgen {parsed.command}: {advice}", file=sys.stderr)
+        print(f"kgen {command}: {advice}", file=sys.stderr)
         return EXIT_REFUSED
     except BrokenPipeError:
         # The reader went away (`kgen inspect ... | head`): no error of ours. Python would flush
