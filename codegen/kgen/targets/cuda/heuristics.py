@@ -7,7 +7,7 @@ from kgen.spec import Relu, Softmax
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.base import power_of_two
-from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.softmax import MAX_CLUSTER, widest_vector
 
 #: CTAs that run at once on a GPU of ordinary size. Only speed depends on it.

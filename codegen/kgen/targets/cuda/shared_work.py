@@ -8,10 +8,10 @@ from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.devices import PARTITIONS, SHARED_BYTES_PER_CLOCK, Device
 from kgen.targets.cuda.limits import WARP_SIZE
-from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.fragments import is_gathered, is_paired
 from kgen.targets.cuda.plan.instruction import MatrixInstruction, instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.mma_limits import registers_held
 from kgen.targets.cuda.plan.products import promotion
 from kgen.targets.cuda.work import Work, loaded_bytes

@@ -8,8 +8,8 @@ from kgen.schedule import GemvMatmul, GpuMatmul, WgmmaMatmul
 from kgen.spec import DType, Epilogue, Matmul
 from kgen.targets.cuda.devices import MEMORY_LATENCY, PARTITIONS, Device
 from kgen.targets.cuda.limits import WARP_SIZE
-from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.gemv_limits import registers_of
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.products import promotion
 from kgen.targets.cuda.plan.tma_store import store_bytes
 from kgen.targets.cuda.plan.wgmma_fragments import WGMMA_M, transposed_operand

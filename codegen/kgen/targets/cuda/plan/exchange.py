@@ -16,7 +16,7 @@ from kgen.schedule import MmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.base import log2
-from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.output import Column, Row
 from kgen.targets.cuda.plan.products import Products
 from kgen.targets.cuda.plan.tiles import SwizzledTile

@@ -8,8 +8,8 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan import base
-from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES, MAX_IMMEDIATE
 from kgen.targets.cuda.plan.matmul import matrices
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, MAX_IMMEDIATE
 from kgen.targets.cuda.plan.tiles import BANK_LINE_BYTES
 
 #: More rows are better multiplied on tensor cores: each of B's elements is multiplied by all.

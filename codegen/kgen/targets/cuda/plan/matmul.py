@@ -11,7 +11,8 @@ from kgen.schedule import GpuMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan, is_dynamic
-from kgen.targets.cuda.plan.copy import Matrix, TileCopy
+from kgen.targets.cuda.plan.copy import TileCopy
+from kgen.targets.cuda.plan.matrix import Matrix
 from kgen.targets.cuda.plan.output import OutputTile
 from kgen_runtime.manifest import Launch, Tile
 

@@ -17,9 +17,9 @@ from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan import base
-from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES, Matrix
 from kgen.targets.cuda.plan.gemv_limits import check, gemv_obstacle
 from kgen.targets.cuda.plan.matmul import matrices, plan_launch
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, Matrix
 from kgen.targets.cuda.plan.output import OutputTile
 
 F32_BYTES = 4

@@ -16,8 +16,8 @@ from kgen.schedule import WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base, tma_store
-from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.matmul import plan_launch
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.output import OutputTile, plan_output
 from kgen.targets.cuda.plan.products import promotion
 from kgen.targets.cuda.plan.raster import Raster

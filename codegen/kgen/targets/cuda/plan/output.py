@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kgen.schedule import GpuMatmul
 from kgen.spec import Matmul, Scale
 from kgen.targets.cuda.plan.constants import float_bits
-from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from kgen.schedule import ClusterSoftmax, GpuSoftmax
 from kgen.spec import Softmax
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base
-from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen_runtime.manifest import Launch, Tile
 
 #: One f32 per warp, for the maximum and again for the sum.

@@ -16,10 +16,10 @@ from kgen.schedule import SplitFmaMatmul, SplitMatmul, WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan
-from kgen.targets.cuda.plan.copy import MAX_IMMEDIATE
 from kgen.targets.cuda.plan.matmul_fma import FmaPlan, plan_fma
 from kgen.targets.cuda.plan.matmul_mma import MmaPlan, plan_mma
 from kgen.targets.cuda.plan.matmul_wgmma import WgmmaPlan, plan_wgmma
+from kgen.targets.cuda.plan.matrix import MAX_IMMEDIATE
 from kgen.targets.cuda.plan.output import OutputTile
 from kgen_runtime.manifest import Launch, Tile, Workspace
 

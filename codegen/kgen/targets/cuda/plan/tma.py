@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kgen.spec import DType
-from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES, Matrix
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, Matrix
 from kgen_runtime.manifest import TensorMap
 
 ROW_BYTES: Final = 128

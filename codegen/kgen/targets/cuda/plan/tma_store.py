@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from kgen.errors import ScheduleError
 from kgen.schedule import WgmmaMatmul
 from kgen.spec import Matmul
-from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.matmul import matrices
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.output import Column, OutputTile, Row
 from kgen.targets.cuda.plan.tiles import HALF_BYTES, SwizzledTile
 from kgen.targets.cuda.plan.tma import MAX_STRIDE, ROW_BYTES

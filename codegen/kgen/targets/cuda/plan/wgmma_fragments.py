@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kgen.spec import Matmul
-from kgen.targets.cuda.plan.copy import Matrix
 from kgen.targets.cuda.plan.fragments import FragmentLoad
 from kgen.targets.cuda.plan.instruction import warpgroup_instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
+from kgen.targets.cuda.plan.matrix import Matrix
 from kgen.targets.cuda.plan.tiles import SwizzledTile
 from kgen.targets.cuda.plan.tma import ROW_BYTES, TmaOperand
 from kgen.targets.cuda.plan.units import xor_suffix

@@ -7,9 +7,9 @@ from kgen.schedule import WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
-from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.instruction import warpgroup_instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.products import promotion
 from kgen.targets.cuda.plan.tma import MAX_STRIDE, ROW_BYTES
 from kgen.targets.cuda.plan.tma_store import store_bytes

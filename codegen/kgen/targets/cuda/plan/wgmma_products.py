@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from kgen.targets.cuda.plan.copy import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.instruction import WarpgroupInstruction
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.products import Sum
 from kgen.targets.cuda.plan.tma import ROW_BYTES, TmaOperand
 from kgen.targets.cuda.plan.wgmma_fragments import WGMMA_M, RegisterOperand
