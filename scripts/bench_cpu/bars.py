@@ -17,7 +17,7 @@ from scripts.bench_cpu.tables import ROOF
 MEAN, LEAST, MOST = Statistic
 IN_CACHE, OUT_OF_CACHE = ("64x512", "1024x1024"), ("8192x4096",)
 SAME_INSTRUCTION = (
-    "The library has the same instruction and comes near the same peak, so that little is left."
+    "Where it is out of reach, the library is as near the peak of the same instruction."
 )
 
 
