@@ -61,6 +61,16 @@ def test_long_products_have_tasks_for_many_cores() -> None:
         assert plan(Matmul(m=1024, n=1024, k=1024), target).launches[0].grid[0] >= 32
 
 
+def test_rows_of_a_are_packed_for_all_columns() -> None:
+    """An odd K is packed in pairs; B, which comes packed, costs nothing in every task."""
+    spec = Matmul(m=127, n=131, k=113, dtype=DType.BF16, constant=("b",))
+    planned = plan(spec, "x86-64-v4+bf16")
+    assert isinstance(planned, TiledPlan)
+    assert planned.packs_a
+    assert planned.blocks_n == 1
+    assert planned.blocks_m > 1
+
+
 REFUSED = [
     ("x86-64-v4", Matmul(m=64, n=64, k=64, dtype=DType.F32), {"nr": 40, "nc": 80}, "try nr=48"),
     (
