@@ -130,7 +130,7 @@ def test_a_kernel_that_takes_tensor_maps() -> None:
         (saxpy(y="out:f32:0x4:z.npy"), "--arg 0 is not a whole number of 1 or more"),
         (saxpy(y="inout:y.npy:no/z.npy"), "names no file that can be written"),
         (saxpy(extra=("--arg=f32:fast",)), "f32:fast is not a number of type f32"),
-        (saxpy(extra=("--arg=u32:1",)), "takes 4 arguments"),
+        (saxpy(extra=("--arg=u32:1",)), "takes 4 arguments, not 5: x (8 bytes), y (8 bytes)"),
         (saxpy(extra=("--grid=1,1,1,1",)), "--grid 1,1,1,1 has 4 dimensions"),
         (["emulate", "x.cu", *saxpy()[2:]], "file=x.cu is neither .ptx nor .ll"),
         (["emulate", "x.ptx", *saxpy()[2:]], "file=x.ptx cannot be read"),

@@ -34,8 +34,10 @@ def place(kernel: Kernel, memory: GlobalMemory, arguments: Sequence[Any]) -> Arg
     A tensor map stands where the kernel has a parameter of 128 bytes, or a pointer to them.
     """
     if len(arguments) != len(kernel.parameters):
+        wanted = ", ".join(f"{p.name} ({p.size} bytes)" for p in kernel.parameters)
         raise EmulationError(
-            f"{kernel.name} takes {len(kernel.parameters)} arguments, not {len(arguments)}"
+            f"{kernel.name} takes {len(kernel.parameters)} arguments, not {len(arguments)}: "
+            f"{wanted or 'none'}"
         )
     space = bytearray(max((p.offset + p.size for p in kernel.parameters), default=0))
     maps: dict[int, MappedTensor] = {}
