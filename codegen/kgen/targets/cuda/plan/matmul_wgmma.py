@@ -173,7 +173,7 @@ class WgmmaPlan(base.CudaPlan):
         if self.products.fragments is not None:
             found.append(self.products.fragments.remark)
         if self.promotes_every:
-            pieces = f", {self.products.width} columns after another" * self.products.in_turn
+            pieces = f", those of 64x{self.products.width} at a time" * self.products.in_turn
             found.append(
                 f"sums are moved to f32 registers every {self.promotes_every} of k{pieces}"
             )
