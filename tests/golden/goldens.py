@@ -125,6 +125,9 @@ def goldens() -> Iterator[Golden]:
     # B packed ahead: nothing of it is packed or masked.
     spec = _ahead(_as(EVEN, DType.BF16))
     yield Golden(target="x86-64-v4+bf16", spec=spec, schedule=pairs)
+    # A function of every sum, inlined where it is called.
+    spec = Matmul(m=16, n=32, k=64, dtype=DType.BF16, epilogue=(Epilogue.BIAS, Epilogue.GELU))
+    yield Golden(target="x86-64-v4+bf16", spec=spec, schedule=pairs | {"mc": 16})
     inner = Matmul(m=2, n=5, k=70, dtype=DType.F32, layout=Layout.NT)
     yield Golden(target="x86-64-v3", spec=inner)
     yield Golden(target="x86-64-v4", spec=_ahead(_as(ODD, DType.F32)), schedule=BLIS[ODD])
