@@ -233,7 +233,11 @@ class Decoder:
         if space in ("", "shared"):
             self.shared_access(nbytes)
         if space in ("", "global"):
-            self.machine.global_unit = min(self.machine.global_unit, nbytes)
+            self.global_access(nbytes)
+
+    def global_access(self, nbytes: int) -> None:
+        """The same of global memory."""
+        self.machine.global_unit = min(self.machine.global_unit, nbytes)
 
     def shared_access(self, nbytes: int) -> None:
         """The kernel accesses shared memory by `nbytes`, which the checks must tell apart."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,20 +36,19 @@ class Access:
 
 @dataclass(frozen=True, kw_only=True)
 class Transfer:
-    """What the async proxy accesses: `nbytes` at each byte offset [C or 1, n] of the buffer, for
-    the thread `issuer` [C or 1] of each CTA in `ctas` [C or 1].
-    """
+    """What the async proxy accesses: `nbytes` at each byte offset [n] of the buffer, for a lane of
+    the chunk, [n]."""
 
+    place: Array
     offset: Array
     nbytes: int
-    issuer: Array
-    ctas: Array
     strength: int = Strength.WEAK
     constant: bool = False
 
     def places(self, machine: Machine) -> tuple[Array, Array]:
-        cta = np.flatnonzero(np.broadcast_to(self.ctas, machine.ctas))
-        count = self.offset.shape[1]
-        offset = np.broadcast_to(self.offset, (machine.ctas, count))[cta]
-        issuer = np.broadcast_to(self.issuer, machine.ctas)[cta] + cta * (machine.warps * 32)
-        return issuer.repeat(count), offset.reshape(-1)
+        return self.place, self.offset
+
+    def of_ctas(self, machine: Machine, ctas: Array) -> Transfer:
+        """The part of the CTAs in a mask [C]."""
+        chosen = ctas[self.place // (machine.warps * 32)]
+        return replace(self, place=self.place[chosen], offset=self.offset[chosen])

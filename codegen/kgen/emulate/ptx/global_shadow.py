@@ -18,6 +18,7 @@ from kgen.emulate.ptx.global_access import Access, Transfer
 from kgen.emulate.ptx.tags import (
     THREAD,
     TIME,
+    UNENDED,
     Strength,
     is_async,
     labels_of,
@@ -32,15 +33,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Units:
+class Units:
     """Active lanes' accesses, flat: one entry for each unit. `place` counts the chunk's lanes."""
 
     place: Array
     unit: Array
     mark: Array
 
-    def some(self, which: Array) -> _Units:
-        return _Units(place=self.place[which], unit=self.unit[which], mark=self.mark[which])
+    def some(self, which: Array) -> Units:
+        return Units(place=self.place[which], unit=self.unit[which], mark=self.mark[which])
 
 
 class GlobalShadow:
@@ -77,7 +78,48 @@ class GlobalShadow:
 
     def write(self, machine: Machine, access: Access | Transfer) -> None:
         """Check a write, and note it."""
-        at = self._units(machine, access)
+        self._write(machine, access, self._units(machine, access))
+
+    def begin_read(self, machine: Machine, transfer: Transfer) -> tuple[Units, Array]:
+        """Check a read that is not done yet; the units, and their writers until now."""
+        at = self._units(machine, transfer)
+        what = "read of what another thread wrote, with nothing that orders them"
+        self._check_writers(machine, at, transfer, what)
+        self._check_accessors(machine, at, transfer, self.strong_writes, "read of what", "wrote")
+        return at, self.writer[at.unit]
+
+    def finish_read(self, machine: Machine, at: Units, writers: Array, actor: int) -> None:
+        """It is done, by an asynchronous actor at its present time."""
+        others = self.writer[at.unit]
+        late = others != writers
+        if late.any():
+            what = "asynchronous read of what another thread has written since it began"
+            self._refuse(machine, at.some(late), others[late], what, self.lines)
+        clocks = machine.clocks
+        row = at.place // (clocks.warps * 32)
+        now = clocks.own[row if clocks.rows > 1 else 0, actor]
+        mark = tag(
+            now, machine.order.first_cluster + row, np.asarray(actor << 5), asynchronous=True
+        )
+        done = Units(place=at.place, unit=at.unit, mark=np.broadcast_to(mark, at.unit.shape))
+        # What the copy knew is what its thread knew when it began; that is not looked at.
+        self.reads.note(done.unit, done.mark, lambda which, last: np.zeros(which.shape, bool))
+
+    def begin_write(self, machine: Machine, transfer: Transfer) -> Units:
+        """Check a write that is not done yet: nobody may touch the units until it is."""
+        at = self._units(machine, transfer, UNENDED)
+        self._write(machine, transfer, at)
+        return at
+
+    def finish_write(self, machine: Machine, at: Units, ctas: Array) -> None:
+        """It is done in these CTAs [C], for those who know what its threads do now."""
+        at = at.some(ctas[at.place // (machine.warps * 32)])
+        clocks = machine.clocks
+        row, thread = np.divmod(at.place, clocks.warps * 32)
+        now = clocks.own[row if clocks.rows > 1 else 0, thread >> 5]
+        self.writer[at.unit] = (now << TIME) | (at.mark & ((1 << TIME) - 1))
+
+    def _write(self, machine: Machine, access: Access | Transfer, at: Units) -> None:
         over = "write over what"
         self._check_writers(
             machine, at, access, f"{over} another thread wrote, with nothing that orders them"
@@ -101,7 +143,7 @@ class GlobalShadow:
             what = f"{over} another thread writes, with nothing that orders them"
             self._refuse(machine, at.some(apart), there[apart], what, self.lines)
 
-    def _note(self, machine: Machine, at: _Units, accessors: Accessors) -> None:
+    def _note(self, machine: Machine, at: Units, accessors: Accessors) -> None:
         accessors.note(
             at.unit,
             at.mark,
@@ -111,7 +153,7 @@ class GlobalShadow:
     def _check_accessors(
         self,
         machine: Machine,
-        at: _Units,
+        at: Units,
         access: Access | Transfer,
         accessors: Accessors,
         what: str,
@@ -127,7 +169,7 @@ class GlobalShadow:
             index, tags = accessors.before_last(at.unit)
             self._check(machine, at.some(index), tags, access, what)
 
-    def _refuse_written(self, machine: Machine, at: _Units) -> None:
+    def _refuse_written(self, machine: Machine, at: Units) -> None:
         """A read through the read-only path may miss what the kernel wrote, whoever it was."""
         writers = self.writer[at.unit]
         bad = writers > 0
@@ -136,7 +178,7 @@ class GlobalShadow:
             self._refuse(machine, at.some(bad), writers[bad], what, self.lines)
 
     def _check_writers(
-        self, machine: Machine, at: _Units, access: Access | Transfer, what: str
+        self, machine: Machine, at: Units, access: Access | Transfer, what: str
     ) -> None:
         self._check(machine, at, self.writer[at.unit], access, what, self.lines)
         if access.strength:
@@ -145,7 +187,7 @@ class GlobalShadow:
     def _check(
         self,
         machine: Machine,
-        at: _Units,
+        at: Units,
         others: Array,
         access: Access | Transfer,
         what: str,
@@ -153,6 +195,7 @@ class GlobalShadow:
     ) -> None:
         """Refuse accesses that are not ordered after those of other threads, given as tags."""
         theirs = (others > 0) & (owners_of(others) != owners_of(at.mark))
+        theirs |= others >> TIME == UNENDED
         if isinstance(access, Transfer):
             theirs = others > 0
         if not theirs.any():
@@ -165,7 +208,7 @@ class GlobalShadow:
             self._check_proxy(machine, at, others, what)
 
     def _ordered(
-        self, machine: Machine, at: _Units, others: Array, access: Access | Transfer
+        self, machine: Machine, at: Units, others: Array, access: Access | Transfer
     ) -> Array:
         fine = self._both_strong(machine, at, others, access)
         left = np.flatnonzero(~fine)
@@ -173,7 +216,7 @@ class GlobalShadow:
         return fine
 
     @staticmethod
-    def _before(machine: Machine, at: _Units, others: Array) -> Array:
+    def _before(machine: Machine, at: Units, others: Array) -> Array:
         """Whether accesses of other threads, given as tags, happened before these."""
         clocks, order = machine.clocks, machine.order
         row, thread = np.divmod(at.place, clocks.warps * 32)
@@ -182,7 +225,7 @@ class GlobalShadow:
         near = cluster == row + order.first_cluster
         row_or_all = row if clocks.rows > 1 else 0
         fine: Array = near & ~clocks.unknown(row_or_all, thread, other, time)
-        fine |= near & (other == thread)
+        fine |= near & (other == thread) & (time != UNENDED)
         left = np.flatnonzero(~fine)
         if left.size and clocks.lessons:
             fine[left] = order.learned(at.place[left], cluster[left], other[left], time[left])
@@ -190,7 +233,7 @@ class GlobalShadow:
 
     @staticmethod
     def _both_strong(
-        machine: Machine, at: _Units, others: Array, access: Access | Transfer
+        machine: Machine, at: Units, others: Array, access: Access | Transfer
     ) -> Array:
         """Whether accesses and others, given as tags, are morally strong (PTX ISA 8.6)."""
         if not access.strength:
@@ -204,7 +247,7 @@ class GlobalShadow:
         strong: Array = (strength_of(others) >= needed) & (access.strength >= needed)
         return strong
 
-    def _check_proxy(self, machine: Machine, at: _Units, others: Array, what: str) -> None:
+    def _check_proxy(self, machine: Machine, at: Units, others: Array, what: str) -> None:
         """The async proxy meets generic writes of its own cluster: they must be fenced besides."""
         clocks = machine.clocks
         row, thread = np.divmod(at.place, clocks.warps * 32)
@@ -223,7 +266,7 @@ class GlobalShadow:
     def _refuse(
         self,
         machine: Machine,
-        at: _Units,
+        at: Units,
         others: Array,
         what: str,
         lines: Array | None = None,
@@ -242,14 +285,15 @@ class GlobalShadow:
         address[at.place] = self.base + at.unit * self.unit
         raise Violation(kind, message, lanes.reshape(machine.shape), address.reshape(machine.shape))
 
-    def _units(self, machine: Machine, access: Access | Transfer) -> _Units:
+    def _units(self, machine: Machine, access: Access | Transfer, time: int | None = None) -> Units:
+        """The units of an access, at the present time of its threads or at another."""
         clocks = machine.clocks
         place, offset = access.places(machine)
         first = offset // self.unit
         row, thread = np.divmod(place, clocks.warps * 32)
         now = clocks.own[row if clocks.rows > 1 else 0, thread >> 5]
         mark = tag(
-            now,
+            now if time is None else np.asarray(time),
             machine.order.first_cluster + row,
             thread,
             access.strength,
@@ -259,4 +303,4 @@ class GlobalShadow:
         if count > 1:
             first = (first[:, None] + np.arange(count)).reshape(-1)
             place, mark = place.repeat(count), mark.repeat(count)
-        return _Units(place=place, unit=first, mark=mark)
+        return Units(place=place, unit=first, mark=mark)

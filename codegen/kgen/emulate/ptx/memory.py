@@ -93,6 +93,11 @@ def choose(mask: Mask, new: Array, old: Array) -> Array:
     return new if mask is None else np.where(mask, new, old)
 
 
+def _is_same(one: Bytes, other: Bytes) -> bool:
+    """Whether arrays are the same bytes of the host's memory."""
+    return one.size == other.size > 0 and one.ctypes.data == other.ctypes.data
+
+
 class GlobalMemory:
     """The launch's buffers, accessed in place, each in a window of its own."""
 
@@ -101,13 +106,21 @@ class GlobalMemory:
         self.order: MemoryOrder | None = None
         self.names: list[str] = []
         self.buffers: list[Bytes] = []
+        self._same: list[int] = []
+
+    def same(self, number: int) -> int:
+        """The first buffer that is the same memory: a kernel may get it by pointer and by map."""
+        return self._same[number]
 
     def add(self, name: str, buffer: npt.NDArray[Any]) -> int:
         """Map an array of any type; returns its address. Faults call it by the name."""
         if not buffer.flags.c_contiguous:
             raise EmulationError(f"the buffer for {name} must be C-contiguous")
         self.names.append(name)
-        self.buffers.append(buffer.reshape(-1).view(np.uint8))
+        mine = buffer.reshape(-1).view(np.uint8)
+        there = [i for i, other in enumerate(self.buffers) if _is_same(mine, other)]
+        self._same.append(there[0] if there else len(self.buffers))
+        self.buffers.append(mine)
         return self.address(len(self.buffers) - 1)
 
     @staticmethod

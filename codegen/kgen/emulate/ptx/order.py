@@ -78,7 +78,8 @@ class MemoryOrder:
         later: bool = False,
     ) -> None:
         """Lanes access units of `nbytes` bytes of a buffer; a read may be said to be done later."""
-        shadow = self._shadow(buffer)
+        buffer = self.machine.memory.same(buffer)
+        shadow = self.shadow(buffer)
         if shadow is None:
             return
         access = Access(
@@ -95,13 +96,15 @@ class MemoryOrder:
         if how.strength:
             self.strong(buffer, access.offset, mask, how, reads=reads, writes=writes)
 
-    def _shadow(self, buffer: int) -> GlobalShadow | None:
+    def shadow(self, buffer: int) -> GlobalShadow | None:
         """The tables of a buffer; None for one that the kernel cannot write."""
+        buffer = self.machine.memory.same(buffer)
         if buffer not in self._shadows:
             memory, kernel = self.machine.memory, self.machine.kernel
-            name = memory.names[buffer]
-            parameter = any(name == p.name for p in kernel.parameters)
-            names = {name} if parameter else set(kernel.variables)
+            alike = [i for i in range(len(memory.buffers)) if memory.same(i) == buffer]
+            names = {memory.names[i] for i in alike}
+            if not names & {p.name for p in kernel.parameters}:
+                names = set(kernel.variables)
             tracked = ANYWHERE in self._written or bool(self._written & names)
             shadow = GlobalShadow(
                 memory.address(buffer), len(memory.buffers[buffer]), self.machine.global_unit

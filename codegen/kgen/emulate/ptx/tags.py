@@ -15,6 +15,8 @@ _STRENGTH, _ASYNC, _LABEL, TIME = 16, 18, 19, 39
 #: A thread is numbered within its cluster: `actor * 32 + lane`.
 THREAD = (1 << _STRENGTH) - 1
 _LABEL_MASK = (1 << (TIME - _LABEL)) - 1
+#: The time of what has not ended yet: nobody knows of it.
+UNENDED = (1 << (63 - TIME)) - 1
 
 
 class Strength(IntEnum):

@@ -16,6 +16,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kgen.emulate.ptx.accesses import RANK_SHIFT, Region
+from kgen.emulate.ptx.bulk_order import (
+    Reading,
+    Rows,
+    Writing,
+    begin_write,
+    finish_read,
+    finish_write,
+    leave,
+)
 from kgen.emulate.ptx.machine import Machine, Mask, Violation
 from kgen.emulate.ptx.mbarriers import OBJECT_BYTES, Lanes, Mbarriers
 from kgen.emulate.ptx.types import Array
@@ -74,6 +83,8 @@ class Load:
     offset: int
     rank: int
     destination: Array
+    #: What it reads of global memory.
+    readings: list[Reading]
 
 
 @dataclass(kw_only=True)
@@ -93,6 +104,8 @@ class Store:
     group: Array
     reading: Array
     writing: Array
+    #: What it writes of global memory.
+    writings: list[Writing]
 
 
 class Transfers:
@@ -160,15 +173,23 @@ class Transfers:
         if machine.checks:
             actor = machine.clocks.actor(load.rank, load.offset)
             known = machine.clocks.tick(actor, load.destination)
+            finish_read(machine, load.readings, actor)
         machine.shared.finish_write(load.region, load.fetch(), actor)
         self._mbarriers.complete_bytes(load.offset, load.destination, load.nbytes, known)
 
     # ------------------------------------------------------------------ out of shared memory
 
     def store(
-        self, issue: Issue, address: Array, unit: int, write: Callable[[Array, Array], None]
+        self,
+        issue: Issue,
+        address: Array,
+        unit: int,
+        write: Callable[[Array, Array], None],
+        rows: Rows,
+        *,
+        reduces: bool,
     ) -> None:
-        """Start a copy from shared addresses [C, n]."""
+        """Start a copy from shared addresses [C, n] to rows of global memory."""
         machine = self.machine
         source = region(machine, address, unit, issue)
         machine.shared.begin_read(source)
@@ -183,6 +204,7 @@ class Transfers:
                 group=np.full(machine.ctas, _OPEN),
                 reading=issue.ctas.copy(),
                 writing=issue.ctas.copy(),
+                writings=begin_write(machine, issue.thread, rows, reduces=reduces),
             )
         )
 
@@ -205,7 +227,9 @@ class Transfers:
             due &= lanes[row, thread]
             self._finish_reading(store, due & store.reading)
             if not reading_only:
-                self._finish_writing(store, due & store.writing)
+                written = due & store.writing
+                finish_write(self.machine, store.writings, written)
+                self._finish_writing(store, written)
         self.stores = [store for store in self.stores if store.writing.any()]
 
     def _finish_reading(self, store: Store, ctas: Array) -> None:
@@ -240,5 +264,6 @@ class Transfers:
                 message = "the CTA ends while an asynchronous copy still reads its shared memory"
                 lanes = store.issue.where(store.reading).lanes(self.machine)
                 raise Violation("race", message, lanes)
+            leave(self.machine, store.writings, store.writing)
             self._finish_writing(store, store.writing)
         self.stores = []

@@ -60,13 +60,22 @@ def _stored(instruction: Instruction, origins: dict[str, frozenset[str]]) -> fro
     """What an instruction may write into."""
     words = instruction.words
     if words[0] == "cp" and "bulk" in words:
-        return frozenset([ANYWHERE])
+        return _copied_to(instruction, origins)
     place = _WRITERS.get(words[0])
     local = any(word.startswith(("shared", "local")) for word in words)
     if place is None or local or len(instruction.operands) <= place:
         return frozenset()
     found = [origins.get(name, frozenset()) for name in _names([instruction.operands[place]])]
     return frozenset().union(*found)
+
+
+def _copied_to(instruction: Instruction, origins: dict[str, frozenset[str]]) -> frozenset[str]:
+    """What a bulk copy may write into; the first space that it names is where it goes."""
+    spaces = [word for word in instruction.words if word == "global" or word.startswith("shared")]
+    if spaces[:1] != ["global"] or "prefetch" in instruction.words:
+        return frozenset()
+    found = [origins.get(name, frozenset()) for name in _names(instruction.operands[:1])]
+    return frozenset().union(*found) or frozenset([ANYWHERE])
 
 
 def _names(operands: Iterable[Operand]) -> list[str]:

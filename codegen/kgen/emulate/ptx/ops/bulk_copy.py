@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from kgen.emulate.ptx.bulk_order import Rows
 from kgen.emulate.ptx.decode import U32, Decoder
 from kgen.emulate.ptx.machine import Mask, Violation
 from kgen.emulate.ptx.memory import WINDOW_BITS
@@ -40,6 +41,7 @@ def bulk(decoder: Decoder, words: Words, operands: Sequence[Operand], reduces: b
     hinted = words.flag("L2::cache_hint")
     if hinted:
         operands = operands[:-1]
+    decoder.global_access(CHUNK)
     to, source = words.choice(*_SPACES), words.choice(*_SPACES)
     if to == "global" and source == "shared::cta":
         return _store(decoder, words, operands, reduces)
@@ -70,9 +72,15 @@ def _load(decoder: Decoder, words: Words, operands: Sequence[Operand], space: st
                         _count(requests, start[issue.ctas], nbytes, to.readers(issue)[issue.ctas])
                 else:
                     fetch = _from_shared(decoder, issue, start, nbytes)
-                to.start(issue, to.starts(issue) + _chunks(nbytes), fetch)
+                rows = _rows(issue, start, nbytes) if space == "global" else {}
+                to.start(issue, to.starts(issue) + _chunks(nbytes), fetch, rows)
 
     return run
+
+
+def _rows(issue: Issue, start: Array, nbytes: int) -> Rows:
+    """What each CTA's copy touches of global memory."""
+    return {int(cta): (start[cta : cta + 1], nbytes) for cta in np.flatnonzero(issue.ctas)}
 
 
 def _count(requests: Requests, addresses: Array, nbytes: int, readers: Array) -> None:
@@ -167,7 +175,8 @@ def _store(decoder: Decoder, words: Words, operands: Sequence[Operand], reduces:
                 check_aligned(issue, start, CHUNK, decoder)
                 check_aligned(issue, end, CHUNK, decoder)
                 write = _to_global(decoder, issue, end, nbytes, combine)
-                transfers.store(issue, start[:, None] + _chunks(nbytes), CHUNK, write)
+                addresses, rows = start[:, None] + _chunks(nbytes), _rows(issue, end, nbytes)
+                transfers.store(issue, addresses, CHUNK, write, rows, reduces=reduces)
                 if requests is not None:
                     requests.bulk(end[issue.ctas][:, None], nbytes, store=True)
 

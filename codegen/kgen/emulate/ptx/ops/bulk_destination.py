@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgen.emulate.ptx.accesses import RANK_SHIFT
+from kgen.emulate.ptx.bulk_order import Rows, begin_read, chosen
 from kgen.emulate.ptx.decode import Decoder
 from kgen.emulate.ptx.machine import Mask, Violation
 from kgen.emulate.ptx.mbarriers import Lanes, Mbarriers
@@ -55,8 +56,8 @@ class Destination:
             raise Violation("out-of-bounds", message, beyond.lanes(machine))
         return bits
 
-    def start(self, issue: Issue, addresses: Array, fetch: Callable[[], Array]) -> None:
-        """Start copies to chunks at these offsets [C, n]."""
+    def start(self, issue: Issue, addresses: Array, fetch: Callable[[], Array], rows: Rows) -> None:
+        """Start copies to chunks at these offsets [C, n], from rows of global memory."""
         machine = self.decoder.machine
         mbarriers, transfers = self.decoder.engine(Mbarriers), self.decoder.engine(Transfers)
         to = issue.of(machine, self.address())
@@ -74,6 +75,7 @@ class Destination:
                     offset=who.offset,
                     rank=rank,
                     destination=self._destination(part, rank),
+                    readings=begin_read(machine, part.thread, chosen(rows, part.ctas)),
                 )
                 transfers.load(mbarriers, who, load)
 

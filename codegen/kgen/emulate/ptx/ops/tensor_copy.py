@@ -11,8 +11,10 @@ from functools import partial
 
 import numpy as np
 
+from kgen.emulate.ptx.bulk_order import Rows
 from kgen.emulate.ptx.decode import Decoder
-from kgen.emulate.ptx.machine import Mask, Violation
+from kgen.emulate.ptx.machine import Machine, Mask, Violation
+from kgen.emulate.ptx.memory import WINDOW_BITS
 from kgen.emulate.ptx.operations import Action, Source
 from kgen.emulate.ptx.ops.bulk_copy import SHARED_SPACES
 from kgen.emulate.ptx.ops.bulk_destination import check_aligned, destination
@@ -50,6 +52,8 @@ def tensor(decoder: Decoder, words: Words, operands: Sequence[Operand], reduces:
         operands = operands[:-1]
     if dimensions is None:
         raise Unsupported
+    for mapped in decoder.machine.launch.tensor_maps.values():
+        decoder.global_access(mapped.map.element_bytes)
     if prefetches:
         words.drop(frozenset(["L2", "global"]))
         words.finish()
@@ -124,10 +128,19 @@ def _load(decoder: Decoder, words: Words, operands: Sequence[Operand], dimension
         for every in issues(machine, mask):
             for issue, map_, boxes in place.boxes(every):
                 addresses = _addresses(map_, to.starts(issue, _BOX_ALIGNMENT))
-                to.start(issue, addresses, partial(_fetch, machine.ctas, boxes))
+                rows = _rows(machine, boxes)
+                to.start(issue, addresses, partial(_fetch, machine.ctas, boxes), rows)
                 _count(requests, boxes, to.readers(issue), store=False)
 
     return run
+
+
+def _rows(machine: Machine, boxes: Boxes) -> Rows:
+    """What each CTA's box touches of global memory, if that is looked after."""
+    base = next(iter(boxes.values())).tensor.base
+    if not machine.checks or machine.order.shadow((base >> WINDOW_BITS) - 1) is None:
+        return {}
+    return {cta: box.rows() for cta, box in boxes.items()}
 
 
 def _addresses(map_: TensorMap, start: Array) -> Array:
@@ -165,7 +178,8 @@ def _store(
                 check_aligned(issue, start, _BOX_ALIGNMENT, decoder)
                 _check_writeable(decoder, issue, map_)
                 write = _writer(boxes, _combine(name, map_, issue.lanes(machine)))
-                transfers.store(issue, _addresses(map_, start[:, None]), CHUNK, write)
+                addresses, rows = _addresses(map_, start[:, None]), _rows(machine, boxes)
+                transfers.store(issue, addresses, CHUNK, write, rows, reduces=reduces)
                 _count(requests, boxes, np.ones(machine.ctas, np.int64), store=True)
 
     return run
