@@ -88,26 +88,35 @@ k.done:
   %sum_m0_n1_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %r.k0.a_m0, <8 x float> %r.k0.b_n1, <8 x float> %sum_m0_n1_k0)
   %sum_m1_n0_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %r.k0.a_m1, <8 x float> %r.k0.b_n0, <8 x float> %sum_m1_n0_k0)
   %sum_m1_n1_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %r.k0.a_m1, <8 x float> %r.k0.b_n1, <8 x float> %sum_m1_n1_k0)
-  %sum_m0_n0.k0 = fadd <8 x float> %sum_m0_n0_k0.rest, zeroinitializer
-  %sum_m0_n0.k1 = fadd <8 x float> %sum_m0_n0.k0, %sum_m0_n0_k1
-  %sum_m0_n0.all = call reassoc float @llvm.vector.reduce.fadd.v8f32(float 0x0000000000000000, <8 x float> %sum_m0_n0.k1)
-  %sum_m0_n0.at = getelementptr i8, ptr %acc, i64 0
-  store float %sum_m0_n0.all, ptr %sum_m0_n0.at, align 4
-  %sum_m0_n1.k0 = fadd <8 x float> %sum_m0_n1_k0.rest, zeroinitializer
-  %sum_m0_n1.k1 = fadd <8 x float> %sum_m0_n1.k0, %sum_m0_n1_k1
-  %sum_m0_n1.all = call reassoc float @llvm.vector.reduce.fadd.v8f32(float 0x0000000000000000, <8 x float> %sum_m0_n1.k1)
-  %sum_m0_n1.at = getelementptr i8, ptr %acc, i64 4
-  store float %sum_m0_n1.all, ptr %sum_m0_n1.at, align 4
-  %sum_m1_n0.k0 = fadd <8 x float> %sum_m1_n0_k0.rest, zeroinitializer
-  %sum_m1_n0.k1 = fadd <8 x float> %sum_m1_n0.k0, %sum_m1_n0_k1
-  %sum_m1_n0.all = call reassoc float @llvm.vector.reduce.fadd.v8f32(float 0x0000000000000000, <8 x float> %sum_m1_n0.k1)
-  %sum_m1_n0.at = getelementptr i8, ptr %acc, i64 32
-  store float %sum_m1_n0.all, ptr %sum_m1_n0.at, align 4
-  %sum_m1_n1.k0 = fadd <8 x float> %sum_m1_n1_k0.rest, zeroinitializer
-  %sum_m1_n1.k1 = fadd <8 x float> %sum_m1_n1.k0, %sum_m1_n1_k1
-  %sum_m1_n1.all = call reassoc float @llvm.vector.reduce.fadd.v8f32(float 0x0000000000000000, <8 x float> %sum_m1_n1.k1)
-  %sum_m1_n1.at = getelementptr i8, ptr %acc, i64 36
-  store float %sum_m1_n1.all, ptr %sum_m1_n1.at, align 4
+  ; -- the elements of each sum added up
+  %sum_m0_n0.1 = fadd <8 x float> %sum_m0_n0_k0.rest, %sum_m0_n0_k1
+  %sum_m0_n1.1 = fadd <8 x float> %sum_m0_n1_k0.rest, %sum_m0_n1_k1
+  %sum_m0_n0.all.f0.low = shufflevector <8 x float> %sum_m0_n0.1, <8 x float> %sum_m0_n1.1, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
+  %sum_m0_n0.all.f0.high = shufflevector <8 x float> %sum_m0_n0.1, <8 x float> %sum_m0_n1.1, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
+  %sum_m0_n0.all.f0 = fadd <8 x float> %sum_m0_n0.all.f0.low, %sum_m0_n0.all.f0.high
+  %sum_m0_n0.all.f1.low = shufflevector <8 x float> %sum_m0_n0.all.f0, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 4, i32 5>
+  %sum_m0_n0.all.f1.high = shufflevector <8 x float> %sum_m0_n0.all.f0, <8 x float> poison, <4 x i32> <i32 2, i32 3, i32 6, i32 7>
+  %sum_m0_n0.all.f1 = fadd <4 x float> %sum_m0_n0.all.f1.low, %sum_m0_n0.all.f1.high
+  %sum_m0_n0.all.f2.low = shufflevector <4 x float> %sum_m0_n0.all.f1, <4 x float> poison, <2 x i32> <i32 0, i32 2>
+  %sum_m0_n0.all.f2.high = shufflevector <4 x float> %sum_m0_n0.all.f1, <4 x float> poison, <2 x i32> <i32 1, i32 3>
+  %sum_m0_n0.all.f2 = fadd <2 x float> %sum_m0_n0.all.f2.low, %sum_m0_n0.all.f2.high
+  %sum_m0_n0.all.at = getelementptr i8, ptr %acc, i64 0
+  %sum_m0_n0.all.totals = shufflevector <2 x float> %sum_m0_n0.all.f2, <2 x float> poison, <2 x i32> <i32 0, i32 1>
+  store <2 x float> %sum_m0_n0.all.totals, ptr %sum_m0_n0.all.at, align 4
+  %sum_m1_n0.1 = fadd <8 x float> %sum_m1_n0_k0.rest, %sum_m1_n0_k1
+  %sum_m1_n1.1 = fadd <8 x float> %sum_m1_n1_k0.rest, %sum_m1_n1_k1
+  %sum_m1_n0.all.f0.low = shufflevector <8 x float> %sum_m1_n0.1, <8 x float> %sum_m1_n1.1, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
+  %sum_m1_n0.all.f0.high = shufflevector <8 x float> %sum_m1_n0.1, <8 x float> %sum_m1_n1.1, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
+  %sum_m1_n0.all.f0 = fadd <8 x float> %sum_m1_n0.all.f0.low, %sum_m1_n0.all.f0.high
+  %sum_m1_n0.all.f1.low = shufflevector <8 x float> %sum_m1_n0.all.f0, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 4, i32 5>
+  %sum_m1_n0.all.f1.high = shufflevector <8 x float> %sum_m1_n0.all.f0, <8 x float> poison, <4 x i32> <i32 2, i32 3, i32 6, i32 7>
+  %sum_m1_n0.all.f1 = fadd <4 x float> %sum_m1_n0.all.f1.low, %sum_m1_n0.all.f1.high
+  %sum_m1_n0.all.f2.low = shufflevector <4 x float> %sum_m1_n0.all.f1, <4 x float> poison, <2 x i32> <i32 0, i32 2>
+  %sum_m1_n0.all.f2.high = shufflevector <4 x float> %sum_m1_n0.all.f1, <4 x float> poison, <2 x i32> <i32 1, i32 3>
+  %sum_m1_n0.all.f2 = fadd <2 x float> %sum_m1_n0.all.f2.low, %sum_m1_n0.all.f2.high
+  %sum_m1_n0.all.at = getelementptr i8, ptr %acc, i64 32
+  %sum_m1_n0.all.totals = shufflevector <2 x float> %sum_m1_n0.all.f2, <2 x float> poison, <2 x i32> <i32 0, i32 1>
+  store <2 x float> %sum_m1_n0.all.totals, ptr %sum_m1_n0.all.at, align 4
   ret void
 }
 define internal void @tile_2x1(ptr noalias %a, ptr noalias %b, ptr noalias %acc) #1 {
@@ -164,16 +173,33 @@ k.done:
   %r.k0.a_m1 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.a_m1.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
   %sum_m0_n0_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %r.k0.a_m0, <8 x float> %r.k0.b_n0, <8 x float> %sum_m0_n0_k0)
   %sum_m1_n0_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %r.k0.a_m1, <8 x float> %r.k0.b_n0, <8 x float> %sum_m1_n0_k0)
-  %sum_m0_n0.k0 = fadd <8 x float> %sum_m0_n0_k0.rest, zeroinitializer
-  %sum_m0_n0.k1 = fadd <8 x float> %sum_m0_n0.k0, %sum_m0_n0_k1
-  %sum_m0_n0.all = call reassoc float @llvm.vector.reduce.fadd.v8f32(float 0x0000000000000000, <8 x float> %sum_m0_n0.k1)
-  %sum_m0_n0.at = getelementptr i8, ptr %acc, i64 0
-  store float %sum_m0_n0.all, ptr %sum_m0_n0.at, align 4
-  %sum_m1_n0.k0 = fadd <8 x float> %sum_m1_n0_k0.rest, zeroinitializer
-  %sum_m1_n0.k1 = fadd <8 x float> %sum_m1_n0.k0, %sum_m1_n0_k1
-  %sum_m1_n0.all = call reassoc float @llvm.vector.reduce.fadd.v8f32(float 0x0000000000000000, <8 x float> %sum_m1_n0.k1)
-  %sum_m1_n0.at = getelementptr i8, ptr %acc, i64 32
-  store float %sum_m1_n0.all, ptr %sum_m1_n0.at, align 4
+  ; -- the elements of each sum added up
+  %sum_m0_n0.1 = fadd <8 x float> %sum_m0_n0_k0.rest, %sum_m0_n0_k1
+  %sum_m0_n0.all.f0.low = shufflevector <8 x float> %sum_m0_n0.1, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %sum_m0_n0.all.f0.high = shufflevector <8 x float> %sum_m0_n0.1, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %sum_m0_n0.all.f0 = fadd <4 x float> %sum_m0_n0.all.f0.low, %sum_m0_n0.all.f0.high
+  %sum_m0_n0.all.f1.low = shufflevector <4 x float> %sum_m0_n0.all.f0, <4 x float> poison, <2 x i32> <i32 0, i32 1>
+  %sum_m0_n0.all.f1.high = shufflevector <4 x float> %sum_m0_n0.all.f0, <4 x float> poison, <2 x i32> <i32 2, i32 3>
+  %sum_m0_n0.all.f1 = fadd <2 x float> %sum_m0_n0.all.f1.low, %sum_m0_n0.all.f1.high
+  %sum_m0_n0.all.f2.low = shufflevector <2 x float> %sum_m0_n0.all.f1, <2 x float> poison, <1 x i32> <i32 0>
+  %sum_m0_n0.all.f2.high = shufflevector <2 x float> %sum_m0_n0.all.f1, <2 x float> poison, <1 x i32> <i32 1>
+  %sum_m0_n0.all.f2 = fadd <1 x float> %sum_m0_n0.all.f2.low, %sum_m0_n0.all.f2.high
+  %sum_m0_n0.all.at = getelementptr i8, ptr %acc, i64 0
+  %sum_m0_n0.all.totals = shufflevector <1 x float> %sum_m0_n0.all.f2, <1 x float> poison, <1 x i32> <i32 0>
+  store <1 x float> %sum_m0_n0.all.totals, ptr %sum_m0_n0.all.at, align 4
+  %sum_m1_n0.1 = fadd <8 x float> %sum_m1_n0_k0.rest, %sum_m1_n0_k1
+  %sum_m1_n0.all.f0.low = shufflevector <8 x float> %sum_m1_n0.1, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %sum_m1_n0.all.f0.high = shufflevector <8 x float> %sum_m1_n0.1, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %sum_m1_n0.all.f0 = fadd <4 x float> %sum_m1_n0.all.f0.low, %sum_m1_n0.all.f0.high
+  %sum_m1_n0.all.f1.low = shufflevector <4 x float> %sum_m1_n0.all.f0, <4 x float> poison, <2 x i32> <i32 0, i32 1>
+  %sum_m1_n0.all.f1.high = shufflevector <4 x float> %sum_m1_n0.all.f0, <4 x float> poison, <2 x i32> <i32 2, i32 3>
+  %sum_m1_n0.all.f1 = fadd <2 x float> %sum_m1_n0.all.f1.low, %sum_m1_n0.all.f1.high
+  %sum_m1_n0.all.f2.low = shufflevector <2 x float> %sum_m1_n0.all.f1, <2 x float> poison, <1 x i32> <i32 0>
+  %sum_m1_n0.all.f2.high = shufflevector <2 x float> %sum_m1_n0.all.f1, <2 x float> poison, <1 x i32> <i32 1>
+  %sum_m1_n0.all.f2 = fadd <1 x float> %sum_m1_n0.all.f2.low, %sum_m1_n0.all.f2.high
+  %sum_m1_n0.all.at = getelementptr i8, ptr %acc, i64 32
+  %sum_m1_n0.all.totals = shufflevector <1 x float> %sum_m1_n0.all.f2, <1 x float> poison, <1 x i32> <i32 0>
+  store <1 x float> %sum_m1_n0.all.totals, ptr %sum_m1_n0.all.at, align 4
   ret void
 }
 define void @matmul_2x5x70_f32_nt(ptr %a, ptr %b, ptr %out, i64 %begin, i64 %end) #0 {
@@ -287,7 +313,6 @@ task.done:
   ret void
 }
 
-declare float @llvm.vector.reduce.fadd.v8f32(float, <8 x float>)
 declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
 declare <8 x float> @llvm.masked.load.v8f32.p0(ptr, <8 x i1>, <8 x float>)
 declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, <8 x i1>)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from kgen import emulate, pipeline
 from kgen.errors import ScheduleError
-from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul, Schedule
+from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul, InnerMatmul, Schedule
 from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Scale
 from kgen.targets.cpu import FAMILY
 from tests.device.cpu_support import require_qemu
@@ -61,6 +62,31 @@ def test_under_qemu(name: str) -> None:
             check(spec, found, BLOCKS[name])
 
 
+@pytest.mark.parametrize("name", [*X86, "aarch64-neon+dotprod"])
+def test_inner_products(name: str) -> None:
+    """Few rows whose k lies side by side: what is left of k, tiles with edges, k in blocks."""
+    if name not in X86:
+        require_qemu()
+    found = target(name)
+    specs = [product(3, 37, 300, layout=Layout.NT), *cases(Layout.NT)[1:3]]
+    assert isinstance(FAMILY.choose(specs[0], found), InnerMatmul)
+    for spec in specs if name in X86 else specs[:1]:
+        check(spec, found)
+    spec = product(5, 70, 256, layout=Layout.NT, epilogue=(Epilogue.BIAS,), out_dtype=DType.F32)
+    schedule = InnerMatmul(mr=2, nr=3, mc=6, kc=128, nc=48, pack_a=False, pack_b=False)
+    check(spec, found, schedule)
+
+
+def test_inner_products_of_many_rows_or_without_an_instruction_are_none() -> None:
+    for name, m, n in (("x86-64-v4", 40, 8), ("aarch64-neon", 2, 64), ("x86-64-amx", 9, 64)):
+        spec = product(m, n, 64, layout=Layout.NT)
+        assert not isinstance(FAMILY.choose(spec, target(name)), InnerMatmul)
+    spec = product(2, 64, 64, layout=Layout.NT)
+    schedule = InnerMatmul(mr=2, nr=2, mc=2, kc=64, nc=64, pack_a=False, pack_b=False)
+    with pytest.raises(ScheduleError, match="use CpuMatmul"):
+        pipeline.plan(spec, target("aarch64-neon"), schedule)
+
+
 @pytest.mark.parametrize("name", [*X86, *ARM])
 def test_packed_ahead(name: str) -> None:
     if name in ARM:
@@ -73,12 +99,15 @@ def test_packed_ahead(name: str) -> None:
 def test_the_largest_sums_do_not_saturate() -> None:
     """Four products of -128 by -128 leave 16 bits, which VPMADDUBSW would cut off, and with 128
     added to B they are the largest that VPDPBUSD adds up."""
-    for name in ("x86-64-v3", "x86-64-v4", "native"):
-        spec = product(2, 17, 4096)
-        a, b = np.full((2, 4096), -128, np.int8), np.full((4096, 17), -128, np.int8)
-        a[1], b[:, 1] = 127, 127
+    a, b = np.full((2, 4096), -128, np.int8), np.full((4096, 17), -128, np.int8)
+    a[1], b[:, 1] = 127, 127
+    for name, layout in itertools.product(("x86-64-v3", "x86-64-v4", "native"), Layout):
+        if layout.a_transposed:
+            continue
+        spec = product(2, 17, 4096, layout=layout)
+        stored = np.ascontiguousarray(b.T if layout.b_transposed else b)
         out = np.zeros((2, 17), np.int32)
-        load(spec, here(name)).run(addresses({"a": a, "b": b, "out": out}))
+        load(spec, here(name)).run(addresses({"a": a, "b": stored, "out": out}))
         assert np.array_equal(out, a.astype(np.int32) @ b.astype(np.int32))
 
 

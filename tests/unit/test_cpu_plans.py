@@ -16,6 +16,7 @@ from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.activations import normal_tail
 from kgen.targets.cpu.plan.base import CpuPlan, Run, vector_for
+from kgen.targets.cpu.plan.folds import folds
 from kgen.targets.cpu.plan.functions import DOUBLE, FLOAT, functions_for
 from kgen.targets.cpu.plan.panel import interleave, panel, transpose_stages
 from kgen.targets.cpu.plan.vectors import Vector
@@ -188,6 +189,21 @@ def test_stages_transpose(count: int) -> None:
 
 def indices(mask: str) -> list[int]:
     return [int(number) for number in re.findall(r"i32 (\d+)", mask)]
+
+
+@pytest.mark.parametrize("width", [2, 4, 8, 16])
+def test_folds_add_up_every_vector(width: int) -> None:
+    generator = np.random.default_rng(0)
+    for count in range(1, width + 1):
+        values = {f"v{i}": generator.standard_normal(width) for i in range(count)}
+        totals = [values[name].sum() for name in values]
+        steps = folds("t", list(values), width)
+        for step in steps:
+            both = np.concatenate([values[step.x], values.get(step.y or "", np.full(0, np.nan))])
+            low, high = indices(step.low), indices(step.high)
+            assert (len(values[step.x]), len(low)) == (step.width, step.count)
+            values[step.result] = both[low] + both[high]
+        assert np.allclose(values[steps[-1].result][:count], totals)
 
 
 def test_interleave_groups_elements() -> None:

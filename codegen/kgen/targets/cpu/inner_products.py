@@ -10,6 +10,7 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.block_sizes import rounded_up
 from kgen.targets.cpu.plan.amx import tile_product
 from kgen.targets.cpu.plan.base import vector_for
+from kgen.targets.cpu.plan.dots import dot_for
 from kgen.targets.cpu.plan.inner import is_inner, tile_registers, vector_along
 
 #: Up to this many rows or columns nothing is packed: both operands are multiplied as they lie.
@@ -19,18 +20,22 @@ FEW, FEW_WITH_TILES = 16, 8
 STREAMS = 8
 #: Cycles from a multiply-add to the next that needs its result, and how many start per cycle.
 FMA_LATENCY, PER_CYCLE = 4, 2
-#: Bytes per cycle that a core gets from memory, and cycles for a vector of the shorter side's
-#: operand where that is larger than the first-level cache (Zen 4: 40 GB/s at 3.7 GHz; 32 bytes per
-#: cycle from the second level).
-MEMORY_BYTES, FAR_LOAD = 11, 2
+#: Bytes per cycle that a core gets from memory and from the last-level cache, and cycles for a
+#: vector of the shorter side's operand where that is larger than the first-level cache (Zen 4:
+#: 40 and 75 GB/s at 3.7 GHz; 32 bytes per cycle from the second level).
+MEMORY_BYTES, L3_BYTES, FAR_LOAD = 11, 20, 2
 #: Multiply-adds of a task, and tasks that keep the cores of a common machine busy to the end.
 TASK_WORK, ENOUGH_TASKS = 1 << 20, 32
 
 
 def uses_inner(spec: Spec, target: Target) -> bool:
-    if not isinstance(spec, Matmul) or not is_inner(spec) or spec.accumulate.is_integer:
+    if not isinstance(spec, Matmul) or not is_inner(spec):
         return False
     tiles = tile_product(spec.dtype, target) is not None
+    if spec.accumulate.is_integer:
+        # B, which is longer, is the one that an instruction takes for unsigned.
+        few = spec.m <= min(spec.n, FEW_WITH_TILES if tiles else FEW)
+        return few and dot_for(spec.dtype, target) is not None
     return min(spec.m, spec.n) <= (FEW_WITH_TILES if tiles else FEW)
 
 
@@ -52,33 +57,38 @@ def inner_matmul(spec: Matmul, target: Target) -> InnerMatmul:
         longest = min(task_length(spec.n, spec.m * spec.k), sums // mc)
         nc = min(nc, rounded_up(longest, math.lcm(nr, count)))
     unroll = chains(spec, target, mr, nr)
-    kc = k_block(spec, target, mr, unroll) if spec.m <= spec.n else spec.k
+    kc = k_block(spec, target, mr, nr, unroll) if spec.m <= spec.n else spec.k
     return InnerMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=False, pack_b=False, unroll=unroll)
 
 
-def k_block(spec: Matmul, target: Target, mr: int, unroll: int) -> int:
+def k_block(spec: Matmul, target: Target, mr: int, nr: int, unroll: int) -> int:
     """The longest part of K for which a tile's rows of A stay in half of the first-level cache
     (4 rows by 4096 x 4096 in f32: 1.6x as fast as from the second level, Zen 4); all of it for
-    one row, which is read once, or if it cannot be cut into equal parts."""
+    one row, which is read once, if there is room for the columns too, or if it cannot be cut into
+    equal parts."""
     along, _ = vector_along(spec, target)
     step = along.compute.count * unroll
-    most = target.limits["l1_bytes"] // 2 // (mr * spec.dtype.itemsize)
-    if spec.m == 1 or spec.k <= most:
+    near = target.limits["l1_bytes"] // 2 // spec.dtype.itemsize
+    if spec.m == 1 or spec.k * (mr + nr - 1) <= near:
         return spec.k
+    most = min(near // mr, spec.k - 1)
     parts = (depth for depth in range(most // step * step, 0, -step) if spec.k % depth == 0)
     return max((depth for depth in parts if depth >= most // 4), default=spec.k)
 
 
 def inner_tile(spec: Matmul, target: Target) -> tuple[int, int]:
     """mr and nr of the fewest cycles for a vector of the longer side's operand, whichever binds:
-    multiply-adds, loads or memory. Of equals, the one with the fewest streams."""
+    multiply-adds, loads or memory. Of equals the one with the fewest streams where memory binds;
+    else the squarest: 4 x 4 leaves room for longer blocks of K than 8 x 3 (8 rows by 4096 x 4096:
+    1.1x in f32, 1.5x in bf16, Zen 4)."""
     registers = target.limits["vector_registers"]
     short, long = sorted((spec.m, spec.n))
-    far = short * spec.k * spec.dtype.itemsize > target.limits["l1_bytes"] // 2
-    memory = target.limits["vector_bytes"] / MEMORY_BYTES
+    row, near = spec.k * spec.dtype.itemsize, target.limits["l1_bytes"] // 2
+    cached = 2 * long * row <= target.limits["l3_bytes"]
+    memory = target.limits["vector_bytes"] / (L3_BYTES if cached else MEMORY_BYTES)
 
     def cycles(held: int, streams: int) -> float:
-        step = max(held * streams, held * (FAR_LOAD if far else 1) + streams)
+        step = max(held * streams, held * (FAR_LOAD if short * row > near else 1) + streams)
         return max(step * math.ceil(short / held) / streams, memory)
 
     tiles = (
@@ -87,7 +97,12 @@ def inner_tile(spec: Matmul, target: Target) -> tuple[int, int]:
         for streams in range(1, min(long, STREAMS) + 1)
         if tile_registers(spec, target, held, streams, 1) <= registers
     )
-    held, streams = min(tiles, key=lambda tile: (cycles(*tile), tile[1], -tile[0]))
+
+    def cost(tile: tuple[int, int]) -> tuple[float, int, int]:
+        found, (held, streams) = cycles(*tile), tile
+        return found, streams if found == memory else abs(held - streams), -held
+
+    held, streams = min(tiles, key=cost)
     return (streams, held) if spec.m > spec.n else (held, streams)
 
 

@@ -69,6 +69,11 @@ class DotPlan(TiledPlan, GroupsPlan):
         return Vector(count=self.compute.count * self.group, scalar=self.dot.factor)
 
     @property
+    def sums(self) -> Vector:
+        """What the instruction adds to."""
+        return self.sum_vector
+
+    @property
     def group_of_a(self) -> Vector:
         """A group for each sum, as integers: what one of A is broadcast to."""
         return self.compute.of("i32")

@@ -7,25 +7,27 @@ as reading the other operand does.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.schedule import InnerMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.limits import BF16_FEATURES
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.blocks import (
     check_multiple,
     check_stack,
+    finishing_type,
     matmul_launch,
 )
-from kgen.targets.cpu.plan.tile import Tile, tile
+from kgen.targets.cpu.plan.dot import COLUMNS, GROUP_BYTES
+from kgen.targets.cpu.plan.dots import Dot, dot_for
+from kgen.targets.cpu.plan.folds import Group, folds
+from kgen.targets.cpu.plan.tile import Row, Sum, Tile, tile
 from kgen.targets.cpu.plan.tiled import TiledPlan, registers_needed
-from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 
-#: bf16 in 64 bytes.
-RUN = 32
 #: Registers that elements pass through between memory and multiply-adds, where they are widened.
 WIDENING_REGISTERS = 4
 
@@ -47,16 +49,52 @@ class InnerPlan(TiledPlan):
     along: Access
     #: Sums of a tile.
     sums: Vector
-
-    @property
-    def pairs(self) -> bool:
-        """Two bf16 for each f32 sum, by VDPBF16PS; else the elements are widened."""
-        return self.along.compute.count > self.sums.count
+    #: The instruction that adds groups of K to each sum; without one the elements are widened.
+    dot: Dot | None
 
     @property
     def features(self) -> tuple[str, ...]:
         features = super().features
-        return tuple(sorted({*features, *BF16_FEATURES})) if self.pairs else features
+        return tuple(sorted({*features, *self.dot.features})) if self.dot else features
+
+    @property
+    def factors(self) -> Vector:
+        """Groups of A or B for all sums of a vector."""
+        assert self.dot is not None
+        return Vector(count=self.sums.count * self.dot.group, scalar=self.dot.factor)
+
+    @property
+    def widens(self) -> bool:
+        """They are stored narrower than they are multiplied."""
+        return self.along.stored.bits < self.factors.bits
+
+    @property
+    def add(self) -> str:
+        """The instruction for sums."""
+        return "add" if self.sums.is_integer else "fadd"
+
+    # -- where the sums start, if B is taken for unsigned --------------------------------------
+
+    @property
+    def has_starts(self) -> bool:
+        return self.dot is not None and self.dot.b_is_unsigned
+
+    @property
+    def run(self) -> Access:
+        return self.along
+
+    @property
+    def run_k(self) -> int:
+        return self.k_vector
+
+    @property
+    def starts_depth(self) -> str:
+        """Depth that is added up in whole vectors."""
+        return str(self.schedule.kc - self.starts_tail)
+
+    @property
+    def starts_tail(self) -> int:
+        return self.schedule.kc % self.k_vector
 
     @property
     def is_direct(self) -> bool:
@@ -64,7 +102,7 @@ class InnerPlan(TiledPlan):
 
     @property
     def scratch_bytes(self) -> int:
-        return self.acc_bytes
+        return self.acc_bytes + self.has_starts * self.schedule.mc * GROUP_BYTES
 
     @property
     def streams_b(self) -> bool:
@@ -134,10 +172,6 @@ class InnerPlan(TiledPlan):
     def b_row(self) -> int:
         return self.b_strides[1]
 
-    @property
-    def pairs_type(self) -> Vector:
-        return self.along.compute.of("bfloat")
-
     # -- register tiles ------------------------------------------------------------------------
 
     def _tile(self, rows: int, width: int) -> Tile:
@@ -155,6 +189,34 @@ class InnerPlan(TiledPlan):
         """Of all chains."""
         return tuple(f"{name}_{chain.name}" for name in tile.sum_names for chain in self.chains)
 
+    def last(self, sum_: Sum, chain: Chain) -> str:
+        """The value that one of its chains ends with."""
+        rest = ".rest" if chain.name in {left.name for left in self.rest} else ""
+        return f"%{sum_.name}_{chain.name}{rest}"
+
+    def groups_of(self, tile: Tile) -> tuple[Group, ...]:
+        """As many sums of a row as there are elements in a vector of them."""
+        return tuple(
+            self._group(row, [s for s in tile.sums if s.row == row][at : at + self.sums.count])
+            for row in tile.rows
+            for at in range(0, len(tile.columns), self.sums.count)
+        )
+
+    def _group(self, row: Row, sums: Sequence[Sum]) -> Group:
+        name = f"{sums[0].name}.all"
+        chains = len(self.chains)
+        totals = [
+            f"%{s.name}.{chains - 1}" if chains > 1 else self.last(s, self.chains[0]) for s in sums
+        ]
+        return Group(
+            name=name,
+            row=row,
+            at=sums[0].at,
+            sums=tuple(sums),
+            totals=Vector(count=len(sums), scalar=self.sums.scalar),
+            folds=folds(f"%{name}", totals, self.sums.count),
+        )
+
     @property
     def masked_types(self) -> tuple[Vector, ...]:
         types = self.out_masked_types
@@ -170,9 +232,10 @@ def is_inner(spec: Matmul) -> bool:
 
 def vector_along(spec: Matmul, target: Target) -> tuple[Access, Vector]:
     """How vectors of K are read, and the vector of sums that they are multiplied into."""
-    if spec.dtype is DType.BF16 and target.has("avx512_bf16"):
-        run = Access(dtype=DType.BF16, compute=Vector(count=RUN, scalar="float"))
-        return run, Vector(count=RUN // 2, scalar="float")
+    if dot := dot_for(spec.dtype, target):
+        sums = vector_for(target, DType.F32, COLUMNS)
+        along = Vector(count=sums.count * dot.group, scalar="float")
+        return Access(dtype=spec.dtype, compute=along), sums.of(scalar_type(spec.accumulate))
     sums = vector_for(target, spec.accumulate, spec.k)
     return Access(dtype=spec.dtype, compute=sums), sums
 
@@ -186,6 +249,11 @@ def plan_inner(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan
         )
     along, sums = vector_along(spec, target)
     step = along.compute.count * schedule.unroll
+    if spec.accumulate.is_integer and dot_for(spec.dtype, target) is None:
+        raise ScheduleError(
+            f"inner products of {spec.dtype} need an instruction that {target.name} lacks; "
+            "use CpuMatmul"
+        )
     blocks = spec.k % schedule.kc == 0 and schedule.kc % step == 0
     if schedule.pack_a or schedule.pack_b or not (schedule.kc == spec.k or blocks):
         raise ScheduleError(
@@ -193,7 +261,7 @@ def plan_inner(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan
             f"products pack nothing and take all of k, or equal blocks of whole steps of {step}; "
             f"try pack_a=0, pack_b=0, kc={spec.k}"
         )
-    compute = vector_for(target, spec.accumulate, spec.n)
+    compute = vector_for(target, finishing_type(spec), spec.n)
     plan = InnerPlan(
         spec=spec,
         target=target,
@@ -204,6 +272,7 @@ def plan_inner(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan
         out=Access(dtype=spec.out, compute=compute),
         along=along,
         sums=sums,
+        dot=dot_for(spec.dtype, target),
     )
     if plan.blocks_n > 1:
         check_multiple(schedule, "nc", compute.count, "as several blocks of columns need")
@@ -224,5 +293,8 @@ def tile_registers(spec: Matmul, target: Target, rows: int, columns: int, unroll
     along, sums = vector_along(spec, target)
     needed = registers_needed(max(rows, columns), min(rows, columns))
     needed += (unroll - 1) * rows * columns
+    dot = dot_for(spec.dtype, target)
+    if dot is not None:
+        return needed + dot.extra_registers
     widened = not along.is_wide and along.compute == sums
     return needed + WIDENING_REGISTERS + unroll - 1 if widened else needed
