@@ -22,8 +22,8 @@ from kgen.emulate.ptx.dispatch import ctas_at_once, ordered
 from kgen.emulate.ptx.machine import Index3, Launch, Machine
 from kgen.emulate.ptx.memory import GlobalMemory
 from kgen.emulate.ptx.ops import BUILDERS
-from kgen.emulate.ptx.ops.wgmma import protected
 from kgen.emulate.ptx.parser import parse
+from kgen.emulate.ptx.pending_registers import protected
 from kgen.emulate.ptx.remote import check_remote_accesses
 from kgen.emulate.ptx.scheduler import Scheduler, Step
 from kgen.emulate.ptx.syntax import Instruction, Kernel

@@ -14,7 +14,7 @@ from kgen.emulate.ptx.decode import Decoder
 from kgen.emulate.ptx.machine import Mask, Violation
 from kgen.emulate.ptx.mbarriers import Lanes, Mbarriers
 from kgen.emulate.ptx.operations import Source
-from kgen.emulate.ptx.ops.mbarrier import objects_at
+from kgen.emulate.ptx.ops.mbarrier_objects import objects_at
 from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.tensor_box import CHUNK
 from kgen.emulate.ptx.transfers import Issue, Load, Transfers, region

@@ -1,32 +1,23 @@
-"""mbarrier and cp.async.mbarrier.arrive (PTX ISA 9.7.13.15, 9.7.9.25.2).
-
-try_wait and test_wait give true as soon as the phase is complete. The first time that a lane comes
-too early it gets false at once, so that a program shows what it does then. From then on it waits;
-when nobody else can go on either, it gets false once more, as a time limit would give it, so that a
-program that only looks can go on. Lanes that come back and find nothing changed wait for ever.
-"""
+"""mbarrier and cp.async.mbarrier.arrive (PTX ISA 9.7.13.15, 9.7.9.25.2)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import PRED, U32, Builder, Decoder
-from kgen.emulate.ptx.machine import SHARED_WINDOW, Machine, Mask, Violation, uniform
+from kgen.emulate.ptx.decode import U32, Builder, Decoder
+from kgen.emulate.ptx.machine import Machine, Mask, Violation, uniform
 from kgen.emulate.ptx.mbarriers import OBJECT_BYTES, Lanes, Mbarriers, per_cta
-from kgen.emulate.ptx.operations import Action, Operation, Source, Target, Wait
-from kgen.emulate.ptx.ops.loadstore import by_window
+from kgen.emulate.ptx.operations import Action, Operation
+from kgen.emulate.ptx.ops.mbarrier_objects import objects_at, shared_address, synchronises
+from kgen.emulate.ptx.ops.mbarrier_wait import wait
 from kgen.emulate.ptx.syntax import Operand, Register
-from kgen.emulate.ptx.tags import Strength
 from kgen.emulate.ptx.types import TYPES, Array
 from kgen.emulate.ptx.words import Unsupported, Words
 
 _B64 = TYPES["b64"]
-_SPACES = ("shared", "shared::cta", "shared::cluster")
-_SCOPES = ("cta", "cluster")
-_COUNT_SHIFT, _PHASE_MASK = 32, 0xFFFFFFFF
+_COUNT_SHIFT = 32
 
 
 def _mbarrier(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
@@ -38,43 +29,11 @@ def _mbarrier(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Op
     return _STEPS[step](decoder, words, operands)
 
 
-def objects_at(decoder: Decoder, words: Words, operand: Operand) -> Callable[[Mask], list[Lanes]]:
-    """The objects that lanes address: memory that is accessed strongly, and checked so."""
-    address, machine = _shared_address(decoder, words, operand), decoder.machine
-    mbarriers = decoder.engine(Mbarriers)
-
-    def find(mask: Mask) -> list[Lanes]:
-        at = address(mask)
-        machine.shared.read(at, OBJECT_BYTES, mask, strength=Strength.CLUSTER)
-        return mbarriers.used_by(at, mask)
-
-    return find
-
-
-def _shared_address(decoder: Decoder, words: Words, operand: Operand) -> Callable[[Mask], Array]:
-    """An address in shared memory, given as such or as a generic one."""
-    named = words.choice(*_SPACES) is not None
-    address, machine = decoder.address(operand), decoder.machine
-    decoder.shared_access(OBJECT_BYTES)
-    if named:
-        return lambda mask: address()
-    return lambda mask: _in_shared(machine, address(), mask)
-
-
-def _in_shared(machine: Machine, address: Array, mask: Mask) -> Array:
-    """Generic addresses as shared ones."""
-    for space, _, lanes in by_window(machine, address, mask):
-        if space != "shared":
-            message = "an mbarrier must be in shared memory"
-            raise Violation("out-of-bounds", message, machine.active(lanes), address)
-    return address - SHARED_WINDOW
-
-
 # ---------------------------------------------------------------------- life of an object
 
 
 def _initialise(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
-    address = _shared_address(decoder, words, operands[0])
+    address = shared_address(decoder, words, operands[0])
     words.finish()
     count = decoder.source(operands[1], U32)
     machine, mbarriers = decoder.machine, decoder.engine(Mbarriers)
@@ -91,7 +50,7 @@ def _initialise(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> 
 
 
 def _invalidate(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
-    address = _shared_address(decoder, words, operands[0])
+    address = shared_address(decoder, words, operands[0])
     words.finish()
     machine, mbarriers = decoder.machine, decoder.engine(Mbarriers)
 
@@ -112,17 +71,10 @@ def _overwrite(machine: Machine, address: Array, mask: Mask) -> None:
 # ---------------------------------------------------------------------- arrivals
 
 
-def _order(words: Words, release: bool) -> bool:
-    """Whether the instruction releases (or acquires), from its words; the scope changes nothing."""
-    weak = words.choice("relaxed", "release", "acquire") == "relaxed"
-    words.choice(*_SCOPES)
-    return release and not weak
-
-
 def _arrive(drop: bool) -> Callable[[Decoder, Words, Sequence[Operand]], Action]:
     def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
         expects, no_complete = words.flag("expect_tx"), words.flag("noComplete")
-        releases = _order(words, release=True)
+        releases = synchronises(words, release=True)
         place = 1 if len(operands) > 1 and not _is_address(operands[0]) else 0
         target = None
         if place and operands[0] != Register(name="_"):
@@ -163,7 +115,7 @@ def _transaction(
     """expect_tx and complete_tx, of so many bytes."""
 
     def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
-        _order(words, release=False)
+        synchronises(words, release=False)
         find = objects_at(decoder, words, operands[0])
         words.finish()
         nbytes = decoder.source(operands[1], U32)
@@ -182,116 +134,6 @@ def _pending_count(decoder: Decoder, words: Words, operands: Sequence[Operand]) 
     words.finish()
     target, state = decoder.target(operands[0], U32), decoder.source(operands[1], _B64)
     return lambda mask: target((state() >> np.uint64(_COUNT_SHIFT)).astype(np.uint32), mask)
-
-
-# ---------------------------------------------------------------------- waiting
-
-
-@dataclass(kw_only=True)
-class _PhaseWait:
-    """One try_wait or test_wait. `given_up` are the lanes that were told false since a change."""
-
-    machine: Machine
-    mbarriers: Mbarriers
-    find: Callable[[Mask], list[Lanes]]
-    awaited: Source
-    by_parity: bool
-    acquires: bool
-    target: Target
-    waiting: Array = field(default_factory=lambda: np.zeros((1, 1, 1), bool))
-    expired: Array = field(default_factory=lambda: np.zeros((1, 1, 1), bool))
-    given_up: Array = field(default_factory=lambda: np.zeros((1, 1, 1), bool))
-    #: The lanes that were told false because they came too early once.
-    warned: Array = field(default_factory=lambda: np.zeros((1, 1, 1), bool))
-    #: What `machine.signals` was when lanes gave up.
-    since: int = -1
-
-    def ready(self, mask: Mask) -> Array:
-        lanes = self.machine.active(mask)
-        complete = np.zeros((1, 1, 1), bool)
-        for who, done in self._complete(mask):
-            complete = complete | (who.lanes & done)
-        late = lanes & ~complete
-        early = late & ~self.warned
-        if early.any():
-            self.warned, self.expired = self.warned | early, self.expired | early
-        self.waiting = (self.waiting & ~lanes) | late
-        return complete | (late & self.expired)
-
-    def run(self, mask: Mask) -> None:
-        lanes = self.machine.active(mask)
-        for who, done in self._complete(mask):
-            self.target(np.asarray(done), who.lanes)
-            if self.acquires:
-                self.mbarriers.acquire(who, who.lanes & done)
-        self.expired = self.expired & ~lanes
-        self.waiting = self.waiting & ~lanes
-
-    def expire(self) -> bool:
-        """Let go whoever waits, and has not been let go since something changed."""
-        if self.since != self.machine.signals:
-            self.since, self.given_up = self.machine.signals, np.zeros((1, 1, 1), bool)
-        new = self.waiting & ~self.given_up
-        self.expired = self.expired | new
-        self.given_up = self.given_up | new
-        return bool(new.any())
-
-    def describe(self, lanes: Array) -> tuple[str, str]:
-        return self.mbarriers.describe(self.find(lanes)[0])
-
-    def _complete(self, mask: Mask) -> list[tuple[Lanes, Array]]:
-        """Whether the awaited phase is complete, for the lanes of each object."""
-        found = []
-        for who in self.find(mask):
-            phase = self.mbarriers.phase(who).reshape(-1, 1, 1)
-            if (phase == phase[:1]).all():
-                phase = phase[:1]
-            awaited = self.awaited().astype(np.int64)
-            if self.by_parity:
-                done = (phase & 1) != (awaited & 1)
-            else:
-                done = (phase & _PHASE_MASK) != (awaited & _PHASE_MASK)
-            found.append((who, done))
-        return found
-
-
-class _TimeLimits:
-    """All waits of a kernel, in which lanes may give up when nobody can go on."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.waits: list[_PhaseWait] = []
-        machine.on_stall.append(self._expire)
-        machine.on_reset.append(self._reset)
-
-    def _expire(self) -> bool:
-        let_go = [wait.expire() for wait in self.waits]
-        return any(let_go)
-
-    def _reset(self) -> None:
-        nobody = np.zeros((1, 1, 1), bool)
-        for wait in self.waits:
-            wait.waiting = wait.expired = wait.given_up = wait.warned = nobody
-            wait.since = -1
-
-
-def _wait(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Wait:
-    by_parity = words.flag("parity")
-    acquires = _order(words, release=True)
-    find = objects_at(decoder, words, operands[1])
-    words.finish()
-    if len(operands) not in (3, 4):
-        raise Unsupported
-    wait = _PhaseWait(
-        machine=decoder.machine,
-        mbarriers=decoder.engine(Mbarriers),
-        find=find,
-        awaited=decoder.source(operands[2], U32 if by_parity else _B64),
-        by_parity=by_parity,
-        acquires=acquires,
-        target=decoder.target(operands[0], PRED),
-    )
-    decoder.engine(_TimeLimits).waits.append(wait)
-    return Wait(ready=wait.ready, action=wait.run, describe=wait.describe)
 
 
 # ---------------------------------------------------------------------- cp.async
@@ -345,8 +187,8 @@ _STEPS: dict[str, Callable[[Decoder, Words, Sequence[Operand]], Operation]] = {
     "arrive_drop": _arrive(drop=True),
     "expect_tx": _transaction(Mbarriers.expect),
     "complete_tx": _transaction(Mbarriers.complete_transaction),
-    "test_wait": _wait,
-    "try_wait": _wait,
+    "test_wait": wait,
+    "try_wait": wait,
     "pending_count": _pending_count,
 }
 BUILDERS: dict[str, Builder] = {"mbarrier": _mbarrier}

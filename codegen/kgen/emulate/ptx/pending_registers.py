@@ -1,0 +1,59 @@
+"""Other instructions than wgmma must not touch registers of products under way (PTX ISA 9.7.15)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kgen.emulate.ptx.decode import Decoder
+from kgen.emulate.ptx.machine import Mask
+from kgen.emulate.ptx.operations import Action, Collective
+from kgen.emulate.ptx.scheduler import Step
+from kgen.emulate.ptx.syntax import Address, Integer, Not, Operand, Pair, Register, Vector
+from kgen.emulate.ptx.warpgroups import Warpgroups
+
+
+def protected(decoder: Decoder, steps: Sequence[Step]) -> list[Step]:
+    """Steps that refuse to touch registers of products under way."""
+    products = decoder.found(Warpgroups)
+    if products is None or not decoder.machine.checks:
+        return list(steps)
+    return [_protected(products, step) for step in steps]
+
+
+def _protected(products: Warpgroups, step: Step) -> Step:
+    names = [name for o in step.instruction.operands for name in _names(o)]
+    known = products.machine.slots
+    slots = [known[name] for name in names if known.get(name) in products.slots]
+    if not slots or step.instruction.words[0] == "wgmma":
+        return step
+    operation = step.operation
+    if isinstance(operation, Collective):
+        action = _checked(products, slots, operation.action)
+        return replace(step, operation=replace(operation, action=action))
+    if callable(operation):
+        return replace(step, operation=_checked(products, slots, operation))
+    return step
+
+
+def _checked(products: Warpgroups, slots: Sequence[int], action: Action) -> Action:
+    def run(mask: Mask) -> None:
+        if products.pending:
+            products.refuse_pending(slots, products.warps(mask))
+        action(mask)
+
+    return run
+
+
+def _names(operand: Operand) -> list[str]:
+    """The registers of an operand."""
+    if isinstance(operand, Register):
+        return [operand.name]
+    if isinstance(operand, Vector):
+        return [name for element in operand.elements for name in _names(element)]
+    if isinstance(operand, Address):
+        inner = [] if isinstance(operand.base, Integer) else [operand.base.name]
+        return inner + [name for c in operand.coordinates for name in _names(c)]
+    if isinstance(operand, Not):
+        return [operand.register.name]
+    return [operand.first.name, operand.second.name] if isinstance(operand, Pair) else []
