@@ -169,3 +169,13 @@ def test_traffic_is_the_schedules_own_formula(tile: str, layout: Layout) -> None
     products = math.prod((m, n, k)) // (64 * width * instruction.depth)
     name = f"matrix.wgmma.m64n{width}k{instruction.depth}.{instruction.element}"
     assert counters[name] == 4 * products
+
+
+@pytest.mark.parametrize("tile", ["s8-swapped", "e4m3", "tf32-swapped"])
+def test_ragged_addends_do_not_spill(tile: str) -> None:
+    """What a guard leaves unloaded must not be kept from one block tile to the next."""
+    layout = Layout.NN if TILES[tile].swap else Layout.NT
+    chain: dict[str, Any] = {"beta": 0.5, "epilogue": ("bias", "gelu", "residual")}
+    out = DType.F32 if tile == "tf32-swapped" else DType.BF16
+    kernel = build(tile, (4001, 4064, 4096), layout=layout, out_dtype=out, **chain)
+    assert kernel.assembled.resources.spills == 0

@@ -107,6 +107,11 @@ def test_a_store_by_strips_behind_an_epilogue(layout: str) -> None:
     prove("e4m3", layout, sizes, tma_store=1, block_m=128 if layout == "tt" else 64, block_n=128)
 
 
+def test_ragged_addends_of_ctas_that_stay() -> None:
+    sizes = {"m": 67, "n": 140, "beta": 0.5, "epilogue": ("bias", "residual")}
+    prove("tf32", "nn", sizes, **PERSISTENT)
+
+
 @pytest.mark.parametrize(
     ("layout", "fields"),
     [

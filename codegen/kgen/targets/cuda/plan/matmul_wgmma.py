@@ -273,4 +273,9 @@ def _output(spec: Matmul, schedule: WgmmaMatmul, products: WgmmaProducts) -> Out
     output = plan_output(spec, schedule, rows=rows, cols=cols, run=2 if neighbours else 1)
     # The last CTA of a cluster may have nothing.
     _, height, width = cluster_tile(schedule)
-    return dataclasses.replace(output, m_edge=spec.m % height != 0, n_edge=spec.n % width != 0)
+    return dataclasses.replace(
+        output,
+        m_edge=spec.m % height != 0,
+        n_edge=spec.n % width != 0,
+        repeated=schedule.num_ctas > 0,
+    )

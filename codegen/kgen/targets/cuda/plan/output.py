@@ -42,7 +42,7 @@ class Column:
 @dataclass(frozen=True, kw_only=True)
 class OutputTile:
     """A thread's accumulators, and how they go out. Accumulator `acc_m<row>_n<col>` is named by its
-    distance from the thread's first."""
+    distance from the thread's first. `repeated`: the thread has one such tile after another."""
 
     spec: Matmul
     row_offsets: tuple[int, ...]
@@ -50,6 +50,7 @@ class OutputTile:
     width: int
     m_edge: bool
     n_edge: bool
+    repeated: bool = False
 
     @property
     def rows(self) -> tuple[Row, ...]:
