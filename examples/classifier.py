@@ -25,8 +25,8 @@ x = np.empty((BATCH, INPUTS), "f")
 
 with kgen_runtime.load("classifier.kgen") as kernels:
     layer1, layer2 = kernels[first.key], kernels[second.key]
-    hidden = layer1.prepare(x, layer1.pack(w1), b1)  # reads x, and writes hidden.out, at each call
-    scores = layer2.prepare(hidden.out, layer2.pack(w2), b2)
+    hidden = layer1.prepare(x, layer1.pack(w1), bias=b1)  # each call reads x, writes hidden.out
+    scores = layer2.prepare(hidden.out, layer2.pack(w2), bias=b2)
     shares = kernels.softmax.prepare(scores.out)
 
     for _ in range(3):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from kgen_runtime.array import Array
 from kgen_runtime.errors import ArgumentError
 from kgen_runtime.finders import is_torch
+from kgen_runtime.named import in_order, suit
 
 if TYPE_CHECKING:
     from kgen_runtime.kernel import Call, Kernel
@@ -25,17 +26,32 @@ class Dispatch:
         self._by_shapes = _unique(self._kernels)
         #: The kernel of arguments that were seen before, by all that decides.
         self._seen: dict[tuple[object, ...], Kernel] = {}
+        alike: dict[tuple[str, ...], list[Kernel]] = {}
+        for kernel in self._kernels:
+            alike.setdefault(kernel.argument_names, []).append(kernel)
+        self._several = {n: Dispatch(op, those) for n, those in alike.items() if len(alike) > 1}
 
     def __repr__(self) -> str:
         return f"<{self._op}: {', '.join(kernel.key for kernel in self._kernels)}>"
 
-    def __call__(self, *arguments: Any, out: Any = None, stream: int | None = None) -> Any:
+    def __call__(
+        self, /, *arguments: Any, out: Any = None, stream: int | None = None, **named: Any
+    ) -> Any:
         """As :meth:`Kernel.__call__`; ArgumentError unless exactly one kernel fits."""
+        if named:
+            kernel, arguments = self._fitting_named(arguments, named, out)
+            return kernel.call(arguments, out, stream)
         return self._fitting(arguments, out).call(arguments, out, stream)
 
-    def prepare(self, *arguments: Any, out: Any = None, stream: int | None = None) -> Call:
+    def prepare(
+        self, /, *arguments: Any, out: Any = None, stream: int | None = None, **named: Any
+    ) -> Call:
         """As :meth:`Kernel.prepare`, of the one kernel that fits."""
-        return self._fitting(arguments, out).prepare(*arguments, out=out, stream=stream)
+        if named:
+            kernel, arguments = self._fitting_named(arguments, named, out)
+        else:
+            kernel = self._fitting(arguments, out)
+        return kernel.prepare(*arguments, out=out, stream=stream)
 
     def pack(self, matrix: Any) -> Any:
         """As :meth:`Kernel.pack`; ArgumentError unless the kernels that take it agree on the order.
@@ -58,6 +74,37 @@ class Dispatch:
                 f"use kernels[key].pack; here are {self._keys}"
             )
         return fitting[0].pack(matrix)
+
+    @property
+    def _by_names(self) -> Mapping[tuple[str, ...], Dispatch]:
+        """Those of the kernels whose arguments have these names in this order."""
+        return self._several or {self._kernels[0].argument_names: self}
+
+    def _fitting_named(
+        self, arguments: Sequence[Any], named: Mapping[str, Any], out: Any
+    ) -> tuple[Kernel, tuple[Any, ...]]:
+        """The one kernel that can take these, and all of them in its order."""
+        if len(self._kernels) == 1:
+            (kernel,) = self._kernels
+            return kernel, kernel.ordered(arguments, named)
+        orders = {n: d for n, d in self._by_names.items() if suit(n, arguments, named)}
+        if not orders:
+            raise ArgumentError(self._no_names(len(arguments), named))
+        calls = [
+            (alike, in_order(self._op, names, arguments, named)) for names, alike in orders.items()
+        ]
+        if len(calls) == 1:
+            ((alike, ordered),) = calls
+            return alike._fitting(ordered, out), ordered
+        fitting = [
+            (kernel, ordered)
+            for alike, ordered in calls
+            for kernel in alike._kernels
+            if kernel.accepts(ordered, out)
+        ]
+        if len(fitting) != 1:
+            raise ArgumentError(self._no_choice(calls[0][1], [kernel for kernel, _ in fitting]))
+        return fitting[0]
 
     def _fitting(self, arguments: Sequence[Any], out: Any) -> Kernel:
         """The one kernel that can take these; it checks them itself."""
@@ -88,6 +135,11 @@ class Dispatch:
         widest = max(self._kernels, key=lambda kernel: len(kernel.entry.inputs))
         given = widest.describe(arguments) or "nothing"
         return f"{self._op}: no kernel takes ({given}); here are {self._keys}"
+
+    def _no_names(self, count: int, named: Mapping[str, Any]) -> str:
+        given = f"{', '.join(named)} by name" + (f" after {count} by position" if count else "")
+        taken = " or ".join(f"({', '.join(names)})" for names in self._by_names)
+        return f"{self._op}: no kernel takes {given}; here they take {taken}"
 
     @property
     def _keys(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,13 @@ from kgen_runtime.backend import Backend, Code
 from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.finders import holder
 from kgen_runtime.manifest import KernelEntry, Workspace
+from kgen_runtime.named import in_order
 from kgen_runtime.packed import PackedOperand
 
 
 class Kernel:
-    """One kernel on one device. Call it with its inputs in the order of `entry.arguments`."""
+    """One kernel on one device. Call it with its inputs in the order of `entry.arguments`, or with
+    the first ones so and the others by their names there."""
 
     def __init__(
         self,
@@ -41,7 +43,9 @@ class Kernel:
         self._has_addresses = backend.memory is not None
         self._workspaces = entry.workspaces
         self._scratch = threading.local()
-        self._names = [slot.name for slot in (*self._inputs, self._output)]
+        #: What a call may name its arguments.
+        self.argument_names = tuple(slot.name for slot in self._inputs)
+        self._names = [*self.argument_names, self._output.name]
         self._names += [*self._constants, *(workspace.name for workspace in self._workspaces)]
         self._handle: Any = backend.load(entry, code)
         self._launch: Any = backend.launcher(self._handle, self._names)
@@ -52,12 +56,15 @@ class Kernel:
         return self.entry.key
 
     def __repr__(self) -> str:
-        names = ", ".join(slot.name for slot in self._inputs)
+        names = ", ".join(self.argument_names)
         return f"<Kernel {self.entry.name}({names}) on {self._backend.info.id}>"
 
-    def __call__(self, *arguments: Any, out: Any = None, stream: int | None = None) -> Any:
+    def __call__(
+        self, /, *arguments: Any, out: Any = None, stream: int | None = None, **named: Any
+    ) -> Any:
         """Run the kernel and give its output: `out` if given, else a new array.
 
+        Arguments come in the order of `argument_names`, and those at the end may be given by name.
         On the CPU arguments are numpy or host DLPack arrays and the result is a numpy array; an
         `Array` among them makes it an `Array`. On other devices they are `Array`s or DLPack arrays
         of that device, and the call may return before the kernel is done. bf16 and 8-bit floats
@@ -66,7 +73,7 @@ class Kernel:
 
         Raises ArgumentError or DeviceMismatchError before anything runs; LaunchError, DeviceLost.
         """
-        return self.call(arguments, out, stream)
+        return self.call(self.ordered(arguments, named) if named else arguments, out, stream)
 
     def call(self, arguments: Sequence[Any], out: Any, stream: int | None) -> Any:
         """As :meth:`__call__`, for callers that have the arguments as a sequence already."""
@@ -75,13 +82,17 @@ class Kernel:
         self._launch(buffers, stream)
         return result
 
-    def prepare(self, *arguments: Any, out: Any = None, stream: int | None = None) -> Call:
+    def prepare(
+        self, /, *arguments: Any, out: Any = None, stream: int | None = None, **named: Any
+    ) -> Call:
         """The kernel with these arguments, checked once: call the result to run it, as often as
         wanted. It reads and writes the same memory each time, and keeps it alive.
 
         Raises as :meth:`__call__` does.
         """
         keep: list[object] = []
+        if named:
+            arguments = self.ordered(arguments, named)
         buffers, result = self._bind(arguments, out, stream, keep)
         keep += map(holder, (*arguments, result))
         settled = dict(zip(self._names, buffers, strict=True))
@@ -97,8 +108,7 @@ class Kernel:
         if self.packed is not None:
             return self.packed.pack(matrix)
         if self._constants:
-            names = ", ".join(self._constants)
-            raise ArgumentError(f"{self.key}: its {names} is in the bundle; leave it out of calls")
+            raise ArgumentError(self._stored_message(self._constants))
         raise ArgumentError(f"{self.key}: takes no packed operand; build it with --constant b")
 
     def _bind(
@@ -134,6 +144,12 @@ class Kernel:
             buffers.append(self._workspace(workspace, stream).buffer)
         return buffers, result
 
+    def ordered(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The arguments of a call by position; ArgumentError for names that do not fit."""
+        if stored := self._constants.keys() & named.keys():
+            raise ArgumentError(self._stored_message(stored))
+        return in_order(self.key, self.argument_names, arguments, named)
+
     def accepts(self, arguments: Sequence[Any], out: Any = None) -> bool:
         """Whether shapes, types and strides are those of this kernel.
 
@@ -151,8 +167,11 @@ class Kernel:
         slots = zip(self._inputs, arguments, strict=False)
         return ", ".join(str(slot.view(value, None)) for slot, value in slots)
 
+    def _stored_message(self, names: Iterable[str]) -> str:
+        return f"{self.key}: its {', '.join(names)} is in the bundle; leave it out of calls"
+
     def _count_message(self, count: int) -> str:
-        names = ", ".join(slot.name for slot in self._inputs)
+        names = ", ".join(self.argument_names)
         return f"{self.key}: takes {len(self._inputs)} arguments ({names}), got {count}"
 
     def _new_output(self, arguments: Sequence[Any]) -> Any:

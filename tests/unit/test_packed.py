@@ -114,6 +114,9 @@ def test_constants_in_the_bundle(stored: Path) -> None:
             kernels[SPEC.key].pack(B)
         with pytest.raises(ArgumentError, match=r"takes 1 arguments \(a\), got 2"):
             kernels[SPEC.key](A, B)
+        with pytest.raises(ArgumentError, match="its b is in the bundle; leave it out of calls"):
+            kernels[SPEC.key](A, b=B)
+        close_to_product(kernels.matmul(A, b=B))  # that of the other kernel
     rewrite(stored, min(files), b"other")
     with pytest.raises(IntegrityError, match="was changed after it was built"):
         for target in ("native", "x86-64-v3"):

@@ -1,0 +1,35 @@
+"""Arguments that a call gives by name: first some by position, then the others in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kgen_runtime.errors import ArgumentError
+
+
+def suit(names: Sequence[str], arguments: Sequence[Any], named: Mapping[str, Any]) -> bool:
+    """Whether these are all that a kernel with arguments of these names takes, each once."""
+    return named.keys() == set(names[len(arguments) :])
+
+
+def in_order(
+    kernel: str, names: Sequence[str], arguments: Sequence[Any], named: Mapping[str, Any]
+) -> tuple[Any, ...]:
+    """All arguments in the order of `names`.
+
+    Raises ArgumentError for a name that is unknown, given twice or missing.
+    """
+    rest = names[len(arguments) :]
+    if not suit(names, arguments, named):
+        raise ArgumentError(f"{kernel}: {_problem(names, rest, named)}; takes {', '.join(names)}")
+    return (*arguments, *[named[name] for name in rest])
+
+
+def _problem(names: Sequence[str], rest: Sequence[str], named: Mapping[str, Any]) -> str:
+    for name in named:
+        if name not in names:
+            return f"no argument is called {name}"
+        if name not in rest:
+            return f"{name} is given twice, by position and by name"
+    return f"{', '.join(name for name in rest if name not in named)} not given"
