@@ -23,13 +23,19 @@ class BundleFile:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        try:
+            self.path = Path(path)
+        except TypeError:
+            raise BundleError(
+                f"path is of type {type(path).__name__}; give a bundle's path as a str or Path, "
+                "such as Bundle.save returns"
+            ) from None
         try:
             self._zip = zipfile.ZipFile(self.path)
             text = self._zip.read(MANIFEST)
         except OSError as error:
             raise BundleError(f"{self.path}: cannot read: {error.strerror}") from None
-        except (zipfile.BadZipFile, KeyError):
+        except (zipfile.BadZipFile, KeyError, ValueError):  # ValueError: a NUL in the path
             raise BundleError(
                 f"{self.path}: not a kgen bundle, or not all of one; make one with "
                 f"kgen build -o {self.path}"

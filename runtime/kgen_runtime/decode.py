@@ -18,6 +18,17 @@ def _hints(cls: type) -> dict[str, Any]:
     return typing.get_type_hints(cls)
 
 
+@cache
+def _required(cls: type) -> tuple[str, ...]:
+    """The fields of a dataclass that have no default."""
+    absent = dataclasses.MISSING
+    return tuple(
+        field.name
+        for field in dataclasses.fields(cls)
+        if field.default is absent and field.default_factory is absent
+    )
+
+
 def decode(hint: Any, data: Any, where: str) -> Any:
     """The value of type `hint` in `data`; BundleError, at the place `where`, if it is none."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
@@ -62,7 +73,7 @@ def _dataclass(cls: type, data: Any, where: str) -> Any:
     unknown = sorted(set(data) - set(hints))
     if unknown:
         raise BundleError(f"{where}: unknown field {unknown[0]!r}")
-    try:
-        return cls(**{name: decode(hints[name], v, f"{where}.{name}") for name, v in data.items()})
-    except TypeError as error:
-        raise BundleError(f"{where}: {error}") from None
+    if missing := [repr(name) for name in _required(cls) if name not in data]:
+        fields = "field" if len(missing) == 1 else "fields"
+        raise BundleError(f"{where}: {fields} {', '.join(missing)} missing; build the bundle again")
+    return cls(**{name: decode(hints[name], v, f"{where}.{name}") for name, v in data.items()})

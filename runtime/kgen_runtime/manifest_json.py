@@ -44,8 +44,23 @@ def from_json(data: Any) -> Manifest:
     if not manifest.kernels:
         raise BundleError("manifest.kernels: it holds no kernel; a bundle has one or more")
     for kernel in manifest.kernels:
+        _check_parameters(kernel)
         _check_arguments(kernel)
     return manifest
+
+
+def _check_parameters(kernel: KernelEntry) -> None:
+    """One of the tensors is the output, and all have a size."""
+    outputs = [p.name for p in kernel.parameters if p.role == "output"]
+    if len(outputs) != 1:
+        raise BundleError(f"{kernel.name}: it has {len(outputs)} outputs; a kernel has one")
+    for p in kernel.parameters:
+        if len(p.shape) != len(p.strides):
+            raise BundleError(f"{kernel.name}: {p.name} has not one stride per dimension")
+        if any(n < 1 for n in p.shape) or any(s < 0 for s in p.strides):
+            raise BundleError(f"{kernel.name}: {p.name} has a size below 1 or a stride below 0")
+    if not kernel.launches:
+        raise BundleError(f"{kernel.name}: it launches nothing")
 
 
 def _check_arguments(kernel: KernelEntry) -> None:

@@ -70,6 +70,8 @@ def open_device(device: str, *, num_threads: int | None = None) -> Backend:
 
     Raises ArgumentError for a name that is none, DeviceError if the device is not here.
     """
+    if not isinstance(device, str):
+        raise ArgumentError(f"device={device!r} is no name of a device; write one such as cpu:0")
     name, _, number = device.partition(":")
     cls = backend_class(name)
     if not (number or "0").isdecimal():

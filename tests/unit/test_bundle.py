@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import kgen
+import kgen_runtime
 from kgen.errors import BundleError, IntegrityError
 from kgen_runtime.bundle import MANIFEST, BundleFile
 
@@ -87,13 +89,23 @@ def test_what_is_no_bundle(content: bytes, tmp_path: Path) -> None:
         BundleFile(path)
 
 
+def test_what_is_no_path(bundle: kgen.Bundle) -> None:
+    values: dict[str, Any] = {"NoneType": None, "int": 3, "bytes": b"x.kgen", "Bundle": bundle}
+    for kind, value in values.items():
+        message = f"^path is of type {kind}; give a bundle's path as a str or Path, such as Bundle"
+        with pytest.raises(BundleError, match=message):
+            kgen_runtime.load(value)
+    with pytest.raises(BundleError, match="not a kgen bundle"):
+        kgen_runtime.load("x\0.kgen")
+
+
 def test_a_manifest_that_is_not_json(bundle: kgen.Bundle, tmp_path: Path) -> None:
     path = bundle.save(tmp_path / "x.kgen")
     rewrite(path, MANIFEST, b"{")
     with pytest.raises(BundleError, match=r"manifest\.json is not JSON"):
         BundleFile(path)
     rewrite(path, MANIFEST, json.dumps({"schema_version": 1}).encode())
-    with pytest.raises(BundleError, match="missing 1 required"):
+    with pytest.raises(BundleError, match=r"x\.kgen: manifest: field 'kernels' missing"):
         BundleFile(path)
 
 

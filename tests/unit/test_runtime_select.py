@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -76,6 +76,9 @@ def test_named_device(machine: dict[str, type[Backend]]) -> None:
         select.select([entry()], device="cpu:1")
     with pytest.raises(ArgumentError, match=r"device=cpu:x: x is no number; write cpu:0"):
         select.select([entry()], device="cpu:x")
+    index: Any = 0
+    with pytest.raises(ArgumentError, match=r"device=0 is no name of a device; write one such as"):
+        select.select([entry()], device=index)
     with pytest.raises(DeviceError, match="no driver here"):
         select.select([entry()], device="cuda")
 
