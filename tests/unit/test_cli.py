@@ -77,6 +77,7 @@ def build(**options: str) -> list[str]:
         (build(schedule="depth=3"), "depth=3 is no field of the mma schedule"),
         (build(schedule="num_stages=0"), "num_stages=0 must be a whole number of 1 or more"),
         (build(alpha="fast"), "--alpha fast is not a number"),
+        (build(batch_stride="b=0"), "--batch-stride is between the products of a batch; give --ba"),
         (build(batch="2", batch_stride="d=4"), "--batch-stride d=4 is not of the form a=N b=N c=N"),
         (build(op="relu", shape="4", batch="2"), "--batch does not go with --op relu"),
         (build(op="softmax", shape="4x4", layout="nn"), "--layout does not go with --op softmax"),
@@ -226,7 +227,11 @@ def test_check_reads_the_code_that_would_run(
     path.write_bytes(path.read_bytes().replace(b"mma.sync", b"mma.sinc"))
     assert run(capsys, "check", "x.kgen", "--arch", "sm_80")[0] == 0, "of the cubin, which is whole"
     status, _, err = run(capsys, "check", "x.kgen", "--arch", "sm_90a")
-    assert status == 2 and "x.kgen: sm_80/matmul_16x16x16_f16_nn.ptx is missing or damaged" in err
+    damage = "x.kgen: sm_80/matmul_16x16x16_f16_nn.ptx is missing or damaged"
+    assert status == 2 and damage in err
+    for options in ([], ["--json"]):
+        status, out, err = run(capsys, "inspect", "x.kgen", *options)
+        assert status == 2 and damage in err and "matmul_16x16x16_f16_nn" in out
 
 
 @pytest.mark.parametrize("count", ["0", "1000000"])

@@ -46,11 +46,25 @@ def run(args: argparse.Namespace) -> int:
             from kgen.cli import static
 
             return static.run(bundle, as_json=args.json)
-        elif args.json:
-            print_json(to_json(bundle.manifest))
         else:
-            _print(bundle)
+            if args.json:
+                print_json(to_json(bundle.manifest))
+            else:
+                _print(bundle)
+            _check_files(bundle)
     return 0
+
+
+def _check_files(bundle: BundleFile) -> None:
+    """After the manifest, whose every word stands in a bundle with a damaged file as well.
+
+    Raises IntegrityError for the first such file.
+    """
+    for entry in bundle.manifest.kernels:
+        for artifact in entry.artifacts:
+            bundle.read(artifact)
+        for constant in entry.constants:
+            bundle.read(constant)
 
 
 def _print(bundle: BundleFile) -> None:

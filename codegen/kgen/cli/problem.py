@@ -85,6 +85,8 @@ def spec_of(args: argparse.Namespace) -> Spec:
             rows=rows, cols=cols, dtype=args.dtype, out_dtype=args.out_dtype, log=bool(args.log)
         )
     m, n, k = _shape(args.shape, "MxNxK")
+    if args.batch_stride is not None and args.batch is None:
+        raise SpecError("--batch-stride is between the products of a batch; give --batch with it")
     strides = _whole_numbers(
         "batch-stride", _assignments("batch-stride", args.batch_stride, ("a", "b", "c"))
     )
