@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from kgen.targets.cpu import workers
@@ -16,6 +18,15 @@ def test_no_drift(golden: Golden) -> None:
     text = golden.path.read_text()
     assert golden.text() == text, "the rendered text changed; run make generated, read the diff"
     assert len(text.splitlines()) <= MAX_LINES, "too long to read; take a smaller tile"
+
+
+def test_comments_and_blank_lines_read_well() -> None:
+    """Of PTX: what a macro leaves out leaves no blank line, and one of a thing is no plural."""
+    texts = {path: path.read_text() for path in ROOT.rglob("*.ptx")}
+    assert texts
+    for path, text in texts.items():
+        assert "\n\n\n" not in text, path
+        assert not re.search(r"\b1 (tile|stage|strip|byte|element)s\b", text), path
 
 
 def test_nothing_else_is_there() -> None:

@@ -21,6 +21,7 @@ from kgen.targets.cuda.plan.matrix import (
     Matrix,
 )
 from kgen.targets.cuda.plan.units import Guard, Place, Unit, xor_suffix
+from kgen.targets.cuda.plan.words import counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,7 +234,7 @@ class TileCopy:
         matrix, way = self.matrix, "cp.async" if self.asynchronous else "registers"
         return (
             f"{self.name.upper()}: tiles of {self.rows}x{self.cols} as stored, "
-            f"{len(self.units)} x {self.unit_bytes} bytes per thread by {way}, "
+            f"{len(self.units)} x {counted(self.unit_bytes, 'byte')} per thread by {way}, "
             f"k {'along' if matrix.k_inner else 'across'} the rows"
         )
 

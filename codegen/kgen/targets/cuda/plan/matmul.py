@@ -14,6 +14,7 @@ from kgen.targets.cuda.plan.base import CudaPlan, is_dynamic
 from kgen.targets.cuda.plan.copy import TileCopy
 from kgen.targets.cuda.plan.matrix import Matrix
 from kgen.targets.cuda.plan.output import OutputTile
+from kgen.targets.cuda.plan.words import counted
 from kgen_runtime.manifest import Launch, Tile
 
 
@@ -170,9 +171,9 @@ class MatmulPlan(CudaPlan):
         kind = "dynamic" if self.dynamic_shared else "static"
         pipeline, b = self.pipeline, self.operands[1].tile.base
         return (
-            f"{pipeline.k_tiles} tiles along k",
-            f"shared memory ({kind}): {pipeline.buffers} stages of {pipeline.stage_bytes} bytes, "
-            f"A at 0, B at {b} of each",
+            f"{counted(pipeline.k_tiles, 'tile')} along k",
+            f"shared memory ({kind}): {counted(pipeline.buffers, 'stage')} of "
+            f"{pipeline.stage_bytes} bytes, A at 0, B at {b} of each",
         )
 
 

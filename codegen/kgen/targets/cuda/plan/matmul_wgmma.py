@@ -36,6 +36,7 @@ from kgen.targets.cuda.plan.wgmma_limits import (
 )
 from kgen.targets.cuda.plan.wgmma_operands import plan_products
 from kgen.targets.cuda.plan.wgmma_products import WgmmaProducts
+from kgen.targets.cuda.plan.words import counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,21 +188,22 @@ class WgmmaPlan(base.CudaPlan):
         """The order of tiles and the map of shared memory, for the header."""
         kind = "dynamic" if self.dynamic_shared else "static"
         stages = self.num_stages
-        found = [f"{self.k_tiles} tiles along k"]
+        found = [f"{counted(self.k_tiles, 'tile')} along k"]
         if self.products.swapped:
             found.append("the transpose is computed: wgmma's rows are columns of the output")
         if self.persistent:
             rows, cols = self.raster.rows, self.raster.cols
             found.append(f"{self.raster.total} block tiles, {rows} x {cols} of each matrix")
         found.append(
-            f"shared memory ({kind}): {stages} stages of {self.stage_bytes} bytes, "
+            f"shared memory ({kind}): {counted(stages, 'stage')} of {self.stage_bytes} bytes, "
             f"A at 0, B at {self.operands[1].base} of each;"
         )
         if self.stream is not None:
             found.append(self.stream.note)
         if self.store is not None:
             found.append(
-                f"  {self.store.buffers} strips of outputs for each consumer at {self.store.base};"
+                f"  {counted(self.store.buffers, 'strip')} of outputs for each consumer at "
+                f"{self.store.base};"
             )
         first = self.full_barriers
         found.append(
