@@ -63,6 +63,17 @@ def test_under_qemu(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*X86, "aarch64-neon+dotprod"])
+def test_squares_of_a_transposed_a(name: str) -> None:
+    """Packed 16 x 16 at a time, the last ones overlapping: in one block and in several."""
+    if name.startswith("aarch64"):
+        require_qemu()
+    found = target(name)
+    small = BLOCKS[name].override(mr=16 if "amx" in name else 4, mc=32)
+    check(product(21, 9, 83, layout=Layout.TN), found)
+    check(product(49, 9, 150, layout=Layout.TN, lda=51), found, small)
+
+
+@pytest.mark.parametrize("name", [*X86, "aarch64-neon+dotprod"])
 def test_inner_products(name: str) -> None:
     """Few rows whose k lies side by side: what is left of k, tiles with edges, k in blocks."""
     if name not in X86:

@@ -178,6 +178,16 @@ def test_pairs(layout: Layout) -> None:
         check(dataclasses.replace(spec, epilogue=(Epilogue.BIAS, Epilogue.GELU)), found, PAIRS)
 
 
+@pytest.mark.parametrize("name", ["x86-64-v4+bf16", "x86-64-amx"])
+def test_squares_of_a_transposed_a(name: str) -> None:
+    """Packed 8 x 8 at a time, the last ones overlapping: in one block and in several."""
+    found = target(name)
+    small = TILES if "amx" in name else PAIRS.override(mr=4, mc=16)
+    check(Matmul(m=19, n=17, k=37, dtype=DType.BF16, layout=Layout.TN), found)
+    spec = Matmul(m=26, n=17, k=75, dtype=DType.BF16, layout=Layout.TT, lda=29, batch=2)
+    check(spec, found, small)
+
+
 @pytest.mark.parametrize("layout", [Layout.NN, Layout.TN])
 def test_pairs_of_rows_where_they_lie(layout: Layout) -> None:
     """B is read in place: one block of K and several, whole panels and cut ones, one row of A."""

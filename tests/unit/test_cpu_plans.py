@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from kgen import pipeline
-from kgen.schedule import AmxMatmul, CpuMatmul, Schedule
-from kgen.spec import DType, Matmul, Relu, Softmax, Spec
+from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul, Schedule
+from kgen.spec import DType, Layout, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.activations import normal_tail
 from kgen.targets.cpu.plan.base import CpuPlan, Run, vector_for
 from kgen.targets.cpu.plan.folds import folds
 from kgen.targets.cpu.plan.functions import DOUBLE, FLOAT, functions_for
-from kgen.targets.cpu.plan.panel import interleave, panel, transpose_stages
+from kgen.targets.cpu.plan.panel import Stage, interleave, panel, transpose_stages, zip_stages
 from kgen.targets.cpu.plan.vectors import Vector
 
 
@@ -177,14 +178,29 @@ def test_features_are_those_of_the_code() -> None:
 
 
 @pytest.mark.parametrize("count", [2, 4, 8, 16])
-def test_stages_transpose(count: int) -> None:
+@pytest.mark.parametrize("stages", [transpose_stages, zip_stages])
+def test_stages_transpose(stages: Callable[[int], tuple[Stage, ...]], count: int) -> None:
     """The shuffles, done by numpy, turn rows into columns."""
     rows = list(np.arange(count * count).reshape(count, count))
-    for stage in transpose_stages(count):
-        for i, j in stage.pairs:
-            both = np.concatenate([rows[i], rows[j]])
-            rows[i], rows[j] = both[indices(stage.low)], both[indices(stage.high)]
+    for stage in stages(count):
+        before = list(rows)
+        for (i, j), (low, high) in stage.moves:
+            both = np.concatenate([before[i], before[j]])
+            rows[low], rows[high] = both[indices(stage.low)], both[indices(stage.high)]
     assert np.array_equal(rows, np.arange(count * count).reshape(count, count).T)
+
+
+@pytest.mark.parametrize(
+    ("m", "k", "kc", "squared"),
+    [(32, 64, 64, True), (31, 64, 64, False), (33, 79, 64, False), (48, 80, 64, True)],
+)
+def test_a_transposed_a_is_packed_by_squares_where_all_blocks_have_room(
+    m: int, k: int, kc: int, squared: bool
+) -> None:
+    spec = Matmul(m=m, n=32, k=k, dtype=DType.S8, layout=Layout.TN)
+    body = text(spec, schedule=DotMatmul(mr=4, nr=32, mc=16, kc=kc, nc=32))
+    assert ("%pm.4.r15 = shufflevector" in body) == squared
+    assert ("%ps.x = load i8" in body) != squared
 
 
 def indices(mask: str) -> list[int]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from kgen.targets.cpu.plan.blocks import MatmulPlan
 from kgen.targets.cpu.plan.panel import PanelVector, index_list, interleave, panel
+from kgen.targets.cpu.plan.squares import Square, square
 from kgen.targets.cpu.plan.vectors import Access, Vector
 
 #: Added to a row of packed A, so that rows a power of two apart do not share a cache set.
@@ -57,6 +58,20 @@ class GroupsPlan(MatmulPlan):
     def a_gathered(self) -> bool:
         """K does not lie side by side in A."""
         return self.spec.layout.a_transposed
+
+    @property
+    def a_square(self) -> Square | None:
+        """What a transposed A is packed by, where every block of it has room for one."""
+        if not self.a_gathered:
+            return None
+        found = square(
+            self.spec.dtype,
+            packed=self.a_packed.scalar,
+            stride=self.a_strides[2],
+            pack_row=self.a_pack_row,
+        )
+        last_rows = self.spec.m - (self.spec.m - 1) // self.schedule.mc * self.schedule.mc
+        return found if min(last_rows, self._last_depth) >= found.size else None
 
     @property
     def a_packed(self) -> Vector:
