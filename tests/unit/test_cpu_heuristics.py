@@ -71,6 +71,18 @@ def test_rows_of_a_are_packed_for_all_columns() -> None:
     assert planned.blocks_m > 1
 
 
+def test_a_task_that_packs_both_is_halved_along_m_where_that_is_even() -> None:
+    """65 and 62 rows in tiles of 5; of tiles of 3, under half of the rows are 63, so columns are
+    taken apart."""
+    for dtype, target, blocks in (
+        (DType.BF16, "x86-64-v4+bf16", (2, 1)),
+        (DType.S8, "x86-64-v3", (1, 2)),
+    ):
+        planned = plan(Matmul(m=127, n=131, k=113, dtype=dtype), target)
+        assert isinstance(planned, TiledPlan)
+        assert (planned.blocks_m, planned.blocks_n) == blocks
+
+
 REFUSED = [
     ("x86-64-v4", Matmul(m=64, n=64, k=64, dtype=DType.F32), {"nr": 40, "nc": 80}, "try nr=48"),
     (
