@@ -69,9 +69,9 @@ k.body:
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
   %b_n0.at = getelementptr i8, ptr %k.b, i64 0
   %b_n0.stored = load <64 x i8>, ptr %b_n0.at, align 64
-  %b_n0 = xor <64 x i8> %b_n0.stored, splat (i8 -128)
   %b_n1.at = getelementptr i8, ptr %k.b, i64 64
   %b_n1.stored = load <64 x i8>, ptr %b_n1.at, align 64
+  %b_n0 = xor <64 x i8> %b_n0.stored, splat (i8 -128)
   %b_n1 = xor <64 x i8> %b_n1.stored, splat (i8 -128)
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset

@@ -5,13 +5,19 @@ B is multiplied where it lies, a few of its rows at a time, while the next ones 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeVar
+
 from kgen.schedule import CpuMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.block_sizes import balanced, rounded_up, rows_in_cache
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.blocks import LINE_BYTES
-from kgen.targets.cpu.plan.dots import dot_for
+from kgen.targets.cpu.plan.dots import Dot, dot_for
+from kgen.targets.cpu.plan.tiled import registers_needed
+
+T = TypeVar("T")
 
 #: Up to this many rows, a large B is read once, as a stream, and the sums go to and fro in the
 #: caches: packing it costs more than it saves.
@@ -26,6 +32,12 @@ STREAM_A_ROWS = 4
 #: four, Zen 4).
 STREAM_VECTORS, STREAM_VECTORS_FEW = 2, 4
 STREAM_FEW = 2
+#: Of vectors whose rows of B are interleaved within lanes, what such a tile has at most.
+LANES_STRIPS = 2
+#: Rows of B side by side in that case, by rows of A. Their vectors cross lines of an array that is
+#: not aligned, which the next tile then reads again: few, lest a cache set has lost them (1 x 4096
+#: x 4096 of s8 in an array of numpy's: twice as fast as 64 rows, Zen 4).
+LANES_K = {STREAM_FEW: 8, STREAM_A_ROWS: 16}
 #: Columns of a task of such a product, at most: enough of a row for the hardware to see a stream,
 #: and tasks for several threads (2048 of 4096 columns cost one thread 4 % and make two 1.4x as
 #: fast; 1024 cost 10 %).
@@ -54,13 +66,33 @@ def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
 
     widest = STREAM_VECTORS_FEW if spec.m <= STREAM_FEW else STREAM_VECTORS
     widths = range(1, min(widest, -(-spec.n // vector)) + 1)
+    wide, narrow = _for_rows(spec, STREAM_K)
+    kc = narrow if spec.dtype.itemsize < 4 else wide
+    if dot and (most := strip_vectors(spec, dot, vector, registers)):
+        widths = range(most, most + 1)
+        kc = kc if spec.m > STREAM_A_ROWS else _for_rows(spec, LANES_K)
     vectors = max(widths, key=lambda v: (rows(v), v))
     mr, nr = rows(vectors), vectors * vector
     mc = rounded_up(spec.m, mr)
     sums = target.limits["l2_bytes"] // 8 // (mc * spec.accumulate.itemsize)
     nc = balanced(spec.n, min(sums, STREAM_COLUMNS), nr)
-    wide, narrow = next(depths for most, depths in STREAM_K.items() if spec.m <= most)
-    kc = narrow if spec.dtype.itemsize < 4 else wide
-    if packs_a or spec.dtype is DType.S8:
+    if packs_a or (spec.dtype is DType.S8 and spec.k % kc):
         kc = rounded_up(kc, LINE_BYTES // spec.dtype.itemsize if dot else vector)
     return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=False)
+
+
+def strip_vectors(spec: Matmul, dot: Dot, vector: int, registers: int) -> int:
+    """Vectors of a tile of all rows of A whose rows of B are interleaved within lanes; 0 if there
+    is none."""
+    fits = (
+        strips * dot.group
+        for strips in range(LANES_STRIPS, 0, -1)
+        if registers_needed(spec.m, strips * dot.group) <= registers
+        and spec.m <= rows_in_cache(spec)
+        and spec.n >= strips * dot.group * vector
+    )
+    return next(fits, 0)
+
+
+def _for_rows(spec: Matmul, table: Mapping[int, T]) -> T:
+    return next(found for most, found in table.items() if spec.m <= most)

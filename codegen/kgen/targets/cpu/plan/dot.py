@@ -18,6 +18,17 @@ from kgen.targets.cpu.plan.blocks import (
 )
 from kgen.targets.cpu.plan.dots import VDPBF16PS, Dot
 from kgen.targets.cpu.plan.groups import GroupsPlan
+from kgen.targets.cpu.plan.lanes import (
+    LANE_BYTES,
+    Strip,
+    StripRow,
+    Unpack,
+    column_order,
+    strips,
+    unpacks,
+)
+from kgen.targets.cpu.plan.panel import index_list
+from kgen.targets.cpu.plan.tile import Tile
 from kgen.targets.cpu.plan.tiled import TiledPlan, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector
 
@@ -127,6 +138,60 @@ class DotPlan(TiledPlan, GroupsPlan):
             return "%groups.all"
         return str(-(-min(self.spec.k, self.schedule.kc) // self.group))
 
+    # -- rows of B that are interleaved within lanes -------------------------------------------
+
+    @property
+    def interleaves_lanes(self) -> bool:
+        """Whole panels do, where the sums go to scratch in any case."""
+        width = self.group * self.b_width
+        return self.streams_b and self.b_in_place and self.schedule.nr % width == 0
+
+    @property
+    def sums_are_in_lanes(self) -> bool:
+        order = column_order(self.strip_row.compute.count, lane=self.strip_lane, group=self.group)
+        return self.interleaves_lanes and list(order) != sorted(order)
+
+    @property
+    def strip_row(self) -> Access:
+        """A strip's columns of a row of B."""
+        width = self.row.compute.count * self.group
+        return Access(dtype=self.spec.dtype, compute=Vector(count=width, scalar="float"))
+
+    @property
+    def strip_lane(self) -> int:
+        """Columns of a lane of such a row."""
+        return LANE_BYTES // self.spec.dtype.itemsize
+
+    @property
+    def strip_sums(self) -> Vector:
+        return Vector(count=self.strip_row.compute.count, scalar=self.sums.scalar)
+
+    @property
+    def strip_order(self) -> str:
+        """The shuffle mask that brings them into the order of columns."""
+        order = column_order(self.strip_sums.count, lane=self.strip_lane, group=self.group)
+        return index_list(order)
+
+    def strips(self, tile: Tile) -> tuple[Strip, ...]:
+        """Those of a whole panel; a panel at the edge has none."""
+        if not self.interleaves_lanes or tile.width != self.schedule.nr:
+            return ()
+        return strips(tile.columns, self.group)
+
+    def strip_rows(self, strip: Strip) -> tuple[StripRow, ...]:
+        return tuple(
+            StripRow(name=f"%b_{strip.name}.k{i}", at=strip.b + offset)
+            for i, offset in enumerate(self.row_offsets)
+        )
+
+    def unpacks(self, strip: Strip) -> tuple[Unpack, ...]:
+        return unpacks(
+            [row.name for row in self.strip_rows(strip)],
+            [f"%b_{column.name}.stored" for column in strip.columns],
+            count=self.strip_row.compute.count,
+            lane=self.strip_lane,
+        )
+
     # -- where the sums start, if B is taken for unsigned --------------------------------------
 
     @property
@@ -134,19 +199,34 @@ class DotPlan(TiledPlan, GroupsPlan):
         return self.dot.b_is_unsigned
 
     @property
+    def blocks_are_cut(self) -> bool:
+        """Every block of K ends with a partial run; all are the same."""
+        return self.k_blocked and self.schedule.kc % self.run_k != 0
+
+    @property
     def starts_depth(self) -> str:
         """Depth that is added up in whole runs; packed A is zero past K."""
+        if self.blocks_are_cut:
+            return str(self.schedule.kc - self.starts_tail)
         return self.depth_padded if self.packs_a else self.depth_whole
 
     @property
     def starts_tail(self) -> int:
         """K of the last, partial run, in an A that is not packed."""
+        if self.blocks_are_cut:
+            return self.schedule.kc % self.run_k
         return 0 if self.packs_a else self.k_tail
+
+    @property
+    def starts_tail_is_last(self) -> bool:
+        """Only the last of several blocks of K has it."""
+        return self.k_blocked and not self.blocks_are_cut
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
         types = self.out_masked_types
-        if (self.packs_a or self.has_starts) and self.k_tail > 1 and not self.a_gathered:
+        a_tail = self.starts_tail if self.has_starts and not self.packs_a else self.k_tail
+        if (self.packs_a or self.has_starts) and a_tail > 1 and not self.a_gathered:
             types = types | {self.run.stored}
         if self.spec.n % self.b_width > 1 and not self.b_is_packed and not self.b_gathered:
             types = types | {self.row.stored}
@@ -206,7 +286,7 @@ def plan_dot(spec: Matmul, target: Target, schedule: CpuMatmul, dot: Dot) -> Dot
         row=Access(dtype=spec.dtype, compute=sums),
         run=Access(dtype=spec.dtype, compute=Vector(count=run_k, scalar="float")),
     )
-    if plan.k_blocked and (plan.packs_a or plan.has_starts):
+    if plan.k_blocked and (plan.packs_a or (plan.has_starts and plan.depth_varies)):
         check_multiple(schedule, "kc", run_k, "as runs of several blocks need")
     if plan.k_blocked:
         check_multiple(schedule, "kc", dot.group, "as groups of several blocks need")

@@ -97,6 +97,11 @@ class InnerPlan(TiledPlan):
         return self.schedule.kc % self.k_vector
 
     @property
+    def starts_tail_is_last(self) -> bool:
+        """All blocks of K are the same."""
+        return False
+
+    @property
     def is_direct(self) -> bool:
         return False
 

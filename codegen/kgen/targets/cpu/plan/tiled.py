@@ -23,6 +23,11 @@ class TiledPlan(MatmulPlan):
         return not self.k_blocked
 
     @property
+    def sums_are_in_lanes(self) -> bool:
+        """Not in the order of columns, until K is at its end."""
+        return False
+
+    @property
     def packs_a(self) -> bool:
         return self.schedule.pack_a
 

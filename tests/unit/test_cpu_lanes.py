@@ -1,0 +1,44 @@
+"""Rows interleaved within lanes, and the order of columns that it leaves."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from kgen import pipeline
+from kgen.schedule import CpuMatmul
+from kgen.spec import DType, Matmul
+from kgen.targets.cpu import FAMILY
+from kgen.targets.cpu.plan.dot import DotPlan
+from kgen.targets.cpu.plan.lanes import column_order, unpacks
+
+
+@pytest.mark.parametrize("group", [2, 4])
+@pytest.mark.parametrize(("lanes", "lane"), [(1, 16), (2, 16), (4, 16), (4, 8)])
+def test_groups_of_columns_are_where_the_order_says(group: int, lanes: int, lane: int) -> None:
+    width = lanes * lane
+    values = {f"r{k}": [(k, column) for column in range(width)] for k in range(group)}
+    results = [f"g{i}" for i in range(group)]
+    for step in unpacks(list(values), results, count=width, lane=lane):
+        both = values[step.x] + values[step.y]
+        values[step.result] = [both[int(i)] for i in re.findall(r"i32 (\d+)", step.mask)]
+    found = [element for name in results for element in values[name]]
+    groups = [found[at : at + group] for at in range(0, len(found), group)]
+    order = column_order(width, lane=lane, group=group)
+    for column in range(width):
+        assert groups[order[column]] == [(k, column) for k in range(group)]
+
+
+@pytest.mark.parametrize("dtype", [DType.S8, DType.BF16], ids=lambda dtype: dtype.value)
+def test_few_rows_take_rows_of_b_in_whole_vectors(dtype: DType) -> None:
+    """All rows of A in one tile, and few rows of B beside each other."""
+    target = FAMILY.find("x86-64-v4+vnni" if dtype is DType.S8 else "x86-64-v4+bf16")
+    assert target is not None
+    for m in (1, 2, 4):
+        planned = pipeline.plan(Matmul(m=m, n=4096, k=4096, dtype=dtype), target)
+        assert isinstance(planned, DotPlan)
+        assert isinstance(planned.schedule, CpuMatmul)
+        assert planned.interleaves_lanes
+        assert planned.sums_are_in_lanes
+        assert (planned.schedule.mr, planned.schedule.kc) == (m, 8 if m <= 2 else 16)
