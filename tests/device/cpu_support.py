@@ -1,16 +1,29 @@
-"""What the CPU's tests share: qemu where it must be there, and memory with guard pages."""
+"""What the CPU's tests share: targets and loaded kernels, qemu where it must be there, and memory
+with guard pages."""
 
 from __future__ import annotations
 
 import ctypes
 import mmap
 import os
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
+from kgen import pipeline
+from kgen.bundle import pack
 from kgen.check import qemu
+from kgen.check.verify import verify
+from kgen.schedule import Schedule
+from kgen.spec import DType, Relu, Spec
+from kgen.targets.base import Target
+from kgen.targets.cpu import FAMILY
+from kgen_runtime.backend import Code
+from kgen_runtime.backends.cpu import CpuBackend
+from kgen_runtime.manifest import KernelEntry
 
 Bytes = npt.NDArray[np.uint8]
 PROT_NONE = 0
@@ -41,3 +54,51 @@ class GuardedBytes:
         self.address = base + mmap.PAGESIZE + (slack if at_end else 0)
         start = self.address - base
         self.data: Bytes = np.frombuffer(self._map, np.uint8, nbytes, start)
+
+
+def target(name: str) -> Target:
+    found = FAMILY.find(name)
+    assert found is not None
+    return found
+
+
+def here(name: str) -> Target:
+    """The target, if this machine runs it."""
+    found = target(name)
+    backend = CpuBackend()
+    entry = pack([pipeline.kernel(Relu(shape=(1,), dtype=DType.F32), found)]).manifest.kernels[0]
+    if (refusal := backend.refuses(entry.artifacts[0])) is not None:
+        pytest.skip(refusal)
+    return found
+
+
+def check(spec: Spec, found: Target, schedule: Schedule | None = None) -> None:
+    for result in verify(pack([pipeline.kernel(spec, found, schedule)])).kernels:
+        assert result.passed, result.to_json()
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A loaded kernel."""
+
+    backend: CpuBackend
+    entry: KernelEntry
+    kernel: Any
+
+    def run(self, addresses: dict[str, int]) -> None:
+        self.backend.launch(self.kernel, addresses)
+
+
+def load(
+    spec: Spec, found: Target, schedule: Schedule | None = None, num_threads: int | None = None
+) -> Ready:
+    bundle = pack([pipeline.kernel(spec, found, schedule)])
+    entry = bundle.manifest.kernels[0]
+    artifact = entry.artifacts[0]
+    backend = CpuBackend(num_threads=num_threads)
+    code = Code(artifact=artifact, data=bundle.files[artifact.file])
+    return Ready(backend, entry, backend.load(entry, {"main": code}))
+
+
+def addresses(arrays: dict[str, npt.NDArray[Any]]) -> dict[str, int]:
+    return {name: array.ctypes.data for name, array in arrays.items()}

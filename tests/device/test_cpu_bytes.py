@@ -14,8 +14,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul, InnerMatmul, Schedule
 from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Scale
 from kgen.targets.cpu import FAMILY
-from tests.device.cpu_support import require_qemu
-from tests.device.test_cpu_kernels import addresses, check, here, load, target
+from tests.device.cpu_support import addresses, check, here, load, require_qemu, target
 
 X86 = ("x86-64-v3", "x86-64-v3+vnni", "x86-64-v4", "x86-64-v4+vnni", "x86-64-amx")
 ARM = ("aarch64-neon", "aarch64-neon+dotprod")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from kgen.spec import DType, Epilogue, Matmul
-from tests.device.test_cpu_kernels import addresses, here, load
+from tests.device.cpu_support import addresses, here, load
 
 
 def logistic(x: float, power: float) -> float:

@@ -16,8 +16,7 @@ from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul, Operand
 from kgen.targets import cuda
 from kgen.targets.cpu import FAMILY
-from tests.device.cpu_support import require_qemu
-from tests.device.test_cpu_kernels import check, here, target
+from tests.device.cpu_support import check, here, require_qemu, target
 
 DTYPES = (DType.F32, DType.F16, DType.BF16, DType.F64)
 #: Small blocks, so that small shapes have several of them along every axis.
