@@ -45,7 +45,7 @@ TABLE: dict[str, tuple[tuple[str, Matmul, str, str], ...]] = {
         ("fragments-swapped", SPEC, r"\{(%a_m0_k0), (%a_m8_k0)", r"{\2, \1"),
         ("store-dropped", SPEC, r"^ *@%inside st\.global.*\n", ""),
         ("sub-for-add", SPEC, r"add(\.u32 %read_stage, %read_stage)", r"sub\1"),
-        ("operand-swapped", SPEC_F32, r"(fma\.rn\.f32 %acc_m0_n0, %a_m0, %b_n)0", r"\g<1>1"),
+        ("operand-swapped", SPEC_F32, r"(fma\.rn\.f32 %acc_m0_n0, )%a_m0, ", r"\1%b_n0, "),
     ),
     "gfx942": (
         (

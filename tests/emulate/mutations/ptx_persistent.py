@@ -72,6 +72,19 @@ MUTATIONS = (
         ("barrier-behind-a-strip-dropped", CONSUMERS + STRIP_BARRIER + r"(?= *mad)", r"\1"),
         ("both-load-one-half", r"(mad\.lo\.u32 %share_to, %rank, )8192,", r"\g<1>0,"),
         ("arrivals-at-the-own-cta-only", r"^ *@%speaks mapa.*\n", ""),
+        # Two CTAs store to the same outputs.
+        (
+            "rows-of-the-other-cta",
+            CONSUMERS + r"(mad\.lo\.u32 %m0, %m0, 2, )%rank;",
+            r"\1\g<2>0;",
+        ),
+        ("strip-of-the-columns-before", r"(add\.u32 %box_n, %n0, )64;", r"\g<1>0;"),
+    ),
+    *bugs(
+        turns_product,
+        "race",
+        # Both warpgroups store to the same outputs.
+        ("both-take-every-tile", r"^ *shl\.b32 %step, %step, 1;\n", ""),
     ),
     *bugs(
         cluster_product,
@@ -96,14 +109,8 @@ MUTATIONS = (
     *bugs(
         cluster_product,
         WRONG_RESULT,
-        (
-            "rows-of-the-other-cta",
-            CONSUMERS + r"(mad\.lo\.u32 %m0, %m0, 2, )%rank;",
-            r"\1\g<2>0;",
-        ),
         ("half-of-b-twice", r"(mad\.lo\.u32 %share_from, %rank, )64,", r"\g<1>0,"),
         ("fragments-swapped", CONSUMERS + r"\{%word0, %word1,", r"\1{%word1, %word0,"),
-        ("strip-of-the-columns-before", r"(add\.u32 %box_n, %n0, )64;", r"\g<1>0;"),
         ("tile-rows-not-in-groups", PRODUCER + r"(rem\.u32 %m0, %number, )%height;", r"\1\g<2>1;"),
     ),
     *bugs(
@@ -118,6 +125,5 @@ MUTATIONS = (
         ("turn-not-given", r"^ *@%follows bar\.arrive %your_turn, 256;\n", ""),
         ("first-turn-not-given", r"^ *@%second bar\.arrive %your_turn, 256;\n", ""),
         ("stages-kept-by-the-other", r"(mbarrier\.init\S+ \S+ )4;(?=\n *fence)", r"\g<1>8;"),
-        ("both-take-every-tile", r"^ *shl\.b32 %step, %step, 1;\n", ""),
     ),
 )

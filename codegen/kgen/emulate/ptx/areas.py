@@ -22,7 +22,7 @@ class Areas:
 
         `grow` is told when areas are added: each, by number, was part of another until now, [new].
         """
-        self._grow = grow
+        self._grow, self._whole = grow, whole
         self.of = np.zeros(granules, np.int64) if whole else np.arange(granules)
         self.first = np.zeros(1, np.int64) if whole else np.arange(granules)
         self._size = np.bincount(self.of)
@@ -33,13 +33,9 @@ class Areas:
     def count(self) -> int:
         return len(self.first)
 
-    @property
-    def all_single(self) -> bool:
-        return self.count == len(self.of)
-
     def single(self, granules: Array) -> Array:
         """The area of each granule, which has no others."""
-        if self.all_single:
+        if not self._whole:
             return granules
         found: Array = self.of[granules]
         shared = self._size[found] > 1
