@@ -9,13 +9,8 @@ from kgen.schedule import CpuMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import vector_for
-from kgen.targets.cpu.plan.blocks import (
-    check_ahead,
-    check_multiple,
-    check_stack,
-    finishing_type,
-    matmul_launch,
-)
+from kgen.targets.cpu.plan.blocks import finishing_type, matmul_launch
+from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.panel import PanelVector, Side, Stage, panel, transpose_stages
 from kgen.targets.cpu.plan.tiled import TiledPlan, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type

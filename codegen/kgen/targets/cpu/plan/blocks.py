@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul
 from kgen.spec import DType, Epilogue, Matmul, Operand
-from kgen.targets.base import Target
 from kgen.targets.cpu.plan.activations import NormalTail, normal_tail
 from kgen.targets.cpu.plan.addresses import Origin, origin
 from kgen.targets.cpu.plan.ahead import packed_b
@@ -281,28 +279,3 @@ def matmul_launch(spec: Matmul, schedule: CpuMatmul) -> Launch:
         grid=(spec.batch * blocks, 1, 1),
         arguments=tuple(p.name for p in spec.parameters),
     )
-
-
-def check_multiple(schedule: CpuMatmul, field: str, unit: int, reason: str) -> None:
-    value = getattr(schedule, field)
-    if value % unit:
-        raise ScheduleError(
-            f"{field}={value} is not a multiple of {unit}, {reason}; "
-            f"try {field}={-(-value // unit) * unit}"
-        )
-
-
-def check_ahead(spec: Matmul, schedule: CpuMatmul) -> None:
-    """What comes packed is not packed again."""
-    if spec.constant and schedule.pack_b:
-        raise ScheduleError("pack_b=1 is not for a B that comes packed; try pack_b=0")
-
-
-def check_stack(target: Target, nbytes: int) -> None:
-    """The packing buffers of a task must fit a thread's stack."""
-    limit = target.limits["stack_bytes"]
-    if nbytes > limit:
-        raise ScheduleError(
-            f"mc, kc and nc need {nbytes} bytes of scratch; {target.name} allows {limit}; "
-            "try a smaller kc, mc or nc"
-        )

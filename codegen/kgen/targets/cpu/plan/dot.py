@@ -9,13 +9,8 @@ from kgen.schedule import CpuMatmul, DotMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import vector_for
-from kgen.targets.cpu.plan.blocks import (
-    check_ahead,
-    check_multiple,
-    check_stack,
-    finishing_type,
-    matmul_launch,
-)
+from kgen.targets.cpu.plan.blocks import finishing_type, matmul_launch
+from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.dots import VDPBF16PS, Dot
 from kgen.targets.cpu.plan.groups import GroupsPlan
 from kgen.targets.cpu.plan.lanes import (

@@ -15,12 +15,8 @@ from kgen.schedule import InnerMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import vector_for
-from kgen.targets.cpu.plan.blocks import (
-    check_multiple,
-    check_stack,
-    finishing_type,
-    matmul_launch,
-)
+from kgen.targets.cpu.plan.blocks import finishing_type, matmul_launch
+from kgen.targets.cpu.plan.checks import check_multiple, check_stack
 from kgen.targets.cpu.plan.dot import COLUMNS, GROUP_BYTES
 from kgen.targets.cpu.plan.dots import Dot, dot_for
 from kgen.targets.cpu.plan.folds import Group, folds

@@ -1,0 +1,33 @@
+"""What a CPU matmul schedule must be like, whatever its main loop."""
+
+from __future__ import annotations
+
+from kgen.errors import ScheduleError
+from kgen.schedule import CpuMatmul
+from kgen.spec import Matmul
+from kgen.targets.base import Target
+
+
+def check_multiple(schedule: CpuMatmul, field: str, unit: int, reason: str) -> None:
+    value = getattr(schedule, field)
+    if value % unit:
+        raise ScheduleError(
+            f"{field}={value} is not a multiple of {unit}, {reason}; "
+            f"try {field}={-(-value // unit) * unit}"
+        )
+
+
+def check_ahead(spec: Matmul, schedule: CpuMatmul) -> None:
+    """What comes packed is not packed again."""
+    if spec.constant and schedule.pack_b:
+        raise ScheduleError("pack_b=1 is not for a B that comes packed; try pack_b=0")
+
+
+def check_stack(target: Target, nbytes: int) -> None:
+    """The packing buffers of a task must fit a thread's stack."""
+    limit = target.limits["stack_bytes"]
+    if nbytes > limit:
+        raise ScheduleError(
+            f"mc, kc and nc need {nbytes} bytes of scratch; {target.name} allows {limit}; "
+            "try a smaller kc, mc or nc"
+        )
