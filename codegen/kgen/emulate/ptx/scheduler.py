@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from kgen.emulate.ptx.barriers import Barriers
 from kgen.emulate.ptx.counting import Counts
 from kgen.emulate.ptx.faults import fault_of
 from kgen.emulate.ptx.gathering import Gathering
 from kgen.emulate.ptx.groups import Groups
 from kgen.emulate.ptx.machine import WARP, Machine, Mask, Violation
+from kgen.emulate.ptx.masks import guarded, remainder
 from kgen.emulate.ptx.operations import (
     Barrier,
     Branch,
@@ -29,8 +28,8 @@ from kgen.emulate.ptx.operations import (
     Source,
     Wait,
 )
+from kgen.emulate.ptx.parked import Parked
 from kgen.emulate.ptx.syntax import Instruction
-from kgen.emulate.ptx.types import Array
 from kgen.emulate.report import EmulationFault, Fault
 
 #: How often all loops that wait look again before they are taken to wait for ever.
@@ -64,7 +63,7 @@ class Scheduler:
         self.everyone: Mask = None if machine.exists.all() else machine.exists
         self.groups = Groups(machine, self.everyone)
         self.gathering = Gathering(machine)
-        self.parked: dict[int, Array] = {}
+        self.parked = Parked(machine, [step.operation for step in self.steps])
         self.signals = machine.signals
         self.turns = 0
         self.barriers = Barriers(machine)
@@ -109,7 +108,7 @@ class Scheduler:
             counts.lanes[pc] += lanes
             active: Mask = mask
             if step.guard is not None:
-                chosen = self._guarded(step.guard(), mask)
+                chosen = guarded(step.guard(), mask)
                 if not isinstance(step.operation, Branch):
                     counts.lanes[pc] -= lanes - (machine.active_lanes(*chosen) if chosen else 0)
                 if chosen is None:
@@ -137,30 +136,6 @@ class Scheduler:
                 raise self._fault(violation, pc) from None
         self.groups.add(pc, mask)
 
-    @staticmethod
-    def _guarded(predicate: Array, mask: Mask) -> tuple[Mask] | None:
-        """The lanes of the mask where the predicate holds; None if there is no such lane.
-
-        The mask itself is given back if all its lanes are chosen.
-        """
-        if predicate.size == 1:
-            return (mask,) if predicate.item() else None
-        chosen = predicate if mask is None else predicate & mask
-        count = np.count_nonzero(chosen)
-        if count == 0:
-            return None
-        if mask is None:
-            return (None,) if count == chosen.size else (chosen,)
-        same = count * mask.size == np.count_nonzero(mask) * chosen.size
-        return (mask,) if same else (chosen,)
-
-    def _remainder(self, mask: Mask, active: Mask) -> Mask | None:
-        """Lanes of the group that an operation does not concern; None if there are none."""
-        if active is None or active is mask:
-            return None
-        rest = ~active if mask is None else mask & ~active
-        return rest if rest.any() else None
-
     def _turn(self, pc: int, target: int, active: Mask) -> bool:
         """A branch back to `target`; whether its loop looked at memory, and saw nothing new."""
         if target > pc:
@@ -176,7 +151,7 @@ class Scheduler:
     def _spin(self, pc: int, target: int, active: Mask, mask: Mask) -> None:
         """Let others run before the loop looks again."""
         self.groups.add(target, active, spins=True)
-        rest = self._remainder(mask, active)
+        rest = remainder(mask, active)
         if rest is not None:
             self.counts.divergent_branches += self.machine.parted_warps(active, rest)
             self.groups.add(pc + 1, rest)
@@ -201,7 +176,7 @@ class Scheduler:
             return self._wait(pc, operation, active, mask)
         if isinstance(operation, Barrier) and self._whole_barrier(operation, active):
             return False
-        rest = self._remainder(mask, active)
+        rest = remainder(mask, active)
         if rest is not None:
             self.groups.add(pc + 1, rest)
         if isinstance(operation, Branch):
@@ -271,10 +246,10 @@ class Scheduler:
             wait.action(active)
             return False
         self._count(pc, active, -1)
-        rest = self._remainder(mask, active)
+        rest = remainder(mask, active)
         if rest is not None:
             self.groups.add(pc + 1, rest)
-        self.parked[pc] = self.parked.get(pc, np.zeros((1, 1, 1), bool)) | late
+        self.parked.add(pc, late)
         if ready.any():
             self._count(pc, ready, 1)
             wait.action(ready)
@@ -288,15 +263,7 @@ class Scheduler:
     def _wake(self) -> None:
         """Something has happened: parked lanes whose wait is over run again."""
         self.signals = self.machine.signals
-        for pc, lanes in list(self.parked.items()):
-            wait = self.steps[pc].operation
-            assert isinstance(wait, Wait)
-            ready = lanes & wait.ready(lanes)
-            if not ready.any():
-                continue
-            del self.parked[pc]
-            if (lanes & ~ready).any():
-                self.parked[pc] = lanes & ~ready
+        for pc, ready in self.parked.ready():
             self.groups.add(pc, ready)
 
     # ------------------------------------------------------------------ whole warps
@@ -308,21 +275,17 @@ class Scheduler:
             return False
         here = self.machine.active(active)
         ready, held = self.gathering.arrive(pc, operation, here)
-        alone = ready is here or (not held.any() and self._same(ready, here))
+        alone = ready is here or (not held.any() and bool((ready == here).all()))
         if ready.any():
             operation.action(active if alone else self.groups.simplest(ready))
         if alone and active is mask:
             return False
         if ready.any():
             self.groups.add(pc + 1, ready)
-        rest = self._remainder(mask, active)
+        rest = remainder(mask, active)
         if rest is not None:
             self.groups.add(pc + 1, rest)
         return True
-
-    @staticmethod
-    def _same(a: Array, b: Array) -> bool:
-        return bool((a == b).all())
 
     # ------------------------------------------------------------------ the end
 
@@ -333,24 +296,11 @@ class Scheduler:
         if self._finish_something():
             self._wake()
             return True
-        for found in (self.gathering.stuck(), self.barriers.stuck(), self._parked_for_ever()):
+        for found in (self.gathering.stuck(), self.barriers.stuck(), self.parked.stuck()):
             if found is not None:
                 pc, violation = found
                 raise self._fault(violation, pc)
         return False
-
-    def _parked_for_ever(self) -> tuple[int, Violation] | None:
-        """The instruction at which somebody waits for what nobody will do."""
-        if not self.parked:
-            return None
-        found: list[tuple[int, Violation]] = []
-        for pc, lanes in sorted(self.parked.items()):
-            wait = self.steps[pc].operation
-            assert isinstance(wait, Wait)
-            kind, message = wait.describe(self.machine.everywhere(lanes))
-            found.append((pc, Violation(kind, message, lanes)))
-        # What is wrong with one of them is more than that it waits.
-        return min(found, key=lambda stuck: stuck[1].kind == "deadlock")
 
     def _fault(self, violation: Violation, pc: int) -> EmulationFault:
         return EmulationFault(fault_of(self.machine, violation, pc))
