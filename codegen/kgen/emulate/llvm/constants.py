@@ -53,6 +53,10 @@ FLAGS = frozenset(
     )
 )
 
+#: What reads an instruction from its opcode, line and the name of its result, with the cursor
+#: behind the opcode.
+Parse = Callable[[str, int, str], Instruction]
+
 
 class OperandParser:
     """Reads types and operands at the cursor of ``tokens``.

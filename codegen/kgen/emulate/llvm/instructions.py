@@ -1,20 +1,19 @@
-"""One instruction of textual LLVM IR to an :class:`Instruction`."""
+"""One instruction of textual LLVM IR to an :class:`Instruction`.
+
+Those that compute a value of their operands are here; :mod:`memory_instructions` and
+:mod:`control_instructions` hold the others.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from kgen.emulate.llvm.constants import FLAGS, OperandParser
+from kgen.emulate.llvm.constants import FLAGS, OperandParser, Parse
+from kgen.emulate.llvm.control_instructions import ControlParser
 from kgen.emulate.llvm.lexer import symbol, words
-from kgen.emulate.llvm.memory_instructions import MemoryParser, Parse
-from kgen.emulate.llvm.module import Constant, Instruction, Operand
-from kgen.emulate.llvm.types import (
-    I1,
-    Aggregate,
-    Vector,
-    value_shape,
-)
-from kgen.errors import EmulationError
+from kgen.emulate.llvm.memory_instructions import MemoryParser
+from kgen.emulate.llvm.module import Constant, Instruction
+from kgen.emulate.llvm.types import I1, Aggregate, Vector, value_shape
 
 _BINARY = frozenset(
     words("add sub mul udiv sdiv urem srem shl lshr ashr and or xor fadd fsub fmul fdiv frem")
@@ -37,19 +36,14 @@ class InstructionParser:
             **dict.fromkeys(_CASTS, self._cast),
             **dict.fromkeys(("fneg", "freeze"), self._unary),
             **dict.fromkeys(("icmp", "fcmp"), self._compare),
-            **MemoryParser(self.operands).parsers,
-            "br": self._br,
-            "call": self._call,
+            **MemoryParser(operands).parsers,
+            **ControlParser(operands).parsers,
             "extractelement": self._plain,
             "extractvalue": self._extractvalue,
             "insertelement": self._plain,
             "insertvalue": self._insertvalue,
-            "phi": self._phi,
-            "ret": self._ret,
             "select": self._select,
             "shufflevector": self._shufflevector,
-            "switch": self._switch,
-            "unreachable": self._bare,
         }
 
     def parse(self) -> Instruction:
@@ -101,12 +95,6 @@ class InstructionParser:
                     mmra = "".join(t.texts[start : t.at])
             else:
                 return mmra
-
-    def _label(self) -> str:
-        self.tokens.expect("label")
-        return symbol(self.tokens.expect_kind("local"))
-
-    # -- values ---------------------------------------------------------------------------------
 
     def _binary(self, opcode: str, line: int, result: str) -> Instruction:
         type_ = self.operands.type()
@@ -209,92 +197,4 @@ class InstructionParser:
             type=operand.type,
             operands=(operand, value),
             indices=self._indices(),
-        )
-
-    # -- control --------------------------------------------------------------------------------
-
-    def _br(self, opcode: str, line: int, result: str) -> Instruction:
-        if self.tokens.text == "label":
-            return Instruction(opcode=opcode, line=line, labels=(self._label(),))
-        condition = self.operands.typed_operand()
-        self.tokens.expect(",")
-        then = self._label()
-        self.tokens.expect(",")
-        return Instruction(
-            opcode=opcode, line=line, operands=(condition,), labels=(then, self._label())
-        )
-
-    def _switch(self, opcode: str, line: int, result: str) -> Instruction:
-        t = self.tokens
-        operands = [self.operands.typed_operand()]
-        t.expect(",")
-        labels = [self._label()]
-        t.expect("[")
-        while not t.accept("]"):
-            operands.append(self.operands.typed_operand())
-            t.expect(",")
-            labels.append(self._label())
-        return Instruction(opcode=opcode, line=line, operands=tuple(operands), labels=tuple(labels))
-
-    def _phi(self, opcode: str, line: int, result: str) -> Instruction:
-        t = self.tokens
-        type_ = self.operands.type()
-        operands, labels = [], []
-        while True:
-            t.expect("[")
-            operands.append(self.operands.operand(type_))
-            t.expect(",")
-            labels.append(symbol(t.expect_kind("local")))
-            t.expect("]")
-            if t.text != "," or t.texts[t.at + 1] != "[":
-                break
-            t.next()
-        return Instruction(
-            opcode=opcode,
-            line=line,
-            result=result,
-            type=type_,
-            operands=tuple(operands),
-            labels=tuple(labels),
-        )
-
-    def _ret(self, opcode: str, line: int, result: str) -> Instruction:
-        if self.tokens.accept("void"):
-            return Instruction(opcode=opcode, line=line)
-        value = self.operands.typed_operand()
-        return Instruction(opcode=opcode, line=line, type=value.type, operands=(value,))
-
-    def _bare(self, opcode: str, line: int, result: str) -> Instruction:
-        return Instruction(opcode=opcode, line=line)
-
-    def _call(self, opcode: str, line: int, result: str) -> Instruction:
-        t = self.tokens
-        while not self.operands.at_type():
-            if t.kind not in ("word", "number", "string"):
-                raise t.error("expected the type of a call")
-            t.next()
-            if t.text == "(":
-                t.skip_brackets()
-        type_ = self.operands.type()
-        if t.text == "(":
-            t.skip_brackets()
-        if t.kind != "global":
-            raise EmulationError(f"line {line}: calls through a pointer are not supported")
-        callee = symbol(t.next())
-        t.expect("(")
-        operands: list[Operand] = []
-        while not t.accept(")"):
-            operands.append(self.operands.typed_operand())
-            t.accept(",")
-        while (t.kind == "word" and not t.starts_line()) or t.kind == "attribute":
-            t.next()
-            if t.text == "(":
-                t.skip_brackets()
-        return Instruction(
-            opcode=opcode,
-            line=line,
-            result=result,
-            type=type_,
-            operands=tuple(operands),
-            callee=callee,
         )

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from kgen.emulate.llvm.constants import OperandParser
+from kgen.emulate.llvm.constants import OperandParser, Parse
 from kgen.emulate.llvm.lexer import words
 from kgen.emulate.llvm.module import Instruction, Operand
 from kgen.emulate.llvm.types import I1, Pointer, Struct, Vector
-
-#: From opcode, line and name of the result, with the cursor behind the opcode.
-Parse = Callable[[str, int, str], Instruction]
 
 _ORDERINGS = tuple(words("unordered monotonic acquire release acq_rel seq_cst"))
 _STRENGTH = ("", *_ORDERINGS).index
