@@ -158,25 +158,33 @@ def test_arguments_are_kept_alive(path: Path) -> None:
 
 
 FORKING = """
-import os, sys, numpy as np, kgen_runtime, kgen_runtime.backends.cpu_launch as launch
+import os, sys, threading, numpy as np, kgen_runtime, kgen_runtime.backends.cpu_launch as launch
 launch.SHARED_SECONDS = 0.0
 kernels = kgen_runtime.load(sys.argv[1], device="cpu", num_threads=3)
 x = -np.ones(40_000, np.float32)
-def right(): return all((kernels.relu(x) == 0).all() for _ in range(10))
-assert right()
+prepared = kernels.relu.prepare(x)
+def right(call): return all((call() == 0).all() for _ in range(10))
+def ordinary(): return kernels.relu(x)
+assert right(ordinary) and right(prepared) and threading.active_count() == 3
 pid = os.fork()
 if pid == 0:
-    os._exit(0 if right() else 1)
-assert right()
+    assert threading.active_count() == 1
+    first, second = (prepared, ordinary) if sys.argv[2] == "prepared" else (ordinary, prepared)
+    prepared.out[:] = -1
+    done = right(first) and threading.active_count() == 3 and right(second)
+    os._exit(0 if done and threading.active_count() == 3 else 1)
+assert right(ordinary)
 assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-if len(sys.argv) > 2: sys.exit("the end")
+if len(sys.argv) > 3: sys.exit("the end")
 """
 
 
 @pytest.mark.parametrize("end", [[], ["raise"]])
-def test_fork_and_exit(path: Path, end: list[str]) -> None:
-    """A child makes workers of its own; the interpreter's end does not hang on them."""
-    command = [sys.executable, "-c", FORKING, str(path), *end]
+@pytest.mark.parametrize("first", ["prepared", "ordinary"])
+def test_fork_and_exit(path: Path, first: str, end: list[str]) -> None:
+    """A child makes workers of its own, also for calls that its parent prepared; the interpreter's
+    end does not hang on them."""
+    command = [sys.executable, "-c", FORKING, str(path), first, *end]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == len(end), done.stderr
     assert done.stderr.strip() == ("the end" if end else "")

@@ -74,9 +74,16 @@ class Entry:
 
 
 def shared(job: Job, threads: int) -> Callable[[], None]:
-    """The job by this thread and the workers."""
+    """The job by this thread and the workers, which are made anew where a fork has lost them."""
     pool = cpu_workers.workers(threads - 1)
-    return partial(pool.code.parallel, pool.address, job.address)
+    parallel, address = pool.code.parallel, job.address
+
+    def run() -> None:
+        if pool.count < threads - 1:
+            pool.grow(threads - 1)
+        parallel(pool.address, address)
+
+    return run
 
 
 class Launcher:

@@ -96,10 +96,15 @@ class Workers:
         self._memory = (ctypes.c_char * (POOL_BYTES + ALIGNMENT))()
         base = ctypes.addressof(self._memory)
         self.address = base + -base % ALIGNMENT
-        syscall = ctypes.cast(ctypes.CDLL(None).syscall, ctypes.c_void_p).value
-        ctypes.c_void_p.from_address(self.address + POOL["syscall"]).value = syscall
+        self._syscall = ctypes.cast(ctypes.CDLL(None).syscall, ctypes.c_void_p).value
+        self.reset()
+
+    def reset(self) -> None:
+        """A pool without threads, where it was: prepared calls keep its address."""
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
+        ctypes.memset(self.address, 0, POOL_BYTES)
+        ctypes.c_void_p.from_address(self.address + POOL["syscall"]).value = self._syscall
 
     @property
     def count(self) -> int:
@@ -156,14 +161,14 @@ def workers(count: int) -> Workers:
     return pool
 
 
-def _forget() -> None:
-    """In a child after fork(2) there are no workers: it makes its own."""
-    global _workers, _making
+def _start_anew() -> None:
+    """In a child after fork(2) there are no workers, and a launch of another thread that was under
+    way never ends: the child makes workers of its own when it first needs some."""
+    global _making
     _making = threading.Lock()
     if _workers is not None:
-        atexit.unregister(_workers.stop)
-        _workers = None
+        _workers.reset()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_start_anew)
