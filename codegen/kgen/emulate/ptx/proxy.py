@@ -11,7 +11,8 @@ import numpy as np
 from kgen.emulate.ptx.accesses import Accesses, Region
 from kgen.emulate.ptx.known import Fence
 from kgen.emulate.ptx.reads import READ_ASYNC, READ_PC, READ_SEVERAL, READ_TIME, once
-from kgen.emulate.ptx.shadow import PENDING, READING, Shadow
+from kgen.emulate.ptx.shadow import Shadow
+from kgen.emulate.ptx.shadow_tables import PENDING, READING
 from kgen.emulate.ptx.tags import THREAD, TIME, Strength, is_async, tag
 from kgen.emulate.ptx.types import Array, any_of
 
@@ -31,13 +32,13 @@ class AsyncProxy:
         self._refuse_unfenced(at, shadow.refuse_pending(at), "write over")
         shadow.refuse_unordered_reads(at, Strength.WEAK)
         self._warn_of_overwritten_reads(at)
-        shadow.writer.reshape(-1)[at.cell] = PENDING - self.machine.pc
+        shadow.tables.writers[at.cell] = PENDING - self.machine.pc
 
     def finish_write(self, region: Region, actor: Array | int) -> None:
         """The bytes are there, for those who know the asynchronous actor's present time."""
         shadow = self.shadow
         at = shadow.region(region, region.issuer)
-        writers = shadow.writer.reshape(-1)
+        writers = shadow.tables.writers
         started = np.maximum(PENDING - writers[at.cell], 0)
         now = self.clocks.own[shadow.clock_row(at), actor]
         thread = np.broadcast_to(np.asarray(actor) << 5, at.thread.shape)
@@ -46,7 +47,7 @@ class AsyncProxy:
     def begin_read(self, region: Region) -> None:
         """An asynchronous read starts: none may write the bytes until it is finished."""
         at = self.refuse_read(region)
-        reading = self._reading()
+        reading = self.shadow.tables.readings
         # A granule that comes several times counts once, here and at the end.
         reading[at.cell] = ((reading[at.cell] >> READING) + 1 << READING) | self.machine.pc
 
@@ -54,7 +55,7 @@ class AsyncProxy:
         """Check a read, by one of these proxy fences or by that of shared memory."""
         shadow = self.shadow
         at = shadow.region(region, region.issuer)
-        writer = shadow.writer.reshape(-1)[at.cell]
+        writer = shadow.tables.writers[at.cell]
         shadow.refuse_unwritten(at, writer)
         self._refuse_unfenced(at, writer, "read of", *fences)
         return at
@@ -66,20 +67,13 @@ class AsyncProxy:
         """
         shadow = self.shadow
         at = shadow.region(region, reader)
-        reading = self._reading()
+        reading = self.shadow.tables.readings
         started = int(np.max(reading[at.cell], initial=0)) & _PC
         reading[at.cell] -= 1 << READING
         entry = (shadow.now(at) << READ_TIME) | (started << READ_PC)
         entry |= (1 << READ_SEVERAL) if by_warp else at.thread & 31
         entry |= 1 << READ_ASYNC
-        shadow.reads.reshape(-1)[at.cell * shadow.warps + at.actor] = entry
-
-    def _reading(self) -> Array:
-        """The table of reads under way, flat."""
-        shadow = self.shadow
-        if shadow.reading is None:
-            shadow.reading = np.zeros(shadow.writer.shape, np.int64)
-        return shadow.reading.reshape(-1)
+        shadow.tables.reads.reshape(-1)[at.cell * shadow.warps + at.actor] = entry
 
     def _refuse_unfenced(self, at: Accesses, writer: Array, what: str, *fences: Fence) -> None:
         """Generic writes that the async proxy meets must be ordered, and fenced besides."""
@@ -100,7 +94,7 @@ class AsyncProxy:
     def _warn_of_overwritten_reads(self, at: Accesses) -> None:
         """Ordered, but no proxy fence lies between a generic read and the write."""
         shadow = self.shadow
-        at, read = once(at, shadow.all_reads(at.cell))
+        at, read = once(at, shadow.tables.all_reads(at.cell))
         row = shadow.clock_row(at)
         row = row[:, None] if isinstance(row, np.ndarray) else row
         past = self.clocks.known_past(

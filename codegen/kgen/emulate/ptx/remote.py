@@ -23,7 +23,7 @@ def check_remote_accesses(machine: Machine) -> None:
         return
     known = _known_by_cta(machine)
     ranks = _areas_of_ranks(shadow)
-    reads = shadow.all_reads().reshape(len(shadow.writer), -1, shadow.warps)
+    reads = shadow.tables.all_reads().reshape(shadow.tables.rows, -1, shadow.warps)
     last = np.stack([reads[:, areas].max(axis=1) for areas in ranks], axis=1)
     _refuse(machine, last >> READ_TIME, known, (last >> READ_PC) & READ_PC_MASK, "reads")
     last = _last_writes(shadow, ranks)
@@ -46,9 +46,9 @@ def _areas_of_ranks(shadow: Shadow) -> list[Array]:
 
 def _last_writes(shadow: Shadow, ranks: list[Array]) -> Array:
     """[row, rank, warp]: the latest tag of the warp's in the memory of the CTA; -1 for none."""
-    last = np.full((len(shadow.writer), len(ranks), shadow.warps), -1, np.int64)
+    last = np.full((shadow.tables.rows, len(ranks), shadow.warps), -1, np.int64)
     for rank, areas in enumerate(ranks):
-        writer = shadow.writer[:, areas]
+        writer = shadow.tables.writer[:, areas]
         warp = (writer & THREAD) >> 5
         # What completes asynchronously is no thread's; a CTA that ends before it is refused
         # elsewhere.

@@ -3,8 +3,6 @@
 A granule is the kernel's smallest shared access. Two accesses to one granule by different threads,
 one of them a write, are a race unless the clocks order them or both are strong (PTX ISA 8.9.1).
 Granules that all accesses have met together share an entry of the tables, as an area.
-Tables have one row for each cluster, or one while all do the same, so that the checks of the common
-case cost as much as those of one CTA.
 """
 
 from __future__ import annotations
@@ -17,33 +15,22 @@ import numpy as np
 from kgen.emulate.ptx.accesses import Accesses, Granules, Region
 from kgen.emulate.ptx.ctas import narrow
 from kgen.emulate.ptx.reads import READ_TIME, by_whom, once, remember, unvouched
+from kgen.emulate.ptx.shadow_tables import PENDING, READING, UNWRITTEN, Tables
 from kgen.emulate.ptx.tags import THREAD, TIME, Strength, label_of, strength_of, tag
 from kgen.emulate.ptx.types import Array, any_of
 
 if TYPE_CHECKING:
     from kgen.emulate.ptx.machine import Machine, Mask
 
-#: In place of a writer: nobody; the instruction -2 - n started an asynchronous write.
-UNWRITTEN, PENDING = -1, -2
-#: Asynchronous reads under way: how many, above the instruction that started the last.
-READING = 20
-
 
 class Shadow:
-    """`writer` [row, area] and `reads` [row, area, warp], as tags."""
+    """Checks what threads do to shared memory, and notes it in `tables`."""
 
     def __init__(self, machine: Machine, nbytes: int) -> None:
         self.machine, self.clocks = machine, machine.clocks
-        self.granules = Granules(machine, nbytes, self._grow)
+        self.granules = Granules(machine, nbytes, lambda parents: self.tables.grow(parents))
         self.warps = machine.clocks.warps
-        self.writer = np.full((1, self.granules.count), UNWRITTEN, np.int64)
-        self.reads = np.zeros((1, self.granules.count, self.warps), np.int64)
-        #: The same of what is strong, "reads" and "writes", from the first on. Strong accesses do
-        #: not race with each other, so that several may come between two that are weak. And as
-        #: `writer`, "overwritten": the last weak writers of what was written strongly since.
-        self.strong: dict[str, Array] = {}
-        #: Asynchronous reads under way; None before the first.
-        self.reading: Array | None = None
+        self.tables = Tables(self.granules.count, self.warps)
 
     # ------------------------------------------------------------------ what threads do
 
@@ -52,15 +39,15 @@ class Shadow:
     ) -> None:
         """Check a read. With `by_warp` the whole warp learns what the lane reads."""
         at = self.accesses(address, nbytes, mask)
-        writer = self.writer.reshape(-1)[at.cell]
+        writer = self.tables.writers[at.cell]
         self.refuse_unwritten(at, writer)
         self._refuse_unordered(at, writer, strength, "read of", by_warp)
         if strength:
-            self._remember(self._strong("reads", self.reads), at, by_warp)
+            self._remember(self.tables.strongly("reads"), at, by_warp)
             return
-        if "writes" in self.strong:
-            self._refuse_noted(at, self.strong["writes"], "read of what", "writes")
-        self._remember(self.reads, at, by_warp)
+        if "writes" in self.tables.strong:
+            self._refuse_noted(at, self.tables.strong["writes"], "read of what", "writes")
+        self._remember(self.tables.reads, at, by_warp)
 
     def write(self, address: Array, nbytes: int, mask: Mask, *, strength: int = 0) -> bool:
         """Check and note a write; whether several lanes wrote the same granule."""
@@ -71,12 +58,12 @@ class Shadow:
         """cp.async starts to write: none may touch the bytes until it is finished."""
         at = self.accesses(address, nbytes, mask)
         self._write(at, Strength.WEAK)
-        self.writer.reshape(-1)[at.cell] = PENDING - self.machine.pc
+        self.tables.writers[at.cell] = PENDING - self.machine.pc
 
     def finish_copy(self, address: Array, nbytes: int, mask: Mask) -> None:
         """It is as if the copying thread wrote the bytes just now."""
         at = self.accesses(address, nbytes, mask)
-        writers = self.writer.reshape(-1)
+        writers = self.tables.writers
         started = PENDING - writers[at.cell]
         writers[at.cell] = tag(self.now(at), np.maximum(started, 0), at.thread)
 
@@ -84,13 +71,12 @@ class Shadow:
         self._refuse_unordered(at, self.refuse_pending(at), strength, "write over")
         self.refuse_unordered_reads(at, strength)
         mark = tag(self.now(at), self.machine.pc, at.thread, strength)
-        writers = self.writer.reshape(-1)
+        writers = self.tables.writers
         if strength:
-            self._remember(self._strong("writes", self.reads), at, by_warp=False)
+            self._remember(self.tables.strongly("writes"), at, by_warp=False)
             old = writers[at.cell]
             weak = (old > 0) & (strength_of(old) == Strength.WEAK)
-            overwritten = self._strong("overwritten", self.writer).reshape(-1)
-            overwritten[at.cell[weak]] = old[weak]
+            self.tables.overwritten_writers[at.cell[weak]] = old[weak]
         writers[at.cell] = mark
         there = writers[at.cell]
         lost = there != mark
@@ -105,35 +91,26 @@ class Shadow:
 
     def collapse(self) -> None:
         """After a barrier of everything: one row again, if the rows say the same."""
-        if len(self.writer) == 1 or self.clocks.rows > 1:
+        if self.tables.rows == 1 or self.clocks.rows > 1:
             return
         if self.machine.asynchronous or self.machine.cluster > 1:
-            tables = [self.writer, self.reads, *self.strong.values()]
-            tables += [] if self.reading is None else [self.reading]
-            if all((table == table[:1]).all() for table in tables):
-                self.writer, self.reads = self.writer[:1], self.reads[:1]
-                self.strong = {did: table[:1] for did, table in self.strong.items()}
-                self.reading = None if self.reading is None else self.reading[:1]
-            return
-        state = np.minimum(self.writer, 0)
-        if (state == state[:1]).all():
-            self.writer = self.writer.max(axis=0, keepdims=True)
-            self.reads = np.zeros_like(self.reads[:1])
-            self.strong = {}
+            self.tables.join()
+        else:
+            self.tables.join_settled()
 
     # ------------------------------------------------------------------ checks
 
     def refuse_pending(self, at: Accesses) -> Array:
         """The writers of granules that no asynchronous operation uses; 0 for none."""
-        writer = self.writer.reshape(-1)[at.cell]
+        writer = self.tables.writers[at.cell]
         if writer.size and writer.min() <= PENDING:
             self.refuse(
                 writer <= PENDING, at, "race",
                 "write to where an asynchronous copy is under way",
                 lambda first: self._started_text(PENDING - int(writer[first])),
             )  # fmt: skip
-        if self.reading is not None:
-            reading = self.reading.reshape(-1)[at.cell]
+        if self.tables.reading is not None:
+            reading = self.tables.readings[at.cell]
             self.refuse(
                 reading >> READING > 0, at, "race",
                 "write to where an asynchronous operation may still read",
@@ -159,10 +136,10 @@ class Shadow:
     def refuse_unordered_reads(self, at: Accesses, strength: int) -> None:
         """Refuse writes to granules that another thread has read, unordered with the write; and
         weak writes to what another thread has written strongly."""
-        self._refuse_noted(at, self.reads, "write over what", "reads")
+        self._refuse_noted(at, self.tables.reads, "write over what", "reads")
         if not strength:
-            for did in self.strong.keys() - {"overwritten"}:
-                self._refuse_noted(at, self.strong[did], "write over what", did)
+            for did, table in self.tables.strong.items():
+                self._refuse_noted(at, table, "write over what", did)
 
     def _refuse_noted(self, at: Accesses, table: Array, what: str, did: str) -> None:
         """Refuse accesses to granules that another thread has, unordered, in the table."""
@@ -204,8 +181,8 @@ class Shadow:
     def _refuse_unordered(
         self, at: Accesses, writer: Array, strength: int, what: str, of_warp: bool = False
     ) -> None:
-        if strength and "overwritten" in self.strong:
-            weak = self.strong["overwritten"].reshape(-1)[at.cell]
+        if strength and self.tables.overwritten is not None:
+            weak = self.tables.overwritten_writers[at.cell]
             self.refuse_unordered(at, self.unordered(at, weak, of_warp=of_warp), weak, what)
         late = self.unordered(at, writer, of_warp=of_warp)
         if late.any():
@@ -258,17 +235,6 @@ class Shadow:
     def clock_row(self, at: Accesses) -> Array | int:
         return at.row if self.clocks.rows > 1 else 0
 
-    def all_reads(self, cell: Array | slice = slice(None)) -> Array:
-        """The last reads [cell, warp], weak and strong, of these cells or of all."""
-        weak: Array = self.reads.reshape(-1, self.warps)[cell]
-        strong = self.strong.get("reads")
-        return weak if strong is None else np.maximum(weak, strong.reshape(-1, self.warps)[cell])
-
-    def _strong(self, did: str, like: Array) -> Array:
-        if did not in self.strong:
-            self.strong[did] = np.zeros(like.shape, like.dtype)
-        return self.strong[did]
-
     def _remember(self, table: Array, at: Accesses, by_warp: bool) -> None:
         cell = at.cell * self.warps + at.actor
         lane = None if by_warp else at.thread & 31
@@ -276,45 +242,15 @@ class Shadow:
 
     def accesses(self, address: Array, nbytes: int, mask: Mask) -> Accesses:
         cluster = self.machine.cluster
-        if len(self.writer) == 1 == self.clocks.rows:
+        if self.tables.rows == 1 == self.clocks.rows:
             one = narrow(address, cluster), mask if mask is None else narrow(mask, cluster)
             if len(one[0]) <= cluster and (one[1] is None or len(one[1]) <= cluster):
                 return self.granules.of_lanes(one[0], nbytes, one[1], 1)
-        self._split()
-        return self.granules.of_lanes(address, nbytes, mask, len(self.writer))
+        self.tables.split(self.clocks.clusters)
+        return self.granules.of_lanes(address, nbytes, mask, self.tables.rows)
 
     def region(self, region: Region, thread: Array) -> Accesses:
         count = max(len(region.address), len(thread), len(region.ctas))
         if count > self.machine.cluster or self.clocks.rows > 1:
-            self._split()
-        return self.granules.of_region(region, thread, len(self.writer))
-
-    def _grow(self, parents: Array) -> None:
-        """There are new areas, each of which was part of another."""
-
-        def longer(table: Array) -> Array:
-            # Flat views of the tables must be views.
-            return np.ascontiguousarray(np.concatenate([table, table[:, parents]], axis=1))
-
-        self.writer, self.reads = longer(self.writer), longer(self.reads)
-        self.strong = {did: longer(table) for did, table in self.strong.items()}
-        self.reading = None if self.reading is None else longer(self.reading)
-
-    def _split(self) -> None:
-        """Give every cluster a row of its own."""
-        clusters = self.clocks.clusters
-        if len(self.writer) < clusters:
-            self.writer = self.writer.repeat(clusters, axis=0)
-            self.reads = sparse_rows(self.reads, clusters)
-            self.strong = {k: sparse_rows(t, clusters) for k, t in self.strong.items()}
-            if self.reading is not None:
-                self.reading = sparse_rows(self.reading, clusters)
-
-
-def sparse_rows(table: Array, count: int) -> Array:
-    """A table of one row with `count` of them. Memory that holds zeros alone is not touched, which
-    is most of large tables."""
-    found = np.zeros((count, table.size), table.dtype)
-    noted = np.flatnonzero(table)
-    found[:, noted] = table.reshape(-1)[noted]
-    return found.reshape(count, *table.shape[1:])
+            self.tables.split(self.clocks.clusters)
+        return self.granules.of_region(region, thread, self.tables.rows)
