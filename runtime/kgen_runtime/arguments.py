@@ -148,17 +148,36 @@ class Slot:
         found = self.finders[type(value)](value)
         return self.closer(value, stream, keep) if found is None else found
 
-    def closer(self, value: Any, stream: int | None, keep: list[object]) -> Any:
-        """The same of an argument that its finder does not know."""
+    def closer(
+        self, value: Any, stream: int | None, keep: list[object], *, copies: bool = True
+    ) -> Any:
+        """The same of an argument that its finder does not know.
+
+        With `copies` an input that lies in another way is copied if it is on the host.
+        """
         lent = self._form.lend(value, writable=self._writes) if self._on_host else None
         if lent is not None and lent[0] % self._itemsize == 0:
             keep.append(lent[1])
             return lent[0]
         found = self.view(value, stream)
         if (problem := self.problem(found)) is not None:
-            raise ArgumentError(f"{self.kernel}: {self.name} {problem}")
+            if not (copies and self.can_copy(found)):
+                raise ArgumentError(f"{self.kernel}: {self.name} {problem}")
+            found = self._copied(found)
         keep.append(found.owner)
         return found.buffer
+
+    def can_copy(self, found: View) -> bool:
+        """Whether a copy of it would fit: of an input on the host that is merely laid out in
+        another way."""
+        return self._on_host and not self._writes and self._mismatch(found) is None
+
+    def _copied(self, found: View) -> View:
+        """The same elements as the kernel expects them."""
+        copy = self.empty()
+        source = lent_array(found.buffer, self.param.dtype, found.shape, found.strides)
+        copy.view(self.param.dtype.storage)[...] = source
+        return _numpy_view(copy, self._backend)
 
     def view(self, value: Any, stream: int | None) -> View:
         """Describe an argument; errors name the kernel and the argument."""
@@ -169,6 +188,10 @@ class Slot:
 
     def problem(self, found: View) -> str | None:
         """What does not fit and what to do about it, or None."""
+        return self._mismatch(found) or self._misplacement(found)
+
+    def _mismatch(self, found: View) -> str | None:
+        """What no copy mends."""
         param = self.param
         if found.shape != self._shape:
             remedy = "pass that shape or build a kernel for yours"
@@ -181,6 +204,11 @@ class Slot:
         is_bits = found.dtype == BITS_8 and param.dtype in FLOATS_8
         if found.dtype != param.dtype and not is_bits:
             return f"is {found.dtype}; expected {param.dtype}; {self._remedy('convert it first')}"
+        return None
+
+    def _misplacement(self, found: View) -> str | None:
+        """How it lies in memory otherwise than the kernel expects."""
+        param = self.param
         if not self._strides_fit(found.strides):
             remedy = (
                 "pass numpy.ascontiguousarray of it" if self._packed else "pass one laid out so"

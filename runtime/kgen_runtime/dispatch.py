@@ -123,7 +123,11 @@ class Dispatch:
         return found
 
     def _only_one(self, arguments: Sequence[Any], out: Any) -> Kernel:
-        fitting = [kernel for kernel in self._kernels if kernel.accepts(arguments, out)]
+        """One that takes them as they lie comes before one that takes copies."""
+        fitting: list[Kernel] = []
+        for copies in (False, True):
+            if not fitting:
+                fitting = [k for k in self._kernels if k.accepts(arguments, out, copies=copies)]
         if len(fitting) != 1:
             raise ArgumentError(self._no_choice(arguments, fitting))
         return fitting[0]

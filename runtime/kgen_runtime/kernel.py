@@ -66,10 +66,11 @@ class Kernel:
 
         Arguments come in the order of `argument_names`, and those at the end may be given by name.
         On the CPU arguments are numpy or host DLPack arrays and the result is a numpy array; an
-        `Array` among them makes it an `Array`. On other devices they are `Array`s or DLPack arrays
-        of that device, and the call may return before the kernel is done. bf16 and 8-bit floats
-        are arrays of `ml_dtypes` or their bits as uint16 and uint8. `stream` is a handle of the
-        driver, for backends with streams.
+        `Array` among them makes it an `Array`. Inputs that lie in memory otherwise than the kernel
+        expects (transposed, strided, misaligned) are copied first. On other devices arguments are
+        `Array`s or DLPack arrays of that device, and the call may return before the kernel is done.
+        bf16 and 8-bit floats are arrays of `ml_dtypes` or their bits as uint16 and uint8. `stream`
+        is a handle of the driver, for backends with streams.
 
         Raises ArgumentError or DeviceMismatchError before anything runs; LaunchError, DeviceLost.
         """
@@ -86,14 +87,14 @@ class Kernel:
         self, /, *arguments: Any, out: Any = None, stream: int | None = None, **named: Any
     ) -> Call:
         """The kernel with these arguments, checked once: call the result to run it, as often as
-        wanted. It reads and writes the same memory each time, and keeps it alive.
+        wanted. It reads and writes the same memory each time, copies nothing, and keeps it alive.
 
         Raises as :meth:`__call__` does.
         """
         keep: list[object] = []
         if named:
             arguments = self.ordered(arguments, named)
-        buffers, result = self._bind(arguments, out, stream, keep)
+        buffers, result = self._bind(arguments, out, stream, keep, copies=False)
         keep += map(holder, (*arguments, result))
         settled = dict(zip(self._names, buffers, strict=True))
         return Call(self, self._backend.prepare(self._handle, settled, stream), result, keep)
@@ -112,7 +113,13 @@ class Kernel:
         raise ArgumentError(f"{self.key}: takes no packed operand; build it with --constant b")
 
     def _bind(
-        self, arguments: Sequence[Any], out: Any, stream: int | None, keep: list[object]
+        self,
+        arguments: Sequence[Any],
+        out: Any,
+        stream: int | None,
+        keep: list[object],
+        *,
+        copies: bool = True,
     ) -> tuple[list[Any], Any]:
         """The buffers in the order of `_names`, and the output."""
         if self.closed:
@@ -131,7 +138,7 @@ class Kernel:
         for slot, value in zip(self._inputs, arguments):  # noqa: B905
             found = slot.finders[type(value)](value)
             if found is None:
-                found = slot.closer(value, stream, keep)
+                found = slot.closer(value, stream, keep, copies=copies)
             if end and found < end and own < found + slot.nbytes:
                 self._check_overlap(own, slot, found)
             buffers.append(found)
@@ -150,8 +157,9 @@ class Kernel:
             raise ArgumentError(self._stored_message(stored))
         return in_order(self.key, self.argument_names, arguments, named)
 
-    def accepts(self, arguments: Sequence[Any], out: Any = None) -> bool:
-        """Whether shapes, types and strides are those of this kernel.
+    def accepts(self, arguments: Sequence[Any], out: Any = None, *, copies: bool = False) -> bool:
+        """Whether shapes, types and strides are those of this kernel; with `copies`, of inputs on
+        the host, shapes and types alone.
 
         Raises ArgumentError or DeviceMismatchError for arguments that no kernel here takes.
         """
@@ -160,7 +168,8 @@ class Kernel:
         pairs = list(zip(self._inputs, arguments, strict=True))
         if out is not None:
             pairs.append((self._output, out))
-        return all(slot.problem(slot.view(value, None)) is None for slot, value in pairs)
+        views = [(slot, slot.view(value, None)) for slot, value in pairs]
+        return all(s.problem(v) is None or (copies and s.can_copy(v)) for s, v in views)
 
     def describe(self, arguments: Sequence[Any]) -> str:
         """The arguments' shapes and types, for messages."""

@@ -59,8 +59,9 @@ def test_strides_and_batch(kernels: Kernels) -> None:
     np.testing.assert_array_equal(kernels[STRIDED](a, b), expected)
     np.testing.assert_array_equal(kernels.matmul(a, b, out=c[:, :, :5]), expected)
     assert (c[:, :, 5:] == 77).all()
+    np.testing.assert_array_equal(kernels[STRIDED](a.copy(), b), expected)
     with pytest.raises(ArgumentError, match=r"a has element strides \(54, 9, 1\); expected \(66, "):
-        kernels[STRIDED](a.copy(), b)
+        kernels[STRIDED].prepare(a.copy(), b)
 
 
 def test_device_arrays_work_the_same_way_everywhere(kernels: Kernels) -> None:

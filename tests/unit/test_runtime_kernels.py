@@ -97,7 +97,7 @@ def test_strides_of_a_dimension_of_one_do_not_matter() -> None:
     e = entry(param("a", (1, 4)), param("b", (4, 1)), param("out", (4, 4)))
     row, column = array((2, 4))[:1], array((4, 3))[:, :1]
     with pytest.raises(ArgumentError, match=r"b has element strides \(3, 1\); expected \(1, 1\)"):
-        host(e).add(row, column)
+        host(e).add.prepare(row, column)
     wide = np.lib.stride_tricks.as_strided(array((4,)), (1, 4), (999, 4))
     np.testing.assert_array_equal(host(e).add(wide, column.copy()), wide + column)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kgen_runtime.errors import ArgumentError, DeviceMismatchError
-from tests.unit.fakes import OpaqueFake, array, entry, host, kernels_on, param
+from tests.unit.fakes import HostFake, OpaqueFake, array, entry, host, kernels_on, param
 
 A, B = array((3, 5)), array((3, 5), start=100)
 
@@ -21,9 +21,6 @@ A, B = array((3, 5)), array((3, 5), start=100)
         (array((3, 5), np.float64), r"a is f64; expected f32; convert it first"),
         (array((3, 5), np.int32), r"a is s32; expected f32"),
         (array((3, 5), ">f4"), r"a is >f4; expected f32"),
-        (array((5, 3)).T, r"a has element strides \(1, 3\); expected \(5, 1\); pass numpy\.asc"),
-        (array((3, 10))[:, ::2], r"a has element strides \(10, 2\)"),
-        (array((3, 5))[::-1], r"a has element strides \(-5, 1\)"),
         ([[1.0] * 5] * 3, r"a is a list, not an array; pass a numpy array"),
         (None, r"a is a NoneType, not an array"),
     ],
@@ -34,10 +31,51 @@ def test_wrong_argument(a: Any, message: str) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_misaligned_argument() -> None:
+def between_addresses() -> Any:
     raw = np.zeros(61, np.uint8)[1:].view(np.float32).reshape(3, 5)
-    with pytest.raises(ArgumentError, match=r"a starts at address 0x\w+; expected a multiple of 4"):
-        host().add(raw, B)
+    raw[...] = A
+    return raw
+
+
+@pytest.mark.parametrize(
+    ("a", "message"),
+    [
+        (array((5, 3)).T, r"a has element strides \(1, 3\); expected \(5, 1\); pass numpy\.asc"),
+        (array((3, 10))[:, ::2], r"a has element strides \(10, 2\)"),
+        (array((3, 5))[::-1], r"a has element strides \(-5, 1\)"),
+        (np.broadcast_to(array((5,)), (3, 5)), r"a has element strides \(0, 1\)"),
+        (between_addresses(), r"a starts at address 0x\w+; expected a multiple of 4"),
+    ],
+    ids=["transposed", "strided", "reversed", "broadcast", "misaligned"],
+)
+def test_inputs_that_lie_otherwise_are_copied(a: Any, message: str) -> None:
+    """By a call, which is slower then; a prepared call, which copies nothing, refuses them."""
+    before = a.copy()
+    np.testing.assert_array_equal(host().add(a, B), before + B)
+    np.testing.assert_array_equal(host().add(B, a), before + B)
+    np.testing.assert_array_equal(a, before)
+    with pytest.raises(ArgumentError, match=message) as error:
+        host().add.prepare(a, B)
+    assert "\n" not in str(error.value)
+
+
+def test_a_copied_input_may_lie_under_the_output() -> None:
+    """It is read before the kernel runs."""
+    block = array((30,))
+    a, out = block[::2].reshape(3, 5), block[:15].reshape(3, 5)
+    expected = a + B
+    np.testing.assert_array_equal(host().add(a, B, out=out), expected)
+
+
+def test_a_kernel_that_takes_them_as_they_lie_comes_first() -> None:
+    turned = param("a", (3, 5), strides=(1, 3)), param("b", (3, 5)), param("out", (3, 5))
+    kernels = host(entry(), entry(*turned, key="turned"))
+    for a in (A, np.asfortranarray(A)):
+        np.testing.assert_array_equal(kernels.add(a, B), A + B)
+    assert isinstance(kernels.backend, HostFake)
+    assert [call["kernel"] for call in kernels.backend.calls] == ["add_kernel", "turned"]
+    with pytest.raises(ArgumentError, match="several kernels take these arguments: add_kernel, tu"):
+        kernels.add(array((3, 10))[:, ::2], B)
 
 
 def test_wrong_count() -> None:

@@ -141,7 +141,9 @@ def test_strided_tensors() -> None:
     np.testing.assert_array_equal(out.data, a.data)
     assert a.exports == 0
     with pytest.raises(ArgumentError, match=r"a has element strides \(5, 1\); expected \(1, 3\)"):
-        kernels(e).add(Standin(floats()), out=out)
+        kernels(e).add.prepare(Standin(floats()), out=out)
+    kernels(e).add(Standin(floats(3)), out=out)
+    np.testing.assert_array_equal(out.data, floats(3))
 
 
 @pytest.mark.parametrize(
@@ -162,7 +164,7 @@ def test_strided_tensors() -> None:
 )  # fmt: skip
 def test_what_is_not_plain_is_refused(tensor: Standin, message: str) -> None:
     with pytest.raises(KgenError, match=message) as error:
-        kernels()["add_kernel"](tensor, floats())
+        kernels()["add_kernel"].prepare(tensor, floats())
     assert "\n" not in str(error.value)
 
 
