@@ -139,7 +139,8 @@ class Tile:
     `shape` is the output as these dimensions see it, packed in the order of the tensor's own.
     With a `walk` a cluster writes several pieces, and `axes` say nothing. With `parts` that many
     workgroups, next to each other along the axis of the first dimension, make one piece: they leave
-    parts of it in a workspace, which the next launch needs of all pieces that it writes into.
+    parts of it in a workspace, which the next launch needs of all pieces that it writes into, or,
+    if there is none, whichever of them comes last.
     """
 
     shape: tuple[int, ...]

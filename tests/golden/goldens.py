@@ -26,7 +26,9 @@ LARGE = Matmul(m=1024, n=512, k=512, layout=Layout.NT)
 #: Few outputs for their k: two parts of it for mma.sync, four for wgmma, which end in zeros.
 DEEP = Matmul(m=32, n=32, k=256)
 DEEPER = Matmul(m=64, n=32, k=1000, layout=Layout.NT)
-#: The same in f32: three parts, the last of which ends early.
+#: The same in one kernel: three parts.
+DEEP_ALONE = Matmul(m=32, n=32, k=192)
+#: Two kernels in f32: three parts, the last of which ends early.
 DEEP_F32 = Matmul(m=16, n=32, k=88, dtype=DType.F32)
 #: Two block tiles for three CTAs.
 SHARED = Matmul(m=128, n=16, k=320, layout=Layout.NT)
@@ -102,6 +104,8 @@ def goldens() -> Iterator[Golden]:
     for spec, schedule in WGMMA.items():
         yield Golden(target="sm_90a", spec=spec, schedule=schedule)
     yield Golden(target="sm_80", spec=DEEP, schedule=MMA[EVEN] | {"num_stages": 3, "split_k": 2})
+    parts = {"num_stages": 3, "split_k": 3, "one_kernel": 1}
+    yield Golden(target="sm_80", spec=DEEP_ALONE, schedule=MMA[EVEN] | parts)
     yield Golden(target="sm_80", spec=DEEP_F32, schedule=FMA[EVEN] | {"split_k": 3})
     tile = MMA[EVEN] | {"num_stages": 3, "split_k": 1}
     yield Golden(target="sm_80", spec=BYTES, schedule=tile | {"block_k": 64})

@@ -25,6 +25,7 @@ PAGES = {
         "sm_89/matmul_32x32x512_e4m3_nt_to_bf16.ptx",
         "sm_80/matmul_1x64x512_f16_nn.ptx",
         "sm_80/matmul_16x32x88_f32_nn.ptx",
+        "sm_80/matmul_32x32x192_f16_nn.ptx",
     ),
 }
 

@@ -26,9 +26,18 @@ def planned(
     return replace(entry_for(spec), launches=plan.launches)
 
 
-def split(entry_for: EntryFor, m: int, n: int, batch: int, parts: int) -> KernelEntry:
+def split(
+    entry_for: EntryFor, m: int, n: int, batch: int, parts: int, one_kernel: bool = False
+) -> KernelEntry:
     schedule = SplitMatmul(
-        block_m=32, block_n=32, block_k=32, warp_m=16, warp_n=16, num_stages=2, split_k=parts
+        block_m=32,
+        block_n=32,
+        block_k=32,
+        warp_m=16,
+        warp_n=16,
+        num_stages=2,
+        split_k=parts,
+        one_kernel=one_kernel,
     )
     return planned(entry_for, Matmul(m=m, n=n, k=512, batch=batch), "sm_80", schedule)
 
@@ -44,9 +53,7 @@ def covered(
 
 def of_tile(tile: Tile, workgroup: tuple[int, int, int]) -> tuple[slice, ...]:
     """What a workgroup makes, or has a part in, in the tile's own shape."""
-    x, y, z = workgroup
-    bounds = sampling.written(tile, (x, y, z // tile.parts))
-    return tuple(slice(*ends) for ends in bounds)
+    return tuple(slice(*ends) for ends in sampling.written(tile, workgroup))
 
 
 @pytest.mark.parametrize(
@@ -71,6 +78,20 @@ def test_all_parts_of_what_is_added_up_are_in_the_sample(
     assert np.array_equal(added, covered(sample, (batch, m, n)))
     corners = itertools.product((0, -1), (0, -1), (0, -1))
     assert all(added[at] for at in corners)
+
+
+@pytest.mark.parametrize("budget", [1, 40])
+def test_all_parts_are_there_for_the_last_to_come(entry_for: EntryFor, budget: int) -> None:
+    entry = split(entry_for, 290, 200, 2, 3, one_kernel=True)
+    sample = sampling.sample(entry, budget, seed=3)
+    (launch,) = entry.launches
+    assert sample is not None and launch.tile is not None
+    made = np.zeros((2, 290, 200), np.int64)
+    (workgroups,) = sample.workgroups
+    for workgroup in workgroups:
+        made[of_tile(launch.tile, workgroup)] += 1
+    assert np.array_equal(made, 3 * covered(sample, made.shape))
+    assert all(made[at] for at in itertools.product((0, -1), (0, -1), (0, -1)))
 
 
 def test_a_product_in_parts_runs_whole_if_the_budget_allows_it(entry_for: EntryFor) -> None:

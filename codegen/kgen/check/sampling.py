@@ -187,7 +187,7 @@ def closed_group_size(launch: Launch) -> int:
     """Workgroups that have to run together, about: a cluster, or all parts of one tile."""
     assert launch.tile is not None
     free = [launch.grid[axis] for axis in range(3) if axis not in launch.tile.axes]
-    return max(math.prod(free), math.prod(launch.cluster))
+    return max(math.prod(free) * launch.tile.parts, math.prod(launch.cluster))
 
 
 def closed_group(launch: Launch, tile: Tile, piece: Sequence[int]) -> list[Extent3]:
@@ -211,10 +211,14 @@ def holds(bounds: tuple[tuple[int, int], ...]) -> bool:
 
 
 def written(tile: Tile, workgroup: Extent3) -> tuple[tuple[int, int], ...]:
-    """The bounds, per output dimension, of what a workgroup writes; empty if it has no elements."""
+    """The bounds, per output dimension, of what a workgroup writes, or has a part in; empty if it
+    has no elements."""
     bounds = []
-    for size, extent, axis in zip(tile.shape, tile.extent, tile.axes, strict=True):
-        start = 0 if axis < 0 else min(workgroup[axis] * extent, size)
+    for dim, (size, extent, axis) in enumerate(
+        zip(tile.shape, tile.extent, tile.axes, strict=True)
+    ):
+        index = 0 if axis < 0 else workgroup[axis] // (tile.parts if dim == 0 else 1)
+        start = min(index * extent, size)
         bounds.append((start, size if axis < 0 else min(start + extent, size)))
     return tuple(bounds)
 

@@ -13,6 +13,7 @@ from kgen.schedule.matmul import (
     PromotedMatmul,
     PromotedWgmmaMatmul,
     SplitFmaMatmul,
+    SplitK,
     SplitMatmul,
     WgmmaMatmul,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "PromotedWgmmaMatmul",
     "Schedule",
     "SplitFmaMatmul",
+    "SplitK",
     "SplitMatmul",
     "WgmmaMatmul",
 ]

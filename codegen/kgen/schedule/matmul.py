@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
+from kgen.errors import ScheduleError
 from kgen.schedule.base import Schedule
 
 
@@ -40,10 +41,30 @@ class MmaMatmul(GpuMatmul):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SplitMatmul(MmaMatmul):
-    """The same, with k cut in `split_k` parts that different blocks multiply."""
+class SplitK(GpuMatmul):
+    """k is cut in `split_k` parts that different blocks multiply. A second kernel adds them or,
+    with `one_kernel`, whichever block of an output tile comes last."""
 
     split_k: int = 1
+    one_kernel: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.one_kernel and self.split_k == 1:
+            raise ScheduleError(
+                "one_kernel=1 adds parts of k, and split_k=1 has none; try split_k=2"
+            )
+
+    def override(self, **fields: int) -> Self:
+        """As for all schedules. A single part needs no one to add it."""
+        if fields.get("split_k") == 1:
+            fields = {"one_kernel": 0} | fields
+        return super().override(**fields)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitMatmul(SplitK, MmaMatmul):
+    """Matrix instructions, with k cut in parts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,10 +162,8 @@ class FmaMatmul(GpuMatmul):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SplitFmaMatmul(FmaMatmul):
-    """The same, with k cut in `split_k` parts that different blocks multiply."""
-
-    split_k: int = 1
+class SplitFmaMatmul(SplitK, FmaMatmul):
+    """The same, with k cut in parts."""
 
 
 @dataclass(frozen=True, kw_only=True)

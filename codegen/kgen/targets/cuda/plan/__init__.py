@@ -17,13 +17,14 @@ from kgen.schedule import (
 from kgen.spec import Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan
+from kgen.targets.cuda.plan.gather import gathers
 from kgen.targets.cuda.plan.matmul_fma import plan_fma
 from kgen.targets.cuda.plan.matmul_gemv import plan_gemv
 from kgen.targets.cuda.plan.matmul_mma import plan_mma
 from kgen.targets.cuda.plan.matmul_wgmma import plan_wgmma
 from kgen.targets.cuda.plan.relu import plan_relu
 from kgen.targets.cuda.plan.softmax import plan_softmax
-from kgen.targets.cuda.plan.split import plan_split
+from kgen.targets.cuda.plan.split import plan_gathered, plan_split
 
 __all__ = ["CudaPlan", "plan"]
 
@@ -32,7 +33,8 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
     """The plan of any operation. Raises ScheduleError if the schedule does not fit."""
     match spec, schedule:
         case Matmul(), SplitMatmul() | SplitFmaMatmul() | WgmmaMatmul() if schedule.split_k > 1:
-            return plan_split(spec, target, schedule)
+            parts = plan_gathered if gathers(schedule) else plan_split
+            return parts(spec, target, schedule)
         case Matmul(), MmaMatmul():
             return plan_mma(spec, target, schedule)
         case Matmul(), WgmmaMatmul():

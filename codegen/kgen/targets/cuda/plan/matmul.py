@@ -12,6 +12,7 @@ from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan, is_dynamic
 from kgen.targets.cuda.plan.copy import TileCopy
+from kgen.targets.cuda.plan.gather import Gather
 from kgen.targets.cuda.plan.matrix import Matrix
 from kgen.targets.cuda.plan.output import OutputTile
 from kgen.targets.cuda.plan.words import counted
@@ -121,12 +122,14 @@ class Operand(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class MatmulPlan(CudaPlan):
-    """`operands` are A and B; B's tile follows A's in each stage."""
+    """`operands` are A and B; B's tile follows A's in each stage. With a `gather` the kernel
+    multiplies parts of k and adds them."""
 
     spec: Matmul
     schedule: GpuMatmul
     pipeline: Pipeline
     output: OutputTile
+    gather: Gather | None = None
 
     @property
     @abstractmethod
@@ -144,7 +147,7 @@ class MatmulPlan(CudaPlan):
     @property
     def batched(self) -> bool:
         """Whether any address depends on the batch."""
-        return self.operands_batched or self.output.batch_stride != 0
+        return self.operands_batched or self.output.batch_stride != 0 or self.part_k > 0
 
     @property
     def part_k(self) -> int:
@@ -163,7 +166,8 @@ class MatmulPlan(CudaPlan):
     @property
     def remarks(self) -> tuple[str, ...]:
         """How operands reach shared memory and, where that is not the best way, why."""
-        return tuple(operand.copy.remark for operand in self.operands)
+        found = tuple(operand.copy.remark for operand in self.operands)
+        return (*found, self.gather.remark) if self.gather else found
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -171,6 +175,7 @@ class MatmulPlan(CudaPlan):
         kind = "dynamic" if self.dynamic_shared else "static"
         pipeline, b = self.pipeline, self.operands[1].tile.base
         return (
+            *((self.gather.note,) if self.gather else ()),
             f"{counted(pipeline.k_tiles, 'tile')} along k",
             f"shared memory ({kind}): {counted(pipeline.buffers, 'stage')} of "
             f"{pipeline.stage_bytes} bytes, A at 0, B at {b} of each",

@@ -11,6 +11,7 @@ from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.base import log2
 from kgen.targets.cuda.plan.copy import TileCopy, plan_copy
+from kgen.targets.cuda.plan.gather import gathers, plan_gather
 from kgen.targets.cuda.plan.matmul import (
     MatmulPlan,
     matrices,
@@ -178,7 +179,8 @@ class FmaPlan(MatmulPlan):
 def plan_fma(
     spec: Matmul, target: Target, schedule: FmaMatmul, whole: Matmul | None = None
 ) -> FmaPlan:
-    """`whole`: the product of which the spec's batch are parts of k, where they are.
+    """`whole`: the product of which the spec's batch are parts of k, where they are. What goes
+    out is this product if the schedule adds them in the same kernel, else the parts.
 
     Raises ScheduleError if the schedule does not fit the target."""
     num_threads = schedule.num_threads
@@ -221,23 +223,29 @@ def plan_fma(
     stage_bytes = sum(tile.nbytes for tile in tiles)
     base.check_shared(schedule, stage_bytes, target)
     pipeline = plan_pipeline(spec.k, schedule, stage_bytes)
+    stored = whole if whole is not None and gathers(schedule) else spec
+    output = plan_output(
+        stored,
+        schedule,
+        rows=operands[0].offsets,
+        cols=operands[1].offsets,
+        run=operands[1].vector,
+    )
+    launch = plan_launch(stored, schedule, num_threads, pipeline.nbytes, target)
+    gather = plan_gather(schedule, output, launch)
     return FmaPlan(
-        spec=spec,
+        spec=stored,
         target=target,
         schedule=schedule,
         template="ptx/matmul_fma.ptx.j2",
-        launches=(plan_launch(spec, schedule, num_threads, pipeline.nbytes, target),),
+        launches=(gather.launch(launch) if gather else launch,),
+        workspaces=gather.workspaces if gather else (),
         num_threads=num_threads,
         shared_bytes=pipeline.nbytes,
         ptx_version=base.ptx_version(target),
         pipeline=pipeline,
-        output=plan_output(
-            spec,
-            schedule,
-            rows=operands[0].offsets,
-            cols=operands[1].offsets,
-            run=operands[1].vector,
-        ),
+        output=output,
+        gather=gather,
         fma_operands=operands,
     )
 

@@ -18,6 +18,7 @@ from kgen.targets.cuda.plan.fragments import (
     MmaOperand,
     is_gathered,
 )
+from kgen.targets.cuda.plan.gather import gathers, plan_gather
 from kgen.targets.cuda.plan.instruction import MatrixInstruction, instruction_of
 from kgen.targets.cuda.plan.matmul import (
     MatmulPlan,
@@ -84,7 +85,7 @@ class MmaPlan(MatmulPlan):
     @property
     def promotes_every(self) -> int:
         """Of k, after which sums leave the tensor core's registers; 0 for never."""
-        return promotion(self.spec, self.schedule)
+        return promotion(self.spec, self.schedule) if self.products.promoted else 0
 
     @property
     def warps_n_log2(self) -> int:
@@ -154,7 +155,8 @@ class MmaPlan(MatmulPlan):
 def plan_mma(
     spec: Matmul, target: Target, schedule: MmaMatmul, whole: Matmul | None = None
 ) -> MmaPlan:
-    """`whole`: the product of which the spec's batch are parts of k, where they are.
+    """`whole`: the product of which the spec's batch are parts of k, where they are. What goes
+    out is this product if the schedule adds them in the same kernel, else the parts.
 
     Raises ScheduleError if the schedule does not fit the instruction or the target.
     """
@@ -180,26 +182,26 @@ def plan_mma(
     base.check_shared(schedule, stage_bytes, target)
     pipeline = plan_pipeline(spec.k, schedule, stage_bytes)
     products = _products(spec, schedule, instruction, copies, tiles)
-    exchange = plan_exchange(spec, schedule, products, pipeline.nbytes)
+    stored = whole if whole is not None and gathers(schedule) else spec
+    exchange = plan_exchange(stored, schedule, products, pipeline.nbytes)
     exchange_bytes = schedule.num_warps * exchange.tile.nbytes if exchange else 0
     shared_bytes = max(pipeline.nbytes, exchange_bytes)
+    output = plan_output(stored, schedule, rows=products.rows, cols=products.cols, run=products.run)
+    launch = plan_launch(stored, schedule, num_threads, shared_bytes, target)
+    gather = plan_gather(schedule, output, launch)
     return MmaPlan(
-        spec=spec,
+        spec=stored,
         target=target,
         schedule=schedule,
         template="ptx/matmul_mma.ptx.j2",
-        launches=(plan_launch(spec, schedule, num_threads, shared_bytes, target),),
+        launches=(gather.launch(launch) if gather else launch,),
+        workspaces=gather.workspaces if gather else (),
         num_threads=num_threads,
         shared_bytes=shared_bytes,
         ptx_version=base.ptx_version(target, "ldmatrix", instruction.feature),
         pipeline=pipeline,
-        output=plan_output(
-            spec,
-            schedule,
-            rows=products.rows,
-            cols=products.cols,
-            run=products.run,
-        ),
+        output=output,
+        gather=gather,
         products=products,
         exchange=exchange,
     )

@@ -2,7 +2,8 @@
 
 The parts are a batch of products: the kernel that multiplies them is an ordinary one whose outputs
 are the sums, in a workspace. A second one adds them, always in the same order, and applies the
-epilogue. Each part reads the whole operands from another k on, and zeros behind their end.
+epilogue; or the kernel of the parts does both (gather.py). Each part reads the whole operands from
+another k on, and zeros behind their end.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from kgen.schedule import SplitFmaMatmul, SplitMatmul, WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan
+from kgen.targets.cuda.plan.gather import gathers
 from kgen.targets.cuda.plan.matmul_fma import FmaPlan, plan_fma
 from kgen.targets.cuda.plan.matmul_mma import MmaPlan, plan_mma
 from kgen.targets.cuda.plan.matmul_wgmma import WgmmaPlan, plan_wgmma
@@ -183,6 +185,12 @@ def plan_split(spec: Matmul, target: Target, schedule: SplitSchedule) -> SplitPl
     )
 
 
+def plan_gathered(spec: Matmul, target: Target, schedule: SplitSchedule) -> PartPlan:
+    """One kernel, which multiplies parts and adds them. Raises as `plan_split` does."""
+    _check(spec, schedule)
+    return _plan_part(spec, target, schedule)
+
+
 def _plan_part(spec: Matmul, target: Target, schedule: SplitSchedule) -> PartPlan:
     part = part_spec(spec, schedule)
     if isinstance(schedule, WgmmaMatmul):
@@ -266,7 +274,7 @@ def _check(spec: Matmul, schedule: SplitSchedule) -> None:
             f"split_k={split} gives every part a CTA, and num_ctas={schedule.num_ctas} shares "
             "them; try num_ctas=0,group_m=1"
         )
-    if (needed := _parts_bytes(spec, schedule)) > MAX_IMMEDIATE:
+    if (needed := _parts_bytes(spec, schedule)) > MAX_IMMEDIATE and not gathers(schedule):
         raise ScheduleError(
             f"split_k={split} needs {needed} B of workspace for a matrix; "
             f"{MAX_IMMEDIATE} are the limit; try split_k=1"

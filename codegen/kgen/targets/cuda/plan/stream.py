@@ -18,36 +18,26 @@ from dataclasses import dataclass
 from kgen.errors import ScheduleError
 from kgen.schedule import WgmmaMatmul
 from kgen.targets.cuda.plan.output import OutputTile
+from kgen.targets.cuda.plan.partial import WORD_BYTES, PartialSums
 from kgen.targets.cuda.plan.raster import Raster
 from kgen.targets.cuda.plan.wgmma_limits import WARPGROUP
 from kgen_runtime.manifest import Tile, Walk, Workspace
 
-#: Sums of one access.
-VECTOR = 4
-WORD_BYTES = 4
 #: Products with 32-bit integers of steps and CTAs must not overflow.
 MAX_PRODUCT = 1 << 32
 PARTS, TICKETS = "parts", "tickets"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Access:
-    """`registers` of a thread, `offset` bytes from its first."""
-
-    registers: tuple[str, ...]
-    offset: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class Stream:
     """`ctas` share `blocks` block tiles of `k_tiles` steps each; `consumers` warpgroups of a CTA
-    hold the sums of `output` in their threads."""
+    hold `sums` each."""
 
     blocks: int
     k_tiles: int
     ctas: int
     consumers: int
-    output: OutputTile
+    sums: PartialSums
 
     @property
     def cut_blocks(self) -> int:
@@ -78,24 +68,6 @@ class Stream:
         return cta * self.steps // self.ctas
 
     @property
-    def accesses(self) -> tuple[Access, ...]:
-        """A thread's sums in the workspace: those of a warpgroup's threads beside one another."""
-        names = [name for row in self.output.rows for name in self.output.accumulators(row)]
-        return tuple(
-            Access(registers=tuple(names[i : i + VECTOR]), offset=i * WARPGROUP * WORD_BYTES)
-            for i in range(0, len(names), VECTOR)
-        )
-
-    @property
-    def thread_bytes(self) -> int:
-        return VECTOR * WORD_BYTES
-
-    @property
-    def group_bytes(self) -> int:
-        """A warpgroup's part."""
-        return len(self.accesses) * self.thread_bytes * WARPGROUP
-
-    @property
     def flags(self) -> int:
         """Where the flags begin, one for each warpgroup's part, behind the next ticket."""
         return WORD_BYTES
@@ -104,7 +76,7 @@ class Stream:
     def workspaces(self) -> tuple[Workspace, ...]:
         groups = self.ctas * self.consumers
         return (
-            Workspace(name=PARTS, nbytes=groups * self.group_bytes),
+            Workspace(name=PARTS, nbytes=groups * self.sums.nbytes),
             Workspace(name=TICKETS, nbytes=self.flags + groups * WORD_BYTES, initial="zero"),
         )
 
@@ -133,7 +105,7 @@ def plan_stream(
         k_tiles=k_tiles,
         ctas=schedule.num_ctas,
         consumers=schedule.consumers,
-        output=output,
+        sums=PartialSums(output=output, threads=WARPGROUP),
     )
 
 

@@ -1,0 +1,60 @@
+"""Sums of a part of k as a CTA leaves them in a workspace, for whoever adds the parts of a block
+tile."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from kgen.targets.cuda.plan.output import OutputTile
+
+#: Sums of one access at most.
+VECTOR = 4
+WORD_BYTES = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """`registers` of a thread, `offset` bytes from its first."""
+
+    registers: tuple[str, ...]
+    offset: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartialSums:
+    """`threads` hold the sums of `output` together. Those of all threads lie beside one another."""
+
+    output: OutputTile
+    threads: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A thread's sums, by register."""
+        return tuple(name for row in self.output.rows for name in self.output.accumulators(row))
+
+    @property
+    def width(self) -> int:
+        """Sums of an access."""
+        return math.gcd(VECTOR, len(self.names))
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        return tuple(
+            Access(registers=self.names[i : i + self.width], offset=i * self.threads * WORD_BYTES)
+            for i in range(0, len(self.names), self.width)
+        )
+
+    @property
+    def thread_bytes(self) -> int:
+        """From a thread's first sum to its neighbour's."""
+        return self.width * WORD_BYTES
+
+    @property
+    def nbytes(self) -> int:
+        """Of all threads' sums."""
+        return len(self.names) * WORD_BYTES * self.threads
+
+    @property
+    def addition(self) -> str:
+        return "add.s32" if self.output.whole else "add.f32"

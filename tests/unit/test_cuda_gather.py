@@ -1,0 +1,123 @@
+"""Split k in one kernel: parts have places of their own, and are added once and in order."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from kgen.errors import ScheduleError
+from kgen.pipeline import plan as make_plan
+from kgen.schedule import SplitFmaMatmul, SplitMatmul
+from kgen.spec import DType, Epilogue, Matmul
+from kgen.targets.cuda.limits import TARGETS
+from kgen.targets.cuda.plan.gather import HELD, ON_THEIR_WAY, Gather
+from kgen.targets.cuda.plan.matmul_fma import FmaPlan
+from kgen.targets.cuda.plan.matmul_mma import MmaPlan
+
+SM_80 = {target.name: target for target in TARGETS}["sm_80"]
+SCHEDULE = SplitMatmul(
+    block_m=64,
+    block_n=32,
+    block_k=32,
+    num_stages=3,
+    warp_m=32,
+    warp_n=16,
+    split_k=4,
+    one_kernel=True,
+)
+FMA = SplitFmaMatmul(
+    block_m=32,
+    block_n=32,
+    block_k=16,
+    num_stages=2,
+    thread_m=4,
+    thread_n=2,
+    split_k=4,
+    one_kernel=True,
+)
+
+
+def gather(k: int = 4096, **fields: int) -> Gather:
+    plan = make_plan(Matmul(m=64, n=64, k=k), SM_80, SCHEDULE.override(**fields))
+    assert isinstance(plan, MmaPlan) and plan.gather is not None
+    return plan.gather
+
+
+def test_launch_and_workspaces() -> None:
+    """One launch of all parts; a counter and parts of whole tiles for each block tile."""
+    spec = Matmul(m=100, n=200, k=512, batch=3, beta=1.0, epilogue=(Epilogue.BIAS,))
+    plan = make_plan(spec, SM_80, SCHEDULE)
+    (launch,) = plan.launches
+    assert (launch.grid, launch.entry_point) == ((7, 2, 12), spec.key)
+    assert launch.arguments == ("a", "b", "c", "bias", "out", "parts", "arrivals")
+    assert launch.tile is not None and (launch.tile.parts, launch.tile.shape[0]) == (4, 3)
+    parts, arrivals = plan.workspaces
+    assert (parts.nbytes, parts.initial) == (7 * 2 * 3 * 4 * 64 * 32 * 4, "any")
+    assert (arrivals.nbytes, arrivals.initial) == (7 * 2 * 3 * 4, "zero")
+
+
+@pytest.mark.parametrize("schedule", [SCHEDULE, FMA], ids=["mma", "fma"])
+def test_outputs_are_the_products(schedule: SplitMatmul | SplitFmaMatmul) -> None:
+    """Parts of k are multiplied, and the whole product goes out."""
+    dtype = DType.F32 if schedule is FMA else DType.F16
+    spec = Matmul(m=64, n=64, k=500, dtype=dtype, epilogue=(Epilogue.RELU,))
+    plan = make_plan(spec, SM_80, schedule)
+    assert isinstance(plan, MmaPlan | FmaPlan)
+    assert (plan.spec, plan.output.spec) == (spec, spec)
+    assert plan.part_k == plan.pipeline.k_tiles * schedule.block_k == 128
+    assert plan.split == schedule.split_k
+
+
+@pytest.mark.parametrize("split", [2, 5, 8, 9, 16, 17, 31])
+@pytest.mark.parametrize("warps", [(16, 16), (32, 16), (64, 32)])
+def test_all_parts_are_added_once_and_in_order(split: int, warps: tuple[int, int]) -> None:
+    high, wide = warps
+    found = gather(k=64 * split, warp_m=high, warp_n=wide, split_k=split)
+    size = found.sums.nbytes
+    first = [part.accesses[0].offset // size for part in found.first_parts]
+    turn = [part.accesses[0].offset // size for part in found.parts]
+    order = list(first)
+    at = found.first_bytes // size
+    for _ in range(found.rounds):
+        order += [at + part for part in turn]
+        at += found.round_bytes // size
+    assert order == list(range(split))
+    assert found.block_bytes == split * size
+    # The first part takes the place of the sums; others wait beside them, as many as fit.
+    assert found.first_parts[0].registers == found.sums.names
+    held = len(found.sums.names)
+    waiting = sum(len(part.registers) for part in found.parts)
+    assert waiting <= max(held, ON_THEIR_WAY) and (waiting == held or held + waiting <= HELD)
+
+
+def test_threads_have_places_of_their_own() -> None:
+    sums = gather().sums
+    places = [
+        access.offset + thread * sums.thread_bytes + 4 * i
+        for access in sums.accesses
+        for thread in range(sums.threads)
+        for i in range(len(access.registers))
+    ]
+    assert sorted(places) == list(range(0, sums.nbytes, 4))
+    assert sums.nbytes == 64 * 32 * 4
+
+
+def test_one_part_needs_nobody_to_add_it() -> None:
+    whole = SCHEDULE.override(split_k=1)
+    assert not whole.one_kernel
+    plan = make_plan(Matmul(m=64, n=64, k=512), SM_80, whole)
+    assert isinstance(plan, MmaPlan) and plan.gather is None and not plan.workspaces
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"split_k": 1, "one_kernel": 1}, "one_kernel=1 adds parts of k, and split_k=1 has none"),
+        ({"split_k": 200}, "split_k=200 parts of 1 tiles of block_k=32 are more than k=4096 has"),
+    ],
+)
+def test_refusals(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ScheduleError, match=re.escape(message)):
+        gather(**fields)
