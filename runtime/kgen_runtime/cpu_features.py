@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
+import os
 from functools import cache
 from pathlib import Path
 
 CPUINFO = Path("/proc/cpuinfo")
+
+#: arch_prctl(2): the state components that a process may ask for (Linux,
+#: Documentation/arch/x86/xstate.rst).
+SYS_ARCH_PRCTL = 158
+ARCH_GET_XCOMP_SUPP = 0x1021
+XFEATURE_XTILEDATA = 18
+#: CPUID leaf 7, subleaf 1, EAX (Intel SDM, volume 2, CPUID).
+AMX_FP16_BIT = 21
+#: u32 f(u32 leaf, u32 subleaf): EAX of CPUID. push rbx; mov eax, edi; mov ecx, esi; cpuid; pop rbx;
+#: ret.
+CPUID_EAX = bytes.fromhex("53 89f8 89f1 0fa2 5b c3")
 
 
 @cache
@@ -13,12 +27,53 @@ def cpu_features() -> frozenset[str]:
     """The flags (x86) or features (Arm) of the first CPU; empty where the kernel does not say.
 
     Linux leaves out what it does not enable: a CPU with AVX-512 whose state the kernel does not
-    save has no avx512f here, so a listed feature can be used.
+    save has no avx512f here, so a listed feature can be used. Of AMX, whose state a process must
+    ask for, nothing is here if it would be refused; amx_fp16, which Linux never lists, the CPU is
+    asked for.
     """
     for key, value in _first_cpu():
         if key in ("flags", "Features"):
-            return frozenset(value.split())
+            return _with_tiles(frozenset(value.split()))
     return frozenset()
+
+
+def _with_tiles(listed: frozenset[str]) -> frozenset[str]:
+    if "amx_tile" not in listed:
+        return listed
+    if not may_use_tiles():
+        return frozenset(name for name in listed if not name.startswith("amx_"))
+    return listed | {"amx_fp16"} if cpuid_eax(7, 1) >> AMX_FP16_BIT & 1 else listed
+
+
+def may_use_tiles() -> bool:
+    """Whether Linux gives AMX tile state to a process that asks for it; nothing is asked for yet.
+
+    It does not in a container that allows no arch_prctl.
+    """
+    supported = ctypes.c_uint64()
+    libc = ctypes.CDLL(None)
+    failed = libc.syscall(SYS_ARCH_PRCTL, ARCH_GET_XCOMP_SUPP, ctypes.byref(supported))
+    return not failed and bool(supported.value >> XFEATURE_XTILEDATA & 1)
+
+
+def cpuid_eax(leaf: int, subleaf: int) -> int:
+    """EAX of the CPUID instruction, 0 where this process may not run code that it brings; x86-64
+    only."""
+    import numpy as np
+
+    file = os.memfd_create("kgen-cpuid", os.MFD_CLOEXEC)
+    try:
+        os.write(file, CPUID_EAX)
+        code = mmap.mmap(
+            file, len(CPUID_EAX), flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_EXEC
+        )
+    except OSError:
+        return 0
+    finally:
+        os.close(file)
+    address = np.frombuffer(code, np.uint8).ctypes.data
+    function = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32)(address)
+    return int(function(leaf, subleaf))
 
 
 @cache

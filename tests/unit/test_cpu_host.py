@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -107,6 +108,41 @@ def test_cpuinfo_of_both_architectures(cpuinfo: Path) -> None:
     features.cpu_features.cache_clear()
     cpuinfo.write_text("processor\t: 0\nFeatures\t: fp asimd\n")
     assert features.cpu_features() == {"fp", "asimd"}
+
+
+def test_what_cpuinfo_does_not_say_of_amx(cpuinfo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """amx_fp16 is asked of the CPU, and AMX is none where its state would be refused."""
+    cpuinfo.write_text("flags\t: avx2 amx_tile amx_bf16\n")
+    bit = 1 << features.AMX_FP16_BIT
+    for allowed, eax, expected in (
+        (True, bit, {"avx2", "amx_tile", "amx_bf16", "amx_fp16"}),
+        (True, ~bit & 0xFFFFFFFF, {"avx2", "amx_tile", "amx_bf16"}),
+        (False, bit, {"avx2"}),
+    ):
+        monkeypatch.setattr(features, "may_use_tiles", lambda allowed=allowed: allowed)
+        monkeypatch.setattr(features, "cpuid_eax", lambda *_, eax=eax: eax)
+        features.cpu_features.cache_clear()
+        assert features.cpu_features() == expected
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="CPUID is an instruction of x86")
+def test_cpuid_is_what_linux_read_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaf 7, subleaf 1: bit 4 is avx_vnni, bit 5 avx512_bf16."""
+    listed, eax = features.cpu_features(), features.cpuid_eax(7, 1)
+    assert ("avx_vnni" in listed, "avx512_bf16" in listed) == (bool(eax & 16), bool(eax & 32))
+    assert features.cpuid_eax(0, 0) >= 7
+
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr("mmap.mmap", refused)
+    assert features.cpuid_eax(7, 1) == 0
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="tiles are x86's")
+def test_tile_state_is_asked_for_where_linux_lists_it() -> None:
+    tiles = any(name.startswith("amx_") for name in features.cpu_features())
+    assert features.may_use_tiles() or not tiles
 
 
 def test_no_cpuinfo_means_no_features(cpuinfo: Path) -> None:

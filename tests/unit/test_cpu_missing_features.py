@@ -26,6 +26,8 @@ class FakeCpu:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
         self._patch, self._path = monkeypatch, path
         monkeypatch.setattr(cpu_features, "CPUINFO", path)
+        monkeypatch.setattr(cpu_features, "may_use_tiles", lambda: True)
+        monkeypatch.setattr(cpu_features, "cpuid_eax", lambda *_: 0)
 
     def set(self, arch: str, features: Iterable[str]) -> None:
         self._patch.setattr(platform, "machine", lambda: arch)
@@ -103,6 +105,22 @@ def test_the_best_entry_that_the_cpu_runs_is_taken(
             assert all(feature in reason for feature in lacks), reason
 
 
+def test_without_tile_state_the_next_best_entry_is_taken(
+    fake_cpu: FakeCpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where Linux lists AMX but gives its state to no one, as in some containers."""
+    levels = [target for target in TARGETS if target.name in ("x86-64-v4", "x86-64-amx")]
+    path = kgen.build(small(DType.BF16), targets=levels).save(tmp_path / "k.kgen")
+    monkeypatch.setattr(cpu.CpuBackend, "load", lambda *_: cpu.Loaded(entries=[], libraries=[]))
+    monkeypatch.setattr(cpu_features, "may_use_tiles", lambda: False)
+    fake_cpu.set("x86_64", frozenset().union(*(target.features for target in levels)))
+    kernels = kgen_runtime.load(path, device="cpu")
+    (kernel,) = kernels.values()
+    assert kernel.entry.target.name == "x86-64-v4"
+    (reason,) = kernels.skipped.values()
+    assert "needs amx_bf16, amx_tile, which the CPU does not have or Linux refuses this" in reason
+
+
 def test_tile_state_that_the_kernel_refuses_is_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -113,5 +131,5 @@ def test_tile_state_that_the_kernel_refuses_is_an_error(
             return -1
 
     monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: Libc())
-    with pytest.raises(DeviceError, match=r"refuses AMX tile state .*; use x86-64-v4"):
+    with pytest.raises(DeviceError, match=r"AMX tile state \(.*; build for x86-64-v4 instead"):
         cpu.request_tile_permission()

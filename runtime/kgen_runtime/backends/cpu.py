@@ -20,7 +20,12 @@ from kgen_runtime.array import bytes_at
 from kgen_runtime.backend import Backend, Code, DeviceInfo
 from kgen_runtime.backends.cpu_launch import Entry, Launcher, prepared
 from kgen_runtime.backends.cpu_library import Library
-from kgen_runtime.cpu_features import cpu_features, cpu_name
+from kgen_runtime.cpu_features import (
+    SYS_ARCH_PRCTL,
+    XFEATURE_XTILEDATA,
+    cpu_features,
+    cpu_name,
+)
 from kgen_runtime.errors import ArgumentError, DeviceError, OutOfMemory
 
 if TYPE_CHECKING:
@@ -33,9 +38,7 @@ LINUX = "Linux"
 
 #: arch_prctl(2): tile data state must be asked for, once per process, before the first tile
 #: instruction (Linux, Documentation/arch/x86/xstate.rst).
-SYS_ARCH_PRCTL = 158
 ARCH_REQ_XCOMP_PERM = 0x1023
-XFEATURE_XTILEDATA = 18
 
 
 @dataclass(kw_only=True)
@@ -90,8 +93,11 @@ class CpuBackend(Backend):
             return f"{artifact.file} is for {arch}, not for {machine}; build for its target"
         missing = sorted(set(requires.get("features", ())) - set(capabilities["features"]))
         if missing:
+            who = "the CPU does not have"
+            if "amx_tile" in missing:
+                who += " or Linux refuses this process"
             return (
-                f"{artifact.file} needs {', '.join(missing)}, which the CPU does not have; "
+                f"{artifact.file} needs {', '.join(missing)}, which {who}; "
                 "build for native or for a lower level, such as x86-64-v3"
             )
         return None
@@ -206,4 +212,6 @@ def request_tile_permission() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.syscall(SYS_ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) != 0:
         reason = os.strerror(ctypes.get_errno())
-        raise DeviceError(f"the kernel refuses AMX tile state ({reason}); use x86-64-v4")
+        raise DeviceError(
+            f"Linux refuses this process AMX tile state ({reason}); build for x86-64-v4 instead"
+        )
