@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from kgen.emulate.ptx.ctas import WARP
 from kgen.emulate.ptx.known import Known
-from kgen.emulate.ptx.machine import WARP, Machine, Violation
+from kgen.emulate.ptx.machine import Machine, Violation
 from kgen.emulate.ptx.operations import Barrier
 from kgen.emulate.ptx.types import Array, any_of
 

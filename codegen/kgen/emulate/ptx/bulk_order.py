@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgen.emulate.ptx.global_access import Transfer
-from kgen.emulate.ptx.global_shadow import GlobalShadow, Units
+from kgen.emulate.ptx.global_shadow import GlobalShadow
+from kgen.emulate.ptx.global_units import Units
 from kgen.emulate.ptx.machine import Machine
 from kgen.emulate.ptx.memory import WINDOW_BITS
 from kgen.emulate.ptx.tags import Strength

@@ -7,6 +7,9 @@ import numpy as np
 
 from kgen.emulate.ptx.types import Array
 
+#: Lanes of a warp.
+WARP = 32
+
 
 def narrow(value: Array, cluster: int) -> Array:
     """What the CTAs of one cluster have, if all clusters have that; else the value itself."""

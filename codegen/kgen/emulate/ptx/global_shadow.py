@@ -8,19 +8,18 @@ the emulator happens to run them: the tables are those of the whole launch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kgen.emulate.ptx.accessors import Accessors
 from kgen.emulate.ptx.global_access import Access, Transfer
+from kgen.emulate.ptx.global_units import Units, both_strong, happened_before, unfenced, units_of
 from kgen.emulate.ptx.tags import (
     THREAD,
     TIME,
     UNENDED,
     Strength,
-    is_async,
     labels_of,
     owners_of,
     strength_of,
@@ -30,18 +29,6 @@ from kgen.emulate.ptx.types import Array
 
 if TYPE_CHECKING:
     from kgen.emulate.ptx.machine import Machine
-
-
-@dataclass(frozen=True, kw_only=True)
-class Units:
-    """Active lanes' accesses, flat: one entry for each unit. `place` counts the chunk's lanes."""
-
-    place: Array
-    unit: Array
-    mark: Array
-
-    def some(self, which: Array) -> Units:
-        return Units(place=self.place[which], unit=self.unit[which], mark=self.mark[which])
 
 
 class GlobalShadow:
@@ -64,7 +51,7 @@ class GlobalShadow:
 
     def read(self, machine: Machine, access: Access | Transfer, *, remember: bool = True) -> None:
         """Check a read, and note it."""
-        at = self._units(machine, access)
+        at = units_of(machine, access, self.unit)
         if access.constant:
             self._refuse_written(machine, at)
         self._check_writers(
@@ -78,11 +65,11 @@ class GlobalShadow:
 
     def write(self, machine: Machine, access: Access | Transfer) -> None:
         """Check a write, and note it."""
-        self._write(machine, access, self._units(machine, access))
+        self._write(machine, access, units_of(machine, access, self.unit))
 
     def begin_read(self, machine: Machine, transfer: Transfer) -> tuple[Units, Array]:
         """Check a read that is not done yet; the units, and their writers until now."""
-        at = self._units(machine, transfer)
+        at = units_of(machine, transfer, self.unit)
         what = "read of what another thread wrote, with nothing that orders them"
         self._check_writers(machine, at, transfer, what)
         self._check_accessors(machine, at, transfer, self.strong_writes, "read of what", "wrote")
@@ -96,10 +83,12 @@ class GlobalShadow:
             what = "asynchronous read of what another thread has written since it began"
             self._refuse(machine, at.some(late), others[late], what, self.lines)
         clocks = machine.clocks
-        row = at.place // (clocks.warps * 32)
-        now = clocks.own[row if clocks.rows > 1 else 0, actor]
+        row, _ = at.threads(machine)
         mark = tag(
-            now, machine.order.first_cluster + row, np.asarray(actor << 5), asynchronous=True
+            clocks.now(row, actor),
+            machine.order.first_cluster + row,
+            np.asarray(actor << 5),
+            asynchronous=True,
         )
         done = Units(place=at.place, unit=at.unit, mark=np.broadcast_to(mark, at.unit.shape))
         # What the copy knew is what its thread knew when it began; that is not looked at.
@@ -107,16 +96,15 @@ class GlobalShadow:
 
     def begin_write(self, machine: Machine, transfer: Transfer) -> Units:
         """Check a write that is not done yet: nobody may touch the units until it is."""
-        at = self._units(machine, transfer, UNENDED)
+        at = units_of(machine, transfer, self.unit, UNENDED)
         self._write(machine, transfer, at)
         return at
 
     def finish_write(self, machine: Machine, at: Units, ctas: Array) -> None:
         """It is done in these CTAs [C], for those who know what its threads do now."""
         at = at.some(ctas[at.place // (machine.warps * 32)])
-        clocks = machine.clocks
-        row, thread = np.divmod(at.place, clocks.warps * 32)
-        now = clocks.own[row if clocks.rows > 1 else 0, thread >> 5]
+        row, thread = at.threads(machine)
+        now = machine.clocks.now(row, thread >> 5)
         self.writer[at.unit] = (now << TIME) | (at.mark & ((1 << TIME) - 1))
 
     def _write(self, machine: Machine, access: Access | Transfer, at: Units) -> None:
@@ -138,7 +126,7 @@ class GlobalShadow:
         there = self.writer[at.unit]
         apart = (owners_of(there) ^ owners_of(at.mark)) >> 5 != 0
         if apart.any():
-            apart &= ~self._both_strong(machine, at, there, access)
+            apart &= ~both_strong(machine, at, there, access.strength)
         if apart.any():
             what = f"{over} another thread writes, with nothing that orders them"
             self._refuse(machine, at.some(apart), there[apart], what, self.lines)
@@ -147,7 +135,7 @@ class GlobalShadow:
         accessors.note(
             at.unit,
             at.mark,
-            lambda which, last: self._before(machine, at.some(which), last),
+            lambda which, last: happened_before(machine, at.some(which), last),
         )
 
     def _check_accessors(
@@ -201,64 +189,20 @@ class GlobalShadow:
         if not theirs.any():
             return
         at, others = at.some(theirs), others[theirs]
-        late = ~self._ordered(machine, at, others, access)
+        late = ~both_strong(machine, at, others, access.strength)
+        left = np.flatnonzero(late)
+        late[left] = ~happened_before(machine, at.some(left), others[left])
         if late.any():
             self._refuse(machine, at.some(late), others[late], what, lines)
         if isinstance(access, Transfer) and lines is not None:
             self._check_proxy(machine, at, others, what)
 
-    def _ordered(
-        self, machine: Machine, at: Units, others: Array, access: Access | Transfer
-    ) -> Array:
-        fine = self._both_strong(machine, at, others, access)
-        left = np.flatnonzero(~fine)
-        fine[left] = self._before(machine, at.some(left), others[left])
-        return fine
-
-    @staticmethod
-    def _before(machine: Machine, at: Units, others: Array) -> Array:
-        """Whether accesses of other threads, given as tags, happened before these."""
-        clocks, order = machine.clocks, machine.order
-        row, thread = np.divmod(at.place, clocks.warps * 32)
-        other, time = others & THREAD, others >> TIME
-        cluster = labels_of(others)
-        near = cluster == row + order.first_cluster
-        row_or_all = row if clocks.rows > 1 else 0
-        fine: Array = near & ~clocks.unknown(row_or_all, thread, other, time)
-        fine |= near & (other == thread) & (time != UNENDED)
-        left = np.flatnonzero(~fine)
-        if left.size and clocks.lessons:
-            fine[left] = order.learned(at.place[left], cluster[left], other[left], time[left])
-        return fine
-
-    @staticmethod
-    def _both_strong(
-        machine: Machine, at: Units, others: Array, access: Access | Transfer
-    ) -> Array:
-        """Whether accesses and others, given as tags, are morally strong (PTX ISA 8.6)."""
-        if not access.strength:
-            return np.zeros(others.shape, bool)
-        row, thread = np.divmod(at.place, machine.clocks.warps * 32)
-        near = labels_of(others) == row + machine.order.first_cluster
-        per_cta = machine.warps * 32
-        same = near & ((others & THREAD) // per_cta == thread // per_cta)
-        needed = np.where(near, int(Strength.CLUSTER), int(Strength.GPU))
-        needed = np.where(same, int(Strength.CTA), needed)
-        strong: Array = (strength_of(others) >= needed) & (access.strength >= needed)
-        return strong
-
     def _check_proxy(self, machine: Machine, at: Units, others: Array, what: str) -> None:
         """The async proxy meets generic writes of its own cluster: they must be fenced besides."""
-        clocks = machine.clocks
-        row, thread = np.divmod(at.place, clocks.warps * 32)
-        past = clocks.known_past(
-            "async.global", row if clocks.rows > 1 else 0, thread, (others & THREAD) >> 5
-        )
-        near = labels_of(others) == row + machine.order.first_cluster
-        unfenced = near & ~is_async(others) & (others >> TIME > past)
-        if unfenced.any():
+        bad = unfenced(machine, at, others)
+        if bad.any():
             self._refuse(
-                machine, at.some(unfenced), others[unfenced],
+                machine, at.some(bad), others[bad],
                 f"asynchronous {what} with no fence.proxy.async", self.lines,
                 kind="missing-proxy-fence",
             )  # fmt: skip
@@ -284,23 +228,3 @@ class GlobalShadow:
         address = np.zeros(lanes.shape, np.int64)
         address[at.place] = self.base + at.unit * self.unit
         raise Violation(kind, message, lanes.reshape(machine.shape), address.reshape(machine.shape))
-
-    def _units(self, machine: Machine, access: Access | Transfer, time: int | None = None) -> Units:
-        """The units of an access, at the present time of its threads or at another."""
-        clocks = machine.clocks
-        place, offset = access.places(machine)
-        first = offset // self.unit
-        row, thread = np.divmod(place, clocks.warps * 32)
-        now = clocks.own[row if clocks.rows > 1 else 0, thread >> 5]
-        mark = tag(
-            now if time is None else np.asarray(time),
-            machine.order.first_cluster + row,
-            thread,
-            access.strength,
-            isinstance(access, Transfer),
-        )
-        count = max(1, access.nbytes // self.unit)
-        if count > 1:
-            first = (first[:, None] + np.arange(count)).reshape(-1)
-            place, mark = place.repeat(count), mark.repeat(count)
-        return Units(place=place, unit=first, mark=mark)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from kgen.emulate.numerics import Numerics
 from kgen.emulate.ptx.clocks import Clocks
 from kgen.emulate.ptx.copies import CopyQueue
+from kgen.emulate.ptx.ctas import WARP
 from kgen.emulate.ptx.memory import GlobalMemory, LocalMemory, ParameterMemory
 from kgen.emulate.ptx.order import MemoryOrder
 from kgen.emulate.ptx.shared import SharedMemory
@@ -30,7 +31,6 @@ Index3 = tuple[int, int, int]
 #: Active lanes at any broadcast shape; None means all of them.
 Mask = Array | None
 
-WARP = 32
 #: Generic addresses of the windows of shared, local and parameter memory (PTX ISA 5.2, 6.4.1.1).
 SHARED_WINDOW = 1 << 32
 LOCAL_WINDOW = 2 << 32

@@ -121,8 +121,7 @@ class MemoryOrder:
             if clocks.vouching is not None:
                 row = cluster - first
                 here = np.flatnonzero(found & (row >= 0) & (row < clocks.clusters))
-                at = row[here] if clocks.rows > 1 else 0
-                vouched = clocks.vouching.vouched(at, other[here], time[here], known[here])
+                vouched = clocks.vouching.vouched(row[here], other[here], time[here], known[here])
                 found[here] = vouched
         left = np.flatnonzero(~found)
         if left.size:
@@ -149,7 +148,7 @@ class MemoryOrder:
         Lanes are taken in their order, as an atomic operation does.
         """
         clocks = self.machine.clocks
-        releasing = writes and (how.release or bool(clocks.passed) or bool(clocks.lessons))
+        releasing = writes and bool(how.release or clocks.knowledge.passed or clocks.lessons)
         if not self.flags and not releasing:
             return
         for place, warp, lanes in self._places(space, unit, mask):

@@ -40,7 +40,7 @@ class AsyncProxy:
         at = shadow.region(region, region.issuer)
         writers = shadow.tables.writers
         started = np.maximum(PENDING - writers[at.cell], 0)
-        now = self.clocks.own[shadow.clock_row(at), actor]
+        now = self.clocks.now(at.row, actor)
         thread = np.broadcast_to(np.asarray(actor) << 5, at.thread.shape)
         writers[at.cell] = tag(now, started, thread, asynchronous=True)
 
@@ -81,9 +81,7 @@ class AsyncProxy:
         shadow.refuse_unordered(at, shadow.unordered(at, writer), writer, what)
         unfenced = ~is_async(writer)
         for fence in ("async.shared", *fences):
-            past = self.clocks.known_past(
-                fence, shadow.clock_row(at), at.thread, (writer & THREAD) >> 5
-            )
+            past = self.clocks.knowledge.past(fence, at.row, at.thread, (writer & THREAD) >> 5)
             unfenced &= (writer >> TIME) > past
         shadow.refuse(
             unfenced, at, "missing-proxy-fence",
@@ -95,10 +93,8 @@ class AsyncProxy:
         """Ordered, but no proxy fence lies between a generic read and the write."""
         shadow = self.shadow
         at, read = once(at, shadow.tables.all_reads(at.cell))
-        row = shadow.clock_row(at)
-        row = row[:, None] if isinstance(row, np.ndarray) else row
-        past = self.clocks.known_past(
-            "async.shared", row, at.thread[:, None], np.arange(shadow.warps)
+        past = self.clocks.knowledge.past(
+            "async.shared", at.row[:, None], at.thread[:, None], np.arange(shadow.warps)
         )
         generic = (read >> READ_ASYNC) & 1 == 0
         unfenced = any_of(generic & ((read >> READ_TIME) > past), 1)

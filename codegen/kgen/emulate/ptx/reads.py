@@ -42,7 +42,7 @@ def once(at: Accesses, noted: Array) -> tuple[Accesses, Array]:
     return Accesses(row=at.row[first], thread=at.thread[first], cell=at.cell[first]), noted[first]
 
 
-def unvouched(clocks: Clocks, row: Array | int, thread: Array, noted: Array) -> Array:
+def unvouched(clocks: Clocks, row: Array, thread: Array, noted: Array) -> Array:
     """Of entries [access, warp], those by one lane of which only other lanes of its warp have
     told the accessing threads."""
     single = (noted > 0) & (noted >> READ_SEVERAL & 1 == 0)
@@ -50,7 +50,7 @@ def unvouched(clocks: Clocks, row: Array | int, thread: Array, noted: Array) -> 
     found = np.zeros(noted.shape, bool)
     entry = noted[access, warp]
     found[access, warp] = clocks.unknown(
-        row[access] if isinstance(row, np.ndarray) else row,
+        row[access],
         thread[access],
         warp * 32 + (entry & 31),
         entry >> READ_TIME,

@@ -33,7 +33,7 @@ def check_remote_accesses(machine: Machine) -> None:
 def _known_by_cta(machine: Machine) -> Array:
     """[row, rank, warp]: up to when some thread of the CTA knows what the warp did."""
     clocks = machine.clocks
-    seen = clocks.seen.max(axis=2)[:, :, : clocks.warps]
+    seen = clocks.knowledge.seen.max(axis=2)[:, :, : clocks.warps]
     known: Array = seen.reshape(len(seen), machine.cluster, machine.warps, -1).max(axis=2)
     return known
 

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 from kgen.emulate.ptx.barriers import Barriers
 from kgen.emulate.ptx.counting import Counts
+from kgen.emulate.ptx.ctas import WARP
 from kgen.emulate.ptx.faults import fault_of
 from kgen.emulate.ptx.gathering import Gathering
 from kgen.emulate.ptx.groups import Groups
-from kgen.emulate.ptx.machine import WARP, Machine, Mask, Violation
+from kgen.emulate.ptx.machine import Machine, Mask, Violation
 from kgen.emulate.ptx.masks import guarded, remainder
 from kgen.emulate.ptx.operations import (
     Barrier,

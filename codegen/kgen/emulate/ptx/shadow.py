@@ -145,9 +145,9 @@ class Shadow:
         """Refuse accesses to granules that another thread has, unordered, in the table."""
         at, noted = once(at, table.reshape(-1, self.warps)[at.cell])
         time = noted >> READ_TIME
-        unordered = time > self.clocks.all_known(self.clock_row(at), at.thread)
+        unordered = time > self.clocks.all_known(at.row, at.thread)
         if self.clocks.vouching is not None:
-            unordered |= unvouched(self.clocks, self.clock_row(at), at.thread, noted)
+            unordered |= unvouched(self.clocks, at.row, at.thread, noted)
         if not unordered.any():
             return
         mine = np.arange(self.warps) == at.actor[:, None]
@@ -164,7 +164,7 @@ class Shadow:
     def unordered(self, at: Accesses, writer: Array, *, of_warp: bool = False) -> Array:
         """Accesses to what other threads wrote, given as tags, that the clocks do not order."""
         other, time = writer & THREAD, writer >> TIME
-        late = self.clocks.unknown(self.clock_row(at), at.thread, other, time)
+        late = self.clocks.unknown(at.row, at.thread, other, time)
         if not of_warp:
             late &= other != at.thread
         if self.clocks.lessons and late.any():
@@ -229,11 +229,7 @@ class Shadow:
     # ------------------------------------------------------------------ tables
 
     def now(self, at: Accesses) -> Array:
-        found: Array = self.clocks.own[self.clock_row(at), at.actor]
-        return found
-
-    def clock_row(self, at: Accesses) -> Array | int:
-        return at.row if self.clocks.rows > 1 else 0
+        return self.clocks.now(at.row, at.actor)
 
     def _remember(self, table: Array, at: Accesses, by_warp: bool) -> None:
         cell = at.cell * self.warps + at.actor

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgen.emulate.ptx.ctas import WARP
 from kgen.emulate.ptx.memory import WINDOW_BITS
 from kgen.emulate.ptx.types import Array, all_of
 from kgen.emulate.traffic import NOWHERE, Moved, counters, first_of_each
@@ -35,7 +36,6 @@ from kgen.emulate.traffic import NOWHERE, Moved, counters, first_of_each
 if TYPE_CHECKING:
     from kgen.emulate.ptx.machine import Machine, Mask
 
-_WARP = 32
 _BANK_BYTES = 4
 #: What a wavefront moves at most: one word from each of 32 banks.
 _WAVEFRONT_BYTES = 128
@@ -124,7 +124,7 @@ class Requests(Moved):
         machine = self._machine
         shape = np.broadcast_shapes(address.shape, () if mask is None else mask.shape)
         lanes = address if mask is None else np.where(mask, address, NOWHERE)
-        whole = np.broadcast_to(lanes, (*shape[:2], _WARP)).reshape(-1, _WARP)
+        whole = np.broadcast_to(lanes, (*shape[:2], WARP)).reshape(-1, WARP)
         return whole, (machine.ctas // shape[0]) * (machine.warps // shape[1])
 
 
@@ -198,5 +198,5 @@ def _wavefronts(units: Array, width: int, lanes: int, atomic: bool) -> tuple[Arr
 
 def _same(units: Array, distance: int) -> Array:
     """Warps in which the active lanes l and l ^ distance access the same unit."""
-    other = units[:, np.arange(_WARP) ^ distance]
+    other = units[:, np.arange(WARP) ^ distance]
     return all_of((units == other) | (units == NOWHERE) | (other == NOWHERE), 1)

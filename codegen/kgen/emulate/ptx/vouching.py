@@ -32,18 +32,15 @@ class Vouching:
         bits = np.broadcast_to(bits_of_lanes(chosen).astype(np.int64), (rows, count))
         self.lanes[where] = np.where(warps, bits, self.lanes[where])
 
-    def split(self, rows: int) -> None:
-        self.lanes = self.lanes.repeat(rows, axis=0)
-
-    def vouched(self, row: Array | int, other: Array, time: Array, known: Array) -> Array:
+    def vouched(self, row: Array, other: Array, time: Array, known: Array) -> Array:
         """Whether threads `other` took part, at `time` or later, in what made `known` known."""
         warp = other >> 5
         done: Array = warp >= self.lanes.shape[1]
         now, last = time.copy(), self.lanes.shape[2] - 1
         left: Array = np.flatnonzero(~done & (now <= known))
         while left.size:
-            at = row[left] if isinstance(row, np.ndarray) and row.size > 1 else row
-            lanes = self.lanes[at, warp[left], np.minimum(now[left], last)]
+            cluster = row[left] if len(self.lanes) > 1 else 0
+            lanes = self.lanes[cluster, warp[left], np.minimum(now[left], last)]
             done[left] = (lanes >> (other[left] & 31)) & 1 == 1
             now[left] += 1
             left = left[~done[left] & (now[left] <= known[left])]

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kgen.emulate.ptx.accesses import Region
-from kgen.emulate.ptx.ctas import narrow
-from kgen.emulate.ptx.machine import WARP, Machine, Mask, Violation
+from kgen.emulate.ptx.ctas import WARP, narrow
+from kgen.emulate.ptx.machine import Machine, Mask, Violation
 from kgen.emulate.ptx.released import Released
 from kgen.emulate.ptx.types import Array, any_of
 

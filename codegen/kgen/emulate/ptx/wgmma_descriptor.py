@@ -20,7 +20,8 @@ from functools import lru_cache
 import numpy as np
 
 from kgen.emulate.ptx.accesses import Region
-from kgen.emulate.ptx.machine import WARP, Machine, Violation
+from kgen.emulate.ptx.ctas import WARP
+from kgen.emulate.ptx.machine import Machine, Violation
 from kgen.emulate.ptx.operations import Source
 from kgen.emulate.ptx.ops.fragments import DECODERS, ELEMENTS
 from kgen.emulate.ptx.tensor_box import CHUNK, swizzle

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kgen.emulate.ptx.ctas import WARP
 from kgen.emulate.ptx.decode import Builder, Decoder
-from kgen.emulate.ptx.machine import WARP, Mask
+from kgen.emulate.ptx.machine import Mask
 from kgen.emulate.ptx.operations import Collective
 from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, Array, pack, unpack

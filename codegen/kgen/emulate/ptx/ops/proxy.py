@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kgen.emulate.ptx.ctas import WARP
 from kgen.emulate.ptx.decode import Builder, Decoder
 from kgen.emulate.ptx.known import Fence
 from kgen.emulate.ptx.machine import Machine, Mask, Violation
@@ -21,7 +22,6 @@ from kgen.errors import EmulationError
 _LEAST, _MOST, _STEP = 24, 256, 8
 #: 32-bit registers of a multiprocessor on every architecture that has setmaxnreg.
 _REGISTER_FILE = 1 << 16
-_WARP = 32
 
 
 def _fence(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
@@ -93,14 +93,14 @@ class _RegisterCounts:
 
     def _check_total(self, lanes: Array) -> None:
         """Once all warps have said what they want, it must be what the CTA was launched with."""
-        launched = _REGISTER_FILE // (self.machine.warps * _WARP) // _STEP * _STEP
+        launched = _REGISTER_FILE // (self.machine.warps * WARP) // _STEP * _STEP
         there = min(launched, _MOST - 1) * self.machine.warps
         asked = self._counts.sum(axis=1)
         over = (self._counts > 0).all(axis=1) & (asked > there)
         if over.any():
             message = (
-                f"setmaxnreg waits for ever: the warps ask for {int(asked[over][0]) * _WARP} "
-                f"registers, the CTA cannot have been launched with more than {there * _WARP}"
+                f"setmaxnreg waits for ever: the warps ask for {int(asked[over][0]) * WARP} "
+                f"registers, the CTA cannot have been launched with more than {there * WARP}"
             )
             raise Violation("deadlock", message, lanes & over[:, None, None])
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kgen.emulate.ptx.ctas import WARP
 from kgen.emulate.ptx.decode import U32, Builder, Decoder
-from kgen.emulate.ptx.machine import WARP, Mask, Violation
+from kgen.emulate.ptx.machine import Mask, Violation
 from kgen.emulate.ptx.memory import settle
 from kgen.emulate.ptx.operations import Action, Collective, Source
 from kgen.emulate.ptx.ops.fragments import DECODERS, ELEMENTS
