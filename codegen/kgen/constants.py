@@ -17,6 +17,8 @@ from kgen_runtime.manifest import TensorParam
 Array = npt.NDArray[Any]
 #: What numpy's files make of 16-bit types that it does not know.
 BITS_16 = "V2"
+#: bf16's exponent: all ones in NaN and infinity.
+BF16_INFINITY = 0x7F80
 
 
 def read(path: str) -> Array:
@@ -30,6 +32,14 @@ def read(path: str) -> Array:
     if not isinstance(found, np.ndarray):
         raise SpecError(f"constant {path} is no array of numpy's; write one with numpy.save")
     return found
+
+
+def count_not_finite(array: Array) -> int:
+    """Elements that are NaN or infinite."""
+    if array.dtype == BITS_16 or dtype_of(array.dtype) == DType.BF16:
+        bits = array.view(np.uint16)
+        return int(np.count_nonzero(bits & BF16_INFINITY == BF16_INFINITY))
+    return int(np.count_nonzero(~np.isfinite(array)))
 
 
 def packed(param: TensorParam, array: Array) -> bytes:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,7 +91,8 @@ class Backend(ABC):
         """Why this device cannot run the artifact, or None if it can."""
         return self.refusal(artifact, self.info.capabilities)
 
-    def rank(self, artifact: ArtifactEntry) -> tuple[int, ...]:
+    @staticmethod
+    def rank(artifact: ArtifactEntry) -> tuple[int, ...]:
         """How well an artifact that runs here uses this device; of several the highest is chosen.
 
         By default the number of features that it requires.
@@ -151,7 +152,19 @@ class Backend(ABC):
         """Wait until everything launched is done."""
 
 
-def choose_code(backend: Backend, entry: KernelEntry) -> tuple[dict[str, ArtifactEntry], str]:
+class Judge(Protocol):
+    """What a device runs, and how well: an open backend knows, or what is known of a device that
+    is not here."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def formats(self) -> tuple[str, ...]: ...
+    def refuses(self, artifact: ArtifactEntry) -> str | None: ...
+    def rank(self, artifact: ArtifactEntry) -> tuple[int, ...]: ...
+
+
+def choose_code(backend: Judge, entry: KernelEntry) -> tuple[dict[str, ArtifactEntry], str]:
     """The best artifact per module that this device runs, and ""; or {} and why there is none."""
     chosen: dict[str, ArtifactEntry] = {}
     reason = f"no code for the {backend.name} backend"

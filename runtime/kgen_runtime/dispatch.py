@@ -60,6 +60,10 @@ class Dispatch:
         """
         able = [kernel.packed for kernel in self._kernels if kernel.packed is not None]
         fitting = [packed for packed in able if len(able) == 1 or packed.takes(matrix)]
+        if not able and any(kernel.entry.constants for kernel in self._kernels):
+            raise ArgumentError(
+                f"{self._op}: the packed operand is in the bundle; leave it out of calls"
+            )
         if not able:
             raise ArgumentError(
                 f"{self._op}: no kernel here takes a packed operand; build one with --constant b"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
-from kgen_runtime.backend import Backend, DeviceInfo, choose_code
+from kgen_runtime.backend import Backend, DeviceInfo, Judge, choose_code
 from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry
 
@@ -158,25 +158,38 @@ def _candidates(
 
 def choose(backend: Backend, entries: Sequence[KernelEntry]) -> Selection:
     """The best entry of every kernel that this device runs; a tie goes to the earlier one."""
+    choices, skipped = best_entries(backend, entries, backend.info.id)
+    return Selection(backend=backend, choices=tuple(choices.values()), skipped=skipped)
+
+
+def best_entries(
+    judge: Judge, entries: Sequence[KernelEntry], place: str
+) -> tuple[dict[str, Choice], dict[str, str]]:
+    """By key the choice for `place`, and by entry name why the others are none."""
     chosen: dict[str, Choice] = {}
     skipped: dict[str, str] = {}
+    others: list[Choice] = []
     for entry in entries:
-        code, refusal = choose_code(backend, entry)
+        code, refusal = choose_code(judge, entry)
         if not code:
             skipped[entry.name] = refusal
             continue
         new, old = Choice(entry=entry, code=code), chosen.get(entry.key)
-        if old is None or _rank(backend, new) > _rank(backend, old):
+        if old is None or _rank(judge, new) > _rank(judge, old):
             chosen[entry.key], loser = new, old
         else:
             loser = new
-        if loser is not None:
-            winner = chosen[entry.key].entry.target.name
-            skipped[loser.entry.name] = f"{winner} suits {backend.info.id} better"
-    return Selection(backend=backend, choices=tuple(chosen.values()), skipped=skipped)
+        others += [loser] if loser is not None else []
+    for loser in others:
+        winner = chosen[loser.entry.key]
+        suits = f"{winner.entry.target.name} suits {place}"
+        tie = _rank(judge, winner) == _rank(judge, loser)
+        suits += " as well and comes first" if tie else " better"
+        skipped[loser.entry.name] = suits
+    return chosen, skipped
 
 
-def _rank(backend: Backend, choice: Choice) -> tuple[int, ...]:
+def _rank(judge: Judge, choice: Choice) -> tuple[int, ...]:
     """Machine code before code that the driver translates, then what uses the device best."""
     artifact = choice.code[choice.entry.launches[0].module]
-    return (-backend.formats.index(artifact.format), *backend.rank(artifact))
+    return (-judge.formats.index(artifact.format), *judge.rank(artifact))

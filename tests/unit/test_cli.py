@@ -58,6 +58,8 @@ def build(**options: str) -> list[str]:
         (build(shape="1_0x1x1"), "--shape 1_0x1x1 is not a whole number"),
         (build(shape="9" * 5000 + "x1x1"), "999... is not a whole number"),
         (build(constant="b"), "constant=b is for CPU targets, whose kernels take packed weights"),
+        (build(constant="b="), "--constant b= names no file; write b=FILE.npy, or b alone"),
+        (build(tune_cache="x.json"), "--tune-cache x.json is what --tune reads; give it too"),
         (build(constant="c"), "constant=c is unknown; known are b"),
         (build(constant="b=absent.npy"), "constant 'absent.npy' cannot be read: No such file"),
         (build(op="relu", constant="b"), "--constant does not go with --op relu; leave it out"),
@@ -271,9 +273,14 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_constant_brings_two_kernels(
     capsys: pytest.CaptureFixture[str], in_empty_folder: Path
 ) -> None:
-    np.save("b.npy", np.ones((16, 16), np.float32))
+    b = np.ones((16, 16), np.float32)
+    b[3, 5], b[4, 6] = np.nan, -np.inf
+    np.save("b.npy", b)
     command = build(target="x86-64-v3", dtype="f32", constant="b=b.npy", output="x.kgen")
-    assert run(capsys, *command)[0] == 0
+    remark = "constant b: 2 of 256 elements are NaN or infinite"
+    status, out, _ = run(capsys, *command)
+    assert status == 0 and f"{remark}\nwrote x.kgen" in out
+    assert json.loads(run(capsys, *command, "--json")[1])["remarks"] == [remark]
     status, out, _ = run(capsys, "inspect", "x.kgen")
     assert status == 0 and "x86-64-v3/matmul_16x16x16_f32_nn\n" in out
     assert "packed  b         of 16x16 in panels of 8 columns, 1 of k side by side" in out

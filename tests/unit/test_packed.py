@@ -12,6 +12,7 @@ import pytest
 
 import kgen
 import kgen_runtime
+from kgen import constants
 from kgen.errors import ArgumentError, BundleError, IntegrityError, SpecError
 from kgen.spec import DType, Layout, Matmul, Operand
 from kgen.targets.cpu.plan.ahead import packed_b
@@ -116,6 +117,8 @@ def test_constants_in_the_bundle(stored: Path) -> None:
             kernels[SPEC.key](A, B)
         with pytest.raises(ArgumentError, match="its b is in the bundle; leave it out of calls"):
             kernels[SPEC.key](A, b=B)
+        with pytest.raises(ArgumentError, match="packed operand is in the bundle; leave it out"):
+            kernels.matmul.pack(B)
         close_to_product(kernels.matmul(A, b=B))  # that of the other kernel
     rewrite(stored, min(files), b"other")
     with pytest.raises(IntegrityError, match="was changed after it was built"):
@@ -178,6 +181,18 @@ def test_constants_that_do_not_fit() -> None:
     ):
         with pytest.raises(SpecError, match=reason):
             kgen.build(SPEC, targets=["native"], constants={name: value})
+
+
+@pytest.mark.parametrize("dtype", ["<f4", "<f2", "<f8", "|i1"])
+def test_elements_that_are_not_finite_are_counted(dtype: str) -> None:
+    values = np.array([[0, 1], [2, -3]], dtype)
+    assert constants.count_not_finite(values) == 0
+    if values.dtype.kind == "f":
+        values[0, 0], values[1, 1] = np.nan, -np.inf
+        assert constants.count_not_finite(values) == 2
+    bits = np.array([0x3F80, 0x7F80, 0xFFC0, 0x7F7F], np.uint16)
+    for view in (bits, bits.view("V2")):
+        assert constants.count_not_finite(view) == 2
 
 
 def test_a_constant_of_another_size_is_refused(stored: Path) -> None:

@@ -156,6 +156,7 @@ def test_the_best_artifact_of_an_entry(machine: dict[str, type[Backend]]) -> Non
 def test_a_tie_goes_to_the_earlier_entry(machine: dict[str, type[Backend]]) -> None:
     found = select.select([entry(target="first"), entry(target="second")])
     assert [choice.entry.target.name for choice in found.choices] == ["first"]
+    assert found.skipped == {"second/add_kernel": "first suits cpu:0 as well and comes first"}
 
 
 def test_several_devices_of_one_driver(machine: dict[str, type[Backend]]) -> None:

@@ -32,7 +32,7 @@ def fast_mr_is_1(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Plans are not run: fewer rows to a tile are faster. Counts the steps."""
     steps: list[int] = []
 
-    def race(plans: list[Plan]) -> list[float]:
+    def race(plans: list[Plan], _: object) -> list[float]:
         steps.append(len(plans))
         return [float(p.schedule.to_json()["mr"]) for p in plans]
 
@@ -45,11 +45,17 @@ def test_a_search_goes_on_to_the_best_and_is_remembered(
     fast_mr_is_1: list[int], tmp_path: Path
 ) -> None:
     path = tmp_path / "tuned.json"
-    found = Tuner(path=path)(plan()).schedule
+    shown = list[str]()
+    tuner = Tuner(path=path, progress=shown.append)
+    found = tuner(plan()).schedule
     assert isinstance(found, CpuMatmul)
     assert (found.mr, found.origin) == (1, Origin.TUNED)
     steps = len(fast_mr_is_1)
     assert steps > 1
+    # mr = 6 has taken 6 times the time of mr = 1, with the fake clock.
+    assert tuner.found == [tune.Found(kernel=SPEC.key, steps=steps, gain=6.0)]
+    assert shown[0] == f"tuning {SPEC.key}, step 1 of at most 8 [{'-' * tune.BAR}]"
+    assert "#" in shown[-1] and len({len(line) for line in shown}) == 1
     assert Tuner(path=path)(plan()).schedule == found
     assert len(fast_mr_is_1) == steps
     # Another shape is another search.
@@ -83,11 +89,11 @@ def test_a_search_that_was_stopped_goes_on(
     path = tmp_path / "tuned.json"
     step, taken = tune.step, list[Plan]()
 
-    def stopped(p: Plan) -> Plan:
+    def stopped(p: Plan, report: tune.Report) -> tuple[Plan, float]:
         if taken:
             raise KeyboardInterrupt
         taken.append(p)
-        return step(p)
+        return step(p, report)
 
     monkeypatch.setattr(tune, "step", stopped)
     with pytest.raises(KeyboardInterrupt):
@@ -148,6 +154,9 @@ def test_what_cannot_be_tuned_is_refused(tmp_path: Path) -> None:
     other = "aarch64-neon" if platform.machine() == "x86_64" else "x86-64-v3"
     with pytest.raises(TargetError, match=rf"target={other}: --tune .* this CPU, which .* native"):
         kgen.build(SPEC, targets=[other], tune=Tuner(path=tmp_path / "t"))
-    (tmp_path / "t").write_text("no json")
-    with pytest.raises(TargetError, match=r"is no tuning file .*; remove it"):
-        kgen.build(SPEC, targets=["native"], tune=Tuner(path=tmp_path / "t"))
+    key = tune.cache_key(plan())
+    for text in ("no json", "[]", '{"x": 1}', json.dumps({key: {"schedule": {"mr": 0}}})):
+        (tmp_path / "t").write_text(text)
+        with pytest.raises(TargetError, match=r"is no tuning file.*; remove it") as error:
+            kgen.build(SPEC, targets=["native"], tune=Tuner(path=tmp_path / "t"))
+        assert "\n" not in str(error.value)

@@ -14,6 +14,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,19 @@ STEPS = 8
 INPUT = 0x3A
 
 Call = Callable[[], None]
+#: Takes the part of a step that is done, 0 to 1.
+Report = Callable[[float], None]
+#: Characters of the progress bar.
+BAR = 24
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What a search found for a kernel: `gain` is the model's time over that of the best."""
+
+    kernel: str
+    steps: int
+    gain: float
 
 
 @dataclass(kw_only=True)
@@ -48,6 +62,8 @@ class Tuner:
 
     path: Path
     progress: Callable[[str], None] = lambda _: None
+    #: Of each kernel in turn: the steps that it took, and the model's time over the best.
+    found: list[Found] = dataclasses.field(default_factory=list)
 
     def __call__(self, plan: Plan) -> Plan:
         """Raises TargetError for a target that this machine does not run."""
@@ -56,18 +72,31 @@ class Tuner:
             raise TargetError(f"{self.path}: {self.path.parent} is no directory; make it first")
         known = self._read()
         key = cache_key(plan)
-        record = known.get(key, {"schedule": {}, "steps": 0, "done": False})
-        best = with_schedule(plan, dataclasses.replace(plan.schedule, **record["schedule"]))
+        record = {"schedule": {}, "steps": 0, "gain": 1.0, "done": False} | known.get(key, {})
+        best = self._resumed(plan, record)
         while not record["done"]:
-            self.progress(f"tuning {plan.spec.key}, step {record['steps'] + 1} of at most {STEPS}")
-            better = step(best)
             steps = record["steps"] + 1
+            better, gain = step(best, partial(self._show, plan.spec.key, steps))
             done = better is best or steps == STEPS
             best = better
             fields = {name: getattr(best.schedule, name) for name in best.schedule.names}
-            record = {"schedule": fields, "steps": steps, "done": done}
+            gain = round(record["gain"] * gain, 3)
+            record = {"schedule": fields, "steps": steps, "gain": gain, "done": done}
             self._write(known | {key: record})
+        self.found.append(Found(kernel=plan.spec.key, steps=record["steps"], gain=record["gain"]))
         return with_schedule(best, dataclasses.replace(best.schedule, origin=Origin.TUNED))
+
+    def _show(self, kernel: str, step: int, part: float) -> None:
+        bar = ("#" * round(BAR * part)).ljust(BAR, "-")
+        self.progress(f"tuning {kernel}, step {step} of at most {STEPS} [{bar}]")
+
+    def _resumed(self, plan: Plan, record: Mapping[str, Any]) -> Plan:
+        """The plan with the schedule that was found so far."""
+        try:
+            schedule = dataclasses.replace(plan.schedule, **record["schedule"])
+            return with_schedule(plan, schedule)
+        except (TypeError, ScheduleError) as error:
+            raise TargetError(f"{self.path} is no tuning file ({error}); remove it") from None
 
     def _read(self) -> dict[str, Any]:
         if not self.path.exists():
@@ -78,7 +107,7 @@ class Tuner:
             raise TargetError(f"{self.path} cannot be read: {error.strerror}") from None
         except ValueError as error:
             raise TargetError(f"{self.path} is no tuning file ({error}); remove it") from None
-        if not isinstance(found, dict):
+        if not isinstance(found, dict) or not all(isinstance(v, dict) for v in found.values()):
             raise TargetError(f"{self.path} is no tuning file; remove it")
         return found
 
@@ -106,17 +135,23 @@ def with_schedule(plan: Plan, schedule: Schedule) -> Plan:
     return pipeline.plan(plan.spec, plan.target, schedule)
 
 
-def step(plan: Plan) -> Plan:
-    """The best of the plan and its neighbours; the plan itself if none is clearly better."""
+def step(plan: Plan, report: Report = lambda _: None) -> tuple[Plan, float]:
+    """The best of the plan and its neighbours, and how many times as fast it is; the plan itself
+    if none is clearly better."""
     plans = [plan]
     for schedule in neighbours_that_differ(plan):
         try:
             plans.append(with_schedule(plan, schedule))
         except ScheduleError:
             continue
-    seconds = race([prepared(p) for p in plans])
+    calls = []
+    for i, each in enumerate(plans):
+        report(i / len(plans) / 2)
+        calls.append(prepared(each))
+    seconds = race(calls, lambda part: report(0.5 + part / 2))
     found = min(range(len(plans)), key=seconds.__getitem__)
-    return plans[found] if seconds[0] > GAIN * seconds[found] else plan
+    gain = seconds[0] / seconds[found]
+    return (plans[found], gain) if gain > GAIN else (plan, 1.0)
 
 
 def neighbours_that_differ(plan: Plan) -> list[Schedule]:
@@ -144,11 +179,12 @@ def prepared(plan: Plan) -> Call:
     return run
 
 
-def race(calls: list[Call]) -> list[float]:
+def race(calls: list[Call], report: Report = lambda _: None) -> list[float]:
     """The least seconds of a call of each, taken in turn."""
     counts = [max(1, math.ceil(TURN_SECONDS / max(seconds_of(call, 1), 1e-7))) for call in calls]
     best = [math.inf] * len(calls)
-    for _ in range(ROUNDS):
+    for turn in range(ROUNDS):
+        report(turn / ROUNDS)
         for i, call in enumerate(calls):
             best[i] = min(best[i], seconds_of(call, counts[i]))
     return best

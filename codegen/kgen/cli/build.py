@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,14 +11,17 @@ from kgen.cli import problem
 from kgen.cli.explain import explanation, print_explanation
 from kgen.cli.output import end_progress, print_json, print_table, progress
 from kgen.cli.verify import print_report
+from kgen.errors import TargetError
 
 if TYPE_CHECKING:
     from kgen.bundle import Bundle
     from kgen.check.tune import Tuner
+    from kgen.constants import Array
 
 
 #: The fields of a schedule that name its tile: of a block on GPUs, of registers on CPUs.
 TILE = ("block_m", "block_n", "block_k", "mr", "nr")
+TUNE_CACHE = "kgen-tune.json"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -42,8 +46,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "was stopped",
     )
     parser.add_argument(
-        "--tune-cache", metavar="FILE", default="kgen-tune.json",
-        help="what --tune found, by CPU, spec and templates; may be shipped (%(default)s)",
+        "--tune-cache", metavar="FILE",
+        help=f"what --tune found, by CPU, spec and templates; may be shipped ({TUNE_CACHE})",
     )  # fmt: skip
     parser.add_argument(
         "--explain",
@@ -59,12 +63,14 @@ def run(args: argparse.Namespace) -> int:
 
     specs = problem.specs_of(args)
     output = check_output(f"{specs[-1].key}.kgen" if args.output is None else args.output)
+    tuner = _tuner(args)
+    constants = problem.constants_of(args)
     bundle = build(
         specs,
         targets=args.target.split(","),
         schedule=problem.schedule_fields(args.schedule),
-        constants=problem.constants_of(args),
-        tune=_tuner(args) if args.tune else None,
+        constants=constants,
+        tune=tuner,
         progress=progress,
     )
     end_progress()
@@ -88,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
             for row, kernel in zip(rows, bundle.kernels, strict=True)
         ]
     if args.json:
-        print_json({"bundle": str(output), "kernels": rows})
+        print_json({"bundle": str(output), "kernels": rows, "remarks": remarks(constants)})
     else:
         for kernel in bundle.kernels if args.explain else ():
             print_explanation(kernel)
@@ -97,14 +103,35 @@ def run(args: argparse.Namespace) -> int:
         for entry in bundle.manifest.kernels:
             for finding in entry.resources.findings or ():
                 print(f"{entry.name}: ptxas warns {finding}")
+        for found in tuner.found if tuner else ():
+            steps = f"{found.steps} step{'s' if found.steps > 1 else ''}"
+            print(f"{found.kernel}: tuned in {steps}, {found.gain:.2f}x as fast as by the model")
+        for remark in remarks(constants):
+            print(remark)
         print(f"wrote {output} ({output.stat().st_size} bytes)")
     return 0
 
 
-def _tuner(args: argparse.Namespace) -> Tuner:
+def remarks(constants: Mapping[str, Array]) -> list[str]:
+    """What a user may not have meant, and may."""
+    from kgen.constants import count_not_finite
+
+    counts = {name: count_not_finite(array) for name, array in constants.items()}
+    return [
+        f"constant {name}: {count} of {constants[name].size} elements are NaN or infinite"
+        for name, count in counts.items()
+        if count
+    ]
+
+
+def _tuner(args: argparse.Namespace) -> Tuner | None:
+    if not args.tune:
+        if args.tune_cache is not None:
+            raise TargetError(f"--tune-cache {args.tune_cache} is what --tune reads; give it too")
+        return None
     from kgen.check.tune import Tuner
 
-    return Tuner(path=Path(args.tune_cache), progress=progress)
+    return Tuner(path=Path(args.tune_cache or TUNE_CACHE), progress=progress)
 
 
 def _verified(bundle: Bundle, args: argparse.Namespace) -> bool:

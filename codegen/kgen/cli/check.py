@@ -1,13 +1,18 @@
-"""`kgen check`: will a bundle run there?"""
+"""`kgen check`: will a bundle run there, and with which of its kernels?"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from kgen.cli.output import print_json, print_table
-from kgen_runtime.manifest import ArtifactEntry, KernelEntry
+
+if TYPE_CHECKING:
+    from kgen_runtime.backend import Backend, Judge
+    from kgen_runtime.manifest import ArtifactEntry, KernelEntry
+    from kgen_runtime.select import Choice
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -23,53 +28,66 @@ def run(args: argparse.Namespace) -> int:
     The code that would run is read, so that a damaged file is an IntegrityError here and not there.
     """
     from kgen_runtime.bundle import BundleFile
+    from kgen_runtime.select import best_entries
 
     with BundleFile(args.file) as bundle:
-        place, formats, refusal = _device(args.device) if args.arch is None else _arch(args.arch)
-        best: dict[str, Answer] = {}
-        for entry in bundle.manifest.kernels:
-            answer = _answer(entry, place, formats, refusal)
-            if answer.code is not None:
-                bundle.read(answer.code)
-            if entry.key not in best or answer.rank > best[entry.key].rank:
-                best[entry.key] = answer
-    runs = all(answer.rank for answer in best.values())
+        place, judge = _device(args.device) if args.arch is None else _arch(args.arch)
+        entries = bundle.manifest.kernels
+        choices, skipped = best_entries(judge, entries, place)
+        for choice in choices.values():
+            for artifact in choice.code.values():
+                bundle.read(artifact)
+    # What is for another kind of device needs no reason.
+    near = [e for e in entries if any(a.format in judge.formats for a in e.artifacts)]
+    answers = []
+    for key in dict.fromkeys(entry.key for entry in entries):
+        alike = [entry for entry in near if entry.key == key]
+        answers.append(_answer(key, choices.get(key), alike, skipped, place))
+    others = {e.name: skipped[e.name] for e in near if e.key in choices and e.name in skipped}
+    runs = all(answer.runs for answer in answers)
     if args.json:
-        print_json({"place": place, "runs": runs, "kernels": [a.to_json() for a in best.values()]})
+        kernels = [vars(answer) for answer in answers]
+        print_json({"place": place, "runs": runs, "kernels": kernels, "skipped": skipped})
     else:
-        rows = [(a.kernel, a.target, a.text) for a in best.values()]
+        rows = [(a.kernel, a.target, a.answer) for a in answers]
         print_table(("kernel", "best target", f"on {place}"), rows)
+        if others:
+            print("\nnot taken:")
+        for name, reason in others.items():
+            print(f"  {name}: {reason}")
     return 0 if runs else 1
-
-
-Refusal = Callable[[ArtifactEntry], str | None]
-
-RUNS, RUNS_COMPILED = 2, 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """For one kernel: `rank` 0 is no, and `text` says why and what to do.
-
-    `code` is what would run there.
-    """
+    """For one kernel: its best target there, or why none runs and what to do."""
 
     kernel: str
-    target: str
-    rank: int
-    text: str
-    code: ArtifactEntry | None = None
-
-    def to_json(self) -> dict[str, object]:
-        return {
-            "kernel": self.kernel,
-            "target": self.target,
-            "runs": self.rank > 0,
-            "answer": self.text,
-        }
+    target: str | None
+    runs: bool
+    answer: str
 
 
-def _device(name: str | None) -> tuple[str, tuple[str, ...], Refusal]:
+def _answer(
+    key: str,
+    choice: Choice | None,
+    near: Sequence[KernelEntry],
+    skipped: Mapping[str, str],
+    place: str,
+) -> Answer:
+    if choice is not None:
+        compiled = any(artifact.role == "portable" for artifact in choice.code.values())
+        text = "ok after driver JIT" if compiled else "ok"
+        return Answer(kernel=key, target=choice.entry.target.name, runs=True, answer=text)
+    if not near:
+        text = f"no: no code for {place}; build for it too, see kgen targets"
+        return Answer(kernel=key, target=None, runs=False, answer=text)
+    first = near[0]
+    text = f"no: {skipped[first.name]}"
+    return Answer(kernel=key, target=first.target.name, runs=False, answer=text)
+
+
+def _device(name: str | None) -> tuple[str, Judge]:
     """A device here; by default the best one that is not software."""
     from kgen.errors import DeviceError
     from kgen_runtime.select import devices, open_device
@@ -81,13 +99,12 @@ def _device(name: str | None) -> tuple[str, tuple[str, ...], Refusal]:
         name = usable[0]
     backend = open_device(name)
     try:
-        place = f"{backend.info.id} ({backend.info.name})"
-        return place, backend.formats, backend.refuses
+        return f"{backend.info.id} ({backend.info.name})", backend
     finally:
         backend.close()
 
 
-def _arch(name: str) -> tuple[str, tuple[str, ...], Refusal]:
+def _arch(name: str) -> tuple[str, Judge]:
     """Any device of a target, which need not be here."""
     from kgen import targets
     from kgen_runtime.select import backend_class
@@ -95,22 +112,26 @@ def _arch(name: str) -> tuple[str, tuple[str, ...], Refusal]:
     target = targets.find(name)
     family = targets.family(target.family)
     backend = backend_class(family.backend)
-    able = family.capabilities(target)
-    return name, backend.formats, lambda artifact: backend.refusal(artifact, able)
+    return name, _Elsewhere(backend=backend, able=family.capabilities(target))
 
 
-def _answer(entry: KernelEntry, place: str, formats: tuple[str, ...], refusal: Refusal) -> Answer:
-    reason = f"no code for {place}; build for it too, see kgen targets"
-    for artifact in sorted(
-        (a for a in entry.artifacts if a.format in formats and a.role != "source"),
-        key=lambda a: formats.index(a.format),
-    ):
-        refused = refusal(artifact)
-        if refused is None:
-            rank = RUNS_COMPILED if artifact.role == "portable" else RUNS
-            text = "ok after driver JIT" if rank == RUNS_COMPILED else "ok"
-            return Answer(
-                kernel=entry.key, target=entry.target.name, rank=rank, text=text, code=artifact
-            )
-        reason = refused
-    return Answer(kernel=entry.key, target=entry.target.name, rank=0, text=f"no: {reason}")
+@dataclass(frozen=True, kw_only=True)
+class _Elsewhere:
+    """What a device with these capabilities would run."""
+
+    backend: type[Backend]
+    able: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return self.backend.name
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        return self.backend.formats
+
+    def refuses(self, artifact: ArtifactEntry) -> str | None:
+        return self.backend.refusal(artifact, self.able)
+
+    def rank(self, artifact: ArtifactEntry) -> tuple[int, ...]:
+        return self.backend.rank(artifact)

@@ -49,6 +49,8 @@ def print_explanation(kernel: Kernel) -> None:
 def _reason(chosen: dict[str, Any], candidates: list[dict[str, Any]]) -> str:
     if chosen["origin"] == "user":
         return "--schedule set it"
+    if chosen["origin"] == "tuned":
+        return "the fastest that --tune measured"
     return "the fastest by the model" if candidates else "by a rule, without a model"
 
 

@@ -126,6 +126,8 @@ def constants_of(args: argparse.Namespace) -> dict[str, Array]:
     name, given, path = (args.constant or "").partition("=")
     if not given:
         return {}
+    if not path:
+        raise SpecError(f"--constant {name}= names no file; write {name}=FILE.npy, or {name} alone")
     from kgen.constants import read
 
     return {name: read(path)}

@@ -41,6 +41,10 @@ def parse(text: str) -> Spec:
         if name in fields:
             raise SpecError(f"kernel={text!r} gives {name} twice; once is the limit")
         fields[name] = value
+    if "batch" not in fields:
+        for name in fields:
+            if name.startswith("batch_stride_"):
+                raise SpecError(f"{name} is between the products of a batch; give batch= with it")
     try:
         return cls(**fields)
     except TypeError:

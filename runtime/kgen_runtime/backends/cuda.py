@@ -124,7 +124,8 @@ class CudaBackend(Backend):
             f"{_dotted(device)}; build for sm_{device[0]}{device[1]}"
         )
 
-    def rank(self, artifact: ArtifactEntry) -> tuple[int, ...]:
+    @staticmethod
+    def rank(artifact: ArtifactEntry) -> tuple[int, ...]:
         """The newest compute capability; code for exactly this one before code for its family."""
         code = artifact.requires.get("compute_capability", (0, 0))
         return (*code, int(artifact.requires.get("exact", False)))

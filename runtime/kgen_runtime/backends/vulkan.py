@@ -120,7 +120,8 @@ class VulkanBackend(Backend):
                 )
         return None
 
-    def rank(self, artifact: ArtifactEntry) -> tuple[int, ...]:
+    @staticmethod
+    def rank(artifact: ArtifactEntry) -> tuple[int, ...]:
         """More features of the device first, then the newer API."""
         requires = artifact.requires
         return (len(requires.get("features", ())), *_version(requires.get("api", "1.0")))
