@@ -27,6 +27,17 @@ _IR_TYPES = {
     "float32": "float",
     "float64": "double",
 }
+#: Words that differ in every lane of a wave of 64, the extremes among them; the lanes.
+WORDS = np.random.default_rng(3).integers(0, 1 << 32, 64, dtype=np.uint32)
+OTHERS = np.random.default_rng(4).integers(0, 1 << 32, 64, dtype=np.uint32)
+WORDS[:4], OTHERS[:4] = (0, 2**32 - 1, 2**31, 2**31 - 1), (2**32 - 1, 1, 2**31 - 1, 2**31)
+LANE = np.arange(64, dtype=np.uint32)
+for shared in (WORDS, OTHERS, LANE):
+    shared.flags.writeable = False
+
+
+def as_signed(value: int) -> int:
+    return value - (1 << 32) if value >> 31 else value
 
 
 def verified(source: str) -> str:
@@ -88,6 +99,27 @@ def lanewise(
         declarations=declarations,
     )
     return run(source, entry="k", grid=(1, 1, 1), block=(len(out), 1, 1), arguments=arrays)
+
+
+def in_lanes(
+    body: str,
+    inputs: Sequence[Array],
+    dtype: npt.DTypeLike,
+    declarations: str = "",
+    *,
+    cpu: str = "gfx942",
+) -> Array:
+    """What :func:`lanewise` leaves in %r, of this type."""
+    out: Array = np.zeros(len(inputs[0]), dtype)
+    lanewise(body, inputs, out, cpu=cpu, declarations=declarations)
+    return out
+
+
+def one_call(
+    call: str, declaration: str, inputs: Sequence[Array], dtype: npt.DTypeLike, cpu: str = "gfx942"
+) -> Array:
+    """The result of one call in each lane."""
+    return in_lanes(f"  %r = call {call}", inputs, dtype, f"declare {declaration}", cpu=cpu)
 
 
 def native(source: str, entry: str, arguments: Sequence[Array]) -> None:

@@ -1,77 +1,16 @@
-"""Scalar and vector instructions against the same IR compiled for this machine."""
+"""Integers, conversions and vectors against the same IR compiled for this machine."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from tests.emulate.llvm_kernels import Array, native, on_cpu
+from tests.emulate.elementwise import COUNT, SPECIAL, compare, elementwise, integers
+from tests.emulate.llvm_kernels import on_cpu
 
-COUNT = 48
 BINARY = ("add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "and", "or", "xor")
 SHIFTS = ("shl", "lshr", "ashr")
 PREDICATES = ("eq", "ne", "ult", "ule", "ugt", "uge", "slt", "sle", "sgt", "sge")
-FLOAT_PREDICATES = (
-    *("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord"),
-    *("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true"),
-)
-SPECIAL = [0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 65504.0, 6e-8, 1e-40, 3.0000002, 1e30]
-
-
-def elementwise(expressions: list[str], types: list[str], result: str, declare: str = "") -> str:
-    """A loop over COUNT elements: each expression, a line with {r}, fills an output array."""
-    body, outputs = "", ""
-    for n, type_ in enumerate(types):
-        body += f"  %at{n} = getelementptr {type_}, ptr %in{n}, i64 %i\n"
-        body += f"  %x{n} = load {type_}, ptr %at{n}\n"
-    for n, expression in enumerate(expressions):
-        body += expression.format(r=f"%r{n}", t=f"%t{n}") + "\n"
-        body += f"  %o{n} = getelementptr {result}, ptr %out{n}, i64 %i\n"
-        body += f"  store {result} %r{n}, ptr %o{n}\n"
-        outputs += f", ptr %out{n}"
-    inputs = ", ".join(f"ptr %in{n}" for n in range(len(types)))
-    return f"""{declare}
-define void @f({inputs}{outputs}) {{
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-{body}
-  %next = add nuw i64 %i, 1
-  %more = icmp ult i64 %next, {COUNT}
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}}
-"""
-
-
-def compare(source: str, inputs: list[Array], outputs: int, dtype: str, lanes: int = 1) -> None:
-    """The same bytes from the emulator and from this machine."""
-    expected = [np.zeros(COUNT * lanes, dtype) for _ in range(outputs)]
-    got = [np.zeros(COUNT * lanes, dtype) for _ in range(outputs)]
-    native(source, "f", [*inputs, *expected])
-    on_cpu(source, "f", [*inputs, *got])
-    for n in range(outputs):
-        a, b = got[n], expected[n]
-        if a.dtype.kind == "f":  # the payload of a NaN is nobody's promise
-            np.testing.assert_array_equal(np.isnan(a), np.isnan(b), err_msg=f"output {n}")
-            a, b = np.where(np.isnan(a), 0, a), np.where(np.isnan(b), 0, b)
-            np.testing.assert_array_equal(np.signbit(a), np.signbit(b), err_msg=f"output {n}")
-        np.testing.assert_array_equal(a, b, err_msg=f"output {n}")
-
-
-def integers(bits: int, seed: int) -> Array:
-    """Random integers with the extremes among them, in the storage of ``i<bits>``."""
-    rng = np.random.default_rng(seed)
-    dtype = np.dtype(f"u{max(1, (1 << (bits - 1).bit_length()) // 8)}")
-    values = (
-        rng.integers(0, 1 << bits, COUNT, dtype=np.uint64, endpoint=False)
-        if bits < 64
-        else (rng.integers(0, 1 << 64, COUNT, dtype=np.uint64))
-    )
-    values[:4] = [0, 1, (1 << bits) - 1, 1 << (bits - 1)]
-    return np.random.default_rng(seed).permutation(values).astype(dtype)
 
 
 @pytest.mark.parametrize("bits", [8, 16, 24, 32, 33, 64])
@@ -128,76 +67,6 @@ def test_integer_operations(bits: int) -> None:
     compare(source, [a, b], len(expressions), a.dtype.name)
 
 
-@pytest.mark.parametrize(("type_", "dtype"), [("float", "float32"), ("double", "float64")])
-def test_floating_operations(type_: str, dtype: str) -> None:
-    rng = np.random.default_rng(3)
-    inputs = []
-    for seed in range(3):
-        values = (rng.standard_normal(COUNT) * 3).astype(dtype)
-        with np.errstate(over="ignore"):
-            values[: len(SPECIAL)] = np.array(np.roll(SPECIAL, seed)).astype(dtype)
-        inputs.append(values)
-    binary = [f"  {{r}} = {op} {type_} %x0, %x1" for op in ("fadd", "fsub", "fmul", "fdiv")]
-    compares = [
-        f"  {{t}}c = fcmp {p} {type_} %x0, %x1\n"
-        f"  {{r}} = select i1 {{t}}c, {type_} %x0, {type_} %x2"
-        for p in FLOAT_PREDICATES
-    ]
-    one = [
-        f"  {{r}} = call {type_} @llvm.{name}.{_suffix(type_)}({type_} %x0)"
-        for name in ("fabs", "sqrt", "floor", "ceil", "trunc", "rint", "roundeven", "round")
-    ]
-    two = [
-        f"  {{r}} = call {type_} @llvm.{name}.{_suffix(type_)}({type_} %x0, {type_} %x1)"
-        for name in ("copysign", "minimum", "maximum")
-    ]
-    other = [f"  {{r}} = fneg {type_} %x0", f"  {{r}} = freeze {type_} %x1"]
-    if type_ == "float":
-        other.append("  {r} = call float @llvm.fma.f32(float %x0, float %x1, float %x2)")
-    expressions = binary + compares + one + two + other
-    source = elementwise(expressions, [type_] * 3, type_)
-    compare(source, inputs, len(expressions), dtype)
-
-
-def _suffix(type_: str) -> str:
-    return {"float": "f32", "double": "f64"}[type_]
-
-
-def test_half_against_numpy() -> None:
-    """Not every machine has conversions to half: numpy is the oracle."""
-    rng = np.random.default_rng(10)
-    with np.errstate(over="ignore"):
-        a, b, c = (
-            np.concatenate(
-                [rng.standard_normal(COUNT - len(SPECIAL)) * 9, np.roll(SPECIAL, n)]
-            ).astype(np.float16)
-            for n in range(3)
-        )
-    expressions = [f"  {{r}} = {op} half %x0, %x1" for op in ("fadd", "fsub", "fmul", "fdiv")]
-    expressions += [
-        "  {r} = fneg half %x0",
-        "  {r} = call half @llvm.fma.f16(half %x0, half %x1, half %x2)",
-        "  {t} = fpext half %x0 to float\n  {t}s = fmul float {t}, 0.3333333432674408\n"
-        "  {r} = fptrunc float {t}s to half",
-        "  {t} = fcmp oge half %x0, %x1\n  {r} = select i1 {t}, half %x0, half 0xH3C00",
-        "  {t} = fptosi half %x0 to i32\n  {t}m = and i32 {t}, 255\n"
-        "  {r} = uitofp i32 {t}m to half",
-    ]
-    outs = [np.zeros(COUNT, np.float16) for _ in expressions]
-    on_cpu(elementwise(expressions, ["half"] * 3, "half"), "f", [a, b, c, *outs])
-    with np.errstate(all="ignore"):
-        expected = [a + b, a - b, a * b, a / b, -a]
-        exact = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
-        expected.append(exact.astype(np.float16))
-        expected.append((a.astype(np.float32) * np.float32(1 / 3)).astype(np.float16))
-        expected.append(np.where(a >= b, a, np.float16(1)))
-    for n, reference in enumerate(expected):
-        np.testing.assert_array_equal(outs[n], reference, err_msg=expressions[n])
-    small = np.abs(a) < 1000
-    whole = np.trunc(a[small]).astype(np.int64) & 255
-    np.testing.assert_array_equal(outs[-1][small], whole.astype(np.float16))
-
-
 def test_conversions() -> None:
     rng = np.random.default_rng(4)
     values = np.concatenate([(rng.standard_normal(COUNT - len(SPECIAL)) * 100), np.array(SPECIAL)])
@@ -225,24 +94,6 @@ def test_conversions() -> None:
     # The bits of a NaN may differ between converters: keep to its class, tested above.
     singles[np.isnan(singles)] = np.float32(np.nan)
     compare(source, [singles, words], len(expressions), "uint32")
-
-
-def test_bfloat_rounds_to_nearest_even() -> None:
-    bits = np.arange(0, 1 << 32, (1 << 32) // 40, dtype=np.uint64)[:COUNT].astype(np.uint32)
-    ties = np.array([0x3F808000, 0x3F818000, 0x3F807FFF, 0x7F7FFFFF, 0x7F800000, 0x7FC00001])
-    values = np.resize(np.concatenate([bits, ties]), COUNT).astype(np.uint32).view(np.float32)
-    out = np.zeros(COUNT, np.uint16)
-    source = elementwise(
-        ["  {t} = fptrunc float %x0 to bfloat\n  {r} = bitcast bfloat {t} to i16"],
-        ["float"],
-        "i16",
-    )
-    on_cpu(source, "f", [values, out])
-    expected = values.view(np.uint32).astype(np.uint64)
-    expected = ((expected + 0x7FFF + ((expected >> 16) & 1)) >> 16).astype(np.uint16)
-    nan = np.isnan(values)
-    np.testing.assert_array_equal(out[~nan], expected[~nan])
-    assert ((out[nan] & 0x7FFF) > 0x7F80).all()
 
 
 def test_vectors() -> None:

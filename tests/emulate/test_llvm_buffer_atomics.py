@@ -9,16 +9,7 @@ import numpy as np
 import pytest
 
 from kgen.emulate.llvm import run
-from tests.emulate.llvm_kernels import kernel
-
-WORDS = np.random.default_rng(3).integers(0, 1 << 32, 64, dtype=np.uint32)
-OTHERS = np.random.default_rng(4).integers(0, 1 << 32, 64, dtype=np.uint32)
-LANE = np.arange(64, dtype=np.uint32)
-
-
-def as_signed(value: int) -> int:
-    return value - (1 << 32) if value >> 31 else value
-
+from tests.emulate.llvm_kernels import LANE, OTHERS, WORDS, as_signed, kernel
 
 #: The same buffer as :data:`RESOURCE`, word by word: address, size, flags.
 DWORDS = """

@@ -1,4 +1,4 @@
-"""AMD's own instructions: arithmetic, votes, permutations, buffer atomics, what a launch hides."""
+"""AMD's own instructions: arithmetic, 8-bit floats, buffer atomics, what a launch hides."""
 
 from __future__ import annotations
 
@@ -9,19 +9,7 @@ import pytest
 
 from kgen.emulate.llvm import run
 from kgen.emulate.report import UnknownInstruction
-from tests.emulate.llvm_kernels import Array, kernel, lanewise
-
-WORDS = np.random.default_rng(3).integers(0, 1 << 32, 64, dtype=np.uint32)
-OTHERS = np.random.default_rng(4).integers(0, 1 << 32, 64, dtype=np.uint32)
-
-
-def one(
-    call: str, declaration: str, inputs: list[Array], dtype: type, cpu: str = "gfx942"
-) -> Array:
-    """The result of one call in each lane."""
-    out: Array = np.zeros(len(inputs[0]), dtype)
-    lanewise(f"  %r = call {call}", inputs, out, cpu=cpu, declarations=f"declare {declaration}")
-    return out
+from tests.emulate.llvm_kernels import OTHERS, WORDS, Array, kernel, lanewise, one_call
 
 
 def low_24(values: Array) -> Array:
@@ -43,7 +31,7 @@ def signed_24(values: Array) -> Array:
 )
 def test_products_of_24_bits(name: str, expected: Array) -> None:
     suffix = "" if "hi" in name else ".i32"
-    got = one(
+    got = one_call(
         f"i32 @llvm.amdgcn.{name}{suffix}(i32 %a, i32 %b)",
         f"i32 @llvm.amdgcn.{name}{suffix}(i32, i32)",
         [WORDS, OTHERS],
@@ -55,14 +43,14 @@ def test_products_of_24_bits(name: str, expected: Array) -> None:
 def test_bytes_of_words() -> None:
     third = np.arange(64, dtype=np.uint32)
     x, y = (v.view(np.uint8).reshape(-1, 4).astype(np.int64) for v in (WORDS, OTHERS))
-    got = one(
+    got = one_call(
         "i32 @llvm.amdgcn.sad.u8(i32 %a, i32 %b, i32 %c)",
         "i32 @llvm.amdgcn.sad.u8(i32, i32, i32)",
         [WORDS, OTHERS, third],
         np.uint32,
     )
     np.testing.assert_array_equal(got, np.abs(x - y).sum(axis=1) + third)
-    got = one(
+    got = one_call(
         "i32 @llvm.amdgcn.alignbyte(i32 %a, i32 %b, i32 %c)",
         "i32 @llvm.amdgcn.alignbyte(i32, i32, i32)",
         [WORDS, OTHERS, third],
@@ -71,7 +59,7 @@ def test_bytes_of_words() -> None:
     both = [int(a) << 32 | int(b) for a, b in zip(WORDS, OTHERS, strict=True)]
     expected = [(v >> 8 * (i & 3)) & 0xFFFFFFFF for i, v in enumerate(both)]
     np.testing.assert_array_equal(got, expected)
-    got = one(
+    got = one_call(
         "i32 @llvm.amdgcn.sudot4(i1 true, i32 %a, i1 false, i32 %b, i32 %c, i1 false)",
         "i32 @llvm.amdgcn.sudot4(i1, i32, i1, i32, i32, i1)",
         [WORDS, OTHERS, third],
@@ -85,7 +73,7 @@ def test_bytes_of_words() -> None:
 def test_angles_are_revolutions() -> None:
     turns = np.linspace(-2, 2, 64).astype(np.float32)
     for name in ("sin", "cos"):
-        got = one(
+        got = one_call(
             f"float @llvm.amdgcn.{name}.f32(float %a)",
             f"float @llvm.amdgcn.{name}.f32(float)",
             [turns],
@@ -98,14 +86,14 @@ def test_angles_are_revolutions() -> None:
 def test_zero_times_anything_and_parts_of_a_number() -> None:
     a = np.array([0, -0.0, np.inf, 3, -10, 0.75, np.nan, 2], np.float32)
     b = np.array([np.inf, np.nan, 0, 4, 2, -1, 0, 0.5], np.float32)
-    got = one(
+    got = one_call(
         "float @llvm.amdgcn.fmul.legacy(float %a, float %b)",
         "float @llvm.amdgcn.fmul.legacy(float, float)",
         [a, b],
         np.float32,
     )
     np.testing.assert_array_equal(got, [0, 0, 0, 12, -20, -0.75, 0, 1])
-    got = one(
+    got = one_call(
         "i32 @llvm.amdgcn.frexp.exp.i32.f32(float %a)",
         "i32 @llvm.amdgcn.frexp.exp.i32.f32(float)",
         [a],
@@ -125,7 +113,7 @@ def test_zero_times_anything_and_parts_of_a_number() -> None:
 )
 def test_8_bit_floats_are_other_ones_on_gfx942(cpu: str, kind: str, one_is: int) -> None:
     words = np.full(8, one_is << 16, np.uint32)
-    got = one(
+    got = one_call(
         f"float @llvm.amdgcn.cvt.f32.{kind}(i32 %a, i32 2)",
         f"float @llvm.amdgcn.cvt.f32.{kind}(i32, i32 immarg)",
         [words],
@@ -143,114 +131,6 @@ def test_8_bit_floats_are_other_ones_on_gfx942(cpu: str, kind: str, one_is: int)
     pair = f"declare <2 x float> @llvm.amdgcn.cvt.pk.f32.{kind}(i32, i1 immarg)"
     lanewise(body, [words], out, cpu=cpu, declarations=pair)
     assert (out == 2).all()
-
-
-def test_permutations() -> None:
-    lane = np.arange(64)
-    values = WORDS
-    selector = sum(((i + 3) % 8) << (3 * i) for i in range(8))
-    got = one(
-        f"i32 @llvm.amdgcn.mov.dpp8.i32(i32 %a, i32 {selector})",
-        "i32 @llvm.amdgcn.mov.dpp8.i32(i32, i32 immarg)",
-        [values],
-        np.uint32,
-        cpu="gfx1100",
-    )
-    np.testing.assert_array_equal(got, values[(lane & ~7) | (lane + 3) % 8])
-    targets = ((lane * 5 + 1) % 64 * 4).astype(np.uint32)
-    got = one(
-        "i32 @llvm.amdgcn.ds.permute(i32 %b, i32 %a)",
-        "i32 @llvm.amdgcn.ds.permute(i32, i32)",
-        [values, targets],
-        np.uint32,
-    )
-    expected = np.zeros_like(values)
-    expected[targets // 4] = values
-    np.testing.assert_array_equal(got, expected)
-    got = one(
-        "i32 @llvm.amdgcn.permlane64.i32(i32 %a)",
-        "i32 @llvm.amdgcn.permlane64.i32(i32)",
-        [values],
-        np.uint32,
-        cpu="gfx942",
-    )
-    np.testing.assert_array_equal(got, values[lane ^ 32])
-    got = one(
-        "i32 @llvm.amdgcn.permlanex16.var(i32 0, i32 %a, i32 %b, i1 true, i1 true)",
-        "i32 @llvm.amdgcn.permlanex16.var(i32, i32, i32, i1 immarg, i1 immarg)",
-        [values, (lane * 7).astype(np.uint32)],
-        np.uint32,
-        cpu="gfx1201",
-    )
-    np.testing.assert_array_equal(got, values[(lane & ~15 ^ 16) + lane * 7 % 16])
-
-
-@pytest.mark.parametrize("half", [False, True])
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("add", lambda v: v.sum(dtype=np.uint32)),
-        ("umin", np.min),
-        ("umax", np.max),
-        ("min", lambda v: v.view(np.int32).min()),
-        ("max", lambda v: v.view(np.int32).max()),
-        ("and", np.bitwise_and.reduce),
-        ("or", np.bitwise_or.reduce),
-        ("xor", np.bitwise_xor.reduce),
-    ],
-)
-def test_reductions_of_the_active_lanes(name: str, expected: object, half: bool) -> None:
-    out = np.zeros(64, np.uint32)
-    call = f"%v = call i32 @llvm.amdgcn.wave.reduce.{name}.i32(i32 %a, i32 0)"
-    limit = 40 if half else 64
-    lanewise(
-        f"""
-  %few = icmp ult i32 %t, {limit}
-  br i1 %few, label %some, label %join
-some:
-  {call}
-  br label %join
-join:
-  %r = phi i32 [ %v, %some ], [ 0, %entry ]""",
-        [WORDS],
-        out,
-        declarations=f"declare i32 @llvm.amdgcn.wave.reduce.{name}.i32(i32, i32 immarg)",
-    )
-    assert callable(expected)
-    wanted = np.uint32(int(expected(WORDS[:limit])) & 0xFFFFFFFF)
-    np.testing.assert_array_equal(out, np.where(np.arange(64) < limit, wanted, 0))
-
-
-def test_comparisons_of_a_wave_and_their_inverse() -> None:
-    a = np.arange(-32, 32).astype(np.int32).view(np.uint32)
-    for predicate, holds in ((40, a.view(np.int32) < 5), (36, a < 5), (33, a != 5)):
-        got = one(
-            f"i64 @llvm.amdgcn.icmp.i64.i32(i32 %a, i32 5, i32 {predicate})",
-            "i64 @llvm.amdgcn.icmp.i64.i32(i32, i32, i32 immarg)",
-            [a],
-            np.uint64,
-        )
-        assert (got == sum(1 << int(i) for i in np.flatnonzero(holds))).all()
-    f = np.linspace(-1, 1, 64).astype(np.float32)
-    f[3] = np.nan
-    for predicate, holds in ((4, f < 0), (10, ~(f <= 0)), (8, np.isnan(f))):
-        got = one(
-            f"i64 @llvm.amdgcn.fcmp.i64.f32(float %a, float 0.0, i32 {predicate})",
-            "i64 @llvm.amdgcn.fcmp.i64.f32(float, float, i32 immarg)",
-            [f],
-            np.uint64,
-        )
-        assert (got == sum(1 << int(i) for i in np.flatnonzero(holds))).all()
-    out = np.zeros(64, np.uint32)
-    lanewise(
-        """
-  %v = call i1 @llvm.amdgcn.inverse.ballot.i64(i64 81985529216486895)
-  %r = zext i1 %v to i32""",
-        [a],
-        out,
-        declarations="declare i1 @llvm.amdgcn.inverse.ballot.i64(i64)",
-    )
-    np.testing.assert_array_equal(out, [0x0123456789ABCDEF >> i & 1 for i in range(64)])
 
 
 @pytest.mark.parametrize(

@@ -8,24 +8,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests.emulate.llvm_kernels import Array, lanewise
+from tests.emulate.llvm_kernels import LANE, OTHERS, WORDS, Array, as_signed, in_lanes, lanewise
 
-WORDS = np.random.default_rng(3).integers(0, 1 << 32, 64, dtype=np.uint32)
-OTHERS = np.random.default_rng(4).integers(0, 1 << 32, 64, dtype=np.uint32)
-WORDS[:4], OTHERS[:4] = (0, 2**32 - 1, 2**31, 2**31 - 1), (2**32 - 1, 1, 2**31 - 1, 2**31)
-LANE = np.arange(64, dtype=np.uint32)
 FLOATS = np.random.default_rng(5).normal(size=64).astype(np.float32) * 9
 POSITIVE = np.abs(FLOATS) + np.float32(0.125)
-
-
-def lanes(body: str, inputs: list[Array], dtype: type, declarations: str = "") -> Array:
-    out: Array = np.zeros(len(inputs[0]), dtype)
-    lanewise(body, inputs, out, declarations=declarations)
-    return out
-
-
-def as_signed(value: int) -> int:
-    return value - (1 << 32) if value >> 31 else value
 
 
 EXACT: dict[str, tuple[bool, Callable[[int, int], int]]] = {
@@ -57,12 +43,12 @@ def test_with_overflow(name: str) -> None:
     declare = f"declare {{i32, i1}} {call}(i32, i32)"
     body = f"  %pair = call {{i32, i1}} {call}(i32 %a, i32 %b)\n"
     low, high = limits(name)
-    value = lanes(
+    value = in_lanes(
         body + "  %r = extractvalue {i32, i1} %pair, 0", [WORDS, OTHERS], np.uint32, declare
     )
     np.testing.assert_array_equal(value, [v & 0xFFFFFFFF for v in exact(name)])
     flag = body + "  %o = extractvalue {i32, i1} %pair, 1\n  %r = zext i1 %o to i32"
-    wrapped = lanes(flag, [WORDS, OTHERS], np.uint32, declare)
+    wrapped = in_lanes(flag, [WORDS, OTHERS], np.uint32, declare)
     np.testing.assert_array_equal(wrapped, [not low <= v <= high for v in exact(name)])
 
 
@@ -70,7 +56,7 @@ def test_with_overflow(name: str) -> None:
 def test_saturating(name: str) -> None:
     call = f"@llvm.{name}.sat.i32(i32"
     body = f"  %r = call i32 {call} %a, i32 %b)"
-    got = lanes(body, [WORDS, OTHERS], np.uint32, f"declare i32 {call}, i32)")
+    got = in_lanes(body, [WORDS, OTHERS], np.uint32, f"declare i32 {call}, i32)")
     low, high = limits(name)
     expected = [min(max(v, low), high) & 0xFFFFFFFF for v in exact(name)]
     np.testing.assert_array_equal(got, expected)
@@ -107,7 +93,9 @@ def udot4(a: int, b: int, c: int) -> int:
     ],
 )
 def test_integers(call: str, expected: Callable[[int, int, int], int]) -> None:
-    got = lanes(f"  %r = call i32 {call}", [WORDS, OTHERS, LANE], np.uint32, declared("i32", call))
+    got = in_lanes(
+        f"  %r = call i32 {call}", [WORDS, OTHERS, LANE], np.uint32, declared("i32", call)
+    )
     rows = zip(WORDS.tolist(), OTHERS.tolist(), LANE.tolist(), strict=True)
     np.testing.assert_array_equal(got, [expected(*row) for row in rows])
 
@@ -143,7 +131,7 @@ def declared(result: str, call: str) -> str:
 )
 def test_floats(call: str, expected: Callable[[float], float]) -> None:
     body = f"  %r = call float {call}"
-    got = lanes(body, [FLOATS, POSITIVE], np.float32, declared("float", call))
+    got = in_lanes(body, [FLOATS, POSITIVE], np.float32, declared("float", call))
     np.testing.assert_allclose(got, [expected(float(a)) for a in FLOATS], rtol=3e-6, atol=1e-6)
 
 
@@ -155,7 +143,7 @@ def test_classes() -> None:
     values = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 1e-40], np.float32)
     call = "@llvm.amdgcn.class.f32(float %a, i32 516)"  # +inf and -inf
     body = f"  %c = call i1 {call}\n  %r = zext i1 %c to i32"
-    got = lanes(body, [values], np.uint32, declared("i1", call))
+    got = in_lanes(body, [values], np.uint32, declared("i1", call))
     np.testing.assert_array_equal(got, np.isinf(values))
 
 
@@ -175,7 +163,7 @@ def test_reductions_of_integers(name: str) -> None:
     body = vector("i32", ["%a", "%b", "%c", "%a"])
     body += f"  %r = call i32 @llvm.vector.reduce.{name}.v4i32(<4 x i32> %v3)"
     declare = f"declare i32 @llvm.vector.reduce.{name}.v4i32(<4 x i32>)"
-    got = lanes(body, [WORDS, OTHERS, LANE], np.uint32, declare)
+    got = in_lanes(body, [WORDS, OTHERS, LANE], np.uint32, declare)
     rows = zip(WORDS.tolist(), OTHERS.tolist(), LANE.tolist(), strict=True)
     np.testing.assert_array_equal(got, [REDUCTIONS[name]([a, b, c, a]) for a, b, c in rows])
 
@@ -186,7 +174,7 @@ def test_reductions_of_floats(name: str) -> None:
     body = vector("float", ["%a", "%b", "%a", "%b"])
     body += f"  %r = call float @llvm.vector.reduce.{name}.v4f32(<4 x float> %v3)"
     declare = f"declare float @llvm.vector.reduce.{name}.v4f32(<4 x float>)"
-    got = lanes(body, [FLOATS, other], np.float32, declare)
+    got = in_lanes(body, [FLOATS, other], np.float32, declare)
     np.testing.assert_array_equal(got, (np.minimum if "min" in name else np.maximum)(FLOATS, other))
 
 
@@ -224,7 +212,7 @@ def test_hints_change_nothing() -> None:
         f"declare void @{name}({value.split()[0] + ' immarg' if value else ''})\n"
         for name, value in HINTS.items()
     )
-    got = lanes(calls + "  %r = add i32 %a, 1", [LANE], np.uint32, declare)
+    got = in_lanes(calls + "  %r = add i32 %a, 1", [LANE], np.uint32, declare)
     np.testing.assert_array_equal(got, LANE + 1)
 
 
@@ -249,7 +237,7 @@ def test_bytes_of_private_memory(name: str) -> None:
   %r = sub i32 %x, %y"""
     size = "i32 immarg" if "inline" in name else "i32"
     declare = f"declare void @llvm.{name}.{types}.i32(ptr addrspace(5), {value_type}, {size}, i1)"
-    got = lanes(body, [WORDS, OTHERS], np.uint32, declare.replace("i1)", "i1 immarg)"))
+    got = in_lanes(body, [WORDS, OTHERS], np.uint32, declare.replace("i1)", "i1 immarg)"))
     np.testing.assert_array_equal(got, 0 * WORDS if "set" in name else WORDS - OTHERS)
 
 
@@ -267,7 +255,7 @@ declare void @llvm.lifetime.start.p5(ptr addrspace(5))
 declare void @llvm.lifetime.end.p5(ptr addrspace(5))
 declare ptr addrspace(5) @llvm.launder.invariant.group.p5(ptr addrspace(5))
 declare void @llvm.prefetch.p5(ptr addrspace(5), i32 immarg, i32 immarg, i32 immarg)"""
-    np.testing.assert_array_equal(lanes(body, [WORDS], np.uint32, declare), WORDS)
+    np.testing.assert_array_equal(in_lanes(body, [WORDS], np.uint32, declare), WORDS)
 
 
 def test_rows_by_selectors_of_each_lane() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests.emulate.llvm_kernels import Array, lanewise
+from tests.emulate.llvm_kernels import Array, in_lanes
 
 LANES = 128
 VALUE = np.random.default_rng(0).integers(0, 1 << 32, LANES, dtype=np.uint32)
@@ -18,9 +18,7 @@ DPP = (
 
 
 def across(body: str, declaration: str = "", cpu: str = "gfx942", a: Array = VALUE) -> Array:
-    out = np.zeros(LANES, np.uint32)
-    lanewise(body, [a], out, cpu=cpu, declarations=declaration)
-    return out
+    return in_lanes(body, [a], np.uint32, declaration, cpu=cpu)
 
 
 def by_lane(source: Callable[[int], int | None], wave: int, other: int | None = None) -> Array:
