@@ -1,4 +1,4 @@
-"""What the tests of the order of global memory share."""
+"""What the tests of the order of memory share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kgen.emulate import EmulationFault, Fault
-from tests.emulate.ptx_programs import run
+from tests.emulate.ptx_programs import program, run
 
 SEEDS = (0, 1, 2, 3)
 
@@ -17,11 +17,19 @@ def words(count: int = 256) -> np.ndarray[Any, Any]:
     return np.zeros(count, np.uint32)
 
 
+def tile_program(body: str, params: int = 1) -> str:
+    """`tile` begins at %r0, and the thread's own 16 bytes of it at %r1."""
+    place = "    mov.u32 %r0, tile;\n    mad.lo.u32 %r1, %t, 16, %r0;\n"
+    shared = ".shared .align 16 .b8 tile[4096];"
+    return program(place + body, params=params, shared=shared)
+
+
 def fault(source: str, *arguments: np.ndarray[Any, Any], **options: Any) -> Fault:
     with pytest.raises(EmulationFault) as caught:
         run(source, *arguments, **options)
     found = caught.value.fault
-    assert " ".join(source.splitlines()[found.line - 1].split()) == found.instruction + ";"
+    text = " ".join(" ".join(source.splitlines()[found.line - 1 :]).split())
+    assert text.startswith(found.instruction + ";")
     return found
 
 
