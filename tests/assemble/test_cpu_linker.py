@@ -96,6 +96,23 @@ def test_qemu_passes_arguments_beyond_the_registers() -> None:
 
 
 @pytest.mark.parametrize("arch", ["x86_64", "aarch64"])
+def test_all_functions_have_names(arch: str) -> None:
+    """For debuggers and profilers; a loader sees the kernel's alone."""
+    found = elf.read(shared_object(PROGRAM, arch, ("fp", "asimd") if arch == "aarch64" else ()))
+    names = {s.name: s for s in found.symbols if s.is_function}
+    assert names.keys() == {"look_up", "kernel"}
+    (code,) = (s for s in found.sections if s.has(elf.SHF_EXECINSTR))
+    for symbol in names.values():
+        assert symbol.section == code.index and symbol.size
+        assert code.address <= symbol.value < symbol.value + symbol.size <= code.address + code.size
+    (table,) = (s for s in found.sections if s.type == elf.SHT_SYMTAB)
+    assert table.info == 2 and not table.has(elf.SHF_ALLOC)
+    assert found.sections[table.link].name == ".strtab"
+    (loaded,) = (s for s in found.sections if s.type == elf.SHT_DYNSYM)
+    assert loaded.size == 2 * elf.SYMBOL.size
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "aarch64"])
 def test_undefined_symbols_are_refused(arch: str) -> None:
     text = """
     declare float @expf(float)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import mmap
 import os
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
+import kgen
+import kgen_runtime
 from kgen import pipeline
 from kgen.bundle import pack
 from kgen.schedule import CpuMatmul
@@ -113,6 +116,13 @@ def test_the_backend_refuses_what_the_cpu_lacks() -> None:
     assert "needs warp_drive" in str(backend.refuses(with_requires(features=["warp_drive"])))
     assert "is for vax" in str(backend.refuses(with_requires(arch="vax")))
     assert "requires moon" in str(backend.refuses(with_requires(moon="full")))
+
+
+def test_a_mapped_kernel_has_its_name(tmp_path: Path) -> None:
+    """As debuggers and profilers show it."""
+    path = kgen.build(Relu(shape=(7,), dtype=DType.F32), targets=["native"]).save(tmp_path / "x")
+    with kgen_runtime.load(path, device="cpu"):
+        assert "/memfd:native/relu_7_f32 " in Path("/proc/self/maps").read_text()
 
 
 def test_native_is_this_machine() -> None:

@@ -18,6 +18,7 @@ SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA = 1, 2, 3, 4
 SHT_HASH, SHT_DYNAMIC, SHT_NOTE, SHT_NOBITS, SHT_DYNSYM = 5, 6, 7, 8, 11
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
 STB_LOCAL, STB_GLOBAL, STB_WEAK = 0, 1, 2
+STT_FUNC = 2
 STV_DEFAULT, STV_HIDDEN = 0, 2
 PT_LOAD, PT_DYNAMIC, PT_NOTE, PT_PHDR = 1, 2, 4, 6
 PT_GNU_STACK, PT_GNU_RELRO = 0x6474E551, 0x6474E552
@@ -67,6 +68,11 @@ class Symbol:
     @property
     def binding(self) -> int:
         return self.info >> 4
+
+    @property
+    def is_function(self) -> bool:
+        """Defined here, and code."""
+        return self.info & 15 == STT_FUNC and self.section != SHN_UNDEF
 
     @property
     def visibility(self) -> int:

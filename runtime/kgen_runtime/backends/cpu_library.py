@@ -8,17 +8,21 @@ from typing import Any
 
 from kgen_runtime.errors import DeviceError
 
+#: memfd_create(2): bytes of a name, which is cut there.
+MEMFD_NAME = 249
+
 
 class Library:
     """A shared object mapped from memory; nothing is left in the file system.
 
     The memory file stays open as long as the library is loaded: the loader knows libraries by
-    their path, and a path whose number was used again would give it the older library.
+    their path, and a path whose number was used again would give it the older library. Its name is
+    the kernel's, which debuggers and profilers show.
     """
 
     def __init__(self, data: bytes, name: str) -> None:
         self.name = name
-        self._file = os.memfd_create("kgen", os.MFD_CLOEXEC)
+        self._file = os.memfd_create(name[:MEMFD_NAME], os.MFD_CLOEXEC)
         try:
             with open(self._file, "wb", closefd=False) as file:
                 file.write(data)

@@ -2,11 +2,13 @@
 
 The input is self-contained: code and constants, no writable data, no undefined symbol. The output
 has no relocation left, so that loading it is mapping it. It is laid out as the System V ABI's ELF
-chapter (gABI 4.1) asks, with section headers for disassemblers.
+chapter (gABI 4.1) asks, with section headers and the names of all functions for disassemblers,
+debuggers and profilers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kgen.errors import AssembleError
@@ -46,6 +48,9 @@ def link(data: bytes) -> bytes:
     exported = [s for s in obj.symbols if s.exported]
     names = elf.StringTable()
     name_offsets = [names.add(s.name) for s in exported]
+    functions = sorted((s for s in obj.symbols if s.is_function), key=lambda s: s.binding)
+    all_names = elf.StringTable()
+    function_names = [all_names.add(s.name) for s in functions]
 
     copies = {s.index: copy_of(s) for s in inputs}
     constants = [copies[s.index] for s in inputs if not s.has(elf.SHF_EXECINSTR)]
@@ -58,25 +63,24 @@ def link(data: bytes) -> bytes:
     dynamic = table(".dynamic", elf.SHT_DYNAMIC, bytes(elf.DYNAMIC.size * 6))
     dynamic.link, dynamic.flags = 3, elf.SHF_ALLOC | elf.SHF_WRITE
     readable = [symbol_table, hashes, strings, *constants]
+    function_table = table(".symtab", elf.SHT_SYMTAB, bytes(elf.SYMBOL.size * (1 + len(functions))))
+    function_table.entry_size = elf.SYMBOL.size
+    function_table.info = 1 + sum(s.binding == elf.STB_LOCAL for s in functions)
+    unloaded = [function_table, table(".strtab", elf.SHT_STRTAB, all_names.data)]
 
     start = elf.HEADER.size + SEGMENTS * elf.SEGMENT.size
     readable_end = place(readable, start, base=0)
     code_end = place(code, readable_end, base=PAGE)
     end = place([dynamic], code_end, base=2 * PAGE)
+    file_end = place(unloaded, end, base=0)
+    for part in unloaded:
+        part.flags, part.address = 0, 0
 
-    sections = [*readable, *code, dynamic]
-    for i, (symbol, name) in enumerate(zip(exported, name_offsets, strict=True), 1):
-        home = copies[symbol.section]
-        elf.SYMBOL.pack_into(
-            symbol_table.data,
-            i * elf.SYMBOL.size,
-            name,
-            symbol.info,
-            symbol.other,
-            1 + sections.index(home),
-            home.address + symbol.value,
-            symbol.size,
-        )
+    sections = [*readable, *code, dynamic, *unloaded]
+    function_table.link = len(sections)
+    homes = {index: (1 + sections.index(home), home) for index, home in copies.items()}
+    fill(symbol_table, zip(exported, name_offsets, strict=True), homes)
+    fill(function_table, zip(functions, function_names, strict=True), homes)
     entries = (
         (elf.DT_HASH, hashes.address),
         (elf.DT_STRTAB, strings.address),
@@ -99,7 +103,21 @@ def link(data: bytes) -> bytes:
             segment(elf.PT_GNU_STACK, write, 0, 0, 0, alignment=16),
         )
     )
-    return write_file(obj, segments, sections, end)
+    return write_file(obj, segments, sections, file_end)
+
+
+def fill(
+    symbols: Output, names: Iterable[tuple[Symbol, int]], homes: dict[int, tuple[int, Output]]
+) -> None:
+    """Write a symbol table: symbols with the offsets of their names; `homes` are their sections'
+    new numbers and places."""
+    for i, (symbol, name) in enumerate(names, 1):
+        number, home = homes[symbol.section]
+        at = i * elf.SYMBOL.size
+        address = home.address + symbol.value
+        elf.SYMBOL.pack_into(
+            symbols.data, at, name, symbol.info, symbol.other, number, address, symbol.size
+        )
 
 
 def check(obj: ElfFile, sections: list[Section]) -> None:
