@@ -6,12 +6,19 @@ It reads kernel parameters through the pointers it is given, as the real one doe
 from __future__ import annotations
 
 import ctypes
+import gc
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from kgen_runtime.array import bytes_at
+from kgen_runtime.backends import cuda_driver
+from tests.unit.fakes import add_tensors
 
 OK = SimpleNamespace(name="CUDA_SUCCESS")
 
@@ -138,20 +145,23 @@ class FakeDriver(ModuleType):
         return f"{module} {name.decode()}"
 
     def do_cuLaunchKernel(self, function: str, *rest: Any) -> None:
-        self.add(rest[8])
+        add_tensors(rest[8])
 
     def do_cuTensorMapEncodeTiled(self, *fields: Any) -> FakeTensorMap:
         return FakeTensorMap(address=fields[2])
 
     def do_cuLaunchKernelEx(self, config: Any, function: str, parameters: int, _: int) -> None:
-        self.add(parameters)
+        add_tensors(parameters)
 
-    @staticmethod
-    def add(parameters: int) -> None:
-        """The kernel: out = a + b on three f32 tensors of 15 elements."""
-        pointers = (ctypes.c_void_p * 3).from_address(parameters)
-        a, b, out = (
-            bytes_at(ctypes.c_uint64.from_address(p or 0).value, 60).view(np.float32)
-            for p in pointers
-        )
-        out[:] = a + b
+
+@contextmanager
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeDriver]:
+    """The backend finds this driver in the place of cuda.bindings."""
+    api, bindings = FakeDriver(), ModuleType("cuda.bindings")
+    bindings.driver = api  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "cuda.bindings", bindings)
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", api)
+    cuda_driver.driver.cache_clear()
+    yield api
+    gc.collect()  # arrays in the tracebacks of expected errors still need this driver
+    cuda_driver.driver.cache_clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -94,6 +95,16 @@ def save(path: Path, *entries: KernelEntry) -> Path:
 
 def code_of(kernel: KernelEntry) -> dict[str, Code]:
     return {a.module: Code(artifact=a, data=CODE) for a in kernel.artifacts}
+
+
+def add_tensors(parameters: int) -> None:
+    """What a fake driver launches: out = a + b on three f32 tensors of 15 elements, by the address
+    of the addresses of their addresses."""
+    pointers = (ctypes.c_void_p * 3).from_address(parameters)
+    a, b, out = (
+        bytes_at(ctypes.c_uint64.from_address(p or 0).value, 60).view(np.float32) for p in pointers
+    )
+    out[:] = a + b
 
 
 class FakeBackend(Backend):

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgen_runtime.array import bytes_at
 from kgen_runtime.backends import hip
 from kgen_runtime.backends.hip import HipBackend
 from kgen_runtime.errors import (
@@ -26,7 +25,7 @@ from kgen_runtime.errors import (
 from kgen_runtime.kernel import Kernel
 from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import KernelEntry, Launch
-from tests.unit.fakes import code_of, entry
+from tests.unit.fakes import add_tensors, code_of, entry
 
 A = np.arange(15, dtype=np.float32).reshape(3, 5)
 
@@ -97,13 +96,7 @@ class FakeHip:
         function._obj.value = 0xB0
 
     def do_hipModuleLaunchKernel(self, *arguments: Any) -> None:
-        """The kernel: out = a + b on three f32 tensors of 15 elements."""
-        pointers = (ctypes.c_void_p * 3).from_address(arguments[9].value)
-        a, b, out = (
-            bytes_at(ctypes.c_uint64.from_address(p or 0).value, 60).view(np.float32)
-            for p in pointers
-        )
-        out[:] = a + b
+        add_tensors(arguments[9].value)
 
 
 @pytest.fixture
