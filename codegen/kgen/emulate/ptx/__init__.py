@@ -21,11 +21,12 @@ from kgen.emulate.ptx.decode import Decoder
 from kgen.emulate.ptx.dispatch import ctas_at_once, ordered
 from kgen.emulate.ptx.machine import Index3, Launch, Machine
 from kgen.emulate.ptx.memory import GlobalMemory
+from kgen.emulate.ptx.operations import Step
 from kgen.emulate.ptx.ops import BUILDERS
 from kgen.emulate.ptx.parser import parse
 from kgen.emulate.ptx.pending_registers import protected
 from kgen.emulate.ptx.remote import check_remote_accesses
-from kgen.emulate.ptx.scheduler import Scheduler, Step
+from kgen.emulate.ptx.scheduler import Scheduler
 from kgen.emulate.ptx.syntax import Instruction, Kernel
 from kgen.emulate.ptx.words import Unsupported, Words
 from kgen.emulate.report import Report, UnknownInstruction

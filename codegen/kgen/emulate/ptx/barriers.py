@@ -41,10 +41,20 @@ class Barriers:
         #: Barriers of all its threads that each CTA has passed.
         self.passed: Array = np.zeros(machine.ctas, np.int64)
 
-    def free(self, barrier: Barrier) -> bool:
-        """Whether nobody is at the barrier, whose number is the same for all."""
-        numbers = barrier.number()
-        return numbers.size == 1 and numbers.item() not in self.states
+    def passed_by_all(self, barrier: Barrier) -> bool:
+        """Every lane of every CTA arrives at once; whether all pass, so that none has to wait."""
+        machine, numbers = self.machine, barrier.number()
+        if not barrier.waits or numbers.size > 1 or numbers.item() in self.states:
+            return False
+        if barrier.threads is not None:
+            threads = barrier.threads()
+            if threads.size > 1 or threads.item() != machine.warps * WARP:
+                return False
+        self.passed += 1
+        if machine.shared.shadow is not None:
+            machine.clocks.join_all()
+            machine.shared.shadow.collapse()
+        return True
 
     def arrive(self, pc: int, barrier: Barrier, lanes: Array) -> None:
         """These lanes arrive, and wait if the instruction at `pc` waits."""

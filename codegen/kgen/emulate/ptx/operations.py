@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kgen.emulate.ptx.machine import Mask
+from kgen.emulate.ptx.syntax import Instruction
 from kgen.emulate.ptx.types import Array
 
 #: Reads an operand in every lane.
@@ -68,3 +69,12 @@ class Wait:
 
 
 Operation = Action | Branch | Exit | Barrier | Collective | Wait
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """A decoded instruction; `guard` is its predicate."""
+
+    instruction: Instruction
+    guard: Source | None
+    operation: Operation

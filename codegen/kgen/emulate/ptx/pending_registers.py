@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from kgen.emulate.ptx.decode import Decoder
 from kgen.emulate.ptx.machine import Mask
-from kgen.emulate.ptx.operations import Action, Collective
-from kgen.emulate.ptx.scheduler import Step
+from kgen.emulate.ptx.operations import Action, Collective, Step
 from kgen.emulate.ptx.syntax import Address, Integer, Not, Operand, Pair, Register, Vector
 from kgen.emulate.ptx.warpgroups import Warpgroups
 

@@ -10,11 +10,9 @@ at fault.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kgen.emulate.ptx.barriers import Barriers
 from kgen.emulate.ptx.counting import Counts
-from kgen.emulate.ptx.ctas import WARP
 from kgen.emulate.ptx.faults import fault_of
 from kgen.emulate.ptx.gathering import Gathering
 from kgen.emulate.ptx.groups import Groups
@@ -26,24 +24,14 @@ from kgen.emulate.ptx.operations import (
     Collective,
     Exit,
     Operation,
-    Source,
+    Step,
     Wait,
 )
 from kgen.emulate.ptx.parked import Parked
-from kgen.emulate.ptx.syntax import Instruction
 from kgen.emulate.report import EmulationFault, Fault
 
 #: How often all loops that wait look again before they are taken to wait for ever.
 _VAIN_ROUNDS = 1000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Step:
-    """A decoded instruction; `guard` is its predicate."""
-
-    instruction: Instruction
-    guard: Source | None
-    operation: Operation
 
 
 class Scheduler:
@@ -196,24 +184,11 @@ class Scheduler:
 
     def _whole_barrier(self, barrier: Barrier, active: Mask) -> bool:
         """The common case: every lane of every CTA is here, so that none has to wait."""
-        machine = self.machine
-        if active is not self.everyone or not barrier.waits or not self.barriers.free(barrier):
+        if active is not self.everyone or not self.barriers.passed_by_all(barrier):
             return False
-        if barrier.threads is not None:
-            threads = barrier.threads()
-            if threads.size > 1 or threads.item() != machine.warps * WARP:
-                return False
-        self.barriers.passed += 1
-        self._synchronise_all()
         if barrier.reduction is not None:
             barrier.reduction(active)
         return True
-
-    def _synchronise_all(self) -> None:
-        if self.machine.checks:
-            self.machine.clocks.join_all()
-            assert self.machine.shared.shadow is not None
-            self.machine.shared.shadow.collapse()
 
     def _arrive(self, pc: int, barrier: Barrier, active: Mask) -> None:
         lanes = self.machine.everywhere(self.machine.active(active))
