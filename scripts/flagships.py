@@ -149,6 +149,8 @@ def schedule_words(fields: Mapping[str, Any]) -> str:
     ):
         if fields.get(name, least) > least:
             words.append(what.format(fields[name]))
+    if fields.get("one_kernel"):
+        words.append("added by the last CTA")
     return ", ".join(words)
 
 

@@ -48,7 +48,7 @@ def test_a_line_says_what_was_verified() -> None:
         "target": "sm_80",
         "schedule": {
             "mainloop": "mma", "block_m": 32, "block_n": 32, "block_k": 32, "warp_m": 16,
-            "warp_n": 16, "num_stages": 6, "split_k": 16,
+            "warp_n": 16, "num_stages": 6, "split_k": 16, "one_kernel": True,
         },
         "coverage": {"workgroups": 9, "of": 64},
         "max_error": 0.01,
@@ -58,5 +58,5 @@ def test_a_line_says_what_was_verified() -> None:
     }  # fmt: skip
     assert schedule_words({"mainloop": "gemv", "block_m": 1, "block_n": 32, "block_k": 512,
                            "num_stages": 1}) == "gemv 1x32x512"  # fmt: skip
-    line = "| 64x64x8192 * | f32 tf32 | mma 32x32x32, warps of 16x16, 6 stages, k in 16 parts "
-    assert line + "| 9 of 64 | 0.01 of 0.057 | 27 % |" in tables([record])
+    line = "| 64x64x8192 * | f32 tf32 | mma 32x32x32, warps of 16x16, 6 stages, k in 16 parts, "
+    assert line + "added by the last CTA | 9 of 64 | 0.01 of 0.057 | 27 % |" in tables([record])

@@ -14,6 +14,7 @@ from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Source, Target
 from kgen.targets.cuda import FAMILY, assemble
 from kgen.targets.cuda.limits import TARGETS
+from kgen.targets.cuda.model import predict
 from kgen.targets.cuda.plan.matmul_mma import MmaPlan
 
 BY_NAME = {target.name: target for target in TARGETS}
@@ -74,11 +75,33 @@ def test_resources_of_two_kernels() -> None:
     spec = Matmul(m=64, n=64, k=4096)
     schedule = FAMILY.choose(spec, SM_80)
     assert isinstance(schedule, SplitMatmul) and schedule.split_k > 1
-    both = build(spec, SM_80).assembled.resources
+    both = pipeline.kernel(spec, SM_80, schedule.override(one_kernel=0)).assembled.resources
     one = pipeline.kernel(spec, SM_80, schedule.override(split_k=1)).assembled.resources
     assert both.code_bytes is not None and both.code_bytes > 16 * 100
     assert both.registers is not None and one.registers is not None
     assert abs(both.registers - one.registers) < 24
+
+
+@pytest.mark.parametrize("warps", [(16, 16), (32, 32), (64, 32), (64, 64)])
+@pytest.mark.parametrize("split", [3, 16])
+def test_adding_parts_spills_nothing(warps: tuple[int, int], split: int) -> None:
+    """However many sums a thread has; and the model knows the registers that it takes, but where
+    these do not hold a part: then ptxas takes all there are."""
+    spec = Matmul(m=256, n=256, k=8192)
+    schedule = SplitMatmul(
+        block_m=2 * warps[0],
+        block_n=2 * warps[1],
+        block_k=32,
+        num_stages=4,
+        warp_m=warps[0],
+        warp_n=warps[1],
+        split_k=split,
+        one_kernel=True,
+    )
+    resources = pipeline.kernel(spec, SM_80, schedule).assembled.resources
+    assert resources.spills == 0 and resources.registers is not None
+    most = predict(spec, SM_80, schedule).registers + 12
+    assert resources.registers <= (255 if warps == (64, 64) else most)
 
 
 def test_artifacts_and_resources() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,12 +13,14 @@ from kgen.errors import ScheduleError
 from kgen.pipeline import plan as make_plan
 from kgen.schedule import SplitFmaMatmul, SplitMatmul
 from kgen.spec import DType, Epilogue, Matmul
+from kgen.targets.cuda.candidates import candidates
 from kgen.targets.cuda.limits import TARGETS
-from kgen.targets.cuda.plan.gather import HELD, ON_THEIR_WAY, Gather
+from kgen.targets.cuda.plan.gather import HELD, ON_THEIR_WAY, Gather, PartSums, gathers
 from kgen.targets.cuda.plan.matmul_fma import FmaPlan
 from kgen.targets.cuda.plan.matmul_mma import MmaPlan
 
-SM_80 = {target.name: target for target in TARGETS}["sm_80"]
+BY_NAME = {target.name: target for target in TARGETS}
+SM_80 = BY_NAME["sm_80"]
 SCHEDULE = SplitMatmul(
     block_m=64,
     block_n=32,
@@ -70,26 +74,38 @@ def test_outputs_are_the_products(schedule: SplitMatmul | SplitFmaMatmul) -> Non
     assert plan.split == schedule.split_k
 
 
+def numbers(found: Gather, groups: Sequence[Sequence[PartSums]]) -> list[int]:
+    """Which parts are added to every sum, in order; all sums agree."""
+    added: dict[str, list[int]] = {name: [] for name in found.sums.names}
+    for part in itertools.chain.from_iterable(groups):
+        for name, register in zip(part.sums, part.registers, strict=True):
+            number, _, place = register.removeprefix("part").partition("_")
+            assert name == f"acc_{place}"
+            added[name].append(int(number))
+        numbers = {access.offset // found.sums.nbytes for access in part.accesses}
+        assert numbers == {int(number)}
+    (order,) = {tuple(found) for found in added.values()}
+    return list(order)
+
+
 @pytest.mark.parametrize("split", [2, 5, 8, 9, 16, 17, 31])
-@pytest.mark.parametrize("warps", [(16, 16), (32, 16), (64, 32)])
+@pytest.mark.parametrize("warps", [(16, 16), (32, 16), (64, 32), (64, 64)])
 def test_all_parts_are_added_once_and_in_order(split: int, warps: tuple[int, int]) -> None:
     high, wide = warps
-    found = gather(k=64 * split, warp_m=high, warp_n=wide, split_k=split)
+    found = gather(k=64 * split, block_n=64, warp_m=high, warp_n=wide, split_k=split)
     size = found.sums.nbytes
-    first = [part.accesses[0].offset // size for part in found.first_parts]
-    turn = [part.accesses[0].offset // size for part in found.parts]
-    order = list(first)
+    order = [0, *numbers(found, found.first_groups)]
+    each = numbers(found, found.groups)
     at = found.first_bytes // size
-    for _ in range(found.rounds):
-        order += [at + part for part in turn]
-        at += found.round_bytes // size
+    for _ in range(found.turns):
+        order += [at + part for part in each]
+        at += found.turn_bytes // size
     assert order == list(range(split))
     assert found.block_bytes == split * size
-    # The first part takes the place of the sums; others wait beside them, as many as fit.
-    assert found.first_parts[0].registers == found.sums.names
     held = len(found.sums.names)
-    waiting = sum(len(part.registers) for part in found.parts)
-    assert waiting <= max(held, ON_THEIR_WAY) and (waiting == held or held + waiting <= HELD)
+    for group in (*found.first_groups, *found.groups):
+        waiting = sum(len(part.registers) for part in group)
+        assert waiting <= ON_THEIR_WAY and held + waiting <= HELD
 
 
 def test_threads_have_places_of_their_own() -> None:
@@ -109,6 +125,17 @@ def test_one_part_needs_nobody_to_add_it() -> None:
     assert not whole.one_kernel
     plan = make_plan(Matmul(m=64, n=64, k=512), SM_80, whole)
     assert isinstance(plan, MmaPlan) and plan.gather is None and not plan.workspaces
+
+
+@pytest.mark.parametrize("name", ["sm_75", "sm_80", "sm_89", "sm_90a", "sm_120"])
+def test_the_model_takes_it_where_outputs_are_few(name: str) -> None:
+    """A launch less; for many outputs the parts of a block tile are too much for one SM."""
+    few = candidates(Matmul(m=64, n=64, k=8192), BY_NAME[name])
+    other = next(c for c in few if not getattr(c.schedule, "one_kernel", False))
+    assert gathers(few[0].schedule)
+    assert 0.8 * other.seconds < few[0].seconds < 0.95 * other.seconds
+    many = candidates(Matmul(m=512, n=512, k=8192), BY_NAME[name])
+    assert not gathers(many[0].schedule)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from kgen.targets.base import Candidate, Target
 from kgen.targets.cuda.devices import device_of
 from kgen.targets.cuda.fma_candidates import fma_schedules
 from kgen.targets.cuda.model import predict
-from kgen.targets.cuda.parts import part_counts, splits, worthwhile
+from kgen.targets.cuda.parts import part_counts, splits, ways_to_add, worthwhile
 from kgen.targets.cuda.plan import base, plan, tma_store
 from kgen.targets.cuda.plan.gemv_limits import columns_of, gemv_depth, gemv_obstacle
 from kgen.targets.cuda.plan.instruction import instruction_of, warpgroup_instruction_of
@@ -147,7 +147,8 @@ def _schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
             for stages in ASYNC_STAGES if runs_ahead else STAGED_STAGES:
                 if stages * (m + n) * depth * spec.dtype.itemsize > limit:
                     break
-                for split in splits(spec, target, m, n, depth, m * n // (warp_m * warp_n)):
+                parts = splits(spec, target, m, n, depth, m * n // (warp_m * warp_n))
+                for split, one_kernel in ways_to_add(parts):
                     kind = PromotedMatmul if instruction.short_sums else SplitMatmul
                     yield kind(
                         block_m=m,
@@ -157,6 +158,7 @@ def _schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
                         warp_n=warp_n,
                         num_stages=stages,
                         split_k=split,
+                        one_kernel=one_kernel,
                     )
 
 

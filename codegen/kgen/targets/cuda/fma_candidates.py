@@ -8,7 +8,7 @@ from kgen.schedule import SplitFmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
-from kgen.targets.cuda.parts import splits
+from kgen.targets.cuda.parts import splits, ways_to_add
 from kgen.targets.cuda.plan.base import power_of_two
 
 #: block_m, block_n, the least block_k, thread_m, thread_n.
@@ -36,7 +36,7 @@ def fma_schedules(spec: Matmul, target: Target) -> Iterator[SplitFmaMatmul]:
     for m, n, least, thread_m, thread_n in (*FMA_TILES, *thin):
         warps = m * n // (thread_m * thread_n) // WARP_SIZE
         for depth in _depths(spec, least, warps * WARP_SIZE, thread_m * thread_n):
-            for split in splits(spec, target, m, n, depth, warps):
+            for split, one_kernel in ways_to_add(splits(spec, target, m, n, depth, warps)):
                 yield SplitFmaMatmul(
                     block_m=m,
                     block_n=n,
@@ -45,6 +45,7 @@ def fma_schedules(spec: Matmul, target: Target) -> Iterator[SplitFmaMatmul]:
                     thread_n=thread_n,
                     num_stages=2,
                     split_k=split,
+                    one_kernel=one_kernel,
                 )
 
 

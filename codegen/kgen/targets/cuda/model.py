@@ -9,8 +9,8 @@ the others, all in clocks:
 - latency: one warp's way through its k tiles, which only other warps can hide
 - l2: bytes of the tiles, over bandwidth or, if less is in flight, over latency (Little's law)
 - dram: bytes that are not in L2 when they are wanted
-- reduction: launching the kernel that adds the parts of a split k, and its traffic; with
-  stream-k the traffic of parts, and waiting for them
+- reduction: launching the kernel that adds the parts of a split k, and its traffic; in one
+  kernel, or with stream-k, the traffic of parts, and waiting for them
 
 and it starts with a memory latency and ends with storing its outputs. Nothing here is a claim: the
 model ranks schedules, and its terms say why.
@@ -39,8 +39,9 @@ from kgen.targets.cuda.devices import (
     device_of,
 )
 from kgen.targets.cuda.occupancy import ctas_per_sm
+from kgen.targets.cuda.plan.gather import gathers, together
 from kgen.targets.cuda.plan.split import F32_BYTES, SplitSchedule, part_spec
-from kgen.targets.cuda.shared_work import fma_work, mma_work
+from kgen.targets.cuda.shared_work import fma_work, mma_work, sums_of
 from kgen.targets.cuda.work import Work, gemv_work, wgmma_work
 
 #: Clocks in which a launch starts, and in which a CTA finds its addresses and zeroes sums.
@@ -69,22 +70,32 @@ class Prediction:
 def predict(spec: Matmul, target: Target, schedule: GpuMatmul) -> Prediction:
     if isinstance(schedule, SplitSchedule) and schedule.split_k > 1:
         parts = _predict(part_spec(spec, schedule), target, schedule, whole=spec)
-        return _with_reduction(parts, spec, target, schedule)
+        device = device_of(target)
+        adds = _gather_clocks if gathers(schedule) else _sum_clocks
+        clocks = adds(spec, device, schedule)
+        return replace(
+            parts,
+            seconds=parts.seconds + clocks / device.clock,
+            terms={**parts.terms, "reduction": clocks},
+        )
     return _predict(spec, target, schedule, whole=spec)
 
 
-def _with_reduction(
-    parts: Prediction, spec: Matmul, target: Target, schedule: SplitSchedule
-) -> Prediction:
-    """The parts, and the kernel that adds them: they are in L2, and its CTAs wait for them once."""
-    device = device_of(target)
+def _sum_clocks(spec: Matmul, device: Device, schedule: SplitSchedule) -> float:
+    """The kernel that adds parts: they are in L2, and its CTAs wait for them once."""
     nbytes = spec.batch * spec.m * spec.n * (F32_BYTES * schedule.split_k + spec.out.itemsize)
-    clocks = LAUNCH_CLOCKS + 2 * MEMORY_LATENCY + nbytes / device.l2_per_clock
-    return replace(
-        parts,
-        seconds=parts.seconds + clocks / device.clock,
-        terms={**parts.terms, "reduction": clocks},
-    )
+    return LAUNCH_CLOCKS + 2 * MEMORY_LATENCY + nbytes / device.l2_per_clock
+
+
+def _gather_clocks(spec: Matmul, device: Device, schedule: SplitSchedule) -> float:
+    """Behind the products of a block tile's last CTA: its part is stored, then counted; then all
+    parts come, as many at a time as registers hold, and the outputs go out."""
+    split = schedule.split_k
+    waits = 2 + -(-split // together(sums_of(schedule), split))
+    tiles = -(-_blocks(spec, schedule) // device.sms)
+    nbytes = tiles * split * schedule.block_m * schedule.block_n * F32_BYTES
+    rate = min(L2_BYTES_PER_SM_CLOCK, device.l2_per_clock / device.sms)
+    return waits * MEMORY_LATENCY + nbytes / rate + _store_clocks(spec, schedule, device, tiles)
 
 
 def _predict(spec: Matmul, target: Target, schedule: GpuMatmul, whole: Matmul) -> Prediction:

@@ -35,8 +35,13 @@ def part_counts(blocks: int, tiles: int, ctas: int) -> list[int]:
     return [1, *sorted(-(-tiles // count) for count in each)]
 
 
+def ways_to_add(splits: list[int]) -> list[tuple[int, bool]]:
+    """Each number of parts, and whether one kernel both multiplies and adds them."""
+    return [(split, one) for split in splits for one in (False, True) if split > 1 or not one]
+
+
 def worthwhile(found: list[Candidate[GpuMatmul]]) -> list[Candidate[GpuMatmul]]:
-    """Without parts of k that gain little: they take a workspace and a second launch."""
+    """Without parts of k that gain little: they take a workspace and, mostly, a second launch."""
 
     def is_split(candidate: Candidate[GpuMatmul]) -> bool:
         return isinstance(candidate.schedule, SplitSchedule) and candidate.schedule.split_k > 1

@@ -3,24 +3,42 @@ run time counts it: mma.sync and scalar multiply-adds."""
 
 from __future__ import annotations
 
-from kgen.schedule import FmaMatmul, MmaMatmul
+from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul, SplitK
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.devices import PARTITIONS, SHARED_BYTES_PER_CLOCK, Device
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.fragments import is_gathered, is_paired
+from kgen.targets.cuda.plan.gather import registers_held
 from kgen.targets.cuda.plan.instruction import MatrixInstruction, instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
-from kgen.targets.cuda.plan.mma_limits import registers_held
+from kgen.targets.cuda.plan.mma_limits import registers_held as loop_registers
 from kgen.targets.cuda.plan.products import promotion
 from kgen.targets.cuda.work import Work, loaded_bytes
 
 #: Registers beside accumulators, fragments and staging, in what ptxas makes of these kernels; with
 #: it the count is within 12 of ptxas's (a test compares them).
 BASE_REGISTERS = 36
+#: The same beside sums and parts that are added to them.
+ADDING_REGISTERS = 16
 #: Instructions of the loop over k beside products, loads and copies.
 LOOP_INSTRUCTIONS = 28
+
+
+def sums_of(schedule: GpuMatmul) -> int:
+    """Of a thread."""
+    if isinstance(schedule, MmaMatmul):
+        return schedule.warp_m * schedule.warp_n // WARP_SIZE
+    assert isinstance(schedule, FmaMatmul)
+    return schedule.thread_m * schedule.thread_n
+
+
+def _with_parts(schedule: GpuMatmul, registers: int) -> int:
+    """The registers of the loop over k, or of adding parts behind it if that takes more."""
+    if not (isinstance(schedule, SplitK) and schedule.one_kernel):
+        return registers
+    return max(registers, registers_held(sums_of(schedule), schedule.split_k) + ADDING_REGISTERS)
 
 
 def mma_work(
@@ -51,7 +69,9 @@ def mma_work(
     loaded = loaded_bytes(spec, schedule)
     return Work(
         num_warps=schedule.num_warps,
-        registers=registers_held(spec, schedule, instruction, target) + staging + BASE_REGISTERS,
+        registers=_with_parts(
+            schedule, loop_registers(spec, schedule, instruction, target) + staging + BASE_REGISTERS
+        ),
         shared_bytes=schedule.num_stages * stage,
         product_clocks=schedule.block_m * schedule.block_n * depth / rate,
         shared_traffic=stage + schedule.num_warps * fragments,
@@ -87,11 +107,14 @@ def fma_work(spec: Matmul, device: Device, schedule: FmaMatmul) -> Work:
     loaded = loaded_bytes(spec, schedule)
     return Work(
         num_warps=warps,
-        registers=sums
-        + schedule.thread_m
-        + schedule.thread_n
-        + stage // schedule.num_threads // itemsize
-        + BASE_REGISTERS,
+        registers=_with_parts(
+            schedule,
+            sums
+            + schedule.thread_m
+            + schedule.thread_n
+            + stage // schedule.num_threads // itemsize
+            + BASE_REGISTERS,
+        ),
         shared_bytes=schedule.num_stages * stage,
         product_clocks=schedule.block_m * schedule.block_n * depth / device.f32_fmas,
         # A load of any width takes a clock even if all lanes want the same bytes.

@@ -60,13 +60,6 @@ class CudaPlan(Plan):
             for p in self.spec.parameters
         )
 
-    @property
-    def schedule_line(self) -> str:
-        fields = self.schedule.to_json()
-        del fields["mainloop"]
-        origin = fields.pop("origin")
-        return ", ".join(f"{name} {value}" for name, value in fields.items()) + f" ({origin})"
-
 
 def is_dynamic(shared_bytes: int, target: Target) -> bool:
     return shared_bytes > target.limits["static_shared_memory"]

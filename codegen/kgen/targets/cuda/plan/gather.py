@@ -24,10 +24,18 @@ HELD, ON_THEIR_WAY = 192, 128
 
 @dataclass(frozen=True, kw_only=True)
 class PartSums:
-    """A thread's sums of one part, by register, and where they are."""
+    """Sums of one part, of a thread: what is loaded, and to which `sums` each of it is added."""
 
-    registers: tuple[str, ...]
     accesses: tuple[Access, ...]
+    sums: tuple[str, ...]
+
+    @property
+    def registers(self) -> tuple[str, ...]:
+        return tuple(name for access in self.accesses for name in access.registers)
+
+
+#: Those that are loaded before any of them is added.
+Group = tuple[PartSums, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,41 +48,53 @@ class Gather:
 
     @property
     def together(self) -> int:
-        """Parts that are loaded before any of them is added."""
+        """Parts that a turn of the loop adds."""
         return together(len(self.sums.names), self.split)
 
     @property
     def first_together(self) -> int:
-        """The same of the first ones; all others are as many as the loop takes."""
+        """Parts before the loop: what no turn is full of."""
         return self.split % self.together or self.together
 
     @property
-    def rounds(self) -> int:
-        """Of the loop over those behind the first."""
+    def is_tight(self) -> bool:
+        """Whether registers for parts do not hold one."""
+        return len(self.sums.names) > room_for(len(self.sums.names))
+
+    @property
+    def turns(self) -> int:
+        """Of the loop."""
         return (self.split - self.first_together) // self.together
 
     @property
-    def first_parts(self) -> tuple[PartSums, ...]:
-        """The first part goes where sums belong."""
-        own = PartSums(registers=self.sums.names, accesses=self.sums.accesses)
-        return (own, *(self._part(i) for i in range(1, self.first_together)))
+    def first_groups(self) -> tuple[Group, ...]:
+        """What is added before the loop to the first part, which goes where sums belong."""
+        return self._groups(range(1, self.first_together))
 
     @property
-    def parts(self) -> tuple[PartSums, ...]:
-        """Of a turn of the loop."""
-        return tuple(self._part(i) for i in range(self.together))
+    def groups(self) -> tuple[Group, ...]:
+        """The same of a turn of the loop."""
+        return self._groups(range(self.together))
 
-    def _part(self, index: int) -> PartSums:
-        accesses = tuple(
-            Access(
-                registers=tuple(_renamed(name, index) for name in access.registers),
-                offset=index * self.sums.nbytes + access.offset,
-            )
-            for access in self.sums.accesses
-        )
+    def _groups(self, parts: range) -> tuple[Group, ...]:
+        """All these parts, or pieces of each where registers do not hold one."""
+        accesses = self.sums.accesses
+        if not self.is_tight:
+            return (tuple(self._piece(part, accesses) for part in parts),) if parts else ()
+        room = room_for(len(self.sums.names)) // self.sums.width
+        starts = range(0, len(accesses), room)
+        return tuple((self._piece(part, accesses[i : i + room]),) for part in parts for i in starts)
+
+    def _piece(self, part: int, accesses: tuple[Access, ...]) -> PartSums:
         return PartSums(
-            registers=tuple(name for access in accesses for name in access.registers),
-            accesses=accesses,
+            accesses=tuple(
+                Access(
+                    registers=tuple(_renamed(name, part) for name in access.registers),
+                    offset=part * self.sums.nbytes + access.offset,
+                )
+                for access in accesses
+            ),
+            sums=tuple(name for access in accesses for name in access.registers),
         )
 
     @property
@@ -87,7 +107,7 @@ class Gather:
         return self.first_together * self.sums.nbytes
 
     @property
-    def round_bytes(self) -> int:
+    def turn_bytes(self) -> int:
         return self.together * self.sums.nbytes
 
     @property
@@ -131,18 +151,30 @@ def gathers(schedule: GpuMatmul) -> bool:
     return isinstance(schedule, SplitK) and schedule.one_kernel
 
 
-def plan_gather(schedule: GpuMatmul, output: OutputTile, launch: Launch) -> Gather | None:
+def plan_gather(
+    schedule: GpuMatmul, output: OutputTile, names: tuple[str, ...], launch: Launch
+) -> Gather | None:
     """Of a kernel with this launch of one CTA for each block tile, whose threads have the sums of
-    `output`. None if the schedule does not ask for it."""
+    `output`, in registers that lie as `names` do. None if the schedule does not ask for it."""
     if not (isinstance(schedule, SplitK) and schedule.one_kernel):
         return None
-    sums = PartialSums(output=output, threads=launch.block[0])
+    sums = PartialSums(names=names, whole=output.whole, threads=launch.block[0])
     return Gather(sums=sums, split=schedule.split_k, grid=launch.grid)
 
 
 def together(sums: int, split: int) -> int:
     """Parts of `sums` of a thread that are on their way at once."""
-    return max(1, min(split, min(ON_THEIR_WAY, HELD - sums) // sums))
+    return max(1, min(split, room_for(sums) // sums))
+
+
+def room_for(sums: int) -> int:
+    """Registers for parts that are on their way, beside a thread's `sums`."""
+    return min(ON_THEIR_WAY, HELD - sums)
+
+
+def registers_held(sums: int, split: int) -> int:
+    """By a thread's sums and the parts that are added to them."""
+    return sums + min(room_for(sums), sums * (split - 1))
 
 
 def _renamed(accumulator: str, part: int) -> str:

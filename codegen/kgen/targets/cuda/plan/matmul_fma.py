@@ -232,7 +232,7 @@ def plan_fma(
         run=operands[1].vector,
     )
     launch = plan_launch(stored, schedule, num_threads, pipeline.nbytes, target)
-    gather = plan_gather(schedule, output, launch)
+    gather = plan_gather(schedule, output, output.names, launch)
     return FmaPlan(
         spec=stored,
         target=target,

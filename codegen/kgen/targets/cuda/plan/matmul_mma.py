@@ -102,7 +102,8 @@ class MmaPlan(MatmulPlan):
     @property
     def is_tight(self) -> bool:
         """Whether a loop that the assembler unrolled would need more registers than there are."""
-        return self.promotes_every > 0 or self.instruction.made_of_f16
+        gathers = self.gather is not None and self.gather.is_tight
+        return self.promotes_every > 0 or self.instruction.made_of_f16 or gathers
 
     @property
     def single_step(self) -> bool:
@@ -188,7 +189,7 @@ def plan_mma(
     shared_bytes = max(pipeline.nbytes, exchange_bytes)
     output = plan_output(stored, schedule, rows=products.rows, cols=products.cols, run=products.run)
     launch = plan_launch(stored, schedule, num_threads, shared_bytes, target)
-    gather = plan_gather(schedule, output, launch)
+    gather = plan_gather(schedule, output, products.sums, launch)
     return MmaPlan(
         spec=stored,
         target=target,

@@ -60,6 +60,11 @@ class OutputTile:
         return tuple(f"acc_m{row.offset}_n{col}" for col in self.col_offsets)
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """All accumulators, row by row."""
+        return tuple(name for row in self.rows for name in self.accumulators(row))
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         pieces = range(0, len(self.col_offsets), self.width)
         groups = [self.col_offsets[i : i + self.width] for i in pieces]

@@ -6,8 +6,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from kgen.targets.cuda.plan.output import OutputTile
-
 #: Sums of one access at most.
 VECTOR = 4
 WORD_BYTES = 4
@@ -23,15 +21,12 @@ class Access:
 
 @dataclass(frozen=True, kw_only=True)
 class PartialSums:
-    """`threads` hold the sums of `output` together. Those of all threads lie beside one another."""
+    """`threads` hold `names` each, by register: f32, or integers if they are `whole`. An access has
+    neighbours among these; those of all threads lie beside one another."""
 
-    output: OutputTile
+    names: tuple[str, ...]
+    whole: bool
     threads: int
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """A thread's sums, by register."""
-        return tuple(name for row in self.output.rows for name in self.output.accumulators(row))
 
     @property
     def width(self) -> int:
@@ -57,4 +52,4 @@ class PartialSums:
 
     @property
     def addition(self) -> str:
-        return "add.s32" if self.output.whole else "add.f32"
+        return "add.s32" if self.whole else "add.f32"

@@ -68,6 +68,17 @@ class Products:
         pieces = range(0, self.b.extent, PIECE)
         return tuple(n + part for n in pieces for part in self.b.parts)
 
+    @property
+    def sums(self) -> tuple[str, ...]:
+        """A lane's accumulators, product by product: the four of one are registers side by side."""
+        return tuple(
+            f"acc_m{m + i}_n{j}"
+            for m in range(0, self.a.extent, PIECE)
+            for n in self._tiles
+            for i in self.a.parts
+            for j in self._columns(n)
+        )
+
     def of_step(self, k: int, *, begins: bool) -> tuple[Mma, ...]:
         """Those of step k; `begins`: short sums have nothing in them yet."""
         instruction = self.a.instruction

@@ -105,7 +105,7 @@ def plan_stream(
         k_tiles=k_tiles,
         ctas=schedule.num_ctas,
         consumers=schedule.consumers,
-        sums=PartialSums(output=output, threads=WARPGROUP),
+        sums=PartialSums(names=output.names, whole=output.whole, threads=WARPGROUP),
     )
 
 
