@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,9 @@ from kgen.targets.base import Plan, Source
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+#: What a template leaves behind where it leaves something out.
+_BLANK_LINES = re.compile(r"\n{3,}")
 
 
 @cache
@@ -54,9 +58,10 @@ def text(template: str, values: Mapping[str, object]) -> str:
 
 
 def render(plan: Plan, extension: str) -> Source:
-    """The kernel's text: the plan's entry template over the plan."""
+    """The kernel's text: the plan's entry template over the plan, no two blank lines together."""
     template = _environment().get_template(plan.template)
     text = template.render(plan=plan, spec=plan.spec, target=plan.target, schedule=plan.schedule)
+    text = _BLANK_LINES.sub("\n\n", text.lstrip("\n"))
     return Source(text=text, extension=extension, entry_point=plan.entry_point)
 
 

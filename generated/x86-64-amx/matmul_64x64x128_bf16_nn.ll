@@ -45,7 +45,6 @@ k0.head:
   br i1 %k0.more, label %k0.body, label %k0.done
 k0.body:
 
-
   ; -- prologue: pack A
   %a.k.offset = mul nuw i64 %k0, 2
   %a.k = getelementptr i8, ptr %a, i64 %a.k.offset
@@ -203,7 +202,6 @@ k0.latch:
   %k0.after = add nuw i64 %k0, 128
   br label %k0.head
 k0.done:
-
 
   ; -- epilogue
   br label %m.enter

@@ -279,7 +279,6 @@ r.i.latch:
   br label %r.i.head
 r.i.done:
 
-
   ; -- epilogue
   br label %m.enter
 m.enter:

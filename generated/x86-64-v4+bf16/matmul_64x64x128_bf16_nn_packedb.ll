@@ -123,7 +123,6 @@ task.head:
 task.body:
   ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
 
-
   br label %j.enter
 j.enter:
   br label %j.head

@@ -342,7 +342,6 @@ task.head:
 task.body:
   ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
 
-
   ; -- prologue: what 128 more in each element of B will add
   br label %s.enter
 s.enter:

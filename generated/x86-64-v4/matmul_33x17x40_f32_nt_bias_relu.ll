@@ -225,7 +225,6 @@ task.head:
 task.body:
   ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
 
-
   br label %j.enter
 j.enter:
   br label %j.head

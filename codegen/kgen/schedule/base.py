@@ -66,6 +66,12 @@ class Schedule:
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         return {"mainloop": self.mainloop} | fields | {"origin": self.origin.value}
 
+    @property
+    def line(self) -> str:
+        """The fields and who chose them, for a kernel's header."""
+        fields = ", ".join(f"{name} {getattr(self, name)}" for name in self.names)
+        return f"{fields} ({self.origin})"
+
     def check_positive(self) -> None:
         for f in dataclasses.fields(self):
             value = getattr(self, f.name)

@@ -158,13 +158,6 @@ class VulkanPlan(Plan):
         """The map of workgroup memory, for the header."""
         return tuple(f"{s.name}: {s.length} x {s.element}, {s.nbytes} B" for s in self.shared)
 
-    @property
-    def schedule_line(self) -> str:
-        fields = self.schedule.to_json()
-        del fields["mainloop"]
-        origin = fields.pop("origin")
-        return ", ".join(f"{name} {value}" for name, value in fields.items()) + f" ({origin})"
-
 
 def vector_type(scalar: str, width: int) -> str:
     return f"{_VECTORS[scalar]}{width}"
