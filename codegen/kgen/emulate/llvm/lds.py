@@ -34,12 +34,7 @@ class Lds:
         """``size`` raw bytes: [workgroup, lane], the lane axis as in ``offsets``."""
         if m.copies is not None:
             m.copies.land_what_is_read(m, offsets, size)
-        mask = m.active(offsets.shape)
-        if mask is not None:
-            offsets = np.where(mask, offsets, _any_active(offsets, mask))
-        self._check(m, ins, offsets, size, align)
-        if m.traffic is not None:
-            m.traffic.shared(m, ins, offsets, size, align, "load")
+        offsets = self._accessed(m, ins, offsets, size, align, "load")
         if self.shadow is not None:
             self.shadow.read(m, ins, offsets, size)
         shift = size.bit_length() - 1
@@ -50,11 +45,7 @@ class Lds:
 
     def store(self, m: Machine, ins: Instruction, offsets: Array, raw: Array, align: int) -> None:
         size = raw.dtype.itemsize
-        mask = m.active(offsets.shape)
-        checked = offsets if mask is None else np.where(mask, offsets, _any_active(offsets, mask))
-        self._check(m, ins, checked, size, align)
-        if m.traffic is not None:
-            m.traffic.shared(m, ins, offsets, size, align, "store")
+        self._accessed(m, ins, offsets, size, align, "store")
         if self.shadow is not None:
             self.shadow.write(m, ins, offsets, raw)
         flat = offsets + self._rows()
@@ -70,9 +61,7 @@ class Lds:
     def begin_copy(self, m: Machine, ins: Instruction, offsets: Array, raw: Array) -> None:
         """Raw bytes are on their way to the active lanes' offsets; poison is there till then."""
         size = raw.dtype.itemsize
-        mask = m.active(offsets.shape)
-        checked = offsets if mask is None else np.where(mask, offsets, _any_active(offsets, mask))
-        self._check(m, ins, checked, size, _COPY_ALIGN)
+        self._check(m, ins, _settled(m, offsets), size, _COPY_ALIGN)
         if m.traffic is not None:
             m.traffic.shared(m, ins, offsets, size, size, "store")
         if self.shadow is not None:
@@ -94,15 +83,21 @@ class Lds:
         self, m: Machine, ins: Instruction, offsets: Array, size: int
     ) -> tuple[Array, Array]:
         """As :meth:`Memory.atomic_place`."""
-        mask = m.active(offsets.shape)
-        checked = offsets if mask is None else np.where(mask, offsets, _any_active(offsets, mask))
-        self._check(m, ins, checked, size, size)
-        if m.traffic is not None:
-            m.traffic.shared(m, ins, offsets, size, size, "atomic")
+        self._accessed(m, ins, offsets, size, size, "atomic")
         if self.shadow is not None:
             self.shadow.atomic(m, ins, offsets, size)
         flat = np.broadcast_to(offsets + self._rows(), (m.workgroups, m.lanes))
         return self.data.reshape(-1), flat[m.selected()]
+
+    def _accessed(
+        self, m: Machine, ins: Instruction, offsets: Array, size: int, align: int, kind: str
+    ) -> Array:
+        """Check and count an access; its offsets, those of inactive lanes within bounds."""
+        settled = _settled(m, offsets)
+        self._check(m, ins, settled, size, align)
+        if m.traffic is not None:
+            m.traffic.shared(m, ins, offsets, size, align, kind)
+        return settled
 
     def _rows(self) -> Array:
         return np.arange(len(self.data), dtype=np.int64)[:, None] * self.row
@@ -132,7 +127,11 @@ class Lds:
                 )
 
 
-def _any_active(offsets: Array, mask: Array) -> Array:
+def _settled(m: Machine, offsets: Array) -> Array:
+    """Offsets with an active lane's in the place of inactive ones'."""
+    mask = m.active(offsets.shape)
+    if mask is None:
+        return offsets
     full = np.broadcast_to(mask, np.broadcast_shapes(mask.shape, offsets.shape))
-    first: Array = np.broadcast_to(offsets, full.shape).reshape(-1)[np.argmax(full)]
-    return first
+    active = np.broadcast_to(offsets, full.shape).reshape(-1)[np.argmax(full)]
+    return np.where(mask, offsets, active)
