@@ -132,11 +132,6 @@ def _warp_barrier(decoder: Decoder, words: Words, operands: Sequence[Operand]) -
     return Collective(action=run, members=members, spares_exited=True)
 
 
-def _discard(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
-    """nanosleep and scheduling hints: nothing that a result depends on."""
-    return lambda mask: None
-
-
 BUILDERS: dict[str, Builder] = {
     "bra": _branch,
     "ret": _exit,
@@ -146,5 +141,4 @@ BUILDERS: dict[str, Builder] = {
     "barrier": _barrier("barrier"),
     "membar": _fence,
     "fence": _fence,
-    "nanosleep": _discard,
 }

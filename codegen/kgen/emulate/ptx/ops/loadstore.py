@@ -12,7 +12,7 @@ from kgen.emulate.ptx.memory import ParameterMemory, choose, settle
 from kgen.emulate.ptx.operations import Action
 from kgen.emulate.ptx.semantics import WEAK, Semantics, semantics_of
 from kgen.emulate.ptx.syntax import Address, Operand, Register
-from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array, Type, bits_of
+from kgen.emulate.ptx.types import UNSIGNED, Array, Type, bits_of
 from kgen.emulate.ptx.words import Unsupported, Words
 
 #: Words that choose caches and priorities.
@@ -245,23 +245,8 @@ def by_window(machine: Machine, address: Array, mask: Mask) -> list[tuple[str, A
     return found
 
 
-def _create_policy(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
-    """createpolicy: a hint to caches, opaque; its register holds zero."""
-    target = decoder.target(operands[0], TYPES["b64"])
-    return lambda mask: target(np.zeros((1, 1, 1), np.uint64), mask)
-
-
-def _no_effect(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
-    """prefetch and the like: hints."""
-    return lambda mask: None
-
-
 BUILDERS: dict[str, Builder] = {
     "ld": _load,
     "ldu": _load,
     "st": _store,
-    "prefetch": _no_effect,
-    "prefetchu": _no_effect,
-    "applypriority": _no_effect,
-    "createpolicy": _create_policy,
 }

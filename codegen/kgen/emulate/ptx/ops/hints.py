@@ -1,0 +1,32 @@
+"""Hints to the scheduler and the caches: nothing that a result depends on (PTX ISA 9.7.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kgen.emulate.ptx.decode import Builder, Decoder
+from kgen.emulate.ptx.operations import Action
+from kgen.emulate.ptx.syntax import Operand
+from kgen.emulate.ptx.types import TYPES
+from kgen.emulate.ptx.words import Words
+
+
+def _no_effect(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    return lambda mask: None
+
+
+def _create_policy(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    """createpolicy: a hint to caches, opaque; its register holds zero."""
+    target = decoder.target(operands[0], TYPES["b64"])
+    return lambda mask: target(np.zeros((1, 1, 1), np.uint64), mask)
+
+
+BUILDERS: dict[str, Builder] = {
+    "applypriority": _no_effect,
+    "createpolicy": _create_policy,
+    "nanosleep": _no_effect,
+    "prefetch": _no_effect,
+    "prefetchu": _no_effect,
+}
