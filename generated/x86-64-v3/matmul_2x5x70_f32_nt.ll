@@ -10,13 +10,22 @@
 target triple = "x86_64-unknown-linux-gnu"
 ;
 ; Inner products: vectors of 8 along K, which lies side by side in A and in B, multiplied as they
-; are. A task is an mc x nc block of out, in tiles of mr rows of A and nr columns of B.
+; are. A task is an mc x nc block of out, in tiles of mr rows of A and nr columns of B, which are far
+; apart: each is a stream of its own, which goes on with the next tile.
 ;
 ; scratch on the stack:
 ;   %acc     64 bytes, float [mc][nc], 32 bytes a row
 
-define internal void @tile_2x2(ptr noalias %a, ptr noalias %b, ptr noalias %acc) #1 {
+define internal void @tile_2x2(ptr noalias %a, ptr noalias %b, ptr noalias %acc, i64 %spread) #1 {
 enter:
+  %n0.index = mul nuw i64 %spread, 0
+  %n0.b = mul nuw i64 %n0.index, 280
+  %b.n0 = getelementptr i8, ptr %b, i64 %n0.b
+  %acc.n0 = getelementptr float, ptr %acc, i64 %n0.index
+  %n1.index = mul nuw i64 %spread, 1
+  %n1.b = mul nuw i64 %n1.index, 280
+  %b.n1 = getelementptr i8, ptr %b, i64 %n1.b
+  %acc.n1 = getelementptr float, ptr %acc, i64 %n1.index
   br label %k.enter
 k.enter:
   br label %k.head
@@ -34,10 +43,10 @@ k.head:
   br i1 %k.more, label %k.body, label %k.done
 k.body:
   %k.k0 = add nuw i64 %k, 0
-  %k.k0.b_n0.row = getelementptr i8, ptr %b, i64 0
+  %k.k0.b_n0.row = getelementptr i8, ptr %b.n0, i64 0
   %k.k0.b_n0.at = getelementptr float, ptr %k.k0.b_n0.row, i64 %k.k0
   %k.k0.b_n0 = load <8 x float>, ptr %k.k0.b_n0.at, align 4
-  %k.k0.b_n1.row = getelementptr i8, ptr %b, i64 280
+  %k.k0.b_n1.row = getelementptr i8, ptr %b.n1, i64 0
   %k.k0.b_n1.at = getelementptr float, ptr %k.k0.b_n1.row, i64 %k.k0
   %k.k0.b_n1 = load <8 x float>, ptr %k.k0.b_n1.at, align 4
   %k.k0.a_m0.row = getelementptr i8, ptr %a, i64 0
@@ -51,10 +60,10 @@ k.body:
   %sum_m1_n0_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m1, <8 x float> %k.k0.b_n0, <8 x float> %sum_m1_n0_k0)
   %sum_m1_n1_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m1, <8 x float> %k.k0.b_n1, <8 x float> %sum_m1_n1_k0)
   %k.k1 = add nuw i64 %k, 8
-  %k.k1.b_n0.row = getelementptr i8, ptr %b, i64 0
+  %k.k1.b_n0.row = getelementptr i8, ptr %b.n0, i64 0
   %k.k1.b_n0.at = getelementptr float, ptr %k.k1.b_n0.row, i64 %k.k1
   %k.k1.b_n0 = load <8 x float>, ptr %k.k1.b_n0.at, align 4
-  %k.k1.b_n1.row = getelementptr i8, ptr %b, i64 280
+  %k.k1.b_n1.row = getelementptr i8, ptr %b.n1, i64 0
   %k.k1.b_n1.at = getelementptr float, ptr %k.k1.b_n1.row, i64 %k.k1
   %k.k1.b_n1 = load <8 x float>, ptr %k.k1.b_n1.at, align 4
   %k.k1.a_m0.row = getelementptr i8, ptr %a, i64 0
@@ -72,10 +81,10 @@ k.latch:
   %k.after = add nuw i64 %k, 16
   br label %k.head
 k.done:
-  %r.k0.b_n0.row = getelementptr i8, ptr %b, i64 0
+  %r.k0.b_n0.row = getelementptr i8, ptr %b.n0, i64 0
   %r.k0.b_n0.at = getelementptr float, ptr %r.k0.b_n0.row, i64 64
   %r.k0.b_n0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.b_n0.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %r.k0.b_n1.row = getelementptr i8, ptr %b, i64 280
+  %r.k0.b_n1.row = getelementptr i8, ptr %b.n1, i64 0
   %r.k0.b_n1.at = getelementptr float, ptr %r.k0.b_n1.row, i64 64
   %r.k0.b_n1 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.b_n1.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
   %r.k0.a_m0.row = getelementptr i8, ptr %a, i64 0
@@ -100,9 +109,12 @@ k.done:
   %sum_m0_n0.all.f2.low = shufflevector <4 x float> %sum_m0_n0.all.f1, <4 x float> poison, <2 x i32> <i32 0, i32 2>
   %sum_m0_n0.all.f2.high = shufflevector <4 x float> %sum_m0_n0.all.f1, <4 x float> poison, <2 x i32> <i32 1, i32 3>
   %sum_m0_n0.all.f2 = fadd <2 x float> %sum_m0_n0.all.f2.low, %sum_m0_n0.all.f2.high
-  %sum_m0_n0.all.at = getelementptr i8, ptr %acc, i64 0
-  %sum_m0_n0.all.totals = shufflevector <2 x float> %sum_m0_n0.all.f2, <2 x float> poison, <2 x i32> <i32 0, i32 1>
-  store <2 x float> %sum_m0_n0.all.totals, ptr %sum_m0_n0.all.at, align 4
+  %sum_m0_n0.all = extractelement <2 x float> %sum_m0_n0.all.f2, i64 0
+  %sum_m0_n0.row = getelementptr i8, ptr %acc.n0, i64 0
+  store float %sum_m0_n0.all, ptr %sum_m0_n0.row, align 4
+  %sum_m0_n1.all = extractelement <2 x float> %sum_m0_n0.all.f2, i64 1
+  %sum_m0_n1.row = getelementptr i8, ptr %acc.n1, i64 0
+  store float %sum_m0_n1.all, ptr %sum_m0_n1.row, align 4
   %sum_m1_n0.1 = fadd <8 x float> %sum_m1_n0_k0.rest, %sum_m1_n0_k1
   %sum_m1_n1.1 = fadd <8 x float> %sum_m1_n1_k0.rest, %sum_m1_n1_k1
   %sum_m1_n0.all.f0.low = shufflevector <8 x float> %sum_m1_n0.1, <8 x float> %sum_m1_n1.1, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
@@ -114,13 +126,20 @@ k.done:
   %sum_m1_n0.all.f2.low = shufflevector <4 x float> %sum_m1_n0.all.f1, <4 x float> poison, <2 x i32> <i32 0, i32 2>
   %sum_m1_n0.all.f2.high = shufflevector <4 x float> %sum_m1_n0.all.f1, <4 x float> poison, <2 x i32> <i32 1, i32 3>
   %sum_m1_n0.all.f2 = fadd <2 x float> %sum_m1_n0.all.f2.low, %sum_m1_n0.all.f2.high
-  %sum_m1_n0.all.at = getelementptr i8, ptr %acc, i64 32
-  %sum_m1_n0.all.totals = shufflevector <2 x float> %sum_m1_n0.all.f2, <2 x float> poison, <2 x i32> <i32 0, i32 1>
-  store <2 x float> %sum_m1_n0.all.totals, ptr %sum_m1_n0.all.at, align 4
+  %sum_m1_n0.all = extractelement <2 x float> %sum_m1_n0.all.f2, i64 0
+  %sum_m1_n0.row = getelementptr i8, ptr %acc.n0, i64 32
+  store float %sum_m1_n0.all, ptr %sum_m1_n0.row, align 4
+  %sum_m1_n1.all = extractelement <2 x float> %sum_m1_n0.all.f2, i64 1
+  %sum_m1_n1.row = getelementptr i8, ptr %acc.n1, i64 32
+  store float %sum_m1_n1.all, ptr %sum_m1_n1.row, align 4
   ret void
 }
-define internal void @tile_2x1(ptr noalias %a, ptr noalias %b, ptr noalias %acc) #1 {
+define internal void @tile_2x1(ptr noalias %a, ptr noalias %b, ptr noalias %acc, i64 %spread) #1 {
 enter:
+  %n0.index = mul nuw i64 %spread, 0
+  %n0.b = mul nuw i64 %n0.index, 280
+  %b.n0 = getelementptr i8, ptr %b, i64 %n0.b
+  %acc.n0 = getelementptr float, ptr %acc, i64 %n0.index
   br label %k.enter
 k.enter:
   br label %k.head
@@ -134,7 +153,7 @@ k.head:
   br i1 %k.more, label %k.body, label %k.done
 k.body:
   %k.k0 = add nuw i64 %k, 0
-  %k.k0.b_n0.row = getelementptr i8, ptr %b, i64 0
+  %k.k0.b_n0.row = getelementptr i8, ptr %b.n0, i64 0
   %k.k0.b_n0.at = getelementptr float, ptr %k.k0.b_n0.row, i64 %k.k0
   %k.k0.b_n0 = load <8 x float>, ptr %k.k0.b_n0.at, align 4
   %k.k0.a_m0.row = getelementptr i8, ptr %a, i64 0
@@ -146,7 +165,7 @@ k.body:
   %sum_m0_n0_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0, <8 x float> %k.k0.b_n0, <8 x float> %sum_m0_n0_k0)
   %sum_m1_n0_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m1, <8 x float> %k.k0.b_n0, <8 x float> %sum_m1_n0_k0)
   %k.k1 = add nuw i64 %k, 8
-  %k.k1.b_n0.row = getelementptr i8, ptr %b, i64 0
+  %k.k1.b_n0.row = getelementptr i8, ptr %b.n0, i64 0
   %k.k1.b_n0.at = getelementptr float, ptr %k.k1.b_n0.row, i64 %k.k1
   %k.k1.b_n0 = load <8 x float>, ptr %k.k1.b_n0.at, align 4
   %k.k1.a_m0.row = getelementptr i8, ptr %a, i64 0
@@ -162,7 +181,7 @@ k.latch:
   %k.after = add nuw i64 %k, 16
   br label %k.head
 k.done:
-  %r.k0.b_n0.row = getelementptr i8, ptr %b, i64 0
+  %r.k0.b_n0.row = getelementptr i8, ptr %b.n0, i64 0
   %r.k0.b_n0.at = getelementptr float, ptr %r.k0.b_n0.row, i64 64
   %r.k0.b_n0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.b_n0.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
   %r.k0.a_m0.row = getelementptr i8, ptr %a, i64 0
@@ -184,9 +203,9 @@ k.done:
   %sum_m0_n0.all.f2.low = shufflevector <2 x float> %sum_m0_n0.all.f1, <2 x float> poison, <1 x i32> <i32 0>
   %sum_m0_n0.all.f2.high = shufflevector <2 x float> %sum_m0_n0.all.f1, <2 x float> poison, <1 x i32> <i32 1>
   %sum_m0_n0.all.f2 = fadd <1 x float> %sum_m0_n0.all.f2.low, %sum_m0_n0.all.f2.high
-  %sum_m0_n0.all.at = getelementptr i8, ptr %acc, i64 0
-  %sum_m0_n0.all.totals = shufflevector <1 x float> %sum_m0_n0.all.f2, <1 x float> poison, <1 x i32> <i32 0>
-  store <1 x float> %sum_m0_n0.all.totals, ptr %sum_m0_n0.all.at, align 4
+  %sum_m0_n0.all = extractelement <1 x float> %sum_m0_n0.all.f2, i64 0
+  %sum_m0_n0.row = getelementptr i8, ptr %acc.n0, i64 0
+  store float %sum_m0_n0.all, ptr %sum_m0_n0.row, align 4
   %sum_m1_n0.1 = fadd <8 x float> %sum_m1_n0_k0.rest, %sum_m1_n0_k1
   %sum_m1_n0.all.f0.low = shufflevector <8 x float> %sum_m1_n0.1, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %sum_m1_n0.all.f0.high = shufflevector <8 x float> %sum_m1_n0.1, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
@@ -197,9 +216,9 @@ k.done:
   %sum_m1_n0.all.f2.low = shufflevector <2 x float> %sum_m1_n0.all.f1, <2 x float> poison, <1 x i32> <i32 0>
   %sum_m1_n0.all.f2.high = shufflevector <2 x float> %sum_m1_n0.all.f1, <2 x float> poison, <1 x i32> <i32 1>
   %sum_m1_n0.all.f2 = fadd <1 x float> %sum_m1_n0.all.f2.low, %sum_m1_n0.all.f2.high
-  %sum_m1_n0.all.at = getelementptr i8, ptr %acc, i64 32
-  %sum_m1_n0.all.totals = shufflevector <1 x float> %sum_m1_n0.all.f2, <1 x float> poison, <1 x i32> <i32 0>
-  store <1 x float> %sum_m1_n0.all.totals, ptr %sum_m1_n0.all.at, align 4
+  %sum_m1_n0.all = extractelement <1 x float> %sum_m1_n0.all.f2, i64 0
+  %sum_m1_n0.row = getelementptr i8, ptr %acc.n0, i64 32
+  store float %sum_m1_n0.all, ptr %sum_m1_n0.row, align 4
   ret void
 }
 define void @matmul_2x5x70_f32_nt(ptr %a, ptr %b, ptr %out, i64 %begin, i64 %end) #0 {
@@ -220,7 +239,7 @@ j.enter:
   br label %j.head
 j.head:
   %j = phi i64 [ 0, %j.enter ], [ %j.after, %j.latch ]
-  %j.more = icmp ult i64 %j, 4
+  %j.more = icmp ult i64 %j, 2
   br i1 %j.more, label %j.body, label %j.done
 j.body:
   ; -- a panel of nr columns
@@ -242,7 +261,7 @@ p.i.body:
   %p.w.column = mul nuw i64 %j, 4
   %p.w.corner = add nuw i64 %p.w.row, %p.w.column
   %p.w.acc = getelementptr i8, ptr %acc, i64 %p.w.corner
-  call void @tile_2x2(ptr %p.w.a, ptr %p.b, ptr %p.w.acc)
+  call void @tile_2x2(ptr %p.w.a, ptr %p.b, ptr %p.w.acc, i64 2)
   br label %p.i.latch
 p.i.latch:
   %p.i.after = add nuw i64 %p.i, 2
@@ -250,7 +269,7 @@ p.i.latch:
 p.i.done:
   br label %j.latch
 j.latch:
-  %j.after = add nuw i64 %j, 2
+  %j.after = add nuw i64 %j, 1
   br label %j.head
 j.done:
   ; -- the panel at the right edge
@@ -272,7 +291,7 @@ r.i.body:
   %r.w.column = mul nuw i64 4, 4
   %r.w.corner = add nuw i64 %r.w.row, %r.w.column
   %r.w.acc = getelementptr i8, ptr %acc, i64 %r.w.corner
-  call void @tile_2x1(ptr %r.w.a, ptr %r.b, ptr %r.w.acc)
+  call void @tile_2x1(ptr %r.w.a, ptr %r.b, ptr %r.w.acc, i64 1)
   br label %r.i.latch
 r.i.latch:
   %r.i.after = add nuw i64 %r.i, 2

@@ -43,7 +43,7 @@ def test_a_heuristic_schedule_fits(
 ) -> None:
     planned = plan(Matmul(m=m, n=n, k=k, dtype=dtype, layout=layout), target)
     mc, nc = (getattr(planned.schedule, field) for field in ("mc", "nc"))
-    assert planned.launches[0].grid == (-(-m // mc) * -(-n // nc), 1, 1)
+    assert planned.launches[-1].grid == (-(-m // mc) * -(-n // nc), 1, 1)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -200,6 +200,23 @@ def test_inner_products_that_do_not_fit() -> None:
             plan(spec, "x86-64-v4", changed)
     with pytest.raises(ScheduleError, match="take layout nt"):
         plan(Matmul(m=8, n=100, k=64, dtype=DType.F32), "x86-64-v4", good)
+
+
+@pytest.mark.parametrize(("n", "nc"), [(4096, 256), (4091, 256), (70, 48), (5, 16)])
+def test_columns_of_inner_products_are_streams_that_go_on(n: int, nc: int) -> None:
+    """Whole tiles take the first column of each part of a block, then the second ones; the columns
+    left over come last."""
+    schedule = InnerMatmul(mr=1, nr=4, mc=1, kc=64, nc=nc, pack_a=False, pack_b=False)
+    planned = plan(Matmul(m=1, n=n, k=64, dtype=DType.F32, layout=Layout.NT), "x86-64-v4", schedule)
+    assert isinstance(planned, InnerPlan)
+    assert planned.panels_step == 1
+    assert planned.tile_spread(planned.tile) == planned.spread
+    assert n % 4 == 0 or planned.tile_spread(planned.right_tile) == "1"
+    assert planned.columns_vary == (planned.spread == "%spread") == (n > nc and n % nc > 0)
+    if not planned.columns_vary:
+        spread = int(planned.panels_stop)
+        taken = [j + spread * c for j in range(spread) for c in range(4)]
+        assert sorted(taken) == list(range(min(n, nc) // 4 * 4))
 
 
 def test_stream_tasks() -> None:

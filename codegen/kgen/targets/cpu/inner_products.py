@@ -8,16 +8,19 @@ from kgen.schedule import InnerMatmul
 from kgen.spec import Matmul, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu.block_sizes import rounded_up
-from kgen.targets.cpu.plan.amx import tile_product
+from kgen.targets.cpu.plan.along import is_inner, tile_registers, vector_along
+from kgen.targets.cpu.plan.amx_tiles import tile_product
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.dots import dot_for
-from kgen.targets.cpu.plan.inner import is_inner, tile_registers, vector_along
 
 #: Up to this many rows or columns nothing is packed: both operands are multiplied as they lie.
 #: AMX tiles, whose B must be packed, pay from fewer rows on.
 FEW, FEW_WITH_TILES = 16, 8
-#: Rows or columns of a tile, at most, that come from memory, a stream each.
-STREAMS = 8
+#: Rows or columns of a tile, at most, that come from memory, a stream each; and how many where
+#: memory binds. One row by 4096 x 4096 in f32 reads B at 26 GB/s in one stream, 29 in two, 33 in
+#: four, 29 in eight, where each goes on with the row behind; and at 24 to 26 if they begin in rows
+#: side by side (Zen 4, whose prefetchers follow several streams better than one).
+STREAMS, BEST_STREAMS = 8, 4
 #: Cycles from a multiply-add to the next that needs its result, and how many start per cycle.
 FMA_LATENCY, PER_CYCLE = 4, 2
 #: Bytes per cycle that a core gets from memory and from the last-level cache, and cycles for a
@@ -78,9 +81,9 @@ def k_block(spec: Matmul, target: Target, mr: int, nr: int, unroll: int) -> int:
 
 def inner_tile(spec: Matmul, target: Target) -> tuple[int, int]:
     """mr and nr of the fewest cycles for a vector of the longer side's operand, whichever binds:
-    multiply-adds, loads or memory. Of equals the one with the fewest streams where memory binds;
-    else the squarest: 4 x 4 leaves room for longer blocks of K than 8 x 3 (8 rows by 4096 x 4096:
-    1.1x in f32, 1.5x in bf16, Zen 4)."""
+    multiply-adds, loads or memory. Of equals the one with the best number of streams where memory
+    binds; else the squarest: 4 x 4 leaves room for longer blocks of K than 8 x 3 (8 rows by 4096 x
+    4096: 1.1x in f32, 1.5x in bf16, Zen 4)."""
     registers = target.limits["vector_registers"]
     short, long = sorted((spec.m, spec.n))
     row, near = spec.k * spec.dtype.itemsize, target.limits["l1_bytes"] // 2
@@ -100,7 +103,7 @@ def inner_tile(spec: Matmul, target: Target) -> tuple[int, int]:
 
     def cost(tile: tuple[int, int]) -> tuple[float, int, int]:
         found, (held, streams) = cycles(*tile), tile
-        return found, streams if found == memory else abs(held - streams), -held
+        return found, abs(streams - (BEST_STREAMS if found == memory else held)), -held
 
     held, streams = min(tiles, key=cost)
     return (streams, held) if spec.m > spec.n else (held, streams)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from kgen.targets.cpu.plan.panel import index_list
 from kgen.targets.cpu.plan.tile import Row, Sum
-from kgen.targets.cpu.plan.vectors import Vector
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,19 +28,12 @@ class Fold:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """Sums of one row whose elements are added up together, from byte `at` of the tile on."""
+    """Sums of one row whose elements are added up together."""
 
     name: str
     row: Row
-    at: int
     sums: tuple[Sum, ...]
-    totals: Vector
     folds: tuple[Fold, ...]
-
-    @property
-    def order(self) -> str:
-        """The shuffle mask that takes the totals from the last fold."""
-        return index_list(range(self.totals.count))
 
 
 def folds(prefix: str, vectors: Sequence[str], width: int) -> tuple[Fold, ...]:

@@ -28,6 +28,21 @@ class TiledPlan(MatmulPlan):
         return False
 
     @property
+    def spreads_columns(self) -> bool:
+        """The columns of a tile are not side by side."""
+        return False
+
+    @property
+    def panels_stop(self) -> str:
+        """Where the first columns of whole panels end."""
+        return self.panels_whole
+
+    @property
+    def panels_step(self) -> int:
+        """From the first column of one to that of the next."""
+        return self.schedule.nr
+
+    @property
     def packs_a(self) -> bool:
         return self.schedule.pack_a
 
