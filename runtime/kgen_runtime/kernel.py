@@ -97,6 +97,12 @@ class Kernel:
         buffers, result = self._bind(arguments, out, stream, keep, copies=False)
         keep += map(holder, (*arguments, result))
         settled = dict(zip(self._names, buffers, strict=True))
+        if self._on_host:
+            # No stream puts such calls in order: any thread may run them, several at once.
+            for workspace in self._workspaces:
+                memory = self._new_workspace(workspace)
+                settled[workspace.name] = memory.buffer
+                keep.append(memory)
         return Call(self, self._backend.prepare(self._handle, settled, stream), result, keep)
 
     def pack(self, matrix: Any) -> Any:
@@ -201,11 +207,15 @@ class Kernel:
         held = self._scratch.__dict__.setdefault("held", {})
         key = (workspace.name, stream)
         if key not in held:
-            held[key] = Memory(self._backend, workspace.nbytes)
-            if workspace.initial == "zero":
-                zeros = np.zeros(workspace.nbytes, np.uint8)
-                self._backend.copy_to_device(held[key].buffer, zeros)
+            held[key] = self._new_workspace(workspace)
         return held[key]
+
+    def _new_workspace(self, workspace: Workspace) -> Memory:
+        memory = Memory(self._backend, workspace.nbytes)
+        if workspace.initial == "zero":
+            zeros = np.zeros(workspace.nbytes, np.uint8)
+            self._backend.copy_to_device(memory.buffer, zeros)
+        return memory
 
     def close(self) -> None:
         """Give the machine code back; safe to call twice."""

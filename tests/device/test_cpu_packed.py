@@ -22,7 +22,7 @@ DTYPES = (DType.F32, DType.F16, DType.BF16, DType.F64)
 #: Small blocks, so that small shapes have several of them along every axis.
 BLOCKS = CpuMatmul(mr=2, nr=16, mc=16, kc=16, nc=32, pack_b=False)
 PAIRS = DotMatmul(mr=3, nr=32, mc=6, kc=32, nc=32, pack_b=False)
-TILES = AmxMatmul(mr=16, nr=32, mc=16, kc=32, nc=32, pack_b=False)
+TILES = AmxMatmul(mr=16, nr=32, mc=32, kc=32, nc=32, pack_b=False)
 
 
 def ahead(m: int, n: int, k: int, dtype: DType, layout: Layout = Layout.NN) -> Matmul:

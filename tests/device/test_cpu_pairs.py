@@ -1,4 +1,4 @@
-"""Products of 16-bit floats by instructions of their own: AVX512-BF16 and AMX."""
+"""Products of bf16 by AVX512-BF16."""
 
 from __future__ import annotations
 
@@ -8,28 +8,11 @@ import numpy as np
 import pytest
 
 from kgen import emulate, pipeline
-from kgen.schedule import AmxMatmul, DotMatmul
+from kgen.schedule import DotMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from tests.device.cpu_support import addresses, check, here, load, target
 
-TILES = AmxMatmul(mr=16, nr=16, mc=16, kc=32, nc=16)
 PAIRS = DotMatmul(mr=3, nr=32, mc=6, kc=32, nc=32)
-
-
-@pytest.mark.parametrize("layout", list(Layout))
-def test_tiles(layout: Layout) -> None:
-    """bf16 and f16 on AMX: here if the CPU has it, else in the emulator."""
-    for k, name, dtype in (
-        (64, "x86-64-amx", DType.BF16),
-        (35, "x86-64-amx", DType.BF16),
-        (35, "x86-64-amx+fp16", DType.F16),
-    ):
-        spec = Matmul(m=17, n=18, k=k, dtype=dtype, layout=layout, epilogue=(Epilogue.BIAS,))
-        kernel = pipeline.kernel(spec, target(name), TILES)
-        assert f"call void @llvm.x86.tdp{'bf16' if dtype is DType.BF16 else 'fp16'}ps(" in (
-            kernel.source.text
-        )
-        check(spec, target(name), TILES)
 
 
 @pytest.mark.parametrize("layout", list(Layout))
@@ -42,14 +25,12 @@ def test_pairs(layout: Layout) -> None:
         check(dataclasses.replace(spec, epilogue=(Epilogue.BIAS, Epilogue.GELU)), found, PAIRS)
 
 
-@pytest.mark.parametrize("name", ["x86-64-v4+bf16", "x86-64-amx"])
-def test_squares_of_a_transposed_a(name: str) -> None:
+def test_squares_of_a_transposed_a() -> None:
     """Packed 8 x 8 at a time, the last ones overlapping: in one block and in several."""
-    found = target(name)
-    small = TILES if "amx" in name else PAIRS.override(mr=4, mc=16)
+    found = target("x86-64-v4+bf16")
     check(Matmul(m=19, n=17, k=37, dtype=DType.BF16, layout=Layout.TN), found)
     spec = Matmul(m=26, n=17, k=75, dtype=DType.BF16, layout=Layout.TT, lda=29, batch=2)
-    check(spec, found, small)
+    check(spec, found, PAIRS.override(mr=4, mc=16))
 
 
 @pytest.mark.parametrize("layout", [Layout.NN, Layout.TN])

@@ -11,7 +11,7 @@ import pytest
 
 import kgen
 import kgen_runtime
-from kgen.spec import DType, Matmul
+from kgen.spec import DType, Layout, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.limits import TARGETS
 from kgen_runtime import cpu_features
@@ -60,7 +60,9 @@ def small(dtype: DType) -> Matmul:
 def test_each_missing_feature_is_named(target: Target, fake_cpu: FakeCpu, tmp_path: Path) -> None:
     path = tmp_path / "k.kgen"
     dtypes = (DType.F32, DType.F16, DType.BF16, DType.S8)
-    kgen.build([small(dtype) for dtype in dtypes], targets=[target]).save(path)
+    # Few rows are not multiplied on tiles.
+    few = Matmul(m=2, n=16, k=64, dtype=DType.S8, layout=Layout.NT)
+    kgen.build([*(small(dtype) for dtype in dtypes), few], targets=[target]).save(path)
     with BundleFile(path) as bundle:
         needed = [set(k.artifacts[0].requires["features"]) for k in bundle.manifest.kernels]
     # Instructions of bf16 or s8 alone are not asked for by a product of f32.

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from kgen import pipeline
-from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul, Schedule
+from kgen.schedule import CpuMatmul, DotMatmul, Schedule
 from kgen.spec import DType, Layout, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
@@ -58,19 +58,6 @@ def test_each_edge_brings_its_own_code(
     body = text(Matmul(m=m, n=n, k=k, dtype=DType.F32), schedule=TILE)
     assert [word for word in present if word not in body] == []
     assert [word for word in absent if word in body] == []
-
-
-def test_amx_pads_only_where_k_needs_it() -> None:
-    schedule = AmxMatmul(mr=32, nr=32, mc=32, kc=64, nc=32)
-
-    def body(k: int) -> str:
-        return text(Matmul(m=32, n=32, k=k, dtype=DType.BF16), "x86-64-amx", schedule)
-
-    assert not any(word in body(128) for word in ("%depth", "masked", ".z.at", ".o.from"))
-    assert ".o.from" in body(127)
-    assert ".z.at" not in body(127)
-    assert ".z.at" in body(66)
-    assert ".o.from" not in body(66)
 
 
 def test_streams_have_a_tail_only_where_there_is_one() -> None:

@@ -199,6 +199,24 @@ def test_workspace_is_zero_once_and_per_stream_and_thread() -> None:
     assert backend.live == 0
 
 
+def test_prepared_calls_have_workspaces_of_their_own() -> None:
+    """Any thread may run them, several at once."""
+    scratch = Workspace(name="scratch", nbytes=64, initial="zero")
+    backend = HostFake()
+    kernels = kernels_on(backend, entry(workspaces=(scratch,)))
+    calls = [kernels.add.prepare(A, B) for _ in range(2)]
+    for call in (*calls, calls[0]):
+        call()
+    kernels.add(A, B)
+    first, second, again, other = (call["buffers"]["scratch"] for call in backend.calls)
+    assert first == again
+    assert len({first, second, other}) == 3
+    del call, calls
+    kernels.close()
+    gc.collect()
+    assert backend.live == 0
+
+
 def test_closed() -> None:
     backend = HostFake()
     with kernels_on(backend, entry()) as kernels:

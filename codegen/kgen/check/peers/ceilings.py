@@ -27,7 +27,7 @@ from kgen.targets import find
 from kgen.targets.base import Target
 from kgen.targets.cpu.linker import link
 from kgen.targets.cpu.plan.activations import normal_tail
-from kgen.targets.cpu.plan.amx import TILE_ROWS, tile_k, tile_product
+from kgen.targets.cpu.plan.amx_tiles import TILE_ROWS, tile_k, tile_product
 from kgen.targets.cpu.plan.dots import dot_for
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.backends.cpu import request_tile_permission

@@ -14,7 +14,8 @@ from kgen.targets.cpu import devices
 from kgen.targets.cpu.heuristics import choose, uses_dot
 from kgen.targets.cpu.inner_products import uses_inner
 from kgen.targets.cpu.limits import TARGETS
-from kgen.targets.cpu.plan.amx import plan_amx, tile_product
+from kgen.targets.cpu.plan.amx import plan_amx
+from kgen.targets.cpu.plan.amx_tiles import tile_product
 from kgen.targets.cpu.plan.base import CpuPlan
 from kgen.targets.cpu.plan.blis import plan_blis
 from kgen.targets.cpu.plan.dot import plan_dot

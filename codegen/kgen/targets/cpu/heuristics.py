@@ -7,12 +7,13 @@ import math
 from dataclasses import dataclass
 from typing import TypeVar
 
-from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul, Schedule
+from kgen.schedule import CpuMatmul, DotMatmul, Schedule
 from kgen.spec import DType, Layout, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
+from kgen.targets.cpu.amx_blocks import amx_matmul
 from kgen.targets.cpu.block_sizes import balanced, parts, rounded_up, rows_in_cache
 from kgen.targets.cpu.inner_products import inner_matmul, uses_inner
-from kgen.targets.cpu.plan.amx import TILE_ROWS, tile_k, tile_product
+from kgen.targets.cpu.plan.amx_tiles import tile_product
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.blis import ROW_PADDING
 from kgen.targets.cpu.plan.blocks import LINE_BYTES
@@ -194,17 +195,6 @@ def deepest(spec: Matmul, target: Target, mr: int, nr: int, packing: Packing) ->
         step = max(step, unit * packing.itemsize + ROW_PADDING)
     share = 2 if packing.a else 1
     return target.limits["stack_bytes"] // share // step - packing.k_unit
-
-
-def amx_matmul(spec: Matmul, target: Target) -> AmxMatmul:
-    """Two by two tiles, fewer where the matrix has not that many rows or columns."""
-    mr = TILE_ROWS if spec.m <= TILE_ROWS else 2 * TILE_ROWS
-    nr = TILE_ROWS if spec.n <= TILE_ROWS else 2 * TILE_ROWS
-    kc = balanced(spec.k, 1024 // spec.dtype.itemsize, tile_k(spec.dtype))
-    mc = balanced(spec.m, 96, mr)
-    nc = balanced(spec.n, 256, nr)
-    schedule = AmxMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_b=not spec.constant)
-    return enough_tasks(spec, schedule, mr)
 
 
 def register_tile(

@@ -31,14 +31,18 @@ V4_FEATURES: dict[str, str] = {
     "avx512dq": "avx512dq",
     "avx512vl": "avx512vl",
 }
+BF16_FEATURES: dict[str, str] = {"avx512_bf16": "avx512bf16"}
+VNNI_FEATURES: dict[str, str] = {"avx512_vnni": "avx512vnni"}
+#: Every processor with tiles, from Sapphire Rapids on, has both (Intel, Architecture Instruction
+#: Set Extensions Programming Reference, "Recent Instruction Set Extensions").
 AMX_FEATURES: dict[str, str] = {
     "amx_tile": "amx-tile",
     "amx_bf16": "amx-bf16",
     "amx_int8": "amx-int8",
+    **BF16_FEATURES,
+    **VNNI_FEATURES,
 }
 AMX_FP16_FEATURES: dict[str, str] = {"amx_fp16": "amx-fp16"}
-BF16_FEATURES: dict[str, str] = {"avx512_bf16": "avx512bf16"}
-VNNI_FEATURES: dict[str, str] = {"avx512_vnni": "avx512vnni"}
 AVX_VNNI_FEATURES: dict[str, str] = {"avx_vnni": "avxvnni"}
 NEON_FEATURES: dict[str, str] = {"fp": "fp-armv8", "asimd": "neon"}
 DOTPROD_FEATURES: dict[str, str] = {"asimddp": "dotprod"}

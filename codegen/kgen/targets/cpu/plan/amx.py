@@ -1,162 +1,291 @@
-"""The plan of matmul_amx.ll.j2: products on AMX tiles of 16 rows of 64 bytes.
-
-Intel Architecture Instruction Set Extensions Programming Reference, chapter 3 (AMX): TDPBF16PS and
-TDPFP16PS add to a 16 x 16 tile of f32 the product of 16 x 32 elements of A and 32 x 16 of B, the
-latter as 16 rows of 16 pairs (k, k + 1); TDPBSSD to one of s32 that of 16 x 64 and 64 x 16 bytes,
-in groups of four.
-"""
+"""The plan of matmul_amx.ll.j2: products on AMX tiles, and the epilogue of one register tile while
+the next one is multiplied."""
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from functools import cached_property
 
 from kgen.errors import ScheduleError
 from kgen.schedule import AmxMatmul, CpuMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
+from kgen.targets.cpu.plan.addresses import Origin, origin
+from kgen.targets.cpu.plan.amx_packing import TilePackingPlan
+from kgen.targets.cpu.plan.amx_tiles import (
+    ROW_BYTES,
+    TILE_REGISTERS,
+    TILE_ROWS,
+    TileProduct,
+    TileRow,
+    check_registers,
+    tile_k,
+    tile_rows,
+)
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.blocks import finishing_type, matmul_launch
 from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
-from kgen.targets.cpu.plan.groups import GroupsPlan
+from kgen.targets.cpu.plan.groups import rounded
 from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen_runtime.manifest import Launch, Workspace
 
-TILE_ROWS = 16
-TILE_BYTES = 64
-#: Sums take rows x columns of the eight tile registers, A and B one for each row and column.
-TILE_REGISTERS = 8
-
-
-@dataclass(frozen=True, kw_only=True)
-class TileProduct:
-    """The instruction for a type of operands, and the feature that brings it."""
-
-    mnemonic: str
-    feature: str
-    reason: str
-
-
-TILE_PRODUCTS: dict[DType, TileProduct] = {
-    DType.BF16: TileProduct(
-        mnemonic="tdpbf16ps",
-        feature="amx_bf16",
-        reason="tdpbf16ps adds pairs in f32, rounds to nearest and flushes subnormals",
-    ),
-    DType.F16: TileProduct(
-        mnemonic="tdpfp16ps",
-        feature="amx_fp16",
-        reason="tdpfp16ps adds pairs in f32 and rounds to nearest",
-    ),
-    DType.S8: TileProduct(
-        mnemonic="tdpbssd",
-        feature="amx_int8",
-        reason="products of s8 are added in s32, exactly",
-    ),
-}
-
-
-def tile_product(dtype: DType, target: Target) -> TileProduct | None:
-    """The instruction for operands of a type, if the target has one."""
-    product = TILE_PRODUCTS.get(dtype)
-    return product if product and target.has(product.feature) else None
-
-
-def tile_k(dtype: DType) -> int:
-    """K of a tile."""
-    return TILE_BYTES // dtype.itemsize
+#: The workspaces: B, and the rows of A of every task, in the order of tiles.
+PACKED_B, COPIES_OF_A = "b.packed", "a.copies"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tile:
-    """A tile register, and its byte offset in packed A or B, or in the block of sums."""
+class Columns:
+    """The columns of a register tile that the epilogue takes at a time.
 
-    register: int
+    `offset` counts columns from the tile's first; `valid` is what `epilogue` wants.
+    """
+
+    name: str
     offset: int
+    valid: int | str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Product:
-    """sums += a b, all tile registers."""
-
-    sums: int
-    a: int
-    b: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class AmxPlan(GroupsPlan):
+class AmxPlan(TilePackingPlan):
     product: TileProduct
 
     @property
     def features(self) -> tuple[str, ...]:
-        return tuple(sorted({*super().features, "amx_tile", self.product.feature}))
+        rounding = {"avx512_bf16"} if self.out.rounded_by_cpu else set()
+        found = {*super().features, "amx_tile", self.product.feature, *rounding}
+        return tuple(sorted(found))
+
+    # -- scratch ------------------------------------------------------------------------------
 
     @property
-    def k_unit(self) -> int:
-        return self.run_k
+    def packs_b_alone(self) -> bool:
+        """The task packs B for itself, on the stack: no other has the same B."""
+        alone = self.blocks_per_batch == 1 and self.spec.batch == self.packed_batches
+        needed = self.a_copy_bytes + self.packed_matrix_bytes + self.sums_bytes + self.last_bytes
+        return self.packs_b and alone and needed <= self.target.limits["stack_bytes"]
 
     @property
-    def n_unit(self) -> int:
-        return self.schedule.nr
+    def packs_b_before(self) -> bool:
+        """A launch of its own packs B."""
+        return self.packs_b and not self.packs_b_alone
+
+    @property
+    def has_copies_of_a(self) -> bool:
+        """A workspace holds them; the stack has no room."""
+        needed = self.a_copy_bytes + self.sums_bytes + self.last_bytes
+        return not self.packs_b_alone and needed > self.target.limits["stack_bytes"]
 
     @property
     def scratch_bytes(self) -> int:
-        return self.a_pack_bytes + self.packs_b * self.b_pack_bytes + self.acc_bytes
+        a = 0 if self.has_copies_of_a else self.a_copy_bytes
+        b = self.packed_matrix_bytes if self.packs_b_alone else 0
+        return a + b + self.sums_bytes + self.last_bytes
 
     @property
-    def packs_b(self) -> bool:
-        return not self.b_is_packed
-
-    # -- tiles ---------------------------------------------------------------------------------
-
-    @property
-    def _tile_rows(self) -> int:
-        return self.schedule.mr // TILE_ROWS
-
-    @property
-    def _tile_columns(self) -> int:
-        return self.schedule.nr // TILE_ROWS
-
-    @property
-    def sum_tiles(self) -> tuple[Tile, ...]:
-        return tuple(
-            Tile(
-                register=r * self._tile_columns + c,
-                offset=r * TILE_ROWS * self.acc_row + c * TILE_BYTES,
-            )
-            for r in range(self._tile_rows)
-            for c in range(self._tile_columns)
-        )
+    def memory_map(self) -> tuple[str, ...]:
+        """The scratch buffers, a line each, for the header."""
+        lines = []
+        workspace, stack = "in a workspace", "on the stack"
+        dtype, k = self.spec.dtype, f"k/{self.run_k}"
+        if self.schedule.pack_a:
+            order = f"[mc/mr][{k}][mr/{TILE_ROWS}] tiles"
+            if self.packs_a:
+                order = f"[mc][k], {self.a_pack_row} bytes a row, zero past K"
+            where = workspace if self.has_copies_of_a else stack
+            lines.append(f"%a.pack  {self.a_copy_bytes} bytes {where}: {dtype} {order}")
+        if self.packs_b:
+            name, where = ("%b.pack", stack) if self.packs_b_alone else (f"%{PACKED_B}", workspace)
+            order = f"[n/{TILE_ROWS}][{k}] tiles, zero past K and N"
+            lines.append(f"{name}  {self.packed_matrix_bytes} bytes {where}: {dtype} {order}")
+        order = f"{self.sum_vector.scalar} [mr][nr]"
+        if self.k_blocked:
+            lines.append(f"%sums  {self.sums_bytes} bytes {stack}: [mc/mr] times {order}")
+        lines.append(f"%last  {self.last_bytes} bytes {stack}: {order}")
+        return tuple(lines)
 
     @property
-    def a_tiles(self) -> tuple[Tile, ...]:
-        first = self._tile_rows * self._tile_columns
-        return tuple(
-            Tile(register=first + r, offset=r * TILE_ROWS * self.a_pack_row)
-            for r in range(self._tile_rows)
-        )
+    def sums_row(self) -> int:
+        """Bytes of a row of a register tile's sums."""
+        return self.schedule.nr * self.accumulator_bytes
 
     @property
-    def b_tiles(self) -> tuple[Tile, ...]:
-        first = self._tile_rows * self._tile_columns + self._tile_rows
-        step = TILE_ROWS * self.b_strides[2] if self.b_is_packed else TILE_BYTES
-        return tuple(Tile(register=first + c, offset=c * step) for c in range(self._tile_columns))
+    def last_bytes(self) -> int:
+        return self.schedule.mr * self.sums_row
 
     @property
-    def products(self) -> tuple[Product, ...]:
-        return tuple(
-            Product(sums=r * self._tile_columns + c, a=a.register, b=b.register)
-            for r, a in enumerate(self.a_tiles)
-            for c, b in enumerate(self.b_tiles)
-        )
+    def sums_bytes(self) -> int:
+        """Of all register tiles of a panel, between two blocks of K."""
+        return self.schedule.mc * self.sums_row if self.k_blocked else 0
+
+    # -- launches -----------------------------------------------------------------------------
+
+    @property
+    def packing_entry(self) -> str:
+        return f"{self.spec.key}_pack"
+
+    @property
+    def packing_linkage(self) -> str:
+        return "internal " if self.packs_b_alone else ""
+
+    @property
+    def tells_batches(self) -> bool:
+        """Bands of all matrices B, one after the other, are packed by one launch."""
+        return self.packs_b_before and self.packed_batches > 1
+
+    @property
+    def b_origin(self) -> Origin:
+        """Of B as it is multiplied, in the order of tiles."""
+        if self.packs_b_alone:
+            return origin("b.pack", ())
+        tensor = PACKED_B if self.packs_b else "b"
+        return self._origin(tensor, self.packed_batch_bytes, n=self.column_bytes)
+
+    @property
+    def b_source(self) -> Origin:
+        """Of B as it is given, for the one who packs it."""
+        apart = self.packs_b_alone or self.tells_batches
+        return self._origin("b", self.b_strides[0] if apart else 0)
+
+    @property
+    def input_origins(self) -> tuple[Origin, ...]:
+        sources = (self.b_source,) if self.packs_b_alone else ()
+        return tuple(o for o in (self.a_origin, *sources, self.b_origin) if o.terms)
+
+    # -- tiles ----------------------------------------------------------------------------------
+
+    @cached_property
+    def tile_rows(self) -> tuple[TileRow, ...]:
+        """The register tile, in the order in which its products are done."""
+        return tile_rows(self.block_rows, self.schedule.nr // TILE_ROWS)
+
+    @property
+    def configured_rows(self) -> tuple[int, ...]:
+        """Of each tile register."""
+        rows = dict.fromkeys(range(TILE_REGISTERS), 0)
+        for row in self.tile_rows:
+            rows[row.a] = row.count
+            for tile in row.products:
+                rows[tile.sums], rows[tile.b] = row.count, TILE_ROWS
+        return tuple(rows.values())
+
+    @property
+    def configured_bytes(self) -> tuple[int, ...]:
+        """Of a row of each."""
+        return tuple(ROW_BYTES * (rows > 0) for rows in self.configured_rows)
+
+    @property
+    def block_rows(self) -> int:
+        """Rows of a register tile; if M is no multiple of them, the last overlap those before."""
+        return min(self.spec.m, self.schedule.mr)
+
+    @property
+    def first_row(self) -> str:
+        """Of the register tile that begins at %i."""
+        return "%i.m" if self.m_edge else "%i"
+
+    @property
+    def last_rows(self) -> str:
+        """Where the last register tile of a task begins, if it overlaps the one before."""
+        if self.rows_vary:
+            return "%rows.last"
+        return str(min(self.spec.m, self.schedule.mc) - self.block_rows)
+
+    # -- depth, in tiles ------------------------------------------------------------------------
+
+    @property
+    def kc_steps(self) -> int:
+        """Tiles along K of a block."""
+        return self.schedule.kc // self.run_k
+
+    @property
+    def last_steps0(self) -> int:
+        """Where the last block begins."""
+        return (self.k_steps - 1) // self.kc_steps * self.kc_steps
+
+    @property
+    def steps_vary(self) -> bool:
+        """The last block of K is shorter."""
+        return self.k_blocked and self.k_steps % self.kc_steps != 0
+
+    @property
+    def k_blocked(self) -> bool:
+        return self.k_steps > self.kc_steps
+
+    @property
+    def first_step(self) -> str:
+        """Of the current block of K."""
+        return "%s0" if self.k_blocked else "0"
+
+    @property
+    def end_step(self) -> str:
+        return "%s1" if self.k_blocked else str(self.k_steps)
+
+    @property
+    def whole_depth(self) -> AmxPlan:
+        """The same with K in one block, as A is packed."""
+        schedule = dataclasses.replace(self.schedule, kc=self.k_steps * self.run_k)
+        return dataclasses.replace(self, schedule=schedule)
+
+    # -- the epilogue, a few rows with each step ------------------------------------------------
+
+    @property
+    def finished_rows(self) -> int:
+        """Rows of the last register tile that are finished with each step of this one."""
+        fewest = min(self.k_steps - self.last_steps0, self.kc_steps, self.k_steps)
+        return -(-self.block_rows // fewest)
+
+    @property
+    def finishing_steps(self) -> int:
+        """Steps that finish some; the last rows overlap if `finished_overlap`."""
+        return -(-self.block_rows // self.finished_rows)
+
+    @property
+    def finished_overlap(self) -> bool:
+        return self.block_rows % self.finished_rows != 0
+
+    @property
+    def finished_last(self) -> int:
+        """Where the last rows that are finished together begin."""
+        return self.block_rows - self.finished_rows
+
+    @property
+    def columns_are_masked(self) -> bool:
+        """Whole panels and one at the edge take the same code, with masks."""
+        return self.has_edge_panel and not self.only_edge_panel
+
+    def finished_columns(self, prefix: str) -> tuple[Columns, ...]:
+        count = self.compute.count
+        found = []
+        for offset in range(0, min(self.schedule.nr, -(-self.spec.n // count) * count), count):
+            name = f"n{offset}"
+            valid: int | str = 0
+            if self.columns_are_masked:
+                valid = f"%{prefix}.{name}.mask"
+            elif self.spec.n - offset < count:
+                valid = self.spec.n - offset
+            found.append(Columns(name=name, offset=offset, valid=valid))
+        return tuple(found)
+
+    @property
+    def column_type(self) -> Vector:
+        """Numbers of the columns that the epilogue takes at a time."""
+        return self.compute.of("i64")
+
+    def column_numbers(self, offset: int) -> str:
+        """`offset`, `offset` + 1, ... for the lanes of a vector."""
+        return "<" + ", ".join(f"i64 {offset + i}" for i in range(self.compute.count)) + ">"
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
-        types = self.out_masked_types
-        if self.k_tail > 1 and not self.a_gathered:
-            types = types | {self.run.stored}
-        if self.spec.n % self.b_width > 1 and self.packs_b and not self.b_gathered:
-            types = types | {self.row.stored}
-        return tuple(sorted(types, key=str))
+        return tuple(sorted(self.out_masked_types | self.packing_masked_types, key=str))
+
+    @property
+    def out_masked_types(self) -> set[Vector]:
+        masked = [c for c in self.finished_columns("") if c.valid not in (0, 1)]
+        if not masked:
+            return set()
+        return {self.out.stored, self.bias.stored} if self.has_bias else {self.out.stored}
 
 
 def plan_amx(spec: Matmul, target: Target, schedule: CpuMatmul, product: TileProduct) -> AmxPlan:
@@ -169,14 +298,9 @@ def plan_amx(spec: Matmul, target: Target, schedule: CpuMatmul, product: TilePro
     check_ahead(spec, schedule)
     for field, unit in (("mr", TILE_ROWS), ("nr", TILE_ROWS), ("kc", tile_k(spec.dtype))):
         check_multiple(schedule, field, unit, "an AMX tile")
-    rows, columns = schedule.mr // TILE_ROWS, schedule.nr // TILE_ROWS
-    needed = rows * columns + rows + columns
-    if needed > TILE_REGISTERS:
-        raise ScheduleError(
-            f"mr={schedule.mr} with nr={schedule.nr} needs {needed} tile registers; "
-            f"{target.name} has {TILE_REGISTERS}; try mr={2 * TILE_ROWS},nr={2 * TILE_ROWS}"
-        )
-    compute = vector_for(target, finishing_type(spec), spec.n)
+    check_registers(schedule, target)
+    compute = vector_for(target, finishing_type(spec), TILE_ROWS)
+    rounded_by_cpu = spec.dtype is spec.out is DType.BF16 and target.has("avx512_bf16")
     plan = AmxPlan(
         spec=spec,
         target=target,
@@ -184,11 +308,48 @@ def plan_amx(spec: Matmul, target: Target, schedule: CpuMatmul, product: TilePro
         template="cpu/matmul_amx.ll.j2",
         launches=(matmul_launch(spec, schedule),),
         compute=compute,
-        out=Access(dtype=spec.out, compute=compute),
+        out=Access(dtype=spec.out, compute=compute, rounded_by_cpu=rounded_by_cpu),
         group=tile_k(spec.dtype) // TILE_ROWS,
         product=product,
         row=Access(dtype=spec.dtype, compute=Vector(count=TILE_ROWS, scalar="float")),
         run=Access(dtype=spec.dtype, compute=Vector(count=tile_k(spec.dtype), scalar="float")),
     )
+    check_operands(plan)
     check_stack(target, plan.scratch_bytes)
-    return plan
+    return with_workspaces(plan)
+
+
+def check_operands(plan: AmxPlan) -> None:
+    """Raises ScheduleError if tiles cannot be loaded from what the schedule leaves as it is."""
+    spec, schedule = plan.spec, plan.schedule
+    if plan.must_pack_a and not schedule.pack_a:
+        raise ScheduleError(
+            f"pack_a=0 is for an A that is not transposed and a k of whole tiles of {plan.run_k}, "
+            f"not {spec.layout} with k={spec.k}; try pack_a=1"
+        )
+    if plan.packs_b and not schedule.pack_b:
+        raise ScheduleError("pack_b=0 is for a B that comes packed; try pack_b=1")
+    last = spec.m - (plan.blocks_m - 1) * schedule.mc
+    if last < plan.block_rows:
+        raise ScheduleError(
+            f"mc={schedule.mc} leaves {last} rows of m={spec.m} to the last block, less than "
+            f"mr={schedule.mr}; try mc={rounded(spec.m, schedule.mr)}"
+        )
+
+
+def with_workspaces(plan: AmxPlan) -> AmxPlan:
+    """The same with a launch before it that packs B, and memory for what the stack cannot hold."""
+    (multiply,) = plan.launches
+    arguments, workspaces, packing = list(multiply.arguments), [], []
+    if plan.packs_b_before:
+        nbytes = plan.packed_batches * plan.packed_matrix_bytes
+        workspaces.append(Workspace(name=PACKED_B, nbytes=nbytes))
+        grid = (plan.packed_batches * plan.bands, 1, 1)
+        names = ("b", PACKED_B)
+        packing.append(Launch(entry_point=plan.packing_entry, grid=grid, arguments=names))
+        arguments[arguments.index("b")] = PACKED_B
+    if plan.has_copies_of_a:
+        workspaces.append(Workspace(name=COPIES_OF_A, nbytes=plan.tasks * plan.a_copy_bytes))
+        arguments.append(COPIES_OF_A)
+    multiply = dataclasses.replace(multiply, arguments=tuple(arguments))
+    return dataclasses.replace(plan, launches=(*packing, multiply), workspaces=tuple(workspaces))

@@ -14,15 +14,20 @@ from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 
 @dataclass(frozen=True, kw_only=True)
 class CpuPlan(Plan):
-    """`define void @key(ptr a, ..., ptr out, i64 begin, i64 end)` does tasks [begin, end)."""
+    """`define void @key(ptr a, ..., ptr out, i64 begin, i64 end)` does tasks [begin, end). It is
+    the last launch, if there are several."""
 
     compute: Vector
     out: Access
 
     @property
+    def entry_point(self) -> str:
+        return self.launches[-1].entry_point
+
+    @property
     def signature(self) -> str:
         """The function's parameters."""
-        pointers = [f"ptr %{name}" for name in self.launches[0].arguments]
+        pointers = [f"ptr %{name}" for name in self.launches[-1].arguments]
         return ", ".join([*pointers, "i64 %begin", "i64 %end"])
 
     @property
@@ -32,7 +37,7 @@ class CpuPlan(Plan):
 
     @property
     def tasks(self) -> int:
-        return self.launches[0].grid[0]
+        return self.launches[-1].grid[0]
 
     @property
     def vector_bits(self) -> int:

@@ -170,7 +170,7 @@ class MatmulPlan(BlockedPlan):
     @property
     def out_like(self) -> tuple[str, ...]:
         """Tensors of out's shape and strides."""
-        names = self.launches[0].arguments
+        names = self.launches[-1].arguments
         return tuple(name for name in ("c", "residual", "out") if name in names)
 
     @property

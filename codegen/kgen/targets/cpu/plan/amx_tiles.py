@@ -1,0 +1,107 @@
+"""AMX tiles: which instruction multiplies them, and how a register tile is made of them.
+
+Intel SDM volume 1, "Programming with Intel AMX", and volume 2: TDPBF16PS and TDPFP16PS add to a
+16 x 16 tile of f32 the product of 16 x 32 elements of A and 32 x 16 of B, the latter as 16 rows of
+16 pairs (k, k + 1); TDPBSSD to one of s32 that of 16 x 64 and 64 x 16 bytes, in groups of four.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgen.errors import ScheduleError
+from kgen.schedule import AmxMatmul
+from kgen.spec import DType
+from kgen.targets.base import Target
+
+TILE_ROWS = 16
+#: Of a row, and of a whole tile.
+ROW_BYTES, TILE_BYTES = 64, 1024
+#: Sums take rows x columns of the eight tile registers, A and B one for each row and column.
+TILE_REGISTERS = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileProduct:
+    """The instruction for a type of operands, and the feature that brings it."""
+
+    mnemonic: str
+    feature: str
+    reason: str
+
+
+TILE_PRODUCTS: dict[DType, TileProduct] = {
+    DType.BF16: TileProduct(
+        mnemonic="tdpbf16ps",
+        feature="amx_bf16",
+        reason="tdpbf16ps adds pairs in f32, rounds to nearest and flushes subnormals",
+    ),
+    DType.F16: TileProduct(
+        mnemonic="tdpfp16ps",
+        feature="amx_fp16",
+        reason="tdpfp16ps adds pairs in f32 and rounds to nearest",
+    ),
+    DType.S8: TileProduct(
+        mnemonic="tdpbssd",
+        feature="amx_int8",
+        reason="products of s8 are added in s32, exactly",
+    ),
+}
+
+
+def tile_product(dtype: DType, target: Target) -> TileProduct | None:
+    """The instruction for operands of a type, if the target has one."""
+    product = TILE_PRODUCTS.get(dtype)
+    return product if product and target.has(product.feature) else None
+
+
+def tile_k(dtype: DType) -> int:
+    """K of a tile."""
+    return ROW_BYTES // dtype.itemsize
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileColumn:
+    """sums += a b: tile registers of the sums and of B, whose first column is `column`."""
+
+    sums: int
+    b: int
+    column: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileRow:
+    """Tile register `a` of `count` rows of A from `row` on, and its products."""
+
+    a: int
+    row: int
+    count: int
+    products: tuple[TileColumn, ...]
+
+
+def tile_rows(rows: int, columns: int) -> tuple[TileRow, ...]:
+    """The register tile of `rows` rows and `columns` tiles side by side."""
+    starts = range(0, rows, TILE_ROWS)
+    first_a = len(starts) * columns
+    return tuple(
+        TileRow(
+            a=first_a + r,
+            row=row,
+            count=min(TILE_ROWS, rows - row),
+            products=tuple(
+                TileColumn(sums=r * columns + c, b=first_a + len(starts) + c, column=c * TILE_ROWS)
+                for c in range(columns)
+            ),
+        )
+        for r, row in enumerate(starts)
+    )
+
+
+def check_registers(schedule: AmxMatmul, target: Target) -> None:
+    rows, columns = schedule.mr // TILE_ROWS, schedule.nr // TILE_ROWS
+    needed = rows * columns + rows + columns
+    if needed > TILE_REGISTERS:
+        raise ScheduleError(
+            f"mr={schedule.mr} with nr={schedule.nr} needs {needed} tile registers; "
+            f"{target.name} has {TILE_REGISTERS}; try mr={2 * TILE_ROWS},nr={2 * TILE_ROWS}"
+        )
