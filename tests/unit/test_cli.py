@@ -128,9 +128,7 @@ def test_a_schedule_that_does_not_fit_names_the_limit_and_a_value_that_fits(
     [("sm_80", "block_m=4096"), ("gfx942", "warp_m=3"), ("vulkan1.3", "block_k=4096"),
      ("x86-64-v3", "mr=100")],
 )  # fmt: skip
-def test_the_advice_works(
-    target: str, field: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_the_advice_works(target: str, field: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Also where the first limit that is met is not the last one."""
     status, _, err = run(capsys, *build(shape="1024x1024x1024", target=target, schedule=field))
     advice = re.search(r"; try (\w+=\d+)$", err.strip())
@@ -149,7 +147,7 @@ def test_an_output_that_is_no_plain_file_is_left_alone(
     assert pipe.is_fifo()
 
 
-def test_build_inspect_and_source(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_build_inspect_and_source(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, *BUILD, "-o", "x.kgen", "--json")
     assert status == 0
     built = json.loads(out)

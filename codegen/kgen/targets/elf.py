@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from kgen.errors import AssembleError
 
 ET_REL, ET_DYN = 1, 3
-SHN_UNDEF, SHN_ABS = 0, 0xFFF1
-SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA = 1, 2, 3, 4
+SHN_UNDEF = 0
+SHT_SYMTAB, SHT_STRTAB, SHT_RELA = 2, 3, 4
 SHT_HASH, SHT_DYNAMIC, SHT_NOTE, SHT_NOBITS, SHT_DYNSYM = 5, 6, 7, 8, 11
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
 STB_LOCAL, STB_GLOBAL, STB_WEAK = 0, 1, 2
 STT_FUNC = 2
-STV_DEFAULT, STV_HIDDEN = 0, 2
+STV_HIDDEN = 2
 PT_LOAD, PT_DYNAMIC, PT_NOTE, PT_PHDR = 1, 2, 4, 6
-PT_GNU_STACK, PT_GNU_RELRO = 0x6474E551, 0x6474E552
+PT_GNU_STACK = 0x6474E551
 PF_X, PF_W, PF_R = 1, 2, 4
 DT_NULL, DT_HASH, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SYMENT = 0, 4, 5, 6, 10, 11
 
@@ -56,7 +56,7 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True)
 class Symbol:
-    """A symbol table entry; `section` is a section's index, SHN_UNDEF or SHN_ABS."""
+    """A symbol table entry; `section` is a section's index or SHN_UNDEF."""
 
     name: str
     info: int

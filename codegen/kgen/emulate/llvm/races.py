@@ -56,7 +56,7 @@ class LdsShadow(Clocks):
         self._check_writer(m, ins, a, "reads")
         if ins.is_atomic:
             self.atomic_reads.note(a)
-            self._meet(m, a, leaves=False)
+            self._meet(a, leaves=False)
         else:
             self._check_record(m, ins, a, self.updates, "reads", "updated atomically")
             self.reads.note(a)
@@ -83,7 +83,7 @@ class LdsShadow(Clocks):
         self._check_writer(m, ins, a, verb)
         self._check_record(m, ins, a, self.reads, verb, "read")
         self.updates.note(a)
-        self._meet(m, a, leaves=True)
+        self._meet(a, leaves=True)
 
     def begin_copy(self, m: Machine, ins: Instruction, offsets: Array, size: int) -> None:
         """A copy may write from now on, until it has landed."""
@@ -202,7 +202,7 @@ class LdsShadow(Clocks):
             other = int(winner[race][0])
             self._fault(m, ins, a, race, "race", "writes", f"written by lane {other} as well")
 
-    def _meet(self, m: Machine, a: LdsAccess, *, leaves: bool) -> None:
+    def _meet(self, a: LdsAccess, *, leaves: bool) -> None:
         """Atomics take what earlier ones left at their places, wave after wave, and leave what
         their wave released."""
         if not self.left.shape[1]:

@@ -44,7 +44,7 @@ class SharedMemory:
         """`count` elements of `size` bytes from each active lane's address."""
         settled = self.read(address, size * count, mask, strength=how.strength)
         if how.strength:
-            self._strong(settled, size * count, mask, how, reads=True)
+            self._strong(settled, mask, how, reads=True)
         return self.peek(settled, size, count)
 
     def read(
@@ -82,7 +82,7 @@ class SharedMemory:
             address, nbytes, mask, strength=how.strength
         )
         if how.strength:
-            self._strong(settled, nbytes, mask, how, writes=True)
+            self._strong(settled, mask, how, writes=True)
         self._put(settled, values, size, mask)
         if overlapping and not how.strength:
             self._check_same(address, settled, values, size, mask)
@@ -92,7 +92,7 @@ class SharedMemory:
         settled = self._settle(address, size, mask, "atomic")
         if self.shadow is not None:
             self.shadow.write(address, size, mask, strength=how.strength)
-        self._strong(settled, size, mask, how, reads=True, writes=True)
+        self._strong(settled, mask, how, reads=True, writes=True)
         view = elements(self.data, size, 1)
         return view.reshape(-1), self._units(settled, size, view.shape[1])
 
@@ -189,7 +189,6 @@ class SharedMemory:
     def _strong(
         self,
         address: Array,
-        nbytes: int,
         mask: Mask,
         how: Semantics,
         *,

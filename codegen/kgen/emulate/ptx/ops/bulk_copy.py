@@ -161,7 +161,7 @@ def _from_shared(decoder: Decoder, issue: Issue, start: Array, nbytes: int) -> C
 def _store(decoder: Decoder, words: Words, operands: Sequence[Operand], reduces: bool) -> Action:
     if not words.flag("bulk_group") or len(operands) != 3:
         raise Unsupported
-    combine = reduction_of(decoder, words) if reduces else None
+    combine = _reduction_of(words) if reduces else None
     words.finish()
     decoder.shared_access(CHUNK)
     to, source = decoder.address(operands[0]), decoder.address(operands[1])
@@ -206,7 +206,7 @@ def _to_global(
     return write
 
 
-def reduction_of(decoder: Decoder, words: Words) -> tuple[int, Combine]:
+def _reduction_of(words: Words) -> tuple[int, Combine]:
     """(bytes of an element, how two are combined) of .redOp and .type."""
     words.flag("noftz")
     type_ = words.type()

@@ -64,7 +64,7 @@ class Destination:
         for who in self.objects(issue.lanes(machine)):
             here = issue.where(any_of(who.lanes, (1, 2)))
             self._check_place(here, who, to)
-            for part, rank in self._by_rank(here, who, to):
+            for part, rank in self._by_rank(here, to):
                 named = 0 if machine.cluster == 1 else (rank + 1) << RANK_SHIFT
                 place = region(machine, addresses | named, CHUNK, part)
                 load = Load(
@@ -79,7 +79,7 @@ class Destination:
                 )
                 transfers.load(mbarriers, who, load)
 
-    def _by_rank(self, issue: Issue, who: Lanes, to: Array) -> list[tuple[Issue, int]]:
+    def _by_rank(self, issue: Issue, to: Array) -> list[tuple[Issue, int]]:
         """The threads whose copies go to one rank, and come from one rank."""
         machine = self.decoder.machine
         if machine.cluster == 1:

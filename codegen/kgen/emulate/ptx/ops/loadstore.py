@@ -55,9 +55,9 @@ def _load(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
         raise Unsupported
     targets = [decoder.target(element, type_) for element in elements]
     size = type_.size
-    if space == "param" and _is_name(decoder, operands[1], decoder.kernel.variables):
+    if space == "param" and _is_name(operands[1], decoder.kernel.variables):
         space = "local"
-    if space == "param" and _is_name(decoder, operands[1], decoder.parameters):
+    if space == "param" and _is_name(operands[1], decoder.parameters):
         return _load_parameter(decoder, operands[1], targets, type_)
     address = decoder.address(operands[1])
     load = loader(decoder, space, size * count, how)
@@ -76,7 +76,7 @@ def _load(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
     return run
 
 
-def _is_name(decoder: Decoder, operand: Operand, names: Container[str]) -> bool:
+def _is_name(operand: Operand, names: Container[str]) -> bool:
     """Whether an address begins at one of these names: variables are the parameters of calls."""
     base = operand.base if isinstance(operand, Address) else None
     return isinstance(base, Register) and base.name in names
@@ -106,9 +106,7 @@ def _load_parameter(
 
 def _store(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
     space, count, type_, how = _access(words)
-    if space == "const" or (
-        space == "param" and _is_name(decoder, operands[0], decoder.parameters)
-    ):
+    if space == "const" or (space == "param" and _is_name(operands[0], decoder.parameters)):
         raise Unsupported
     elements = decoder.elements(operands[1])
     if len(elements) != count:
