@@ -77,6 +77,6 @@ class BundleFile:
     def source(self, kernel: KernelEntry) -> tuple[ArtifactEntry, str]:
         """The kernel's readable text: its source artifact, or the portable text it runs from."""
         for artifact in kernel.artifacts:
-            if artifact.format in ("ptx", "llvm-ir", "spirv-asm"):
+            if artifact.is_text:
                 return artifact, self.read(artifact).decode()
         raise BundleError(f"{self.path}: {kernel.name} carries no source text")

@@ -184,6 +184,11 @@ class ArtifactEntry:
     nbytes: int
     requires: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def is_text(self) -> bool:
+        """Whether it is the kernel as people read it."""
+        return self.format in ("ptx", "llvm-ir", "spirv-asm")
+
 
 @dataclass(frozen=True, kw_only=True)
 class StoredTensor:

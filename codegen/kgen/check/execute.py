@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
+from kgen import targets
 from kgen.check.executor import Executor, Unavailable, workspaces
 from kgen.check.isolate import Devices
 from kgen.check.tensors import Bytes
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 On = Literal["auto", "device", "emulator"]
 
-#: The runtime's backend for each family's code.
-BACKEND_OF = {"cuda": "cuda", "amdgpu": "hip", "vulkan": "vulkan", "cpu": "cpu"}
 #: Text formats that the emulator runs, by its word for the language.
 LANGUAGES: dict[str, Literal["ptx", "llvm"]] = {"ptx": "ptx", "llvm-ir": "llvm"}
 
@@ -48,7 +47,7 @@ def executor(reader: Reader, entry: KernelEntry, on: On, devices: Devices) -> Ex
 
 def _device(reader: Reader, entry: KernelEntry, devices: Devices) -> Executor:
     files = {a.file: reader.read(a) for a in entry.artifacts if a.role != "source"}
-    return devices.executor(BACKEND_OF[entry.target.family], entry, files)
+    return devices.executor(targets.family(entry.target.family).backend, entry, files)
 
 
 def _emulator(reader: Reader, entry: KernelEntry, devices: Devices) -> Executor:

@@ -13,13 +13,13 @@ from kgen.check import cost, inputs, sampling
 from kgen.check.execute import LANGUAGES, EmulatorExecutor, Reader
 from kgen.check.verify import opened
 from kgen.emulate.counters import MOST_OF_ANY
-from kgen.emulate.profile import Profile
+from kgen.emulate.profile import WORDS, Profile
 from kgen.errors import EmulationError, VerificationError
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
 
-#: Families whose code the emulators count.
-FAMILIES = ("cuda", "amdgpu")
+#: Families whose code the emulators count, and how they call things.
+FAMILIES = {"cuda": WORDS["ptx"], "amdgpu": WORDS["llvm"]}
 #: A profile runs once and without checks, so it may take this many times the workgroups of a
 #: verification's data set: all of a 2048x2048x2048 matrix product.
 PATIENCE = 16

@@ -22,9 +22,6 @@ from kgen.spec import Math, Matmul, Spec
 from kgen.targets.device import Occupancy, Rates
 from kgen_runtime.manifest import KernelEntry
 
-#: Bytes of a sector of global memory, as the emulators count them.
-SECTOR_BYTES = {"cuda": 32, "amdgpu": 64}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Roofline:
@@ -175,7 +172,7 @@ def _terms(
         if rates.issues is not None:
             yield "issue", issued / (rates.issues * busy)
     if rates.l2 is not None:
-        nbytes = counters["global_sectors"] * SECTOR_BYTES[entry.target.family]
+        nbytes = counters["global_sectors"] * profile.FAMILIES[entry.target.family].sector
         yield "L2", nbytes / rates.l2
     yield "DRAM", line.nbytes / rates.dram
     in_flight = counters.get("copies_in_flight", 0)

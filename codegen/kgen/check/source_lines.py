@@ -34,7 +34,7 @@ def locate(reader: Reader, entry: KernelEntry) -> SourceLines:
     """Assemble a kernel again with debug information. Raises AssembleError."""
     code = instructions(reader, entry, lines=True)
     loop = hot_loop.find(code, WORDS[entry.target.family])
-    text = next(a for a in entry.artifacts if a.format in ("ptx", "llvm-ir", "spirv-asm"))
+    text = next(a for a in entry.artifacts if a.is_text)
     return SourceLines(
         text=reader.read(text).decode(),
         family=entry.target.family,

@@ -42,7 +42,7 @@ class Total:
 
 @dataclass(frozen=True, kw_only=True)
 class Words:
-    """How a family calls things."""
+    """How a family calls things, and the bytes of its sectors of global memory."""
 
     warp: str
     workgroup: str
