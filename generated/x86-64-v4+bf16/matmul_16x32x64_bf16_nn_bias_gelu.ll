@@ -186,6 +186,193 @@ k.done:
   ret void
 }
 
+define internal void @tile_4x32_packing(ptr noalias %a, ptr noalias %b, ptr noalias %pack, ptr noalias %out, ptr noalias %bias) #1 {
+enter:
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
+  %sum_m0_n1 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n1.next, %k.latch ]
+  %sum_m1_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
+  %sum_m1_n1 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n1.next, %k.latch ]
+  %sum_m2_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m2_n0.next, %k.latch ]
+  %sum_m2_n1 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m2_n1.next, %k.latch ]
+  %sum_m3_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n0.next, %k.latch ]
+  %sum_m3_n1 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n1.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 32
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.b.offset = mul nuw i64 %k, 128
+  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
+  %k.pack.offset = mul nuw i64 %k, 128
+  %k.pack = getelementptr i8, ptr %pack, i64 %k.pack.offset
+  %k.ahead.0 = getelementptr i8, ptr %k.b, i64 1024
+  call void @llvm.prefetch.p0(ptr %k.ahead.0, i32 0, i32 3, i32 1)
+  %k.ahead.1 = getelementptr i8, ptr %k.b, i64 1088
+  call void @llvm.prefetch.p0(ptr %k.ahead.1, i32 0, i32 3, i32 1)
+  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
+  %b_n0.to = getelementptr i8, ptr %k.pack, i64 0
+  %b_n0.stored.k0.from = getelementptr i8, ptr %b_n0.at, i64 0
+  %b_n0.stored.k0 = load <16 x i16>, ptr %b_n0.stored.k0.from, align 2
+  %b_n0.stored.k1.from = getelementptr i8, ptr %b_n0.at, i64 64
+  %b_n0.stored.k1 = load <16 x i16>, ptr %b_n0.stored.k1.from, align 2
+  %b_n0.stored = shufflevector <16 x i16> %b_n0.stored.k0, <16 x i16> %b_n0.stored.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
+  store <32 x i16> %b_n0.stored, ptr %b_n0.to, align 64
+  %b_n1.at = getelementptr i8, ptr %k.b, i64 32
+  %b_n1.to = getelementptr i8, ptr %k.pack, i64 64
+  %b_n1.stored.k0.from = getelementptr i8, ptr %b_n1.at, i64 0
+  %b_n1.stored.k0 = load <16 x i16>, ptr %b_n1.stored.k0.from, align 2
+  %b_n1.stored.k1.from = getelementptr i8, ptr %b_n1.at, i64 64
+  %b_n1.stored.k1 = load <16 x i16>, ptr %b_n1.stored.k1.from, align 2
+  %b_n1.stored = shufflevector <16 x i16> %b_n1.stored.k0, <16 x i16> %b_n1.stored.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
+  store <32 x i16> %b_n1.stored, ptr %b_n1.to, align 64
+  %b_n0 = bitcast <32 x i16> %b_n0.stored to <32 x bfloat>
+  %b_n1 = bitcast <32 x i16> %b_n1.stored to <32 x bfloat>
+  %k.a.offset = mul nuw i64 %k, 4
+  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
+  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
+  %a_m0.group = load i32, ptr %a_m0.at, align 2
+  %a_m0.bits.first = insertelement <16 x i32> poison, i32 %a_m0.group, i32 0
+  %a_m0.bits = shufflevector <16 x i32> %a_m0.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
+  %a_m0 = bitcast <16 x i32> %a_m0.bits to <32 x bfloat>
+  %sum_m0_n0.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m0_n0, <32 x bfloat> %a_m0, <32 x bfloat> %b_n0)
+  %sum_m0_n1.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m0_n1, <32 x bfloat> %a_m0, <32 x bfloat> %b_n1)
+  %a_m1.at = getelementptr i8, ptr %k.a, i64 128
+  %a_m1.group = load i32, ptr %a_m1.at, align 2
+  %a_m1.bits.first = insertelement <16 x i32> poison, i32 %a_m1.group, i32 0
+  %a_m1.bits = shufflevector <16 x i32> %a_m1.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
+  %a_m1 = bitcast <16 x i32> %a_m1.bits to <32 x bfloat>
+  %sum_m1_n0.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m1_n0, <32 x bfloat> %a_m1, <32 x bfloat> %b_n0)
+  %sum_m1_n1.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m1_n1, <32 x bfloat> %a_m1, <32 x bfloat> %b_n1)
+  %a_m2.at = getelementptr i8, ptr %k.a, i64 256
+  %a_m2.group = load i32, ptr %a_m2.at, align 2
+  %a_m2.bits.first = insertelement <16 x i32> poison, i32 %a_m2.group, i32 0
+  %a_m2.bits = shufflevector <16 x i32> %a_m2.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
+  %a_m2 = bitcast <16 x i32> %a_m2.bits to <32 x bfloat>
+  %sum_m2_n0.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m2_n0, <32 x bfloat> %a_m2, <32 x bfloat> %b_n0)
+  %sum_m2_n1.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m2_n1, <32 x bfloat> %a_m2, <32 x bfloat> %b_n1)
+  %a_m3.at = getelementptr i8, ptr %k.a, i64 384
+  %a_m3.group = load i32, ptr %a_m3.at, align 2
+  %a_m3.bits.first = insertelement <16 x i32> poison, i32 %a_m3.group, i32 0
+  %a_m3.bits = shufflevector <16 x i32> %a_m3.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
+  %a_m3 = bitcast <16 x i32> %a_m3.bits to <32 x bfloat>
+  %sum_m3_n0.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m3_n0, <32 x bfloat> %a_m3, <32 x bfloat> %b_n0)
+  %sum_m3_n1.next = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %sum_m3_n1, <32 x bfloat> %a_m3, <32 x bfloat> %b_n1)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 1
+  br label %k.head
+k.done:
+  ; -- epilogue
+  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
+  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m0_n0.bias.bits = load <16 x i16>, ptr %sum_m0_n0.bias.at, align 2
+  %sum_m0_n0.bias.wide = zext <16 x i16> %sum_m0_n0.bias.bits to <16 x i32>
+  %sum_m0_n0.bias.high = shl <16 x i32> %sum_m0_n0.bias.wide, splat (i32 16)
+  %sum_m0_n0.bias = bitcast <16 x i32> %sum_m0_n0.bias.high to <16 x float>
+  %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
+  ; x/2 (1 + erf(x / sqrt 2))
+  %sum_m0_n0.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m0_n0.x1.bias)
+  %sum_m0_n0.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m0_n0.x2.gelu to <16 x bfloat>
+  %sum_m0_n0.x2.gelu.stored = bitcast <16 x bfloat> %sum_m0_n0.x2.gelu.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m0_n0.x2.gelu.stored, ptr %sum_m0_n0.out.at, align 2
+  %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
+  %sum_m0_n1.bias.at = getelementptr i8, ptr %bias, i64 32
+  ; x + bias
+  %sum_m0_n1.bias.bits = load <16 x i16>, ptr %sum_m0_n1.bias.at, align 2
+  %sum_m0_n1.bias.wide = zext <16 x i16> %sum_m0_n1.bias.bits to <16 x i32>
+  %sum_m0_n1.bias.high = shl <16 x i32> %sum_m0_n1.bias.wide, splat (i32 16)
+  %sum_m0_n1.bias = bitcast <16 x i32> %sum_m0_n1.bias.high to <16 x float>
+  %sum_m0_n1.x1.bias = fadd <16 x float> %sum_m0_n1, %sum_m0_n1.bias
+  ; x/2 (1 + erf(x / sqrt 2))
+  %sum_m0_n1.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m0_n1.x1.bias)
+  %sum_m0_n1.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m0_n1.x2.gelu to <16 x bfloat>
+  %sum_m0_n1.x2.gelu.stored = bitcast <16 x bfloat> %sum_m0_n1.x2.gelu.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m0_n1.x2.gelu.stored, ptr %sum_m0_n1.out.at, align 2
+  %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 64
+  %sum_m1_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m1_n0.bias.bits = load <16 x i16>, ptr %sum_m1_n0.bias.at, align 2
+  %sum_m1_n0.bias.wide = zext <16 x i16> %sum_m1_n0.bias.bits to <16 x i32>
+  %sum_m1_n0.bias.high = shl <16 x i32> %sum_m1_n0.bias.wide, splat (i32 16)
+  %sum_m1_n0.bias = bitcast <16 x i32> %sum_m1_n0.bias.high to <16 x float>
+  %sum_m1_n0.x1.bias = fadd <16 x float> %sum_m1_n0, %sum_m1_n0.bias
+  ; x/2 (1 + erf(x / sqrt 2))
+  %sum_m1_n0.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m1_n0.x1.bias)
+  %sum_m1_n0.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m1_n0.x2.gelu to <16 x bfloat>
+  %sum_m1_n0.x2.gelu.stored = bitcast <16 x bfloat> %sum_m1_n0.x2.gelu.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m1_n0.x2.gelu.stored, ptr %sum_m1_n0.out.at, align 2
+  %sum_m1_n1.out.at = getelementptr i8, ptr %out, i64 96
+  %sum_m1_n1.bias.at = getelementptr i8, ptr %bias, i64 32
+  ; x + bias
+  %sum_m1_n1.bias.bits = load <16 x i16>, ptr %sum_m1_n1.bias.at, align 2
+  %sum_m1_n1.bias.wide = zext <16 x i16> %sum_m1_n1.bias.bits to <16 x i32>
+  %sum_m1_n1.bias.high = shl <16 x i32> %sum_m1_n1.bias.wide, splat (i32 16)
+  %sum_m1_n1.bias = bitcast <16 x i32> %sum_m1_n1.bias.high to <16 x float>
+  %sum_m1_n1.x1.bias = fadd <16 x float> %sum_m1_n1, %sum_m1_n1.bias
+  ; x/2 (1 + erf(x / sqrt 2))
+  %sum_m1_n1.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m1_n1.x1.bias)
+  %sum_m1_n1.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m1_n1.x2.gelu to <16 x bfloat>
+  %sum_m1_n1.x2.gelu.stored = bitcast <16 x bfloat> %sum_m1_n1.x2.gelu.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m1_n1.x2.gelu.stored, ptr %sum_m1_n1.out.at, align 2
+  %sum_m2_n0.out.at = getelementptr i8, ptr %out, i64 128
+  %sum_m2_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m2_n0.bias.bits = load <16 x i16>, ptr %sum_m2_n0.bias.at, align 2
+  %sum_m2_n0.bias.wide = zext <16 x i16> %sum_m2_n0.bias.bits to <16 x i32>
+  %sum_m2_n0.bias.high = shl <16 x i32> %sum_m2_n0.bias.wide, splat (i32 16)
+  %sum_m2_n0.bias = bitcast <16 x i32> %sum_m2_n0.bias.high to <16 x float>
+  %sum_m2_n0.x1.bias = fadd <16 x float> %sum_m2_n0, %sum_m2_n0.bias
+  ; x/2 (1 + erf(x / sqrt 2))
+  %sum_m2_n0.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m2_n0.x1.bias)
+  %sum_m2_n0.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m2_n0.x2.gelu to <16 x bfloat>
+  %sum_m2_n0.x2.gelu.stored = bitcast <16 x bfloat> %sum_m2_n0.x2.gelu.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m2_n0.x2.gelu.stored, ptr %sum_m2_n0.out.at, align 2
+  %sum_m2_n1.out.at = getelementptr i8, ptr %out, i64 160
+  %sum_m2_n1.bias.at = getelementptr i8, ptr %bias, i64 32
+  ; x + bias
+  %sum_m2_n1.bias.bits = load <16 x i16>, ptr %sum_m2_n1.bias.at, align 2
+  %sum_m2_n1.bias.wide = zext <16 x i16> %sum_m2_n1.bias.bits to <16 x i32>
+  %sum_m2_n1.bias.high = shl <16 x i32> %sum_m2_n1.bias.wide, splat (i32 16)
+  %sum_m2_n1.bias = bitcast <16 x i32> %sum_m2_n1.bias.high to <16 x float>
+  %sum_m2_n1.x1.bias = fadd <16 x float> %sum_m2_n1, %sum_m2_n1.bias
+  ; x/2 (1 + erf(x / sqrt 2))
+  %sum_m2_n1.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m2_n1.x1.bias)
+  %sum_m2_n1.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m2_n1.x2.gelu to <16 x bfloat>
+  %sum_m2_n1.x2.gelu.stored = bitcast <16 x bfloat> %sum_m2_n1.x2.gelu.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m2_n1.x2.gelu.stored, ptr %sum_m2_n1.out.at, align 2
+  %sum_m3_n0.out.at = getelementptr i8, ptr %out, i64 192
+  %sum_m3_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m3_n0.bias.bits = load <16 x i16>, ptr %sum_m3_n0.bias.at, align 2
+  %sum_m3_n0.bias.wide = zext <16 x i16> %sum_m3_n0.bias.bits to <16 x i32>
+  %sum_m3_n0.bias.high = shl <16 x i32> %sum_m3_n0.bias.wide, splat (i32 16)
+  %sum_m3_n0.bias = bitcast <16 x i32> %sum_m3_n0.bias.high to <16 x float>
+  %sum_m3_n0.x1.bias = fadd <16 x float> %sum_m3_n0, %sum_m3_n0.bias
+  ; x/2 (1 + erf(x / sqrt 2))
+  %sum_m3_n0.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m3_n0.x1.bias)
+  %sum_m3_n0.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m3_n0.x2.gelu to <16 x bfloat>
+  %sum_m3_n0.x2.gelu.stored = bitcast <16 x bfloat> %sum_m3_n0.x2.gelu.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m3_n0.x2.gelu.stored, ptr %sum_m3_n0.out.at, align 2
+  %sum_m3_n1.out.at = getelementptr i8, ptr %out, i64 224
+  %sum_m3_n1.bias.at = getelementptr i8, ptr %bias, i64 32
+  ; x + bias
+  %sum_m3_n1.bias.bits = load <16 x i16>, ptr %sum_m3_n1.bias.at, align 2
+  %sum_m3_n1.bias.wide = zext <16 x i16> %sum_m3_n1.bias.bits to <16 x i32>
+  %sum_m3_n1.bias.high = shl <16 x i32> %sum_m3_n1.bias.wide, splat (i32 16)
+  %sum_m3_n1.bias = bitcast <16 x i32> %sum_m3_n1.bias.high to <16 x float>
+  %sum_m3_n1.x1.bias = fadd <16 x float> %sum_m3_n1, %sum_m3_n1.bias
+  ; x/2 (1 + erf(x / sqrt 2))
+  %sum_m3_n1.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m3_n1.x1.bias)
+  %sum_m3_n1.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m3_n1.x2.gelu to <16 x bfloat>
+  %sum_m3_n1.x2.gelu.stored = bitcast <16 x bfloat> %sum_m3_n1.x2.gelu.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m3_n1.x2.gelu.stored, ptr %sum_m3_n1.out.at, align 2
+  ret void
+}
+
 define void @matmul_16x32x64_bf16_nn_bias_gelu(ptr %a, ptr %b, ptr %bias, ptr %out, i64 %begin, i64 %end) #0 {
 entry:
   %b.pack = alloca [4096 x i8], align 64
@@ -211,46 +398,22 @@ j.body:
   %p.b.offset = mul nuw i64 %j, 2
   %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
   ; -- prologue: pack it
-  br label %p.pb.enter
-p.pb.enter:
-  br label %p.pb.head
-p.pb.head:
-  %p.pb = phi i64 [ 0, %p.pb.enter ], [ %p.pb.after, %p.pb.latch ]
-  %p.pb.more = icmp ult i64 %p.pb, 32
-  br i1 %p.pb.more, label %p.pb.body, label %p.pb.done
-p.pb.body:
-  %p.pb.from.offset = mul nuw i64 %p.pb, 128
-  %p.pb.from = getelementptr i8, ptr %p.b, i64 %p.pb.from.offset
-  %p.pb.to.offset = mul nuw i64 %p.pb, 128
-  %p.pb.to = getelementptr i8, ptr %b.pack, i64 %p.pb.to.offset
-  %p.pb.n0.to = getelementptr i8, ptr %p.pb.to, i64 0
-  %p.pb.n0.from = getelementptr i8, ptr %p.pb.from, i64 0
-  %p.pb.n0.k0.from = getelementptr i8, ptr %p.pb.n0.from, i64 0
-  %p.pb.n0.k0 = load <16 x i16>, ptr %p.pb.n0.k0.from, align 2
-  %p.pb.n0.k1.from = getelementptr i8, ptr %p.pb.n0.from, i64 64
-  %p.pb.n0.k1 = load <16 x i16>, ptr %p.pb.n0.k1.from, align 2
-  %p.pb.n0 = shufflevector <16 x i16> %p.pb.n0.k0, <16 x i16> %p.pb.n0.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
-  store <32 x i16> %p.pb.n0, ptr %p.pb.n0.to, align 64
-  %p.pb.n1.to = getelementptr i8, ptr %p.pb.to, i64 64
-  %p.pb.n1.from = getelementptr i8, ptr %p.pb.from, i64 32
-  %p.pb.n1.k0.from = getelementptr i8, ptr %p.pb.n1.from, i64 0
-  %p.pb.n1.k0 = load <16 x i16>, ptr %p.pb.n1.k0.from, align 2
-  %p.pb.n1.k1.from = getelementptr i8, ptr %p.pb.n1.from, i64 64
-  %p.pb.n1.k1 = load <16 x i16>, ptr %p.pb.n1.k1.from, align 2
-  %p.pb.n1 = shufflevector <16 x i16> %p.pb.n1.k0, <16 x i16> %p.pb.n1.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
-  store <32 x i16> %p.pb.n1, ptr %p.pb.n1.to, align 64
-  br label %p.pb.latch
-p.pb.latch:
-  %p.pb.after = add nuw i64 %p.pb, 1
-  br label %p.pb.head
-p.pb.done:
+  %p.f.a.offset = mul nuw i64 0, 128
+  %p.f.a = getelementptr i8, ptr %a, i64 %p.f.a.offset
+  %p.f.row = mul nuw i64 0, 64
+  %p.f.column = mul nuw i64 %j, 2
+  %p.f.corner = add nuw i64 %p.f.row, %p.f.column
+  %p.f.bias.offset = mul nuw i64 %j, 2
+  %p.f.out = getelementptr i8, ptr %out, i64 %p.f.corner
+  %p.f.bias = getelementptr i8, ptr %bias, i64 %p.f.bias.offset
+  call void @tile_4x32_packing(ptr %p.f.a, ptr %p.b, ptr %b.pack, ptr %p.f.out, ptr %p.f.bias)
 
   ; -- mainloop: register tiles, from the top to the bottom
   br label %p.i.enter
 p.i.enter:
   br label %p.i.head
 p.i.head:
-  %p.i = phi i64 [ 0, %p.i.enter ], [ %p.i.after, %p.i.latch ]
+  %p.i = phi i64 [ 4, %p.i.enter ], [ %p.i.after, %p.i.latch ]
   %p.i.more = icmp ult i64 %p.i, 16
   br i1 %p.i.more, label %p.i.body, label %p.i.done
 p.i.body:
@@ -314,5 +477,6 @@ attributes #2 = { alwaysinline nounwind "no-builtins" "min-legal-vector-width"="
 declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
 declare <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float>, <16 x float>, <16 x float>, i16, i32 immarg)
 declare <16 x float> @llvm.fabs.v16f32(<16 x float>)
+declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)
 attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
 attributes #1 = { noinline nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }

@@ -1,8 +1,8 @@
 ; matmul_64x64x128_s8_nn_scalea_scaleb_scaleout
 ; out = scale_out * (scale_a * scale_b * A @ B), summed in s32
 ; target    x86-64-v4+vnni: x86_64 with abm avx avx2 avx512_vnni avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=dot mr=4 nr=32 mc=64 kc=128 nc=64 pack_a=False pack_b=True
-; tasks     1 of 64 x 64: 1 batches x 1 x 1 blocks
+; schedule  mainloop=dot mr=2 nr=32 mc=32 kc=128 nc=64 pack_a=False pack_b=True
+; tasks     2 of 32 x 64: 1 batches x 2 x 1 blocks
 ; memory
 ;   %a  s8, shape 64 x 128, strides 128, 1 elements
 ;   %b  s8, shape 128 x 64, strides 64, 1 elements
@@ -20,19 +20,15 @@ target triple = "x86_64-unknown-linux-gnu"
 ; -128 (A[i, 0] + A[i, 1] + ...).
 ;
 ; scratch on the stack:
-;   %a.starts  256 bytes, i32 [mc]
-;   %b.pack    4096 bytes, s8 [kc/4][nr][4], 128 bytes a row, zero past K and N
+;   %a.starts  128 bytes, i32 [mc]
+;   %b.pack    8192 bytes, s8 [kc/4][nr][4], 128 bytes a row, zero past K and N
 
-define internal void @tile_4x32(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %scale_a, ptr noalias %scale_b, ptr noalias %scale_out, ptr noalias %starts) #1 {
+define internal void @tile_2x32(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %scale_a, ptr noalias %scale_b, ptr noalias %scale_out, ptr noalias %starts) #1 {
 enter:
   %start_m0.at = getelementptr i32, ptr %starts, i64 0
   %start_m0 = load i32, ptr %start_m0.at, align 4
   %start_m1.at = getelementptr i32, ptr %starts, i64 1
   %start_m1 = load i32, ptr %start_m1.at, align 4
-  %start_m2.at = getelementptr i32, ptr %starts, i64 2
-  %start_m2 = load i32, ptr %start_m2.at, align 4
-  %start_m3.at = getelementptr i32, ptr %starts, i64 3
-  %start_m3 = load i32, ptr %start_m3.at, align 4
   %sum_m0_n0.start.first = insertelement <16 x i32> poison, i32 %start_m0, i32 0
   %sum_m0_n0.start = shufflevector <16 x i32> %sum_m0_n0.start.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %sum_m0_n1.start.first = insertelement <16 x i32> poison, i32 %start_m0, i32 0
@@ -41,14 +37,6 @@ enter:
   %sum_m1_n0.start = shufflevector <16 x i32> %sum_m1_n0.start.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %sum_m1_n1.start.first = insertelement <16 x i32> poison, i32 %start_m1, i32 0
   %sum_m1_n1.start = shufflevector <16 x i32> %sum_m1_n1.start.first, <16 x i32> poison, <16 x i32> zeroinitializer
-  %sum_m2_n0.start.first = insertelement <16 x i32> poison, i32 %start_m2, i32 0
-  %sum_m2_n0.start = shufflevector <16 x i32> %sum_m2_n0.start.first, <16 x i32> poison, <16 x i32> zeroinitializer
-  %sum_m2_n1.start.first = insertelement <16 x i32> poison, i32 %start_m2, i32 0
-  %sum_m2_n1.start = shufflevector <16 x i32> %sum_m2_n1.start.first, <16 x i32> poison, <16 x i32> zeroinitializer
-  %sum_m3_n0.start.first = insertelement <16 x i32> poison, i32 %start_m3, i32 0
-  %sum_m3_n0.start = shufflevector <16 x i32> %sum_m3_n0.start.first, <16 x i32> poison, <16 x i32> zeroinitializer
-  %sum_m3_n1.start.first = insertelement <16 x i32> poison, i32 %start_m3, i32 0
-  %sum_m3_n1.start = shufflevector <16 x i32> %sum_m3_n1.start.first, <16 x i32> poison, <16 x i32> zeroinitializer
   br label %k.enter
 k.enter:
   br label %k.head
@@ -58,10 +46,6 @@ k.head:
   %sum_m0_n1 = phi <16 x i32> [ %sum_m0_n1.start, %k.enter ], [ %sum_m0_n1.next, %k.latch ]
   %sum_m1_n0 = phi <16 x i32> [ %sum_m1_n0.start, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
   %sum_m1_n1 = phi <16 x i32> [ %sum_m1_n1.start, %k.enter ], [ %sum_m1_n1.next, %k.latch ]
-  %sum_m2_n0 = phi <16 x i32> [ %sum_m2_n0.start, %k.enter ], [ %sum_m2_n0.next, %k.latch ]
-  %sum_m2_n1 = phi <16 x i32> [ %sum_m2_n1.start, %k.enter ], [ %sum_m2_n1.next, %k.latch ]
-  %sum_m3_n0 = phi <16 x i32> [ %sum_m3_n0.start, %k.enter ], [ %sum_m3_n0.next, %k.latch ]
-  %sum_m3_n1 = phi <16 x i32> [ %sum_m3_n1.start, %k.enter ], [ %sum_m3_n1.next, %k.latch ]
   %k.more = icmp ult i64 %k, 32
   br i1 %k.more, label %k.body, label %k.done
 k.body:
@@ -89,20 +73,6 @@ k.body:
   %a_m1 = bitcast <16 x i32> %a_m1.bits to <64 x i8>
   %sum_m1_n0.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m1_n0, <64 x i8> %b_n0, <64 x i8> %a_m1)
   %sum_m1_n1.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m1_n1, <64 x i8> %b_n1, <64 x i8> %a_m1)
-  %a_m2.at = getelementptr i8, ptr %k.a, i64 256
-  %a_m2.group = load i32, ptr %a_m2.at, align 1
-  %a_m2.bits.first = insertelement <16 x i32> poison, i32 %a_m2.group, i32 0
-  %a_m2.bits = shufflevector <16 x i32> %a_m2.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
-  %a_m2 = bitcast <16 x i32> %a_m2.bits to <64 x i8>
-  %sum_m2_n0.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m2_n0, <64 x i8> %b_n0, <64 x i8> %a_m2)
-  %sum_m2_n1.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m2_n1, <64 x i8> %b_n1, <64 x i8> %a_m2)
-  %a_m3.at = getelementptr i8, ptr %k.a, i64 384
-  %a_m3.group = load i32, ptr %a_m3.at, align 1
-  %a_m3.bits.first = insertelement <16 x i32> poison, i32 %a_m3.group, i32 0
-  %a_m3.bits = shufflevector <16 x i32> %a_m3.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
-  %a_m3 = bitcast <16 x i32> %a_m3.bits to <64 x i8>
-  %sum_m3_n0.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m3_n0, <64 x i8> %b_n0, <64 x i8> %a_m3)
-  %sum_m3_n1.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m3_n1, <64 x i8> %b_n1, <64 x i8> %a_m3)
   br label %k.latch
 k.latch:
   %k.after = add nuw i64 %k, 1
@@ -217,121 +187,214 @@ k.done:
   %sum_m1_n1.x3.scale_out.stored.whole = fptosi <16 x float> %sum_m1_n1.x3.scale_out.stored.even to <16 x i32>
   %sum_m1_n1.x3.scale_out.stored = trunc <16 x i32> %sum_m1_n1.x3.scale_out.stored.whole to <16 x i8>
   store <16 x i8> %sum_m1_n1.x3.scale_out.stored, ptr %sum_m1_n1.out.at, align 1
-  %sum_m2_n0.out.at = getelementptr i8, ptr %out, i64 128
-  %sum_m2_n0.rounded = sitofp <16 x i32> %sum_m2_n0 to <16 x float>
+  ret void
+}
+
+define internal void @tile_2x32_packing(ptr noalias %a, ptr noalias %b, ptr noalias %pack, ptr noalias %out, ptr noalias %scale_a, ptr noalias %scale_b, ptr noalias %scale_out, ptr noalias %starts) #1 {
+enter:
+  %start_m0.at = getelementptr i32, ptr %starts, i64 0
+  %start_m0 = load i32, ptr %start_m0.at, align 4
+  %start_m1.at = getelementptr i32, ptr %starts, i64 1
+  %start_m1 = load i32, ptr %start_m1.at, align 4
+  %sum_m0_n0.start.first = insertelement <16 x i32> poison, i32 %start_m0, i32 0
+  %sum_m0_n0.start = shufflevector <16 x i32> %sum_m0_n0.start.first, <16 x i32> poison, <16 x i32> zeroinitializer
+  %sum_m0_n1.start.first = insertelement <16 x i32> poison, i32 %start_m0, i32 0
+  %sum_m0_n1.start = shufflevector <16 x i32> %sum_m0_n1.start.first, <16 x i32> poison, <16 x i32> zeroinitializer
+  %sum_m1_n0.start.first = insertelement <16 x i32> poison, i32 %start_m1, i32 0
+  %sum_m1_n0.start = shufflevector <16 x i32> %sum_m1_n0.start.first, <16 x i32> poison, <16 x i32> zeroinitializer
+  %sum_m1_n1.start.first = insertelement <16 x i32> poison, i32 %start_m1, i32 0
+  %sum_m1_n1.start = shufflevector <16 x i32> %sum_m1_n1.start.first, <16 x i32> poison, <16 x i32> zeroinitializer
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0 = phi <16 x i32> [ %sum_m0_n0.start, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
+  %sum_m0_n1 = phi <16 x i32> [ %sum_m0_n1.start, %k.enter ], [ %sum_m0_n1.next, %k.latch ]
+  %sum_m1_n0 = phi <16 x i32> [ %sum_m1_n0.start, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
+  %sum_m1_n1 = phi <16 x i32> [ %sum_m1_n1.start, %k.enter ], [ %sum_m1_n1.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 32
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.b.offset = mul nuw i64 %k, 256
+  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
+  %k.pack.offset = mul nuw i64 %k, 128
+  %k.pack = getelementptr i8, ptr %pack, i64 %k.pack.offset
+  %k.ahead.0 = getelementptr i8, ptr %k.b, i64 2048
+  call void @llvm.prefetch.p0(ptr %k.ahead.0, i32 0, i32 3, i32 1)
+  %k.ahead.1 = getelementptr i8, ptr %k.b, i64 2112
+  call void @llvm.prefetch.p0(ptr %k.ahead.1, i32 0, i32 3, i32 1)
+  %k.ahead.2 = getelementptr i8, ptr %k.b, i64 2176
+  call void @llvm.prefetch.p0(ptr %k.ahead.2, i32 0, i32 3, i32 1)
+  %k.ahead.3 = getelementptr i8, ptr %k.b, i64 2240
+  call void @llvm.prefetch.p0(ptr %k.ahead.3, i32 0, i32 3, i32 1)
+  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
+  %b_n0.to = getelementptr i8, ptr %k.pack, i64 0
+  %b_n0.stored.k0.from = getelementptr i8, ptr %b_n0.at, i64 0
+  %b_n0.stored.k0 = load <16 x i8>, ptr %b_n0.stored.k0.from, align 1
+  %b_n0.stored.k1.from = getelementptr i8, ptr %b_n0.at, i64 64
+  %b_n0.stored.k1 = load <16 x i8>, ptr %b_n0.stored.k1.from, align 1
+  %b_n0.stored.k2.from = getelementptr i8, ptr %b_n0.at, i64 128
+  %b_n0.stored.k2 = load <16 x i8>, ptr %b_n0.stored.k2.from, align 1
+  %b_n0.stored.k3.from = getelementptr i8, ptr %b_n0.at, i64 192
+  %b_n0.stored.k3 = load <16 x i8>, ptr %b_n0.stored.k3.from, align 1
+  %b_n0.stored.k01 = shufflevector <16 x i8> %b_n0.stored.k0, <16 x i8> %b_n0.stored.k1, <32 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %b_n0.stored.k23 = shufflevector <16 x i8> %b_n0.stored.k2, <16 x i8> %b_n0.stored.k3, <32 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %b_n0.stored = shufflevector <32 x i8> %b_n0.stored.k01, <32 x i8> %b_n0.stored.k23, <64 x i32> <i32 0, i32 16, i32 32, i32 48, i32 1, i32 17, i32 33, i32 49, i32 2, i32 18, i32 34, i32 50, i32 3, i32 19, i32 35, i32 51, i32 4, i32 20, i32 36, i32 52, i32 5, i32 21, i32 37, i32 53, i32 6, i32 22, i32 38, i32 54, i32 7, i32 23, i32 39, i32 55, i32 8, i32 24, i32 40, i32 56, i32 9, i32 25, i32 41, i32 57, i32 10, i32 26, i32 42, i32 58, i32 11, i32 27, i32 43, i32 59, i32 12, i32 28, i32 44, i32 60, i32 13, i32 29, i32 45, i32 61, i32 14, i32 30, i32 46, i32 62, i32 15, i32 31, i32 47, i32 63>
+  store <64 x i8> %b_n0.stored, ptr %b_n0.to, align 64
+  %b_n1.at = getelementptr i8, ptr %k.b, i64 16
+  %b_n1.to = getelementptr i8, ptr %k.pack, i64 64
+  %b_n1.stored.k0.from = getelementptr i8, ptr %b_n1.at, i64 0
+  %b_n1.stored.k0 = load <16 x i8>, ptr %b_n1.stored.k0.from, align 1
+  %b_n1.stored.k1.from = getelementptr i8, ptr %b_n1.at, i64 64
+  %b_n1.stored.k1 = load <16 x i8>, ptr %b_n1.stored.k1.from, align 1
+  %b_n1.stored.k2.from = getelementptr i8, ptr %b_n1.at, i64 128
+  %b_n1.stored.k2 = load <16 x i8>, ptr %b_n1.stored.k2.from, align 1
+  %b_n1.stored.k3.from = getelementptr i8, ptr %b_n1.at, i64 192
+  %b_n1.stored.k3 = load <16 x i8>, ptr %b_n1.stored.k3.from, align 1
+  %b_n1.stored.k01 = shufflevector <16 x i8> %b_n1.stored.k0, <16 x i8> %b_n1.stored.k1, <32 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %b_n1.stored.k23 = shufflevector <16 x i8> %b_n1.stored.k2, <16 x i8> %b_n1.stored.k3, <32 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %b_n1.stored = shufflevector <32 x i8> %b_n1.stored.k01, <32 x i8> %b_n1.stored.k23, <64 x i32> <i32 0, i32 16, i32 32, i32 48, i32 1, i32 17, i32 33, i32 49, i32 2, i32 18, i32 34, i32 50, i32 3, i32 19, i32 35, i32 51, i32 4, i32 20, i32 36, i32 52, i32 5, i32 21, i32 37, i32 53, i32 6, i32 22, i32 38, i32 54, i32 7, i32 23, i32 39, i32 55, i32 8, i32 24, i32 40, i32 56, i32 9, i32 25, i32 41, i32 57, i32 10, i32 26, i32 42, i32 58, i32 11, i32 27, i32 43, i32 59, i32 12, i32 28, i32 44, i32 60, i32 13, i32 29, i32 45, i32 61, i32 14, i32 30, i32 46, i32 62, i32 15, i32 31, i32 47, i32 63>
+  store <64 x i8> %b_n1.stored, ptr %b_n1.to, align 64
+  %b_n0 = xor <64 x i8> %b_n0.stored, splat (i8 -128)
+  %b_n1 = xor <64 x i8> %b_n1.stored, splat (i8 -128)
+  %k.a.offset = mul nuw i64 %k, 4
+  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
+  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
+  %a_m0.group = load i32, ptr %a_m0.at, align 1
+  %a_m0.bits.first = insertelement <16 x i32> poison, i32 %a_m0.group, i32 0
+  %a_m0.bits = shufflevector <16 x i32> %a_m0.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
+  %a_m0 = bitcast <16 x i32> %a_m0.bits to <64 x i8>
+  %sum_m0_n0.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m0_n0, <64 x i8> %b_n0, <64 x i8> %a_m0)
+  %sum_m0_n1.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m0_n1, <64 x i8> %b_n1, <64 x i8> %a_m0)
+  %a_m1.at = getelementptr i8, ptr %k.a, i64 128
+  %a_m1.group = load i32, ptr %a_m1.at, align 1
+  %a_m1.bits.first = insertelement <16 x i32> poison, i32 %a_m1.group, i32 0
+  %a_m1.bits = shufflevector <16 x i32> %a_m1.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
+  %a_m1 = bitcast <16 x i32> %a_m1.bits to <64 x i8>
+  %sum_m1_n0.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m1_n0, <64 x i8> %b_n0, <64 x i8> %a_m1)
+  %sum_m1_n1.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m1_n1, <64 x i8> %b_n1, <64 x i8> %a_m1)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 1
+  br label %k.head
+k.done:
+  ; -- epilogue
+  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
+  %sum_m0_n0.rounded = sitofp <16 x i32> %sum_m0_n0 to <16 x float>
   ; x * scale of A
-  %sum_m2_n0.scale_a.number = load float, ptr %scale_a, align 4
-  %sum_m2_n0.scale_a.first = insertelement <16 x float> poison, float %sum_m2_n0.scale_a.number, i32 0
-  %sum_m2_n0.scale_a = shufflevector <16 x float> %sum_m2_n0.scale_a.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m2_n0.x1.scale_a = fmul <16 x float> %sum_m2_n0.rounded, %sum_m2_n0.scale_a
+  %sum_m0_n0.scale_a.number = load float, ptr %scale_a, align 4
+  %sum_m0_n0.scale_a.first = insertelement <16 x float> poison, float %sum_m0_n0.scale_a.number, i32 0
+  %sum_m0_n0.scale_a = shufflevector <16 x float> %sum_m0_n0.scale_a.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m0_n0.x1.scale_a = fmul <16 x float> %sum_m0_n0.rounded, %sum_m0_n0.scale_a
   ; x * scale of B
-  %sum_m2_n0.scale_b.number = load float, ptr %scale_b, align 4
-  %sum_m2_n0.scale_b.first = insertelement <16 x float> poison, float %sum_m2_n0.scale_b.number, i32 0
-  %sum_m2_n0.scale_b = shufflevector <16 x float> %sum_m2_n0.scale_b.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m2_n0.x2.scale_b = fmul <16 x float> %sum_m2_n0.x1.scale_a, %sum_m2_n0.scale_b
+  %sum_m0_n0.scale_b.number = load float, ptr %scale_b, align 4
+  %sum_m0_n0.scale_b.first = insertelement <16 x float> poison, float %sum_m0_n0.scale_b.number, i32 0
+  %sum_m0_n0.scale_b = shufflevector <16 x float> %sum_m0_n0.scale_b.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m0_n0.x2.scale_b = fmul <16 x float> %sum_m0_n0.x1.scale_a, %sum_m0_n0.scale_b
   ; x * scale of out
-  %sum_m2_n0.scale_out.number = load float, ptr %scale_out, align 4
-  %sum_m2_n0.scale_out.first = insertelement <16 x float> poison, float %sum_m2_n0.scale_out.number, i32 0
-  %sum_m2_n0.scale_out = shufflevector <16 x float> %sum_m2_n0.scale_out.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m2_n0.x3.scale_out = fmul <16 x float> %sum_m2_n0.x2.scale_b, %sum_m2_n0.scale_out
-  %sum_m2_n0.x3.scale_out.stored.known = fcmp ord <16 x float> %sum_m2_n0.x3.scale_out, %sum_m2_n0.x3.scale_out
-  %sum_m2_n0.x3.scale_out.stored.number = select <16 x i1> %sum_m2_n0.x3.scale_out.stored.known, <16 x float> %sum_m2_n0.x3.scale_out, <16 x float> zeroinitializer
-  %sum_m2_n0.x3.scale_out.stored.below = fcmp olt <16 x float> %sum_m2_n0.x3.scale_out.stored.number, splat (float 0xC060000000000000)
-  %sum_m2_n0.x3.scale_out.stored.least = select <16 x i1> %sum_m2_n0.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m2_n0.x3.scale_out.stored.number
-  %sum_m2_n0.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m2_n0.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
-  %sum_m2_n0.x3.scale_out.stored.most = select <16 x i1> %sum_m2_n0.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m2_n0.x3.scale_out.stored.least
-  %sum_m2_n0.x3.scale_out.stored.even = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %sum_m2_n0.x3.scale_out.stored.most)
-  %sum_m2_n0.x3.scale_out.stored.whole = fptosi <16 x float> %sum_m2_n0.x3.scale_out.stored.even to <16 x i32>
-  %sum_m2_n0.x3.scale_out.stored = trunc <16 x i32> %sum_m2_n0.x3.scale_out.stored.whole to <16 x i8>
-  store <16 x i8> %sum_m2_n0.x3.scale_out.stored, ptr %sum_m2_n0.out.at, align 1
-  %sum_m2_n1.out.at = getelementptr i8, ptr %out, i64 144
-  %sum_m2_n1.rounded = sitofp <16 x i32> %sum_m2_n1 to <16 x float>
+  %sum_m0_n0.scale_out.number = load float, ptr %scale_out, align 4
+  %sum_m0_n0.scale_out.first = insertelement <16 x float> poison, float %sum_m0_n0.scale_out.number, i32 0
+  %sum_m0_n0.scale_out = shufflevector <16 x float> %sum_m0_n0.scale_out.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m0_n0.x3.scale_out = fmul <16 x float> %sum_m0_n0.x2.scale_b, %sum_m0_n0.scale_out
+  %sum_m0_n0.x3.scale_out.stored.known = fcmp ord <16 x float> %sum_m0_n0.x3.scale_out, %sum_m0_n0.x3.scale_out
+  %sum_m0_n0.x3.scale_out.stored.number = select <16 x i1> %sum_m0_n0.x3.scale_out.stored.known, <16 x float> %sum_m0_n0.x3.scale_out, <16 x float> zeroinitializer
+  %sum_m0_n0.x3.scale_out.stored.below = fcmp olt <16 x float> %sum_m0_n0.x3.scale_out.stored.number, splat (float 0xC060000000000000)
+  %sum_m0_n0.x3.scale_out.stored.least = select <16 x i1> %sum_m0_n0.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m0_n0.x3.scale_out.stored.number
+  %sum_m0_n0.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m0_n0.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
+  %sum_m0_n0.x3.scale_out.stored.most = select <16 x i1> %sum_m0_n0.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m0_n0.x3.scale_out.stored.least
+  %sum_m0_n0.x3.scale_out.stored.even = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %sum_m0_n0.x3.scale_out.stored.most)
+  %sum_m0_n0.x3.scale_out.stored.whole = fptosi <16 x float> %sum_m0_n0.x3.scale_out.stored.even to <16 x i32>
+  %sum_m0_n0.x3.scale_out.stored = trunc <16 x i32> %sum_m0_n0.x3.scale_out.stored.whole to <16 x i8>
+  store <16 x i8> %sum_m0_n0.x3.scale_out.stored, ptr %sum_m0_n0.out.at, align 1
+  %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 16
+  %sum_m0_n1.rounded = sitofp <16 x i32> %sum_m0_n1 to <16 x float>
   ; x * scale of A
-  %sum_m2_n1.scale_a.number = load float, ptr %scale_a, align 4
-  %sum_m2_n1.scale_a.first = insertelement <16 x float> poison, float %sum_m2_n1.scale_a.number, i32 0
-  %sum_m2_n1.scale_a = shufflevector <16 x float> %sum_m2_n1.scale_a.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m2_n1.x1.scale_a = fmul <16 x float> %sum_m2_n1.rounded, %sum_m2_n1.scale_a
+  %sum_m0_n1.scale_a.number = load float, ptr %scale_a, align 4
+  %sum_m0_n1.scale_a.first = insertelement <16 x float> poison, float %sum_m0_n1.scale_a.number, i32 0
+  %sum_m0_n1.scale_a = shufflevector <16 x float> %sum_m0_n1.scale_a.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m0_n1.x1.scale_a = fmul <16 x float> %sum_m0_n1.rounded, %sum_m0_n1.scale_a
   ; x * scale of B
-  %sum_m2_n1.scale_b.number = load float, ptr %scale_b, align 4
-  %sum_m2_n1.scale_b.first = insertelement <16 x float> poison, float %sum_m2_n1.scale_b.number, i32 0
-  %sum_m2_n1.scale_b = shufflevector <16 x float> %sum_m2_n1.scale_b.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m2_n1.x2.scale_b = fmul <16 x float> %sum_m2_n1.x1.scale_a, %sum_m2_n1.scale_b
+  %sum_m0_n1.scale_b.number = load float, ptr %scale_b, align 4
+  %sum_m0_n1.scale_b.first = insertelement <16 x float> poison, float %sum_m0_n1.scale_b.number, i32 0
+  %sum_m0_n1.scale_b = shufflevector <16 x float> %sum_m0_n1.scale_b.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m0_n1.x2.scale_b = fmul <16 x float> %sum_m0_n1.x1.scale_a, %sum_m0_n1.scale_b
   ; x * scale of out
-  %sum_m2_n1.scale_out.number = load float, ptr %scale_out, align 4
-  %sum_m2_n1.scale_out.first = insertelement <16 x float> poison, float %sum_m2_n1.scale_out.number, i32 0
-  %sum_m2_n1.scale_out = shufflevector <16 x float> %sum_m2_n1.scale_out.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m2_n1.x3.scale_out = fmul <16 x float> %sum_m2_n1.x2.scale_b, %sum_m2_n1.scale_out
-  %sum_m2_n1.x3.scale_out.stored.known = fcmp ord <16 x float> %sum_m2_n1.x3.scale_out, %sum_m2_n1.x3.scale_out
-  %sum_m2_n1.x3.scale_out.stored.number = select <16 x i1> %sum_m2_n1.x3.scale_out.stored.known, <16 x float> %sum_m2_n1.x3.scale_out, <16 x float> zeroinitializer
-  %sum_m2_n1.x3.scale_out.stored.below = fcmp olt <16 x float> %sum_m2_n1.x3.scale_out.stored.number, splat (float 0xC060000000000000)
-  %sum_m2_n1.x3.scale_out.stored.least = select <16 x i1> %sum_m2_n1.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m2_n1.x3.scale_out.stored.number
-  %sum_m2_n1.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m2_n1.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
-  %sum_m2_n1.x3.scale_out.stored.most = select <16 x i1> %sum_m2_n1.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m2_n1.x3.scale_out.stored.least
-  %sum_m2_n1.x3.scale_out.stored.even = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %sum_m2_n1.x3.scale_out.stored.most)
-  %sum_m2_n1.x3.scale_out.stored.whole = fptosi <16 x float> %sum_m2_n1.x3.scale_out.stored.even to <16 x i32>
-  %sum_m2_n1.x3.scale_out.stored = trunc <16 x i32> %sum_m2_n1.x3.scale_out.stored.whole to <16 x i8>
-  store <16 x i8> %sum_m2_n1.x3.scale_out.stored, ptr %sum_m2_n1.out.at, align 1
-  %sum_m3_n0.out.at = getelementptr i8, ptr %out, i64 192
-  %sum_m3_n0.rounded = sitofp <16 x i32> %sum_m3_n0 to <16 x float>
+  %sum_m0_n1.scale_out.number = load float, ptr %scale_out, align 4
+  %sum_m0_n1.scale_out.first = insertelement <16 x float> poison, float %sum_m0_n1.scale_out.number, i32 0
+  %sum_m0_n1.scale_out = shufflevector <16 x float> %sum_m0_n1.scale_out.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m0_n1.x3.scale_out = fmul <16 x float> %sum_m0_n1.x2.scale_b, %sum_m0_n1.scale_out
+  %sum_m0_n1.x3.scale_out.stored.known = fcmp ord <16 x float> %sum_m0_n1.x3.scale_out, %sum_m0_n1.x3.scale_out
+  %sum_m0_n1.x3.scale_out.stored.number = select <16 x i1> %sum_m0_n1.x3.scale_out.stored.known, <16 x float> %sum_m0_n1.x3.scale_out, <16 x float> zeroinitializer
+  %sum_m0_n1.x3.scale_out.stored.below = fcmp olt <16 x float> %sum_m0_n1.x3.scale_out.stored.number, splat (float 0xC060000000000000)
+  %sum_m0_n1.x3.scale_out.stored.least = select <16 x i1> %sum_m0_n1.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m0_n1.x3.scale_out.stored.number
+  %sum_m0_n1.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m0_n1.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
+  %sum_m0_n1.x3.scale_out.stored.most = select <16 x i1> %sum_m0_n1.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m0_n1.x3.scale_out.stored.least
+  %sum_m0_n1.x3.scale_out.stored.even = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %sum_m0_n1.x3.scale_out.stored.most)
+  %sum_m0_n1.x3.scale_out.stored.whole = fptosi <16 x float> %sum_m0_n1.x3.scale_out.stored.even to <16 x i32>
+  %sum_m0_n1.x3.scale_out.stored = trunc <16 x i32> %sum_m0_n1.x3.scale_out.stored.whole to <16 x i8>
+  store <16 x i8> %sum_m0_n1.x3.scale_out.stored, ptr %sum_m0_n1.out.at, align 1
+  %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 64
+  %sum_m1_n0.rounded = sitofp <16 x i32> %sum_m1_n0 to <16 x float>
   ; x * scale of A
-  %sum_m3_n0.scale_a.number = load float, ptr %scale_a, align 4
-  %sum_m3_n0.scale_a.first = insertelement <16 x float> poison, float %sum_m3_n0.scale_a.number, i32 0
-  %sum_m3_n0.scale_a = shufflevector <16 x float> %sum_m3_n0.scale_a.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m3_n0.x1.scale_a = fmul <16 x float> %sum_m3_n0.rounded, %sum_m3_n0.scale_a
+  %sum_m1_n0.scale_a.number = load float, ptr %scale_a, align 4
+  %sum_m1_n0.scale_a.first = insertelement <16 x float> poison, float %sum_m1_n0.scale_a.number, i32 0
+  %sum_m1_n0.scale_a = shufflevector <16 x float> %sum_m1_n0.scale_a.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m1_n0.x1.scale_a = fmul <16 x float> %sum_m1_n0.rounded, %sum_m1_n0.scale_a
   ; x * scale of B
-  %sum_m3_n0.scale_b.number = load float, ptr %scale_b, align 4
-  %sum_m3_n0.scale_b.first = insertelement <16 x float> poison, float %sum_m3_n0.scale_b.number, i32 0
-  %sum_m3_n0.scale_b = shufflevector <16 x float> %sum_m3_n0.scale_b.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m3_n0.x2.scale_b = fmul <16 x float> %sum_m3_n0.x1.scale_a, %sum_m3_n0.scale_b
+  %sum_m1_n0.scale_b.number = load float, ptr %scale_b, align 4
+  %sum_m1_n0.scale_b.first = insertelement <16 x float> poison, float %sum_m1_n0.scale_b.number, i32 0
+  %sum_m1_n0.scale_b = shufflevector <16 x float> %sum_m1_n0.scale_b.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m1_n0.x2.scale_b = fmul <16 x float> %sum_m1_n0.x1.scale_a, %sum_m1_n0.scale_b
   ; x * scale of out
-  %sum_m3_n0.scale_out.number = load float, ptr %scale_out, align 4
-  %sum_m3_n0.scale_out.first = insertelement <16 x float> poison, float %sum_m3_n0.scale_out.number, i32 0
-  %sum_m3_n0.scale_out = shufflevector <16 x float> %sum_m3_n0.scale_out.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m3_n0.x3.scale_out = fmul <16 x float> %sum_m3_n0.x2.scale_b, %sum_m3_n0.scale_out
-  %sum_m3_n0.x3.scale_out.stored.known = fcmp ord <16 x float> %sum_m3_n0.x3.scale_out, %sum_m3_n0.x3.scale_out
-  %sum_m3_n0.x3.scale_out.stored.number = select <16 x i1> %sum_m3_n0.x3.scale_out.stored.known, <16 x float> %sum_m3_n0.x3.scale_out, <16 x float> zeroinitializer
-  %sum_m3_n0.x3.scale_out.stored.below = fcmp olt <16 x float> %sum_m3_n0.x3.scale_out.stored.number, splat (float 0xC060000000000000)
-  %sum_m3_n0.x3.scale_out.stored.least = select <16 x i1> %sum_m3_n0.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m3_n0.x3.scale_out.stored.number
-  %sum_m3_n0.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m3_n0.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
-  %sum_m3_n0.x3.scale_out.stored.most = select <16 x i1> %sum_m3_n0.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m3_n0.x3.scale_out.stored.least
-  %sum_m3_n0.x3.scale_out.stored.even = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %sum_m3_n0.x3.scale_out.stored.most)
-  %sum_m3_n0.x3.scale_out.stored.whole = fptosi <16 x float> %sum_m3_n0.x3.scale_out.stored.even to <16 x i32>
-  %sum_m3_n0.x3.scale_out.stored = trunc <16 x i32> %sum_m3_n0.x3.scale_out.stored.whole to <16 x i8>
-  store <16 x i8> %sum_m3_n0.x3.scale_out.stored, ptr %sum_m3_n0.out.at, align 1
-  %sum_m3_n1.out.at = getelementptr i8, ptr %out, i64 208
-  %sum_m3_n1.rounded = sitofp <16 x i32> %sum_m3_n1 to <16 x float>
+  %sum_m1_n0.scale_out.number = load float, ptr %scale_out, align 4
+  %sum_m1_n0.scale_out.first = insertelement <16 x float> poison, float %sum_m1_n0.scale_out.number, i32 0
+  %sum_m1_n0.scale_out = shufflevector <16 x float> %sum_m1_n0.scale_out.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m1_n0.x3.scale_out = fmul <16 x float> %sum_m1_n0.x2.scale_b, %sum_m1_n0.scale_out
+  %sum_m1_n0.x3.scale_out.stored.known = fcmp ord <16 x float> %sum_m1_n0.x3.scale_out, %sum_m1_n0.x3.scale_out
+  %sum_m1_n0.x3.scale_out.stored.number = select <16 x i1> %sum_m1_n0.x3.scale_out.stored.known, <16 x float> %sum_m1_n0.x3.scale_out, <16 x float> zeroinitializer
+  %sum_m1_n0.x3.scale_out.stored.below = fcmp olt <16 x float> %sum_m1_n0.x3.scale_out.stored.number, splat (float 0xC060000000000000)
+  %sum_m1_n0.x3.scale_out.stored.least = select <16 x i1> %sum_m1_n0.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m1_n0.x3.scale_out.stored.number
+  %sum_m1_n0.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m1_n0.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
+  %sum_m1_n0.x3.scale_out.stored.most = select <16 x i1> %sum_m1_n0.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m1_n0.x3.scale_out.stored.least
+  %sum_m1_n0.x3.scale_out.stored.even = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %sum_m1_n0.x3.scale_out.stored.most)
+  %sum_m1_n0.x3.scale_out.stored.whole = fptosi <16 x float> %sum_m1_n0.x3.scale_out.stored.even to <16 x i32>
+  %sum_m1_n0.x3.scale_out.stored = trunc <16 x i32> %sum_m1_n0.x3.scale_out.stored.whole to <16 x i8>
+  store <16 x i8> %sum_m1_n0.x3.scale_out.stored, ptr %sum_m1_n0.out.at, align 1
+  %sum_m1_n1.out.at = getelementptr i8, ptr %out, i64 80
+  %sum_m1_n1.rounded = sitofp <16 x i32> %sum_m1_n1 to <16 x float>
   ; x * scale of A
-  %sum_m3_n1.scale_a.number = load float, ptr %scale_a, align 4
-  %sum_m3_n1.scale_a.first = insertelement <16 x float> poison, float %sum_m3_n1.scale_a.number, i32 0
-  %sum_m3_n1.scale_a = shufflevector <16 x float> %sum_m3_n1.scale_a.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m3_n1.x1.scale_a = fmul <16 x float> %sum_m3_n1.rounded, %sum_m3_n1.scale_a
+  %sum_m1_n1.scale_a.number = load float, ptr %scale_a, align 4
+  %sum_m1_n1.scale_a.first = insertelement <16 x float> poison, float %sum_m1_n1.scale_a.number, i32 0
+  %sum_m1_n1.scale_a = shufflevector <16 x float> %sum_m1_n1.scale_a.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m1_n1.x1.scale_a = fmul <16 x float> %sum_m1_n1.rounded, %sum_m1_n1.scale_a
   ; x * scale of B
-  %sum_m3_n1.scale_b.number = load float, ptr %scale_b, align 4
-  %sum_m3_n1.scale_b.first = insertelement <16 x float> poison, float %sum_m3_n1.scale_b.number, i32 0
-  %sum_m3_n1.scale_b = shufflevector <16 x float> %sum_m3_n1.scale_b.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m3_n1.x2.scale_b = fmul <16 x float> %sum_m3_n1.x1.scale_a, %sum_m3_n1.scale_b
+  %sum_m1_n1.scale_b.number = load float, ptr %scale_b, align 4
+  %sum_m1_n1.scale_b.first = insertelement <16 x float> poison, float %sum_m1_n1.scale_b.number, i32 0
+  %sum_m1_n1.scale_b = shufflevector <16 x float> %sum_m1_n1.scale_b.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m1_n1.x2.scale_b = fmul <16 x float> %sum_m1_n1.x1.scale_a, %sum_m1_n1.scale_b
   ; x * scale of out
-  %sum_m3_n1.scale_out.number = load float, ptr %scale_out, align 4
-  %sum_m3_n1.scale_out.first = insertelement <16 x float> poison, float %sum_m3_n1.scale_out.number, i32 0
-  %sum_m3_n1.scale_out = shufflevector <16 x float> %sum_m3_n1.scale_out.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m3_n1.x3.scale_out = fmul <16 x float> %sum_m3_n1.x2.scale_b, %sum_m3_n1.scale_out
-  %sum_m3_n1.x3.scale_out.stored.known = fcmp ord <16 x float> %sum_m3_n1.x3.scale_out, %sum_m3_n1.x3.scale_out
-  %sum_m3_n1.x3.scale_out.stored.number = select <16 x i1> %sum_m3_n1.x3.scale_out.stored.known, <16 x float> %sum_m3_n1.x3.scale_out, <16 x float> zeroinitializer
-  %sum_m3_n1.x3.scale_out.stored.below = fcmp olt <16 x float> %sum_m3_n1.x3.scale_out.stored.number, splat (float 0xC060000000000000)
-  %sum_m3_n1.x3.scale_out.stored.least = select <16 x i1> %sum_m3_n1.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m3_n1.x3.scale_out.stored.number
-  %sum_m3_n1.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m3_n1.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
-  %sum_m3_n1.x3.scale_out.stored.most = select <16 x i1> %sum_m3_n1.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m3_n1.x3.scale_out.stored.least
-  %sum_m3_n1.x3.scale_out.stored.even = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %sum_m3_n1.x3.scale_out.stored.most)
-  %sum_m3_n1.x3.scale_out.stored.whole = fptosi <16 x float> %sum_m3_n1.x3.scale_out.stored.even to <16 x i32>
-  %sum_m3_n1.x3.scale_out.stored = trunc <16 x i32> %sum_m3_n1.x3.scale_out.stored.whole to <16 x i8>
-  store <16 x i8> %sum_m3_n1.x3.scale_out.stored, ptr %sum_m3_n1.out.at, align 1
+  %sum_m1_n1.scale_out.number = load float, ptr %scale_out, align 4
+  %sum_m1_n1.scale_out.first = insertelement <16 x float> poison, float %sum_m1_n1.scale_out.number, i32 0
+  %sum_m1_n1.scale_out = shufflevector <16 x float> %sum_m1_n1.scale_out.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %sum_m1_n1.x3.scale_out = fmul <16 x float> %sum_m1_n1.x2.scale_b, %sum_m1_n1.scale_out
+  %sum_m1_n1.x3.scale_out.stored.known = fcmp ord <16 x float> %sum_m1_n1.x3.scale_out, %sum_m1_n1.x3.scale_out
+  %sum_m1_n1.x3.scale_out.stored.number = select <16 x i1> %sum_m1_n1.x3.scale_out.stored.known, <16 x float> %sum_m1_n1.x3.scale_out, <16 x float> zeroinitializer
+  %sum_m1_n1.x3.scale_out.stored.below = fcmp olt <16 x float> %sum_m1_n1.x3.scale_out.stored.number, splat (float 0xC060000000000000)
+  %sum_m1_n1.x3.scale_out.stored.least = select <16 x i1> %sum_m1_n1.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m1_n1.x3.scale_out.stored.number
+  %sum_m1_n1.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m1_n1.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
+  %sum_m1_n1.x3.scale_out.stored.most = select <16 x i1> %sum_m1_n1.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m1_n1.x3.scale_out.stored.least
+  %sum_m1_n1.x3.scale_out.stored.even = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %sum_m1_n1.x3.scale_out.stored.most)
+  %sum_m1_n1.x3.scale_out.stored.whole = fptosi <16 x float> %sum_m1_n1.x3.scale_out.stored.even to <16 x i32>
+  %sum_m1_n1.x3.scale_out.stored = trunc <16 x i32> %sum_m1_n1.x3.scale_out.stored.whole to <16 x i8>
+  store <16 x i8> %sum_m1_n1.x3.scale_out.stored, ptr %sum_m1_n1.out.at, align 1
   ret void
 }
 
 define void @matmul_64x64x128_s8_nn_scalea_scaleb_scaleout(ptr %a, ptr %b, ptr %scale_a, ptr %scale_b, ptr %scale_out, ptr %out, i64 %begin, i64 %end) #0 {
 entry:
-  %a.starts = alloca [64 x i32], align 64
-  %b.pack = alloca [4096 x i8], align 64
+  %a.starts = alloca [32 x i32], align 64
+  %b.pack = alloca [8192 x i8], align 64
   br label %task.enter
 task.enter:
   br label %task.head
@@ -340,7 +403,16 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; -- addresses: a task is (batch, block of columns, block of rows), the last one fastest
+  %block.m = urem i64 %task, 2
+  %m0 = mul nuw i64 %block.m, 32
+  %packs.first = icmp eq i64 %task, %begin
+  %packs.next = icmp eq i64 %block.m, 0
+  %packs = or i1 %packs.first, %packs.next
+  %a.m0.offset = mul nuw i64 %m0, 128
+  %a.m0 = getelementptr i8, ptr %a, i64 %a.m0.offset
+  %out.m0.offset = mul nuw i64 %m0, 64
+  %out.m0 = getelementptr i8, ptr %out, i64 %out.m0.offset
 
   ; -- prologue: what 128 more in each element of B will add
   br label %s.enter
@@ -348,11 +420,11 @@ s.enter:
   br label %s.head
 s.head:
   %s = phi i64 [ 0, %s.enter ], [ %s.after, %s.latch ]
-  %s.more = icmp ult i64 %s, 64
+  %s.more = icmp ult i64 %s, 32
   br i1 %s.more, label %s.body, label %s.done
 s.body:
   %s.a.offset = mul nuw i64 %s, 128
-  %s.a = getelementptr i8, ptr %a, i64 %s.a.offset
+  %s.a = getelementptr i8, ptr %a.m0, i64 %s.a.offset
   br label %sk.enter
 sk.enter:
   br label %sk.head
@@ -390,76 +462,49 @@ j.body:
   ; -- a panel of nr columns
   %p.b.offset = mul nuw i64 %j, 1
   %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
-  ; -- prologue: pack it
-  br label %p.pb.enter
-p.pb.enter:
-  br label %p.pb.head
-p.pb.head:
-  %p.pb = phi i64 [ 0, %p.pb.enter ], [ %p.pb.after, %p.pb.latch ]
-  %p.pb.more = icmp ult i64 %p.pb, 32
-  br i1 %p.pb.more, label %p.pb.body, label %p.pb.done
-p.pb.body:
-  %p.pb.from.offset = mul nuw i64 %p.pb, 256
-  %p.pb.from = getelementptr i8, ptr %p.b, i64 %p.pb.from.offset
-  %p.pb.to.offset = mul nuw i64 %p.pb, 128
-  %p.pb.to = getelementptr i8, ptr %b.pack, i64 %p.pb.to.offset
-  %p.pb.n0.to = getelementptr i8, ptr %p.pb.to, i64 0
-  %p.pb.n0.from = getelementptr i8, ptr %p.pb.from, i64 0
-  %p.pb.n0.k0.from = getelementptr i8, ptr %p.pb.n0.from, i64 0
-  %p.pb.n0.k0 = load <16 x i8>, ptr %p.pb.n0.k0.from, align 1
-  %p.pb.n0.k1.from = getelementptr i8, ptr %p.pb.n0.from, i64 64
-  %p.pb.n0.k1 = load <16 x i8>, ptr %p.pb.n0.k1.from, align 1
-  %p.pb.n0.k2.from = getelementptr i8, ptr %p.pb.n0.from, i64 128
-  %p.pb.n0.k2 = load <16 x i8>, ptr %p.pb.n0.k2.from, align 1
-  %p.pb.n0.k3.from = getelementptr i8, ptr %p.pb.n0.from, i64 192
-  %p.pb.n0.k3 = load <16 x i8>, ptr %p.pb.n0.k3.from, align 1
-  %p.pb.n0.k01 = shufflevector <16 x i8> %p.pb.n0.k0, <16 x i8> %p.pb.n0.k1, <32 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
-  %p.pb.n0.k23 = shufflevector <16 x i8> %p.pb.n0.k2, <16 x i8> %p.pb.n0.k3, <32 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
-  %p.pb.n0 = shufflevector <32 x i8> %p.pb.n0.k01, <32 x i8> %p.pb.n0.k23, <64 x i32> <i32 0, i32 16, i32 32, i32 48, i32 1, i32 17, i32 33, i32 49, i32 2, i32 18, i32 34, i32 50, i32 3, i32 19, i32 35, i32 51, i32 4, i32 20, i32 36, i32 52, i32 5, i32 21, i32 37, i32 53, i32 6, i32 22, i32 38, i32 54, i32 7, i32 23, i32 39, i32 55, i32 8, i32 24, i32 40, i32 56, i32 9, i32 25, i32 41, i32 57, i32 10, i32 26, i32 42, i32 58, i32 11, i32 27, i32 43, i32 59, i32 12, i32 28, i32 44, i32 60, i32 13, i32 29, i32 45, i32 61, i32 14, i32 30, i32 46, i32 62, i32 15, i32 31, i32 47, i32 63>
-  store <64 x i8> %p.pb.n0, ptr %p.pb.n0.to, align 64
-  %p.pb.n1.to = getelementptr i8, ptr %p.pb.to, i64 64
-  %p.pb.n1.from = getelementptr i8, ptr %p.pb.from, i64 16
-  %p.pb.n1.k0.from = getelementptr i8, ptr %p.pb.n1.from, i64 0
-  %p.pb.n1.k0 = load <16 x i8>, ptr %p.pb.n1.k0.from, align 1
-  %p.pb.n1.k1.from = getelementptr i8, ptr %p.pb.n1.from, i64 64
-  %p.pb.n1.k1 = load <16 x i8>, ptr %p.pb.n1.k1.from, align 1
-  %p.pb.n1.k2.from = getelementptr i8, ptr %p.pb.n1.from, i64 128
-  %p.pb.n1.k2 = load <16 x i8>, ptr %p.pb.n1.k2.from, align 1
-  %p.pb.n1.k3.from = getelementptr i8, ptr %p.pb.n1.from, i64 192
-  %p.pb.n1.k3 = load <16 x i8>, ptr %p.pb.n1.k3.from, align 1
-  %p.pb.n1.k01 = shufflevector <16 x i8> %p.pb.n1.k0, <16 x i8> %p.pb.n1.k1, <32 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
-  %p.pb.n1.k23 = shufflevector <16 x i8> %p.pb.n1.k2, <16 x i8> %p.pb.n1.k3, <32 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
-  %p.pb.n1 = shufflevector <32 x i8> %p.pb.n1.k01, <32 x i8> %p.pb.n1.k23, <64 x i32> <i32 0, i32 16, i32 32, i32 48, i32 1, i32 17, i32 33, i32 49, i32 2, i32 18, i32 34, i32 50, i32 3, i32 19, i32 35, i32 51, i32 4, i32 20, i32 36, i32 52, i32 5, i32 21, i32 37, i32 53, i32 6, i32 22, i32 38, i32 54, i32 7, i32 23, i32 39, i32 55, i32 8, i32 24, i32 40, i32 56, i32 9, i32 25, i32 41, i32 57, i32 10, i32 26, i32 42, i32 58, i32 11, i32 27, i32 43, i32 59, i32 12, i32 28, i32 44, i32 60, i32 13, i32 29, i32 45, i32 61, i32 14, i32 30, i32 46, i32 62, i32 15, i32 31, i32 47, i32 63>
-  store <64 x i8> %p.pb.n1, ptr %p.pb.n1.to, align 64
-  br label %p.pb.latch
-p.pb.latch:
-  %p.pb.after = add nuw i64 %p.pb, 1
-  br label %p.pb.head
-p.pb.done:
+  %p.b.pack.offset = mul nuw i64 %j, 128
+  %p.b.pack = getelementptr i8, ptr %b.pack, i64 %p.b.pack.offset
+  ; -- prologue: pack it, unless an earlier task has
+  br i1 %packs, label %p.pack.do, label %p.pack.done
+p.pack.do:
+  %p.f.a.offset = mul nuw i64 0, 128
+  %p.f.a = getelementptr i8, ptr %a.m0, i64 %p.f.a.offset
+  %p.f.row = mul nuw i64 0, 64
+  %p.f.column = mul nuw i64 %j, 1
+  %p.f.corner = add nuw i64 %p.f.row, %p.f.column
+  %p.f.out = getelementptr i8, ptr %out.m0, i64 %p.f.corner
+  %p.f.scale_a = getelementptr i8, ptr %scale_a, i64 0
+  %p.f.scale_b = getelementptr i8, ptr %scale_b, i64 0
+  %p.f.scale_out = getelementptr i8, ptr %scale_out, i64 0
+  %p.f.starts = getelementptr i32, ptr %a.starts, i64 0
+  call void @tile_2x32_packing(ptr %p.f.a, ptr %p.b, ptr %p.b.pack, ptr %p.f.out, ptr %p.f.scale_a, ptr %p.f.scale_b, ptr %p.f.scale_out, ptr %p.f.starts)
+  br label %p.pack.done
+p.pack.done:
+  %p.first = select i1 %packs, i64 2, i64 0
 
   ; -- mainloop: register tiles, from the top to the bottom
   br label %p.i.enter
 p.i.enter:
   br label %p.i.head
 p.i.head:
-  %p.i = phi i64 [ 0, %p.i.enter ], [ %p.i.after, %p.i.latch ]
-  %p.i.more = icmp ult i64 %p.i, 64
+  %p.i = phi i64 [ %p.first, %p.i.enter ], [ %p.i.after, %p.i.latch ]
+  %p.i.more = icmp ult i64 %p.i, 32
   br i1 %p.i.more, label %p.i.body, label %p.i.done
 p.i.body:
   %p.w.a.offset = mul nuw i64 %p.i, 128
-  %p.w.a = getelementptr i8, ptr %a, i64 %p.w.a.offset
+  %p.w.a = getelementptr i8, ptr %a.m0, i64 %p.w.a.offset
   %p.w.row = mul nuw i64 %p.i, 64
   %p.w.column = mul nuw i64 %j, 1
   %p.w.corner = add nuw i64 %p.w.row, %p.w.column
-  %p.w.out = getelementptr i8, ptr %out, i64 %p.w.corner
+  %p.w.out = getelementptr i8, ptr %out.m0, i64 %p.w.corner
   %p.w.scale_a = getelementptr i8, ptr %scale_a, i64 0
   %p.w.scale_b = getelementptr i8, ptr %scale_b, i64 0
   %p.w.scale_out = getelementptr i8, ptr %scale_out, i64 0
   %p.w.starts = getelementptr i32, ptr %a.starts, i64 %p.i
-  call void @tile_4x32(ptr %p.w.a, ptr %b.pack, ptr %p.w.out, ptr %p.w.scale_a, ptr %p.w.scale_b, ptr %p.w.scale_out, ptr %p.w.starts)
+  call void @tile_2x32(ptr %p.w.a, ptr %p.b.pack, ptr %p.w.out, ptr %p.w.scale_a, ptr %p.w.scale_b, ptr %p.w.scale_out, ptr %p.w.starts)
   br label %p.i.latch
 p.i.latch:
-  %p.i.after = add nuw i64 %p.i, 4
+  %p.i.after = add nuw i64 %p.i, 2
   br label %p.i.head
 p.i.done:
   br label %j.latch
@@ -480,5 +525,6 @@ declare <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32>, <64 x i8>, <64 x i8
 declare i32 @llvm.vector.reduce.add.v16i32(<16 x i32>)
 declare <16 x float> @llvm.roundeven.v16f32(<16 x float>)
 declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
+declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)
 attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
 attributes #1 = { noinline nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }

@@ -125,7 +125,7 @@ def goldens() -> Iterator[Golden]:
     yield Golden(target="x86-64-amx", spec=_as(EVEN, DType.BF16))
     pairs = {"mr": 4, "nr": 32, "mc": 64}
     yield Golden(target="x86-64-v4+bf16", spec=_as(EVEN, DType.BF16), schedule=pairs)
-    yield Golden(target="x86-64-v4+vnni", spec=SCALED, schedule=pairs)
+    yield Golden(target="x86-64-v4+vnni", spec=SCALED, schedule=pairs | {"mr": 2, "mc": 32})
     # Rows of B interleaved within lanes where they lie.
     lanes = {"mr": 2, "nr": 64, "mc": 2, "kc": 8, "nc": 64, "pack_a": 0, "pack_b": 0}
     spec = Matmul(m=2, n=70, k=32, dtype=DType.S8)

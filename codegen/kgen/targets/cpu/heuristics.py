@@ -118,6 +118,7 @@ def dot_matmul(spec: Matmul, target: Target, dot: Dot) -> DotMatmul:
         b=packs_b,
         itemsize=GROUP_BYTES // dot.group,
         start_bytes=GROUP_BYTES * dot.b_is_unsigned,
+        extra_registers=int(packs_b and not must_pack_b(spec, dot)),
     )
     mr, nr = register_tile(spec, target, packing, dot)
     return enough_tasks(spec, in_groups(blocks(spec, target, mr, nr, packing)), mr)
@@ -137,6 +138,8 @@ class Packing:
     itemsize: int
     #: Of what the sums of a row start from (an unsigned B), beside the copies.
     start_bytes: int = 0
+    #: Vector registers for the shuffles of a tile that packs B.
+    extra_registers: int = 0
 
     @property
     def k_unit(self) -> int:
@@ -208,7 +211,9 @@ def register_tile(
     A row needs no more vectors than hide the latency, or than there are good streams.
     """
     vector = vector_for(target, spec.accumulate, COLUMNS if dot else spec.n).count
-    registers = target.limits["vector_registers"] - (dot.extra_registers if dot else 0)
+    registers = target.limits["vector_registers"] - packing.extra_registers
+    if dot:
+        registers -= dot.extra_registers
     rows_most = min(spec.m, registers, registers if packing.a else rows_in_cache(spec))
 
     def tile_cycles(rows: int, vectors: int) -> float:

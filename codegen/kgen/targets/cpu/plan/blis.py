@@ -25,12 +25,8 @@ class BlisPlan(TiledPlan):
     b: Access
 
     @property
-    def scratch_bytes(self) -> int:
-        return (
-            self.packs_a * self.a_pack_bytes
-            + self.packs_b * self.b_pack_bytes
-            + (not self.is_direct) * self.acc_bytes
-        )
+    def scratch_besides_b(self) -> int:
+        return self.packs_a * self.a_pack_bytes + (not self.is_direct) * self.acc_bytes
 
     @property
     def memory_map(self) -> tuple[str, ...]:
@@ -139,11 +135,15 @@ class BlisPlan(TiledPlan):
         return self.spec.layout.b_transposed and not self.b_is_packed
 
     @property
+    def b_rows_are_whole(self) -> bool:
+        return not self.b_gathered
+
+    @property
     def b_pack_row(self) -> int:
         return self.schedule.nr * self.accumulator_bytes
 
     @property
-    def b_pack_bytes(self) -> int:
+    def b_panel_bytes(self) -> int:
         return self.schedule.kc * self.b_pack_row
 
     @property

@@ -70,12 +70,22 @@ class MatmulPlan(BlockedPlan):
             return given
         return tuple(self.packed_b if p.name == Operand.B else p for p in given)
 
+    @property
+    def b_panel_bytes(self) -> int:
+        """A panel that the kernel packs."""
+        return 0
+
     # -- B multiplied where it lies, a few rows at a time ------------------------------------
 
     @property
     def streams_b(self) -> bool:
         """Each block of K is fetched while the one before it is multiplied."""
         return self.k_blocked and not self.schedule.pack_b and not self.b_is_packed
+
+    @property
+    def fetches(self) -> bool:
+        """The kernel fetches lines that are read later."""
+        return self.streams_b
 
     @property
     def row_tiles(self) -> int:

@@ -40,10 +40,9 @@ class DotPlan(TiledPlan, GroupsPlan):
         return tuple(sorted({*super().features, *self.dot.features}))
 
     @property
-    def scratch_bytes(self) -> int:
+    def scratch_besides_b(self) -> int:
         return (
             self.packs_a * self.a_pack_bytes
-            + self.packs_b * self.b_pack_bytes
             + self.has_starts * self.schedule.mc * GROUP_BYTES
             + (not self.is_direct) * self.acc_bytes
         )
@@ -122,6 +121,10 @@ class DotPlan(TiledPlan, GroupsPlan):
     def b_alignment(self) -> int:
         """Of a vector of groups: that of scratch, or of the caller's array."""
         return self.b_packed.bytes if self.packs_b else self.spec.dtype.itemsize
+
+    @property
+    def b_rows_are_whole(self) -> bool:
+        return not self.b_gathered and self.k_left == 0
 
     @property
     def b_widens(self) -> bool:

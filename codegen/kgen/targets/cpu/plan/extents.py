@@ -39,6 +39,11 @@ class BlockedPlan(CpuPlan):
         return self.blocks_m * self.blocks_n
 
     @property
+    def rows_are_fastest(self) -> bool:
+        """Tasks go down a block of columns before they come to the next one; else along rows."""
+        return False
+
+    @property
     def task_words(self) -> str:
         s = self.schedule
         return (

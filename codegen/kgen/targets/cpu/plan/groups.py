@@ -162,7 +162,7 @@ class GroupsPlan(MatmulPlan):
         return self.b_pack_row if self.schedule.pack_b else self.group_stride
 
     @property
-    def b_pack_bytes(self) -> int:
+    def b_panel_bytes(self) -> int:
         return rounded(self.schedule.kc, self.k_unit) // self.group * self.b_pack_row
 
     @property

@@ -103,7 +103,7 @@ class InnerPlan(TiledPlan):
         return False
 
     @property
-    def scratch_bytes(self) -> int:
+    def scratch_besides_b(self) -> int:
         return self.acc_bytes + self.has_starts * self.schedule.mc * GROUP_BYTES
 
     @property

@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.blocks import MatmulPlan
+from kgen.targets.cpu.plan.blocks import LINE_BYTES, MatmulPlan
 from kgen.targets.cpu.plan.tile import Column, Tile, tile
 from kgen.targets.cpu.plan.vectors import Vector
+
+#: Steps of K ahead of which a tile that packs fetches rows of B: 1 % of 512 x 512 x 512 in bf16, as
+#: a panel's part of a row is too short for the hardware to go on with (Zen 4).
+PACKING_AHEAD = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +53,87 @@ class TiledPlan(MatmulPlan):
     @property
     def packs_b(self) -> bool:
         return self.schedule.pack_b
+
+    # -- what stays packed from one task to the next -------------------------------------------
+
+    @property
+    def keeps_b(self) -> bool:
+        """Tasks of the same columns follow each other, and the first of them packs B for all."""
+        reused = self.packs_b and self.splits_m and not self.k_blocked
+        return reused and not (self.packs_a and self.splits_n) and self.b_block_fits
+
+    @property
+    def keeps_a(self) -> bool:
+        """Tasks of the same rows follow each other, and the first of them prepares A for all."""
+        prepared = self.packs_a or self.has_starts
+        return prepared and self.splits_n and not self.k_blocked and not self.keeps_b
+
+    @property
+    def rows_are_fastest(self) -> bool:
+        return self.keeps_b
+
+    @property
+    def packs_in_tiles(self) -> bool:
+        """The first tile of a panel packs it while it multiplies: shuffles and stores hide behind
+        multiply-adds. Every block has such a tile, and the rows of B are read as they lie."""
+        last_rows = self.spec.m - (self.blocks_m - 1) * self.schedule.mc
+        return self.packs_b and self.b_rows_are_whole and last_rows >= self.schedule.mr
+
+    @property
+    def b_rows_are_whole(self) -> bool:
+        """The columns of each step of K lie side by side in B, and none is half outside."""
+        return False
+
+    @property
+    def b_in_rows(self) -> int:
+        """Bytes in B, before it is packed, from one step of K to the next."""
+        return self.k_depth * self.b_strides[1]
+
+    def lines_ahead(self, tile: Tile) -> tuple[int, ...]:
+        """Bytes from what a step of a tile that packs reads of B to the lines that it fetches."""
+        width = tile.width * self.spec.dtype.itemsize
+        aligned = self.b_strides[1] % LINE_BYTES == 0
+        last = () if aligned else (width - 1,)
+        return tuple(
+            (PACKING_AHEAD * self.k_depth + row) * self.b_strides[1] + line
+            for row in range(self.k_depth)
+            for line in (*range(0, width, LINE_BYTES), *last)
+        )
+
+    @property
+    def fetches(self) -> bool:
+        """Some tile fetches lines that are read later."""
+        return self.streams_b or self.packs_in_tiles
+
+    @property
+    def b_panels(self) -> int:
+        """Packed panels that there is room for: one, or those of all the task's columns."""
+        return self.schedule.nc // self.schedule.nr if self.keeps_b else 1
+
+    @property
+    def b_pack_bytes(self) -> int:
+        return self.b_panels * self.b_panel_bytes
+
+    @property
+    def b_pack_column(self) -> int:
+        """Bytes of packed panels for a column."""
+        return self.b_panel_bytes // self.schedule.nr
+
+    @property
+    @abstractmethod
+    def scratch_besides_b(self) -> int:
+        """Bytes of the other buffers."""
+
+    @property
+    def b_block_fits(self) -> bool:
+        """All panels of a task can stay, beside the other buffers."""
+        panels = self.schedule.nc // self.schedule.nr
+        room = self.target.limits["stack_bytes"] - self.scratch_besides_b
+        return panels * self.b_panel_bytes <= room
+
+    @property
+    def scratch_bytes(self) -> int:
+        return self.scratch_besides_b + self.packs_b * self.b_pack_bytes
 
     # -- A and B of the current block of K, as the tiles read them -----------------------------
 
@@ -116,6 +201,14 @@ class TiledPlan(MatmulPlan):
         panels += [(self.right_tile, self.corner_tile)] if self.has_edge_panel else []
         found = [whole for whole, _ in panels] if self.has_whole_rows else []
         return (*found, *(bottom for _, bottom in panels if self.m_edge))
+
+    @property
+    def packing_tiles(self) -> tuple[Tile, ...]:
+        """Those at the top of each kind of panel."""
+        if not self.packs_in_tiles:
+            return ()
+        whole = (self.tile,) if self.has_whole_panel else ()
+        return (*whole, self.right_tile) if self.has_edge_panel else whole
 
     def _tile(self, rows: int, width: int) -> Tile:
         """Where the sums go is out, or the block of sums."""
