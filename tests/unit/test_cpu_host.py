@@ -70,6 +70,32 @@ def test_native_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
         FAMILY.find("native")
 
 
+@pytest.mark.parametrize(
+    ("name", "canonical", "added"),
+    [
+        ("x86-64-v4+bf16+vnni", "x86-64-v4+bf16+vnni", BF16 | VNNI),
+        ("x86-64-v4+vnni+bf16", "x86-64-v4+bf16+vnni", BF16 | VNNI),
+        ("x86-64-v4+vnni", "x86-64-v4+vnni", VNNI),
+        ("x86-64-amx+amx-fp16", "x86-64-amx+fp16", AMX | {"amx_fp16"}),
+    ],
+)
+def test_suffixes_combine(name: str, canonical: str, added: frozenset[str]) -> None:
+    target = FAMILY.find(name)
+    assert target is not None and target.name == canonical
+    assert target.features == V3 | V4 | added
+
+
+@pytest.mark.parametrize(
+    "name", ["x86-64-v4+bf16+bf16", "x86-64-v3+bf16", "x86-64-v4+", "x86-64-v2", "+vnni", ""]
+)
+def test_suffixes_that_are_none(name: str) -> None:
+    assert FAMILY.find(name) is None
+
+
+def test_every_listed_target_is_found() -> None:
+    assert all(FAMILY.find(target.name) == target for target in TARGETS)
+
+
 def test_caches_are_read_where_the_kernel_tells(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

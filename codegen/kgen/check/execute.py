@@ -42,7 +42,7 @@ def executor(reader: Reader, entry: KernelEntry, on: On, devices: Devices) -> Ex
             return way(reader, entry, devices)
         except Unavailable as reason:
             reasons.append(str(reason))
-    raise Unavailable("; ".join(dict.fromkeys(reasons)))
+    raise Unavailable("; ".join(dict.fromkeys(filter(None, reasons))))
 
 
 def _device(reader: Reader, entry: KernelEntry, devices: Devices) -> Executor:
@@ -54,7 +54,7 @@ def _emulator(reader: Reader, entry: KernelEntry, devices: Devices) -> Executor:
     for artifact in entry.artifacts:
         if artifact.format in LANGUAGES:
             return EmulatorExecutor(entry, artifact.format, reader.read(artifact).decode())
-    raise Unavailable(f"{entry.target.name} code has no emulator")
+    raise Unavailable(f"{entry.target.name} code has no emulator; it takes a device or driver")
 
 
 def _qemu(reader: Reader, entry: KernelEntry, devices: Devices) -> Executor:
@@ -63,7 +63,7 @@ def _qemu(reader: Reader, entry: KernelEntry, devices: Devices) -> Executor:
             if shutil.which("qemu-aarch64") is None:
                 raise Unavailable("qemu-aarch64 is not installed; apt install qemu-user")
             return QemuExecutor(entry, reader.read(artifact), artifact.requires["features"])
-    raise Unavailable(f"{entry.target.name} code is not for qemu-aarch64")
+    raise Unavailable  # which nobody expects of other code
 
 
 def typed(entry: KernelEntry, buffers: Mapping[str, Bytes]) -> dict[str, np.ndarray[Any, Any]]:

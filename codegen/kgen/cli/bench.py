@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from kgen.cli.lists import comma_list
 from kgen.cli.output import end_progress, print_json, print_table, progress
 
 
@@ -33,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
         args.file,
         device=args.device,
         num_threads=args.threads,
-        against=[name for name in args.against.split(",") if name],
+        against=[name for name in comma_list(args.against) if name],
         rounds=args.rounds,
         progress=progress,
     )

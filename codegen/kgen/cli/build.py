@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kgen.cli import problem
 from kgen.cli.explain import explanation, print_explanation
+from kgen.cli.lists import comma_list
 from kgen.cli.output import end_progress, print_json, print_table, progress
 from kgen.cli.verify import print_report
 from kgen.errors import TargetError
@@ -67,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     constants = problem.constants_of(args)
     bundle = build(
         specs,
-        targets=args.target.split(","),
+        targets=comma_list(args.target),
         schedule=problem.schedule_fields(args.schedule),
         constants=constants,
         tune=tuner,

@@ -9,11 +9,15 @@ from collections.abc import Iterable
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from kgen.cli.lists import comma_list
 from kgen.errors import SpecError
 from kgen.spec import OPS, DType, Epilogue, Layout, Math, Matmul, Relu, Softmax, Spec, op_class
 
 if TYPE_CHECKING:
     from kgen.constants import Array
+
+#: The 8-bit floats by the names that say that they are floats.
+_DTYPES = {"f8e4m3": "e4m3", "f8e5m2": "e5m2"}
 
 #: Options that go with the operations that have the field of the same name, or of this one.
 _FIELDS = {
@@ -74,16 +78,16 @@ def spec_of(args: argparse.Namespace) -> Spec:
     """The spec that the arguments describe. Raises SpecError."""
     cls = op_class(args.op)
     op, fields = cls.op, {field.name for field in dataclasses.fields(cls)}
+    dtype = _DTYPES.get(args.dtype, args.dtype)
+    out_dtype = _DTYPES.get(args.out_dtype, args.out_dtype)
     for name, field in _FIELDS.items():
         if getattr(args, name) is not None and field not in fields:
             raise SpecError(f"--{name.replace('_', '-')} does not go with --op {op}; leave it out")
     if op == Relu.op:
-        return Relu(shape=tuple(_shape(args.shape)), dtype=args.dtype)
+        return Relu(shape=tuple(_shape(args.shape)), dtype=dtype)
     if op == Softmax.op:
         rows, cols = _shape(args.shape, "ROWSxCOLS")
-        return Softmax(
-            rows=rows, cols=cols, dtype=args.dtype, out_dtype=args.out_dtype, log=bool(args.log)
-        )
+        return Softmax(rows=rows, cols=cols, dtype=dtype, out_dtype=out_dtype, log=bool(args.log))
     m, n, k = _shape(args.shape, "MxNxK")
     if args.batch_stride is not None and args.batch is None:
         raise SpecError("--batch-stride is between the products of a batch; give --batch with it")
@@ -94,8 +98,8 @@ def spec_of(args: argparse.Namespace) -> Spec:
         m=m,
         n=n,
         k=k,
-        dtype=args.dtype,
-        out_dtype=args.out_dtype,
+        dtype=dtype,
+        out_dtype=out_dtype,
         layout=Layout.NN if args.layout is None else args.layout,
         lda=_integer("lda", args.lda),
         ldb=_integer("ldb", args.ldb),
@@ -106,9 +110,9 @@ def spec_of(args: argparse.Namespace) -> Spec:
         batch_stride_c=strides.get("c"),
         alpha=_number("alpha", args.alpha, 1.0),
         beta=_number("beta", args.beta, 0.0),
-        epilogue=tuple(args.epilogue.split(",")) if args.epilogue else (),
+        epilogue=comma_list(args.epilogue or None),
         math=Math.EXACT if args.math is None else args.math,
-        scales=tuple(args.scales.split(",")) if args.scales else (),
+        scales=comma_list(args.scales or None),
         constant=(args.constant.partition("=")[0],) if args.constant is not None else (),
     )
 
@@ -183,7 +187,7 @@ def _shown(text: str) -> str:
 
 def _assignments(option: str, text: str | None, names: tuple[str, ...] | None) -> dict[str, str]:
     found: dict[str, str] = {}
-    for part in text.split(",") if text else ():
+    for part in comma_list(text or None):
         name, equals, value = part.partition("=")
         if not equals or (names is not None and name not in names):
             form = "name=N" if names is None else " ".join(f"{n}=N" for n in names)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from kgen.cli.output import print_json, print_table
+from kgen.errors import TargetError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -12,14 +14,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kgen import targets
     from kgen.support import support_table
 
     rows = support_table()
-    native = targets.find("native")
-    features = sorted(native.features)
+    native = _native()
     if args.json:
-        print_json({"targets": rows, "native": {"arch": native.arch, "features": features}})
+        print_json({"targets": rows, "native": native})
         return 0
     ops = list(rows[0]["ops"])
     table = [
@@ -31,5 +31,21 @@ def run(args: argparse.Namespace) -> int:
         for r in rows
     ]
     print_table(("target", "family", "arch", *ops, "--math", "proven by"), table)
-    print(f"native: the CPU of this machine: {native.arch} with {' '.join(features)}")
+    print("suffixes combine: x86-64-v4+bf16+vnni")
+    if "reason" in native:
+        print(native["reason"])
+    else:
+        features = " ".join(native["features"])
+        print(f"native: the CPU of this machine: {native['arch']} with {features}")
     return 0
+
+
+def _native() -> dict[str, Any]:
+    """The CPU of this machine, or the reason why it is no target."""
+    from kgen import targets
+
+    try:
+        native = targets.find("native")
+    except TargetError as error:
+        return {"reason": str(error)}
+    return {"arch": native.arch, "features": sorted(native.features)}

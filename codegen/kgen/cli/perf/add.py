@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from kgen.cli import problem
+from kgen.cli.lists import comma_list
 from kgen.cli.output import end_progress, print_json, progress
 from kgen.cli.perf import options
 from kgen.spec.text import FORM
@@ -28,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     from kgen.spec.text import parse
 
     parse(args.kernel)
-    names = [targets.find(name).name for name in args.target.split(",")]
+    names = [targets.find(name).name for name in comma_list(args.target)]
     schedule = problem.schedule_fields(args.schedule)
     path = Path(args.budgets)
     text = entries.existing(path)

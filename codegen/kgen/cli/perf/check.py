@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kgen.cli.lists import comma_list
 from kgen.cli.output import end_progress, print_json, progress
 from kgen.cli.perf import options
 from kgen.errors import BudgetError
@@ -47,7 +48,7 @@ def _tiers(text: str) -> tuple[Tier, ...]:
     from kgen.check.gate.metrics import Tier
 
     try:
-        return tuple(Tier(name) for name in text.split(","))
+        return tuple(Tier(name) for name in comma_list(text))
     except ValueError:
         raise BudgetError(f"--tier {text} is unknown; known are {', '.join(Tier)}") from None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from kgen.cli.lists import comma_list
 from kgen.errors import BudgetError
 
 if TYPE_CHECKING:
@@ -27,11 +28,11 @@ def chosen(budgets: Budgets, targets: str | None) -> tuple[Entry, ...]:
     """The entries for a comma list of targets, or all. Raises BudgetError for one without any."""
     if targets is None:
         return budgets.entries
-    names = targets.split(",")
+    wanted = comma_list(targets)
     known = {entry.target.name for entry in budgets.entries}
-    for name in names:
+    for name in wanted:
         if name not in known:
             raise BudgetError(
                 f"{budgets.path} has no budget for target={name}; it has {', '.join(sorted(known))}"
             )
-    return tuple(entry for entry in budgets.entries if entry.target.name in names)
+    return tuple(entry for entry in budgets.entries if entry.target.name in wanted)

@@ -13,7 +13,7 @@ from kgen.targets.base import Assembled, Family, Operation, Plan, Source, Target
 from kgen.targets.cpu import devices
 from kgen.targets.cpu.heuristics import choose, uses_dot
 from kgen.targets.cpu.inner_products import uses_inner
-from kgen.targets.cpu.limits import TARGETS
+from kgen.targets.cpu.limits import TARGETS, with_suffixes
 from kgen.targets.cpu.plan.amx import plan_amx
 from kgen.targets.cpu.plan.amx_tiles import tile_product
 from kgen.targets.cpu.plan.base import CpuPlan
@@ -47,12 +47,13 @@ class CpuFamily(Family):
     )
 
     def find(self, name: str) -> Target | None:
-        """A target of the table, or ``native``; TargetError if this machine is none of ours."""
+        """A target of the table, a level with suffixes, or ``native``; TargetError if this machine
+        is none of ours."""
         if name == NATIVE:
             from kgen.targets.cpu.host import native
 
             return native()
-        return super().find(name)
+        return with_suffixes(name)
 
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
         if isinstance(spec, Matmul) and isinstance(schedule, CpuMatmul):

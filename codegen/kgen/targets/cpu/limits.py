@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from kgen.targets.base import Target
 
@@ -97,6 +98,16 @@ def neon_target(name: str, *levels: Mapping[str, str], **caches: int) -> Target:
     )
 
 
+#: What may be added to a level, in any combination; those that are proven on their own are listed.
+SUFFIXES: dict[str, dict[str, Mapping[str, str]]] = {
+    "x86-64-v3": {"vnni": AVX_VNNI_FEATURES},
+    "x86-64-v4": {"bf16": BF16_FEATURES, "vnni": VNNI_FEATURES},
+    "x86-64-amx": {"fp16": AMX_FP16_FEATURES},
+    "aarch64-neon": {"dotprod": DOTPROD_FEATURES},
+}
+#: The feature's own name does as well: x86-64-amx+amx-fp16.
+SUFFIX_NAMES = {"amx-fp16": "fp16"}
+
 TARGETS: tuple[Target, ...] = (
     x86_target("x86-64-v3", limits=V3_LIMITS),
     x86_target("x86-64-v3+vnni", AVX_VNNI_FEATURES, limits=V3_LIMITS),
@@ -108,3 +119,17 @@ TARGETS: tuple[Target, ...] = (
     neon_target("aarch64-neon"),
     neon_target("aarch64-neon+dotprod", DOTPROD_FEATURES),
 )
+
+
+def with_suffixes(name: str) -> Target | None:
+    """The level with these suffixes, such as x86-64-v4+vnni+bf16; None if it is none."""
+    level, *given = name.split("+")
+    known = SUFFIXES.get(level, {})
+    wanted = {SUFFIX_NAMES.get(suffix, suffix) for suffix in given}
+    if level not in SUFFIXES or len(wanted) < len(given) or not wanted <= known.keys():
+        return None
+    name = "+".join([level, *(suffix for suffix in known if suffix in wanted)])
+    listed = {target.name: target for target in TARGETS}
+    added = frozenset(word for suffix in wanted for word in known[suffix])
+    base = listed[level]
+    return listed.get(name) or replace(base, name=name, features=base.features | added)
