@@ -22,6 +22,7 @@ from kgen.check.tensors import (
     flat_bits,
     strided_bits,
 )
+from kgen.spec import SMOOTH
 from kgen_runtime import packing
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry, TensorParam
@@ -174,7 +175,7 @@ def _special_matmul(entry: KernelEntry) -> Maker:
     infinity. s8 gets the numbers with the largest products.
     """
     dtype = entry.inputs[0].dtype
-    smooth = {"gelu", "gelu_tanh", "silu"} & set(entry.spec["epilogue"])
+    smooth = SMOOTH & set(entry.spec["epilogue"])
     split = entry.spec.get("math") == "3xtf32"
     finite = smooth or split or dtype is DType.E4M3
     kinds = [np.nan] if finite else [np.nan, np.inf, -np.inf]

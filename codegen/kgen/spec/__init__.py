@@ -12,13 +12,14 @@ from typing import Any
 
 from kgen.errors import SpecError
 from kgen.spec.base import Spec
-from kgen.spec.choices import Epilogue, Layout, Math, Operand, Scale
+from kgen.spec.choices import SMOOTH, Epilogue, Layout, Math, Operand, Scale
 from kgen.spec.matmul import Matmul
 from kgen.spec.rowwise import Relu, Softmax
 from kgen_runtime.dtypes import DType
 
 __all__ = [
     "OPS",
+    "SMOOTH",
     "DType",
     "Epilogue",
     "Layout",

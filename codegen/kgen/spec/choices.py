@@ -18,6 +18,10 @@ class Epilogue(StrEnum):
     RESIDUAL = "residual"  # x + residual[m, n]
 
 
+#: Steps that take an exponential or an error function: they round, and are many instructions.
+SMOOTH = frozenset({Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU})
+
+
 class Math(StrEnum):
     """How products of f32 are computed. All sums are f32."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuMatmul
-from kgen.spec import DType, Epilogue, Matmul
+from kgen.spec import SMOOTH, DType, Epilogue, Matmul
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan
 from kgen.targets.amdgpu.plan.staging import Staging
 from kgen.targets.base import Target
@@ -145,7 +145,7 @@ class EpiloguePlan:
         """Of the intrinsics that the steps call."""
         steps, t = set(self.spec.epilogue), self.value
         found = []
-        if steps & {Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU}:
+        if steps & SMOOTH:
             found.append(f"{t} @{self.exp}({t})")
         if Epilogue.GELU in steps:
             found.append(f"{t} @llvm.fabs.{t.suffix}({t})")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgen.spec import Matmul, Scale
+from kgen.spec import SMOOTH, Matmul, Scale
 
 COMMENTS = {
     "alpha": "x * alpha",
@@ -27,8 +27,6 @@ OPERANDS = {
     "residual": "residual",
     **{scale: scale for scale in ("scale_a", "scale_b", "scale_out")},
 }
-#: Steps that call a function of many instructions.
-FUNCTIONS = frozenset({"gelu", "gelu_tanh", "silu"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,4 +61,4 @@ def epilogue_steps(spec: Matmul) -> tuple[Step, ...]:
 
 def function_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
     """Those that call a function, each function once."""
-    return tuple({step.kind: step for step in steps if step.kind in FUNCTIONS}.values())
+    return tuple({step.kind: step for step in steps if step.kind in SMOOTH}.values())
