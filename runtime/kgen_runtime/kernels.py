@@ -80,6 +80,10 @@ class Kernels(Mapping[str, Kernel]):
     def __contains__(self, key: object) -> bool:
         return key in self._kernels
 
+    def get(self, key: str, default: Any = None) -> Any:
+        """The kernel of this key, or `default`."""
+        return self._kernels.get(key, default)
+
     def __getattr__(self, op: str) -> Dispatch:
         """Operations are attributes; this one is not there."""
         raise AttributeError(f"no kernel for {op} on {self.device.id}; {self._hint(op)}")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from kgen.spec import DType, Epilogue, Matmul
+from kgen.spec import DType, Epilogue, Matmul, Softmax
 from tests.device.cpu_support import addresses, here, load
 
 
@@ -68,3 +68,44 @@ def test_functions_have_the_digits_of_the_output(name: str, out: DType, ulps: fl
         # From x = -88.8 on 1 + e^-x is infinite in f32.
         known = np.abs(true) > (1e-36 if out is DType.BF16 else 0.0)
         assert np.max(error[known]) < ulps, step
+
+
+def units(found: npt.NDArray[np.float64], true: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The error in units in the last place of f32."""
+    exponent = np.maximum(np.frexp(np.abs(true))[1] - 1, -126)
+    error: npt.NDArray[np.float64] = np.abs(found - true) / 2.0 ** (exponent - 23)
+    return error
+
+
+@pytest.mark.parametrize("name", ["native", "x86-64-v3"])
+@pytest.mark.parametrize(
+    ("step", "ulps", "grows"),
+    [(Epilogue.GELU, 8, True), (Epilogue.GELU_TANH, 3, True), (Epilogue.SILU, 6, False)],
+)
+def test_functions_in_f32_to_units_in_the_last_place(
+    step: Epilogue, ulps: float, grows: bool, name: str
+) -> None:
+    """As docs/how-it-works.md states them; where x < 0 the rounding of x^2 is raised to e."""
+    x = np.concatenate([FAR, -FAR]).astype(np.float32)
+    true = np.array([EXACT[step](float(v)) for v in x])
+    known = np.abs(true) > 1e-36
+    error = units(apply(step, x, DType.F32, name), true)[known]
+    bound = ulps * np.where((x < 0) & grows, 1 + x.astype(np.float64) ** 2, 1)[known]
+    assert np.all(error < bound), (x[known][np.argmax(error / bound)], np.max(error / bound))
+    assert np.max(error / bound) > 0.3, "the documented bound is no guess"
+
+
+@pytest.mark.parametrize("name", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("cols", [2, 9, 1000])
+def test_softmax_in_f32_to_units_in_the_last_place(cols: int, name: str) -> None:
+    """6 + d, where x lies d below the greatest of its row."""
+    rows = 4000 // cols
+    x = 10 * np.random.default_rng(0).standard_normal((rows, cols)).astype(np.float32)
+    out = np.zeros((rows, cols), np.float32)
+    spec = Softmax(rows=rows, cols=cols, dtype=DType.F32)
+    load(spec, here(name)).run(addresses({"x": x, "out": out}))
+    below = x.max(1, keepdims=True).astype(np.float64) - x
+    powers = np.exp(-below)
+    true = powers / powers.sum(1, keepdims=True)
+    known = true > 1e-36
+    assert np.all((units(out.astype(np.float64), true) < 6 + below)[known])

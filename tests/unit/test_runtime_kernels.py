@@ -44,6 +44,12 @@ def test_by_key_and_as_a_mapping() -> None:
         kernels["x"]
 
 
+def test_get_takes_a_default() -> None:
+    kernels = host()
+    assert kernels.get("add_kernel") is kernels["add_kernel"]
+    assert kernels.get("other") is None and kernels.get("other", 7) == 7
+
+
 def test_a_missing_kernel_says_why() -> None:
     backend = HostFake()
     kernels = Kernels(backend, [], {"sm_80/add_kernel": "code for another device"})
