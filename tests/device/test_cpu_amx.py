@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
+import numpy as np
 import pytest
 
-from kgen import pipeline
+from kgen import emulate, pipeline
 from kgen.schedule import AmxMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Scale
 from kgen.targets.cpu.plan.amx import AmxPlan
+from kgen.targets.cpu.plan.amx_tiles import TILE_BYTES
+from kgen_runtime.manifest import Launch
 from tests.device.cpu_support import check, target
 
 TILES = AmxMatmul(mr=32, nr=32, mc=64, kc=64, nc=64)
@@ -89,11 +93,84 @@ def test_copies_that_leave_the_stack() -> None:
     check(spec, AMX, schedule)
 
 
+@pytest.mark.parametrize("k", [64, 50])
+def test_tasks_in_any_order(k: int) -> None:
+    """Those of the same rows share what a call has copied or packed of them; other calls have their
+    own."""
+    spec = bf16(128, 128, k, out_dtype=DType.F32)
+    schedule = TILES.override(nc=32)
+    kernel, plan = pipeline.kernel(spec, AMX, schedule), planned(spec, schedule)
+    assert plan.keeps_a
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-8, 8, shape).astype(np.float32) for shape in ((128, k), (k, 128)))
+    bits = {name: (x.view(np.uint32) >> 16).astype(np.uint16) for name, x in (("a", a), ("b", b))}
+    out = np.zeros((128, 128), np.float32)
+    memory = {w.name: np.zeros(w.nbytes, np.uint8) for w in plan.workspaces} | bits | {"out": out}
+
+    def call(launch: Launch, begin: int, end: int) -> None:
+        emulate.run(
+            kernel.source.text,
+            language="llvm",
+            entry=launch.entry_point,
+            grid=(1, 1, 1),
+            block=(1, 1, 1),
+            arguments=[
+                *(memory[name] for name in launch.arguments),
+                np.int64(begin),
+                np.int64(end),
+            ],
+        )
+
+    packing, multiply = plan.launches
+    for band in range(packing.grid[0]):
+        call(packing, band, band + 1)
+    for begin, end in ((7, 8), (2, 6), (0, 2), (6, 7)):
+        call(multiply, begin, end)
+    np.testing.assert_array_equal(out, a @ b)
+
+
+@pytest.mark.parametrize("mc", [64, 128])
+def test_a_large_b_is_fetched_a_panel_ahead(mc: int) -> None:
+    small_caches = dataclasses.replace(AMX, limits={**AMX.limits, "l2_bytes": 4096})
+    spec = bf16(128, 70, 64)
+    schedule = TILES.override(mc=mc, pack_a=0)
+    plan = pipeline.plan(spec, small_caches, schedule)
+    assert isinstance(plan, AmxPlan)
+    assert plan.fetches_b and not planned(spec, schedule).fetches_b
+    fetched = {
+        row * plan.fetched_row % TILE_BYTES + line
+        for row in range(0, mc, 32)
+        for line in plan.fetched_lines
+    }
+    # All lines of a step's tiles, each once.
+    assert fetched == {
+        tile + line for tile in (0, 16 * plan.column_bytes) for line in range(0, TILE_BYTES, 64)
+    }
+    assert pipeline.source(plan).text.count("call void @llvm.prefetch") == len(plan.fetched_lines)
+    check(spec, small_caches, schedule)
+
+
 @pytest.mark.parametrize("m", [1, 16, 17, 31])
 def test_few_rows(m: int) -> None:
     """Tile registers of as many rows as there are: nothing is padded."""
     spec = bf16(m, 80, 100, constant=(Operand.B,), epilogue=(Epilogue.BIAS, Epilogue.SILU))
     check(spec, AMX, TILES.override(mr=16 if m <= 16 else 32, pack_b=0))
+
+
+@pytest.mark.parametrize("dtype", [DType.BF16, DType.S8, DType.F16])
+def test_few_rows_of_a_b_from_memory_are_not_multiplied_on_tiles(dtype: DType) -> None:
+    """Packing would move B three times; nothing else is packed, so only B's layout decides."""
+    found = target("x86-64-amx+fp16")
+    for m, layout, constant, tiles in (
+        (16, Layout.NN, (), False),
+        (16, Layout.NT, (), False),
+        (17, Layout.NN, (), True),
+        (1, Layout.NN, (Operand.B,), True),
+    ):
+        spec = Matmul(m=m, n=4096, k=4096, dtype=dtype, layout=layout, constant=constant)
+        plan = pipeline.plan(spec, found)
+        assert isinstance(plan, AmxPlan) == tiles
+        assert plan.workspaces == () or tiles
 
 
 def test_register_tiles_of_other_shapes() -> None:

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from kgen.errors import ScheduleError
-from kgen.schedule import CpuMatmul, CpuStream, DotMatmul, InnerMatmul, Schedule
+from kgen.schedule import AmxMatmul, CpuMatmul, CpuStream, DotMatmul, InnerMatmul, Schedule
 from kgen.spec import DType, Epilogue, Matmul, Relu, Softmax, Spec
 from kgen.targets import llvm_ir
 from kgen.targets.base import Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.cpu import devices
+from kgen.targets.cpu.amx_blocks import in_place
 from kgen.targets.cpu.heuristics import choose, uses_dot
 from kgen.targets.cpu.inner_products import uses_inner
 from kgen.targets.cpu.limits import TARGETS, with_suffixes
@@ -59,7 +60,8 @@ class CpuFamily(Family):
         if isinstance(spec, Matmul) and isinstance(schedule, CpuMatmul):
             if isinstance(schedule, InnerMatmul):
                 return plan_inner(spec, target, schedule)
-            if product := tile_product(spec.dtype, target):
+            product = tile_product(spec.dtype, target)
+            if product and (isinstance(schedule, AmxMatmul) or not in_place(spec, target)):
                 return plan_amx(spec, target, schedule, product)
             dot = dot_for(spec.dtype, target)
             if dot and (isinstance(schedule, DotMatmul) or spec.dtype is DType.S8):
@@ -96,7 +98,7 @@ class CpuFamily(Family):
         error = ACTIVATION_ERRORS.get(digits, 2e-6) if smooth else 0.0
         inner = uses_inner(spec, target)
         product, dot = tile_product(spec.dtype, target), dot_for(spec.dtype, target)
-        if product and not inner:
+        if product and not inner and not in_place(spec, target):
             reason = product.reason
         elif dot and (inner or uses_dot(spec, target)):
             reason = dot.reason

@@ -17,6 +17,9 @@ from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.block_sizes import balanced, rounded_up
 from kgen.targets.cpu.plan.amx_tiles import ROW_BYTES, TILE_ROWS, tile_k
+from kgen.targets.cpu.plan.dot import must_pack_b
+from kgen.targets.cpu.plan.dots import dot_for
+from kgen.targets.cpu.streams import streams
 
 #: Cycles of a product, of loading a tile from the first-level cache and of storing one.
 PRODUCT, LOAD, STORE = 16.0, 8.5, 16.0
@@ -36,9 +39,21 @@ COLUMN_BYTES = 1024
 #: Distances of rows whose tiles meet in cache sets: 16 rows in four sets or fewer. They take this
 #: share of B with them out of the first-level cache.
 ALIASING, EVICTED = 1024, 0.5
+#: Rows up to which B is multiplied where it lies, if it comes from memory, and if it does not.
+IN_PLACE_ROWS_FAR, IN_PLACE_ROWS = 16, 4
 #: Tasks that keep the cores of a common machine busy to the end, cycles under which none is cut for
 #: the sake of more, and what it may cost one core to have more.
 ENOUGH_TASKS, TASK_CYCLES, TASKS_COST = 32, 16384, 1.05
+
+
+def in_place(spec: Matmul, target: Target) -> bool:
+    """Few rows, with a B whose rows vectors multiply where they lie: tiles want it packed, which
+    moves a B that comes from memory three times, and takes longer than one to four rows of a B that
+    does not."""
+    dot = dot_for(spec.dtype, target)
+    if spec.constant or spec.layout.b_transposed or (dot and must_pack_b(spec, dot)):
+        return False
+    return spec.m <= (IN_PLACE_ROWS_FAR if streams(spec, target) else IN_PLACE_ROWS * bool(dot))
 
 
 def amx_matmul(spec: Matmul, target: Target) -> AmxMatmul:
@@ -128,7 +143,7 @@ def cycles(spec: Matmul, target: Target, schedule: AmxMatmul) -> float:
     total += across * down * tiles * carried * (LOAD + STORE) * EXPOSED
 
     if schedule.pack_a:
-        lines = down * mr * steps * blocks_n
+        lines = down * mr * steps
         copy = STORE * EXPOSED / TILE_ROWS
         total += lines * (PACK if must_pack_a(spec) else copy)
     if not spec.constant:

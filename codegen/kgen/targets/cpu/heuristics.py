@@ -10,7 +10,7 @@ from typing import TypeVar
 from kgen.schedule import CpuMatmul, DotMatmul, Schedule
 from kgen.spec import DType, Layout, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
-from kgen.targets.cpu.amx_blocks import amx_matmul
+from kgen.targets.cpu.amx_blocks import amx_matmul, in_place
 from kgen.targets.cpu.block_sizes import balanced, parts, rounded_up, rows_in_cache
 from kgen.targets.cpu.inner_products import inner_matmul, uses_inner
 from kgen.targets.cpu.plan.amx_tiles import tile_product
@@ -81,7 +81,7 @@ def choose(spec: Spec, target: Target) -> Schedule:
     if isinstance(spec, Matmul):
         if uses_inner(spec, target):
             return inner_matmul(spec, target)
-        if tile_product(spec.dtype, target):
+        if tile_product(spec.dtype, target) and not in_place(spec, target):
             return amx_matmul(spec, target)
         dot = dot_for(spec.dtype, target)
         if dot and uses_dot(spec, target):

@@ -14,7 +14,7 @@ from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.dots import dot_for
 
 #: Up to this many rows or columns nothing is packed: both operands are multiplied as they lie.
-#: AMX tiles, whose B must be packed, pay from fewer rows on.
+#: AMX tiles, whose B must be packed, pay from fewer rows on, if B is in the second-level cache.
 FEW, FEW_WITH_TILES = 16, 8
 #: Rows or columns of a tile, at most, that come from memory, a stream each; and how many where
 #: memory binds. One row by 4096 x 4096 in f32 reads B at 26 GB/s in one stream, 29 in two, 33 in
@@ -34,12 +34,13 @@ TASK_WORK, ENOUGH_TASKS = 1 << 20, 32
 def uses_inner(spec: Spec, target: Target) -> bool:
     if not isinstance(spec, Matmul) or not is_inner(spec):
         return False
-    tiles = tile_product(spec.dtype, target) is not None
+    longer = max(spec.m, spec.n) * spec.k * spec.dtype.itemsize
+    tiles = tile_product(spec.dtype, target) and longer <= target.limits["l2_bytes"]
+    most = FEW_WITH_TILES if tiles else FEW
     if spec.accumulate.is_integer:
         # B, which is longer, is the one that an instruction takes for unsigned.
-        few = spec.m <= min(spec.n, FEW_WITH_TILES if tiles else FEW)
-        return few and dot_for(spec.dtype, target) is not None
-    return min(spec.m, spec.n) <= (FEW_WITH_TILES if tiles else FEW)
+        return spec.m <= min(spec.n, most) and dot_for(spec.dtype, target) is not None
+    return min(spec.m, spec.n) <= most
 
 
 def inner_matmul(spec: Matmul, target: Target) -> InnerMatmul:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kgen.targets.cpu.plan.amx_tiles import ROW_BYTES, TILE_BYTES, TILE_ROWS
+from kgen.targets.cpu.plan.blocks import LINE_BYTES
 from kgen.targets.cpu.plan.groups import ROW_PADDING, GroupsPlan, rounded
 from kgen.targets.cpu.plan.panel import Stage, transpose_stages
 from kgen.targets.cpu.plan.vectors import Vector
@@ -75,6 +76,11 @@ class TilePackingPlan(GroupsPlan):
         return self.schedule.pack_a and self.must_pack_a
 
     @property
+    def keeps_a(self) -> bool:
+        """What is packed or copied of A is for all tasks with these rows that a call does."""
+        return self.schedule.pack_a and self.splits_n
+
+    @property
     def a_pack_row(self) -> int:
         return self.k_steps * ROW_BYTES + ROW_PADDING
 
@@ -117,6 +123,11 @@ class TilePackingPlan(GroupsPlan):
         return self.k_steps * ROW_BYTES
 
     @property
+    def panel_bytes(self) -> int:
+        """Of the columns that are multiplied together."""
+        return self.schedule.nr * self.column_bytes
+
+    @property
     def panels(self) -> int:
         """Columns of tiles."""
         return rounded(self.spec.n, self.n_unit) // TILE_ROWS
@@ -134,6 +145,32 @@ class TilePackingPlan(GroupsPlan):
     def packed_batch_bytes(self) -> int:
         """From a batch's packed B to the next."""
         return self.packed_matrix_bytes if self.spec.b_strides[0] else 0
+
+    @property
+    def fetches_b(self) -> bool:
+        """The next panel is fetched while one is multiplied: B leaves the second-level cache."""
+        far = self.packed_matrix_bytes > self.target.limits["l2_bytes"] // 2
+        return far and min(self.spec.m, self.schedule.mc) > self.schedule.mr
+
+    @property
+    def _lines_fetched(self) -> int:
+        """Of each tile, by each register tile's rows."""
+        register_tiles = min(self.spec.m, self.schedule.mc) // self.schedule.mr
+        return max(1, TILE_ROWS // register_tiles)
+
+    @property
+    def fetched_row(self) -> int:
+        """Bytes that the next row of A's fetch begins further on."""
+        return self._lines_fetched * LINE_BYTES // self.schedule.mr
+
+    @property
+    def fetched_lines(self) -> tuple[int, ...]:
+        """Byte offsets in the panel of the lines that a step fetches."""
+        return tuple(
+            column * self.column_bytes + line * LINE_BYTES
+            for column in range(0, self.schedule.nr, TILE_ROWS)
+            for line in range(self._lines_fetched)
+        )
 
     @property
     def bands(self) -> int:
