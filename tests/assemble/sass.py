@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from kgen.check.disassemble import _find
+from tests import needs
 
 #: Instructions of the tensor cores.
 MATRIX = ("HMMA", "IMMA", "QMMA", "HGMMA", "IGMMA", "QGMMA")
@@ -21,10 +19,7 @@ def program() -> str:
     """nvdisasm. Skips the test where it is not installed; in CI that is a failure."""
     found = _find("nvdisasm")
     if found is None:
-        message = "nvdisasm is missing; pip install nvidia-cuda-nvdisasm"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
+        needs.absent("nvdisasm is missing; pip install nvidia-cuda-nvdisasm")
     return found
 
 

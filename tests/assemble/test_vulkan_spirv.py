@@ -6,7 +6,6 @@ The same text must give the same bytes, and every kernel must be valid in its ta
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -19,6 +18,7 @@ from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
 from kgen.targets.vulkan.spirv import assemble, assembler
 from kgen.targets.vulkan.spirv.enumerants import ENUMERANTS, MASKS
 from kgen.targets.vulkan.spirv.opcodes import INSTRUCTIONS
+from tests import needs
 
 FAMILY = targets.family("vulkan")
 ENVIRONMENTS = {"vulkan1.1": (1, 3), "vulkan1.3": (1, 6)}
@@ -28,10 +28,7 @@ GRAMMAR = Path("/usr/include/spirv/unified1")
 def require(present: bool, package: str) -> None:
     """Skip without a Debian package; in CI, where it can be installed, fail."""
     if not present:
-        reason = f"apt install {package}"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+        needs.absent(f"apt install {package}", by_apt=True)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +23,7 @@ from kgen.targets.cpu import FAMILY
 from kgen_runtime.backend import Code
 from kgen_runtime.backends.cpu import CpuBackend
 from kgen_runtime.manifest import KernelEntry
+from tests import needs
 
 Bytes = npt.NDArray[np.uint8]
 PROT_NONE = 0
@@ -32,10 +32,7 @@ PROT_NONE = 0
 def require_qemu() -> None:
     """Skip without qemu-aarch64; in CI, where it can be installed, fail."""
     if not qemu.available():
-        reason = "qemu-aarch64 is not installed; apt install qemu-user"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+        needs.absent("qemu-aarch64 is not installed; apt install qemu-user", by_apt=True)
 
 
 class GuardedBytes:

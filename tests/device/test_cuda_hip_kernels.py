@@ -19,6 +19,7 @@ from kgen_runtime.backends.cuda import CudaBackend
 from kgen_runtime.backends.hip import HipBackend
 from kgen_runtime.errors import DeviceError
 from kgen_runtime.kernels import Kernels
+from tests import needs
 
 
 class Machine:
@@ -71,7 +72,7 @@ def test_matmul(
 
 
 def test_matmul_of_integers_is_exact_in_bfloat16(machine: Machine, tmp_path: Path) -> None:
-    ml_dtypes = pytest.importorskip("ml_dtypes")
+    ml_dtypes = needs.module("ml_dtypes")
     spec = kgen.Matmul(
         m=65,
         n=66,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-import pytest
 
 from kgen import pipeline, targets
 from kgen.bundle import pack
@@ -20,6 +18,7 @@ from kgen_runtime.backend import Code
 from kgen_runtime.backends.vulkan import VulkanBackend
 from kgen_runtime.errors import DeviceError
 from kgen_runtime.manifest import KernelEntry
+from tests import needs
 
 Values = npt.NDArray[Any]
 
@@ -38,13 +37,7 @@ def open_vulkan(**options: Any) -> VulkanBackend:
     try:
         return VulkanBackend(**options)
     except DeviceError as error:
-        _absent(str(error))
-
-
-def _absent(reason: str) -> NoReturn:
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)
+        needs.absent(str(error), by_apt=True)
 
 
 def build(spec: Spec, target: str = "vulkan1.3", schedule: Schedule | None = None) -> Kernel:
@@ -66,7 +59,7 @@ def run(backend: VulkanBackend, kernel: Kernel, inputs: Mapping[str, Values]) ->
     """
     entry, code = loadable(kernel)
     if (reason := backend.refuses(entry.artifacts[0])) is not None:
-        _absent(f"{backend.info.name}: {reason}")
+        needs.absent(f"{backend.info.name}: {reason}")
     loaded = backend.load(entry, code)
     raw, views, sizes = {}, {}, {}
     try:

@@ -23,6 +23,7 @@ from kgen_runtime import dlpack, scalar
 from kgen_runtime.array import Array, host_dtype
 from kgen_runtime.errors import ArgumentError
 from kgen_runtime.manifest import KernelEntry
+from tests import needs
 from tests.unit.fakes import HostFake
 
 EntryFor = Callable[..., KernelEntry]
@@ -76,7 +77,7 @@ def test_other_operations_take_none() -> None:
 @pytest.mark.parametrize("dtype", FLOATS_8)
 def test_codes_are_those_of_ml_dtypes(dtype: DType) -> None:
     """All 256 codes, and numbers around every middle between two of them."""
-    pytest.importorskip("ml_dtypes")
+    needs.module("ml_dtypes")
     codes = np.arange(256, dtype=np.uint8)
     values = codes.view(host_dtype(dtype)).astype(np.float64)
     np.testing.assert_array_equal([scalar.decode(int(c), dtype) for c in codes], values)

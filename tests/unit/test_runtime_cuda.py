@@ -24,6 +24,7 @@ from kgen_runtime.errors import (
 from kgen_runtime.kernel import Kernel
 from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import KernelEntry, Launch, TensorMap
+from tests import needs
 from tests.unit.fake_cuda import FakeDriver, installed
 from tests.unit.fakes import code_of, entry, param
 
@@ -158,7 +159,7 @@ def test_a_tensor_map_that_cannot_be_encoded(fake: FakeDriver) -> None:
 
 def test_the_real_bindings_take_these_fields() -> None:
     """Only the driver itself is missing here: the binding converts every argument before it."""
-    bindings = pytest.importorskip("cuda.bindings.driver")
+    bindings = needs.module("cuda.bindings.driver")
     cuda_driver.driver.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cuda_tensor_maps, "driver", lambda: bindings)

@@ -14,6 +14,7 @@ import kgen_runtime
 from kgen.spec import DType, Epilogue
 from kgen_runtime import Array, Kernels
 from kgen_runtime.errors import ArgumentError, DeviceError
+from tests import needs
 
 SPECS = (
     kgen.Matmul(m=7, n=13, k=5, dtype=DType.F32, epilogue=(Epilogue.BIAS, Epilogue.RELU)),
@@ -73,7 +74,7 @@ def test_device_arrays_work_the_same_way_everywhere(kernels: Kernels) -> None:
 
 
 def test_bfloat16(kernels: Kernels) -> None:
-    ml_dtypes = pytest.importorskip("ml_dtypes")
+    ml_dtypes = needs.module("ml_dtypes")
     a = integers(4, 17).astype(ml_dtypes.bfloat16)
     b = integers(17, 3, seed=1).astype(ml_dtypes.bfloat16)
     expected = (a.astype(np.float32) @ b.astype(np.float32)).astype(ml_dtypes.bfloat16)

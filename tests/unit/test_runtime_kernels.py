@@ -13,6 +13,7 @@ from kgen_runtime.array import Array
 from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import Workspace
+from tests import needs
 from tests.unit.fakes import HostFake, OpaqueFake, array, entry, host, kernels_on, param
 
 A, B = array((3, 5)), array((3, 5), start=100)
@@ -109,7 +110,7 @@ def test_strides_of_a_dimension_of_one_do_not_matter() -> None:
 
 
 def test_bfloat16() -> None:
-    ml_dtypes = pytest.importorskip("ml_dtypes")
+    ml_dtypes = needs.module("ml_dtypes")
     e = entry(*(param(name, (3, 5), "bf16") for name in ("a", "out")))
 
     class Copy(HostFake):
