@@ -55,6 +55,9 @@ TASK_WORK = 1 << 20
 #: As many times more where a task packs rows of A: two tasks for four gain 4 % of 127 x 131 x
 #: 113 in bf16, and 6 % where B comes packed (Zen 4).
 PACKED_A_WORK = 2
+#: And where rows of A are added up beforehand (an unsigned B): four tasks instead of 28 gain 3 % of
+#: 256 x 256 x 256 in s8, two instead of four 4 % of 128 x 128 x 128 (Zen 4).
+STARTS_WORK = 5
 #: So many times the rows two halves may have, rounded up: the second waits for the first.
 EVEN_HALVES = 1.05
 #: Tasks that keep the cores of a common machine busy to the end.
@@ -121,7 +124,8 @@ def dot_matmul(spec: Matmul, target: Target, dot: Dot) -> DotMatmul:
         extra_registers=int(packs_b and not must_pack_b(spec, dot)),
     )
     mr, nr = register_tile(spec, target, packing, dot)
-    return enough_tasks(spec, in_groups(blocks(spec, target, mr, nr, packing)), mr)
+    schedule = in_groups(blocks(spec, target, mr, nr, packing))
+    return enough_tasks(spec, schedule, mr, has_starts=dot.b_is_unsigned)
 
 
 def in_groups(schedule: CpuMatmul) -> DotMatmul:
@@ -243,32 +247,47 @@ def register_tile(
     return rows, vectors * vector
 
 
-def enough_tasks(spec: Matmul, schedule: S, unit: int) -> S:
+def enough_tasks(spec: Matmul, schedule: S, unit: int, *, has_starts: bool = False) -> S:
     """The blocks made smaller where there are few tasks and each is long: narrower first, since a
-    task packs its columns of B; but a packed A, which is packed once for every block of columns,
-    wants many of them, and all where B is not packed, down to PACKED_ROWS rows. One task alone that
-    packs rows of both is halved along M where that comes out even: 127 x 131 x 113 in bf16 takes
-    two threads 10.8 us instead of 11.9, and one as long as before (Zen 4)."""
+    task packs its columns of B; but an A that is packed or added up, once for every block of
+    columns, wants many of them, and all where B is not packed, down to PACKED_ROWS rows (twice as
+    many if both are done). One task alone that does so is halved where that comes out even: 127 x
+    131 x 113 in bf16 takes two threads 10.8 us instead of 11.9, and one as long as before (Zen 4).
+    """
     mc, nc = schedule.mc, schedule.nc
-    packs = schedule.pack_a or schedule.pack_b
-    fewest = max(unit, 2 * PACKED_ROWS - 1 if packs else 0)
-    longest = TASK_WORK * (PACKED_A_WORK if schedule.pack_a else 1)
+    reads_a = schedule.pack_a or has_starts
+    rows = PACKED_ROWS * (2 if schedule.pack_b and has_starts else 1)
+    fewest = max(unit, 2 * rows - 1 if reads_a or schedule.pack_b else 0)
+    longest = TASK_WORK
+    if reads_a:
+        longest *= STARTS_WORK if has_starts else PACKED_A_WORK
 
     def tasks() -> int:
         return spec.batch * math.ceil(spec.m / mc) * math.ceil(spec.n / nc)
 
-    half = balanced(spec.m, mc // 2, unit)
+    def halved() -> int:
+        """Rows: not thirds, which as many more tasks add up or pack for."""
+        most = rounded_up(mc // 2, unit) if has_starts else mc // 2
+        return balanced(spec.m, most, unit)
+
     packs_both = schedule.pack_a and schedule.pack_b and spec.layout is Layout.NN
-    alone = tasks() == 1 and mc * nc * spec.k > longest
-    if packs_both and alone and mc > fewest and 1 <= 2 * half / spec.m <= EVEN_HALVES:
-        mc = half
+    alone = tasks() == 1 and mc * nc * spec.k > (TASK_WORK if has_starts else longest)
+    if alone and (packs_both or has_starts):
+        if mc > fewest and is_half(halved(), spec.m):
+            mc = halved()
+        elif has_starts and is_half(half := balanced(spec.n, nc // 2, schedule.nr), spec.n):
+            nc = half
     while tasks() < ENOUGH_TASKS and mc * nc * spec.k > longest:
-        if nc > schedule.nr and (not schedule.pack_a or (schedule.pack_b and nc > mc)):
+        if nc > schedule.nr and (not reads_a or (schedule.pack_b and nc > mc)):
             nc = balanced(spec.n, nc // 2, schedule.nr)
         elif mc > fewest:
-            mc = balanced(spec.m, mc // 2, unit)
+            mc = halved()
         elif nc > schedule.nr:
             nc = balanced(spec.n, nc // 2, schedule.nr)
         else:
             break
     return dataclasses.replace(schedule, mc=mc, nc=nc)
+
+
+def is_half(part: int, extent: int) -> bool:
+    return 1 <= 2 * part / extent <= EVEN_HALVES

@@ -23,8 +23,9 @@ from kgen.targets.cpu.plan.lanes import (
     unpacks,
 )
 from kgen.targets.cpu.plan.panel import index_list
+from kgen.targets.cpu.plan.starts import StartsPlan
 from kgen.targets.cpu.plan.tile import Tile
-from kgen.targets.cpu.plan.tiled import TiledPlan, check_registers
+from kgen.targets.cpu.plan.tiled import check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector
 
 #: A group, as A is multiplied; and columns of the widest vectors.
@@ -32,7 +33,7 @@ GROUP_BYTES, COLUMNS = 4, 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class DotPlan(TiledPlan, GroupsPlan):
+class DotPlan(StartsPlan, GroupsPlan):
     dot: Dot
 
     @property
@@ -43,7 +44,7 @@ class DotPlan(TiledPlan, GroupsPlan):
     def scratch_besides_b(self) -> int:
         return (
             self.packs_a * self.a_pack_bytes
-            + self.has_starts * self.schedule.mc * GROUP_BYTES
+            + self.starts_bytes
             + (not self.is_direct) * self.acc_bytes
         )
 
@@ -56,7 +57,7 @@ class DotPlan(TiledPlan, GroupsPlan):
             order = f"{dtype} [mc][kc], {self.a_pack_row} bytes a row, zero past K"
             lines.append(f"%a.pack    {self.a_pack_bytes} bytes, {order}")
         if self.has_starts:
-            lines.append(f"%a.starts  {self.schedule.mc * GROUP_BYTES} bytes, i32 [mc]")
+            lines.append(f"%a.starts  {self.starts_bytes} bytes, i32 [mc]")
         if self.packs_b:
             order = f"{self.spec.dtype} [kc/{self.group}][nr][{self.group}]"
             row = f"{self.b_pack_row} bytes a row, zero past K and N"
@@ -191,6 +192,10 @@ class DotPlan(TiledPlan, GroupsPlan):
         )
 
     # -- where the sums start, if B is taken for unsigned --------------------------------------
+
+    @property
+    def start_sums(self) -> Vector:
+        return self.sums
 
     @property
     def has_starts(self) -> bool:

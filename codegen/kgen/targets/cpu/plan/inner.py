@@ -18,11 +18,10 @@ from kgen.targets.cpu.plan.along import is_inner, tile_registers, vector_along
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.blocks import finishing_type, matmul_launch
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
-from kgen.targets.cpu.plan.dot import GROUP_BYTES
 from kgen.targets.cpu.plan.dots import Dot, dot_for
 from kgen.targets.cpu.plan.folds import Group, folds
+from kgen.targets.cpu.plan.starts import StartsPlan
 from kgen.targets.cpu.plan.tile import Row, Sum, Tile, tile
-from kgen.targets.cpu.plan.tiled import TiledPlan
 from kgen.targets.cpu.plan.vectors import Access, Vector
 
 #: Tiles that follow of which a tile fetches B, where K is cut into blocks.
@@ -40,7 +39,7 @@ class Chain:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InnerPlan(TiledPlan):
+class InnerPlan(StartsPlan):
     schedule: InnerMatmul
     #: A vector of K of A or B, as it lies in memory and as it is multiplied.
     along: Access
@@ -71,6 +70,10 @@ class InnerPlan(TiledPlan):
         return "add" if self.sums.is_integer else "fadd"
 
     # -- where the sums start, if B is taken for unsigned --------------------------------------
+
+    @property
+    def start_sums(self) -> Vector:
+        return self.sums
 
     @property
     def has_starts(self) -> bool:
@@ -104,7 +107,7 @@ class InnerPlan(TiledPlan):
 
     @property
     def scratch_besides_b(self) -> int:
-        return self.acc_bytes + self.has_starts * self.schedule.mc * GROUP_BYTES
+        return self.acc_bytes + self.starts_bytes
 
     @property
     def streams_b(self) -> bool:
