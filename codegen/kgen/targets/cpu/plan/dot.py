@@ -25,7 +25,7 @@ from kgen.targets.cpu.plan.lanes import (
 from kgen.targets.cpu.plan.panel import index_list
 from kgen.targets.cpu.plan.starts import StartsPlan
 from kgen.targets.cpu.plan.tile import Tile
-from kgen.targets.cpu.plan.tiled import check_registers
+from kgen.targets.cpu.plan.tiled import TiledPlan, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector
 
 #: A group, as A is multiplied; and columns of the widest vectors.
@@ -33,7 +33,7 @@ GROUP_BYTES, COLUMNS = 4, 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class DotPlan(StartsPlan, GroupsPlan):
+class DotPlan(TiledPlan, StartsPlan, GroupsPlan):
     dot: Dot
 
     @property

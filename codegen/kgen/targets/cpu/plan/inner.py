@@ -22,6 +22,7 @@ from kgen.targets.cpu.plan.dots import Dot, dot_for
 from kgen.targets.cpu.plan.folds import Group, folds
 from kgen.targets.cpu.plan.starts import StartsPlan
 from kgen.targets.cpu.plan.tile import Row, Sum, Tile, tile
+from kgen.targets.cpu.plan.tiled import TiledPlan
 from kgen.targets.cpu.plan.vectors import Access, Vector
 
 #: Tiles that follow of which a tile fetches B, where K is cut into blocks.
@@ -39,7 +40,7 @@ class Chain:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InnerPlan(StartsPlan):
+class InnerPlan(TiledPlan, StartsPlan):
     schedule: InnerMatmul
     #: A vector of K of A or B, as it lies in memory and as it is multiplied.
     along: Access

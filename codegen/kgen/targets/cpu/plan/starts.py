@@ -10,9 +10,9 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kgen.targets.cpu.plan.blocks import MatmulPlan
 from kgen.targets.cpu.plan.folds import Fold, folds
 from kgen.targets.cpu.plan.tile import Row
-from kgen.targets.cpu.plan.tiled import TiledPlan
 from kgen.targets.cpu.plan.vectors import Vector
 
 #: Rows whose vectors are folded together: thirteen instructions instead of eleven for each.
@@ -44,8 +44,16 @@ def sum_names(name: str, rows: Sequence[Row]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StartsPlan(TiledPlan):
-    """`has_starts` says whether any are needed."""
+class StartsPlan(MatmulPlan):
+    @property
+    @abstractmethod
+    def has_starts(self) -> bool:
+        """The sums of each row start from a number that is found first."""
+
+    @property
+    @abstractmethod
+    def a_m(self) -> int:
+        """Bytes from one row of A, as it is multiplied, to the next."""
 
     @property
     @abstractmethod
