@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import io
+import os
 import platform
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -64,3 +69,47 @@ def test_a_device_that_is_not_here_or_refuses_says_why() -> None:
     entry = pipeline.build(GOOD, ["x86-64-v3"]).manifest.kernels[0]
     with isolate.Devices() as devices, pytest.raises(Unavailable, match=r"hip|HIP"):
         devices.executor("hip", entry, {})
+
+
+@pytest.mark.parametrize(
+    ("share", "looks"),
+    [
+        (1.0, 5),  # it computes all the time
+        (2.0, 5),  # in two threads
+        (0.25, 20),  # others have three quarters of the CPU
+        (0.0, 5),  # it waits, for a device that does not answer
+    ],
+)
+def test_time_that_others_have_the_cpu_does_not_count(
+    share: float, looks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five seconds of patience."""
+    now = [0.0]
+
+    def select(*arguments: object) -> tuple[list[object], ...]:
+        waited = arguments[3]
+        assert isinstance(waited, float)
+        now.append(now[-1] + waited)
+        return ([], [], [])
+
+    monkeypatch.setattr("select.select", select)
+    monkeypatch.setattr(isolate, "cpu_seconds", lambda _: share * now[-1])
+    assert not isolate.answers_within(0, io.BytesIO(), 5.0)
+    assert len(now) - 1 == looks
+
+
+def test_an_answer_is_not_waited_for() -> None:
+    code = "import sys; print(1, flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert isolate.answers_within(process.pid, process.stdout, 60.0)
+        process.kill()
+
+
+def test_what_a_process_computes_is_counted() -> None:
+    before, end = isolate.cpu_seconds(os.getpid()), time.process_time() + 0.1
+    while time.process_time() < end:
+        pass
+    assert 0.05 < isolate.cpu_seconds(os.getpid()) - before < 10
+    assert isolate.cpu_seconds(2**30) == 0.0
