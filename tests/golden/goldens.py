@@ -30,8 +30,9 @@ DEEPER = Matmul(m=64, n=32, k=1000, layout=Layout.NT)
 DEEP_ALONE = Matmul(m=32, n=32, k=192)
 #: Two kernels in f32: three parts, the last of which ends early.
 DEEP_F32 = Matmul(m=16, n=32, k=88, dtype=DType.F32)
-#: Two block tiles for three CTAs.
+#: Two block tiles for three CTAs, by wgmma and by mma.sync.
 SHARED = Matmul(m=128, n=16, k=320, layout=Layout.NT)
+SHARED_MMA = Matmul(m=64, n=32, k=160)
 #: Operands that wgmma wants transposed: B of bytes, and A of words.
 TRANSPOSED = Matmul(m=16, n=128, k=384, dtype=DType.S8)
 GATHERED = Matmul(m=64, n=16, k=96, dtype=DType.F32, math=Math.TF32, layout=Layout.TT)
@@ -104,6 +105,8 @@ def goldens() -> Iterator[Golden]:
     for spec, schedule in WGMMA.items():
         yield Golden(target="sm_90a", spec=spec, schedule=schedule)
     yield Golden(target="sm_80", spec=DEEP, schedule=MMA[EVEN] | {"num_stages": 3, "split_k": 2})
+    shared = {"num_stages": 3, "num_ctas": 3, "stream_k": 1}
+    yield Golden(target="sm_80", spec=SHARED_MMA, schedule=MMA[EVEN] | shared)
     parts = {"num_stages": 3, "split_k": 3, "one_kernel": 1}
     yield Golden(target="sm_80", spec=DEEP_ALONE, schedule=MMA[EVEN] | parts)
     yield Golden(target="sm_80", spec=DEEP_F32, schedule=FMA[EVEN] | {"split_k": 3})

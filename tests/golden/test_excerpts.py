@@ -26,6 +26,7 @@ PAGES = {
         "sm_80/matmul_1x64x512_f16_nn.ptx",
         "sm_80/matmul_16x32x88_f32_nn.ptx",
         "sm_80/matmul_32x32x192_f16_nn.ptx",
+        "sm_80/matmul_64x32x160_f16_nn.ptx",
     ),
 }
 

@@ -64,7 +64,21 @@ class SplitK(GpuMatmul):
 
 @dataclass(frozen=True, kw_only=True)
 class SplitMatmul(SplitK, MmaMatmul):
-    """Matrix instructions, with k cut in parts."""
+    """Matrix instructions, with k cut in parts; or, with `stream_k`, `num_ctas` blocks that share
+    all output tiles along k, in groups of `group_m` rows of them."""
+
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"num_ctas"})
+    num_ctas: int = 0
+    group_m: int = 1
+    stream_k: bool = False
+
+    def override(self, **fields: int) -> Self:
+        """As for all schedules. What is asked for turns off what cannot be beside it."""
+        if fields.get("split_k", 1) > 1 or fields.get("stream_k") == 0:
+            fields = {"stream_k": 0, "num_ctas": 0, "group_m": 1} | fields
+        elif fields.get("stream_k"):
+            fields = {"split_k": 1, "one_kernel": 0} | fields
+        return super().override(**fields)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,8 @@ from kgen.targets.cuda.plan.constants import CONSTANTS, Constants
 
 #: What an index, a predicate and an address need beside a kernel's accumulators and fragments.
 REGISTERS_FOR_ADDRESSES = 24
+#: Fields of schedules that no address is made of.
+ANY_NUMBER = frozenset({"origin", "num_stages", "split_k", "num_ctas", "group_m"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +87,7 @@ def check_powers_of_two(schedule: Schedule) -> None:
     """Every field must be a power of two; addresses are made of shifts and masks."""
     for f in dataclasses.fields(schedule):
         value = getattr(schedule, f.name)
-        if f.name in ("origin", "num_stages", "split_k") or value & (value - 1) == 0:
+        if f.name in ANY_NUMBER or value & (value - 1) == 0:
             continue
         lower = 1 << (value.bit_length() - 1)
         raise ScheduleError(f"{f.name}={value} is not a power of two; try {lower} or {2 * lower}")

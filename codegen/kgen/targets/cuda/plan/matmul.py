@@ -15,6 +15,8 @@ from kgen.targets.cuda.plan.copy import TileCopy
 from kgen.targets.cuda.plan.gather import Gather
 from kgen.targets.cuda.plan.matrix import Matrix
 from kgen.targets.cuda.plan.output import OutputTile
+from kgen.targets.cuda.plan.raster import Raster
+from kgen.targets.cuda.plan.stream import Stream
 from kgen.targets.cuda.plan.words import counted
 from kgen_runtime.manifest import Launch, Tile
 
@@ -33,11 +35,13 @@ class Stage:
 
 @dataclass(frozen=True, kw_only=True)
 class Pipeline:
-    """The loop over k: `num_stages` tiles are in flight or in use at once."""
+    """The loop over k: `num_stages` tiles are in flight or in use at once. If they are `counted`
+    there are no more than `k_tiles`, and a register says how many."""
 
     k_tiles: int
     num_stages: int
     stage_bytes: int
+    counted: bool = False
 
     @property
     def buffers(self) -> int:
@@ -82,11 +86,11 @@ class Pipeline:
         return self.num_stages - 2
 
 
-def plan_pipeline(k: int, schedule: GpuMatmul, stage_bytes: int) -> Pipeline:
+def plan_pipeline(k: int, schedule: GpuMatmul, stage_bytes: int, counted: bool = False) -> Pipeline:
     """No more stages than there are tiles, and one to run ahead."""
     k_tiles = -(-k // schedule.block_k)
     stages = min(schedule.num_stages, k_tiles + 1)
-    return Pipeline(k_tiles=k_tiles, num_stages=stages, stage_bytes=stage_bytes)
+    return Pipeline(k_tiles=k_tiles, num_stages=stages, stage_bytes=stage_bytes, counted=counted)
 
 
 def order_tiles(k: int, block_k: int, copies: Sequence[TileCopy]) -> list[TileCopy]:
@@ -123,13 +127,16 @@ class Operand(Protocol):
 @dataclass(frozen=True, kw_only=True)
 class MatmulPlan(CudaPlan):
     """`operands` are A and B; B's tile follows A's in each stage. With a `gather` the kernel
-    multiplies parts of k and adds them."""
+    multiplies parts of k and adds them; with a `stream` CTAs share block tiles, in the order of
+    `raster`."""
 
     spec: Matmul
     schedule: GpuMatmul
     pipeline: Pipeline
     output: OutputTile
     gather: Gather | None = None
+    stream: Stream | None = None
+    raster: Raster | None = None
 
     @property
     @abstractmethod
@@ -145,6 +152,16 @@ class MatmulPlan(CudaPlan):
         return tuple(operand for operand in self.operands if not operand.copy.asynchronous)
 
     @property
+    def clustered(self) -> bool:
+        """CTAs are alone."""
+        return False
+
+    @property
+    def by_warpgroups(self) -> bool:
+        """Whether each warpgroup has sums of its own to leave; else all threads of a CTA do."""
+        return False
+
+    @property
     def batched(self) -> bool:
         """Whether any address depends on the batch."""
         return self.operands_batched or self.output.batch_stride != 0 or self.part_k > 0
@@ -152,7 +169,7 @@ class MatmulPlan(CudaPlan):
     @property
     def part_k(self) -> int:
         """Of k in each part, if the batch is parts of products; else 0."""
-        return self.operands[0].copy.part_k
+        return 0 if self.stream else self.operands[0].copy.part_k
 
     @property
     def split(self) -> int:
@@ -167,6 +184,8 @@ class MatmulPlan(CudaPlan):
     def remarks(self) -> tuple[str, ...]:
         """How operands reach shared memory and, where that is not the best way, why."""
         found = tuple(operand.copy.remark for operand in self.operands)
+        if self.stream:
+            found = (*found, self.stream.note)
         return (*found, self.gather.remark) if self.gather else found
 
     @property
@@ -176,6 +195,7 @@ class MatmulPlan(CudaPlan):
         pipeline, b = self.pipeline, self.operands[1].tile.base
         return (
             *((self.gather.note,) if self.gather else ()),
+            *((self.stream.note,) if self.stream else ()),
             f"{counted(pipeline.k_tiles, 'tile')} along k",
             f"shared memory ({kind}): {counted(pipeline.buffers, 'stage')} of "
             f"{pipeline.stage_bytes} bytes, A at 0, B at {b} of each",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
@@ -18,17 +19,19 @@ from kgen.targets.cuda.plan.fragments import (
     MmaOperand,
     is_gathered,
 )
-from kgen.targets.cuda.plan.gather import gathers, plan_gather
+from kgen.targets.cuda.plan.gather import gathers
 from kgen.targets.cuda.plan.instruction import MatrixInstruction, instruction_of
 from kgen.targets.cuda.plan.matmul import (
     MatmulPlan,
     matrices,
     order_tiles,
-    plan_launch,
     plan_pipeline,
 )
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.mma_launch import arrange, streams
 from kgen.targets.cuda.plan.mma_limits import check, registers_held
 from kgen.targets.cuda.plan.output import plan_output
+from kgen.targets.cuda.plan.partial import PartialSums
 from kgen.targets.cuda.plan.products import Mma, Products, Sum, promotion, rest_of
 from kgen.targets.cuda.plan.shares import Share, share_out
 from kgen.targets.cuda.plan.tiles import CHUNK_BYTES, SwizzledTile
@@ -94,6 +97,11 @@ class MmaPlan(MatmulPlan):
     @property
     def warps_n_mask(self) -> int:
         return self.schedule.block_n // self.schedule.warp_n - 1
+
+    @property
+    def ticket_at(self) -> int:
+        """Where in shared memory a CTA of a stream keeps its ticket, behind all else."""
+        return self.shared_bytes - MAX_ACCESS_BYTES
 
     @property
     def instruction(self) -> MatrixInstruction:
@@ -181,28 +189,37 @@ def plan_mma(
     )
     stage_bytes = sum(tile.nbytes for tile in tiles)
     base.check_shared(schedule, stage_bytes, target)
-    pipeline = plan_pipeline(spec.k, schedule, stage_bytes)
+    pipeline = plan_pipeline(spec.k, schedule, stage_bytes, counted=streams(schedule))
     products = _products(spec, schedule, instruction, copies, tiles)
     stored = whole if whole is not None and gathers(schedule) else spec
     exchange = plan_exchange(stored, schedule, products, pipeline.nbytes)
     exchange_bytes = schedule.num_warps * exchange.tile.nbytes if exchange else 0
-    shared_bytes = max(pipeline.nbytes, exchange_bytes)
     output = plan_output(stored, schedule, rows=products.rows, cols=products.cols, run=products.run)
-    launch = plan_launch(stored, schedule, num_threads, shared_bytes, target)
-    gather = plan_gather(schedule, output, products.sums, launch)
+    sums = PartialSums(names=products.sums, whole=output.whole, threads=num_threads)
+    shared = arrange(
+        stored,
+        target,
+        schedule,
+        output,
+        sums,
+        pipeline.k_tiles,
+        max(pipeline.nbytes, exchange_bytes),
+    )
     return MmaPlan(
         spec=stored,
         target=target,
         schedule=schedule,
         template="ptx/matmul_mma.ptx.j2",
-        launches=(gather.launch(launch) if gather else launch,),
-        workspaces=gather.workspaces if gather else (),
+        launches=(shared.launch,),
+        workspaces=shared.workspaces,
         num_threads=num_threads,
-        shared_bytes=shared_bytes,
+        shared_bytes=shared.shared_bytes,
         ptx_version=base.ptx_version(target, "ldmatrix", instruction.feature),
         pipeline=pipeline,
-        output=output,
-        gather=gather,
+        output=dataclasses.replace(output, repeated=shared.stream is not None),
+        gather=shared.gather,
+        stream=shared.stream,
+        raster=shared.raster,
         products=products,
         exchange=exchange,
     )
@@ -215,7 +232,8 @@ def _copies(
     tiles: tuple[SwizzledTile, SwizzledTile],
     whole: Matmul | None,
 ) -> list[TileCopy]:
-    """Of A and B, from the matrices of `whole` if the spec is parts of it."""
+    """Of A and B, from the matrices of `whole` if the spec is parts of it; a CTA that shares block
+    tiles can begin with any tile along k."""
     copies = [
         plan_copy(
             matrix,
@@ -225,7 +243,7 @@ def _copies(
             target=target,
             allow_async=True,
             place=tile.place,
-            part_k=spec.k if whole else 0,
+            part_k=schedule.block_k if streams(schedule) else spec.k if whole else 0,
         )
         for matrix, tile in zip(matrices(whole or spec), tiles, strict=True)
     ]

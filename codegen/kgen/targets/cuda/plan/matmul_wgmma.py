@@ -19,6 +19,7 @@ from kgen.targets.cuda.plan import base, tma_store
 from kgen.targets.cuda.plan.matmul import plan_launch
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.output import OutputTile, plan_output
+from kgen.targets.cuda.plan.partial import PartialSums
 from kgen.targets.cuda.plan.products import promotion
 from kgen.targets.cuda.plan.raster import Raster
 from kgen.targets.cuda.plan.stream import Stream, plan_stream
@@ -90,6 +91,11 @@ class WgmmaPlan(base.CudaPlan):
     @property
     def persistent(self) -> bool:
         return self.schedule.num_ctas > 0
+
+    @property
+    def by_warpgroups(self) -> bool:
+        """Whether each warpgroup has sums of its own to leave."""
+        return True
 
     @property
     def clustered(self) -> bool:
@@ -240,7 +246,8 @@ def plan_wgmma(
         extent=cluster_tile(schedule),
         group=schedule.group_m,
     )
-    stream = plan_stream(raster.total, k_tiles, schedule, output)
+    sums = PartialSums(names=output.names, whole=output.whole, threads=WARPGROUP)
+    stream = plan_stream(raster.total, k_tiles, schedule, sums)
     if stream is not None:
         shared_bytes += BARRIER_BYTES
     launch = plan_launch(spec, schedule, num_threads, shared_bytes, target)

@@ -16,12 +16,10 @@ import dataclasses
 from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
-from kgen.schedule import WgmmaMatmul
-from kgen.targets.cuda.plan.output import OutputTile
+from kgen.schedule import SplitMatmul, WgmmaMatmul
 from kgen.targets.cuda.plan.partial import WORD_BYTES, PartialSums
 from kgen.targets.cuda.plan.raster import Raster
-from kgen.targets.cuda.plan.wgmma_limits import WARPGROUP
-from kgen_runtime.manifest import Tile, Walk, Workspace
+from kgen_runtime.manifest import Launch, Walk, Workspace
 
 #: Products with 32-bit integers of steps and CTAs must not overflow.
 MAX_PRODUCT = 1 << 32
@@ -30,8 +28,8 @@ PARTS, TICKETS = "parts", "tickets"
 
 @dataclass(frozen=True, kw_only=True)
 class Stream:
-    """`ctas` share `blocks` block tiles of `k_tiles` steps each; `consumers` warpgroups of a CTA
-    hold `sums` each."""
+    """`ctas` share `blocks` block tiles of `k_tiles` steps each; `consumers` groups of threads of
+    a CTA hold `sums` each: warpgroups, or all of its threads if there is one."""
 
     blocks: int
     k_tiles: int
@@ -80,10 +78,16 @@ class Stream:
             Workspace(name=TICKETS, nbytes=self.flags + groups * WORD_BYTES, initial="zero"),
         )
 
-    def tile(self, raster: Raster) -> Tile:
-        """Which block tiles each CTA stores."""
+    def launch(self, launch: Launch, raster: Raster) -> Launch:
+        """The launch of one CTA per block tile as one of CTAs that share them."""
         walk = Walk(group=raster.group, shared=self.cut_blocks, steps=self.k_tiles)
-        return dataclasses.replace(raster.tile, walk=walk)
+        names = tuple(workspace.name for workspace in self.workspaces)
+        return dataclasses.replace(
+            launch,
+            grid=(self.ctas, 1, 1),
+            arguments=launch.arguments + names,
+            tile=dataclasses.replace(raster.tile, walk=walk),
+        )
 
     @property
     def note(self) -> str:
@@ -94,28 +98,31 @@ class Stream:
 
 
 def plan_stream(
-    blocks: int, k_tiles: int, schedule: WgmmaMatmul, output: OutputTile
+    blocks: int, k_tiles: int, schedule: SplitMatmul | WgmmaMatmul, sums: PartialSums
 ) -> Stream | None:
     """None if the schedule does not ask for it. Raises ScheduleError if it cannot be."""
     if not schedule.stream_k:
         return None
     _check(blocks, k_tiles, schedule)
+    consumers = schedule.consumers if isinstance(schedule, WgmmaMatmul) else 1
     return Stream(
-        blocks=blocks,
-        k_tiles=k_tiles,
-        ctas=schedule.num_ctas,
-        consumers=schedule.consumers,
-        sums=PartialSums(names=output.names, whole=output.whole, threads=WARPGROUP),
+        blocks=blocks, k_tiles=k_tiles, ctas=schedule.num_ctas, consumers=consumers, sums=sums
     )
 
 
-def _check(blocks: int, k_tiles: int, schedule: WgmmaMatmul) -> None:
+def _check(blocks: int, k_tiles: int, schedule: SplitMatmul | WgmmaMatmul) -> None:
     if not schedule.num_ctas:
         raise ScheduleError("stream_k=1 shares block tiles among persistent CTAs; try num_ctas=132")
-    if schedule.pingpong or schedule.cluster > 1 or schedule.split_k > 1:
+    if isinstance(schedule, WgmmaMatmul) and (
+        schedule.pingpong or schedule.cluster > 1 or schedule.split_k > 1
+    ):
         raise ScheduleError(
             "stream_k=1 cuts block tiles for single CTAs whose warpgroups work together; "
             "try pingpong=0,cluster_m=1,cluster_n=1,split_k=1"
+        )
+    if schedule.split_k > 1:
+        raise ScheduleError(
+            f"stream_k=1 shares all of k, and split_k={schedule.split_k} cuts it; try split_k=1"
         )
     if schedule.num_ctas > (most := blocks * k_tiles):
         raise ScheduleError(

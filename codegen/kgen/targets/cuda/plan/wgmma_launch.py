@@ -25,10 +25,7 @@ def arranged(
     """The launch with its clusters, and with no more CTAs than persistent ones have tiles."""
     cluster = schedule.cluster
     if stream is not None:
-        arguments += tuple(workspace.name for workspace in stream.workspaces)
-        return dataclasses.replace(
-            launch, grid=(stream.ctas, 1, 1), arguments=arguments, tile=stream.tile(raster)
-        )
+        return stream.launch(dataclasses.replace(launch, arguments=arguments), raster)
     if schedule.num_ctas:
         return dataclasses.replace(
             launch,

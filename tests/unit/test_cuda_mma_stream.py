@@ -1,0 +1,83 @@
+"""Stream-k by mma.sync: the launch, what tiles along k are, refusals, what overrides turn off."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from kgen.errors import ScheduleError
+from kgen.pipeline import plan as make_plan
+from kgen.schedule import SplitMatmul
+from kgen.spec import Epilogue, Matmul
+from kgen.targets.cuda.limits import TARGETS
+from kgen.targets.cuda.plan.matmul_mma import MmaPlan
+
+SM_80 = {target.name: target for target in TARGETS}["sm_80"]
+SCHEDULE = SplitMatmul(
+    block_m=64,
+    block_n=32,
+    block_k=32,
+    num_stages=3,
+    warp_m=32,
+    warp_n=16,
+    num_ctas=10,
+    group_m=3,
+    stream_k=True,
+)
+
+
+def planned(**fields: Any) -> MmaPlan:
+    sizes: dict[str, Any] = {"m": 200, "n": 100, "k": 500, "epilogue": (Epilogue.BIAS,)}
+    plan = make_plan(Matmul(**(sizes | fields)), SM_80, SCHEDULE)
+    assert isinstance(plan, MmaPlan)
+    return plan
+
+
+def test_launch_and_workspaces() -> None:
+    """A part and a flag for each CTA, and a ticket; a place for it in shared memory."""
+    plan = planned()
+    (launch,) = plan.launches
+    assert (launch.grid, launch.block) == ((10, 1, 1), (128, 1, 1))
+    assert launch.arguments == ("a", "b", "bias", "out", "parts", "tickets")
+    walk = launch.tile.walk if launch.tile is not None else None
+    assert walk is not None and (walk.group, walk.shared, walk.steps) == (3, 16, 16)
+    parts, tickets = plan.workspaces
+    assert (parts.nbytes, parts.initial) == (10 * 64 * 32 * 4, "any")
+    assert (tickets.nbytes, tickets.initial) == (4 + 10 * 4, "zero")
+    assert plan.ticket_at == plan.pipeline.nbytes == plan.shared_bytes - 16
+
+
+def test_a_cta_can_begin_with_any_tile() -> None:
+    plan = planned()
+    assert plan.pipeline.counted and plan.part_k == 0
+    for operand in plan.operands:
+        assert operand.copy.part_k == 32 and operand.copy.first_k == 0
+        assert operand.copy.later_k_edge
+    assert not any(operand.copy.later_k_edge for operand in planned(k=512).operands)
+
+
+def test_overrides_turn_off_what_cannot_be_beside_them() -> None:
+    alone = SCHEDULE.override(stream_k=0)
+    assert (alone.num_ctas, alone.group_m, alone.stream_k) == (0, 1, False)
+    cut = SCHEDULE.override(split_k=4)
+    assert (cut.split_k, cut.num_ctas, cut.stream_k) == (4, 0, False)
+    shared = cut.override(one_kernel=1).override(stream_k=1, num_ctas=10)
+    assert (shared.split_k, shared.one_kernel, shared.stream_k) == (1, False, True)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"num_ctas": 0}, "stream_k=1 shares block tiles among persistent CTAs; try num_ctas="),
+        ({"split_k": 2, "stream_k": 1, "num_ctas": 10}, "shares all of k, and split_k=2 cuts it"),
+        ({"num_ctas": 300}, "num_ctas=300 are more than the 256 tiles along k"),
+        ({"stream_k": 0, "num_ctas": 10}, "num_ctas=10 and group_m=1 are for CTAs that share"),
+        ({"stream_k": 0, "group_m": 4}, "num_ctas=0 and group_m=4 are for CTAs that share"),
+    ],
+)
+def test_refusals(fields: dict[str, int], message: str) -> None:
+    spec = Matmul(m=200, n=100, k=500)
+    with pytest.raises(ScheduleError, match=re.escape(message)):
+        make_plan(spec, SM_80, SCHEDULE.override(**fields))
