@@ -274,96 +274,96 @@ j.body:
   %p.b.offset = mul nuw i64 %j, 160
   %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
   ; -- prologue: pack it
-  br label %bv.enter
-bv.enter:
-  br label %bv.head
-bv.head:
-  %bv = phi i64 [ 0, %bv.enter ], [ %bv.after, %bv.latch ]
-  %bv.more = icmp ult i64 %bv, 2
-  br i1 %bv.more, label %bv.body, label %bv.done
-bv.body:
-  %bv.from.offset = mul nuw i64 %bv, 1280
-  %bv.from = getelementptr i8, ptr %p.b, i64 %bv.from.offset
-  %bv.to.offset = mul nuw i64 %bv, 32
-  %bv.to = getelementptr i8, ptr %b.pack, i64 %bv.to.offset
-  br label %bk.enter
-bk.enter:
-  br label %bk.head
-bk.head:
-  %bk = phi i64 [ 0, %bk.enter ], [ %bk.after, %bk.latch ]
-  %bk.more = icmp ult i64 %bk, 40
-  br i1 %bk.more, label %bk.body, label %bk.done
-bk.body:
-  %bk.from.offset = mul nuw i64 %bk, 4
-  %bk.from = getelementptr i8, ptr %bv.from, i64 %bk.from.offset
-  %bk.to.offset = mul nuw i64 %bk, 64
-  %bk.to = getelementptr i8, ptr %bv.to, i64 %bk.to.offset
-  %bk.at0 = getelementptr i8, ptr %bk.from, i64 0
-  %bk.0.r0 = load <8 x float>, ptr %bk.at0, align 4
-  %bk.at1 = getelementptr i8, ptr %bk.from, i64 160
-  %bk.0.r1 = load <8 x float>, ptr %bk.at1, align 4
-  %bk.at2 = getelementptr i8, ptr %bk.from, i64 320
-  %bk.0.r2 = load <8 x float>, ptr %bk.at2, align 4
-  %bk.at3 = getelementptr i8, ptr %bk.from, i64 480
-  %bk.0.r3 = load <8 x float>, ptr %bk.at3, align 4
-  %bk.at4 = getelementptr i8, ptr %bk.from, i64 640
-  %bk.0.r4 = load <8 x float>, ptr %bk.at4, align 4
-  %bk.at5 = getelementptr i8, ptr %bk.from, i64 800
-  %bk.0.r5 = load <8 x float>, ptr %bk.at5, align 4
-  %bk.at6 = getelementptr i8, ptr %bk.from, i64 960
-  %bk.0.r6 = load <8 x float>, ptr %bk.at6, align 4
-  %bk.at7 = getelementptr i8, ptr %bk.from, i64 1120
-  %bk.0.r7 = load <8 x float>, ptr %bk.at7, align 4
-  %bk.1.r0 = shufflevector <8 x float> %bk.0.r0, <8 x float> %bk.0.r4, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
-  %bk.1.r4 = shufflevector <8 x float> %bk.0.r0, <8 x float> %bk.0.r4, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
-  %bk.1.r1 = shufflevector <8 x float> %bk.0.r1, <8 x float> %bk.0.r5, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
-  %bk.1.r5 = shufflevector <8 x float> %bk.0.r1, <8 x float> %bk.0.r5, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
-  %bk.1.r2 = shufflevector <8 x float> %bk.0.r2, <8 x float> %bk.0.r6, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
-  %bk.1.r6 = shufflevector <8 x float> %bk.0.r2, <8 x float> %bk.0.r6, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
-  %bk.1.r3 = shufflevector <8 x float> %bk.0.r3, <8 x float> %bk.0.r7, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
-  %bk.1.r7 = shufflevector <8 x float> %bk.0.r3, <8 x float> %bk.0.r7, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
-  %bk.2.r0 = shufflevector <8 x float> %bk.1.r0, <8 x float> %bk.1.r2, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
-  %bk.2.r2 = shufflevector <8 x float> %bk.1.r0, <8 x float> %bk.1.r2, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
-  %bk.2.r1 = shufflevector <8 x float> %bk.1.r1, <8 x float> %bk.1.r3, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
-  %bk.2.r3 = shufflevector <8 x float> %bk.1.r1, <8 x float> %bk.1.r3, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
-  %bk.2.r4 = shufflevector <8 x float> %bk.1.r4, <8 x float> %bk.1.r6, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
-  %bk.2.r6 = shufflevector <8 x float> %bk.1.r4, <8 x float> %bk.1.r6, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
-  %bk.2.r5 = shufflevector <8 x float> %bk.1.r5, <8 x float> %bk.1.r7, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
-  %bk.2.r7 = shufflevector <8 x float> %bk.1.r5, <8 x float> %bk.1.r7, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
-  %bk.3.r0 = shufflevector <8 x float> %bk.2.r0, <8 x float> %bk.2.r1, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
-  %bk.3.r1 = shufflevector <8 x float> %bk.2.r0, <8 x float> %bk.2.r1, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
-  %bk.3.r2 = shufflevector <8 x float> %bk.2.r2, <8 x float> %bk.2.r3, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
-  %bk.3.r3 = shufflevector <8 x float> %bk.2.r2, <8 x float> %bk.2.r3, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
-  %bk.3.r4 = shufflevector <8 x float> %bk.2.r4, <8 x float> %bk.2.r5, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
-  %bk.3.r5 = shufflevector <8 x float> %bk.2.r4, <8 x float> %bk.2.r5, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
-  %bk.3.r6 = shufflevector <8 x float> %bk.2.r6, <8 x float> %bk.2.r7, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
-  %bk.3.r7 = shufflevector <8 x float> %bk.2.r6, <8 x float> %bk.2.r7, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
-  %bk.to0 = getelementptr i8, ptr %bk.to, i64 0
-  store <8 x float> %bk.3.r0, ptr %bk.to0, align 32
-  %bk.to1 = getelementptr i8, ptr %bk.to, i64 64
-  store <8 x float> %bk.3.r1, ptr %bk.to1, align 32
-  %bk.to2 = getelementptr i8, ptr %bk.to, i64 128
-  store <8 x float> %bk.3.r2, ptr %bk.to2, align 32
-  %bk.to3 = getelementptr i8, ptr %bk.to, i64 192
-  store <8 x float> %bk.3.r3, ptr %bk.to3, align 32
-  %bk.to4 = getelementptr i8, ptr %bk.to, i64 256
-  store <8 x float> %bk.3.r4, ptr %bk.to4, align 32
-  %bk.to5 = getelementptr i8, ptr %bk.to, i64 320
-  store <8 x float> %bk.3.r5, ptr %bk.to5, align 32
-  %bk.to6 = getelementptr i8, ptr %bk.to, i64 384
-  store <8 x float> %bk.3.r6, ptr %bk.to6, align 32
-  %bk.to7 = getelementptr i8, ptr %bk.to, i64 448
-  store <8 x float> %bk.3.r7, ptr %bk.to7, align 32
-  br label %bk.latch
-bk.latch:
-  %bk.after = add nuw i64 %bk, 8
-  br label %bk.head
-bk.done:
-  br label %bv.latch
-bv.latch:
-  %bv.after = add nuw i64 %bv, 1
-  br label %bv.head
-bv.done:
+  br label %bs.v.enter
+bs.v.enter:
+  br label %bs.v.head
+bs.v.head:
+  %bs.v = phi i64 [ 0, %bs.v.enter ], [ %bs.v.after, %bs.v.latch ]
+  %bs.v.more = icmp ult i64 %bs.v, 2
+  br i1 %bs.v.more, label %bs.v.body, label %bs.v.done
+bs.v.body:
+  %bs.v.from.offset = mul nuw i64 %bs.v, 1280
+  %bs.v.from = getelementptr i8, ptr %p.b, i64 %bs.v.from.offset
+  %bs.v.to.offset = mul nuw i64 %bs.v, 32
+  %bs.v.to = getelementptr i8, ptr %b.pack, i64 %bs.v.to.offset
+  br label %bs.s.enter
+bs.s.enter:
+  br label %bs.s.head
+bs.s.head:
+  %bs.s = phi i64 [ 0, %bs.s.enter ], [ %bs.s.after, %bs.s.latch ]
+  %bs.s.more = icmp ult i64 %bs.s, 40
+  br i1 %bs.s.more, label %bs.s.body, label %bs.s.done
+bs.s.body:
+  %bs.s.from.offset = mul nuw i64 %bs.s, 4
+  %bs.s.from = getelementptr i8, ptr %bs.v.from, i64 %bs.s.from.offset
+  %bs.s.to.offset = mul nuw i64 %bs.s, 64
+  %bs.s.to = getelementptr i8, ptr %bs.v.to, i64 %bs.s.to.offset
+  %bs.s.at0 = getelementptr i8, ptr %bs.s.from, i64 0
+  %bs.s.0.r0 = load <8 x float>, ptr %bs.s.at0, align 4
+  %bs.s.at1 = getelementptr i8, ptr %bs.s.from, i64 160
+  %bs.s.0.r1 = load <8 x float>, ptr %bs.s.at1, align 4
+  %bs.s.at2 = getelementptr i8, ptr %bs.s.from, i64 320
+  %bs.s.0.r2 = load <8 x float>, ptr %bs.s.at2, align 4
+  %bs.s.at3 = getelementptr i8, ptr %bs.s.from, i64 480
+  %bs.s.0.r3 = load <8 x float>, ptr %bs.s.at3, align 4
+  %bs.s.at4 = getelementptr i8, ptr %bs.s.from, i64 640
+  %bs.s.0.r4 = load <8 x float>, ptr %bs.s.at4, align 4
+  %bs.s.at5 = getelementptr i8, ptr %bs.s.from, i64 800
+  %bs.s.0.r5 = load <8 x float>, ptr %bs.s.at5, align 4
+  %bs.s.at6 = getelementptr i8, ptr %bs.s.from, i64 960
+  %bs.s.0.r6 = load <8 x float>, ptr %bs.s.at6, align 4
+  %bs.s.at7 = getelementptr i8, ptr %bs.s.from, i64 1120
+  %bs.s.0.r7 = load <8 x float>, ptr %bs.s.at7, align 4
+  %bs.s.1.r0 = shufflevector <8 x float> %bs.s.0.r0, <8 x float> %bs.s.0.r4, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
+  %bs.s.1.r4 = shufflevector <8 x float> %bs.s.0.r0, <8 x float> %bs.s.0.r4, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
+  %bs.s.1.r1 = shufflevector <8 x float> %bs.s.0.r1, <8 x float> %bs.s.0.r5, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
+  %bs.s.1.r5 = shufflevector <8 x float> %bs.s.0.r1, <8 x float> %bs.s.0.r5, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
+  %bs.s.1.r2 = shufflevector <8 x float> %bs.s.0.r2, <8 x float> %bs.s.0.r6, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
+  %bs.s.1.r6 = shufflevector <8 x float> %bs.s.0.r2, <8 x float> %bs.s.0.r6, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
+  %bs.s.1.r3 = shufflevector <8 x float> %bs.s.0.r3, <8 x float> %bs.s.0.r7, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
+  %bs.s.1.r7 = shufflevector <8 x float> %bs.s.0.r3, <8 x float> %bs.s.0.r7, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
+  %bs.s.2.r0 = shufflevector <8 x float> %bs.s.1.r0, <8 x float> %bs.s.1.r2, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
+  %bs.s.2.r2 = shufflevector <8 x float> %bs.s.1.r0, <8 x float> %bs.s.1.r2, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
+  %bs.s.2.r1 = shufflevector <8 x float> %bs.s.1.r1, <8 x float> %bs.s.1.r3, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
+  %bs.s.2.r3 = shufflevector <8 x float> %bs.s.1.r1, <8 x float> %bs.s.1.r3, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
+  %bs.s.2.r4 = shufflevector <8 x float> %bs.s.1.r4, <8 x float> %bs.s.1.r6, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
+  %bs.s.2.r6 = shufflevector <8 x float> %bs.s.1.r4, <8 x float> %bs.s.1.r6, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
+  %bs.s.2.r5 = shufflevector <8 x float> %bs.s.1.r5, <8 x float> %bs.s.1.r7, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
+  %bs.s.2.r7 = shufflevector <8 x float> %bs.s.1.r5, <8 x float> %bs.s.1.r7, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
+  %bs.s.3.r0 = shufflevector <8 x float> %bs.s.2.r0, <8 x float> %bs.s.2.r1, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
+  %bs.s.3.r1 = shufflevector <8 x float> %bs.s.2.r0, <8 x float> %bs.s.2.r1, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
+  %bs.s.3.r2 = shufflevector <8 x float> %bs.s.2.r2, <8 x float> %bs.s.2.r3, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
+  %bs.s.3.r3 = shufflevector <8 x float> %bs.s.2.r2, <8 x float> %bs.s.2.r3, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
+  %bs.s.3.r4 = shufflevector <8 x float> %bs.s.2.r4, <8 x float> %bs.s.2.r5, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
+  %bs.s.3.r5 = shufflevector <8 x float> %bs.s.2.r4, <8 x float> %bs.s.2.r5, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
+  %bs.s.3.r6 = shufflevector <8 x float> %bs.s.2.r6, <8 x float> %bs.s.2.r7, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
+  %bs.s.3.r7 = shufflevector <8 x float> %bs.s.2.r6, <8 x float> %bs.s.2.r7, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
+  %bs.s.to0 = getelementptr i8, ptr %bs.s.to, i64 0
+  store <8 x float> %bs.s.3.r0, ptr %bs.s.to0, align 32
+  %bs.s.to1 = getelementptr i8, ptr %bs.s.to, i64 64
+  store <8 x float> %bs.s.3.r1, ptr %bs.s.to1, align 32
+  %bs.s.to2 = getelementptr i8, ptr %bs.s.to, i64 128
+  store <8 x float> %bs.s.3.r2, ptr %bs.s.to2, align 32
+  %bs.s.to3 = getelementptr i8, ptr %bs.s.to, i64 192
+  store <8 x float> %bs.s.3.r3, ptr %bs.s.to3, align 32
+  %bs.s.to4 = getelementptr i8, ptr %bs.s.to, i64 256
+  store <8 x float> %bs.s.3.r4, ptr %bs.s.to4, align 32
+  %bs.s.to5 = getelementptr i8, ptr %bs.s.to, i64 320
+  store <8 x float> %bs.s.3.r5, ptr %bs.s.to5, align 32
+  %bs.s.to6 = getelementptr i8, ptr %bs.s.to, i64 384
+  store <8 x float> %bs.s.3.r6, ptr %bs.s.to6, align 32
+  %bs.s.to7 = getelementptr i8, ptr %bs.s.to, i64 448
+  store <8 x float> %bs.s.3.r7, ptr %bs.s.to7, align 32
+  br label %bs.s.latch
+bs.s.latch:
+  %bs.s.after = add nuw i64 %bs.s, 8
+  br label %bs.s.head
+bs.s.done:
+  br label %bs.v.latch
+bs.v.latch:
+  %bs.v.after = add nuw i64 %bs.v, 1
+  br label %bs.v.head
+bs.v.done:
 
   ; -- mainloop: register tiles, from the top to the bottom
   br label %p.i.enter

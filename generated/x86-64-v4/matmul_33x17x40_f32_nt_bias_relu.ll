@@ -237,168 +237,168 @@ j.body:
   %p.b.offset = mul nuw i64 %j, 160
   %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
   ; -- prologue: pack it
-  br label %bv.enter
-bv.enter:
-  br label %bv.head
-bv.head:
-  %bv = phi i64 [ 0, %bv.enter ], [ %bv.after, %bv.latch ]
-  %bv.more = icmp ult i64 %bv, 1
-  br i1 %bv.more, label %bv.body, label %bv.done
-bv.body:
-  %bv.from.offset = mul nuw i64 %bv, 2560
-  %bv.from = getelementptr i8, ptr %p.b, i64 %bv.from.offset
-  %bv.to.offset = mul nuw i64 %bv, 64
-  %bv.to = getelementptr i8, ptr %b.pack, i64 %bv.to.offset
-  br label %bk.enter
-bk.enter:
-  br label %bk.head
-bk.head:
-  %bk = phi i64 [ 0, %bk.enter ], [ %bk.after, %bk.latch ]
-  %bk.more = icmp ult i64 %bk, 32
-  br i1 %bk.more, label %bk.body, label %bk.done
-bk.body:
-  %bk.from.offset = mul nuw i64 %bk, 4
-  %bk.from = getelementptr i8, ptr %bv.from, i64 %bk.from.offset
-  %bk.to.offset = mul nuw i64 %bk, 64
-  %bk.to = getelementptr i8, ptr %bv.to, i64 %bk.to.offset
-  %bk.at0 = getelementptr i8, ptr %bk.from, i64 0
-  %bk.0.r0 = load <16 x float>, ptr %bk.at0, align 4
-  %bk.at1 = getelementptr i8, ptr %bk.from, i64 160
-  %bk.0.r1 = load <16 x float>, ptr %bk.at1, align 4
-  %bk.at2 = getelementptr i8, ptr %bk.from, i64 320
-  %bk.0.r2 = load <16 x float>, ptr %bk.at2, align 4
-  %bk.at3 = getelementptr i8, ptr %bk.from, i64 480
-  %bk.0.r3 = load <16 x float>, ptr %bk.at3, align 4
-  %bk.at4 = getelementptr i8, ptr %bk.from, i64 640
-  %bk.0.r4 = load <16 x float>, ptr %bk.at4, align 4
-  %bk.at5 = getelementptr i8, ptr %bk.from, i64 800
-  %bk.0.r5 = load <16 x float>, ptr %bk.at5, align 4
-  %bk.at6 = getelementptr i8, ptr %bk.from, i64 960
-  %bk.0.r6 = load <16 x float>, ptr %bk.at6, align 4
-  %bk.at7 = getelementptr i8, ptr %bk.from, i64 1120
-  %bk.0.r7 = load <16 x float>, ptr %bk.at7, align 4
-  %bk.at8 = getelementptr i8, ptr %bk.from, i64 1280
-  %bk.0.r8 = load <16 x float>, ptr %bk.at8, align 4
-  %bk.at9 = getelementptr i8, ptr %bk.from, i64 1440
-  %bk.0.r9 = load <16 x float>, ptr %bk.at9, align 4
-  %bk.at10 = getelementptr i8, ptr %bk.from, i64 1600
-  %bk.0.r10 = load <16 x float>, ptr %bk.at10, align 4
-  %bk.at11 = getelementptr i8, ptr %bk.from, i64 1760
-  %bk.0.r11 = load <16 x float>, ptr %bk.at11, align 4
-  %bk.at12 = getelementptr i8, ptr %bk.from, i64 1920
-  %bk.0.r12 = load <16 x float>, ptr %bk.at12, align 4
-  %bk.at13 = getelementptr i8, ptr %bk.from, i64 2080
-  %bk.0.r13 = load <16 x float>, ptr %bk.at13, align 4
-  %bk.at14 = getelementptr i8, ptr %bk.from, i64 2240
-  %bk.0.r14 = load <16 x float>, ptr %bk.at14, align 4
-  %bk.at15 = getelementptr i8, ptr %bk.from, i64 2400
-  %bk.0.r15 = load <16 x float>, ptr %bk.at15, align 4
-  %bk.1.r0 = shufflevector <16 x float> %bk.0.r0, <16 x float> %bk.0.r8, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
-  %bk.1.r8 = shufflevector <16 x float> %bk.0.r0, <16 x float> %bk.0.r8, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
-  %bk.1.r1 = shufflevector <16 x float> %bk.0.r1, <16 x float> %bk.0.r9, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
-  %bk.1.r9 = shufflevector <16 x float> %bk.0.r1, <16 x float> %bk.0.r9, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
-  %bk.1.r2 = shufflevector <16 x float> %bk.0.r2, <16 x float> %bk.0.r10, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
-  %bk.1.r10 = shufflevector <16 x float> %bk.0.r2, <16 x float> %bk.0.r10, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
-  %bk.1.r3 = shufflevector <16 x float> %bk.0.r3, <16 x float> %bk.0.r11, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
-  %bk.1.r11 = shufflevector <16 x float> %bk.0.r3, <16 x float> %bk.0.r11, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
-  %bk.1.r4 = shufflevector <16 x float> %bk.0.r4, <16 x float> %bk.0.r12, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
-  %bk.1.r12 = shufflevector <16 x float> %bk.0.r4, <16 x float> %bk.0.r12, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
-  %bk.1.r5 = shufflevector <16 x float> %bk.0.r5, <16 x float> %bk.0.r13, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
-  %bk.1.r13 = shufflevector <16 x float> %bk.0.r5, <16 x float> %bk.0.r13, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
-  %bk.1.r6 = shufflevector <16 x float> %bk.0.r6, <16 x float> %bk.0.r14, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
-  %bk.1.r14 = shufflevector <16 x float> %bk.0.r6, <16 x float> %bk.0.r14, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
-  %bk.1.r7 = shufflevector <16 x float> %bk.0.r7, <16 x float> %bk.0.r15, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
-  %bk.1.r15 = shufflevector <16 x float> %bk.0.r7, <16 x float> %bk.0.r15, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
-  %bk.2.r0 = shufflevector <16 x float> %bk.1.r0, <16 x float> %bk.1.r4, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
-  %bk.2.r4 = shufflevector <16 x float> %bk.1.r0, <16 x float> %bk.1.r4, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
-  %bk.2.r1 = shufflevector <16 x float> %bk.1.r1, <16 x float> %bk.1.r5, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
-  %bk.2.r5 = shufflevector <16 x float> %bk.1.r1, <16 x float> %bk.1.r5, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
-  %bk.2.r2 = shufflevector <16 x float> %bk.1.r2, <16 x float> %bk.1.r6, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
-  %bk.2.r6 = shufflevector <16 x float> %bk.1.r2, <16 x float> %bk.1.r6, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
-  %bk.2.r3 = shufflevector <16 x float> %bk.1.r3, <16 x float> %bk.1.r7, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
-  %bk.2.r7 = shufflevector <16 x float> %bk.1.r3, <16 x float> %bk.1.r7, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
-  %bk.2.r8 = shufflevector <16 x float> %bk.1.r8, <16 x float> %bk.1.r12, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
-  %bk.2.r12 = shufflevector <16 x float> %bk.1.r8, <16 x float> %bk.1.r12, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
-  %bk.2.r9 = shufflevector <16 x float> %bk.1.r9, <16 x float> %bk.1.r13, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
-  %bk.2.r13 = shufflevector <16 x float> %bk.1.r9, <16 x float> %bk.1.r13, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
-  %bk.2.r10 = shufflevector <16 x float> %bk.1.r10, <16 x float> %bk.1.r14, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
-  %bk.2.r14 = shufflevector <16 x float> %bk.1.r10, <16 x float> %bk.1.r14, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
-  %bk.2.r11 = shufflevector <16 x float> %bk.1.r11, <16 x float> %bk.1.r15, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
-  %bk.2.r15 = shufflevector <16 x float> %bk.1.r11, <16 x float> %bk.1.r15, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
-  %bk.3.r0 = shufflevector <16 x float> %bk.2.r0, <16 x float> %bk.2.r2, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
-  %bk.3.r2 = shufflevector <16 x float> %bk.2.r0, <16 x float> %bk.2.r2, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
-  %bk.3.r1 = shufflevector <16 x float> %bk.2.r1, <16 x float> %bk.2.r3, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
-  %bk.3.r3 = shufflevector <16 x float> %bk.2.r1, <16 x float> %bk.2.r3, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
-  %bk.3.r4 = shufflevector <16 x float> %bk.2.r4, <16 x float> %bk.2.r6, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
-  %bk.3.r6 = shufflevector <16 x float> %bk.2.r4, <16 x float> %bk.2.r6, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
-  %bk.3.r5 = shufflevector <16 x float> %bk.2.r5, <16 x float> %bk.2.r7, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
-  %bk.3.r7 = shufflevector <16 x float> %bk.2.r5, <16 x float> %bk.2.r7, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
-  %bk.3.r8 = shufflevector <16 x float> %bk.2.r8, <16 x float> %bk.2.r10, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
-  %bk.3.r10 = shufflevector <16 x float> %bk.2.r8, <16 x float> %bk.2.r10, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
-  %bk.3.r9 = shufflevector <16 x float> %bk.2.r9, <16 x float> %bk.2.r11, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
-  %bk.3.r11 = shufflevector <16 x float> %bk.2.r9, <16 x float> %bk.2.r11, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
-  %bk.3.r12 = shufflevector <16 x float> %bk.2.r12, <16 x float> %bk.2.r14, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
-  %bk.3.r14 = shufflevector <16 x float> %bk.2.r12, <16 x float> %bk.2.r14, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
-  %bk.3.r13 = shufflevector <16 x float> %bk.2.r13, <16 x float> %bk.2.r15, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
-  %bk.3.r15 = shufflevector <16 x float> %bk.2.r13, <16 x float> %bk.2.r15, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
-  %bk.4.r0 = shufflevector <16 x float> %bk.3.r0, <16 x float> %bk.3.r1, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
-  %bk.4.r1 = shufflevector <16 x float> %bk.3.r0, <16 x float> %bk.3.r1, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
-  %bk.4.r2 = shufflevector <16 x float> %bk.3.r2, <16 x float> %bk.3.r3, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
-  %bk.4.r3 = shufflevector <16 x float> %bk.3.r2, <16 x float> %bk.3.r3, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
-  %bk.4.r4 = shufflevector <16 x float> %bk.3.r4, <16 x float> %bk.3.r5, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
-  %bk.4.r5 = shufflevector <16 x float> %bk.3.r4, <16 x float> %bk.3.r5, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
-  %bk.4.r6 = shufflevector <16 x float> %bk.3.r6, <16 x float> %bk.3.r7, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
-  %bk.4.r7 = shufflevector <16 x float> %bk.3.r6, <16 x float> %bk.3.r7, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
-  %bk.4.r8 = shufflevector <16 x float> %bk.3.r8, <16 x float> %bk.3.r9, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
-  %bk.4.r9 = shufflevector <16 x float> %bk.3.r8, <16 x float> %bk.3.r9, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
-  %bk.4.r10 = shufflevector <16 x float> %bk.3.r10, <16 x float> %bk.3.r11, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
-  %bk.4.r11 = shufflevector <16 x float> %bk.3.r10, <16 x float> %bk.3.r11, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
-  %bk.4.r12 = shufflevector <16 x float> %bk.3.r12, <16 x float> %bk.3.r13, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
-  %bk.4.r13 = shufflevector <16 x float> %bk.3.r12, <16 x float> %bk.3.r13, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
-  %bk.4.r14 = shufflevector <16 x float> %bk.3.r14, <16 x float> %bk.3.r15, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
-  %bk.4.r15 = shufflevector <16 x float> %bk.3.r14, <16 x float> %bk.3.r15, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
-  %bk.to0 = getelementptr i8, ptr %bk.to, i64 0
-  store <16 x float> %bk.4.r0, ptr %bk.to0, align 64
-  %bk.to1 = getelementptr i8, ptr %bk.to, i64 64
-  store <16 x float> %bk.4.r1, ptr %bk.to1, align 64
-  %bk.to2 = getelementptr i8, ptr %bk.to, i64 128
-  store <16 x float> %bk.4.r2, ptr %bk.to2, align 64
-  %bk.to3 = getelementptr i8, ptr %bk.to, i64 192
-  store <16 x float> %bk.4.r3, ptr %bk.to3, align 64
-  %bk.to4 = getelementptr i8, ptr %bk.to, i64 256
-  store <16 x float> %bk.4.r4, ptr %bk.to4, align 64
-  %bk.to5 = getelementptr i8, ptr %bk.to, i64 320
-  store <16 x float> %bk.4.r5, ptr %bk.to5, align 64
-  %bk.to6 = getelementptr i8, ptr %bk.to, i64 384
-  store <16 x float> %bk.4.r6, ptr %bk.to6, align 64
-  %bk.to7 = getelementptr i8, ptr %bk.to, i64 448
-  store <16 x float> %bk.4.r7, ptr %bk.to7, align 64
-  %bk.to8 = getelementptr i8, ptr %bk.to, i64 512
-  store <16 x float> %bk.4.r8, ptr %bk.to8, align 64
-  %bk.to9 = getelementptr i8, ptr %bk.to, i64 576
-  store <16 x float> %bk.4.r9, ptr %bk.to9, align 64
-  %bk.to10 = getelementptr i8, ptr %bk.to, i64 640
-  store <16 x float> %bk.4.r10, ptr %bk.to10, align 64
-  %bk.to11 = getelementptr i8, ptr %bk.to, i64 704
-  store <16 x float> %bk.4.r11, ptr %bk.to11, align 64
-  %bk.to12 = getelementptr i8, ptr %bk.to, i64 768
-  store <16 x float> %bk.4.r12, ptr %bk.to12, align 64
-  %bk.to13 = getelementptr i8, ptr %bk.to, i64 832
-  store <16 x float> %bk.4.r13, ptr %bk.to13, align 64
-  %bk.to14 = getelementptr i8, ptr %bk.to, i64 896
-  store <16 x float> %bk.4.r14, ptr %bk.to14, align 64
-  %bk.to15 = getelementptr i8, ptr %bk.to, i64 960
-  store <16 x float> %bk.4.r15, ptr %bk.to15, align 64
-  br label %bk.latch
-bk.latch:
-  %bk.after = add nuw i64 %bk, 16
-  br label %bk.head
-bk.done:
-  br label %bv.latch
-bv.latch:
-  %bv.after = add nuw i64 %bv, 1
-  br label %bv.head
-bv.done:
+  br label %bs.v.enter
+bs.v.enter:
+  br label %bs.v.head
+bs.v.head:
+  %bs.v = phi i64 [ 0, %bs.v.enter ], [ %bs.v.after, %bs.v.latch ]
+  %bs.v.more = icmp ult i64 %bs.v, 1
+  br i1 %bs.v.more, label %bs.v.body, label %bs.v.done
+bs.v.body:
+  %bs.v.from.offset = mul nuw i64 %bs.v, 2560
+  %bs.v.from = getelementptr i8, ptr %p.b, i64 %bs.v.from.offset
+  %bs.v.to.offset = mul nuw i64 %bs.v, 64
+  %bs.v.to = getelementptr i8, ptr %b.pack, i64 %bs.v.to.offset
+  br label %bs.s.enter
+bs.s.enter:
+  br label %bs.s.head
+bs.s.head:
+  %bs.s = phi i64 [ 0, %bs.s.enter ], [ %bs.s.after, %bs.s.latch ]
+  %bs.s.more = icmp ult i64 %bs.s, 32
+  br i1 %bs.s.more, label %bs.s.body, label %bs.s.done
+bs.s.body:
+  %bs.s.from.offset = mul nuw i64 %bs.s, 4
+  %bs.s.from = getelementptr i8, ptr %bs.v.from, i64 %bs.s.from.offset
+  %bs.s.to.offset = mul nuw i64 %bs.s, 64
+  %bs.s.to = getelementptr i8, ptr %bs.v.to, i64 %bs.s.to.offset
+  %bs.s.at0 = getelementptr i8, ptr %bs.s.from, i64 0
+  %bs.s.0.r0 = load <16 x float>, ptr %bs.s.at0, align 4
+  %bs.s.at1 = getelementptr i8, ptr %bs.s.from, i64 160
+  %bs.s.0.r1 = load <16 x float>, ptr %bs.s.at1, align 4
+  %bs.s.at2 = getelementptr i8, ptr %bs.s.from, i64 320
+  %bs.s.0.r2 = load <16 x float>, ptr %bs.s.at2, align 4
+  %bs.s.at3 = getelementptr i8, ptr %bs.s.from, i64 480
+  %bs.s.0.r3 = load <16 x float>, ptr %bs.s.at3, align 4
+  %bs.s.at4 = getelementptr i8, ptr %bs.s.from, i64 640
+  %bs.s.0.r4 = load <16 x float>, ptr %bs.s.at4, align 4
+  %bs.s.at5 = getelementptr i8, ptr %bs.s.from, i64 800
+  %bs.s.0.r5 = load <16 x float>, ptr %bs.s.at5, align 4
+  %bs.s.at6 = getelementptr i8, ptr %bs.s.from, i64 960
+  %bs.s.0.r6 = load <16 x float>, ptr %bs.s.at6, align 4
+  %bs.s.at7 = getelementptr i8, ptr %bs.s.from, i64 1120
+  %bs.s.0.r7 = load <16 x float>, ptr %bs.s.at7, align 4
+  %bs.s.at8 = getelementptr i8, ptr %bs.s.from, i64 1280
+  %bs.s.0.r8 = load <16 x float>, ptr %bs.s.at8, align 4
+  %bs.s.at9 = getelementptr i8, ptr %bs.s.from, i64 1440
+  %bs.s.0.r9 = load <16 x float>, ptr %bs.s.at9, align 4
+  %bs.s.at10 = getelementptr i8, ptr %bs.s.from, i64 1600
+  %bs.s.0.r10 = load <16 x float>, ptr %bs.s.at10, align 4
+  %bs.s.at11 = getelementptr i8, ptr %bs.s.from, i64 1760
+  %bs.s.0.r11 = load <16 x float>, ptr %bs.s.at11, align 4
+  %bs.s.at12 = getelementptr i8, ptr %bs.s.from, i64 1920
+  %bs.s.0.r12 = load <16 x float>, ptr %bs.s.at12, align 4
+  %bs.s.at13 = getelementptr i8, ptr %bs.s.from, i64 2080
+  %bs.s.0.r13 = load <16 x float>, ptr %bs.s.at13, align 4
+  %bs.s.at14 = getelementptr i8, ptr %bs.s.from, i64 2240
+  %bs.s.0.r14 = load <16 x float>, ptr %bs.s.at14, align 4
+  %bs.s.at15 = getelementptr i8, ptr %bs.s.from, i64 2400
+  %bs.s.0.r15 = load <16 x float>, ptr %bs.s.at15, align 4
+  %bs.s.1.r0 = shufflevector <16 x float> %bs.s.0.r0, <16 x float> %bs.s.0.r8, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %bs.s.1.r8 = shufflevector <16 x float> %bs.s.0.r0, <16 x float> %bs.s.0.r8, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %bs.s.1.r1 = shufflevector <16 x float> %bs.s.0.r1, <16 x float> %bs.s.0.r9, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %bs.s.1.r9 = shufflevector <16 x float> %bs.s.0.r1, <16 x float> %bs.s.0.r9, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %bs.s.1.r2 = shufflevector <16 x float> %bs.s.0.r2, <16 x float> %bs.s.0.r10, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %bs.s.1.r10 = shufflevector <16 x float> %bs.s.0.r2, <16 x float> %bs.s.0.r10, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %bs.s.1.r3 = shufflevector <16 x float> %bs.s.0.r3, <16 x float> %bs.s.0.r11, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %bs.s.1.r11 = shufflevector <16 x float> %bs.s.0.r3, <16 x float> %bs.s.0.r11, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %bs.s.1.r4 = shufflevector <16 x float> %bs.s.0.r4, <16 x float> %bs.s.0.r12, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %bs.s.1.r12 = shufflevector <16 x float> %bs.s.0.r4, <16 x float> %bs.s.0.r12, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %bs.s.1.r5 = shufflevector <16 x float> %bs.s.0.r5, <16 x float> %bs.s.0.r13, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %bs.s.1.r13 = shufflevector <16 x float> %bs.s.0.r5, <16 x float> %bs.s.0.r13, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %bs.s.1.r6 = shufflevector <16 x float> %bs.s.0.r6, <16 x float> %bs.s.0.r14, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %bs.s.1.r14 = shufflevector <16 x float> %bs.s.0.r6, <16 x float> %bs.s.0.r14, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %bs.s.1.r7 = shufflevector <16 x float> %bs.s.0.r7, <16 x float> %bs.s.0.r15, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %bs.s.1.r15 = shufflevector <16 x float> %bs.s.0.r7, <16 x float> %bs.s.0.r15, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %bs.s.2.r0 = shufflevector <16 x float> %bs.s.1.r0, <16 x float> %bs.s.1.r4, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %bs.s.2.r4 = shufflevector <16 x float> %bs.s.1.r0, <16 x float> %bs.s.1.r4, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %bs.s.2.r1 = shufflevector <16 x float> %bs.s.1.r1, <16 x float> %bs.s.1.r5, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %bs.s.2.r5 = shufflevector <16 x float> %bs.s.1.r1, <16 x float> %bs.s.1.r5, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %bs.s.2.r2 = shufflevector <16 x float> %bs.s.1.r2, <16 x float> %bs.s.1.r6, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %bs.s.2.r6 = shufflevector <16 x float> %bs.s.1.r2, <16 x float> %bs.s.1.r6, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %bs.s.2.r3 = shufflevector <16 x float> %bs.s.1.r3, <16 x float> %bs.s.1.r7, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %bs.s.2.r7 = shufflevector <16 x float> %bs.s.1.r3, <16 x float> %bs.s.1.r7, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %bs.s.2.r8 = shufflevector <16 x float> %bs.s.1.r8, <16 x float> %bs.s.1.r12, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %bs.s.2.r12 = shufflevector <16 x float> %bs.s.1.r8, <16 x float> %bs.s.1.r12, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %bs.s.2.r9 = shufflevector <16 x float> %bs.s.1.r9, <16 x float> %bs.s.1.r13, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %bs.s.2.r13 = shufflevector <16 x float> %bs.s.1.r9, <16 x float> %bs.s.1.r13, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %bs.s.2.r10 = shufflevector <16 x float> %bs.s.1.r10, <16 x float> %bs.s.1.r14, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %bs.s.2.r14 = shufflevector <16 x float> %bs.s.1.r10, <16 x float> %bs.s.1.r14, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %bs.s.2.r11 = shufflevector <16 x float> %bs.s.1.r11, <16 x float> %bs.s.1.r15, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %bs.s.2.r15 = shufflevector <16 x float> %bs.s.1.r11, <16 x float> %bs.s.1.r15, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %bs.s.3.r0 = shufflevector <16 x float> %bs.s.2.r0, <16 x float> %bs.s.2.r2, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %bs.s.3.r2 = shufflevector <16 x float> %bs.s.2.r0, <16 x float> %bs.s.2.r2, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %bs.s.3.r1 = shufflevector <16 x float> %bs.s.2.r1, <16 x float> %bs.s.2.r3, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %bs.s.3.r3 = shufflevector <16 x float> %bs.s.2.r1, <16 x float> %bs.s.2.r3, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %bs.s.3.r4 = shufflevector <16 x float> %bs.s.2.r4, <16 x float> %bs.s.2.r6, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %bs.s.3.r6 = shufflevector <16 x float> %bs.s.2.r4, <16 x float> %bs.s.2.r6, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %bs.s.3.r5 = shufflevector <16 x float> %bs.s.2.r5, <16 x float> %bs.s.2.r7, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %bs.s.3.r7 = shufflevector <16 x float> %bs.s.2.r5, <16 x float> %bs.s.2.r7, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %bs.s.3.r8 = shufflevector <16 x float> %bs.s.2.r8, <16 x float> %bs.s.2.r10, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %bs.s.3.r10 = shufflevector <16 x float> %bs.s.2.r8, <16 x float> %bs.s.2.r10, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %bs.s.3.r9 = shufflevector <16 x float> %bs.s.2.r9, <16 x float> %bs.s.2.r11, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %bs.s.3.r11 = shufflevector <16 x float> %bs.s.2.r9, <16 x float> %bs.s.2.r11, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %bs.s.3.r12 = shufflevector <16 x float> %bs.s.2.r12, <16 x float> %bs.s.2.r14, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %bs.s.3.r14 = shufflevector <16 x float> %bs.s.2.r12, <16 x float> %bs.s.2.r14, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %bs.s.3.r13 = shufflevector <16 x float> %bs.s.2.r13, <16 x float> %bs.s.2.r15, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %bs.s.3.r15 = shufflevector <16 x float> %bs.s.2.r13, <16 x float> %bs.s.2.r15, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %bs.s.4.r0 = shufflevector <16 x float> %bs.s.3.r0, <16 x float> %bs.s.3.r1, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %bs.s.4.r1 = shufflevector <16 x float> %bs.s.3.r0, <16 x float> %bs.s.3.r1, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %bs.s.4.r2 = shufflevector <16 x float> %bs.s.3.r2, <16 x float> %bs.s.3.r3, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %bs.s.4.r3 = shufflevector <16 x float> %bs.s.3.r2, <16 x float> %bs.s.3.r3, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %bs.s.4.r4 = shufflevector <16 x float> %bs.s.3.r4, <16 x float> %bs.s.3.r5, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %bs.s.4.r5 = shufflevector <16 x float> %bs.s.3.r4, <16 x float> %bs.s.3.r5, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %bs.s.4.r6 = shufflevector <16 x float> %bs.s.3.r6, <16 x float> %bs.s.3.r7, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %bs.s.4.r7 = shufflevector <16 x float> %bs.s.3.r6, <16 x float> %bs.s.3.r7, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %bs.s.4.r8 = shufflevector <16 x float> %bs.s.3.r8, <16 x float> %bs.s.3.r9, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %bs.s.4.r9 = shufflevector <16 x float> %bs.s.3.r8, <16 x float> %bs.s.3.r9, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %bs.s.4.r10 = shufflevector <16 x float> %bs.s.3.r10, <16 x float> %bs.s.3.r11, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %bs.s.4.r11 = shufflevector <16 x float> %bs.s.3.r10, <16 x float> %bs.s.3.r11, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %bs.s.4.r12 = shufflevector <16 x float> %bs.s.3.r12, <16 x float> %bs.s.3.r13, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %bs.s.4.r13 = shufflevector <16 x float> %bs.s.3.r12, <16 x float> %bs.s.3.r13, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %bs.s.4.r14 = shufflevector <16 x float> %bs.s.3.r14, <16 x float> %bs.s.3.r15, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %bs.s.4.r15 = shufflevector <16 x float> %bs.s.3.r14, <16 x float> %bs.s.3.r15, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %bs.s.to0 = getelementptr i8, ptr %bs.s.to, i64 0
+  store <16 x float> %bs.s.4.r0, ptr %bs.s.to0, align 64
+  %bs.s.to1 = getelementptr i8, ptr %bs.s.to, i64 64
+  store <16 x float> %bs.s.4.r1, ptr %bs.s.to1, align 64
+  %bs.s.to2 = getelementptr i8, ptr %bs.s.to, i64 128
+  store <16 x float> %bs.s.4.r2, ptr %bs.s.to2, align 64
+  %bs.s.to3 = getelementptr i8, ptr %bs.s.to, i64 192
+  store <16 x float> %bs.s.4.r3, ptr %bs.s.to3, align 64
+  %bs.s.to4 = getelementptr i8, ptr %bs.s.to, i64 256
+  store <16 x float> %bs.s.4.r4, ptr %bs.s.to4, align 64
+  %bs.s.to5 = getelementptr i8, ptr %bs.s.to, i64 320
+  store <16 x float> %bs.s.4.r5, ptr %bs.s.to5, align 64
+  %bs.s.to6 = getelementptr i8, ptr %bs.s.to, i64 384
+  store <16 x float> %bs.s.4.r6, ptr %bs.s.to6, align 64
+  %bs.s.to7 = getelementptr i8, ptr %bs.s.to, i64 448
+  store <16 x float> %bs.s.4.r7, ptr %bs.s.to7, align 64
+  %bs.s.to8 = getelementptr i8, ptr %bs.s.to, i64 512
+  store <16 x float> %bs.s.4.r8, ptr %bs.s.to8, align 64
+  %bs.s.to9 = getelementptr i8, ptr %bs.s.to, i64 576
+  store <16 x float> %bs.s.4.r9, ptr %bs.s.to9, align 64
+  %bs.s.to10 = getelementptr i8, ptr %bs.s.to, i64 640
+  store <16 x float> %bs.s.4.r10, ptr %bs.s.to10, align 64
+  %bs.s.to11 = getelementptr i8, ptr %bs.s.to, i64 704
+  store <16 x float> %bs.s.4.r11, ptr %bs.s.to11, align 64
+  %bs.s.to12 = getelementptr i8, ptr %bs.s.to, i64 768
+  store <16 x float> %bs.s.4.r12, ptr %bs.s.to12, align 64
+  %bs.s.to13 = getelementptr i8, ptr %bs.s.to, i64 832
+  store <16 x float> %bs.s.4.r13, ptr %bs.s.to13, align 64
+  %bs.s.to14 = getelementptr i8, ptr %bs.s.to, i64 896
+  store <16 x float> %bs.s.4.r14, ptr %bs.s.to14, align 64
+  %bs.s.to15 = getelementptr i8, ptr %bs.s.to, i64 960
+  store <16 x float> %bs.s.4.r15, ptr %bs.s.to15, align 64
+  br label %bs.s.latch
+bs.s.latch:
+  %bs.s.after = add nuw i64 %bs.s, 16
+  br label %bs.s.head
+bs.s.done:
+  br label %bs.v.latch
+bs.v.latch:
+  %bs.v.after = add nuw i64 %bs.v, 1
+  br label %bs.v.head
+bs.v.done:
   br label %pb.enter
 pb.enter:
   br label %pb.head

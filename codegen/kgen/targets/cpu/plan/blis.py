@@ -11,7 +11,7 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.blocks import finishing_type, matmul_launch
 from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
-from kgen.targets.cpu.plan.panel import PanelVector, Side, Stage, panel, transpose_stages
+from kgen.targets.cpu.plan.panel import PanelSquare, PanelVector, panel
 from kgen.targets.cpu.plan.tiled import TiledPlan, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 
@@ -183,25 +183,8 @@ class BlisPlan(TiledPlan):
         return any(length % self.compute.count for length in lengths)
 
     @property
-    def square_stride(self) -> int:
-        """Bytes in B from one square of columns to the next."""
-        return self.compute.count * self.b_strides[2]
-
-    @property
-    def square(self) -> tuple[Side, ...]:
-        return tuple(
-            Side(index=i, start=i * self.b_strides[2], to=i * self.b_pack_row)
-            for i in range(self.compute.count)
-        )
-
-    @property
-    def transpose_stages(self) -> tuple[Stage, ...]:
-        return transpose_stages(self.compute.count)
-
-    @property
-    def transposed(self) -> int:
-        """The stage that holds the result."""
-        return len(self.transpose_stages)
+    def b_square(self) -> PanelSquare:
+        return PanelSquare(size=self.b_width, stride=self.b_strides[2], pack_row=self.b_pack_row)
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:

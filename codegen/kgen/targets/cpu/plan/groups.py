@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kgen.targets.cpu.plan.blocks import MatmulPlan
-from kgen.targets.cpu.plan.panel import PanelVector, index_list, interleave, panel
+from kgen.targets.cpu.plan.panel import PanelSquare, PanelVector, index_list, interleave, panel
 from kgen.targets.cpu.plan.squares import Square, square
 from kgen.targets.cpu.plan.vectors import Access, Vector
 
@@ -235,6 +235,30 @@ class GroupsPlan(MatmulPlan):
             stride=self.b_strides[2],
             step=self.b_packed.bytes,
         )
+
+    @property
+    def b_square(self) -> PanelSquare:
+        """Of groups, where they lie side by side along K."""
+        return PanelSquare(size=self.b_width, stride=self.b_strides[2], pack_row=self.b_pack_row)
+
+    @property
+    def groups_in_squares(self) -> str:
+        """Whole groups along K in the current block that fill squares."""
+        if self.depth_varies:
+            return "%groups.squares"
+        groups = int(self.groups)
+        return str(groups - groups % self.b_width)
+
+    @property
+    def squares_leave_groups(self) -> bool:
+        """In some block of K."""
+        depths = (min(self.spec.k, self.schedule.kc), self._last_depth)
+        return any(depth // self.group % self.b_width for depth in depths)
+
+    @property
+    def square_mask(self) -> int:
+        """Rounds groups down to whole squares, by `and`."""
+        return -self.b_width
 
     @property
     def interleave(self) -> str:

@@ -79,6 +79,29 @@ class Stage:
         return tuple(zip(self.pairs, self.results, strict=True))
 
 
+@dataclass(frozen=True, kw_only=True)
+class PanelSquare:
+    """`size` columns of B and as many steps of K, which lie side by side in each column.
+
+    `stride` and `pack_row` are the bytes from one column to the next in B, and from one step to the
+    next in packed B.
+    """
+
+    size: int
+    stride: int
+    pack_row: int
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        return tuple(
+            Side(index=i, start=i * self.stride, to=i * self.pack_row) for i in range(self.size)
+        )
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        return transpose_stages(self.size)
+
+
 def transpose_stages(count: int) -> tuple[Stage, ...]:
     """How to transpose `count` (a power of two) vectors of `count` elements.
 
