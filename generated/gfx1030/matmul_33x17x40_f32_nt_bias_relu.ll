@@ -6,7 +6,7 @@
 ;   bias      input  f32, 17 elements, strides 1
 ;   out       output f32, 33 x 17 elements, strides 17, 1
 ;
-; schedule: fma, block_m 16, block_n 16, block_k 8, num_stages 2, thread_m 2, thread_n 2 (user)
+; schedule: mainloop=fma,block_m=16,block_n=16,block_k=8,num_stages=2,thread_m=2,thread_n=2 (user)
 ; launch:   2 x 3 x 1 workgroups of 64 threads (waves of 32)
 ; LDS:      @a_tile, 2048 B of f32: [stage 2][line of 1 k: 8][slot of 4 m: 8], slot = position ^ (line >> 0 << 0 & 7)
 ; LDS:      @b_tile, 2048 B of f32: [stage 2][line of 1 k: 8][slot of 4 n: 8], slot = position ^ (line >> 0 << 0 & 7)

@@ -5,7 +5,7 @@
 ;   b         input  f32, 128 x 64 elements, strides 64, 1
 ;   out       output f32, 64 x 64 elements, strides 64, 1
 ;
-; schedule: fma, block_m 16, block_n 16, block_k 8, num_stages 2, thread_m 4, thread_n 2 (user)
+; schedule: mainloop=fma,block_m=16,block_n=16,block_k=8,num_stages=2,thread_m=4,thread_n=2 (user)
 ; launch:   4 x 4 x 1 workgroups of 32 threads (waves of 32)
 ; LDS:      @a_tile, 2048 B of f32: [stage 2][line of 1 k: 8][slot of 4 m: 8], slot = position ^ (line >> 1 << 1 & 7)
 ; LDS:      @b_tile, 1024 B of f32: [stage 2][line of 1 k: 8][slot of 4 n: 4], slot = position

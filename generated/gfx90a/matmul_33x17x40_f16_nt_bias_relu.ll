@@ -6,7 +6,7 @@
 ;   bias      input  f16, 17 elements, strides 1
 ;   out       output f16, 33 x 17 elements, strides 17, 1
 ;
-; schedule: mma, block_m 32, block_n 16, block_k 32, num_stages 2, warp_m 16, warp_n 16 (user)
+; schedule: mainloop=mma,block_m=32,block_n=16,block_k=32,num_stages=2,warp_m=16,warp_n=16 (user)
 ; launch:   2 x 2 x 1 workgroups of 128 threads (waves of 64)
 ; LDS:      @a_tile, 4096 B of f16: [stage 2][line of 8 k: 4][slot of 1 m: 32], slot = position ^ (line >> 0 << 1 & 7)
 ; LDS:      @b_tile, 2048 B of f16: [stage 2][line of 8 k: 4][slot of 1 n: 16], slot = position ^ (line >> 0 << 1 & 7)

@@ -4,7 +4,7 @@
 ;   x         input  f16, 2 x 50000 elements, strides 50000, 1
 ;   out       output f16, 2 x 50000 elements, strides 50000, 1
 ;
-; schedule: row, num_threads 1024, rows_per_block 1, vector 8, resident 0 (model)
+; schedule: mainloop=row,num_threads=1024,rows_per_block=1,vector=8,resident=0 (model)
 ; launch:   2 x 1 x 1 workgroups of 1024 threads (waves of 64)
 ; LDS:      @max_parts and @sum_parts, 64 B each of f32: [row][wave]
 target triple = "amdgcn-amd-amdhsa"

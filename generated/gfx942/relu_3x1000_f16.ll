@@ -4,7 +4,7 @@
 ;   x         input  f16, 3 x 1000 elements, strides 1000, 1
 ;   out       output f16, 3 x 1000 elements, strides 1000, 1
 ;
-; schedule: stream, num_threads 256, vector 8, unroll 1 (model)
+; schedule: mainloop=stream,num_threads=256,vector=8,unroll=1 (model)
 ; launch:   2 x 1 x 1 workgroups of 256 threads (waves of 64)
 target triple = "amdgcn-amd-amdhsa"
 

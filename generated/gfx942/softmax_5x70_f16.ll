@@ -4,7 +4,7 @@
 ;   x         input  f16, 5 x 70 elements, strides 70, 1
 ;   out       output f16, 5 x 70 elements, strides 70, 1
 ;
-; schedule: row, num_threads 128, rows_per_block 8, vector 2, resident 1 (model)
+; schedule: mainloop=row,num_threads=128,rows_per_block=8,vector=2,resident=1 (model)
 ; launch:   1 x 1 x 1 workgroups of 128 threads (waves of 64)
 target triple = "amdgcn-amd-amdhsa"
 

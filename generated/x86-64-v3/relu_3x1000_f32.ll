@@ -1,7 +1,7 @@
 ; relu_3x1000_f32
 ; out = max(x, 0); a NaN stays NaN
 ; target    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=stream task=65536 unroll=4 nontemporal=True
+; schedule  mainloop=stream,task=65536,unroll=4,nontemporal=1 (user)
 ; tasks     1 of 65536 elements
 ; memory
 ;   %x  f32, shape 3 x 1000, strides 1000, 1 elements

@@ -1,7 +1,7 @@
 ; log_softmax_2x50000_f16
 ; out = x - max(x) - log(sum(exp(x - max(x)))), row by row
 ; target    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=stream task=1 unroll=4 nontemporal=False
+; schedule  mainloop=stream,task=1,unroll=4,nontemporal=0 (model)
 ; tasks     2 of 1 rows
 ; memory
 ;   %x  f16, shape 2 x 50000, strides 50000, 1 elements

@@ -1,7 +1,7 @@
 ; relu_3x1000_f16
 ; out = max(x, 0); a NaN stays NaN
 ; target    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=stream task=65536 unroll=4 nontemporal=False
+; schedule  mainloop=stream,task=65536,unroll=4,nontemporal=0 (model)
 ; tasks     1 of 65536 elements
 ; memory
 ;   %x  f16, shape 3 x 1000, strides 1000, 1 elements

@@ -1,7 +1,7 @@
 ; softmax_5x70_f16
 ; out = exp(x - max(x)) / sum(exp(x - max(x))), row by row
 ; target    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=stream task=936 unroll=4 nontemporal=False
+; schedule  mainloop=stream,task=936,unroll=4,nontemporal=0 (model)
 ; tasks     1 of 936 rows
 ; memory
 ;   %x  f16, shape 5 x 70, strides 70, 1 elements

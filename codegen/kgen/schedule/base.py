@@ -68,9 +68,9 @@ class Schedule:
 
     @property
     def line(self) -> str:
-        """The fields and who chose them, for a kernel's header."""
-        fields = ", ".join(f"{name} {getattr(self, name)}" for name in self.names)
-        return f"{fields} ({self.origin})"
+        """What `kgen build --schedule` takes, and who chose it, for a kernel's header."""
+        fields = "".join(f",{name}={int(getattr(self, name))}" for name in self.names)
+        return f"mainloop={self.mainloop}{fields} ({self.origin})"
 
     def check_positive(self) -> None:
         for f in dataclasses.fields(self):

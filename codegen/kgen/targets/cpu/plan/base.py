@@ -50,11 +50,6 @@ class CpuPlan(Plan):
         products use."""
         return tuple(sorted(self.target.features - PRODUCT_FEATURES.keys()))
 
-    @property
-    def schedule_words(self) -> str:
-        fields = self.schedule.to_json()
-        return " ".join(f"{name}={value}" for name, value in fields.items() if name != "origin")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
