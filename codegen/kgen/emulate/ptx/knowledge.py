@@ -71,12 +71,13 @@ class Knowledge:
     def gathered(self, chosen: Array, own: Array) -> tuple[Array, dict[Fence, Array]]:
         """What the chosen lanes of each CTA [row * rank, actor] have seen and done until now, and
         what of it has passed each fence."""
-        seen = self._gathered(self.seen, chosen)
+        gather = self._gatherer(chosen)
+        seen = gather(self.seen)
         by_rank = seen.reshape(-1, self.cluster, self.actors)
         mine = by_rank[:, self._rank, self._warp]
         done = np.where(any_of(chosen, 2), own[:, : self.warps], 0)
         by_rank[:, self._rank, self._warp] = np.maximum(mine, done)
-        return seen, {f: self._gathered(table, chosen) for f, table in self.passed.items()}
+        return seen, {fence: gather(table) for fence, table in self.passed.items()}
 
     # ------------------------------------------------------------------ what moves knowledge
 
@@ -148,9 +149,24 @@ class Knowledge:
         found = self.passed.get(fence)
         return np.zeros_like(self.seen) if found is None else found
 
-    def _gathered(self, table: Array, chosen: Array) -> Array:
-        """[row * rank, actor]: the most that one of the chosen lanes of each CTA has."""
-        return self._by_cta(np.where(self._some(table, chosen), table, 0))
+    def _gatherer(self, chosen: Array) -> Callable[[Array], Array]:
+        """Of a table, [row * rank, actor]: the most that one of the chosen lanes of each CTA has.
+
+        Only these are looked at: often it is one lane that speaks for its warp.
+        """
+        shape = self.seen.shape[:3]
+        some = np.broadcast_to(self._some(self.seen, chosen)[..., 0], shape)
+        cta, place = np.nonzero(some.reshape(shape[0] * self.cluster, -1))
+        ctas, first = np.unique(cta, return_index=True)
+
+        def gather(table: Array) -> Array:
+            most = np.zeros((shape[0] * self.cluster, self.actors), np.int64)
+            if cta.size:
+                known = table.reshape(len(most), -1, self.actors)[cta, place]
+                most[ctas] = np.maximum.reduceat(known, first, axis=0)
+            return most
+
+        return gather
 
     def _by_cta(self, table: Array) -> Array:
         most: Array = table.reshape(len(table) * self.cluster, -1, self.actors).max(axis=1)
