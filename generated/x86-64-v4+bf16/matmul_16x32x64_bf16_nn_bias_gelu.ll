@@ -451,16 +451,14 @@ define internal <16 x float> @gelu(<16 x float> %x) #2 {
   %size = call <16 x float> @llvm.fabs.v16f32(<16 x float> %x)
   %far = fcmp ogt <16 x float> %size, splat (float 0x402B333340000000)
   %z = select <16 x i1> %far, <16 x float> splat (float 0x402B333340000000), <16 x float> %size
-  %tail.log2.h1 = call <16 x float> @llvm.fma.v16f32(<16 x float> splat (float 0x3E5F09FD00000000), <16 x float> %z, <16 x float> splat (float 0xBEBEC47700000000))
-  %tail.log2.h2 = call <16 x float> @llvm.fma.v16f32(<16 x float> %tail.log2.h1, <16 x float> %z, <16 x float> splat (float 0x3F0A3253A0000000))
-  %tail.log2.h3 = call <16 x float> @llvm.fma.v16f32(<16 x float> %tail.log2.h2, <16 x float> %z, <16 x float> splat (float 0xBF4951EF60000000))
-  %tail.log2.h4 = call <16 x float> @llvm.fma.v16f32(<16 x float> %tail.log2.h3, <16 x float> %z, <16 x float> splat (float 0x3F7F2B3400000000))
-  %tail.log2.h5 = call <16 x float> @llvm.fma.v16f32(<16 x float> %tail.log2.h4, <16 x float> %z, <16 x float> splat (float 0xBFAA5BAB20000000))
-  %tail.log2.h6 = call <16 x float> @llvm.fma.v16f32(<16 x float> %tail.log2.h5, <16 x float> %z, <16 x float> splat (float 0xBFDD8B0080000000))
-  %tail.log2.h7 = call <16 x float> @llvm.fma.v16f32(<16 x float> %tail.log2.h6, <16 x float> %z, <16 x float> splat (float 0xBFF26599C0000000))
-  %tail.log2 = call <16 x float> @llvm.fma.v16f32(<16 x float> %tail.log2.h7, <16 x float> %z, <16 x float> splat (float 0xBFF0006980000000))
-  %tail.shifted = fadd <16 x float> %tail.log2, splat (float 0x4168000000000000)
-  %tail.n = fsub <16 x float> %tail.shifted, splat (float 0x4168000000000000)
+  %tail.log2.shifted = fadd <16 x float> %z, splat (float 0x4168000000000000)
+  %tail.log2.i = bitcast <16 x float> %tail.log2.shifted to <16 x i32>
+  %tail.log2.c0 = call <16 x float> @llvm.x86.avx512.permvar.sf.512(<16 x float> <float 0xBFDFB53D00000000, float 0xBFE2708F00000000, float 0xBFE46BE040000000, float 0xBFE5716580000000, float 0xBFE60001A0000000, float 0xBFE65347E0000000, float 0xBFE68714E0000000, float 0xBFE6A91840000000, float 0xBFE6C07560000000, float 0xBFE6D11F60000000, float 0xBFE6DD6300000000, float 0xBFE6E6A7E0000000, float 0xBFE6EDD220000000, float 0xBFE6F377C0000000, float 0xBFE6F619A0000000, float 0x0000000000000000>, <16 x i32> %tail.log2.i)
+  %tail.log2.c1 = call <16 x float> @llvm.x86.avx512.permvar.sf.512(<16 x float> <float 0xBFF25001E0000000, float 0xBFF0D99320000000, float 0xBFEBF683C0000000, float 0xBFE6F4C980000000, float 0xBFE31B2680000000, float 0xBFE0343380000000, float 0xBFDBFBF3E0000000, float 0xBFD88BCFE0000000, float 0xBFD5D17940000000, float 0xBFD39C92E0000000, float 0xBFD1CBA560000000, float 0xBFD0472040000000, float 0xBFCDFC2EC0000000, float 0xBFCBC84D20000000, float 0xBFCAAFA980000000, float 0x0000000000000000>, <16 x i32> %tail.log2.i)
+  %tail.log2.c2 = call <16 x float> @llvm.x86.avx512.permvar.sf.512(<16 x float> <float 0xBFF000BAC0000000, float 0xBFF06D8FC0000000, float 0xBFF285C700000000, float 0xBFF5998140000000, float 0xBFF8EE6A00000000, float 0xBFFC2BC960000000, float 0xBFFF31F680000000, float 0xC000FD03A0000000, float 0xC0024345A0000000, float 0xC0036E93A0000000, float 0xC004820740000000, float 0xC005808900000000, float 0xC0066CAB40000000, float 0xC00748A640000000, float 0xC007BD8220000000, float 0x0000000000000000>, <16 x i32> %tail.log2.i)
+  %tail.log2.h1 = call <16 x float> @llvm.fma.v16f32(<16 x float> %tail.log2.c0, <16 x float> %z, <16 x float> %tail.log2.c1)
+  %tail.log2 = call <16 x float> @llvm.fma.v16f32(<16 x float> %tail.log2.h1, <16 x float> %z, <16 x float> %tail.log2.c2)
+  %tail.n = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %tail.log2)
   %tail.r = fsub <16 x float> %tail.log2, %tail.n
   %tail.power.h1 = call <16 x float> @llvm.fma.v16f32(<16 x float> splat (float 0x3FAC3F75E0000000), <16 x float> %tail.r, <16 x float> splat (float 0x3FCF0DE1A0000000))
   %tail.power.h2 = call <16 x float> @llvm.fma.v16f32(<16 x float> %tail.power.h1, <16 x float> %tail.r, <16 x float> splat (float 0x3FE62F31A0000000))
@@ -474,9 +472,11 @@ define internal <16 x float> @gelu(<16 x float> %x) #2 {
 }
 
 attributes #2 = { alwaysinline nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
+declare <16 x float> @llvm.roundeven.v16f32(<16 x float>)
 declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
 declare <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float>, <16 x float>, <16 x float>, i16, i32 immarg)
 declare <16 x float> @llvm.fabs.v16f32(<16 x float>)
+declare <16 x float> @llvm.x86.avx512.permvar.sf.512(<16 x float>, <16 x i32>)
 declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)
 attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
 attributes #1 = { noinline nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }

@@ -146,3 +146,20 @@ define void @f(ptr %in, ptr %packed, ptr %out) {
     on_cpu(source, "f", [values, packed, out])
     np.testing.assert_array_equal(packed, bfloat(values))
     np.testing.assert_array_equal(out, values[:16] + (values.reshape(16, 2) ** 2).sum(axis=1))
+
+
+def test_avx512_looks_up_by_the_low_bits_of_an_index() -> None:
+    source = """
+declare <16 x float> @llvm.x86.avx512.permvar.sf.512(<16 x float>, <16 x i32>)
+define void @f(ptr %table, ptr %index, ptr %out) {
+  %t = load <16 x float>, ptr %table
+  %i = load <16 x i32>, ptr %index
+  %v = call <16 x float> @llvm.x86.avx512.permvar.sf.512(<16 x float> %t, <16 x i32> %i)
+  store <16 x float> %v, ptr %out
+  ret void
+}
+"""
+    table, index = np.arange(16).astype(np.float32) ** 2, np.arange(16).astype(np.int32) * 37 - 99
+    out = np.zeros(16, np.float32)
+    on_cpu(source, "f", [table, index, out])
+    np.testing.assert_array_equal(out, table[index & 15])

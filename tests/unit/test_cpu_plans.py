@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from kgen.targets.cpu.plan.activations import normal_tail
 from kgen.targets.cpu.plan.base import CpuPlan, Run, vector_for
 from kgen.targets.cpu.plan.folds import folds
 from kgen.targets.cpu.plan.functions import DOUBLE, FLOAT, functions_for
+from kgen.targets.cpu.plan.normal_tables import normal_tables
 from kgen.targets.cpu.plan.panel import Stage, interleave, panel, transpose_stages, zip_stages
 from kgen.targets.cpu.plan.vectors import Vector
 
@@ -105,7 +106,7 @@ def test_constants_are_exact_bits() -> None:
 Values = npt.NDArray[np.float64]
 
 
-def horner(coefficients: tuple[float, ...], x: Values) -> Values:
+def horner(coefficients: Sequence[float] | Sequence[Values], x: Values) -> Values:
     total = np.full_like(x, coefficients[0])
     for c in coefficients[1:]:
         total = total * x + c
@@ -141,6 +142,31 @@ def test_tails_of_the_normal_distribution(out: DType, error: float) -> None:
     assert np.all(np.abs(found / true - 1) < allowed)
     last = tail.limit * math.erfc(tail.limit / math.sqrt(2)) / 2
     assert last < out.smallest_subnormal / 2
+
+
+@pytest.mark.parametrize(
+    ("out", "error"), [(DType.F32, 2.0**-22), (DType.F16, 2.0**-14), (DType.BF16, 2.0**-10.4)]
+)
+def test_tables_of_the_normal_distribution(out: DType, error: float) -> None:
+    """The same by tables, each entry on all of its stretch."""
+    tables = normal_tables(out)
+    tail = tables.tail
+    assert tail == normal_tail(out)
+    assert {len(table) for table in tables.coefficients} == {16}
+    z = np.linspace(0, tail.limit, 8001)
+    i = np.rint(z).astype(int)
+    power = horner([np.array(c)[i] for c in tables.coefficients], z - i * tables.is_centered)
+    whole = np.rint(power)
+    found = horner(tail.power_coefficients, power - whole) * 2.0**whole
+    true = np.array([math.erfc(value / math.sqrt(2)) / 2 for value in z])
+    allowed = error * (1 + z * z) if out is DType.F32 else error
+    assert np.all(np.abs(found / true - 1) < allowed)
+
+
+def test_tables_are_where_they_are_looked_up() -> None:
+    gelu = Matmul(m=8, n=64, k=8, dtype=DType.F32, epilogue=("gelu",))
+    assert text(gelu).count("permvar") == 1 + len(normal_tables(DType.F32).coefficients)
+    assert "permvar" not in text(gelu, "x86-64-v3")
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from kgen.targets.cpu.linker import link
 from kgen.targets.cpu.plan.activations import normal_tail
 from kgen.targets.cpu.plan.amx_tiles import TILE_ROWS, tile_k, tile_product
 from kgen.targets.cpu.plan.dots import dot_for
+from kgen.targets.cpu.plan.normal_tables import normal_tables
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.backends.cpu import request_tile_permission
 from kgen_runtime.backends.cpu_library import Library
@@ -74,7 +75,8 @@ def peak(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -
     instructions = total / found.multiply_adds
     if found.lanes:
         outputs = math.prod(entry.spec[name] for name in ("m", "n", "batch"))
-        instructions += outputs * epilogue_multiply_adds(entry) / found.lanes
+        each = epilogue_multiply_adds(entry, find("native"))
+        instructions += outputs * each / found.lanes
     rounds = max(1, round(instructions / found.count))
     memory = empty_buffer(64)
     memory[:] = 0
@@ -82,13 +84,14 @@ def peak(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -
     return Peer(name="peak", run=partial(code, rounds, memory.ctypes.data), keep=memory)
 
 
-def epilogue_multiply_adds(entry: KernelEntry) -> int:
+def epilogue_multiply_adds(entry: KernelEntry, target: Target) -> int:
     """Those of the polynomials of an exact gelu, of the least degrees that the rounding of the
-    output allows; 0 for what is in no such form."""
+    output allows, by tables where there are; 0 for what is in no such form."""
     if Epilogue.GELU not in entry.spec["epilogue"] or entry.inputs[0].dtype is DType.F64:
         return 0
     tail = normal_tail(entry.output.dtype)
-    return len(tail.coefficients) + len(tail.power_coefficients) - 1
+    tables = normal_tables(entry.output.dtype) if target.has("avx512f") else tail
+    return len(tables.coefficients) + len(tail.power_coefficients) - 1
 
 
 def read(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:

@@ -219,6 +219,17 @@ def _scalef(ins: Instruction) -> Callable[..., Array]:
     return scale
 
 
+def _look_up(ins: Instruction) -> Callable[[Array, Array], Array]:
+    """VPERMPS: each element by its index, of which the low bits count."""
+
+    def look_up(table: Array, index: Array) -> Array:
+        table, index = np.broadcast_arrays(table, index & (table.shape[2] - 1))
+        found: Array = np.take_along_axis(table, index, axis=2)
+        return found
+
+    return look_up
+
+
 PURE: dict[str, Build] = {
     **{f"llvm.vector.reduce.{name}": _reduce for name in (*_INTEGER, *_FLOATING)},
     "llvm.vector.reduce.fadd": _reduce_in_order,
@@ -232,6 +243,7 @@ PURE: dict[str, Build] = {
         (f"llvm.x86.avx512bf16.cvtne2ps2bf16.{bits}" for bits in (128, 256, 512)), _two_to_bfloat
     ),
     "llvm.x86.avx512.mask.scalef.ps.512": _scalef,
+    "llvm.x86.avx512.permvar.sf.512": _look_up,
 }
 EFFECTS: dict[str, Build] = {
     "llvm.masked.load": _masked_load,

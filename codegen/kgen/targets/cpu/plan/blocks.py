@@ -11,6 +11,7 @@ from kgen.targets.cpu.plan.addresses import Origin, origin
 from kgen.targets.cpu.plan.ahead import packed_b
 from kgen.targets.cpu.plan.extents import BlockedPlan
 from kgen.targets.cpu.plan.functions import Functions, functions_for
+from kgen.targets.cpu.plan.normal_tables import NormalTables, normal_tables
 from kgen.targets.cpu.plan.steps import Step, epilogue_steps, function_steps
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen_runtime.manifest import Launch, TensorParam
@@ -260,6 +261,11 @@ class MatmulPlan(BlockedPlan):
     def normal_tail(self) -> NormalTail | None:
         """What gelu in f32 takes; in f64 it has erfc."""
         return normal_tail(self.spec.out) if self.compute.scalar == "float" else None
+
+    @property
+    def normal_tables(self) -> NormalTables | None:
+        """What it is found by where AVX-512 looks up coefficients."""
+        return normal_tables(self.spec.out) if self.functions.has_scalef else None
 
     @property
     def steps(self) -> tuple[Step, ...]:

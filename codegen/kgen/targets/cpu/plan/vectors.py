@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kgen.spec import DType
@@ -71,6 +72,10 @@ class Vector:
     def splat(self, value: float) -> str:
         """The constant whose elements are all `value`, rounded to the element type."""
         return f"splat ({self.scalar} {self.constant(value)})"
+
+    def of_values(self, values: Sequence[float]) -> str:
+        """The constant with these elements."""
+        return "<" + ", ".join(f"{self.scalar} {self.constant(value)}" for value in values) + ">"
 
     def constant(self, value: float) -> str:
         """One element with this value."""
