@@ -31,9 +31,10 @@ RING = WgmmaMatmul(block_m=64, block_n=64, block_k=64, num_stages=4, consumers=1
 
 
 @pytest.mark.parametrize("schedule", [SPLIT, FMA], ids=["mma", "fma"])
-@pytest.mark.parametrize("k", [512, 500, 481, 392])
+@pytest.mark.parametrize("k", [512, 500, 481, 480, 392])
 def test_parts_cover_k_once(k: int, schedule: SplitSchedule) -> None:
-    """Whole tiles for each, but for the last, which has what is left and at least something."""
+    """Whole tiles for each, but for the last, which has what is left and at least something: of
+    480, fewer whole tiles."""
     dtype = DType.F32 if schedule is FMA else DType.F16
     plan = plan_split(Matmul(m=64, n=64, k=k, batch=2, dtype=dtype), SM_80, schedule)
     part = plan.part
