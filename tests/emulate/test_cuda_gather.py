@@ -5,17 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import kgen
 from kgen import bundle, pipeline, targets
-from kgen.check import execute, executor, inputs
+from kgen.check import inputs
 from kgen.check.execute import EmulatorExecutor
 from kgen.check.verify import verify
 from kgen.schedule import SplitMatmul
 from kgen.spec import DType, Epilogue, Layout, Math, Matmul
-from kgen_runtime.manifest import KernelEntry
+from tests.emulate import kept_workspaces
 
 FMA = {"block_m": 16, "block_n": 16, "block_k": 16, "thread_m": 2, "thread_n": 2}
 TILE = {"block_m": 32, "block_n": 32, "block_k": 32, "warp_m": 16, "warp_n": 16, "num_stages": 3}
@@ -73,14 +72,7 @@ def test_gather_of_fma(name: str, tmp_path: Path) -> None:
 
 def test_counters_are_set_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A launch leaves zeros for the next one, which begins with what the last one left."""
-    held: dict[str, np.ndarray[Any, Any]] = {}
-
-    def kept(entry: KernelEntry) -> dict[str, np.ndarray[Any, Any]]:
-        if not held:
-            held.update(executor.workspaces(entry))
-        return held
-
-    monkeypatch.setattr(execute, "workspaces", kept)
+    held = kept_workspaces.keep(monkeypatch)
     schedule = TILE | {"split_k": 3, "one_kernel": 1}
     bundle = kgen.build(Matmul(m=64, n=40, k=320), ["sm_80"], schedule=schedule)
     assert verify(bundle.save(tmp_path / "gather.kgen")).passed

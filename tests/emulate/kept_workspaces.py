@@ -1,0 +1,24 @@
+"""Workspaces that stay from one launch to the next, as those of a stream do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kgen.check import execute, executor
+from kgen_runtime.manifest import KernelEntry
+
+
+def keep(monkeypatch: pytest.MonkeyPatch) -> dict[str, np.ndarray[Any, Any]]:
+    """All launches from now on get those of the first one; they are in the dictionary after it."""
+    held: dict[str, np.ndarray[Any, Any]] = {}
+
+    def kept(entry: KernelEntry) -> dict[str, np.ndarray[Any, Any]]:
+        if not held:
+            held.update(executor.workspaces(entry))
+        return held
+
+    monkeypatch.setattr(execute, "workspaces", kept)
+    return held
