@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import kgen
-from kgen.check import execute, executor
 from kgen.check.verify import verify
 from kgen.spec import DType, Epilogue, Layout, Math, Matmul
-from kgen_runtime.manifest import KernelEntry
+from tests.emulate import kept_workspaces
 
 TILE = {"block_m": 32, "block_n": 32, "block_k": 32, "warp_m": 16, "warp_n": 16, "num_stages": 3}
 #: More CTAs than block tiles; whole waves besides, edges, a batch, every addend; odd rows through
@@ -65,14 +63,7 @@ def test_stream(name: str, tmp_path: Path) -> None:
 
 def test_tickets_and_flags_are_set_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A launch leaves zeros for the next one, which begins with what the last one left."""
-    held: dict[str, np.ndarray[Any, Any]] = {}
-
-    def kept(entry: KernelEntry) -> dict[str, np.ndarray[Any, Any]]:
-        if not held:
-            held.update(executor.workspaces(entry))
-        return held
-
-    monkeypatch.setattr(execute, "workspaces", kept)
+    held = kept_workspaces.keep(monkeypatch)
     schedule = TILE | {"num_ctas": 3, "stream_k": 1}
     bundle = kgen.build(Matmul(m=64, n=64, k=320), ["sm_80"], schedule=schedule)
     assert verify(bundle.save(tmp_path / "stream.kgen")).passed

@@ -13,10 +13,10 @@ from kgen.errors import ScheduleError, TargetError
 from kgen.schedule import MmaMatmul, PromotedMatmul
 from kgen.spec import DType, Layout, Matmul
 from kgen.targets import find
-from kgen.targets.cuda.plan.exchange import Exchange
 from kgen.targets.cuda.plan.fragments import PIECE, MmaOperand
 from kgen.targets.cuda.plan.matmul_mma import MmaPlan, plan_mma
 from kgen.targets.cuda.plan.products import ZERO
+from tests.unit.exchange_addresses import run_address, unit_address
 
 EIGHT, LANES, LINE_BYTES = 8, range(32), 128
 each_layout = pytest.mark.parametrize("layout", tuple(Layout))
@@ -106,17 +106,6 @@ def test_every_output_gets_every_k_once(layout: Layout, target: str) -> None:
             for k in {register.split("_k")[1] for register in mma.b}
         )
         assert set(pairs.values()) == {1} and len(pairs) == 2 * 32 * 32 // 32
-
-
-def run_address(exchange: Exchange, lane: int, xor: int, shared: int) -> int:
-    first = lane // 4 * exchange.row_step_bytes + lane % 4 * exchange.run_bytes
-    return (exchange.tile.swizzle(first) ^ xor) + shared
-
-
-def unit_address(exchange: Exchange, lane: int, xor: int, shared: int) -> int:
-    row, unit = lane >> exchange.units_per_row_log2, lane & exchange.unit_mask
-    first = row * exchange.tile.row_bytes + unit * exchange.unit_bytes
-    return (exchange.tile.swizzle(first) ^ xor) + shared
 
 
 @each_layout

@@ -12,6 +12,7 @@ from kgen.spec import DType, Matmul
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.plan.exchange import Exchange, Strip
 from kgen.targets.cuda.plan.matmul_mma import MmaPlan, plan_mma
+from tests.unit.exchange_addresses import run_address, unit_address
 
 SM_80 = {target.name: target for target in TARGETS}["sm_80"]
 BANK_BYTES, LINE_BYTES = 4, 128
@@ -29,18 +30,6 @@ def exchange(*args: int, **fields: Any) -> Exchange:
     found = plan(*args, **fields).exchange
     assert found is not None
     return found
-
-
-def run_address(exchange: Exchange, lane: int, xor: int, shared: int) -> int:
-    """What the template computes: the lane's first run, moved."""
-    first = lane // 4 * exchange.row_step_bytes + lane % 4 * exchange.run_bytes
-    return (exchange.tile.swizzle(first) ^ xor) + shared
-
-
-def unit_address(exchange: Exchange, lane: int, xor: int, shared: int) -> int:
-    row, unit = lane >> exchange.units_per_row_log2, lane & exchange.unit_mask
-    first = row * exchange.tile.row_bytes + unit * exchange.unit_bytes
-    return (exchange.tile.swizzle(first) ^ xor) + shared
 
 
 def written(exchange: Exchange, strip: Strip) -> dict[int, tuple[int, int]]:
