@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,16 +15,9 @@ from kgen.schedule import FmaMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.vulkan.spirv import assemble
 from kgen_runtime.backends.vulkan import VulkanBackend
-from tests.device.vulkan_support import NUMPY, Values, build, open_vulkan, run
+from tests.device.vulkan_support import NUMPY, Values, build, run
 
 FLOATS = (DType.F32, DType.F16, DType.BF16)
-
-
-@pytest.fixture(scope="module")
-def vulkan() -> Iterator[VulkanBackend]:
-    backend = open_vulkan()
-    yield backend
-    backend.close()
 
 
 def whole_numbers(spec: Matmul, low: int = -4, high: int = 4) -> dict[str, Values]:

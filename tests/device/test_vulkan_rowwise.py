@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
 from kgen.schedule import GpuRelu, GpuSoftmax
 from kgen.spec import DType, Relu, Softmax
 from kgen_runtime.backends.vulkan import VulkanBackend
-from tests.device.vulkan_support import NUMPY, Values, build, open_vulkan, run
+from tests.device.vulkan_support import NUMPY, Values, build, run
 
 FLOATS = (DType.F32, DType.F16, DType.BF16)
-
-
-@pytest.fixture(scope="module")
-def vulkan() -> Iterator[VulkanBackend]:
-    backend = open_vulkan()
-    yield backend
-    backend.close()
 
 
 def check_relu(vulkan: VulkanBackend, spec: Relu, x: Values, schedule: GpuRelu | None) -> None:
