@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import struct
 import zipfile
+import zlib
 from pathlib import Path
 
 from kgen_runtime.errors import BundleError, IntegrityError
@@ -13,6 +15,13 @@ from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest, StoredTe
 from kgen_runtime.manifest_json import from_json
 
 MANIFEST = "manifest.json"
+
+
+#: What zipfile raises for an archive whose headers are damaged: a version, a way of compression or
+#: an encryption that it does not know are RuntimeErrors.
+DAMAGE = (
+    zipfile.BadZipFile, KeyError, ValueError, RuntimeError, EOFError, struct.error, zlib.error
+)  # fmt: skip
 
 
 class BundleFile:
@@ -34,8 +43,8 @@ class BundleFile:
             self._zip = zipfile.ZipFile(self.path)
             text = self._zip.read(MANIFEST)
         except OSError as error:
-            raise BundleError(f"{self.path}: cannot read: {error.strerror}") from None
-        except (zipfile.BadZipFile, KeyError, ValueError):  # ValueError: a NUL in the path
+            raise BundleError(f"{self.path}: cannot read: {error.strerror or error}") from None
+        except DAMAGE:  # ValueError: also a NUL in the path
             raise BundleError(
                 f"{self.path}: not a kgen bundle, or not all of one; make one with "
                 f"kgen build -o {self.path}"
@@ -60,7 +69,7 @@ class BundleFile:
         """The file's bytes, after their digest has been checked."""
         try:
             data = self._zip.read(artifact.file)
-        except (KeyError, zipfile.BadZipFile):
+        except (*DAMAGE, OSError):
             raise IntegrityError(
                 f"{self.path}: {artifact.file} is missing or damaged; "
                 "build or copy the bundle again"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -129,3 +130,39 @@ def test_one_kernel_twice_is_refused() -> None:
     relu = kgen.Relu(shape=(3,))
     with pytest.raises(BundleError, match="relu_3_f16 is asked for twice"):
         kgen.build([relu, relu], targets=["sm_80"])
+
+
+@pytest.mark.parametrize(
+    ("offset", "value"),
+    [(6, 0xFF), (8, 0x01), (10, 0x63), (10, 0x08), (28, 0xFF)],
+    ids=["version", "encrypted", "unknown compression", "deflated", "length of the name"],
+)
+def test_a_damaged_archive_is_one_line(
+    offset: int, value: int, bundle: kgen.Bundle, tmp_path: Path
+) -> None:
+    """Bytes of the manifest's entry in the directory at the archive's end."""
+    path = bundle.save(tmp_path / "x.kgen")
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\x01\x02") + offset] |= value
+    path.write_bytes(data)
+    with pytest.raises(BundleError, match=r"^\S+x\.kgen: not a kgen bundle.*$"):
+        BundleFile(path)
+
+
+def test_any_damage_is_an_error_of_ours(bundle: kgen.Bundle, tmp_path: Path) -> None:
+    path = bundle.save(tmp_path / "x.kgen")
+    data, random = path.read_bytes(), Random(0)
+    refused = 0
+    for _ in range(300):
+        damaged = bytearray(data)
+        damaged[-random.randrange(1, 1200)] = random.randrange(256)
+        path.write_bytes(damaged)
+        try:
+            with BundleFile(path) as read:
+                for kernel in read.manifest.kernels:
+                    for artifact in kernel.artifacts:
+                        read.read(artifact)
+        except BundleError as error:
+            refused += 1
+            assert "\n" not in str(error)
+    assert refused > 100
