@@ -21,8 +21,8 @@ MAX_SOFTMAX_THREADS = 1024
 WARP_ROW_COLS = 1024
 #: Longer rows get a CTA with about this many elements per thread, and stay in registers up to the
 #: second number: 1024 threads have 64 registers each.
-WANTED_PER_THREAD = 16
-MAX_HELD = 32
+COLUMNS_PER_THREAD = 16
+RESIDENT_COLUMNS = 32
 
 
 def relu(spec: Relu, target: Target) -> GpuRelu:
@@ -40,13 +40,13 @@ def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
         per_row = min(WARP_SIZE, power_of_two(spec.cols // vector))
         rows = SOFTMAX_THREADS // per_row
         return GpuSoftmax(num_threads=SOFTMAX_THREADS, rows_per_block=rows, vector=vector)
-    wanted = power_of_two(-(-spec.cols // WANTED_PER_THREAD))
+    wanted = power_of_two(-(-spec.cols // COLUMNS_PER_THREAD))
     threads = max(SOFTMAX_THREADS, min(MAX_SOFTMAX_THREADS, wanted))
     if target.has("clusters") and spec.rows <= target.limits["grid_y"]:
         cluster = _row_cluster(spec, threads)
         return ClusterSoftmax(num_threads=threads, vector=vector, cluster=cluster)
     held = -(-spec.cols // (threads * vector)) * vector
-    return GpuSoftmax(num_threads=threads, vector=vector, resident=int(held <= MAX_HELD))
+    return GpuSoftmax(num_threads=threads, vector=vector, resident=int(held <= RESIDENT_COLUMNS))
 
 
 def _row_cluster(spec: Softmax, threads: int) -> int:
@@ -56,7 +56,7 @@ def _row_cluster(spec: Softmax, threads: int) -> int:
     while cluster < MAX_CLUSTER:
         each = spec.cols / (threads * cluster)
         idle = 2 * cluster * spec.rows <= NOMINAL_CTAS
-        if each <= MAX_HELD and not (idle and each >= WANTED_PER_THREAD):
+        if each <= RESIDENT_COLUMNS and not (idle and each >= COLUMNS_PER_THREAD):
             break
         cluster *= 2
     return cluster

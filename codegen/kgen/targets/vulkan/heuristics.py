@@ -9,7 +9,7 @@ from kgen.targets.vulkan.plan.base import VECTOR_WIDTHS
 
 #: (block_m, block_n, thread_m, thread_n): 128 invocations each, 16 of them side by side along n
 #: where the tile is wide enough.
-TILES = (
+FMA_TILES = (
     (64, 64, 8, 4),
     (32, 64, 4, 4),
     (64, 32, 8, 2),
@@ -29,10 +29,10 @@ TYPICAL_UNITS = 64
 #: Copying one row or column of a slab counts as much as multiplying this many of its elements.
 EDGE_WEIGHT = 16
 
-THREADS = 128
-#: Elements of a row that a lane holds before another lane joins, and at most.
-WORTH_A_LANE = 16
-RESIDENT = 32
+ROWWISE_THREADS = 128
+#: Columns of a row that a lane holds before another lane joins, and at most.
+COLUMNS_PER_THREAD = 16
+RESIDENT_COLUMNS = 32
 
 
 def matmul(spec: Matmul, target: Target) -> FmaMatmul:
@@ -46,7 +46,7 @@ def matmul(spec: Matmul, target: Target) -> FmaMatmul:
         work = rounds * (block_m * block_n + EDGE_WEIGHT * (block_m + block_n))
         return (max(rows, cols) > limit, work)
 
-    block_m, block_n, thread_m, thread_n = min(TILES, key=cost)
+    block_m, block_n, thread_m, thread_n = min(FMA_TILES, key=cost)
     return FmaMatmul(
         block_m=block_m,
         block_n=block_n,
@@ -57,16 +57,16 @@ def matmul(spec: Matmul, target: Target) -> FmaMatmul:
 
 
 def relu(spec: Relu, target: Target) -> GpuRelu:
-    return GpuRelu(num_threads=THREADS, vector=_vector(spec.elements))
+    return GpuRelu(num_threads=ROWWISE_THREADS, vector=_vector(spec.elements))
 
 
 def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
     """As few lanes as hold a row; several rows in a workgroup where they are short."""
     vector = _vector(spec.cols)
     lanes = 1
-    while lanes < THREADS and lanes * max(vector, WORTH_A_LANE) < spec.cols:
+    while lanes < ROWWISE_THREADS and lanes * max(vector, COLUMNS_PER_THREAD) < spec.cols:
         lanes *= 2
-    rows = THREADS // lanes
+    rows = ROWWISE_THREADS // lanes
     while rows > 1 and rows // 2 >= spec.rows:
         rows //= 2
     held = -(-spec.cols // (lanes * vector)) * vector
@@ -74,7 +74,7 @@ def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
         num_threads=lanes * rows,
         rows_per_block=rows,
         vector=vector,
-        resident=int(held <= RESIDENT),
+        resident=int(held <= RESIDENT_COLUMNS),
     )
 
 
