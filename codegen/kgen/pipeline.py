@@ -136,11 +136,23 @@ def build(
     if unknown := sorted((constants or {}).keys() - known):
         raise SpecError(f"constants: {unknown[0]} is no constant operand of a spec; name it there")
     # Everything is planned before anything is assembled, so that a bad request fails fast.
-    plans = [plan_with(s, t, schedule or {}) for t in found for s in wanted]
+    plans = [_plan_of_several(s, t, schedule or {}, found) for t in found for s in wanted]
     for planned in map(tune, plans) if tune else plans:
         progress(f"{planned.target.name}/{planned.spec.key}")
         kernels.append(kernel(planned.spec, planned.target, planned.schedule))
     return bundle.pack(kernels, constants)
+
+
+def _plan_of_several(
+    spec: Spec, target: Target, overrides: Overrides, targets: Sequence[Target]
+) -> Plan:
+    """As :func:`plan_with`; an error names the one of several targets that it is about."""
+    try:
+        return plan_with(spec, target, overrides)
+    except ScheduleError as error:
+        if len(targets) == 1:
+            raise
+        raise ScheduleError(f"target={target.name}: {error}") from None
 
 
 def _target(target: str | Target) -> Target:

@@ -76,7 +76,11 @@ def build(**options: str) -> list[str]:
         (build(output=""), "is a directory; give a file name"),
         (build(output="x" * 300), "cannot be written: File name too long; choose another"),
         (build(schedule="block_m"), "--schedule block_m is not of the form name=N"),
-        (build(schedule="depth=3"), "depth=3 is no field of the mma schedule"),
+        (build(schedule="depth=3"), "kgen build: depth=3 is no field of the mma schedule"),
+        (
+            build(target="native,sm_80", schedule="mr=1"),
+            "target=sm_80: mr=1 is no field of the mma",
+        ),
         (build(schedule="num_stages=0"), "num_stages=0 must be a whole number of 1 or more"),
         (build(alpha="fast"), "--alpha fast is not a number"),
         (build(batch_stride="b=0"), "--batch-stride is between the products of a batch; give --ba"),

@@ -154,6 +154,9 @@ def test_what_cannot_be_tuned_is_refused(tmp_path: Path) -> None:
     other = "aarch64-neon" if platform.machine() == "x86_64" else "x86-64-v3"
     with pytest.raises(TargetError, match=rf"target={other}: --tune .* this CPU, which .* native"):
         kgen.build(SPEC, targets=[other], tune=Tuner(path=tmp_path / "t"))
+    for path in (Path("/dev/null"), tmp_path):
+        with pytest.raises(TargetError, match=rf"{path} is a device or folder, not a plain file"):
+            kgen.build(SPEC, targets=["native"], tune=Tuner(path=path))
     key = tune.cache_key(plan())
     for text in ("no json", "[]", '{"x": 1}', json.dumps({key: {"schedule": {"mr": 0}}})):
         (tmp_path / "t").write_text(text)

@@ -70,6 +70,8 @@ class Tuner:
         check_runs_here(plan.target)
         if not self.path.parent.is_dir():
             raise TargetError(f"{self.path}: {self.path.parent} is no directory; make it first")
+        if self.path.exists() and not self.path.is_file():
+            raise TargetError(f"{self.path} is a device or folder, not a plain file; name another")
         known = self._read()
         key = cache_key(plan)
         record = {"schedule": {}, "steps": 0, "gain": 1.0, "done": False} | known.get(key, {})
