@@ -11,7 +11,9 @@ from kgen.errors import ScheduleError
 from kgen.pipeline import plan as make_plan
 from kgen.schedule import SplitMatmul
 from kgen.spec import Epilogue, Matmul
+from kgen.targets.cuda.candidates import candidates, choose
 from kgen.targets.cuda.limits import TARGETS
+from kgen.targets.cuda.parts import STREAM_GAIN
 from kgen.targets.cuda.plan.matmul_mma import MmaPlan
 
 SM_80 = {target.name: target for target in TARGETS}["sm_80"]
@@ -81,3 +83,26 @@ def test_refusals(fields: dict[str, int], message: str) -> None:
     spec = Matmul(m=200, n=100, k=500)
     with pytest.raises(ScheduleError, match=re.escape(message)):
         make_plan(spec, SM_80, SCHEDULE.override(**fields))
+
+
+def test_the_model_takes_it_where_waves_are_ragged() -> None:
+    """256 block tiles on 108 SMs; none for those that fill waves, or are few, or many."""
+    ragged = Matmul(m=2048, n=2048, k=2048)
+    ranked = candidates(ragged, SM_80)
+    best = ranked[0].schedule
+    assert isinstance(best, SplitMatmul) and best.stream_k and best.num_ctas == 108
+    other = next(c for c in ranked if not getattr(c.schedule, "stream_k", False))
+    assert 0.8 * other.seconds < ranked[0].seconds < other.seconds / STREAM_GAIN
+    assert ranked[0].terms["reduction"] > 0
+    for m, n, k in ((8192, 8192, 8192), (256, 256, 256), (128 * 108, 128, 4096)):
+        chosen = choose(Matmul(m=m, n=n, k=k), SM_80)
+        assert isinstance(chosen, SplitMatmul) and not chosen.stream_k, (m, n, k)
+
+
+def test_no_cta_that_shares_waits_for_another_to_end() -> None:
+    """All are on the GPU at once, as the model sees it."""
+    for candidate in candidates(Matmul(m=1536, n=3072, k=4096), SM_80):
+        schedule = candidate.schedule
+        if isinstance(schedule, SplitMatmul) and schedule.stream_k:
+            per_sm = candidate.notes["CTAs/SM"]
+            assert isinstance(per_sm, int) and schedule.num_ctas <= 108 * per_sm

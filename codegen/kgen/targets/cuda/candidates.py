@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kgen.errors import ScheduleError
 from kgen.schedule import (
@@ -20,7 +21,7 @@ from kgen.targets.base import Candidate, Target
 from kgen.targets.cuda.devices import device_of
 from kgen.targets.cuda.fma_candidates import fma_schedules
 from kgen.targets.cuda.model import predict
-from kgen.targets.cuda.parts import part_counts, splits, ways_to_add, worthwhile
+from kgen.targets.cuda.parts import part_counts, shared_by, splits, ways_to_add, worthwhile
 from kgen.targets.cuda.plan import base, plan, tma_store
 from kgen.targets.cuda.plan.gemv_limits import columns_of, gemv_depth, gemv_obstacle
 from kgen.targets.cuda.plan.instruction import instruction_of, warpgroup_instruction_of
@@ -28,6 +29,7 @@ from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.tma import ROW_BYTES
 from kgen.targets.cuda.plan.wgmma_fragments import wants_swap
 from kgen.targets.cuda.plan.wgmma_limits import obstacle
+from kgen.targets.cuda.shared_work import num_ctas_of
 
 #: block_m, block_n, warp_m, warp_n. No warp tile is so large that its sums and two sets of
 #: fragments would not fit 255 registers.
@@ -99,10 +101,13 @@ def _ranked(spec: Matmul, target: Target) -> list[Candidate[GpuMatmul]]:
     """Schedules that registers hold, with their predictions. Of equals the first stays first:
     larger tiles, fewer stages."""
     found = []
+    sms = device_of(target).sms
     for schedule in _schedules(spec, target):
         prediction = predict(spec, target, schedule)
         if prediction.registers > target.limits["registers_per_thread"]:
             continue  # the loop would spill
+        if num_ctas_of(schedule) > prediction.ctas_per_sm * sms:
+            continue  # some would wait for others to end
         found.append(
             Candidate(
                 schedule=schedule,
@@ -147,19 +152,20 @@ def _schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
             for stages in ASYNC_STAGES if runs_ahead else STAGED_STAGES:
                 if stages * (m + n) * depth * spec.dtype.itemsize > limit:
                     break
-                parts = splits(spec, target, m, n, depth, m * n // (warp_m * warp_n))
-                for split, one_kernel in ways_to_add(parts):
-                    kind = PromotedMatmul if instruction.short_sums else SplitMatmul
-                    yield kind(
-                        block_m=m,
-                        block_n=n,
-                        block_k=depth,
-                        warp_m=warp_m,
-                        warp_n=warp_n,
-                        num_stages=stages,
-                        split_k=split,
-                        one_kernel=one_kernel,
-                    )
+                kind = PromotedMatmul if instruction.short_sums else SplitMatmul
+                tile = kind(
+                    block_m=m,
+                    block_n=n,
+                    block_k=depth,
+                    warp_m=warp_m,
+                    warp_n=warp_n,
+                    num_stages=stages,
+                )
+                for split, one in ways_to_add(splits(spec, target, m, n, depth, tile.num_warps)):
+                    yield replace(tile, split_k=split, one_kernel=one)
+                for ctas in shared_by(spec, tile, device_of(target).sms):
+                    group = _group(-(-spec.m // m), m, n, ctas)
+                    yield replace(tile, num_ctas=ctas, group_m=group, stream_k=True)
 
 
 def _wgmma_schedules(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:

@@ -26,6 +26,7 @@ from kgen.schedule import (
     GemvMatmul,
     GpuMatmul,
     MmaMatmul,
+    SplitMatmul,
     WgmmaMatmul,
 )
 from kgen.spec import Matmul
@@ -120,7 +121,7 @@ def _predict(spec: Matmul, target: Target, schedule: GpuMatmul, whole: Matmul) -
         own["dram"] = dram * ctas / sum(count * each for count, each in held)
         clocks += _wave_clocks(own, output, work, waves)
     if work.streams:
-        totals["reduction"] = _parts_clocks(schedule)
+        totals["reduction"] = _parts_clocks(schedule, blocks, slots, device, work)
         clocks += totals["reduction"]
     return Prediction(
         seconds=clocks / device.clock,
@@ -136,14 +137,17 @@ def _waves(blocks: int, slots: int, device: Device, work: Work) -> list[tuple[fl
     all end at once, inside a wave."""
     whole, rest = divmod(blocks, slots)
     if work.streams:
-        return [(blocks / slots, 1)]
+        return [(blocks / slots, -(-slots // device.sms))]
     return [(whole, -(-slots // device.sms)), (min(1, rest), -(-rest // device.sms))]
 
 
-def _parts_clocks(schedule: GpuMatmul) -> float:
-    """Each CTA leaves a part of a block tile in L2 and waits for one of another's, at most."""
-    nbytes = 2 * schedule.block_m * schedule.block_n * F32_BYTES
-    return 2 * MEMORY_LATENCY + nbytes / (L2_BYTES_PER_SM_CLOCK / 2)
+def _parts_clocks(schedule: GpuMatmul, blocks: int, ctas: int, device: Device, work: Work) -> float:
+    """Each CTA leaves a part of a block tile in L2 and waits for one of another's, at most, or for
+    more where CTAs are more than block tiles; if its ring does not run on, it starts once more."""
+    parts = 1 + -(-ctas // blocks)
+    nbytes = -(-ctas // device.sms) * schedule.block_m * schedule.block_n * F32_BYTES
+    again = 0 if work.runs_on else SETUP_CLOCKS + MEMORY_LATENCY
+    return again + parts * (MEMORY_LATENCY + nbytes / (L2_BYTES_PER_SM_CLOCK / 2))
 
 
 def _blocks(spec: Matmul, schedule: GpuMatmul) -> int:
@@ -156,9 +160,10 @@ def _blocks(spec: Matmul, schedule: GpuMatmul) -> int:
 
 
 def _wave_clocks(own: dict[str, float], output: float, work: Work, waves: float) -> float:
-    """Waves in which each term takes so long. Persistent CTAs start once and store meanwhile."""
+    """Waves in which each term takes so long. Persistent CTAs whose ring runs on start once and
+    store meanwhile."""
     start = SETUP_CLOCKS + MEMORY_LATENCY
-    if not work.persistent_ctas:
+    if not work.runs_on:
         return waves * (_overlapped(own.values()) + start + output + work.turn_clocks)
     busy = _overlapped([*own.values(), output])
     turn = max(0.0, (work.turn_clocks - busy) / 2) if work.takes_turns else work.turn_clocks
@@ -220,8 +225,9 @@ def _dram_bytes(spec: Matmul, schedule: GpuMatmul, device: Device, wave: int) ->
     if inputs <= device.l2_bytes:
         return float(inputs)
     rows, cols = -(-spec.m // schedule.block_m), -(-spec.n // schedule.block_n)
-    if isinstance(schedule, WgmmaMatmul) and schedule.num_ctas:
-        high = float(min(rows, schedule.group_m * schedule.cluster_m))
+    if isinstance(schedule, WgmmaMatmul | SplitMatmul) and schedule.num_ctas:
+        tall = schedule.cluster_m if isinstance(schedule, WgmmaMatmul) else 1
+        high = float(min(rows, schedule.group_m * tall))
         wide = min(float(cols), wave / high)
     else:
         wide = float(min(cols, wave))

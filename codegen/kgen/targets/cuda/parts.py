@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-from kgen.schedule import GpuMatmul
+from kgen.schedule import GpuMatmul, SplitMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cuda.devices import device_of
@@ -12,6 +13,10 @@ from kgen.targets.cuda.plan.split import SplitSchedule
 
 #: How much faster a product in parts of k must be.
 SPLIT_GAIN = 1.1
+#: The same of block tiles that CTAs share, where copies do not run on from one to the next.
+STREAM_GAIN = 1.08
+#: Waves of which one more matters.
+FEW_WAVES = 8
 #: What hides the latency of a few small CTAs that share an SM.
 WARPS_PER_SM = 16
 
@@ -40,12 +45,33 @@ def ways_to_add(splits: list[int]) -> list[tuple[int, bool]]:
     return [(split, one) for split in splits for one in (False, True) if split > 1 or not one]
 
 
+def shared_by(spec: Matmul, tile: GpuMatmul, sms: int) -> list[int]:
+    """How many CTAs may share block tiles along k: one or two for each SM, where block tiles fill
+    few waves of these, and not the last one."""
+    blocks = -(-spec.m // tile.block_m) * -(-spec.n // tile.block_n) * spec.batch
+    return [c for c in (sms, 2 * sms) if c < 2 * blocks and blocks < FEW_WAVES * c and blocks % c]
+
+
 def worthwhile(found: list[Candidate[GpuMatmul]]) -> list[Candidate[GpuMatmul]]:
-    """Without parts of k that gain little: they take a workspace and, mostly, a second launch."""
+    """Without parts of k that gain little: they take a workspace, and mostly a second launch. The
+    same of block tiles that are shared along k."""
+
+    def shares(candidate: Candidate[GpuMatmul]) -> bool:
+        return isinstance(candidate.schedule, SplitMatmul) and candidate.schedule.stream_k
+
+    found = _clearly_faster(found, shares, STREAM_GAIN)
 
     def is_split(candidate: Candidate[GpuMatmul]) -> bool:
         return isinstance(candidate.schedule, SplitSchedule) and candidate.schedule.split_k > 1
 
-    whole = [candidate.seconds for candidate in found if not is_split(candidate)]
-    limit = min(whole, default=math.inf) / SPLIT_GAIN
-    return [c for c in found if not is_split(c) or c.seconds < limit]
+    return _clearly_faster(found, is_split, SPLIT_GAIN)
+
+
+def _clearly_faster(
+    found: list[Candidate[GpuMatmul]],
+    special: Callable[[Candidate[GpuMatmul]], bool],
+    gain: float,
+) -> list[Candidate[GpuMatmul]]:
+    """Without special ones that are not faster than all others by this factor."""
+    limit = min((c.seconds for c in found if not special(c)), default=math.inf) / gain
+    return [c for c in found if not special(c) or c.seconds < limit]

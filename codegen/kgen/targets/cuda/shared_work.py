@@ -3,7 +3,7 @@ run time counts it: mma.sync and scalar multiply-adds."""
 
 from __future__ import annotations
 
-from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul, SplitK
+from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul, SplitK, SplitMatmul, WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.devices import PARTITIONS, SHARED_BYTES_PER_CLOCK, Device
@@ -22,8 +22,16 @@ from kgen.targets.cuda.work import Work, loaded_bytes
 BASE_REGISTERS = 36
 #: The same beside sums and parts that are added to them.
 ADDING_REGISTERS = 16
+#: Registers for CTAs that share block tiles: up to 20 in what ptxas makes of them, and it spills
+#: where the loop leaves fewer than 32 (warp tiles of 64x64 in 8 warps).
+SHARING_REGISTERS = 32
 #: Instructions of the loop over k beside products, loads and copies.
 LOOP_INSTRUCTIONS = 28
+
+
+def num_ctas_of(schedule: GpuMatmul) -> int:
+    """Of CTAs that stay; 0 if each has a block tile."""
+    return schedule.num_ctas if isinstance(schedule, SplitMatmul | WgmmaMatmul) else 0
 
 
 def sums_of(schedule: GpuMatmul) -> int:
@@ -35,7 +43,10 @@ def sums_of(schedule: GpuMatmul) -> int:
 
 
 def _with_parts(schedule: GpuMatmul, registers: int) -> int:
-    """The registers of the loop over k, or of adding parts behind it if that takes more."""
+    """The registers of the loop over k and of sharing block tiles, or of adding parts behind it if
+    that takes more."""
+    if isinstance(schedule, SplitMatmul) and schedule.stream_k:
+        return registers + SHARING_REGISTERS
     if not (isinstance(schedule, SplitK) and schedule.one_kernel):
         return registers
     return max(registers, registers_held(sums_of(schedule), schedule.split_k) + ADDING_REGISTERS)
@@ -67,6 +78,7 @@ def mma_work(
         if not matrix.is_asynchronous(target):
             staging += nbytes // threads // min(4, matrix.aligned_bytes)
     loaded = loaded_bytes(spec, schedule)
+    streams = isinstance(schedule, SplitMatmul) and schedule.stream_k
     return Work(
         num_warps=schedule.num_warps,
         registers=_with_parts(
@@ -79,6 +91,8 @@ def mma_work(
         warp_clocks=sums * depth / (rate / PARTITIONS),
         loaded_bytes=loaded,
         in_flight_bytes=(schedule.num_stages - 1) * loaded,
+        persistent_ctas=num_ctas_of(schedule),
+        streams=streams,
     )
 
 

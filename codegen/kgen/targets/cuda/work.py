@@ -47,8 +47,9 @@ class Work:
 
     `loaded_bytes` are read from L2, `port_bytes` come in through the SM's port. `turn_clocks` pass
     behind the last k tile before the next block tile begins; with `takes_turns` others multiply
-    meanwhile. `persistent_ctas`, if any, load their next block tile while they store one; where it
-    `streams`, they share what is less than a wave of these.
+    meanwhile. `persistent_ctas`, if any, take one block tile after another, and load the next one
+    while they store if it `runs_on`; where it `streams`, they share what is less than a wave of
+    these.
     """
 
     num_warps: int
@@ -65,6 +66,7 @@ class Work:
     turn_clocks: float = 0.0
     takes_turns: bool = False
     persistent_ctas: int = 0
+    runs_on: bool = False
     streams: bool = False
 
 
@@ -127,6 +129,7 @@ def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
         turn_clocks=TURN_LATENCY + sums * outputs * at_once,
         takes_turns=schedule.pingpong,
         persistent_ctas=schedule.num_ctas,
+        runs_on=schedule.num_ctas > 0,
         streams=schedule.stream_k,
     )
 
