@@ -133,6 +133,8 @@ def goldens() -> Iterator[Golden]:
     lanes = {"mr": 2, "nr": 64, "mc": 2, "kc": 8, "nc": 64, "pack_a": 0, "pack_b": 0}
     spec = Matmul(m=2, n=70, k=32, dtype=DType.S8)
     yield Golden(target="x86-64-v4+vnni", spec=spec, schedule=lanes)
+    # A few rows of a large B at once pass by all rows of A.
+    yield Golden(target="x86-64-v4", spec=Matmul(m=2, n=70, k=4001, dtype=DType.F32))
     # B packed ahead: nothing of it is packed or masked.
     spec = _ahead(_as(EVEN, DType.BF16))
     yield Golden(target="x86-64-v4+bf16", spec=spec, schedule=pairs)

@@ -10,12 +10,21 @@ from hypothesis import strategies as st
 
 from kgen import pipeline
 from kgen.errors import ScheduleError
-from kgen.schedule import AmxMatmul, CpuMatmul, CpuStream, DotMatmul, InnerMatmul, Schedule
+from kgen.schedule import (
+    AmxMatmul,
+    CpuMatmul,
+    CpuStream,
+    DotMatmul,
+    InnerMatmul,
+    Schedule,
+    SweepMatmul,
+)
 from kgen.spec import DType, Layout, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Plan
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.assemble import assembly
 from kgen.targets.cpu.plan.inner import InnerPlan
+from kgen.targets.cpu.plan.sweep import SweepPlan
 from kgen.targets.cpu.plan.tiled import TiledPlan
 
 TARGETS = [t.name for t in FAMILY.targets]
@@ -137,8 +146,8 @@ def test_tiles_that_do_not_fit() -> None:
 
 def test_a_streamed_b_is_fetched_once_while_the_rows_before_are_multiplied() -> None:
     for spec, name in (
-        (Matmul(m=1, n=4096, k=4096, dtype=DType.F32), "x86-64-v4"),
-        (Matmul(m=4, n=4096, k=4096, dtype=DType.F32), "x86-64-v3"),
+        (Matmul(m=2, n=4096, k=4096, dtype=DType.S8), "x86-64-v4+vnni"),
+        (Matmul(m=5, n=4096, k=4096, dtype=DType.F32), "x86-64-v3"),
         (Matmul(m=8, n=4096, k=4096, dtype=DType.F16), "x86-64-v4"),
         (Matmul(m=16, n=4096, k=4096, dtype=DType.BF16), "x86-64-v4+bf16"),
     ):
@@ -154,6 +163,49 @@ def test_a_streamed_b_is_fetched_once_while_the_rows_before_are_multiplied() -> 
         assert text.count("call void @llvm.prefetch") == len(planned.tiles) * len(
             planned.ahead_lines
         )
+
+
+@pytest.mark.parametrize(
+    ("m", "k", "dtype", "parts"),
+    [(1, 4096, DType.F32, 4), (4, 4095, DType.F32, 4), (2, 4097, DType.BF16, 4)],
+)
+def test_sweeps_take_every_row_of_b_once(m: int, k: int, dtype: DType, parts: int) -> None:
+    planned = plan(Matmul(m=m, n=4096, k=k, dtype=dtype), "x86-64-v4+bf16")
+    assert isinstance(planned, SweepPlan)
+    assert planned.schedule.parts == parts
+    taken = [
+        block + row + i * planned.part
+        for block in range(0, planned.blocks_depth, planned.schedule.kc)
+        for row in range(planned.part)
+        for i in range(parts)
+    ]
+    taken += [
+        row + i * planned.rest_part
+        for row in range(planned.blocks_depth, planned.blocks_depth + planned.rest_part)
+        for i in range(parts)
+    ]
+    taken += range(planned.left_from, k)
+    assert sorted(taken) == list(range(k))
+
+
+def test_sweeps_that_do_not_fit() -> None:
+    spec = Matmul(m=4, n=100, k=64, dtype=DType.F32)
+    good = SweepMatmul(mr=4, nr=32, mc=4, kc=64, nc=64, pack_a=False, pack_b=False)
+    assert plan(spec, "x86-64-v4", good)
+    for changed, message in (
+        (good.override(pack_b=1), "try mr=4, mc=4, pack_a=0, pack_b=0"),
+        (good.override(mr=2), "try mr=4, mc=4"),
+        (good.override(nr=8, nc=8), "try nr=16"),
+        (good.override(parts=8), "needs 43 vector registers"),
+        (good.override(nc=32000), "try a smaller kc, mc or nc"),
+    ):
+        with pytest.raises(ScheduleError, match=message):
+            plan(spec, "x86-64-v4", changed)
+    for other in (Layout.NT, Layout.TT):
+        with pytest.raises(ScheduleError, match="take layout nn"):
+            plan(Matmul(m=4, n=100, k=64, dtype=DType.F32, layout=other), "x86-64-v4", good)
+    with pytest.raises(ScheduleError, match="take layout nn"):
+        plan(Matmul(m=4, n=100, k=64, dtype=DType.BF16), "x86-64-v4", good)
 
 
 @pytest.mark.parametrize("layout", [Layout.NT, Layout.TT])

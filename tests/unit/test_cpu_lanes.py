@@ -30,13 +30,12 @@ def test_groups_of_columns_are_where_the_order_says(group: int, lanes: int, lane
         assert groups[order[column]] == [(k, column) for k in range(group)]
 
 
-@pytest.mark.parametrize("dtype", [DType.S8, DType.BF16], ids=lambda dtype: dtype.value)
-def test_few_rows_take_rows_of_b_in_whole_vectors(dtype: DType) -> None:
+def test_few_rows_take_rows_of_b_in_whole_vectors() -> None:
     """All rows of A in one tile, and few rows of B beside each other."""
-    target = FAMILY.find("x86-64-v4+vnni" if dtype is DType.S8 else "x86-64-v4+bf16")
+    target = FAMILY.find("x86-64-v4+vnni")
     assert target is not None
-    for m in (1, 2, 4):
-        planned = pipeline.plan(Matmul(m=m, n=4096, k=4096, dtype=dtype), target)
+    for m in (2, 4):
+        planned = pipeline.plan(Matmul(m=m, n=4096, k=4096, dtype=DType.S8), target)
         assert isinstance(planned, DotPlan)
         assert isinstance(planned.schedule, CpuMatmul)
         assert planned.interleaves_lanes

@@ -15,6 +15,7 @@ from kgen.schedule.matmul import (
     SplitFmaMatmul,
     SplitK,
     SplitMatmul,
+    SweepMatmul,
     WgmmaMatmul,
 )
 from kgen.schedule.rowwise import ClusterSoftmax, CpuStream, GpuRelu, GpuSoftmax
@@ -40,5 +41,6 @@ __all__ = [
     "SplitFmaMatmul",
     "SplitK",
     "SplitMatmul",
+    "SweepMatmul",
     "WgmmaMatmul",
 ]

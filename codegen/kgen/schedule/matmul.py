@@ -224,3 +224,16 @@ class InnerMatmul(CpuMatmul):
 
     mainloop: ClassVar[str] = "inner"
     unroll: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepMatmul(CpuMatmul):
+    """All rows of A (mr = mc = m) by `parts` rows of B at once, each from another part of kc of K,
+    nr columns at a time over nc; the sums of nc columns stay in a cache, and nothing is packed."""
+
+    mainloop: ClassVar[str] = "sweep"
+    parts: int = 4
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_divides("parts", "kc")

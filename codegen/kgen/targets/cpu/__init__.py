@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from kgen.errors import ScheduleError
-from kgen.schedule import AmxMatmul, CpuMatmul, CpuStream, DotMatmul, InnerMatmul, Schedule
+from kgen.schedule import (
+    AmxMatmul,
+    CpuMatmul,
+    CpuStream,
+    DotMatmul,
+    InnerMatmul,
+    Schedule,
+    SweepMatmul,
+)
 from kgen.spec import DType, Epilogue, Matmul, Relu, Softmax, Spec
 from kgen.targets import llvm_ir
 from kgen.targets.base import Assembled, Family, Operation, Plan, Source, Target, Toolchain
@@ -24,6 +32,7 @@ from kgen.targets.cpu.plan.dots import dot_for
 from kgen.targets.cpu.plan.inner import plan_inner
 from kgen.targets.cpu.plan.relu import plan_relu
 from kgen.targets.cpu.plan.softmax import plan_softmax
+from kgen.targets.cpu.plan.sweep import plan_sweep
 from kgen.targets.device import Rates
 from kgen_runtime.manifest import Tolerance
 
@@ -60,6 +69,8 @@ class CpuFamily(Family):
         if isinstance(spec, Matmul) and isinstance(schedule, CpuMatmul):
             if isinstance(schedule, InnerMatmul):
                 return plan_inner(spec, target, schedule)
+            if isinstance(schedule, SweepMatmul):
+                return plan_sweep(spec, target, schedule)
             product = tile_product(spec.dtype, target)
             if product and (isinstance(schedule, AmxMatmul) or not in_place(spec, target)):
                 return plan_amx(spec, target, schedule, product)

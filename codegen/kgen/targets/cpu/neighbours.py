@@ -6,9 +6,10 @@ import dataclasses
 from collections.abc import Iterator
 
 from kgen.errors import ScheduleError
-from kgen.schedule import CpuMatmul, CpuStream, InnerMatmul, Origin, Schedule
+from kgen.schedule import CpuMatmul, CpuStream, InnerMatmul, Origin, Schedule, SweepMatmul
 from kgen.targets.base import Plan
 from kgen.targets.cpu.plan.base import CpuPlan
+from kgen.targets.cpu.plan.sweep import SweepPlan
 
 #: Rows and vectors of a register tile more or less; blocks and tasks this many times as large.
 TILE_STEPS = (-2, -1, 1, 2)
@@ -22,6 +23,7 @@ def neighbours(plan: Plan) -> Iterator[Schedule]:
     found: Iterator[dict[str, int]]
     if isinstance(schedule, CpuMatmul):
         unit = 1 if isinstance(schedule, InnerMatmul) else plan.compute.count
+        unit = plan.strip if isinstance(plan, SweepPlan) else unit
         found = _products(schedule, unit)
     else:
         assert isinstance(schedule, CpuStream)
@@ -45,6 +47,8 @@ def _products(schedule: CpuMatmul, unit: int) -> Iterator[dict[str, int]]:
         yield {"kc": int(schedule.kc * factor)}
     if isinstance(schedule, InnerMatmul):
         yield from ({"unroll": int(schedule.unroll * factor)} for factor in FACTORS)
+    elif isinstance(schedule, SweepMatmul):
+        yield from ({"parts": int(schedule.parts * factor)} for factor in FACTORS)
     else:
         yield {"pack_a": not schedule.pack_a}
         yield {"pack_b": not schedule.pack_b}

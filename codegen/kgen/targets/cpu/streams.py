@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
-from kgen.schedule import CpuMatmul
+from kgen.schedule import CpuMatmul, SweepMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.block_sizes import balanced, rounded_up, rows_in_cache
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.blocks import LINE_BYTES
 from kgen.targets.cpu.plan.dots import Dot, dot_for
+from kgen.targets.cpu.plan.sweeps import sums_of_sweep, sweep_registers, sweeps_over
 from kgen.targets.cpu.plan.tiled import registers_needed
 
 T = TypeVar("T")
@@ -42,6 +43,15 @@ LANES_K = {STREAM_FEW: 8, STREAM_A_ROWS: 16}
 #: and tasks for several threads (2048 of 4096 columns cost one thread 4 % and make two 1.4x as
 #: fast; 1024 cost 10 %).
 STREAM_COLUMNS = 2048
+#: Rows of B that are swept over at once, each in another part of SWEEP_PART rows: four streams are
+#: followed best; pairs for more than two rows of A, where sums take as long, eight.
+SWEEP_PARTS, SWEEP_PARTS_PAIRS, SWEEP_PAIRS_FEW, SWEEP_PART = 4, 8, 2, 64
+#: Strips of a step, at most.
+SWEEP_STRIPS = 2
+#: Bytes of a row of sums, by bytes of an element and rows of A at most: with what passes of B they
+#: have room in the eight ways of the first-level cache (1 row by 4096 x 4096 in f32: 32 GB/s, 26
+#: with twice as many). More rows of A, and more than one of s8, are multiplied by tiles.
+SWEEP_SUMS = {1: {1: 8192}, 2: {2: 4096, 4: 2048}, 4: {1: 4096, 4: 3072}}
 
 
 def is_large(spec: Matmul, target: Target) -> bool:
@@ -53,6 +63,49 @@ def streams(spec: Matmul, target: Target) -> bool:
     """B comes from memory, for so few rows that it is multiplied as it lies."""
     few = spec.m <= STREAM_ROWS and not spec.constant
     return few and is_large(spec, target) and not spec.layout.b_transposed
+
+
+def sweeps(spec: Matmul, target: Target) -> bool:
+    """A few rows of B at once pass by all rows of A."""
+    few = spec.m <= max(_sweep_sums(spec)) and streams(spec, target)
+    if not (few and sweeps_over(spec, target)):
+        return False
+    needed = sweep_registers(spec, target, _group(spec, target), 1)
+    return needed <= target.limits["vector_registers"]
+
+
+def sweep_matmul(spec: Matmul, target: Target) -> SweepMatmul:
+    """As many rows of B at once, and as wide steps, as the registers allow."""
+    registers, group = target.limits["vector_registers"], _group(spec, target)
+    pairs = group == 2 and spec.m > SWEEP_PAIRS_FEW
+    parts, strips = next(
+        (parts, strips)
+        for parts in range(SWEEP_PARTS_PAIRS if pairs else SWEEP_PARTS, 0, -group)
+        for strips in range(SWEEP_STRIPS, 0, -1)
+        if sweep_registers(spec, target, parts, strips) <= registers or parts == group
+    )
+    nr = strips * group * sums_of_sweep(spec, target).count
+    sums = _for_rows(spec, _sweep_sums(spec)) // spec.accumulate.itemsize
+    return SweepMatmul(
+        mr=spec.m,
+        nr=nr,
+        mc=spec.m,
+        kc=parts * SWEEP_PART,
+        nc=balanced(spec.n, sums, nr),
+        pack_a=False,
+        pack_b=False,
+        parts=parts,
+    )
+
+
+def _sweep_sums(spec: Matmul) -> Mapping[int, int]:
+    return SWEEP_SUMS[min(spec.dtype.itemsize, max(SWEEP_SUMS))]
+
+
+def _group(spec: Matmul, target: Target) -> int:
+    """Rows of B that are multiplied together."""
+    dot = dot_for(spec.dtype, target)
+    return dot.group if dot else 1
 
 
 def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
