@@ -62,10 +62,13 @@ def test_what_stays_packed() -> None:
 
 
 def test_what_tiles_pack() -> None:
-    """Rows of B as they lie, in whole groups, where every block of rows has a whole tile."""
+    """Rows of B as they lie, where every block of rows has a whole tile, and the last group is cut
+    in the only block of K if it is."""
     spec = product(DType.BF16, 41, 96, 64)
     assert planned(spec, GROUPS).packs_in_tiles
-    assert not planned(product(DType.BF16, 41, 96, 63), GROUPS).packs_in_tiles
+    cut = product(DType.BF16, 41, 96, 63)
+    assert planned(cut, GROUPS).packs_in_tiles
+    assert not planned(cut, GROUPS.override(kc=32)).packs_in_tiles
     assert not planned(product(DType.BF16, 34, 96, 64), GROUPS).packs_in_tiles
     assert not planned(product(DType.BF16, 41, 96, 64, layout=Layout.NT), GROUPS).packs_in_tiles
     assert planned(product(DType.F32, 41, 96, 63), BLOCKS).packs_in_tiles
@@ -79,6 +82,7 @@ def test_products(dtype: DType, layout: Layout) -> None:
     spec = product(dtype, 41, 73, 64, layout=layout, batch=2)
     check(spec, found, schedule)
     check(spec, found, schedule.override(nc=96))
+    check(product(dtype, 41, 73, 63, layout=layout), found, schedule)
     check(spec, found, schedule.override(nc=96, kc=48 if dtype is DType.F32 else 64))
     if layout is Layout.NN and dtype is not DType.F16:
         check(spec, found, schedule.override(pack_a=0))
@@ -121,6 +125,20 @@ def test_narrower_vectors(name: str) -> None:
         if dtype is DType.S8 and name == "x86-64-v3":
             schedule = schedule.override(pack_a=1)
         check(product(dtype, 17, 41, 64), target(name), schedule.override(nc=32))
+
+
+def test_what_follows_b_is_not_read() -> None:
+    """The group that is half outside has zeros there, and not what is behind the last row."""
+    spec = product(DType.BF16, 16, 32, 63, out_dtype=DType.F32)
+    ready = load(spec, here(TARGETS[DType.BF16]), GROUPS.override(nc=32))
+    random = np.random.default_rng(0)
+    a, b = (_numbers(random, DType.BF16, count) for count in (16 * 63, 64 * 32))
+    outs = np.zeros((2, 16 * 32), np.float32)
+    for out, behind in zip(outs, (0, 0x7FC0), strict=True):
+        b[63 * 32 :] = behind
+        ready.run({"a": a.ctypes.data, "b": b.ctypes.data, "out": out.ctypes.data})
+    assert outs.all()
+    assert np.array_equal(*outs)
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,12 @@ class DotPlan(TiledPlan, StartsPlan, GroupsPlan):
 
     @property
     def b_rows_are_whole(self) -> bool:
-        return not self.b_gathered and self.k_left == 0
+        return not self.b_gathered and not (self.k_left and self.k_blocked)
+
+    @property
+    def tiles_pack_zeros(self) -> bool:
+        """The last group of a tile that packs is not whole."""
+        return self.packs_in_tiles and self.k_left > 0
 
     @property
     def b_widens(self) -> bool:

@@ -81,7 +81,7 @@ class TiledPlan(MatmulPlan):
 
     @property
     def b_rows_are_whole(self) -> bool:
-        """The columns of each step of K lie side by side in B, and none is half outside."""
+        """The columns of each step of K lie side by side in B, and only the very last is cut."""
         return False
 
     @property
