@@ -15,7 +15,7 @@ from kgen.schedule import (
     Schedule,
     SweepMatmul,
 )
-from kgen.spec import DType, Epilogue, Matmul, Relu, Softmax, Spec
+from kgen.spec import SMOOTH, DType, Matmul, Relu, Softmax, Spec
 from kgen.targets import llvm_ir
 from kgen.targets.base import Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.cpu import devices
@@ -104,7 +104,7 @@ class CpuFamily(Family):
             )
         if not isinstance(spec, Matmul):
             return Tolerance(accumulate=spec.dtype, factor=0.0, reason="relu is exact")
-        smooth = {Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU} & set(spec.epilogue)
+        smooth = SMOOTH & set(spec.epilogue)
         digits = DType.F64 if spec.dtype is DType.F64 else spec.out
         error = ACTIVATION_ERRORS.get(digits, 2e-6) if smooth else 0.0
         inner = uses_inner(spec, target)
