@@ -12,105 +12,19 @@ target triple = "x86_64-unknown-linux-gnu"
 ; A bf16 product on AMX tiles. A task is an mc x nc block of out. For each panel of nr columns of B,
 ; which lies in tiles, and each kc of K every mr rows of A are multiplied with it, the sums in tile registers.
 ; A register tile's sums are finished (epilogue, conversion) while the next one is multiplied.
+; Each step packs a part of the B that is multiplied next.
 ;
 ; scratch:
-;   %b.pack  16384 bytes on the stack: bf16 [n/16][k/32] tiles, zero past K and N
+;   %b.pack  16384 bytes on the stack: bf16 [2][nr/16][kc/32] tiles
 ;   %last  4096 bytes on the stack: float [mr][nr]
 
 ; LDTILECFG: palette 1; bytes of a row and rows of each tile register.
 @tiles = private unnamed_addr constant <{ i8, [15 x i8], [8 x i16], [8 x i16], [8 x i8], [8 x i8] }> <{ i8 1, [15 x i8] zeroinitializer, [8 x i16] [i16 64, i16 64, i16 64, i16 64, i16 64, i16 64, i16 64, i16 64], [8 x i16] zeroinitializer, [8 x i8] [i8 16, i8 16, i8 16, i8 16, i8 16, i8 16, i8 16, i8 16], [8 x i8] zeroinitializer }>, align 64
 
-define internal void @matmul_64x64x128_bf16_nn_pack(ptr %b, ptr %b.packed, i64 %begin, i64 %end) #0 {
-entry:
-  br label %task.enter
-task.enter:
-  br label %task.head
-task.head:
-  %task = phi i64 [ %begin, %task.enter ], [ %task.after, %task.latch ]
-  %task.more = icmp ult i64 %task, %end
-  br i1 %task.more, label %task.body, label %task.done
-task.body:
-  %from.offset = mul nuw i64 %task, 4096
-  %from = getelementptr i8, ptr %b, i64 %from.offset
-  %to.offset = mul nuw i64 %task, 1024
-  %to = getelementptr i8, ptr %b.packed, i64 %to.offset
-  br label %g.enter
-g.enter:
-  br label %g.head
-g.head:
-  %g = phi i64 [ 0, %g.enter ], [ %g.after, %g.latch ]
-  %g.more = icmp ult i64 %g, 16
-  br i1 %g.more, label %g.body, label %g.done
-g.body:
-  %g.from.offset = mul nuw i64 %g, 256
-  %g.from = getelementptr i8, ptr %from, i64 %g.from.offset
-  %g.to.offset = mul nuw i64 %g, 64
-  %g.to = getelementptr i8, ptr %to, i64 %g.to.offset
-  br label %whole.n.enter
-whole.n.enter:
-  br label %whole.n.head
-whole.n.head:
-  %whole.n = phi i64 [ 0, %whole.n.enter ], [ %whole.n.after, %whole.n.latch ]
-  %whole.n.more = icmp ult i64 %whole.n, 64
-  br i1 %whole.n.more, label %whole.n.body, label %whole.n.done
-whole.n.body:
-  %whole.w.from.offset = mul nuw i64 %whole.n, 2
-  %whole.w.from = getelementptr i8, ptr %g.from, i64 %whole.w.from.offset
-  %whole.w.to.offset = mul nuw i64 %whole.n, 256
-  %whole.w.to = getelementptr i8, ptr %g.to, i64 %whole.w.to.offset
-  %whole.w.g0.to = getelementptr i8, ptr %whole.w.to, i64 0
-  %whole.w.g0.from = getelementptr i8, ptr %whole.w.from, i64 0
-  %whole.w.g0.k0.from = getelementptr i8, ptr %whole.w.g0.from, i64 0
-  %whole.w.g0.k0 = load <16 x i16>, ptr %whole.w.g0.k0.from, align 2
-  %whole.w.g0.k1.from = getelementptr i8, ptr %whole.w.g0.from, i64 128
-  %whole.w.g0.k1 = load <16 x i16>, ptr %whole.w.g0.k1.from, align 2
-  %whole.w.g0 = shufflevector <16 x i16> %whole.w.g0.k0, <16 x i16> %whole.w.g0.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
-  store <32 x i16> %whole.w.g0, ptr %whole.w.g0.to, align 64
-  %whole.w.g64.to = getelementptr i8, ptr %whole.w.to, i64 64
-  %whole.w.g64.from = getelementptr i8, ptr %whole.w.from, i64 256
-  %whole.w.g64.k0.from = getelementptr i8, ptr %whole.w.g64.from, i64 0
-  %whole.w.g64.k0 = load <16 x i16>, ptr %whole.w.g64.k0.from, align 2
-  %whole.w.g64.k1.from = getelementptr i8, ptr %whole.w.g64.from, i64 128
-  %whole.w.g64.k1 = load <16 x i16>, ptr %whole.w.g64.k1.from, align 2
-  %whole.w.g64 = shufflevector <16 x i16> %whole.w.g64.k0, <16 x i16> %whole.w.g64.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
-  store <32 x i16> %whole.w.g64, ptr %whole.w.g64.to, align 64
-  %whole.w.g128.to = getelementptr i8, ptr %whole.w.to, i64 128
-  %whole.w.g128.from = getelementptr i8, ptr %whole.w.from, i64 512
-  %whole.w.g128.k0.from = getelementptr i8, ptr %whole.w.g128.from, i64 0
-  %whole.w.g128.k0 = load <16 x i16>, ptr %whole.w.g128.k0.from, align 2
-  %whole.w.g128.k1.from = getelementptr i8, ptr %whole.w.g128.from, i64 128
-  %whole.w.g128.k1 = load <16 x i16>, ptr %whole.w.g128.k1.from, align 2
-  %whole.w.g128 = shufflevector <16 x i16> %whole.w.g128.k0, <16 x i16> %whole.w.g128.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
-  store <32 x i16> %whole.w.g128, ptr %whole.w.g128.to, align 64
-  %whole.w.g192.to = getelementptr i8, ptr %whole.w.to, i64 192
-  %whole.w.g192.from = getelementptr i8, ptr %whole.w.from, i64 768
-  %whole.w.g192.k0.from = getelementptr i8, ptr %whole.w.g192.from, i64 0
-  %whole.w.g192.k0 = load <16 x i16>, ptr %whole.w.g192.k0.from, align 2
-  %whole.w.g192.k1.from = getelementptr i8, ptr %whole.w.g192.from, i64 128
-  %whole.w.g192.k1 = load <16 x i16>, ptr %whole.w.g192.k1.from, align 2
-  %whole.w.g192 = shufflevector <16 x i16> %whole.w.g192.k0, <16 x i16> %whole.w.g192.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
-  store <32 x i16> %whole.w.g192, ptr %whole.w.g192.to, align 64
-  br label %whole.n.latch
-whole.n.latch:
-  %whole.n.after = add nuw i64 %whole.n, 16
-  br label %whole.n.head
-whole.n.done:
-  br label %g.latch
-g.latch:
-  %g.after = add nuw i64 %g, 4
-  br label %g.head
-g.done:
-  br label %task.latch
-task.latch:
-  %task.after = add nuw i64 %task, 1
-  br label %task.head
-task.done:
-  ret void
-}
-
 define void @matmul_64x64x128_bf16_nn(ptr %a, ptr %b, ptr %out, i64 %begin, i64 %end) #0 {
 entry:
   %b.pack = alloca [16384 x i8], align 64
+  %b.turn = alloca i64, align 8
   %last = alloca [4096 x i8], align 64
   %last.steps = alloca i64, align 8
   %last.m = alloca i64, align 8
@@ -126,8 +40,43 @@ task.head:
 task.body:
   ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
 
-  ; -- prologue: pack B
-  call void @matmul_64x64x128_bf16_nn_pack(ptr %b, ptr %b.pack, i64 0, i64 4)
+  ; -- prologue: pack the first part of B
+  %first.from = getelementptr i8, ptr %b, i64 0
+  %first.to = getelementptr i8, ptr %b.pack, i64 0
+  br label %first.g.enter
+first.g.enter:
+  br label %first.g.head
+first.g.head:
+  %first.g = phi i64 [ 0, %first.g.enter ], [ %first.g.after, %first.g.latch ]
+  %first.g.more = icmp ult i64 %first.g, 64
+  br i1 %first.g.more, label %first.g.body, label %first.g.done
+first.g.body:
+  %first.g.from.offset = mul nuw i64 %first.g, 256
+  %first.g.from = getelementptr i8, ptr %first.from, i64 %first.g.from.offset
+  %first.g.to.offset = mul nuw i64 %first.g, 64
+  %first.g.to = getelementptr i8, ptr %first.to, i64 %first.g.to.offset
+  %first.c0.from = getelementptr i8, ptr %first.g.from, i64 0
+  %first.c0.k0.from = getelementptr i8, ptr %first.c0.from, i64 0
+  %first.c0.k0 = load <16 x i16>, ptr %first.c0.k0.from, align 2
+  %first.c0.k1.from = getelementptr i8, ptr %first.c0.from, i64 128
+  %first.c0.k1 = load <16 x i16>, ptr %first.c0.k1.from, align 2
+  %first.c0 = shufflevector <16 x i16> %first.c0.k0, <16 x i16> %first.c0.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
+  %first.c0.to = getelementptr i8, ptr %first.g.to, i64 0
+  store <32 x i16> %first.c0, ptr %first.c0.to, align 64
+  %first.c1.from = getelementptr i8, ptr %first.g.from, i64 32
+  %first.c1.k0.from = getelementptr i8, ptr %first.c1.from, i64 0
+  %first.c1.k0 = load <16 x i16>, ptr %first.c1.k0.from, align 2
+  %first.c1.k1.from = getelementptr i8, ptr %first.c1.from, i64 128
+  %first.c1.k1 = load <16 x i16>, ptr %first.c1.k1.from, align 2
+  %first.c1 = shufflevector <16 x i16> %first.c1.k0, <16 x i16> %first.c1.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
+  %first.c1.to = getelementptr i8, ptr %first.g.to, i64 4096
+  store <32 x i16> %first.c1, ptr %first.c1.to, align 64
+  br label %first.g.latch
+first.g.latch:
+  %first.g.after = add nuw i64 %first.g, 1
+  br label %first.g.head
+first.g.done:
+  store i64 0, ptr %b.turn, align 8
 
   ; -- mainloop
   store i64 0, ptr %last.steps, align 8
@@ -141,8 +90,18 @@ j.head:
   %j.more = icmp ult i64 %j, 64
   br i1 %j.more, label %j.body, label %j.done
 j.body:
-  %j.b.offset = mul nuw i64 %j, 256
-  %j.b = getelementptr i8, ptr %b.pack, i64 %j.b.offset
+  %j.right = add nuw i64 %j, 32
+  %j.next.less = icmp ult i64 %j.right, 32
+  %j.next = select i1 %j.next.less, i64 %j.right, i64 32
+  %part.at = load i64, ptr %b.turn, align 8
+  %part = getelementptr i8, ptr %b.pack, i64 %part.at
+  %next.at = xor i64 %part.at, 8192
+  store i64 %next.at, ptr %b.turn, align 8
+  %next.to = getelementptr i8, ptr %b.pack, i64 %next.at
+  %next.row.offset = mul nuw i64 0, 4096
+  %next.row = getelementptr i8, ptr %b, i64 %next.row.offset
+  %next.column.offset = mul nuw i64 %j.next, 2
+  %next.from = getelementptr i8, ptr %next.row, i64 %next.column.offset
   br label %i.enter
 i.enter:
   br label %i.head
@@ -153,6 +112,14 @@ i.head:
 i.body:
   %i.a.offset = mul nuw i64 %i, 256
   %i.a = getelementptr i8, ptr %a, i64 %i.a.offset
+  ; the groups of B that it packs
+  %i.number = udiv i64 %i, 32
+  %i.group.all = mul nuw i64 %i.number, 8
+  %i.group = and i64 %i.group.all, 15
+  %i.pack.from.offset = mul nuw i64 %i.group, 256
+  %i.pack.from = getelementptr i8, ptr %next.from, i64 %i.pack.from.offset
+  %i.pack.to.offset = mul nuw i64 %i.group, 64
+  %i.pack.to = getelementptr i8, ptr %next.to, i64 %i.pack.to.offset
   %last.open = load i64, ptr %last.steps, align 8
   %last.row0 = load i64, ptr %last.m, align 8
   %last.column0 = load i64, ptr %last.n, align 8
@@ -173,7 +140,7 @@ s.head:
   br i1 %s.more, label %s.body, label %s.done
 s.body:
   %s.b.offset = mul nuw i64 %s, 1024
-  %s.b = getelementptr i8, ptr %j.b, i64 %s.b.offset
+  %s.b = getelementptr i8, ptr %part, i64 %s.b.offset
   %s.a.offset = mul nuw i64 %s, 64
   %s.a = getelementptr i8, ptr %i.a, i64 %s.a.offset
   %s.b.t6 = getelementptr i8, ptr %s.b, i64 0
@@ -188,6 +155,43 @@ s.body:
   call void @llvm.x86.tileloaddt164(i8 5, ptr %s.a.t5, i64 256)
   call void @llvm.x86.tdpbf16ps(i8 2, i8 5, i8 6)
   call void @llvm.x86.tdpbf16ps(i8 3, i8 5, i8 7)
+  %s.pack.from.offset = mul nuw i64 %s, 4096
+  %s.pack.from = getelementptr i8, ptr %i.pack.from, i64 %s.pack.from.offset
+  %s.pack.to.offset = mul nuw i64 %s, 1024
+  %s.pack.to = getelementptr i8, ptr %i.pack.to, i64 %s.pack.to.offset
+  br label %s.pack.g.enter
+s.pack.g.enter:
+  br label %s.pack.g.head
+s.pack.g.head:
+  %s.pack.g = phi i64 [ 0, %s.pack.g.enter ], [ %s.pack.g.after, %s.pack.g.latch ]
+  %s.pack.g.more = icmp ult i64 %s.pack.g, 8
+  br i1 %s.pack.g.more, label %s.pack.g.body, label %s.pack.g.done
+s.pack.g.body:
+  %s.pack.g.from.offset = mul nuw i64 %s.pack.g, 256
+  %s.pack.g.from = getelementptr i8, ptr %s.pack.from, i64 %s.pack.g.from.offset
+  %s.pack.g.to.offset = mul nuw i64 %s.pack.g, 64
+  %s.pack.g.to = getelementptr i8, ptr %s.pack.to, i64 %s.pack.g.to.offset
+  %s.pack.c0.from = getelementptr i8, ptr %s.pack.g.from, i64 0
+  %s.pack.c0.k0.from = getelementptr i8, ptr %s.pack.c0.from, i64 0
+  %s.pack.c0.k0 = load <16 x i16>, ptr %s.pack.c0.k0.from, align 2
+  %s.pack.c0.k1.from = getelementptr i8, ptr %s.pack.c0.from, i64 128
+  %s.pack.c0.k1 = load <16 x i16>, ptr %s.pack.c0.k1.from, align 2
+  %s.pack.c0 = shufflevector <16 x i16> %s.pack.c0.k0, <16 x i16> %s.pack.c0.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
+  %s.pack.c0.to = getelementptr i8, ptr %s.pack.g.to, i64 0
+  store <32 x i16> %s.pack.c0, ptr %s.pack.c0.to, align 64
+  %s.pack.c1.from = getelementptr i8, ptr %s.pack.g.from, i64 32
+  %s.pack.c1.k0.from = getelementptr i8, ptr %s.pack.c1.from, i64 0
+  %s.pack.c1.k0 = load <16 x i16>, ptr %s.pack.c1.k0.from, align 2
+  %s.pack.c1.k1.from = getelementptr i8, ptr %s.pack.c1.from, i64 128
+  %s.pack.c1.k1 = load <16 x i16>, ptr %s.pack.c1.k1.from, align 2
+  %s.pack.c1 = shufflevector <16 x i16> %s.pack.c1.k0, <16 x i16> %s.pack.c1.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
+  %s.pack.c1.to = getelementptr i8, ptr %s.pack.g.to, i64 4096
+  store <32 x i16> %s.pack.c1, ptr %s.pack.c1.to, align 64
+  br label %s.pack.g.latch
+s.pack.g.latch:
+  %s.pack.g.after = add nuw i64 %s.pack.g, 1
+  br label %s.pack.g.head
+s.pack.g.done:
   ; finish rows of the register tile before
   %s.finishes = icmp ult i64 %s, %last.open
   br i1 %s.finishes, label %s.finish.do, label %s.finish.done

@@ -43,7 +43,7 @@ def test_one_task(layout: Layout) -> None:
 @pytest.mark.parametrize("layout", list(Layout))
 def test_several_tasks(layout: Layout) -> None:
     """A launch before them packs B for all."""
-    for m, n, k in ((96, 96, 64), (100, 75, 101)):
+    for m, n, k in ((96, 90, 64), (100, 75, 101)):
         spec = bf16(m, n, k, layout=layout, lda=110, ldb=120)
         found = planned(spec, TILES)
         assert [launch.entry_point for launch in found.launches] == [f"{spec.key}_pack", spec.key]
@@ -93,6 +93,35 @@ def test_copies_that_leave_the_stack() -> None:
     check(spec, AMX, schedule)
 
 
+@pytest.mark.parametrize(("m", "mc"), [(64, 64), (90, 96), (160, 160), (128, 64)])
+def test_b_is_packed_beside_the_products(m: int, mc: int) -> None:
+    """By two to five register tiles, K in one block and in several, tasks with fewer columns."""
+    for k, kc in ((64, 64), (192, 64)):
+        spec = bf16(m, 160, k, ldb=170)
+        for nc in (160, 96):
+            schedule = TILES.override(mc=mc, nc=nc, kc=kc)
+            found = planned(spec, schedule)
+            assert found.packs_b_between
+            assert len(found.launches) == 1
+            check(spec, AMX, schedule)
+    spec = Matmul(m=m, n=64, k=128, dtype=DType.S8, batch=2)
+    check(spec, AMX, TILES.override(mc=mc))
+
+
+def test_b_is_not_packed_beside_the_products_where_some_would_be_left_out() -> None:
+    for spec, fields in (
+        (bf16(64, 70, 64), {}),
+        (bf16(64, 64, 65), {}),
+        (bf16(64, 64, 96), {}),
+        (bf16(64, 64, 64, layout=Layout.NT), {}),
+        (bf16(64, 32, 64), {"nc": 32}),
+        (bf16(100, 64, 64), {}),
+        (bf16(32, 64, 64), {}),
+        (bf16(64, 64, 64, constant=(Operand.B,)), {"pack_b": 0}),
+    ):
+        assert not planned(spec, TILES.override(**fields)).packs_b_between
+
+
 @pytest.mark.parametrize("k", [64, 50])
 def test_tasks_in_any_order(k: int) -> None:
     """Those of the same rows share what a call has copied or packed of them; other calls have their
@@ -121,9 +150,10 @@ def test_tasks_in_any_order(k: int) -> None:
             ],
         )
 
-    packing, multiply = plan.launches
-    for band in range(packing.grid[0]):
-        call(packing, band, band + 1)
+    *packing, multiply = plan.launches
+    for launch in packing:
+        for band in range(launch.grid[0]):
+            call(launch, band, band + 1)
     for begin, end in ((7, 8), (2, 6), (0, 2), (6, 7)):
         call(multiply, begin, end)
     np.testing.assert_array_equal(out, a @ b)

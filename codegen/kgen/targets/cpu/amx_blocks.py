@@ -16,6 +16,7 @@ from kgen.schedule import AmxMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.block_sizes import balanced, rounded_up
+from kgen.targets.cpu.plan.amx_beside import packs_between
 from kgen.targets.cpu.plan.amx_tiles import ROW_BYTES, TILE_ROWS, tile_k
 from kgen.targets.cpu.plan.dot import must_pack_b
 from kgen.targets.cpu.plan.dots import dot_for
@@ -25,11 +26,11 @@ from kgen.targets.cpu.streams import streams
 PRODUCT, LOAD, STORE = 16.0, 8.5, 16.0
 #: Bytes per cycle from the second-level and the third-level cache.
 L2_RATE, L3_RATE = 33.0, 7.6
-#: Cycles to pack a line of B or A (two loads, two shuffles, one store; measured on Zen 4: 2 to 4).
-PACK = 3.0
+#: Cycles to pack a line of B or A (Zen 4: 6 for what is in the second-level cache, 8 to 9 beyond).
+PACK = 6.0
 #: Of the tile stores that copy A, and of those and the loads that carry sums from one block of K to
-#: the next, the share that the tile unit waits for.
-EXPOSED = 0.5
+#: the next, the share that the tile unit waits for; and of packing beside the products.
+EXPOSED, EXPOSED_PACKING = 0.5, 0.25
 #: Of a launch, at 0.3 us; and of a task, whose last register tile has none after it that hides its
 #: epilogue.
 LAUNCH, TASK = 1100.0, 300.0
@@ -148,6 +149,9 @@ def cycles(spec: Matmul, target: Target, schedule: AmxMatmul) -> float:
         total += lines * (PACK if must_pack_a(spec) else copy)
     if not spec.constant:
         packed = across * nr * steps
+        if packs_between(spec, target, schedule):
+            first = blocks_m * blocks_n * nr * steps
+            return spec.batch * (total + PACK * (first + EXPOSED_PACKING * blocks_m * packed))
         alone = (
             blocks_m == blocks_n == 1 and packed * ROW_BYTES <= target.limits["stack_bytes"] // 2
         )

@@ -12,7 +12,7 @@ from kgen.schedule import AmxMatmul, CpuMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.addresses import Origin, origin
-from kgen.targets.cpu.plan.amx_packing import TilePackingPlan
+from kgen.targets.cpu.plan.amx_scratch import PACKED_B, TileScratchPlan
 from kgen.targets.cpu.plan.amx_tiles import (
     ROW_BYTES,
     TILE_REGISTERS,
@@ -30,8 +30,8 @@ from kgen.targets.cpu.plan.groups import rounded
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.manifest import Launch, Workspace
 
-#: The workspaces: B, and the rows of A of every task, in the order of tiles.
-PACKED_B, COPIES_OF_A = "b.packed", "a.copies"
+#: The workspace of the rows of A of every task, in the order of tiles.
+COPIES_OF_A = "a.copies"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class Columns:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AmxPlan(TilePackingPlan):
+class AmxPlan(TileScratchPlan):
     product: TileProduct
 
     @property
@@ -55,68 +55,6 @@ class AmxPlan(TilePackingPlan):
         rounding = {"avx512_bf16"} if self.out.rounded_by_cpu else set()
         found = {*super().features, "amx_tile", self.product.feature, *rounding}
         return tuple(sorted(found))
-
-    # -- scratch ------------------------------------------------------------------------------
-
-    @property
-    def packs_b_alone(self) -> bool:
-        """The task packs B for itself, on the stack: no other has the same B."""
-        alone = self.blocks_per_batch == 1 and self.spec.batch == self.packed_batches
-        needed = self.a_copy_bytes + self.packed_matrix_bytes + self.sums_bytes + self.last_bytes
-        return self.packs_b and alone and needed <= self.target.limits["stack_bytes"]
-
-    @property
-    def packs_b_before(self) -> bool:
-        """A launch of its own packs B."""
-        return self.packs_b and not self.packs_b_alone
-
-    @property
-    def has_copies_of_a(self) -> bool:
-        """A workspace holds them; the stack has no room."""
-        needed = self.a_copy_bytes + self.sums_bytes + self.last_bytes
-        return not self.packs_b_alone and needed > self.target.limits["stack_bytes"]
-
-    @property
-    def scratch_bytes(self) -> int:
-        a = 0 if self.has_copies_of_a else self.a_copy_bytes
-        b = self.packed_matrix_bytes if self.packs_b_alone else 0
-        return a + b + self.sums_bytes + self.last_bytes
-
-    @property
-    def memory_map(self) -> tuple[str, ...]:
-        """The scratch buffers, a line each, for the header."""
-        lines = []
-        workspace, stack = "in a workspace", "on the stack"
-        dtype, k = self.spec.dtype, f"k/{self.run_k}"
-        if self.schedule.pack_a:
-            order = f"[mc/mr][{k}][mr/{TILE_ROWS}] tiles"
-            if self.packs_a:
-                order = f"[mc][k], {self.a_pack_row} bytes a row, zero past K"
-            where = workspace if self.has_copies_of_a else stack
-            lines.append(f"%a.pack  {self.a_copy_bytes} bytes {where}: {dtype} {order}")
-        if self.packs_b:
-            name, where = ("%b.pack", stack) if self.packs_b_alone else (f"%{PACKED_B}", workspace)
-            order = f"[n/{TILE_ROWS}][{k}] tiles, zero past K and N"
-            lines.append(f"{name}  {self.packed_matrix_bytes} bytes {where}: {dtype} {order}")
-        order = f"{self.sum_vector.scalar} [mr][nr]"
-        if self.k_blocked:
-            lines.append(f"%sums  {self.sums_bytes} bytes {stack}: [mc/mr] times {order}")
-        lines.append(f"%last  {self.last_bytes} bytes {stack}: {order}")
-        return tuple(lines)
-
-    @property
-    def sums_row(self) -> int:
-        """Bytes of a row of a register tile's sums."""
-        return self.schedule.nr * self.accumulator_bytes
-
-    @property
-    def last_bytes(self) -> int:
-        return self.schedule.mr * self.sums_row
-
-    @property
-    def sums_bytes(self) -> int:
-        """Of all register tiles of a panel, between two blocks of K."""
-        return self.schedule.mc * self.sums_row if self.k_blocked else 0
 
     # -- launches -----------------------------------------------------------------------------
 
@@ -136,7 +74,7 @@ class AmxPlan(TilePackingPlan):
     @property
     def b_origin(self) -> Origin:
         """Of B as it is multiplied, in the order of tiles."""
-        if self.packs_b_alone:
+        if self.packs_b_alone or self.packs_b_between:
             return origin("b.pack", ())
         tensor = PACKED_B if self.packs_b else "b"
         return self._origin(tensor, self.packed_batch_bytes, n=self.column_bytes)
@@ -144,12 +82,13 @@ class AmxPlan(TilePackingPlan):
     @property
     def b_source(self) -> Origin:
         """Of B as it is given, for the one who packs it."""
-        apart = self.packs_b_alone or self.tells_batches
-        return self._origin("b", self.b_strides[0] if apart else 0)
+        apart = not self.packs_b_before or self.tells_batches
+        columns = self.b_strides[2] if self.packs_b_between else 0
+        return self._origin("b", self.b_strides[0] if apart else 0, n=columns)
 
     @property
     def input_origins(self) -> tuple[Origin, ...]:
-        sources = (self.b_source,) if self.packs_b_alone else ()
+        sources = (self.b_source,) if self.packs_b and not self.packs_b_before else ()
         return tuple(o for o in (self.a_origin, *sources, self.b_origin) if o.terms)
 
     # -- tiles ----------------------------------------------------------------------------------
@@ -190,36 +129,6 @@ class AmxPlan(TilePackingPlan):
         if self.rows_vary:
             return "%rows.last"
         return str(min(self.spec.m, self.schedule.mc) - self.block_rows)
-
-    # -- depth, in tiles ------------------------------------------------------------------------
-
-    @property
-    def kc_steps(self) -> int:
-        """Tiles along K of a block."""
-        return self.schedule.kc // self.run_k
-
-    @property
-    def last_steps0(self) -> int:
-        """Where the last block begins."""
-        return (self.k_steps - 1) // self.kc_steps * self.kc_steps
-
-    @property
-    def steps_vary(self) -> bool:
-        """The last block of K is shorter."""
-        return self.k_blocked and self.k_steps % self.kc_steps != 0
-
-    @property
-    def k_blocked(self) -> bool:
-        return self.k_steps > self.kc_steps
-
-    @property
-    def first_step(self) -> str:
-        """Of the current block of K."""
-        return "%s0" if self.k_blocked else "0"
-
-    @property
-    def end_step(self) -> str:
-        return "%s1" if self.k_blocked else str(self.k_steps)
 
     @property
     def whole_depth(self) -> AmxPlan:

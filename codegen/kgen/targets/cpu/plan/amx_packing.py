@@ -1,8 +1,10 @@
 """How A and B get into the order in which AMX tiles are loaded.
 
 B, in any case, unless it comes so: [n/16][k/32] tiles of 1 KB, 16 rows of 16 pairs (k, k + 1) each;
-bytes in groups of four, [n/16][k/64]. A task that has all rows packs B itself; where several tasks
-share it a launch before them packs it for all, in bands that pass over whole rows of B.
+bytes in groups of four, [n/16][k/64]. Where nothing of B is cut, each step of a register tile packs
+a part of what is multiplied next, beside the products, in two buffers by turns. Else a task that
+has all rows packs B itself; where several tasks share it a launch before them packs it for all, in
+bands that pass over whole rows of B.
 
 A may be multiplied where it lies. Where the rows of a tile would meet in the sets of a cache, it is
 copied: tile by tile, as the first panel of B is multiplied. A transposed A, and one whose K is no
@@ -14,14 +16,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kgen.targets.cpu.plan.amx_tiles import ROW_BYTES, TILE_BYTES, TILE_ROWS
-from kgen.targets.cpu.plan.blocks import LINE_BYTES
 from kgen.targets.cpu.plan.groups import ROW_PADDING, GroupsPlan, rounded
 from kgen.targets.cpu.plan.panel import Stage, transpose_stages
 from kgen.targets.cpu.plan.vectors import Vector
 
 #: Groups of rows of B that are packed in one pass over its columns: what is written of a tile at a
-#: time is whole lines, and what is read few enough streams.
-BAND_GROUPS = 4
+#: time is whole lines, and what is read few enough streams (1024 x 1024 on Zen 4: eight groups take
+#: 8 cycles a line, one 11, sixteen 11).
+BAND_GROUPS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,32 +147,6 @@ class TilePackingPlan(GroupsPlan):
     def packed_batch_bytes(self) -> int:
         """From a batch's packed B to the next."""
         return self.packed_matrix_bytes if self.spec.b_strides[0] else 0
-
-    @property
-    def fetches_b(self) -> bool:
-        """The next panel is fetched while one is multiplied: B leaves the second-level cache."""
-        far = self.packed_matrix_bytes > self.target.limits["l2_bytes"] // 2
-        return far and min(self.spec.m, self.schedule.mc) > self.schedule.mr
-
-    @property
-    def _lines_fetched(self) -> int:
-        """Of each tile, by each register tile's rows."""
-        register_tiles = min(self.spec.m, self.schedule.mc) // self.schedule.mr
-        return max(1, TILE_ROWS // register_tiles)
-
-    @property
-    def fetched_row(self) -> int:
-        """Bytes that the next row of A's fetch begins further on."""
-        return self._lines_fetched * LINE_BYTES // self.schedule.mr
-
-    @property
-    def fetched_lines(self) -> tuple[int, ...]:
-        """Byte offsets in the panel of the lines that a step fetches."""
-        return tuple(
-            column * self.column_bytes + line * LINE_BYTES
-            for column in range(0, self.schedule.nr, TILE_ROWS)
-            for line in range(self._lines_fetched)
-        )
 
     @property
     def bands(self) -> int:

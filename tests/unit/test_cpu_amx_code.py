@@ -1,0 +1,85 @@
+"""What the machine code of products on AMX tiles has in a step: it must fit behind the products."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from kgen import pipeline
+from kgen.spec import DType, Epilogue, Layout, Matmul, Operand
+from kgen.targets.cpu import FAMILY
+from kgen.targets.cpu.amx_blocks import PRODUCT, amx_matmul, cycles, product_cycles
+from kgen.targets.cpu.assemble import assembly
+from kgen.targets.cpu.plan.amx import AmxPlan
+
+AMX = FAMILY.find("x86-64-amx")
+#: Instructions that a core starts per cycle (Intel's Optimization Reference Manual, Golden Cove).
+PER_CYCLE = 6
+TILE_LINES = 16
+
+
+def planned(m: int, n: int, k: int, **fields: Any) -> AmxPlan:
+    assert AMX is not None
+    found = pipeline.plan(
+        Matmul(m=m, n=n, k=k, dtype=fields.pop("dtype", DType.BF16), **fields), AMX
+    )
+    assert isinstance(found, AmxPlan)
+    return found
+
+
+def steps(plan: AmxPlan) -> list[list[str]]:
+    """The instructions of each loop around the products: with what it branches to and back."""
+    text = assembly(pipeline.source(plan).text, "x86_64", plan.features)
+    body = text[text.index(f"{plan.entry_point}:") :]
+    loops = re.findall(
+        r"Inner Loop Header.*?(?=\n[^\n]*(?:Inner Loop Header|Parent Loop|retq))", body, re.DOTALL
+    )
+    found = [re.findall(r"^\t([a-z]\w+)", loop, re.MULTILINE) for loop in loops]
+    return [loop for loop in found if any(name.startswith("tdp") for name in loop)]
+
+
+CASES: dict[str, tuple[int, int, int, dict[str, Any]]] = {
+    "packed ahead": (256, 256, 256, {"constant": (Operand.B,)}),
+    "packed beside": (512, 512, 512, {"epilogue": (Epilogue.BIAS, Epilogue.RELU)}),
+    "blocks of k": (1024, 1024, 1024, {}),
+    "packed before": (1000, 1000, 1000, {"epilogue": (Epilogue.BIAS,)}),
+    "transposed": (512, 512, 512, {"layout": Layout.NT}),
+    "bytes": (512, 512, 512, {"dtype": DType.S8}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_step_hides_behind_its_products(name: str) -> None:
+    """Two loads of A and of B for four products, and of all else no more than starts meanwhile."""
+    m, n, k, fields = CASES[name]
+    plan = planned(m, n, k, **fields)
+    found = steps(plan)
+    assert found
+    for loop in found:
+        tiles = [name for name in loop if name.startswith(("tile", "tdp"))]
+        assert sum(name.startswith("tdp") for name in tiles) == 4
+        assert sum(name.startswith("tileloadd") for name in tiles) == 4
+        # Copies of two tiles of A, and behind the loop those of the sums.
+        stores = tiles.count("tilestored")
+        assert stores <= 2 + 4
+        lines = (4 + stores) * TILE_LINES
+        assert len(loop) + lines <= 4 * PRODUCT * PER_CYCLE
+
+
+def test_the_model_counts_no_less_than_the_products() -> None:
+    assert AMX is not None
+    for m, n, k in ((16, 16, 16), (127, 131, 113), (512, 512, 512), (2048, 2048, 2048)):
+        for constant in ((), (Operand.B,)):
+            spec = Matmul(m=m, n=n, k=k, dtype=DType.BF16, constant=constant)
+            least = product_cycles(spec)
+            assert least <= cycles(spec, AMX, amx_matmul(spec, AMX))
+    packed = Matmul(m=512, n=512, k=512, dtype=DType.BF16, constant=(Operand.B,))
+    assert least_share(packed) > 0.85
+
+
+def least_share(spec: Matmul) -> float:
+    """What the model gives the tile unit of the time."""
+    assert AMX is not None
+    return product_cycles(spec) / cycles(spec, AMX, amx_matmul(spec, AMX))
