@@ -208,13 +208,21 @@ k.body:
   %a_m0.bits.first = insertelement <16 x i32> poison, i32 %a_m0.group, i32 0
   %a_m0.bits = shufflevector <16 x i32> %a_m0.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %a_m0 = bitcast <16 x i32> %a_m0.bits to <64 x i8>
-  %sum_m0_n0.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m0_n0, <64 x i8> %b_n0, <64 x i8> %a_m0)
+  %a_m0.low = shufflevector <64 x i8> %a_m0, <64 x i8> poison, <32 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %sum_m0_n0.b = shufflevector <64 x i8> %b_n0, <64 x i8> poison, <32 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %sum_m0_n0.low = shufflevector <16 x i32> %sum_m0_n0, <16 x i32> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %sum_m0_n0.half = call <8 x i32> @llvm.x86.avx512.vpdpbusd.256(<8 x i32> %sum_m0_n0.low, <32 x i8> %sum_m0_n0.b, <32 x i8> %a_m0.low)
+  %sum_m0_n0.next = shufflevector <8 x i32> %sum_m0_n0.half, <8 x i32> poison, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison>
   %a_m1.at = getelementptr i8, ptr %k.a, i64 32
   %a_m1.group = load i32, ptr %a_m1.at, align 1
   %a_m1.bits.first = insertelement <16 x i32> poison, i32 %a_m1.group, i32 0
   %a_m1.bits = shufflevector <16 x i32> %a_m1.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %a_m1 = bitcast <16 x i32> %a_m1.bits to <64 x i8>
-  %sum_m1_n0.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sum_m1_n0, <64 x i8> %b_n0, <64 x i8> %a_m1)
+  %a_m1.low = shufflevector <64 x i8> %a_m1, <64 x i8> poison, <32 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %sum_m1_n0.b = shufflevector <64 x i8> %b_n0, <64 x i8> poison, <32 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %sum_m1_n0.low = shufflevector <16 x i32> %sum_m1_n0, <16 x i32> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %sum_m1_n0.half = call <8 x i32> @llvm.x86.avx512.vpdpbusd.256(<8 x i32> %sum_m1_n0.low, <32 x i8> %sum_m1_n0.b, <32 x i8> %a_m1.low)
+  %sum_m1_n0.next = shufflevector <8 x i32> %sum_m1_n0.half, <8 x i32> poison, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison>
   br label %k.latch
 k.latch:
   %k.after = add nuw i64 %k, 1
@@ -513,6 +521,7 @@ task.done:
 }
 
 declare <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32>, <64 x i8>, <64 x i8>)
+declare <8 x i32> @llvm.x86.avx512.vpdpbusd.256(<8 x i32>, <32 x i8>, <32 x i8>)
 declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)
 declare <16 x i32> @llvm.masked.load.v16i32.p0(ptr, <16 x i1>, <16 x i32>)
 declare void @llvm.masked.store.v16i32.p0(<16 x i32>, ptr, <16 x i1>)

@@ -93,12 +93,20 @@ k.body:
   %a_m0.scalar = load float, ptr %a_m0.at, align 4
   %a_m0.first = insertelement <16 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <16 x float> %a_m0.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m0_n0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m0, <16 x float> %b_n0, <16 x float> %sum_m0_n0)
+  %a_m0.low = shufflevector <16 x float> %a_m0, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %sum_m0_n0.b = shufflevector <16 x float> %b_n0, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %sum_m0_n0.low = shufflevector <16 x float> %sum_m0_n0, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %sum_m0_n0.half = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0.low, <8 x float> %sum_m0_n0.b, <8 x float> %sum_m0_n0.low)
+  %sum_m0_n0.next = shufflevector <8 x float> %sum_m0_n0.half, <8 x float> poison, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison>
   %a_m1.at = getelementptr i8, ptr %k.a, i64 160
   %a_m1.scalar = load float, ptr %a_m1.at, align 4
   %a_m1.first = insertelement <16 x float> poison, float %a_m1.scalar, i32 0
   %a_m1 = shufflevector <16 x float> %a_m1.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m1_n0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m1, <16 x float> %b_n0, <16 x float> %sum_m1_n0)
+  %a_m1.low = shufflevector <16 x float> %a_m1, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %sum_m1_n0.b = shufflevector <16 x float> %b_n0, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %sum_m1_n0.low = shufflevector <16 x float> %sum_m1_n0, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %sum_m1_n0.half = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m1.low, <8 x float> %sum_m1_n0.b, <8 x float> %sum_m1_n0.low)
+  %sum_m1_n0.next = shufflevector <8 x float> %sum_m1_n0.half, <8 x float> poison, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison>
   br label %k.latch
 k.latch:
   %k.after = add nuw i64 %k, 1
@@ -191,7 +199,11 @@ k.body:
   %a_m0.scalar = load float, ptr %a_m0.at, align 4
   %a_m0.first = insertelement <16 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <16 x float> %a_m0.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m0_n0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m0, <16 x float> %b_n0, <16 x float> %sum_m0_n0)
+  %a_m0.low = shufflevector <16 x float> %a_m0, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %sum_m0_n0.b = shufflevector <16 x float> %b_n0, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %sum_m0_n0.low = shufflevector <16 x float> %sum_m0_n0, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %sum_m0_n0.half = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0.low, <8 x float> %sum_m0_n0.b, <8 x float> %sum_m0_n0.low)
+  %sum_m0_n0.next = shufflevector <8 x float> %sum_m0_n0.half, <8 x float> poison, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison>
   br label %k.latch
 k.latch:
   %k.after = add nuw i64 %k, 1
@@ -574,6 +586,7 @@ task.done:
   ret void
 }
 
+declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
 declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
 attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
 attributes #1 = { noinline nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }

@@ -253,3 +253,26 @@ def test_an_edge_panel_says_what_exists() -> None:
     assert [(v.start, v.to) for v in vectors] == [(0, 0), (800, 32), (1600, 64)]
     assert vectors[2].lanes == (0, 100, 200)
     assert panel(8, vectors=2, count=8, stride=100, step=32)[1].is_empty
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name", "half"),
+    [
+        (DType.F32, "x86-64-v4", "call <8 x float> @llvm.fma.v8f32"),
+        (DType.F64, "x86-64-v4", "call <4 x double> @llvm.fma.v4f64"),
+        (DType.BF16, "x86-64-v4+bf16", "call <8 x float> @llvm.x86.avx512bf16.dpbf16ps.256"),
+        (DType.S8, "x86-64-v4+vnni", "call <8 x i32> @llvm.x86.avx512.vpdpbusd.256"),
+        (DType.S8, "x86-64-v4", "call <8 x i32> @llvm.x86.avx2.pmadd.wd"),
+    ],
+)
+def test_a_few_columns_take_half_a_vector(dtype: DType, name: str, half: str) -> None:
+    """Once for each row of a tile with them; as many as fill more than a half take a whole one."""
+    count = 64 // max(dtype.itemsize, 4)
+    rows, steps = 12, 8
+    few, many = (
+        text(Matmul(m=rows, n=8 * count + count // 2 + more, k=steps * 4, dtype=dtype), name)
+        for more in (0, 1)
+    )
+    assert few.count(half) >= rows // 2
+    assert half not in many
+    assert ".half = " not in text(Matmul(m=rows, n=68, k=8, dtype=DType.F32), "x86-64-v3")

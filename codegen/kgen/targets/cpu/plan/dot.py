@@ -80,6 +80,10 @@ class DotPlan(TiledPlan, StartsPlan, GroupsPlan):
         return self.sum_vector
 
     @property
+    def has_halves(self) -> bool:
+        return self.dot.half is not None
+
+    @property
     def group_of_a(self) -> Vector:
         """A group for each sum, as integers: what one of A is broadcast to."""
         return self.compute.of("i32")

@@ -29,6 +29,8 @@ class Dot:
     factor: str
     features: Mapping[str, str]
     reason: str
+    #: The same for vectors of half the width, if there is one.
+    half: str | None = None
     b_is_unsigned: bool = False
     adds: bool = True
     #: Vector registers that it takes besides those of sums and factors.
@@ -46,6 +48,7 @@ VDPBF16PS = Dot(
     factor="bfloat",
     features=BF16_FEATURES,
     reason="vdpbf16ps adds pairs in f32, rounds to nearest and flushes subnormals",
+    half="llvm.x86.avx512bf16.dpbf16ps.256",
 )
 
 
@@ -59,13 +62,14 @@ def _vpdpbusd(bits: int, features: Mapping[str, str]) -> Dot:
         factor="i8",
         features=features,
         reason=_EXACT,
+        half="llvm.x86.avx512.vpdpbusd.256" if bits == 512 else None,
         b_is_unsigned=True,
         # 128 in every byte.
         extra_registers=1,
     )
 
 
-def _vpmaddwd(intrinsic: str) -> Dot:
+def _vpmaddwd(intrinsic: str, half: str | None = None) -> Dot:
     """Intel SDM volume 2, VPMADDWD: two products of s16; here of bytes, so their sum fits."""
     return Dot(
         mnemonic="vpmaddwd",
@@ -74,6 +78,7 @@ def _vpmaddwd(intrinsic: str) -> Dot:
         factor="i16",
         features={},
         reason=_EXACT,
+        half=half,
         adds=False,
         # The products, before they are added.
         extra_registers=1,
@@ -97,7 +102,7 @@ DOTS: dict[DType, tuple[tuple[str, Dot], ...]] = {
     DType.BF16: (("avx512_bf16", VDPBF16PS),),
     DType.S8: (
         ("avx512_vnni", _vpdpbusd(512, VNNI_FEATURES)),
-        ("avx512bw", _vpmaddwd("llvm.x86.avx512.pmaddw.d.512")),
+        ("avx512bw", _vpmaddwd("llvm.x86.avx512.pmaddw.d.512", half="llvm.x86.avx2.pmadd.wd")),
         ("avx_vnni", _vpdpbusd(256, AVX_VNNI_FEATURES)),
         ("avx2", _vpmaddwd("llvm.x86.avx2.pmadd.wd")),
         ("asimddp", SDOT),

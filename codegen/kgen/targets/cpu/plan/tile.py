@@ -26,12 +26,13 @@ class Column:
     """One vector of columns: byte offsets of its vector in a row of B, and in a row of out.
 
     `first` is its first column in the tile; `valid` is 0 for a whole vector, else how many of its
-    columns are in the matrix.
+    columns are in the matrix. `is_half`: they are so few that half a vector is multiplied.
     """
 
     name: str
     first: int
     valid: int
+    is_half: bool
     b: int
     out: int
 
@@ -82,8 +83,9 @@ def tile(
     a_stride: int,
     b_step: int,
     out_strides: Sequence[int],
+    has_halves: bool = False,
 ) -> Tile:
-    """A tile of vectors of `count` elements.
+    """A tile of vectors of `count` elements, the last of which may be a half.
 
     In bytes: `a_stride` from one row of A to the next, `b_step` from one vector of a row of B to
     the next, `out_strides` from one row, and from one vector, of out to the next.
@@ -99,6 +101,7 @@ def tile(
                 name=f"n{v}",
                 first=v * count,
                 valid=0 if (v + 1) * count <= width else width - v * count,
+                is_half=has_halves and width - v * count <= count // 2,
                 b=v * b_step,
                 out=v * vector_stride,
             )

@@ -17,6 +17,10 @@ from kgen.targets.cpu.plan.vectors import Vector
 PACKING_AHEAD = 8
 
 
+#: Of the widest vectors, whose instructions have forms for the halves (AVX512VL).
+AVX512_BYTES = 64
+
+
 @dataclass(frozen=True, kw_only=True)
 class TiledPlan(MatmulPlan):
     """Steps of K over register tiles of mr x nr."""
@@ -223,7 +227,17 @@ class TiledPlan(MatmulPlan):
             a_stride=self.a_m,
             b_step=self.b_step,
             out_strides=out,
+            has_halves=self.has_halves,
         )
+
+    @property
+    def has_halves(self) -> bool:
+        """Half a vector costs half: AVX-512 has instructions for both widths."""
+        return self.sum_vector.bytes == AVX512_BYTES and not self.sums_are_integers
+
+    @property
+    def uses_halves(self) -> bool:
+        return any(column.is_half for tile in self.tiles for column in tile.columns)
 
     @property
     def tile_pointers(self) -> tuple[str, ...]:

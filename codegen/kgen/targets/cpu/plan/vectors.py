@@ -65,6 +65,24 @@ class Vector:
         """Integers of the same width."""
         return Vector(count=self.count, scalar=f"i{self.bits}")
 
+    @property
+    def half(self) -> Vector:
+        """Half as many elements."""
+        return Vector(count=self.count // 2, scalar=self.scalar)
+
+    @property
+    def low(self) -> str:
+        """The shuffle mask that takes the lower half."""
+        return "<" + ", ".join(f"i32 {i}" for i in range(self.count // 2)) + ">"
+
+    @property
+    def widened(self) -> str:
+        """The one that makes a whole vector of a half, whatever the upper half is."""
+        half = self.count // 2
+        return (
+            "<" + ", ".join(f"i32 {i}" if i < half else "i32 poison" for i in range(2 * half)) + ">"
+        )
+
     def of(self, scalar: str) -> Vector:
         """As many elements of another type."""
         return Vector(count=self.count, scalar=scalar)
