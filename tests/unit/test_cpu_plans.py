@@ -276,3 +276,13 @@ def test_a_few_columns_take_half_a_vector(dtype: DType, name: str, half: str) ->
     assert few.count(half) >= rows // 2
     assert half not in many
     assert ".half = " not in text(Matmul(m=rows, n=68, k=8, dtype=DType.F32), "x86-64-v3")
+
+
+def test_what_sums_start_from_is_found_for_four_rows_at_once() -> None:
+    """Those left over one by one; the last, partial run of K where there is one."""
+    body = text(Matmul(m=10, n=64, k=72, dtype=DType.S8), "x86-64-v4+vnni")
+    assert body.count("store <4 x i32> %s.starts") == body.count("store <1 x i32> %sr.starts") == 1
+    assert body.count("%s.tail_m3 = ") == body.count("%sr.tail_m0 = ") == 1
+    whole = text(Matmul(m=8, n=64, k=64, dtype=DType.S8), "x86-64-v4+vnni")
+    assert "%sr." not in whole
+    assert "tail" not in whole
