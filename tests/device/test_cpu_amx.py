@@ -97,8 +97,8 @@ def test_copies_that_leave_the_stack() -> None:
 def test_b_is_packed_beside_the_products(m: int, mc: int) -> None:
     """By two to five register tiles, K in one block and in several, tasks with fewer columns."""
     for k, kc in ((64, 64), (192, 64)):
-        spec = bf16(m, 160, k, ldb=170)
-        for nc in (160, 96):
+        spec = bf16(m, 96, k, ldb=110)
+        for nc in (96, 64):
             schedule = TILES.override(mc=mc, nc=nc, kc=kc)
             found = planned(spec, schedule)
             assert found.packs_b_between
