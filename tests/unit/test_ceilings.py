@@ -75,16 +75,23 @@ def test_a_type_without_an_instruction_has_no_peak() -> None:
 
 @pytest.mark.parametrize("walk", ceilings.WALKS)
 @pytest.mark.parametrize("streaming", [False, True])
-def test_a_copy_takes_all_memory_but_less_than_a_step(
-    walk: tuple[int, int], streaming: bool
-) -> None:
-    nbytes = 100_000
+def test_a_copy_takes_all_memory_but_less_than_a_step(walk: ceilings.Walk, streaming: bool) -> None:
+    step = walk.streams * walk.apart or ceilings.VECTORS * 64
+    nbytes = max(100_000, 3 * step + 5_000)
     source, out = ceilings._memory(nbytes), ceilings._memory(nbytes)
+    source[:] = np.arange(source.size) % 251 + 1
     out[:] = 0
     ceilings._walk(walk, nbytes, source, out, copies=True, streaming=streaming)()
-    assert nbytes - ceilings.VECTORS * 64 <= np.count_nonzero(out) <= nbytes
+    assert nbytes - step <= np.count_nonzero(out) <= nbytes
     last = int(np.flatnonzero(out)[-1])
     assert np.array_equal(out[: last + 1], source[: last + 1])
+
+
+def test_walks_of_close_streams_leave_out_hardly_anything() -> None:
+    close = {walk for walk in ceilings.WALKS if walk.apart}
+    assert close <= set(ceilings._walks(2**25 + 2**14))
+    assert not close & set(ceilings._walks(2**20 - 64))
+    assert not close & set(ceilings._walks(3 * 2**19))
 
 
 def test_the_fastest_way_is_taken() -> None:

@@ -221,6 +221,9 @@ def samples(
 ) -> list[list[float]]:
     """Seconds per call of each in every round; after a warm-up.
 
+    Every other round goes backwards: what runs before a call, and what it leaves in the caches,
+    is not the same each time.
+
     Fewer than `rounds`, but no fewer than LEAST_ROUNDS, once `limit` seconds are over.
     """
     deadline = time.perf_counter() + limit
@@ -232,7 +235,8 @@ def samples(
     for done in range(rounds):
         if done >= LEAST_ROUNDS and time.perf_counter() > deadline:
             break
-        for run, count, found in zip(runs, repeats, seconds, strict=True):
+        turn = list(zip(runs, repeats, seconds, strict=True))
+        for run, count, found in reversed(turn) if done % 2 else turn:
             run()
             found.append(timed(run, count) / count)
     return seconds

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,8 +41,27 @@ from kgen_runtime.manifest import KernelEntry
 CHAINS = {32: 24, 16: 12}
 #: Sums of the template of tiles.
 TILES = 4
-#: Ways to walk memory: (streams, prefetch distance in bytes). Which is fastest differs by CPU.
-WALKS = ((1, 0), (2, 0), (4, 0), (8, 0), (1, 2048), (4, 1024))
+
+
+class Walk(NamedTuple):
+    """A way to walk memory: streams side by side, bytes from a load to its prefetch (0: none), and
+    bytes from one stream to the next (0: a share of the memory each), a power of two."""
+
+    streams: int
+    ahead: int = 0
+    apart: int = 0
+
+
+#: Which is fastest differs by CPU, and by where the memory is.
+WALKS = (
+    *(Walk(streams) for streams in (1, 2, 4, 8)),
+    Walk(1, ahead=2048),
+    Walk(4, ahead=1024),
+    Walk(4, apart=2**18),
+    Walk(4, apart=2**18, ahead=1024),
+)
+#: Of the memory, what a walk may leave out because it fills no step of all its streams.
+LEFT_OUT = 0.01
 #: Vectors that a step of a walk takes, over all its streams.
 VECTORS = 8
 #: Runs of each way before the fastest is taken.
@@ -99,7 +118,7 @@ def read(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -
     _check_cpu("read", device)
     nbytes = sum(param.nbytes for param in entry.inputs)
     source, out = _memory(nbytes), empty_buffer(64)
-    runs = [_walk(walk, nbytes, source, out, copies=False) for walk in WALKS]
+    runs = [_walk(walk, nbytes, source, out, copies=False) for walk in _walks(nbytes)]
     return Peer(name="read", run=fastest(runs), keep=(source, out))
 
 
@@ -107,7 +126,8 @@ def read_whole_and_halves(nbytes: int) -> tuple[Peer, Peer, Peer]:
     """Reading so much memory once, and its halves, in the way that is fastest for the whole."""
     source, out = _memory(nbytes), empty_buffer(64)
     parts = (source, *np.split(source[: nbytes // 128 * 128], 2))
-    ways = [[_walk(w, part.nbytes, part, out, copies=False) for part in parts] for w in WALKS]
+    walks = _walks(parts[-1].nbytes)
+    ways = [[_walk(w, part.nbytes, part, out, copies=False) for part in parts] for w in walks]
     best = fastest([whole for whole, *_ in ways])
     (runs,) = (way for way in ways if way[0] is best)
     whole, first, second = (Peer(name="read", run=run, keep=(source, out)) for run in runs)
@@ -121,7 +141,9 @@ def copy(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -
     source, out = _memory(nbytes), _memory(nbytes)
     runs: list[Run] = [partial(ctypes.memmove, out.ctypes.data, source.ctypes.data, nbytes)]
     for streaming in (False, True):
-        runs += [_walk(w, nbytes, source, out, copies=True, streaming=streaming) for w in WALKS]
+        runs += [
+            _walk(w, nbytes, source, out, copies=True, streaming=streaming) for w in _walks(nbytes)
+        ]
     return Peer(name="copy", run=fastest(runs), keep=(source, out))
 
 
@@ -174,8 +196,13 @@ def _chains(
     )
 
 
+def _walks(nbytes: int) -> list[Walk]:
+    """Those of streams close together only where hardly anything is left out."""
+    return [w for w in WALKS if not w.apart or nbytes % (w.streams * w.apart) < LEFT_OUT * nbytes]
+
+
 def _walk(
-    walk: tuple[int, int],
+    walk: Walk,
     nbytes: int,
     source: Bytes,
     out: Bytes,
@@ -184,15 +211,15 @@ def _walk(
     streaming: bool = False,
 ) -> Run:
     """All of the memory, but for what does not fill a step of each stream."""
-    streams, ahead = walk
     width = find("native").limits["vector_bytes"]
-    unroll = VECTORS // streams
+    unroll = VECTORS // walk.streams
     code = assembled(
         "cpu/ceiling_memory.ll.j2",
         {
-            "streams": streams,
+            "streams": walk.streams,
             "unroll": unroll,
-            "ahead": ahead,
+            "ahead": walk.ahead,
+            "apart": walk.apart,
             "vector": f"<{width // 8} x i64>",
             "vector_bytes": width,
             "copies": copies,
@@ -200,8 +227,8 @@ def _walk(
         },
         pointers=2,
     )
-    step = unroll * width
-    part = max(step, nbytes // streams // step * step)
+    step = walk.apart or unroll * width
+    part = max(step, nbytes // walk.streams // step * step)
     return partial(code, part, source.ctypes.data, out.ctypes.data)
 
 
