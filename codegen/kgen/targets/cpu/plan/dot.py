@@ -13,16 +13,8 @@ from kgen.targets.cpu.plan.blocks import finishing_type, matmul_launch
 from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.dots import VDPBF16PS, Dot
 from kgen.targets.cpu.plan.groups import GroupsPlan
-from kgen.targets.cpu.plan.lanes import (
-    LANE_BYTES,
-    Strip,
-    StripRow,
-    Unpack,
-    column_order,
-    strips,
-    unpacks,
-)
-from kgen.targets.cpu.plan.panel import index_list
+from kgen.targets.cpu.plan.interleaved import InterleavedPlan
+from kgen.targets.cpu.plan.lanes import Strip, StripRow, Unpack, strips
 from kgen.targets.cpu.plan.starts import StartsPlan
 from kgen.targets.cpu.plan.tile import Tile
 from kgen.targets.cpu.plan.tiled import TiledPlan, check_registers
@@ -33,12 +25,8 @@ GROUP_BYTES, COLUMNS = 4, 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class DotPlan(TiledPlan, StartsPlan, GroupsPlan):
+class DotPlan(StartsPlan, InterleavedPlan, TiledPlan, GroupsPlan):
     dot: Dot
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        return tuple(sorted({*super().features, *self.dot.features}))
 
     @property
     def scratch_besides_b(self) -> int:
@@ -155,30 +143,9 @@ class DotPlan(TiledPlan, StartsPlan, GroupsPlan):
         return self.streams_b and self.b_in_place and self.schedule.nr % width == 0
 
     @property
-    def sums_are_in_lanes(self) -> bool:
-        order = column_order(self.strip_row.compute.count, lane=self.strip_lane, group=self.group)
-        return self.interleaves_lanes and list(order) != sorted(order)
-
-    @property
     def strip_row(self) -> Access:
-        """A strip's columns of a row of B."""
         width = self.row.compute.count * self.group
         return Access(dtype=self.spec.dtype, compute=Vector(count=width, scalar="float"))
-
-    @property
-    def strip_lane(self) -> int:
-        """Columns of a lane of such a row."""
-        return LANE_BYTES // self.spec.dtype.itemsize
-
-    @property
-    def strip_sums(self) -> Vector:
-        return Vector(count=self.strip_row.compute.count, scalar=self.sums.scalar)
-
-    @property
-    def strip_order(self) -> str:
-        """The shuffle mask that brings them into the order of columns."""
-        order = column_order(self.strip_sums.count, lane=self.strip_lane, group=self.group)
-        return index_list(order)
 
     def strips(self, tile: Tile) -> tuple[Strip, ...]:
         """Those of a whole panel; a panel at the edge has none."""
@@ -193,11 +160,9 @@ class DotPlan(TiledPlan, StartsPlan, GroupsPlan):
         )
 
     def unpacks(self, strip: Strip) -> tuple[Unpack, ...]:
-        return unpacks(
+        return self.strip_unpacks(
             [row.name for row in self.strip_rows(strip)],
             [f"%b_{column.name}.stored" for column in strip.columns],
-            count=self.strip_row.compute.count,
-            lane=self.strip_lane,
         )
 
     # -- where the sums start, if B is taken for unsigned --------------------------------------
@@ -205,10 +170,6 @@ class DotPlan(TiledPlan, StartsPlan, GroupsPlan):
     @property
     def start_sums(self) -> Vector:
         return self.sums
-
-    @property
-    def has_starts(self) -> bool:
-        return self.dot.b_is_unsigned
 
     @property
     def blocks_are_cut(self) -> bool:

@@ -18,7 +18,7 @@ from kgen.targets.cpu.plan.along import is_inner, tile_registers, vector_along
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.blocks import finishing_type, matmul_launch
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
-from kgen.targets.cpu.plan.dots import Dot, dot_for
+from kgen.targets.cpu.plan.dots import dot_for
 from kgen.targets.cpu.plan.folds import Group, folds
 from kgen.targets.cpu.plan.starts import StartsPlan
 from kgen.targets.cpu.plan.tile import Row, Sum, Tile, tile
@@ -40,19 +40,12 @@ class Chain:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InnerPlan(TiledPlan, StartsPlan):
+class InnerPlan(StartsPlan, TiledPlan):
     schedule: InnerMatmul
     #: A vector of K of A or B, as it lies in memory and as it is multiplied.
     along: Access
     #: Sums of a tile.
     sums: Vector
-    #: The instruction that adds groups of K to each sum; without one the elements are widened.
-    dot: Dot | None
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        features = super().features
-        return tuple(sorted({*features, *self.dot.features})) if self.dot else features
 
     @property
     def factors(self) -> Vector:
@@ -75,10 +68,6 @@ class InnerPlan(TiledPlan, StartsPlan):
     @property
     def start_sums(self) -> Vector:
         return self.sums
-
-    @property
-    def has_starts(self) -> bool:
-        return self.dot is not None and self.dot.b_is_unsigned
 
     @property
     def run(self) -> Access:

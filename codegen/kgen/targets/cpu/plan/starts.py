@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kgen.targets.cpu.plan.blocks import MatmulPlan
+from kgen.targets.cpu.plan.dots import Dot
 from kgen.targets.cpu.plan.folds import Fold, folds
 from kgen.targets.cpu.plan.tile import Row
 from kgen.targets.cpu.plan.vectors import Vector
@@ -45,10 +46,18 @@ def sum_names(name: str, rows: Sequence[Row]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class StartsPlan(MatmulPlan):
+    #: The instruction that adds groups of K to each sum; None: elements are multiplied singly.
+    dot: Dot | None
+
     @property
-    @abstractmethod
+    def features(self) -> tuple[str, ...]:
+        features = super().features
+        return tuple(sorted({*features, *self.dot.features})) if self.dot else features
+
+    @property
     def has_starts(self) -> bool:
         """The sums of each row start from a number that is found first."""
+        return self.dot is not None and self.dot.b_is_unsigned
 
     @property
     @abstractmethod

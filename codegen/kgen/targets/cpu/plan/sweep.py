@@ -20,9 +20,9 @@ from kgen.targets.cpu.plan.blocks import (
 )
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
 from kgen.targets.cpu.plan.dot import rounds_bf16
-from kgen.targets.cpu.plan.dots import Dot, dot_for
-from kgen.targets.cpu.plan.lanes import LANE_BYTES, Unpack, column_order, unpacks
-from kgen.targets.cpu.plan.panel import index_list
+from kgen.targets.cpu.plan.dots import dot_for
+from kgen.targets.cpu.plan.interleaved import InterleavedPlan
+from kgen.targets.cpu.plan.lanes import Unpack
 from kgen.targets.cpu.plan.starts import StartsPlan
 from kgen.targets.cpu.plan.sweeps import (
     Sweep,
@@ -44,21 +44,8 @@ FETCHES = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class SweepPlan(StartsPlan):
+class SweepPlan(StartsPlan, InterleavedPlan):
     schedule: SweepMatmul
-    #: The instruction that adds groups of rows to each sum; without one rows are multiplied singly.
-    dot: Dot | None
-    #: A strip's columns of a row of B, as they are stored.
-    strip_row: Access
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        features = super().features
-        return tuple(sorted({*features, *self.dot.features})) if self.dot else features
-
-    @property
-    def group(self) -> int:
-        return self.dot.group if self.dot else 1
 
     @property
     def streams_b(self) -> bool:
@@ -69,10 +56,6 @@ class SweepPlan(StartsPlan):
     @property
     def sums(self) -> Vector:
         return self.sum_vector
-
-    @property
-    def strip_sums(self) -> Vector:
-        return Vector(count=self.strip, scalar=self.sums.scalar)
 
     @property
     def strip(self) -> int:
@@ -107,23 +90,9 @@ class SweepPlan(StartsPlan):
         return ALIAS_BYTES - LINE_BYTES
 
     @property
-    def sums_are_in_lanes(self) -> bool:
-        order = self._order
-        return list(order) != sorted(order)
-
-    @property
-    def strip_order(self) -> str:
-        """The shuffle mask that brings a strip's sums into the order of columns."""
-        return index_list(self._order)
-
-    @property
-    def _order(self) -> tuple[int, ...]:
-        return column_order(self.strip, lane=self._lane, group=self.group)
-
-    @property
-    def _lane(self) -> int:
-        """Columns of a row of B in a lane."""
-        return LANE_BYTES // self.spec.dtype.itemsize
+    def strip_row(self) -> Access:
+        scalar = "float" if self.dot else self.compute.scalar
+        return Access(dtype=self.spec.dtype, compute=Vector(count=self.strip, scalar=scalar))
 
     # -- A and B as they are multiplied --------------------------------------------------------
 
@@ -155,11 +124,9 @@ class SweepPlan(StartsPlan):
 
     def unpacks(self, b: str, group: SweepGroup) -> tuple[Unpack, ...]:
         """From rows `b`.<row> to vectors of groups, `b`_v0.stored and so on."""
-        return unpacks(
+        return self.strip_unpacks(
             ["zeroinitializer" if row.absent else f"{b}.{row.name}" for row in group.rows],
             [f"{b}_v{v}.stored" for v in range(self.group)],
-            count=self.strip,
-            lane=self._lane,
         )
 
     # -- the sums' first values, if B is taken for unsigned ------------------------------------
@@ -167,10 +134,6 @@ class SweepPlan(StartsPlan):
     @property
     def start_sums(self) -> Vector:
         return self.sums
-
-    @property
-    def has_starts(self) -> bool:
-        return self.dot is not None and self.dot.b_is_unsigned
 
     @property
     def a_tiles(self) -> str:
@@ -286,7 +249,6 @@ def plan_sweep(spec: Matmul, target: Target, schedule: SweepMatmul) -> SweepPlan
         )
     dot = dot_for(spec.dtype, target)
     compute = sums_of_sweep(spec, target)
-    width = compute.count * (dot.group if dot else 1)
     rounded = dot is not None and rounds_bf16(spec, dot)
     plan = SweepPlan(
         spec=spec,
@@ -297,11 +259,9 @@ def plan_sweep(spec: Matmul, target: Target, schedule: SweepMatmul) -> SweepPlan
         compute=compute,
         out=Access(dtype=spec.out, compute=compute, rounded_by_cpu=rounded),
         dot=dot,
-        strip_row=Access(
-            dtype=spec.dtype,
-            compute=Vector(count=width, scalar="float" if dot else compute.scalar),
-        ),
+        group=dot.group if dot else 1,
     )
+    width = plan.strip
     check_multiple(schedule, "nr", width, "the columns of a strip")
     needed = sweep_registers(spec, target, schedule.parts, schedule.nr // width)
     limit = target.limits["vector_registers"]
