@@ -102,9 +102,9 @@ k.done:
   %sum_m0_n0.x3.scale_out.stored.least = select <16 x i1> %sum_m0_n0.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m0_n0.x3.scale_out.stored.number
   %sum_m0_n0.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m0_n0.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
   %sum_m0_n0.x3.scale_out.stored.most = select <16 x i1> %sum_m0_n0.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m0_n0.x3.scale_out.stored.least
-  %sum_m0_n0.x3.scale_out.stored.even = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %sum_m0_n0.x3.scale_out.stored.most)
-  %sum_m0_n0.x3.scale_out.stored.whole = fptosi <16 x float> %sum_m0_n0.x3.scale_out.stored.even to <16 x i32>
-  %sum_m0_n0.x3.scale_out.stored = trunc <16 x i32> %sum_m0_n0.x3.scale_out.stored.whole to <16 x i8>
+  %sum_m0_n0.x3.scale_out.stored.shifted = fadd <16 x float> %sum_m0_n0.x3.scale_out.stored.most, splat (float 0x4168000000000000)
+  %sum_m0_n0.x3.scale_out.stored.shifted.bits = bitcast <16 x float> %sum_m0_n0.x3.scale_out.stored.shifted to <16 x i32>
+  %sum_m0_n0.x3.scale_out.stored = trunc <16 x i32> %sum_m0_n0.x3.scale_out.stored.shifted.bits to <16 x i8>
   store <16 x i8> %sum_m0_n0.x3.scale_out.stored, ptr %sum_m0_n0.out.at, align 1
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 16
   %sum_m0_n1.rounded = sitofp <16 x i32> %sum_m0_n1 to <16 x float>
@@ -129,9 +129,9 @@ k.done:
   %sum_m0_n1.x3.scale_out.stored.least = select <16 x i1> %sum_m0_n1.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m0_n1.x3.scale_out.stored.number
   %sum_m0_n1.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m0_n1.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
   %sum_m0_n1.x3.scale_out.stored.most = select <16 x i1> %sum_m0_n1.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m0_n1.x3.scale_out.stored.least
-  %sum_m0_n1.x3.scale_out.stored.even = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %sum_m0_n1.x3.scale_out.stored.most)
-  %sum_m0_n1.x3.scale_out.stored.whole = fptosi <16 x float> %sum_m0_n1.x3.scale_out.stored.even to <16 x i32>
-  %sum_m0_n1.x3.scale_out.stored = trunc <16 x i32> %sum_m0_n1.x3.scale_out.stored.whole to <16 x i8>
+  %sum_m0_n1.x3.scale_out.stored.shifted = fadd <16 x float> %sum_m0_n1.x3.scale_out.stored.most, splat (float 0x4168000000000000)
+  %sum_m0_n1.x3.scale_out.stored.shifted.bits = bitcast <16 x float> %sum_m0_n1.x3.scale_out.stored.shifted to <16 x i32>
+  %sum_m0_n1.x3.scale_out.stored = trunc <16 x i32> %sum_m0_n1.x3.scale_out.stored.shifted.bits to <16 x i8>
   store <16 x i8> %sum_m0_n1.x3.scale_out.stored, ptr %sum_m0_n1.out.at, align 1
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 64
   %sum_m1_n0.rounded = sitofp <16 x i32> %sum_m1_n0 to <16 x float>
@@ -156,9 +156,9 @@ k.done:
   %sum_m1_n0.x3.scale_out.stored.least = select <16 x i1> %sum_m1_n0.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m1_n0.x3.scale_out.stored.number
   %sum_m1_n0.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m1_n0.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
   %sum_m1_n0.x3.scale_out.stored.most = select <16 x i1> %sum_m1_n0.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m1_n0.x3.scale_out.stored.least
-  %sum_m1_n0.x3.scale_out.stored.even = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %sum_m1_n0.x3.scale_out.stored.most)
-  %sum_m1_n0.x3.scale_out.stored.whole = fptosi <16 x float> %sum_m1_n0.x3.scale_out.stored.even to <16 x i32>
-  %sum_m1_n0.x3.scale_out.stored = trunc <16 x i32> %sum_m1_n0.x3.scale_out.stored.whole to <16 x i8>
+  %sum_m1_n0.x3.scale_out.stored.shifted = fadd <16 x float> %sum_m1_n0.x3.scale_out.stored.most, splat (float 0x4168000000000000)
+  %sum_m1_n0.x3.scale_out.stored.shifted.bits = bitcast <16 x float> %sum_m1_n0.x3.scale_out.stored.shifted to <16 x i32>
+  %sum_m1_n0.x3.scale_out.stored = trunc <16 x i32> %sum_m1_n0.x3.scale_out.stored.shifted.bits to <16 x i8>
   store <16 x i8> %sum_m1_n0.x3.scale_out.stored, ptr %sum_m1_n0.out.at, align 1
   %sum_m1_n1.out.at = getelementptr i8, ptr %out, i64 80
   %sum_m1_n1.rounded = sitofp <16 x i32> %sum_m1_n1 to <16 x float>
@@ -183,9 +183,9 @@ k.done:
   %sum_m1_n1.x3.scale_out.stored.least = select <16 x i1> %sum_m1_n1.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m1_n1.x3.scale_out.stored.number
   %sum_m1_n1.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m1_n1.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
   %sum_m1_n1.x3.scale_out.stored.most = select <16 x i1> %sum_m1_n1.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m1_n1.x3.scale_out.stored.least
-  %sum_m1_n1.x3.scale_out.stored.even = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %sum_m1_n1.x3.scale_out.stored.most)
-  %sum_m1_n1.x3.scale_out.stored.whole = fptosi <16 x float> %sum_m1_n1.x3.scale_out.stored.even to <16 x i32>
-  %sum_m1_n1.x3.scale_out.stored = trunc <16 x i32> %sum_m1_n1.x3.scale_out.stored.whole to <16 x i8>
+  %sum_m1_n1.x3.scale_out.stored.shifted = fadd <16 x float> %sum_m1_n1.x3.scale_out.stored.most, splat (float 0x4168000000000000)
+  %sum_m1_n1.x3.scale_out.stored.shifted.bits = bitcast <16 x float> %sum_m1_n1.x3.scale_out.stored.shifted to <16 x i32>
+  %sum_m1_n1.x3.scale_out.stored = trunc <16 x i32> %sum_m1_n1.x3.scale_out.stored.shifted.bits to <16 x i8>
   store <16 x i8> %sum_m1_n1.x3.scale_out.stored, ptr %sum_m1_n1.out.at, align 1
   ret void
 }
@@ -303,9 +303,9 @@ k.done:
   %sum_m0_n0.x3.scale_out.stored.least = select <16 x i1> %sum_m0_n0.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m0_n0.x3.scale_out.stored.number
   %sum_m0_n0.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m0_n0.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
   %sum_m0_n0.x3.scale_out.stored.most = select <16 x i1> %sum_m0_n0.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m0_n0.x3.scale_out.stored.least
-  %sum_m0_n0.x3.scale_out.stored.even = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %sum_m0_n0.x3.scale_out.stored.most)
-  %sum_m0_n0.x3.scale_out.stored.whole = fptosi <16 x float> %sum_m0_n0.x3.scale_out.stored.even to <16 x i32>
-  %sum_m0_n0.x3.scale_out.stored = trunc <16 x i32> %sum_m0_n0.x3.scale_out.stored.whole to <16 x i8>
+  %sum_m0_n0.x3.scale_out.stored.shifted = fadd <16 x float> %sum_m0_n0.x3.scale_out.stored.most, splat (float 0x4168000000000000)
+  %sum_m0_n0.x3.scale_out.stored.shifted.bits = bitcast <16 x float> %sum_m0_n0.x3.scale_out.stored.shifted to <16 x i32>
+  %sum_m0_n0.x3.scale_out.stored = trunc <16 x i32> %sum_m0_n0.x3.scale_out.stored.shifted.bits to <16 x i8>
   store <16 x i8> %sum_m0_n0.x3.scale_out.stored, ptr %sum_m0_n0.out.at, align 1
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 16
   %sum_m0_n1.rounded = sitofp <16 x i32> %sum_m0_n1 to <16 x float>
@@ -330,9 +330,9 @@ k.done:
   %sum_m0_n1.x3.scale_out.stored.least = select <16 x i1> %sum_m0_n1.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m0_n1.x3.scale_out.stored.number
   %sum_m0_n1.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m0_n1.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
   %sum_m0_n1.x3.scale_out.stored.most = select <16 x i1> %sum_m0_n1.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m0_n1.x3.scale_out.stored.least
-  %sum_m0_n1.x3.scale_out.stored.even = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %sum_m0_n1.x3.scale_out.stored.most)
-  %sum_m0_n1.x3.scale_out.stored.whole = fptosi <16 x float> %sum_m0_n1.x3.scale_out.stored.even to <16 x i32>
-  %sum_m0_n1.x3.scale_out.stored = trunc <16 x i32> %sum_m0_n1.x3.scale_out.stored.whole to <16 x i8>
+  %sum_m0_n1.x3.scale_out.stored.shifted = fadd <16 x float> %sum_m0_n1.x3.scale_out.stored.most, splat (float 0x4168000000000000)
+  %sum_m0_n1.x3.scale_out.stored.shifted.bits = bitcast <16 x float> %sum_m0_n1.x3.scale_out.stored.shifted to <16 x i32>
+  %sum_m0_n1.x3.scale_out.stored = trunc <16 x i32> %sum_m0_n1.x3.scale_out.stored.shifted.bits to <16 x i8>
   store <16 x i8> %sum_m0_n1.x3.scale_out.stored, ptr %sum_m0_n1.out.at, align 1
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 64
   %sum_m1_n0.rounded = sitofp <16 x i32> %sum_m1_n0 to <16 x float>
@@ -357,9 +357,9 @@ k.done:
   %sum_m1_n0.x3.scale_out.stored.least = select <16 x i1> %sum_m1_n0.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m1_n0.x3.scale_out.stored.number
   %sum_m1_n0.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m1_n0.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
   %sum_m1_n0.x3.scale_out.stored.most = select <16 x i1> %sum_m1_n0.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m1_n0.x3.scale_out.stored.least
-  %sum_m1_n0.x3.scale_out.stored.even = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %sum_m1_n0.x3.scale_out.stored.most)
-  %sum_m1_n0.x3.scale_out.stored.whole = fptosi <16 x float> %sum_m1_n0.x3.scale_out.stored.even to <16 x i32>
-  %sum_m1_n0.x3.scale_out.stored = trunc <16 x i32> %sum_m1_n0.x3.scale_out.stored.whole to <16 x i8>
+  %sum_m1_n0.x3.scale_out.stored.shifted = fadd <16 x float> %sum_m1_n0.x3.scale_out.stored.most, splat (float 0x4168000000000000)
+  %sum_m1_n0.x3.scale_out.stored.shifted.bits = bitcast <16 x float> %sum_m1_n0.x3.scale_out.stored.shifted to <16 x i32>
+  %sum_m1_n0.x3.scale_out.stored = trunc <16 x i32> %sum_m1_n0.x3.scale_out.stored.shifted.bits to <16 x i8>
   store <16 x i8> %sum_m1_n0.x3.scale_out.stored, ptr %sum_m1_n0.out.at, align 1
   %sum_m1_n1.out.at = getelementptr i8, ptr %out, i64 80
   %sum_m1_n1.rounded = sitofp <16 x i32> %sum_m1_n1 to <16 x float>
@@ -384,9 +384,9 @@ k.done:
   %sum_m1_n1.x3.scale_out.stored.least = select <16 x i1> %sum_m1_n1.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m1_n1.x3.scale_out.stored.number
   %sum_m1_n1.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m1_n1.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
   %sum_m1_n1.x3.scale_out.stored.most = select <16 x i1> %sum_m1_n1.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m1_n1.x3.scale_out.stored.least
-  %sum_m1_n1.x3.scale_out.stored.even = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %sum_m1_n1.x3.scale_out.stored.most)
-  %sum_m1_n1.x3.scale_out.stored.whole = fptosi <16 x float> %sum_m1_n1.x3.scale_out.stored.even to <16 x i32>
-  %sum_m1_n1.x3.scale_out.stored = trunc <16 x i32> %sum_m1_n1.x3.scale_out.stored.whole to <16 x i8>
+  %sum_m1_n1.x3.scale_out.stored.shifted = fadd <16 x float> %sum_m1_n1.x3.scale_out.stored.most, splat (float 0x4168000000000000)
+  %sum_m1_n1.x3.scale_out.stored.shifted.bits = bitcast <16 x float> %sum_m1_n1.x3.scale_out.stored.shifted to <16 x i32>
+  %sum_m1_n1.x3.scale_out.stored = trunc <16 x i32> %sum_m1_n1.x3.scale_out.stored.shifted.bits to <16 x i8>
   store <16 x i8> %sum_m1_n1.x3.scale_out.stored, ptr %sum_m1_n1.out.at, align 1
   ret void
 }
@@ -552,7 +552,6 @@ task.done:
 }
 
 declare <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32>, <64 x i8>, <64 x i8>)
-declare <16 x float> @llvm.roundeven.v16f32(<16 x float>)
 declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
 declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)
 attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }

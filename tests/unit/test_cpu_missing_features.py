@@ -77,8 +77,12 @@ def test_each_missing_feature_is_named(target: Target, fake_cpu: FakeCpu, tmp_pa
 @pytest.mark.parametrize(
     ("dtype", "names"),
     [
+        (DType.F32, ("x86-64", "x86-64-v3", "x86-64-v4")),
         (DType.BF16, ("x86-64-v3", "x86-64-v4", "x86-64-v4+bf16", "x86-64-amx")),
-        (DType.S8, ("x86-64-v3", "x86-64-v3+vnni", "x86-64-v4", "x86-64-v4+vnni", "x86-64-amx")),
+        (
+            DType.S8,
+            ("x86-64", "x86-64-v3", "x86-64-v3+vnni", "x86-64-v4", "x86-64-v4+vnni", "x86-64-amx"),
+        ),
     ],
 )
 def test_the_best_entry_that_the_cpu_runs_is_taken(

@@ -127,6 +127,7 @@ def test_loads_of_x86(opcode: str, operands: str, is_load: bool) -> None:
         ("sm_80", "f16", "HMMA"),
         ("gfx942", "f16", "v_mfma"),
         ("gfx1100", "f16", "v_wmma"),
+        ("x86-64", "f32", "mulps"),
         ("x86-64-v3", "f32", "vfmadd"),
         ("aarch64-neon", "f32", "fmla"),
         ("vulkan1.3", "f32", "Fma"),

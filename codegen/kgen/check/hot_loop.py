@@ -149,7 +149,7 @@ WORDS: Mapping[str, Words] = {
     ),
     "cpu": Words(
         matrix=re.compile(r"td[pc]|(s|u|us|bf)mmla"),
-        fma=re.compile(r"vfn?m(add|sub)|vp?dp|vpmadd|f?ml[as]|bfdot|[su]dot|[su]mlal"),
+        fma=re.compile(r"vfn?m(add|sub)|vp?dp|v?pmadd|mulp[ds]|f?ml[as]|bfdot|[su]dot|[su]mlal"),
         is_load=_loads_on_cpu,
     ),
     "vulkan": Words(

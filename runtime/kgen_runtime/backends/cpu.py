@@ -98,7 +98,7 @@ class CpuBackend(Backend):
                 who += " or Linux refuses this process"
             return (
                 f"{artifact.file} needs {', '.join(missing)}, which {who}; "
-                "build for native or for a lower level, such as x86-64-v3"
+                "build for native or for a lower level, such as x86-64"
             )
         return None
 

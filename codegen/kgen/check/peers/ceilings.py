@@ -28,6 +28,7 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.linker import link
 from kgen.targets.cpu.plan.activations import normal_tail
 from kgen.targets.cpu.plan.amx_tiles import TILE_ROWS, tile_k, tile_product
+from kgen.targets.cpu.plan.base import fuses, multiply_add
 from kgen.targets.cpu.plan.dots import dot_for
 from kgen.targets.cpu.plan.normal_tables import normal_tables
 from kgen_runtime.backend import DeviceInfo
@@ -38,7 +39,7 @@ from kgen_runtime.manifest import KernelEntry
 
 #: Independent sums: more than latency times instructions per clock (5 x 2 at most), and room for
 #: an operand among the registers.
-CHAINS = {32: 24, 16: 12}
+CHAINS = {32: 24, 16: 12, 15: 12}
 #: Sums of the template of tiles.
 TILES = 4
 
@@ -173,8 +174,9 @@ def arithmetic(dtype: DType, target: Target) -> Arithmetic:
         raise DeviceError(f"this CPU has no instruction for products of {dtype}; take read")
     lanes = width // max(4, dtype.itemsize)
     vector = f"<{lanes} x {'double' if dtype is DType.F64 else 'float'}>"
-    intrinsic = f"llvm.fma.v{lanes}f{width * 8 // lanes}"
-    return _chains(target, intrinsic, lanes, vector, vector, sums_first=False)
+    intrinsic = f"{multiply_add(target)}.v{lanes}f{width * 8 // lanes}"
+    # A product of its own would leave the loop, were it the same in every round.
+    return _chains(target, intrinsic, lanes, vector, vector, sums_first=not fuses(target))
 
 
 def _chains(

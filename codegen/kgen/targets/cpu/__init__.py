@@ -25,7 +25,7 @@ from kgen.targets.cpu.inner_products import uses_inner
 from kgen.targets.cpu.limits import TARGETS, with_suffixes
 from kgen.targets.cpu.plan.amx import plan_amx
 from kgen.targets.cpu.plan.amx_tiles import tile_product
-from kgen.targets.cpu.plan.base import CpuPlan
+from kgen.targets.cpu.plan.base import CpuPlan, fuses
 from kgen.targets.cpu.plan.blis import plan_blis
 from kgen.targets.cpu.plan.dot import plan_dot
 from kgen.targets.cpu.plan.dots import dot_for
@@ -115,8 +115,10 @@ class CpuFamily(Family):
             reason = dot.reason
         elif spec.accumulate.is_integer:
             reason = "products of s8 are added in s32, exactly"
-        else:
+        elif fuses(target):
             reason = f"one fused multiply-add per term, in {spec.accumulate}"
+        else:
+            reason = f"products and sums are rounded, in {spec.accumulate}"
         return Tolerance(
             accumulate=spec.accumulate, factor=4.0, function_error=error, reason=reason
         )

@@ -1,10 +1,11 @@
 """One well-known server processor per target, for rooflines: all cores at their base clock.
 
-Sources: AMD's data sheet of EPYC 7763 (x86-64-v3) and 9654 (x86-64-v4), Intel's of Xeon Platinum
-8480+ (x86-64-amx) and Ampere's of Altra Q80-30 (aarch64-neon), for cores, clocks and memory
-channels. Flops per clock and core: two units for multiply-adds of 8 floats (Zen 3 and, for 16, Zen
-4 by halves), two of 4 on Neoverse N1 (their optimisation guides); 1024 bf16 multiply-adds of AMX
-(Intel's Optimization Reference Manual, "Intel AMX"). Memory: channels times 8 bytes times rate.
+Sources: Intel's data sheet of Xeon X5690 (x86-64), AMD's of EPYC 7763 (x86-64-v3) and 9654
+(x86-64-v4), Intel's of Xeon Platinum 8480+ (x86-64-amx) and Ampere's of Altra Q80-30
+(aarch64-neon), for cores, clocks and memory channels. Flops per clock and core: a unit for products
+and one for sums of 4 floats (Westmere), two units for multiply-adds of 8 floats (Zen 3 and, for 16,
+Zen 4 by halves), two of 4 on Neoverse N1 (their optimisation guides); 1024 bf16 multiply-adds of
+AMX (Intel's Optimization Reference Manual, "Intel AMX"). Memory: channels times 8 bytes times rate.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ def rates(target: Target) -> Rates:
     """Of the whole processor; 16-bit and 8-bit products where the target has their instructions."""
     if target.arch == "aarch64":
         return _device("Altra Q80-30", 80, 3.0e9, 204.8e9, f64=8, f32=16)
+    if not target.has("fma"):
+        return _device("Xeon X5690", 6, 3.46e9, 32e9, f64=4, f32=8)
     if not target.has("avx512f"):
         return _device("EPYC 7763", 64, 2.45e9, 204.8e9, f64=16, f32=32)
     if not target.has("amx_tile"):

@@ -13,6 +13,8 @@ from kgen.targets.cpu.limits import (
     AMX_FP16_FEATURES,
     AMX_LIMITS,
     AVX_VNNI_FEATURES,
+    BASELINE_FEATURES,
+    BASELINE_LIMITS,
     BF16_FEATURES,
     DOTPROD_FEATURES,
     V3_FEATURES,
@@ -37,14 +39,11 @@ def native() -> Target:
         raise TargetError(
             f"target=native: this machine is {machine}; kernels are made for x86_64 and aarch64"
         )
-    if missing := sorted(V3_FEATURES.keys() - features):
-        raise TargetError(
-            f"target=native: this CPU lacks {', '.join(missing)}; x86-64-v3 is the least we "
-            "generate for"
-        )
+    if not V3_FEATURES.keys() <= features:
+        return x86_target("native", BASELINE_FEATURES, limits=BASELINE_LIMITS, **cache_sizes())
     if not V4_FEATURES.keys() <= features:
         extra = _found(AVX_VNNI_FEATURES)
-        return x86_target("native", extra, limits=V3_LIMITS, **cache_sizes())
+        return x86_target("native", V3_FEATURES, extra, limits=V3_LIMITS, **cache_sizes())
     if not AMX_FEATURES.keys() <= features:
         extra = _found(BF16_FEATURES, VNNI_FEATURES)
         return x86_target("native", V4_FEATURES, extra, limits=V4_LIMITS, **cache_sizes())

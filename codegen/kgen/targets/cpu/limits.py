@@ -9,8 +9,9 @@ from kgen.targets.base import Target
 
 #: Features beyond each architecture's first version that generated code may use, in the words of
 #: /proc/cpuinfo, with LLVM's word for each; bf16 and AMX are suffixes or levels of their own.
-#: x86-64-v3 and v4 are levels of the x86-64 psABI ("Low Level System Information", table
-#: "Micro-architecture levels"); of v3 only what an arithmetic kernel can use is asked for.
+#: x86-64, x86-64-v3 and v4 are levels of the x86-64 psABI ("Low Level System Information", table
+#: "Micro-architecture levels"); of each only what an arithmetic kernel can use is asked for.
+BASELINE_FEATURES: dict[str, str] = {"sse2": "sse2"}
 V3_FEATURES: dict[str, str] = {
     "ssse3": "ssse3",
     "sse4_1": "sse4.1",
@@ -26,6 +27,7 @@ V3_FEATURES: dict[str, str] = {
     "movbe": "movbe",
 }
 V4_FEATURES: dict[str, str] = {
+    **V3_FEATURES,
     "avx512f": "avx512f",
     "avx512bw": "avx512bw",
     "avx512cd": "avx512cd",
@@ -57,16 +59,25 @@ PRODUCT_FEATURES: dict[str, str] = (
     | AMX_FP16_FEATURES
     | DOTPROD_FEATURES
 )
-LLVM_FEATURES: dict[str, str] = V3_FEATURES | V4_FEATURES | NEON_FEATURES | PRODUCT_FEATURES
+LLVM_FEATURES: dict[str, str] = (
+    BASELINE_FEATURES | V3_FEATURES | V4_FEATURES | NEON_FEATURES | PRODUCT_FEATURES
+)
 
-#: Vector registers: Intel SDM volume 1, 14.1 (AVX: 16 of 32 bytes) and 15.1 (AVX-512: 32 of 64
-#: bytes); Arm Architecture Reference Manual, A1.4.1 (32 of 16 bytes).
-#: `l1_bytes` and `l2_bytes` (data cache, per core) only choose block sizes. The defaults are what
-#: most cores of a level have at least: Haswell 32 K, 256 K; Skylake-SP 32 K, 1 M; Sapphire Rapids
-#: 48 K, 2 M; Neoverse N1 64 K, 1 M, with room for smaller cores. `l3_bytes`, of all cores together,
-#: decides what is written past the caches: 32 M are a part of a server's and more than a laptop's.
+#: Vector registers: Intel SDM volume 1, 10.2 (SSE: 16 of 16 bytes), 14.1 (AVX: 16 of 32 bytes) and
+#: 15.1 (AVX-512: 32 of 64 bytes); Arm Architecture Reference Manual, A1.4.1 (32 of 16 bytes). SSE
+#: multiplies into a register of its own before it adds, which leaves 15. `l1_bytes` and `l2_bytes`
+#: (data cache, per core) only choose block sizes. The defaults are what most cores of a level have
+#: at least: Nehalem and Haswell 32 K, 256 K; Skylake-SP 32 K, 1 M; Sapphire Rapids 48 K, 2 M;
+#: Neoverse N1 64 K, 1 M, with room for smaller cores. `l3_bytes`, of all cores together, decides
+#: what is written past the caches: 32 M are a part of a server's and more than a laptop's.
 #: `stack_bytes` is what a kernel's packing buffers may take: threads have 8 MiB under glibc by
 #: default and 128 KiB under musl, whose users raise it.
+BASELINE_LIMITS = {
+    "vector_bytes": 16,
+    "vector_registers": 15,
+    "l1_bytes": 32768,
+    "l2_bytes": 262144,
+}
 V3_LIMITS = {"vector_bytes": 32, "vector_registers": 16, "l1_bytes": 32768, "l2_bytes": 262144}
 V4_LIMITS = {"vector_bytes": 64, "vector_registers": 32, "l1_bytes": 32768, "l2_bytes": 1048576}
 AMX_LIMITS = V4_LIMITS | {"l1_bytes": 49152, "l2_bytes": 2097152}
@@ -78,12 +89,11 @@ STACK_BYTES = 256 * 1024
 def x86_target(
     name: str, *levels: Mapping[str, str], limits: Mapping[str, int], **caches: int
 ) -> Target:
-    features = frozenset(word for level in (V3_FEATURES, *levels) for word in level)
     return Target(
         name=name,
         family="cpu",
         arch="x86_64",
-        features=features,
+        features=frozenset(word for level in levels for word in level),
         limits={**limits, "l3_bytes": L3_BYTES, "stack_bytes": STACK_BYTES, **caches},
     )
 
@@ -100,6 +110,7 @@ def neon_target(name: str, *levels: Mapping[str, str], **caches: int) -> Target:
 
 #: What may be added to a level, in any combination; those that are proven on their own are listed.
 SUFFIXES: dict[str, dict[str, Mapping[str, str]]] = {
+    "x86-64": {},
     "x86-64-v3": {"vnni": AVX_VNNI_FEATURES},
     "x86-64-v4": {"bf16": BF16_FEATURES, "vnni": VNNI_FEATURES},
     "x86-64-amx": {"fp16": AMX_FP16_FEATURES},
@@ -109,8 +120,9 @@ SUFFIXES: dict[str, dict[str, Mapping[str, str]]] = {
 SUFFIX_NAMES = {"amx-fp16": "fp16"}
 
 TARGETS: tuple[Target, ...] = (
-    x86_target("x86-64-v3", limits=V3_LIMITS),
-    x86_target("x86-64-v3+vnni", AVX_VNNI_FEATURES, limits=V3_LIMITS),
+    x86_target("x86-64", BASELINE_FEATURES, limits=BASELINE_LIMITS),
+    x86_target("x86-64-v3", V3_FEATURES, limits=V3_LIMITS),
+    x86_target("x86-64-v3+vnni", V3_FEATURES, AVX_VNNI_FEATURES, limits=V3_LIMITS),
     x86_target("x86-64-v4", V4_FEATURES, limits=V4_LIMITS),
     x86_target("x86-64-v4+vnni", V4_FEATURES, VNNI_FEATURES, limits=V4_LIMITS),
     x86_target("x86-64-v4+bf16", V4_FEATURES, BF16_FEATURES, limits=V4_LIMITS),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import vector_for
+from kgen.targets.cpu.plan.base import access, vector_for
 from kgen.targets.cpu.plan.dot import COLUMNS
 from kgen.targets.cpu.plan.dots import dot_for
 from kgen.targets.cpu.plan.tiled import registers_needed
@@ -24,9 +24,9 @@ def vector_along(spec: Matmul, target: Target) -> tuple[Access, Vector]:
     if dot := dot_for(spec.dtype, target):
         sums = vector_for(target, DType.F32, COLUMNS)
         along = Vector(count=sums.count * dot.group, scalar="float")
-        return Access(dtype=spec.dtype, compute=along), sums.of(scalar_type(spec.accumulate))
+        return access(target, spec.dtype, along), sums.of(scalar_type(spec.accumulate))
     sums = vector_for(target, spec.accumulate, spec.k)
-    return Access(dtype=spec.dtype, compute=sums), sums
+    return access(target, spec.dtype, sums), sums
 
 
 def tile_registers(spec: Matmul, target: Target, rows: int, columns: int, unroll: int) -> int:

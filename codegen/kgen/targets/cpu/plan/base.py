@@ -45,6 +45,11 @@ class CpuPlan(Plan):
         return self.target.limits["vector_bytes"] * 8
 
     @property
+    def multiply_add(self) -> str:
+        """The intrinsic for a product and its sum, without the type."""
+        return multiply_add(self.target)
+
+    @property
     def features(self) -> tuple[str, ...]:
         """What the code may use and the CPU must have: all of the target's but what only some
         products use."""
@@ -94,6 +99,25 @@ def vector_for(target: Target, dtype: DType, elements: int) -> Vector:
     while count * dtype.itemsize > 16 and elements <= count // 2:
         count //= 2
     return Vector(count=count, scalar=scalar_type(dtype))
+
+
+def fuses(target: Target) -> bool:
+    """A product and its sum are rounded once."""
+    return target.arch == "aarch64" or target.has("fma")
+
+
+def multiply_add(target: Target) -> str:
+    """The intrinsic that multiplies and adds in the target's way. Without an instruction llvm.fma
+    is a call of a library; llvm.fmuladd rounds the product (LLVM Language Reference)."""
+    return "llvm.fma" if fuses(target) else "llvm.fmuladd"
+
+
+def access(
+    target: Target, dtype: DType, compute: Vector, *, rounded_by_cpu: bool = False
+) -> Access:
+    """How the target reads and writes a tensor that may be of any type."""
+    has_f16 = target.arch == "aarch64" or target.has("f16c")
+    return Access(dtype=dtype, compute=compute, rounded_by_cpu=rounded_by_cpu, f16_by_cpu=has_f16)
 
 
 def check_task(schedule: CpuStream, unit: int) -> None:

@@ -8,7 +8,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import vector_for
+from kgen.targets.cpu.plan.base import access, vector_for
 from kgen.targets.cpu.plan.blocks import finishing_type, matmul_launch
 from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.panel import PanelSquare, PanelVector, panel
@@ -213,9 +213,9 @@ def plan_blis(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
         template="cpu/matmul_blis.ll.j2",
         launches=(matmul_launch(spec, schedule),),
         compute=compute,
-        out=Access(dtype=spec.out, compute=compute),
-        a=Access(dtype=spec.dtype, compute=sums),
-        b=Access(dtype=spec.dtype, compute=sums),
+        out=access(target, spec.out, compute),
+        a=access(target, spec.dtype, sums),
+        b=access(target, spec.dtype, sums),
     )
     check_ahead(spec, schedule)
     check_multiple(schedule, "nr", compute.count, f"the elements of a vector of {target.name}")

@@ -9,6 +9,7 @@ from kgen.spec import DType, Epilogue, Matmul, Operand
 from kgen.targets.cpu.plan.activations import NormalTail, normal_tail
 from kgen.targets.cpu.plan.addresses import Origin, origin
 from kgen.targets.cpu.plan.ahead import packed_b
+from kgen.targets.cpu.plan.base import access
 from kgen.targets.cpu.plan.extents import BlockedPlan
 from kgen.targets.cpu.plan.functions import Functions, functions_for
 from kgen.targets.cpu.plan.normal_tables import NormalTables, normal_tables
@@ -190,7 +191,7 @@ class MatmulPlan(BlockedPlan):
 
     @property
     def bias(self) -> Access:
-        return Access(dtype=self.spec.bias_dtype, compute=self.compute)
+        return access(self.target, self.spec.bias_dtype, self.compute)
 
     @property
     def scales(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul, DotMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import vector_for
+from kgen.targets.cpu.plan.base import access, vector_for
 from kgen.targets.cpu.plan.blocks import finishing_type, matmul_launch
 from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.dots import VDPBF16PS, Dot
@@ -253,7 +253,7 @@ def plan_dot(spec: Matmul, target: Target, schedule: CpuMatmul, dot: Dot) -> Dot
         template="cpu/matmul_dot.ll.j2",
         launches=(matmul_launch(spec, schedule),),
         compute=compute,
-        out=Access(dtype=spec.out, compute=compute, rounded_by_cpu=rounds_bf16(spec, dot)),
+        out=access(target, spec.out, compute, rounded_by_cpu=rounds_bf16(spec, dot)),
         group=dot.group,
         dot=dot,
         row=Access(dtype=spec.dtype, compute=sums),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -85,6 +86,11 @@ def _vpmaddwd(intrinsic: str, half: str | None = None) -> Dot:
     )
 
 
+#: The same on 128 bits, into the register of one factor: the one that SSE's products take anyway.
+PMADDWD = dataclasses.replace(
+    _vpmaddwd("llvm.x86.sse2.pmadd.wd"), mnemonic="pmaddwd", extra_registers=0
+)
+
 #: Arm Architecture Reference Manual, SDOT (vector): four products of s8, added to a s32.
 SDOT = Dot(
     mnemonic="sdot",
@@ -105,6 +111,7 @@ DOTS: dict[DType, tuple[tuple[str, Dot], ...]] = {
         ("avx512bw", _vpmaddwd("llvm.x86.avx512.pmaddw.d.512", half="llvm.x86.avx2.pmadd.wd")),
         ("avx_vnni", _vpdpbusd(256, AVX_VNNI_FEATURES)),
         ("avx2", _vpmaddwd("llvm.x86.avx2.pmadd.wd")),
+        ("sse2", PMADDWD),
         ("asimddp", SDOT),
     ),
 }

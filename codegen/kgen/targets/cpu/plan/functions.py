@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from kgen.spec import DType
 from kgen.targets.base import Target
+from kgen.targets.cpu.plan.base import fuses, multiply_add
 from kgen.targets.cpu.plan.vectors import Vector
 
 #: Elements of the widest vector of VSCALEFPS.
@@ -21,7 +22,7 @@ class Functions:
 
     exp(x) = 2^n p(r) with n = round(x / ln 2), r = x - n ln 2 and ln 2 in two parts, of which
     n * `ln2_high` is exact (Cody and Waite, "Software Manual for the Elementary Functions",
-    1980). Adding `round_magic` = 1.5 * 2^mantissa leaves n in the low bits, more of which than an
+    1980). Adding the vector's `round_magic` leaves n in the low bits, more of which than an
     exponent has are zero without it.
 
     erfc(z) = t exp(-z^2 + q(2t - 1)), t = 2 / (2 + z), z >= 0 (Press et al., "Numerical Recipes",
@@ -41,16 +42,14 @@ class Functions:
     exp_coefficients: tuple[float, ...]
     #: In f64 alone; f32 has activations.NormalTail.
     erfc_coefficients: tuple[float, ...] = ()
+    #: The intrinsic for a product and its sum, without the type.
+    multiply_add: str = "llvm.fma"
     #: VSCALEFPS multiplies by 2^n for any n, subnormal results included (Intel SDM volume 2).
     has_scalef: bool = False
 
     @property
     def log2_e(self) -> float:
         return 1 / math.log(2)
-
-    @property
-    def round_magic(self) -> float:
-        return 1.5 * 2.0**self.mantissa_bits
 
     @property
     def sqrt_half(self) -> float:
@@ -100,6 +99,10 @@ FLOAT = Functions(
     exp_coefficients=EXP_COEFFICIENTS[DType.F32],
 )
 
+#: Where n ln 2 is rounded before it is taken from x: the 9 bits of `ln2_high` times the 8 of n are
+#: exact, and what is left of ln 2 is small (Cody and Waite's C1 and C2).
+UNFUSED_FLOAT = dataclasses.replace(FLOAT, ln2_high=0.693359375, ln2_low=math.log(2) - 0.693359375)
+
 DOUBLE = Functions(
     scalar="double",
     mantissa_bits=52,
@@ -146,10 +149,12 @@ DOUBLE = Functions(
 def functions_for(target: Target, vector: Vector, out: DType) -> Functions:
     """The constants for a vector's element type and results in `out`, and the instructions that
     help."""
+    intrinsic = multiply_add(target)
     if vector.scalar == "double":
-        return DOUBLE
+        return dataclasses.replace(DOUBLE, multiply_add=intrinsic)
     return dataclasses.replace(
-        FLOAT,
+        FLOAT if fuses(target) else UNFUSED_FLOAT,
+        multiply_add=intrinsic,
         has_scalef=target.has("avx512f") and vector.count == SCALEF_COUNT,
         exp_coefficients=EXP_COEFFICIENTS.get(out, FLOAT.exp_coefficients),
     )

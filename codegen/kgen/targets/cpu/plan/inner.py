@@ -15,7 +15,7 @@ from kgen.schedule import InnerMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.along import is_inner, tile_registers, vector_along
-from kgen.targets.cpu.plan.base import vector_for
+from kgen.targets.cpu.plan.base import access, vector_for
 from kgen.targets.cpu.plan.blocks import finishing_type, matmul_launch
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
 from kgen.targets.cpu.plan.dots import dot_for
@@ -275,7 +275,7 @@ def plan_inner(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan
         template="cpu/matmul_inner.ll.j2",
         launches=(matmul_launch(spec, schedule),),
         compute=compute,
-        out=Access(dtype=spec.out, compute=compute),
+        out=access(target, spec.out, compute),
         along=along,
         sums=sums,
         dot=dot_for(spec.dtype, target),

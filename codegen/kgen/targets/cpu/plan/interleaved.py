@@ -47,8 +47,8 @@ class InterleavedPlan(MatmulPlan):
 
     @property
     def _lane(self) -> int:
-        """Columns of a row of B in a lane."""
-        return LANE_BYTES // self.spec.dtype.itemsize
+        """Columns of a row of B in a lane; pairs of bytes for 16 bytes of sums fill half of one."""
+        return min(LANE_BYTES // self.spec.dtype.itemsize, self.strip_sums.count)
 
     def strip_unpacks(self, rows: Sequence[str], results: Sequence[str]) -> tuple[Unpack, ...]:
         """From rows of a strip to its vectors of groups."""

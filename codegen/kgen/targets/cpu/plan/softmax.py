@@ -10,7 +10,7 @@ from kgen.schedule import CpuStream
 from kgen.spec import DType, Softmax
 from kgen.targets.base import Target
 from kgen.targets.cpu.limits import BF16_FEATURES
-from kgen.targets.cpu.plan.base import CpuPlan, Run, vector_for
+from kgen.targets.cpu.plan.base import CpuPlan, Run, access, vector_for
 from kgen.targets.cpu.plan.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.manifest import Launch, Tile
@@ -142,7 +142,7 @@ def plan_softmax(spec: Softmax, target: Target, schedule: CpuStream) -> SoftmaxP
         template="cpu/softmax.ll.j2",
         launches=(launch,),
         compute=compute,
-        out=Access(dtype=spec.out, compute=compute, rounded_by_cpu=rounds_bf16(spec, target)),
-        x=Access(dtype=spec.dtype, compute=compute),
+        out=access(target, spec.out, compute, rounded_by_cpu=rounds_bf16(spec, target)),
+        x=access(target, spec.dtype, compute),
         run=Run(length=spec.cols, vector=compute.count, unroll=schedule.unroll),
     )

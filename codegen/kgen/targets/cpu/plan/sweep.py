@@ -13,6 +13,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import SweepMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
+from kgen.targets.cpu.plan.base import access
 from kgen.targets.cpu.plan.blocks import (
     LINE_BYTES,
     SUMS_PADDING,
@@ -257,7 +258,7 @@ def plan_sweep(spec: Matmul, target: Target, schedule: SweepMatmul) -> SweepPlan
         template="cpu/matmul_sweep.ll.j2",
         launches=(matmul_launch(spec, schedule),),
         compute=compute,
-        out=Access(dtype=spec.out, compute=compute, rounded_by_cpu=rounded),
+        out=access(target, spec.out, compute, rounded_by_cpu=rounded),
         dot=dot,
         group=dot.group if dot else 1,
     )

@@ -83,6 +83,12 @@ class Vector:
             "<" + ", ".join(f"i32 {i}" if i < half else "i32 poison" for i in range(2 * half)) + ">"
         )
 
+    @property
+    def round_magic(self) -> float:
+        """1.5 * 2^mantissa, which leaves a small float that it is added to rounded, as an integer
+        in the low bits."""
+        return 1.5 * 2.0 ** {"float": 23, "double": 52}[self.scalar]
+
     def of(self, scalar: str) -> Vector:
         """As many elements of another type."""
         return Vector(count=self.count, scalar=scalar)
@@ -125,6 +131,8 @@ class Access:
     compute: Vector
     #: bf16 is rounded by VCVTNEPS2BF16, which makes zero of subnormal numbers.
     rounded_by_cpu: bool = False
+    #: f16 is widened and rounded by instructions, not by integer operations.
+    f16_by_cpu: bool = True
 
     @property
     def itemsize(self) -> int:

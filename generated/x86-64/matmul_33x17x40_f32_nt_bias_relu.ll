@@ -1,0 +1,518 @@
+; matmul_33x17x40_f32_nt_bias_relu
+; out = relu(A @ B + bias), summed in f32
+; target    x86-64: x86_64 with sse2
+; schedule  mainloop=blis,mr=2,nr=16,mc=34,kc=40,nc=32,pack_a=0,pack_b=1 (user)
+; tasks     1 of 34 x 32: 1 batches x 1 x 1 blocks
+; memory
+;   %a  f32, shape 33 x 40, strides 40, 1 elements
+;   %b  f32, shape 17 x 40, strides 40, 1 elements
+;   %bias  f32, shape 17, strides 1 elements
+;   %out  f32, shape 33 x 17, strides 17, 1 elements
+target triple = "x86_64-unknown-linux-gnu"
+;
+; A product by BLIS blocking. A task is an mc x nc block of out: panels of nr columns of B, each
+; multiplied with every mr rows of A, the mr x nr sums in registers.
+;
+; scratch on the stack:
+;   %b.pack  2560 bytes, float [kc][nr], 64 bytes a row
+
+define internal void @tile_2x16(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %bias) #1 {
+enter:
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
+  %sum_m0_n1 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n1.next, %k.latch ]
+  %sum_m0_n2 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n2.next, %k.latch ]
+  %sum_m0_n3 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n3.next, %k.latch ]
+  %sum_m1_n0 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
+  %sum_m1_n1 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n1.next, %k.latch ]
+  %sum_m1_n2 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n2.next, %k.latch ]
+  %sum_m1_n3 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n3.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 40
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.b.offset = mul nuw i64 %k, 64
+  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
+  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
+  %b_n0 = load <4 x float>, ptr %b_n0.at, align 16
+  %b_n1.at = getelementptr i8, ptr %k.b, i64 16
+  %b_n1 = load <4 x float>, ptr %b_n1.at, align 16
+  %b_n2.at = getelementptr i8, ptr %k.b, i64 32
+  %b_n2 = load <4 x float>, ptr %b_n2.at, align 16
+  %b_n3.at = getelementptr i8, ptr %k.b, i64 48
+  %b_n3 = load <4 x float>, ptr %b_n3.at, align 16
+  %k.a.offset = mul nuw i64 %k, 4
+  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
+  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
+  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.first = insertelement <4 x float> poison, float %a_m0.scalar, i32 0
+  %a_m0 = shufflevector <4 x float> %a_m0.first, <4 x float> poison, <4 x i32> zeroinitializer
+  %sum_m0_n0.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m0, <4 x float> %b_n0, <4 x float> %sum_m0_n0)
+  %sum_m0_n1.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m0, <4 x float> %b_n1, <4 x float> %sum_m0_n1)
+  %sum_m0_n2.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m0, <4 x float> %b_n2, <4 x float> %sum_m0_n2)
+  %sum_m0_n3.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m0, <4 x float> %b_n3, <4 x float> %sum_m0_n3)
+  %a_m1.at = getelementptr i8, ptr %k.a, i64 160
+  %a_m1.scalar = load float, ptr %a_m1.at, align 4
+  %a_m1.first = insertelement <4 x float> poison, float %a_m1.scalar, i32 0
+  %a_m1 = shufflevector <4 x float> %a_m1.first, <4 x float> poison, <4 x i32> zeroinitializer
+  %sum_m1_n0.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m1, <4 x float> %b_n0, <4 x float> %sum_m1_n0)
+  %sum_m1_n1.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m1, <4 x float> %b_n1, <4 x float> %sum_m1_n1)
+  %sum_m1_n2.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m1, <4 x float> %b_n2, <4 x float> %sum_m1_n2)
+  %sum_m1_n3.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m1, <4 x float> %b_n3, <4 x float> %sum_m1_n3)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 1
+  br label %k.head
+k.done:
+  ; -- epilogue
+  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
+  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m0_n0.bias = load <4 x float>, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.x1.bias = fadd <4 x float> %sum_m0_n0, %sum_m0_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n0.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n0.x1.bias, zeroinitializer
+  %sum_m0_n0.x2.relu = select <4 x i1> %sum_m0_n0.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n0.x1.bias
+  store <4 x float> %sum_m0_n0.x2.relu, ptr %sum_m0_n0.out.at, align 4
+  %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 16
+  %sum_m0_n1.bias.at = getelementptr i8, ptr %bias, i64 16
+  ; x + bias
+  %sum_m0_n1.bias = load <4 x float>, ptr %sum_m0_n1.bias.at, align 4
+  %sum_m0_n1.x1.bias = fadd <4 x float> %sum_m0_n1, %sum_m0_n1.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n1.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n1.x1.bias, zeroinitializer
+  %sum_m0_n1.x2.relu = select <4 x i1> %sum_m0_n1.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n1.x1.bias
+  store <4 x float> %sum_m0_n1.x2.relu, ptr %sum_m0_n1.out.at, align 4
+  %sum_m0_n2.out.at = getelementptr i8, ptr %out, i64 32
+  %sum_m0_n2.bias.at = getelementptr i8, ptr %bias, i64 32
+  ; x + bias
+  %sum_m0_n2.bias = load <4 x float>, ptr %sum_m0_n2.bias.at, align 4
+  %sum_m0_n2.x1.bias = fadd <4 x float> %sum_m0_n2, %sum_m0_n2.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n2.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n2.x1.bias, zeroinitializer
+  %sum_m0_n2.x2.relu = select <4 x i1> %sum_m0_n2.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n2.x1.bias
+  store <4 x float> %sum_m0_n2.x2.relu, ptr %sum_m0_n2.out.at, align 4
+  %sum_m0_n3.out.at = getelementptr i8, ptr %out, i64 48
+  %sum_m0_n3.bias.at = getelementptr i8, ptr %bias, i64 48
+  ; x + bias
+  %sum_m0_n3.bias = load <4 x float>, ptr %sum_m0_n3.bias.at, align 4
+  %sum_m0_n3.x1.bias = fadd <4 x float> %sum_m0_n3, %sum_m0_n3.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n3.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n3.x1.bias, zeroinitializer
+  %sum_m0_n3.x2.relu = select <4 x i1> %sum_m0_n3.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n3.x1.bias
+  store <4 x float> %sum_m0_n3.x2.relu, ptr %sum_m0_n3.out.at, align 4
+  %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
+  %sum_m1_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m1_n0.bias = load <4 x float>, ptr %sum_m1_n0.bias.at, align 4
+  %sum_m1_n0.x1.bias = fadd <4 x float> %sum_m1_n0, %sum_m1_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m1_n0.x2.relu.negative = fcmp olt <4 x float> %sum_m1_n0.x1.bias, zeroinitializer
+  %sum_m1_n0.x2.relu = select <4 x i1> %sum_m1_n0.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m1_n0.x1.bias
+  store <4 x float> %sum_m1_n0.x2.relu, ptr %sum_m1_n0.out.at, align 4
+  %sum_m1_n1.out.at = getelementptr i8, ptr %out, i64 84
+  %sum_m1_n1.bias.at = getelementptr i8, ptr %bias, i64 16
+  ; x + bias
+  %sum_m1_n1.bias = load <4 x float>, ptr %sum_m1_n1.bias.at, align 4
+  %sum_m1_n1.x1.bias = fadd <4 x float> %sum_m1_n1, %sum_m1_n1.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m1_n1.x2.relu.negative = fcmp olt <4 x float> %sum_m1_n1.x1.bias, zeroinitializer
+  %sum_m1_n1.x2.relu = select <4 x i1> %sum_m1_n1.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m1_n1.x1.bias
+  store <4 x float> %sum_m1_n1.x2.relu, ptr %sum_m1_n1.out.at, align 4
+  %sum_m1_n2.out.at = getelementptr i8, ptr %out, i64 100
+  %sum_m1_n2.bias.at = getelementptr i8, ptr %bias, i64 32
+  ; x + bias
+  %sum_m1_n2.bias = load <4 x float>, ptr %sum_m1_n2.bias.at, align 4
+  %sum_m1_n2.x1.bias = fadd <4 x float> %sum_m1_n2, %sum_m1_n2.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m1_n2.x2.relu.negative = fcmp olt <4 x float> %sum_m1_n2.x1.bias, zeroinitializer
+  %sum_m1_n2.x2.relu = select <4 x i1> %sum_m1_n2.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m1_n2.x1.bias
+  store <4 x float> %sum_m1_n2.x2.relu, ptr %sum_m1_n2.out.at, align 4
+  %sum_m1_n3.out.at = getelementptr i8, ptr %out, i64 116
+  %sum_m1_n3.bias.at = getelementptr i8, ptr %bias, i64 48
+  ; x + bias
+  %sum_m1_n3.bias = load <4 x float>, ptr %sum_m1_n3.bias.at, align 4
+  %sum_m1_n3.x1.bias = fadd <4 x float> %sum_m1_n3, %sum_m1_n3.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m1_n3.x2.relu.negative = fcmp olt <4 x float> %sum_m1_n3.x1.bias, zeroinitializer
+  %sum_m1_n3.x2.relu = select <4 x i1> %sum_m1_n3.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m1_n3.x1.bias
+  store <4 x float> %sum_m1_n3.x2.relu, ptr %sum_m1_n3.out.at, align 4
+  ret void
+}
+
+define internal void @tile_2x1(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %bias) #1 {
+enter:
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
+  %sum_m1_n0 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 40
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.b.offset = mul nuw i64 %k, 64
+  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
+  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
+  %b_n0 = load <4 x float>, ptr %b_n0.at, align 16
+  %k.a.offset = mul nuw i64 %k, 4
+  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
+  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
+  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.first = insertelement <4 x float> poison, float %a_m0.scalar, i32 0
+  %a_m0 = shufflevector <4 x float> %a_m0.first, <4 x float> poison, <4 x i32> zeroinitializer
+  %sum_m0_n0.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m0, <4 x float> %b_n0, <4 x float> %sum_m0_n0)
+  %a_m1.at = getelementptr i8, ptr %k.a, i64 160
+  %a_m1.scalar = load float, ptr %a_m1.at, align 4
+  %a_m1.first = insertelement <4 x float> poison, float %a_m1.scalar, i32 0
+  %a_m1 = shufflevector <4 x float> %a_m1.first, <4 x float> poison, <4 x i32> zeroinitializer
+  %sum_m1_n0.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m1, <4 x float> %b_n0, <4 x float> %sum_m1_n0)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 1
+  br label %k.head
+k.done:
+  ; -- epilogue
+  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
+  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m0_n0.bias.scalar = load float, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias = insertelement <4 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
+  %sum_m0_n0.x1.bias = fadd <4 x float> %sum_m0_n0, %sum_m0_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n0.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n0.x1.bias, zeroinitializer
+  %sum_m0_n0.x2.relu = select <4 x i1> %sum_m0_n0.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n0.x1.bias
+  %sum_m0_n0.x2.relu.scalar = extractelement <4 x float> %sum_m0_n0.x2.relu, i32 0
+  store float %sum_m0_n0.x2.relu.scalar, ptr %sum_m0_n0.out.at, align 4
+  %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
+  %sum_m1_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m1_n0.bias.scalar = load float, ptr %sum_m1_n0.bias.at, align 4
+  %sum_m1_n0.bias = insertelement <4 x float> zeroinitializer, float %sum_m1_n0.bias.scalar, i32 0
+  %sum_m1_n0.x1.bias = fadd <4 x float> %sum_m1_n0, %sum_m1_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m1_n0.x2.relu.negative = fcmp olt <4 x float> %sum_m1_n0.x1.bias, zeroinitializer
+  %sum_m1_n0.x2.relu = select <4 x i1> %sum_m1_n0.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m1_n0.x1.bias
+  %sum_m1_n0.x2.relu.scalar = extractelement <4 x float> %sum_m1_n0.x2.relu, i32 0
+  store float %sum_m1_n0.x2.relu.scalar, ptr %sum_m1_n0.out.at, align 4
+  ret void
+}
+
+define internal void @tile_1x16(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %bias) #1 {
+enter:
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
+  %sum_m0_n1 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n1.next, %k.latch ]
+  %sum_m0_n2 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n2.next, %k.latch ]
+  %sum_m0_n3 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n3.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 40
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.b.offset = mul nuw i64 %k, 64
+  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
+  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
+  %b_n0 = load <4 x float>, ptr %b_n0.at, align 16
+  %b_n1.at = getelementptr i8, ptr %k.b, i64 16
+  %b_n1 = load <4 x float>, ptr %b_n1.at, align 16
+  %b_n2.at = getelementptr i8, ptr %k.b, i64 32
+  %b_n2 = load <4 x float>, ptr %b_n2.at, align 16
+  %b_n3.at = getelementptr i8, ptr %k.b, i64 48
+  %b_n3 = load <4 x float>, ptr %b_n3.at, align 16
+  %k.a.offset = mul nuw i64 %k, 4
+  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
+  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
+  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.first = insertelement <4 x float> poison, float %a_m0.scalar, i32 0
+  %a_m0 = shufflevector <4 x float> %a_m0.first, <4 x float> poison, <4 x i32> zeroinitializer
+  %sum_m0_n0.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m0, <4 x float> %b_n0, <4 x float> %sum_m0_n0)
+  %sum_m0_n1.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m0, <4 x float> %b_n1, <4 x float> %sum_m0_n1)
+  %sum_m0_n2.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m0, <4 x float> %b_n2, <4 x float> %sum_m0_n2)
+  %sum_m0_n3.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m0, <4 x float> %b_n3, <4 x float> %sum_m0_n3)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 1
+  br label %k.head
+k.done:
+  ; -- epilogue
+  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
+  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m0_n0.bias = load <4 x float>, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.x1.bias = fadd <4 x float> %sum_m0_n0, %sum_m0_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n0.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n0.x1.bias, zeroinitializer
+  %sum_m0_n0.x2.relu = select <4 x i1> %sum_m0_n0.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n0.x1.bias
+  store <4 x float> %sum_m0_n0.x2.relu, ptr %sum_m0_n0.out.at, align 4
+  %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 16
+  %sum_m0_n1.bias.at = getelementptr i8, ptr %bias, i64 16
+  ; x + bias
+  %sum_m0_n1.bias = load <4 x float>, ptr %sum_m0_n1.bias.at, align 4
+  %sum_m0_n1.x1.bias = fadd <4 x float> %sum_m0_n1, %sum_m0_n1.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n1.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n1.x1.bias, zeroinitializer
+  %sum_m0_n1.x2.relu = select <4 x i1> %sum_m0_n1.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n1.x1.bias
+  store <4 x float> %sum_m0_n1.x2.relu, ptr %sum_m0_n1.out.at, align 4
+  %sum_m0_n2.out.at = getelementptr i8, ptr %out, i64 32
+  %sum_m0_n2.bias.at = getelementptr i8, ptr %bias, i64 32
+  ; x + bias
+  %sum_m0_n2.bias = load <4 x float>, ptr %sum_m0_n2.bias.at, align 4
+  %sum_m0_n2.x1.bias = fadd <4 x float> %sum_m0_n2, %sum_m0_n2.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n2.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n2.x1.bias, zeroinitializer
+  %sum_m0_n2.x2.relu = select <4 x i1> %sum_m0_n2.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n2.x1.bias
+  store <4 x float> %sum_m0_n2.x2.relu, ptr %sum_m0_n2.out.at, align 4
+  %sum_m0_n3.out.at = getelementptr i8, ptr %out, i64 48
+  %sum_m0_n3.bias.at = getelementptr i8, ptr %bias, i64 48
+  ; x + bias
+  %sum_m0_n3.bias = load <4 x float>, ptr %sum_m0_n3.bias.at, align 4
+  %sum_m0_n3.x1.bias = fadd <4 x float> %sum_m0_n3, %sum_m0_n3.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n3.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n3.x1.bias, zeroinitializer
+  %sum_m0_n3.x2.relu = select <4 x i1> %sum_m0_n3.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n3.x1.bias
+  store <4 x float> %sum_m0_n3.x2.relu, ptr %sum_m0_n3.out.at, align 4
+  ret void
+}
+
+define internal void @tile_1x1(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %bias) #1 {
+enter:
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 40
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.b.offset = mul nuw i64 %k, 64
+  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
+  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
+  %b_n0 = load <4 x float>, ptr %b_n0.at, align 16
+  %k.a.offset = mul nuw i64 %k, 4
+  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
+  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
+  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.first = insertelement <4 x float> poison, float %a_m0.scalar, i32 0
+  %a_m0 = shufflevector <4 x float> %a_m0.first, <4 x float> poison, <4 x i32> zeroinitializer
+  %sum_m0_n0.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m0, <4 x float> %b_n0, <4 x float> %sum_m0_n0)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 1
+  br label %k.head
+k.done:
+  ; -- epilogue
+  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
+  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
+  ; x + bias
+  %sum_m0_n0.bias.scalar = load float, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias = insertelement <4 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
+  %sum_m0_n0.x1.bias = fadd <4 x float> %sum_m0_n0, %sum_m0_n0.bias
+  ; max(x, 0), NaN stays NaN
+  %sum_m0_n0.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n0.x1.bias, zeroinitializer
+  %sum_m0_n0.x2.relu = select <4 x i1> %sum_m0_n0.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n0.x1.bias
+  %sum_m0_n0.x2.relu.scalar = extractelement <4 x float> %sum_m0_n0.x2.relu, i32 0
+  store float %sum_m0_n0.x2.relu.scalar, ptr %sum_m0_n0.out.at, align 4
+  ret void
+}
+
+define void @matmul_33x17x40_f32_nt_bias_relu(ptr %a, ptr %b, ptr %bias, ptr %out, i64 %begin, i64 %end) #0 {
+entry:
+  %b.pack = alloca [2560 x i8], align 64
+  br label %task.enter
+task.enter:
+  br label %task.head
+task.head:
+  %task = phi i64 [ %begin, %task.enter ], [ %task.after, %task.latch ]
+  %task.more = icmp ult i64 %task, %end
+  br i1 %task.more, label %task.body, label %task.done
+task.body:
+  ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+
+  br label %j.enter
+j.enter:
+  br label %j.head
+j.head:
+  %j = phi i64 [ 0, %j.enter ], [ %j.after, %j.latch ]
+  %j.more = icmp ult i64 %j, 16
+  br i1 %j.more, label %j.body, label %j.done
+j.body:
+  ; -- a panel of nr columns
+  %p.b.offset = mul nuw i64 %j, 160
+  %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
+  ; -- prologue: pack it
+  br label %bs.v.enter
+bs.v.enter:
+  br label %bs.v.head
+bs.v.head:
+  %bs.v = phi i64 [ 0, %bs.v.enter ], [ %bs.v.after, %bs.v.latch ]
+  %bs.v.more = icmp ult i64 %bs.v, 4
+  br i1 %bs.v.more, label %bs.v.body, label %bs.v.done
+bs.v.body:
+  %bs.v.from.offset = mul nuw i64 %bs.v, 640
+  %bs.v.from = getelementptr i8, ptr %p.b, i64 %bs.v.from.offset
+  %bs.v.to.offset = mul nuw i64 %bs.v, 16
+  %bs.v.to = getelementptr i8, ptr %b.pack, i64 %bs.v.to.offset
+  br label %bs.s.enter
+bs.s.enter:
+  br label %bs.s.head
+bs.s.head:
+  %bs.s = phi i64 [ 0, %bs.s.enter ], [ %bs.s.after, %bs.s.latch ]
+  %bs.s.more = icmp ult i64 %bs.s, 40
+  br i1 %bs.s.more, label %bs.s.body, label %bs.s.done
+bs.s.body:
+  %bs.s.from.offset = mul nuw i64 %bs.s, 4
+  %bs.s.from = getelementptr i8, ptr %bs.v.from, i64 %bs.s.from.offset
+  %bs.s.to.offset = mul nuw i64 %bs.s, 64
+  %bs.s.to = getelementptr i8, ptr %bs.v.to, i64 %bs.s.to.offset
+  %bs.s.at0 = getelementptr i8, ptr %bs.s.from, i64 0
+  %bs.s.0.r0 = load <4 x float>, ptr %bs.s.at0, align 4
+  %bs.s.at1 = getelementptr i8, ptr %bs.s.from, i64 160
+  %bs.s.0.r1 = load <4 x float>, ptr %bs.s.at1, align 4
+  %bs.s.at2 = getelementptr i8, ptr %bs.s.from, i64 320
+  %bs.s.0.r2 = load <4 x float>, ptr %bs.s.at2, align 4
+  %bs.s.at3 = getelementptr i8, ptr %bs.s.from, i64 480
+  %bs.s.0.r3 = load <4 x float>, ptr %bs.s.at3, align 4
+  %bs.s.1.r0 = shufflevector <4 x float> %bs.s.0.r0, <4 x float> %bs.s.0.r2, <4 x i32> <i32 0, i32 1, i32 4, i32 5>
+  %bs.s.1.r2 = shufflevector <4 x float> %bs.s.0.r0, <4 x float> %bs.s.0.r2, <4 x i32> <i32 2, i32 3, i32 6, i32 7>
+  %bs.s.1.r1 = shufflevector <4 x float> %bs.s.0.r1, <4 x float> %bs.s.0.r3, <4 x i32> <i32 0, i32 1, i32 4, i32 5>
+  %bs.s.1.r3 = shufflevector <4 x float> %bs.s.0.r1, <4 x float> %bs.s.0.r3, <4 x i32> <i32 2, i32 3, i32 6, i32 7>
+  %bs.s.2.r0 = shufflevector <4 x float> %bs.s.1.r0, <4 x float> %bs.s.1.r1, <4 x i32> <i32 0, i32 4, i32 2, i32 6>
+  %bs.s.2.r1 = shufflevector <4 x float> %bs.s.1.r0, <4 x float> %bs.s.1.r1, <4 x i32> <i32 1, i32 5, i32 3, i32 7>
+  %bs.s.2.r2 = shufflevector <4 x float> %bs.s.1.r2, <4 x float> %bs.s.1.r3, <4 x i32> <i32 0, i32 4, i32 2, i32 6>
+  %bs.s.2.r3 = shufflevector <4 x float> %bs.s.1.r2, <4 x float> %bs.s.1.r3, <4 x i32> <i32 1, i32 5, i32 3, i32 7>
+  %bs.s.to0 = getelementptr i8, ptr %bs.s.to, i64 0
+  store <4 x float> %bs.s.2.r0, ptr %bs.s.to0, align 16
+  %bs.s.to1 = getelementptr i8, ptr %bs.s.to, i64 64
+  store <4 x float> %bs.s.2.r1, ptr %bs.s.to1, align 16
+  %bs.s.to2 = getelementptr i8, ptr %bs.s.to, i64 128
+  store <4 x float> %bs.s.2.r2, ptr %bs.s.to2, align 16
+  %bs.s.to3 = getelementptr i8, ptr %bs.s.to, i64 192
+  store <4 x float> %bs.s.2.r3, ptr %bs.s.to3, align 16
+  br label %bs.s.latch
+bs.s.latch:
+  %bs.s.after = add nuw i64 %bs.s, 4
+  br label %bs.s.head
+bs.s.done:
+  br label %bs.v.latch
+bs.v.latch:
+  %bs.v.after = add nuw i64 %bs.v, 1
+  br label %bs.v.head
+bs.v.done:
+
+  ; -- mainloop: register tiles, from the top to the bottom
+  br label %p.i.enter
+p.i.enter:
+  br label %p.i.head
+p.i.head:
+  %p.i = phi i64 [ 0, %p.i.enter ], [ %p.i.after, %p.i.latch ]
+  %p.i.more = icmp ult i64 %p.i, 32
+  br i1 %p.i.more, label %p.i.body, label %p.i.done
+p.i.body:
+  %p.w.a.offset = mul nuw i64 %p.i, 160
+  %p.w.a = getelementptr i8, ptr %a, i64 %p.w.a.offset
+  %p.w.row = mul nuw i64 %p.i, 68
+  %p.w.column = mul nuw i64 %j, 4
+  %p.w.corner = add nuw i64 %p.w.row, %p.w.column
+  %p.w.bias.offset = mul nuw i64 %j, 4
+  %p.w.out = getelementptr i8, ptr %out, i64 %p.w.corner
+  %p.w.bias = getelementptr i8, ptr %bias, i64 %p.w.bias.offset
+  call void @tile_2x16(ptr %p.w.a, ptr %b.pack, ptr %p.w.out, ptr %p.w.bias)
+  br label %p.i.latch
+p.i.latch:
+  %p.i.after = add nuw i64 %p.i, 2
+  br label %p.i.head
+p.i.done:
+  %p.e.a.offset = mul nuw i64 32, 160
+  %p.e.a = getelementptr i8, ptr %a, i64 %p.e.a.offset
+  %p.e.row = mul nuw i64 32, 68
+  %p.e.column = mul nuw i64 %j, 4
+  %p.e.corner = add nuw i64 %p.e.row, %p.e.column
+  %p.e.bias.offset = mul nuw i64 %j, 4
+  %p.e.out = getelementptr i8, ptr %out, i64 %p.e.corner
+  %p.e.bias = getelementptr i8, ptr %bias, i64 %p.e.bias.offset
+  call void @tile_1x16(ptr %p.e.a, ptr %b.pack, ptr %p.e.out, ptr %p.e.bias)
+  br label %j.latch
+j.latch:
+  %j.after = add nuw i64 %j, 16
+  br label %j.head
+j.done:
+  ; -- the panel at the right edge
+  %r.b.offset = mul nuw i64 16, 160
+  %r.b = getelementptr i8, ptr %b, i64 %r.b.offset
+  ; -- prologue: pack it
+  br label %r.pb.enter
+r.pb.enter:
+  br label %r.pb.head
+r.pb.head:
+  %r.pb = phi i64 [ 0, %r.pb.enter ], [ %r.pb.after, %r.pb.latch ]
+  %r.pb.more = icmp ult i64 %r.pb, 40
+  br i1 %r.pb.more, label %r.pb.body, label %r.pb.done
+r.pb.body:
+  %r.pb.from.offset = mul nuw i64 %r.pb, 4
+  %r.pb.from = getelementptr i8, ptr %r.b, i64 %r.pb.from.offset
+  %r.pb.to.offset = mul nuw i64 %r.pb, 64
+  %r.pb.to = getelementptr i8, ptr %b.pack, i64 %r.pb.to.offset
+  %r.pb.n0.to = getelementptr i8, ptr %r.pb.to, i64 0
+  %r.pb.n0.from = getelementptr i8, ptr %r.pb.from, i64 0
+  %r.pb.n0.p0 = getelementptr i8, ptr %r.pb.n0.from, i64 0
+  %r.pb.n0.s0 = load float, ptr %r.pb.n0.p0, align 4
+  %r.pb.n0 = insertelement <4 x float> zeroinitializer, float %r.pb.n0.s0, i32 0
+  store <4 x float> %r.pb.n0, ptr %r.pb.n0.to, align 16
+  br label %r.pb.latch
+r.pb.latch:
+  %r.pb.after = add nuw i64 %r.pb, 1
+  br label %r.pb.head
+r.pb.done:
+
+  ; -- mainloop: register tiles, from the top to the bottom
+  br label %r.i.enter
+r.i.enter:
+  br label %r.i.head
+r.i.head:
+  %r.i = phi i64 [ 0, %r.i.enter ], [ %r.i.after, %r.i.latch ]
+  %r.i.more = icmp ult i64 %r.i, 32
+  br i1 %r.i.more, label %r.i.body, label %r.i.done
+r.i.body:
+  %r.w.a.offset = mul nuw i64 %r.i, 160
+  %r.w.a = getelementptr i8, ptr %a, i64 %r.w.a.offset
+  %r.w.row = mul nuw i64 %r.i, 68
+  %r.w.column = mul nuw i64 16, 4
+  %r.w.corner = add nuw i64 %r.w.row, %r.w.column
+  %r.w.bias.offset = mul nuw i64 16, 4
+  %r.w.out = getelementptr i8, ptr %out, i64 %r.w.corner
+  %r.w.bias = getelementptr i8, ptr %bias, i64 %r.w.bias.offset
+  call void @tile_2x1(ptr %r.w.a, ptr %b.pack, ptr %r.w.out, ptr %r.w.bias)
+  br label %r.i.latch
+r.i.latch:
+  %r.i.after = add nuw i64 %r.i, 2
+  br label %r.i.head
+r.i.done:
+  %r.e.a.offset = mul nuw i64 32, 160
+  %r.e.a = getelementptr i8, ptr %a, i64 %r.e.a.offset
+  %r.e.row = mul nuw i64 32, 68
+  %r.e.column = mul nuw i64 16, 4
+  %r.e.corner = add nuw i64 %r.e.row, %r.e.column
+  %r.e.bias.offset = mul nuw i64 16, 4
+  %r.e.out = getelementptr i8, ptr %out, i64 %r.e.corner
+  %r.e.bias = getelementptr i8, ptr %bias, i64 %r.e.bias.offset
+  call void @tile_1x1(ptr %r.e.a, ptr %b.pack, ptr %r.e.out, ptr %r.e.bias)
+  br label %task.latch
+task.latch:
+  %task.after = add nuw i64 %task, 1
+  br label %task.head
+task.done:
+  ; -- exit
+  ret void
+}
+
+declare <4 x float> @llvm.fmuladd.v4f32(<4 x float>, <4 x float>, <4 x float>)
+attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="128" "prefer-vector-width"="128" }
+attributes #1 = { noinline nounwind "no-builtins" "min-legal-vector-width"="128" "prefer-vector-width"="128" }

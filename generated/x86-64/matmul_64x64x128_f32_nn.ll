@@ -1,0 +1,245 @@
+; matmul_64x64x128_f32_nn
+; out = A @ B, summed in f32
+; target    x86-64: x86_64 with sse2
+; schedule  mainloop=blis,mr=5,nr=8,mc=65,kc=128,nc=64,pack_a=0,pack_b=0 (model)
+; tasks     1 of 65 x 64: 1 batches x 1 x 1 blocks
+; memory
+;   %a  f32, shape 64 x 128, strides 128, 1 elements
+;   %b  f32, shape 128 x 64, strides 64, 1 elements
+;   %out  f32, shape 64 x 64, strides 64, 1 elements
+target triple = "x86_64-unknown-linux-gnu"
+;
+; A product by BLIS blocking. A task is an mc x nc block of out: panels of nr columns of B, each
+; multiplied with every mr rows of A, the mr x nr sums in registers.
+
+define internal void @tile_5x8(ptr noalias %a, ptr noalias %b, ptr noalias %out) #1 {
+enter:
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
+  %sum_m0_n1 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n1.next, %k.latch ]
+  %sum_m1_n0 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
+  %sum_m1_n1 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n1.next, %k.latch ]
+  %sum_m2_n0 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m2_n0.next, %k.latch ]
+  %sum_m2_n1 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m2_n1.next, %k.latch ]
+  %sum_m3_n0 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n0.next, %k.latch ]
+  %sum_m3_n1 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n1.next, %k.latch ]
+  %sum_m4_n0 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m4_n0.next, %k.latch ]
+  %sum_m4_n1 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m4_n1.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 128
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.b.offset = mul nuw i64 %k, 256
+  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
+  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
+  %b_n0 = load <4 x float>, ptr %b_n0.at, align 4
+  %b_n1.at = getelementptr i8, ptr %k.b, i64 16
+  %b_n1 = load <4 x float>, ptr %b_n1.at, align 4
+  %k.a.offset = mul nuw i64 %k, 4
+  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
+  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
+  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.first = insertelement <4 x float> poison, float %a_m0.scalar, i32 0
+  %a_m0 = shufflevector <4 x float> %a_m0.first, <4 x float> poison, <4 x i32> zeroinitializer
+  %sum_m0_n0.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m0, <4 x float> %b_n0, <4 x float> %sum_m0_n0)
+  %sum_m0_n1.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m0, <4 x float> %b_n1, <4 x float> %sum_m0_n1)
+  %a_m1.at = getelementptr i8, ptr %k.a, i64 512
+  %a_m1.scalar = load float, ptr %a_m1.at, align 4
+  %a_m1.first = insertelement <4 x float> poison, float %a_m1.scalar, i32 0
+  %a_m1 = shufflevector <4 x float> %a_m1.first, <4 x float> poison, <4 x i32> zeroinitializer
+  %sum_m1_n0.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m1, <4 x float> %b_n0, <4 x float> %sum_m1_n0)
+  %sum_m1_n1.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m1, <4 x float> %b_n1, <4 x float> %sum_m1_n1)
+  %a_m2.at = getelementptr i8, ptr %k.a, i64 1024
+  %a_m2.scalar = load float, ptr %a_m2.at, align 4
+  %a_m2.first = insertelement <4 x float> poison, float %a_m2.scalar, i32 0
+  %a_m2 = shufflevector <4 x float> %a_m2.first, <4 x float> poison, <4 x i32> zeroinitializer
+  %sum_m2_n0.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m2, <4 x float> %b_n0, <4 x float> %sum_m2_n0)
+  %sum_m2_n1.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m2, <4 x float> %b_n1, <4 x float> %sum_m2_n1)
+  %a_m3.at = getelementptr i8, ptr %k.a, i64 1536
+  %a_m3.scalar = load float, ptr %a_m3.at, align 4
+  %a_m3.first = insertelement <4 x float> poison, float %a_m3.scalar, i32 0
+  %a_m3 = shufflevector <4 x float> %a_m3.first, <4 x float> poison, <4 x i32> zeroinitializer
+  %sum_m3_n0.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m3, <4 x float> %b_n0, <4 x float> %sum_m3_n0)
+  %sum_m3_n1.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m3, <4 x float> %b_n1, <4 x float> %sum_m3_n1)
+  %a_m4.at = getelementptr i8, ptr %k.a, i64 2048
+  %a_m4.scalar = load float, ptr %a_m4.at, align 4
+  %a_m4.first = insertelement <4 x float> poison, float %a_m4.scalar, i32 0
+  %a_m4 = shufflevector <4 x float> %a_m4.first, <4 x float> poison, <4 x i32> zeroinitializer
+  %sum_m4_n0.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m4, <4 x float> %b_n0, <4 x float> %sum_m4_n0)
+  %sum_m4_n1.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m4, <4 x float> %b_n1, <4 x float> %sum_m4_n1)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 1
+  br label %k.head
+k.done:
+  ; -- epilogue
+  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
+  store <4 x float> %sum_m0_n0, ptr %sum_m0_n0.out.at, align 4
+  %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 16
+  store <4 x float> %sum_m0_n1, ptr %sum_m0_n1.out.at, align 4
+  %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 256
+  store <4 x float> %sum_m1_n0, ptr %sum_m1_n0.out.at, align 4
+  %sum_m1_n1.out.at = getelementptr i8, ptr %out, i64 272
+  store <4 x float> %sum_m1_n1, ptr %sum_m1_n1.out.at, align 4
+  %sum_m2_n0.out.at = getelementptr i8, ptr %out, i64 512
+  store <4 x float> %sum_m2_n0, ptr %sum_m2_n0.out.at, align 4
+  %sum_m2_n1.out.at = getelementptr i8, ptr %out, i64 528
+  store <4 x float> %sum_m2_n1, ptr %sum_m2_n1.out.at, align 4
+  %sum_m3_n0.out.at = getelementptr i8, ptr %out, i64 768
+  store <4 x float> %sum_m3_n0, ptr %sum_m3_n0.out.at, align 4
+  %sum_m3_n1.out.at = getelementptr i8, ptr %out, i64 784
+  store <4 x float> %sum_m3_n1, ptr %sum_m3_n1.out.at, align 4
+  %sum_m4_n0.out.at = getelementptr i8, ptr %out, i64 1024
+  store <4 x float> %sum_m4_n0, ptr %sum_m4_n0.out.at, align 4
+  %sum_m4_n1.out.at = getelementptr i8, ptr %out, i64 1040
+  store <4 x float> %sum_m4_n1, ptr %sum_m4_n1.out.at, align 4
+  ret void
+}
+
+define internal void @tile_4x8(ptr noalias %a, ptr noalias %b, ptr noalias %out) #1 {
+enter:
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
+  %sum_m0_n1 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n1.next, %k.latch ]
+  %sum_m1_n0 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
+  %sum_m1_n1 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n1.next, %k.latch ]
+  %sum_m2_n0 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m2_n0.next, %k.latch ]
+  %sum_m2_n1 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m2_n1.next, %k.latch ]
+  %sum_m3_n0 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n0.next, %k.latch ]
+  %sum_m3_n1 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n1.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 128
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.b.offset = mul nuw i64 %k, 256
+  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
+  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
+  %b_n0 = load <4 x float>, ptr %b_n0.at, align 4
+  %b_n1.at = getelementptr i8, ptr %k.b, i64 16
+  %b_n1 = load <4 x float>, ptr %b_n1.at, align 4
+  %k.a.offset = mul nuw i64 %k, 4
+  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
+  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
+  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.first = insertelement <4 x float> poison, float %a_m0.scalar, i32 0
+  %a_m0 = shufflevector <4 x float> %a_m0.first, <4 x float> poison, <4 x i32> zeroinitializer
+  %sum_m0_n0.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m0, <4 x float> %b_n0, <4 x float> %sum_m0_n0)
+  %sum_m0_n1.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m0, <4 x float> %b_n1, <4 x float> %sum_m0_n1)
+  %a_m1.at = getelementptr i8, ptr %k.a, i64 512
+  %a_m1.scalar = load float, ptr %a_m1.at, align 4
+  %a_m1.first = insertelement <4 x float> poison, float %a_m1.scalar, i32 0
+  %a_m1 = shufflevector <4 x float> %a_m1.first, <4 x float> poison, <4 x i32> zeroinitializer
+  %sum_m1_n0.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m1, <4 x float> %b_n0, <4 x float> %sum_m1_n0)
+  %sum_m1_n1.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m1, <4 x float> %b_n1, <4 x float> %sum_m1_n1)
+  %a_m2.at = getelementptr i8, ptr %k.a, i64 1024
+  %a_m2.scalar = load float, ptr %a_m2.at, align 4
+  %a_m2.first = insertelement <4 x float> poison, float %a_m2.scalar, i32 0
+  %a_m2 = shufflevector <4 x float> %a_m2.first, <4 x float> poison, <4 x i32> zeroinitializer
+  %sum_m2_n0.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m2, <4 x float> %b_n0, <4 x float> %sum_m2_n0)
+  %sum_m2_n1.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m2, <4 x float> %b_n1, <4 x float> %sum_m2_n1)
+  %a_m3.at = getelementptr i8, ptr %k.a, i64 1536
+  %a_m3.scalar = load float, ptr %a_m3.at, align 4
+  %a_m3.first = insertelement <4 x float> poison, float %a_m3.scalar, i32 0
+  %a_m3 = shufflevector <4 x float> %a_m3.first, <4 x float> poison, <4 x i32> zeroinitializer
+  %sum_m3_n0.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m3, <4 x float> %b_n0, <4 x float> %sum_m3_n0)
+  %sum_m3_n1.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m3, <4 x float> %b_n1, <4 x float> %sum_m3_n1)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 1
+  br label %k.head
+k.done:
+  ; -- epilogue
+  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
+  store <4 x float> %sum_m0_n0, ptr %sum_m0_n0.out.at, align 4
+  %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 16
+  store <4 x float> %sum_m0_n1, ptr %sum_m0_n1.out.at, align 4
+  %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 256
+  store <4 x float> %sum_m1_n0, ptr %sum_m1_n0.out.at, align 4
+  %sum_m1_n1.out.at = getelementptr i8, ptr %out, i64 272
+  store <4 x float> %sum_m1_n1, ptr %sum_m1_n1.out.at, align 4
+  %sum_m2_n0.out.at = getelementptr i8, ptr %out, i64 512
+  store <4 x float> %sum_m2_n0, ptr %sum_m2_n0.out.at, align 4
+  %sum_m2_n1.out.at = getelementptr i8, ptr %out, i64 528
+  store <4 x float> %sum_m2_n1, ptr %sum_m2_n1.out.at, align 4
+  %sum_m3_n0.out.at = getelementptr i8, ptr %out, i64 768
+  store <4 x float> %sum_m3_n0, ptr %sum_m3_n0.out.at, align 4
+  %sum_m3_n1.out.at = getelementptr i8, ptr %out, i64 784
+  store <4 x float> %sum_m3_n1, ptr %sum_m3_n1.out.at, align 4
+  ret void
+}
+
+define void @matmul_64x64x128_f32_nn(ptr %a, ptr %b, ptr %out, i64 %begin, i64 %end) #0 {
+entry:
+  br label %task.enter
+task.enter:
+  br label %task.head
+task.head:
+  %task = phi i64 [ %begin, %task.enter ], [ %task.after, %task.latch ]
+  %task.more = icmp ult i64 %task, %end
+  br i1 %task.more, label %task.body, label %task.done
+task.body:
+  ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+
+  br label %j.enter
+j.enter:
+  br label %j.head
+j.head:
+  %j = phi i64 [ 0, %j.enter ], [ %j.after, %j.latch ]
+  %j.more = icmp ult i64 %j, 64
+  br i1 %j.more, label %j.body, label %j.done
+j.body:
+  ; -- a panel of nr columns
+  %p.b.offset = mul nuw i64 %j, 4
+  %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
+
+  ; -- mainloop: register tiles, from the top to the bottom
+  br label %p.i.enter
+p.i.enter:
+  br label %p.i.head
+p.i.head:
+  %p.i = phi i64 [ 0, %p.i.enter ], [ %p.i.after, %p.i.latch ]
+  %p.i.more = icmp ult i64 %p.i, 60
+  br i1 %p.i.more, label %p.i.body, label %p.i.done
+p.i.body:
+  %p.w.a.offset = mul nuw i64 %p.i, 512
+  %p.w.a = getelementptr i8, ptr %a, i64 %p.w.a.offset
+  %p.w.row = mul nuw i64 %p.i, 256
+  %p.w.column = mul nuw i64 %j, 4
+  %p.w.corner = add nuw i64 %p.w.row, %p.w.column
+  %p.w.out = getelementptr i8, ptr %out, i64 %p.w.corner
+  call void @tile_5x8(ptr %p.w.a, ptr %p.b, ptr %p.w.out)
+  br label %p.i.latch
+p.i.latch:
+  %p.i.after = add nuw i64 %p.i, 5
+  br label %p.i.head
+p.i.done:
+  %p.e.a.offset = mul nuw i64 60, 512
+  %p.e.a = getelementptr i8, ptr %a, i64 %p.e.a.offset
+  %p.e.row = mul nuw i64 60, 256
+  %p.e.column = mul nuw i64 %j, 4
+  %p.e.corner = add nuw i64 %p.e.row, %p.e.column
+  %p.e.out = getelementptr i8, ptr %out, i64 %p.e.corner
+  call void @tile_4x8(ptr %p.e.a, ptr %p.b, ptr %p.e.out)
+  br label %j.latch
+j.latch:
+  %j.after = add nuw i64 %j, 8
+  br label %j.head
+j.done:
+  br label %task.latch
+task.latch:
+  %task.after = add nuw i64 %task, 1
+  br label %task.head
+task.done:
+  ; -- exit
+  ret void
+}
+
+declare <4 x float> @llvm.fmuladd.v4f32(<4 x float>, <4 x float>, <4 x float>)
+attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="128" "prefer-vector-width"="128" }
+attributes #1 = { noinline nounwind "no-builtins" "min-legal-vector-width"="128" "prefer-vector-width"="128" }
