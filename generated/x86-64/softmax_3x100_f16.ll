@@ -168,7 +168,8 @@ o.body:
   %o.v.y.stored.finite = select <4 x i1> %o.v.y.stored.issmall, <4 x i32> %o.v.y.stored.subnormal, <4 x i32> %o.v.y.stored.normal
   %o.v.y.stored.islarge = fcmp oge <4 x float> %o.v.y.stored.number, splat (float 0x40EFFE0000000000)
   %o.v.y.stored.real = select <4 x i1> %o.v.y.stored.islarge, <4 x i32> splat (i32 31744), <4 x i32> %o.v.y.stored.finite
-  %o.v.y.stored.quiet = or <4 x i32> %o.v.y.stored.shifted, splat (i32 32256)
+  %o.v.y.stored.payload = and <4 x i32> %o.v.y.stored.shifted, splat (i32 511)
+  %o.v.y.stored.quiet = or <4 x i32> %o.v.y.stored.payload, splat (i32 32256)
   %o.v.y.stored.isnan = fcmp uno <4 x float> %o.v.y, %o.v.y
   %o.v.y.stored.magnitude = select <4 x i1> %o.v.y.stored.isnan, <4 x i32> %o.v.y.stored.quiet, <4 x i32> %o.v.y.stored.real
   %o.v.y.stored.high = lshr <4 x i32> %o.v.y.stored.bits, splat (i32 16)

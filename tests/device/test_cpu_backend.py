@@ -69,7 +69,7 @@ def test_offsets_beyond_32_bits(layout: Layout) -> None:
     assert np.array_equal(arrays["out"], np.einsum("bmk,bkn->bmn", a, b))
 
 
-@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("name", ["x86-64", "x86-64-v3", "x86-64-v4"])
 def test_outputs_are_rounded_to_nearest_even(name: str) -> None:
     """x * 1 to 16 bits, bit by bit: ties, carries into the exponent, overflow, subnormals, NaN."""
     high = np.arange(0, 0x10000, 9, dtype=np.uint32) << 16

@@ -16,11 +16,12 @@ from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Scale
 from kgen.targets.cpu import FAMILY
 from tests.device.cpu_support import addresses, check, here, load, require_qemu, target
 
-X86 = ("x86-64-v3", "x86-64-v3+vnni", "x86-64-v4", "x86-64-v4+vnni", "x86-64-amx")
+X86 = ("x86-64", "x86-64-v3", "x86-64-v3+vnni", "x86-64-v4", "x86-64-v4+vnni", "x86-64-amx")
 ARM = ("aarch64-neon", "aarch64-neon+dotprod")
 #: Small blocks, so that small shapes have several of them along every axis.
 BLOCKS: dict[str, Schedule] = {
     **dict.fromkeys(X86, DotMatmul(mr=3, nr=16, mc=6, kc=64, nc=32)),
+    "x86-64": DotMatmul(mr=2, nr=8, mc=6, kc=64, nc=32),
     "x86-64-amx": AmxMatmul(mr=16, nr=16, mc=16, kc=64, nc=16),
     "aarch64-neon": CpuMatmul(mr=2, nr=8, mc=8, kc=32, nc=16),
     "aarch64-neon+dotprod": DotMatmul(mr=3, nr=8, mc=6, kc=32, nc=16),
@@ -111,7 +112,7 @@ def test_the_largest_sums_do_not_saturate() -> None:
     added to B they are the largest that VPDPBUSD adds up."""
     a, b = np.full((2, 4096), -128, np.int8), np.full((4096, 17), -128, np.int8)
     a[1], b[:, 1] = 127, 127
-    for name, layout in itertools.product(("x86-64-v3", "x86-64-v4", "native"), Layout):
+    for name, layout in itertools.product(("x86-64", "x86-64-v3", "x86-64-v4", "native"), Layout):
         if layout.a_transposed:
             continue
         spec = product(2, 17, 4096, layout=layout)
@@ -121,7 +122,7 @@ def test_the_largest_sums_do_not_saturate() -> None:
         assert np.array_equal(out, a.astype(np.int32) @ b.astype(np.int32))
 
 
-@pytest.mark.parametrize("name", ["x86-64-v4", "x86-64-v4+vnni", "x86-64-v3"])
+@pytest.mark.parametrize("name", ["x86-64-v4", "x86-64-v4+vnni", "x86-64-v3", "x86-64"])
 def test_the_emulator_gives_what_the_cpu_gives(name: str) -> None:
     found, spec = here(name), product(5, 37, 43)
     generator = np.random.default_rng(0)

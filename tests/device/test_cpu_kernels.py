@@ -36,7 +36,8 @@ STREAMS = [
 
 @pytest.mark.parametrize("spec", MATMULS, ids=lambda spec: spec.key)
 def test_products_on_this_cpu(spec: Matmul) -> None:
-    check(spec, here("native"))
+    for name in ("native", "x86-64"):
+        check(spec, here(name))
     check(spec, here("x86-64-v3"), BLOCKS if spec.n > 16 else None)
 
 
@@ -59,7 +60,7 @@ def test_softmax_rounded_by_an_instruction(cols: int) -> None:
         check(spec, target("x86-64-v4+bf16"))
 
 
-@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("name", ["x86-64", "x86-64-v3", "x86-64-v4"])
 def test_streams_on_this_cpu(name: str) -> None:
     for spec in STREAMS:
         check(spec, here(name))
@@ -79,7 +80,7 @@ INNER = [
 @pytest.mark.parametrize("spec", INNER, ids=lambda spec: spec.key)
 def test_inner_products(spec: Matmul) -> None:
     """K lies side by side in both operands: one step and several, what is left of K, both sides."""
-    for name in ("native", "x86-64-v3"):
+    for name in ("native", "x86-64-v3", "x86-64"):
         found = here(name)
         assert isinstance(FAMILY.choose(spec, found), InnerMatmul)
         check(spec, found)

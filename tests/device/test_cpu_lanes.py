@@ -17,6 +17,7 @@ from tests.device.cpu_support import require_qemu
 
 #: Columns of a strip.
 TARGETS = {
+    ("x86-64", DType.S8): 8,
     ("x86-64-v3", DType.S8): 16,
     ("x86-64-v3+vnni", DType.S8): 32,
     ("x86-64-v4", DType.S8): 32,
@@ -44,7 +45,7 @@ def test_strips(name: str, dtype: DType) -> None:
     for fields, blocks in CASES:
         spec = Matmul(**{"n": 3 * width + 19, "dtype": dtype, "out_dtype": DType.F32, **fields})
         base = {"mr": 2, "nr": width, "mc": 4, "nc": 2 * width, "pack_a": False, "pack_b": False}
-        if name in ("x86-64-v3", "x86-64-v4"):
+        if name in ("x86-64", "x86-64-v3", "x86-64-v4"):
             # Bytes are widened, and packed in whole runs, on the way.
             blocks = {**blocks, "pack_a": True, "kc": max(blocks["kc"], 64)}
         schedule = DotMatmul(**{**base, **blocks})

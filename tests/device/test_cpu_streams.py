@@ -22,7 +22,7 @@ from kgen_runtime.backend import Code
 from kgen_runtime.backends.cpu import CpuBackend
 from tests.device.cpu_support import GuardedBytes, require_qemu
 
-X86 = ("x86-64-v3", "x86-64-v4")
+X86 = ("x86-64", "x86-64-v3", "x86-64-v4")
 Bytes = npt.NDArray[np.uint8]
 #: A kernel over guarded memory: (addresses of x and out, first task, end of the tasks).
 Run = Callable[[int, int, int, int], None]

@@ -14,6 +14,8 @@ from kgen.targets.cpu.plan.sweeps import sums_of_sweep, sweeps_over
 from tests.device.cpu_support import check, here, require_qemu, target
 
 TARGETS = [
+    ("x86-64", DType.F32),
+    ("x86-64", DType.S8),
     ("x86-64-v3", DType.F32),
     ("x86-64-v3", DType.S8),
     ("x86-64-v3+vnni", DType.S8),

@@ -37,8 +37,8 @@ from kgen_runtime.backends.cpu_library import Library
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry
 
-#: Independent sums: more than latency times instructions per clock (5 x 2 at most), and room for
-#: an operand among the registers.
+#: Independent sums: more than latency times instructions per clock (5 x 2 at most, 7 x 1 where a
+#: product goes before its sum), and room for an operand among the registers.
 CHAINS = {32: 24, 16: 12, 15: 12}
 #: Sums of the template of tiles.
 TILES = 4

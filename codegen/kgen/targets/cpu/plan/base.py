@@ -103,7 +103,7 @@ def vector_for(target: Target, dtype: DType, elements: int) -> Vector:
 
 def fuses(target: Target) -> bool:
     """A product and its sum are rounded once."""
-    return target.arch == "aarch64" or target.has("fma")
+    return bool(target.features & {"fma", "asimd"})
 
 
 def multiply_add(target: Target) -> str:
@@ -116,7 +116,7 @@ def access(
     target: Target, dtype: DType, compute: Vector, *, rounded_by_cpu: bool = False
 ) -> Access:
     """How the target reads and writes a tensor that may be of any type."""
-    has_f16 = target.arch == "aarch64" or target.has("f16c")
+    has_f16 = bool(target.features & {"f16c", "asimd"})
     return Access(dtype=dtype, compute=compute, rounded_by_cpu=rounded_by_cpu, f16_by_cpu=has_f16)
 
 
