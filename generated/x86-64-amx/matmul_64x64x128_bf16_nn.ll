@@ -2,7 +2,7 @@
 ; out = A @ B, summed in f32
 ; target    x86-64-amx: x86_64 with abm amx_bf16 amx_tile avx avx2 avx512_bf16 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule  mainloop=amx,mr=32,nr=32,mc=64,kc=128,nc=64,pack_a=0,pack_b=1 (model)
-; tasks     1 of 64 x 64: 1 batches x 1 x 1 blocks
+; tasks     1 of 64 x 64: 1 x 1 blocks
 ; memory
 ;   %a  bf16, shape 64 x 128, strides 128, 1 elements
 ;   %b  bf16, shape 128 x 64, strides 64, 1 elements

@@ -2,7 +2,7 @@
 ; out = A @ B, summed in f32
 ; target    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule  mainloop=inner,mr=2,nr=2,mc=2,kc=70,nc=6,pack_a=0,pack_b=0,unroll=2 (model)
-; tasks     1 of 2 x 6: 1 batches x 1 x 1 blocks
+; tasks     1 of 2 x 6: 1 x 1 blocks
 ; memory
 ;   %a  f32, shape 2 x 70, strides 70, 1 elements
 ;   %b  f32, shape 5 x 70, strides 70, 1 elements

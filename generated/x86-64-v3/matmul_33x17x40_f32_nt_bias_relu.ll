@@ -2,7 +2,7 @@
 ; out = relu(A @ B + bias), summed in f32
 ; target    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule  mainloop=blis,mr=2,nr=16,mc=34,kc=40,nc=32,pack_a=0,pack_b=1 (user)
-; tasks     1 of 34 x 32: 1 batches x 1 x 1 blocks
+; tasks     1 of 34 x 32: 1 x 1 blocks
 ; memory
 ;   %a  f32, shape 33 x 40, strides 40, 1 elements
 ;   %b  f32, shape 17 x 40, strides 40, 1 elements

@@ -2,7 +2,7 @@
 ; out = A @ B, summed in f32
 ; target    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule  mainloop=blis,mr=6,nr=16,mc=66,kc=128,nc=64,pack_a=0,pack_b=0 (model)
-; tasks     1 of 66 x 64: 1 batches x 1 x 1 blocks
+; tasks     1 of 66 x 64: 1 x 1 blocks
 ; memory
 ;   %a  f32, shape 64 x 128, strides 128, 1 elements
 ;   %b  f32, shape 128 x 64, strides 64, 1 elements

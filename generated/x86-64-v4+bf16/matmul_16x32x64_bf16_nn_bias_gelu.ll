@@ -2,7 +2,7 @@
 ; out = gelu(A @ B + bias), summed in f32
 ; target    x86-64-v4+bf16: x86_64 with abm avx avx2 avx512_bf16 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule  mainloop=dot,mr=4,nr=32,mc=16,kc=64,nc=32,pack_a=0,pack_b=1 (user)
-; tasks     1 of 16 x 32: 1 batches x 1 x 1 blocks
+; tasks     1 of 16 x 32: 1 x 1 blocks
 ; memory
 ;   %a  bf16, shape 16 x 64, strides 64, 1 elements
 ;   %b  bf16, shape 64 x 32, strides 32, 1 elements

@@ -2,7 +2,7 @@
 ; out = A @ B, summed in s32
 ; target    x86-64-v4+vnni: x86_64 with abm avx avx2 avx512_vnni avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule  mainloop=dot,mr=2,nr=64,mc=2,kc=8,nc=64,pack_a=0,pack_b=0 (user)
-; tasks     2 of 2 x 64: 1 batches x 1 x 2 blocks
+; tasks     2 of 2 x 64: 1 x 2 blocks
 ; memory
 ;   %a  s8, shape 2 x 32, strides 32, 1 elements
 ;   %b  s8, shape 32 x 70, strides 70, 1 elements

@@ -2,7 +2,7 @@
 ; out = A @ B, summed in f32
 ; target    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule  mainloop=sweep,mr=2,nr=32,mc=2,kc=256,nc=96,pack_a=0,pack_b=0,parts=4 (model)
-; tasks     1 of 2 x 96: 1 batches x 1 x 1 blocks
+; tasks     1 of 2 x 96: 1 x 1 blocks
 ; memory
 ;   %a  f32, shape 2 x 4001, strides 4001, 1 elements
 ;   %b  f32, shape 4001 x 70, strides 70, 1 elements

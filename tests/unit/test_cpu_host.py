@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from kgen import pipeline, targets
 from kgen.errors import TargetError
+from kgen.spec import Matmul
 from kgen.targets.cpu import FAMILY, host
 from kgen.targets.cpu.limits import (
     AMX_FEATURES,
@@ -54,6 +56,16 @@ def test_native_takes_the_widest_whole_level(
     assert native is not None
     assert (native.name, native.limits["vector_bytes"]) == ("native", vector_bytes)
     assert native.features == next(t for t in TARGETS if t.name == like).features
+
+
+def test_kgen_build_explain_says_what_a_cpu_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = Matmul(m=8, n=8, k=8)
+    on(monkeypatch, "x86_64", V3 - {"fma", "movbe"} | {"sse2"})
+    assert FAMILY.remarks(pipeline.plan(spec, targets.find("native"))) == (
+        "SSE2 alone: this CPU has no fma, movbe",
+    )
+    on(monkeypatch, "x86_64", V3)
+    assert not FAMILY.remarks(pipeline.plan(spec, targets.find("native")))
 
 
 def test_native_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from kgen.targets.cpu import devices
 from kgen.targets.cpu.amx_blocks import in_place
 from kgen.targets.cpu.heuristics import choose, uses_dot
 from kgen.targets.cpu.inner_products import uses_inner
-from kgen.targets.cpu.limits import TARGETS, with_suffixes
+from kgen.targets.cpu.limits import NATIVE, TARGETS, with_suffixes
 from kgen.targets.cpu.plan.amx import plan_amx
 from kgen.targets.cpu.plan.amx_tiles import tile_product
 from kgen.targets.cpu.plan.base import CpuPlan, fuses
@@ -36,7 +36,6 @@ from kgen.targets.cpu.plan.sweep import plan_sweep
 from kgen.targets.device import Rates
 from kgen_runtime.manifest import Tolerance
 
-NATIVE = "native"
 #: Of an exponential, relative: its polynomial's and the roundings around it.
 SOFTMAX_ERRORS = {DType.F32: 5e-7, DType.F16: 6e-6, DType.BF16: 1.4e-4}
 #: Of gelu, gelu_tanh and silu of x, relative to x.
@@ -122,6 +121,12 @@ class CpuFamily(Family):
         return Tolerance(
             accumulate=spec.accumulate, factor=4.0, function_error=error, reason=reason
         )
+
+    def remarks(self, plan: Plan) -> tuple[str, ...]:
+        from kgen.targets.cpu.host import missing_from_v3
+
+        lacks = missing_from_v3(plan.target)
+        return (f"SSE2 alone: this CPU has no {', '.join(lacks)}",) if lacks else ()
 
     def proof(self, target: Target) -> str:
         if target.has("amx_tile"):

@@ -17,6 +17,7 @@ from kgen.targets.cpu.limits import (
     BASELINE_LIMITS,
     BF16_FEATURES,
     DOTPROD_FEATURES,
+    NATIVE,
     V3_FEATURES,
     V3_LIMITS,
     V4_FEATURES,
@@ -34,21 +35,28 @@ def native() -> Target:
     """The target of the machine that builds; TargetError if it is none that we generate for."""
     machine, features = platform.machine(), cpu_features()
     if machine == "aarch64":
-        return neon_target("native", _found(DOTPROD_FEATURES), **cache_sizes())
+        return neon_target(NATIVE, _found(DOTPROD_FEATURES), **cache_sizes())
     if machine != "x86_64":
         raise TargetError(
             f"target=native: this machine is {machine}; kernels are made for x86_64 and aarch64"
         )
     if not V3_FEATURES.keys() <= features:
-        return x86_target("native", BASELINE_FEATURES, limits=BASELINE_LIMITS, **cache_sizes())
+        return x86_target(NATIVE, BASELINE_FEATURES, limits=BASELINE_LIMITS, **cache_sizes())
     if not V4_FEATURES.keys() <= features:
         extra = _found(AVX_VNNI_FEATURES)
-        return x86_target("native", V3_FEATURES, extra, limits=V3_LIMITS, **cache_sizes())
+        return x86_target(NATIVE, V3_FEATURES, extra, limits=V3_LIMITS, **cache_sizes())
     if not AMX_FEATURES.keys() <= features:
         extra = _found(BF16_FEATURES, VNNI_FEATURES)
-        return x86_target("native", V4_FEATURES, extra, limits=V4_LIMITS, **cache_sizes())
+        return x86_target(NATIVE, V4_FEATURES, extra, limits=V4_LIMITS, **cache_sizes())
     levels = (V4_FEATURES, AMX_FEATURES, _found(AMX_FP16_FEATURES))
-    return x86_target("native", *levels, limits=AMX_LIMITS, **cache_sizes())
+    return x86_target(NATIVE, *levels, limits=AMX_LIMITS, **cache_sizes())
+
+
+def missing_from_v3(target: Target) -> list[str]:
+    """What this CPU lacks of x86-64-v3, if `target` is its `native` and takes SSE2 for that."""
+    if target.name != NATIVE or target.features != BASELINE_FEATURES.keys():
+        return []
+    return sorted(V3_FEATURES.keys() - cpu_features())
 
 
 def _found(*suffixes: Mapping[str, str]) -> dict[str, str]:

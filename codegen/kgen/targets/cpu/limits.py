@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from kgen.targets.base import Target
 
+#: Of the machine that builds.
+NATIVE = "native"
 #: Features beyond each architecture's first version that generated code may use, in the words of
 #: /proc/cpuinfo, with LLVM's word for each; bf16 and AMX are suffixes or levels of their own.
 #: x86-64, x86-64-v3 and v4 are levels of the x86-64 psABI ("Low Level System Information", table

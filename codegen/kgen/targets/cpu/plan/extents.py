@@ -46,9 +46,8 @@ class BlockedPlan(CpuPlan):
     @property
     def task_words(self) -> str:
         s = self.schedule
-        return (
-            f"{s.mc} x {s.nc}: {self.spec.batch} batches x {self.blocks_m} x {self.blocks_n} blocks"
-        )
+        batches = f"{self.spec.batch} batches x " if self.spec.batch > 1 else ""
+        return f"{s.mc} x {s.nc}: {batches}{self.blocks_m} x {self.blocks_n} blocks"
 
     @property
     def rows_vary(self) -> bool:
