@@ -2,44 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from kgen.schedule import SplitMatmul
 from tests.emulate.mutations.mutation import WRONG_RESULT, Mutation, Program, bugs
+from tests.emulate.mutations.ptx_stream import FLAG_RACES, WAITS_FOR_ITSELF, WRONG_PARTS
 from tests.emulate.mutations.templates import rendered
+
+SCHEDULE = SplitMatmul(
+    block_m=32,
+    block_n=32,
+    block_k=32,
+    num_stages=3,
+    warp_m=16,
+    warp_n=16,
+    num_ctas=7,
+    stream_k=True,
+)
 
 
 @cache
 def shared_product() -> Program:
     """Four block tiles of five tiles along k, shared by seven CTAs: parts of one to three tiles,
     in a ring of three; outputs of 16 bits, exchanged where the ring is."""
-    schedule = SplitMatmul(
-        block_m=32,
-        block_n=32,
-        block_k=32,
-        num_stages=3,
-        warp_m=16,
-        warp_n=16,
-        num_ctas=7,
-        stream_k=True,
-    )
-    return rendered("matmul 40x33x152 f16 +bias", "sm_80", schedule)
+    return rendered("matmul 40x33x152 f16 +bias", "sm_80", SCHEDULE)
 
 
 @cache
 def waves_product() -> Program:
     """Six block tiles on two CTAs: two are shared, then each has two whole ones."""
-    schedule = SplitMatmul(
-        block_m=32,
-        block_n=32,
-        block_k=32,
-        num_stages=3,
-        warp_m=16,
-        warp_n=16,
-        num_ctas=2,
-        stream_k=True,
-    )
-    return rendered("matmul 72x64x96 f16", "sm_80", schedule)
+    return rendered("matmul 72x64x96 f16", "sm_80", replace(SCHEDULE, num_ctas=2))
 
 
 PROGRAMS = (shared_product, waves_product)
@@ -48,12 +41,7 @@ MUTATIONS = (
     *bugs(
         shared_product,
         "race",
-        (
-            "flag-does-not-release",
-            r"st\.release\.gpu(\.global\.u32 \[%flag\])",
-            r"st.relaxed.gpu\1",
-        ),
-        ("flag-not-acquired", r"ld\.acquire\.gpu(\.global\.u32 %there)", r"ld.relaxed.gpu\1"),
+        *FLAG_RACES,
         (
             "flag-seen-by-the-cta-only",
             r"ld\.acquire\.gpu(\.global\.u32 %there)",
@@ -85,14 +73,13 @@ MUTATIONS = (
     *bugs(
         shared_product,
         "deadlock",
-        ("waits-for-itself", r"(add\.u32 %other, %other, )1;", r"\g<1>0;"),
+        WAITS_FOR_ITSELF,
         ("own-part-again", r"(cvt\.u64\.u32 %wide, %)other;", r"\1cta;"),
     ),
     *bugs(
         shared_product,
         WRONG_RESULT,
-        ("second-part-left-out", r"^ *@%more bra collect_part;\n", ""),
-        ("numbers-from-one", r"(sub\.u32 %cta, )6(, %cta;)", r"\g<1>7\2"),
+        *WRONG_PARTS,
         ("part-not-from-its-first-tile", r"(mul\.lo\.u32 %k0, )%first_tile, 32;", r"\g<1>0, 32;"),
     ),
     *bugs(

@@ -26,16 +26,26 @@ def stream_product() -> Program:
 
 PROGRAMS = (stream_product,)
 
+#: Bugs that do not depend on how the products are computed; seven CTAs are numbered from the last.
+FLAG_RACES = (
+    (
+        "flag-does-not-release",
+        r"st\.release\.gpu(\.global\.u32 \[%flag\])",
+        r"st.relaxed.gpu\1",
+    ),
+    ("flag-not-acquired", r"ld\.acquire\.gpu(\.global\.u32 %there)", r"ld.relaxed.gpu\1"),
+)
+WAITS_FOR_ITSELF = ("waits-for-itself", r"(add\.u32 %other, %other, )1;", r"\g<1>0;")
+WRONG_PARTS = (
+    ("second-part-left-out", r"^ *@%more bra collect_part;\n", ""),
+    ("numbers-from-one", r"(sub\.u32 %cta, )6(, %cta;)", r"\g<1>7\2"),
+)
+
 MUTATIONS = (
     *bugs(
         stream_product,
         "race",
-        (
-            "flag-does-not-release",
-            r"st\.release\.gpu(\.global\.u32 \[%flag\])",
-            r"st.relaxed.gpu\1",
-        ),
-        ("flag-not-acquired", r"ld\.acquire\.gpu(\.global\.u32 %there)", r"ld.relaxed.gpu\1"),
+        *FLAG_RACES,
         (
             "flag-before-all-have-stored",
             r"^ *bar\.sync %part_barrier, 128;\n(?= *\{\n *\.reg \.u32 %there;\n *mov)",
@@ -50,7 +60,7 @@ MUTATIONS = (
     *bugs(
         stream_product,
         "deadlock",
-        ("waits-for-itself", r"(add\.u32 %other, %other, )1;", r"\g<1>0;"),
+        WAITS_FOR_ITSELF,
         ("own-part-again", r"(mad\.lo\.u32 %slot, %)other(, 1, %consumer;)", r"\1cta\2"),
     ),
     *bugs(
@@ -61,8 +71,7 @@ MUTATIONS = (
     *bugs(
         stream_product,
         WRONG_RESULT,
-        ("second-part-left-out", r"^ *@%more bra collect_part;\n", ""),
-        ("numbers-from-one", r"(sub\.u32 %cta, )6(, %cta;)", r"\g<1>7\2"),
+        *WRONG_PARTS,
         ("part-not-from-its-first-tile", r"(mul\.lo\.u32 %k, )%first_tile, 64;", r"\g<1>0, 64;"),
     ),
     Mutation(

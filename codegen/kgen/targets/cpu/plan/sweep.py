@@ -26,6 +26,7 @@ from kgen.targets.cpu.plan.interleaved import InterleavedPlan
 from kgen.targets.cpu.plan.lanes import Unpack
 from kgen.targets.cpu.plan.starts import StartsPlan
 from kgen.targets.cpu.plan.sweeps import (
+    RowOfA,
     Sweep,
     SweepGroup,
     SweepStrip,
@@ -145,6 +146,12 @@ class SweepPlan(StartsPlan, InterleavedPlan):
         return self.a_strides[1]
 
     @property
+    def rows_of_a(self) -> tuple[RowOfA, ...]:
+        return tuple(
+            RowOfA(index=m, a=m * self.a_m, sums=m * self.acc_row) for m in range(self.schedule.mr)
+        )
+
+    @property
     def run(self) -> Access:
         """A vector of K of a row of A."""
         return Access(dtype=self.spec.dtype, compute=Vector(count=self.run_k, scalar="float"))
@@ -180,6 +187,11 @@ class SweepPlan(StartsPlan, InterleavedPlan):
     @property
     def rest_part(self) -> int:
         return self.spec.k % self.schedule.kc // self.schedule.parts
+
+    @property
+    def rest_end(self) -> int:
+        """Behind the rows of the first of its parts."""
+        return self.blocks_depth + self.rest_part
 
     @property
     def left(self) -> int:

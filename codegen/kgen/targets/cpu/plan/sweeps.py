@@ -15,6 +15,15 @@ from kgen.targets.cpu.plan.vectors import Vector
 
 
 @dataclass(frozen=True, kw_only=True)
+class RowOfA:
+    """The `index`th row of A: bytes to it from the first one, and to its sums from theirs."""
+
+    index: int
+    a: int
+    sums: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class SweepRow:
     """One of the rows of B at once, `part` parts from the first one; an `absent` one is zero."""
 
