@@ -21,6 +21,11 @@ class TileScratchPlan(BesidePlan):
         return self.schedule.kc // self.run_k
 
     @property
+    def block_groups(self) -> int:
+        """Groups along K of a block, a row of a tile each."""
+        return self.kc_steps * TILE_ROWS
+
+    @property
     def last_steps0(self) -> int:
         """Where the last block begins."""
         return (self.k_steps - 1) // self.kc_steps * self.kc_steps

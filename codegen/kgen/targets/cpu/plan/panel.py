@@ -93,13 +93,15 @@ class PanelSquare:
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        return tuple(
-            Side(index=i, start=i * self.stride, to=i * self.pack_row) for i in range(self.size)
-        )
+        return square_sides(self.size, self.stride, self.pack_row)
 
     @property
     def stages(self) -> tuple[Stage, ...]:
         return transpose_stages(self.size)
+
+
+def square_sides(size: int, stride: int, pack_row: int) -> tuple[Side, ...]:
+    return tuple(Side(index=i, start=i * stride, to=i * pack_row) for i in range(size))
 
 
 def transpose_stages(count: int) -> tuple[Stage, ...]:

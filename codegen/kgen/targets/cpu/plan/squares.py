@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kgen.spec import DType
-from kgen.targets.cpu.plan.panel import Side, Stage, zip_stages
+from kgen.targets.cpu.plan.panel import Side, Stage, square_sides, zip_stages
 from kgen.targets.cpu.plan.vectors import Access, Vector
 
 #: Of a row: wider vectors are interleaved in parts of 16 bytes only (Intel SDM volume 2, VPUNPCKL).
@@ -35,9 +35,7 @@ class Square:
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        return tuple(
-            Side(index=i, start=i * self.stride, to=i * self.pack_row) for i in range(self.size)
-        )
+        return square_sides(self.size, self.stride, self.pack_row)
 
     @property
     def stages(self) -> tuple[Stage, ...]:
