@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgen import render, targets
-from kgen.constants import Array, packed
+from kgen.constants import Array, stored
 from kgen.errors import BundleError
 from kgen_runtime import manifest_json
 from kgen_runtime.bundle import MANIFEST
@@ -98,7 +98,7 @@ def check_output(path: str | os.PathLike[str]) -> Path:
 
 
 def pack(kernels: Sequence[Kernel], constants: Mapping[str, Array] | None = None) -> Bundle:
-    """The bundle of these kernels, with what their packed operands of these names hold."""
+    """The bundle of these kernels, with what their constant operands of these names hold."""
     if not kernels:
         raise BundleError("a bundle holds one kernel or more; name a spec and a target")
     files: dict[str, bytes] = {}
@@ -148,7 +148,7 @@ def _entry(kernel: Kernel, files: dict[str, bytes], constants: Mapping[str, Arra
         constants=tuple(
             _stored(param, constants[param.name], files)
             for param in plan.parameters
-            if param.packing is not None and param.name in constants
+            if param.name in constants and param.name in spec.constants
         ),
         resources=kernel.assembled.resources,
         tolerance=family.tolerance(spec, target),
@@ -156,8 +156,8 @@ def _entry(kernel: Kernel, files: dict[str, bytes], constants: Mapping[str, Arra
 
 
 def _stored(param: TensorParam, array: Array, files: dict[str, bytes]) -> StoredTensor:
-    """A constant among the bundle's files, once for all kernels that pack it alike."""
-    data = packed(param, array)
+    """A constant among the bundle's files, once for all kernels that take it in one order."""
+    data = stored(param, array)
     digest = hashlib.sha256(data).hexdigest()
     name = f"constants/{digest[:16]}.bin"
     files[name] = data

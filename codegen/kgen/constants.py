@@ -1,4 +1,4 @@
-"""Constant operands that are known when a kernel is built: checked, packed, put into the bundle."""
+"""Constant operands that are known when a kernel is built: checked, put in the kernel's order."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ def count_not_finite(array: Array) -> int:
     return int(np.count_nonzero(~np.isfinite(array)))
 
 
-def packed(param: TensorParam, array: Array) -> bytes:
-    """The bytes that a kernel takes for a packed parameter. Raises SpecError if it does not fit.
+def stored(param: TensorParam, array: Array) -> bytes:
+    """The bytes that a kernel takes for a constant: packed, or as the spec stores the matrix, with
+    zeros between its rows. Raises SpecError if the array does not fit.
 
     bf16 is an array of `ml_dtypes` or its bits as uint16.
     """
@@ -62,6 +63,8 @@ def packed(param: TensorParam, array: Array) -> bytes:
     bits = np.dtype(f"u{param.dtype.itemsize}")
     strides = tuple(stride * bits.itemsize for stride in matrix.strides)
     np.ndarray(matrix.shape, bits, source, strides=strides)[...] = array.view(bits)
+    if param.packing is None:
+        return source.tobytes()
     data = np.empty(param.nbytes, np.uint8)
     packing.pack(param, source, data)
     return data.tobytes()

@@ -132,15 +132,28 @@ def build(
             )
     found = [_target(t) for t in ((targets,) if isinstance(targets, str) else targets)]
     kernels = []
-    known = {name for spec in wanted if isinstance(spec, Matmul) for name in spec.constant}
+    known = {name for spec in wanted for name in spec.constants}
     if unknown := sorted((constants or {}).keys() - known):
         raise SpecError(f"constants: {unknown[0]} is no constant operand of a spec; name it there")
     # Everything is planned before anything is assembled, so that a bad request fails fast.
-    plans = [_plan_of_several(s, t, schedule or {}, found) for t in found for s in wanted]
+    pairs = [
+        (target, spec)
+        for target in found
+        for spec in dict.fromkeys(_for_target(s, target, constants or {}) for s in wanted)
+    ]
+    plans = [_plan_of_several(s, t, schedule or {}, found) for t, s in pairs]
     for planned in map(tune, plans) if tune else plans:
         progress(f"{planned.target.name}/{planned.spec.key}")
         kernels.append(kernel(planned.spec, planned.target, planned.schedule))
     return bundle.pack(kernels, constants)
+
+
+def _for_target(spec: Spec, target: Target, values: Mapping[str, Array]) -> Spec:
+    """The spec without the constant operands that change nothing on this target: those that it does
+    not pack, and whose values are not in the bundle."""
+    if not isinstance(spec, Matmul) or targets.family(target.family).packs_ahead:
+        return spec
+    return dataclasses.replace(spec, constant=tuple(o for o in spec.constant if o in values))
 
 
 def _plan_of_several(

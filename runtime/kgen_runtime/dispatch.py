@@ -56,7 +56,7 @@ class Dispatch:
     def pack(self, matrix: Any) -> Any:
         """As :meth:`Kernel.pack`; ArgumentError unless the kernels that take it agree on the order.
 
-        Kernels of one target that differ in M or in the epilogue do.
+        Kernels of one target that differ in M or in the epilogue do; those of GPUs pack nothing.
         """
         able = [kernel.packed for kernel in self._kernels if kernel.packed is not None]
         fitting = [packed for packed in able if len(able) == 1 or packed.takes(matrix)]
@@ -64,6 +64,8 @@ class Dispatch:
             raise ArgumentError(
                 f"{self._op}: the packed operand is in the bundle; leave it out of calls"
             )
+        if not able and not self._kernels[0].on_host:
+            return matrix
         if not able:
             raise ArgumentError(
                 f"{self._op}: no kernel here takes a packed operand; build one with --constant b"

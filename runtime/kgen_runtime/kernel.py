@@ -39,7 +39,7 @@ class Kernel:
         #: The operand that calls are given packed, None if there is none.
         self.packed = next((PackedOperand(s, backend) for s in self._inputs if s.is_packed), None)
         self._output = Slot(entry.key, entry.output, backend)
-        self._on_host = backend.memory == dlpack.HOST
+        self.on_host = backend.memory == dlpack.HOST
         self._has_addresses = backend.memory is not None
         self._workspaces = entry.workspaces
         self._scratch = threading.local()
@@ -97,7 +97,7 @@ class Kernel:
         buffers, result = self._bind(arguments, out, stream, keep, copies=False)
         keep += map(holder, (*arguments, result))
         settled = dict(zip(self._names, buffers, strict=True))
-        if self._on_host:
+        if self.on_host:
             # No stream puts such calls in order: any thread may run them, several at once.
             for workspace in self._workspaces:
                 memory = self._new_workspace(workspace)
@@ -110,12 +110,15 @@ class Kernel:
         the operand's place, to as many calls as wanted, also of other kernels of this target.
 
         Takes what a kernel without a packed operand takes, and makes an array of the same kind.
+        Only CPU kernels pack: other devices' take the matrix as it lies, and so it comes back.
         Raises ArgumentError or DeviceMismatchError.
         """
         if self.packed is not None:
             return self.packed.pack(matrix)
         if self._constants:
             raise ArgumentError(self._stored_message(self._constants))
+        if not self.on_host:
+            return matrix
         raise ArgumentError(f"{self.key}: takes no packed operand; build it with --constant b")
 
     def _bind(
@@ -190,7 +193,7 @@ class Kernel:
         return f"{self.key}: takes {len(self._inputs)} arguments ({names}), got {count}"
 
     def _new_output(self, arguments: Sequence[Any]) -> Any:
-        if self._on_host and Array not in map(type, arguments):
+        if self.on_host and Array not in map(type, arguments):
             return self._output.empty()
         param = self._output.param
         return Array.empty(self._backend, param.dtype, param.shape, param.strides)

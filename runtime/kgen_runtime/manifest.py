@@ -192,7 +192,7 @@ class ArtifactEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredTensor:
-    """A packed input whose bytes are in the bundle: calls leave it out."""
+    """An input whose bytes are in the bundle, in the order of the parameter: calls leave it out."""
 
     parameter: str
     file: str
@@ -268,6 +268,11 @@ class KernelEntry:
     @property
     def output(self) -> TensorParam:
         return next(p for p in self.parameters if p.role == "output")
+
+    @property
+    def files(self) -> tuple[ArtifactEntry | StoredTensor, ...]:
+        """All that it has in the bundle besides the manifest."""
+        return (*self.artifacts, *self.constants)
 
     @property
     def unpacked(self) -> KernelEntry:

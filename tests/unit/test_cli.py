@@ -57,7 +57,6 @@ def build(**options: str) -> list[str]:
         (build(shape="\u0663x1x1"), "is not a whole number"),
         (build(shape="1_0x1x1"), "--shape 1_0x1x1 is not a whole number"),
         (build(shape="9" * 5000 + "x1x1"), "999... is not a whole number"),
-        (build(constant="b"), "constant=b is for CPU targets, whose kernels take packed weights"),
         (build(constant="b="), "--constant b= names no file; write b=FILE.npy, or b alone"),
         (build(tune_cache="x.json"), "--tune-cache x.json is what --tune reads; give it too"),
         (build(constant="c"), "constant=c is unknown; known are b"),

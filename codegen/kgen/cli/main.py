@@ -18,6 +18,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("inspect", "what is inside a bundle: kernels, source, machine code"),
     ("verify", "execute every kernel of a bundle against the reference"),
     ("bench", "time the kernels of a bundle, side by side with libraries"),
+    ("bundle", "merge bundles into one"),
     ("check", "say whether a bundle runs on a device or target"),
     ("perf", "the performance gate: kernels held against budgets, bundles compared"),
     ("emulate", "run any PTX or AMDGPU kernel text on the CPU, with checks"),
@@ -72,7 +73,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(parsed: argparse.Namespace) -> int:
-    command = f"perf {parsed.perf_command}" if parsed.command == "perf" else parsed.command
+    command = " ".join(
+        filter(None, (parsed.command, getattr(parsed, f"{parsed.command}_command", None)))
+    )
     try:
         status = import_module(f"kgen.cli.{parsed.command}").run(parsed)
         sys.stdout.flush()

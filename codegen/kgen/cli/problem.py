@@ -69,7 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     problem.add_argument(
         "--constant",
         metavar="b[=FILE.npy]",
-        help="also build a kernel that takes B packed ahead, or that has it in the bundle (CPU)",
+        help="also build a kernel that takes B prepacked (CPU), or that has it in the bundle",
     )
     problem.add_argument("--log", action="store_true", default=None, help="log-softmax")
 

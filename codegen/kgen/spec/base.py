@@ -52,6 +52,11 @@ class Spec(ABC):
         """Bytes of all tensors once: the least that any kernel moves."""
         return sum(math.prod(p.shape) * p.dtype.itemsize for p in self.parameters)
 
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """Names of the inputs that are the same in many calls."""
+        return ()
+
     def parameter(self, name: str) -> TensorParam:
         return next(p for p in self.parameters if p.name == name)
 

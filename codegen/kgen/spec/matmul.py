@@ -145,6 +145,10 @@ class Matmul(Spec):
         return {DType.F64: DType.F64, DType.S8: DType.S32}.get(self.dtype, DType.F32)
 
     @property
+    def constants(self) -> tuple[str, ...]:
+        return self.constant
+
+    @property
     def finishes_in(self) -> DType:
         """The type in which alpha, beta, scales and the epilogue are computed."""
         return DType.F64 if self.dtype is DType.F64 else DType.F32

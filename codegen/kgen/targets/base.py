@@ -154,7 +154,7 @@ class Family(ABC):
     extension: ClassVar[str]
     #: The runtime's backend that runs its code.
     backend: ClassVar[str]
-    #: Whether its products take a constant operand packed ahead.
+    #: Whether its products take a constant operand prepacked; if not, as it is stored.
     packs_ahead: ClassVar[bool] = False
     #: All named targets, in the order that `kgen targets` lists them.
     targets: ClassVar[tuple[Target, ...]]
@@ -181,11 +181,6 @@ class Family(ABC):
         if isinstance(spec, Matmul) and spec.math not in (maths := self.maths(target)):
             raise TargetError(
                 f"math={spec.math} is not one that {target.name} has; it has {', '.join(maths)}"
-            )
-        if isinstance(spec, Matmul) and spec.constant and not self.packs_ahead:
-            raise TargetError(
-                f"constant={','.join(spec.constant)} is for CPU targets, whose kernels take packed "
-                f"weights, not {target.name}; leave it out"
             )
 
     def maths(self, target: Target) -> tuple[Math, ...]:
