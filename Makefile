@@ -9,7 +9,7 @@ SHAPE := 1024x1024x1024
 DEMO := demo.kgen
 PYTHON_FILES := codegen runtime tests scripts examples
 
-.PHONY: help setup demo test check format lint types fast generated readme gate bench bench-tool fuzz flagships gpu clean
+.PHONY: help setup demo test check format lint types fast generated readme gate bench bench-tool runtime-wheel fuzz flagships gpu clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -76,6 +76,9 @@ $(BENCH)/installed: pyproject.toml scripts/system-packages.sh
 
 bench-tool: setup ## time the tool itself: build, help, import
 	$(BIN)/python scripts/bench_tool.py
+
+runtime-wheel: setup ## the runtime alone, which needs numpy only, as a wheel in dist/
+	cd runtime && ../$(BIN)/python -m hatchling build -t wheel -d ../dist
 
 fuzz: setup ## random specs and schedules on every target for a minute; FUZZ="--seconds 600"
 	$(BIN)/python scripts/fuzz.py $(FUZZ)
