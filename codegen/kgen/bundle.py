@@ -136,7 +136,7 @@ def _entry(kernel: Kernel, files: dict[str, bytes], constants: Mapping[str, Arra
         )
     return KernelEntry(
         key=spec.key,
-        op=spec.op,
+        op=spec.call_name,
         spec=spec.to_json(),
         target=TargetEntry(name=target.name, family=target.family, arch=target.arch),
         schedule=plan.schedule.to_json(),

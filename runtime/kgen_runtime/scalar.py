@@ -13,16 +13,18 @@ result once, to nearest even, to the output's type.
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from kgen_runtime import definitions
 from kgen_runtime.dtypes import DType
 
 Buffers = Mapping[str, memoryview]
 #: The value of one output element, before it is rounded to the output's type. It takes
-#: (batch, row, column) for a matmul, (index,) for relu and (row, column) for softmax.
+#: (batch, row, column) for a matmul, (row, column) for softmax and (number,) for streams.
 Element = Callable[[tuple[int, ...]], float]
 
 # Total bits, explicit mantissa bits and the least exponent of a normal number: IEEE 754-2008 table
@@ -247,10 +249,38 @@ def softmax(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     return element
 
 
+def elementwise(spec: Mapping[str, Any], buffers: Buffers) -> Element:
+    """Elements of an expression over inputs that broadcast, by their number in the output."""
+    dtype = DType(spec["dtype"])
+    tree = ast.parse(spec["expression"], mode="eval")
+    names = list(dict.fromkeys(definitions.input_names(tree.body)))
+    shapes = dict(zip(names, spec["shapes"], strict=True))
+    rank = max(map(len, shapes.values()))
+    padded = {name: [1] * (rank - len(shape)) + list(shape) for name, shape in shapes.items()}
+    sizes = [max(column) for column in zip(*padded.values(), strict=True)]
+
+    def element(index: tuple[int, ...]) -> float:
+        coordinates: list[int] = []
+        left = index[0]
+        for size in reversed(sizes):
+            left, coordinate = divmod(left, size)
+            coordinates.insert(0, coordinate)
+        values = {}
+        for name, shape in padded.items():
+            offset = 0
+            for n, coordinate in zip(shape, coordinates, strict=True):
+                offset = offset * n + (coordinate if n > 1 else 0)
+            values[name] = read(buffers[name], offset, dtype)
+        return float(definitions.Evaluator(values, definitions.Scalars()).value(tree.body))
+
+    return element
+
+
 OPERATIONS: Mapping[str, Callable[[Mapping[str, Any], Buffers], Element]] = {
     "matmul": matmul,
     "relu": relu_elements,
     "softmax": softmax,
+    "elementwise": elementwise,
 }
 
 

@@ -62,7 +62,8 @@ def deviations(expected: Estimate, got: Values, dtype: DType) -> tuple[Values, V
 
     NaN must be NaN and an infinite reference the same infinity. A finite reference may come out as
     infinity only if the bound reaches the number that rounds to it, and has to if it lies beyond.
-    An element whose computation needs no rounding must equal the reference rounded once.
+    An element whose computation needs no rounding must equal the reference rounded once; one of
+    which nothing is promised has an infinite error in `expected`.
     """
     rounded = round_to(expected.value, dtype)
     exact = expected.error == 0.0
@@ -77,7 +78,7 @@ def deviations(expected: Estimate, got: Values, dtype: DType) -> tuple[Values, V
     high = np.isinf(round_to(np.abs(expected.value) + expected.error, dtype))
     overflow = np.isinf(got) & high & (np.sign(got) == np.sign(expected.value))
     fits = np.isfinite(got) & np.isfinite(reference) & ~low
-    error = np.where(same | overflow, 0.0, np.where(fits, error, np.inf))
+    error = np.where(same | overflow | np.isinf(expected.error), 0.0, np.where(fits, error, np.inf))
     return error, np.where(np.isfinite(bound), bound, 0.0)
 
 

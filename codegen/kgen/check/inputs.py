@@ -79,11 +79,12 @@ def data_sets(entry: KernelEntry, seed: int) -> Iterator[DataSet]:
         if _takes_special_values(entry):
             yield _fill(entry, "special-value", seed, _special_matmul(entry))
         return
+    if entry.op != "softmax":
+        yield _fill(entry, "special-value", seed, _special_elements)
+        return
     # With few rows, not every kind of row fits in one tensor.
-    rows = entry.output.shape[0] if entry.op == "softmax" else len(ROW_KINDS)
-    for first in range(0, len(ROW_KINDS), max(rows, 3)):
-        maker = _special_relu if entry.op == "relu" else _special_softmax(first)
-        yield _fill(entry, "special-value", seed + first, maker)
+    for first in range(0, len(ROW_KINDS), max(entry.output.shape[0], 3)):
+        yield _fill(entry, "special-value", seed + first, _special_softmax(first))
 
 
 Maker = Callable[[np.random.Generator, TensorParam], Floats]
@@ -193,10 +194,10 @@ def _special_matmul(entry: KernelEntry) -> Maker:
     return make
 
 
-def _special_relu(generator: np.random.Generator, param: TensorParam) -> Floats:
+def _special_elements(generator: np.random.Generator, param: TensorParam) -> Floats:
     values = _random(generator, param)
     tiny = param.dtype.smallest_subnormal
-    special = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, tiny, -tiny, 3 * tiny])
+    special = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, tiny, -tiny, 3 * tiny, 1.0, -1.0])
     places = generator.permutation(values.size)[: max(1, values.size // 2)]
     values.reshape(-1)[places] = np.resize(special, places.size)
     return values

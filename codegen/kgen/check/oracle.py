@@ -7,12 +7,13 @@ of :class:`kgen_runtime.manifest.Tile`: (batch, m, n), (element,) or (row, colum
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Mapping
 
 import numpy as np
 
-from kgen.check import tolerance
+from kgen.check import elementwise, tolerance
 from kgen.check.tensors import Bits, Bytes, Values, decode, strided_bits
 from kgen.check.tolerance import Estimate
 from kgen_runtime.dtypes import DType
@@ -26,7 +27,7 @@ def output_shape(entry: KernelEntry) -> tuple[int, ...]:
     shape = entry.output.shape
     if entry.op == "matmul":
         return (1, *shape)[-3:]
-    return (math.prod(shape),) if entry.op == "relu" else shape
+    return shape if entry.op == "softmax" else (math.prod(shape),)
 
 
 def in_coordinates(entry: KernelEntry, bits: Bits) -> Bits:
@@ -46,6 +47,8 @@ def estimate(
     with np.errstate(all="ignore"):
         if entry.op == "matmul":
             return _matmul(entry, inputs, params, box, whole)
+        if entry.spec["op"] == "elementwise":
+            return _elementwise(entry, inputs, params, box)
         x = decode(inputs["x"].reshape(output_shape(entry))[box[:1]], params["x"].dtype)
         if entry.op == "relu":
             zero = np.zeros_like(x)
@@ -94,6 +97,21 @@ def _matmul(
     if "scale_out" in inputs:
         result = result.scale(float(decode(inputs["scale_out"], DType.F32)[0]))
     return result
+
+
+def _elementwise(
+    entry: KernelEntry, inputs: Mapping[str, Bits], params: Mapping[str, TensorParam], box: Box
+) -> Estimate:
+    values = {
+        name: decode(np.broadcast_to(bits, entry.output.shape).reshape(-1)[box], params[name].dtype)
+        for name, bits in inputs.items()
+    }
+    return elementwise.estimate(tree(entry.spec["expression"]), values, entry.tolerance)
+
+
+def tree(expression: str) -> ast.expr:
+    """An expression in calls as Python's grammar has it."""
+    return ast.parse(expression, mode="eval").body
 
 
 def _softmax(entry: KernelEntry, x: Values) -> Estimate:

@@ -13,6 +13,7 @@ from typing import Any
 from kgen.errors import SpecError
 from kgen.spec.base import Spec
 from kgen.spec.choices import SMOOTH, Epilogue, Layout, Math, Operand, Scale
+from kgen.spec.elementwise import Elementwise
 from kgen.spec.matmul import Matmul
 from kgen.spec.rowwise import Relu, Softmax
 from kgen_runtime.dtypes import DType
@@ -21,6 +22,7 @@ __all__ = [
     "OPS",
     "SMOOTH",
     "DType",
+    "Elementwise",
     "Epilogue",
     "Layout",
     "Math",
@@ -34,7 +36,7 @@ __all__ = [
     "op_class",
 ]
 
-OPS: tuple[type[Spec], ...] = (Matmul, Relu, Softmax)
+OPS: tuple[type[Spec], ...] = (Matmul, Relu, Softmax, Elementwise)
 
 
 def op_class(name: str) -> type[Spec]:
@@ -47,10 +49,13 @@ def op_class(name: str) -> type[Spec]:
 
 def from_json(data: Mapping[str, Any]) -> Spec:
     """The spec that `Spec.to_json` wrote. Raises SpecError for anything else."""
-    fields: dict[str, Any] = {
-        k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k != "op"
-    }
+    fields: dict[str, Any] = {k: _frozen(v) for k, v in data.items() if k != "op"}
     try:
         return op_class(data.get("op", ""))(**fields)
     except TypeError as error:
         raise SpecError(f"not a spec of this kgen: {error}") from None
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples, inner ones as well."""
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -28,6 +28,11 @@ class Spec(ABC):
         """The inputs' element type; a field of every operation."""
 
     @property
+    def call_name(self) -> str:
+        """What a loaded bundle calls the operation."""
+        return self.op
+
+    @property
     @abstractmethod
     def key(self) -> str:
         """A stable name, unique among specs, valid as an identifier in every target's language."""

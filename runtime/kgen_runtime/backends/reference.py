@@ -79,9 +79,9 @@ class ReferenceBackend(Backend):
         host.data[:] = buffer[: host.nbytes]
 
     def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> ReferenceKernel:
-        if entry.op not in scalar.OPERATIONS:
+        if entry.spec["op"] not in scalar.OPERATIONS:
             raise DeviceError(
-                f"{entry.name}: the reference has no {entry.op}; "
+                f"{entry.name}: the reference has no {entry.spec['op']}; "
                 f"it has {', '.join(scalar.OPERATIONS)}"
             )
         packed = tuple(param for param in entry.inputs if param.packing is not None)
@@ -121,7 +121,7 @@ def output_elements(
     """Index (see :data:`kgen_runtime.scalar.Element`) and offset of every output element."""
     for flat, position in enumerate(itertools.product(*map(range, output.shape))):
         offset = sum(i * stride for i, stride in zip(position, output.strides, strict=True))
-        if spec["op"] == "relu":
+        if spec["op"] in ("relu", "elementwise"):
             yield (flat,), offset
         elif spec["op"] == "matmul":
             yield (0, *position)[-3:], offset

@@ -1,0 +1,271 @@
+"""Expressions: formulas over some twenty primitives, which every instruction set can render.
+
+An expression is a frozen graph in which equal parts are one node. Its numbers are of one
+floating-point type, the one that a kernel computes in (f32, or f64 for f64 tensors); truth values
+are what comparisons give and `select` takes. A call of a function (`kgen.ops.functions`) is a node
+as well until :func:`expand` puts primitives in its place.
+
+The primitives are those of IEEE 754-2019, rounded to nearest, except for:
+
+- DIV, SQRT, RSQRT, RECIPROCAL: within 2.5 units in the last place.
+- EXP2 and LOG2: within the `function_error` of the target's tolerance, which near LOG2's zero is
+  absolute. EXP2 may give 0 for a result that is subnormal.
+- MIN and MAX give NaN where an operand is NaN; of zeros with two signs either may come.
+- ROUND goes to the nearest whole number, ties to even; FLOOR down.
+- LESS, LESS_EQUAL and EQUAL are false for NaN.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from weakref import WeakValueDictionary
+
+
+class Primitive(StrEnum):
+    """What a node computes of its arguments."""
+
+    INPUT = "input"
+    CONSTANT = "constant"
+    CALL = "call"
+    ADD = "add"
+    SUB = "sub"
+    MUL = "mul"
+    DIV = "div"
+    FMA = "fma"
+    NEG = "neg"
+    ABS = "abs"
+    MIN = "min"
+    MAX = "max"
+    SQRT = "sqrt"
+    RSQRT = "rsqrt"
+    RECIPROCAL = "reciprocal"
+    EXP2 = "exp2"
+    LOG2 = "log2"
+    FLOOR = "floor"
+    ROUND = "round"
+    LESS = "less"
+    LESS_EQUAL = "less_equal"
+    EQUAL = "equal"
+    AND = "and"
+    OR = "or"
+    NOT = "not"
+    SELECT = "select"
+
+
+#: Primitives whose result is a truth value.
+TRUTH = frozenset(
+    {
+        *(Primitive.LESS, Primitive.LESS_EQUAL, Primitive.EQUAL),
+        *(Primitive.AND, Primitive.OR, Primitive.NOT),
+    }
+)
+
+#: Nodes by what they are made of, so that equal ones are the same object.
+_KNOWN: WeakValueDictionary[tuple[object, ...], Expression] = WeakValueDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class Expression:
+    """A node. Make one with :func:`node`, :func:`constant`, :func:`variable` or arithmetic.
+
+    `name` is that of an input or of a called function, `number` the value of a constant; `truth`
+    says that it is a truth value.
+    """
+
+    primitive: Primitive
+    arguments: tuple[Expression, ...] = ()
+    name: str = ""
+    number: float = 0.0
+    truth: bool = False
+
+    def __add__(self, other: Number) -> Expression:
+        return node(Primitive.ADD, self, other)
+
+    def __radd__(self, other: Number) -> Expression:
+        return node(Primitive.ADD, other, self)
+
+    def __sub__(self, other: Number) -> Expression:
+        return node(Primitive.SUB, self, other)
+
+    def __rsub__(self, other: Number) -> Expression:
+        return node(Primitive.SUB, other, self)
+
+    def __mul__(self, other: Number) -> Expression:
+        return node(Primitive.MUL, self, other)
+
+    def __rmul__(self, other: Number) -> Expression:
+        return node(Primitive.MUL, other, self)
+
+    def __truediv__(self, other: Number) -> Expression:
+        return node(Primitive.DIV, self, other)
+
+    def __rtruediv__(self, other: Number) -> Expression:
+        return node(Primitive.DIV, other, self)
+
+    def __neg__(self) -> Expression:
+        return node(Primitive.NEG, self)
+
+    def __lt__(self, other: Number) -> Expression:
+        return node(Primitive.LESS, self, other)
+
+    def __le__(self, other: Number) -> Expression:
+        return node(Primitive.LESS_EQUAL, self, other)
+
+    def __gt__(self, other: Number) -> Expression:
+        return node(Primitive.LESS, other, self)
+
+    def __ge__(self, other: Number) -> Expression:
+        return node(Primitive.LESS_EQUAL, other, self)
+
+    def __and__(self, other: Expression) -> Expression:
+        return node(Primitive.AND, self, other)
+
+    def __or__(self, other: Expression) -> Expression:
+        return node(Primitive.OR, self, other)
+
+    def __invert__(self) -> Expression:
+        return node(Primitive.NOT, self)
+
+    def equals(self, other: Number) -> Expression:
+        """Whether both are the same number; Python's == compares nodes."""
+        return node(Primitive.EQUAL, self, other)
+
+    def __str__(self) -> str:
+        """The expression as `kgen.ops.parse` reads it, every call written out."""
+        if self.primitive is Primitive.CONSTANT:
+            short = f"{self.number:g}"
+            return short if float(short) == self.number else repr(self.number)
+        if self.primitive is Primitive.INPUT:
+            return self.name
+        name = self.name or self.primitive.value
+        return f"{name}({', '.join(map(str, self.arguments))})"
+
+
+Number = Expression | float | int
+
+
+def constant(number: float) -> Expression:
+    return _interned(Primitive.CONSTANT, (), "", float(number), False)
+
+
+def variable(name: str) -> Expression:
+    """An input."""
+    return _interned(Primitive.INPUT, (), name, 0.0, False)
+
+
+def call(name: str, arguments: Iterable[Number], truth: bool = False) -> Expression:
+    """A function's value, for :func:`expand` or a renderer that has the function."""
+    return _interned(Primitive.CALL, tuple(map(as_node, arguments)), name, 0.0, truth)
+
+
+def node(primitive: Primitive, *arguments: Number) -> Expression:
+    """A primitive's value; of constants, and of what changes nothing, the value itself."""
+    nodes = tuple(map(as_node, arguments))
+    folded = _folded(primitive, nodes)
+    if folded is not None:
+        return folded
+    truth = primitive in TRUTH or (primitive is Primitive.SELECT and nodes[1].truth)
+    return _interned(primitive, nodes, "", 0.0, truth)
+
+
+def select(condition: Expression, x: Number, y: Number) -> Expression:
+    """x where the condition holds, else y."""
+    return node(Primitive.SELECT, condition, x, y)
+
+
+def fma(x: Number, y: Number, z: Number) -> Expression:
+    """x y + z, rounded once."""
+    return node(Primitive.FMA, x, y, z)
+
+
+def as_node(value: Number) -> Expression:
+    return value if isinstance(value, Expression) else constant(value)
+
+
+def _interned(
+    primitive: Primitive,
+    arguments: tuple[Expression, ...],
+    name: str,
+    number: float,
+    truth: bool,
+) -> Expression:
+    # Zeros of two signs are two constants, and NaN is one.
+    key = (primitive, tuple(map(id, arguments)), name, struct.pack("<d", number), truth)
+    known = _KNOWN.get(key)
+    if known is None:
+        known = Expression(primitive, arguments, name, number, truth)
+        _KNOWN[key] = known
+    return known
+
+
+_ARITHMETIC: Mapping[Primitive, Callable[..., float]] = {
+    Primitive.ADD: lambda x, y: x + y,
+    Primitive.SUB: lambda x, y: x - y,
+    Primitive.MUL: lambda x, y: x * y,
+    Primitive.NEG: lambda x: -x,
+    Primitive.ABS: abs,
+}
+
+
+def _folded(primitive: Primitive, nodes: tuple[Expression, ...]) -> Expression | None:
+    if primitive in _ARITHMETIC and all(n.primitive is Primitive.CONSTANT for n in nodes):
+        return constant(_ARITHMETIC[primitive](*(n.number for n in nodes)))
+    if primitive is Primitive.NEG and nodes[0].primitive is Primitive.NEG:
+        return nodes[0].arguments[0]
+    one = constant(1.0)
+    if primitive in (Primitive.MUL, Primitive.DIV) and nodes[1] is one:
+        return nodes[0]
+    if primitive is Primitive.MUL and nodes[0] is one:
+        return nodes[1]
+    if primitive is Primitive.DIV and nodes[1].primitive is Primitive.CONSTANT:
+        # Division by a power of two is a product, without rounding.
+        divisor = nodes[1].number
+        if divisor and math.isfinite(divisor) and abs(math.frexp(divisor)[0]) == 0.5:
+            return node(Primitive.MUL, nodes[0], 1.0 / divisor)
+    return None
+
+
+def steps(*results: Expression) -> tuple[Expression, ...]:
+    """All nodes once, each after its arguments; inputs and constants among them."""
+    found: dict[Expression, None] = {}
+
+    def visit(expression: Expression) -> None:
+        if expression not in found:
+            for argument in expression.arguments:
+                visit(argument)
+            found[expression] = None
+
+    for result in results:
+        visit(result)
+    return tuple(found)
+
+
+def inputs(*results: Expression) -> tuple[str, ...]:
+    """Names of the inputs, in the order in which they are met."""
+    return tuple(e.name for e in steps(*results) if e.primitive is Primitive.INPUT)
+
+
+def constants(*results: Expression) -> Iterator[float]:
+    """The constants that are operands."""
+    return (e.number for e in steps(*results) if e.primitive is Primitive.CONSTANT)
+
+
+def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """The expression with `change` applied to every node, arguments first."""
+    done: dict[Expression, Expression] = {}
+    for step in steps(expression):
+        arguments = tuple(done[argument] for argument in step.arguments)
+        same = arguments == step.arguments
+        moved = step if same else _with_arguments(step, arguments)
+        done[step] = change(moved)
+    return done[expression]
+
+
+def _with_arguments(step: Expression, arguments: tuple[Expression, ...]) -> Expression:
+    if step.primitive is Primitive.CALL:
+        return call(step.name, arguments, step.truth)
+    return node(step.primitive, *arguments)

@@ -1,0 +1,135 @@
+"""An expression from its text: ``gelu(x + bias) * scale + residual``.
+
+Python's own grammar of expressions: arithmetic, comparisons, ``and or not & | ^ ~``, ``x if c else
+y``, numbers, names of inputs, and calls of the functions in :mod:`kgen.ops.functions`.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Mapping
+from typing import NoReturn
+
+from kgen.errors import SpecError
+from kgen.ops.expression import Expression, call, constant, variable
+from kgen.ops.functions import functions
+
+#: What Python's operators are called.
+_BINARY: Mapping[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.BitAnd: "logical_and",
+    ast.BitOr: "logical_or",
+    ast.BitXor: "logical_xor",
+}
+_COMPARISONS: Mapping[type[ast.cmpop], str] = {
+    ast.Lt: "less",
+    ast.LtE: "less_equal",
+    ast.Gt: "greater",
+    ast.GtE: "greater_equal",
+    ast.Eq: "equal",
+    ast.NotEq: "not_equal",
+}
+#: Characters of an expression; the header of a kernel holds it in a line.
+LONGEST = 1000
+
+
+def parse(text: str) -> Expression:
+    """The expression, in calls. Raises SpecError with the column of what is wrong."""
+    if len(text) > LONGEST:
+        raise SpecError(f"expression has {len(text)} characters; {LONGEST} is the limit")
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        column = getattr(error, "offset", None) or 1
+        raise SpecError(
+            f"expression={text!r}: column {column}: it is not a formula such as 'gelu(x + bias)'"
+        ) from None
+    return _Reader(text).value(tree.body)
+
+
+class _Reader:
+    """One text's nodes, for messages with columns."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def refuse(self, at: ast.AST, why: str) -> NoReturn:
+        column = getattr(at, "col_offset", 0) + 1
+        raise SpecError(f"expression={self.text!r}: column {column}: {why}")
+
+    def value(self, at: ast.expr) -> Expression:
+        match at:
+            case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+                return constant(number)
+            case ast.Name(id="inf" | "nan" as name):
+                return constant(float(name))
+            case ast.Name(id=name):
+                if name in functions():
+                    self.refuse(at, f"{name} is a function; call it, or name the input otherwise")
+                return variable(name)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+                return self.apply(at, _BINARY[type(op)], [left, right])
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+                return constant(-number)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return self.apply(at, "neg", [operand])
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self.value(operand)
+            case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
+                return self.apply(at, "logical_not", [operand])
+            case ast.BoolOp(op=op, values=[first, *rest]):
+                name = "logical_and" if isinstance(op, ast.And) else "logical_or"
+                found = self.value(first)
+                for operand in rest:
+                    found = self.checked(at, name, [(first, found), (operand, self.value(operand))])
+                return found
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARISONS:
+                return self.apply(at, _COMPARISONS[type(op)], [left, right])
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return self.apply(at, "where", [test, body, orelse])
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=keywords):
+                return self.apply(at, name, arguments, keywords)
+        self.refuse(at, "only numbers, names, arithmetic, comparisons and calls are expressions")
+
+    def apply(
+        self,
+        at: ast.expr,
+        name: str,
+        arguments: list[ast.expr],
+        keywords: list[ast.keyword] | None = None,
+    ) -> Expression:
+        if name not in functions():
+            near = difflib.get_close_matches(name, functions(), n=1)
+            hint = f"; do you mean {near[0]}?" if near else ""
+            self.refuse(at, f"there is no function {name}{hint}")
+        operands = list(arguments)
+        for keyword in keywords or []:
+            expected = functions()[name].parameters[len(operands) :]
+            if not expected or keyword.arg != expected[0]:
+                self.refuse(keyword, f"{keyword.arg}= is not the next argument of {name}")
+            operands.append(keyword.value)
+        return self.checked(at, name, [(operand, self.value(operand)) for operand in operands])
+
+    def checked(
+        self, at: ast.expr, name: str, operands: list[tuple[ast.expr, Expression]]
+    ) -> Expression:
+        """The call, with defaults put in, if every argument is of the kind that it should be."""
+        function = functions()[name]
+        most = len(function.parameters)
+        if not function.fewest <= len(operands) <= most:
+            wants = str(most) if function.fewest == most else f"{function.fewest} to {most}"
+            names = ", ".join(function.parameters)
+            self.refuse(at, f"{name}({names}) takes {wants} arguments, not {len(operands)}")
+        values = [value for _, value in operands]
+        kinds = dict(zip(function.parameters, operands, strict=False))
+        for parameter, (operand, value) in kinds.items():
+            if value.truth != (parameter in function.truths):
+                kind, wanted = ("a truth value", "a number")[:: 1 if value.truth else -1]
+                self.refuse(operand, f"{name} takes {wanted} for {parameter}, and this is {kind}")
+        return call(name, function.complete(values), function.truth)

@@ -1,0 +1,253 @@
+"""What the functions of element-wise expressions are, mathematically: one line each.
+
+Nothing here is shared with the expansions that kernels are made of. A definition takes the
+mathematics to compute with, `m`: :class:`Scalars` for plain Python floats, or anything that has the
+same names for arrays. Truth values are what comparisons give.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+Value = Any
+
+
+class Mathematics(Protocol):
+    """IEEE 754 arithmetic that raises nothing, on floats or arrays."""
+
+    def div(self, x: Value, y: Value) -> Value: ...
+    def exp(self, x: Value) -> Value: ...
+    def expm1(self, x: Value) -> Value: ...
+    def log(self, x: Value) -> Value: ...
+    def log1p(self, x: Value) -> Value: ...
+    def sqrt(self, x: Value) -> Value: ...
+    def pow(self, x: Value, y: Value) -> Value: ...
+    def mod(self, x: Value, y: Value) -> Value: ...
+    def sin(self, x: Value) -> Value: ...
+    def cos(self, x: Value) -> Value: ...
+    def tanh(self, x: Value) -> Value: ...
+    def erf(self, x: Value) -> Value: ...
+    def erfc(self, x: Value) -> Value: ...
+    def floor(self, x: Value) -> Value: ...
+    def round(self, x: Value) -> Value: ...
+    def isnan(self, x: Value) -> Value: ...
+    def where(self, condition: Value, x: Value, y: Value) -> Value: ...
+
+
+Definition = Callable[..., Value]
+
+
+def minimum(m: Mathematics, x: Value, y: Value) -> Value:
+    return m.where(m.isnan(x), x, m.where(m.isnan(y), y, m.where(x < y, x, y)))
+
+
+def maximum(m: Mathematics, x: Value, y: Value) -> Value:
+    return -minimum(m, -x, -y)
+
+
+def sigmoid(m: Mathematics, x: Value) -> Value:
+    small = m.exp(m.where(x < 0.0, x, -x))
+    return m.where(x < 0.0, small, 1.0) / (1.0 + small)
+
+
+def softplus(m: Mathematics, x: Value) -> Value:
+    return maximum(m, x, 0.0) + m.log1p(m.exp(m.where(x < 0.0, x, -x)))
+
+
+def elu(m: Mathematics, x: Value, alpha: Value) -> Value:
+    return m.where(x > 0.0, x, alpha * m.expm1(m.where(x > 0.0, 0.0, x)))
+
+
+SQRT_2 = math.sqrt(2.0)
+SQRT_2_PI = math.sqrt(2.0 / math.pi)
+LN_2 = math.log(2.0)
+#: Klambauer et al., "Self-Normalizing Neural Networks", equation 14.
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+#: Every function by name; the arguments are those of the expression, defaults put in.
+DEFINITIONS: dict[str, Definition] = {
+    "neg": lambda m, x: -x,
+    "abs": lambda m, x: abs(x),
+    "sign": lambda m, x: m.where(x > 0.0, 1.0, m.where(x < 0.0, -1.0, x)),
+    "min": minimum,
+    "max": maximum,
+    "clip": lambda m, x, low, high: minimum(m, maximum(m, x, low), high),
+    "floor": lambda m, x: m.floor(x),
+    "ceil": lambda m, x: -m.floor(-x),
+    "round": lambda m, x: m.round(x),
+    "trunc": lambda m, x: m.where(x < 0.0, -m.floor(-x), m.floor(x)),
+    "less": lambda m, x, y: x < y,
+    "less_equal": lambda m, x, y: x <= y,
+    "greater": lambda m, x, y: x > y,
+    "greater_equal": lambda m, x, y: x >= y,
+    "equal": lambda m, x, y: x == y,
+    "not_equal": lambda m, x, y: x != y,
+    "logical_and": lambda m, x, y: x & y,
+    "logical_or": lambda m, x, y: x | y,
+    "logical_xor": lambda m, x, y: x ^ y,
+    "logical_not": lambda m, x: x ^ True,
+    "isnan": lambda m, x: m.isnan(x),
+    "isinf": lambda m, x: abs(x) == math.inf,
+    "where": lambda m, condition, x, y: m.where(condition, x, y),
+    "add": lambda m, x, y: x + y,
+    "sub": lambda m, x, y: x - y,
+    "mul": lambda m, x, y: x * y,
+    "div": lambda m, x, y: m.div(x, y),
+    "mod": lambda m, x, y: m.mod(x, y),
+    "pow": lambda m, x, exponent: m.pow(x, exponent),
+    "square": lambda m, x: x * x,
+    "sqrt": lambda m, x: m.sqrt(x),
+    "rsqrt": lambda m, x: m.div(1.0, m.sqrt(x)),
+    "reciprocal": lambda m, x: m.div(1.0, x),
+    "exp": lambda m, x: m.exp(x),
+    "exp2": lambda m, x: m.exp(x * LN_2),
+    "expm1": lambda m, x: m.expm1(x),
+    "log": lambda m, x: m.log(x),
+    "log2": lambda m, x: m.log(x) / LN_2,
+    "log1p": lambda m, x: m.log1p(x),
+    "tanh": lambda m, x: m.tanh(x),
+    "sigmoid": sigmoid,
+    "relu": lambda m, x: m.where(x <= 0.0, 0.0, x),
+    "leaky_relu": lambda m, x, slope: m.where(x < 0.0, slope * x, x),
+    "elu": elu,
+    "selu": lambda m, x: SELU_SCALE * elu(m, x, SELU_ALPHA),
+    "celu": lambda m, x, alpha: m.where(x > 0.0, x, alpha * m.expm1(m.div(x, alpha))),
+    "gelu": lambda m, x: 0.5 * x * m.erfc(-x / SQRT_2),
+    "gelu_tanh": lambda m, x: x * sigmoid(m, 2.0 * SQRT_2_PI * (x + 0.044715 * x * x * x)),
+    "silu": lambda m, x: x * sigmoid(m, x),
+    "mish": lambda m, x: x * m.tanh(softplus(m, x)),
+    "hard_sigmoid": lambda m, x, a, b: minimum(m, maximum(m, a * x + b, 0.0), 1.0),
+    "hard_swish": lambda m, x: x * minimum(m, maximum(m, x + 3.0, 0.0), 6.0) / 6.0,
+    "softplus": softplus,
+    "softsign": lambda m, x: m.div(x, 1.0 + abs(x)),
+    "erf": lambda m, x: m.erf(x),
+    "sin": lambda m, x: m.sin(x),
+    "cos": lambda m, x: m.cos(x),
+}
+
+
+class Scalars:
+    """The mathematics of Python floats, with IEEE 754's results where the math module raises."""
+
+    def div(self, x: float, y: float) -> float:
+        if y != 0.0:
+            return x / y
+        if x == 0.0 or math.isnan(x):
+            return math.nan
+        return math.copysign(math.inf, x) * math.copysign(1.0, y)
+
+    def exp(self, x: float) -> float:
+        return _overflowing(math.exp, x)
+
+    def expm1(self, x: float) -> float:
+        return _overflowing(math.expm1, x)
+
+    def log(self, x: float) -> float:
+        if x > 0.0 or math.isnan(x):
+            return math.log(x)
+        return -math.inf if x == 0.0 else math.nan
+
+    def log1p(self, x: float) -> float:
+        if x > -1.0 or math.isnan(x):
+            return math.log1p(x)
+        return -math.inf if x == -1.0 else math.nan
+
+    def sqrt(self, x: float) -> float:
+        return math.nan if x < 0.0 else math.sqrt(x)
+
+    def pow(self, x: float, y: float) -> float:
+        if x == 0.0 and y < 0.0:
+            odd = y == int(y) and int(y) % 2 == 1
+            return math.copysign(math.inf, x) if odd else math.inf
+        if x < 0.0 and y != int(y):
+            return math.nan
+        try:
+            return float(math.pow(x, y))
+        except OverflowError:
+            return -math.inf if x < 0.0 and int(y) % 2 == 1 else math.inf
+
+    def mod(self, x: float, y: float) -> float:
+        if not math.isfinite(x) or not math.isfinite(y) or y == 0.0:
+            return math.nan
+        return x % y
+
+    def sin(self, x: float) -> float:
+        return math.nan if math.isinf(x) else math.sin(x)
+
+    def cos(self, x: float) -> float:
+        return math.nan if math.isinf(x) else math.cos(x)
+
+    def tanh(self, x: float) -> float:
+        return math.tanh(x)
+
+    def erf(self, x: float) -> float:
+        return math.erf(x)
+
+    def erfc(self, x: float) -> float:
+        return math.erfc(x)
+
+    def floor(self, x: float) -> float:
+        return math.copysign(math.floor(x), x) if math.isfinite(x) else x
+
+    def round(self, x: float) -> float:
+        return math.copysign(round(x), x) if math.isfinite(x) else x
+
+    def isnan(self, x: float) -> bool:
+        return math.isnan(x)
+
+    def where(self, condition: bool, x: float, y: float) -> float:
+        return x if condition else y
+
+
+def _overflowing(function: Callable[[float], float], x: float) -> float:
+    try:
+        return function(x)
+    except OverflowError:
+        return math.inf
+
+
+#: Numbers that an expression names.
+NUMBERS = {"inf": math.inf, "nan": math.nan}
+
+
+def input_names(at: ast.expr) -> Iterator[str]:
+    """Names of the inputs, in the order in which the expression has them."""
+    match at:
+        case ast.Name(id=name) if name not in NUMBERS:
+            yield name
+        case ast.Call(args=arguments):
+            for argument in arguments:
+                yield from input_names(argument)
+
+
+def number(at: ast.expr) -> float:
+    """A constant as an expression in calls has it: with a sign before it, perhaps by name."""
+    match at:
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -number(operand)
+        case ast.Name(id=name):
+            return NUMBERS[name]
+        case ast.Constant(value=int() | float() as value):
+            return float(value)
+    raise ValueError(f"no expression in calls: {ast.unparse(at)}")
+
+
+class Evaluator:
+    """Walks an expression; extend :meth:`apply` to see every call."""
+
+    def __init__(self, values: Mapping[str, Value], m: Mathematics) -> None:
+        self.values, self.m = values, m
+
+    def value(self, at: ast.expr) -> Value:
+        match at:
+            case ast.Name(id=name) if name not in NUMBERS:
+                return self.values[name]
+            case ast.Call(func=ast.Name(id=name), args=arguments):
+                return self.apply(name, [self.value(argument) for argument in arguments])
+        return number(at)
+
+    def apply(self, name: str, arguments: list[Value]) -> Value:
+        return DEFINITIONS[name](self.m, *arguments)

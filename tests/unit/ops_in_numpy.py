@@ -1,0 +1,64 @@
+"""Primitives in numpy's f32: a renderer for tests, which runs an expansion without a target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgen.ops import Expression, Primitive, steps
+
+Values = npt.NDArray[Any]
+P = Primitive
+
+
+def _fma(x: Values, y: Values, z: Values) -> Values:
+    """The product of two f32 is exact in f64; the second rounding of the sum does no harm here."""
+    return (x.astype(np.float64) * y + z).astype(np.float32)
+
+
+def _choose(f: Callable[..., Values]) -> Callable[..., Values]:
+    return lambda x, y: np.where(np.isnan(x) | np.isnan(y), np.float32(np.nan), f(x, y))
+
+
+TABLE: Mapping[Primitive, Callable[..., Values]] = {
+    P.ADD: np.add,
+    P.SUB: np.subtract,
+    P.MUL: np.multiply,
+    P.DIV: np.divide,
+    P.FMA: _fma,
+    P.NEG: np.negative,
+    P.ABS: np.abs,
+    P.MIN: _choose(np.minimum),
+    P.MAX: _choose(np.maximum),
+    P.SQRT: np.sqrt,
+    P.RSQRT: lambda x: np.float32(1) / np.sqrt(x),
+    P.RECIPROCAL: lambda x: np.float32(1) / x,
+    P.EXP2: np.exp2,
+    P.LOG2: np.log2,
+    P.FLOOR: np.floor,
+    P.ROUND: np.rint,
+    P.LESS: np.less,
+    P.LESS_EQUAL: np.less_equal,
+    P.EQUAL: np.equal,
+    P.AND: np.logical_and,
+    P.OR: np.logical_or,
+    P.NOT: np.logical_not,
+    P.SELECT: np.where,
+}
+
+
+def run(expression: Expression, values: Mapping[str, Values]) -> Values:
+    """The expression in primitives, of f32 arrays by name."""
+    done: dict[Expression, Any] = {}
+    with np.errstate(all="ignore"):
+        for step in steps(expression):
+            if step.primitive is P.INPUT:
+                done[step] = values[step.name].astype(np.float32)
+            elif step.primitive is P.CONSTANT:
+                done[step] = np.float32(step.number)
+            else:
+                done[step] = TABLE[step.primitive](*(done[a] for a in step.arguments))
+    return np.asarray(done[expression])
