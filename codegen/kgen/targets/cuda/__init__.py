@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kgen.schedule import Schedule
-from kgen.spec import DType, Math, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Elementwise, Math, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import (
     Assembled,
     Candidate,
@@ -65,6 +65,7 @@ class CudaFamily(Family):
         Operation(spec=Matmul, dtypes=DTYPES, choose=candidates.choose),
         Operation(spec=Relu, dtypes=DTYPES, choose=heuristics.relu),
         Operation(spec=Softmax, dtypes=DTYPES, choose=heuristics.softmax),
+        Operation(spec=Elementwise, dtypes=DTYPES, choose=heuristics.elementwise),
     )
 
     def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:

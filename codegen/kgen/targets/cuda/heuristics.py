@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kgen.schedule import ClusterSoftmax, GpuRelu, GpuSoftmax
-from kgen.spec import Relu, Softmax
+from kgen.spec import Elementwise, Relu, Softmax
+from kgen.targets import stream
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.base import power_of_two
@@ -28,6 +29,14 @@ RESIDENT_COLUMNS = 32
 def relu(spec: Relu, target: Target) -> GpuRelu:
     """16-byte accesses, four of them per thread where that leaves enough CTAs."""
     vector = MAX_ACCESS_BYTES // spec.dtype.itemsize
+    unroll = 4 if spec.elements >= NOMINAL_CTAS * RELU_THREADS * vector * 4 else 1
+    return GpuRelu(num_threads=RELU_THREADS, vector=vector, unroll=unroll)
+
+
+def elementwise(spec: Elementwise, target: Target) -> GpuRelu:
+    """As relu's, with narrower accesses where rows are odd."""
+    widest = MAX_ACCESS_BYTES // max(spec.dtype.itemsize, spec.out.itemsize)
+    vector = stream.widest_vector(spec, widest)
     unroll = 4 if spec.elements >= NOMINAL_CTAS * RELU_THREADS * vector * 4 else 1
     return GpuRelu(num_threads=RELU_THREADS, vector=vector, unroll=unroll)
 

@@ -14,9 +14,10 @@ from kgen.schedule import (
     SplitMatmul,
     WgmmaMatmul,
 )
-from kgen.spec import Matmul, Relu, Softmax, Spec
+from kgen.spec import Elementwise, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan
+from kgen.targets.cuda.plan.elementwise import plan_elementwise
 from kgen.targets.cuda.plan.gather import gathers
 from kgen.targets.cuda.plan.matmul_fma import plan_fma
 from kgen.targets.cuda.plan.matmul_gemv import plan_gemv
@@ -45,6 +46,8 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
             return plan_fma(spec, target, schedule)
         case Relu(), GpuRelu():
             return plan_relu(spec, target, schedule)
+        case Elementwise(), GpuRelu():
+            return plan_elementwise(spec, target, schedule)
         case Softmax(), GpuSoftmax():
             return plan_softmax(spec, target, schedule)
     raise ScheduleError(
