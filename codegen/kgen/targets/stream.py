@@ -41,6 +41,11 @@ class StreamInput:
     linear: bool
     single: bool
 
+    @property
+    def terms(self) -> tuple[tuple[int, int], ...]:
+        """The (coordinate, stride) whose products sum to the element; none of a single element."""
+        return tuple((d, stride) for d, stride in enumerate(self.strides) if stride)
+
 
 @dataclass(frozen=True, kw_only=True)
 class StreamPlan:

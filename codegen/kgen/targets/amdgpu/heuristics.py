@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, MmaMatmul
-from kgen.spec import Matmul, Relu, Softmax
+from kgen.spec import Elementwise, Matmul, Relu, Softmax
 from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.limits import MAX_GRID_THREADS
 from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.chunks import power_of_two_divisor
 from kgen.targets.base import Target
+from kgen.targets.stream import widest_vector
 
 #: (block_m, block_n, warp_m, warp_n), most in one block first.
 MMA_TILES = (
@@ -111,6 +112,15 @@ def relu(spec: Relu, target: Target) -> GpuRelu:
     while spec.elements // (vector * unroll) + threads > MAX_GRID_THREADS:
         unroll *= 2
     return GpuRelu(num_threads=threads, vector=vector, unroll=unroll)
+
+
+def elementwise(spec: Elementwise, target: Target) -> GpuRelu:
+    """As relu's, with narrower accesses where rows are odd."""
+    widest = WIDEST // max(spec.dtype.itemsize, spec.out.itemsize)
+    vector, unroll = widest_vector(spec, widest), 1
+    while spec.elements // (vector * unroll) + ROWWISE_THREADS > MAX_GRID_THREADS:
+        unroll *= 2
+    return GpuRelu(num_threads=ROWWISE_THREADS, vector=vector, unroll=unroll)
 
 
 def softmax(spec: Softmax, target: Target) -> GpuSoftmax:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, MmaMatmul, Schedule
-from kgen.spec import Matmul, Relu, Softmax, Spec
-from kgen.targets.amdgpu.plan import matmul_fma, matmul_mma, relu, softmax
+from kgen.spec import Elementwise, Matmul, Relu, Softmax, Spec
+from kgen.targets.amdgpu.plan import elementwise, matmul_fma, matmul_mma, relu, softmax
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan
 from kgen.targets.base import Target
 
@@ -19,6 +19,8 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> AmdgpuPlan:
             return matmul_fma.plan(spec, target, schedule)
         case Relu(), GpuRelu():
             return relu.plan(spec, target, schedule)
+        case Elementwise(), GpuRelu():
+            return elementwise.plan(spec, target, schedule)
         case Softmax(), GpuSoftmax():
             return softmax.plan(spec, target, schedule)
     raise ScheduleError(

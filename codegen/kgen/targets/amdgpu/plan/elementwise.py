@@ -1,0 +1,142 @@
+"""Element-wise kernels: the output as a stream of vectors, then what is left, one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from kgen.errors import ScheduleError
+from kgen.schedule import GpuRelu
+from kgen.spec import DType, Elementwise
+from kgen.targets.amdgpu.expressions import DIVISION_ULPS, AmdgpuRenderer
+from kgen.targets.amdgpu.plan.banks import WIDEST
+from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_threads
+from kgen.targets.base import Target
+from kgen.targets.expressions import Rendered
+from kgen.targets.llvm_ir import FloatType
+from kgen.targets.stream import StreamPlan, widest_vector
+from kgen_runtime.manifest import Launch, Tile
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """How elements are taken: whole vectors, or one by one behind the last of them."""
+
+    lanes: int
+    spec: Elementwise
+
+    @property
+    def value(self) -> FloatType:
+        """What is computed with."""
+        return FloatType(dtype=DType.F32, lanes=self.lanes)
+
+    @property
+    def read(self) -> FloatType:
+        """An access to an input."""
+        return FloatType(dtype=self.spec.dtype, lanes=self.lanes)
+
+    @property
+    def written(self) -> FloatType:
+        return FloatType(dtype=self.spec.out, lanes=self.lanes)
+
+    @property
+    def one(self) -> FloatType:
+        """An access to an input of which one element serves all lanes."""
+        return FloatType(dtype=self.spec.dtype)
+
+    @property
+    def one_value(self) -> FloatType:
+        return FloatType(dtype=DType.F32)
+
+    @property
+    def renderer(self) -> AmdgpuRenderer:
+        return AmdgpuRenderer(type=self.value)
+
+    def rendered(self, prefix: str) -> Rendered:
+        """The expression on values %<prefix>.<input>; the result is %<prefix>.out."""
+        inputs = {name: f"%{prefix}.{name}" for name in self.spec.inputs}
+        return self.renderer.render(self.spec.formula_calls, inputs, f"%{prefix}.out")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ElementwisePlan(AmdgpuPlan):
+    spec: Elementwise
+    schedule: GpuRelu
+
+    @cached_property
+    def stream(self) -> StreamPlan:
+        return StreamPlan(spec=self.spec, vector=self.schedule.vector)
+
+    @property
+    def vectors(self) -> Part:
+        return Part(lanes=self.schedule.vector, spec=self.spec)
+
+    @property
+    def rest(self) -> Part:
+        return Part(lanes=1, spec=self.spec)
+
+    @property
+    def declarations(self) -> tuple[str, ...]:
+        """Intrinsics that the expression takes."""
+        parts = [self.vectors, self.rest] if self.stream.rest else [self.vectors]
+        found = [d for p in parts for d in p.renderer.declarations(self.spec.formula_calls)]
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def division_ulps(self) -> str:
+        """What a division may be off by, as LLVM writes it."""
+        return f"{DIVISION_ULPS:e}"
+
+    @property
+    def accesses(self) -> tuple[int, ...]:
+        """The first thread's vectors in the workgroup's block; thread t has each of them plus t."""
+        return tuple(range(0, self.block_vectors, self.threads))
+
+    @property
+    def block_vectors(self) -> int:
+        return self.threads * self.schedule.unroll
+
+    @property
+    def guarded(self) -> bool:
+        """The last workgroup has fewer vectors than threads and accesses for them."""
+        return self.stream.vectors != self.launches[0].grid[0] * self.block_vectors
+
+    @property
+    def rest_start(self) -> int:
+        return self.spec.elements - self.stream.rest
+
+    @property
+    def last_block(self) -> int:
+        return self.launches[0].grid[0] - 1
+
+
+def plan(spec: Elementwise, target: Target, schedule: GpuRelu) -> ElementwisePlan:
+    """Raises ScheduleError, with a value that fits, if the schedule does not."""
+    check_num_threads(target, schedule.num_threads)
+    widest = widest_vector(spec, WIDEST // max(spec.dtype.itemsize, spec.out.itemsize))
+    if schedule.vector > widest or schedule.vector & (schedule.vector - 1):
+        raise ScheduleError(
+            f"vector={schedule.vector} is no power of two up to one access of {WIDEST} B or a row "
+            f"of these shapes; try vector={widest}"
+        )
+    if schedule.num_threads < schedule.vector:
+        raise ScheduleError(
+            f"num_threads={schedule.num_threads} cannot do the rest of a vector={schedule.vector} "
+            f"at once; try num_threads={target.subgroup}"
+        )
+    grid = (-(-spec.elements // schedule.block_elements), 1, 1)
+    check_grid(grid, schedule.num_threads, f"unroll={schedule.unroll * 2}")
+    launch = Launch(
+        entry_point=spec.key,
+        grid=grid,
+        block=(schedule.num_threads, 1, 1),
+        arguments=tuple(p.name for p in spec.parameters),
+        tile=Tile(shape=(spec.elements,), extent=(schedule.block_elements,), axes=(0,)),
+    )
+    return ElementwisePlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="amdgpu/elementwise.ll.j2",
+        launches=(launch,),
+    )

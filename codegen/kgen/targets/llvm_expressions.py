@@ -1,0 +1,91 @@
+"""Expressions as LLVM IR, on scalars or vectors of f32, for the families whose kernels are that.
+
+LLVM Language Reference, "Binary Operations", "Standard C/C++ Library Intrinsics". A family says in
+a class of its own what it has of the primitives that IR leaves to it: EXP2, LOG2 and those with an
+accuracy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kgen.ops import Expression, expand, steps
+from kgen.ops import Primitive as P
+from kgen.targets.expressions import Renderer
+from kgen.targets.llvm_ir import FloatType
+
+OPERATORS: Mapping[P, str] = {P.ADD: "fadd", P.SUB: "fsub", P.MUL: "fmul", P.DIV: "fdiv"}
+INTRINSICS: Mapping[P, str] = {
+    P.ABS: "llvm.fabs",
+    P.FMA: "llvm.fma",
+    P.MIN: "llvm.minimum",
+    P.MAX: "llvm.maximum",
+    P.SQRT: "llvm.sqrt",
+    P.EXP2: "llvm.exp2",
+    P.LOG2: "llvm.log2",
+    P.FLOOR: "llvm.floor",
+    P.ROUND: "llvm.roundeven",
+}
+COMPARISONS: Mapping[P, str] = {P.LESS: "olt", P.LESS_EQUAL: "ole", P.EQUAL: "oeq"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LlvmRenderer(Renderer):
+    """Values are of `type`, truth values of its condition."""
+
+    type: FloatType
+
+    def constant(self, number: float) -> str:
+        return self.type.constant(number)
+
+    def intrinsic(self, primitive: P) -> str | None:
+        """The intrinsic that computes a primitive, without its type."""
+        return INTRINSICS.get(primitive)
+
+    def flags(self, primitive: P) -> str:
+        """Fast-math flags of its instruction, with a blank behind them."""
+        return ""
+
+    def metadata(self, primitive: P) -> str:
+        """What stands behind its instruction, with a comma before it."""
+        return ""
+
+    def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
+        t, p = self.type, step.primitive
+        flags, metadata = self.flags(p), self.metadata(p)
+        if p is P.RECIPROCAL:
+            operands = (t.constant(1.0), *operands)
+            return [f"{result} = fdiv {flags}{t} {', '.join(operands)}{metadata}"]
+        if p is P.RSQRT:
+            return [
+                f"{result}.root = call {t} @llvm.sqrt.{t.suffix}({t} {operands[0]})"
+                f"{self.metadata(P.SQRT)}",
+                f"{result} = fdiv {t} {t.constant(1.0)}, {result}.root{metadata}",
+            ]
+        if p is P.NEG:
+            return [f"{result} = fneg {t} {operands[0]}"]
+        if p in OPERATORS:
+            return [f"{result} = {OPERATORS[p]} {flags}{t} {', '.join(operands)}{metadata}"]
+        if p in COMPARISONS:
+            return [f"{result} = fcmp {COMPARISONS[p]} {t} {', '.join(operands)}"]
+        if p in (P.AND, P.OR):
+            return [f"{result} = {p.value} {t.condition} {', '.join(operands)}"]
+        if p is P.NOT:
+            true = "true" if t.lanes == 1 else "splat (i1 true)"
+            return [f"{result} = xor {t.condition} {operands[0]}, {true}"]
+        if p is P.SELECT:
+            condition, x, y = operands
+            return [f"{result} = select {t.condition} {condition}, {t} {x}, {t} {y}"]
+        typed = ", ".join(f"{t} {operand}" for operand in operands)
+        name = f"{self.intrinsic(p)}.{t.suffix}"
+        return [f"{result} = call {flags}{t} @{name}({typed}){metadata}"]
+
+    def declarations(self, expression: Expression) -> Iterator[str]:
+        """The intrinsics that an expression in calls takes, declared."""
+        t = self.type
+        for step in steps(expand(expression, self.native)):
+            primitive = P.SQRT if step.primitive is P.RSQRT else step.primitive
+            if name := self.intrinsic(primitive):
+                count = 1 if step.primitive is P.RSQRT else len(step.arguments)
+                yield f"{t} @{name}.{t.suffix}({', '.join([str(t)] * count)})"
