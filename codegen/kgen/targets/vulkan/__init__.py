@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from kgen.errors import TargetError
 from kgen.schedule import Schedule
-from kgen.spec import DType, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Elementwise, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.vulkan import heuristics
 from kgen.targets.vulkan.limits import GUARANTEED, MAX_TENSOR_BYTES, TARGETS
@@ -46,6 +46,7 @@ class Vulkan(Family):
         Operation(spec=Matmul, dtypes=DTYPES, choose=heuristics.matmul),
         Operation(spec=Relu, dtypes=DTYPES, choose=heuristics.relu),
         Operation(spec=Softmax, dtypes=DTYPES, choose=heuristics.softmax),
+        Operation(spec=Elementwise, dtypes=DTYPES, choose=heuristics.elementwise),
     )
 
     def check_support(self, spec: Spec, target: Target) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax
-from kgen.spec import Matmul, Relu, Softmax
+from kgen.spec import Elementwise, Matmul, Relu, Softmax
 from kgen.targets.base import Target
 from kgen.targets.vulkan.plan.base import VECTOR_WIDTHS
+from kgen.targets.vulkan.plan.elementwise import vector_of
 
 #: (block_m, block_n, thread_m, thread_n): 128 invocations each, 16 of them side by side along n
 #: where the tile is wide enough.
@@ -58,6 +59,10 @@ def matmul(spec: Matmul, target: Target) -> FmaMatmul:
 
 def relu(spec: Relu, target: Target) -> GpuRelu:
     return GpuRelu(num_threads=ROWWISE_THREADS, vector=_vector(spec.elements))
+
+
+def elementwise(spec: Elementwise, target: Target) -> GpuRelu:
+    return GpuRelu(num_threads=ROWWISE_THREADS, vector=vector_of(spec))
 
 
 def softmax(spec: Softmax, target: Target) -> GpuSoftmax:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from kgen.errors import TargetError
 from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, Schedule
-from kgen.spec import Matmul, Relu, Softmax, Spec
+from kgen.spec import Elementwise, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
 from kgen.targets.vulkan.plan.base import VulkanPlan
+from kgen.targets.vulkan.plan.elementwise import plan_elementwise
 from kgen.targets.vulkan.plan.matmul_fma import plan_matmul
 from kgen.targets.vulkan.plan.relu import plan_relu
 from kgen.targets.vulkan.plan.softmax import plan_softmax
@@ -19,6 +20,8 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:
             return plan_matmul(spec, target, schedule)
         case Relu(), GpuRelu():
             return plan_relu(spec, target, schedule)
+        case Elementwise(), GpuRelu():
+            return plan_elementwise(spec, target, schedule)
         case Softmax(), GpuSoftmax():
             return plan_softmax(spec, target, schedule)
     raise TargetError(

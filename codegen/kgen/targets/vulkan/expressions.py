@@ -1,0 +1,117 @@
+"""Expressions as SPIR-V, on 32-bit floats.
+
+Vulkan 1.3, "Precision and Operation of SPIR-V Instructions": division 2.5 ulp, Sqrt as 1 over
+InverseSqrt (2 ulp), Exp2 3 + 2 |x| ulp, Log2 3 ulp or 2^-21 absolute next to 1. NaN and infinity
+are what drivers keep, but promise only with float controls; so NaN is told by its bits.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
+
+from kgen.ops import Expression, expand, steps
+from kgen.ops import Primitive as P
+from kgen.targets.expressions import Renderer
+
+OPCODES: Mapping[P, str] = {
+    P.ADD: "OpFAdd %float",
+    P.SUB: "OpFSub %float",
+    P.MUL: "OpFMul %float",
+    P.DIV: "OpFDiv %float",
+    P.FMA: "OpExtInst %float %glsl Fma",
+    P.NEG: "OpFNegate %float",
+    P.ABS: "OpExtInst %float %glsl FAbs",
+    P.SQRT: "OpExtInst %float %glsl Sqrt",
+    P.RECIPROCAL: "OpFDiv %float %float_1",
+    P.EXP2: "OpExtInst %float %glsl Exp2",
+    P.LOG2: "OpExtInst %float %glsl Log2",
+    P.FLOOR: "OpExtInst %float %glsl Floor",
+    P.ROUND: "OpExtInst %float %glsl RoundEven",
+    P.LESS: "OpFOrdLessThan %bool",
+    P.LESS_EQUAL: "OpFOrdLessThanEqual %bool",
+    P.EQUAL: "OpFOrdEqual %bool",
+    P.AND: "OpLogicalAnd %bool",
+    P.OR: "OpLogicalOr %bool",
+    P.NOT: "OpLogicalNot %bool",
+    P.SELECT: "OpSelect %float",
+}
+
+
+class SpirvRenderer(Renderer):
+    """Operands are ids with their %."""
+
+    native: ClassVar[frozenset[str]] = frozenset({"relu", "isnan"})
+
+    def constant(self, number: float) -> str:
+        return f"%{_name(number)}"
+
+    def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
+        joined = " ".join(operands)
+        if step.name == "relu":
+            return [f"{result} = OpFunctionCall %float %relu {joined}"]
+        if step.name == "isnan":
+            return _is_nan(result, operands[0])
+        if step.primitive in (P.MIN, P.MAX):
+            return _choose(step.primitive, result, operands)
+        if step.primitive is P.RSQRT:
+            return [
+                f"{result}_root = OpExtInst %float %glsl Sqrt {joined}",
+                f"{result} = OpFDiv %float %float_1 {result}_root",
+            ]
+        return [f"{result} = {OPCODES[step.primitive]} {joined}"]
+
+    def functions(self, expression: Expression) -> Iterator[str]:
+        """Helper functions of the module that an expression in calls takes."""
+        if any(step.name == "relu" for step in steps(expand(expression, self.native))):
+            yield "relu"
+
+    def constants(self, expression: Expression) -> dict[str, str]:
+        """Its constants by name, as literals."""
+        numbers = (
+            s.number for s in steps(expand(expression, self.native)) if s.primitive == "constant"
+        )
+        return {_name(number): _literal(number) for number in numbers}
+
+
+def _is_nan(result: str, x: str) -> list[str]:
+    return [
+        f"{result}_bits = OpBitcast %uint {x}",
+        f"{result}_magnitude = OpBitwiseAnd %uint {result}_bits %uint_0x7fffffff",
+        f"{result} = OpUGreaterThan %bool {result}_magnitude %uint_0x7f800000",
+    ]
+
+
+def _choose(primitive: P, result: str, operands: Sequence[str]) -> list[str]:
+    """FMin and FMax may give either operand where one is NaN: then it is their sum."""
+    x, y = operands
+    word = primitive.value.capitalize()
+    return [
+        f"{result}_number = OpExtInst %float %glsl F{word} {x} {y}",
+        f"{result}_sum = OpFAdd %float {x} {y}",
+        *_is_nan(f"{result}_x_nan", x),
+        *_is_nan(f"{result}_y_nan", y),
+        f"{result}_nan = OpLogicalOr %bool {result}_x_nan {result}_y_nan",
+        f"{result} = OpSelect %float {result}_nan {result}_sum {result}_number",
+    ]
+
+
+def _bits(number: float) -> int:
+    (bits,) = struct.unpack("<I", struct.pack("<f", number))
+    return int(bits)
+
+
+def _name(number: float) -> str:
+    """An id that says the value as a hexadecimal of its bits."""
+    return f"f32_{_bits(number):08x}"
+
+
+def _literal(number: float) -> str:
+    """SPIR-V assembly writes infinity and NaN as numbers with the exponent 128."""
+    (rounded,) = struct.unpack("<f", struct.pack("<I", _bits(number)))
+    if rounded != rounded:
+        return "0x1.8p+128"
+    if rounded in (float("inf"), float("-inf")):
+        return f"{'-' if rounded < 0 else ''}0x1p+128"
+    return repr(rounded)
