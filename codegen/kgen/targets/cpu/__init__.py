@@ -15,7 +15,7 @@ from kgen.schedule import (
     Schedule,
     SweepMatmul,
 )
-from kgen.spec import SMOOTH, DType, Matmul, Relu, Softmax, Spec
+from kgen.spec import SMOOTH, DType, Elementwise, Matmul, Relu, Softmax, Spec
 from kgen.targets import llvm_ir
 from kgen.targets.base import Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.cpu import devices
@@ -29,6 +29,7 @@ from kgen.targets.cpu.plan.base import CpuPlan, fuses
 from kgen.targets.cpu.plan.blis import plan_blis
 from kgen.targets.cpu.plan.dot import plan_dot
 from kgen.targets.cpu.plan.dots import dot_for
+from kgen.targets.cpu.plan.elementwise import plan_elementwise
 from kgen.targets.cpu.plan.inner import plan_inner
 from kgen.targets.cpu.plan.relu import plan_relu
 from kgen.targets.cpu.plan.softmax import plan_softmax
@@ -42,6 +43,9 @@ SOFTMAX_ERRORS = {DType.F32: 5e-7, DType.F16: 6e-6, DType.BF16: 1.4e-4}
 ACTIVATION_ERRORS = {DType.F64: 1e-14, DType.F16: 3e-5, DType.BF16: 2e-4}
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 
+#: Of exp2, and of log2 next to 1: two units in the last place of f32.
+ELEMENTWISE_ERROR = 2.0**-22
+
 
 class CpuFamily(Family):
     name: ClassVar[str] = "cpu"
@@ -53,6 +57,7 @@ class CpuFamily(Family):
         Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64, DType.S8), choose=choose),
         Operation(spec=Relu, dtypes=FLOATS, choose=choose),
         Operation(spec=Softmax, dtypes=FLOATS, choose=choose),
+        Operation(spec=Elementwise, dtypes=FLOATS, choose=choose),
     )
 
     def find(self, name: str) -> Target | None:
@@ -82,6 +87,8 @@ class CpuFamily(Family):
                 return plan_relu(spec, target, schedule)
             if isinstance(spec, Softmax):
                 return plan_softmax(spec, target, schedule)
+            if isinstance(spec, Elementwise):
+                return plan_elementwise(spec, target, schedule)
         raise ScheduleError(
             f"a {schedule.mainloop} schedule does not go with {spec.op} on {target.name}; "
             f"use {type(choose(spec, target)).__name__}"
@@ -100,6 +107,13 @@ class CpuFamily(Family):
                 factor=4.0,
                 function_error=SOFTMAX_ERRORS[spec.out],
                 reason=f"exp by a polynomial with digits for {spec.out}; sums in f32",
+            )
+        if isinstance(spec, Elementwise):
+            return Tolerance(
+                accumulate=DType.F32,
+                factor=1.0,
+                function_error=ELEMENTWISE_ERROR,
+                reason="exp2 and log2 by polynomials, to about two units in the last place of f32",
             )
         if not isinstance(spec, Matmul):
             return Tolerance(accumulate=spec.dtype, factor=0.0, reason="relu is exact")

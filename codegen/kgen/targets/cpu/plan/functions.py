@@ -6,6 +6,7 @@ import dataclasses
 import math
 import struct
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kgen.spec import DType
 from kgen.targets.base import Target
@@ -67,6 +68,22 @@ class Functions:
     def atanh_coefficients(self) -> tuple[float, ...]:
         """2 atanh(u) / u in powers of u^2."""
         return tuple(2 / i for i in (9, 7, 5, 3, 1))
+
+    # exp2 and log2 of any f32.
+    exp2_low: ClassVar[float] = -150.0
+    exp2_high: ClassVar[float] = 129.0
+    #: 2^r for |r| <= 1/2, to 2e-9 of it.
+    exp2_coefficients: ClassVar[tuple[float, ...]] = (
+        *(0.00015353299, 0.0013398952, 0.0096184378, 0.055503324, 0.24022648, 0.69314718, 1.0),
+    )
+    #: log2((1 + u) / (1 - u)) / u in powers of u^2, to 7e-10 of it.
+    log2_coefficients: ClassVar[tuple[float, ...]] = (0.43174228, 0.57671416, 0.96179885, 2.8853900)
+    smallest_normal: ClassVar[float] = 2.0**-126
+    #: A subnormal number times 2^24 is a normal one.
+    subnormal_bits: ClassVar[float] = 24.0
+    subnormal_scale: ClassVar[float] = 2.0**24
+    infinity: ClassVar[float] = math.inf
+    nan: ClassVar[float] = math.nan
 
     # gelu_tanh: x/2 (1 + tanh u) = x / (1 + exp(-2u)), u = sqrt(2/pi) (x + 0.044715 x^3).
     @property

@@ -1,0 +1,96 @@
+"""Expressions for CPUs: exp2 and log2 are functions of the module, nothing calls out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kgen.ops import Expression, expand, steps
+from kgen.ops import Primitive as P
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.base import fuses
+from kgen.targets.llvm_expressions import LlvmRenderer
+from kgen.targets.llvm_ir import FloatType
+from kgen_runtime.dtypes import DType
+
+#: 1.5 * 2^23: a f32 below 2^22 that is added to it is rounded to a whole number.
+ROUND_MAGIC = 1.5 * 2.0**23
+#: From here on every f32 is a whole number, or has but halves, and the magic number does not do.
+WHOLE = 2.0**22
+
+
+@dataclass(frozen=True, kw_only=True)
+class CpuRenderer(LlvmRenderer):
+    """SSE2 alone has neither rounding nor a multiply-add: one is made of additions, the other goes
+    through f64, in which the product is exact."""
+
+    target: Target
+
+    @property
+    def rounds(self) -> bool:
+        """There is an instruction that rounds to whole numbers."""
+        return bool(self.target.features & {"sse4_1", "asimd"})
+
+    def functions(self, expression: Expression) -> tuple[P, ...]:
+        """Which of EXP2 and LOG2 an expression in calls takes."""
+        primitives = {step.primitive for step in steps(expand(expression, self.native))}
+        return tuple(p for p in (P.EXP2, P.LOG2) if p in primitives)
+
+    def intrinsic(self, primitive: P) -> str | None:
+        if primitive in (P.EXP2, P.LOG2):
+            return None
+        if primitive in (P.FLOOR, P.ROUND) and not self.rounds:
+            return None
+        if primitive is P.FMA and not fuses(self.target):
+            return None
+        return super().intrinsic(primitive)
+
+    def declarations(self, expression: Expression) -> Iterator[str]:
+        yield from super().declarations(expression)
+        if not self.rounds:
+            t = self.type
+            yield f"{t} @llvm.fabs.{t.suffix}({t})"
+            yield f"{t} @llvm.copysign.{t.suffix}({t}, {t})"
+
+    def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
+        t, p = self.type, step.primitive
+        if p in (P.EXP2, P.LOG2):
+            return [f"{result} = call {t} @{p.value}({t} {operands[0]})"]
+        if p is P.FMA and not fuses(self.target):
+            return self.fma_by_double(result, operands)
+        if p is P.ROUND and not self.rounds:
+            return self.round_by_magic(result, operands[0])
+        if p is P.FLOOR and not self.rounds:
+            return [
+                *self.round_by_magic(f"{result}.near", operands[0]),
+                f"{result}.above = fcmp ogt {t} {result}.near, {operands[0]}",
+                f"{result}.less = fsub {t} {result}.near, {t.constant(1.0)}",
+                f"{result} = select {t.condition} {result}.above, {t} {result}.less, "
+                f"{t} {result}.near",
+            ]
+        return super().instruction(step, result, operands)
+
+    def fma_by_double(self, result: str, operands: Sequence[str]) -> list[str]:
+        t, wide = self.type, FloatType(dtype=DType.F64, lanes=self.type.lanes)
+        names = [f"{result}.{letter}" for letter in "xyz"]
+        return [
+            *(
+                f"{name} = fpext {t} {operand} to {wide}"
+                for name, operand in zip(names, operands, strict=True)
+            ),
+            f"{result}.product = fmul {wide} {names[0]}, {names[1]}",
+            f"{result}.sum = fadd {wide} {result}.product, {names[2]}",
+            f"{result} = fptrunc {wide} {result}.sum to {t}",
+        ]
+
+    def round_by_magic(self, result: str, x: str) -> list[str]:
+        """Zero keeps its sign; large numbers, infinity and NaN are left as they are."""
+        t, magic = self.type, self.type.constant(ROUND_MAGIC)
+        return [
+            f"{result}.size = call {t} @llvm.fabs.{t.suffix}({t} {x})",
+            f"{result}.shifted = fadd {t} {result}.size, {magic}",
+            f"{result}.whole = fsub {t} {result}.shifted, {magic}",
+            f"{result}.signed = call {t} @llvm.copysign.{t.suffix}({t} {result}.whole, {t} {x})",
+            f"{result}.small = fcmp olt {t} {result}.size, {t.constant(WHOLE)}",
+            f"{result} = select {t.condition} {result}.small, {t} {result}.signed, {t} {x}",
+        ]

@@ -1,0 +1,216 @@
+"""The plan of elementwise.ll.j2: rows in vectors; one row for all if nothing broadcasts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from kgen.errors import ScheduleError
+from kgen.ops import Primitive, functions, steps
+from kgen.schedule import CpuStream
+from kgen.spec import DType, Elementwise
+from kgen.targets.base import Target
+from kgen.targets.cpu.expressions import CpuRenderer
+from kgen.targets.cpu.limits import BF16_FEATURES
+from kgen.targets.cpu.plan.base import CpuPlan, Run, access, check_task, vector_for
+from kgen.targets.cpu.plan.blocks import LINE_BYTES
+from kgen.targets.cpu.plan.functions import Functions, functions_for
+from kgen.targets.cpu.plan.relu import AHEAD_BYTES
+from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen.targets.expressions import Rendered
+from kgen.targets.llvm_ir import FloatType
+from kgen.targets.stream import Dimension, StreamInput, StreamPlan
+from kgen_runtime.manifest import Launch, Tile
+
+
+@dataclass(frozen=True, kw_only=True)
+class ElementwisePlan(CpuPlan):
+    spec: Elementwise
+    schedule: CpuStream
+    run: Run
+    x: Access
+
+    @cached_property
+    def stream(self) -> StreamPlan:
+        return StreamPlan(spec=self.spec, vector=1)
+
+    @property
+    def task_words(self) -> str:
+        return f"{self.schedule.task} {'rows' if self.by_rows else 'elements'}"
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        features = super().features
+        return tuple(sorted({*features, *BF16_FEATURES})) if self.out.rounded_by_cpu else features
+
+    @property
+    def functions(self) -> Functions:
+        """The constants of exp2 and log2."""
+        return functions_for(self.target, self.compute, DType.F32)
+
+    # -- the expression ------------------------------------------------------------------------
+
+    @property
+    def renderer(self) -> CpuRenderer:
+        type_ = FloatType(dtype=DType.F32, lanes=self.compute.count)
+        return CpuRenderer(type=type_, target=self.target)
+
+    def rendered(self, prefix: str) -> Rendered:
+        """On vectors %<prefix>.<input>, or %<input>.all of one that is the same for a row."""
+        inputs = {
+            i.name: f"%{i.name}.all" if i.single else f"%{prefix}.{i.name}"
+            for i in self.stream.inputs
+        }
+        return self.renderer.render(self.spec.formula_calls, inputs, f"%{prefix}.result")
+
+    @property
+    def module_functions(self) -> tuple[str, ...]:
+        """Functions of the module that the expression calls."""
+        return tuple(p.value for p in self.renderer.functions(self.spec.formula_calls))
+
+    @property
+    def declarations(self) -> tuple[str, ...]:
+        found = list(self.renderer.declarations(self.spec.formula_calls))
+        if self.module_functions:
+            t = self.compute
+            found.append(f"{t} @{self.functions.multiply_add}.{t.suffix}({t}, {t}, {t})")
+        return tuple(dict.fromkeys(found))
+
+    # -- where things lie ----------------------------------------------------------------------
+
+    @property
+    def by_rows(self) -> bool:
+        """An input broadcasts: the output is taken row by row."""
+        return len(self.stream.sizes) > 1
+
+    @property
+    def rows(self) -> int:
+        return math.prod(self.stream.sizes[:-1])
+
+    @property
+    def cols(self) -> int:
+        return self.stream.sizes[-1]
+
+    @property
+    def out_row(self) -> int:
+        """Bytes of a row of the output."""
+        return self.cols * self.out.itemsize
+
+    @property
+    def row_dimensions(self) -> tuple[Dimension, ...]:
+        """How a row's number gives its coordinates."""
+        sizes = self.stream.sizes[:-1]
+        return tuple(
+            Dimension(divisor=math.prod(sizes[i + 1 :]), size=size, outermost=i == 0)
+            for i, size in enumerate(sizes)
+        )
+
+    def row_terms(self, of: StreamInput) -> tuple[tuple[int, int], ...]:
+        """The (coordinate, bytes for each step of it) of an input's row."""
+        rows = len(self.row_dimensions)
+        return tuple((d, s * self.x.itemsize) for d, s in of.terms if d < rows)
+
+    @property
+    def streamed(self) -> tuple[str, ...]:
+        """Inputs that are read vector by vector."""
+        return tuple(i.name for i in self.stream.inputs if not i.single)
+
+    @property
+    def last_task_is_short(self) -> bool:
+        return (self.rows if self.by_rows else self.cols) % self.schedule.task != 0
+
+    @property
+    def units(self) -> int:
+        """What tasks divide between them: rows, or elements."""
+        return self.rows if self.by_rows else self.cols
+
+    # -- steps ---------------------------------------------------------------------------------
+
+    @property
+    def unrolled(self) -> tuple[tuple[str, int], ...]:
+        """Each vector of a step: what its values' names start with, and its first element."""
+        return tuple((f"u{u}", u * self.compute.count) for u in range(self.schedule.unroll))
+
+    @property
+    def masked_types(self) -> tuple[Vector, ...]:
+        """One element alone goes as a scalar."""
+        types = {self.x.stored, self.out.stored} if self.run.tail > 1 else set()
+        return tuple(sorted(types, key=str))
+
+    @property
+    def vector_mask(self) -> int:
+        return -self.compute.count
+
+    @property
+    def step_mask(self) -> int:
+        """A mask, where a step is a power of two."""
+        return -self.run.step
+
+    # -- out written past the caches -----------------------------------------------------------
+
+    @property
+    def out_mask(self) -> int:
+        """What an address has beyond a whole vector, by `and`."""
+        return self.out.stored.bytes - 1
+
+    @property
+    def item_shift(self) -> int:
+        """Divides bytes by those of an element."""
+        return (self.out.itemsize - 1).bit_length()
+
+    @property
+    def ahead(self) -> tuple[int, ...]:
+        """Bytes from a step's first element to the lines of an input that it fetches."""
+        nbytes = self.schedule.unroll * self.x.stored.bytes
+        return tuple(range(AHEAD_BYTES, AHEAD_BYTES + nbytes, LINE_BYTES))
+
+
+def is_exact(spec: Elementwise) -> bool:
+    """Nothing is rounded before the result."""
+    calls = (s for s in steps(spec.formula_calls) if s.primitive is Primitive.CALL)
+    return all(functions()[call.name].accuracy.roundings == 0.0 for call in calls)
+
+
+def has_whole_tasks(spec: Elementwise, target: Target, task: int) -> bool:
+    """The last task has a vector of elements too."""
+    count = target.limits["vector_bytes"] // DType.F32.itemsize
+    return (spec.elements % task or task) >= count
+
+
+def plan_elementwise(spec: Elementwise, target: Target, schedule: CpuStream) -> ElementwisePlan:
+    """Raises ScheduleError if a task is no multiple of the vectors that it is done in."""
+    stream = StreamPlan(spec=spec, vector=1)
+    by_rows = len(stream.sizes) > 1
+    cols = stream.sizes[-1]
+    compute = vector_for(target, DType.F32, cols)
+    run = Run(length=cols, vector=compute.count, unroll=schedule.unroll)
+    units = spec.elements // cols if by_rows else cols
+    tasks = -(-units // schedule.task)
+    if tasks > 1 and not by_rows:
+        check_task(schedule, run.step)
+    if schedule.nontemporal and (by_rows or not has_whole_tasks(spec, target, schedule.task)):
+        raise ScheduleError(
+            f"nontemporal=1 needs inputs that do not broadcast, and {compute.count} elements in "
+            f"every task, not {spec.elements} in tasks of {schedule.task}; try nontemporal=0"
+        )
+    # Subnormal numbers, which the instruction makes zero, are none of an exact result's.
+    by_cpu = spec.out is DType.BF16 and target.has("avx512_bf16") and not is_exact(spec)
+    extent = schedule.task * (cols if by_rows else 1)
+    launch = Launch(
+        entry_point=spec.key,
+        grid=(tasks, 1, 1),
+        arguments=tuple(p.name for p in spec.parameters),
+        tile=Tile(shape=(spec.elements,), extent=(extent,), axes=(0,)),
+    )
+    return ElementwisePlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="cpu/elementwise.ll.j2",
+        launches=(launch,),
+        compute=compute,
+        out=access(target, spec.out, compute, rounded_by_cpu=by_cpu),
+        x=access(target, spec.dtype, compute),
+        run=run,
+    )
