@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgen.ops import Expression, Primitive, steps
+from kgen.ops import Expression, Primitive, functions, steps
 
 Values = npt.NDArray[Any]
 P = Primitive
@@ -62,3 +62,13 @@ def run(expression: Expression, values: Mapping[str, Values]) -> Values:
             else:
                 done[step] = TABLE[step.primitive](*(done[a] for a in step.arguments))
     return np.asarray(done[expression])
+
+
+def call_of(name: str) -> str:
+    """A call of a function with inputs for all its arguments but those that have defaults."""
+    function = functions()[name]
+    if name == "pow":
+        return "pow(x, 3)"
+    needed = function.parameters[: function.fewest]
+    arguments = [f"{p} > 0" if p in function.truths else p for p in needed]
+    return f"{name}({', '.join(arguments)})"

@@ -15,7 +15,7 @@ from kgen.ops.expression import constant, node, variable
 from kgen_runtime.definitions import DEFINITIONS, Evaluator, Scalars
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import Tolerance
-from tests.unit.ops_in_numpy import run
+from tests.unit.ops_in_numpy import call_of, run
 
 #: numpy's exp2 and log2 are good to an ulp or two.
 TARGET = Tolerance(accumulate=DType.F32, factor=1.0, function_error=2.0**-22, reason="numpy")
@@ -35,19 +35,9 @@ def samples(count: int) -> list[np.ndarray]:
     ]
 
 
-def text_of(name: str) -> str:
-    """A call of the function with inputs for all but parameters that have defaults."""
-    function = functions()[name]
-    if name == "pow":
-        return "pow(x, 3)"
-    needed = function.parameters[: function.fewest]
-    arguments = [f"{p} > 0" if p in function.truths else p for p in needed]
-    return f"{name}({', '.join(arguments)})"
-
-
 @pytest.mark.parametrize("name", sorted(functions()))
 def test_expansions_are_as_good_as_they_say(name: str) -> None:
-    check(text_of(name))
+    check(call_of(name))
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ from kgen_runtime.definitions import DEFINITIONS, Evaluator
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import Tolerance
 
+#: Results below it may be zero.
+SMALLEST_NORMAL = 2.0**-126
 ERF, ERFC = (np.vectorize(f, otypes=[np.float64]) for f in (math.erf, math.erfc))
 
 
@@ -43,9 +45,15 @@ class Bounded(Evaluator):
     """Evaluates to pairs of a value and its error; of a truth value that is where it is open."""
 
     def __init__(self, values: Mapping[str, Values], target: Tolerance) -> None:
-        pairs = {name: (value, np.zeros(value.shape)) for name, value in values.items()}
+        self.flushes = target.subnormals == "flushed"
+        pairs = {name: (value, self.flushed(value)) for name, value in values.items()}
         super().__init__(pairs, Arrays())
         self.target = target
+
+    def flushed(self, value: Values) -> Values:
+        """The error of a number that may have become zero for being subnormal."""
+        size = np.abs(value)
+        return np.where(self.flushes & (size < SMALLEST_NORMAL), size, 0.0)
 
     def value(self, at: Any) -> Any:
         found = super().value(at)
@@ -70,7 +78,11 @@ class Bounded(Evaluator):
             same = (other == result) | (np.isnan(other) & np.isnan(result))
             gap = np.where(same, 0.0, np.abs(other - result))
             error = np.maximum(error, np.where(np.isnan(gap), np.inf, gap))
-        own = self.own_error(functions()[name].accuracy, values, result, error)
+        accuracy = functions()[name].accuracy
+        own = self.own_error(accuracy, values, result, error)
+        if accuracy.slope:
+            carried = sum((e for _, e in arguments), start=np.zeros(()))
+            error = np.where(error > 0.0, error + accuracy.slope * carried, error)
         return result, error + own
 
     def own_error(
@@ -87,9 +99,10 @@ class Bounded(Evaluator):
         unit = DType.F32.unit_roundoff
         relative = (accuracy.roundings + accuracy.growth * largest) * unit
         relative = relative + accuracy.transcendental * self.target.function_error
-        own = relative * scale[accuracy.scale] + 2.0**-126
+        own = relative * scale[accuracy.scale] + SMALLEST_NORMAL
         if accuracy.roundings == 1.0:
-            own = np.where((error == 0.0) & (round_to(result, DType.F32) == result), 0.0, own)
+            exact = (error == 0.0) & (round_to(result, DType.F32) == result)
+            own = np.where(exact, self.flushed(result), own)
         # NaN and infinity have no error.
         own = np.where(np.isfinite(result), own, 0.0)
         if accuracy.holds is not None:

@@ -30,7 +30,8 @@ class Accuracy:
     It is `((roundings + growth |x|) u + transcendental f) s`: u the unit roundoff of the type that
     is computed in, f the target's function_error, s what `scale` says, |x| the largest argument.
     Whatever underflows to a subnormal may be zero. `holds` says of which arguments all of this is
-    promised, all of them where it is None; it takes numbers or arrays.
+    promised, all of them where it is None; it takes numbers or arrays. `slope` is for a function
+    that jumps: what an error of an argument adds to how far its ends are apart.
     """
 
     roundings: float = 0.0
@@ -38,6 +39,7 @@ class Accuracy:
     transcendental: float = 0.0
     scale: Scale = "result"
     holds: Callable[..., Any] | None = None
+    slope: float = 0.0
 
 
 EXACT = Accuracy()
@@ -314,12 +316,16 @@ def pow_(x: Expression, exponent: Expression) -> Expression:
     return node(P.RECIPROCAL, value) if power < 0 else value
 
 
-@function(Accuracy(roundings=2, holds=lambda x, y: abs(x) < 2.0**22 * abs(y)))
+def _quotient_is_small(x: Any, y: Any) -> Any:
+    return abs(x) < 2.0**22 * abs(y)
+
+
+@function(Accuracy(roundings=8, scale="argument", holds=_quotient_is_small, slope=1.0))
 def mod(x: Expression, y: Expression) -> Expression:
     """x - y floor(x / y), with the sign of y, for |x / y| < 2**22.
 
-    The quotient may be off by one next to a whole number: of what is left, each rounded once and so
-    of the right sign, the one in range is taken.
+    The quotient may be off by one next to a whole number: of what is left, the one in range is
+    taken. It is exact where FMA is one rounding, as it is everywhere but on Vulkan.
     """
     n = floor(x / y)
     left = with_sign(fma(-n, y, x), y)
@@ -531,14 +537,21 @@ def sine_of_multiple(x: Expression, multiple: Expression, distance: Expression) 
 FARTHEST_ANGLE = 2.0**22
 
 
-@function(Accuracy(roundings=8, scale="one", holds=lambda x: abs(x) < FARTHEST_ANGLE))
+def _is_near(x: Any) -> Any:
+    return abs(x) < FARTHEST_ANGLE
+
+
+@function(Accuracy(roundings=8, growth=2, scale="one", holds=_is_near))
 def sin(x: Expression) -> Expression:
-    """For |x| below 2**22; W. Cody and W. Waite, "Software Manual", chapter 8."""
+    """For |x| below 2**22; W. Cody and W. Waite, "Software Manual", chapter 8.
+
+    The error grows with |x| where FMA rounds its product, on Vulkan.
+    """
     n = node(P.ROUND, x * (1.0 / math.pi))
     return sine_of_multiple(x, n, n)
 
 
-@function(Accuracy(roundings=8, scale="one", holds=lambda x: abs(x) < FARTHEST_ANGLE))
+@function(Accuracy(roundings=8, growth=2, scale="one", holds=_is_near))
 def cos(x: Expression) -> Expression:
     """For |x| below 2**22: (-1)**n sin(x - (n - 1/2) pi)."""
     n = node(P.ROUND, fma(x, 1.0 / math.pi, 0.5))

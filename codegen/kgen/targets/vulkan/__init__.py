@@ -34,6 +34,16 @@ SOFTMAX_TOLERANCE = Tolerance(
     reason="a driver's exp is within 3 + 2 |x| ulp, down to x = -87; its log within 2^-21",
 )
 
+ELEMENTWISE_TOLERANCE = Tolerance(
+    accumulate=DType.F32,
+    factor=1.0,
+    # (3 + 2 |x|) ulp of exp2 at the largest exponent, 128.
+    function_error=2.0**-15,
+    subnormals="flushed",
+    reason="a driver's exp2 is within 3 + 2 |x| ulp and its log2 within 2^-21; it may flush "
+    "subnormal numbers",
+)
+
 
 class Vulkan(Family):
     """Targets are named for the version of the API: vulkan1.3."""
@@ -72,6 +82,8 @@ class Vulkan(Family):
         return assemble(source, plan)
 
     def tolerance(self, spec: Spec, target: Target) -> Tolerance:
+        if isinstance(spec, Elementwise):
+            return ELEMENTWISE_TOLERANCE
         return SOFTMAX_TOLERANCE if isinstance(spec, Softmax) else MATMUL_TOLERANCE
 
     def proof(self, target: Target) -> str:

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.errors import ScheduleError
-from kgen.ops import Primitive, functions, steps
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Elementwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import CpuRenderer
-from kgen.targets.cpu.limits import BF16_FEATURES
 from kgen.targets.cpu.plan.base import CpuPlan, Run, access, check_task, vector_for
 from kgen.targets.cpu.plan.blocks import LINE_BYTES
 from kgen.targets.cpu.plan.functions import Functions, functions_for
@@ -38,11 +36,6 @@ class ElementwisePlan(CpuPlan):
     @property
     def task_words(self) -> str:
         return f"{self.schedule.task} {'rows' if self.by_rows else 'elements'}"
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        features = super().features
-        return tuple(sorted({*features, *BF16_FEATURES})) if self.out.rounded_by_cpu else features
 
     @property
     def functions(self) -> Functions:
@@ -166,12 +159,6 @@ class ElementwisePlan(CpuPlan):
         return tuple(range(AHEAD_BYTES, AHEAD_BYTES + nbytes, LINE_BYTES))
 
 
-def is_exact(spec: Elementwise) -> bool:
-    """Nothing is rounded before the result."""
-    calls = (s for s in steps(spec.formula_calls) if s.primitive is Primitive.CALL)
-    return all(functions()[call.name].accuracy.roundings == 0.0 for call in calls)
-
-
 def has_whole_tasks(spec: Elementwise, target: Target, task: int) -> bool:
     """The last task has a vector of elements too."""
     count = target.limits["vector_bytes"] // DType.F32.itemsize
@@ -194,8 +181,6 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: CpuStream) -> 
             f"nontemporal=1 needs inputs that do not broadcast, and {compute.count} elements in "
             f"every task, not {spec.elements} in tasks of {schedule.task}; try nontemporal=0"
         )
-    # Subnormal numbers, which the instruction makes zero, are none of an exact result's.
-    by_cpu = spec.out is DType.BF16 and target.has("avx512_bf16") and not is_exact(spec)
     extent = schedule.task * (cols if by_rows else 1)
     launch = Launch(
         entry_point=spec.key,
@@ -210,7 +195,8 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: CpuStream) -> 
         template="cpu/elementwise.ll.j2",
         launches=(launch,),
         compute=compute,
-        out=access(target, spec.out, compute, rounded_by_cpu=by_cpu),
+        # Not by VCVTNEPS2BF16, which makes zero of subnormal numbers.
+        out=access(target, spec.out, compute),
         x=access(target, spec.dtype, compute),
         run=run,
     )

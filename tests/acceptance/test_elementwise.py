@@ -1,0 +1,99 @@
+"""Every function of the scalar language on all four families, over shapes and types."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+import kgen
+from kgen.check.verify import verify
+from kgen.ops import functions
+from kgen.spec import DType, Elementwise
+from tests.device.vulkan_support import open_vulkan
+from tests.unit.ops_in_numpy import call_of
+
+pytestmark = pytest.mark.acceptance
+
+DTYPES = (DType.F32, DType.F16, DType.BF16)
+#: One target of each family; the others differ in what they have of it, see COMPOSITIONS.
+FAMILIES = ("sm_80", "gfx942", "vulkan1.3", "native")
+OTHERS = (
+    *("sm_75", "sm_90a", "sm_120", "gfx90a", "gfx1030", "gfx1100", "gfx1201", "vulkan1.1"),
+    *("x86-64", "x86-64-v3", "aarch64-neon"),
+)
+#: No whole number of any vector, and more than one workgroup of the smallest.
+ODD = (3, 347)
+COMPOSITIONS: tuple[tuple[str, tuple[tuple[int, ...], ...]], ...] = (
+    ("silu(gate) * up", (ODD,)),
+    ("gelu(x + bias) * scale + residual", ((5, 64), (64,), (1,), (5, 64))),
+    ("where(x > y, tanh(x) % y, -max(x, y))", ((7, 1), (1, 13))),
+    ("relu(x)", ((1,),)),
+    ("round(x * 3) + floor(y) + trunc(x)", ((2, 3, 1, 5), (3, 4, 5))),
+    ("exp(x) + log(abs(y)) + sin(x) * rsqrt(abs(y) + 1)", ((4, 1, 8), (4, 6, 8))),
+    ("clip(x, -0.5, 0.5) if isnan(y) | isinf(y) else min(x, y)", (ODD,)),
+)
+#: 1, primes, one below and one above a vector, each side broadcast, up to eight dimensions.
+SHAPES = (
+    ((1,), (1,)),
+    ((7,), (1,)),
+    ((17,), (17,)),
+    ((1,), (1031,)),
+    ((4, 15), (15,)),
+    ((4, 16), (16,)),
+    ((3, 17), (3, 1)),
+    ((1, 33), (31, 1)),
+    ((2, 3, 4), (3, 1)),
+    ((2, 1, 2, 1, 2, 1, 2, 3), (2, 1, 2, 1, 2, 1)),
+    ((5, 1, 7), (1, 3, 1)),
+    ((2, 40000), (40000,)),
+)
+
+
+def check(specs: list[Elementwise], target: str) -> None:
+    if target.startswith("vulkan"):
+        open_vulkan().close()
+    report = verify(kgen.build(specs, [target]))
+    wrong = [f"{k.kernel}: {k.reason}" for k in report.kernels if k.status != "passed"]
+    assert not wrong and len(report.kernels) == len(specs)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("target", FAMILIES)
+def test_every_function(target: str, dtype: DType) -> None:
+    check(
+        [Elementwise(expression=call_of(f), shapes=(ODD,), dtype=dtype) for f in functions()],
+        target,
+    )
+
+
+@pytest.mark.parametrize("target", OTHERS)
+def test_compositions_on_other_targets(target: str) -> None:
+    specs = [
+        Elementwise(expression=text, shapes=shapes, dtype=dtype)
+        for (text, shapes), dtype in zip(COMPOSITIONS, itertools.cycle(DTYPES), strict=False)
+    ]
+    check(specs, target)
+
+
+@pytest.mark.parametrize("target", FAMILIES)
+def test_compositions(target: str) -> None:
+    check(
+        [
+            Elementwise(expression=text, shapes=shapes, dtype=dtype)
+            for (text, shapes), dtype in itertools.product(COMPOSITIONS, DTYPES)
+        ],
+        target,
+    )
+
+
+@pytest.mark.parametrize("target", FAMILIES)
+def test_shapes_and_output_types(target: str) -> None:
+    types = [(d, o) for d in DTYPES for o in DTYPES]
+    check(
+        [
+            Elementwise(expression="x * y + 1", shapes=shapes, dtype=dtype, out_dtype=out)
+            for shapes, (dtype, out) in zip(SHAPES, itertools.cycle(types), strict=False)
+        ],
+        target,
+    )
