@@ -138,6 +138,8 @@ def _bench_kernel(
         try:
             peer = peers.make(name, entry.unpacked, data, kernels.device)
             peer.run()
+            if kernels.device.backend == "cpu":
+                peers.check_exact(peer, entry.unpacked, data)
             made.append(peer)
         except DeviceError as reason:
             missing.append(PeerResult(name=name, reason=str(reason)))
