@@ -7,7 +7,8 @@ import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from scripts.bench_cpu import calm, explain
+from kgen.check import timing
+from scripts.bench_cpu import explain
 from scripts.bench_cpu.bars import BARS
 from scripts.bench_cpu.judge import Verdict, judge
 from scripts.bench_cpu.results import Results, Row
@@ -155,9 +156,9 @@ def document_lines(results: Results, tables: Sequence[Table]) -> list[str]:
 def _noisy(rows: Sequence[Row]) -> Iterator[str]:
     """The rows whose noise no repetition took away."""
     worst = {row.kernel: max(row.noise.values(), default=0.0) for row in rows}
-    named = ", ".join(f"{k} ({noise:.0%})" for k, noise in worst.items() if noise > calm.NOISE)
+    named = ", ".join(f"{k} ({noise:.0%})" for k, noise in worst.items() if noise > timing.NOISE)
     if named:
-        yield f"\nTwo measurements of a ratio differed by more than {calm.NOISE:.0%}: {named}."
+        yield f"\nTwo measurements of a ratio differed by more than {timing.NOISE:.0%}: {named}."
 
 
 def _missing(rows: Sequence[Row]) -> Iterator[str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 
 from kgen.spec import DType, Matmul
-from scripts.bench_cpu import bars, calm, cores, explain, report, tune_gap
+from scripts.bench_cpu import bars, cores, explain, report, tune_gap
 from scripts.bench_cpu.bars import BARS, LEAST, MEAN, MOST
 from scripts.bench_cpu.judge import Bar, Statistic, judge
 from scripts.bench_cpu.measure import measure
@@ -210,32 +209,6 @@ def test_reading_is_timed_beside_few_rows_only() -> None:
     beside = {spec.key: table.beside(spec) for spec in table.specs}
     assert "read" in beside["matmul_8x4096x4096_f32_nn"]
     assert "read" not in beside["matmul_128x384x384_f32_nn"]
-
-
-def test_times_are_taken_again_until_they_are_calm(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = [[[1.0, 1.0], [1.0, 2.0]], [[1.0, 1.0], [3.0, 3.0]], [[1.0, 1.0], [4.0, 4.0]]]
-    waiting = iter(taken)
-    monkeypatch.setattr("kgen.check.bench.samples", lambda *_: next(waiting))
-    monkeypatch.setattr(calm, "others_seconds", lambda: 0.0)
-    assert calm.samples([], 2, 1.0) == taken[1]
-    waiting = iter(taken)
-    assert calm.samples([], 2, 1.0, unrest=lambda times: 5 - times[1][0]) == taken[2]
-    # Others take more of a core with each attempt: the first is the calmest of them.
-    busy = iter([0.0, 10.0, 10.0, 30.0, 30.0, 60.0])
-    clock = iter(range(6))
-    waiting = iter([taken[1], taken[2], taken[1]])
-    monkeypatch.setattr(calm, "others_seconds", lambda: next(busy))
-    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
-    assert calm.samples([], 2, 1.0) == taken[1]
-    assert next(waiting, None) is None
-
-
-def test_the_time_of_others_is_that_of_all_but_this_process() -> None:
-    before, end = calm.others_seconds(), time.process_time() + 0.2
-    while time.process_time() < end:
-        pass
-    if calm.STAT.exists():
-        assert 0 < before <= calm.others_seconds() + 0.05
 
 
 def test_two_cores_are_done_in_half_the_time_at_best(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -157,5 +157,5 @@ def test_the_environment_disables_features(
         assert targets.find("native").limits["vector_bytes"] == width
         (kernel,) = kgen_runtime.load(path, device="cpu").values()
         assert kernel.entry.target.name == name
-    with pytest.raises(DeviceError, match="needs avx512bw, .* which the CPU does not have"):
+    with pytest.raises(DeviceError, match=r"needs avx512bw, .* which the CPU does not have"):
         kgen_runtime.load(kgen.build(small(DType.F32), targets=levels[1:]).save(path))
