@@ -171,9 +171,7 @@ def test_what_cpuinfo_does_not_say_of_amx(cpuinfo: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="CPUID is an instruction of x86")
-def test_cpuid_is_what_linux_read_there(
-    whole_cpu: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cpuid_is_what_linux_read_there(whole_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Leaf 7, subleaf 1: bit 4 is avx_vnni, bit 5 avx512_bf16."""
     listed, eax = features.cpu_features(), features.cpuid_eax(7, 1)
     assert ("avx_vnni" in listed, "avx512_bf16" in listed) == (bool(eax & 16), bool(eax & 32))
