@@ -55,14 +55,24 @@ def quiet_samples(
     attempts: int = ATTEMPTS,
     unrest: Callable[[Times], float] = lambda _: 0.0,
 ) -> Taken:
-    """As `samples`; the calmest of the attempts if none is calm.
+    """As `samples`, taken again until the machine is quiet."""
+    return quiet(lambda: samples(runs, rounds, limit), attempts=attempts, unrest=unrest)
+
+
+def quiet(
+    take: Callable[[], Times],
+    *,
+    attempts: int = ATTEMPTS,
+    unrest: Callable[[Times], float] = lambda _: 0.0,
+) -> Taken:
+    """The first times that are calm, or the calmest of the attempts.
 
     `unrest` is another measure of it: above 1 the times are taken again.
     """
     found = []
     for _ in range(attempts):
         start, others = time.perf_counter(), others_seconds()
-        times = samples(runs, rounds, limit)
+        times = take()
         load = max(0.0, others_seconds() - others) / (time.perf_counter() - start)
         noise = max((ratio_noise(times[0], other) for other in times[1:]), default=0.0)
         taken = Taken(times=times, load=load, noise=noise)
@@ -127,9 +137,9 @@ def quartiles(values: Sequence[float]) -> tuple[float, float]:
 
 
 def others_seconds() -> float:
-    """Processor seconds of all other processes since the machine was started, those included that
-    the hypervisor gave to other machines; 0 where the system does not tell (proc(5), /proc/stat).
-    """
+    """Processor seconds of all processes but this one and its ended children since the machine was
+    started, those included that the hypervisor gave to other machines; 0 where the system does not
+    tell (proc(5), /proc/stat)."""
     if not STAT.exists():
         return 0.0
     user, nice, system, _, _, irq, softirq, steal, *_ = map(
@@ -137,4 +147,4 @@ def others_seconds() -> float:
     )
     own = os.times()
     busy = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
-    return busy - own.user - own.system
+    return busy - sum(own[:4])  # user, system and those of the children
