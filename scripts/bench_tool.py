@@ -103,6 +103,7 @@ def rows(runs: int, folder: str) -> Iterator[Row]:
         ),
         ("`make demo`, installed", [*build, DEMO, "--verify"], None),
     ]
+    works: list[tuple[str, Callable[[], float], float | None]]
     works = [(name, partial(seconds, command, folder), limit) for name, command, limit in commands]
     for target in ("sm_80", "gfx942"):
         for size, what, limit in LAUNCHES:

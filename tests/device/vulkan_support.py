@@ -38,6 +38,7 @@ def open_vulkan(**options: Any) -> VulkanBackend:
         return VulkanBackend(**options)
     except DeviceError as error:
         needs.debian("mesa-vulkan-drivers", str(error))
+        raise
 
 
 def build(spec: Spec, target: str = "vulkan1.3", schedule: Schedule | None = None) -> Kernel:

@@ -70,7 +70,7 @@ def emulated_budget(entry: KernelEntry) -> int:
 def emulated_seconds(entry: KernelEntry, sample: sampling.Sample | None) -> float:
     """What a data set takes in an emulator, about, on one quiet core; None samples nothing."""
     boxes = (whole_output(entry),) if sample is None else sample.boxes
-    elements = sum(math.prod(s.stop - s.start for s in box) for box in boxes)
+    elements: int = sum(math.prod(s.stop - s.start for s in box) for box in boxes)
     return elements * work_per_element(entry) / emulated_budget(entry)
 
 
