@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -70,4 +71,5 @@ def test_verify_on_the_emulator_says_what_is_left() -> None:
     assert verify(bundle, on="emulator", progress=lines.append).passed
     name = "x86-64-v3/matmul_16x16x16_f32_nn"
     assert f"verifying 2 of 2: {name}" in lines
-    assert f"verifying 2 of 2, about 0 s left of it: {name}: whole-number data" in lines
+    line = re.compile(rf"verifying 2 of 2, about \d+ s left of it: {name}: whole-number data")
+    assert any(map(line.fullmatch, lines))
