@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from kgen_runtime.array import Array, Memory
 from kgen_runtime.backend import Backend, Code, DeviceInfo
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.dispatch import Dispatch
-from kgen_runtime.errors import ArgumentError
+from kgen_runtime.errors import ArgumentError, UnknownOperation
 from kgen_runtime.kernel import Kernel
 
 
@@ -75,7 +75,7 @@ class Kernels(Mapping[str, Kernel]):
     def __getitem__(self, key: str) -> Kernel:
         if key in self._kernels:
             return self._kernels[key]
-        raise ArgumentError(f"no kernel {key} on {self.device.id}; {self._hint(key)}")
+        raise ArgumentError(f"no kernel {key} on {self.device.id}; {self._hint(key, self)}")
 
     def __contains__(self, key: object) -> bool:
         return key in self._kernels
@@ -86,13 +86,16 @@ class Kernels(Mapping[str, Kernel]):
 
     def __getattr__(self, op: str) -> Dispatch:
         """Operations are attributes; this one is not there."""
-        raise AttributeError(f"no kernel for {op} on {self.device.id}; {self._hint(op)}")
+        if op.startswith("_"):  # what Python's protocols and notebooks ask for
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {op!r}")
+        hint = self._hint(op, self._ops)
+        raise UnknownOperation(f"no kernel for {op} on {self.device.id}; {hint}")
 
-    def _hint(self, missing: str) -> str:
+    def _hint(self, missing: str, known: Iterable[str]) -> str:
         for name, reason in self.skipped.items():
             if missing in name:
                 return f"{name} was not taken: {reason}"
-        return f"here are {', '.join(self)}"
+        return f"here are {', '.join(known)}"
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._kernels)
