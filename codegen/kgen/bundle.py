@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 from kgen import render, targets
 from kgen.constants import Array, stored
 from kgen.errors import BundleError
+from kgen.files import replacing
 from kgen_runtime import manifest_json
 from kgen_runtime.bundle import MANIFEST
 from kgen_runtime.manifest import (
@@ -53,22 +53,14 @@ class Bundle:
         """
         target = check_output(path)
         try:
-            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+            with replacing(target) as out, zipfile.ZipFile(out, "w") as archive:
+                _write(archive, MANIFEST, _manifest_bytes(self.manifest))
+                for name in sorted(self.files):
+                    _write(archive, name, self.files[name])
         except OSError as error:
             raise BundleError(
                 f"output={target} cannot be written: {error.strerror}; choose another place with -o"
             ) from None
-        try:
-            with os.fdopen(handle, "wb") as out, zipfile.ZipFile(out, "w") as archive:
-                _write(archive, MANIFEST, _manifest_bytes(self.manifest))
-                for name in sorted(self.files):
-                    _write(archive, name, self.files[name])
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(target)
-        except OSError as error:
-            raise BundleError(f"output={target} cannot be written: {error.strerror}") from None
-        finally:
-            Path(temporary).unlink(missing_ok=True)
         return target
 
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from kgen.files import replacing
+
 FILE = Path(__file__).parents[2] / "bench-cpu.json"
 
 
@@ -46,6 +48,5 @@ class Results:
 
     def write(self, path: Path = FILE) -> None:
         """At once: who is stopped here leaves the old file."""
-        new = path.with_suffix(".new")
-        new.write_text(json.dumps(asdict(self), indent=1) + "\n")
-        new.replace(path)
+        with replacing(path) as file:
+            file.write(json.dumps(asdict(self), indent=1).encode() + b"\n")
