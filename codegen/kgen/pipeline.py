@@ -163,7 +163,7 @@ def _for_target(spec: Spec, target: Target, values: Mapping[str, Array]) -> Spec
     return dataclasses.replace(spec, constant=tuple(o for o in spec.constant if o in values))
 
 
-def _several(given: object, kind: type) -> tuple[Any, ...]:
+def _several(given: Any, kind: type) -> tuple[Any, ...]:
     """What is given alone as one of several; what is neither is judged as one, too."""
     alone = isinstance(given, kind | str) or not isinstance(given, Iterable)
     return (given,) if alone else tuple(given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -55,6 +55,10 @@ class Kernels(Mapping[str, Kernel]):
     `skipped` says, by ``target/key``, why the bundle's other entries were not taken.
     """
 
+    matmul: Dispatch
+    relu: Dispatch
+    softmax: Dispatch
+
     def __init__(
         self, backend: Backend, kernels: Sequence[Kernel], skipped: Mapping[str, str]
     ) -> None:
@@ -84,12 +88,14 @@ class Kernels(Mapping[str, Kernel]):
         """The kernel of this key, or `default`."""
         return self._kernels.get(key, default)
 
-    def __getattr__(self, op: str) -> Dispatch:
-        """Operations are attributes; this one is not there."""
-        if op.startswith("_"):  # what Python's protocols and notebooks ask for
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {op!r}")
-        hint = self._hint(op, self._ops)
-        raise UnknownOperation(f"no kernel for {op} on {self.device.id}; {hint}")
+    if not TYPE_CHECKING:  # a type checker would believe in any operation
+
+        def __getattr__(self, op: str) -> Dispatch:
+            """Operations are attributes; this one is not there."""
+            if op.startswith("_"):  # what Python's protocols and notebooks ask for
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {op!r}")
+            hint = self._hint(op, self._ops)
+            raise UnknownOperation(f"no kernel for {op} on {self.device.id}; {hint}")
 
     def _hint(self, missing: str, known: Iterable[str]) -> str:
         for name, reason in self.skipped.items():

@@ -44,7 +44,10 @@ def build(**options: str) -> list[str]:
     [
         (build(target="sm_8"), "target=sm_8 is unknown; try sm_89, sm_86, sm_80, or see"),
         (build(op="conv"), "op=conv is unknown; known are matmul, relu, softmax"),
-        (build(dtype="f17"), "dtype=f17 is unknown"),
+        (build(dtype="f17"), "dtype=f17 is unknown; did you mean f16? known are"),
+        (build(epilogue="bais"), "epilogue=bais is unknown; did you mean bias? known are"),
+        (build(op="sotfmax"), "op=sotfmax is unknown; did you mean softmax? known are"),
+        (build(op="relu", shape=f"{10**22}"), "it must be 1 to 4611686018427387903"),
         (build(epilogue="swish"), "epilogue=swish is unknown"),
         (build(layout="nx"), "layout=nx is unknown"),
         (build(shape="16x16"), "--shape 16x16 is not of this operation's form MxNxK"),

@@ -16,9 +16,6 @@ from kgen.spec import OPS, DType, Epilogue, Layout, Math, Matmul, Relu, Softmax,
 if TYPE_CHECKING:
     from kgen.constants import Array
 
-#: The 8-bit floats by the names that say that they are floats.
-_DTYPES = {"f8e4m3": "e4m3", "f8e5m2": "e5m2"}
-
 #: Options that go with the operations that have the field of the same name, or of this one.
 _FIELDS = {
     name: name
@@ -78,16 +75,16 @@ def spec_of(args: argparse.Namespace) -> Spec:
     """The spec that the arguments describe. Raises SpecError."""
     cls = op_class(args.op)
     op, fields = cls.op, {field.name for field in dataclasses.fields(cls)}
-    dtype = _DTYPES.get(args.dtype, args.dtype)
-    out_dtype = _DTYPES.get(args.out_dtype, args.out_dtype)
     for name, field in _FIELDS.items():
         if getattr(args, name) is not None and field not in fields:
             raise SpecError(f"--{name.replace('_', '-')} does not go with --op {op}; leave it out")
     if op == Relu.op:
-        return Relu(shape=tuple(_shape(args.shape)), dtype=dtype)
+        return Relu(shape=tuple(_shape(args.shape)), dtype=args.dtype)
     if op == Softmax.op:
         rows, cols = _shape(args.shape, "ROWSxCOLS")
-        return Softmax(rows=rows, cols=cols, dtype=dtype, out_dtype=out_dtype, log=bool(args.log))
+        return Softmax(
+            rows=rows, cols=cols, dtype=args.dtype, out_dtype=args.out_dtype, log=bool(args.log)
+        )
     m, n, k = _shape(args.shape, "MxNxK")
     if args.batch_stride is not None and args.batch is None:
         raise SpecError("--batch-stride is between the products of a batch; give --batch with it")
@@ -98,8 +95,8 @@ def spec_of(args: argparse.Namespace) -> Spec:
         m=m,
         n=n,
         k=k,
-        dtype=dtype,
-        out_dtype=out_dtype,
+        dtype=args.dtype,
+        out_dtype=args.out_dtype,
         layout=Layout.NN if args.layout is None else args.layout,
         lda=_integer("lda", args.lda),
         ldb=_integer("ldb", args.ldb),
