@@ -7,11 +7,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kgen_runtime import __version__ as __version__
 from kgen_runtime import lazy
 
+TYPE_CHECKING = False  # typing's own would take longer than all else here
 if TYPE_CHECKING:
     from kgen import errors
     from kgen.bundle import Bundle

@@ -10,10 +10,9 @@ Importing this package loads neither numpy nor any driver: everything is fetched
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kgen_runtime import lazy
 
+TYPE_CHECKING = False  # typing's own would take longer than all else here
 if TYPE_CHECKING:
     from kgen_runtime import errors
     from kgen_runtime.array import Array

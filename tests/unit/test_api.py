@@ -12,8 +12,10 @@ import pytest
 import kgen
 import kgen_runtime
 from kgen.errors import BundleError, ScheduleError, SpecError, TargetError
+from kgen.spec import OPS
 from kgen_runtime import dlpack
 from kgen_runtime.errors import ArgumentError
+from kgen_runtime.kernels import Kernels
 from tests.unit.fakes import entry, host
 
 SMALL = kgen.Matmul(m=16, n=16, k=16)
@@ -52,12 +54,17 @@ def test_errors_need_no_import_of_their_own(module: str) -> None:
     assert fresh(f"import {module} as m; print(m.errors.KgenError.__name__)") == ["KgenError"]
 
 
+def test_every_operation_is_an_attribute_that_type_checkers_know() -> None:
+    assert set(Kernels.__annotations__) == {op.op for op in OPS}
+
+
 def test_one_version() -> None:
-    """The distribution's is read from the runtime's, which kgen's is too."""
+    """That of both distributions is read from the runtime's, which kgen's is too."""
     command = [sys.executable, "-m", "hatchling", "metadata", "version"]
     root = Path(__file__).parents[2]
-    built = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True)
-    assert built.stdout.strip() == kgen_runtime.__version__ == kgen.__version__
+    for project in (root, root / "runtime"):
+        built = subprocess.run(command, cwd=project, check=True, capture_output=True, text=True)
+        assert built.stdout.strip() == kgen_runtime.__version__ == kgen.__version__
 
 
 @pytest.mark.parametrize(
