@@ -10,6 +10,8 @@ vulkan-validationlayers # finds wrong use of the API
 spirv-tools             # spirv-as and spirv-val, the oracles for our assembler
 qemu-user               # runs the aarch64 kernels
 binutils                # objdump, for kgen inspect --disassemble
+zsh                     # reads its script of kgen completion
+fish                    # and its own
 libdnnl-dev             # oneDNN from C, a library that kgen bench compares with
 "
 missing=""

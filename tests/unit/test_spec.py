@@ -116,6 +116,12 @@ def test_text_says_only_what_must_be_said(line: str) -> None:
     assert text.form(text.parse(line)) == line
 
 
+@pytest.mark.parametrize("epilogue", ["+ bias + relu", "+bias +relu", "+bias+ relu"])
+def test_blanks_around_a_plus_say_nothing(epilogue: str) -> None:
+    line = "matmul 2x3x4 f32 alpha=1e+5"
+    assert text.parse(f"{line} {epilogue}") == text.parse(f"{line} +bias+relu")
+
+
 @given(specs(), specs())
 def test_keys_are_unique_identifiers(one: Spec, other: Spec) -> None:
     assert re.fullmatch(r"[a-z][a-z0-9_]*", one.key)

@@ -74,11 +74,12 @@ def test_mypy_finds_these_mistakes_and_no_others(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     (tmp_path / "snippet.py").write_text(SNIPPET)
+    path = os.pathsep.join([str(ROOT / "codegen"), str(ROOT / "runtime")])
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--hide-error-context",
          "--follow-imports=silent", "--cache-dir", str(tmp_path / "cache"), "snippet.py"],
         cwd=tmp_path, capture_output=True, text=True,
-        env=os.environ | {"MYPYPATH": os.pathsep.join([str(ROOT / "codegen"), str(ROOT / "runtime")])},
+        env=os.environ | {"MYPYPATH": path},
     )  # fmt: skip
     found = {int(n) for n in re.findall(r"^snippet\.py:(\d+): error", done.stdout, re.MULTILINE)}
     lines = SNIPPET.splitlines()
