@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import zipfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,10 +96,7 @@ def pack(kernels: Sequence[Kernel], constants: Mapping[str, Array] | None = None
         raise BundleError("a bundle holds one kernel or more; name a spec and a target")
     files: dict[str, bytes] = {}
     entries = [_entry(kernel, files, constants or {}) for kernel in kernels]
-    names = [entry.name for entry in entries]
-    for name in names:
-        if names.count(name) > 1:
-            raise BundleError(f"{name} is asked for twice; name each kernel and target once")
+    check_names([entry.name for entry in entries])
     used = {k.plan.target.family for k in kernels}
     tools = {t.name: t.version for name in sorted(used) for t in targets.family(name).toolchain()}
     provenance = {"kgen": _version(), "templates": render.template_digest()} | tools
@@ -107,6 +105,13 @@ def pack(kernels: Sequence[Kernel], constants: Mapping[str, Array] | None = None
         files=files,
         kernels=tuple(kernels),
     )
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raises BundleError if a kernel's name is there twice."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise BundleError(f"{name} is asked for twice; name each kernel and target once")
 
 
 def _entry(kernel: Kernel, files: dict[str, bytes], constants: Mapping[str, Array]) -> KernelEntry:

@@ -142,6 +142,7 @@ def build(
     known = {name for spec in wanted for name in spec.constants}
     if unknown := sorted((constants or {}).keys() - known):
         raise SpecError(f"constants: {unknown[0]} is no constant operand of a spec; name it there")
+    bundle.check_names([f"{target.name}/{spec.key}" for target in found for spec in wanted])
     # Everything is planned before anything is assembled, so that a bad request fails fast.
     pairs = [
         (target, spec)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -132,7 +132,7 @@ class Kernels(Mapping[str, Kernel]):
             kernel.close()
         self.backend.close()
 
-    def __enter__(self) -> Kernels:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

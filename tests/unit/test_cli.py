@@ -67,6 +67,10 @@ def build(**options: str) -> list[str]:
         (build(op="relu", constant="b"), "--constant does not go with --op relu; leave it out"),
         (build(layout=""), "layout= is unknown"),
         (build(target="sm_80,sm_80"), "sm_80/matmul_16x16x16_f16_nn is asked for twice"),
+        (
+            [*BUILD, "matmul 16x16x16 f16"],
+            "sm_80/matmul_16x16x16_f16_nn is asked for twice; name each kernel and target once",
+        ),
         (build(target="sm_80,"), "target= is unknown"),
         (build(alpha="1e300"), "alpha=1e+300 is beyond f32"),
         (build(batch="2", batch_stride="a=1,a=2"), "--batch-stride a=1,a=2 gives a twice"),
