@@ -316,6 +316,13 @@ def test_a_closed_pipe_is_no_error() -> None:
     assert done.returncode == 0 and done.stderr == ""
 
 
+def test_a_full_disk_under_stdout_is_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "kgen", "devices"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (2, "kgen devices: No space left on device\n")
+
+
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "--help")
     assert status == 0

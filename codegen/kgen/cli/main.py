@@ -87,12 +87,22 @@ def _run(parsed: argparse.Namespace) -> int:
         print(f"kgen {command}: {advice}", file=sys.stderr)
         return EXIT_REFUSED
     except BrokenPipeError:
-        # The reader went away (`kgen inspect ... | head`): no error of ours. Python would flush
-        # stdout again at exit, so it gets a place to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader went away (`kgen inspect ... | head`): no error of ours.
+        _drop_stdout()
         return EXIT_DONE
+    except OSError as error:
+        # That nothing nearer has words for: a full disk under stdout, say.
+        _drop_stdout()
+        place = "" if error.filename is None else f"{error.filename}: "
+        print(f"kgen {command}: {place}{error.strerror or error}", file=sys.stderr)
+        return EXIT_REFUSED
     assert isinstance(status, int)
     return status
+
+
+def _drop_stdout() -> None:
+    """Python flushes stdout again at exit: give it a place to go."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":
