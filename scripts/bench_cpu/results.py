@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from kgen.files import replacing
 from scripts import documents
 
 FILE = documents.ROOT / "bench-cpu.json"
@@ -49,6 +50,5 @@ class Results:
 
     def write(self, path: Path = FILE) -> None:
         """At once: who is stopped here leaves the old file."""
-        new = path.with_suffix(".new")
-        new.write_text(json.dumps(asdict(self), indent=1) + "\n")
-        new.replace(path)
+        with replacing(path) as file:
+            file.write(json.dumps(asdict(self), indent=1).encode() + b"\n")

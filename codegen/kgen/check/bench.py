@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 import kgen_runtime
-from kgen import spec, targets
+from kgen import spec, suggest, targets
 from kgen.check import cost, inputs, peers, timing
 from kgen.check.roofline import roofline
 from kgen.check.tensors import Bytes, strided_bits
@@ -117,7 +117,7 @@ def bench(
     VerificationError for a shape that does not fit into this machine's memory.
     """
     if unknown := sorted(set(against) - set(peers.PEERS)):
-        raise DeviceError(f"against={unknown[0]} is unknown; known are {', '.join(peers.PEERS)}")
+        raise DeviceError(suggest.unknown(f"against={unknown[0]}", unknown[0], peers.PEERS))
     results = []
     loaded = kgen_runtime.load(path, device=device, num_threads=num_threads)
     with loaded as kernels, peers.threads(num_threads):

@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 
 import numpy as np
 
+from kgen import suggest
 from kgen.check import oracle
 from kgen.check.peers import ceilings, onednn, torch_peers
 from kgen.check.peers.base import Peer, PeerMaker
@@ -50,7 +51,7 @@ def make(name: str, entry: KernelEntry, buffers: Mapping[str, Bytes], device: De
     Raises DeviceError if the library is unknown, not here, or does not work on the device.
     """
     if name not in PEERS:
-        raise DeviceError(f"against={name} is unknown; known are {', '.join(PEERS)}")
+        raise DeviceError(suggest.unknown(f"against={name}", name, PEERS))
     return PEERS[name](entry, buffers, device)
 
 
