@@ -60,12 +60,20 @@ class Shadow:
         self._write(at, Strength.WEAK)
         self.tables.writers[at.cell] = PENDING - self.machine.pc
 
-    def finish_copy(self, address: Array, nbytes: int, mask: Mask) -> None:
-        """It is as if the copying thread wrote the bytes just now."""
+    def finish_copy(
+        self, address: Array, nbytes: int, mask: Mask, times: Array | None = None
+    ) -> None:
+        """It is as if the copying thread wrote the bytes just now, or when the times of the actors
+        were these, [row, actor]."""
+        if times is not None and len(times) > 1:
+            self.clocks.split()
         at = self.accesses(address, nbytes, mask)
+        now = self.now(at)
+        if times is not None:
+            now = times[at.row if len(times) > 1 else 0, at.actor]
         writers = self.tables.writers
         started = PENDING - writers[at.cell]
-        writers[at.cell] = tag(self.now(at), np.maximum(started, 0), at.thread)
+        writers[at.cell] = tag(now, np.maximum(started, 0), at.thread)
 
     def _write(self, at: Accesses, strength: int) -> bool:
         self._refuse_unordered(at, self.refuse_pending(at), strength, "write over")

@@ -106,10 +106,10 @@ class SharedMemory:
         """The bytes of a copy are there, but nobody can rely on it."""
         self._put(settle(address, mask), values, size, mask)
 
-    def finish_copy(self, address: Array, nbytes: int, mask: Mask) -> None:
-        """The copying thread has waited: it can rely on them, and it alone."""
+    def finish_copy(self, address: Array, nbytes: int, mask: Mask, times: Array | None) -> None:
+        """The copying thread can rely on them, and who knows what it did; see `Shadow`."""
         if self.shadow is not None:
-            self.shadow.finish_copy(address, nbytes, mask)
+            self.shadow.finish_copy(address, nbytes, mask, times)
 
     # ------------------------------------------------------------------ asynchronous operations
 
