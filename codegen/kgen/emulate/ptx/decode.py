@@ -190,7 +190,7 @@ class Decoder:
     # ------------------------------------------------------------------ memory
 
     def address(self, operand: Operand) -> Source:
-        """`[base+offset]` as int64."""
+        """`[base+offset]` as int64. The sum wraps as the base's register does (PTX ISA 6.4.1)."""
         if not isinstance(operand, Address) or operand.coordinates:
             raise Unsupported
         offset = operand.offset
@@ -207,7 +207,8 @@ class Decoder:
             return lambda: read().astype(np.int64)
         if size == 8:
             return lambda: read().view(np.int64) + offset
-        return lambda: read().astype(np.int64) + offset
+        added = UNSIGNED[size].type(offset & ((1 << 8 * size) - 1))
+        return lambda: (read() + added).astype(np.int64)
 
     def one(self, kind: type[Shared]) -> Shared:
         """The one object of a class that instructions of this kernel share."""
