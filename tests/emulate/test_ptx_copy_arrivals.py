@@ -98,9 +98,7 @@ def test_who_waits_for_a_copy_has_it(form: str, seed: int, number: int) -> None:
 @pytest.mark.parametrize("whose", ["%r2", "%r3"])
 def test_an_arrival_does_not_complete_later_copies(form: str, seed: int, whose: str) -> None:
     """Each waits for the first of two copies and reads what the second one brings."""
-    source = program(
-        FIRST, arrive(0, form), SECOND, arrive(1, form), wait(0), read(f"{whose}+256")
-    )
+    source = program(FIRST, arrive(0, form), SECOND, arrive(1, form), wait(0), read(f"{whose}+256"))
     found = fault(source, seed)
     assert found.kind in ("pending-copy", "race")
     assert found.instruction.startswith("ld.shared.u32")

@@ -110,7 +110,10 @@ class CopyQueue:
 
         def counted(copies: list[Copy]) -> list[Copy]:
             mine, others = _divide(copies, mask)
-            return [*(c if c.counted is not None else replace(c, counted=now) for c in mine), *others]
+            return [
+                *(c if c.counted is not None else replace(c, counted=now) for c in mine),
+                *others,
+            ]
 
         self.open = counted(self.open)
         for group in self.groups:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,6 +28,7 @@ from kgen.emulate.ptx.syntax import (
     Pair,
     Register,
     Vector,
+    names_in,
 )
 from kgen.emulate.ptx.traffic import Requests
 from kgen.emulate.ptx.types import (
@@ -40,6 +43,8 @@ from kgen.emulate.ptx.words import Unsupported, Words
 
 PRED = TYPES["pred"]
 U32 = TYPES["u32"]
+#: The destination that drops what it gets.
+SINK = Register(name="_")
 
 
 Shared = TypeVar("Shared")
@@ -148,7 +153,7 @@ class Decoder:
         """A writer of values of the type's dtype; a wider register is filled by extension."""
         if not isinstance(operand, Register):
             raise Unsupported
-        if operand.name == "_":
+        if operand == SINK:
             return lambda value, mask: None
         if operand.name not in self.machine.slots:
             raise Unsupported
@@ -180,6 +185,19 @@ class Decoder:
     def elements(self, operand: Operand) -> tuple[Operand, ...]:
         """The elements of a vector operand; the operand itself if it is none."""
         return operand.elements if isinstance(operand, Vector) else (operand,)
+
+    def is_used(self, operand: Operand) -> bool:
+        """Whether another instruction than the one that is being decoded names a register."""
+        return operand != SINK and any(self._mentions[name] > 1 for name in names_in([operand]))
+
+    @cached_property
+    def _mentions(self) -> Counter[str]:
+        """How many instructions name a register, as an operand or as their guard."""
+        return Counter(
+            name
+            for instruction in self.kernel.instructions
+            for name in set(names_in(filter(None, (*instruction.operands, instruction.guard))))
+        )
 
     def pair(self, operand: Operand) -> tuple[Operand, Operand | None]:
         """`a|b` as (a, b), `a` as (a, None)."""

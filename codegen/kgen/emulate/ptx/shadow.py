@@ -49,9 +49,16 @@ class Shadow:
             self._refuse_noted(at, self.tables.strong["writes"], "read of what", "writes")
         self._remember(self.tables.reads, at, by_warp)
 
-    def write(self, address: Array, nbytes: int, mask: Mask, *, strength: int = 0) -> bool:
-        """Check and note a write; whether several lanes wrote the same granule."""
+    def write(
+        self, address: Array, nbytes: int, mask: Mask, *, strength: int = 0, reads: bool = False
+    ) -> bool:
+        """Check and note a write; whether several lanes wrote the same granule.
+
+        With `reads` it is an atomic one, which needs what was there.
+        """
         at = self.accesses(address, nbytes, mask)
+        if reads:
+            self.refuse_unwritten(at, self.tables.writers[at.cell])
         return self._write(at, strength)
 
     def begin_copy(self, address: Array, nbytes: int, mask: Mask) -> None:

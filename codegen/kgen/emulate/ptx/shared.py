@@ -87,11 +87,16 @@ class SharedMemory:
         if overlapping and not how.strength:
             self._check_same(address, settled, values, size, mask)
 
-    def cells(self, address: Array, size: int, mask: Mask, how: Semantics) -> tuple[Array, Array]:
-        """All memory as units of `size` bytes, flat, and the unit of every lane, for an atomic."""
+    def cells(
+        self, address: Array, size: int, mask: Mask, how: Semantics, *, reads: bool = True
+    ) -> tuple[Array, Array]:
+        """All memory as units of `size` bytes, flat, and the unit of every lane, for an atomic.
+
+        It `reads` unless nobody looks at what was there.
+        """
         settled = self._settle(address, size, mask, "atomic")
         if self.shadow is not None:
-            self.shadow.write(address, size, mask, strength=how.strength)
+            self.shadow.write(address, size, mask, strength=how.strength, reads=reads)
         self._strong(settled, mask, how, reads=True, writes=True)
         view = elements(self.data, size, 1)
         return view.reshape(-1), self._units(settled, size, view.shape[1])

@@ -68,6 +68,7 @@ def _build(decoder: Decoder, words: Words, operands: Sequence[Operand], *, retur
     sources = decoder.sources(rest[1:], type_)
     machine, requests = decoder.machine, decoder.watch()
     decoder.access(space, type_.size)
+    reads = name != "exch" or (returns and decoder.is_used(operands[0]))
 
     def run(mask: Mask) -> None:
         values = [source() for source in sources]
@@ -75,7 +76,7 @@ def _build(decoder: Decoder, words: Words, operands: Sequence[Operand], *, retur
         parts = by_window(machine, where, mask) if space == "" else [(space, where, mask)]
         for part_space, at, lanes in parts:
             memory = machine.shared if part_space == "shared" else machine.memory
-            view, cell = memory.cells(at, type_.size, lanes, how)
+            view, cell = memory.cells(at, type_.size, lanes, how, reads=reads)
             old = _update(
                 view.view(type_.dtype), cell, values, machine.everywhere(machine.active(lanes)),
                 function,

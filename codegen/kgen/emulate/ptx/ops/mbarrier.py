@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import U32, Builder, Decoder
+from kgen.emulate.ptx.decode import SINK, U32, Builder, Decoder
 from kgen.emulate.ptx.known import Known
 from kgen.emulate.ptx.machine import Machine, Mask, Violation, uniform
 from kgen.emulate.ptx.mbarriers import OBJECT_BYTES, Lanes, Mbarriers, per_cta
@@ -79,7 +79,7 @@ def _arrive(drop: bool) -> Callable[[Decoder, Words, Sequence[Operand]], Action]
         releases = synchronises(words, release=True)
         place = 1 if len(operands) > 1 and not _is_address(operands[0]) else 0
         target = None
-        if place and operands[0] != Register(name="_"):
+        if place and operands[0] != SINK:
             target = decoder.target(operands[0], _B64)
         find = objects_at(decoder, words, operands[place])
         words.finish()
