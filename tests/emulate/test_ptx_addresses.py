@@ -107,7 +107,7 @@ def test_beyond_the_end_is_still_seen(space: str) -> None:
 
 
 def test_a_64_bit_register_keeps_its_upper_half() -> None:
-    """The hardware may drop it; a generic pointer in place of a shared one is a bug all the same."""
+    """The hardware may drop it, but a generic pointer in place of a shared one is a bug."""
     body = """
     cvt.u64.u32 %a1, %r0;
     cvta.shared.u64 %a1, %a1;

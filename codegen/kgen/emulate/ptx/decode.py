@@ -30,6 +30,7 @@ from kgen.emulate.ptx.syntax import (
     Vector,
     names_in,
 )
+from kgen.emulate.ptx.timers import TIMERS
 from kgen.emulate.ptx.traffic import Requests
 from kgen.emulate.ptx.types import (
     SIGNED,
@@ -82,6 +83,8 @@ class Decoder:
             return self._register(operand.name, type_.dtype)
         if operand.name in self.machine.special:
             return self._special(operand.name, type_)
+        if operand.name in TIMERS:
+            return self._timer(TIMERS[operand.name], type_)
         address = uniform(self.symbol(operand.name), np.int64).astype(type_.dtype)
         return lambda: address
 
@@ -108,6 +111,10 @@ class Decoder:
         special = self.machine.special
         dtype = type_.dtype
         return lambda: special[name].astype(dtype, copy=False)
+
+    def _timer(self, shift: int, type_: Type) -> Source:
+        machine, dtype = self.machine, type_.dtype
+        return lambda: uniform(machine.time >> shift, np.int64).astype(dtype)
 
     def _constant(self, operand: Integer | Float, type_: Type) -> Array:
         if type_.kind == "pred":

@@ -93,6 +93,8 @@ class Machine:
         self.asynchronous = False
         #: The instruction that is being executed.
         self.pc = 0
+        #: What the registers that count time hold, see :mod:`timers`.
+        self.time = 0
         #: What no rule forbids but should be known, with the instruction.
         self.warnings: list[tuple[int, Violation]] = []
         self._warned: set[int] = set()
