@@ -12,7 +12,7 @@ _COMMENT = re.compile(r'("[^"\n]*")|/\*.*?\*/|//[^\n]*', re.S)
 #: A string; a modifier, a directive or the part of a special register, `.shared::cta`; a name or a
 #: number, of which a fraction is a token of its own; any other character.
 _TOKEN = re.compile(r'"[^"]*"|\.\w+(?:::\w+)*|[%$\w][\w$]*|\S')
-_STATEMENT = re.compile(r'(?:[^;"]|"[^"]*")*')
+_STATEMENT = re.compile(r'(?:[^;"]+|"[^"]*")*')
 
 
 def without_comments(text: str) -> str:
