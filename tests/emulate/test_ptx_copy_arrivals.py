@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgen.emulate import Fault
+from kgen.emulate import EmulationFault, Fault
 from tests.emulate import ptx_kernels
 from tests.emulate.ptx_kernels import Array, kernel, launch
 from tests.emulate.ptxas import assemble
@@ -205,3 +205,59 @@ full:
         "  xor.b32 %r13, %r13, 1;\n  mad.lo.u32 %r16, %r13, 256, %r3;\n",
     )
     assert fault(wrong, seed).kind in ("pending-copy", "race", "uninitialised-read")
+
+
+# ---------------------------------------------------------------------- who waits for another one
+
+BULK = """
+  @%p0 bra issued;
+  mbarrier.arrive.expect_tx.shared.b64 _, [%r1+8], 256;
+  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r5], [%in], 256, [%r1+8];
+issued:
+"""
+
+
+@each_seed
+@pytest.mark.parametrize("bulk_first", [False, True])
+def test_waiting_for_a_bulk_copy_in_place_of_a_copy(seed: int, bulk_first: bool) -> None:
+    """A barrier after the arrival tells others that it was issued, not that it is complete."""
+    copy = FIRST + arrive(0, ".noinc")
+    issue = BULK + copy if bulk_first else copy + BULK
+    start = START.replace("[%r1+8], 64", "[%r1+8], 1").replace(
+        "made:", "  fence.mbarrier_init.release.cluster;\nmade:"
+    )
+    text = start + issue + "  bar.sync 0;\n" + wait(1) + "WAIT" + read("%r3")
+    source = kernel(text, params=("in", "out"), declarations=SHARED)
+    data, out = result(source.replace("WAIT", wait(0)), seed)
+    assert (out == data[0][OTHERS]).all()
+    assert fault(source.replace("WAIT", ""), seed).kind == "pending-copy"
+
+
+@pytest.mark.parametrize("other", [0, 1])
+def test_waiting_for_the_copies_of_another_warp(other: int) -> None:
+    """Each warp copies for an object of its own; all wait for one of them and read the other's."""
+    start = START.replace("], 64", "], 32").replace("[%r1+8], 64", "[%r1+8], 32")
+    issue = f"""
+  setp.ge.u32 %p2, %r0, 32;
+{FIRST}
+  @!%p2 cp.async.mbarrier.arrive.noinc.shared.b64 [%r1];
+  @%p2 cp.async.mbarrier.arrive.noinc.shared.b64 [%r1+8];
+  bar.sync 0;
+"""
+    place = f"  and.b32 %r9, %r0, 31;\n  mad.lo.u32 %r9, %r9, 4, {128 * other};\n"
+    look = f"{place}  mov.u32 %r10, tile;\n  add.u32 %r9, %r9, %r10;\n" + read("%r9")
+
+    def waiting(*numbers: int) -> str:
+        text = start + issue + "".join(map(wait, numbers)) + look
+        return kernel(text, params=("in", "out"), declarations=SHARED)
+
+    for seed in SEEDS:
+        data, out = result(waiting(0, 1), seed)
+        assert (out.reshape(2, 32) == data[0, 32 * other : 32 * other + 32]).all()
+    wrong, caught = waiting(1 - other), []
+    for seed in (0, 1):
+        try:
+            result(wrong, seed)
+        except EmulationFault as error:
+            caught.append(error.fault.kind)
+    assert caught and set(caught) == {"pending-copy"}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from kgen.emulate.ptx.copy_arrivals import CopyArrivals
 from kgen.emulate.ptx.decode import SINK, U32, Builder, Decoder
-from kgen.emulate.ptx.known import Known
 from kgen.emulate.ptx.machine import Machine, Mask, Violation, uniform
 from kgen.emulate.ptx.mbarriers import OBJECT_BYTES, Lanes, Mbarriers, per_cta
 from kgen.emulate.ptx.operations import Action, Operation
@@ -141,62 +140,6 @@ def _pending_count(decoder: Decoder, words: Words, operands: Sequence[Operand]) 
 # ---------------------------------------------------------------------- cp.async
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Arrival:
-    """Lanes arrive when their copies below a number are complete; `known` is what they release."""
-
-    pc: int
-    who: Lanes
-    copies: int
-    known: Known | None
-
-
-class _CopyArrivals:
-    """Arrivals that wait for the cp.async copies of their threads.
-
-    They are made as late as they may: when nobody can go on, in their order or in another one by
-    the launch's seed. Those of one thread keep theirs, so that its later copies stay under way.
-    """
-
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-        machine.on_stall.insert(0, self._make_one)
-        machine.on_reset.append(self._reset)
-        self._reset()
-
-    def _reset(self) -> None:
-        self.due: list[_Arrival] = []
-        self._order = np.random.default_rng(self.machine.launch.seed)
-
-    def add(self, mbarriers: Mbarriers, who: Lanes) -> None:
-        """These lanes will arrive, when all their copies until now are complete."""
-        machine, known = self.machine, None
-        copies = machine.copies.count(who.lanes)
-        if machine.checks:
-            known = mbarriers.known_at_destination(who, machine.clocks.release(who.lanes))
-        self._mbarriers = mbarriers
-        self.due.append(_Arrival(pc=machine.pc, who=who, copies=copies, known=known))
-
-    def _make_one(self) -> bool:
-        if not self.due:
-            return False
-        first = self._first_of_threads() if self.machine.launch.seed else [0]
-        arrival = self.due.pop(int(self._order.choice(first)))
-        self.machine.pc = arrival.pc
-        self.machine.copies.finish(arrival.who.lanes, arrival.copies)
-        self._mbarriers.arrive(arrival.who, uniform(1, np.uint32), arrival.known)
-        return True
-
-    def _first_of_threads(self) -> list[int]:
-        """The arrivals that no earlier one of the same thread is due before."""
-        found, before = [], np.zeros((1, 1, 1), bool)
-        for number, arrival in enumerate(self.due):
-            if not (arrival.who.lanes & before).any():
-                found.append(number)
-            before = before | arrival.who.lanes
-        return found
-
-
 def arrive_after_copies(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
     """cp.async.mbarrier.arrive: when all earlier cp.async of the thread are complete."""
     counted = not words.flag("noinc")
@@ -204,7 +147,7 @@ def arrive_after_copies(decoder: Decoder, words: Words, operands: Sequence[Opera
         raise Unsupported
     find = objects_at(decoder, words, operands[0])
     words.finish()
-    mbarriers, arrivals = decoder.engine(Mbarriers), decoder.engine(_CopyArrivals)
+    mbarriers, arrivals = decoder.engine(Mbarriers), decoder.engine(CopyArrivals)
 
     def run(mask: Mask) -> None:
         for who in find(mask):
