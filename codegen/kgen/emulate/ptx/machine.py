@@ -147,6 +147,8 @@ class Machine:
         self.clocks = Clocks(
             self.ctas, self.exists, cluster=self.cluster, asynchronous=self.asynchronous
         )
+        #: Whether the threads of the cluster have met at its barrier, [C].
+        self.met = np.zeros(self.ctas, bool)
         self.shared = SharedMemory(self)
         self.copies = CopyQueue(self)
         self.order.start_chunk()

@@ -11,6 +11,7 @@ from kgen.emulate.ptx.accesses import RANK_SHIFT, Region
 from kgen.emulate.ptx.ctas import over_ctas
 from kgen.emulate.ptx.memory import check, columns, elements, scatter, settle
 from kgen.emulate.ptx.proxy import AsyncProxy
+from kgen.emulate.ptx.remote import check_started
 from kgen.emulate.ptx.semantics import WEAK, Semantics
 from kgen.emulate.ptx.shadow import Shadow
 from kgen.emulate.ptx.types import Array, any_of
@@ -212,6 +213,7 @@ class SharedMemory:
         if self._remote(settled):
             offset = settled & ((1 << RANK_SHIFT) - 1)
             self._check_rank(address, settled >> RANK_SHIFT, mask)
+            check_started(self.machine, settled >> RANK_SHIFT, mask)
         check(address, nbytes, self.nbytes, f"shared {what}", offset, mask)
         return settled
 
