@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -76,7 +78,7 @@ def test_an_exchange_whose_result_is_dropped_writes(atomic: str) -> None:
 def test_an_atomic_on_what_another_cta_has_not_written() -> None:
     begin = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"
     change = "mapa.shared::cluster.u32 %r2, %r1, %r3; red.shared::cluster.add.u32 [%r2], 1;"
-    options = {"ctas": 2, "cluster": (2, 1, 1)}
+    options: dict[str, Any] = {"ctas": 2, "cluster": (2, 1, 1)}
     found = fault(ptx(f"{begin} {change} {begin}"), words(), **options)
     assert found.kind == "uninitialised-read"
     run(ptx(f"{WRITE} {begin} {change} {begin}"), words(), **options)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -124,11 +125,14 @@ MODULE = (
     "st.global.u32[%p0+16],%r5;ret;}"
 )
 
+#: What the function `twice` is called with.
+HALF: Any = np.int32(21)
+
 
 def test_a_module_on_one_line() -> None:
     assemble(MODULE, "sm_90")
     out = np.zeros(5, np.int32)
-    run(MODULE, out, np.int32(21), threads=1)
+    run(MODULE, out, HALF, threads=1)
     assert out.tolist() == [7, 1, -1, 3, 42]
 
 
@@ -136,4 +140,4 @@ def test_a_module_on_one_line() -> None:
 def test_an_initial_value_that_cannot_be_read(type_: str, value: str) -> None:
     module = MODULE.replace(".u32 seven=7", f".{type_} seven={value}")
     with pytest.raises(EmulationError, match=f"the initial value of seven: `{value}` is"):
-        run(module, np.zeros(5, np.int32), np.int32(21), threads=1)
+        run(module, np.zeros(5, np.int32), HALF, threads=1)
