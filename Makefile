@@ -9,10 +9,10 @@ SHAPE := 1024x1024x1024
 DEMO := demo.kgen
 PYTHON_FILES := codegen runtime tests scripts examples
 
-.PHONY: help setup demo test check format lint types fast generated readme gate bench bench-tool runtime-wheel fuzz flagships gpu clean
+.PHONY: help setup demo test test-avx2 check format lint types fast generated readme gate bench bench-tool runtime-wheel fuzz flagships figures gpu clean
 
 help:
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(VENV)/installed ## virtual environment, PyPI packages, Debian packages
 
@@ -27,6 +27,9 @@ demo: setup ## build the 1024x1024x1024 matmul for four targets, verify it, leav
 
 test: setup check gate ## everything that CI runs
 	$(BIN)/python -m pytest -n auto -m "acceptance or slow"
+
+test-avx2: setup ## every test as on an x86-64 CPU without AVX-512 and AMX; ARGS="tests/device -x"
+	scripts/as-avx2.sh $(BIN)/python -m pytest -n auto $(ARGS)
 
 check: setup format-check lint types fast ## format, lint, strict types, fast tests
 
@@ -74,8 +77,8 @@ $(BENCH)/installed: pyproject.toml scripts/system-packages.sh
 	done
 	@touch $@
 
-bench-tool: setup ## time the tool itself: build, help, import
-	$(BIN)/python scripts/bench_tool.py
+bench-tool: setup ## time the tool itself: build, help, import; write docs/performance.md
+	$(BIN)/python -m scripts.bench_tool --write
 
 runtime-wheel: setup ## the runtime alone, which needs numpy only, as a wheel in dist/
 	cd runtime && ../$(BIN)/python -m hatchling build -t wheel -d ../dist
@@ -84,10 +87,17 @@ fuzz: setup ## random specs and schedules on every target for a minute; FUZZ="--
 	$(BIN)/python scripts/fuzz.py $(FUZZ)
 
 flagships: setup ## verify every flagship shape and type for NVIDIA, write docs/flagships.md; hours
-	$(BIN)/python scripts/flagships.py --write
+	$(BIN)/python -m scripts.flagships --write
+
+figures: ## renew every figure in the documents, with day and commit; hours, on a quiet machine
+	$(MAKE) bench-tool
+	$(MAKE) bench-cpu
+	mkdir -p build
+	$(BENCH)/bin/python -m scripts.bench_cpu --tune-gap build/tune-gap.json --write
+	$(MAKE) flagships readme
 
 gpu: setup ## on a machine with an NVIDIA GPU: verify and bench everything on it
-	$(BIN)/python scripts/gpu.py
+	$(BIN)/python -m scripts.gpu
 
 clean:
 	rm -rf $(VENV) $(BENCH) bench-cpu.json dist build *.kgen .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,4 +1,4 @@
-"""Time the tool itself: medians against the limits it promises.
+"""Time the tool itself: medians and quartiles against the limits it promises.
 
 Commands are timed from process start to exit, emulated launches from the text to the report.
 """
@@ -6,12 +6,15 @@ Commands are timed from process start to exit, emulated launches from the text t
 from __future__ import annotations
 
 import argparse
+import os
+import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -19,9 +22,41 @@ import numpy as np
 
 import kgen
 from kgen import emulate
+from kgen.check import timing
+from kgen.check.timing import Taken
 from kgen.spec import DType
+from kgen_runtime.cpu_features import cpu_name
+from scripts import documents
 
 KGEN = Path(sys.executable).with_name("kgen")
+SHAPE = "1024x1024x1024"
+DEMO = "sm_80,gfx942,vulkan1.3,native"
+#: Targets of a build, and the seconds that it may take.
+BUILDS = {"sm_80": 0.75, "gfx942": 0.6, "vulkan1.3": 0.6, "native": 0.6}
+#: Sides of emulated products, what is asked of the emulator, and the seconds that it may take.
+LAUNCHES: tuple[tuple[int, str, float | None], ...] = (
+    (256, "checks", 0.5),
+    (1024, "neither", 5.0),
+    (1024, "checks", None),
+    (1024, "profile", 10.0),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """What was timed, and the seconds that it may take."""
+
+    name: str
+    taken: Taken
+    limit: float | None
+
+    @property
+    def cells(self) -> list[str]:
+        (times,) = self.taken.times
+        quartiles = " to ".join(f"{seconds:.3g}" for seconds in timing.quartiles(times))
+        limit = "" if self.limit is None else f"{self.limit:g}"
+        busy = "" if self.taken.load <= timing.LOAD else f"{self.taken.load:.2f}"
+        return [self.name, f"{statistics.median(times):.3g}", quartiles, limit, busy]
 
 
 def seconds(command: list[str], cwd: str) -> float:
@@ -30,61 +65,87 @@ def seconds(command: list[str], cwd: str) -> float:
     return time.perf_counter() - start
 
 
-def launch(size: int, target: str) -> Callable[[bool, bool], float]:
-    """A matrix product of f16: seconds in the emulator, given whether it checks and profiles."""
+def launch(size: int, target: str, what: str) -> Callable[[], float]:
+    """A matrix product of f16 in the emulator, and the seconds that it takes."""
     spec = kgen.Matmul(m=size, n=size, k=size, dtype=DType.F16)
     bundle = kgen.build(spec, targets=[target])
     (entry,) = bundle.manifest.kernels
     (text,) = (a for a in entry.artifacts if a.format in ("ptx", "llvm-ir"))
-    (what,) = entry.launches
+    (first,) = entry.launches
 
-    def run(checks: bool, profile: bool) -> float:
+    def run() -> float:
         report = emulate.run(
             bundle.files[text.file].decode(),
             language="ptx" if text.format == "ptx" else "llvm",
-            entry=what.entry_point,
-            grid=what.grid,
-            block=what.block,
+            entry=first.entry_point,
+            grid=first.grid,
+            block=first.block,
             arguments=[np.zeros(p.shape, np.float16) for p in entry.parameters],
-            dynamic_shared=what.dynamic_shared_memory,
-            checks=checks,
-            profile=profile,
+            dynamic_shared=first.dynamic_shared_memory,
+            checks=what == "checks",
+            profile=what == "profile",
         )
         return report.seconds
 
     return run
 
 
-def row(name: str, work: Callable[[], float], runs: int, limit: float | None) -> None:
-    times = [work() for _ in range(runs)]
-    shown = "-" if limit is None else f"{limit:.2f}"
-    print(f"{name:34} {statistics.median(times):9.3f} {min(times):7.3f} {shown:>8}")
+def rows(runs: int, folder: str) -> Iterator[Row]:
+    """Each when it is there; timed again, up to three times, while others keep a core busy."""
+    build = [str(KGEN), "build", "--shape", SHAPE, "-o", "x.kgen", "--target"]
+    commands: list[tuple[str, list[str], float | None]] = [
+        ("`python -c pass`", [sys.executable, "-c", "pass"], None),
+        ("`import kgen_runtime`", [sys.executable, "-c", "import kgen_runtime"], 0.15),
+        ("`kgen --help`", [str(KGEN), "--help"], 0.3),
+        *(
+            (f"`kgen build --shape {SHAPE} --target {target}`", [*build, target], limit)
+            for target, limit in BUILDS.items()
+        ),
+        ("`make demo`, installed", [*build, DEMO, "--verify"], None),
+    ]
+    works: list[tuple[str, Callable[[], float], float | None]]
+    works = [(name, partial(seconds, command, folder), limit) for name, command, limit in commands]
+    for target in ("sm_80", "gfx942"):
+        for size, what, limit in LAUNCHES:
+            words = {"checks": "all checks", "profile": "a profile"}.get(what, "no checks")
+            name = f"{size}x{size}x{size} of f16 for {target}, emulated with {words}"
+            works.append((name, launch(size, target, what), limit))
+    for name, work, limit in works:
+        taken = timing.quiet(lambda work=work: [[work() for _ in range(runs)]])  # type: ignore[misc]
+        yield Row(name=name, taken=taken, limit=limit)
+
+
+def lines(found: Sequence[Row], runs: int, moment: str) -> list[str]:
+    """What goes into docs/performance.md."""
+    cores = len(os.sched_getaffinity(0))
+    heads = ["what", "median s", "quartiles s", "limit s", "cores that others took"]
+    return [
+        f"\n{cpu_name()} ({cores} cores, {platform.machine()}), "
+        f"Python {platform.python_version()}, {runs} runs each. {documents.measured([moment])}\n",
+        f"| {' | '.join(heads)} |",
+        f"|{' --- |' * len(heads)}",
+        *(f"| {' | '.join(row.cells)} |" for row in found),
+        "",
+    ]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=7)
-    runs = parser.parse_args().runs
-    build = [str(KGEN), "build", "--shape", "1024x1024x1024", "-o", "x.kgen", "--target"]
-    rows = [
-        ("python -c pass", [sys.executable, "-c", "pass"], None),
-        ("import kgen_runtime", [sys.executable, "-c", "import kgen_runtime"], 0.15),
-        ("kgen --help", [str(KGEN), "--help"], 0.3),
-        ("kgen build 1024^3 sm_80", [*build, "sm_80"], 2.0),
-        ("kgen build 1024^3 gfx942", [*build, "gfx942"], None),
-        ("kgen build 1024^3 vulkan1.3", [*build, "vulkan1.3"], None),
-        ("kgen build 1024^3 native", [*build, "native"], None),
-    ]
-    print(f"{'command':34} {'median s':>9} {'min s':>7} {'limit s':>8}   ({runs} runs)")
+    parser.add_argument("--write", action="store_true", help="write docs/performance.md")
+    args = parser.parse_args()
+    moment, found = documents.moment(), []
     with tempfile.TemporaryDirectory() as folder:
-        for name, command, limit in rows:
-            row(name, partial(seconds, command, folder), runs, limit)
-    for target in ("sm_80", "gfx942"):
-        small, large = launch(256, target), launch(1024, target)
-        row(f"emulate {target} 256^3, checks", partial(small, True, False), runs, 0.5)
-        row(f"emulate {target} 1024^3, no checks", partial(large, False, False), runs, 5.0)
-        row(f"emulate {target} 1024^3, checks", partial(large, True, False), runs, None)
-        row(f"emulate {target} 1024^3, profile", partial(large, False, True), runs, 10.0)
+        for row in rows(args.runs, folder):
+            found.append(row)
+            name, median, quartiles, limit, busy = row.cells
+            note = f"; others took {busy} cores: not to be relied on" if busy else ""
+            print(
+                f"{name:62} {median:>7} s ({quartiles}; at most {limit or '-'}){note}", flush=True
+            )
+    if args.write:
+        put = lines(found, args.runs, moment)
+        documents.put(documents.PERFORMANCE, "make bench-tool", put)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Build and verify every flagship shape in every type on the NVIDIA targets; write the table.
 
-    scripts/flagships.py [--on WORD ...] [--write]
+    python -m scripts.flagships [--on WORD ...] [--write]
 
 Each kernel goes the way of `kgen build` and `kgen verify --on emulator`, with every check on. A
 result is remembered by the kernel's instructions, in build/flagships.jsonl: a run that was stopped
@@ -31,11 +31,10 @@ from kgen.spec import DType, Math, Matmul, text
 from kgen.targets.base import Plan, Target
 from kgen.targets.cuda import devices
 from kgen.targets.cuda.model import predict
+from scripts import documents
 
-ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "build" / "flagships.jsonl"
-PAGE = ROOT / "docs" / "flagships.md"
-BEGIN, END = "<!-- make flagships: begin -->\n", "<!-- make flagships: end -->"
+RESULTS = documents.ROOT / "build" / "flagships.jsonl"
+PAGE = documents.ROOT / "docs" / "flagships.md"
 
 SHAPES = (
     (4096, 4096, 4096),
@@ -224,11 +223,11 @@ def write(page: Path, known: Mapping[str, dict[str, Any]]) -> None:
         if case.name in known and known[case.name]["status"] == "passed"
     ]
     missing = [case.name for case in found if case.name not in known]
-    head, rest = page.read_text().split(BEGIN)
-    text = tables(sorted(done, key=order_in_page))
+    lines = [f"The kernels are those of {documents.moment()}.\n"]
+    lines.append(tables(sorted(done, key=order_in_page)))
     if missing:
-        text += f"Not verified yet: {'; '.join(missing)}.\n"
-    page.write_text(head + BEGIN + text + END + rest.split(END)[1])
+        lines.append(f"Not verified yet: {'; '.join(missing)}.\n")
+    documents.put(page, "make flagships", lines)
 
 
 if __name__ == "__main__":

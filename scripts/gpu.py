@@ -8,7 +8,6 @@ appends a section with the device's name to docs/performance.md.
 from __future__ import annotations
 
 import argparse
-import datetime
 import sys
 import tempfile
 from pathlib import Path
@@ -18,10 +17,11 @@ import kgen_runtime
 from kgen import targets
 from kgen.check.bench import BenchReport, bench
 from kgen.check.verify import Report, verify
+from kgen.cli.output import progress
 from kgen.spec import DType, Matmul, Relu, Softmax, Spec
 from kgen_runtime.backend import DeviceInfo
+from scripts import documents
 
-PERFORMANCE = Path(__file__).parents[1] / "docs" / "performance.md"
 SHAPES = (
     (4096, 4096, 4096),
     (1024, 1024, 1024),
@@ -72,11 +72,11 @@ def target_for(device: DeviceInfo) -> str | None:
 def section(device: DeviceInfo, target: str, verified: Report, timed: BenchReport) -> str:
     """The Markdown section of one device."""
     passed = sum(r.passed for r in verified.kernels)
-    today = datetime.datetime.now(datetime.UTC).date()
     lines = [
-        f"\n## {device.name} ({today}, target `{target}`, kgen {kgen.__version__})\n",
+        f"\n## {device.name} (target `{target}`)\n",
         f"{passed} of {len(verified.kernels)} kernels verified on the device. Medians, interleaved "
-        "with the library in one process: `make gpu`.\n",
+        "with the library in one process: `make gpu`. "
+        f"{documents.measured([documents.moment()])}\n",
         "| kernel | median us | GFLOP/s | GB/s | against |",
         "| --- | --: | --: | --: | --- |",
     ]
@@ -111,11 +111,11 @@ def main() -> int:
         print(f"{device.id} {device.name}: {target}")
         with tempfile.TemporaryDirectory() as folder:
             path = kgen.build(specs(), targets=[target], progress=print).save(Path(folder) / "g")
-            verified = verify(path, on="device", progress=print)
+            verified = verify(path, on="device", progress=progress)
             timed = bench(path, device=device.id, against=("torch",), progress=print)
         text = section(device, target, verified, timed)
         print(text)
-        with PERFORMANCE.open("a") as out:
+        with documents.PERFORMANCE.open("a") as out:
             out.write(text)
         failed |= not verified.passed
     return int(failed)

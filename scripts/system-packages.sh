@@ -8,8 +8,11 @@ libvulkan1              # the Vulkan loader
 mesa-vulkan-drivers     # lavapipe, the Vulkan driver that tests run on
 vulkan-validationlayers # finds wrong use of the API
 spirv-tools             # spirv-as and spirv-val, the oracles for our assembler
+spirv-headers           # the published grammar, the oracle for its table of instructions
 qemu-user               # runs the aarch64 kernels
 binutils                # objdump, for kgen inspect --disassemble
+zsh                     # reads its script of kgen completion
+fish                    # and its own
 libdnnl-dev             # oneDNN from C, a library that kgen bench compares with
 "
 missing=""

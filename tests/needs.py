@@ -6,9 +6,12 @@ from __future__ import annotations
 import os
 import shutil
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+
+SYSTEM_PACKAGES = Path(__file__).parents[1] / "scripts" / "system-packages.sh"
 
 
 def absent(reason: str, *, by_apt: bool = False) -> NoReturn:
@@ -24,3 +27,23 @@ def module(name: str) -> Any:
         return import_module(name)
     except ImportError as error:
         absent(f"{error}; pip install '.[dev]'")
+
+
+def debian(package: str, missing: str | None) -> None:
+    """One of the Debian packages that `make setup` installs; `missing` says what of it is not here,
+    if anything. A package that `make setup` does not install fails the test wherever it runs."""
+    if package not in system_packages():
+        pytest.fail(f"a test needs {package}, which {SYSTEM_PACKAGES.name} does not install")
+    if missing is not None:
+        absent(f"{missing}; apt install {package}", by_apt=True)
+
+
+def program(name: str, package: str) -> None:
+    """A program of a Debian package."""
+    debian(package, None if shutil.which(name) else f"{name} is not installed")
+
+
+def system_packages() -> list[str]:
+    """The Debian packages that `make setup` installs."""
+    listed = SYSTEM_PACKAGES.read_text().split('packages="', 1)[1].split('"', 1)[0]
+    return [line.split()[0] for line in listed.splitlines() if line]

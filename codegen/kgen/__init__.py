@@ -7,16 +7,16 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from kgen_runtime import __version__ as __version__
+from kgen_runtime import lazy
 
+TYPE_CHECKING = False  # typing's own would take longer than all else here
 if TYPE_CHECKING:
+    from kgen import errors
     from kgen.bundle import Bundle
     from kgen.errors import KgenError
     from kgen.pipeline import build
-    from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax
-
-__version__ = "0.1.0"
+    from kgen.spec import DType, Epilogue, Layout, Math, Matmul, Relu, Softmax
 
 __all__ = [
     "Bundle",
@@ -24,19 +24,19 @@ __all__ = [
     "Epilogue",
     "KgenError",
     "Layout",
+    "Math",
     "Matmul",
     "Relu",
     "Softmax",
     "build",
+    "errors",
 ]
 
-#: Where each public name lives; imported when it is first asked for, so that `kgen --help` is fast.
-_HOMES = {"Bundle": "kgen.bundle", "KgenError": "kgen.errors", "build": "kgen.pipeline"}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'kgen' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES.get(name, "kgen.spec")), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker would believe in any name
+    _OTHERS = {
+        "Bundle": "kgen.bundle",
+        "KgenError": "kgen.errors",
+        "build": "kgen.pipeline",
+        "errors": "kgen.errors",
+    }
+    __getattr__, __dir__ = lazy.attributes(__name__, dict.fromkeys(__all__, "kgen.spec") | _OTHERS)

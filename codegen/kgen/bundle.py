@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import zipfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from kgen import render, targets
 from kgen.constants import Array, stored
 from kgen.errors import BundleError
+from kgen.files import replacing
 from kgen_runtime import manifest_json
 from kgen_runtime.bundle import MANIFEST
 from kgen_runtime.manifest import (
@@ -53,22 +54,14 @@ class Bundle:
         """
         target = check_output(path)
         try:
-            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+            with replacing(target) as out, zipfile.ZipFile(out, "w") as archive:
+                _write(archive, MANIFEST, _manifest_bytes(self.manifest))
+                for name in sorted(self.files):
+                    _write(archive, name, self.files[name])
         except OSError as error:
             raise BundleError(
                 f"output={target} cannot be written: {error.strerror}; choose another place with -o"
             ) from None
-        try:
-            with os.fdopen(handle, "wb") as out, zipfile.ZipFile(out, "w") as archive:
-                _write(archive, MANIFEST, _manifest_bytes(self.manifest))
-                for name in sorted(self.files):
-                    _write(archive, name, self.files[name])
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(target)
-        except OSError as error:
-            raise BundleError(f"output={target} cannot be written: {error.strerror}") from None
-        finally:
-            Path(temporary).unlink(missing_ok=True)
         return target
 
 
@@ -103,10 +96,7 @@ def pack(kernels: Sequence[Kernel], constants: Mapping[str, Array] | None = None
         raise BundleError("a bundle holds one kernel or more; name a spec and a target")
     files: dict[str, bytes] = {}
     entries = [_entry(kernel, files, constants or {}) for kernel in kernels]
-    names = [entry.name for entry in entries]
-    for name in names:
-        if names.count(name) > 1:
-            raise BundleError(f"{name} is asked for twice; name each kernel and target once")
+    check_names([entry.name for entry in entries])
     used = {k.plan.target.family for k in kernels}
     tools = {t.name: t.version for name in sorted(used) for t in targets.family(name).toolchain()}
     provenance = {"kgen": _version(), "templates": render.template_digest()} | tools
@@ -115,6 +105,13 @@ def pack(kernels: Sequence[Kernel], constants: Mapping[str, Array] | None = None
         files=files,
         kernels=tuple(kernels),
     )
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raises BundleError if a kernel's name is there twice."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise BundleError(f"{name} is asked for twice; name each kernel and target once")
 
 
 def _entry(kernel: Kernel, files: dict[str, bytes], constants: Mapping[str, Array]) -> KernelEntry:

@@ -6,6 +6,7 @@ import dataclasses
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kgen import bundle, remedy, render, targets
 from kgen.constants import Array
@@ -108,7 +109,7 @@ def kernel(spec: Spec, target: Target, schedule: Schedule | None = None) -> Kern
 
 def build(
     specs: Spec | Iterable[Spec],
-    targets: Sequence[str | Target],
+    targets: str | Target | Iterable[str | Target],
     *,
     schedule: Overrides | None = None,
     constants: Mapping[str, Array] | None = None,
@@ -124,17 +125,24 @@ def build(
     each kernel's name before it is built. Raises SpecError, TargetError, ScheduleError or
     AssembleError; nothing is written until :meth:`Bundle.save`.
     """
-    wanted = (specs,) if isinstance(specs, Spec | str) else tuple(specs)
+    wanted = _several(specs, Spec)
     for spec in wanted:
         if not isinstance(spec, Spec):
             raise SpecError(
                 f"spec={spec!r} is no spec; give kgen.Matmul(m=64, n=64, k=64) or alike"
             )
-    found = [_target(t) for t in ((targets,) if isinstance(targets, str) else targets)]
+    found = [_target(t) for t in _several(targets, Target)]
+    if not isinstance(schedule or {}, Mapping):
+        raise ScheduleError(
+            f"schedule={schedule!r} is no mapping of fields; give {{'block_m': 64}}"
+        )
+    if not isinstance(constants or {}, Mapping):
+        raise SpecError(f"constants={constants!r} is no mapping of names to arrays")
     kernels = []
     known = {name for spec in wanted for name in spec.constants}
     if unknown := sorted((constants or {}).keys() - known):
         raise SpecError(f"constants: {unknown[0]} is no constant operand of a spec; name it there")
+    bundle.check_names([f"{target.name}/{spec.key}" for target in found for spec in wanted])
     # Everything is planned before anything is assembled, so that a bad request fails fast.
     pairs = [
         (target, spec)
@@ -154,6 +162,12 @@ def _for_target(spec: Spec, target: Target, values: Mapping[str, Array]) -> Spec
     if not isinstance(spec, Matmul) or targets.family(target.family).packs_ahead:
         return spec
     return dataclasses.replace(spec, constant=tuple(o for o in spec.constant if o in values))
+
+
+def _several(given: Any, kind: type) -> tuple[Any, ...]:
+    """What is given alone as one of several; what is neither is judged as one, too."""
+    alone = isinstance(given, kind | str) or not isinstance(given, Iterable)
+    return (given,) if alone else tuple(given)
 
 
 def _plan_of_several(

@@ -10,10 +10,11 @@ Importing this package loads neither numpy nor any driver: everything is fetched
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from kgen_runtime import lazy
 
+TYPE_CHECKING = False  # typing's own would take longer than all else here
 if TYPE_CHECKING:
+    from kgen_runtime import errors
     from kgen_runtime.array import Array
     from kgen_runtime.backend import DeviceInfo
     from kgen_runtime.dtypes import DType
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from kgen_runtime.kernel import Kernel
     from kgen_runtime.kernels import Kernels, load
     from kgen_runtime.select import Devices, devices
+
+#: The version of both packages; the distribution's is read from this line.
+__version__ = "0.1.0"
 
 __all__ = [
     "Array",
@@ -31,30 +35,23 @@ __all__ = [
     "Kernels",
     "KgenError",
     "devices",
+    "errors",
     "load",
 ]
 
-#: Where each public name lives.
-_HOME = {
-    "Array": "array",
-    "DType": "dtypes",
-    "DeviceInfo": "backend",
-    "Devices": "select",
-    "Kernel": "kernel",
-    "Kernels": "kernels",
-    "KgenError": "errors",
-    "devices": "select",
-    "load": "kernels",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+if not TYPE_CHECKING:  # a type checker would believe in any name
+    __getattr__, __dir__ = lazy.attributes(
+        __name__,
+        {
+            "Array": "kgen_runtime.array",
+            "DType": "kgen_runtime.dtypes",
+            "DeviceInfo": "kgen_runtime.backend",
+            "Devices": "kgen_runtime.select",
+            "Kernel": "kgen_runtime.kernel",
+            "Kernels": "kgen_runtime.kernels",
+            "KgenError": "kgen_runtime.errors",
+            "devices": "kgen_runtime.select",
+            "errors": "kgen_runtime.errors",
+            "load": "kgen_runtime.kernels",
+        },
+    )

@@ -17,21 +17,10 @@ if TYPE_CHECKING:
     from kgen_runtime.backend import Backend, HostBytes
 
 
-_ML_DTYPES = {
-    DType.BF16: "bfloat16",
-    DType.E4M3: "float8_e4m3fn",
-    DType.E5M2: "float8_e5m2",
-}
-#: The DType of numpy's names and of those of ml_dtypes.
-_DTYPES = {
-    "float64": DType.F64,
-    "float32": DType.F32,
-    "float16": DType.F16,
-    "uint16": DType.BF16,
-    "int32": DType.S32,
-    "int8": DType.S8,
-    **{name: dtype for dtype, name in _ML_DTYPES.items()},
-}
+#: What numpy lacks.
+_ML_DTYPES = (DType.BF16, DType.E4M3, DType.E5M2)
+#: The DType of arrays by the name of their numpy type.
+_DTYPES = {dtype.array_name: dtype for dtype in DType} | {"uint16": DType.BF16}
 #: numpy's name of what may be the bits of either of these.
 BITS_8 = "uint8"
 FLOATS_8 = (DType.E4M3, DType.E5M2)
@@ -199,7 +188,7 @@ def host_dtype(dtype: DType) -> np.dtype[Any]:
         import ml_dtypes
     except ImportError:
         return dtype.storage
-    found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, _ML_DTYPES[dtype]))
+    found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, dtype.array_name))
     return found
 
 

@@ -8,6 +8,8 @@ import os
 from functools import cache
 from pathlib import Path
 
+from kgen_runtime import settings
+
 CPUINFO = Path("/proc/cpuinfo")
 
 #: arch_prctl(2): the state components that a process may ask for (Linux,
@@ -29,11 +31,11 @@ def cpu_features() -> frozenset[str]:
     Linux leaves out what it does not enable: a CPU with AVX-512 whose state the kernel does not
     save has no avx512f here, so a listed feature can be used. Of AMX, whose state a process must
     ask for, nothing is here if it would be refused; amx_fp16, which Linux never lists, the CPU is
-    asked for.
+    asked for. What the environment disables (:mod:`kgen_runtime.settings`) is left out too.
     """
     for key, value in _first_cpu():
         if key in ("flags", "Features"):
-            return _with_tiles(frozenset(value.split()))
+            return settings.enabled(_with_tiles(frozenset(value.split())))
     return frozenset()
 
 

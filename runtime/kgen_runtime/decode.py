@@ -55,10 +55,9 @@ def decode(hint: Any, data: Any, where: str) -> Any:
             raise BundleError(f"{where}: expected an object, got {data!r}")
         return data
     if hint is DType:
-        try:
-            return DType(data)
-        except ValueError:
-            raise BundleError(f"{where}: unknown dtype {data!r}") from None
+        if data not in tuple(DType):  # DType itself takes names of other libraries
+            raise BundleError(f"{where}: unknown dtype {data!r}")
+        return DType(data)
     if hint is float and isinstance(data, int) and not isinstance(data, bool):
         return float(data)
     if not isinstance(data, hint) or (isinstance(data, bool) and hint is not bool):

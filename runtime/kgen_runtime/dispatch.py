@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgen_runtime import signatures
 from kgen_runtime.array import Array
 from kgen_runtime.errors import ArgumentError
 from kgen_runtime.finders import is_torch
@@ -34,6 +35,7 @@ class Dispatch:
     def __repr__(self) -> str:
         return f"<{self._op}: {', '.join(kernel.key for kernel in self._kernels)}>"
 
+    @signatures.run
     def __call__(
         self, /, *arguments: Any, out: Any = None, stream: int | None = None, **named: Any
     ) -> Any:
@@ -43,9 +45,10 @@ class Dispatch:
             return kernel.call(arguments, out, stream)
         return self._fitting(arguments, out).call(arguments, out, stream)
 
+    @signatures.prepare
     def prepare(
         self, /, *arguments: Any, out: Any = None, stream: int | None = None, **named: Any
-    ) -> Call:
+    ) -> Call[Any]:
         """As :meth:`Kernel.prepare`, of the one kernel that fits."""
         if named:
             kernel, arguments = self._fitting_named(arguments, named, out)
@@ -53,6 +56,7 @@ class Dispatch:
             kernel = self._fitting(arguments, out)
         return kernel.prepare(*arguments, out=out, stream=stream)
 
+    @signatures.pack
     def pack(self, matrix: Any) -> Any:
         """As :meth:`Kernel.pack`; ArgumentError unless the kernels that take it agree on the order.
 

@@ -4,14 +4,40 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+#: The names of the members of `DType`, and what numpy, ml_dtypes and PyTorch call the same.
+DTypeName = Literal["f64", "f32", "f16", "bf16", "e4m3", "e5m2", "s32", "s8"]
+ArrayDTypeName = Literal[
+    "float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int32", "int8"
+]
+
 
 if TYPE_CHECKING:
     import numpy as np
 
+    class TorchDType(Protocol):
+        """What of torch.dtype tells it from any other object."""
+
+        @property
+        def is_floating_point(self) -> bool: ...
+
+        @property
+        def itemsize(self) -> int: ...
+
+    #: Whatever `DType` makes a member of.
+    DTypeLike: TypeAlias = (
+        "DType | DTypeName | ArrayDTypeName | type[np.generic] | np.dtype[Any] | TorchDType"
+    )
+else:
+    DTypeLike = object  # for who reads type hints where numpy is not imported
+
 
 class DType(StrEnum):
     """An element type. The value is the name used on the command line and in manifests.
+
+    `DType(x)` also takes what numpy, ml_dtypes and PyTorch call it: "float32", numpy.float32,
+    numpy.dtype("f4"), torch.float32.
 
     e4m3 and e5m2 are the 8-bit floats of the Open Compute Project (numpy's and torch's
     float8_e4m3fn and float8_e5m2). Rounding to an integer or to 8 bits saturates: what is too large
@@ -26,6 +52,15 @@ class DType(StrEnum):
     E5M2 = "e5m2"
     S32 = "s32"
     S8 = "s8"
+
+    @classmethod
+    def _missing_(cls, value: object) -> DType | None:
+        return _BY_ARRAY_NAME.get(_array_name(value))
+
+    @property
+    def array_name(self) -> str:
+        """What numpy, ml_dtypes and PyTorch call it."""
+        return _FORMATS[self].array_name
 
     @property
     def itemsize(self) -> int:
@@ -68,10 +103,11 @@ class DType(StrEnum):
         return np.dtype(_FORMATS[self].storage)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class _Format:
     """Floats: explicit mantissa bits and the least exponent of a normal number."""
 
+    array_name: str
     itemsize: int
     storage: str
     mantissa_bits: int = 0
@@ -80,16 +116,31 @@ class _Format:
 
 
 _FORMATS = {
-    DType.F64: _Format(itemsize=8, storage="f8", mantissa_bits=52, least_exponent=-1022),
-    DType.F32: _Format(itemsize=4, storage="f4", mantissa_bits=23, least_exponent=-126),
-    DType.F16: _Format(itemsize=2, storage="f2", mantissa_bits=10, least_exponent=-14),
-    DType.BF16: _Format(itemsize=2, storage="u2", mantissa_bits=7, least_exponent=-126),
+    DType.F64: _Format("float64", 8, "f8", mantissa_bits=52, least_exponent=-1022),
+    DType.F32: _Format("float32", 4, "f4", mantissa_bits=23, least_exponent=-126),
+    DType.F16: _Format("float16", 2, "f2", mantissa_bits=10, least_exponent=-14),
+    DType.BF16: _Format("bfloat16", 2, "u2", mantissa_bits=7, least_exponent=-126),
     DType.E4M3: _Format(
-        itemsize=1, storage="u1", mantissa_bits=3, least_exponent=-6, limits=(-448.0, 448.0)
+        "float8_e4m3fn", 1, "u1", mantissa_bits=3, least_exponent=-6, limits=(-448.0, 448.0)
     ),
     DType.E5M2: _Format(
-        itemsize=1, storage="u1", mantissa_bits=2, least_exponent=-14, limits=(-57344.0, 57344.0)
+        "float8_e5m2", 1, "u1", mantissa_bits=2, least_exponent=-14, limits=(-57344.0, 57344.0)
     ),
-    DType.S32: _Format(itemsize=4, storage="i4", limits=(-(2.0**31), 2.0**31 - 1)),
-    DType.S8: _Format(itemsize=1, storage="i1", limits=(-128.0, 127.0)),
+    DType.S32: _Format("int32", 4, "i4", limits=(-(2.0**31), 2.0**31 - 1)),
+    DType.S8: _Format("int8", 1, "i1", limits=(-128.0, 127.0)),
 }
+_BY_ARRAY_NAME = {dtype.array_name: dtype for dtype in DType} | {
+    "f8e4m3": DType.E4M3,
+    "f8e5m2": DType.E5M2,
+}
+
+
+def _array_name(value: object) -> str:
+    """What an array library calls the type that it stands for, or any other text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, type):  # numpy's scalars, and those of ml_dtypes
+        return value.__name__
+    if not getattr(value, "isnative", True):
+        return ""
+    return getattr(value, "name", None) or str(value).removeprefix("torch.")

@@ -16,6 +16,7 @@
     │   ├── LaunchError
     │   └── DeviceLost
     ├── ArgumentError         a kernel call with a wrong shape, type, stride or flag
+    │   └── UnknownOperation  an operation that no kernel here has; also an AttributeError
     ├── VerificationError     a kernel's result is wrong
     ├── BudgetError           a file of performance budgets that cannot be used
     └── EmulationError        the emulator met a fault in the program, or a word it does not know
@@ -41,6 +42,7 @@ __all__ = [
     "ScheduleError",
     "SpecError",
     "TargetError",
+    "UnknownOperation",
     "VerificationError",
     "VersionError",
 ]
@@ -100,6 +102,10 @@ class DeviceLost(DeviceError):
 
 class ArgumentError(KgenError):
     pass
+
+
+class UnknownOperation(ArgumentError, AttributeError):
+    """Operations are attributes, and `hasattr` asks for an AttributeError."""
 
 
 class VerificationError(KgenError):

@@ -19,24 +19,12 @@ import numpy as np
 from kgen_runtime import dlpack
 from kgen_runtime.array import Array, host_dtype
 from kgen_runtime.backend import Backend
-from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import TensorParam
 
 Finder = Callable[[Any], Any]
 
 #: NumPy C-API, "Array flags".
 C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
-#: PyTorch's names of element types.
-_TORCH_DTYPES = {
-    DType.F64: "float64",
-    DType.F32: "float32",
-    DType.F16: "float16",
-    DType.BF16: "bfloat16",
-    DType.E4M3: "float8_e4m3fn",
-    DType.E5M2: "float8_e5m2",
-    DType.S32: "int32",
-    DType.S8: "int8",
-}
 #: Tensors whose methods mean what they say; those of other subclasses may mean anything.
 _TORCH_TYPES = ("torch.Tensor", "torch.nn.parameter.Parameter")
 
@@ -107,7 +95,7 @@ def torch_finder(param: TensorParam) -> Finder:
     Those that need a gradient or lie elsewhere are left to DLPack, which refuses them. Those
     without memory of their own (sparse, inside of `vmap`) refuse an answer or have address 0.
     """
-    dtype = getattr(sys.modules["torch"], _TORCH_DTYPES[param.dtype], None)
+    dtype = getattr(sys.modules["torch"], param.dtype.array_name, None)
     shape, strides, itemsize = param.shape, param.strides, param.dtype.itemsize
     packed = _is_packed(param)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from kgen_runtime import dlpack
+from kgen_runtime import dlpack, signatures
 from kgen_runtime.arguments import Slot
 from kgen_runtime.array import Array, Memory
 from kgen_runtime.backend import Backend, Code
@@ -59,6 +59,7 @@ class Kernel:
         names = ", ".join(self.argument_names)
         return f"<Kernel {self.entry.name}({names}) on {self._backend.info.id}>"
 
+    @signatures.run
     def __call__(
         self, /, *arguments: Any, out: Any = None, stream: int | None = None, **named: Any
     ) -> Any:
@@ -83,9 +84,10 @@ class Kernel:
         self._launch(buffers, stream)
         return result
 
+    @signatures.prepare
     def prepare(
         self, /, *arguments: Any, out: Any = None, stream: int | None = None, **named: Any
-    ) -> Call:
+    ) -> Call[Any]:
         """The kernel with these arguments, checked once: call the result to run it, as often as
         wanted. It reads and writes the same memory each time, copies nothing, and keeps it alive.
 
@@ -105,6 +107,7 @@ class Kernel:
                 keep.append(memory)
         return Call(self, self._backend.prepare(self._handle, settled, stream), result, keep)
 
+    @signatures.pack
     def pack(self, matrix: Any) -> Any:
         """The kernel's constant operand in the order that the kernel takes it: give the result, in
         the operand's place, to as many calls as wanted, also of other kernels of this target.
@@ -231,7 +234,10 @@ class Kernel:
             self._scratch = threading.local()
 
 
-class Call:
+R = TypeVar("R")
+
+
+class Call(Generic[R]):
     """A kernel with its arguments, to be run again and again; `out` is what it writes.
 
     On the CPU a call costs well under a microsecond besides the kernel.
@@ -240,12 +246,12 @@ class Call:
     __slots__ = ("_keep", "_kernel", "_launch", "out")
 
     def __init__(
-        self, kernel: Kernel, launch: Callable[[], None], out: Any, keep: list[object]
+        self, kernel: Kernel, launch: Callable[[], None], out: R, keep: list[object]
     ) -> None:
         self._kernel, self._launch, self._keep = kernel, launch, keep
         self.out = out
 
-    def __call__(self) -> Any:
+    def __call__(self) -> R:
         """Run it; gives `out`. Raises DeviceError once the bundle is closed."""
         if self._kernel.closed:
             raise DeviceError(f"{self._kernel.key}: the bundle was closed; load it again")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from kgen_runtime.array import Array, Memory
 from kgen_runtime.backend import Backend, Code, DeviceInfo
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.dispatch import Dispatch
-from kgen_runtime.errors import ArgumentError
+from kgen_runtime.errors import ArgumentError, UnknownOperation
 from kgen_runtime.kernel import Kernel
 
 
@@ -55,6 +55,10 @@ class Kernels(Mapping[str, Kernel]):
     `skipped` says, by ``target/key``, why the bundle's other entries were not taken.
     """
 
+    matmul: Dispatch
+    relu: Dispatch
+    softmax: Dispatch
+
     def __init__(
         self, backend: Backend, kernels: Sequence[Kernel], skipped: Mapping[str, str]
     ) -> None:
@@ -75,7 +79,7 @@ class Kernels(Mapping[str, Kernel]):
     def __getitem__(self, key: str) -> Kernel:
         if key in self._kernels:
             return self._kernels[key]
-        raise ArgumentError(f"no kernel {key} on {self.device.id}; {self._hint(key)}")
+        raise ArgumentError(f"no kernel {key} on {self.device.id}; {self._hint(key, self)}")
 
     def __contains__(self, key: object) -> bool:
         return key in self._kernels
@@ -84,15 +88,20 @@ class Kernels(Mapping[str, Kernel]):
         """The kernel of this key, or `default`."""
         return self._kernels.get(key, default)
 
-    def __getattr__(self, op: str) -> Dispatch:
-        """Operations are attributes; this one is not there."""
-        raise AttributeError(f"no kernel for {op} on {self.device.id}; {self._hint(op)}")
+    if not TYPE_CHECKING:  # a type checker would believe in any operation
 
-    def _hint(self, missing: str) -> str:
+        def __getattr__(self, op: str) -> Dispatch:
+            """Operations are attributes; this one is not there."""
+            if op.startswith("_"):  # what Python's protocols and notebooks ask for
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {op!r}")
+            hint = self._hint(op, self._ops)
+            raise UnknownOperation(f"no kernel for {op} on {self.device.id}; {hint}")
+
+    def _hint(self, missing: str, known: Iterable[str]) -> str:
         for name, reason in self.skipped.items():
             if missing in name:
                 return f"{name} was not taken: {reason}"
-        return f"here are {', '.join(self)}"
+        return f"here are {', '.join(known)}"
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._kernels)
@@ -123,7 +132,7 @@ class Kernels(Mapping[str, Kernel]):
             kernel.close()
         self.backend.close()
 
-    def __enter__(self) -> Kernels:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

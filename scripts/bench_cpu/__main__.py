@@ -8,6 +8,7 @@ and --only measures some tables anew. Peers that are not installed are left out 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import importlib.metadata
 import os
 import platform
@@ -16,6 +17,7 @@ from pathlib import Path
 from kgen.check.peers import dnnl
 from kgen.errors import DeviceError
 from kgen_runtime.cpu_features import cpu_features, cpu_name
+from scripts import documents
 from scripts.bench_cpu import report, tune_gap
 from scripts.bench_cpu.measure import measure
 from scripts.bench_cpu.results import Results
@@ -72,11 +74,13 @@ def main() -> None:
         help="instead: the model's schedules against tuned ones, which FILE remembers",
     )  # fmt: skip
     args = parser.parse_args()
+    now = documents.moment()
     if args.tune_gap:
         lines = tune_gap.lines(tune_gap.tune_gaps(args.tune_gap, args.quick))
         print("\n".join(lines))
         if args.write:
-            report.put(report.PERFORMANCE, "tune gap", lines)
+            lines += [documents.measured([now]), ""]
+            documents.put(documents.PERFORMANCE, "tune gap", lines)
         return
     if args.quick and (args.write or args.resume):
         parser.error("--quick times a part of each table, which is not kept or written")
@@ -94,7 +98,7 @@ def main() -> None:
         print(f"\n{table.title} ({table.name})")
         for row in measure(table, args.rounds, [row.kernel for row in rows]):
             print(report.row_line(table, row), flush=True)
-            rows.append(row)
+            rows.append(dataclasses.replace(row, measured=now))
             if keeps:
                 results.write()
     print("\n" + "\n".join(report.bar_lines(report.verdicts(results))))

@@ -11,7 +11,7 @@ import numpy as np
 
 import kgen
 import kgen_runtime
-from kgen.check import bench
+from kgen.check import timing
 from kgen.spec import DType, Matmul
 from scripts.bench_cpu.results import Row
 
@@ -30,7 +30,7 @@ def rows(rounds: int) -> list[Row]:
     """
     with tempfile.TemporaryDirectory() as folder:
         found = [*_calls(DType.F32, folder), *_calls(DType.BF16, folder)]
-        medians = [bench.interleaved([call for _, call in found], rounds) for _ in range(REPEATS)]
+        medians = [timing.interleaved([call for _, call in found], rounds) for _ in range(REPEATS)]
     return [
         Row(kernel=name, seconds=min(seconds))
         for (name, _), *seconds in zip(found, *medians, strict=True)

@@ -13,12 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import kgen
-from kgen.check.bench import Run
+from kgen.check import timing
 from kgen.check.peers import ceilings
 from kgen.check.peers.base import Peer
+from kgen.check.timing import Run
 from kgen.spec import DType, Matmul
 from kgen_runtime.backends.cpu import device_info
-from scripts.bench_cpu import calm
 from scripts.bench_cpu.results import Row
 
 ONE = "one core"
@@ -37,7 +37,7 @@ def rows(rounds: int) -> list[Row]:
 
 def _row(name: str, spec: Matmul, rounds: int) -> Row:
     with alone_and_both(name, spec) as runs:
-        taken = calm.samples(runs, rounds, LIMIT)
+        taken = timing.quiet_samples(runs, rounds, LIMIT).times
     what = "multiply-adds" if name == "peak" else f"reading {spec.k}x{spec.n}"
     return Row(
         kernel=f"{what} of {spec.dtype}",

@@ -10,9 +10,9 @@ from pathlib import Path
 import kgen
 import kgen_runtime
 from kgen import spec as specs
-from kgen.check import bench, inputs
+from kgen.check import bench, inputs, timing
 from kgen.spec import Spec
-from scripts.bench_cpu import calls, calm, cores
+from scripts.bench_cpu import calls, cores
 from scripts.bench_cpu.results import Row
 from scripts.bench_cpu.tables import Table
 
@@ -46,7 +46,6 @@ def _against(spec: Spec, path: Path, peers: Sequence[str], rounds: int) -> Row:
         against=peers,
         rounds=rounds,
         limit=LIMIT,
-        sampler=calm.samples,
     )
     (result,) = report.kernels
     # A peer's name may be followed by what it computes in.
@@ -74,13 +73,13 @@ def _two_threads(spec: Spec, path: Path, peers: Sequence[str], rounds: int) -> R
         (entry,) = (kernel.entry for kernel in one.values())
         data = next(iter(inputs.data_sets(entry, 0))).buffers
         runs = [bench.caller(kernels, next(iter(kernels.values())), data) for kernels in (two, one)]
-        taken = calm.samples(
+        taken = timing.quiet_samples(
             [*runs, *alone_and_both],
             rounds,
             LIMIT,
             attempts=ATTEMPTS,
-            unrest=lambda taken: CORES / cores.gain(taken[2:]),
-        )
+            unrest=lambda times: CORES / cores.gain(times[2:]),
+        ).times
     double, single = taken[:2]
     seconds = statistics.median(double)
     ratio = statistics.median(single) / seconds
@@ -91,5 +90,5 @@ def _two_threads(spec: Spec, path: Path, peers: Sequence[str], rounds: int) -> R
         gflops=problem.flops / seconds / 1e9,
         gbytes=problem.bytes_moved / seconds / 1e9,
         ratios={one_thread: ratio, two_cores: ratio / cores.gain(taken[2:])},
-        noise={one_thread: bench.ratio_noise(double, single)},
+        noise={one_thread: timing.ratio_noise(double, single)},
     )

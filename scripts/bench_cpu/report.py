@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-from scripts.bench_cpu import calm, explain
+from kgen.check import timing
+from scripts import documents
+from scripts.bench_cpu import explain
 from scripts.bench_cpu.bars import BARS
 from scripts.bench_cpu.judge import Verdict, judge
 from scripts.bench_cpu.results import Results, Row
@@ -20,8 +21,6 @@ In brackets what a kernel at the ceiling would have. *Out of reach*: even that i
 """
 #: Ceilings that are rates.
 RATES = ("peak", "read", "copy")
-ROOT = Path(__file__).parents[2]
-PERFORMANCE = ROOT / "docs" / "performance.md"
 
 
 def table_lines(table: Table, rows: Sequence[Row]) -> list[str]:
@@ -141,7 +140,8 @@ def document_lines(results: Results, tables: Sequence[Table]) -> list[str]:
     """What goes into docs/performance.md."""
     found = verdicts(results)
     reached = sum(verdict.reached for verdict in found)
-    lines = [f"\n{results.machine}.", f"\n{reached} of {len(found)} bars are reached.\n"]
+    lines = [f"\n{results.machine}. {_moments(results)}"]
+    lines += [f"\n{reached} of {len(found)} bars are reached.\n"]
     lines += [*bar_lines(found), "", *ceiling_lines(results, tables)]
     lines += [MISSED, *explain.lines(found)]
     for table in tables:
@@ -152,12 +152,18 @@ def document_lines(results: Results, tables: Sequence[Table]) -> list[str]:
     return lines
 
 
+def _moments(results: Results) -> str:
+    """When and at which commit all of this was measured."""
+    rows = (row for rows in results.tables.values() for row in rows)
+    return documents.measured(sorted(row.measured for row in rows))
+
+
 def _noisy(rows: Sequence[Row]) -> Iterator[str]:
     """The rows whose noise no repetition took away."""
     worst = {row.kernel: max(row.noise.values(), default=0.0) for row in rows}
-    named = ", ".join(f"{k} ({noise:.0%})" for k, noise in worst.items() if noise > calm.NOISE)
+    named = ", ".join(f"{k} ({noise:.0%})" for k, noise in worst.items() if noise > timing.NOISE)
     if named:
-        yield f"\nTwo measurements of a ratio differed by more than {calm.NOISE:.0%}: {named}."
+        yield f"\nTwo measurements of a ratio differed by more than {timing.NOISE:.0%}: {named}."
 
 
 def _missing(rows: Sequence[Row]) -> Iterator[str]:
@@ -187,7 +193,8 @@ SUMMARY = (
 def summary_lines(results: Results) -> list[str]:
     """What goes into README: how many times as fast, by table."""
     lines = [
-        f"\n{results.machine}; one thread, packing inside the call counted, `make bench-cpu`:\n",
+        f"\n{results.machine}; one thread, packing inside the call counted, `make bench-cpu`. "
+        f"{_moments(results)}\n",
         "| kernels | against | geometric mean | least | most |",
         "| --- | --- | --- | --- | --- |",
     ]
@@ -209,18 +216,7 @@ def summary_lines(results: Results) -> list[str]:
     return [*lines, ""]
 
 
-def put(path: Path, name: str, lines: Sequence[str]) -> None:
-    """Put lines between a document's markers."""
-    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-    text = path.read_text()
-    if begin not in text or end not in text:
-        raise SystemExit(f"{path.name} has no markers {begin} ... {end}")
-    before, rest = text.split(begin, 1)
-    after = rest.split(end, 1)[1]
-    path.write_text("\n".join([before + begin, *lines, end + after]))
-
-
 def write(results: Results, tables: Sequence[Table]) -> None:
     """Both documents."""
-    put(PERFORMANCE, "make bench-cpu", document_lines(results, tables))
-    put(ROOT / "README.md", "bench-cpu summary", summary_lines(results))
+    documents.put(documents.PERFORMANCE, "make bench-cpu", document_lines(results, tables))
+    documents.put(documents.ROOT / "README.md", "bench-cpu summary", summary_lines(results))

@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-FILE = Path(__file__).parents[2] / "bench-cpu.json"
+from kgen.files import replacing
+from scripts import documents
+
+FILE = documents.ROOT / "bench-cpu.json"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """One kernel: `seconds` of a call, rates per second; `ratios`: the time of each peer over the
     kernel's; `noise`: how far apart two measurements of that were, relatively; `missing`: why a
-    peer was not timed."""
+    peer was not timed; `measured`: when, and at which commit."""
 
     kernel: str
     seconds: float
@@ -23,6 +26,7 @@ class Row:
     ratios: Mapping[str, float] = field(default_factory=dict)
     noise: Mapping[str, float] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
+    measured: str = "an unknown day"
 
 
 @dataclass(kw_only=True)
@@ -46,6 +50,5 @@ class Results:
 
     def write(self, path: Path = FILE) -> None:
         """At once: who is stopped here leaves the old file."""
-        new = path.with_suffix(".new")
-        new.write_text(json.dumps(asdict(self), indent=1) + "\n")
-        new.replace(path)
+        with replacing(path) as file:
+            file.write(json.dumps(asdict(self), indent=1).encode() + b"\n")

@@ -6,7 +6,6 @@ The same text must give the same bytes, and every kernel must be valid in its ta
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -25,15 +24,9 @@ ENVIRONMENTS = {"vulkan1.1": (1, 3), "vulkan1.3": (1, 6)}
 GRAMMAR = Path("/usr/include/spirv/unified1")
 
 
-def require(present: bool, package: str) -> None:
-    """Skip without a Debian package; in CI, where it can be installed, fail."""
-    if not present:
-        needs.absent(f"apt install {package}", by_apt=True)
-
-
 @pytest.fixture(scope="module", autouse=True)
 def spirv_tools() -> None:
-    require(shutil.which("spirv-as") is not None, "spirv-tools")
+    needs.program("spirv-as", "spirv-tools")
 
 
 def oracle(text: str, environment: str, folder: Path) -> bytes:
@@ -174,7 +167,7 @@ def test_every_kind_of_operand(environment: str, tmp_path: Path) -> None:
 
 def grammar(name: str) -> Any:
     path = GRAMMAR / name
-    require(path.is_file(), "spirv-headers")
+    needs.debian("spirv-headers", None if path.is_file() else f"{path} is not here")
     return json.loads(path.read_text())
 
 

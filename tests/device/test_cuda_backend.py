@@ -16,9 +16,8 @@ from kgen_runtime.backends.cuda import CudaBackend
 from kgen_runtime.backends.cuda_driver import call, driver
 from kgen_runtime.errors import DeviceError, LaunchError, OutOfMemory
 from kgen_runtime.kernel import Kernel
-from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import Extent3, KernelEntry, Launch
-from tests.unit.fakes import entry, param
+from tests.unit.fakes import Adding, entry, param
 
 N = 1000
 #: out[i] = a[i] + b[i] for i < count, the sum by way of dynamic shared memory where asked for.
@@ -81,7 +80,7 @@ def kernels_on(
     shared: int = 0,
     block: int = 128,
     count: int = N,
-) -> Kernels:
+) -> Adding:
     through = THROUGH_SHARED.format(base=shared - 4 * block) if shared else ""
     text = ADD.format(count=count, through_shared=through).encode()
     blocks = -(-N // block)
@@ -102,7 +101,7 @@ def kernels_on(
         ),
         requires={"compute_capability": [7, 5], "cuda": [11, 8]},
     )
-    return Kernels(backend, [Kernel(backend, e, code(e, text))], {})
+    return Adding(backend, [Kernel(backend, e, code(e, text))], {})
 
 
 def code(e: KernelEntry, text: bytes) -> dict[str, Code]:

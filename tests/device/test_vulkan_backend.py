@@ -229,7 +229,7 @@ def under_the_layer(*arguments: str) -> str:
 def test_the_validation_layer_has_nothing_to_say() -> None:
     open_vulkan().close()
     layer = Path("/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json")
-    if not layer.is_file():
-        needs.absent("apt install vulkan-validationlayers", by_apt=True)
+    missing = None if layer.is_file() else f"{layer} is not here"
+    needs.debian("vulkan-validationlayers", missing)
     assert under_the_layer() == ""
     assert "Validation Error" in under_the_layer("leak")

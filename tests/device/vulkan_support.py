@@ -37,7 +37,8 @@ def open_vulkan(**options: Any) -> VulkanBackend:
     try:
         return VulkanBackend(**options)
     except DeviceError as error:
-        needs.absent(str(error), by_apt=True)
+        needs.debian("mesa-vulkan-drivers", str(error))
+        raise
 
 
 def build(spec: Spec, target: str = "vulkan1.3", schedule: Schedule | None = None) -> Kernel:

@@ -76,12 +76,14 @@ def result(source: str, threads: int = 64, ctas: int = 8, **options: Any) -> Arr
     return out
 
 
+#: All CTAs of the cluster have started.
+STARTED = "  barrier.cluster.arrive.relaxed;\n  barrier.cluster.wait;\n"
 STORE_THERE = {
-    "shared": """
+    "shared": f"""{STARTED}
   mapa.shared::cluster.u32 %there, %at, %other;
   st.shared::cluster.u32 [%there], %r1;
 """,
-    "generic": """
+    "generic": f"""{STARTED}
   cvt.u64.u32 %e, %at;
   cvta.shared.u64 %e, %e;
   mapa.u64 %e, %e, %other;

@@ -82,3 +82,24 @@ def test_atomic_compare_and_swap_and_floats() -> None:
     assert out[0] == 32
     assert out[1:2].view(np.float32)[0] == 2 * 496
     assert (out[2:].view(np.float16) == 64).all()
+
+
+@pytest.mark.parametrize("space", [".global", ""])
+def test_lanes_that_change_different_buffers(space: str) -> None:
+    body = (
+        THREAD
+        + f"""
+  and.b32 %r3, %r0, 1;
+  setp.eq.u32 %p0, %r3, 0;
+  selp.b64 %d1, %even, %odd, %p0;
+  mul.wide.u32 %d2, %r0, 4;
+  add.u64 %d3, %out, %d2;
+  atom{space}.add.u32 %r4, [%d1], 1;
+  red{space}.max.u32 [%d1+4], %r0;
+  st.global.u32 [%d3], %r4;
+"""
+    )
+    even, odd, out = np.full(2, 100, np.uint32), np.full(2, 0, np.uint32), np.zeros(32, np.uint32)
+    launch(kernel(body, params=("even", "odd", "out"), declarations=TILE), even, odd, out)
+    assert (even.tolist(), odd.tolist()) == ([116, 100], [16, 31])
+    assert (out == np.where(np.arange(32) % 2, 0, 100) + np.arange(32) // 2).all()

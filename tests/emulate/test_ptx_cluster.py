@@ -7,7 +7,7 @@ import pytest
 
 from kgen.emulate import EmulationFault
 from kgen.errors import EmulationError
-from tests.emulate.cluster_programs import READ_OWN, STORE_THERE, SYNC, program, result
+from tests.emulate.cluster_programs import READ_OWN, STARTED, STORE_THERE, SYNC, program, result
 
 
 def test_special_registers() -> None:
@@ -66,6 +66,27 @@ def test_the_cluster_must_be_synchronised(change: tuple[str, str], match: str) -
     with pytest.raises(EmulationFault, match=match):
         for seed in range(4):
             result(source.replace(*change), seed=seed)
+
+
+ACCESSES = {
+    "st": "st.shared::cluster.u32 [%there], %r1;",
+    "ld": "ld.shared::cluster.u32 %r4, [%there];",
+    "red": "red.shared::cluster.add.u32 [%there], %r1;",
+    "generic": "cvt.u64.u32 %e, %there; cvta.shared.u64 %e, %e; st.u32 [%e], %r1;",
+    "mbarrier": "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%there];",
+}
+
+
+@pytest.mark.parametrize("access", ACCESSES.values(), ids=ACCESSES)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_cta_that_may_not_have_started(access: str, seed: int) -> None:
+    """Only barriers of a CTA come first."""
+    there = "  mapa.shared::cluster.u32 %there, %at, {};\n  bar.sync 0;\n  {}\n"
+    with pytest.raises(EmulationFault, match=r"race: .* may not have started before"):
+        result(program(there.format("%other", access)), seed=seed)
+    if access.startswith("st"):
+        result(program(there.format("%rank", access)), seed=seed)
+        result(program(STARTED + there.format("%other", access) + SYNC), seed=seed)
 
 
 def test_barriers_that_never_open_and_ranks_that_do_not_exist() -> None:

@@ -29,7 +29,8 @@ def test_public_names_resolve() -> None:
     assert "cuda" not in loaded(
         "import kgen_runtime\n"
         "for name in kgen_runtime.__all__:\n"
-        "    assert getattr(kgen_runtime, name).__name__.lower() == name.lower()\n"
+        "    value = getattr(kgen_runtime, name).__name__\n"
+        "    assert value.rpartition('.')[2].lower() == name.lower()\n"
         "    assert name in dir(kgen_runtime)"
     )
 
@@ -38,7 +39,7 @@ def test_unknown_names_do_not() -> None:
     import kgen_runtime
 
     with pytest.raises(AttributeError, match="has no attribute 'loads'"):
-        _ = kgen_runtime.loads
+        _ = kgen_runtime.loads  # type: ignore[attr-defined]
 
 
 def test_a_named_device_loads_only_its_own_driver() -> None:

@@ -226,12 +226,18 @@ class AbsentFake(OpaqueFake):
         raise DeviceError("no driver here")
 
 
-def kernels_on(backend: HostFake | OpaqueFake, *entries: KernelEntry) -> Kernels:
+class Adding(Kernels):
+    """Kernels of an operation that only tests have; of any type, since tests misuse it."""
+
+    add: Any
+
+
+def kernels_on(backend: HostFake | OpaqueFake, *entries: KernelEntry) -> Adding:
     """These kernels, loaded."""
-    return Kernels(backend, [Kernel(backend, e, code_of(e)) for e in entries], {})
+    return Adding(backend, [Kernel(backend, e, code_of(e)) for e in entries], {})
 
 
-def host(*entries: KernelEntry) -> Kernels:
+def host(*entries: KernelEntry) -> Adding:
     """These kernels, or an addition, on host memory."""
     return kernels_on(HostFake(), *(entries or (entry(),)))
 

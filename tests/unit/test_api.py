@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +12,11 @@ import pytest
 import kgen
 import kgen_runtime
 from kgen.errors import BundleError, ScheduleError, SpecError, TargetError
+from kgen.spec import OPS
 from kgen_runtime import dlpack
 from kgen_runtime.errors import ArgumentError
+from kgen_runtime.kernels import Kernels
+from tests.unit.fakes import entry, host
 
 SMALL = kgen.Matmul(m=16, n=16, k=16)
 
@@ -28,6 +34,39 @@ def test_every_public_name_is_there(module: Any) -> None:
         _ = module.nothing
 
 
+def fresh(code: str) -> list[str]:
+    """The words that a new process prints: here names have been asked for already."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("module", ["kgen", "kgen_runtime"])
+def test_dir_and_help_show_every_public_name(module: str) -> None:
+    public = set(sys.modules[module].__all__)
+    assert public <= set(fresh(f"import {module} as m; print(*dir(m))"))
+    page = fresh(f"import {module} as m, pydoc; print(pydoc.plain(pydoc.render_doc(m)))")
+    assert all(any(name in word for word in page) for name in public)
+
+
+@pytest.mark.parametrize("module", ["kgen", "kgen_runtime"])
+def test_errors_need_no_import_of_their_own(module: str) -> None:
+    assert fresh(f"import {module} as m; print(m.errors.KgenError.__name__)") == ["KgenError"]
+
+
+def test_every_operation_is_an_attribute_that_type_checkers_know() -> None:
+    assert set(Kernels.__annotations__) == {op.op for op in OPS}
+
+
+def test_one_version() -> None:
+    """That of both distributions is read from the runtime's, which kgen's is too."""
+    command = [sys.executable, "-m", "hatchling", "metadata", "version"]
+    root = Path(__file__).parents[2]
+    for project in (root, root / "runtime"):
+        built = subprocess.run(command, cwd=project, check=True, capture_output=True, text=True)
+        assert built.stdout.strip() == kgen_runtime.__version__ == kgen.__version__
+
+
 @pytest.mark.parametrize(
     ("specs", "targets", "schedule", "error", "message"),
     [
@@ -39,6 +78,12 @@ def test_every_public_name_is_there(module: Any) -> None:
             "spec='matmul 16x16x16' is no spec; give kgen.Matmul",
         ),
         (SMALL, [80], {}, TargetError, "target=80 is no target; give a name such as 'sm_80'"),
+        (None, ["sm_80"], {}, SpecError, "spec=None is no spec; give kgen.Matmul"),
+        (7, ["sm_80"], {}, SpecError, "spec=7 is no spec"),
+        ([SMALL, None], ["sm_80"], {}, SpecError, "spec=None is no spec"),
+        (SMALL, None, {}, TargetError, "target=None is no target; give a name such as 'sm_80'"),
+        (SMALL, 80, {}, TargetError, "target=80 is no target"),
+        (SMALL, "sm_80", "mma", ScheduleError, "schedule='mma' is no mapping of fields"),
         (SMALL, [], {}, BundleError, "name a spec and a target"),
         ([], ["sm_80"], {}, BundleError, "name a spec and a target"),
         (SMALL, "sm_80", {"block_m": "x"}, ScheduleError, "block_m='x' is not a whole number"),
@@ -49,6 +94,25 @@ def test_what_is_no_request(
 ) -> None:
     with pytest.raises(error, match=message):
         kgen.build(specs, targets, schedule=schedule)
+
+
+def test_constants_that_are_no_mapping() -> None:
+    with pytest.raises(SpecError, match="constants=7 is no mapping of names to arrays"):
+        kgen.build(SMALL, "sm_80", constants=7)  # type: ignore[arg-type]
+
+
+def test_an_operation_that_the_bundle_lacks() -> None:
+    """An error of ours, that names what there is; and an AttributeError, as Python's protocols
+    (hasattr, getattr with a default, copy, notebooks) ask for."""
+    kernels: Any = host(entry(), entry(key="other", op="mul"))
+    with pytest.raises(kgen.KgenError, match="no kernel for foo on cpu:0; here are add, mul"):
+        kernels.foo(1)
+    with pytest.raises(AttributeError):
+        _ = kernels.foo
+    assert not hasattr(kernels, "foo") and getattr(kernels, "foo", 3) == 3
+    assert hasattr(kernels, "add")
+    with pytest.raises(AttributeError, match="_repr_html_"):
+        _ = kernels._repr_html_
 
 
 def test_an_array_that_lends_no_capsule() -> None:

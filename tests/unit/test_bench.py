@@ -1,55 +1,23 @@
-"""Timing: interleaving, medians, limits of time, the roofline."""
+"""Benchmarks of a bundle: rates, ratios and their spread, the roofline, a busy machine."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import kgen
-from kgen.check import bench, tensors
+from kgen.check import bench, tensors, timing
+from kgen.cli.main import main
 from kgen.errors import DeviceError
 from kgen.spec import DType, Matmul, Operand
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.manifest import KernelEntry, TargetEntry
 
 EntryFor = Callable[..., KernelEntry]
-
-
-def test_medians_are_taken_over_interleaved_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    order: list[str] = []
-    cost = {"kernel": 0.5, "peer": 2.0}
-
-    def timed(run: Callable[[], object], count: int) -> float:
-        name = str(run())
-        order.append(name)
-        return cost[name] * count
-
-    monkeypatch.setattr(bench, "timed", timed)
-    medians = bench.interleaved([lambda: "kernel", lambda: "peer"], rounds=3)
-    assert medians == [0.5, 2.0]
-    # Every other round goes backwards.
-    assert order[2:] == ["kernel", "peer", "peer", "kernel", "kernel", "peer"]
-
-
-def test_an_untimed_call_comes_before_each_timing(monkeypatch: pytest.MonkeyPatch) -> None:
-    events: list[str] = []
-
-    def timed(run: Callable[[], object], count: int) -> float:
-        events.append("timed")
-        return float(count)
-
-    monkeypatch.setattr(bench, "timed", timed)
-    bench.samples([lambda: events.append("run")], rounds=2)
-    assert events == ["run", "timed"] * 3  # The first pair finds out how often to repeat.
-
-
-def test_a_limit_of_time_leaves_a_few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench, "timed", lambda run, count: count)
-    found = bench.samples([lambda: None], rounds=50, limit=0)
-    assert found == [[1.0] * bench.LEAST_ROUNDS]
 
 
 def test_the_roofline_is_that_of_a_known_gpu(entry_for: EntryFor) -> None:
@@ -79,6 +47,45 @@ def test_a_bundle_is_timed_on_the_cpu(tmp_path: Path, constant: tuple[Operand, .
     (peer,) = result.peers
     assert result.gflops == pytest.approx(2 * 64**3 / result.seconds / 1e9)
     assert peer.seconds is not None and peer.ratio == peer.seconds / result.seconds
+    assert result.quartiles[0] <= result.seconds <= result.quartiles[1]
+    assert peer.quartiles is not None and peer.quartiles[0] <= peer.quartiles[1]
     assert set(report.to_json()["kernels"][0]) >= {"kernel", "seconds", "gflops", "roofline"}
     with pytest.raises(DeviceError, match="against=mkl is unknown"):
         bench.bench(path, against=("mkl",))
+
+
+def busy_bench(monkeypatch: pytest.MonkeyPatch, folder: Path, load: float, *rounds: float) -> Path:
+    """A bundle whose kernel takes a second, and numpy so many in each round."""
+    path = kgen.build(Matmul(m=8, n=8, k=8, dtype=DType.F32), targets=["native"])
+    times = [[1.0] * len(rounds), list(rounds)]
+    noise = timing.ratio_noise(*times)
+    taken = timing.Taken(times=times, load=load, noise=noise)
+    monkeypatch.setattr(timing, "quiet_samples", lambda *_, **__: taken)
+    return path.save(folder / "x.kgen")
+
+
+def test_kgen_bench_shows_the_spread_and_a_busy_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = busy_bench(monkeypatch, tmp_path, 1.25, 1.0, 2.0, 3.0, 177.0)
+    assert main(["bench", str(path), "--device", "cpu"]) == 0
+    shown = capsys.readouterr().out
+    assert "2.50x numpy (1.75x to 46.50x)" in shown
+    assert "busy machine: other processes took 1.25 cores meanwhile (at most 0.05)" in shown
+    assert "of the rounds gave ratios 98% apart (at most 3%)" in shown
+    assert "not to be relied on" in shown
+    assert main(["bench", str(path), "--device", "cpu", "--json"]) == 0
+    (result,) = json.loads(capsys.readouterr().out)["kernels"]
+    assert result["load"] == 1.25 and "1.25 cores" in result["disturbed"]
+    assert result["peers"][0]["quartiles"] == [1.75, 46.5]
+
+
+def test_kgen_bench_says_nothing_of_a_quiet_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = busy_bench(monkeypatch, tmp_path, 0.01, 1.7, 1.7, 1.7, 1.7)
+    assert main(["bench", str(path), "--device", "cpu"]) == 0
+    shown = capsys.readouterr().out
+    assert "1.70x numpy (1.70x to 1.70x)" in shown and "busy" not in shown
+    report = bench.bench(path, device="cpu")
+    assert report.kernels[0].disturbed is None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kgen.spec import DType, Matmul
-from scripts.bench_cpu import bars, calm, cores, explain, report, tune_gap
+from scripts.bench_cpu import bars, cores, explain, report, tune_gap
 from scripts.bench_cpu.bars import BARS, LEAST, MEAN, MOST
 from scripts.bench_cpu.judge import Bar, Statistic, judge
 from scripts.bench_cpu.measure import measure
@@ -152,29 +152,6 @@ def test_results_are_kept_by_machine(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert Results.read("here", tmp_path / "none").tables == {}
 
 
-def test_lines_go_between_markers(tmp_path: Path) -> None:
-    path = tmp_path / "x.md"
-    path.write_text("head\n<!-- t: begin -->\nold\n<!-- t: end -->\ntail\n")
-    report.put(path, "t", ["new"])
-    report.put(path, "t", ["new", "er"])
-    assert path.read_text() == "head\n<!-- t: begin -->\nnew\ner\n<!-- t: end -->\ntail\n"
-    with pytest.raises(SystemExit, match=r"x\.md has no markers"):
-        report.put(path, "u", [])
-
-
-@pytest.mark.parametrize(
-    ("document", "name"),
-    [
-        ("docs/performance.md", "make bench-cpu"),
-        ("docs/performance.md", "tune gap"),
-        ("README.md", "bench-cpu summary"),
-    ],
-)
-def test_the_documents_have_their_markers(document: str, name: str) -> None:
-    text = (report.ROOT / document).read_text()
-    assert text.count(f"<!-- {name}: begin -->") == text.count(f"<!-- {name}: end -->") == 1
-
-
 def test_a_document_holds_bars_tables_and_why_a_peer_is_missing() -> None:
     noisy = row("matmul_d_f32", noise=0.05, torch=1.0)
     missing = Row(
@@ -188,9 +165,20 @@ def test_a_document_holds_bars_tables_and_why_a_peer_is_missing() -> None:
     assert "| geometric mean | | | | - | 1.59x | - | - | 63% | - | 63% |" in lines
     assert "differed by more than 3%: matmul_d_f32 (5%)." in lines
     assert "| multiply-adds of f32, GFLOP/s | 2 |" in lines  # The median of 1 / 0.5 and 1 / 0.8.
+    assert "a machine. Measured on an unknown day." in lines
     summary = "\n".join(report.summary_lines(results))
     assert "| matmul f32 | best of MKL, OpenBLAS, oneDNN | 1.59x | 1.00x | 4.00x |" in summary
     assert "2 of 4 bars are reached; [what binds the others](docs/performance.md#what" in summary
+
+
+def test_figures_say_when_each_of_them_was_measured() -> None:
+    """A run that was stopped goes on later, at another commit."""
+    first, second = (f"2026-11-2{day} at commit 123456{day}" for day in (1, 2))
+    rows = [replace(ROWS[0], measured=second), *(replace(row, measured=first) for row in ROWS)]
+    results = Results(machine="a machine", tables={"f32": rows})
+    words = f"Measured on {first}; {second}."
+    assert f"a machine. {words}" in "\n".join(report.document_lines(results, tables()))
+    assert words in report.summary_lines(results)[0]
 
 
 def test_kernels_are_timed_on_one_thread_and_on_two(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,32 +198,6 @@ def test_reading_is_timed_beside_few_rows_only() -> None:
     beside = {spec.key: table.beside(spec) for spec in table.specs}
     assert "read" in beside["matmul_8x4096x4096_f32_nn"]
     assert "read" not in beside["matmul_128x384x384_f32_nn"]
-
-
-def test_times_are_taken_again_until_they_are_calm(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = [[[1.0, 1.0], [1.0, 2.0]], [[1.0, 1.0], [3.0, 3.0]], [[1.0, 1.0], [4.0, 4.0]]]
-    waiting = iter(taken)
-    monkeypatch.setattr("kgen.check.bench.samples", lambda *_: next(waiting))
-    monkeypatch.setattr(calm, "others_seconds", lambda: 0.0)
-    assert calm.samples([], 2, 1.0) == taken[1]
-    waiting = iter(taken)
-    assert calm.samples([], 2, 1.0, unrest=lambda times: 5 - times[1][0]) == taken[2]
-    # Others take more of a core with each attempt: the first is the calmest of them.
-    busy = iter([0.0, 10.0, 10.0, 30.0, 30.0, 60.0])
-    clock = iter(range(6))
-    waiting = iter([taken[1], taken[2], taken[1]])
-    monkeypatch.setattr(calm, "others_seconds", lambda: next(busy))
-    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
-    assert calm.samples([], 2, 1.0) == taken[1]
-    assert next(waiting, None) is None
-
-
-def test_the_time_of_others_is_that_of_all_but_this_process() -> None:
-    before, end = calm.others_seconds(), time.process_time() + 0.2
-    while time.process_time() < end:
-        pass
-    if calm.STAT.exists():
-        assert 0 < before <= calm.others_seconds() + 0.05
 
 
 def test_two_cores_are_done_in_half_the_time_at_best(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kgen import pipeline, render
-from kgen.check import bench, peers
+from kgen.check import peers, timing
 from kgen.check.peers import ceilings
 from kgen.check.tensors import empty_buffer
 from kgen.errors import DeviceError
@@ -118,7 +118,7 @@ def test_kernels_without_products_have_no_peak(entry_for: EntryFor) -> None:
 def test_ceilings_run(entry_for: EntryFor, name: str) -> None:
     entry = entry_for(Matmul(m=8, n=8, k=8, dtype=DType.F32))
     run = peers.make(name, entry, {}, CPU).run
-    assert bench.timed(run, 10) > 0
+    assert timing.timed(run, 10) > 0
 
 
 def test_two_halves_are_the_whole() -> None:

@@ -42,9 +42,12 @@ def build(**options: str) -> list[str]:
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (build(target="sm_8"), "target=sm_8 is unknown; try sm_89, sm_86, sm_80, or see"),
+        (build(target="sm_8"), "target=sm_8 is unknown; try sm_80, sm_86, sm_89, or see"),
         (build(op="conv"), "op=conv is unknown; known are matmul, relu, softmax"),
-        (build(dtype="f17"), "dtype=f17 is unknown"),
+        (build(dtype="f17"), "dtype=f17 is unknown; did you mean f16? known are"),
+        (build(epilogue="bais"), "epilogue=bais is unknown; did you mean bias? known are"),
+        (build(op="sotfmax"), "op=sotfmax is unknown; did you mean softmax? known are"),
+        (build(op="relu", shape=f"{10**22}"), "it must be 1 to 4611686018427387903"),
         (build(epilogue="swish"), "epilogue=swish is unknown"),
         (build(layout="nx"), "layout=nx is unknown"),
         (build(shape="16x16"), "--shape 16x16 is not of this operation's form MxNxK"),
@@ -64,6 +67,10 @@ def build(**options: str) -> list[str]:
         (build(op="relu", constant="b"), "--constant does not go with --op relu; leave it out"),
         (build(layout=""), "layout= is unknown"),
         (build(target="sm_80,sm_80"), "sm_80/matmul_16x16x16_f16_nn is asked for twice"),
+        (
+            [*BUILD, "matmul 16x16x16 f16"],
+            "sm_80/matmul_16x16x16_f16_nn is asked for twice; name each kernel and target once",
+        ),
         (build(target="sm_80,"), "target= is unknown"),
         (build(alpha="1e300"), "alpha=1e+300 is beyond f32"),
         (build(batch="2", batch_stride="a=1,a=2"), "--batch-stride a=1,a=2 gives a twice"),
@@ -97,10 +104,12 @@ def build(**options: str) -> list[str]:
             [*build(target="x86-64-v3", tune_cache="nowhere/x.json"), "--tune"],
             "nowhere/x.json: nowhere is no directory; make it first",
         ),
-        (["frobnicate"], "invalid choice: 'frobnicate'"),
-        (["--frobnicate"], "kgen: --frobnicate is no argument of it; see kgen --help"),
-        ([*BUILD, "--fast"], "kgen build: --fast is no argument of it; see kgen build --help"),
+        (["frobnicate"], "kgen: frobnicate is unknown; known are build, inspect, verify"),
+        (["--frobnicate"], "kgen: --frobnicate is unknown; see kgen --help"),
+        ([*BUILD, "--fast"], "kgen build: --fast is unknown; see kgen build --help"),
         (build(schedule="mainloop=fma"), "mainloop=fma is not one that sm_80 has for matmul_16x16"),
+        (build(schedule="blokc_m=4"), "mma schedule; did you mean block_m? its fields are"),
+        (build(schedule="mainlop=mma"), "is not a whole number; did you mean mainloop?"),
         (build(schedule="mainloop=mma,depth=1"), "depth=1 is no field of the mma schedule"),
     ],
 )
@@ -244,6 +253,52 @@ def test_threads_are_bounded(count: str, capsys: pytest.CaptureFixture[str]) -> 
     assert status == 2 and f"num_threads={count} must be 1 to 1024" in err
 
 
+@pytest.mark.parametrize(
+    ("argv", "keys", "name"),
+    [
+        (["matmul 8x8x8 f16 +bias"], ["matmul_8x8x8_f16_nn_bias"], "matmul_8x8x8_f16_nn_bias"),
+        (["relu 9 f32", "softmax 3x4 bf16 log"], ["relu_9_f32", "log_softmax_3x4_bf16"], "kernels"),
+        (["--shape=4", "--shape", "2x3", "--op=relu"], ["relu_4_f16", "relu_2x3_f16"], "kernels"),
+        (
+            ["relu 9 f32", "--dtype=f32", "--shape=4x4x4", "relu 8 f32", "--epilogue=relu"],
+            ["relu_9_f32", "relu_8_f32", "matmul_4x4x4_f32_nn_relu"],
+            "kernels",
+        ),
+    ],
+)
+def test_kernels_by_their_text_and_by_options(
+    argv: list[str],
+    keys: list[str],
+    name: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    """Any number of each in one bundle; arguments may stand between options."""
+    status, out, err = run(capsys, "build", "--target=vulkan1.3", *argv, "--json")
+    assert status == 0, err
+    built = json.loads(out)
+    assert [kernel["kernel"] for kernel in built["kernels"]] == keys
+    assert built["bundle"] == f"{name}.kgen" and (tmp_path / f"{name}.kgen").is_file()
+
+
+def test_the_values_of_a_kernel_that_is_given_by_its_text(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    np.save("b.npy", np.ones((16, 16), np.float32))
+    argv = ["matmul 16x16x16 f32 constant=b", "--constant=b=b.npy", "--target=x86-64-v3"]
+    assert run(capsys, "build", *argv, "-o", "x.kgen")[0] == 0
+    status, out, _ = run(capsys, "inspect", "x.kgen")
+    assert status == 0 and re.search(r"stored  b +1024 bytes", out)
+
+
+def test_lists_have_commas_or_blanks(capsys: pytest.CaptureFixture[str]) -> None:
+    argv = build(target="sm_80 vulkan1.3", epilogue="bias , relu")
+    status, out, _ = run(capsys, *argv, "--json")
+    found = [(kernel["target"], kernel["kernel"]) for kernel in json.loads(out)["kernels"]]
+    key = "matmul_16x16x16_f16_nn_bias_relu"
+    assert status == 0 and found == [("sm_80", key), ("vulkan1.3", key)]
+
+
 def test_negative_alpha_is_a_value(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, *BUILD, "--alpha", "-1e-3")[0] == 0
 
@@ -259,6 +314,13 @@ def test_a_closed_pipe_is_no_error() -> None:
     command = f"{sys.executable} -m kgen.cli.main targets | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert done.returncode == 0 and done.stderr == ""
+
+
+def test_a_full_disk_under_stdout_is_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "kgen", "devices"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (2, "kgen devices: No space left on device\n")
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,6 +23,7 @@ from kgen.targets.cpu.limits import (
     VNNI_FEATURES,
 )
 from kgen_runtime import cpu_features as features
+from kgen_runtime import settings
 
 LEVELS = (V3_FEATURES, V4_FEATURES, BF16_FEATURES, VNNI_FEATURES, AMX_FEATURES)
 V3, V4, BF16, VNNI, AMX = (frozenset(level) for level in LEVELS)
@@ -128,14 +129,21 @@ def test_caches_are_read_where_the_kernel_tells(
 
 
 @pytest.fixture
-def cpuinfo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+def whole_cpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """All that the CPU has, whatever the environment disables."""
+    monkeypatch.delenv(settings.DISABLED_CPU_FEATURES, raising=False)
+    features.cpu_features.cache_clear()
+    features.cpu_name.cache_clear()
+    yield
+    features.cpu_features.cache_clear()
+    features.cpu_name.cache_clear()
+
+
+@pytest.fixture
+def cpuinfo(whole_cpu: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     path = tmp_path / "cpuinfo"
     monkeypatch.setattr(features, "CPUINFO", path)
-    features.cpu_features.cache_clear()
-    features.cpu_name.cache_clear()
-    yield path
-    features.cpu_features.cache_clear()
-    features.cpu_name.cache_clear()
+    return path
 
 
 def test_cpuinfo_of_both_architectures(cpuinfo: Path) -> None:
@@ -163,7 +171,7 @@ def test_what_cpuinfo_does_not_say_of_amx(cpuinfo: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="CPUID is an instruction of x86")
-def test_cpuid_is_what_linux_read_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cpuid_is_what_linux_read_there(whole_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Leaf 7, subleaf 1: bit 4 is avx_vnni, bit 5 avx512_bf16."""
     listed, eax = features.cpu_features(), features.cpuid_eax(7, 1)
     assert ("avx_vnni" in listed, "avx512_bf16" in listed) == (bool(eax & 16), bool(eax & 32))
@@ -177,7 +185,7 @@ def test_cpuid_is_what_linux_read_there(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="tiles are x86's")
-def test_tile_state_is_asked_for_where_linux_lists_it() -> None:
+def test_tile_state_is_asked_for_where_linux_lists_it(whole_cpu: None) -> None:
     tiles = any(name.startswith("amx_") for name in features.cpu_features())
     assert features.may_use_tiles() or not tiles
 

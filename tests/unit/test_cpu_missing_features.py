@@ -11,10 +11,11 @@ import pytest
 
 import kgen
 import kgen_runtime
+from kgen import targets
 from kgen.spec import DType, Layout, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.limits import TARGETS
-from kgen_runtime import cpu_features
+from kgen_runtime import cpu_features, settings
 from kgen_runtime.backends import cpu
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.errors import DeviceError
@@ -25,6 +26,7 @@ class FakeCpu:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
         self._patch, self._path = monkeypatch, path
+        monkeypatch.delenv(settings.DISABLED_CPU_FEATURES, raising=False)
         monkeypatch.setattr(cpu_features, "CPUINFO", path)
         monkeypatch.setattr(cpu_features, "may_use_tiles", lambda: True)
         monkeypatch.setattr(cpu_features, "cpuid_eax", lambda *_: 0)
@@ -139,3 +141,21 @@ def test_tile_state_that_the_kernel_refuses_is_an_error(
     monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: Libc())
     with pytest.raises(DeviceError, match=r"AMX tile state \(.*; build for x86-64-v4 instead"):
         cpu.request_tile_permission()
+
+
+def test_the_environment_disables_features(
+    fake_cpu: FakeCpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A CPU is taken for a lesser one, by kgen and by the runtime alike."""
+    levels = [target for target in TARGETS if target.name in ("x86-64-v3", "x86-64-v4")]
+    path = kgen.build(small(DType.F32), targets=levels).save(tmp_path / "k.kgen")
+    monkeypatch.setattr(cpu.CpuBackend, "load", lambda *_: cpu.Loaded(entries=[], libraries=[]))
+    fake_cpu.set("x86_64", levels[-1].features)
+    for words, name, width in (("", "x86-64-v4", 64), ("bf16, avx512*", "x86-64-v3", 32)):
+        monkeypatch.setenv("KGEN_DISABLE_CPU_FEATURES", words)
+        forget()
+        assert targets.find("native").limits["vector_bytes"] == width
+        (kernel,) = kgen_runtime.load(path, device="cpu").values()
+        assert kernel.entry.target.name == name
+    with pytest.raises(DeviceError, match=r"needs avx512bw, .* which the CPU does not have"):
+        kgen_runtime.load(kgen.build(small(DType.F32), targets=levels[1:]).save(path))

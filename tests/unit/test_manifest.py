@@ -144,6 +144,7 @@ def _set(data: Any, path: list[Any], value: Any) -> Any:
         (["kernels", 0, "launches", 0, "grid"], [1, 2], "expected 3 entries, got 2"),
         (["kernels", 0, "launches", 0, "grid"], [1, 2, True], "expected int, got True"),
         (["kernels", 0, "parameters", 0, "dtype"], "f8", "unknown dtype 'f8'"),
+        (["kernels", 0, "parameters", 0, "dtype"], "float16", "unknown dtype 'float16'"),
         (["kernels", 0, "artifacts", 0, "role"], "toy", "'toy' is none of machine-code"),
         (["kernels", 0, "parameters"], {}, "expected a list, got {}"),
         (["kernels", 0, "spec"], [], "expected an object, got []"),

@@ -22,11 +22,10 @@ from kgen_runtime.errors import (
     OutOfMemory,
 )
 from kgen_runtime.kernel import Kernel
-from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import KernelEntry, Launch, TensorMap
 from tests import needs
 from tests.unit.fake_cuda import FakeDriver, installed
-from tests.unit.fakes import code_of, entry, param
+from tests.unit.fakes import Adding, code_of, entry, param
 
 
 @pytest.fixture
@@ -40,8 +39,8 @@ def cubin(**launch: Any) -> KernelEntry:
     return entry(format="cubin", launches=(dataclasses.replace(one, **launch),))
 
 
-def kernels_on(backend: CudaBackend, e: KernelEntry) -> Kernels:
-    return Kernels(backend, [Kernel(backend, e, code_of(e))], {})
+def kernels_on(backend: CudaBackend, e: KernelEntry) -> Adding:
+    return Adding(backend, [Kernel(backend, e, code_of(e))], {})
 
 
 A = np.arange(15, dtype=np.float32).reshape(3, 5)

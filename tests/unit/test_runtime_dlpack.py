@@ -15,8 +15,7 @@ from kgen_runtime.array import Array
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import ArgumentError, DeviceMismatchError
 from kgen_runtime.kernel import Kernel
-from kgen_runtime.kernels import Kernels
-from tests.unit.fakes import HostFake, OpaqueFake, code_of, entry, param
+from tests.unit.fakes import Adding, HostFake, OpaqueFake, code_of, entry, param
 
 
 class Producer:
@@ -64,10 +63,10 @@ class ReadOnly:
         self.__dlpack_device__ = data.__dlpack_device__
 
 
-def kernels_on(backend: Any, *dtypes: str) -> Kernels:
+def kernels_on(backend: Any, *dtypes: str) -> Adding:
     names = ("a", "out")
     e = entry(*(param(n, (3, 5), dtype) for n, dtype in zip(names, dtypes, strict=True)))
-    return Kernels(backend, [Kernel(backend, e, code_of(e))], {})
+    return Adding(backend, [Kernel(backend, e, code_of(e))], {})
 
 
 A = np.arange(15, dtype=np.float32).reshape(3, 5)

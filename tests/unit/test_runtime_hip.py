@@ -23,9 +23,8 @@ from kgen_runtime.errors import (
     OutOfMemory,
 )
 from kgen_runtime.kernel import Kernel
-from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import KernelEntry, Launch
-from tests.unit.fakes import add_tensors, code_of, entry
+from tests.unit.fakes import Adding, add_tensors, code_of, entry
 
 A = np.arange(15, dtype=np.float32).reshape(3, 5)
 
@@ -120,9 +119,9 @@ def hsaco(**requires: Any) -> KernelEntry:
     return entry(format="hsaco", launches=(launch,), requires=requires or {"arch": "gfx942"})
 
 
-def kernels_on(backend: HipBackend) -> Kernels:
+def kernels_on(backend: HipBackend) -> Adding:
     e = hsaco()
-    return Kernels(backend, [Kernel(backend, e, code_of(e))], {})
+    return Adding(backend, [Kernel(backend, e, code_of(e))], {})
 
 
 def test_devices(fake: FakeHip) -> None:

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from kgen_runtime.errors import ArgumentError
-from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import KernelEntry
-from tests.unit.fakes import HostFake, array, entry, kernels_on, param
+from tests.unit.fakes import Adding, HostFake, array, entry, kernels_on, param
 
 A, B, R = array((3, 5)), array((3, 5), start=100), array((3, 5), start=1000)
 
@@ -20,7 +19,7 @@ def kernel(*names: str) -> KernelEntry:
     return entry(*(param(n, (3, 5)) for n in (*names, "out")), key="_".join(names))
 
 
-def given(kernels: Kernels, *arguments: Any, prepared: bool, **named: Any) -> dict[str, Any]:
+def given(kernels: Adding, *arguments: Any, prepared: bool, **named: Any) -> dict[str, Any]:
     """Calls the kernel with these; the addresses that it ran with, by name."""
     backend = kernels.backend
     assert isinstance(backend, HostFake)

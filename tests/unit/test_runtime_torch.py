@@ -21,8 +21,7 @@ from kgen_runtime import dlpack, lending
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import ArgumentError, KgenError
 from kgen_runtime.kernel import Kernel
-from kgen_runtime.kernels import Kernels
-from tests.unit.fakes import HostFake, code_of, entry, param
+from tests.unit.fakes import Adding, HostFake, code_of, entry, param
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 SHAPE = (3, 5)
@@ -106,9 +105,9 @@ def standin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", torch)
 
 
-def kernels(*entries: Any) -> Kernels:
+def kernels(*entries: Any) -> Adding:
     backend = HostFake()
-    return Kernels(backend, [Kernel(backend, e, code_of(e)) for e in entries or (entry(),)], {})
+    return Adding(backend, [Kernel(backend, e, code_of(e)) for e in entries or (entry(),)], {})
 
 
 def floats(start: float = 0) -> np.ndarray[Any, Any]:

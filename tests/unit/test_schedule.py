@@ -28,7 +28,10 @@ def test_override_marks_the_origin() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"stages": 3}, "stages=3 is no field of the mma schedule; its fields are block_m"),
+        (
+            {"stages": 3},
+            "stages=3 is no field of the mma schedule; did you mean num_stages? its fields are b",
+        ),
         ({"num_stages": 0}, "num_stages=0 must be a whole number of 1 or more"),
         ({"warp_m": 48}, "block_m=64 is not a multiple of warp_m=48; try block_m=96"),
     ],

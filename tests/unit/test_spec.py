@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
-from typing import Any
+from enum import StrEnum
+from typing import Any, get_args
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,9 +23,12 @@ from kgen.spec import (
     Relu,
     Softmax,
     Spec,
+    choices,
     from_json,
     text,
 )
+from kgen_runtime import dtypes
+from tests import needs
 
 SMALL = st.integers(1, 40)
 FLOATS = [DType.F32, DType.F16, DType.BF16]
@@ -67,6 +73,25 @@ def specs(draw: st.DrawFn) -> Spec:
     )
 
 
+@pytest.mark.parametrize(
+    ("names", "enum"),
+    [
+        (dtypes.DTypeName, DType),
+        (choices.EpilogueName, Epilogue),
+        (choices.MathName, Math),
+        (choices.LayoutName, Layout),
+        (choices.ScaleName, choices.Scale),
+        (choices.OperandName, choices.Operand),
+    ],
+)
+def test_a_type_checker_knows_the_names_of_all_members(names: Any, enum: type[StrEnum]) -> None:
+    assert get_args(names) == tuple(enum)
+
+
+def test_a_type_checker_knows_the_names_of_array_libraries() -> None:
+    assert get_args(dtypes.ArrayDTypeName) == tuple(dtype.array_name for dtype in DType)
+
+
 @given(specs())
 def test_json_round_trip(spec: Spec) -> None:
     assert from_json(spec.to_json()) == spec
@@ -89,6 +114,12 @@ def test_text_round_trip(spec: Spec) -> None:
 )
 def test_text_says_only_what_must_be_said(line: str) -> None:
     assert text.form(text.parse(line)) == line
+
+
+@pytest.mark.parametrize("epilogue", ["+ bias + relu", "+bias +relu", "+bias+ relu"])
+def test_blanks_around_a_plus_say_nothing(epilogue: str) -> None:
+    line = "matmul 2x3x4 f32 alpha=1e+5"
+    assert text.parse(f"{line} {epilogue}") == text.parse(f"{line} +bias+relu")
 
 
 @given(specs(), specs())
@@ -163,7 +194,16 @@ GOOD: dict[str, Any] = {"m": 4, "n": 4, "k": 4}
         ({"n": 2**20 + 1}, "n=1048577 is out of range"),
         ({"k": 65537}, "k=65537 is out of range"),
         ({"k": 2.5}, "k=2.5 is not an int"),
-        ({"dtype": "f17"}, "dtype=f17 is unknown; known are f64, f32, f16, bf16"),
+        ({"dtype": "f17"}, "dtype=f17 is unknown; did you mean f16? known are f64, f32, f16, bf"),
+        ({"dtype": np.complex64}, "dtype=<class 'numpy.complex64'> is unknown; known are f64, f32"),
+        ({"dtype": np.dtype(">f4")}, "dtype=>f4 is unknown; did you mean f64?"),
+        ({"dtype": np.uint16}, "is unknown; known are f64, f32"),
+        ({"dtype": float}, "dtype=<class 'float'> is unknown"),
+        ({"dtype": ["f32"]}, "dtype=['f32'] is unknown"),
+        ({"m": np.int64(0)}, "m=0 is out of range; it must be 1 to 1048576"),
+        ({"m": np.arange(2)}, "m=array([0, 1]) is not an int"),
+        ({"m": True}, "m=True is not an int"),
+        ({"ldc": 10**22}, "ldc=10000000000000000000000 is out of range; it must be 4 to 92233720"),
         ({"layout": "xy"}, "layout=xy is unknown; known are nn, nt, tn, tt"),
         ({"epilogue": ("swish",)}, "epilogue=swish is unknown"),
         ({"epilogue": ("bias", "bias")}, "epilogue has bias 2 times"),
@@ -200,6 +240,55 @@ def test_bad_relu_and_softmax() -> None:
         Softmax(rows=1, cols=1, dtype=DType.F64)
 
 
+def test_the_limit_of_a_shape_is_named() -> None:
+    with pytest.raises(SpecError, match="000 is out of range; it must be 1 to 4611686018427387903"):
+        Relu(shape=(10**22,))
+
+
+class TorchLike:
+    """As torch.float16 and its kind look to who does not import torch."""
+
+    def __init__(self, name: str, itemsize: int) -> None:
+        self.name_in_torch, self.itemsize, self.is_floating_point = name, itemsize, True
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name_in_torch}"
+
+    def __getattr__(self, name: str) -> object:
+        raise AttributeError(name)
+
+
+@pytest.mark.parametrize("dtype", DType)
+def test_types_by_what_array_libraries_call_them(dtype: DType) -> None:
+    assert DType(dtype.array_name) is dtype
+    torch_like: Any = TorchLike(dtype.array_name, dtype.itemsize)
+    assert DType(torch_like) is dtype
+    in_numpy = hasattr(np, dtype.array_name)
+    library = np if in_numpy else needs.module("ml_dtypes")
+    scalar = getattr(library, dtype.array_name)
+    assert DType(scalar) is DType(np.dtype(scalar)) is dtype
+
+
+def test_a_spec_takes_numbers_and_types_of_numpy() -> None:
+    """And holds those of Python: it is written as JSON, and its key is a name."""
+    spec = Matmul(
+        m=np.int64(64),  # type: ignore[arg-type]
+        n=np.int32(8),  # type: ignore[arg-type]
+        k=np.uint8(4),  # type: ignore[arg-type]
+        dtype=np.float32,
+        out_dtype=np.dtype("f2"),
+        lda=np.int64(5),  # type: ignore[arg-type]
+        alpha=np.float32(0.5),  # type: ignore[arg-type]
+    )
+    plain = Matmul(m=64, n=8, k=4, dtype="float32", out_dtype="f16", lda=5, alpha=0.5)
+    assert spec == plain and spec.key == plain.key and json.dumps(spec.to_json())
+    assert spec.dtype is DType.F32
+    sizes: Any = np.array([2, 3])
+    assert json.dumps(Relu(shape=sizes, dtype=np.dtype("f4")).to_json()["shape"]) == "[2, 3]"
+    rows: Any = np.int64(3)
+    assert json.dumps(Softmax(rows=rows, cols=4).to_json())
+
+
 def test_math_is_for_f32() -> None:
     spec = Matmul(m=2, n=3, k=4, dtype=DType.F32, math="tf32")
     assert spec.math is Math.TF32 and spec.key == "matmul_2x3x4_f32_nn_tf32"
@@ -207,7 +296,7 @@ def test_math_is_for_f32() -> None:
     with pytest.raises(SpecError, match="math=3xtf32 is for dtype=f32, not f16; leave it out"):
         Matmul(m=2, n=3, k=4, math=Math.TF32X3)
     with pytest.raises(SpecError, match="math=fast is unknown; known are exact, tf32, 3xtf32"):
-        Matmul(m=2, n=3, k=4, dtype=DType.F32, math="fast")
+        Matmul(m=2, n=3, k=4, dtype=DType.F32, math="fast")  # type: ignore[arg-type]
 
 
 def test_fields_may_be_given_by_name_and_are_read_as_members() -> None:

@@ -1,10 +1,7 @@
 """Timing kernels on a device, side by side with libraries in the same process.
 
-A machine's speed drifts from second to second, so only ratios of interleaved measurements mean
-anything: every round times the kernel and then each peer, and the medians over the rounds are
+Kernel and libraries are timed in turn (:mod:`kgen.check.timing`), and medians over the rounds are
 compared. Buffers are on the device before; the time is from the call until the result is there.
-A call that is not timed comes before each timing, so that what the others left in the caches, or
-threw out of them, counts for nobody.
 """
 
 from __future__ import annotations
@@ -12,70 +9,80 @@ from __future__ import annotations
 import math
 import os
 import statistics
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import kgen_runtime
-from kgen import spec, targets
-from kgen.check import cost, inputs, peers
+from kgen import spec, suggest, targets
+from kgen.check import cost, inputs, peers, timing
 from kgen.check.roofline import roofline
 from kgen.check.tensors import Bytes, strided_bits
+from kgen.check.timing import ROUNDS, Run, Taken
 from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.kernel import Kernel
 from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import KernelEntry, TensorParam
 
-Run = Callable[[], object]
-
-ROUNDS = 15
-#: Each timing repeats the call until it takes this long, so that the clock's own cost vanishes.
-SAMPLE_SECONDS = 0.02
-#: Rounds that a limit of time leaves.
-LEAST_ROUNDS = 5
-
-
-class Sampler(Protocol):
-    """What `samples` does."""
-
-    def __call__(self, runs: Sequence[Run], rounds: int, limit: float) -> list[list[float]]: ...
-
 
 @dataclass(frozen=True, kw_only=True)
 class PeerResult:
     """A library's median `seconds`, and `ratio` = its time over the kernel's (above 1: the kernel
-    is faster), with its `noise`; or why it was not timed."""
+    is faster), with its `noise` and the `quartiles` of the rounds' ratios; or why it was not timed.
+    """
 
     name: str
     seconds: float | None = None
     ratio: float | None = None
+    quartiles: tuple[float, float] | None = None
     noise: float | None = None
     reason: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class BenchResult:
-    """One kernel's median `seconds` per call.
+    """One kernel's median `seconds` per call, and the `quartiles` of the rounds'.
 
-    Rates count the arithmetic and the bytes that the operation needs, not what the kernel does.
-    `roofline` is the fraction of what the device's published peaks allow, None where they are not
-    known, as of CPUs, for which there are peers that measure them.
+    `load` is the cores that other processes took meanwhile, `noise` how far apart two measurements
+    of a ratio were. Rates count the arithmetic and the bytes that the operation needs, not what the
+    kernel does. `roofline` is the fraction of what the device's published peaks allow, None where
+    they are not known, as of CPUs, for which there are peers that measure them.
     """
 
     kernel: str
     target: str
     device: str
     seconds: float
+    quartiles: tuple[float, float]
+    load: float
+    noise: float
     gflops: float
     gbytes: float
     roofline: float | None = None
     peers: tuple[PeerResult, ...] = ()
 
+    @property
+    def disturbed(self) -> str | None:
+        """Why the figures are not to be relied on, in words; None if the machine was quiet."""
+        found = []
+        if self.load > timing.LOAD:
+            found.append(
+                f"other processes took {self.load:.2f} cores meanwhile (at most {timing.LOAD:g})"
+            )
+        if self.noise > timing.NOISE:
+            found.append(
+                f"two halves of the rounds gave ratios {self.noise:.0%} apart "
+                f"(at most {timing.NOISE:.0%})"
+            )
+        return " and ".join(found) or None
+
     def to_json(self) -> dict[str, Any]:
-        return vars(self) | {"peers": [vars(peer) for peer in self.peers]}
+        return vars(self) | {
+            "disturbed": self.disturbed,
+            "peers": [vars(peer) for peer in self.peers],
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,18 +106,18 @@ def bench(
     limit: float = math.inf,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
-    sampler: Sampler | None = None,
 ) -> BenchReport:
     """Time every kernel of a bundle that runs on the device (default: the best here).
 
     `num_threads` is for the CPU, and holds for the libraries too. After `limit` seconds no further
-    round of a kernel is begun, once there are a few. `sampler` takes the times.
+    round of a kernel is begun, once there are a few. A kernel is timed again, up to three times,
+    while the machine is not quiet.
 
     Raises DeviceError for an unknown library in `against`, or if nothing here runs the bundle;
     VerificationError for a shape that does not fit into this machine's memory.
     """
     if unknown := sorted(set(against) - set(peers.PEERS)):
-        raise DeviceError(f"against={unknown[0]} is unknown; known are {', '.join(peers.PEERS)}")
+        raise DeviceError(suggest.unknown(f"against={unknown[0]}", unknown[0], peers.PEERS))
     results = []
     loaded = kgen_runtime.load(path, device=device, num_threads=num_threads)
     with loaded as kernels, peers.threads(num_threads):
@@ -119,7 +126,7 @@ def bench(
                 progress(f"timing {kernel.entry.name}")
             cost.check_memory(kernel.entry, "timing")
             data = next(iter(inputs.data_sets(kernel.entry, seed))).buffers
-            take = partial(sampler or samples, rounds=rounds, limit=limit)
+            take = partial(timing.quiet_samples, rounds=rounds, limit=limit)
             results.append(_bench_kernel(kernels, kernel, data, against, take))
         return BenchReport(kernels=tuple(results), skipped=dict(kernels.skipped))
 
@@ -129,7 +136,7 @@ def _bench_kernel(
     kernel: Kernel,
     data: dict[str, Bytes],
     against: Sequence[str],
-    take: Callable[[Sequence[Run]], list[list[float]]],
+    take: Callable[[Sequence[Run]], Taken],
 ) -> BenchResult:
     entry = kernel.entry
     run = caller(kernels, kernel, data)
@@ -138,10 +145,13 @@ def _bench_kernel(
         try:
             peer = peers.make(name, entry.unpacked, data, kernels.device)
             peer.run()
+            if kernels.device.backend == "cpu":
+                peers.check_exact(peer, entry.unpacked, data)
             made.append(peer)
         except DeviceError as reason:
             missing.append(PeerResult(name=name, reason=str(reason)))
-    ours, *others = take([run, *(peer.run for peer in made)])
+    taken = take([run, *(peer.run for peer in made)])
+    ours, *others = taken.times
     seconds = statistics.median(ours)
     problem = spec.from_json(entry.spec)
     return BenchResult(
@@ -149,6 +159,9 @@ def _bench_kernel(
         target=entry.target.name,
         device=kernels.device.name,
         seconds=seconds,
+        quartiles=timing.quartiles(ours),
+        load=taken.load,
+        noise=taken.noise,
         gflops=problem.flops / seconds / 1e9,
         gbytes=problem.bytes_moved / seconds / 1e9,
         roofline=fraction(entry, kernels.device, seconds),
@@ -165,17 +178,9 @@ def _against(name: str, ours: list[float], theirs: list[float]) -> PeerResult:
         name=name,
         seconds=seconds,
         ratio=seconds / statistics.median(ours),
-        noise=ratio_noise(ours, theirs),
+        quartiles=timing.quartiles([b / a for a, b in zip(ours, theirs, strict=True)]),
+        noise=timing.ratio_noise(ours, theirs),
     )
-
-
-def ratio_noise(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """How far apart two measurements of a ratio are, relatively: by every other round, and by those
-    between them. One round alone has no noise that could be seen."""
-    if len(ours) < 2:
-        return 0.0
-    even, odd = (statistics.median(theirs[i::2]) / statistics.median(ours[i::2]) for i in (0, 1))
-    return abs(even / odd - 1)
 
 
 def caller(kernels: Kernels, kernel: Kernel, data: dict[str, Bytes]) -> Callable[[], object]:
@@ -207,44 +212,3 @@ def fraction(entry: KernelEntry, device: DeviceInfo, seconds: float) -> float | 
     if device.kind != "gpu" or rates is None or rates.device not in device.name:
         return None
     return roofline(spec.from_json(entry.spec), rates).floor / seconds
-
-
-def interleaved(
-    runs: Sequence[Callable[[], object]], rounds: int, limit: float = math.inf
-) -> list[float]:
-    """Median seconds per call of each, timed in turn `rounds` times; after a warm-up."""
-    return [statistics.median(found) for found in samples(runs, rounds, limit)]
-
-
-def samples(
-    runs: Sequence[Callable[[], object]], rounds: int, limit: float = math.inf
-) -> list[list[float]]:
-    """Seconds per call of each in every round; after a warm-up.
-
-    Every other round goes backwards: what runs before a call, and what it leaves in the caches,
-    is not the same each time.
-
-    Fewer than `rounds`, but no fewer than LEAST_ROUNDS, once `limit` seconds are over.
-    """
-    deadline = time.perf_counter() + limit
-    repeats = []
-    for run in runs:
-        run()
-        repeats.append(max(1, int(SAMPLE_SECONDS / max(timed(run, 1), 1e-9))))
-    seconds: list[list[float]] = [[] for _ in runs]
-    for done in range(rounds):
-        if done >= LEAST_ROUNDS and time.perf_counter() > deadline:
-            break
-        turn = list(zip(runs, repeats, seconds, strict=True))
-        for run, count, found in reversed(turn) if done % 2 else turn:
-            run()
-            found.append(timed(run, count) / count)
-    return seconds
-
-
-def timed(run: Callable[[], object], count: int) -> float:
-    """Seconds that `count` calls take."""
-    start = time.perf_counter()
-    for _ in range(count):
-        run()
-    return time.perf_counter() - start

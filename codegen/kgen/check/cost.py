@@ -67,11 +67,16 @@ def emulated_budget(entry: KernelEntry) -> int:
     return EMULATED_WORK.get(str(entry.schedule.get("mainloop")), OTHER_EMULATED_WORK)
 
 
+def emulated_seconds(entry: KernelEntry, sample: sampling.Sample | None) -> float:
+    """What a data set takes in an emulator, about, on one quiet core; None samples nothing."""
+    boxes = (whole_output(entry),) if sample is None else sample.boxes
+    elements: int = sum(math.prod(s.stop - s.start for s in box) for box in boxes)
+    return elements * work_per_element(entry) / emulated_budget(entry)
+
+
 def emulation_refusal(entry: KernelEntry, sample: sampling.Sample | None) -> str | None:
     """Why running the sample, or everything if there is none, in an emulator is out of reach."""
-    boxes = (whole_output(entry),) if sample is None else sample.boxes
-    elements = sum(math.prod(s.stop - s.start for s in box) for box in boxes)
-    seconds = elements * work_per_element(entry) / emulated_budget(entry)
+    seconds = emulated_seconds(entry, sample)
     if seconds <= EMULATION_PATIENCE:
         return None
     return f"emulating it would take {seconds / 60:.0f} minutes or more; verify it on a device"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ import numpy as np
 
 from kgen import bundle, pipeline, render, targets
 from kgen.errors import ScheduleError, TargetError
+from kgen.files import replacing
 from kgen.schedule import Origin, Schedule
 from kgen.targets.base import Plan, Target
 from kgen.targets.cpu.neighbours import neighbours
@@ -115,10 +115,9 @@ class Tuner:
 
     def _write(self, known: Mapping[str, Any]) -> None:
         """At once: who is stopped here leaves the old file."""
-        new = self.path.with_name(f"{self.path.name}.{os.getpid()}")
         try:
-            new.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
-            new.replace(self.path)
+            with replacing(self.path) as file:
+                file.write(json.dumps(known, indent=1, sort_keys=True).encode() + b"\n")
         except OSError as error:
             raise TargetError(f"{self.path} cannot be written: {error.strerror}") from None
 

@@ -21,6 +21,7 @@ from kgen.check.executor import Executor, Unavailable
 from kgen.check.inputs import DataSet
 from kgen.check.isolate import Devices
 from kgen.check.oracle import Box
+from kgen.check.progress import Progress
 from kgen.check.sampling import Sample
 from kgen.check.tensors import Bits, Mask, decode, strided_bits
 from kgen.errors import (
@@ -108,20 +109,23 @@ def verify(
     """Execute every kernel on random, whole-number and special-value data.
 
     `on` chooses devices, emulators (qemu included), or the first that there is. `seed` decides the
-    data and the samples. `progress` is called with each kernel's name before it is run.
+    data and the samples. `progress` is called with what is being done and left, each second too.
 
     Raises BundleError for a file that is no good bundle and VerificationError for a shape that does
     not fit into this machine's memory; a wrong kernel raises nothing, it fails in the report.
     """
     results = []
-    with opened(bundle) as reader, Devices() as devices:
+    with (
+        opened(bundle) as reader,
+        Devices() as devices,
+        Progress(progress, len(reader.manifest.kernels)) as told,
+    ):
         for entry in reader.manifest.kernels:
-            if progress is not None:
-                progress(f"verifying {entry.name}")
+            told.kernel(entry.name)
             _check_known(entry)
             cost.check_memory(entry)
             start = time.perf_counter()
-            fields = _verify_kernel(reader, entry, on, seed, devices)
+            fields = _verify_kernel(reader, entry, on, seed, devices, told)
             results.append(
                 KernelResult(
                     kernel=entry.key,
@@ -168,7 +172,7 @@ def opened(bundle: str | os.PathLike[str] | Bundle | BundleFile) -> Iterator[Rea
 
 
 def _verify_kernel(
-    reader: Reader, entry: KernelEntry, on: On, seed: int, devices: Devices
+    reader: Reader, entry: KernelEntry, on: On, seed: int, devices: Devices, told: Progress
 ) -> dict[str, Any]:
     """The fields of the result that executing the kernel decides."""
     try:
@@ -180,10 +184,12 @@ def _verify_kernel(
         sample = sampling.sample(entry, cost.emulated_workgroups(entry), seed)
         if (refusal := cost.emulation_refusal(entry, sample)) is not None:
             return {"status": "not-executed", "reason": refusal}
+        told.expect(cost.emulated_seconds(entry, sample))
     fields: dict[str, Any] = {"executed_on": executor.on, "executed_form": executor.form}
     worst: Comparison | None = None
     try:
         for data in inputs.data_sets(entry, seed):
+            told.data_set(data.name)
             found = run(executor, entry, data, sample, seed)
             if worst is None or not found.ratio <= worst.ratio:
                 worst = found

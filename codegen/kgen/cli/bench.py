@@ -1,11 +1,15 @@
-"""`kgen bench`: medians side by side with libraries, in one process."""
+"""`kgen bench`: medians and quartiles side by side with libraries, in one process."""
 
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from kgen.cli.lists import comma_list
-from kgen.cli.output import end_progress, print_json, print_table, progress
+from kgen.cli.output import end_progress, number, print_json, print_table, progress
+
+if TYPE_CHECKING:
+    from kgen.check.bench import PeerResult
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,20 +48,17 @@ def run(args: argparse.Namespace) -> int:
         return 0
     rows = []
     for result in report.kernels:
-        peers = [
-            f"{peer.ratio:.2f}x {peer.name}" if peer.ratio is not None else f"{peer.name}: -"
-            for peer in result.peers
-        ]
         rows.append(
             (
                 result.kernel,
                 result.target,
                 result.device,
                 result.seconds * 1e6,
+                " to ".join(number(seconds * 1e6) for seconds in result.quartiles),
                 result.gflops,
                 result.gbytes,
                 "-" if result.roofline is None else f"{result.roofline:.0%}",
-                ", ".join(peers),
+                ", ".join(map(_ratio, result.peers)),
             )
         )
     header = (
@@ -65,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
         "target",
         "device",
         "median us",
+        "quartiles us",
         "GFLOP/s",
         "GB/s",
         "roofline",
@@ -75,8 +77,21 @@ def run(args: argparse.Namespace) -> int:
         for peer in result.peers:
             if peer.reason:
                 print(f"{peer.name}: {peer.reason}")
+        if (disturbed := result.disturbed) is not None:
+            print(
+                f"{result.kernel}: busy machine: {disturbed}; "
+                "the figures are not to be relied on, repeat them when it is quiet"
+            )
     timed = {result.kernel for result in report.kernels}
     for name, reason in report.skipped.items():
         if name.partition("/")[2] not in timed:
             print(f"{name}: not timed: {reason}")
     return 0
+
+
+def _ratio(peer: PeerResult) -> str:
+    """How many times as fast as a library, and between what half of the rounds are."""
+    if peer.ratio is None or peer.quartiles is None:
+        return f"{peer.name}: -"
+    first, third = peer.quartiles
+    return f"{peer.ratio:.2f}x {peer.name} ({first:.2f}x to {third:.2f}x)"

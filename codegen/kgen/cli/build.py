@@ -30,7 +30,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--target", required=True, metavar="T,...",
         help="comma list: sm_80, gfx942, vulkan1.3, x86-64-v4, native, ...; see kgen targets",
     )  # fmt: skip
-    parser.add_argument("-o", "--output", metavar="FILE", help="bundle to write (<kernel>.kgen)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="bundle to write (named like its kernel; kernels.kgen)",
+    )
     parser.add_argument(
         "--schedule", metavar="F=N,...",
         help="set fields of the schedule: mainloop=mma,block_m=128,num_stages=4,...",
@@ -63,7 +68,8 @@ def run(args: argparse.Namespace) -> int:
     from kgen.pipeline import build
 
     specs = problem.specs_of(args)
-    output = check_output(f"{specs[-1].key}.kgen" if args.output is None else args.output)
+    name = problem.bundle_name(args, specs) if args.output is None else args.output
+    output = check_output(name)
     tuner = _tuner(args)
     constants = problem.constants_of(args)
     bundle = build(

@@ -135,16 +135,13 @@ def _save(path: Path, value: object) -> None:
     import numpy as np
 
     from kgen.cli.arguments import reason
+    from kgen.files import replacing
 
-    temporary = path.with_name(f".{path.name}.tmp")
     try:
-        with temporary.open("wb") as file:
+        with replacing(path) as file:
             np.save(file, np.asarray(value))
-        temporary.replace(path)
     except OSError as error:
         raise SpecError(f"{path} cannot be written: {reason(error)}") from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _extent(name: str, text: str) -> tuple[int, int, int]:

@@ -1,8 +1,10 @@
-"""Lists on the command line: names between commas, with or without spaces."""
+"""Lists on the command line: names between commas, spaces or both."""
 
 from __future__ import annotations
+
+import re
 
 
 def comma_list(text: str | None) -> tuple[str, ...]:
     """The names; none of an option that was left out."""
-    return () if text is None else tuple(part.strip() for part in text.split(","))
+    return () if text is None else tuple(re.split(r"\s*,\s*|\s+", text.strip()))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
-from typing import NoReturn
 
+from kgen import __version__
+from kgen.cli.parser import EXIT_REFUSED, Parser
 from kgen.errors import KgenError
 
 #: Sub-commands in the order of the help, with the line that describes each.
@@ -24,52 +24,49 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("emulate", "run any PTX or AMDGPU kernel text on the CPU, with checks"),
     ("devices", "devices and drivers on this machine"),
     ("targets", "targets, and what each of them supports"),
+    ("completion", "a script with which a shell completes kgen's command lines"),
 )
 
-EXIT_DONE, EXIT_REFUSED = 0, 2
+EXIT_DONE, EXIT_INTERRUPTED = 0, 130
 EXIT_CODES = (
     "exit status: 0 done; 1 a check failed (a wrong kernel, a broken budget, a bundle that does "
     "not run there); 2 the request cannot be met: one line on stderr says why and what to do"
 )
 
 
-class Parser(argparse.ArgumentParser):
-    """argparse with errors on one line, and negative shapes taken as values, not as options."""
-
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
-        self._negative_number_matcher = re.compile(r"^-(\d|\.\d|inf|nan)")
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(EXIT_REFUSED, f"{self.prog}: {message}; see {self.prog} --help\n")
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; 0 done, 1 a check failed, 2 the request cannot be met."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = Parser(
+    try:
+        top = parser(arguments)
+        parsed = top.parse_args(arguments)
+        if parsed.command is None:
+            top.print_help()
+            return EXIT_REFUSED
+        return _run(parsed)
+    except KeyboardInterrupt:
+        from kgen.cli.output import end_progress
+
+        end_progress()
+        return EXIT_INTERRUPTED
+
+
+def parser(configured: Collection[str]) -> Parser:
+    """The parser of `kgen`; only these commands have their arguments, the others their names."""
+    top = Parser(
         prog="kgen",
         description="Fixed-shape kernels for NVIDIA, AMD, Vulkan and CPU, "
         "built and proven without a GPU.",
         epilog=EXIT_CODES,
     )
-    from kgen import __version__
-
-    parser.add_argument("--version", action="version", version=f"kgen {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    top.add_argument("--version", action="version", version=f"kgen {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     for name, line in COMMANDS:
         command = commands.add_parser(name, help=line, description=f"{line[0].upper()}{line[1:]}.")
-        if name in arguments:
+        if name in configured:
             import_module(f"kgen.cli.{name}").configure(command)
         command.add_argument("--json", action="store_true", help="one JSON object on stdout")
-    parsed, unknown = parser.parse_known_args(arguments)
-    if unknown:
-        # By the command's own parser, whose --help is the one that helps.
-        commands.choices.get(parsed.command, parser).error(f"{unknown[0]} is no argument of it")
-    if parsed.command is None:
-        parser.print_help()
-        return EXIT_REFUSED
-    return _run(parsed)
+    return top
 
 
 def _run(parsed: argparse.Namespace) -> int:
@@ -90,15 +87,22 @@ def _run(parsed: argparse.Namespace) -> int:
         print(f"kgen {command}: {advice}", file=sys.stderr)
         return EXIT_REFUSED
     except BrokenPipeError:
-        # The reader went away (`kgen inspect ... | head`): no error of ours. Python would flush
-        # stdout again at exit, so it gets a place to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader went away (`kgen inspect ... | head`): no error of ours.
+        _drop_stdout()
         return EXIT_DONE
-    except KeyboardInterrupt:
-        print("kgen: interrupted", file=sys.stderr)
-        return 130
+    except OSError as error:
+        # That nothing nearer has words for: a full disk under stdout, say.
+        _drop_stdout()
+        place = "" if error.filename is None else f"{error.filename}: "
+        print(f"kgen {command}: {place}{error.strerror or error}", file=sys.stderr)
+        return EXIT_REFUSED
     assert isinstance(status, int)
     return status
+
+
+def _drop_stdout() -> None:
+    """Python flushes stdout again at exit: give it a place to go."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -41,15 +42,19 @@ def _is_number(value: object) -> bool:
 def _cell(value: object) -> str:
     if value is None:
         return "-"
-    if isinstance(value, float):
-        return f"{value:.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"
-    return str(value)
+    return number(value) if isinstance(value, float) else str(value)
+
+
+def number(value: float) -> str:
+    """Three digits, or all of those before the point."""
+    return f"{value:.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"
 
 
 def progress(message: str) -> None:
-    """Show what is being done on a terminal; silent when piped."""
+    """Show what is being done on a terminal, in one line of it; silent when piped."""
     if sys.stderr.isatty():
-        print(f"\r\033[K{message}", end="", file=sys.stderr, flush=True)
+        shown = message[: shutil.get_terminal_size().columns - 1]
+        print(f"\r\033[K{shown}", end="", file=sys.stderr, flush=True)
 
 
 def end_progress() -> None:

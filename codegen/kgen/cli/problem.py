@@ -5,19 +5,20 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from kgen import suggest
 from kgen.cli.lists import comma_list
 from kgen.errors import SpecError
 from kgen.spec import OPS, DType, Epilogue, Layout, Math, Matmul, Relu, Softmax, Spec, op_class
+from kgen.spec.text import EXAMPLE, FORM, parse
 
 if TYPE_CHECKING:
     from kgen.constants import Array
 
-#: The 8-bit floats by the names that say that they are floats.
-_DTYPES = {"f8e4m3": "e4m3", "f8e5m2": "e5m2"}
+_EXAMPLE = f"a whole one in quotes: '{EXAMPLE}'"
 
 #: Options that go with the operations that have the field of the same name, or of this one.
 _FIELDS = {
@@ -32,13 +33,16 @@ _FIELDS = {
 def configure(parser: argparse.ArgumentParser) -> None:
     problem = parser.add_argument_group("problem")
     problem.add_argument(
-        "--shape", required=True, metavar="MxNxK",
-        help="matmul takes MxNxK, relu AxBx..., softmax ROWSxCOLS",
+        "kernels", metavar="KERNEL", nargs="*",
+        help=f"a whole kernel in quotes, as in 'matmul 512x512x1024 f16 +bias': {FORM}",
     )  # fmt: skip
     problem.add_argument(
-        "--op", default="matmul", metavar="OP", help=f"{_names(o.op for o in OPS)} (matmul)"
-    )
-    problem.add_argument("--dtype", default="f16", metavar="D", help=f"{_names(DType)} (f16)")
+        "--shape", action="append", metavar="MxNxK",
+        help="matmul takes MxNxK, relu AxBx..., softmax ROWSxCOLS; again for another kernel, "
+        "that the options below describe too",
+    )  # fmt: skip
+    problem.add_argument("--op", metavar="OP", help=f"{_names(o.op for o in OPS)} (matmul)")
+    problem.add_argument("--dtype", metavar="D", help=f"{_names(DType)} (f16)")
     problem.add_argument(
         "--out-dtype", metavar="D", help="output type (that of the input; s8: s32, fp8: bf16)"
     )
@@ -74,55 +78,84 @@ def configure(parser: argparse.ArgumentParser) -> None:
     problem.add_argument("--log", action="store_true", default=None, help="log-softmax")
 
 
-def spec_of(args: argparse.Namespace) -> Spec:
-    """The spec that the arguments describe. Raises SpecError."""
-    cls = op_class(args.op)
-    op, fields = cls.op, {field.name for field in dataclasses.fields(cls)}
-    dtype = _DTYPES.get(args.dtype, args.dtype)
-    out_dtype = _DTYPES.get(args.out_dtype, args.out_dtype)
+def specs_of(args: argparse.Namespace) -> list[Spec]:
+    """The kernels to build: beside one with a constant operand, the same without. SpecError."""
+    shapes = args.shape or []
+    if not shapes and not args.kernels:
+        raise SpecError(f"no kernel is named; give --shape 1024x1024x1024, or {_EXAMPLE}")
+    specs = [_parsed(text) for text in args.kernels]
+    if not shapes:
+        _refuse_options(args)
+    for shape in shapes:
+        spec = _spec_of(args, shape)
+        if isinstance(spec, Matmul) and spec.constant:
+            specs.append(dataclasses.replace(spec, constant=()))
+        specs.append(spec)
+    return specs
+
+
+def bundle_name(args: argparse.Namespace, specs: Sequence[Spec]) -> str:
+    """The file of a bundle that was given no name."""
+    alone = len(args.kernels) + len(args.shape or []) == 1
+    return f"{specs[-1].key if alone else 'kernels'}.kgen"
+
+
+def _parsed(text: str) -> Spec:
+    """The kernel that one argument names whole."""
+    if len(text.split()) < 2:
+        raise SpecError(f"{_shown(text)} is no kernel; give --shape MxNxK, or {_EXAMPLE}")
+    try:
+        return parse(text)
+    except SpecError as error:
+        raise error if text in str(error) else SpecError(f"{_shown(text)}: {error}") from None
+
+
+def _refuse_options(args: argparse.Namespace) -> None:
+    """Options that describe a shape, where there is none: a kernel's text says it all itself."""
+    for name in ("op", "dtype", *_FIELDS):
+        given = getattr(args, name)
+        is_file = name == "constant" and "=" in (given or "")
+        if given is not None and not is_file:
+            option = f"--{name.replace('_', '-')}"
+            raise SpecError(f"{option} goes with --shape; say it in the kernel's text: {FORM}")
+
+
+def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
+    """The spec that the options describe, of this shape."""
+    cls = op_class("matmul" if args.op is None else args.op)
+    op, names = cls.op, {field.name for field in dataclasses.fields(cls)}
     for name, field in _FIELDS.items():
-        if getattr(args, name) is not None and field not in fields:
+        if getattr(args, name) is not None and field not in names:
             raise SpecError(f"--{name.replace('_', '-')} does not go with --op {op}; leave it out")
+    fields: dict[str, Any] = {} if args.dtype is None else {"dtype": args.dtype}
     if op == Relu.op:
-        return Relu(shape=tuple(_shape(args.shape)), dtype=dtype)
+        return Relu(shape=tuple(_shape(shape)), **fields)
+    fields["out_dtype"] = args.out_dtype
     if op == Softmax.op:
-        rows, cols = _shape(args.shape, "ROWSxCOLS")
-        return Softmax(rows=rows, cols=cols, dtype=dtype, out_dtype=out_dtype, log=bool(args.log))
-    m, n, k = _shape(args.shape, "MxNxK")
+        rows, cols = _shape(shape, "ROWSxCOLS")
+        return Softmax(rows=rows, cols=cols, log=bool(args.log), **fields)
     if args.batch_stride is not None and args.batch is None:
         raise SpecError("--batch-stride is between the products of a batch; give --batch with it")
+    m, n, k = _shape(shape, "MxNxK")
     strides = _whole_numbers(
         "batch-stride", _assignments("batch-stride", args.batch_stride, ("a", "b", "c"))
     )
+    fields |= {f"batch_stride_{name}": stride for name, stride in strides.items()}
+    fields |= {name: _integer(name, getattr(args, name)) for name in ("lda", "ldb", "ldc")}
+    fields |= {name: comma_list(getattr(args, name) or None) for name in ("epilogue", "scales")}
+    given = {name: getattr(args, name) for name in ("layout", "math")}
+    fields |= {name: value for name, value in given.items() if value is not None}
+    if args.constant is not None:
+        fields["constant"] = (args.constant.partition("=")[0],)
     return Matmul(
         m=m,
         n=n,
         k=k,
-        dtype=dtype,
-        out_dtype=out_dtype,
-        layout=Layout.NN if args.layout is None else args.layout,
-        lda=_integer("lda", args.lda),
-        ldb=_integer("ldb", args.ldb),
-        ldc=_integer("ldc", args.ldc),
         batch=1 if args.batch is None else _whole("batch", args.batch, args.batch),
-        batch_stride_a=strides.get("a"),
-        batch_stride_b=strides.get("b"),
-        batch_stride_c=strides.get("c"),
         alpha=_number("alpha", args.alpha, 1.0),
         beta=_number("beta", args.beta, 0.0),
-        epilogue=comma_list(args.epilogue or None),
-        math=Math.EXACT if args.math is None else args.math,
-        scales=comma_list(args.scales or None),
-        constant=(args.constant.partition("=")[0],) if args.constant is not None else (),
+        **fields,
     )
-
-
-def specs_of(args: argparse.Namespace) -> list[Spec]:
-    """The kernels to build: beside one with a constant operand, the same without. SpecError."""
-    spec = spec_of(args)
-    if isinstance(spec, Matmul) and spec.constant:
-        return [dataclasses.replace(spec, constant=()), spec]
-    return [spec]
 
 
 def constants_of(args: argparse.Namespace) -> dict[str, Array]:
@@ -141,6 +174,9 @@ def schedule_fields(text: str | None) -> dict[str, int | str]:
     """`mainloop=mma,num_stages=4` as a dictionary. Raises SpecError."""
     given = _assignments("schedule", text, None)
     mainloop = {name: given.pop(name) for name in ("mainloop",) if name in given}
+    for name, value in given.items():
+        if not _WHOLE.fullmatch(value) and (meant := suggest.meant(name, ["mainloop"])):
+            raise SpecError(f"--schedule {name}={value} is not a whole number; {meant}")
     return mainloop | _whole_numbers("schedule", given)
 
 

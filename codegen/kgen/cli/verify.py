@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,16 @@ if TYPE_CHECKING:
     from kgen.check.profile import KernelProfile
     from kgen.check.verify import Coverage, KernelResult, Report
     from kgen_runtime.manifest import KernelEntry
+
+
+#: What the columns of the results mean, and how a bound is made (:mod:`kgen.check.tolerance`).
+BOUNDS = """
+worst error: |kernel - reference| of the element that comes nearest to its own bound; beyond 100% of
+it the kernel is wrong. The bound is computed from the element's operands: the rounding of the
+result (half a step of the output's type) plus c sqrt(K) u |A| |B| for sums of K products in an
+accumulator of unit roundoff u. Of many elements one is rounded by nearly half a step, so up to 100%
+is usual and right. (docs/how-it-works.md, "How a kernel is proven")
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +85,9 @@ def print_report(report: Report, built: Iterable[tuple[KernelEntry, float]] | No
         "kernel",
         "target",
         "result",
-        "error / tolerance",
+        "worst error",
+        "its bound",
+        "of it",
         "executed on",
         "form",
         "workgroups",
@@ -87,23 +100,36 @@ def print_report(report: Report, built: Iterable[tuple[KernelEntry, float]] | No
             nbytes = sum(a.nbytes for a in entry.artifacts)
             row += [used.registers, used.spills, used.shared_memory, nbytes, seconds]
     print_table(header, rows)
+    if any(result.tolerance is not None for result in report.kernels):
+        print(BOUNDS)
     for result in report.kernels:
         if result.reason:
             print(f"{result.target}/{result.kernel}: {result.reason}")
 
 
 def _row(result: KernelResult) -> list[object]:
-    compared = result.max_error is not None and result.tolerance is not None
+    error, bound = result.max_error, result.tolerance
     return [
         result.kernel,
         result.target,
         result.status,
-        f"{result.max_error:.2g} / {result.tolerance:.2g}" if compared else None,
+        error,
+        bound,
+        _part(error, bound),
         # Drivers add versions in parentheses.
         (result.executed_on or "-").partition(" (")[0],
         result.executed_form,
         _coverage(result.coverage),
     ]
+
+
+def _part(error: float | None, bound: float | None) -> str | None:
+    """The error as a part of its bound; elements that need no rounding have a bound of zero."""
+    if error is None or bound is None:
+        return None
+    if not bound:
+        return "exact" if not error else "beyond"
+    return f"{error / bound:.0%}" if math.isfinite(error) else "beyond"
 
 
 def _coverage(coverage: Coverage | None) -> str | None:

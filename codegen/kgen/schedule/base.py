@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
+from kgen import suggest
 from kgen.errors import ScheduleError
 
 #: What a user sets of a schedule: fields, which are numbers, and its `mainloop`, by name.
@@ -47,8 +48,9 @@ class Schedule:
         """
         for name, value in fields.items():
             if name not in self.names:
+                question = suggest.meant(name, self.names, after=" ")
                 raise ScheduleError(
-                    f"{name}={value} is no field of the {self.mainloop} schedule; "
+                    f"{name}={value} is no field of the {self.mainloop} schedule; {question}"
                     f"its fields are {', '.join(self.names)}"
                 )
         given = {name: self._typed(name, value) for name, value in fields.items()}

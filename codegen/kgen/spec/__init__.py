@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kgen import suggest
 from kgen.errors import SpecError
 from kgen.spec.base import Spec
 from kgen.spec.choices import SMOOTH, Epilogue, Layout, Math, Operand, Scale
@@ -44,7 +45,7 @@ def op_class(name: str) -> type[Spec]:
     for cls in OPS:
         if cls.op == name:
             return cls
-    raise SpecError(f"op={name} is unknown; known are {', '.join(cls.op for cls in OPS)}")
+    raise SpecError(suggest.unknown(f"op={name}", name, (cls.op for cls in OPS)))
 
 
 def from_json(data: Mapping[str, Any]) -> Spec:

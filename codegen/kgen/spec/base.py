@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import operator
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
@@ -69,6 +70,12 @@ class Spec(ABC):
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         return {"op": self.op} | {k: plain(v) for k, v in fields.items() if v is not None}
 
+    def _check_int(self, name: str, low: int, high: int) -> int:
+        """The field of this name, which becomes an int of Python. Raises SpecError."""
+        value = whole(name, getattr(self, name), low, high)
+        object.__setattr__(self, name, value)
+        return value
+
     def _check_sizes(self) -> None:
         for p in self.parameters:
             if p.nbytes > MAX_BYTES:
@@ -84,9 +91,17 @@ def plain(value: Any) -> Any:
     return [plain(v) for v in value] if isinstance(value, tuple) else value
 
 
-def check_int(name: str, value: object, low: int, high: int) -> None:
-    limits = f"{low} or more" if high == MAX_BYTES else f"{low} to {high}"
-    if not isinstance(value, int) or isinstance(value, bool):
+def whole(name: str, value: object, low: int, high: int) -> int:
+    """An integer of any library as Python's. Raises SpecError if it is none, or out of range."""
+    try:
+        found = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        found = None
+    # A limit that no shape comes near is named to who exceeds it.
+    at_most = high < MAX_BYTES or (found is not None and found > high)
+    limits = f"{low} to {high}" if at_most else f"{low} or more"
+    if found is None:
         raise SpecError(f"{name}={value!r} is not an int; it must be {limits}")
-    if not low <= value <= high:
-        raise SpecError(f"{name}={value} is out of range; it must be {limits}")
+    if not low <= found <= high:
+        raise SpecError(f"{name}={found} is out of range; it must be {limits}")
+    return found

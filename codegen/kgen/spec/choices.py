@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal
 
 from kgen_runtime.dtypes import DType
+
+#: The names of the members of the enums below, which a type checker knows.
+EpilogueName = Literal["bias", "relu", "gelu", "gelu_tanh", "silu", "residual"]
+MathName = Literal["exact", "tf32", "3xtf32"]
+LayoutName = Literal["nn", "nt", "tn", "tt"]
+ScaleName = Literal["a", "b", "out"]
+OperandName = Literal["b"]
 
 
 class Epilogue(StrEnum):

@@ -6,13 +6,26 @@ import dataclasses
 import math
 import re
 from dataclasses import dataclass
+from numbers import Real
 from typing import ClassVar
 
 from kgen.errors import SpecError
-from kgen.spec.base import MAX_BYTES, Spec, check_int
-from kgen.spec.choices import OUTPUTS, Epilogue, Layout, Math, Operand, Scale
+from kgen.spec.base import MAX_BYTES, Spec
+from kgen.spec.choices import (
+    OUTPUTS,
+    Epilogue,
+    EpilogueName,
+    Layout,
+    LayoutName,
+    Math,
+    MathName,
+    Operand,
+    OperandName,
+    Scale,
+    ScaleName,
+)
 from kgen.spec.members import Member, Members, OptionalMember
-from kgen_runtime.dtypes import DType
+from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.manifest import TensorParam
 
 #: A vocabulary is 150,000 columns and more.
@@ -41,12 +54,12 @@ class Matmul(Spec):
     """
 
     op: ClassVar[str] = "matmul"
-    dtype: Member[DType] = Member(DType, DType.F16)
+    dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
     m: int
     n: int
     k: int
-    out_dtype: OptionalMember[DType] = OptionalMember(DType)
-    layout: Member[Layout] = Member(Layout, Layout.NN)
+    out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
+    layout: Member[Layout, LayoutName] = Member(Layout, Layout.NN)
     lda: int | None = None
     ldb: int | None = None
     ldc: int | None = None
@@ -56,20 +69,20 @@ class Matmul(Spec):
     batch_stride_c: int | None = None
     alpha: float = 1.0
     beta: float = 0.0
-    epilogue: Members[Epilogue] = Members(Epilogue)
-    math: Member[Math] = Member(Math, Math.EXACT)
-    scales: Members[Scale] = Members(Scale)
-    constant: Members[Operand] = Members(Operand)
+    epilogue: Members[Epilogue, EpilogueName] = Members(Epilogue)
+    math: Member[Math, MathName] = Member(Math, Math.EXACT)
+    scales: Members[Scale, ScaleName] = Members(Scale)
+    constant: Members[Operand, OperandName] = Members(Operand)
 
     def __post_init__(self) -> None:
         if self.dtype not in OUTPUTS:
             raise SpecError(f"dtype={self.dtype} has no products; they take {', '.join(OUTPUTS)}")
         if self.out_dtype is None:
             object.__setattr__(self, "out_dtype", OUTPUTS[self.dtype][0])
-        check_int("m", self.m, 1, MAX_ROWS_OR_COLUMNS)
-        check_int("n", self.n, 1, MAX_ROWS_OR_COLUMNS)
-        check_int("k", self.k, 1, MAX_K)
-        check_int("batch", self.batch, 1, MAX_BATCH)
+        self._check_int("m", 1, MAX_ROWS_OR_COLUMNS)
+        self._check_int("n", 1, MAX_ROWS_OR_COLUMNS)
+        self._check_int("k", 1, MAX_K)
+        self._check_int("batch", 1, MAX_BATCH)
         for name in ("alpha", "beta"):
             check_scalar(name, getattr(self, name), self.finishes_in)
             object.__setattr__(self, name, float(getattr(self, name)))
@@ -111,16 +124,13 @@ class Matmul(Spec):
         rows = {"a": self.a_shape, "b": self.b_shape, "c": (self.m, self.n)}
         for name, (n_rows, n_cols) in rows.items():
             ld_name, stride_name = f"ld{name}", f"batch_stride_{name}"
-            ld = getattr(self, ld_name)
-            ld = n_cols if ld is None else ld
-            check_int(ld_name, ld, n_cols, MAX_BYTES)
-            stride = getattr(self, stride_name)
-            if stride is not None:
-                check_int(stride_name, stride, 0, MAX_BYTES)
-            if stride is None or self.batch == 1:
-                stride = n_rows * ld
-            object.__setattr__(self, ld_name, ld)
-            object.__setattr__(self, stride_name, stride)
+            if getattr(self, ld_name) is None:
+                object.__setattr__(self, ld_name, n_cols)
+            ld = self._check_int(ld_name, n_cols, MAX_BYTES)
+            if getattr(self, stride_name) is not None:
+                self._check_int(stride_name, 0, MAX_BYTES)
+            if getattr(self, stride_name) is None or self.batch == 1:
+                object.__setattr__(self, stride_name, n_rows * ld)
         if self.batch > 1 and not self._output_is_disjoint():
             raise SpecError(
                 f"batch_stride_c={self.batch_stride_c} makes the outputs of the batch overlap; "
@@ -280,7 +290,7 @@ class Matmul(Spec):
 
 
 def check_scalar(name: str, value: float, applied_in: DType) -> None:
-    if not isinstance(value, int | float):
+    if not isinstance(value, Real):
         raise SpecError(f"{name}={value!r} is not a number; give one such as 0.5")
     if not math.isfinite(value):
         raise SpecError(f"{name}={value} is not finite; give a finite number")

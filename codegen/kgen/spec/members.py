@@ -11,12 +11,15 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Generic, TypeVar
 
+from kgen import suggest
 from kgen.errors import SpecError
 
 E = TypeVar("E", bound=StrEnum)
+#: What else than members the field takes: a Literal of their names.
+N = TypeVar("N")
 
 
-class Member(Generic[E]):
+class Member(Generic[E, N]):
     """One member of `enum`. Setting it raises SpecError for an unknown name."""
 
     def __init__(self, enum: type[E], default: E) -> None:
@@ -31,11 +34,11 @@ class Member(Generic[E]):
         value: E = instance.__dict__[self.name]
         return value
 
-    def __set__(self, instance: object, value: E | str) -> None:
+    def __set__(self, instance: object, value: E | N) -> None:
         instance.__dict__[self.name] = member(self.enum, value, self.name)
 
 
-class OptionalMember(Generic[E]):
+class OptionalMember(Generic[E, N]):
     """One member of `enum`, or None where the spec fills it in."""
 
     def __init__(self, enum: type[E]) -> None:
@@ -47,12 +50,12 @@ class OptionalMember(Generic[E]):
     def __get__(self, instance: object | None, owner: type | None = None) -> E | None:
         return None if instance is None else instance.__dict__[self.name]
 
-    def __set__(self, instance: object, value: E | str | None) -> None:
+    def __set__(self, instance: object, value: E | N | None) -> None:
         found = None if value is None else member(self.enum, value, self.name)
         instance.__dict__[self.name] = found
 
 
-class Members(Generic[E]):
+class Members(Generic[E, N]):
     """Any number of members of `enum`, in the order given; none by default."""
 
     def __init__(self, enum: type[E]) -> None:
@@ -64,17 +67,17 @@ class Members(Generic[E]):
     def __get__(self, instance: object | None, owner: type | None = None) -> tuple[E, ...]:
         return () if instance is None else instance.__dict__[self.name]
 
-    def __set__(self, instance: object, value: Iterable[E | str]) -> None:
+    def __set__(self, instance: object, value: Iterable[E | N]) -> None:
         if isinstance(value, str) or not isinstance(value, Iterable):
             example = value if isinstance(value, str) else str(next(iter(self.enum)))
             raise SpecError(f"{self.name}={value!r} is not a tuple; give ({example!r},)")
         instance.__dict__[self.name] = tuple(member(self.enum, v, self.name) for v in value)
 
 
-def member(enum: type[E], value: str, name: str) -> E:
+def member(enum: type[E], value: object, name: str) -> E:
     """The member of this value; SpecError, with those that there are, if there is none."""
     try:
-        return enum(value)
+        return enum(value)  # type: ignore[arg-type]
     except ValueError:
-        known = ", ".join(m.value for m in enum)
-        raise SpecError(f"{name}={value} is unknown; known are {known}") from None
+        known = [m.value for m in enum]
+        raise SpecError(suggest.unknown(f"{name}={value}", value, known)) from None

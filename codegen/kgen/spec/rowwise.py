@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from kgen.errors import SpecError
-from kgen.spec.base import MAX_BYTES, Spec, check_int
+from kgen.spec.base import MAX_BYTES, Spec, whole
 from kgen.spec.members import Member, OptionalMember
-from kgen_runtime.dtypes import DType
+from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.manifest import TensorParam
 
 MAX_RANK = 8
@@ -23,17 +24,17 @@ class Relu(Spec):
     """out = max(x, 0) element by element over a packed tensor; relu(NaN) is NaN, relu(-0) is 0."""
 
     op: ClassVar[str] = "relu"
-    dtype: Member[DType] = Member(DType, DType.F16)
+    dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
     shape: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if isinstance(self.shape, int | str):
+        if isinstance(self.shape, str) or not isinstance(self.shape, Iterable):
             raise SpecError(f"shape={self.shape!r} is not a tuple of sizes; give (1024,)")
-        object.__setattr__(self, "shape", tuple(self.shape))
-        if not 1 <= len(self.shape) <= MAX_RANK:
-            raise SpecError(f"relu takes 1 to {MAX_RANK} dimensions, not {len(self.shape)}")
-        for n in self.shape:
-            check_int("shape", n, 1, MAX_BYTES)
+        shape = tuple(self.shape)
+        if not 1 <= len(shape) <= MAX_RANK:
+            raise SpecError(f"relu takes 1 to {MAX_RANK} dimensions, not {len(shape)}")
+        most = MAX_BYTES // self.dtype.itemsize
+        object.__setattr__(self, "shape", tuple(whole("shape", n, 1, most) for n in shape))
         self._check_sizes()
 
     @property
@@ -65,17 +66,17 @@ class Softmax(Spec):
     """
 
     op: ClassVar[str] = "softmax"
-    dtype: Member[DType] = Member(DType, DType.F16)
+    dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
     rows: int
     cols: int
-    out_dtype: OptionalMember[DType] = OptionalMember(DType)
+    out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
     log: bool = False
 
     def __post_init__(self) -> None:
         if self.out_dtype is None:
             object.__setattr__(self, "out_dtype", self.dtype)
-        check_int("rows", self.rows, 1, MAX_SOFTMAX_ROWS)
-        check_int("cols", self.cols, 1, MAX_SOFTMAX_COLS)
+        self._check_int("rows", 1, MAX_SOFTMAX_ROWS)
+        self._check_int("cols", 1, MAX_SOFTMAX_COLS)
         for dtype in (self.dtype, self.out):
             if dtype not in SOFTMAX_DTYPES:
                 raise SpecError(

@@ -2,13 +2,13 @@
 
 ::
 
-    spec     = op size{xsize} dtype {option} [epilogue]
+    spec     = op size{xsize} dtype {option} {+step}
     option   = field=value | flag
-    epilogue = +step{+step}
 
 Sizes are M x N x K, ROWS x COLS, or those of any tensor. An option is another field of the
 operation under its own name (layout, lda, batch, batch_stride_a, alpha, beta, ...), `out` standing
-for out_dtype; a field that is yes or no, such as log, is named alone.
+for out_dtype; a field that is yes or no, such as log, is named alone. Steps are those of the
+epilogue, with or without blanks around the plus.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ import re
 import typing
 from typing import Any
 
+from kgen import suggest
 from kgen.errors import SpecError
 from kgen.spec import Spec, op_class
 from kgen.spec.members import Members
 
 FORM = "op size{xsize} dtype {option} [+epilogue]"
+EXAMPLE = "matmul 1024x1024x1024 f16 +bias+relu"
 #: Options with a shorter name than their field's.
 SHORT = {"out": "out_dtype"}
 LONG = {field: name for name, field in SHORT.items()}
@@ -31,13 +33,16 @@ _WHOLE = re.compile(r"-?[0-9]{1,30}")
 
 def parse(text: str) -> Spec:
     """The spec that a line names. Raises SpecError."""
-    words = text.split()
+    words = re.sub(r"\+\s+", "+", text).split()
     if len(words) < 3:
-        raise SpecError(f"kernel={text!r} is not of the form {FORM}")
+        raise SpecError(f"kernel={text!r} is not of the form {FORM}, as in {EXAMPLE!r}")
     cls = op_class(words[0])
     fields = _sizes(cls, words[1]) | {"dtype": words[2]}
     for word in words[3:]:
-        name, value = ("epilogue", _steps(word)) if word[0] == "+" else _option(cls, word)
+        if word[0] == "+":
+            fields["epilogue"] = (*fields.get("epilogue", ()), *word[1:].split("+"))
+            continue
+        name, value = _option(cls, word)
         if name in fields:
             raise SpecError(f"kernel={text!r} gives {name} twice; once is the limit")
         fields[name] = value
@@ -107,8 +112,9 @@ def _option(cls: type[Spec], word: str) -> tuple[str, Any]:
     optional = [f.name for f in dataclasses.fields(cls) if f.default is not dataclasses.MISSING]
     if name not in optional or name in ("dtype", "epilogue"):
         known = sorted(set(optional) - {"dtype", "epilogue"})
+        question = suggest.meant(name, known, after=" ")
         raise SpecError(
-            f"{name} is no option of {cls.op}; its options are {' '.join(known) or '-'}"
+            f"{name} is no option of {cls.op}; {question}its options are {' '.join(known) or '-'}"
         )
     kind = kinds[name]
     if kind is bool:
@@ -122,10 +128,6 @@ def _option(cls: type[Spec], word: str) -> tuple[str, Any]:
     if typing.get_origin(kind) is Members:
         return name, tuple(value.split(","))
     return name, _whole(name, value) if int in (kind, *typing.get_args(kind)) else value
-
-
-def _steps(word: str) -> tuple[str, ...]:
-    return tuple(word[1:].split("+"))
 
 
 def _whole(name: str, text: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
+from kgen import suggest
 from kgen.errors import TargetError
 from kgen.targets.base import Family, Target
 
@@ -16,7 +17,7 @@ FAMILIES: tuple[str, ...] = ("cuda", "amdgpu", "vulkan", "cpu")
 def family(name: str) -> Family:
     """The family of this name; TargetError if there is none, as in a bundle of a newer kgen."""
     if name not in FAMILIES:
-        raise TargetError(f"family={name} is unknown; known are {', '.join(FAMILIES)}")
+        raise TargetError(suggest.unknown(f"family={name}", name, FAMILIES))
     found = import_module(f"kgen.targets.{name}").FAMILY
     assert isinstance(found, Family)
     return found
@@ -31,9 +32,7 @@ def find(name: str) -> Target:
     for f in families():
         if (target := f.find(name)) is not None:
             return target
-    import difflib
-
     known = [t.name for f in families() for t in f.targets]
     near = [t.name for t in family(name).targets] if name in FAMILIES else []
-    near = near or difflib.get_close_matches(name, known, n=3, cutoff=0.5) or ["native", *known]
+    near = near or suggest.near(name, known, count=3) or ["native", *known]
     raise TargetError(f"target={name} is unknown; try {', '.join(near)}, or see kgen targets")

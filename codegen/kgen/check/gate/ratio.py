@@ -15,7 +15,7 @@ from pathlib import Path
 import kgen_runtime
 from kgen import targets
 from kgen.bundle import Bundle
-from kgen.check import bench, cost, inputs, peers
+from kgen.check import bench, cost, inputs, peers, timing
 from kgen.errors import DeviceError
 
 ROUNDS = 15
@@ -81,7 +81,7 @@ def measure(bundle: Bundle, against: str, rounds: int = ROUNDS) -> Ratio:
             data = next(iter(inputs.data_sets(entry, 0))).buffers
             run = bench.caller(kernels, kernel, data)
             reference = peers.make(against, entry.unpacked, data, kernels.device).run
-            samples = bench.samples([run, reference, run, kernels.synchronize], rounds)
+            samples = timing.samples([run, reference, run, kernels.synchronize], rounds)
     return of(*samples)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ from kgen.check.budgets import Budgets, Entry, Limit, parse_text
 from kgen.check.gate.judge import Report, Result, Verdict
 from kgen.check.gate.metrics import Tier
 from kgen.errors import BudgetError
+from kgen.files import replacing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,16 +83,7 @@ def _check_only_these_changed(budgets: Budgets, text: str, wanted: Sequence[Prop
 def write(path: Path, text: str) -> None:
     """Replace a file at once, or not at all. Raises BudgetError."""
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w") as file:
-                file.write(text)
-            if path.exists():
-                Path(temporary).chmod(path.stat().st_mode & 0o777)
-            else:
-                Path(temporary).chmod(0o644)
-            Path(temporary).replace(path)
-        finally:
-            Path(temporary).unlink(missing_ok=True)
+        with replacing(path) as file:
+            file.write(text.encode())
     except OSError as error:
         raise BudgetError(f"budgets={path} cannot be written: {error.strerror}") from None

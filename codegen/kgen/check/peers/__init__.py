@@ -1,20 +1,33 @@
-"""Libraries that compute the same operation, to time kernels side by side with; and what binds."""
+"""Libraries that compute the same operation, to time kernels side by side with; and what binds.
+
+What a library cannot do here is a DeviceError that names it: it is not installed, it has no such
+product on this CPU, or its sums of s8 are not exact (x86 has, before VNNI, only an instruction that
+saturates sums of two products in 16 bits).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
+import numpy as np
+
+from kgen import suggest
+from kgen.check import oracle
 from kgen.check.peers import ceilings, onednn, torch_peers
 from kgen.check.peers.base import Peer, PeerMaker
 from kgen.check.peers.iree import iree
 from kgen.check.peers.numpy_peer import numpy_peer
-from kgen.check.tensors import Bytes
+from kgen.check.tensors import Bytes, decode
 from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo
+from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry
 
-__all__ = ["PEERS", "Peer", "make", "threads"]
+__all__ = ["PEERS", "Peer", "check_exact", "make", "threads"]
+
+#: Rows and columns of an output that are compared.
+COMPARED = 64
 
 PEERS: Mapping[str, PeerMaker] = {
     "numpy": numpy_peer,
@@ -38,8 +51,24 @@ def make(name: str, entry: KernelEntry, buffers: Mapping[str, Bytes], device: De
     Raises DeviceError if the library is unknown, not here, or does not work on the device.
     """
     if name not in PEERS:
-        raise DeviceError(f"against={name} is unknown; known are {', '.join(PEERS)}")
+        raise DeviceError(suggest.unknown(f"against={name}", name, PEERS))
     return PEERS[name](entry, buffers, device)
+
+
+def check_exact(peer: Peer, entry: KernelEntry, buffers: Mapping[str, Bytes]) -> None:
+    """Raise DeviceError if sums of whole numbers, in a corner of what the peer computes on the CPU,
+    are not the exact ones. A library that sums in a float type says so in its name."""
+    if entry.output.dtype is not DType.S32:
+        return
+    got = np.asarray(peer.run() if peer.result is None else peer.result())
+    if got.dtype.kind not in "iu":
+        return
+    shape = oracle.output_shape(entry)
+    corner = tuple(slice(0, min(size, COMPARED)) for size in shape)
+    values = decode(got.reshape(shape)[corner].view(np.uint32), DType.S32)
+    if not np.array_equal(values, oracle.estimate(entry, buffers, corner).value):
+        dtype = entry.inputs[0].dtype
+        raise DeviceError(f"{peer.name}'s sums of {dtype} are not exact on this CPU; take iree")
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kgen import suggest
 from kgen.cli.lists import comma_list
 from kgen.cli.output import end_progress, print_json, progress
 from kgen.cli.perf import options
@@ -47,10 +48,11 @@ def run(args: argparse.Namespace) -> int:
 def _tiers(text: str) -> tuple[Tier, ...]:
     from kgen.check.gate.metrics import Tier
 
-    try:
-        return tuple(Tier(name) for name in comma_list(text))
-    except ValueError:
-        raise BudgetError(f"--tier {text} is unknown; known are {', '.join(Tier)}") from None
+    names = comma_list(text)
+    for name in names:
+        if name not in tuple(Tier):
+            raise BudgetError(suggest.unknown(f"--tier {name}", name, Tier))
+    return tuple(map(Tier, names))
 
 
 def _write_summary(path: str, report: Report) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from kgen.emulate.ptx import operands
 from kgen.emulate.ptx.calls import ASSERTION, Function, OpenCall, parse_call
+from kgen.emulate.ptx.lexer import end_of_statement, spaced, tokens
 from kgen.emulate.ptx.syntax import (
     Instruction,
     Integer,
@@ -21,14 +23,19 @@ from kgen.emulate.report import UnknownInstruction
 from kgen.errors import EmulationError
 
 _LABEL = re.compile(r"([A-Za-z_$%][\w$]*)\s*:(?!:)")
-_LINE_DIRECTIVE = re.compile(r"\.(?:loc|file)\b[^\n]*")
-_GUARD = re.compile(r"@\s*(!?)\s*(%?[\w$]+)\s+(.*)", re.S)
-_FAMILY = re.compile(r"(%?[\w$]+)<(\d+)>$")
+#: Directives of debuggers, which no semicolon ends (PTX ISA 11.5).
+LINE_DIRECTIVE = re.compile(
+    r'\.file\s+\d+\s*"[^"]*"(?:\s*,\s*\d+){0,2}'
+    r"|\.loc(?:\s+\d+){3}(?:\s*,\s*function_name\s+[\w$]+(?:\s*\+\s*\d+)?"
+    r"\s*,\s*inlined_at(?:\s+\d+){3})?"
+)
+# These are of text with one blank between any two tokens.
+_FAMILY = re.compile(r"(\S+) < (\d+) >$")
 _VARIABLE = re.compile(
-    r"(?P<extern>\.extern\s+)?(?:\.(?:visible|weak)\s+)?\.(?P<space>shared|local|global|const|param)"
-    r"(?:\s+\.align\s+(?P<align>\d+))?\s+\.(?P<type>\w+)\s+(?P<name>[\w$%]+)"
-    r"\s*(?P<extents>(?:\[\s*\d*\s*\])*)\s*(?:=\s*(?P<value>.*))?$",
-    re.S,
+    r"(?P<extern>\.extern )?(?:\.(?:visible|weak|common) )?"
+    r"\.(?P<space>shared|local|global|const|param) (?:\.align (?P<align>\d+) )?"
+    r"\.(?P<type>\w+) (?P<name>[\w$%]+)(?P<extents>(?: \[(?: \d+)? \])*)"
+    r"(?: = (?P<value>.*))?$"
 )
 
 
@@ -83,7 +90,7 @@ class Body:
             elif label := _LABEL.match(text, self.position):
                 self.labels[self._resolve(label[1])] = len(self.instructions)
                 self.position = label.end()
-            elif directive := _LINE_DIRECTIVE.match(text, self.position):
+            elif directive := LINE_DIRECTIVE.match(text, self.position):
                 self.position = directive.end()
             else:
                 self._statement()
@@ -112,32 +119,33 @@ class Body:
         return name
 
     def _statement(self) -> None:
-        end = self.text.find(";", self.position)
-        if end < 0:
+        end = end_of_statement(self.text, self.position)
+        if end == len(self.text):
             raise EmulationError(f"{self.entry}: a statement has no end")
         self.line += self.text.count("\n", self.counted, self.position)
         self.counted = self.position
-        line = self.line
-        statement = " ".join(self.text[self.position : end].split())
+        text = self.text[self.position : end]
+        found = tokens(text)
         self.position = end + 1
-        if statement.startswith(".reg"):
-            self._declare_registers(statement)
-        elif statement.startswith(".branchtargets"):
-            self._branch_targets(statement)
-        elif statement.startswith(".pragma"):
+        if not found or found[0] == ".pragma":
             return
-        elif statement.startswith("."):
-            if not self.declare_variable(statement):
-                raise EmulationError(f"{self.entry}, line {line}: cannot read `{statement}`")
-        elif statement:
-            self._instruction(statement, line)
+        if found[0] == ".reg":
+            self._declare_registers(found[1:])
+        elif found[0] == ".branchtargets":
+            self._branch_targets(found[1:])
+        elif found[0].startswith("."):
+            if not self.declare_variable(text):
+                statement = " ".join(text.split())
+                raise EmulationError(f"{self.entry}, line {self.line}: cannot read `{statement}`")
+        else:
+            self._instruction(found, self.line, " ".join(text.split()))
 
-    def _declare_registers(self, statement: str) -> None:
-        _, kind, names = statement.split(None, 2)
+    def _declare_registers(self, declaration: list[str]) -> None:
+        kind = "".join(declaration[:1])
         type_ = TYPES.get(kind[1:])
         if type_ is None:
             raise EmulationError(f"{self.entry}, line {self.line}: no registers of type {kind}")
-        for name in (part.strip() for part in names.split(",")):
+        for name in (part.strip() for part in " ".join(declaration[1:]).split(",")):
             family = _FAMILY.match(name)
             for member in [f"{family[1]}{i}" for i in range(int(family[2]))] if family else [name]:
                 unique = member + self.suffixes[-1]
@@ -146,7 +154,7 @@ class Body:
 
     def declare_variable(self, statement: str) -> bool:
         """Place a variable; False if the statement does not declare one."""
-        found = _VARIABLE.match(statement)
+        found = _VARIABLE.match(spaced(statement))
         if found is None or found["type"] not in TYPES:
             return False
         size = TYPES[found["type"]].size
@@ -172,15 +180,13 @@ class Body:
         return unique
 
     def _initialise(self, name: str, type_: Type, value: str) -> None:
-        items = operands.split(value.strip("<> \n"))
-        data = b"".join(
-            (operands.integer(item) & ((1 << type_.bits) - 1)).to_bytes(type_.size, "little")
-            for item in items
-        )
+        items = operands.split(value.replace(" ", "").strip("<>"))
+        try:
+            data = b"".join(operands.initial_bytes(item, type_) for item in items)
+        except ValueError as error:
+            raise EmulationError(f"the initial value of {name}: {error}") from None
         at = self.variables[name]
-        self.variables[name] = Variable(
-            space=at.space, offset=at.offset, size=at.size, data=data.ljust(at.size, b"\0")
-        )
+        self.variables[name] = replace(at, data=data.ljust(at.size, b"\0"))
 
     def place_dynamic(self) -> int:
         """The offset of dynamic shared memory: behind the static variables, all at one place."""
@@ -190,19 +196,19 @@ class Body:
             self.variables[name] = Variable(space="shared", offset=start, size=0)
         return start
 
-    def _instruction(self, statement: str, line: int) -> None:
-        guarded = _GUARD.match(statement)
+    def _instruction(self, found: list[str], line: int, statement: str) -> None:
         guard: Register | Not | None = None
-        bare = statement
-        if guarded:
-            register = Register(name=self._resolve(guarded[2]))
-            guard = Not(register=register) if guarded[1] else register
-            bare = guarded[3]
-        opcode, _, rest = bare.partition(" ")
-        if opcode in ("call", "call.uni"):
+        if found[0] == "@":
+            negated = found[1:2] == ["!"]
+            register = Register(name=self._resolve("".join(found[1 + negated : 2 + negated])))
+            guard = Not(register=register) if negated else register
+            found = found[2 + negated :]
+        modifiers = list(takewhile(lambda token: token.startswith("."), found[1:]))
+        rest = "".join(found[1 + len(modifiers) :])
+        words = tuple("".join(found[: 1 + len(modifiers)]).split("."))
+        if words in (("call",), ("call", "uni")):
             self._call(rest, guard, line, statement)
             return
-        words = tuple(opcode.split("."))
         if words[0] == "brx":
             self._indexed_branch(rest, guard, line, statement)
             return
@@ -227,9 +233,9 @@ class Body:
             Instruction(words=words, operands=parsed, guard=guard, line=line, text=text)
         )
 
-    def _branch_targets(self, statement: str) -> None:
+    def _branch_targets(self, targets: list[str]) -> None:
         """`name: .branchtargets a, b, ...;` (PTX ISA 11.3); its label has just been read."""
-        names = [name.strip() for name in statement.partition(" ")[2].split(",")]
+        names = "".join(targets).split(",")
         here = len(self.instructions)
         for label, index in self.labels.items():
             if index == here:

@@ -75,4 +75,5 @@ class ClusterBarrier:
         if not done.any():
             return
         self.phase = self.phase + done
+        machine.met = machine.met | done
         self.completed.take_over(self.arriving, done)

@@ -3,6 +3,9 @@
 Each thread has groups of its own. A copy's bytes are there for the thread that issued it after its
 wait, and for the others after a barrier that follows the wait. With a seed some groups also land as
 early as they may, when they are committed, which nobody can rely on.
+
+An mbarrier may count a thread's copies until now (cp.async.mbarrier.arrive). Whoever knows what the
+thread knew then may rely on them when they are finished, and on no later ones.
 """
 
 from __future__ import annotations
@@ -26,7 +29,9 @@ _WORD = 4
 class Copy:
     """`nbytes` to shared address `to`; `given` of them come from `source`, the rest are zero.
 
-    The bytes of one that has `landed` are there already, which nobody can rely on.
+    The bytes of one that has `landed` are there already, which nobody can rely on. `number` counts
+    copies in the order of their issue; `counted` is the time of each actor, [row, actor], at which
+    an mbarrier first counted it.
     """
 
     to: Array
@@ -35,6 +40,8 @@ class Copy:
     given: Array
     mask: Mask
     landed: bool = False
+    number: int = 0
+    counted: Array | None = None
 
 
 @dataclass(kw_only=True)
@@ -50,6 +57,8 @@ class CopyQueue:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
+        #: How many copies have been issued.
+        self.issued = 0
         self.open: list[Copy] = []
         self.groups: list[_Group] = []
         #: How many groups each thread has committed.
@@ -67,7 +76,8 @@ class CopyQueue:
         whole = _lanes(copy.mask, copy.given >= copy.nbytes)
         if whole is not None:
             machine.memory.check_load(copy.source, copy.nbytes, whole[0])
-        self.open.append(copy)
+        self.open.append(replace(copy, number=self.issued))
+        self.issued += 1
 
     def commit(self, mask: Mask) -> None:
         """The open copies of these lanes become one group of theirs."""
@@ -94,14 +104,35 @@ class CopyQueue:
                 remaining.append(group)
         self.groups = remaining
 
-    def finish(self, mask: Mask) -> None:
-        """Finish all copies of these lanes, whatever group they are in, or will be."""
-        done, self.open = _divide(self.open, mask)
+    def count(self, mask: Mask) -> int:
+        """An mbarrier counts all copies of these lanes until now: those below the number given."""
+        now = self.machine.clocks.own
+
+        def counted(copies: list[Copy]) -> list[Copy]:
+            mine, others = _divide(copies, mask)
+            return [
+                *(c if c.counted is not None else replace(c, counted=now) for c in mine),
+                *others,
+            ]
+
+        self.open = counted(self.open)
         for group in self.groups:
-            mine, group.copies = _divide(group.copies, mask)
-            done = [*done, *mine]
-        for copy in done:
-            self._finish(copy)
+            group.copies = counted(group.copies)
+        return self.issued
+
+    def finish(self, mask: Mask, end: int) -> None:
+        """Finish the copies of these lanes that an mbarrier counts: those below a number."""
+
+        def left(copies: list[Copy]) -> list[Copy]:
+            mine, others = _divide([copy for copy in copies if copy.number < end], mask)
+            for copy in mine:
+                self._finish(copy)
+            return [*others, *(copy for copy in copies if copy.number >= end)]
+
+        self.open = left(self.open)
+        for group in self.groups:
+            group.copies = left(group.copies)
+        self.groups = [group for group in self.groups if group.copies]
 
     def in_flight(self, mask: Mask) -> Array:
         """The most bytes that each thread had under way after a wait; these lanes end one now."""
@@ -120,7 +151,7 @@ class CopyQueue:
 
     def _finish(self, copy: Copy) -> None:
         self._land(copy)
-        self.machine.shared.finish_copy(copy.to, copy.nbytes, copy.mask)
+        self.machine.shared.finish_copy(copy.to, copy.nbytes, copy.mask, copy.counted)
 
     def _fetch(self, copy: Copy) -> Iterator[Array]:
         """The words of a copy: whole, cut off within, or all zero."""

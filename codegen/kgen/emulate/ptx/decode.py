@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,7 +28,9 @@ from kgen.emulate.ptx.syntax import (
     Pair,
     Register,
     Vector,
+    names_in,
 )
+from kgen.emulate.ptx.timers import TIMERS
 from kgen.emulate.ptx.traffic import Requests
 from kgen.emulate.ptx.types import (
     SIGNED,
@@ -40,6 +44,8 @@ from kgen.emulate.ptx.words import Unsupported, Words
 
 PRED = TYPES["pred"]
 U32 = TYPES["u32"]
+#: The destination that drops what it gets.
+SINK = Register(name="_")
 
 
 Shared = TypeVar("Shared")
@@ -77,6 +83,8 @@ class Decoder:
             return self._register(operand.name, type_.dtype)
         if operand.name in self.machine.special:
             return self._special(operand.name, type_)
+        if operand.name in TIMERS:
+            return self._timer(TIMERS[operand.name], type_)
         address = uniform(self.symbol(operand.name), np.int64).astype(type_.dtype)
         return lambda: address
 
@@ -103,6 +111,10 @@ class Decoder:
         special = self.machine.special
         dtype = type_.dtype
         return lambda: special[name].astype(dtype, copy=False)
+
+    def _timer(self, shift: int, type_: Type) -> Source:
+        machine, dtype = self.machine, type_.dtype
+        return lambda: uniform(machine.time >> shift, np.int64).astype(dtype)
 
     def _constant(self, operand: Integer | Float, type_: Type) -> Array:
         if type_.kind == "pred":
@@ -148,7 +160,7 @@ class Decoder:
         """A writer of values of the type's dtype; a wider register is filled by extension."""
         if not isinstance(operand, Register):
             raise Unsupported
-        if operand.name == "_":
+        if operand == SINK:
             return lambda value, mask: None
         if operand.name not in self.machine.slots:
             raise Unsupported
@@ -181,6 +193,19 @@ class Decoder:
         """The elements of a vector operand; the operand itself if it is none."""
         return operand.elements if isinstance(operand, Vector) else (operand,)
 
+    def is_used(self, operand: Operand) -> bool:
+        """Whether another instruction than the one that is being decoded names a register."""
+        return operand != SINK and any(self._mentions[name] > 1 for name in names_in([operand]))
+
+    @cached_property
+    def _mentions(self) -> Counter[str]:
+        """How many instructions name a register, as an operand or as their guard."""
+        return Counter(
+            name
+            for instruction in self.kernel.instructions
+            for name in set(names_in(filter(None, (*instruction.operands, instruction.guard))))
+        )
+
     def pair(self, operand: Operand) -> tuple[Operand, Operand | None]:
         """`a|b` as (a, b), `a` as (a, None)."""
         if isinstance(operand, Pair):
@@ -190,7 +215,7 @@ class Decoder:
     # ------------------------------------------------------------------ memory
 
     def address(self, operand: Operand) -> Source:
-        """`[base+offset]` as int64."""
+        """`[base+offset]` as int64. The sum wraps as the base's register does (PTX ISA 6.4.1)."""
         if not isinstance(operand, Address) or operand.coordinates:
             raise Unsupported
         offset = operand.offset
@@ -207,7 +232,8 @@ class Decoder:
             return lambda: read().astype(np.int64)
         if size == 8:
             return lambda: read().view(np.int64) + offset
-        return lambda: read().astype(np.int64) + offset
+        added = UNSIGNED[size].type(offset & ((1 << 8 * size) - 1))
+        return lambda: (read() + added).astype(np.int64)
 
     def one(self, kind: type[Shared]) -> Shared:
         """The one object of a class that instructions of this kernel share."""

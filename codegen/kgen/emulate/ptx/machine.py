@@ -9,8 +9,10 @@ never active.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +38,18 @@ SHARED_WINDOW = 1 << 32
 LOCAL_WINDOW = 2 << 32
 PARAMETER_WINDOW = 3 << 32
 GENERIC_WINDOW_BITS = 32
+
+
+class StallRank(IntEnum):
+    """What is finished before what when no thread can go on.
+
+    Who relies on a bulk copy is known exactly, whenever it ends. What cp.async has copied counts as
+    its thread's, which others may know of without having waited: it stays under way for longer.
+    """
+
+    BULK_COPY = 0
+    COPY_ARRIVAL = 1
+    TIME_LIMIT = 2
 
 
 class Violation(Exception):
@@ -93,6 +107,8 @@ class Machine:
         self.asynchronous = False
         #: The instruction that is being executed.
         self.pc = 0
+        #: What the registers that count time hold, see :mod:`timers`.
+        self.time = 0
         #: What no rule forbids but should be known, with the instruction.
         self.warnings: list[tuple[int, Violation]] = []
         self._warned: set[int] = set()
@@ -102,8 +118,9 @@ class Machine:
         #: there was none.
         self.in_vain: bool | None = None
         self._looks: dict[int, tuple[Array, Array]] = {}
-        #: Called when no thread can go on: each finishes what somebody waits for, if it can.
+        #: Called when no thread can go on, until one of them finishes what somebody waits for.
         self.on_stall: list[Callable[[], bool]] = []
+        self._stall_ranks: list[StallRank] = []
         #: Called when a chunk starts, and when all its threads have exited.
         self.on_reset: list[Callable[[], None]] = []
         self.on_end: list[Callable[[], None]] = []
@@ -130,6 +147,8 @@ class Machine:
         self.clocks = Clocks(
             self.ctas, self.exists, cluster=self.cluster, asynchronous=self.asynchronous
         )
+        #: Whether the threads of the cluster have met at its barrier, [C].
+        self.met = np.zeros(self.ctas, bool)
         self.shared = SharedMemory(self)
         self.copies = CopyQueue(self)
         self.order.start_chunk()
@@ -186,6 +205,12 @@ class Machine:
             clusters = self.launch.grid[axis] // int(size)
             found[f"%nclusterid.{letter}"] = uniform(clusters, np.uint32)
         return found
+
+    def when_stalled(self, rank: StallRank, finish: Callable[[], bool]) -> None:
+        """Have something finished when no thread can go on; it says whether it did so."""
+        place = bisect_right(self._stall_ranks, rank)
+        self._stall_ranks.insert(place, rank)
+        self.on_stall.insert(place, finish)
 
     def line(self, pc: int) -> int:
         """The source line of an instruction."""

@@ -168,8 +168,17 @@ class GlobalMemory:
             self.order.accessed(number, index, size * len(values), mask, how, writes=True)
         scatter(elements(self.buffers[number], size, len(values)), index, values, mask)
 
-    def cells(self, address: Array, size: int, mask: Mask, how: Semantics) -> tuple[Array, Array]:
-        """The buffer that lanes access as units of `size` bytes, and each lane's unit."""
+    def by_buffer(self, address: Array, mask: Mask) -> list[Mask]:
+        """The active lanes, parted by the buffer that they access."""
+        return self._by_buffer(settle(address, mask), mask)
+
+    def cells(
+        self, address: Array, size: int, mask: Mask, how: Semantics, *, reads: bool = True
+    ) -> tuple[Array, Array]:
+        """The one buffer that lanes access as units of `size` bytes, and each lane's unit.
+
+        Whether they need what was there makes no difference: the caller gave all of it.
+        """
         settled = settle(address, mask)
         number = int(settled.flat[0] >> WINDOW_BITS) - 1
         index = self.locate(number, address, settled, size, mask, "atomic")

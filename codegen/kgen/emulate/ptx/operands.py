@@ -6,6 +6,8 @@ import re
 import struct
 from collections.abc import Callable
 
+import numpy as np
+
 from kgen.emulate.ptx.syntax import (
     Address,
     Float,
@@ -16,6 +18,7 @@ from kgen.emulate.ptx.syntax import (
     Register,
     Vector,
 )
+from kgen.emulate.ptx.types import Type
 
 #: Gives a name of the source its unique name in the current scope.
 Resolve = Callable[[str], str]
@@ -51,6 +54,20 @@ def integer(text: str) -> int:
     digits = digits.lstrip("+-")
     base = 8 if re.fullmatch(r"0[0-7]+", digits) else 0
     return sign * int(digits, base)
+
+
+def initial_bytes(text: str, type_: Type) -> bytes:
+    """A constant as the bytes of a variable's element. Raises ValueError if it is none."""
+    value = _scalar(text, lambda name: name)
+    if isinstance(value, Register):
+        raise ValueError(f"`{text}` is not a number")
+    if isinstance(value, Integer):
+        if type_.dtype.kind == "f":
+            raise ValueError(f"`{text}` is an integer in a variable of .{type_.name}")
+        return (value.value & ((1 << type_.bits) - 1)).to_bytes(type_.size, "little")
+    if type_.size < 4:
+        raise ValueError(f"`{text}` is too wide for .{type_.name}")
+    return np.array(value.value, f"f{type_.size}").tobytes()
 
 
 def operand(text: str, resolve: Resolve) -> Operand:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kgen.emulate.ptx.body import Body, product
+from kgen.emulate.ptx.body import LINE_DIRECTIVE, Body, product
 from kgen.emulate.ptx.calls import functions
+from kgen.emulate.ptx.lexer import spaced, without_comments
 from kgen.emulate.ptx.syntax import Kernel, Parameter
 from kgen.emulate.ptx.types import TYPES
 from kgen.errors import EmulationError
 
-_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\((.*?)\))?([^{;]*)\{", re.S)
-_MODULE_DIRECTIVE = re.compile(r"^\s*\.(?:version|target|address_size|file)\b[^\n]*", re.M)
+_MODULE_DIRECTIVE = re.compile(
+    r"\.version\s+\d+\.\d+|\.target\s+\w+(?:\s*,\s*\w+)*|\.address_size\s+\d+"
+    f"|{LINE_DIRECTIVE.pattern}"
+)
 _DIMENSIONS = re.compile(r"\.(reqntid|maxntid|reqnctapercluster)\s+(\d+(?:\s*,\s*\d+)*)")
 #: Module text that holds no variables: function bodies, which have inner braces at most two deep.
 _BODY = re.compile(r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}")
@@ -21,7 +24,7 @@ _BODY = re.compile(r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}")
 
 def parse(source: str, entry: str) -> Kernel:
     """The entry point of a module. Raises EmulationError if there is none or it is malformed."""
-    text = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)
+    text = without_comments(source)
     entries = {found[1]: found for found in _ENTRY.finditer(text)}
     if entry not in entries:
         names = ", ".join(entries) or "none"
@@ -65,7 +68,7 @@ def _module_statements(text: str) -> Iterator[str]:
 def _parameters(text: str) -> Iterator[Parameter]:
     """Parameters at their offsets; each is aligned as its type or its .align says."""
     end = 0
-    for declaration in filter(None, (part.strip() for part in text.split(","))):
+    for declaration in filter(None, (part.strip() for part in spaced(text).split(","))):
         found = re.search(r"([\w$%]+)\s*(?:\[\s*(\d+)\s*\])?$", declaration)
         words = declaration.split()
         kinds = [word[1:] for word in words if word[1:] in TYPES]

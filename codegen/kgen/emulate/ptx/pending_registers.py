@@ -8,7 +8,7 @@ from dataclasses import replace
 from kgen.emulate.ptx.decode import Decoder
 from kgen.emulate.ptx.machine import Mask
 from kgen.emulate.ptx.operations import Action, Collective, Step
-from kgen.emulate.ptx.syntax import Address, Integer, Not, Operand, Pair, Register, Vector
+from kgen.emulate.ptx.syntax import names_in
 from kgen.emulate.ptx.warpgroups import Warpgroups
 
 
@@ -21,7 +21,7 @@ def protected(decoder: Decoder, steps: Sequence[Step]) -> list[Step]:
 
 
 def _protected(products: Warpgroups, step: Step) -> Step:
-    names = [name for o in step.instruction.operands for name in _names(o)]
+    names = names_in(step.instruction.operands)
     known = products.machine.slots
     slots = [known[name] for name in names if known.get(name) in products.slots]
     if not slots or step.instruction.words[0] == "wgmma":
@@ -42,17 +42,3 @@ def _checked(products: Warpgroups, slots: Sequence[int], action: Action) -> Acti
         action(mask)
 
     return run
-
-
-def _names(operand: Operand) -> list[str]:
-    """The registers of an operand."""
-    if isinstance(operand, Register):
-        return [operand.name]
-    if isinstance(operand, Vector):
-        return [name for element in operand.elements for name in _names(element)]
-    if isinstance(operand, Address):
-        inner = [] if isinstance(operand.base, Integer) else [operand.base.name]
-        return inner + [name for c in operand.coordinates for name in _names(c)]
-    if isinstance(operand, Not):
-        return [operand.register.name]
-    return [operand.first.name, operand.second.name] if isinstance(operand, Pair) else []

@@ -1,19 +1,54 @@
-"""Shared memory of other CTAs of a cluster, which must still be there.
+"""Shared memory of other CTAs of a cluster, which must be there already, and still.
 
-It lives as long as its CTA (CUDA C++ Programming Guide, Distributed Shared Memory). So, when all
-have ended, one of the CTA's threads must know of whatever threads of other CTAs did there: nothing
-else keeps it from ending first.
+It lives as long as its CTA (CUDA C++ Programming Guide, Distributed Shared Memory). So who accesses
+it must know of something that the CTA did, or the cluster must have met at its barrier, if only by
+relaxed arrivals. And when all have ended, one of the CTA's threads must know of whatever threads of
+other CTAs did there: nothing else keeps it from ending first.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from kgen.emulate.ptx.machine import Machine, Violation
 from kgen.emulate.ptx.reads import READ_PC, READ_PC_MASK, READ_TIME
 from kgen.emulate.ptx.shadow import Shadow
 from kgen.emulate.ptx.tags import THREAD, TIME, label_of
 from kgen.emulate.ptx.types import Array
+
+if TYPE_CHECKING:
+    from kgen.emulate.ptx.machine import Machine, Mask
+
+
+def check_started(machine: Machine, named: Array, mask: Mask) -> None:
+    """Raise Violation for lanes that access a CTA which may not have started.
+
+    `named` is 1 + its rank, or 0 for the lane's own.
+    """
+    from kgen.emulate.ptx.machine import Violation
+
+    clocks = machine.clocks
+    if not machine.checks or machine.met.all() or clocks.lessons:
+        return
+    row, rank = np.divmod(np.arange(machine.ctas), machine.cluster)
+    foreign = (named > 0) & (named - 1 != rank.reshape(-1, 1, 1))
+    foreign = machine.everywhere(foreign & machine.active(mask)) & ~machine.met[:, None, None]
+    cta, warp, lane = np.nonzero(foreign)
+    if not cta.size:
+        return
+    thread = (rank[cta] * machine.warps + warp) * 32 + lane
+    known = clocks.all_known(row[cta], thread).reshape(-1, machine.cluster, machine.warps)
+    at = machine.everywhere(named)[cta, warp, lane] - 1
+    strange = known.max(axis=2)[np.arange(cta.size), at] == 0
+    if strange.any():
+        lanes = np.zeros(machine.shape, bool)
+        lanes[cta[strange], warp[strange], lane[strange]] = True
+        message = (
+            f"the CTA of rank {int(at[strange][0])} may not have started before this accesses its "
+            "shared memory: no barrier of the cluster precedes it"
+        )
+        raise Violation("race", message, lanes)
 
 
 def check_remote_accesses(machine: Machine) -> None:
@@ -59,6 +94,8 @@ def _last_writes(shadow: Shadow, ranks: list[Array]) -> Array:
 
 def _refuse(machine: Machine, time: Array, known: Array, place: Array, what: str) -> None:
     """Raise Violation where the times [row, rank, warp] of other CTAs' warps are not known."""
+    from kgen.emulate.ptx.machine import Violation
+
     owner = np.arange(time.shape[2]) // machine.warps
     foreign = owner != np.arange(machine.cluster)[:, None]
     for row, rank, warp in np.argwhere((time > known) & foreign).tolist():

@@ -28,6 +28,7 @@ from kgen.emulate.ptx.operations import (
     Wait,
 )
 from kgen.emulate.ptx.parked import Parked
+from kgen.emulate.ptx.timers import DELAY, delays
 from kgen.emulate.report import EmulationFault, Fault
 
 #: How often all loops that wait look again before they are taken to wait for ever.
@@ -44,6 +45,7 @@ class Scheduler:
         #: Over all chunks.
         self.counts = Counts([step.instruction for step in steps])
         self.warnings: list[Fault] = []
+        self._delays = delays(machine.kernel)
 
     def run(self) -> None:
         """Run the CTAs that the machine was reset to. Raises EmulationFault."""
@@ -93,6 +95,7 @@ class Scheduler:
                 return
             step = steps[pc]
             machine.pc = pc
+            machine.time += 1
             counts.issued[pc] += warps
             counts.lanes[pc] += lanes
             active: Mask = mask
@@ -131,6 +134,8 @@ class Scheduler:
             return False
         machine = self.machine
         self.turns += 1
+        if pc in self._delays:
+            machine.time += DELAY
         if self.turns > self.max_turns:
             message = f"no end after {self.max_turns} turns of its loops; it is here"
             raise Violation("deadlock", message, machine.active(active))

@@ -49,9 +49,16 @@ class Shadow:
             self._refuse_noted(at, self.tables.strong["writes"], "read of what", "writes")
         self._remember(self.tables.reads, at, by_warp)
 
-    def write(self, address: Array, nbytes: int, mask: Mask, *, strength: int = 0) -> bool:
-        """Check and note a write; whether several lanes wrote the same granule."""
+    def write(
+        self, address: Array, nbytes: int, mask: Mask, *, strength: int = 0, reads: bool = False
+    ) -> bool:
+        """Check and note a write; whether several lanes wrote the same granule.
+
+        With `reads` it is an atomic one, which needs what was there.
+        """
         at = self.accesses(address, nbytes, mask)
+        if reads:
+            self.refuse_unwritten(at, self.tables.writers[at.cell])
         return self._write(at, strength)
 
     def begin_copy(self, address: Array, nbytes: int, mask: Mask) -> None:
@@ -60,12 +67,20 @@ class Shadow:
         self._write(at, Strength.WEAK)
         self.tables.writers[at.cell] = PENDING - self.machine.pc
 
-    def finish_copy(self, address: Array, nbytes: int, mask: Mask) -> None:
-        """It is as if the copying thread wrote the bytes just now."""
+    def finish_copy(
+        self, address: Array, nbytes: int, mask: Mask, times: Array | None = None
+    ) -> None:
+        """It is as if the copying thread wrote the bytes just now, or when the times of the actors
+        were these, [row, actor]."""
+        if times is not None and len(times) > 1:
+            self.clocks.split()
         at = self.accesses(address, nbytes, mask)
+        now = self.now(at)
+        if times is not None:
+            now = times[at.row if len(times) > 1 else 0, at.actor]
         writers = self.tables.writers
         started = PENDING - writers[at.cell]
-        writers[at.cell] = tag(self.now(at), np.maximum(started, 0), at.thread)
+        writers[at.cell] = tag(now, np.maximum(started, 0), at.thread)
 
     def _write(self, at: Accesses, strength: int) -> bool:
         self._refuse_unordered(at, self.refuse_pending(at), strength, "write over")

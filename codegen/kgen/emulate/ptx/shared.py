@@ -11,6 +11,7 @@ from kgen.emulate.ptx.accesses import RANK_SHIFT, Region
 from kgen.emulate.ptx.ctas import over_ctas
 from kgen.emulate.ptx.memory import check, columns, elements, scatter, settle
 from kgen.emulate.ptx.proxy import AsyncProxy
+from kgen.emulate.ptx.remote import check_started
 from kgen.emulate.ptx.semantics import WEAK, Semantics
 from kgen.emulate.ptx.shadow import Shadow
 from kgen.emulate.ptx.types import Array, any_of
@@ -87,11 +88,16 @@ class SharedMemory:
         if overlapping and not how.strength:
             self._check_same(address, settled, values, size, mask)
 
-    def cells(self, address: Array, size: int, mask: Mask, how: Semantics) -> tuple[Array, Array]:
-        """All memory as units of `size` bytes, flat, and the unit of every lane, for an atomic."""
+    def cells(
+        self, address: Array, size: int, mask: Mask, how: Semantics, *, reads: bool = True
+    ) -> tuple[Array, Array]:
+        """All memory as units of `size` bytes, flat, and the unit of every lane, for an atomic.
+
+        It `reads` unless nobody looks at what was there.
+        """
         settled = self._settle(address, size, mask, "atomic")
         if self.shadow is not None:
-            self.shadow.write(address, size, mask, strength=how.strength)
+            self.shadow.write(address, size, mask, strength=how.strength, reads=reads)
         self._strong(settled, mask, how, reads=True, writes=True)
         view = elements(self.data, size, 1)
         return view.reshape(-1), self._units(settled, size, view.shape[1])
@@ -106,10 +112,10 @@ class SharedMemory:
         """The bytes of a copy are there, but nobody can rely on it."""
         self._put(settle(address, mask), values, size, mask)
 
-    def finish_copy(self, address: Array, nbytes: int, mask: Mask) -> None:
-        """The copying thread has waited: it can rely on them, and it alone."""
+    def finish_copy(self, address: Array, nbytes: int, mask: Mask, times: Array | None) -> None:
+        """The copying thread can rely on them, and who knows what it did; see `Shadow`."""
         if self.shadow is not None:
-            self.shadow.finish_copy(address, nbytes, mask)
+            self.shadow.finish_copy(address, nbytes, mask, times)
 
     # ------------------------------------------------------------------ asynchronous operations
 
@@ -207,6 +213,7 @@ class SharedMemory:
         if self._remote(settled):
             offset = settled & ((1 << RANK_SHIFT) - 1)
             self._check_rank(address, settled >> RANK_SHIFT, mask)
+            check_started(self.machine, settled >> RANK_SHIFT, mask)
         check(address, nbytes, self.nbytes, f"shared {what}", offset, mask)
         return settled
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kgen.emulate.ptx.types import Type
@@ -57,6 +57,23 @@ class Address:
 
 
 Operand = Register | Not | Pair | Integer | Float | Vector | Address
+
+
+def names_in(operands: Iterable[Operand]) -> list[str]:
+    """The registers and variables that operands name."""
+    found: list[str] = []
+    for operand in operands:
+        if isinstance(operand, Register):
+            found.append(operand.name)
+        elif isinstance(operand, Not):
+            found.append(operand.register.name)
+        elif isinstance(operand, Pair):
+            found += [operand.first.name, operand.second.name]
+        elif isinstance(operand, Vector):
+            found += names_in(operand.elements)
+        elif isinstance(operand, Address):
+            found += names_in([operand.base, *operand.coordinates])
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)

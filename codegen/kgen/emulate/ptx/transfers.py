@@ -25,7 +25,7 @@ from kgen.emulate.ptx.bulk_order import (
     finish_write,
     leave,
 )
-from kgen.emulate.ptx.machine import Machine, Mask, Violation
+from kgen.emulate.ptx.machine import Machine, Mask, StallRank, Violation
 from kgen.emulate.ptx.mbarriers import OBJECT_BYTES, Lanes, Mbarriers
 from kgen.emulate.ptx.types import Array
 
@@ -114,8 +114,7 @@ class Transfers:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         machine.on_reset.append(self._reset)
-        # Before those who wait give up.
-        machine.on_stall.insert(0, self._finish_one)
+        machine.when_stalled(StallRank.BULK_COPY, self._finish_one)
         machine.on_end.append(self._end)
         self._reset()
 

@@ -6,18 +6,9 @@ order of the instructions. A pointer that is loaded from memory may point anywhe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import replace
 
-from kgen.emulate.ptx.syntax import (
-    Address,
-    Instruction,
-    Kernel,
-    Not,
-    Operand,
-    Pair,
-    Register,
-    Vector,
-)
+from kgen.emulate.ptx.syntax import Address, Instruction, Kernel, names_in
 
 #: In place of a name: any buffer.
 ANYWHERE = "*"
@@ -35,7 +26,7 @@ def written(kernel: Kernel) -> frozenset[str]:
         changed = False
         for instruction in kernel.instructions:
             found = _origin(kernel, instruction, origins)
-            for name in _names(instruction.operands[:1]):
+            for name in names_in(instruction.operands[:1]):
                 known = origins.get(name, frozenset())
                 if not found <= known:
                     origins[name] = known | found
@@ -49,10 +40,10 @@ def _origin(
 ) -> frozenset[str]:
     """What the first operand may point into after the instruction."""
     if instruction.words[0] in ("ld", "ldu") and "param" not in instruction.words:
-        targets = [kernel.registers.get(name) for name in _names(instruction.operands[:1])]
+        targets = [kernel.registers.get(name) for name in names_in(instruction.operands[:1])]
         pointer = any(t is not None and t.size == _POINTER_BYTES for t in targets)
         return frozenset([ANYWHERE]) if pointer else frozenset()
-    found = [origins.get(name, frozenset()) for name in _names(instruction.operands[1:])]
+    found = [origins.get(name, frozenset()) for name in names_in(instruction.operands[1:])]
     return frozenset().union(*found)
 
 
@@ -65,7 +56,7 @@ def _stored(instruction: Instruction, origins: dict[str, frozenset[str]]) -> fro
     local = any(word.startswith(("shared", "local")) for word in words)
     if place is None or local or len(instruction.operands) <= place:
         return frozenset()
-    found = [origins.get(name, frozenset()) for name in _names([instruction.operands[place]])]
+    found = [origins.get(name, frozenset()) for name in names_in([instruction.operands[place]])]
     return frozenset().union(*found)
 
 
@@ -74,22 +65,8 @@ def _copied_to(instruction: Instruction, origins: dict[str, frozenset[str]]) -> 
     spaces = [word for word in instruction.words if word == "global" or word.startswith("shared")]
     if spaces[:1] != ["global"] or "prefetch" in instruction.words:
         return frozenset()
-    found = [origins.get(name, frozenset()) for name in _names(instruction.operands[:1])]
+    to = instruction.operands[0]
+    if isinstance(to, Address):
+        to = replace(to, coordinates=())
+    found = [origins.get(name, frozenset()) for name in names_in([to])]
     return frozenset().union(*found) or frozenset([ANYWHERE])
-
-
-def _names(operands: Iterable[Operand]) -> list[str]:
-    """Registers and variables in operands."""
-    found: list[str] = []
-    for operand in operands:
-        if isinstance(operand, Register):
-            found.append(operand.name)
-        elif isinstance(operand, Not):
-            found.append(operand.register.name)
-        elif isinstance(operand, Pair):
-            found += [operand.first.name, operand.second.name]
-        elif isinstance(operand, Vector):
-            found += _names(operand.elements)
-        elif isinstance(operand, Address) and isinstance(operand.base, Register):
-            found.append(operand.base.name)
-    return found

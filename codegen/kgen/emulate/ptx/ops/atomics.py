@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from kgen.emulate.ptx.decode import Builder, Decoder
-from kgen.emulate.ptx.machine import Mask
+from kgen.emulate.ptx.machine import Machine, Mask
 from kgen.emulate.ptx.operations import Action
 from kgen.emulate.ptx.ops.loadstore import by_window, space_of
 from kgen.emulate.ptx.semantics import semantics_of
@@ -68,14 +68,14 @@ def _build(decoder: Decoder, words: Words, operands: Sequence[Operand], *, retur
     sources = decoder.sources(rest[1:], type_)
     machine, requests = decoder.machine, decoder.watch()
     decoder.access(space, type_.size)
+    reads = name != "exch" or (returns and decoder.is_used(operands[0]))
 
     def run(mask: Mask) -> None:
         values = [source() for source in sources]
         where = address()
-        parts = by_window(machine, where, mask) if space == "" else [(space, where, mask)]
-        for part_space, at, lanes in parts:
+        for part_space, at, lanes in _parts(machine, space, where, mask):
             memory = machine.shared if part_space == "shared" else machine.memory
-            view, cell = memory.cells(at, type_.size, lanes, how)
+            view, cell = memory.cells(at, type_.size, lanes, how, reads=reads)
             old = _update(
                 view.view(type_.dtype), cell, values, machine.everywhere(machine.active(lanes)),
                 function,
@@ -89,6 +89,18 @@ def _build(decoder: Decoder, words: Words, operands: Sequence[Operand], *, retur
                 target(old, lanes)
 
     return run
+
+
+def _parts(
+    machine: Machine, space: str, address: Array, mask: Mask
+) -> list[tuple[str, Array, Mask]]:
+    """Lanes by the memory that they change: (state space, addresses there, lanes)."""
+    parts = by_window(machine, address, mask) if space == "" else [(space, address, mask)]
+    return [
+        (name, at, piece)
+        for name, at, lanes in parts
+        for piece in (machine.memory.by_buffer(at, lanes) if name == "global" else [lanes])
+    ]
 
 
 def _on_registers(function: Callable[..., Array], name: str, type_: Type) -> Callable[..., Array]:

@@ -1,4 +1,4 @@
-"""Hints to the scheduler and the caches: nothing that a result depends on (PTX ISA 9.7.9)."""
+"""Hints to the scheduler and the caches, on which no result depends (PTX ISA 9.7.9, 9.7.16)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import Builder, Decoder
+from kgen.emulate.ptx.decode import U32, Builder, Decoder
+from kgen.emulate.ptx.machine import Mask
 from kgen.emulate.ptx.operations import Action
 from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.types import TYPES
@@ -23,10 +24,21 @@ def _create_policy(decoder: Decoder, words: Words, operands: Sequence[Operand]) 
     return lambda mask: target(np.zeros((1, 1, 1), np.uint64), mask)
 
 
+def _sleep(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    """nanosleep: only the registers that count time tell of it."""
+    nanoseconds, machine = decoder.source(operands[0], U32), decoder.machine
+
+    def run(mask: Mask) -> None:
+        lanes = np.where(machine.active(mask), nanoseconds(), 0)
+        machine.time += int(lanes.max())
+
+    return run
+
+
 BUILDERS: dict[str, Builder] = {
     "applypriority": _no_effect,
     "createpolicy": _create_policy,
-    "nanosleep": _no_effect,
+    "nanosleep": _sleep,
     "prefetch": _no_effect,
     "prefetchu": _no_effect,
 }

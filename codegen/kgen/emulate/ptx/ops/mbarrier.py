@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import U32, Builder, Decoder
+from kgen.emulate.ptx.copy_arrivals import CopyArrivals
+from kgen.emulate.ptx.decode import SINK, U32, Builder, Decoder
 from kgen.emulate.ptx.machine import Machine, Mask, Violation, uniform
 from kgen.emulate.ptx.mbarriers import OBJECT_BYTES, Lanes, Mbarriers, per_cta
 from kgen.emulate.ptx.operations import Action, Operation
@@ -77,7 +78,7 @@ def _arrive(drop: bool) -> Callable[[Decoder, Words, Sequence[Operand]], Action]
         releases = synchronises(words, release=True)
         place = 1 if len(operands) > 1 and not _is_address(operands[0]) else 0
         target = None
-        if place and operands[0] != Register(name="_"):
+        if place and operands[0] != SINK:
             target = decoder.target(operands[0], _B64)
         find = objects_at(decoder, words, operands[place])
         words.finish()
@@ -139,28 +140,6 @@ def _pending_count(decoder: Decoder, words: Words, operands: Sequence[Operand]) 
 # ---------------------------------------------------------------------- cp.async
 
 
-class _CopyArrivals:
-    """Arrivals that wait for the cp.async copies of their threads: made when nobody can go on."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-        self.due: list[tuple[int, Mbarriers, Lanes]] = []
-        machine.on_stall.insert(0, self._make_one)
-        machine.on_reset.append(self.due.clear)
-
-    def _make_one(self) -> bool:
-        if not self.due:
-            return False
-        machine = self.machine
-        machine.pc, mbarriers, who = self.due.pop(0)
-        machine.copies.finish(who.lanes)
-        known = None
-        if machine.checks:
-            known = mbarriers.known_at_destination(who, machine.clocks.release(who.lanes))
-        mbarriers.arrive(who, uniform(1, np.uint32), known)
-        return True
-
-
 def arrive_after_copies(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
     """cp.async.mbarrier.arrive: when all earlier cp.async of the thread are complete."""
     counted = not words.flag("noinc")
@@ -168,14 +147,13 @@ def arrive_after_copies(decoder: Decoder, words: Words, operands: Sequence[Opera
         raise Unsupported
     find = objects_at(decoder, words, operands[0])
     words.finish()
-    machine, mbarriers = decoder.machine, decoder.engine(Mbarriers)
-    arrivals = decoder.engine(_CopyArrivals)
+    mbarriers, arrivals = decoder.engine(Mbarriers), decoder.engine(CopyArrivals)
 
     def run(mask: Mask) -> None:
         for who in find(mask):
             if counted:
                 mbarriers.more(who, mbarriers.destination(who, who.lanes.sum(axis=(1, 2))))
-            arrivals.due.append((machine.pc, mbarriers, who))
+            arrivals.add(mbarriers, who)
 
     return run
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kgen.emulate.ptx.decode import PRED, U32, Decoder
-from kgen.emulate.ptx.machine import Machine, Mask
+from kgen.emulate.ptx.machine import Machine, Mask, StallRank
 from kgen.emulate.ptx.mbarriers import Lanes, Mbarriers
 from kgen.emulate.ptx.operations import Source, Target, Wait
 from kgen.emulate.ptx.ops.mbarrier_objects import objects_at, synchronises
@@ -99,7 +99,7 @@ class _TimeLimits:
 
     def __init__(self, machine: Machine) -> None:
         self.waits: list[_PhaseWait] = []
-        machine.on_stall.append(self._expire)
+        machine.when_stalled(StallRank.TIME_LIMIT, self._expire)
         machine.on_reset.append(self._reset)
 
     def _expire(self) -> bool:

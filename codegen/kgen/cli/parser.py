@@ -1,0 +1,76 @@
+"""argparse as kgen speaks: every refusal is one line with the value and what to do, and exits 2."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+from kgen import suggest
+
+EXIT_REFUSED = 2
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that names what was mistyped, and takes negative shapes as values, not options."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self._negative_number_matcher = re.compile(r"^-(\d|\.\d|inf|nan)")
+        self.register("type", int, _whole)
+
+    def error(self, message: str) -> NoReturn:
+        end = " " if message.endswith("?") else "; "
+        self.exit(EXIT_REFUSED, f"{self.prog}: {message}{end}see {self.prog} --help\n")
+
+    # argparse's own types for these two are overloads of `Namespace` and its subclasses.
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        words = sys.argv[1:] if args is None else list(args)
+        # First: an option that is missing may be this one, mistyped.
+        if (option := self._unknown_option(words)) is not None:
+            known = [name[2:] for name in self._option_string_actions if name.startswith("--")]
+            near = suggest.near(option.lstrip("-"), known)
+            self.error(f"{option} is unknown{f'; did you mean --{near[0]}?' if near else ''}")
+        parsed, extra = super().parse_known_args(words, namespace)
+        # Of arguments between options argparse gives the first few to a list, and leaves the rest.
+        for action in self._actions:
+            if action.nargs == "*" and not action.option_strings:
+                setattr(parsed, action.dest, [*getattr(parsed, action.dest), *extra])
+                extra = []
+        if extra and self._subparsers is None:
+            self.error(f"{extra[0]} is one argument too many")
+        return parsed, extra
+
+    def _unknown_option(self, words: Iterable[str]) -> str | None:
+        """The first word that looks like an option of this parser and is none."""
+        known = self._option_string_actions
+        for word in words:
+            if word == "--" or (self._subparsers is not None and not word.startswith("-")):
+                return None  # what follows are values, or is for the command's own parser
+            name = word.partition("=")[0]
+            is_value = len(word) == 1 or " " in word or self._negative_number_matcher.match(word)
+            if not word.startswith("-") or is_value or any(k.startswith(name) for k in known):
+                continue
+            if word[1] == "-" or word[:2] not in known:  # -oFILE is -o FILE
+                return name
+        return None
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """As argparse's, for commands and for options with choices."""
+        if action.choices is not None and value not in action.choices:
+            given = f"{action.option_strings[0]} {value}" if action.option_strings else f"{value}"
+            known = [str(choice) for choice in action.choices]
+            raise argparse.ArgumentError(None, suggest.unknown(given, value, known))
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a whole number; give one such as 4"
+        ) from None

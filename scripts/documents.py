@@ -1,0 +1,48 @@
+"""Figures in the documents: put between their markers, with when and at which commit they were
+measured."""
+
+from __future__ import annotations
+
+import datetime
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PERFORMANCE = ROOT / "docs" / "performance.md"
+#: What figures depend on: a change there that is not committed is said.
+SOURCES = ("codegen", "runtime", "templates", "scripts", "pyproject.toml")
+
+
+def put(path: Path, name: str, lines: Sequence[str]) -> None:
+    """Put lines between a document's markers."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    text = path.read_text()
+    if begin not in text or end not in text:
+        raise SystemExit(f"{path.name} has no markers {begin} ... {end}")
+    before, rest = text.split(begin, 1)
+    after = rest.split(end, 1)[1]
+    path.write_text("\n".join([before + begin, *lines, end + after]))
+
+
+def moment() -> str:
+    """Today and the commit: `2026-11-22 at commit 03ed839`."""
+    today = datetime.datetime.now(datetime.UTC).date()
+    commit = _git("rev-parse", "--short=7", "HEAD")
+    if commit is None:
+        return f"{today} outside of a checkout"
+    changed = " with changes" if _git("status", "--porcelain", "--", *SOURCES) else ""
+    return f"{today} at commit {commit}{changed}"
+
+
+def measured(moments: Iterable[str]) -> str:
+    """The line under which figures stand; of several moments, each once."""
+    return f"Measured on {'; '.join(dict.fromkeys(moments))}."
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    except FileNotFoundError:
+        return None
+    return None if done.returncode else done.stdout.strip()

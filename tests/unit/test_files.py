@@ -1,0 +1,75 @@
+"""Files that are replaced at once: a full disk leaves the old one, and nothing beside it."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kgen
+from kgen.check.gate import tighten
+from kgen.check.tune import Tuner
+from kgen.cli import emulate
+from kgen.errors import KgenError
+from kgen.files import replacing
+from scripts.bench_cpu.results import Results
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """No file of this process takes a byte."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+BUNDLE = kgen.build(kgen.Relu(shape=(8,)), "vulkan1.3")
+
+WRITERS: dict[str, Callable[[Path], object]] = {
+    "a bundle": BUNDLE.save,
+    "what --tune found": lambda path: Tuner(path=path)._write({"key": {"steps": 1}}),
+    "budgets": lambda path: tighten.write(path, "[defaults]\n"),
+    "an emulated kernel's output": lambda path: emulate._save(path, np.ones(9)),
+    "figures": Results(machine="this one").write,
+}
+
+
+@pytest.mark.parametrize("old", [None, b"old"])
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_full_disk_leaves_what_was_there(name: str, old: bytes | None, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    if old is not None:
+        path.write_bytes(old)
+    with full_disk(), pytest.raises((KgenError, OSError), match="File too large"):
+        WRITERS[name](path)
+    assert [p.name for p in tmp_path.iterdir()] == ([] if old is None else ["file"])
+    assert old is None or path.read_bytes() == old
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_with_room_it_is_written(name: str, tmp_path: Path) -> None:
+    WRITERS[name](tmp_path / "file")
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").stat().st_size > 0
+
+
+def test_an_interrupt_leaves_nothing_and_a_mode_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with pytest.raises(KeyboardInterrupt), replacing(path) as file:
+        file.write(b"half")
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+    with replacing(path) as file:
+        file.write(b"whole")
+    assert path.stat().st_mode & 0o777 == 0o644
+    path.chmod(0o600)
+    with replacing(path) as file:
+        file.write(b"again")
+    assert path.stat().st_mode & 0o777 == 0o600 and path.read_bytes() == b"again"
