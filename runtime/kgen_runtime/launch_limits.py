@@ -87,12 +87,13 @@ NOTHING_BESIDE = Usage()
 
 
 def refusal(launch: Launch, limits: Limits, usage: Usage = NOTHING_BESIDE) -> str | None:
-    """Why no such device launches this, or None: kernel, value, limit and remedy in one line."""
-    return next((f"{launch.entry_point}: {why}" for why in _excesses(launch, limits, usage)), None)
+    """Why no such device launches this, or None: value, limit and remedy in one line."""
+    return next(_excesses(launch, limits, usage), None)
 
 
 def kernel_refusal(entry: KernelEntry, limits: Limits) -> str | None:
-    """The same of all launches of a kernel, by what its manifest says that they take."""
+    """The same of all launches of a kernel, by what its manifest says that they take; of several it
+    names the one."""
     maps = {map_.name for map_ in entry.tensor_maps}
     sizes = {p.name: p.nbytes for p in entry.parameters}
     sizes |= {w.name: w.nbytes for w in entry.workspaces}
@@ -108,7 +109,7 @@ def kernel_refusal(entry: KernelEntry, limits: Limits) -> str | None:
             buffer_bytes=max((sizes.get(a, 0) for a in launch.arguments), default=0),
         )
         if (why := refusal(launch, limits, usage)) is not None:
-            return why
+            return why if len(entry.launches) == 1 else f"{launch.entry_point}: {why}"
     return None
 
 

@@ -73,7 +73,7 @@ class Plan:
         limits = self.launch_limits
         for launch in self.launches:
             if (why := refusal(launch, limits)) is not None:
-                raise ScheduleError(why)
+                raise ScheduleError(f"{launch.entry_point}: {why}")
 
     @property
     def launch_limits(self) -> Limits:
