@@ -15,14 +15,16 @@ import kgen
 from kgen import bundle, emulate, pipeline, targets
 from kgen.check.verify import verify
 from kgen.cli.main import main
-from kgen.errors import EmulationError, KgenError, ScheduleError
+from kgen.errors import AssembleError, EmulationError, KgenError, ScheduleError
 from kgen.pipeline import Kernel
 from kgen.schedule import SplitMatmul, WgmmaMatmul
 from kgen.spec import DType, Layout, Math, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Plan, Target
 from kgen.targets.cuda.plan import base as cuda_base
+from kgen.targets.vulkan.plan.base import VulkanPlan
+from kgen.targets.vulkan.spirv.usage import workgroup_usage
 from kgen_runtime import launch_limits
-from kgen_runtime.launch_limits import Limits
+from kgen_runtime.launch_limits import Limits, kernel_refusal, limits_of
 from kgen_runtime.manifest import Launch
 
 SM_75, SM_80 = targets.find("sm_75"), targets.find("sm_80")
@@ -44,7 +46,7 @@ def specs(rng: random.Random, target: Target, dtype: DType) -> Iterator[Spec]:
         batch = rng.choice((1, 1, 1, 2, 16, 1000, 65535))
         spec: Spec
         if op == "softmax":
-            spec = Softmax(rows=m, cols=n, dtype=dtype)
+            spec = Softmax(rows=m, cols=min(n, 1 << 17), dtype=dtype)
         elif op == "relu":
             spec = Relu(shape=(m, n), dtype=dtype)
         else:
@@ -260,6 +262,65 @@ def test_a_launch_that_has_less_than_its_code_uses_fails_verification() -> None:
 
 def _with_launch(plan: Plan, launch: Launch) -> Plan:
     return dataclasses.replace(plan, launches=(launch,))
+
+
+# -- where heuristics once chose what did not fit --------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", list(Layout))
+@pytest.mark.parametrize(("m", "n", "dtype"), [(16, 65536, "f64"), (32, 30000, "f32")])
+def test_streamed_products_fit_the_stack_of_amx_targets(
+    m: int, n: int, dtype: str, layout: Layout
+) -> None:
+    """Sums that fill the stack leave room for the copy of A."""
+    for name in ("x86-64-amx", "x86-64-amx+fp16"):
+        spec = Matmul(m=m, n=n, k=65536, dtype=dtype, layout=layout)
+        assert pipeline.plan(spec, targets.find(name)).launches
+
+
+def test_relu_of_more_than_a_grid_does_more_in_a_thread() -> None:
+    spec = Relu(shape=(10**7, 1 << 20), dtype="f32")
+    (launch,) = pipeline.plan(spec, targets.find("sm_120")).launches
+    assert launch.grid[0] <= 2**31 - 1
+
+
+# -- what Vulkan's modules say --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        Matmul(m=100, n=70, k=33, dtype="f16", epilogue=("bias", "gelu")),
+        Softmax(rows=7, cols=5000, dtype="bf16"),
+        Relu(shape=(100,), dtype="f32"),
+    ],
+    ids=lambda spec: str(spec.op),
+)
+def test_modules_say_what_their_workgroups_take(spec: Spec) -> None:
+    """What the bundle has is read from the module, not from the plan; both agree."""
+    target = targets.find("vulkan1.3")
+    kernel = pipeline.kernel(spec, target)
+    plan = kernel.plan
+    assert isinstance(plan, VulkanPlan)
+    assert kernel.assembled.resources.shared_memory == plan.shared_bytes
+    found = workgroup_usage(kernel.assembled.artifacts[0].data)
+    assert found.local_size == plan.launches[0].block
+    narrow = dataclasses.replace(plan.launches[0], block=(32, 1, 1))
+    with pytest.raises(AssembleError, match=r"LocalSize .* is not its launch's block \(32, 1, 1\)"):
+        targets.family("vulkan").assemble(kernel.source, _with_launch(plan, narrow))
+
+
+def test_vulkan_is_held_to_what_its_code_declares() -> None:
+    """A workgroup of 256 goes beyond what is guaranteed: the artifact must say so."""
+    spec, target = Relu(shape=(4096,), dtype="f32"), targets.find("vulkan1.3")
+    schedule = pipeline.schedule_for(spec, target, {"num_threads": 256})
+    packed = bundle.pack([pipeline.kernel(spec, target, schedule)])
+    (entry,) = packed.manifest.kernels
+    assert kernel_refusal(entry, limits_of(entry)) is None
+    silent = tuple(dataclasses.replace(a, requires={"api": "1.3"}) for a in entry.artifacts)
+    entry = dataclasses.replace(entry, artifacts=silent)
+    why = "256 threads along x of a workgroup; vulkan1.3 allows 128; try 128 or fewer"
+    assert kernel_refusal(entry, limits_of(entry)) == why
 
 
 # -- where a kernel was not built for --------------------------------------------------------------
