@@ -146,74 +146,56 @@ POINTER, MAP = (8, 8), (128, 64)
 
 _SMALLER = "try fewer stages or a smaller block tile"
 _FEWER = "try a larger block tile or a smaller shape"
+_LIGHTER = "try a smaller tile for each thread or warp"
 
 
 def _excesses(launch: Launch, limits: Limits, usage: Usage) -> Iterator[str]:
     """One line for each limit that the launch is beyond."""
-    yield from _below(launch)
-    block, threads = launch.block, math.prod(launch.block)
-    named = tuple(zip("xyz", launch.grid, block, launch.cluster, strict=True))
-    for (axis, groups, width, cluster), most, widest in zip(
-        named, limits.grid, limits.block, strict=True
-    ):
-        of_grid = f"workgroups along {axis} of the grid"
-        yield from _beyond(limits, groups, most, of_grid, _FEWER)
-        of_grid = f"threads along {axis} of the grid"
-        yield from _beyond(limits, groups * width, limits.grid_threads, of_grid, _FEWER)
-        of_block = f"threads along {axis} of a workgroup"
-        yield from _beyond(limits, width, widest, of_block, f"try {widest} or fewer")
+    for name in ("grid", "block", "cluster"):
+        extent: Extent3 = getattr(launch, name)
+        if min(extent) < 1:
+            yield f"{name}={extent} has nothing to run; each number is 1 or more"
+    if launch.dynamic_shared_memory < 0:
+        yield f"{launch.dynamic_shared_memory} bytes of dynamic shared memory; 0 is the least"
+    for value, limit, what, remedy in _measures(launch, limits, usage):
+        if value > limit:
+            yield f"{value} {what}; {limits.device} allows {limit}; {remedy}"
+    for axis, groups, cluster in zip("xyz", launch.grid, launch.cluster, strict=True):
         if groups % cluster:
             yield (
                 f"{groups} workgroups along {axis} of the grid are no whole clusters of {cluster}; "
                 f"try {-(-groups // cluster) * cluster}"
             )
-    fewer = f"try {limits.workgroup} or fewer"
-    yield from _beyond(limits, threads, limits.workgroup, "threads per workgroup", fewer)
-    size = math.prod(launch.cluster)
-    fewer = f"try {limits.cluster} or fewer" if limits.cluster > 1 else "try none"
-    yield from _beyond(limits, size, limits.cluster, "workgroups in a cluster", fewer)
+
+
+#: A value, its limit, what it is and what to do where it is beyond.
+_Measure = tuple[int, int, str, str]
+
+
+def _measures(launch: Launch, limits: Limits, usage: Usage) -> Iterator[_Measure]:
+    sizes = zip("xyz", launch.grid, limits.grid, launch.block, limits.block, strict=True)
+    for axis, groups, most, width, widest in sizes:
+        yield groups, most, f"workgroups along {axis} of the grid", _FEWER
+        yield groups * width, limits.grid_threads, f"threads along {axis} of the grid", _FEWER
+        yield width, widest, f"threads along {axis} of a workgroup", f"try {widest} or fewer"
+    threads, most = math.prod(launch.block), limits.workgroup
+    yield threads, most, "threads per workgroup", f"try {most} or fewer"
+    most = limits.cluster
+    fewer = f"try {most} or fewer" if most > 1 else "try none"
+    yield math.prod(launch.cluster), most, "workgroups in a cluster", fewer
     static, dynamic = usage.static_shared_memory, launch.dynamic_shared_memory
     parts = f" ({static} static, {dynamic} dynamic)" if static and dynamic else ""
-    of_shared = f"bytes of shared memory{parts}"
-    yield from _beyond(limits, static + dynamic, limits.shared_memory, of_shared, _SMALLER)
-    of_static, larger = "bytes of static shared memory", "make it dynamic"
-    yield from _beyond(limits, static, limits.static_shared_memory, of_static, larger)
-    if limits.registers is not None:
-        yield from _registers(limits, limits.registers, usage.registers, threads)
-    of_parameters = "bytes of parameters"
-    yield from _beyond(limits, usage.parameters, limits.parameters, of_parameters, "pass fewer")
-    yield from _beyond(
-        limits, usage.buffers, limits.buffers, "tensors", "take an epilogue of fewer"
-    )
-    of_tensor = "bytes in a tensor"
-    yield from _beyond(
-        limits, usage.buffer_bytes, limits.buffer_bytes, of_tensor, "split the problem"
-    )
-
-
-def _below(launch: Launch) -> Iterator[str]:
-    """What no launch is on any device."""
-    for name in ("grid", "block", "cluster"):
-        extent: Extent3 = getattr(launch, name)
-        if min(extent) < 1:
-            yield f"{name}={extent} has nothing to run; each number is 1 or more"
-            return
-    if launch.dynamic_shared_memory < 0:
-        yield f"{launch.dynamic_shared_memory} bytes of dynamic shared memory; 0 is the least"
-
-
-def _registers(limits: Limits, file: Registers, per_thread: int, threads: int) -> Iterator[str]:
-    smaller = "try a smaller tile for each thread or warp"
-    of_thread = "registers per thread"
-    yield from _beyond(limits, per_thread, file.per_thread, of_thread, smaller)
-    of_group = f"registers for {threads} threads of {per_thread} each"
-    needed = file.needed(per_thread, threads)
-    yield from _beyond(limits, needed, file.file, of_group, f"{smaller}, or fewer threads")
-
-
-def _beyond(limits: Limits, value: int, limit: int, what: str, remedy: str) -> Iterator[str]:
-    if value > limit:
-        yield f"{value} {what}; {limits.device} allows {limit}; {remedy}"
+    shared = f"bytes of shared memory{parts}"
+    yield static + dynamic, limits.shared_memory, shared, _SMALLER
+    most = limits.static_shared_memory
+    yield static, most, "bytes of static shared memory", "make it dynamic"
+    if (file := limits.registers) is not None:
+        each, needed = usage.registers, file.needed(usage.registers, threads)
+        yield each, file.per_thread, "registers per thread", _LIGHTER
+        yield needed, file.file, f"registers for {threads} threads of {each} each", _LIGHTER
+    yield usage.parameters, limits.parameters, "bytes of parameters", "pass fewer"
+    yield usage.buffers, limits.buffers, "tensors", "take an epilogue of fewer"
+    yield usage.buffer_bytes, limits.buffer_bytes, "bytes in a tensor", "split the problem"
 
 
 # -- NVIDIA ---------------------------------------------------------------------------------------

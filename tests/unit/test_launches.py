@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import kgen
+import kgen_runtime
 from kgen import bundle, emulate, pipeline, targets
 from kgen.check.verify import verify
 from kgen.cli.main import main
-from kgen.errors import AssembleError, EmulationError, KgenError, ScheduleError
+from kgen.errors import AssembleError, DeviceError, EmulationError, KgenError, ScheduleError
 from kgen.pipeline import Kernel
 from kgen.schedule import SplitMatmul, WgmmaMatmul
 from kgen.spec import DType, Layout, Math, Matmul, Relu, Softmax, Spec
@@ -26,6 +27,7 @@ from kgen.targets.vulkan.spirv.usage import workgroup_usage
 from kgen_runtime import launch_limits
 from kgen_runtime.launch_limits import Limits, kernel_refusal, limits_of
 from kgen_runtime.manifest import Launch
+from tests.unit.fake_cuda import installed
 
 SM_75, SM_80 = targets.find("sm_75"), targets.find("sm_80")
 TARGETS = [target for family in targets.families() for target in family.targets]
@@ -327,9 +329,9 @@ def test_vulkan_is_held_to_what_its_code_declares() -> None:
 
 
 def test_machine_code_that_its_chip_cannot_launch_is_refused_there(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """sm_86 runs sm_80's code, but has 99 KiB where sm_80 has 163."""
+    """sm_86 runs sm_80's code, but has 99 KiB where sm_80 has 163; the fake driver says 64."""
     schedule = SplitMatmul(
         block_m=128, block_n=128, block_k=64, warp_m=64, warp_n=64, num_stages=4
     )  # fmt: skip
@@ -339,6 +341,10 @@ def test_machine_code_that_its_chip_cannot_launch_is_refused_there(
     capsys.readouterr()
     assert main(["check", path, "--arch", "sm_86"]) == 1
     assert "no: 131072 bytes of shared memory; sm_86 allows 101376" in capsys.readouterr().out
+    with installed(monkeypatch) as driver:
+        driver.capability = (8, 6)
+        with pytest.raises(DeviceError, match="131072 bytes of shared memory; sm_86 allows 65536"):
+            kgen_runtime.load(path, device="cuda:0")
 
 
 def test_ptx_counts_the_shared_variables_that_a_kernel_names() -> None:
