@@ -112,8 +112,8 @@ def test_every_main_loop_launches(target: Target, monkeypatch: pytest.MonkeyPatc
     rng = random.Random(75)
     for dtype in targets.family(target.family).dtypes("matmul", target):
         shapes = specs(rng, target, dtype)
-        for i in range(100):
-            check_shape(next(shapes), target, refused, every=i % 20 == 0)
+        for i in range(20):
+            check_shape(next(shapes), target, refused, every=i == 0)
 
 
 def test_stream_k_counts_its_ticket() -> None:
