@@ -270,9 +270,9 @@ def _with_launch(plan: Plan, launch: Launch) -> Plan:
 
 
 @pytest.mark.parametrize("layout", list(Layout))
-@pytest.mark.parametrize(("m", "n", "dtype"), [(16, 65536, "f64"), (32, 30000, "f32")])
+@pytest.mark.parametrize(("m", "n", "dtype"), [(16, 65536, DType.F64), (32, 30000, DType.F32)])
 def test_streamed_products_fit_the_stack_of_amx_targets(
-    m: int, n: int, dtype: str, layout: Layout
+    m: int, n: int, dtype: DType, layout: Layout
 ) -> None:
     """Sums that fill the stack leave room for the copy of A."""
     for name in ("x86-64-amx", "x86-64-amx+fp16"):
