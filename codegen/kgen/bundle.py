@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from kgen import render, targets
 from kgen.constants import Array, stored
-from kgen.errors import BundleError
+from kgen.errors import BundleError, ScheduleError
 from kgen.files import replacing
 from kgen_runtime import manifest_json
 from kgen_runtime.bundle import MANIFEST
+from kgen_runtime.launch_limits import kernel_refusal, limits_of
 from kgen_runtime.manifest import (
     ArtifactEntry,
     KernelEntry,
@@ -91,7 +92,11 @@ def check_output(path: str | os.PathLike[str]) -> Path:
 
 
 def pack(kernels: Sequence[Kernel], constants: Mapping[str, Array] | None = None) -> Bundle:
-    """The bundle of these kernels, with what their constant operands of these names hold."""
+    """The bundle of these kernels, with what their constant operands of these names hold.
+
+    Raises BundleError for kernels of the same name, and ScheduleError for one that no device of its
+    target would launch, whatever its plan believed.
+    """
     if not kernels:
         raise BundleError("a bundle holds one kernel or more; name a spec and a target")
     files: dict[str, bytes] = {}
@@ -131,7 +136,7 @@ def _entry(kernel: Kernel, files: dict[str, bytes], constants: Mapping[str, Arra
                 requires=artifact.requires,
             )
         )
-    return KernelEntry(
+    entry = KernelEntry(
         key=spec.key,
         op=spec.call_name,
         spec=spec.to_json(),
@@ -150,6 +155,9 @@ def _entry(kernel: Kernel, files: dict[str, bytes], constants: Mapping[str, Arra
         resources=kernel.assembled.resources,
         tolerance=family.tolerance(spec, target),
     )
+    if (beyond := kernel_refusal(entry, limits_of(entry))) is not None:
+        raise ScheduleError(f"{entry.name}: {beyond}")
+    return entry
 
 
 def _stored(param: TensorParam, array: Array, files: dict[str, bytes]) -> StoredTensor:

@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from kgen_runtime.launch_limits import kernel_refusal
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from kgen_runtime.launch_limits import Limits
     from kgen_runtime.manifest import ArtifactEntry, KernelEntry
 
     HostBytes = npt.NDArray[np.uint8]
@@ -92,6 +95,16 @@ class Backend(ABC):
         return self.refusal(artifact, self.info.capabilities)
 
     @staticmethod
+    def limits(capabilities: Mapping[str, Any]) -> Limits | None:
+        """Of launches on a device with these capabilities; None where nothing is launched."""
+        return None
+
+    @property
+    def launch_limits(self) -> Limits | None:
+        """The same of this device."""
+        return self.limits(self.info.capabilities)
+
+    @staticmethod
     def rank(artifact: ArtifactEntry) -> tuple[int, ...]:
         """How well an artifact that runs here uses this device; of several the highest is chosen.
 
@@ -160,12 +173,15 @@ class Judge(Protocol):
     def name(self) -> str: ...
     @property
     def formats(self) -> tuple[str, ...]: ...
+    @property
+    def launch_limits(self) -> Limits | None: ...
     def refuses(self, artifact: ArtifactEntry) -> str | None: ...
     def rank(self, artifact: ArtifactEntry) -> tuple[int, ...]: ...
 
 
 def choose_code(backend: Judge, entry: KernelEntry) -> tuple[dict[str, ArtifactEntry], str]:
-    """The best artifact per module that this device runs, and ""; or {} and why there is none."""
+    """The best artifact per module that this device runs, and launches, and ""; or {} and why there
+    is none."""
     chosen: dict[str, ArtifactEntry] = {}
     reason = f"no code for the {backend.name} backend"
     for form in backend.formats:
@@ -178,4 +194,8 @@ def choose_code(backend: Judge, entry: KernelEntry) -> tuple[dict[str, ArtifactE
             else:
                 reason = refusal
     modules = {launch.module for launch in entry.launches}
-    return (chosen, "") if modules <= set(chosen) else ({}, reason)
+    if not modules <= set(chosen):
+        return {}, reason
+    limits = backend.launch_limits
+    beyond = None if limits is None else kernel_refusal(entry, limits)
+    return (chosen, "") if beyond is None else ({}, beyond)

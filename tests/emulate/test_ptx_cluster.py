@@ -112,5 +112,7 @@ def test_what_a_kernel_requires() -> None:
     assert (result(source, cluster=1) == 2).all()
     with pytest.raises(EmulationError, match="requires clusters"):
         result(source, cluster=4)
-    with pytest.raises(EmulationError, match="not a multiple"):
+    with pytest.raises(
+        EmulationError, match="6 workgroups along x of the grid are no whole clusters of 4; try 8"
+    ):
         result(program(""), ctas=6)

@@ -111,6 +111,7 @@ class FakeDriver(ModuleType):
         return {
             "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR": major,
             "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR": minor,
+            "CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": 65536,
         }.get(key, 132)
 
     def do_cuDevicePrimaryCtxRetain(self, device: int) -> str:

@@ -137,8 +137,14 @@ def test_a_kernel_that_takes_tensor_maps() -> None:
         ([*saxpy()[:3], "sgemm", *saxpy()[4:]], "sgemm"),
         (
             saxpy(extra=("--dynamic-shared=999999999",)),
-            "dynamic_shared=999999999 is out of range; no GPU has more than 232448 B",
+            "saxpy: 999999999 bytes of shared memory; sm_80 allows 166912; try",
         ),
+        (
+            saxpy(extra=("--dynamic-shared=200000", "--arch=sm_75")),
+            "saxpy: 200000 bytes of shared memory; sm_75 allows 65536; try",
+        ),
+        (saxpy(extra=("--grid=1,65536",)), "65536 workgroups along y of the grid; sm_80 allows"),
+        (saxpy(extra=("--cluster=2",)), "2 workgroups in a cluster; sm_80 allows 1; try none"),
         (saxpy(y="in:saxpy.ptx"), "--arg saxpy.ptx is no .npy file; write one with numpy.save"),
         (
             saxpy(extra=("--grid=2000000000",)),

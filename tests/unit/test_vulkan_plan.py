@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from kgen import pipeline
 from kgen.errors import KgenError, ScheduleError, TargetError
 from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
-from kgen.targets.vulkan.limits import GUARANTEED
 from kgen.targets.vulkan.plan.base import fold_grid
 from kgen.targets.vulkan.plan.declarations import find
 from kgen.targets.vulkan.plan.softmax import SoftmaxPlan
+from kgen_runtime.launch_limits import VULKAN_GUARANTEED
 from tests.unit.vulkan_plans import FAMILY, VULKAN11, plan
 
 FLOATS = (DType.F32, DType.F16, DType.BF16)
@@ -216,6 +216,6 @@ def test_declarations_are_those_that_the_text_names() -> None:
 def test_every_target_declares_the_guarantee() -> None:
     for target in FAMILY.targets:
         capabilities: dict[str, Any] = dict(FAMILY.capabilities(target))
-        assert capabilities["limits"] == GUARANTEED
+        assert capabilities["limits"] == VULKAN_GUARANTEED
         assert FAMILY.dtypes("matmul", target) == FLOATS
         assert FAMILY.dtypes("conv", target) == ()

@@ -33,6 +33,7 @@ from kgen.errors import (
 )
 from kgen_runtime import scalar
 from kgen_runtime.bundle import BundleFile
+from kgen_runtime.launch_limits import kernel_refusal, limits_of
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest
 
 
@@ -175,6 +176,8 @@ def _verify_kernel(
     reader: Reader, entry: KernelEntry, on: On, seed: int, devices: Devices, told: Progress
 ) -> dict[str, Any]:
     """The fields of the result that executing the kernel decides."""
+    if (beyond := kernel_refusal(entry, limits_of(entry))) is not None:
+        return {"status": "failed", "reason": beyond}
     try:
         executor = execute.executor(reader, entry, on, devices)
     except Unavailable as reason:

@@ -11,6 +11,7 @@ from kgen.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import Backend, Judge
+    from kgen_runtime.launch_limits import Limits
     from kgen_runtime.manifest import ArtifactEntry, KernelEntry
     from kgen_runtime.select import Choice
 
@@ -129,6 +130,10 @@ class _Elsewhere:
     @property
     def formats(self) -> tuple[str, ...]:
         return self.backend.formats
+
+    @property
+    def launch_limits(self) -> Limits | None:
+        return self.backend.limits(self.able)
 
     def refuses(self, artifact: ArtifactEntry) -> str | None:
         return self.backend.refusal(artifact, self.able)

@@ -36,6 +36,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="in order: in:a.npy, inout:a.npy:b.npy, out:f32:64x64:c.npy, a scalar i32:1024, "
         'or tensormap:{"tensor": "in:a.npy", "box": [64, 128], "swizzle": 128}',
     )  # fmt: skip
+    parser.add_argument(
+        "--arch", metavar="A",
+        help="the device whose limits the launch is held against (the one that the text is for)",
+    )  # fmt: skip
     parser.add_argument("--no-checks", action="store_true", help="skip races and the like")
     parser.add_argument("--seed", type=int, default=0, help="order of the workgroups (0)")
     parser.add_argument(
@@ -74,6 +78,7 @@ def run(args: argparse.Namespace) -> int:
             checks=not args.no_checks,
             profile=args.profile,
             seed=args.seed,
+            arch=args.arch,
             **_cluster(args, path),
         )
     except kgen.emulate.EmulationFault as fault:

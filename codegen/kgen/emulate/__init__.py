@@ -31,9 +31,6 @@ __all__ = [
 
 Index3 = tuple[int, int, int]
 
-#: Bytes of shared memory that a workgroup can have on any GPU: those of sm_90 (CUDA C++ Programming
-#: Guide, "Compute Capabilities"); AMD's LDS has at most 163840.
-MAX_SHARED_BYTES = 232_448
 #: Workgroups that one run may have: the checks number them in 20 bits (ptx/tags.py).
 MAX_WORKGROUPS = (1 << 20) - 1
 
@@ -53,26 +50,24 @@ def run(
     cluster: Index3 = (1, 1, 1),
     numerics: Numerics | None = None,
     seed: int = 0,
+    arch: str | None = None,
 ) -> Report:
     """Run one launch of the entry point.
 
     An ndarray argument is a pointer to a global buffer of exactly its bytes (C-contiguous, written
     in place); a numpy scalar is passed by value; a TensorMap is one of PTX, in 128 bytes by value
-    or behind a pointer. `dynamic_shared` is in bytes, at most MAX_SHARED_BYTES. `workgroups` runs
-    only these, at most MAX_WORKGROUPS. `cluster` is the CTAs of a thread block cluster (PTX).
+    or behind a pointer. `dynamic_shared` is in bytes. `workgroups` runs only these, at most
+    MAX_WORKGROUPS. `cluster` is the CTAs of a thread block cluster (PTX). `arch` (sm_90, gfx942) is
+    the device whose limits the launch is held against, by default the one that the text names.
     `profile` counts the traffic of the memories too, and by source line. The result is the same for
     the same `seed`, the counters are so for every seed. `numerics` are what the sums of matrix
     instructions lose beside f32 arithmetic; nothing if None.
 
     Raises EmulationFault for a fault of the program (races, out-of-bounds and the like are looked
     for if `checks`), UnknownInstruction for a word that is not known, EmulationError for a source
-    that does not parse or arguments that do not fit its parameters.
+    that does not parse, arguments that do not fit its parameters, and a launch that the device
+    would refuse.
     """
-    if not 0 <= dynamic_shared <= MAX_SHARED_BYTES:
-        raise EmulationError(
-            f"dynamic_shared={dynamic_shared} is out of range; no GPU has more than "
-            f"{MAX_SHARED_BYTES} B for a workgroup"
-        )
     count = math.prod(grid) if workgroups is None else len(workgroups)
     if count > MAX_WORKGROUPS:
         raise EmulationError(
@@ -98,5 +93,6 @@ def run(
         profile=profile,
         numerics=numerics,
         seed=seed,
+        arch=arch,
         **options,
     )

@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
-from kgen.errors import TargetError
+from kgen.errors import ScheduleError, TargetError
 from kgen.schedule import Schedule
 from kgen.spec import DType, Math, Matmul, Spec
 from kgen.targets.device import Occupancy, Rates
+from kgen_runtime.launch_limits import Limits, refusal, target_limits
 from kgen_runtime.manifest import (
     Launch,
     Resources,
@@ -62,6 +63,22 @@ class Plan:
     launches: tuple[Launch, ...]
     workspaces: tuple[Workspace, ...] = ()
     tensor_maps: tuple[TensorMap, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raise ScheduleError for a launch that no device of the target would accept.
+
+        What code beside the launch takes (registers, static shared memory) is not known before it
+        is assembled; a bundle is held against that (:func:`kgen.bundle.pack`).
+        """
+        limits = self.launch_limits
+        for launch in self.launches:
+            if (why := refusal(launch, limits)) is not None:
+                raise ScheduleError(f"{launch.entry_point}: {why}")
+
+    @property
+    def launch_limits(self) -> Limits:
+        """Of every device of the target, and of what the kernel says that it requires beyond."""
+        return target_limits(self.target.family, self.target.arch)
 
     @property
     def entry_point(self) -> str:

@@ -27,6 +27,7 @@ from kgen_runtime.cpu_features import (
     cpu_name,
 )
 from kgen_runtime.errors import ArgumentError, DeviceError, OutOfMemory
+from kgen_runtime.launch_limits import CPU, Limits
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
@@ -81,6 +82,10 @@ class CpuBackend(Backend):
 
     def close(self) -> None:
         """The threads stay: they are the process's."""
+
+    @staticmethod
+    def limits(capabilities: Mapping[str, Any]) -> Limits:
+        return CPU
 
     @staticmethod
     def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,6 +20,7 @@ from kgen_runtime.backends.cuda_driver import call, driver
 from kgen_runtime.backends.cuda_tensor_maps import TensorMaps
 from kgen_runtime.backends.parameters import Parameters
 from kgen_runtime.errors import DeviceError, DeviceLost, LaunchError, OutOfMemory
+from kgen_runtime.launch_limits import Limits, cuda_limits
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
@@ -123,6 +124,14 @@ class CudaBackend(Backend):
             f"{artifact.format} for compute capability {_dotted(code)} does not run on "
             f"{_dotted(device)}; build for sm_{device[0]}{device[1]}"
         )
+
+    @staticmethod
+    def limits(capabilities: Mapping[str, Any]) -> Limits:
+        """Those of the compute capability; the driver knows how much shared memory there is."""
+        major, minor = capabilities["compute_capability"]
+        known = cuda_limits(f"sm_{major}{minor}")
+        shared = capabilities.get("shared_memory_per_block", known.shared_memory)
+        return replace(known, shared_memory=shared)
 
     @staticmethod
     def rank(artifact: ArtifactEntry) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ from kgen_runtime import dlpack
 from kgen_runtime.backend import Backend, Code, DeviceInfo
 from kgen_runtime.backends.parameters import Parameters
 from kgen_runtime.errors import DeviceError, DeviceLost, LaunchError, OutOfMemory
+from kgen_runtime.launch_limits import Limits, amdgpu_limits
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
@@ -120,6 +121,10 @@ class HipBackend(Backend):
     name: ClassVar[str] = "hip"
     formats: ClassVar[tuple[str, ...]] = ("hsaco",)
     memory: ClassVar[int | None] = dlpack.ROCM
+
+    @staticmethod
+    def limits(capabilities: Mapping[str, Any]) -> Limits:
+        return amdgpu_limits(capabilities["arch"])
 
     @classmethod
     def devices(cls) -> tuple[DeviceInfo, ...]:

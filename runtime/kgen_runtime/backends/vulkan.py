@@ -24,6 +24,7 @@ from kgen_runtime.backends.vulkan_driver import (
 from kgen_runtime.backends.vulkan_objects import Allocation, Buffer, Device, Pipeline
 from kgen_runtime.backends.vulkan_queue import Queue
 from kgen_runtime.errors import ArgumentError, DeviceError, DeviceLost, LaunchError, OutOfMemory
+from kgen_runtime.launch_limits import Limits, vulkan_limits
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
@@ -119,6 +120,10 @@ class VulkanBackend(Backend):
                     "schedule or for a smaller shape"
                 )
         return None
+
+    @staticmethod
+    def limits(capabilities: Mapping[str, Any]) -> Limits:
+        return vulkan_limits(capabilities["limits"], "the device")
 
     @staticmethod
     def rank(artifact: ArtifactEntry) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kgen.emulate.limits import check_launch
 from kgen.emulate.llvm.counting import Events, counters, lines
 from kgen.emulate.llvm.decode import decode
 from kgen.emulate.llvm.device_clocks import DeviceClocks
@@ -23,7 +24,7 @@ from kgen.emulate.llvm.machine import Index3, Machine
 from kgen.emulate.llvm.memory import Memory, stack_buffer
 from kgen.emulate.llvm.module import Function, Module
 from kgen.emulate.llvm.parser import parse
-from kgen.emulate.llvm.placement import place_globals
+from kgen.emulate.llvm.placement import place_globals, static_lds
 from kgen.emulate.llvm.processor import allowed_numerics, wave_size
 from kgen.emulate.llvm.program import Program
 from kgen.emulate.llvm.provenance import written_by
@@ -33,6 +34,7 @@ from kgen.emulate.llvm.types import CONSTANT, GLOBAL, LDS, Array, Pointer, Type
 from kgen.emulate.numerics import Numerics
 from kgen.emulate.report import Report
 from kgen.errors import EmulationError
+from kgen_runtime.launch_limits import Usage, amdgpu_limits
 
 Argument = np.ndarray[Any, Any] | np.generic
 
@@ -62,6 +64,7 @@ def run(
     profile: bool = False,
     numerics: Numerics | None = None,
     seed: int = 0,
+    arch: str | None = None,
 ) -> Report:
     """Execute the function ``entry`` of a module of textual LLVM IR.
 
@@ -90,6 +93,10 @@ def run(
         raise EmulationError(
             f"{entry} is not an amdgpu_kernel: its grid and block must be (1, 1, 1)"
         )
+    if function.kernel:
+        limits = amdgpu_limits(arch or function.attributes.get("target-cpu", ""))
+        usage = Usage(static_shared_memory=static_lds(module, function))
+        check_launch(entry, limits, usage, grid=grid, block=block, dynamic_shared=dynamic_shared)
     launch = _Launch(
         module, function, arguments, dynamic_shared, checks, profile, (grid, block), seed
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,7 +10,14 @@ import numpy as np
 from kgen.emulate.llvm.codec import encode
 from kgen.emulate.llvm.global_memory import Buffer, GlobalMemory
 from kgen.emulate.llvm.literals import constant_value
-from kgen.emulate.llvm.module import Constant, Global, Module
+from kgen.emulate.llvm.module import (
+    Constant,
+    Function,
+    Global,
+    Instruction,
+    Module,
+    Operand,
+)
 from kgen.emulate.llvm.types import LDS
 
 #: Bytes between two arrays in LDS: an access past the end of one is not one of the next.
@@ -60,3 +68,43 @@ def _initialised(variable: Global, memory: GlobalMemory, placement: Placement) -
         raw = encode(constant_value(value, placement.symbols), variable.type)
         data = np.ascontiguousarray(raw).reshape(-1).view(np.uint8)
     return memory.add(Buffer(name=f"@{variable.name}", symbol=variable.name, data=data))
+
+
+def static_lds(module: Module, kernel: Function) -> int:
+    """Bytes of the LDS arrays that a kernel, or what it calls, names: what it has on a device.
+
+    Arrays of other kernels are left out, and so are the gaps between those that are placed here.
+    """
+    named: set[str] = set()
+    reached, ahead = {kernel.name}, [kernel]
+    while ahead:
+        for ins in _instructions(ahead.pop()):
+            named.update(name for operand in ins.operands for name in _globals(operand))
+            if ins.callee in module.functions and ins.callee not in reached:
+                reached.add(ins.callee)
+                ahead.append(module.functions[ins.callee])
+    end = 0
+    for variable in module.globals.values():
+        if variable.space == LDS and variable.name in named:
+            end = -(-end // max(1, variable.align)) * max(1, variable.align) + variable.type.size
+    return end
+
+
+def _instructions(function: Function) -> Iterator[Instruction]:
+    for block in function.blocks:
+        yield from block.instructions
+
+
+def _globals(operand: Operand) -> Iterator[str]:
+    """Names of the globals that an operand is made of."""
+    if not isinstance(operand, Constant):
+        return
+    if operand.kind == "global":
+        yield str(operand.value)
+    inner = operand.value
+    if isinstance(inner, Instruction):
+        for part in inner.operands:
+            yield from _globals(part)
+    elif isinstance(inner, list | tuple):
+        for part in inner:
+            yield from _globals(part)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kgen.emulate.limits import check_launch
 from kgen.emulate.numerics import Numerics
 from kgen.emulate.ptx.arguments import place
 from kgen.emulate.ptx.decode import Decoder
@@ -32,6 +33,7 @@ from kgen.emulate.ptx.words import Unsupported, Words
 from kgen.emulate.report import Report, UnknownInstruction
 from kgen.emulate.tensor_map import TensorMap
 from kgen.errors import EmulationError
+from kgen_runtime.launch_limits import Usage, cuda_limits
 
 #: A loop that turns more often than the buffers have words, and this often besides, has no end.
 _FREE_TURNS = 50_000
@@ -53,6 +55,7 @@ def run(
     cluster: Index3 = (1, 1, 1),
     numerics: Numerics | None = None,
     seed: int = 0,
+    arch: str | None = None,
 ) -> Report:
     """Run one launch of a PTX entry point; see :func:`kgen.emulate.run`.
 
@@ -75,7 +78,7 @@ def run(
         seed=seed,
         numerics=numerics or Numerics(),
     )
-    _check_launch(kernel, launch)
+    _check_launch(kernel, launch, dynamic_shared, arch)
     machine = Machine(kernel, launch, memory, _GRANULE)
     machine.on_end.append(partial(check_remote_accesses, machine))
     steps = _decode(machine)
@@ -99,7 +102,20 @@ def run(
     )
 
 
-def _check_launch(kernel: Kernel, launch: Launch) -> None:
+def _check_launch(kernel: Kernel, launch: Launch, dynamic_shared: int, arch: str | None) -> None:
+    usage = Usage(
+        static_shared_memory=kernel.static_shared,
+        parameters=max((p.offset + p.size for p in kernel.parameters), default=0),
+    )
+    check_launch(
+        kernel.name,
+        cuda_limits(arch or kernel.target),
+        usage,
+        grid=launch.grid,
+        block=launch.block,
+        cluster=launch.cluster,
+        dynamic_shared=dynamic_shared,
+    )
     required, most = kernel.required_block, kernel.max_threads
     if required is not None and launch.block != (*required, 1, 1)[:3]:
         raise EmulationError(f"{kernel.name} requires blocks of {required}, not {launch.block}")
@@ -109,8 +125,6 @@ def _check_launch(kernel: Kernel, launch: Launch) -> None:
         )
     if launch.numerics.flush_subnormals:
         raise EmulationError("flush_subnormals: NVIDIA's tensor cores keep subnormals")
-    if not 1 <= launch.threads <= 1024:
-        raise EmulationError(f"{kernel.name}: a block has 1 to 1024 threads, not {launch.threads}")
 
 
 def _cluster(kernel: Kernel, given: Index3) -> Index3:

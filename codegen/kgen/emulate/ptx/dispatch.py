@@ -23,12 +23,9 @@ def ordered(launch: Launch, workgroups: Sequence[Index3] | None) -> list[Index3]
     """The CTAs to run, those of a cluster together and in the order of their ranks.
 
     Of `workgroups`, whole clusters run. The clusters run in the order of their numbers, or shuffled
-    by a seed other than 0. Raises EmulationError for a CTA outside the grid, and for a grid that is
-    no multiple of the cluster.
+    by a seed other than 0. Raises EmulationError for a CTA outside the grid.
     """
     grid, cluster = launch.grid, launch.cluster
-    if any(g % c for g, c in zip(grid, cluster, strict=True)):
-        raise EmulationError(f"the grid {grid} is not a multiple of the cluster {cluster}")
     count = [g // c for g, c in zip(grid, cluster, strict=True)]
     if workgroups is None:
         found = _numbers(count)

@@ -18,6 +18,7 @@ _MODULE_DIRECTIVE = re.compile(
     f"|{LINE_DIRECTIVE.pattern}"
 )
 _DIMENSIONS = re.compile(r"\.(reqntid|maxntid|reqnctapercluster)\s+(\d+(?:\s*,\s*\d+)*)")
+_TARGET = re.compile(r"^\s*\.target\s+(sm_\w+)", re.M)
 #: Module text that holds no variables: function bodies, which have inner braces at most two deep.
 _BODY = re.compile(r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}")
 
@@ -37,8 +38,10 @@ def parse(source: str, entry: str) -> Kernel:
     dimensions = dict(_DIMENSIONS.findall(found[3]))
     required, cluster = dimensions.get("reqntid"), dimensions.get("reqnctapercluster")
     most = dimensions.get("maxntid")
+    target = _TARGET.search(text)
     return Kernel(
         name=entry,
+        target=target[1] if target else "",
         parameters=tuple(_parameters(found[2] or "")),
         registers=body.registers,
         variables=body.variables,

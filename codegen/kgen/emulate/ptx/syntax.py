@@ -113,10 +113,11 @@ class Kernel:
     `registers` gives each declared register its type, `labels` the index of an instruction,
     `spaces` the bytes that the variables of each state space take. The extern shared variables
     all start at `dynamic_shared`, behind the static ones. `required_block` is .reqntid,
-    `required_cluster` .reqnctapercluster.
+    `required_cluster` .reqnctapercluster. `target` is what the module is for, "" if it says not.
     """
 
     name: str
+    target: str = ""
     parameters: tuple[Parameter, ...]
     registers: Mapping[str, Type]
     variables: Mapping[str, Variable]
@@ -127,3 +128,11 @@ class Kernel:
     required_block: tuple[int, ...] | None = None
     max_threads: int | None = None
     required_cluster: tuple[int, ...] | None = None
+
+    @property
+    def static_shared(self) -> int:
+        """Bytes of the shared variables that the kernel names; others of the module's are left out
+        when it is assembled."""
+        named = {name for ins in self.instructions for name in names_in(ins.operands)}
+        used = (self.variables[name] for name in named & self.variables.keys())
+        return sum(variable.size for variable in used if variable.space == "shared")

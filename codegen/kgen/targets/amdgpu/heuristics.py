@@ -5,7 +5,6 @@ from __future__ import annotations
 from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, MmaMatmul
 from kgen.spec import Elementwise, Matmul, Relu, Softmax
 from kgen.targets.amdgpu import matrix
-from kgen.targets.amdgpu.limits import MAX_GRID_THREADS
 from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.chunks import power_of_two_divisor
 from kgen.targets.base import Target
@@ -109,7 +108,7 @@ def cheapest(
 def relu(spec: Relu, target: Target) -> GpuRelu:
     """16-byte accesses; more of them per thread where the grid would not fit otherwise."""
     threads, vector, unroll = ROWWISE_THREADS, WIDEST // spec.dtype.itemsize, 1
-    while spec.elements // (vector * unroll) + threads > MAX_GRID_THREADS:
+    while spec.elements // (vector * unroll) + threads > target.limits["grid_threads"]:
         unroll *= 2
     return GpuRelu(num_threads=threads, vector=vector, unroll=unroll)
 
@@ -131,7 +130,7 @@ def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
     while threads < target.limits["threads"] and threads * COLUMNS_PER_THREAD < spec.cols:
         threads *= 2
     # The rows round up to whole workgroups of at most ROWWISE_THREADS rows.
-    while (spec.rows + ROWWISE_THREADS) * threads > MAX_GRID_THREADS:
+    while (spec.rows + ROWWISE_THREADS) * threads > target.limits["grid_threads"]:
         threads //= 2
     rows_per_block = max(1, ROWWISE_THREADS // threads)
     while rows_per_block > 1 and rows_per_block // 2 >= spec.rows:

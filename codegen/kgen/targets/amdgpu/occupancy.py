@@ -8,15 +8,12 @@ getNumWavesPerEUWithNumSGPRs, getMaxWorkGroupsPerCU) and AMDGPUSubtarget.cpp
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kgen.targets.amdgpu.limits import KIB
 from kgen.targets.base import Target
 from kgen.targets.device import Occupancy
+from kgen_runtime.launch_limits import SIMDS, amdgpu_limits
 from kgen_runtime.manifest import Launch, Resources
-
-SIMDS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,31 +34,34 @@ class Simd:
     scalars: tuple[int, int] | None = None
 
 
-def _cdna(lds: int) -> Simd:
+def _simd(arch: str) -> Simd:
+    limits = amdgpu_limits(arch)
+    assert limits.registers is not None
+    given, lanes = limits.registers, limits.registers.lanes
+    of_lane = given.file // (SIMDS * lanes)
+    if lanes == 64:  # CDNA
+        return Simd(
+            waves=8,
+            registers=of_lane,
+            granule=given.unit,
+            holder="CU",
+            lds=limits.shared_memory,
+            workgroups=16,
+            scalars=(100, 7),
+        )
     return Simd(
-        waves=8, registers=512, granule=8, holder="CU", lds=lds, workgroups=16, scalars=(100, 7)
+        waves=16,
+        registers=of_lane,
+        granule=given.unit,
+        holder="WGP",
+        lds=2 * limits.shared_memory,
+        workgroups=32,
     )
-
-
-def _rdna(registers: int, granule: int) -> Simd:
-    return Simd(
-        waves=16, registers=registers, granule=granule, holder="WGP", lds=128 * KIB, workgroups=32
-    )
-
-
-SIMD_OF: Mapping[str, Simd] = {
-    "gfx90a": _cdna(64 * KIB),
-    "gfx942": _cdna(64 * KIB),
-    "gfx950": _cdna(160 * KIB),
-    "gfx1030": _rdna(1024, 16),
-    "gfx1100": _rdna(1536, 24),
-    "gfx1201": _rdna(1536, 24),
-}
 
 
 def occupancy(target: Target, resources: Resources, launch: Launch) -> Occupancy:
     """Waves per SIMD of one launch, as if the device had nothing else to do."""
-    simd = SIMD_OF[target.arch]
+    simd = _simd(target.arch)
     waves = -(-math.prod(launch.block) // target.subgroup)
     groups = {"LDS": simd.lds // resources.shared_memory} if resources.shared_memory else {}
     if waves > 1:  # A workgroup of one wave needs no barrier.

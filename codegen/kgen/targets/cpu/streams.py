@@ -13,7 +13,8 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.block_sizes import balanced, rounded_up, rows_in_cache
 from kgen.targets.cpu.plan.base import vector_for
-from kgen.targets.cpu.plan.blocks import LINE_BYTES
+from kgen.targets.cpu.plan.blis import ROW_PADDING
+from kgen.targets.cpu.plan.blocks import LINE_BYTES, SUMS_PADDING
 from kgen.targets.cpu.plan.dots import Dot, dot_for
 from kgen.targets.cpu.plan.sweeps import sums_of_sweep, sweep_registers, sweeps_over
 from kgen.targets.cpu.plan.tiled import registers_needed
@@ -127,10 +128,13 @@ def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
     vectors = max(widths, key=lambda v: (rows(v), v))
     mr, nr = rows(vectors), vectors * vector
     mc = rounded_up(spec.m, mr)
-    sums = target.limits["l2_bytes"] // 8 // (mc * spec.accumulate.itemsize)
-    nc = balanced(spec.n, min(sums, STREAM_COLUMNS), nr)
     if packs_a or (spec.dtype is DType.S8 and spec.k % kc):
         kc = rounded_up(kc, LINE_BYTES // spec.dtype.itemsize if dot else vector)
+    itemsize = spec.accumulate.itemsize
+    copies = rounded_up(mc, vector) * kc * itemsize + max(mc, kc) * ROW_PADDING
+    room = target.limits["stack_bytes"] - packs_a * copies - mc * SUMS_PADDING
+    sums = min(target.limits["l2_bytes"] // 8, room) // (mc * itemsize)
+    nc = balanced(spec.n, min(sums, STREAM_COLUMNS), nr)
     return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=False)
 
 

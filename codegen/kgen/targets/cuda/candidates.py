@@ -89,7 +89,12 @@ GEMV_THREADS = (256, 128)
 
 def choose(spec: Matmul, target: Target) -> GpuMatmul:
     """The fastest schedule, by the model, that the target's limits allow."""
-    return next(_fitting(spec, target, _ranked(spec, target))).schedule
+    ranked = _ranked(spec, target)
+    found = next(_fitting(spec, target, ranked), None)
+    if found is None:  # what the best one meets is what the user must hear
+        plan(spec, target, ranked[0].schedule)
+    assert found is not None
+    return found.schedule
 
 
 def candidates(spec: Matmul, target: Target) -> tuple[Candidate[GpuMatmul], ...]:

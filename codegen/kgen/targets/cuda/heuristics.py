@@ -27,9 +27,12 @@ RESIDENT_COLUMNS = 32
 
 
 def relu(spec: Relu, target: Target) -> GpuRelu:
-    """16-byte accesses, four of them per thread where that leaves enough CTAs."""
+    """16-byte accesses, four of them per thread where that leaves enough CTAs; more where the grid
+    would not fit otherwise."""
     vector = MAX_ACCESS_BYTES // spec.dtype.itemsize
     unroll = 4 if spec.elements >= NOMINAL_CTAS * RELU_THREADS * vector * 4 else 1
+    while spec.elements > target.limits["grid_x"] * RELU_THREADS * vector * unroll:
+        unroll *= 2
     return GpuRelu(num_threads=RELU_THREADS, vector=vector, unroll=unroll)
 
 

@@ -1,8 +1,7 @@
-"""The NVIDIA targets: limits and features, one row each.
+"""The NVIDIA targets: features, one row each, and the limits of launches that plans ask for.
 
-Sources: CUDA C++ Programming Guide 12.9, "Technical Specifications per Compute Capability" (shared
-memory, registers, threads); PTX ISA 8.7, the "PTX ISA Notes" and "Target ISA Notes" of each
-instruction (features) and the "Release Notes" (PTX versions); CUDA Compatibility (drivers).
+Sources: :mod:`kgen_runtime.launch_limits`; PTX ISA 8.7, the "PTX ISA Notes" and "Target ISA Notes"
+of each instruction (features) and the "Release Notes" (PTX versions); CUDA Compatibility (drivers).
 """
 
 from __future__ import annotations
@@ -10,19 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kgen.targets.base import Target
+from kgen_runtime.launch_limits import cuda_limits
 
 WARP_SIZE = 32
-
-#: The same on every compute capability from 7.5 to 12.0.
-COMMON_LIMITS: Mapping[str, int] = {
-    "threads_per_block": 1024,
-    "registers_per_thread": 255,
-    "registers_per_block": 65536,
-    "static_shared_memory": 48 * 1024,
-    "grid_x": 2**31 - 1,
-    "grid_y": 65535,
-    "grid_z": 65535,
-}
 
 #: What templates and plans may ask for, with the PTX version (times ten) that brought it.
 FEATURES: Mapping[str, int] = {
@@ -62,12 +51,21 @@ PTX_CUDA: Mapping[int, tuple[int, int]] = {
 CUBIN_CUDA = (12, 0)
 
 
-def _target(name: str, features: frozenset[str], *, ptx: int, shared: int) -> Target:
-    """`ptx`: the lowest PTX version that has this target; `shared`: KiB per block after opt-in."""
+def _target(name: str, features: frozenset[str], *, ptx: int) -> Target:
+    """`ptx`: the lowest PTX version that has this target."""
+    launch = cuda_limits(name)
+    assert launch.registers is not None
     limits = {
         "compute_capability": int(name.removeprefix("sm_").rstrip("a")),
         "ptx_version": ptx,
-        "dynamic_shared_memory": shared * 1024,
+        "threads_per_block": launch.workgroup,
+        "registers_per_thread": launch.registers.per_thread,
+        "registers_per_block": launch.registers.file,
+        "static_shared_memory": launch.static_shared_memory,
+        "dynamic_shared_memory": launch.shared_memory,
+        "grid_x": launch.grid[0],
+        "grid_y": launch.grid[1],
+        "grid_z": launch.grid[2],
     }
     return Target(
         name=name,
@@ -75,7 +73,7 @@ def _target(name: str, features: frozenset[str], *, ptx: int, shared: int) -> Ta
         arch=name,
         subgroup=WARP_SIZE,
         features=features,
-        limits={**COMMON_LIMITS, **limits},
+        limits=limits,
     )
 
 
@@ -85,10 +83,10 @@ def cubin_cuda(target: Target) -> tuple[int, int]:
 
 
 TARGETS: tuple[Target, ...] = (
-    _target("sm_75", TURING, ptx=63, shared=64),
-    _target("sm_80", AMPERE, ptx=70, shared=163),
-    _target("sm_86", AMPERE, ptx=71, shared=99),
-    _target("sm_89", ADA, ptx=78, shared=99),
-    _target("sm_90a", HOPPER, ptx=80, shared=227),
-    _target("sm_120", ADA, ptx=87, shared=99),
+    _target("sm_75", TURING, ptx=63),
+    _target("sm_80", AMPERE, ptx=70),
+    _target("sm_86", AMPERE, ptx=71),
+    _target("sm_89", ADA, ptx=78),
+    _target("sm_90a", HOPPER, ptx=80),
+    _target("sm_120", ADA, ptx=87),
 )

@@ -13,6 +13,7 @@ from kgen.targets.cuda.plan.gather import registers_held
 from kgen.targets.cuda.plan.instruction import MatrixInstruction, instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.mma_launch import ticket_bytes
 from kgen.targets.cuda.plan.mma_limits import registers_held as loop_registers
 from kgen.targets.cuda.plan.products import promotion
 from kgen.targets.cuda.work import Work, loaded_bytes
@@ -84,7 +85,7 @@ def mma_work(
         registers=_with_parts(
             schedule, loop_registers(spec, schedule, instruction, target) + staging + BASE_REGISTERS
         ),
-        shared_bytes=schedule.num_stages * stage,
+        shared_bytes=schedule.num_stages * stage + ticket_bytes(schedule),
         product_clocks=schedule.block_m * schedule.block_n * depth / rate,
         shared_traffic=stage + schedule.num_warps * fragments,
         instructions=instructions,

@@ -11,9 +11,8 @@ from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.gemv_limits import registers_of
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.products import promotion
-from kgen.targets.cuda.plan.tma_store import store_bytes
 from kgen.targets.cuda.plan.wgmma_fragments import WGMMA_M, transposed_operand
-from kgen.targets.cuda.plan.wgmma_limits import WARPGROUP, WARPS, free_registers
+from kgen.targets.cuda.plan.wgmma_limits import WARPGROUP, WARPS, free_registers, shared_bytes
 
 #: Clocks of a barrier, a wait and the first loads behind it, once per tile.
 TILE_OVERHEAD = 60
@@ -110,7 +109,7 @@ def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
     return Work(
         num_warps=(1 + schedule.consumers) * WARPS,
         registers=held + ADDRESS_REGISTERS if alone else 65536 // threads // 8 * 8,
-        shared_bytes=schedule.num_stages * stage + store_bytes(schedule),
+        shared_bytes=shared_bytes(schedule, schedule.num_stages, stage),
         product_clocks=m * n * depth / rate,
         shared_traffic=stage
         + at_once

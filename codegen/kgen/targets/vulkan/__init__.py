@@ -10,7 +10,8 @@ from kgen.schedule import Schedule
 from kgen.spec import DType, Elementwise, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.vulkan import heuristics
-from kgen.targets.vulkan.limits import GUARANTEED, MAX_TENSOR_BYTES, TARGETS
+from kgen.targets.vulkan.limits import MAX_TENSOR_BYTES, TARGETS
+from kgen_runtime.launch_limits import VULKAN_GUARANTEED
 from kgen_runtime.manifest import Tolerance
 
 DTYPES = (DType.F32, DType.F16, DType.BF16)
@@ -93,7 +94,7 @@ class Vulkan(Family):
         return {
             "api": [target.limits["api_major"], target.limits["api_minor"]],
             "features": [],
-            "limits": {name: target.limits[name] for name in GUARANTEED},
+            "limits": {name: target.limits[name] for name in VULKAN_GUARANTEED},
         }
 
     def toolchain(self) -> tuple[Toolchain, ...]:

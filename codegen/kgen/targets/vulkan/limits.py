@@ -1,27 +1,17 @@
 """The Vulkan targets, what every device of theirs has, and how far schedules may go beyond it.
 
-The names of limits and features are Vulkan's own. A kernel that stays inside `GUARANTEED` runs on
-every conformant device; what is beyond it is written to the artifact's `requires`, and the runtime
-checks it. Sources: Vulkan specification 1.3, sections "Limits" ("Required Limits") and "Feature
-Requirements"; appendix "Vulkan Environment for SPIR-V" for the versions.
+The names of limits and features are Vulkan's own. A kernel that stays inside `VULKAN_GUARANTEED`
+runs on every conformant device; what is beyond it is written to the artifact's `requires`, and the
+runtime checks it. Sources: Vulkan specification 1.3, sections "Limits" and "Feature Requirements";
+appendix "Vulkan Environment for SPIR-V" for the versions.
 """
 
 from __future__ import annotations
 
 from kgen.targets.base import Target
+from kgen_runtime.launch_limits import VULKAN_GUARANTEED
 
 KIB = 1024
-
-#: Minimum of each limit in VkPhysicalDeviceLimits.
-GUARANTEED = {
-    "maxComputeSharedMemorySize": 16 * KIB,
-    "maxComputeWorkGroupCount": 65535,
-    "maxComputeWorkGroupInvocations": 128,
-    # Of the first dimension, which is the only one that the kernels use.
-    "maxComputeWorkGroupSize": 128,
-    "maxPerStageDescriptorStorageBuffers": 4,
-    "maxStorageBufferRange": 128 * KIB * KIB,
-}
 
 #: The most that a schedule may ask for: what desktop GPUs and software drivers have in common.
 CEILING = {
@@ -48,7 +38,7 @@ def _target(api: str, spirv: tuple[int, int]) -> Target:
             "api_minor": int(api[2]),
             "spirv_major": spirv[0],
             "spirv_minor": spirv[1],
-            **GUARANTEED,
+            **VULKAN_GUARANTEED,
         },
     )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
-from kgen.targets.amdgpu.limits import MAX_GRID_THREADS, MAX_GRID_YZ
 from kgen.targets.base import Plan, Target
+from kgen_runtime.manifest import Extent3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,15 +63,14 @@ def check_num_threads(target: Target, threads: int) -> None:
         )
 
 
-def check_grid(grid: tuple[int, int, int], threads: int, remedy: str) -> None:
+def check_grid(grid: Extent3, threads: int, target: Target, remedy: str) -> None:
     """Raises ScheduleError for a grid that does not fit a dispatch packet."""
-    if grid[0] * threads > MAX_GRID_THREADS:
+    if grid[0] * threads > (limit := target.limits["grid_threads"]):
         raise ScheduleError(
-            f"the grid has {grid[0]} x {threads} threads; the limit is {MAX_GRID_THREADS}; "
-            f"try {remedy}"
+            f"the grid has {grid[0]} x {threads} threads; the limit is {limit}; try {remedy}"
         )
-    for size in grid[1:]:
-        if size > MAX_GRID_YZ:
+    for name, size in zip(("grid_y", "grid_z"), grid[1:], strict=True):
+        if size > (limit := target.limits[name]):
             raise ScheduleError(
-                f"the grid has {size} workgroups in a row; the limit is {MAX_GRID_YZ}; try {remedy}"
+                f"the grid has {size} workgroups in a row; the limit is {limit}; try {remedy}"
             )

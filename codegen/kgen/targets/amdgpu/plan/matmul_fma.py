@@ -153,7 +153,7 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
         )
     )
     launched = launch(spec, schedule, threads)
-    check_grid(launched.grid, threads, "a larger block")
+    check_grid(launched.grid, threads, target, "a larger block")
     # A stored vector must lie wholly inside or outside the output.
     lanes = n.vector if spec.n % n.vector == 0 else 1
     return FmaPlan(

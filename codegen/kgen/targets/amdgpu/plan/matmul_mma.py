@@ -245,7 +245,7 @@ def plan(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
         )
     )
     launched = launch(spec, schedule, threads)
-    check_grid(launched.grid, threads, "a larger block")
+    check_grid(launched.grid, threads, target, "a larger block")
     return MmaPlan(
         spec=spec,
         target=target,

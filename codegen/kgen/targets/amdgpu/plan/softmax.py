@@ -171,7 +171,7 @@ def plan(spec: Softmax, target: Target, schedule: GpuSoftmax) -> SoftmaxPlan:
     check_num_threads(target, schedule.num_threads)
     _check_shape(spec, target, schedule)
     grid = (-(-spec.rows // schedule.rows_per_block), 1, 1)
-    check_grid(grid, schedule.num_threads, f"rows_per_block={schedule.rows_per_block * 2}")
+    check_grid(grid, schedule.num_threads, target, f"rows_per_block={schedule.rows_per_block * 2}")
     launch = Launch(
         entry_point=spec.key,
         grid=grid,

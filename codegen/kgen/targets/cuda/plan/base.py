@@ -114,17 +114,25 @@ def check_registers(needed: int, what: str, num_threads: int, target: Target, re
         )
 
 
-def check_shared(schedule: GpuMatmul, stage_bytes: int, target: Target) -> None:
-    """All stages must fit. The advice is fewer stages or, below two of them, a smaller block_k."""
+def check_shared(
+    schedule: GpuMatmul, stage_bytes: int, target: Target, *, beside: int = 0, instead: str = ""
+) -> None:
+    """All stages must fit, with what lies `beside` them.
+
+    The advice is fewer stages or, where there would be less than two, `instead`: by default a
+    smaller block_k.
+    """
     limit = target.limits["dynamic_shared_memory"]
-    needed = schedule.num_stages * stage_bytes
+    stages = schedule.num_stages * stage_bytes
+    needed, room = stages + beside, max(1, limit - beside)
     if needed <= limit:
         return
-    if limit // stage_bytes >= 2:
-        advice = f"num_stages={limit // stage_bytes}"
+    if room // stage_bytes >= 2:
+        advice = f"num_stages={room // stage_bytes}"
     else:
         # A stage is as large as block_k; the power of two that makes all stages fit.
-        advice = f"block_k={schedule.block_k >> (-(-needed // limit) - 1).bit_length()}"
+        smaller = schedule.block_k >> (-(-stages // room) - 1).bit_length()
+        advice = instead or f"block_k={smaller}"
     raise ScheduleError(
         f"num_stages={schedule.num_stages} needs {needed} B of shared memory; "
         f"{target.name} allows {limit}; try {advice}"

@@ -27,8 +27,7 @@ from kgen.targets.cuda.plan.matmul import (
     order_tiles,
     plan_pipeline,
 )
-from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
-from kgen.targets.cuda.plan.mma_launch import arrange, streams
+from kgen.targets.cuda.plan.mma_launch import arrange, streams, ticket_bytes
 from kgen.targets.cuda.plan.mma_limits import check, registers_held
 from kgen.targets.cuda.plan.output import plan_output
 from kgen.targets.cuda.plan.partial import PartialSums
@@ -101,7 +100,7 @@ class MmaPlan(MatmulPlan):
     @property
     def ticket_at(self) -> int:
         """Where in shared memory a CTA of a stream keeps its ticket, behind all else."""
-        return self.shared_bytes - MAX_ACCESS_BYTES
+        return self.shared_bytes - ticket_bytes(self.schedule)
 
     @property
     def instruction(self) -> MatrixInstruction:
@@ -188,7 +187,7 @@ def plan_mma(
         f"warp_n={max(PIECE, schedule.warp_n // 2)}",
     )
     stage_bytes = sum(tile.nbytes for tile in tiles)
-    base.check_shared(schedule, stage_bytes, target)
+    base.check_shared(schedule, stage_bytes, target, beside=ticket_bytes(schedule))
     pipeline = plan_pipeline(spec.k, schedule, stage_bytes, counted=streams(schedule))
     products = _products(spec, schedule, instruction, copies, tiles)
     stored = whole if whole is not None and gathers(schedule) else spec

@@ -34,6 +34,7 @@ from kgen.targets.cuda.plan.wgmma_limits import (
     WARPS,
     check,
     obstacle,
+    shared_bytes,
 )
 from kgen.targets.cuda.plan.wgmma_operands import plan_products
 from kgen.targets.cuda.plan.wgmma_products import WgmmaProducts
@@ -237,7 +238,7 @@ def plan_wgmma(
     k_tiles = -(-spec.k // schedule.block_k)
     # The ring of a persistent CTA goes on with its next block tile.
     num_stages = schedule.num_stages if schedule.num_ctas else min(schedule.num_stages, k_tiles)
-    shared_bytes = num_stages * (stage_bytes + 2 * BARRIER_BYTES) + tma_store.store_bytes(schedule)
+    nbytes = shared_bytes(schedule, num_stages, stage_bytes)
     output = _output(spec, schedule, products)
     store = plan_store(spec, schedule, products, output, num_stages * stage_bytes)
     maps = tuple(o.tensor_map for o in operands) + ((store.tensor_map,) if store else ())
@@ -248,9 +249,7 @@ def plan_wgmma(
     )
     sums = PartialSums(names=output.names, whole=output.whole, threads=WARPGROUP)
     stream = plan_stream(raster.total, k_tiles, schedule, sums)
-    if stream is not None:
-        shared_bytes += BARRIER_BYTES
-    launch = plan_launch(spec, schedule, num_threads, shared_bytes, target)
+    launch = plan_launch(spec, schedule, num_threads, nbytes, target)
     names = {map_.tensor: map_.name for map_ in maps}
     arguments = tuple(names.get(name, name) for name in launch.arguments)
     return WgmmaPlan(
@@ -262,7 +261,7 @@ def plan_wgmma(
         workspaces=stream.workspaces if stream else (),
         tensor_maps=maps,
         num_threads=num_threads,
-        shared_bytes=shared_bytes,
+        shared_bytes=nbytes,
         ptx_version=base.ptx_version(target, "wgmma"),
         products=products,
         output=output,

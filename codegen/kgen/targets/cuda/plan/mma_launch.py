@@ -35,6 +35,11 @@ def streams(schedule: MmaMatmul) -> bool:
     return isinstance(schedule, SplitMatmul) and schedule.stream_k
 
 
+def ticket_bytes(schedule: MmaMatmul) -> int:
+    """Shared memory behind the tiles, where all threads find the ticket that one has drawn."""
+    return MAX_ACCESS_BYTES if streams(schedule) else 0
+
+
 def arrange(
     spec: Matmul,
     target: Target,
@@ -67,8 +72,7 @@ def arrange(
     )
     stream = plan_stream(raster.total, k_tiles, schedule, sums)
     assert stream is not None
-    # Behind the tiles, all threads find the ticket that one of them has drawn.
-    shared_bytes += MAX_ACCESS_BYTES
+    shared_bytes += ticket_bytes(schedule)
     launch = plan_launch(spec, schedule, sums.threads, shared_bytes, target)
     return Arrangement(
         launch=stream.launch(launch, raster),

@@ -7,6 +7,7 @@ from kgen.schedule import WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
+from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.instruction import warpgroup_instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
@@ -21,6 +22,8 @@ WARPS = WARPGROUP // WARP_SIZE
 #: Most columns of one instruction.
 MAX_N = 256
 BARRIER_BYTES = 8
+#: As many as a barrier behind which it lies.
+TICKET_BYTES = BARRIER_BYTES
 #: Registers per thread of the loading warpgroup and of the others, by how many others there are;
 #: multiples of 8 (PTX ISA, "setmaxnreg"). With one there are enough for all.
 REGISTERS = {2: (24, 240), 3: (32, 160)}
@@ -76,7 +79,13 @@ def check(spec: Matmul, schedule: WgmmaMatmul, products: WgmmaProducts, target: 
     _check_promotion(spec, schedule)
     _check_tile(schedule, products)
     _check_registers(schedule, products)
-    _check_shared(schedule, sum(operand.nbytes for operand in products.operands), target)
+    base.check_shared(
+        schedule,
+        sum(operand.nbytes for operand in products.operands) + 2 * BARRIER_BYTES,
+        target,
+        beside=bytes_beside(schedule),
+        instead="block_n=64",
+    )
 
 
 def _check_sharing(schedule: WgmmaMatmul) -> None:
@@ -164,13 +173,11 @@ def free_registers(schedule: WgmmaMatmul) -> int:
     return REGISTERS.get(schedule.consumers, (0, 255))[1] - OTHER_REGISTERS
 
 
-def _check_shared(schedule: WgmmaMatmul, stage_bytes: int, target: Target) -> None:
-    limit = target.limits["dynamic_shared_memory"]
-    each, other = stage_bytes + 2 * BARRIER_BYTES, store_bytes(schedule)
-    needed = schedule.num_stages * each + other
-    if needed > limit:
-        fitting = (limit - other) // each
-        raise ScheduleError(
-            f"num_stages={schedule.num_stages} needs {needed} B of shared memory; {target.name} "
-            f"allows {limit}; try {f'num_stages={fitting}' if fitting >= 2 else 'block_n=64'}"
-        )
+def shared_bytes(schedule: WgmmaMatmul, num_stages: int, stage_bytes: int) -> int:
+    """All shared memory of a CTA: stages with their two barriers, and what lies beside them."""
+    return num_stages * (stage_bytes + 2 * BARRIER_BYTES) + bytes_beside(schedule)
+
+
+def bytes_beside(schedule: WgmmaMatmul) -> int:
+    """Shared memory for the outputs' strips, and for the ticket of a CTA of a stream."""
+    return store_bytes(schedule) + (TICKET_BYTES if schedule.stream_k else 0)

@@ -11,8 +11,9 @@ from kgen.errors import ScheduleError
 from kgen.schedule import Schedule
 from kgen.spec import DType, Spec
 from kgen.targets.base import Plan, Target
-from kgen.targets.vulkan.limits import CEILING, GUARANTEED, STORAGE_16BIT
+from kgen.targets.vulkan.limits import CEILING, STORAGE_16BIT
 from kgen.targets.vulkan.plan import declarations
+from kgen_runtime.launch_limits import VULKAN_GUARANTEED, Limits, vulkan_limits
 from kgen_runtime.manifest import Extent3
 
 #: Scalars in one access, widest first.
@@ -127,10 +128,14 @@ class VulkanPlan(Plan):
         has_16bit = "StorageBuffer16BitAccess" in self.capabilities
         beyond = {
             "features": [STORAGE_16BIT] if has_16bit else [],
-            "limits": {name: n for name, n in used.items() if n > GUARANTEED[name]},
+            "limits": {name: n for name, n in used.items() if n > VULKAN_GUARANTEED[name]},
         }
         api = f"{limits['api_major']}.{limits['api_minor']}"
         return {"api": api} | {name: value for name, value in beyond.items() if value}
+
+    @property
+    def launch_limits(self) -> Limits:
+        return vulkan_limits(self.requires.get("limits", {}), self.target.name)
 
     @property
     def requires_line(self) -> str:
@@ -194,7 +199,7 @@ def fold_grid(blocks: int) -> Extent3:
 
     Workgroup (x, y) is block y * grid[0] + x.
     """
-    limit = GUARANTEED["maxComputeWorkGroupCount"]
+    limit = VULKAN_GUARANTEED["maxComputeWorkGroupCount"]
     rows = -(-blocks // limit)
     return (-(-blocks // rows), rows, 1)
 
@@ -232,7 +237,7 @@ def check_vector(vector: int, elements: int, what: str) -> None:
 
 def check_blocks(blocks: int, field: str, value: int, target: Target) -> None:
     """One dimension of the grid must hold as many workgroups."""
-    limit = GUARANTEED["maxComputeWorkGroupCount"]
+    limit = VULKAN_GUARANTEED["maxComputeWorkGroupCount"]
     if blocks > limit:
         raise ScheduleError(
             f"{field}={value} needs {blocks} workgroups in a row; {target.name} allows {limit}; "
