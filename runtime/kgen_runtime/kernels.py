@@ -15,6 +15,7 @@ from kgen_runtime.bundle import BundleFile
 from kgen_runtime.dispatch import Dispatch
 from kgen_runtime.errors import ArgumentError, UnknownOperation
 from kgen_runtime.kernel import Kernel
+from kgen_runtime.operations import Operations
 
 
 def load(
@@ -48,16 +49,12 @@ def load(
     return Kernels(selection.backend, kernels, selection.skipped)
 
 
-class Kernels(Mapping[str, Kernel]):
+class Kernels(Operations, Mapping[str, Kernel]):
     """The kernels of a bundle that run on one device: a mapping by key, an attribute per operation.
 
     Use it as a context manager, or call `close`; arrays should be gone by then.
     `skipped` says, by ``target/key``, why the bundle's other entries were not taken.
     """
-
-    matmul: Dispatch
-    relu: Dispatch
-    softmax: Dispatch
 
     def __init__(
         self, backend: Backend, kernels: Sequence[Kernel], skipped: Mapping[str, str]

@@ -50,10 +50,10 @@ SHAPES = (
 )
 
 
-def check(specs: list[Elementwise], target: str) -> None:
+def check(specs: list[Elementwise], target: str, **schedule: int) -> None:
     if target.startswith("vulkan"):
         open_vulkan().close()
-    report = verify(kgen.build(specs, [target]))
+    report = verify(kgen.build(specs, [target], schedule=schedule))
     wrong = [f"{k.kernel}: {k.reason}" for k in report.kernels if k.status != "passed"]
     assert not wrong and len(report.kernels) == len(specs)
 
@@ -97,3 +97,23 @@ def test_shapes_and_output_types(target: str) -> None:
         ],
         target,
     )
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("target", ["native", "x86-64", "x86-64-v3"])
+def test_outputs_past_the_caches(target: str, dtype: DType) -> None:
+    specs = [
+        Elementwise(expression="x + y", shapes=shapes, dtype=dtype, out_dtype=out)
+        for shapes in (((4099,),), ((64,), (1,)), ((131, 997),))
+        for out in (DType.F32, DType.BF16)
+    ]
+    check(specs, target, nontemporal=1)
+
+
+@pytest.mark.parametrize(("target", "vector"), [("sm_80", 1), ("gfx942", 1), ("vulkan1.3", 1)])
+def test_several_accesses_of_a_thread(target: str, vector: int) -> None:
+    specs = [
+        Elementwise(expression="x + y", shapes=shapes)
+        for shapes in (((5003,),), ((41, 61), (61,)), ((41, 61), (41, 1)))
+    ]
+    check(specs, target, vector=vector, unroll=4)

@@ -11,7 +11,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kgen import pipeline, targets
-from kgen.spec import DType, Epilogue, Layout, Math, Matmul, Operand, Relu, Scale, Softmax, Spec
+from kgen.spec import (
+    DType,
+    Elementwise,
+    Epilogue,
+    Layout,
+    Math,
+    Matmul,
+    Operand,
+    Relu,
+    Scale,
+    Softmax,
+    Spec,
+)
 from kgen.targets.cpu import workers
 
 ROOT = Path(__file__).parents[2] / "generated"
@@ -43,6 +55,14 @@ BYTES = Matmul(
 SCALED = replace(BYTES, m=64, n=64, k=128, lda=None, ldb=None, ldc=None)
 SHORT_SUMS = Matmul(m=32, n=32, k=512, dtype=DType.E4M3, layout=Layout.NT)
 ROW = Matmul(m=1, n=64, k=512)
+#: Two inputs alike; a row, a column and a single element beside a whole tensor.
+STREAMS = (
+    Elementwise(expression="silu(gate) * up", shapes=((3, 100),), dtype=DType.BF16),
+    Elementwise(
+        expression="gelu(x + bias) * scale + residual", shapes=((5, 12), (12,), (1,), (5, 12)),
+        dtype=DType.F32,
+    ),
+)  # fmt: skip
 ROWS = (Relu(shape=(3, 1000)), Softmax(rows=5, cols=70), Softmax(rows=2, cols=50000, log=True))
 
 #: Smaller tiles than the heuristics take keep unrolled text readable; edges need smaller ones.
@@ -147,6 +167,9 @@ def goldens() -> Iterator[Golden]:
     for target in ("sm_80", "gfx942", "vulkan1.3", "x86-64-v4"):
         for row in ROWS:
             yield Golden(target=target, spec=row)
+        for spec in STREAMS:
+            small = {"unroll": 1} if target == "x86-64-v4" else {"vector": 2}
+            yield Golden(target=target, spec=spec, schedule=small)
     # No F16C: f16 is widened and rounded by integer operations.
     yield Golden(target="x86-64", spec=Softmax(rows=3, cols=100, dtype=DType.F16))
     # As an output that is larger than the last-level cache is written.

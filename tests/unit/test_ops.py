@@ -110,7 +110,7 @@ def test_no_identity_arithmetic() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("gelo(x)", "column 1: there is no function gelo; do you mean gelu?"),
+        ("gelo(x)", "column 1: there is no function gelo; did you mean gelu"),
         ("x + gelu(y", "column 9: it is not a formula"),
         ("x + (y > 1)", "column 6: add takes a number for y, and this is a truth value"),
         ("where(x, 1, 2)", "column 7: where takes a truth value for condition"),

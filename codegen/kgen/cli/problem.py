@@ -12,8 +12,20 @@ from typing import TYPE_CHECKING, Any
 from kgen import suggest
 from kgen.cli.lists import comma_list
 from kgen.errors import SpecError
-from kgen.spec import OPS, DType, Epilogue, Layout, Math, Matmul, Relu, Softmax, Spec, op_class
-from kgen.spec.text import EXAMPLE, FORM, parse
+from kgen.spec import (
+    DType,
+    Elementwise,
+    Epilogue,
+    Layout,
+    Math,
+    Matmul,
+    Relu,
+    Softmax,
+    Spec,
+    op_class,
+)
+from kgen.spec.elementwise import expression_of
+from kgen.spec.text import EXAMPLE, FORM, parse, shapes
 
 if TYPE_CHECKING:
     from kgen.constants import Array
@@ -38,10 +50,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     problem.add_argument(
         "--shape", action="append", metavar="MxNxK",
-        help="matmul takes MxNxK, relu AxBx..., softmax ROWSxCOLS; again for another kernel, "
+        help="matmul takes MxNxK, relu AxBx..., softmax ROWSxCOLS, an expression one shape for all "
+        "its inputs or one for each: 64x512,512 or gate=64x512,up=512; again for another kernel, "
         "that the options below describe too",
     )  # fmt: skip
-    problem.add_argument("--op", metavar="OP", help=f"{_names(o.op for o in OPS)} (matmul)")
+    problem.add_argument(
+        "--op", metavar="OP",
+        help="matmul, softmax, relu and any other function, or an expression of functions: "
+        "'silu(gate) * up' (matmul)",
+    )  # fmt: skip
     problem.add_argument("--dtype", metavar="D", help=f"{_names(DType)} (f16)")
     problem.add_argument(
         "--out-dtype", metavar="D", help="output type (that of the input; s8: s32, fp8: bf16)"
@@ -122,7 +139,9 @@ def _refuse_options(args: argparse.Namespace) -> None:
 
 def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
     """The spec that the options describe, of this shape."""
-    cls = op_class("matmul" if args.op is None else args.op)
+    name = "matmul" if args.op is None else args.op
+    expression = expression_of(name)
+    cls = Elementwise if expression is not None else op_class(name)
     op, names = cls.op, {field.name for field in dataclasses.fields(cls)}
     for name, field in _FIELDS.items():
         if getattr(args, name) is not None and field not in names:
@@ -131,6 +150,9 @@ def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
     if op == Relu.op:
         return Relu(shape=tuple(_shape(shape)), **fields)
     fields["out_dtype"] = args.out_dtype
+    if cls is Elementwise:
+        assert expression is not None
+        return Elementwise(expression=expression, shapes=shapes(expression, shape), **fields)
     if op == Softmax.op:
         rows, cols = _shape(shape, "ROWSxCOLS")
         return Softmax(rows=rows, cols=cols, log=bool(args.log), **fields)

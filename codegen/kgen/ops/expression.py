@@ -229,6 +229,22 @@ def _folded(primitive: Primitive, nodes: tuple[Expression, ...]) -> Expression |
     return None
 
 
+#: Functions that are written as operators, and how tightly they bind.
+_OPERATORS = {"add": ("+", 1), "sub": ("-", 1), "mul": ("*", 2), "div": ("/", 2)}
+
+
+def infix(expression: Expression, outer: int = 0) -> str:
+    """An expression in calls as people write it: ``silu(gate) * up``."""
+    if expression.name not in _OPERATORS or expression.primitive is not Primitive.CALL:
+        if not expression.arguments:
+            return str(expression)
+        return f"{expression.name}({', '.join(map(infix, expression.arguments))})"
+    sign, binds = _OPERATORS[expression.name]
+    left, right = expression.arguments
+    text = f"{infix(left, binds)} {sign} {infix(right, binds + 1)}"
+    return f"({text})" if binds < outer else text
+
+
 def steps(*results: Expression) -> tuple[Expression, ...]:
     """All nodes once, each after its arguments; inputs and constants among them."""
     found: dict[Expression, None] = {}

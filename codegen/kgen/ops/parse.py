@@ -7,10 +7,10 @@ y``, numbers, names of inputs, and calls of the functions in :mod:`kgen.ops.func
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Mapping
 from typing import NoReturn
 
+from kgen import suggest
 from kgen.errors import SpecError
 from kgen.ops.expression import Expression, call, constant, variable
 from kgen.ops.functions import functions
@@ -105,9 +105,8 @@ class _Reader:
         keywords: list[ast.keyword] | None = None,
     ) -> Expression:
         if name not in functions():
-            near = difflib.get_close_matches(name, functions(), n=1)
-            hint = f"; do you mean {near[0]}?" if near else ""
-            self.refuse(at, f"there is no function {name}{hint}")
+            meant = suggest.meant(name, functions())
+            self.refuse(at, f"there is no function {name}{f'; {meant}' if meant else ''}")
         operands = list(arguments)
         for keyword in keywords or []:
             expected = functions()[name].parameters[len(operands) :]

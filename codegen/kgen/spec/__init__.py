@@ -12,6 +12,7 @@ from typing import Any
 
 from kgen import suggest
 from kgen.errors import SpecError
+from kgen.ops import functions
 from kgen.spec.base import Spec
 from kgen.spec.choices import SMOOTH, Epilogue, Layout, Math, Operand, Scale
 from kgen.spec.elementwise import Elementwise
@@ -45,7 +46,12 @@ def op_class(name: str) -> type[Spec]:
     for cls in OPS:
         if cls.op == name:
             return cls
-    raise SpecError(suggest.unknown(f"op={name}", name, (cls.op for cls in OPS)))
+    own = [cls.op for cls in OPS if cls is not Elementwise]
+    raise SpecError(
+        f"op={name} is unknown; {suggest.meant(name, [*own, *functions()], after=' ')}known are "
+        f"{', '.join(own)}, functions such as gelu, add or clip (docs/operations.md), and "
+        "expressions of them such as 'silu(gate) * up'"
+    )
 
 
 def from_json(data: Mapping[str, Any]) -> Spec:

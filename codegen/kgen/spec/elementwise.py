@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 from kgen.errors import SpecError
 from kgen.ops import Expression, expand, functions, parse, steps
-from kgen.ops.expression import inputs
-from kgen.spec.base import MAX_BYTES, Spec, check_int
+from kgen.ops.expression import infix, inputs
+from kgen.spec.base import MAX_BYTES, Spec, whole
 from kgen.spec.members import Member, OptionalMember
-from kgen_runtime.dtypes import DType
+from kgen.spec.rowwise import Relu
+from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.manifest import TensorParam
 
 MAX_RANK = 8
@@ -38,8 +39,8 @@ class Elementwise(Spec):
     op: ClassVar[str] = "elementwise"
     expression: str
     shapes: tuple[Shape, ...]
-    dtype: Member[DType] = Member(DType, DType.F16)
-    out_dtype: OptionalMember[DType] = OptionalMember(DType)
+    dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
+    out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
 
     def __post_init__(self) -> None:
         if self.out_dtype is None:
@@ -59,7 +60,7 @@ class Elementwise(Spec):
                     f"input {name!r} is no name of an input; take small letters, digits and _, "
                     "and not out"
                 )
-        shapes = tuple(tuple(shape) for shape in self.shapes)
+        shapes = tuple(self._sizes(shape) for shape in self.shapes)
         if len(shapes) == 1:
             shapes *= len(self.inputs)
         if len(shapes) != len(self.inputs):
@@ -68,14 +69,17 @@ class Elementwise(Spec):
                 f"{self.expression!r}; give one for each, or one for all"
             )
         object.__setattr__(self, "shapes", shapes)
-        for name, shape in zip(self.inputs, shapes, strict=True):
-            if not 1 <= len(shape) <= MAX_RANK:
-                raise SpecError(f"{name} has {len(shape)} dimensions; 1 to {MAX_RANK} is the limit")
-            for n in shape:
-                check_int(name, n, 1, MAX_BYTES)
         self.primitives  # noqa: B018 - raises SpecError for what has no expansion
         self.shape  # noqa: B018 - raises SpecError for shapes that do not broadcast
         self._check_sizes()
+
+    def _sizes(self, shape: Iterable[int]) -> Shape:
+        if isinstance(shape, int | str):
+            raise SpecError(f"shape={shape!r} is not a tuple of sizes; give shapes=[(1024,)]")
+        sizes = tuple(whole("shape", n, 1, MAX_BYTES) for n in shape)
+        if not 1 <= len(sizes) <= MAX_RANK:
+            raise SpecError(f"a shape has 1 to {MAX_RANK} dimensions, not {len(sizes)}")
+        return sizes
 
     @property
     def out(self) -> DType:
@@ -142,6 +146,15 @@ class Elementwise(Spec):
         return (0,) * (len(self.shape) - len(shape)) + strides
 
     @property
+    def text(self) -> str:
+        """The shortest name of the operation, as :func:`expression_of` takes it."""
+        calls = self.formula_calls
+        function = functions().get(calls.name)
+        if function and expression_of(calls.name) == self.expression:
+            return calls.name
+        return self.expression.replace(" ", "")
+
+    @property
     def call_name(self) -> str:
         """That of the function, if the expression is one function of its inputs."""
         calls = self.formula_calls
@@ -150,7 +163,7 @@ class Elementwise(Spec):
 
     @property
     def formula(self) -> str:
-        return f"out = {self.expression}"
+        return f"out = {infix(self.formula_calls)}"
 
     @property
     def flops(self) -> int:
@@ -176,6 +189,17 @@ class Elementwise(Spec):
 def packed(shape: Shape) -> Shape:
     """The strides of a tensor without gaps, in elements."""
     return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
+
+
+def expression_of(op: str) -> str | None:
+    """The expression that an operation's name stands for: a function of its inputs, or the text of
+    an expression itself. None for a plain name that is no function, and for relu, which has a spec
+    and kernels of its own."""
+    if op in functions() and op != Relu.op:
+        function = functions()[op]
+        inputs = function.parameters[: function.fewest]
+        return f"{op}({', '.join(f'{i} > 0' if i in function.truths else i for i in inputs)})"
+    return None if re.fullmatch(r"\w*", op) else op
 
 
 def shapes_by_name(expression: str, given: Mapping[str, Shape]) -> tuple[Shape, ...]:

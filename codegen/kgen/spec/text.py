@@ -5,10 +5,11 @@
     spec     = op size{xsize} dtype {option} {+step}
     option   = field=value | flag
 
-Sizes are M x N x K, ROWS x COLS, or those of any tensor. An option is another field of the
-operation under its own name (layout, lda, batch, batch_stride_a, alpha, beta, ...), `out` standing
-for out_dtype; a field that is yes or no, such as log, is named alone. Steps are those of the
-epilogue, with or without blanks around the plus.
+The operation may be an expression without blanks, such as ``silu(gate)*up``. Sizes are M x N x K,
+ROWS x COLS, those of any tensor, or those of an expression's inputs: ``64x512,512``. An option is
+another field of the operation under its own name (layout, lda, batch, batch_stride_a, alpha, ...),
+`out` standing for out_dtype; a field that is yes or no, such as log, is named alone. Steps are
+those of the epilogue, with or without blanks around the plus.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from typing import Any
 
 from kgen import suggest
 from kgen.errors import SpecError
-from kgen.spec import Spec, op_class
+from kgen.spec import Elementwise, Spec, op_class
+from kgen.spec.elementwise import expression_of, shapes_by_name
 from kgen.spec.members import Members
 
 FORM = "op size{xsize} dtype {option} [+epilogue]"
@@ -36,8 +38,8 @@ def parse(text: str) -> Spec:
     words = re.sub(r"\+\s+", "+", text).split()
     if len(words) < 3:
         raise SpecError(f"kernel={text!r} is not of the form {FORM}, as in {EXAMPLE!r}")
-    cls = op_class(words[0])
-    fields = _sizes(cls, words[1]) | {"dtype": words[2]}
+    cls, fields = _operation(words[0], words[1])
+    fields["dtype"] = words[2]
     for word in words[3:]:
         if word[0] == "+":
             fields["epilogue"] = (*fields.get("epilogue", ()), *word[1:].split("+"))
@@ -57,9 +59,35 @@ def parse(text: str) -> Spec:
         raise SpecError(f"{unknown} does not go with {cls.op}; leave it out") from None
 
 
+def _operation(name: str, sizes: str) -> tuple[type[Spec], dict[str, Any]]:
+    """The class, and the fields that its name and its sizes give."""
+    expression = expression_of(name)
+    if expression is None:
+        cls = op_class(name)
+        return cls, _sizes(cls, sizes)
+    return Elementwise, {"expression": expression, "shapes": shapes(expression, sizes)}
+
+
+def shapes(expression: str, text: str) -> tuple[tuple[int, ...], ...]:
+    """The shapes of an expression's inputs: one for all, one for each in order, or by name."""
+    parts = [part.strip().rpartition("=") for part in text.split(",")]
+    found = [tuple(_whole("shape", n) for n in sizes.lower().split("x")) for _, _, sizes in parts]
+    names = [name for name, equals, _ in parts if equals]
+    if not names:
+        return tuple(found)
+    if len(names) < len(parts) or len(set(names)) < len(names):
+        raise SpecError(f"shape={text} names some inputs and not others, or one twice; name each")
+    return shapes_by_name(expression, dict(zip(names, found, strict=True)))
+
+
 def form(spec: Spec) -> str:
     """The shortest line that `parse` makes this spec of."""
     fields = dataclasses.fields(spec)
+    if isinstance(spec, Elementwise):
+        shapes = spec.shapes if len(set(spec.shapes)) > 1 else spec.shapes[:1]
+        places = ",".join("x".join(map(str, shape)) for shape in shapes)
+        out = () if spec.out is spec.dtype else (f"out={spec.out}",)
+        return " ".join([spec.text, places, spec.dtype, *out])
     sizes = [getattr(spec, f.name) for f in fields if f.default is dataclasses.MISSING]
     sizes = list(sizes[0]) if isinstance(sizes[0], tuple) else sizes
     words = [spec.op, "x".join(map(str, sizes)), spec.dtype]

@@ -20,8 +20,10 @@ class Dimension:
     """A dimension of the output behind the innermost one, counted in vectors.
 
     A vector's coordinate in it is `index // divisor % size`; the outermost needs no remainder.
+    `number` is its place among the plan's sizes.
     """
 
+    number: int
     divisor: int
     size: int
     outermost: bool
@@ -89,13 +91,17 @@ class StreamPlan:
 
     @cached_property
     def dimensions(self) -> tuple[Dimension, ...]:
-        """How a vector's number gives its coordinates, outermost first; empty for one dimension."""
-        if len(self.sizes) == 1:
-            return ()
+        """How a vector's number gives the coordinates that some input needs, outermost first."""
         counts = (*self.sizes[:-1], self.sizes[-1] // self.vector)
+        return self.coordinates(counts)
+
+    def coordinates(self, counts: tuple[int, ...]) -> tuple[Dimension, ...]:
+        """How a number gives its coordinates in these dimensions, those that some input needs."""
+        needed = {d for i in self.inputs if not i.linear for d, _ in i.terms}
         return tuple(
-            Dimension(divisor=math.prod(counts[i + 1 :]), size=size, outermost=i == 0)
-            for i, size in enumerate(counts)
+            Dimension(number=d, divisor=math.prod(counts[d + 1 :]), size=size, outermost=d == 0)
+            for d, size in enumerate(counts)
+            if d in needed
         )
 
 

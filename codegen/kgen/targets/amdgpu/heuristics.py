@@ -106,20 +106,22 @@ def cheapest(
 
 
 def relu(spec: Relu, target: Target) -> GpuRelu:
-    """16-byte accesses; more of them per thread where the grid would not fit otherwise."""
-    threads, vector, unroll = ROWWISE_THREADS, WIDEST // spec.dtype.itemsize, 1
-    while spec.elements // (vector * unroll) + threads > target.limits["grid_threads"]:
-        unroll *= 2
-    return GpuRelu(num_threads=threads, vector=vector, unroll=unroll)
+    """16-byte accesses."""
+    return stream(spec.elements, WIDEST // spec.dtype.itemsize, target)
 
 
 def elementwise(spec: Elementwise, target: Target) -> GpuRelu:
-    """As relu's, with narrower accesses where rows are odd."""
+    """16-byte accesses to the wider of inputs and output, narrower where rows are odd."""
     widest = WIDEST // max(spec.dtype.itemsize, spec.out.itemsize)
-    vector, unroll = widest_vector(spec, widest), 1
-    while spec.elements // (vector * unroll) + ROWWISE_THREADS > MAX_GRID_THREADS:
+    return stream(spec.elements, widest_vector(spec, widest), target)
+
+
+def stream(elements: int, vector: int, target: Target) -> GpuRelu:
+    """More accesses per thread where the grid would not fit otherwise."""
+    threads, unroll = ROWWISE_THREADS, 1
+    while elements // (vector * unroll) + threads > target.limits["grid_threads"]:
         unroll *= 2
-    return GpuRelu(num_threads=ROWWISE_THREADS, vector=vector, unroll=unroll)
+    return GpuRelu(num_threads=threads, vector=vector, unroll=unroll)
 
 
 def softmax(spec: Softmax, target: Target) -> GpuSoftmax:

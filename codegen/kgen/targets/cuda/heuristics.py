@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from kgen.schedule import ClusterSoftmax, GpuRelu, GpuSoftmax
 from kgen.spec import Elementwise, Relu, Softmax
-from kgen.targets import stream
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.base import power_of_two
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
-from kgen.targets.cuda.plan.softmax import MAX_CLUSTER, widest_vector
+from kgen.targets.cuda.plan.softmax import MAX_CLUSTER
+from kgen.targets.cuda.plan.softmax import widest_vector as widest_of_row
+from kgen.targets.stream import widest_vector
 
 #: CTAs that run at once on a GPU of ordinary size. Only speed depends on it.
 NOMINAL_CTAS = 128
@@ -27,27 +28,29 @@ RESIDENT_COLUMNS = 32
 
 
 def relu(spec: Relu, target: Target) -> GpuRelu:
-    """16-byte accesses, four of them per thread where that leaves enough CTAs; more where the grid
-    would not fit otherwise."""
-    vector = MAX_ACCESS_BYTES // spec.dtype.itemsize
-    unroll = 4 if spec.elements >= NOMINAL_CTAS * RELU_THREADS * vector * 4 else 1
-    while spec.elements > target.limits["grid_x"] * RELU_THREADS * vector * unroll:
-        unroll *= 2
-    return GpuRelu(num_threads=RELU_THREADS, vector=vector, unroll=unroll)
+    """16-byte accesses."""
+    return stream(spec.elements, MAX_ACCESS_BYTES // spec.dtype.itemsize, target)
 
 
 def elementwise(spec: Elementwise, target: Target) -> GpuRelu:
-    """As relu's, with narrower accesses where rows are odd."""
+    """16-byte accesses to the wider of inputs and output, narrower where rows are odd."""
     widest = MAX_ACCESS_BYTES // max(spec.dtype.itemsize, spec.out.itemsize)
-    vector = stream.widest_vector(spec, widest)
-    unroll = 4 if spec.elements >= NOMINAL_CTAS * RELU_THREADS * vector * 4 else 1
+    return stream(spec.elements, widest_vector(spec, widest), target)
+
+
+def stream(elements: int, vector: int, target: Target) -> GpuRelu:
+    """Four accesses per thread where that leaves enough CTAs; more where the grid would not fit
+    otherwise."""
+    unroll = 4 if elements >= NOMINAL_CTAS * RELU_THREADS * vector * 4 else 1
+    while elements > target.limits["grid_x"] * RELU_THREADS * vector * unroll:
+        unroll *= 2
     return GpuRelu(num_threads=RELU_THREADS, vector=vector, unroll=unroll)
 
 
 def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
     """A warp or less for a short row, a CTA or a cluster for a long one, which then stays in
     registers."""
-    vector = widest_vector(spec)
+    vector = widest_of_row(spec)
     if spec.cols <= WARP_ROW_COLS:
         per_row = min(WARP_SIZE, power_of_two(spec.cols // vector))
         rows = SOFTMAX_THREADS // per_row

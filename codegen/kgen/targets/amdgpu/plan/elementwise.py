@@ -125,7 +125,7 @@ def plan(spec: Elementwise, target: Target, schedule: GpuRelu) -> ElementwisePla
             f"at once; try num_threads={target.subgroup}"
         )
     grid = (-(-spec.elements // schedule.block_elements), 1, 1)
-    check_grid(grid, schedule.num_threads, f"unroll={schedule.unroll * 2}")
+    check_grid(grid, schedule.num_threads, target, f"unroll={schedule.unroll * 2}")
     launch = Launch(
         entry_point=spec.key,
         grid=grid,

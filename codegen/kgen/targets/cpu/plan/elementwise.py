@@ -92,17 +92,21 @@ class ElementwisePlan(CpuPlan):
 
     @property
     def row_dimensions(self) -> tuple[Dimension, ...]:
-        """How a row's number gives its coordinates."""
-        sizes = self.stream.sizes[:-1]
-        return tuple(
-            Dimension(divisor=math.prod(sizes[i + 1 :]), size=size, outermost=i == 0)
-            for i, size in enumerate(sizes)
-        )
+        """How a row's number gives the coordinates that some input needs; it is the only one
+        itself."""
+        outer = self.stream.sizes[:-1]
+        return self.stream.coordinates(outer) if len(outer) > 1 else ()
 
-    def row_terms(self, of: StreamInput) -> tuple[tuple[int, int], ...]:
-        """The (coordinate, bytes for each step of it) of an input's row."""
-        rows = len(self.row_dimensions)
-        return tuple((d, s * self.x.itemsize) for d, s in of.terms if d < rows)
+    def row_terms(self, of: StreamInput) -> tuple[tuple[str, int], ...]:
+        """Where an input's row is: operands, and the bytes for each step of them."""
+        rows = len(self.stream.sizes) - 1
+        if of.linear:
+            return (("%r", self.cols * self.x.itemsize),)
+        return tuple(
+            ("%r" if rows == 1 else f"%r.at{d}", stride * self.x.itemsize)
+            for d, stride in of.terms
+            if d < rows
+        )
 
     @property
     def streamed(self) -> tuple[str, ...]:

@@ -1,0 +1,72 @@
+; mul_silu_gate_up_b5ec337b_3x100_bf16 for gfx942
+;
+; out = silu(gate) * up
+;   gate      input  bf16, 3 x 100 elements, strides 100, 1
+;   up        input  bf16, 3 x 100 elements, strides 100, 1
+;   out       output bf16, 3 x 100 elements, strides 100, 1
+;
+; schedule: mainloop=stream,num_threads=256,vector=2,unroll=1 (user)
+; launch:   1 x 1 x 1 workgroups of 256 threads (waves of 64)
+target triple = "amdgcn-amd-amdhsa"
+
+define amdgpu_kernel void @mul_silu_gate_up_b5ec337b_3x100_bf16(
+    ptr addrspace(1) noalias readonly %gate,
+    ptr addrspace(1) noalias readonly %up,
+    ptr addrspace(1) noalias writeonly %out
+) #0 {
+
+; ---- addresses ---------------------------------------------------------------------------------
+entry:
+  %thread = call range(i32 0, 256) i32 @llvm.amdgcn.workitem.id.x()
+  %block = call i32 @llvm.amdgcn.workgroup.id.x()
+  %block.wide = zext i32 %block to i64
+  %block.first = mul nuw nsw i64 %block.wide, 256
+
+; ---- mainloop: out = silu(gate) * up
+; 150 vectors of 2 elements, 256 per workgroup
+  %v0.in_block = add nuw nsw i32 %thread, 0
+  %v0.in_block.wide = zext i32 %v0.in_block to i64
+  %v0.index = add nuw nsw i64 %block.first, %v0.in_block.wide
+  %v0.exists = icmp ult i64 %v0.index, 150
+  br i1 %v0.exists, label %v0.inside, label %v0.done
+v0.inside:
+  %v0.offset = mul nuw nsw i64 %v0.index, 2
+
+  %v0.gate.from = getelementptr bfloat, ptr addrspace(1) %gate, i64 %v0.offset
+  %v0.gate.stored = load <2 x bfloat>, ptr addrspace(1) %v0.gate.from, align 2
+  %v0.gate = fpext <2 x bfloat> %v0.gate.stored to <2 x float>
+  %v0.up.from = getelementptr bfloat, ptr addrspace(1) %up, i64 %v0.offset
+  %v0.up.stored = load <2 x bfloat>, ptr addrspace(1) %v0.up.from, align 2
+  %v0.up = fpext <2 x bfloat> %v0.up.stored to <2 x float>
+  %v0.out_mul = fmul <2 x float> %v0.gate, splat (float 0xBFF7154760000000)
+  %v0.out_exp2 = call afn <2 x float> @llvm.exp2.v2f32(<2 x float> %v0.out_mul)
+  %v0.out_add = fadd <2 x float> %v0.out_exp2, splat (float 0x3FF0000000000000)
+  %v0.out_reciprocal = fdiv afn <2 x float> splat (float 0x3FF0000000000000), %v0.out_add
+  %v0.out_mul2 = fmul <2 x float> %v0.gate, %v0.out_reciprocal
+  %v0.out = fmul <2 x float> %v0.out_mul2, %v0.up
+  %v0.to = getelementptr bfloat, ptr addrspace(1) %out, i64 %v0.offset
+  %v0.rounded = fptrunc <2 x float> %v0.out to <2 x bfloat>
+  store <2 x bfloat> %v0.rounded, ptr addrspace(1) %v0.to, align 2
+  br label %v0.done
+v0.done:
+
+; ---- exit --------------------------------------------------------------------------------------
+  ret void
+}
+
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.x()
+declare <2 x float> @llvm.exp2.v2f32(<2 x float>)
+
+attributes #0 = {
+  nounwind
+  "target-cpu"="gfx942"
+  "amdgpu-flat-work-group-size"="256,256"
+  "uniform-work-group-size"="true"
+  "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
+}
+
+; Code object version 5: what ROCm 5.5 and later load.
+!llvm.module.flags = !{!0}
+!0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
+!2 = !{float 2.500000e+00}
