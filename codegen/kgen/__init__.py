@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from kgen.bundle import Bundle
     from kgen.errors import KgenError
     from kgen.pipeline import build
-    from kgen.spec import DType, Epilogue, Layout, Math, Matmul, Relu, Softmax
+    from kgen.spec import DType, Elementwise, Epilogue, Layout, Math, Matmul, Relu, Softmax
 
 __all__ = [
     "Bundle",
     "DType",
+    "Elementwise",
     "Epilogue",
     "KgenError",
     "Layout",

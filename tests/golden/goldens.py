@@ -167,9 +167,9 @@ def goldens() -> Iterator[Golden]:
     for target in ("sm_80", "gfx942", "vulkan1.3", "x86-64-v4"):
         for row in ROWS:
             yield Golden(target=target, spec=row)
-        for spec in STREAMS:
+        for stream in STREAMS:
             small = {"unroll": 1} if target == "x86-64-v4" else {"vector": 2}
-            yield Golden(target=target, spec=spec, schedule=small)
+            yield Golden(target=target, spec=stream, schedule=small)
     # No F16C: f16 is widened and rounded by integer operations.
     yield Golden(target="x86-64", spec=Softmax(rows=3, cols=100, dtype=DType.F16))
     # As an output that is larger than the last-level cache is written.

@@ -7,10 +7,13 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from kgen.check import oracle
+from kgen.check.elementwise import Arrays
 from kgen.check.peers.base import Array, Peer, aligned, values
 from kgen.check.tensors import Bytes
 from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo
+from kgen_runtime.definitions import Evaluator
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry
 
@@ -30,6 +33,8 @@ def _operation(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], objec
     if entry.op == "relu":
         result = np.empty_like(x["x"])
         return lambda: np.maximum(x["x"], 0, out=result)
+    if spec["op"] == "elementwise":
+        return _elementwise(spec["expression"], x)
     if entry.op == "softmax":
         return lambda: _softmax(x["x"], bool(spec["log"]))
     a = x["a"].swapaxes(-1, -2) if spec["layout"][0] == "t" else x["a"]
@@ -50,6 +55,20 @@ def _operation(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], objec
         return y * x["scale_out"] if "scale_out" in x else y
 
     return matmul
+
+
+def _elementwise(expression: str, x: Mapping[str, Array]) -> Callable[[], object]:
+    """Call by call, as a program that uses numpy would."""
+    tree = oracle.tree(expression)
+    for name in ("gelu", "erf"):
+        if f"{name}(" in expression:
+            raise DeviceError(f"numpy has no erf, so no {name}; take torch")
+
+    def run() -> object:
+        with np.errstate(all="ignore"):
+            return Evaluator(x, Arrays()).value(tree)
+
+    return run
 
 
 def _softmax(x: Array, log: bool) -> Array:

@@ -7,10 +7,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from kgen.check import oracle
 from kgen.check.peers.base import Peer, PeerMaker, values
 from kgen.check.tensors import Bytes
 from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo
+from kgen_runtime.definitions import Evaluator
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry
 
@@ -41,6 +43,12 @@ def threads(count: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+#: Functions that PyTorch has whole, with the arguments of ours.
+WHOLE = frozenset(
+    "celu clip elu gelu leaky_relu mish relu rsqrt selu sigmoid silu softplus softsign square".split()
+)
 
 
 def torch_peer(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
@@ -176,11 +184,33 @@ def _operation(torch: Any, entry: KernelEntry, x: Mapping[str, Any], product: Pr
     if entry.op == "relu":
         out = torch.empty_like(x["x"])
         return lambda: torch.clamp_min(x["x"], 0, out=out)
+    if entry.spec["op"] == "elementwise":
+        tree = oracle.tree(entry.spec["expression"])
+        return lambda: _Expression(torch, x).value(tree)
     if entry.op == "softmax":
         out = torch.empty_like(x["x"])
         softmax = torch.log_softmax if entry.spec["log"] else torch.softmax
         return lambda: softmax(x["x"], 1, out=out)
     return _matmul(torch, entry, x, product)
+
+
+class _Expression(Evaluator):
+    """An expression call by call, as a program that uses PyTorch would: what it has as one function
+    is one."""
+
+    def __init__(self, torch: Any, values: Mapping[str, Any]) -> None:
+        self.torch = torch
+        super().__init__(values, torch)
+
+    def apply(self, name: str, arguments: list[Any]) -> Any:
+        if name == "gelu_tanh":
+            return self.torch.nn.functional.gelu(*arguments, approximate="tanh")
+        if name == "mod":
+            return self.torch.remainder(*arguments)
+        for home in (self.torch.nn.functional, self.torch):
+            if name in WHOLE and hasattr(home, name):
+                return getattr(home, name)(*arguments)
+        return super().apply(name, arguments)
 
 
 def _matmul(torch: Any, entry: KernelEntry, x: Mapping[str, Any], product: Product) -> Operation:
