@@ -47,7 +47,10 @@ def threads(count: int) -> Iterator[None]:
 
 #: Functions that PyTorch has whole, with the arguments of ours.
 WHOLE = frozenset(
-    "celu clip elu gelu leaky_relu mish relu rsqrt selu sigmoid silu softplus softsign square".split()
+    {
+        *("celu", "clip", "elu", "gelu", "leaky_relu", "mish", "relu", "rsqrt", "selu"),
+        *("sigmoid", "silu", "softplus", "softsign", "square"),
+    }
 )
 
 
