@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kgen_runtime import dlpack
-from kgen_runtime.array import BITS_8, FLOATS_8, Array, dtype_of, host_dtype, lent_array
+from kgen_runtime.array import BITS_8, FLOATS_8, Array, dtype_of, host_bytes, host_dtype, lent_array
 from kgen_runtime.backend import Backend
 from kgen_runtime.errors import ArgumentError, DeviceMismatchError
 from kgen_runtime.finders import Finders
@@ -244,8 +244,11 @@ class Slot:
     def empty(self) -> np.ndarray[Any, Any]:
         """A host array of undefined content that fits."""
         if self._packed:
-            return np.empty(self._shape, self._host_dtype)
-        base = np.empty(self.param.nbytes, np.uint8)
+            try:
+                return np.empty(self._shape, self._host_dtype)
+            except (MemoryError, ValueError):
+                pass  # refused with a reason below
+        base = host_bytes(self.param.nbytes)
         return np.ndarray(self._shape, self._host_dtype, buffer=base, strides=self._strides)
 
     def overlaps(self, own: Any, other: Slot, others: Any) -> bool:

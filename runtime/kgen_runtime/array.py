@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgen_runtime import dlpack, lending
 from kgen_runtime.dtypes import DType
-from kgen_runtime.errors import ArgumentError
+from kgen_runtime.errors import ArgumentError, OutOfMemory
 
 if TYPE_CHECKING:
     import numpy as np
@@ -169,6 +169,18 @@ def extent(shape: Sequence[int], strides: Sequence[int]) -> int:
     return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
 
 
+def host_bytes(nbytes: int) -> HostBytes:
+    """Fresh host memory of undefined content. Raises OutOfMemory."""
+    import numpy as np
+
+    try:
+        return np.empty(nbytes, np.uint8)
+    except (MemoryError, ValueError):  # ValueError: more than can be addressed
+        raise OutOfMemory(
+            f"cannot allocate {nbytes} bytes; free arrays or use a smaller shape"
+        ) from None
+
+
 def bytes_at(address: int, nbytes: int) -> HostBytes:
     """Host memory as a numpy array of bytes; the caller keeps it alive."""
     import numpy as np
@@ -203,7 +215,7 @@ def host_empty(
     """Fresh host memory as bytes, and the array of these element strides in it."""
     import numpy as np
 
-    base = np.empty(extent(shape, strides) * dtype.itemsize, dtype=np.uint8)
+    base = host_bytes(extent(shape, strides) * dtype.itemsize)
     steps = tuple(s * dtype.itemsize for s in strides)
     return base, np.ndarray(shape, host_dtype(dtype), buffer=base, strides=steps)
 

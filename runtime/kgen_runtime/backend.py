@@ -6,12 +6,15 @@ driver (argument checks, strides, choosing a kernel) lives in the callers.
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from kgen_runtime.errors import DeviceError
 from kgen_runtime.launch_limits import kernel_refusal
 
 if TYPE_CHECKING:
@@ -80,7 +83,14 @@ class Backend(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Give everything back; safe to call twice."""
+        """Give everything back; safe to call twice, and when opening failed."""
+
+    def __del__(self) -> None:
+        """A device that nobody uses any more is closed. At the interpreter's end it goes with the
+        process: drivers may be gone before it."""
+        if not sys.is_finalizing():
+            with suppress(DeviceError):
+                self.close()
 
     @staticmethod
     @abstractmethod
@@ -132,9 +142,29 @@ class Backend(ABC):
     def copy_from_device(self, host: HostBytes, buffer: Any) -> None:
         """Fill contiguous host bytes from the start of the buffer, after all earlier launches."""
 
+    def clear(self, buffer: Any, nbytes: int) -> None:
+        """Fill the start of a buffer with zeros."""
+        from kgen_runtime.array import host_bytes
+
+        zeros = host_bytes(nbytes)
+        zeros[:] = 0
+        self.copy_to_device(buffer, zeros)
+
     @abstractmethod
     def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> Any:
         """Hand the machine code of every module (by module name) to the driver."""
+
+    def load_all(self, kernels: Sequence[tuple[KernelEntry, Mapping[str, Code]]]) -> list[Any]:
+        """What `load` gives for each of a bundle's kernels; if it refuses one, none is loaded."""
+        loaded: list[Any] = []
+        try:
+            for entry, code in kernels:
+                loaded.append(self.load(entry, code))
+        except BaseException:
+            for kernel in loaded:
+                self.unload(kernel)
+            raise
+        return loaded
 
     @abstractmethod
     def launch(self, kernel: Any, buffers: Mapping[str, Any], stream: int | None = None) -> None:

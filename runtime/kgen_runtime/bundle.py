@@ -4,57 +4,50 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import struct
-import zipfile
-import zlib
-from pathlib import Path
 
+from kgen_runtime.archive import DAMAGE, Archive, Source
 from kgen_runtime.errors import BundleError, IntegrityError
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest, StoredTensor
 from kgen_runtime.manifest_json import from_json
 
 MANIFEST = "manifest.json"
-
-
-#: What zipfile raises for an archive whose headers are damaged: a version, a way of compression or
-#: an encryption that it does not know are RuntimeErrors.
-DAMAGE = (
-    zipfile.BadZipFile, KeyError, ValueError, RuntimeError, EOFError, struct.error, zlib.error
-)  # fmt: skip
+#: Bytes of JSON: some twenty thousand kernels. What it becomes in memory is many times larger.
+MAX_MANIFEST = 64 * 2**20
 
 
 class BundleFile:
-    """An open bundle. Use it as a context manager, or call `close`.
+    """An open bundle: of a path, of bytes, or in an open file. Use it as a context manager, or call
+    `close`; a file that was open before stays so.
 
-    Raises BundleError if the file cannot be read or is no bundle, VersionError for an unknown
-    schema; `read` raises IntegrityError if an artifact's bytes do not match its digest.
+    Raises BundleError if it cannot be read or is no bundle, VersionError for an unknown schema;
+    `read` raises IntegrityError if an artifact's bytes do not match its digest.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, source: Source) -> None:
+        self._archive = Archive(source)
+        self.name = self._archive.name
         try:
-            self.path = Path(path)
-        except TypeError:
-            raise BundleError(
-                f"path is of type {type(path).__name__}; give a bundle's path as a str or Path, "
-                "such as Bundle.save returns"
-            ) from None
+            self.manifest: Manifest = self._manifest()
+        except BaseException:
+            self.close()
+            raise
+
+    def _manifest(self) -> Manifest:
         try:
-            self._zip = zipfile.ZipFile(self.path)
-            text = self._zip.read(MANIFEST)
+            too_large = self._archive.size(MANIFEST) > MAX_MANIFEST
+            text = b"" if too_large else self._archive.read(MANIFEST)
         except OSError as error:
-            raise BundleError(f"{self.path}: cannot read: {error.strerror or error}") from None
-        except DAMAGE:  # ValueError: also a NUL in the path
-            raise BundleError(
-                f"{self.path}: not a kgen bundle, or not all of one; make one with "
-                f"kgen build -o {self.path}"
-            ) from None
+            raise BundleError(f"{self.name}: cannot read: {error.strerror or error}") from None
+        except DAMAGE:
+            raise self._archive.no_manifest() from None
+        if too_large:
+            raise BundleError(f"{self.name}: {MANIFEST} has more than {MAX_MANIFEST} bytes")
         try:
-            self.manifest: Manifest = from_json(json.loads(text))
+            return from_json(json.loads(text))
         except BundleError as error:
-            raise type(error)(f"{self.path}: {error}") from None
-        except ValueError:
-            raise BundleError(f"{self.path}: manifest.json is not JSON; build it again") from None
+            raise type(error)(f"{self.name}: {error}") from None
+        except (ValueError, RecursionError):
+            raise BundleError(f"{self.name}: {MANIFEST} is not JSON; build it again") from None
 
     def __enter__(self) -> BundleFile:
         return self
@@ -63,21 +56,27 @@ class BundleFile:
         self.close()
 
     def close(self) -> None:
-        self._zip.close()
+        self._archive.close()
 
     def read(self, artifact: ArtifactEntry | StoredTensor) -> bytes:
         """The file's bytes, after their digest has been checked."""
         try:
-            data = self._zip.read(artifact.file)
+            data = self._archive.read(artifact.file)
         except (*DAMAGE, OSError):
             raise IntegrityError(
-                f"{self.path}: {artifact.file} is missing or damaged; "
+                f"{self.name}: {artifact.file} is missing or damaged; "
                 "build or copy the bundle again"
             ) from None
+        if len(data) != artifact.nbytes:
+            raise IntegrityError(
+                f"{self.name}: {artifact.file} has {len(data)} bytes, the manifest says "
+                f"{artifact.nbytes}; it was changed after it was built; "
+                "build or copy the bundle again"
+            )
         digest = hashlib.sha256(data).hexdigest()
         if digest != artifact.sha256:
             raise IntegrityError(
-                f"{self.path}: {artifact.file} has sha256 {digest[:12]}..., the manifest says "
+                f"{self.name}: {artifact.file} has sha256 {digest[:12]}..., the manifest says "
                 f"{artifact.sha256[:12]}...; it was changed after it was built; "
                 "build or copy the bundle again"
             )
@@ -87,5 +86,10 @@ class BundleFile:
         """The kernel's readable text: its source artifact, or the portable text it runs from."""
         for artifact in kernel.artifacts:
             if artifact.is_text:
-                return artifact, self.read(artifact).decode()
-        raise BundleError(f"{self.path}: {kernel.name} carries no source text")
+                try:
+                    return artifact, self.read(artifact).decode()
+                except UnicodeDecodeError:
+                    raise IntegrityError(
+                        f"{self.name}: {artifact.file} is no text; build the bundle again"
+                    ) from None
+        raise BundleError(f"{self.name}: {kernel.name} carries no source text")

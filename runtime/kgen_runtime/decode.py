@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Literal
 
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import BundleError
+
+#: Whole numbers are those of 64 bits.
+MAX_INT = 2**63
+MAX_NESTING, MAX_SHOWN = 32, 60
 
 
 @cache
@@ -38,7 +43,7 @@ def decode(hint: Any, data: Any, where: str) -> Any:
         return _dataclass(hint, data, where)
     if origin is tuple:
         if not isinstance(data, list):
-            raise BundleError(f"{where}: expected a list, got {data!r}")
+            raise BundleError(f"{where}: expected a list, got {shown(data)}")
         if len(arguments) == 2 and arguments[1] is Ellipsis:
             return tuple(decode(arguments[0], v, f"{where}[{i}]") for i, v in enumerate(data))
         if len(data) != len(arguments):
@@ -47,31 +52,76 @@ def decode(hint: Any, data: Any, where: str) -> Any:
     if origin is types.UnionType:
         return decode(next(a for a in arguments if a is not type(None)), data, where)
     if origin is Literal:
-        if data not in arguments:
-            raise BundleError(f"{where}: {data!r} is none of {', '.join(map(str, arguments))}")
+        if not any(data == value and type(data) is type(value) for value in arguments):
+            raise BundleError(f"{where}: {shown(data)} is none of {', '.join(map(str, arguments))}")
         return data
     if isinstance(origin, type) and issubclass(origin, Mapping):
         if not isinstance(data, dict):
-            raise BundleError(f"{where}: expected an object, got {data!r}")
+            raise BundleError(f"{where}: expected an object, got {shown(data)}")
+        for value in _leaves(data):
+            _check_plain(value, where)
         return data
     if hint is DType:
         if data not in tuple(DType):  # DType itself takes names of other libraries
-            raise BundleError(f"{where}: unknown dtype {data!r}")
+            raise BundleError(f"{where}: unknown dtype {shown(data)}")
         return DType(data)
     if hint is float and isinstance(data, int) and not isinstance(data, bool):
+        _check_plain(data, where)
         return float(data)
     if not isinstance(data, hint) or (isinstance(data, bool) and hint is not bool):
-        raise BundleError(f"{where}: expected {hint.__name__}, got {data!r}")
+        raise BundleError(f"{where}: expected {hint.__name__}, got {shown(data)}")
+    _check_plain(data, where)
     return data
+
+
+def _check_plain(value: Any, where: str) -> None:
+    """That it is a number that computers count with, or a text that can be printed."""
+    if isinstance(value, str):
+        fine = value.isprintable()
+    elif isinstance(value, float):
+        fine = math.isfinite(value)
+    else:
+        fine = not isinstance(value, int) or -MAX_INT <= value < MAX_INT
+    if not fine:
+        raise BundleError(f"{where}: {shown(value)} is out of range")
+
+
+def _leaves(data: Any) -> Iterator[Any]:
+    """All keys and values that hold no others; `check_nesting` says that this ends."""
+    if isinstance(data, dict):
+        yield from data
+        data = data.values()
+    elif not isinstance(data, list):
+        yield data
+        return
+    for value in data:
+        yield from _leaves(value)
+
+
+def check_nesting(data: Any) -> None:
+    """Raises BundleError for lists and objects that lie deeper in others than a manifest's do."""
+    level = [data]
+    for _ in range(MAX_NESTING):
+        inner = [v.values() if isinstance(v, dict) else v for v in level]
+        level = [v for values in inner for v in values if isinstance(v, dict | list)]
+        if not level:
+            return
+    raise BundleError(f"manifest.json: it is nested more than {MAX_NESTING} deep")
+
+
+def shown(value: Any) -> str:
+    """The start of a value, for messages."""
+    text = ascii(value) if isinstance(value, str) else repr(value)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 
 def _dataclass(cls: type, data: Any, where: str) -> Any:
     if not isinstance(data, dict):
-        raise BundleError(f"{where}: expected an object, got {data!r}")
+        raise BundleError(f"{where}: expected an object, got {shown(data)}")
     hints = _hints(cls)
     unknown = sorted(set(data) - set(hints))
     if unknown:
-        raise BundleError(f"{where}: unknown field {unknown[0]!r}")
+        raise BundleError(f"{where}: unknown field {shown(unknown[0])}")
     if missing := [repr(name) for name in _required(cls) if name not in data]:
         fields = "field" if len(missing) == 1 else "fields"
         raise BundleError(f"{where}: {fields} {', '.join(missing)} missing; build the bundle again")

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
-
-import numpy as np
 
 from kgen_runtime import dlpack, signatures
 from kgen_runtime.arguments import Slot
 from kgen_runtime.array import Array, Memory
-from kgen_runtime.backend import Backend, Code
+from kgen_runtime.backend import Backend
 from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.finders import holder
-from kgen_runtime.manifest import KernelEntry, Workspace
+from kgen_runtime.loaded import LoadedKernel
+from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.named import in_order
 from kgen_runtime.packed import PackedOperand
 
@@ -27,33 +25,36 @@ class Kernel:
         self,
         backend: Backend,
         entry: KernelEntry,
-        code: Mapping[str, Code],
+        handle: Any,
         stored: Mapping[str, Memory] | None = None,
     ) -> None:
-        """`stored`: the bundle's constants on the device, by file."""
+        """`handle`: what the backend loaded; `stored`: the bundle's constants on the device, by
+        file."""
         self.entry = entry
         self._backend = backend
         self._inputs = tuple(Slot(entry.key, param, backend) for param in entry.arguments)
-        self._constants = {c.parameter: (stored or {})[c.file] for c in entry.constants}
-        self._stored = [memory.buffer for memory in self._constants.values()]
+        constants = {c.parameter: (stored or {})[c.file] for c in entry.constants}
+        self._constants = tuple(constants)
         #: The operand that calls are given packed, None if there is none.
         self.packed = next((PackedOperand(s, backend) for s in self._inputs if s.is_packed), None)
         self._output = Slot(entry.key, entry.output, backend)
         self.on_host = backend.memory == dlpack.HOST
         self._has_addresses = backend.memory is not None
         self._workspaces = entry.workspaces
-        self._scratch = threading.local()
         #: What a call may name its arguments.
         self.argument_names = tuple(slot.name for slot in self._inputs)
         self._names = [*self.argument_names, self._output.name]
         self._names += [*self._constants, *(workspace.name for workspace in self._workspaces)]
-        self._handle: Any = backend.load(entry, code)
-        self._launch: Any = backend.launcher(self._handle, self._names)
-        self.closed = False
+        #: None once it is closed. A call holds what it finds here until it is done.
+        self._loaded: LoadedKernel | None = LoadedKernel(backend, handle, self._names, constants)
 
     @property
     def key(self) -> str:
         return self.entry.key
+
+    @property
+    def closed(self) -> bool:
+        return self._loaded is None
 
     def __repr__(self) -> str:
         names = ", ".join(self.argument_names)
@@ -79,9 +80,12 @@ class Kernel:
 
     def call(self, arguments: Sequence[Any], out: Any, stream: int | None) -> Any:
         """As :meth:`__call__`, for callers that have the arguments as a sequence already."""
+        loaded = self._loaded
+        if loaded is None:
+            raise self._closed_error()
         keep: list[object] = []
-        buffers, result = self._bind(arguments, out, stream, keep)
-        self._launch(buffers, stream)
+        buffers, result = self._bind(loaded, arguments, out, stream, keep)
+        loaded.launch(buffers, stream)
         return result
 
     @signatures.prepare
@@ -93,19 +97,22 @@ class Kernel:
 
         Raises as :meth:`__call__` does.
         """
+        loaded = self._loaded
+        if loaded is None:
+            raise self._closed_error()
         keep: list[object] = []
         if named:
             arguments = self.ordered(arguments, named)
-        buffers, result = self._bind(arguments, out, stream, keep, copies=False)
+        buffers, result = self._bind(loaded, arguments, out, stream, keep, copies=False)
         keep += map(holder, (*arguments, result))
         settled = dict(zip(self._names, buffers, strict=True))
         if self.on_host:
             # No stream puts such calls in order: any thread may run them, several at once.
             for workspace in self._workspaces:
-                memory = self._new_workspace(workspace)
+                memory = loaded.new_workspace(workspace)
                 settled[workspace.name] = memory.buffer
                 keep.append(memory)
-        return Call(self, self._backend.prepare(self._handle, settled, stream), result, keep)
+        return Call(self, self._backend.prepare(loaded.handle, settled, stream), result, keep)
 
     @signatures.pack
     def pack(self, matrix: Any) -> Any:
@@ -126,6 +133,7 @@ class Kernel:
 
     def _bind(
         self,
+        loaded: LoadedKernel,
         arguments: Sequence[Any],
         out: Any,
         stream: int | None,
@@ -134,8 +142,6 @@ class Kernel:
         copies: bool = True,
     ) -> tuple[list[Any], Any]:
         """The buffers in the order of `_names`, and the output."""
-        if self.closed:
-            raise DeviceError(f"{self.key}: the bundle was closed; load it again")
         if len(arguments) != len(self._inputs):
             raise ArgumentError(self._count_message(len(arguments)))
         output = self._output
@@ -158,14 +164,14 @@ class Kernel:
             for slot, found in zip(self._inputs, buffers, strict=True):
                 self._check_overlap(own, slot, found)
         buffers.append(own)
-        buffers += self._stored
+        buffers += loaded.stored
         for workspace in self._workspaces:
-            buffers.append(self._workspace(workspace, stream).buffer)
+            buffers.append(loaded.workspace(workspace, stream).buffer)
         return buffers, result
 
     def ordered(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments of a call by position; ArgumentError for names that do not fit."""
-        if stored := self._constants.keys() & named.keys():
+        if stored := [name for name in self._constants if name in named]:
             raise ArgumentError(self._stored_message(stored))
         return in_order(self.key, self.argument_names, arguments, named)
 
@@ -207,31 +213,14 @@ class Kernel:
                 f"{self.key}: {self._output.name} overlaps {slot.name}; pass memory of its own"
             )
 
-    def _workspace(self, workspace: Workspace, stream: int | None) -> Memory:
-        """Scratch memory of this thread and stream, made at the first call."""
-        held: dict[tuple[str, int | None], Memory]
-        held = self._scratch.__dict__.setdefault("held", {})
-        key = (workspace.name, stream)
-        if key not in held:
-            held[key] = self._new_workspace(workspace)
-        return held[key]
+    def _closed_error(self) -> DeviceError:
+        return DeviceError(f"{self.key}: the bundle was closed; load it again")
 
-    def _new_workspace(self, workspace: Workspace) -> Memory:
-        memory = Memory(self._backend, workspace.nbytes)
-        if workspace.initial == "zero":
-            zeros = np.zeros(workspace.nbytes, np.uint8)
-            self._backend.copy_to_device(memory.buffer, zeros)
-        return memory
-
-    def close(self) -> None:
-        """Give the machine code back; safe to call twice."""
-        if not self.closed:
-            self.closed = True
-            self._backend.synchronize()
-            handle, self._handle, self._launch = self._handle, None, None
-            self._constants, self._stored = {}, []
-            self._backend.unload(handle)
-            self._scratch = threading.local()
+    def close(self) -> LoadedKernel | None:
+        """Give the machine code back, after the calls that other threads are in; safe to call
+        twice. It is given back once the result, None the second time, is dropped."""
+        loaded, self._loaded = self._loaded, None
+        return loaded
 
 
 R = TypeVar("R")
@@ -253,8 +242,9 @@ class Call(Generic[R]):
 
     def __call__(self) -> R:
         """Run it; gives `out`. Raises DeviceError once the bundle is closed."""
-        if self._kernel.closed:
-            raise DeviceError(f"{self._kernel.key}: the bundle was closed; load it again")
+        loaded = self._kernel._loaded  # stays until the call is done, whoever closes the bundle
+        if loaded is None:
+            raise self._kernel._closed_error()
         self._launch()
         return self.out
 

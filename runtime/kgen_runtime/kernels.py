@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from kgen_runtime import select
+from kgen_runtime.archive import Source
 from kgen_runtime.array import Array, Memory
 from kgen_runtime.backend import Backend, Code, DeviceInfo
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.dispatch import Dispatch
-from kgen_runtime.errors import ArgumentError, UnknownOperation
+from kgen_runtime.errors import ArgumentError, BundleError, DeviceError, UnknownOperation
 from kgen_runtime.kernel import Kernel
+from kgen_runtime.loaded import close_after
 from kgen_runtime.operations import Operations
 
 
-def load(
-    path: str | os.PathLike[str], *, device: str | None = None, num_threads: int | None = None
-) -> Kernels:
+def load(path: Source, *, device: str | None = None, num_threads: int | None = None) -> Kernels:
     """Load a bundle's kernels on the best device here, or on a named one.
 
+    `path` may also be the bundle's bytes, or a file that is open for reading them, which stays so.
     `device` is an id such as ``cuda:1``, ``cpu``, ``vulkan:0`` or ``reference``; `num_threads` is
     for the CPU (default: every core). Digests are checked before a driver sees a byte.
 
@@ -31,28 +32,37 @@ def load(
     with BundleFile(path) as bundle:
         selection = select.select(bundle.manifest.kernels, device=device, num_threads=num_threads)
         try:
-            kernels = []
+            backend = selection.backend
             stored: dict[str, Memory] = {}
-            for choice in selection.choices:
-                code = {
-                    module: Code(artifact=artifact, data=bundle.read(artifact))
-                    for module, artifact in choice.code.items()
-                }
-                for constant in choice.entry.constants:
-                    if constant.file not in stored:
-                        data = np.frombuffer(bundle.read(constant), np.uint8)
-                        stored[constant.file] = Memory.of(selection.backend, data)
-                kernels.append(Kernel(selection.backend, choice.entry, code, stored))
+            for constant in (c for choice in selection.choices for c in choice.entry.constants):
+                if constant.file not in stored:
+                    data = np.frombuffer(bundle.read(constant), np.uint8)
+                    stored[constant.file] = Memory.of(backend, data)
+            loadable = [(c.entry, _code(bundle, c)) for c in selection.choices]
+            handles = backend.load_all(loadable)
+            kernels = [
+                Kernel(backend, choice.entry, handle, stored)
+                for choice, handle in zip(selection.choices, handles, strict=True)
+            ]
         except BaseException:
             selection.backend.close()
             raise
-    return Kernels(selection.backend, kernels, selection.skipped)
+    return Kernels(backend, kernels, selection.skipped)
+
+
+def _code(bundle: BundleFile, choice: select.Choice) -> dict[str, Code]:
+    """The machine code of every module, checked."""
+    return {
+        module: Code(artifact=artifact, data=bundle.read(artifact))
+        for module, artifact in choice.code.items()
+    }
 
 
 class Kernels(Operations, Mapping[str, Kernel]):
     """The kernels of a bundle that run on one device: a mapping by key, an attribute per operation.
 
-    Use it as a context manager, or call `close`; arrays should be gone by then.
+    Use it as a context manager, or call `close`; arrays should be gone by then. What is dropped
+    without that is given back when the last kernel, prepared call and array of it is gone.
     `skipped` says, by ``target/key``, why the bundle's other entries were not taken.
     """
 
@@ -63,6 +73,8 @@ class Kernels(Operations, Mapping[str, Kernel]):
         self.skipped = skipped
         self._kernels = {kernel.key: kernel for kernel in kernels}
         ops = dict.fromkeys(kernel.entry.op for kernel in kernels)
+        if taken := [op for op in ops if hasattr(type(self), op)]:
+            raise BundleError(f"op={taken[0]} is no name of an operation; build the bundle again")
         self._ops = {
             op: Dispatch(op, [kernel for kernel in kernels if kernel.entry.op == op]) for op in ops
         }
@@ -124,10 +136,12 @@ class Kernels(Operations, Mapping[str, Kernel]):
         self.backend.synchronize(stream)
 
     def close(self) -> None:
-        """Give the kernels and the device back; safe to call twice."""
-        for kernel in self._kernels.values():
-            kernel.close()
-        self.backend.close()
+        """Give the kernels and the device back; safe to call twice, and while other threads are in
+        calls: the last of these then gives them back. Calls that begin later are refused."""
+        with suppress(DeviceError):  # what a lost device had is gone
+            self.backend.synchronize()
+        loaded = [kernel.close() for kernel in self._kernels.values()]
+        close_after(self.backend, [one for one in loaded if one is not None])
 
     def __enter__(self) -> Self:
         return self

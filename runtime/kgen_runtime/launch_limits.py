@@ -95,8 +95,7 @@ def kernel_refusal(entry: KernelEntry, limits: Limits) -> str | None:
     """The same of all launches of a kernel, by what its manifest says that they take; of several it
     names the one."""
     maps = {map_.name for map_ in entry.tensor_maps}
-    sizes = {p.name: p.nbytes for p in entry.parameters}
-    sizes |= {w.name: w.nbytes for w in entry.workspaces}
+    sizes = entry.sizes
     used = entry.resources
     # Of several kernels in a module the manifest has the most that one of them takes.
     static = max(0, (used.shared_memory or 0) - entry.launches[0].dynamic_shared_memory)
@@ -343,4 +342,15 @@ CPU = Limits(
     workgroup=1,
     shared_memory=0,
     static_shared_memory=0,
+)
+
+#: What a launch is beyond on every device: nothing to run, or clusters that are not whole.
+ANYTHING = Limits(
+    device="any device",
+    grid=(UNLIMITED,) * 3,
+    block=(UNLIMITED,) * 3,
+    workgroup=UNLIMITED,
+    cluster=UNLIMITED,
+    shared_memory=UNLIMITED,
+    static_shared_memory=UNLIMITED,
 )

@@ -277,6 +277,13 @@ class KernelEntry:
         return (*self.artifacts, *self.constants)
 
     @property
+    def sizes(self) -> dict[str, int]:
+        """Bytes of every tensor and workspace, by name."""
+        return {p.name: p.nbytes for p in self.parameters} | {
+            w.name: w.nbytes for w in self.workspaces
+        }
+
+    @property
     def unpacked(self) -> KernelEntry:
         """The same with every tensor as the operation has it."""
         return dataclasses.replace(self, parameters=tuple(p.unpacked for p in self.parameters))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from kgen_runtime import dlpack, packing
 from kgen_runtime.arguments import Slot
-from kgen_runtime.array import Array, Memory, host_dtype, lent_array
+from kgen_runtime.array import Array, Memory, host_bytes, host_dtype, lent_array
 from kgen_runtime.backend import Backend
 
 
@@ -26,9 +24,9 @@ class PackedOperand:
         Raises ArgumentError or DeviceMismatchError.
         """
         param, backend, keep = self.param, self._backend, list[object]()
-        source = np.empty(self._matrix.nbytes, np.uint8)
+        source = host_bytes(self._matrix.nbytes)
         backend.copy_from_device(source, self._matrix.buffer(matrix, None, keep))
-        data = np.empty(param.nbytes, np.uint8)
+        data = host_bytes(param.nbytes)
         packing.pack(param, source, data)
         array = Array(Memory.of(backend, data), param.dtype, param.shape, param.strides)
         if backend.memory != dlpack.HOST or isinstance(matrix, Array):

@@ -41,11 +41,12 @@ def loaded(spec: Spec, name: str, schedule: CpuStream) -> Run:
     kernel = backend.load(
         entry, {"main": Code(artifact=artifact, data=bundle.files[artifact.file])}
     )
-    function = kernel.libraries[0].function(entry.launches[0].entry_point)
-    function.restype = None
+    words = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+    function = ctypes.CFUNCTYPE(None, *words)(kernel.entries[0].address)
 
     def run(x: int, out: int, begin: int, end: int) -> None:
-        function(*map(ctypes.c_void_p, (x, out)), *map(ctypes.c_int64, (begin, end)))
+        assert kernel.library is not None  # which the machine code stays with
+        function(x, out, begin, end)
 
     return run
 

@@ -101,7 +101,7 @@ def kernels_on(
         ),
         requires={"compute_capability": [7, 5], "cuda": [11, 8]},
     )
-    return Adding(backend, [Kernel(backend, e, code(e, text))], {})
+    return Adding(backend, [Kernel(backend, e, backend.load(e, code(e, text)))], {})
 
 
 def code(e: KernelEntry, text: bytes) -> dict[str, Code]:
@@ -206,7 +206,7 @@ def test_an_impossible_launch(backend: CudaBackend) -> None:
 def test_broken_code(backend: CudaBackend) -> None:
     e = entry(format="ptx")
     with pytest.raises(DeviceError, match=r"fake1/add_kernel: the driver rejects its ptx"):
-        Kernel(backend, e, code(e, b".version 7.8\n.target sm_75\nthis is no instruction;\n"))
+        backend.load(e, code(e, b".version 7.8\n.target sm_75\nthis is no instruction;\n"))
 
 
 def test_torch_shares_memory_and_streams(backend: CudaBackend) -> None:

@@ -233,3 +233,39 @@ def test_the_validation_layer_has_nothing_to_say() -> None:
     needs.debian("vulkan-validationlayers", missing)
     assert under_the_layer() == ""
     assert "Validation Error" in under_the_layer("leak")
+
+
+def test_a_forked_child_is_refused(tmp_path: Path) -> None:
+    """In one line, where it hung; nothing hangs at its end either."""
+    open_vulkan().close()
+    path = tmp_path / "relu.kgen"
+    relu = Relu(shape=(3,), dtype=DType.F32)
+    kgen.build(relu, targets=["vulkan1.1", "native"]).save(path)
+    command = [sys.executable, "-c", FORKING, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+FORKING = """
+import os, signal, sys, numpy as np, kgen_runtime
+def load(device=None): return kgen_runtime.load(sys.argv[1], device=device)
+kernels, x = load("vulkan"), np.array([-1, 0, 2], np.float32)
+xd = kernels.to_device(x)
+call = kernels.relu.prepare(xd)
+pid = os.fork()
+if pid == 0:
+    signal.alarm(20)
+    uses = [call, xd.numpy, kernels.synchronize, lambda: kernels.to_device(x)]
+    for use in (*uses, lambda: load("vulkan")):
+        try:
+            use()
+        except kgen_runtime.KgenError as error:
+            assert "vulkan: this process was forked from one that had started" in str(error), error
+        else:
+            os._exit(1)
+    del call, xd, use, uses
+    kernels.close()
+    sys.exit(not (load().relu(x) == [0, 0, 2]).all())
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+assert (call().numpy() == [0, 0, 2]).all()
+"""

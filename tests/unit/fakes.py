@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-from collections.abc import Mapping, Sequence
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -234,7 +236,7 @@ class Adding(Kernels):
 
 def kernels_on(backend: HostFake | OpaqueFake, *entries: KernelEntry) -> Adding:
     """These kernels, loaded."""
-    return Adding(backend, [Kernel(backend, e, code_of(e)) for e in entries], {})
+    return Adding(backend, [Kernel(backend, e, backend.load(e, code_of(e))) for e in entries], {})
 
 
 def host(*entries: KernelEntry) -> Adding:
@@ -245,3 +247,23 @@ def host(*entries: KernelEntry) -> Adding:
 def array(shape: tuple[int, ...], dtype: Any = np.float32, start: float = 0) -> Any:
     """Counting from `start`."""
     return (np.arange(np.prod(shape)) + start).reshape(shape).astype(dtype)
+
+
+def in_a_child(check: Callable[[], None]) -> int:
+    """The exit status of a forked process that does this."""
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            check()
+            status = 0
+        finally:
+            os._exit(status)
+    for _ in range(1000):
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    os.kill(pid, 9)
+    os.waitpid(pid, 0)
+    return -1

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import zipfile
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
 import kgen
@@ -91,13 +94,55 @@ def test_what_is_no_bundle(content: bytes, tmp_path: Path) -> None:
 
 
 def test_what_is_no_path(bundle: kgen.Bundle) -> None:
-    values: dict[str, Any] = {"NoneType": None, "int": 3, "bytes": b"x.kgen", "Bundle": bundle}
+    values: dict[str, Any] = {"NoneType": None, "int": 3, "Bundle": bundle}
     for kind, value in values.items():
         message = f"^path is of type {kind}; give a bundle's path as a str or Path, such as Bundle"
         with pytest.raises(BundleError, match=message):
             kgen_runtime.load(value)
-    with pytest.raises(BundleError, match="not a kgen bundle"):
-        kgen_runtime.load("x\0.kgen")
+    for value in ("x\0.kgen", b"x.kgen", io.BytesIO(b"x.kgen")):
+        with pytest.raises(BundleError, match="not a kgen bundle"):
+            kgen_runtime.load(value)
+    with pytest.raises(BundleError, match=r"^path is of type StringIO; give a bundle's path"):
+        kgen_runtime.load(io.StringIO("x.kgen"))  # type: ignore[arg-type]
+
+
+class Place(os.PathLike[bytes]):
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __fspath__(self) -> bytes:
+        return os.fsencode(self.path)
+
+
+class Pipe(io.RawIOBase):
+    """What can be read once."""
+
+    def __init__(self, data: bytes) -> None:
+        self._file = io.BytesIO(data)
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        return self._file.read(size)
+
+
+def test_bytes_and_open_files(bundle: kgen.Bundle, tmp_path: Path) -> None:
+    """They are read as paths are, and an open file stays open."""
+    path = bundle.save(tmp_path / "x.kgen")
+    data = path.read_bytes()
+    with path.open("rb") as file:
+        sources: list[Any] = [data, bytearray(data), memoryview(data), io.BytesIO(data), file]
+        for source in (*sources, Pipe(data), str(path), path, Place(path)):
+            x = np.linspace(-1, 1, 100, dtype=np.float16)
+            with kgen_runtime.load(source, device="reference") as kernels:
+                out = kernels.relu(kernels.to_device(x)).numpy()
+            np.testing.assert_array_equal(out, np.maximum(x, 0))
+        assert not file.closed
+    with pytest.raises(BundleError, match=r"^\S+x\.kgen: cannot read: "):
+        kgen_runtime.load(file)
+    with pytest.raises(IntegrityError, match=r"^a bundle of \d+ bytes: sm_80\S+ is missing or"):
+        kgen_runtime.load(data.replace(b"\x7fELF\x02", b"\x7fELF\x03"), device="reference")
 
 
 def test_a_manifest_that_is_not_json(bundle: kgen.Bundle, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import platform
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -101,7 +101,7 @@ def test_the_best_entry_that_the_cpu_runs_is_taken(
             k.target.name: set(k.artifacts[0].requires["features"]) for k in bundle.manifest.kernels
         }
     monkeypatch.setattr(cpu, "request_tile_permission", lambda: None)
-    monkeypatch.setattr(cpu.CpuBackend, "load", lambda *_: cpu.Loaded(entries=[], libraries=[]))
+    monkeypatch.setattr(cpu.CpuBackend, "load_all", nothing_loaded)
     for best in levels:
         fake_cpu.set("x86_64", best.features)
         kernels = kgen_runtime.load(path, device="cpu")
@@ -113,13 +113,17 @@ def test_the_best_entry_that_the_cpu_runs_is_taken(
             assert all(feature in reason for feature in lacks), reason
 
 
+def nothing_loaded(_: cpu.CpuBackend, kernels: Sequence[object]) -> list[cpu.Loaded]:
+    return [cpu.Loaded(entries=[], library=None) for _ in kernels]
+
+
 def test_without_tile_state_the_next_best_entry_is_taken(
     fake_cpu: FakeCpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where Linux lists AMX but gives its state to no one, as in some containers."""
     levels = [target for target in TARGETS if target.name in ("x86-64-v4", "x86-64-amx")]
     path = kgen.build(small(DType.BF16), targets=levels).save(tmp_path / "k.kgen")
-    monkeypatch.setattr(cpu.CpuBackend, "load", lambda *_: cpu.Loaded(entries=[], libraries=[]))
+    monkeypatch.setattr(cpu.CpuBackend, "load_all", nothing_loaded)
     monkeypatch.setattr(cpu_features, "may_use_tiles", lambda: False)
     fake_cpu.set("x86_64", frozenset().union(*(target.features for target in levels)))
     kernels = kgen_runtime.load(path, device="cpu")
@@ -149,7 +153,7 @@ def test_the_environment_disables_features(
     """A CPU is taken for a lesser one, by kgen and by the runtime alike."""
     levels = [target for target in TARGETS if target.name in ("x86-64-v3", "x86-64-v4")]
     path = kgen.build(small(DType.F32), targets=levels).save(tmp_path / "k.kgen")
-    monkeypatch.setattr(cpu.CpuBackend, "load", lambda *_: cpu.Loaded(entries=[], libraries=[]))
+    monkeypatch.setattr(cpu.CpuBackend, "load_all", nothing_loaded)
     fake_cpu.set("x86_64", levels[-1].features)
     for words, name, width in (("", "x86-64-v4", 64), ("bf16, avx512*", "x86-64-v3", 32)):
         monkeypatch.setenv("KGEN_DISABLE_CPU_FEATURES", words)

@@ -46,7 +46,7 @@ MANIFEST = Manifest(
                     tensor="a",
                     dtype=DType.F16,
                     shape=(2, 4),
-                    strides=(8, 1),
+                    strides=(4, 1),
                     box=(16, 64),
                     swizzle=128,
                 ),
@@ -54,7 +54,7 @@ MANIFEST = Manifest(
             launches=(
                 Launch(
                     entry_point=SPEC.key,
-                    grid=(1, 2, 3),
+                    grid=(1, 1, 1),
                     block=(32, 1, 1),
                     arguments=("a_map", "b", "out", "partial"),
                     tile=Tile(shape=(1, 2, 3), extent=(1, 16, 16), axes=(2, 1, 0)),
@@ -67,7 +67,7 @@ MANIFEST = Manifest(
                     role="machine-code",
                     sha256="00",
                     nbytes=5,
-                    requires={"compute_capability": "8.0"},
+                    requires={"compute_capability": [8, 0]},
                 ),
             ),
             resources=Resources(registers=64, spills=0),
@@ -92,9 +92,9 @@ def test_extent_of_a_strided_tensor() -> None:
 
 
 def test_a_packed_tensor_keeps_its_matrix() -> None:
-    matrix = TensorParam(name="b", role="input", dtype=DType.F16, shape=(5, 9), strides=(12, 1))
-    packing = Packing(shape=(5, 9), strides=(12, 1), transposed=False, width=4, depth=2)
-    shape, strides = (3, 3, 4, 2), (24, 8, 2, 1)
+    matrix = TensorParam(name="b", role="input", dtype=DType.F16, shape=(4, 3), strides=(3, 1))
+    packing = Packing(shape=(4, 3), strides=(3, 1), transposed=False, width=2, depth=2)
+    shape, strides = (2, 2, 2, 2), (8, 4, 2, 1)
     packed = dataclasses.replace(matrix, shape=shape, strides=strides, packing=packing)
     assert (packed.unpacked, matrix.unpacked) == (matrix, matrix)
     (kernel,) = MANIFEST.kernels

@@ -40,7 +40,7 @@ def cubin(**launch: Any) -> KernelEntry:
 
 
 def kernels_on(backend: CudaBackend, e: KernelEntry) -> Adding:
-    return Adding(backend, [Kernel(backend, e, code_of(e))], {})
+    return Adding(backend, [Kernel(backend, e, backend.load(e, code_of(e)))], {})
 
 
 A = np.arange(15, dtype=np.float32).reshape(3, 5)

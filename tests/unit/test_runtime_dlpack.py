@@ -66,7 +66,7 @@ class ReadOnly:
 def kernels_on(backend: Any, *dtypes: str) -> Adding:
     names = ("a", "out")
     e = entry(*(param(n, (3, 5), dtype) for n, dtype in zip(names, dtypes, strict=True)))
-    return Adding(backend, [Kernel(backend, e, code_of(e))], {})
+    return Adding(backend, [Kernel(backend, e, backend.load(e, code_of(e)))], {})
 
 
 A = np.arange(15, dtype=np.float32).reshape(3, 5)

@@ -24,7 +24,7 @@ from kgen_runtime.errors import (
 )
 from kgen_runtime.kernel import Kernel
 from kgen_runtime.manifest import KernelEntry, Launch
-from tests.unit.fakes import Adding, add_tensors, code_of, entry
+from tests.unit.fakes import Adding, add_tensors, code_of, entry, in_a_child
 
 A = np.arange(15, dtype=np.float32).reshape(3, 5)
 
@@ -121,7 +121,7 @@ def hsaco(**requires: Any) -> KernelEntry:
 
 def kernels_on(backend: HipBackend) -> Adding:
     e = hsaco()
-    return Adding(backend, [Kernel(backend, e, code_of(e))], {})
+    return Adding(backend, [Kernel(backend, e, backend.load(e, code_of(e)))], {})
 
 
 def test_devices(fake: FakeHip) -> None:
@@ -221,3 +221,15 @@ def test_no_driver(fake: FakeHip, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(2):
         with pytest.raises(DeviceError, match=r"no AMD driver here \(libamdhip64\.so cannot be"):
             HipBackend()
+
+
+def test_a_forked_child_is_refused(fake: FakeHip) -> None:
+    backend = HipBackend()
+
+    def check() -> None:
+        for use in (lambda: backend.alloc(8), HipBackend.devices):
+            with pytest.raises(DeviceLost, match=r"^hip: this process was forked from one that"):
+                use()
+        backend.close()
+
+    assert in_a_child(check) == 0

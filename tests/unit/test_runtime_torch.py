@@ -21,7 +21,7 @@ from kgen_runtime import dlpack, lending
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import ArgumentError, KgenError
 from kgen_runtime.kernel import Kernel
-from tests.unit.fakes import Adding, HostFake, code_of, entry, param
+from tests.unit.fakes import Adding, HostFake, entry, kernels_on, param
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 SHAPE = (3, 5)
@@ -107,7 +107,7 @@ def standin(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def kernels(*entries: Any) -> Adding:
     backend = HostFake()
-    return Adding(backend, [Kernel(backend, e, code_of(e)) for e in entries or (entry(),)], {})
+    return kernels_on(backend, *(entries or (entry(),)))
 
 
 def floats(start: float = 0) -> np.ndarray[Any, Any]:

@@ -17,6 +17,7 @@ from typing import Any
 import kgen_runtime
 from kgen import spec, suggest, targets
 from kgen.check import cost, inputs, peers, timing
+from kgen.check.known import check_known
 from kgen.check.roofline import roofline
 from kgen.check.tensors import Bytes, strided_bits
 from kgen.check.timing import ROUNDS, Run, Taken
@@ -124,6 +125,7 @@ def bench(
         for kernel in kernels.values():
             if progress is not None:
                 progress(f"timing {kernel.entry.name}")
+            check_known(kernel.entry)
             cost.check_memory(kernel.entry, "timing")
             data = next(iter(inputs.data_sets(kernel.entry, seed))).buffers
             take = partial(timing.quiet_samples, rounds=rounds, limit=limit)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kgen import emulate, spec, targets
+from kgen import emulate
 from kgen.bundle import Bundle
 from kgen.check import compare, cost, execute, inputs, oracle, sampling
 from kgen.check.compare import Comparison
@@ -20,17 +20,12 @@ from kgen.check.execute import On, Reader
 from kgen.check.executor import Executor, Unavailable
 from kgen.check.inputs import DataSet
 from kgen.check.isolate import Devices
+from kgen.check.known import check_known
 from kgen.check.oracle import Box
 from kgen.check.progress import Progress
 from kgen.check.sampling import Sample
 from kgen.check.tensors import Bits, Mask, decode, strided_bits
-from kgen.errors import (
-    BundleError,
-    EmulationError,
-    SpecError,
-    TargetError,
-    VerificationError,
-)
+from kgen.errors import EmulationError, VerificationError
 from kgen_runtime import scalar
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.launch_limits import kernel_refusal, limits_of
@@ -123,7 +118,7 @@ def verify(
     ):
         for entry in reader.manifest.kernels:
             told.kernel(entry.name)
-            _check_known(entry)
+            check_known(entry)
             cost.check_memory(entry)
             start = time.perf_counter()
             fields = _verify_kernel(reader, entry, on, seed, devices, told)
@@ -137,17 +132,6 @@ def verify(
                 )
             )
     return Report(kernels=tuple(results))
-
-
-def _check_known(entry: KernelEntry) -> None:
-    """Raise BundleError for a problem that this kgen does not know, or that is not the kernel's."""
-    try:
-        problem = spec.from_json(entry.spec)
-        targets.family(entry.target.family)
-    except (SpecError, TargetError) as error:
-        raise BundleError(f"{entry.name}: {error}; verify it with the kgen that built it") from None
-    if problem.parameters != entry.unpacked.parameters:
-        raise BundleError(f"{entry.name}: its parameters are not those of its spec; build it again")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The CPU: kernels are shared objects that the dynamic loader maps, called through ctypes.
+"""The CPU: kernels are shared objects, mapped by `cpu_library` and called through ctypes.
 
 A kernel is a function ``(pointers..., begin, end)`` that does the tasks [begin, end). It keeps no
 state, so any number of threads may call it at once, and ctypes lets go of the interpreter's lock
@@ -10,23 +10,24 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kgen_runtime import dlpack
-from kgen_runtime.array import bytes_at
+from kgen_runtime.array import bytes_at, host_bytes
 from kgen_runtime.backend import Backend, Code, DeviceInfo
 from kgen_runtime.backends.cpu_launch import Entry, Launcher, prepared
 from kgen_runtime.backends.cpu_library import Library
+from kgen_runtime.backends.cpu_workers import MOST_POINTERS
 from kgen_runtime.cpu_features import (
     SYS_ARCH_PRCTL,
     XFEATURE_XTILEDATA,
     cpu_features,
     cpu_name,
 )
-from kgen_runtime.errors import ArgumentError, DeviceError, OutOfMemory
+from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.launch_limits import CPU, Limits
 
 if TYPE_CHECKING:
@@ -44,10 +45,10 @@ ARCH_REQ_XCOMP_PERM = 0x1023
 
 @dataclass(kw_only=True)
 class Loaded:
-    """A loaded kernel; unload closes its libraries."""
+    """A loaded kernel. Its code is mapped as long as a kernel of the same library is loaded."""
 
     entries: list[Entry]
-    libraries: list[Library]
+    library: Library | None
 
 
 #: More threads than any CPU has cores; operating systems refuse some 30 000.
@@ -108,14 +109,7 @@ class CpuBackend(Backend):
         return None
 
     def alloc(self, nbytes: int) -> int:
-        import numpy as np
-
-        try:
-            memory = np.empty(nbytes + ALIGNMENT, np.uint8)
-        except MemoryError:
-            raise OutOfMemory(
-                f"cannot allocate {nbytes} bytes; free arrays or use a smaller shape"
-            ) from None
+        memory = host_bytes(nbytes + ALIGNMENT)
         address = memory.ctypes.data + -memory.ctypes.data % ALIGNMENT
         self._owned[address] = memory
         return address
@@ -133,22 +127,43 @@ class CpuBackend(Backend):
         host[:] = bytes_at(buffer, host.size)
 
     def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> Loaded:
-        """Raises DeviceError if the loader or the kernel's permission is refused."""
-        if any("amx_tile" in c.artifact.requires.get("features", ()) for c in code.values()):
+        """Raises DeviceError if the code cannot be mapped or the kernel's permission is refused."""
+        (loaded,) = self.load_all([(entry, code)])
+        return loaded
+
+    def load_all(self, kernels: Sequence[tuple[KernelEntry, Mapping[str, Code]]]) -> list[Loaded]:
+        """All of them in one library."""
+        codes = [c for _, code in kernels for c in code.values()]
+        if any("amx_tile" in c.artifact.requires.get("features", ()) for c in codes):
             request_tile_permission()
-        libraries = {name: Library(c.data, entry.name) for name, c in code.items()}
-        entries = []
-        for launch in entry.launches:
-            function = libraries[launch.module].function(launch.entry_point)
-            address = ctypes.cast(function, ctypes.c_void_p).value
-            assert address is not None
-            entries.append(Entry(launch=launch, address=address))
-        return Loaded(entries=entries, libraries=list(libraries.values()))
+        entries = [entry for entry, _ in kernels]
+        for entry in entries:
+            if any(len(launch.arguments) > MOST_POINTERS for launch in entry.launches):
+                raise DeviceError(
+                    f"{entry.name}: a launch takes more arguments than the {MOST_POINTERS} that "
+                    "the runtime passes"
+                )
+        objects: dict[Hashable, bytes] = {
+            (entry.name, module): c.data for entry, code in kernels for module, c in code.items()
+        }
+        library = Library(objects, "+".join([entries[0].name, *(e.key for e in entries[1:])]))
+        return [
+            Loaded(
+                entries=[
+                    Entry(
+                        launch=launch,
+                        address=library.function((entry.name, launch.module), launch.entry_point),
+                    )
+                    for launch in entry.launches
+                ],
+                library=library,
+            )
+            for entry in entries
+        ]
 
     def unload(self, kernel: Loaded) -> None:
         kernel.entries.clear()
-        while kernel.libraries:
-            kernel.libraries.pop().close()
+        kernel.library = None
 
     def launch(self, kernel: Loaded, buffers: Mapping[str, int], stream: int | None = None) -> None:
         self.launcher(kernel, [*buffers])([*buffers.values()], stream)

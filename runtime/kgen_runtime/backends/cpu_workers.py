@@ -74,7 +74,7 @@ class Code:
             raise DeviceError(
                 f"no thread pool for {platform.machine()}; kernels run on x86_64 and aarch64"
             ) from None
-        self.library = Library(data, path.name)
+        self._library = Library({None: data}, path.name)
         self.worker = self._function("kgen_worker", 1)
         self.parallel = self._function("kgen_parallel", 2)
         self.serial = self._function("kgen_serial", 1)
@@ -82,10 +82,8 @@ class Code:
         self.stop = self._function("kgen_stop", 1)
 
     def _function(self, name: str, arguments: int) -> Any:
-        function = self.library.function(name)
-        function.restype = None
-        function.argtypes = [ctypes.c_void_p] * arguments
-        return function
+        address = self._library.function(None, name)
+        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * arguments)(address)
 
 
 class Workers:

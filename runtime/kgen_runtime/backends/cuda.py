@@ -72,6 +72,7 @@ class CudaBackend(Backend):
     name: ClassVar[str] = "cuda"
     formats: ClassVar[tuple[str, ...]] = ("cubin", "ptx")
     memory: ClassVar[int | None] = dlpack.CUDA
+    _closed = True
 
     @classmethod
     def devices(cls) -> tuple[DeviceInfo, ...]:
@@ -97,7 +98,8 @@ class CudaBackend(Backend):
             for buffer in self._owned:
                 call("cuMemFree", buffer)
         self._owned.clear()
-        call("cuDevicePrimaryCtxRelease", self._device)
+        with suppress(DeviceLost):  # in a forked child, which has no context
+            call("cuDevicePrimaryCtxRelease", self._device)
 
     @staticmethod
     def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from kgen_runtime.backends.forks import OneProcess
 from kgen_runtime.errors import DeviceError, DeviceLost, OutOfMemory
 
 #: Errors after which the context, and with it the process's use of the device, is gone.
@@ -26,6 +27,9 @@ STICKY = frozenset(
 )
 
 
+PROCESS = OneProcess("cuda")
+
+
 @cache
 def driver() -> Any:
     """The initialised driver API. Raises DeviceError, in one line, if it is not here."""
@@ -42,12 +46,15 @@ def driver() -> Any:
         raise DeviceError("no NVIDIA driver here (libcuda.so.1 cannot be loaded)") from None
     if status.name != "CUDA_SUCCESS":
         raise DeviceError(f"the NVIDIA driver does not start: {status.name}")
+    PROCESS.start()
     return api
 
 
 def call(function: str, *arguments: Any) -> Any:
     """One driver call: its result, if it has one. Raises the DeviceError that fits the status."""
-    status, *results = getattr(driver(), function)(*arguments)
+    api = driver()
+    PROCESS.check()
+    status, *results = getattr(api, function)(*arguments)
     if status.name != "CUDA_SUCCESS":
         raise _error(function, status.name)
     return results[0] if results else None

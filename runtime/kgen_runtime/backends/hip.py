@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from kgen_runtime import dlpack
 from kgen_runtime.backend import Backend, Code, DeviceInfo
+from kgen_runtime.backends.forks import OneProcess
 from kgen_runtime.backends.parameters import Parameters
 from kgen_runtime.errors import DeviceError, DeviceLost, LaunchError, OutOfMemory
 from kgen_runtime.launch_limits import Limits, amdgpu_limits
@@ -48,6 +49,9 @@ PROPERTIES_BYTES = 8192
 ARCH_NAME = re.compile(rb"\0(gfx[0-9a-f]+)((?::[a-z]+[+-])*)\0")
 
 
+PROCESS = OneProcess("hip")
+
+
 @cache
 def library() -> Any:
     """The initialised HIP runtime. Raises DeviceError, in one line, if it is not here."""
@@ -58,13 +62,16 @@ def library() -> Any:
             continue
         if status := hip.hipInit(0):
             raise DeviceError(f"the AMD driver does not start: hipInit gives {_name(status)}")
+        PROCESS.start()
         return hip
     raise DeviceError("no AMD driver here (libamdhip64.so cannot be loaded)")
 
 
 def call(function: str, *arguments: Any) -> None:
     """One HIP call. Raises the DeviceError that fits its status."""
-    status = getattr(library(), function)(*arguments)
+    hip = library()
+    PROCESS.check()
+    status = getattr(hip, function)(*arguments)
     if status == SUCCESS:
         return
     if status == OUT_OF_MEMORY:
@@ -121,6 +128,7 @@ class HipBackend(Backend):
     name: ClassVar[str] = "hip"
     formats: ClassVar[tuple[str, ...]] = ("hsaco",)
     memory: ClassVar[int | None] = dlpack.ROCM
+    _closed = True
 
     @staticmethod
     def limits(capabilities: Mapping[str, Any]) -> Limits:
@@ -141,6 +149,8 @@ class HipBackend(Backend):
 
     def close(self) -> None:
         """Free what is still allocated."""
+        if self._closed:
+            return
         self._closed = True
         with suppress(DeviceLost), _Current(self.info.index):
             while self._owned:

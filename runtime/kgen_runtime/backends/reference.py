@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 class ReferenceKernel:
     """What `load` hands out: the specification, the output's layout, and inputs to be unpacked."""
 
+    name: str
     spec: Mapping[str, Any]
     output: TensorParam
     packed: tuple[TensorParam, ...] = ()
@@ -61,7 +62,7 @@ class ReferenceBackend(Backend):
     def alloc(self, nbytes: int) -> memoryview:
         try:
             return memoryview(bytearray(nbytes))
-        except MemoryError:
+        except (MemoryError, OverflowError):
             raise OutOfMemory(
                 f"reference: {nbytes} bytes cannot be allocated; use a smaller shape"
             ) from None
@@ -85,7 +86,7 @@ class ReferenceBackend(Backend):
                 f"it has {', '.join(scalar.OPERATIONS)}"
             )
         packed = tuple(param for param in entry.inputs if param.packing is not None)
-        return ReferenceKernel(spec=entry.spec, output=entry.output, packed=packed)
+        return ReferenceKernel(name=entry.name, spec=entry.spec, output=entry.output, packed=packed)
 
     def launch(
         self, kernel: ReferenceKernel, buffers: Mapping[str, Any], stream: int | None = None
@@ -94,10 +95,16 @@ class ReferenceBackend(Backend):
             raise DeviceError(f"reference: stream={stream} is not possible; it has no streams")
         inputs = {name: buffer for name, buffer in buffers.items() if name != kernel.output.name}
         inputs |= {param.name: unpacked(param, inputs[param.name]) for param in kernel.packed}
-        element = scalar.elements(kernel.spec, inputs)
         out = buffers[kernel.output.name]
-        for index, offset in output_elements(kernel.spec, kernel.output):
-            scalar.write(out, offset, kernel.output.dtype, element(index))
+        try:
+            element = scalar.elements(kernel.spec, inputs)
+            for index, offset in output_elements(kernel.spec, kernel.output):
+                scalar.write(out, offset, kernel.output.dtype, element(index))
+        except (ArithmeticError, LookupError, SyntaxError, TypeError, ValueError) as error:
+            raise DeviceError(
+                f"{kernel.name}: the reference cannot compute its spec ({error!r:.60}); "
+                "build the bundle again"
+            ) from error
 
     def unload(self, kernel: ReferenceKernel) -> None:
         """Nothing is held."""

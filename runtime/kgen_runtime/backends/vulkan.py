@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kgen_runtime.backend import Backend, Code, DeviceInfo
+from kgen_runtime.backends.forks import OneProcess
 from kgen_runtime.backends.vulkan_driver import (
     create_instance,
     describe,
@@ -37,6 +38,25 @@ SPIRV_MAGIC = (0x07230203).to_bytes(4, "little")
 STAGING_BYTES = 32 * 2**20
 
 
+#: A child of it may hang in the driver even with devices of its own.
+PROCESS = OneProcess("vulkan")
+
+
+class _Turn:
+    """One thread's turn at a device, which may take turns within it; in a forked child, where the
+    lock may be held for ever by a thread that is not there, none."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        PROCESS.check()
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class VulkanKernel:
     name: str
@@ -49,9 +69,11 @@ class VulkanBackend(Backend):
 
     name: ClassVar[str] = "vulkan"
     formats: ClassVar[tuple[str, ...]] = ("spirv",)
+    _closed = True
 
     @classmethod
     def devices(cls) -> tuple[DeviceInfo, ...]:
+        PROCESS.check()
         instance = create_instance()
         try:
             return tuple(describe(i, d) for i, d in enumerate(physical_devices(instance)))
@@ -61,9 +83,9 @@ class VulkanBackend(Backend):
     def __init__(self, index: int = 0, *, mapped: bool | None = None) -> None:
         """`mapped`: whether buffers are memory that the host sees; by default where that is as
         fast for the device as any other."""
-        self._lock = threading.RLock()
+        PROCESS.start()
+        self._lock = _Turn()
         self._instance = create_instance()
-        self._closed = False
         try:
             found = physical_devices(self._instance)
             if index not in range(len(found)):
@@ -81,8 +103,11 @@ class VulkanBackend(Backend):
         self._allocations: set[Allocation] = set()
         self._kernels: set[VulkanKernel] = set()
         self._staging: Allocation | None = None
+        self._closed = False
 
     def close(self) -> None:
+        if self._closed or PROCESS.lost:
+            return
         with self._lock:
             if self._closed:
                 return
@@ -139,6 +164,8 @@ class VulkanBackend(Backend):
         return Buffer(allocation=allocation, offset=0, nbytes=nbytes)
 
     def free(self, buffer: Buffer) -> None:
+        if PROCESS.lost:
+            return
         with self._lock:
             if self._closed:
                 return
@@ -223,6 +250,8 @@ class VulkanBackend(Backend):
                 raise LaunchError(f"{kernel.name}: {error}") from None
 
     def unload(self, kernel: VulkanKernel) -> None:
+        if PROCESS.lost:
+            return
         with self._lock:
             if kernel in self._kernels:
                 self._queue.wait()

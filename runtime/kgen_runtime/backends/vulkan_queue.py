@@ -107,9 +107,10 @@ class Queue:
         call("vkEndCommandBuffer", commands)
         fence_info = vk.VkFenceCreateInfo()
         fence = call("vkCreateFence", self._device.handle, fence_info, None)
-        self._pending.append(Pending(fence=fence, commands=commands, descriptors=descriptors))
         submit = vk.VkSubmitInfo(pCommandBuffers=[commands])
         call("vkQueueSubmit", self._queue, 1, [submit], fence)
+        # Not before: memory that the garbage collector frees in between waits for all of these.
+        self._pending.append(Pending(fence=fence, commands=commands, descriptors=descriptors))
 
     def _descriptor_sets(
         self, pipelines: tuple[Pipeline, ...], buffers: Mapping[str, Buffer]

@@ -254,10 +254,8 @@ def fastest(runs: list[Run]) -> Run:
 
 def assembled(template: str, values: Mapping[str, object], pointers: int) -> Any:
     """The function @ceiling of a template, on this CPU; it takes a count and so many pointers."""
-    function = _library(template, tuple(sorted(values.items()))).function("ceiling")
-    function.restype = None
-    function.argtypes = [ctypes.c_int64, *[ctypes.c_void_p] * pointers]
-    return function
+    address = _library(template, tuple(sorted(values.items()))).function(None, "ceiling")
+    return ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * pointers)(address)
 
 
 @cache
@@ -269,4 +267,5 @@ def _library(template: str, values: tuple[tuple[str, object], ...]) -> Library:
     if target.has("amx_tile"):
         request_tile_permission()
     text = render.text(template, {"arch": target.arch, **dict(values)})
-    return Library(link(compile_object(text, target.arch, sorted(target.features))), template)
+    code = link(compile_object(text, target.arch, sorted(target.features)))
+    return Library({None: code}, template)

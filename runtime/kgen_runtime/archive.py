@@ -1,0 +1,117 @@
+"""A bundle's archive: a zip whose files are stored as they are, so that none is larger than it.
+
+Everything that a directory claims is held against the archive's own size before a byte is read.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+import zipfile
+import zlib
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from kgen_runtime.errors import BundleError
+
+
+class BinaryFile(Protocol):
+    """An open file of bytes, such as `open(path, "rb")` gives."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
+
+
+#: What a bundle is read from: a path, its bytes, or an open file.
+Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryFile
+
+#: What zipfile raises for an archive whose headers are damaged: a version, a way of compression or
+#: an encryption that it does not know are RuntimeErrors.
+DAMAGE = (
+    zipfile.BadZipFile, KeyError, ValueError, RuntimeError, EOFError, struct.error, zlib.error,
+    OverflowError,
+)  # fmt: skip
+
+
+class Archive:
+    """An open archive; `name` is for messages. Raises BundleError for what is none of ours."""
+
+    def __init__(self, source: Source) -> None:
+        self.name, file = _opened(source)
+        #: Closed with the archive: a caller's own file stays open.
+        self._own = file if isinstance(source, str | os.PathLike) else None
+        try:
+            try:
+                self._size = file.seek(0, os.SEEK_END)
+                self._zip = zipfile.ZipFile(file)
+            except OSError as error:
+                raise BundleError(f"{self.name}: cannot read: {error.strerror or error}") from None
+            except DAMAGE:
+                raise BundleError(self._no_bundle("")) from None
+            self._check()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        if self._own is not None:
+            self._own.close()
+
+    def size(self, file: str) -> int:
+        """Bytes of a file. Raises KeyError if there is none of this name."""
+        return self._zip.getinfo(file).file_size
+
+    def read(self, file: str) -> bytes:
+        """A file's bytes. Raises one of DAMAGE, or OSError, if they cannot be read."""
+        return self._zip.read(file)
+
+    def no_manifest(self) -> BundleError:
+        return BundleError(self._no_bundle(""))
+
+    def _check(self) -> None:
+        total, names = 0, set()
+        for info in self._zip.infolist():
+            shown = ascii(info.filename[:60])
+            if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
+                raise BundleError(self._no_bundle(f" ({shown} is compressed)"))
+            if info.filename in names:
+                raise BundleError(self._no_bundle(f" ({shown} is there twice)"))
+            names.add(info.filename)
+            total += info.file_size
+        if total > self._size:
+            raise BundleError(self._no_bundle(f" ({total} bytes of files in {self._size})"))
+
+    def _no_bundle(self, why: str) -> str:
+        what = f"not a kgen bundle, or not all of one{why}"
+        return f"{self.name}: {what}; make one with kgen build -o"
+
+
+def _opened(source: Any) -> tuple[str, IO[bytes]]:
+    """A name for messages, and the file to seek in."""
+    if isinstance(source, bytes | bytearray | memoryview):
+        data = bytes(source)
+        return f"a bundle of {len(data)} bytes", io.BytesIO(data)
+    if isinstance(source, str | os.PathLike):
+        name = os.fsdecode(source)
+        try:
+            return name, Path(name).open("rb")
+        except OSError as error:
+            raise BundleError(f"{name}: cannot read: {error.strerror or error}") from None
+        except ValueError:  # a NUL
+            raise BundleError(f"{name!a}: not a kgen bundle's path; give a file's") from None
+    if isinstance(source, io.TextIOBase) or not hasattr(source, "read"):
+        raise BundleError(
+            f"path is of type {type(source).__name__}; give a bundle's path as a str or Path, such "
+            "as Bundle.save returns, its bytes, or a file that is open for them ('rb')"
+        )
+    given = getattr(source, "name", None)
+    name = given if isinstance(given, str) else "a bundle in an open file"
+    try:
+        if hasattr(source, "seek") and (not hasattr(source, "seekable") or source.seekable()):
+            return name, source
+        data = source.read()
+    except (OSError, ValueError) as error:
+        raise BundleError(f"{name}: cannot read: {error}") from None
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise BundleError(f"{name}: its read gives {type(data).__name__}, not bytes; open it 'rb'")
+    return name, io.BytesIO(data)

@@ -1,0 +1,46 @@
+"""Devices across fork(2): the drivers of GPUs have threads and handles that a child does not get.
+
+What a child does with them hangs or fails in ways that name no cause, so it is refused before the
+driver is asked.
+"""
+
+from __future__ import annotations
+
+import os
+
+from kgen_runtime.errors import DeviceLost
+
+
+class OneProcess:
+    """A driver that works only in the process that starts it."""
+
+    def __init__(self, driver: str) -> None:
+        self._driver = driver
+        #: Whether this process was forked from the one that started it.
+        self.lost = False
+
+    def start(self) -> None:
+        """It is started, in this process. Raises DeviceLost if that was in its parent."""
+        self.check()
+        _started.add(self)
+
+    def check(self) -> None:
+        """Raises DeviceLost in a child process."""
+        if self.lost:
+            raise DeviceLost(
+                f"{self._driver}: this process was forked from one that had started the driver, "
+                "which works in that one only; start processes before the first use of the "
+                "device, or with multiprocessing's spawn"
+            )
+
+
+_started: set[OneProcess] = set()
+
+
+def _lose_all() -> None:
+    for one in _started:
+        one.lost = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_lose_all)

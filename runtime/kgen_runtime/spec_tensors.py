@@ -1,0 +1,145 @@
+"""The tensors that an operation's specification speaks of, derived from its own words alone.
+
+A manifest states them too, as kernels take them; here is what that is held against. Operations that
+the reference does not know have none.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kgen_runtime import definitions
+from kgen_runtime.dlpack import packed_strides
+from kgen_runtime.dtypes import DType
+from kgen_runtime.errors import BundleError
+from kgen_runtime.manifest import TensorParam
+
+Spec = Mapping[str, Any]
+
+
+def tensors(spec: Spec) -> tuple[TensorParam, ...] | None:
+    """All of them in calling order, the output last; None for an unknown operation.
+
+    Raises BundleError for a specification that lacks a field, or has one of another type.
+    """
+    known = OPERATIONS.get(spec.get("op", ""))
+    if known is None:
+        return None
+    try:
+        return known(spec)
+    except (KeyError, TypeError, ValueError, SyntaxError, RecursionError, MemoryError) as error:
+        raise BundleError(f"its spec is none of a {spec['op']}: {error!r}") from None
+
+
+def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
+    m, n, k, batch = (_whole(spec, name, 1) for name in ("m", "n", "k", "batch"))
+    dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
+    layout, scales, epilogue = spec["layout"], _names(spec, "scales"), _names(spec, "epilogue")
+    if layout not in ("nn", "nt", "tn", "tt"):
+        raise ValueError(f"layout={layout!r}")
+    _number(spec, "alpha")
+
+    def matrix(name: str, of: str, dtype: DType, shape: tuple[int, int]) -> TensorParam:
+        ld, step = _whole(spec, f"ld{of}", shape[1]), _whole(spec, f"batch_stride_{of}", 0)
+        if batch > 1 and step:
+            return _tensor(name, dtype, (batch, *shape), (step, ld, 1))
+        return _tensor(name, dtype, shape, (ld, 1))
+
+    def like_out(name: str) -> TensorParam:
+        return matrix(name, "c", out, (m, n))
+
+    def one(name: str) -> TensorParam:
+        return _tensor(name, DType.F32, (1,), (1,))
+
+    found = [
+        matrix("a", "a", dtype, (k, m) if layout[0] == "t" else (m, k)),
+        matrix("b", "b", dtype, (n, k) if layout[1] == "t" else (k, n)),
+        *(one(f"scale_{scale}") for scale in scales if scale != "out"),
+    ]
+    if _number(spec, "beta") != 0.0:
+        found.append(like_out("c"))
+    # Eight bits are too few for a bias.
+    bias = DType.F32 if out.itemsize == 1 else out
+    for step in epilogue:
+        if step == "bias":
+            found.append(_tensor("bias", bias, (n,), (1,)))
+        elif step == "residual":
+            found.append(like_out("residual"))
+    if "out" in scales:
+        found.append(one("scale_out"))
+    return (*found, like_out("out"))
+
+
+def _relu(spec: Spec) -> tuple[TensorParam, ...]:
+    dtype = DType(spec["dtype"])
+    return tuple(_packed(name, dtype, spec["shape"]) for name in ("x", "out"))
+
+
+def _softmax(spec: Spec) -> tuple[TensorParam, ...]:
+    rows, cols = _whole(spec, "rows", 1), _whole(spec, "cols", 1)
+    if not isinstance(spec["log"], bool):
+        raise TypeError(f"log={spec['log']!r}")
+    types = {"x": DType(spec["dtype"]), "out": DType(spec["out_dtype"])}
+    return tuple(_tensor(name, t, (rows, cols), (cols, 1)) for name, t in types.items())
+
+
+def _elementwise(spec: Spec) -> tuple[TensorParam, ...]:
+    expression, shapes = spec["expression"], spec["shapes"]
+    if not isinstance(expression, str) or len(expression) > MAX_EXPRESSION:
+        raise ValueError(f"expression={expression!r:.60}")
+    names = dict.fromkeys(definitions.input_names(ast.parse(expression, mode="eval").body))
+    dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
+    found = [_packed(name, dtype, shape) for name, shape in zip(names, shapes, strict=True)]
+    rank = max(len(p.shape) for p in found)
+    columns = zip(*((1,) * (rank - len(p.shape)) + p.shape for p in found), strict=True)
+    sizes = [set(column) - {1} or {1} for column in columns]
+    if any(len(size) > 1 for size in sizes):
+        raise ValueError(f"shapes={shapes!r:.60}")
+    return (*found, _packed("out", out, [n for (n,) in sizes]))
+
+
+#: Characters of an expression.
+MAX_EXPRESSION = 10_000
+
+OPERATIONS: Mapping[str, Callable[[Spec], tuple[TensorParam, ...]]] = {
+    "matmul": _matmul,
+    "relu": _relu,
+    "softmax": _softmax,
+    "elementwise": _elementwise,
+}
+
+
+def _packed(name: str, dtype: DType, shape: Any) -> TensorParam:
+    if not isinstance(shape, list | tuple) or not all(type(n) is int and n > 0 for n in shape):
+        raise ValueError(f"shape={shape!r:.60}")
+    return _tensor(name, dtype, tuple(shape), packed_strides(tuple(shape)))
+
+
+def _tensor(
+    name: str, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...]
+) -> TensorParam:
+    role: Any = "output" if name == "out" else "input"
+    return TensorParam(name=name, role=role, dtype=dtype, shape=shape, strides=strides)
+
+
+def _whole(spec: Spec, name: str, least: int) -> int:
+    value = spec[name]
+    if type(value) is not int or value < least:
+        raise ValueError(f"{name}={value!r}")
+    return value
+
+
+def _number(spec: Spec, name: str) -> float:
+    value = spec[name]
+    if type(value) not in (int, float):
+        raise TypeError(f"{name}={value!r}")
+    return float(value)
+
+
+def _names(spec: Spec, name: str) -> tuple[str, ...]:
+    value = spec[name]
+    if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
+        raise TypeError(f"{name}={value!r}")
+    return tuple(value)
