@@ -14,7 +14,7 @@ from kgen.check import sampling, walk
 from kgen.check.sampling import Sample
 from kgen.schedule import SplitMatmul, WgmmaMatmul
 from kgen.spec import Matmul
-from kgen_runtime.manifest import KernelEntry, Tile
+from kgen_runtime.manifest import KernelEntry, TargetEntry, Tile
 
 EntryFor = Callable[..., KernelEntry]
 
@@ -22,8 +22,10 @@ EntryFor = Callable[..., KernelEntry]
 def planned(
     entry_for: EntryFor, spec: Matmul, target: str, schedule: SplitMatmul | WgmmaMatmul
 ) -> KernelEntry:
-    plan = pipeline.plan(spec, targets.find(target), schedule)
-    return replace(entry_for(spec), launches=plan.launches)
+    found = targets.find(target)
+    plan = pipeline.plan(spec, found, schedule)
+    by_hand = TargetEntry(name=found.name, family=found.family, arch=found.arch)
+    return replace(entry_for(spec), target=by_hand, launches=plan.launches)
 
 
 def split(

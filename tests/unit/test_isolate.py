@@ -20,9 +20,10 @@ from kgen.check.verify import verify
 from kgen.pipeline import Kernel
 from kgen.spec import DType, Relu
 
-pytestmark = pytest.mark.skipif(
+needs_x86_64 = pytest.mark.skipif(
     platform.machine() != "x86_64", reason="the kernels here are x86-64 machine code"
 )
+pytestmark = needs_x86_64
 
 GOOD, BAD = Relu(shape=(40,), dtype=DType.F32), Relu(shape=(41,), dtype=DType.F32)
 BODIES = {

@@ -52,7 +52,9 @@ def test_what_would_be_emulated_for_hours_is_refused(entry_for: EntryFor) -> Non
     entry = big_entry(entry_for)
     sample = sampling.sample(entry, budget=40, seed=0)
     assert cost.emulation_refusal(replace(entry, schedule={"mainloop": "mma"}), sample) is None
-    slow = cost.emulation_refusal(replace(entry, schedule={"mainloop": "blis"}), None)
+    slow = cost.emulation_refusal(
+        replace(entry, schedule={"mainloop": "blis", "mr": 3, "nr": 12}), None
+    )
     assert slow is not None and "verify it on a device" in slow
 
 

@@ -23,13 +23,15 @@ EMULATED_WORK = {
     "wgmma": 2**29,
     "gemv": 2**26,
     "fma": 2**26,
-    "amx": 2**23,
-    "dot": 2**21,
-    "blis": 2**19,
+    "amx": 2**24,
     "stream": 2**21,
     "row": 2**20,
 }
 OTHER_EMULATED_WORK = 2**20
+#: The same where a CPU's vectors are multiplied: steps of K of a register tile of mr x nr.
+EMULATED_STEPS = 2**12
+#: Tasks of a CPU are few and long: so much of that work is spent on several.
+TASKS_PATIENCE = 36
 #: A sample may need more than this work, to hold every kind of tile, up to this many times.
 EMULATION_PATIENCE = 60
 #: Work of the scalar reference per data set, about a quarter of a second: all elements up to the
@@ -53,18 +55,25 @@ def work_per_element(entry: KernelEntry) -> int:
 
 def emulated_workgroups(entry: KernelEntry) -> int:
     """How many workgroups of a kernel an emulator may run per data set."""
-    launch = entry.launches[0]
+    launch = sampling.sampled_launch(entry)
     tile = launch.tile
     if tile is None:
         return 0
     elements = math.prod(tile.extent)
+    if sampling.is_product_of_tasks(entry):
+        work = TASKS_PATIENCE * emulated_budget(entry)
+        return -(-work // (elements * work_per_element(entry)))
     if tile.walk is not None:
         elements = elements * walk.share(launch, tile) // math.prod(launch.cluster)
     return max(1, emulated_budget(entry) * tile.parts // (elements * work_per_element(entry)))
 
 
 def emulated_budget(entry: KernelEntry) -> int:
-    return EMULATED_WORK.get(str(entry.schedule.get("mainloop")), OTHER_EMULATED_WORK)
+    """Work that is emulated in about a second."""
+    mainloop = str(entry.schedule.get("mainloop"))
+    if mainloop in ("blis", "dot"):
+        return EMULATED_STEPS * int(entry.schedule["mr"]) * int(entry.schedule["nr"])
+    return EMULATED_WORK.get(mainloop, OTHER_EMULATED_WORK)
 
 
 def emulated_seconds(entry: KernelEntry, sample: sampling.Sample | None) -> float:
@@ -115,7 +124,7 @@ def compared_boxes(entry: KernelEntry, seed: int) -> tuple[Box, ...]:
     if oracle_work(entry) <= ORACLE_WORK:
         return (whole_output(entry),)
     shape = output_shape(entry)
-    tile = entry.launches[0].tile
+    tile = sampling.sampled_launch(entry).tile
     extents = shape if tile is None else tile.extent
     extents = tuple(min(e, 256) for e in extents)
     counts = [-(-n // e) for n, e in zip(shape, extents, strict=True)]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kgen.check import special_values
 from kgen.check.tensors import (
     Bits,
     Bytes,
@@ -22,7 +23,6 @@ from kgen.check.tensors import (
     flat_bits,
     strided_bits,
 )
-from kgen.spec import SMOOTH
 from kgen_runtime import packing
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry, TensorParam
@@ -54,10 +54,6 @@ OUTPUT_POISON = {
 WHOLE_LIMIT = 4
 #: Softmax logits of the whole-number data: far enough apart for small exponentials.
 LOGIT_LIMIT = 20
-#: Rows of a softmax, from the first, that hold special values.
-SPECIAL_ROWS = 4096
-#: A matmul of more multiply-adds than this is not run on special values: one run says enough.
-SPECIAL_MATMUL_LIMIT = 2**22
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,18 +69,25 @@ def data_sets(entry: KernelEntry, seed: int) -> Iterator[DataSet]:
     """The data that one kernel is run on, one after another; constants are not packed yet."""
     entry = entry.unpacked
     integers = entry.inputs[0].dtype.is_integer
-    yield _fill(entry, "random", seed, _random_integers if integers else _random)
+    turns = _special_turns(entry)
+    if not (turns and entry.op == "matmul" and special_values.is_large(entry)):
+        yield _fill(entry, "random", seed, _random_integers if integers else _random)
     yield _fill(entry, "whole-number", seed, _whole, whole=True)
-    if entry.op == "matmul":
-        if _takes_special_values(entry):
-            yield _fill(entry, "special-value", seed, _special_matmul(entry))
-        return
-    if entry.op != "softmax":
-        yield _fill(entry, "special-value", seed, _special_elements)
-        return
-    # With few rows, not every kind of row fits in one tensor.
-    for first in range(0, len(ROW_KINDS), max(entry.output.shape[0], 3)):
-        yield _fill(entry, "special-value", seed + first, _special_softmax(first))
+    for turn in range(turns):
+        yield _fill(entry, "special-value", seed + turn, _special(entry, seed, turn))
+
+
+def _special_turns(entry: KernelEntry) -> int:
+    """How many runs on special values a kernel has."""
+    if entry.op == "softmax":
+        return special_values.softmax_turns(entry)
+    if entry.op != "matmul":
+        return special_values.element_turns(entry)
+    if entry.spec["alpha"] == 0.0:
+        return 0
+    if entry.inputs[0].dtype.is_integer:
+        return 0 if special_values.is_large(entry) else 1
+    return special_values.matmul_turns(entry)
 
 
 Maker = Callable[[np.random.Generator, TensorParam], Floats]
@@ -162,86 +165,37 @@ def _whole(generator: np.random.Generator, param: TensorParam) -> Floats:
     return generator.integers(-limit, limit, param.shape, np.int8, endpoint=True).astype(np.float32)
 
 
-def _takes_special_values(entry: KernelEntry) -> bool:
-    spec = entry.spec
-    work = spec["batch"] * spec["m"] * spec["n"] * spec["k"]
-    return bool(work <= SPECIAL_MATMUL_LIMIT and spec["alpha"] != 0.0)
-
-
-def _special_matmul(entry: KernelEntry) -> Maker:
-    """NaN in a row of A and a column of B, infinities where the epilogue defines what they give.
-
-    gelu and silu of -inf are 0 times inf, so kernels with them get NaN only; so do those that split
-    operands, whose products of an infinity's parts are of both signs, and e4m3, which has no
-    infinity. s8 gets the numbers with the largest products.
-    """
-    dtype = entry.inputs[0].dtype
-    smooth = SMOOTH & set(entry.spec["epilogue"])
-    split = entry.spec.get("math") == "3xtf32"
-    finite = smooth or split or dtype is DType.E4M3
-    kinds = [np.nan] if finite else [np.nan, np.inf, -np.inf]
+def _special(entry: KernelEntry, seed: int, turn: int) -> Maker:
+    if entry.op == "matmul":
+        return _special_matmul(entry, seed, turn)
 
     def make(generator: np.random.Generator, param: TensorParam) -> Floats:
-        if dtype is DType.S8:
-            extremes = _random_integers(generator, param)
-            return np.where(extremes < 0, -128, 127) if param.name in ("a", "b") else extremes
+        values = _random(generator, param)
+        if entry.op == "softmax":
+            special_values.place_softmax(values, turn)
+        else:
+            operand = entry.inputs.index(param)
+            special_values.place_elements(values, param.dtype, turn, operand)
+        return values
+
+    return make
+
+
+def _special_matmul(entry: KernelEntry, seed: int, turn: int) -> Maker:
+    """s8 has no special values; it gets the numbers with the largest products."""
+    if entry.inputs[0].dtype is DType.S8:
+        return _extremes
+    special = special_values.MatmulValues(entry, seed, turn)
+
+    def make(generator: np.random.Generator, param: TensorParam) -> Floats:
         values = _random(generator, param)
         if param.name in ("a", "b"):
-            for kind in kinds:
-                values[tuple(generator.integers(0, n) for n in param.shape)] = kind
+            special.place(param.name, values)
         return values
 
     return make
 
 
-def _special_elements(generator: np.random.Generator, param: TensorParam) -> Floats:
-    values = _random(generator, param)
-    tiny = param.dtype.smallest_subnormal
-    special = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, tiny, -tiny, 3 * tiny, 1.0, -1.0])
-    places = generator.permutation(values.size)[: max(1, values.size // 2)]
-    values.reshape(-1)[places] = np.resize(special, places.size)
-    return values
-
-
-def _nan(row: Floats, at: int) -> None:
-    row[at] = np.nan
-
-
-def _positive_infinity(row: Floats, at: int) -> None:
-    row[at] = np.inf
-
-
-def _only_negative_infinity(row: Floats, at: int) -> None:
-    row[:] = -np.inf
-
-
-def _some_negative_infinity(row: Floats, at: int) -> None:
-    row[1::2] = -np.inf
-
-
-def _constant(row: Floats, at: int) -> None:
-    row[:] = -0.0
-
-
-def _far_apart(row: Floats, at: int) -> None:
-    row *= 1000.0
-
-
-ROW_KINDS = (
-    _nan,
-    _positive_infinity,
-    _only_negative_infinity,
-    _some_negative_infinity,
-    _constant,
-    _far_apart,
-)
-
-
-def _special_softmax(first: int) -> Maker:
-    def make(generator: np.random.Generator, param: TensorParam) -> Floats:
-        values = _random(generator, param)
-        for i, row in enumerate(values[:SPECIAL_ROWS]):
-            ROW_KINDS[(first + i) % len(ROW_KINDS)](row, int(generator.integers(len(row))))
-        return values
-
-    return make
+def _extremes(generator: np.random.Generator, param: TensorParam) -> Floats:
+    values = _random_integers(generator, param)
+    return np.where(values < 0, -128, 127) if param.name in ("a", "b") else values

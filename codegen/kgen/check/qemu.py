@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kgen import children
 from kgen.errors import EmulationError
 from kgen.targets import elf
 
@@ -202,7 +203,11 @@ def execute(program: bytes, name: str, cpu: str) -> bytes:
         path.write_bytes(program)
         path.chmod(0o700)
         done = subprocess.run(
-            [QEMU, "-cpu", cpu, str(path)], cwd=folder, capture_output=True, check=False
+            [QEMU, "-cpu", cpu, str(path)],
+            cwd=folder,
+            capture_output=True,
+            check=False,
+            preexec_fn=children.tied(),
         )
     if done.returncode:
         number = -done.returncode if done.returncode < 0 else done.returncode - 128

@@ -1,4 +1,5 @@
-"""Seeded samples: of workgroups where running all takes too long, and of output elements.
+"""Seeded samples: of workgroups where running all takes too long, and of output elements. The
+workgroups of a CPU are its tasks.
 
 Samples are not luck alone: along every axis they take the first, the last and an interior position,
 and all combinations of these, because that is where tiles differ from one another.
@@ -20,10 +21,21 @@ from kgen_runtime.manifest import Extent3, KernelEntry, Launch, Tile
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """Workgroups to run, per launch, and the boxes of the output that they write."""
+    """Workgroups (tasks) to run, per launch, and the boxes of the output that they write."""
 
     workgroups: tuple[tuple[Extent3, ...], ...]
     boxes: tuple[Box, ...]
+
+
+def is_product_of_tasks(entry: KernelEntry) -> bool:
+    """A CPU's matmul, whose last launch multiplies: those before it pack what its tasks read."""
+    tile = entry.launches[-1].tile
+    return entry.target.family == "cpu" and tile is not None and tile.walk is not None
+
+
+def sampled_launch(entry: KernelEntry) -> Launch:
+    """The one whose workgroups a sample is of."""
+    return entry.launches[-1 if is_product_of_tasks(entry) else 0]
 
 
 def sample(entry: KernelEntry, budget: int, seed: int) -> Sample | None:
@@ -32,11 +44,13 @@ def sample(entry: KernelEntry, budget: int, seed: int) -> Sample | None:
     Everything runs if the budget allows it, and where a launch does not say what its workgroups
     write. A sample is closed: whatever its workgroups wait for or read, others of it make.
     """
-    launch = entry.launches[0]
+    launch = sampled_launch(entry)
     tile = launch.tile
     if tile is None or math.prod(launch.grid) <= budget:
         return None
     generator = np.random.default_rng(seed)
+    if is_product_of_tasks(entry):
+        return _of_tasks(entry.launches, tile, budget, generator)
     if len(entry.launches) > 1:
         last = entry.launches[1]
         closed = len(entry.launches) == 2 and tile.parts > 1 and last.tile is not None
@@ -52,6 +66,33 @@ def sample(entry: KernelEntry, budget: int, seed: int) -> Sample | None:
         chosen.add(tuple(int(generator.integers(n)) for n in counts))
     workgroups = {w for piece in sorted(chosen) for w in closed_group(launch, tile, piece)}
     return _sample(workgroups, (written(tile, w) for w in sorted(workgroups)))
+
+
+def _of_tasks(
+    launches: Sequence[Launch], tile: Tile, budget: int, generator: np.random.Generator
+) -> Sample:
+    """The first and the last task and, as far as the budget of whole tasks goes, the last one's
+    neighbour, which finds what the task before has packed for both, neighbours of which the second
+    packs anew, the other corners, and any."""
+    *before, launch = launches
+    counts = walk.counts(tile)
+    assert tile.walk is not None
+    last = math.prod(counts) - 1
+    line = min(tile.walk.group, counts[-2]) if tile.walk.group > 1 else counts[-1]
+    others = [walk.number_of(tile, corner) for corner in corners(counts, generator)]
+    numbers = [0, last, last - 1, last - line, last - line + 1, 1, *others]
+    numbers += generator.permutation(last).tolist()
+    room = budget * math.prod(tile.extent)
+    chosen: dict[int, tuple[tuple[int, int], ...]] = {}
+    for number in dict.fromkeys(n for n in numbers if n >= 0):
+        (box,) = walk.written(launch, tile, (number, 0, 0))
+        elements = math.prod(stop - start for start, stop in box)
+        if number in (0, last) or elements <= room:
+            chosen[number] = box
+            room -= elements
+    whole = [tuple((x, 0, 0) for x in range(earlier.grid[0])) for earlier in before]
+    tasks = tuple((number, 0, 0) for number in sorted(chosen))
+    return Sample(workgroups=(*whole, tasks), boxes=_slices(chosen.values()))
 
 
 def _of_walk(launch: Launch, tile: Tile, budget: int) -> Sample:
@@ -232,7 +273,7 @@ def elements(entry: KernelEntry, box: Box, limit: int, seed: int) -> list[tuple[
     if math.prod(map(len, spans)) <= limit:
         return list(itertools.product(*spans))
     generator = np.random.default_rng(seed)
-    tile = entry.launches[0].tile
+    tile = sampled_launch(entry).tile
     extents = tile.extent if tile is not None else output_shape(entry)
     pairs = zip(spans, extents, strict=True)
     box_corners = shuffled(generator, *(sorted({s[0], s[-1]}) for s in spans))

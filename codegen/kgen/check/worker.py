@@ -15,6 +15,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from kgen import children
 from kgen.check.device import DeviceExecutor
 from kgen.check.tensors import Bytes
 from kgen.errors import DeviceError, KgenError
@@ -69,6 +70,7 @@ class Server:
 
 
 def main() -> None:
+    children.end_with_writers(sys.stdin.fileno())
     # Drivers print what they like; the answers get a stream of their own.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

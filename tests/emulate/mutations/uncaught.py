@@ -12,7 +12,8 @@ UNCAUGHT = (
         pattern=r"(sub\.s32 %b_rows_left, )8,",
         replacement=r"\g<1>9,",
         expected=CLEAN,
-        why="B's rows beyond the edge meet zeros of A: only NaN or infinity there would show",
+        why="B's rows beyond the edge meet zeros of A: only NaN or infinity there would show; "
+        "verify's special values bring it (test_special_values.py)",
     ),
     Mutation(
         program=ptx_rows.softmax,
@@ -20,7 +21,8 @@ UNCAUGHT = (
         pattern=r"(and\.b32 %place, %lane, )3;(?=(?s:[^}]*)%top, \[%place)",
         replacement=r"\g<1>0;",
         expected=CLEAN,
-        why="softmax is the same for whatever is subtracted, until an exponential overflows",
+        why="softmax is the same for whatever is subtracted, until an exponential overflows, which "
+        "verify's special values bring (test_special_values.py)",
     ),
     Mutation(
         program=ptx_rows.softmax,

@@ -10,7 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from functools import partial
 
-from kgen import bundle, pipeline, targets
+from kgen import bundle, children, pipeline, targets
 from kgen.bundle import Bundle
 from kgen.check.budgets import Budgets, Entry
 from kgen.check.gate import metrics, ratio
@@ -91,7 +91,7 @@ def _counted(entries: Sequence[Entry], tiers: Collection[Tier]) -> Iterator[Valu
     if workers < 2:
         yield from map(count, entries)
         return
-    with ProcessPoolExecutor(workers) as pool:
+    with ProcessPoolExecutor(workers, initializer=children.end_with_pool) as pool:
         try:
             yield from pool.map(count, entries)
         except BrokenProcessPool:

@@ -120,8 +120,7 @@ def fused_multiply_add(a: Array, b: Array, c: Array) -> Array:
     """
     if a.dtype == np.float32:
         wide = np.multiply(a, b, dtype=np.float64)
-        shape = np.broadcast_shapes(wide.shape, c.shape)
-        wide = np.add(wide, c, out=wide) if wide.shape == shape else wide + c
+        wide = np.add(wide, c, out=wide) if wide.shape == c.shape else wide + c
         return wide.astype(np.float32)
     extended = np.longdouble
     return (a.astype(extended) * b.astype(extended) + c.astype(extended)).astype(a.dtype)

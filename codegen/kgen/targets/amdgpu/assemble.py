@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from kgen import children
 from kgen.errors import AssembleError
 from kgen.targets.amdgpu.limits import TARGETS
 from kgen.targets.amdgpu.link import link
@@ -57,6 +58,7 @@ def _generate(ir: str, name: str, target: Target, *form: str) -> bytes:
             capture_output=True,
             timeout=TIMEOUT,
             check=False,
+            preexec_fn=children.tied(),
         )
     except subprocess.TimeoutExpired:
         raise AssembleError(

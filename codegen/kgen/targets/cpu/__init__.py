@@ -27,6 +27,7 @@ from kgen.targets.cpu.plan.amx import plan_amx
 from kgen.targets.cpu.plan.amx_tiles import tile_product
 from kgen.targets.cpu.plan.base import CpuPlan, fuses
 from kgen.targets.cpu.plan.blis import plan_blis
+from kgen.targets.cpu.plan.blocks import MatmulPlan, with_tile
 from kgen.targets.cpu.plan.dot import plan_dot
 from kgen.targets.cpu.plan.dots import dot_for
 from kgen.targets.cpu.plan.elementwise import plan_elementwise
@@ -71,17 +72,7 @@ class CpuFamily(Family):
 
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
         if isinstance(spec, Matmul) and isinstance(schedule, CpuMatmul):
-            if isinstance(schedule, InnerMatmul):
-                return plan_inner(spec, target, schedule)
-            if isinstance(schedule, SweepMatmul):
-                return plan_sweep(spec, target, schedule)
-            product = tile_product(spec.dtype, target)
-            if product and (isinstance(schedule, AmxMatmul) or not in_place(spec, target)):
-                return plan_amx(spec, target, schedule, product)
-            dot = dot_for(spec.dtype, target)
-            if dot and (isinstance(schedule, DotMatmul) or spec.dtype is DType.S8):
-                return plan_dot(spec, target, schedule, dot)
-            return plan_blis(spec, target, schedule)
+            return with_tile(plan_matmul(spec, target, schedule))
         if isinstance(schedule, CpuStream):
             if isinstance(spec, Relu):
                 return plan_relu(spec, target, schedule)
@@ -161,6 +152,20 @@ class CpuFamily(Family):
 
     def toolchain(self) -> tuple[Toolchain, ...]:
         return (llvm_ir.toolchain(),)
+
+
+def plan_matmul(spec: Matmul, target: Target, schedule: CpuMatmul) -> MatmulPlan:
+    if isinstance(schedule, InnerMatmul):
+        return plan_inner(spec, target, schedule)
+    if isinstance(schedule, SweepMatmul):
+        return plan_sweep(spec, target, schedule)
+    product = tile_product(spec.dtype, target)
+    if product and (isinstance(schedule, AmxMatmul) or not in_place(spec, target)):
+        return plan_amx(spec, target, schedule, product)
+    dot = dot_for(spec.dtype, target)
+    if dot and (isinstance(schedule, DotMatmul) or spec.dtype is DType.S8):
+        return plan_dot(spec, target, schedule, dot)
+    return plan_blis(spec, target, schedule)
 
 
 FAMILY = CpuFamily()

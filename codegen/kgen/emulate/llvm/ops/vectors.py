@@ -64,6 +64,8 @@ def _insert(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
 
 def _writable(vector: Array, shape: tuple[int, ...]) -> Array:
     """A copy of the vector at ``shape`` if that is larger than its own."""
+    if vector.shape[:2] == shape:
+        return vector.copy()
     shape = np.broadcast_shapes(vector.shape[:2], shape)
     result = np.empty((*shape, vector.shape[2]), vector.dtype)
     result[...] = vector
@@ -76,9 +78,7 @@ def _shuffle(ins: Instruction) -> Callable[[Array, Array], Array]:
     mask = [max(index, 0) for index in ins.indices]
     start, length = mask[0], len(mask)
     if len(set(mask)) == 1:
-        return lambda a, b: np.broadcast_to(
-            _element(a, b, start, count), (*_element(a, b, start, count).shape[:2], length)
-        )
+        return lambda a, b: _element(a, b, start, count).repeat(length, axis=2)
     if mask == list(range(start, start + length)) and not start < count < start + length:
         if start < count:
             return lambda a, b: a[..., start : start + length]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 from kgen.schedule import CpuMatmul
@@ -15,7 +16,7 @@ from kgen.targets.cpu.plan.functions import Functions, functions_for
 from kgen.targets.cpu.plan.normal_tables import NormalTables, normal_tables
 from kgen.targets.cpu.plan.steps import Step, epilogue_steps, function_steps
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
-from kgen_runtime.manifest import Launch, TensorParam
+from kgen_runtime.manifest import Launch, TensorParam, Tile, Walk
 
 #: Of a cache; Intel, AMD and most of Arm.
 LINE_BYTES = 64
@@ -287,6 +288,20 @@ class MatmulPlan(BlockedPlan):
 def finishing_type(spec: Matmul) -> DType:
     """What sums become before anything else is done with them: s32 that are the output stay."""
     return DType.S32 if spec.out is DType.S32 else spec.finishes_in
+
+
+def with_tile(plan: MatmulPlan) -> MatmulPlan:
+    """The same, whose last launch says which block of out each task writes."""
+    spec, schedule = plan.spec, plan.schedule
+    tile = Tile(
+        shape=(spec.batch, spec.m, spec.n),
+        extent=(1, min(schedule.mc, spec.m), min(schedule.nc, spec.n)),
+        axes=(0, 0, 0),
+        walk=Walk(group=plan.blocks_m if plan.rows_are_fastest else 1),
+    )
+    *before, multiply = plan.launches
+    launches = (*before, dataclasses.replace(multiply, tile=tile))
+    return dataclasses.replace(plan, launches=launches)
 
 
 def matmul_launch(spec: Matmul, schedule: CpuMatmul) -> Launch:

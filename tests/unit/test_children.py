@@ -1,0 +1,176 @@
+"""Whatever we start ends with us, and most of all if we are killed."""
+
+from __future__ import annotations
+
+import ast
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.unit.test_isolate import broken, needs_x86_64
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc and prctl are Linux's")
+
+CODEGEN = Path(__file__).parents[2] / "codegen"
+#: Patience with a process that starts, or that should end.
+SECONDS = 60.0
+
+
+def stat_of(process: int) -> tuple[str, int]:
+    """State and parent (proc(5)); a zombie's for one that is gone."""
+    try:
+        state, parent, *_ = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return "Z", 0
+    return state, int(parent)
+
+
+def lives(process: int) -> bool:
+    return stat_of(process)[0] != "Z"
+
+
+def descendants(process: int) -> set[int]:
+    everyone = {int(folder.name) for folder in Path("/proc").glob("[0-9]*")}
+    parents = {child: stat_of(child)[1] for child in everyone if lives(child)}
+    found = {process}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {process}
+
+
+def command_of(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
+
+
+def wait_until(holds: Callable[[], object]) -> None:
+    end = time.monotonic() + SECONDS
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+class Victim:
+    """A process that is killed once it has children."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, *arguments], stdout=subprocess.DEVNULL, start_new_session=True
+        )
+        self.children: set[int] = set()
+
+    def kill_with(self, count: int, word: str) -> None:
+        """Kill it when it has so many children with `word` in their commands, and these have had a
+        moment to do something."""
+
+        def there() -> bool:
+            assert self.process.poll() is None
+            found = {c for c in descendants(self.process.pid) if word in command_of(c)}
+            self.children |= found
+            return len(found) >= count
+
+        wait_until(there)
+        time.sleep(0.5)
+        self.process.kill()
+        self.process.wait()
+
+    def has_left_nothing(self) -> bool:
+        wait_until(lambda: not any(map(lives, self.children)))
+        return True
+
+
+@pytest.fixture
+def victim() -> Iterator[Callable[..., Victim]]:
+    found: list[Victim] = []
+
+    def start(*arguments: str) -> Victim:
+        found.append(Victim(*arguments))
+        return found[-1]
+
+    yield start
+    for each in found:
+        each.process.kill()
+        each.process.wait()
+        for child in filter(lives, each.children):
+            os.kill(child, signal.SIGKILL)
+
+
+@needs_x86_64
+def test_a_worker_ends_with_a_verify_that_is_killed(
+    victim: Callable[..., Victim], tmp_path: Path
+) -> None:
+    path = broken("hang").save(tmp_path / "hang.kgen")
+    verify = victim("-m", "kgen", "verify", str(path))
+    verify.kill_with(1, "kgen.check.worker")
+    assert verify.has_left_nothing()
+
+
+def test_a_worker_outlives_the_thread_that_started_it() -> None:
+    code = (
+        "import threading, time\n"
+        "from kgen.check.isolate import Worker\n"
+        "found = []\n"
+        "thread = threading.Thread(target=lambda: found.append(Worker('reference')))\n"
+        "thread.start(); thread.join(); time.sleep(0.2)\n"
+        "print(found[0].ask(('unload',), 60.0)); found[0].close()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "('done',)\n", done.stderr
+
+
+def test_a_program_of_others_ends_with_us(victim: Callable[..., Victim]) -> None:
+    code = (
+        "import subprocess\n"
+        "from kgen import children\n"
+        "subprocess.run(['sleep', '600'], preexec_fn=children.tied())\n"
+    )
+    parent = victim("-c", code)
+    parent.kill_with(1, "sleep 600")
+    assert parent.has_left_nothing()
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_a_pool_ends_with_us(victim: Callable[..., Victim], method: str, tmp_path: Path) -> None:
+    """However its processes are started, and while they wait for work."""
+    script = tmp_path / "pool_of_two.py"
+    script.write_text(
+        "import multiprocessing, time\n"
+        "from concurrent.futures import ProcessPoolExecutor\n"
+        "from kgen import children\n"
+        "if __name__ == '__main__':\n"
+        f"    context = multiprocessing.get_context({method!r})\n"
+        "    with ProcessPoolExecutor(2, context, children.end_with_pool) as pool:\n"
+        "        list(pool.map(time.sleep, [0.5, 0.5])); time.sleep(600)\n"
+    )
+    parent = victim(str(script))
+    parent.kill_with(2, "pool_of_two" if method == "fork" else "multiprocessing")
+    assert parent.has_left_nothing()
+
+
+def test_everything_that_is_started_is_tied() -> None:
+    """Programs that we wait for, and pools; the worker of a device watches its pipe."""
+    word = {
+        "subprocess.run": "preexec_fn",
+        "subprocess.Popen": "preexec_fn",
+        "ProcessPoolExecutor": "initializer",
+    }
+    calls = [
+        (f"{path.relative_to(CODEGEN)}: {ast.unparse(node.func)}", node)
+        for path in sorted(CODEGEN.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in word
+    ]
+    untied = [
+        where
+        for where, call in calls
+        if word[ast.unparse(call.func)] not in {keyword.arg for keyword in call.keywords}
+    ]
+    assert untied == ["kgen/check/isolate.py: subprocess.Popen"]
