@@ -17,7 +17,6 @@ from kgen.schedule import (
 from kgen.spec import Elementwise, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan
-from kgen.targets.cuda.plan.elementwise import plan_elementwise
 from kgen.targets.cuda.plan.gather import gathers
 
 __all__ = ["CudaPlan", "plan"]
@@ -55,6 +54,8 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
 
             return plan_relu(spec, target, schedule)
         case Elementwise(), GpuRelu():
+            from kgen.targets.cuda.plan.elementwise import plan_elementwise
+
             return plan_elementwise(spec, target, schedule)
         case Softmax(), GpuSoftmax():
             from kgen.targets.cuda.plan.softmax import plan_softmax
