@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgen import render, targets
-from kgen.constants import Array, stored
 from kgen.errors import BundleError, ScheduleError
 from kgen.files import replacing
 from kgen_runtime import manifest_json
@@ -29,6 +28,7 @@ from kgen_runtime.manifest import (
 )
 
 if TYPE_CHECKING:
+    from kgen.constants import Array
     from kgen.pipeline import Kernel
 
 #: Files start at multiples of this many bytes, so that a loader may map them.
@@ -162,6 +162,8 @@ def _entry(kernel: Kernel, files: dict[str, bytes], constants: Mapping[str, Arra
 
 def _stored(param: TensorParam, array: Array, files: dict[str, bytes]) -> StoredTensor:
     """A constant among the bundle's files, once for all kernels that take it in one order."""
+    from kgen.constants import stored
+
     data = stored(param, array)
     digest = hashlib.sha256(data).hexdigest()
     name = f"constants/{digest[:16]}.bin"

@@ -6,14 +6,16 @@ import dataclasses
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kgen import bundle, remedy, render, targets
-from kgen.constants import Array
 from kgen.errors import ScheduleError, SpecError, TargetError
 from kgen.schedule import Origin, Overrides, Schedule
 from kgen.spec import Matmul, Spec
 from kgen.targets.base import Assembled, Plan, Source, Target
+
+if TYPE_CHECKING:
+    from kgen.constants import Array
 
 #: What of a schedule is set by name.
 MAINLOOP = "mainloop"

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kgen import settings
+from kgen.file_cache import FileCache
 from kgen.targets.base import Plan, Source
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import BytecodeCache, Environment
+    from jinja2.bccache import Bucket
 
 #: What a template leaves behind where it leaves something out.
 _BLANK_LINES = re.compile(r"\n{3,}")
@@ -44,7 +48,41 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
         finalize=_without_last_newline,
         extensions=["jinja2.ext.do"],
+        bytecode_cache=_bytecode_cache(),
+        auto_reload=False,
     )
+
+
+def _bytecode_cache() -> BytecodeCache | None:
+    """Where compiled templates are kept, which take most of a second to compile. Jinja compiles one
+    whose source has changed again."""
+    import jinja2
+
+    folder = settings.cache_folder()
+    if folder is None:
+        return None
+    files = FileCache(folder / "templates", _compiled_key(jinja2.__version__))
+
+    class Cache(jinja2.BytecodeCache):
+        def get_cache_key(self, name: str, filename: str | None = None) -> str:
+            return name.replace("/", ".")
+
+        def load_bytecode(self, bucket: Bucket) -> None:
+            if (data := files.read(bucket.key)) is not None:
+                bucket.bytecode_from_string(data)
+
+        def dump_bytecode(self, bucket: Bucket) -> None:
+            files.write(bucket.key, bucket.bytecode_to_string())
+
+    return Cache()
+
+
+def _compiled_key(jinja_version: str) -> str:
+    """What compiled templates depend on: them and their place, the options above, jinja, Python."""
+    digest = hashlib.sha256(Path(__file__).read_bytes())
+    words = (template_digest(), str(template_root()), jinja_version)
+    digest.update("\0".join(words).encode() + importlib.util.MAGIC_NUMBER)
+    return digest.hexdigest()[:16]
 
 
 def _without_last_newline(value: Any) -> Any:

@@ -20,6 +20,7 @@ from kgen.cli.main import main
 from kgen.schedule.matmul import MmaMatmul
 from kgen.spec.text import parse
 from kgen.targets.base import Plan, Source
+from kgen.targets.cuda import candidates
 from kgen.targets.cuda.plan.tiles import SwizzledTile
 
 KERNEL = "matmul 512x512x512 f16 +bias+relu"
@@ -141,6 +142,25 @@ def test_what_ptxas_warns_of_breaks_the_gate(
     assert main(argv) == 1
     out = capsys.readouterr().out
     assert re.search(r"findings is \d+ warnings, the budget is at most 0", out) and "(C75" in out
+
+
+def test_a_search_that_predicts_more_breaks_the_gate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The schedule stays the same where no schedule is known to take any time; but finding it does
+    not. An entry with a schedule of its own has nothing to find."""
+    (tool,) = targets.family("cuda").toolchain()
+    path = tmp_path / "budgets.toml"
+    text = (
+        f'[toolchain]\nptxas = "{tool.package}"\n[defaults]\nschedules_predicted = 100\n'
+        f'[[budget]]\nkernel = "{KERNEL}"\ntarget = "{TARGET}"\nwhy = "a test"\n'
+    )
+    path.write_text(text)
+    assert check(path, capsys) == {}
+    monkeypatch.setattr(candidates, "least_seconds", lambda *_: 0.0)
+    assert set(check(path, capsys)) == {"schedules_predicted"}
+    path.write_text(f"{text}schedule = {{ num_stages = 3 }}\n")
+    assert check(path, capsys) == {}
 
 
 def test_a_redundant_load_is_added(

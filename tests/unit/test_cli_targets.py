@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kgen.targets import FAMILIES, families
 from tests.unit.test_cli import build, run
 
 
@@ -41,3 +42,13 @@ def test_targets_are_listed_on_a_cpu_that_is_none_of_them(
     assert status == 0 and "x86-64-v4+bf16" in out
     assert out.splitlines()[-1].startswith("target=native: this machine is riscv64; kernels are")
     assert "riscv64" in json.loads(run(capsys, "targets", "--json")[1])["native"]["reason"]
+
+
+def test_names_of_targets_begin_as_their_family_says() -> None:
+    """By which the one family that may know a name is found."""
+    for family in families():
+        prefixes = FAMILIES[family.name]
+        assert all(target.name.startswith(prefixes) for target in family.targets)
+        assert all(
+            not p.startswith(FAMILIES[f]) for p in prefixes for f in FAMILIES if f != family.name
+        )

@@ -121,6 +121,8 @@ def run(args: argparse.Namespace) -> int:
 
 def remarks(constants: Mapping[str, Array]) -> list[str]:
     """What a user may not have meant, and may."""
+    if not constants:
+        return []
     from kgen.constants import count_not_finite
 
     counts = {name: count_not_finite(array) for name, array in constants.items()}

@@ -6,6 +6,7 @@ import dataclasses
 import math
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from typing import ClassVar
 
@@ -202,7 +203,7 @@ class Matmul(Spec):
         assert self.ldc is not None and self.batch_stride_c is not None
         return (self.batch_stride_c, self.ldc, 1)
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[TensorParam, ...]:
         a_batch, b_batch, c_batch = self.a_strides[0], self.b_strides[0], self.out_strides[0]
         assert self.lda is not None and self.ldb is not None and self.ldc is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 
@@ -9,8 +10,14 @@ from kgen import suggest
 from kgen.errors import TargetError
 from kgen.targets.base import Family, Target
 
-#: Every family, by the package that holds it; imported when first asked for.
-FAMILIES: tuple[str, ...] = ("cuda", "amdgpu", "vulkan", "cpu")
+#: Every family, by the package that holds it, and what the names of its targets begin with: a
+#: package is imported when it, or such a target, is first asked for.
+FAMILIES: Mapping[str, tuple[str, ...]] = {
+    "cuda": ("sm_",),
+    "amdgpu": ("gfx",),
+    "vulkan": ("vulkan",),
+    "cpu": ("x86-64", "aarch64", "native"),
+}
 
 
 @cache
@@ -29,10 +36,11 @@ def families() -> tuple[Family, ...]:
 
 def find(name: str) -> Target:
     """The target of this name; TargetError, with the nearest names, if there is none."""
-    for f in families():
-        if (target := f.find(name)) is not None:
+    asked = [package for package, prefixes in FAMILIES.items() if name.startswith(prefixes)]
+    for package in asked:
+        if (target := family(package).find(name)) is not None:
             return target
-    known = [t.name for f in families() for t in f.targets]
+    known = [t.name for package in asked or FAMILIES for t in family(package).targets]
     near = [t.name for t in family(name).targets] if name in FAMILIES else []
     near = near or suggest.near(name, known, count=3) or ["native", *known]
     raise TargetError(f"target={name} is unknown; try {', '.join(near)}, or see kgen targets")

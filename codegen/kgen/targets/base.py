@@ -212,6 +212,11 @@ class Family(ABC):
         """What `choose` ranked, best first; empty where it ranks nothing by a model."""
         return ()
 
+    def effort(self, spec: Spec, target: Target) -> Mapping[str, int]:
+        """What `choose` does before it has a schedule, counted, by metrics of the gate; empty where
+        a rule chooses."""
+        return {}
+
     def remarks(self, plan: Plan) -> tuple[str, ...]:
         """How the kernel does what could be done in several ways, a line each."""
         return ()

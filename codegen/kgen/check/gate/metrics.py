@@ -88,6 +88,11 @@ STATIC: tuple[Metric, ...] = (
     ),
     _static("loads_per_matrix", "loads", "loads in that loop for each of them", headline=True),
     _static("findings", "warnings", "warnings of ptxas that it had to make the code slow (C75xx)"),
+    _static(
+        "schedules_predicted", "schedules", "schedules whose time kgen's model predicted to choose "
+        "this one (NVIDIA products whose entry sets no schedule)",
+    ),
+    _static("schedules_planned", "schedules", "those of them that were planned in full"),
 )  # fmt: skip
 
 #: What the emulators count, whose unit is not instructions.

@@ -99,9 +99,13 @@ def _counted(entries: Sequence[Entry], tiers: Collection[Tier]) -> Iterator[Valu
 
 
 def values_of(entry: Entry, tiers: Collection[Tier]) -> Values:
-    """Build and count one kernel. Raises KgenError."""
+    """Build and count one kernel, and what choosing its schedule took. Raises KgenError."""
     with opened(build(entry)) as reader:
-        return measure(reader, reader.manifest.kernels[0], tiers)
+        values = measure(reader, reader.manifest.kernels[0], tiers)
+    if entry.schedule or Tier.STATIC not in tiers:
+        return values
+    effort = targets.family(entry.target.family).effort(entry.spec, entry.target)
+    return replace(values, numbers={**values.numbers, **effort})
 
 
 def _count(entry: Entry, tiers: Collection[Tier]) -> Values | str:

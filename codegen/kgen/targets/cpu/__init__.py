@@ -23,18 +23,13 @@ from kgen.targets.cpu.amx_blocks import in_place
 from kgen.targets.cpu.heuristics import choose, uses_dot
 from kgen.targets.cpu.inner_products import uses_inner
 from kgen.targets.cpu.limits import NATIVE, TARGETS, with_suffixes
-from kgen.targets.cpu.plan.amx import plan_amx
 from kgen.targets.cpu.plan.amx_tiles import tile_product
 from kgen.targets.cpu.plan.base import CpuPlan, fuses
 from kgen.targets.cpu.plan.blis import plan_blis
 from kgen.targets.cpu.plan.blocks import MatmulPlan, with_tile
 from kgen.targets.cpu.plan.dot import plan_dot
 from kgen.targets.cpu.plan.dots import dot_for
-from kgen.targets.cpu.plan.elementwise import plan_elementwise
-from kgen.targets.cpu.plan.inner import plan_inner
 from kgen.targets.cpu.plan.relu import plan_relu
-from kgen.targets.cpu.plan.softmax import plan_softmax
-from kgen.targets.cpu.plan.sweep import plan_sweep
 from kgen.targets.device import Rates
 from kgen_runtime.manifest import Tolerance
 
@@ -71,14 +66,19 @@ class CpuFamily(Family):
         return with_suffixes(name)
 
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
+        # What no heuristic needs is imported when it is first planned.
         if isinstance(spec, Matmul) and isinstance(schedule, CpuMatmul):
             return with_tile(plan_matmul(spec, target, schedule))
         if isinstance(schedule, CpuStream):
             if isinstance(spec, Relu):
                 return plan_relu(spec, target, schedule)
             if isinstance(spec, Softmax):
+                from kgen.targets.cpu.plan.softmax import plan_softmax
+
                 return plan_softmax(spec, target, schedule)
             if isinstance(spec, Elementwise):
+                from kgen.targets.cpu.plan.elementwise import plan_elementwise
+
                 return plan_elementwise(spec, target, schedule)
         raise ScheduleError(
             f"a {schedule.mainloop} schedule does not go with {spec.op} on {target.name}; "
@@ -156,11 +156,17 @@ class CpuFamily(Family):
 
 def plan_matmul(spec: Matmul, target: Target, schedule: CpuMatmul) -> MatmulPlan:
     if isinstance(schedule, InnerMatmul):
+        from kgen.targets.cpu.plan.inner import plan_inner
+
         return plan_inner(spec, target, schedule)
     if isinstance(schedule, SweepMatmul):
+        from kgen.targets.cpu.plan.sweep import plan_sweep
+
         return plan_sweep(spec, target, schedule)
     product = tile_product(spec.dtype, target)
     if product and (isinstance(schedule, AmxMatmul) or not in_place(spec, target)):
+        from kgen.targets.cpu.plan.amx import plan_amx
+
         return plan_amx(spec, target, schedule, product)
     dot = dot_for(spec.dtype, target)
     if dot and (isinstance(schedule, DotMatmul) or spec.dtype is DType.S8):

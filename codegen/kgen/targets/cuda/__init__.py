@@ -23,9 +23,6 @@ from kgen.targets.cuda.occupancy import occupancy
 from kgen.targets.cuda.plan import CudaPlan
 from kgen.targets.cuda.plan import plan as make_plan
 from kgen.targets.cuda.plan.instruction import instruction_of, warpgroup_instruction_of
-from kgen.targets.cuda.plan.matmul_mma import MmaPlan
-from kgen.targets.cuda.plan.split import SplitPlan
-from kgen.targets.cuda.plan.wgmma_limits import obstacle
 from kgen.targets.device import Occupancy, Rates
 from kgen_runtime.manifest import Launch, Resources, Tolerance
 
@@ -79,6 +76,12 @@ class CudaFamily(Family):
 
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
         return candidates.candidates(spec, target) if isinstance(spec, Matmul) else ()
+
+    def effort(self, spec: Spec, target: Target) -> Mapping[str, int]:
+        if not isinstance(spec, Matmul):
+            return {}
+        found = candidates.choice(spec, target)
+        return {"schedules_predicted": found.predicted, "schedules_planned": found.planned}
 
     def remarks(self, plan: Plan) -> tuple[str, ...]:
         assert isinstance(plan, CudaPlan)
@@ -157,13 +160,23 @@ class CudaFamily(Family):
 
 def _short_sums(spec: Matmul, target: Target) -> bool:
     """Whether an instruction that may multiply here adds with few bits."""
-    by_warpgroups = warpgroup_instruction_of(spec) if obstacle(spec, target) is None else None
+    by_warpgroups = None
+    if target.has("wgmma"):
+        from kgen.targets.cuda.plan.wgmma_limits import obstacle
+
+        by_warpgroups = warpgroup_instruction_of(spec) if obstacle(spec, target) is None else None
     return any(i.short_sums for i in (instruction_of(spec, target), by_warpgroups) if i is not None)
 
 
 def _fallback(plan: CudaPlan) -> tuple[str, ...]:
     """Why a product is not one of wgmma's on a target that has it."""
-    if not isinstance(plan, MmaPlan | SplitPlan) or not plan.target.has("wgmma"):
+    if not plan.target.has("wgmma"):
+        return ()
+    from kgen.targets.cuda.plan.matmul_mma import MmaPlan
+    from kgen.targets.cuda.plan.split import SplitPlan
+    from kgen.targets.cuda.plan.wgmma_limits import obstacle
+
+    if not isinstance(plan, MmaPlan | SplitPlan):
         return ()
     if isinstance(plan, SplitPlan) and not isinstance(plan.part, MmaPlan):
         return ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kgen.schedule import SplitFmaMatmul
 from kgen.spec import Matmul
@@ -31,22 +32,27 @@ FMA_DEPTH, FMA_LOOP = 64, 1024
 ROW_TILE, COLUMN_TILE = (16, 64, 16, 4, 4), (64, 16, 16, 4, 4)
 
 
-def fma_schedules(spec: Matmul, target: Target) -> Iterator[SplitFmaMatmul]:
+def fma_tiles(spec: Matmul, target: Target) -> Iterator[Iterator[SplitFmaMatmul]]:
+    """The schedules of each tile: it, and the ways to cut its k in parts."""
     thin = [ROW_TILE] if spec.m <= 16 else [COLUMN_TILE] if spec.n <= 16 else []
     for m, n, least, thread_m, thread_n in (*FMA_TILES, *thin):
-        warps = m * n // (thread_m * thread_n) // WARP_SIZE
-        for depth in _depths(spec, least, warps * WARP_SIZE, thread_m * thread_n):
-            for split, one_kernel in ways_to_add(splits(spec, target, m, n, depth, warps)):
-                yield SplitFmaMatmul(
-                    block_m=m,
-                    block_n=n,
-                    block_k=depth,
-                    thread_m=thread_m,
-                    thread_n=thread_n,
-                    num_stages=2,
-                    split_k=split,
-                    one_kernel=one_kernel,
-                )
+        threads = m * n // (thread_m * thread_n)
+        for depth in _depths(spec, least, threads, thread_m * thread_n):
+            tile = SplitFmaMatmul(
+                block_m=m,
+                block_n=n,
+                block_k=depth,
+                thread_m=thread_m,
+                thread_n=thread_n,
+                num_stages=2,
+            )
+            yield _in_parts(spec, target, tile)
+
+
+def _in_parts(spec: Matmul, target: Target, tile: SplitFmaMatmul) -> Iterator[SplitFmaMatmul]:
+    m, n, warps = tile.block_m, tile.block_n, tile.num_threads // WARP_SIZE
+    for split, one_kernel in ways_to_add(splits(spec, target, m, n, tile.block_k, warps)):
+        yield replace(tile, split_k=split, one_kernel=one_kernel)
 
 
 def _depths(spec: Matmul, least: int, threads: int, outputs: int) -> list[int]:

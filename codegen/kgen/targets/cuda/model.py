@@ -26,6 +26,8 @@ from kgen.schedule import (
     GemvMatmul,
     GpuMatmul,
     MmaMatmul,
+    PromotedMatmul,
+    PromotedWgmmaMatmul,
     SplitMatmul,
     WgmmaMatmul,
 )
@@ -41,12 +43,14 @@ from kgen.targets.cuda.devices import (
 )
 from kgen.targets.cuda.occupancy import ctas_per_sm
 from kgen.targets.cuda.plan.gather import gathers, together
-from kgen.targets.cuda.plan.split import F32_BYTES, SplitSchedule, part_spec
+from kgen.targets.cuda.plan.k_parts import F32_BYTES, SplitSchedule, part_spec
 from kgen.targets.cuda.shared_work import fma_work, mma_work, sums_of
-from kgen.targets.cuda.work import Work, gemv_work, wgmma_work
+from kgen.targets.cuda.work import Work, gemv_work
 
 #: Clocks in which a launch starts, and in which a CTA finds its addresses and zeroes sums.
 LAUNCH_CLOCKS, SETUP_CLOCKS = 3000, 300
+#: So many CTAs on an SM that none of its units waits; a power of two, which rounds nothing.
+MANY_CTAS = 1 << 16
 #: What units wait for one another: this part of a term that is not the longest adds to it. It is
 #: a guess, which decides only between schedules with equal longest terms.
 SHOWING = 0.1
@@ -72,14 +76,73 @@ def predict(spec: Matmul, target: Target, schedule: GpuMatmul) -> Prediction:
     if isinstance(schedule, SplitSchedule) and schedule.split_k > 1:
         parts = _predict(part_spec(spec, schedule), target, schedule, whole=spec)
         device = device_of(target)
-        adds = _gather_clocks if gathers(schedule) else _sum_clocks
-        clocks = adds(spec, device, schedule)
+        clocks = _reduction_clocks(spec, device, schedule)
         return replace(
             parts,
             seconds=parts.seconds + clocks / device.clock,
             terms={**parts.terms, "reduction": clocks},
         )
     return _predict(spec, target, schedule, whole=spec)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileClocks:
+    """No more than one K-tile of a block tile takes in any schedule of a tile: `busy` are clocks of
+    units of an SM, which CTAs share, l2 last; `latency` and `fetch` (with one more stage than one)
+    pass for each of its CTAs at once."""
+
+    busy: tuple[float, ...]
+    latency: float
+    fetch: float
+
+
+def tile_clocks(spec: Matmul, target: Target, schedule: GpuMatmul) -> TileClocks:
+    """Those of the tile of a schedule."""
+    if isinstance(schedule, PromotedMatmul | PromotedWgmmaMatmul):
+        schedule = replace(schedule, promote_k=spec.k)  # a part of k may need no promotion
+    device = device_of(target)
+    work = _work(spec, target, device, schedule, spec)
+    terms = _terms(1, device, work)
+    latency = terms.pop("latency")(1)
+    return TileClocks(
+        busy=tuple(term(MANY_CTAS) / MANY_CTAS for term in terms.values()),
+        latency=latency,
+        fetch=MEMORY_LATENCY * work.loaded_bytes * _under_way(schedule) / work.in_flight_bytes,
+    )
+
+
+def least_seconds(spec: Matmul, target: Target, schedule: GpuMatmul, tile: TileClocks) -> float:
+    """No more than `predict` says of a schedule that fits an SM: the work of the busiest SM, as if
+    nothing were late, and the reduction."""
+    device = device_of(target)
+    blocks, tiles = _blocks(spec, schedule), -(-spec.k // schedule.block_k)
+    inputs = sum(p.nbytes for p in spec.parameters if p.name in ("a", "b"))
+    waves, reduction = 1.0, 0.0
+    if isinstance(schedule, SplitSchedule) and schedule.split_k > 1:
+        blocks, tiles = blocks * schedule.split_k, -(-tiles // schedule.split_k)
+        reduction = _reduction_clocks(spec, device, schedule)
+        inputs = spec.batch * (spec.m + spec.n) * spec.k * spec.dtype.itemsize
+    busiest = float(-(-blocks // device.sms))
+    if isinstance(schedule, SplitMatmul | WgmmaMatmul) and schedule.stream_k:
+        waves, busiest = min(1.0, blocks / schedule.num_ctas), blocks / device.sms
+        runs_on = isinstance(schedule, WgmmaMatmul)
+        reduction = _parts_clocks(schedule, blocks, schedule.num_ctas, device, runs_on)
+    *units, l2 = (busiest * tiles * clocks for clocks in tile.busy)
+    fetch = waves * tiles * tile.fetch / _under_way(schedule)
+    dram = inputs / device.dram_per_clock
+    busy = _overlapped([*units, max(l2, fetch), waves * tiles * tile.latency, dram])
+    start = waves * (SETUP_CLOCKS + MEMORY_LATENCY)
+    return (LAUNCH_CLOCKS + start + busy + reduction) / device.clock
+
+
+def _under_way(schedule: GpuMatmul) -> int:
+    """Stages that are loaded while one is multiplied."""
+    return max(1, schedule.num_stages - 1)
+
+
+def _reduction_clocks(spec: Matmul, device: Device, schedule: SplitSchedule) -> float:
+    adds = _gather_clocks if gathers(schedule) else _sum_clocks
+    return adds(spec, device, schedule)
 
 
 def _sum_clocks(spec: Matmul, device: Device, schedule: SplitSchedule) -> float:
@@ -107,7 +170,7 @@ def _predict(spec: Matmul, target: Target, schedule: GpuMatmul, whole: Matmul) -
     per_sm = max(1, _occupancy(work, device))
     slots = min(per_sm * device.sms, work.persistent_ctas or per_sm * device.sms)
     held = _waves(blocks, slots, device, work)
-    terms = _terms(spec, schedule, device, work)
+    terms = _terms(-(-spec.k // schedule.block_k), device, work)
     dram = _dram_bytes(spec, schedule, device, slots) / device.dram_per_clock
     clocks = float(LAUNCH_CLOCKS)
     totals = dict.fromkeys(terms, 0.0) | {"dram": dram, "output": 0.0, "reduction": 0.0}
@@ -121,7 +184,7 @@ def _predict(spec: Matmul, target: Target, schedule: GpuMatmul, whole: Matmul) -
         own["dram"] = dram * ctas / sum(count * each for count, each in held)
         clocks += _wave_clocks(own, output, work, waves)
     if work.streams:
-        totals["reduction"] = _parts_clocks(schedule, blocks, slots, device, work)
+        totals["reduction"] = _parts_clocks(schedule, blocks, slots, device, work.runs_on)
         clocks += totals["reduction"]
     return Prediction(
         seconds=clocks / device.clock,
@@ -141,12 +204,14 @@ def _waves(blocks: int, slots: int, device: Device, work: Work) -> list[tuple[fl
     return [(whole, -(-slots // device.sms)), (min(1, rest), -(-rest // device.sms))]
 
 
-def _parts_clocks(schedule: GpuMatmul, blocks: int, ctas: int, device: Device, work: Work) -> float:
+def _parts_clocks(
+    schedule: GpuMatmul, blocks: int, ctas: int, device: Device, runs_on: bool
+) -> float:
     """Each CTA leaves a part of a block tile in L2 and waits for one of another's, at most, or for
     more where CTAs are more than block tiles; if its ring does not run on, it starts once more."""
     parts = 1 + -(-ctas // blocks)
     nbytes = -(-ctas // device.sms) * schedule.block_m * schedule.block_n * F32_BYTES
-    again = 0 if work.runs_on else SETUP_CLOCKS + MEMORY_LATENCY
+    again = 0 if runs_on else SETUP_CLOCKS + MEMORY_LATENCY
     return again + parts * (MEMORY_LATENCY + nbytes / (L2_BYTES_PER_SM_CLOCK / 2))
 
 
@@ -176,11 +241,8 @@ def _overlapped(terms: Iterable[float]) -> float:
     return max(values) + SHOWING * (sum(values) - max(values))
 
 
-def _terms(
-    spec: Matmul, schedule: GpuMatmul, device: Device, work: Work
-) -> dict[str, Callable[[int], float]]:
-    """Clocks of a wave with so many CTAs on the busiest SM, by term."""
-    tiles = -(-spec.k // schedule.block_k)
+def _terms(tiles: int, device: Device, work: Work) -> dict[str, Callable[[int], float]]:
+    """Clocks of a wave with so many CTAs on the busiest SM, by term; each has so many K-tiles."""
     l2_rate = min(L2_BYTES_PER_SM_CLOCK, device.l2_per_clock / device.sms)
 
     def products(ctas: int) -> float:
@@ -240,6 +302,8 @@ def _work(spec: Matmul, target: Target, device: Device, schedule: GpuMatmul, who
     if isinstance(schedule, MmaMatmul):
         return mma_work(spec, target, device, schedule, whole)
     if isinstance(schedule, WgmmaMatmul):
+        from kgen.targets.cuda.wgmma_work import wgmma_work
+
         return wgmma_work(spec, device, schedule)
     if isinstance(schedule, GemvMatmul):
         return gemv_work(spec, device, schedule)

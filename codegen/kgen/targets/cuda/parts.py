@@ -9,12 +9,14 @@ from kgen.schedule import GpuMatmul, SplitMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cuda.devices import device_of
-from kgen.targets.cuda.plan.split import SplitSchedule
+from kgen.targets.cuda.plan.k_parts import SplitSchedule
 
 #: How much faster a product in parts of k must be.
 SPLIT_GAIN = 1.1
 #: The same of block tiles that CTAs share, where copies do not run on from one to the next.
 STREAM_GAIN = 1.08
+#: By how much a schedule that parts must be faster than may itself be slower than some.
+GAINS = SPLIT_GAIN * STREAM_GAIN
 #: Waves of which one more matters.
 FEW_WAVES = 8
 #: What hides the latency of a few small CTAs that share an SM.
@@ -52,26 +54,34 @@ def shared_by(spec: Matmul, tile: GpuMatmul, sms: int) -> list[int]:
     return [c for c in (sms, 2 * sms) if c < 2 * blocks and blocks < FEW_WAVES * c and blocks % c]
 
 
+def group_of(rows: int, height: int, width: int, clusters: int) -> int:
+    """Rows of tiles to walk together so that those of all clusters at once are about a square."""
+    return max(1, min(rows, round(math.sqrt(clusters * width / height))))
+
+
 def worthwhile(found: list[Candidate[GpuMatmul]]) -> list[Candidate[GpuMatmul]]:
     """Without parts of k that gain little: they take a workspace, and mostly a second launch. The
     same of block tiles that are shared along k."""
+    found = _clearly_faster(found, _shares, STREAM_GAIN)
+    return _clearly_faster(found, _is_split, SPLIT_GAIN)
 
-    def shares(candidate: Candidate[GpuMatmul]) -> bool:
-        return isinstance(candidate.schedule, SplitMatmul) and candidate.schedule.stream_k
 
-    found = _clearly_faster(found, shares, STREAM_GAIN)
+def in_one_part(schedule: GpuMatmul) -> bool:
+    """Whether a schedule is worthwhile as it is."""
+    return not _shares(schedule) and not _is_split(schedule)
 
-    def is_split(candidate: Candidate[GpuMatmul]) -> bool:
-        return isinstance(candidate.schedule, SplitSchedule) and candidate.schedule.split_k > 1
 
-    return _clearly_faster(found, is_split, SPLIT_GAIN)
+def _shares(schedule: GpuMatmul) -> bool:
+    return isinstance(schedule, SplitMatmul) and schedule.stream_k
+
+
+def _is_split(schedule: GpuMatmul) -> bool:
+    return isinstance(schedule, SplitSchedule) and schedule.split_k > 1
 
 
 def _clearly_faster(
-    found: list[Candidate[GpuMatmul]],
-    special: Callable[[Candidate[GpuMatmul]], bool],
-    gain: float,
+    found: list[Candidate[GpuMatmul]], special: Callable[[GpuMatmul], bool], gain: float
 ) -> list[Candidate[GpuMatmul]]:
     """Without special ones that are not faster than all others by this factor."""
-    limit = min((c.seconds for c in found if not special(c)), default=math.inf) / gain
-    return [c for c in found if not special(c) or c.seconds < limit]
+    limit = min((c.seconds for c in found if not special(c.schedule)), default=math.inf) / gain
+    return [c for c in found if not special(c.schedule) or c.seconds < limit]

@@ -17,38 +17,49 @@ from kgen.schedule import (
 from kgen.spec import Elementwise, Matmul, Relu, Softmax, Spec
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan
-from kgen.targets.cuda.plan.elementwise import plan_elementwise
 from kgen.targets.cuda.plan.gather import gathers
-from kgen.targets.cuda.plan.matmul_fma import plan_fma
-from kgen.targets.cuda.plan.matmul_gemv import plan_gemv
-from kgen.targets.cuda.plan.matmul_mma import plan_mma
-from kgen.targets.cuda.plan.matmul_wgmma import plan_wgmma
-from kgen.targets.cuda.plan.relu import plan_relu
-from kgen.targets.cuda.plan.softmax import plan_softmax
-from kgen.targets.cuda.plan.split import plan_gathered, plan_split
 
 __all__ = ["CudaPlan", "plan"]
 
 
 def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
-    """The plan of any operation. Raises ScheduleError if the schedule does not fit."""
+    """The plan of any operation. Raises ScheduleError if the schedule does not fit.
+
+    A main loop's modules are imported when it is first planned: there are many.
+    """
     match spec, schedule:
         case Matmul(), SplitMatmul() | SplitFmaMatmul() | WgmmaMatmul() if schedule.split_k > 1:
+            from kgen.targets.cuda.plan.split import plan_gathered, plan_split
+
             parts = plan_gathered if gathers(schedule) else plan_split
             return parts(spec, target, schedule)
         case Matmul(), MmaMatmul():
+            from kgen.targets.cuda.plan.matmul_mma import plan_mma
+
             return plan_mma(spec, target, schedule)
         case Matmul(), WgmmaMatmul():
+            from kgen.targets.cuda.plan.matmul_wgmma import plan_wgmma
+
             return plan_wgmma(spec, target, schedule)
         case Matmul(), GemvMatmul():
+            from kgen.targets.cuda.plan.matmul_gemv import plan_gemv
+
             return plan_gemv(spec, target, schedule)
         case Matmul(), FmaMatmul():
+            from kgen.targets.cuda.plan.matmul_fma import plan_fma
+
             return plan_fma(spec, target, schedule)
         case Relu(), GpuRelu():
+            from kgen.targets.cuda.plan.relu import plan_relu
+
             return plan_relu(spec, target, schedule)
         case Elementwise(), GpuRelu():
+            from kgen.targets.cuda.plan.elementwise import plan_elementwise
+
             return plan_elementwise(spec, target, schedule)
         case Softmax(), GpuSoftmax():
+            from kgen.targets.cuda.plan.softmax import plan_softmax
+
             return plan_softmax(spec, target, schedule)
     raise ScheduleError(
         f"mainloop={schedule.mainloop} is none of {target.name}'s for {spec.op}; "

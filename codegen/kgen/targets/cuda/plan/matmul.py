@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Protocol
 
 from kgen.schedule import GpuMatmul
@@ -202,6 +203,7 @@ class MatmulPlan(CudaPlan):
         )
 
 
+@lru_cache
 def matrices(spec: Matmul) -> tuple[Matrix, Matrix]:
     """A and B as they are stored. A stride that no element needs is 0, so that it constrains no
     alignment and the addresses of what lies beyond a single row stay aligned."""

@@ -13,11 +13,12 @@ import math
 from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
-from kgen.schedule import SplitFmaMatmul, SplitMatmul, WgmmaMatmul
+from kgen.schedule import SplitFmaMatmul, WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan
 from kgen.targets.cuda.plan.gather import gathers
+from kgen.targets.cuda.plan.k_parts import F32_BYTES, SplitSchedule, part_spec, part_tiles
 from kgen.targets.cuda.plan.matmul_fma import FmaPlan, plan_fma
 from kgen.targets.cuda.plan.matmul_mma import MmaPlan, plan_mma
 from kgen.targets.cuda.plan.matmul_wgmma import WgmmaPlan, plan_wgmma
@@ -29,11 +30,7 @@ from kgen_runtime.manifest import Launch, Tile, Workspace
 #: that are fewer get smaller CTAs and accesses, so that more SMs fetch parts.
 NUM_THREADS, WIDEST, ENOUGH_CTAS = 128, 4, 128
 FEW_THREADS = 32
-F32_BYTES = 4
 WORKSPACE = "parts"
-
-#: Schedules that cut k.
-SplitSchedule = SplitMatmul | SplitFmaMatmul | WgmmaMatmul
 
 
 #: Of the kernels that multiply parts.
@@ -198,27 +195,6 @@ def _plan_part(spec: Matmul, target: Target, schedule: SplitSchedule) -> PartPla
     if isinstance(schedule, SplitFmaMatmul):
         return plan_fma(part, target, schedule, whole=spec)
     return plan_mma(part, target, schedule, whole=spec)
-
-
-def part_tiles(spec: Matmul, schedule: SplitSchedule) -> int:
-    """Tiles along k of each part; the last may have fewer."""
-    return -(-spec.k // (schedule.block_k * schedule.split_k))
-
-
-def part_spec(spec: Matmul, schedule: SplitSchedule) -> Matmul:
-    """The parts as a batch: all of a product, then those of the next; sums (as they are
-    accumulated, 4 bytes) packed behind one another. Operands are read from the whole matrices,
-    whose strides are not here."""
-    return Matmul(
-        m=spec.m,
-        n=spec.n,
-        k=part_tiles(spec, schedule) * schedule.block_k,
-        dtype=spec.dtype,
-        out_dtype=spec.accumulate,
-        layout=spec.layout,
-        math=spec.math,
-        batch=spec.batch * schedule.split_k,
-    )
 
 
 def _parts_bytes(spec: Matmul, schedule: SplitSchedule) -> int:

@@ -1,0 +1,32 @@
+"""The parts that a schedule cuts k in, as a batch of products."""
+
+from __future__ import annotations
+
+from kgen.schedule import SplitFmaMatmul, SplitMatmul, WgmmaMatmul
+from kgen.spec import Matmul
+
+F32_BYTES = 4
+
+#: Schedules that cut k.
+SplitSchedule = SplitMatmul | SplitFmaMatmul | WgmmaMatmul
+
+
+def part_tiles(spec: Matmul, schedule: SplitSchedule) -> int:
+    """Tiles along k of each part; the last may have fewer."""
+    return -(-spec.k // (schedule.block_k * schedule.split_k))
+
+
+def part_spec(spec: Matmul, schedule: SplitSchedule) -> Matmul:
+    """The parts as a batch: all of a product, then those of the next; sums (as they are
+    accumulated, 4 bytes) packed behind one another. Operands are read from the whole matrices,
+    whose strides are not here."""
+    return Matmul(
+        m=spec.m,
+        n=spec.n,
+        k=part_tiles(spec, schedule) * schedule.block_k,
+        dtype=spec.dtype,
+        out_dtype=spec.accumulate,
+        layout=spec.layout,
+        math=spec.math,
+        batch=spec.batch * schedule.split_k,
+    )

@@ -1,0 +1,95 @@
+"""The choice of a schedule is the first of the whole ranking, found without most of it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from kgen.errors import SpecError
+from kgen.schedule import GpuMatmul
+from kgen.spec import Layout, Matmul
+from kgen.targets.base import Target
+from kgen.targets.cuda import FAMILY, candidates
+from kgen.targets.cuda.limits import TARGETS
+from kgen.targets.cuda.model import least_seconds, predict, tile_clocks
+
+BY_NAME = {target.name: target for target in TARGETS}
+SHAPES = 40
+
+
+def sizes(random: random.Random) -> int:
+    """Powers of two, few rows or columns, multiples of eight and odd ones, each as often."""
+    kinds = (
+        1 << random.randrange(14),
+        random.randrange(1, 80),
+        8 * random.randrange(1, 1000),
+        random.randrange(1, 6000),
+    )
+    return random.choice(kinds)
+
+
+def specs(target: Target) -> Iterator[Matmul]:
+    chosen = random.Random(target.name)
+    for _ in range(SHAPES):
+        dtype = chosen.choice(FAMILY.dtypes(Matmul.op, target))
+        m = sizes(chosen)
+        try:
+            yield Matmul(
+                m=m,
+                n=chosen.choice((m, sizes(chosen), sizes(chosen))),
+                k=sizes(chosen),
+                dtype=dtype,
+                layout=chosen.choice(tuple(Layout)),
+                math=chosen.choice(FAMILY.maths(target)) if dtype == "f32" else "exact",
+                batch=chosen.choice((1, 1, 2, 16)),
+            )
+        except SpecError:
+            continue
+
+
+def first_of_all(spec: Matmul, target: Target) -> GpuMatmul:
+    """With all of them predicted."""
+    ranked = candidates._all_ranked(spec, target)
+    return next(c.schedule for c in ranked if candidates._fits(spec, target, c.schedule))
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_the_choice_is_the_first_of_all(target: Target) -> None:
+    for spec in specs(target):
+        assert candidates.choose(spec, target) == first_of_all(spec, target), spec.key
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_no_schedule_is_predicted_to_take_less_than_the_least(target: Target) -> None:
+    for spec in [*specs(target)][::4]:
+        for schedules in candidates._tiles(spec, target):
+            tile = None
+            for schedule in schedules:
+                tile = tile or tile_clocks(spec, target, schedule)
+                least = least_seconds(spec, target, schedule, tile)
+                if candidates._predicted(spec, target, schedule) is not None:
+                    assert least < predict(spec, target, schedule).seconds, (spec.key, schedule)
+
+
+def test_what_does_not_fit_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if that is all in one part, and if it is the fastest of a family of tiles."""
+    spec, target = Matmul(m=64, n=64, k=8192), BY_NAME["sm_80"]
+    ranked = [c.schedule for c in candidates.candidates(spec, target)]
+
+    def refuse(refused: set[GpuMatmul]) -> None:
+        monkeypatch.setattr(candidates, "_fits", lambda s, t, schedule: schedule not in refused)
+
+    for count in (1, 10, 100, len(ranked) - 1):
+        refuse(set(ranked[:count]))
+        assert candidates.choice(spec, target).schedule == ranked[count]
+    refuse({s for s in ranked if s.block_n < 64})
+    assert candidates.choice(spec, target).schedule == next(s for s in ranked if s.block_n >= 64)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_few_are_predicted_for_a_square(target: Target) -> None:
+    """Of 87 to 928. perf_budgets.toml holds the numbers of more shapes."""
+    found = candidates.choice(Matmul(m=1024, n=1024, k=1024), target)
+    assert found.predicted <= 100 and found.planned <= 10
