@@ -14,7 +14,14 @@ import numpy as np
 
 from kgen.emulate.ptx.accessors import Accessors
 from kgen.emulate.ptx.global_access import Access, Transfer
-from kgen.emulate.ptx.global_units import Units, both_strong, happened_before, unfenced, units_of
+from kgen.emulate.ptx.global_units import (
+    Units,
+    both_strong,
+    happened_before,
+    happened_before_in_cluster,
+    unfenced,
+    units_of,
+)
 from kgen.emulate.ptx.tags import (
     THREAD,
     TIME,
@@ -135,7 +142,7 @@ class GlobalShadow:
         accessors.note(
             at.unit,
             at.mark,
-            lambda which, last: happened_before(machine, at.some(which), last),
+            lambda which, last: happened_before_in_cluster(machine, at.some(which), last),
         )
 
     def _check_accessors(

@@ -145,7 +145,11 @@ class Machine:
         #: Lanes [CTA, warp, lane] that have exited, or never were.
         self.exited: Array = np.broadcast_to(~self.exists, self.shape)
         self.clocks = Clocks(
-            self.ctas, self.exists, cluster=self.cluster, asynchronous=self.asynchronous
+            self.ctas,
+            self.exists,
+            self.order.graph,
+            cluster=self.cluster,
+            asynchronous=self.asynchronous,
         )
         #: Whether the threads of the cluster have met at its barrier, [C].
         self.met = np.zeros(self.ctas, bool)
