@@ -157,7 +157,8 @@ class MemoryOrder:
         found = flags[unit]
         if releasing:
             scopes = self._scopes_alike(how)
-            record = self._record(turn, found, cta, how, reads, alike=len(scopes) == 1)
+            alike = scopes == [[*_FENCES]]
+            record = self._record(turn, found, cta, how, reads, alike=alike)
             flags[unit[turn.last]] = record[turn.last]
             # A group sees what the one before it wrote.
             found = np.where(turn.first, found, record[turn.group - 1])
@@ -166,8 +167,8 @@ class MemoryOrder:
         if reads:
             self._read(found, lane, cta, how, new=releasing)
         if releasing:
-            for alike in scopes:
-                self.graph.fill(record, self._released(lane, alike[0], how.release), alike)
+            for same in scopes:
+                self.graph.fill(record, self._released(lane, same[0], how.release), same)
         if how.release:
             clocks.advance(machine.active(mask))
 
