@@ -53,6 +53,7 @@ def run(
     cluster: Index3 = (1, 1, 1),
     numerics: Numerics | None = None,
     seed: int = 0,
+    strict: bool = False,
 ) -> Report:
     """Run one launch of the entry point.
 
@@ -61,7 +62,9 @@ def run(
     or behind a pointer. `dynamic_shared` is in bytes, at most MAX_SHARED_BYTES. `workgroups` runs
     only these, at most MAX_WORKGROUPS. `cluster` is the CTAs of a thread block cluster (PTX).
     `profile` counts the traffic of the memories too, and by source line. The result is the same for
-    the same `seed`, the counters are so for every seed. `numerics` are what the sums of matrix
+    the same `seed`, the counters are so for every seed. With `strict`, the warnings that name writes
+    of the same value, and order that rests on a warp collective, are faults (PTX; of AMDGPU IR they
+    always are). `numerics` are what the sums of matrix
     instructions lose beside f32 arithmetic; nothing if None.
 
     Raises EmulationFault for a fault of the program (races, out-of-bounds and the like are looked
@@ -83,7 +86,7 @@ def run(
     if language == "ptx":
         from kgen.emulate import ptx as emulator
 
-        options["cluster"] = cluster
+        options |= {"cluster": cluster, "strict": strict}
     else:
         from kgen.emulate import llvm as emulator  # type: ignore[no-redef]
     return emulator.run(

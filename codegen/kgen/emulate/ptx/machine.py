@@ -73,6 +73,10 @@ class Launch:
     shared_bytes: int
     checks: bool
     seed: int = 0
+    #: Whether what works on every GPU, though no rule promises it, is a fault, not a warning.
+    strict: bool = False
+    #: Whether warp collectives order memory.
+    collectives_order: bool = False
     profile: bool = False
     #: CTAs of a cluster in each direction.
     cluster: Index3 = (1, 1, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from kgen.emulate.ptx.global_access import Access
 from kgen.emulate.ptx.global_shadow import GlobalShadow
 from kgen.emulate.ptx.known import Fence
 from kgen.emulate.ptx.semantics import Semantics
+from kgen.emulate.ptx.stored import Stored
 from kgen.emulate.ptx.sync_graph import SyncGraph
 from kgen.emulate.ptx.tags import Strength
 from kgen.emulate.ptx.types import Array, any_of
@@ -73,9 +75,13 @@ class MemoryOrder:
         *,
         reads: bool = False,
         writes: bool = False,
+        stored: Callable[[], Stored] | None = None,
         later: bool = False,
     ) -> None:
-        """Lanes access units of `nbytes` bytes of a buffer; a read may be said to be done later."""
+        """Lanes access units of `nbytes` bytes of a buffer; a read may be said to be done later.
+
+        `stored` are the values of a store that is excused where it leaves the bytes as they are.
+        """
         buffer = self.machine.memory.same(buffer)
         shadow = self.shadow(buffer)
         if shadow is None:
@@ -85,6 +91,7 @@ class MemoryOrder:
             nbytes=nbytes,
             mask=mask,
             strength=how.strength,
+            stored=stored,
             constant=how.constant,
         )
         if writes:
