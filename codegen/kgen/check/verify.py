@@ -16,7 +16,7 @@ from kgen import emulate, spec, targets
 from kgen.bundle import Bundle
 from kgen.check import compare, cost, execute, inputs, oracle, sampling
 from kgen.check.compare import Comparison
-from kgen.check.execute import On, Reader
+from kgen.check.execute import Emulation, On, Reader
 from kgen.check.executor import Executor, Unavailable
 from kgen.check.inputs import DataSet
 from kgen.check.isolate import Devices
@@ -24,6 +24,7 @@ from kgen.check.oracle import Box
 from kgen.check.progress import Progress
 from kgen.check.sampling import Sample
 from kgen.check.tensors import Bits, Mask, decode, strided_bits
+from kgen.emulate import EmulationFault
 from kgen.errors import (
     BundleError,
     EmulationError,
@@ -66,6 +67,9 @@ class KernelResult:
     worst_at: tuple[int, ...] | None = None
     seconds: float = 0.0
     reason: str | None = None
+    #: What the emulator found that is no fault, and the schedules that it tried.
+    warnings: tuple[str, ...] = ()
+    schedules: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; what JSON cannot hold (infinity) is null."""
@@ -82,6 +86,8 @@ class KernelResult:
             "worst_at": None if self.worst_at is None else list(self.worst_at),
             "seconds": round(self.seconds, 3),
             "reason": self.reason,
+            "warnings": list(self.warnings),
+            "schedules": self.schedules,
         }
 
 
@@ -105,11 +111,14 @@ def verify(
     on: On = "auto",
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
+    emulation: Emulation | None = None,
 ) -> Report:
     """Execute every kernel on random, whole-number and special-value data.
 
     `on` chooses devices, emulators (qemu included), or the first that there is. `seed` decides the
     data and the samples. `progress` is called with what is being done and left, each second too.
+    `emulation` says under how many schedules an emulator runs a kernel, each data set under the
+    next one.
 
     Raises BundleError for a file that is no good bundle and VerificationError for a shape that does
     not fit into this machine's memory; a wrong kernel raises nothing, it fails in the report.
@@ -125,7 +134,7 @@ def verify(
             _check_known(entry)
             cost.check_memory(entry)
             start = time.perf_counter()
-            fields = _verify_kernel(reader, entry, on, seed, devices, told)
+            fields = _verify_kernel(reader, entry, on, seed, devices, told, emulation)
             results.append(
                 KernelResult(
                     kernel=entry.key,
@@ -172,11 +181,17 @@ def opened(bundle: str | os.PathLike[str] | Bundle | BundleFile) -> Iterator[Rea
 
 
 def _verify_kernel(
-    reader: Reader, entry: KernelEntry, on: On, seed: int, devices: Devices, told: Progress
+    reader: Reader,
+    entry: KernelEntry,
+    on: On,
+    seed: int,
+    devices: Devices,
+    told: Progress,
+    emulation: Emulation | None = None,
 ) -> dict[str, Any]:
     """The fields of the result that executing the kernel decides."""
     try:
-        executor = execute.executor(reader, entry, on, devices)
+        executor = execute.executor(reader, entry, on, devices, emulation)
     except Unavailable as reason:
         return {"status": "not-executed", "reason": str(reason)}
     sample = None
@@ -188,10 +203,11 @@ def _verify_kernel(
     fields: dict[str, Any] = {"executed_on": executor.on, "executed_form": executor.form}
     worst: Comparison | None = None
     try:
-        for data in inputs.data_sets(entry, seed):
+        for data, workgroups in _runs(executor, entry, sample, seed):
             told.data_set(data.name)
-            found = run(executor, entry, data, sample, seed)
-            if worst is None or not found.ratio <= worst.ratio:
+            found = run(executor, entry, data, workgroups, seed)
+            whole = workgroups is sample or not found.passed
+            if worst is None or (whole and not found.ratio <= worst.ratio):
                 worst = found
             if not found.passed:
                 fields["reason"] = describe(entry, data, found)
@@ -202,6 +218,9 @@ def _verify_kernel(
         fields["reason"] = f"{data.name} data: {fault}"
     finally:
         executor.close()
+    if executor.schedules > 1:
+        fields["schedules"] = executor.schedules
+    fields["warnings"] = tuple(str(EmulationFault(found)) for found in executor.warnings)
     for launch in entry.launches:
         if (gap := sampling.uncovered(launch)) is not None:
             fields.setdefault("reason", gap)
@@ -213,6 +232,20 @@ def _verify_kernel(
             "worst_at": own_coordinates(entry, worst.at),
         }
     return fields | {"status": "failed" if "reason" in fields else "passed"}
+
+
+def _runs(
+    executor: Executor, entry: KernelEntry, sample: Sample | None, seed: int
+) -> Iterator[tuple[DataSet, Sample | None]]:
+    """Every data set, and the first again until every schedule has had a run, on as few workgroups
+    as stand for all."""
+    first, runs = None, 0
+    for data in inputs.data_sets(entry, seed):
+        yield data, sample
+        first, runs = first or data, runs + 1
+    for _ in range(executor.schedules - runs):
+        assert first is not None
+        yield first, sampling.sample(entry, 1, seed)
 
 
 def run(
