@@ -1,11 +1,10 @@
-"""Atomics that acquire and release, as Triton's are by default: what they cost, and what they order."""
+"""Atomics that acquire and release, as Triton's by default: what they cost, what they order."""
 
 from __future__ import annotations
 
 import sys
 from types import FrameType
 
-import numpy as np
 import pytest
 
 from tests.emulate.ptx_order import fault, words

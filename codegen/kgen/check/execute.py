@@ -62,9 +62,7 @@ def executor(
     raise Unavailable("; ".join(dict.fromkeys(filter(None, reasons))))
 
 
-def _device(
-    reader: Reader, entry: KernelEntry, devices: Devices, emulation: Emulation
-) -> Executor:
+def _device(reader: Reader, entry: KernelEntry, devices: Devices, emulation: Emulation) -> Executor:
     files = {a.file: reader.read(a) for a in entry.artifacts if a.role != "source"}
     return devices.executor(targets.family(entry.target.family).backend, entry, files)
 
@@ -79,9 +77,7 @@ def _emulator(
     raise Unavailable(f"{entry.target.name} code has no emulator; it takes a device or driver")
 
 
-def _qemu(
-    reader: Reader, entry: KernelEntry, devices: Devices, emulation: Emulation
-) -> Executor:
+def _qemu(reader: Reader, entry: KernelEntry, devices: Devices, emulation: Emulation) -> Executor:
     for artifact in entry.artifacts:
         if artifact.format == "elf-aarch64":
             if shutil.which("qemu-aarch64") is None:

@@ -136,12 +136,9 @@ def _print(report: Report, source: str, args: argparse.Namespace, seeds: range) 
         return
     for warning in report.warnings:
         print(f"warning: {EmulationFault(warning)}{origin(places(source), warning.line)}")
-    if len(seeds) > 1:
-        under = f"under seeds {seeds[0]} to {seeds[-1]}"
-    else:
-        under = f"under seed {seeds[0]}"
+    under = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
     print(
-        f"{args.entry}: no fault {under}; {report.workgroups_run} workgroups, "
+        f"{args.entry}: no fault under {under}; {report.workgroups_run} workgroups, "
         f"{report.instructions} instructions, {report.seconds:.3f} s"
     )
     if args.profile:

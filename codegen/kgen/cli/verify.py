@@ -57,8 +57,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kgen.check.profile import profile
     from kgen.check.execute import Emulation
+    from kgen.check.profile import profile
     from kgen.check.verify import verify
     from kgen.cli.arguments import whole
     from kgen.cli.profile import print_kernel_profile

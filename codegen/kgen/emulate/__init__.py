@@ -62,10 +62,10 @@ def run(
     or behind a pointer. `dynamic_shared` is in bytes, at most MAX_SHARED_BYTES. `workgroups` runs
     only these, at most MAX_WORKGROUPS. `cluster` is the CTAs of a thread block cluster (PTX).
     `profile` counts the traffic of the memories too, and by source line. The result is the same for
-    the same `seed`, the counters are so for every seed. With `strict`, the warnings that name writes
-    of the same value, and order that rests on a warp collective, are faults (PTX; of AMDGPU IR they
-    always are). `numerics` are what the sums of matrix
-    instructions lose beside f32 arithmetic; nothing if None.
+    the same `seed`, the counters are so for every seed. With `strict`, unordered writes of the same
+    value and order that rests on a warp collective are faults and not warnings (PTX; of AMDGPU IR
+    they always are). `numerics` are what the sums of matrix instructions lose beside f32
+    arithmetic; nothing if None.
 
     Raises EmulationFault for a fault of the program (races, out-of-bounds and the like are looked
     for if `checks`), UnknownInstruction for a word that is not known, EmulationError for a source

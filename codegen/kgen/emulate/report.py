@@ -38,8 +38,8 @@ class Fault:
     """A fault in the emulated program.
 
     `kind` is its class, of `FAULTS`; in a warning, of `WARNINGS`. `line` counts from 1 in the
-    source text, `lanes` are the first few threads of the workgroup that are concerned, `seed` is the
-    schedule's.
+    source text, `lanes` are the first few threads of the workgroup that are concerned, `seed` is
+    that of the schedule.
     """
 
     kind: str

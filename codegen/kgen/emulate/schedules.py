@@ -1,4 +1,4 @@
-"""One launch under several schedules: a bug that one order of warps and copies hides, another shows."""
+"""One launch under several schedules: what one order of warps and copies hides, another shows."""
 
 from __future__ import annotations
 

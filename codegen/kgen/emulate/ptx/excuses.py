@@ -29,18 +29,20 @@ class Excuses:
         return self._make()
 
     def unchanged(self, which: Array) -> Array:
-        """Whether the store leaves bytes as they are, in every cluster that the access stands for."""
-        return np.logical_and.reduce(
+        """Whether the store leaves bytes as they are, in all clusters that an access stands for."""
+        found: Array = np.logical_and.reduce(
             [self._stored.unchanged(lane, unit) for lane, unit in self._places(which)]
         )
+        return found
 
     def alike(self, which: Array) -> Array:
         """Whether the last lane that stores to the same bytes stores the same."""
         last = last_of(self._at.cell)[which]
         mine, other = self._places(which), self._places(last)
-        return np.logical_and.reduce(
+        found: Array = np.logical_and.reduce(
             [self._stored.alike(*one, *its) for one, its in zip(mine, other, strict=True)]
         )
+        return found
 
     def note(self, which: Array, writers: Array) -> None:
         """Warn of writes of the value that others wrote, given as tags; all of them count now."""

@@ -200,7 +200,7 @@ class GlobalShadow:
         self, machine: Machine, at: Units, others: Array, access: Access | Transfer
     ) -> Array:
         """Whether accesses are not ordered after those of other threads, given as tags."""
-        late = (others > 0) & (owners_of(others) != owners_of(at.mark))
+        late: Array = (others > 0) & (owners_of(others) != owners_of(at.mark))
         late |= others >> TIME == UNENDED
         if isinstance(access, Transfer):
             late = others > 0
@@ -291,4 +291,6 @@ class GlobalShadow:
         message = f"{what} ({who}{line})"
         address = np.zeros(lanes.shape, np.int64)
         address[at.place] = self.base + at.unit * self.unit
-        return Violation(kind, message, lanes.reshape(machine.shape), address.reshape(machine.shape))
+        return Violation(
+            kind, message, lanes.reshape(machine.shape), address.reshape(machine.shape)
+        )

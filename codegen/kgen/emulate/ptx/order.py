@@ -188,7 +188,7 @@ class MemoryOrder:
         return self.flags.of(space, -(-count // unit)), place // unit
 
     def _scopes_alike(self, how: Semantics) -> list[list[Strength]]:
-        """The scopes in which a strong write is seen; together those that see it release the same."""
+        """The scopes in which a strong write is seen; in one list those that see the same."""
         scopes = [scope for scope in _FENCES if scope <= how.strength]
         fenced = self.machine.clocks.knowledge.passed.keys()
         if how.strength == Strength.GPU and (how.release or not fenced & {"cta", "cluster"}):

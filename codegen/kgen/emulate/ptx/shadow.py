@@ -32,7 +32,7 @@ class Shadow:
         self.machine, self.clocks = machine, machine.clocks
         self.granules = Granules(machine, nbytes, lambda parents: self.tables.grow(parents))
         self.warps = machine.clocks.warps
-        self.tables = Tables(self.granules.count, self.warps)
+        self.tables: Tables = Tables(self.granules.count, self.warps)
 
     # ------------------------------------------------------------------ what threads do
 

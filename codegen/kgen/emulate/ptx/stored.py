@@ -24,7 +24,7 @@ class Stored:
     @property
     def units(self) -> int:
         """Units that each lane writes."""
-        return self._new.shape[1]
+        return int(self._new.shape[1])
 
     def unchanged(self, lane: Array, unit: Array) -> Array:
         """Whether units of lanes keep their bytes."""
@@ -38,7 +38,7 @@ class Stored:
 
 
 def last_of(place: Array) -> Array:
-    """For each of several places, the index of the last that is the same: what remains of writes."""
+    """For each of several places the index of the last that is the same, whose write remains."""
     found, first = np.unique(place[::-1], return_index=True)
     last: Array = len(place) - 1 - first[np.searchsorted(found, place)]
     return last

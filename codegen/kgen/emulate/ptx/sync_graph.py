@@ -102,9 +102,7 @@ class SyncGraph:
         found: Array = self.records.of(_MIXED)[record]
         return found
 
-    def view(
-        self, record: Array, cta: Array, low: Strength, high: Strength, *, new: bool
-    ) -> Array:
+    def view(self, record: Array, cta: Array, low: Strength, high: Strength, *, new: bool) -> Array:
         """What readers in CTAs [n] see released in records, in the scopes from `low` to `high`.
 
         The same node is given for the same again, unless they are `new`.
