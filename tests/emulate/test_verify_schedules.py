@@ -56,16 +56,20 @@ def test_the_data_sets_take_turns_with_the_schedules(
     assert main([*verify, "--seeds=none"]) == 2
 
 
-def test_more_schedules_than_data_sets_run_few_workgroups(
-    tmp_path: Path, launches: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+def test_other_schedules_run_few_of_many_workgroups(
+    tmp_path: Path, launches: list[dict[str, Any]]
 ) -> None:
+    # All workgroups on both data sets, then two corners.
+    assert main(["verify", saved(tmp_path, "matmul 512x512x32 f16"), "--on=emulator"]) == 0
+    few = [launch["workgroups"] and len(launch["workgroups"]) for launch in launches]
+    assert seeds(launches) == [0, 0, 1, 2]
+    assert few == [None, None, 2, 2]
+
+
+def test_more_schedules_than_data_sets(tmp_path: Path, launches: list[dict[str, Any]]) -> None:
     """There are no special values of integers."""
-    assert main(["verify", saved(tmp_path, "matmul 512x512x32 s8"), "--on=emulator"]) == 0
-    first, second, last = launches
-    assert [first["seed"], second["seed"], last["seed"]] == [0, 1, 2]
-    assert last["workgroups"] is not None
-    if first["workgroups"] is not None:
-        assert len(last["workgroups"]) <= len(first["workgroups"])
+    assert main(["verify", saved(tmp_path, "matmul 16x16x32 s8"), "--on=emulator"]) == 0
+    assert seeds(launches) == [0, 1, 2]
 
 
 def test_a_fault_of_the_second_schedule_fails_the_kernel(

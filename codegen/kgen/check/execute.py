@@ -121,7 +121,7 @@ class EmulatorExecutor(Executor):
     """The kernel's text, executed by :mod:`kgen.emulate`; any access outside a buffer is a fault.
 
     CPU code gets the range of its tasks as two more arguments, as the runtime passes them.
-    The first run is under the schedule of seed 0, the next under that of seed 1, and so on.
+    Its schedules are those of seeds from 0 on.
     """
 
     on = "emulator"
@@ -134,16 +134,14 @@ class EmulatorExecutor(Executor):
         self._entry = entry
         self._source = source
         self._emulation = emulation or Emulation()
-        self._runs = 0
         if entry.target.family != "cpu":
             self.schedules = self._emulation.schedules
 
     def run(
         self, buffers: Mapping[str, Bytes], workgroups: Sequence[Sequence[Extent3]] | None
     ) -> None:
-        seed = self._runs % self.schedules
-        self._runs += 1
-        reports = self.reports(buffers, workgroups, seed=seed, strict=self._emulation.strict)
+        strict = self._emulation.strict
+        reports = self.reports(buffers, workgroups, seed=self.schedule, strict=strict)
         found = (warning for report in reports for warning in report.warnings)
         self.warnings = once([*self.warnings, *found])
 

@@ -26,8 +26,9 @@ class Executor(ABC):
     form: str
     #: Whether a sample of the workgroups can be run.
     samples: bool = False
-    #: Under how many schedules, one for every run, a kernel should be run.
+    #: Under how many schedules a kernel should be run, and the one that comes next.
     schedules: int = 1
+    schedule: int = 0
     #: What is no fault but should be known, of all runs until now.
     warnings: Sequence[Fault] = ()
 

@@ -17,12 +17,15 @@ from kgen.check import walk
 from kgen.check.oracle import Box, output_shape
 from kgen_runtime.manifest import Extent3, KernelEntry, Launch, Tile
 
+#: Workgroups to run, per launch.
+Workgroups = tuple[tuple[Extent3, ...], ...]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
     """Workgroups to run, per launch, and the boxes of the output that they write."""
 
-    workgroups: tuple[tuple[Extent3, ...], ...]
+    workgroups: Workgroups
     boxes: tuple[Box, ...]
 
 
@@ -52,6 +55,19 @@ def sample(entry: KernelEntry, budget: int, seed: int) -> Sample | None:
         chosen.add(tuple(int(generator.integers(n)) for n in counts))
     workgroups = {w for piece in sorted(chosen) for w in closed_group(launch, tile, piece)}
     return _sample(workgroups, (written(tile, w) for w in sorted(workgroups)))
+
+
+def fewest(entry: KernelEntry, seed: int) -> Workgroups | None:
+    """The fewest workgroups that can run without the others, at two corners of the output; None
+    where that is all of them."""
+    found = sample(entry, 1, seed)
+    if found is None:
+        return None
+    launch = entry.launches[0]
+    plain = launch.tile is not None and launch.tile.walk is None and len(entry.launches) == 1
+    if plain and closed_group_size(launch) == 1:
+        return ((found.workgroups[0][0], found.workgroups[0][-1]),)
+    return found.workgroups
 
 
 def _of_walk(launch: Launch, tile: Tile, budget: int) -> Sample:

@@ -37,8 +37,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seeds",
         metavar="N",
-        help="schedules that the emulator runs a kernel under: the data sets take turns, and more "
-        "runs follow if there are fewer (3)",
+        help="schedules that the emulator runs a kernel under (3); all but the first on few "
+        "workgroups",
     )
     parser.add_argument(
         "--strict",
