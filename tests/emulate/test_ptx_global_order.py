@@ -12,7 +12,7 @@ from tests.emulate.ptx_programs import program, run
 
 
 def test_ctas_that_write_one_place_race() -> None:
-    body = "    mad.wide.u32 %a0, %t, 4, %p0;\n    st.global.u32 [%a0], %t;"
+    body = "    mad.wide.u32 %a0, %t, 4, %p0;\n    st.global.u32 [%a0], %i;"
     source = program(body, params=1)
     run(source, words(), ctas=1)
     found = fault(source, words(), ctas=2)

@@ -64,7 +64,7 @@ def saxpy(*, n: int = 100, y: str = "inout:y.npy:z.npy", extra: tuple[str, ...] 
 
 def test_results_are_written(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(saxpy()) == 0
-    assert "no fault; 4 workgroups" in capsys.readouterr().out
+    assert "no fault under seeds 0 to 2; 4 workgroups" in capsys.readouterr().out
     np.testing.assert_array_equal(np.load("z.npy"), np.arange(100) * 2.5 + 1)
 
 
@@ -176,3 +176,85 @@ def test_checks_tell_all_workgroups_of_a_run_apart() -> None:
     last = np.array([MAX_WORKGROUPS])
     one = tags.tag(np.array([5]), last, np.array([tags.THREAD]))
     assert tags.labels_of(one) == last and one >> tags.TIME == 5
+
+
+# Takes it for granted that workgroups come in the order of their numbers.
+TICKETS = """
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry tickets(.param .u64 count)
+{
+    .reg .u64 %count;
+    .reg .u32 %ticket, %cta;
+    .reg .pred %other;
+    ld.param.u64 %count, [count];
+    atom.relaxed.gpu.global.add.u32 %ticket, [%count], 1;
+    mov.u32 %cta, %ctaid.x;
+    setp.ne.u32 %other, %ticket, %cta;
+    @%other trap;
+    ret;
+}
+"""
+
+
+def tickets(files: Path, *extra: str) -> list[str]:
+    (files / "tickets.ptx").write_text(TICKETS)
+    np.save("count.npy", np.zeros(1, np.uint32))
+    launch = ["emulate", "tickets.ptx", "--entry=tickets", "--grid=8", "--block=1"]
+    return [*launch, "--arg=inout:count.npy:after.npy", *extra]
+
+
+def test_what_the_first_schedule_hides_another_shows(
+    capsys: pytest.CaptureFixture[str], files: Path
+) -> None:
+    assert main(tickets(files)) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("trap") and ", seed 1)" in out
+    assert main(tickets(files, "--json")) == 1
+    assert json.loads(capsys.readouterr().out)["fault"]["seed"] == 1
+    # One schedule, by name or by number.
+    assert main(tickets(files, "--seed=1")) == 1
+    assert main(tickets(files, "--seed=0")) == 0
+    assert "no fault under seed 0;" in capsys.readouterr().out
+    # Every schedule starts from the same data, and the first one's results are kept.
+    assert main(tickets(files, "--seeds=1", "--json")) == 0
+    assert json.loads(capsys.readouterr().out)["seeds"] == [0]
+    assert np.load("after.npy").tolist() == [8]
+
+
+def test_schedules_are_asked_for_by_a_number_or_by_a_seed(
+    capsys: pytest.CaptureFixture[str], files: Path
+) -> None:
+    for wrong in ("--seeds=0", "--seeds=some", "--seed=-1"):
+        assert main(tickets(files, wrong)) == 2
+        assert "is not a whole number of" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(tickets(files, "--seeds=2", "--seed=1"))
+
+
+def test_a_profile_is_counted_once(capsys: pytest.CaptureFixture[str]) -> None:
+    def counters(*extra: str) -> object:
+        assert main(saxpy(extra=("--profile", "--json", *extra))) == 0
+        return json.loads(capsys.readouterr().out)["counters"]
+
+    assert counters() == counters("--seeds=1")
+
+
+def test_writes_of_the_same_value_are_a_warning_unless_strict(
+    capsys: pytest.CaptureFixture[str], files: Path
+) -> None:
+    # Every CTA writes the first words of y, from x alone.
+    argv = saxpy(n=32)
+    stores = SAXPY.replace("mov.u32 %cta, %ctaid.x;", "mov.u32 %cta, 0;").replace(
+        "fma.rn.f32 %y, %a, %x, %y;", "mul.f32 %y, %a, %x;"
+    )
+    (files / "saxpy.ptx").write_text(stores.replace("ld.global.f32 %y, [%at];", ""))
+    assert main(argv) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("warning: same-value-write: ") and out.count("warning:") == 1
+    assert main([*argv, "--json"]) == 0
+    (warning,) = json.loads(capsys.readouterr().out)["warnings"]
+    assert warning["kind"] == "same-value-write"
+    assert main([*argv, "--strict"]) == 1
+    assert capsys.readouterr().out.startswith("race: ")

@@ -204,6 +204,8 @@ def test_a_kernel_that_nothing_here_runs(entry_for: EntryFor) -> None:
         "worst_at",
         "seconds",
         "reason",
+        "warnings",
+        "schedules",
     }
 
 

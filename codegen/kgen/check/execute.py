@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -12,6 +13,7 @@ from kgen import targets
 from kgen.check.executor import Executor, Unavailable, workspaces
 from kgen.check.isolate import Devices
 from kgen.check.tensors import Bytes
+from kgen.emulate.schedules import SCHEDULES, once
 from kgen_runtime import manifest
 from kgen_runtime.manifest import ArtifactEntry, Extent3, KernelEntry, Manifest
 
@@ -33,31 +35,49 @@ class Reader(Protocol):
     def read(self, artifact: ArtifactEntry) -> bytes: ...
 
 
-def executor(reader: Reader, entry: KernelEntry, on: On, devices: Devices) -> Executor:
+@dataclass(frozen=True, kw_only=True)
+class Emulation:
+    """How the emulator runs a kernel: under so many schedules, and whether its warnings of what no
+    rule promises are faults (see :func:`kgen.emulate.run`)."""
+
+    schedules: int = SCHEDULES
+    strict: bool = False
+
+
+def executor(
+    reader: Reader,
+    entry: KernelEntry,
+    on: On,
+    devices: Devices,
+    emulation: Emulation | None = None,
+) -> Executor:
     """The best way to execute a kernel here; Unavailable, with every reason, if there is none."""
     reasons = []
     ways = WAYS if on == "auto" else [way for way in WAYS if (way is _device) == (on == "device")]
     for way in ways:
         try:
-            return way(reader, entry, devices)
+            return way(reader, entry, devices, emulation or Emulation())
         except Unavailable as reason:
             reasons.append(str(reason))
     raise Unavailable("; ".join(dict.fromkeys(filter(None, reasons))))
 
 
-def _device(reader: Reader, entry: KernelEntry, devices: Devices) -> Executor:
+def _device(reader: Reader, entry: KernelEntry, devices: Devices, emulation: Emulation) -> Executor:
     files = {a.file: reader.read(a) for a in entry.artifacts if a.role != "source"}
     return devices.executor(targets.family(entry.target.family).backend, entry, files)
 
 
-def _emulator(reader: Reader, entry: KernelEntry, devices: Devices) -> Executor:
+def _emulator(
+    reader: Reader, entry: KernelEntry, devices: Devices, emulation: Emulation
+) -> Executor:
     for artifact in entry.artifacts:
         if artifact.format in LANGUAGES:
-            return EmulatorExecutor(entry, artifact.format, reader.read(artifact).decode())
+            source = reader.read(artifact).decode()
+            return EmulatorExecutor(entry, artifact.format, source, emulation)
     raise Unavailable(f"{entry.target.name} code has no emulator; it takes a device or driver")
 
 
-def _qemu(reader: Reader, entry: KernelEntry, devices: Devices) -> Executor:
+def _qemu(reader: Reader, entry: KernelEntry, devices: Devices, emulation: Emulation) -> Executor:
     for artifact in entry.artifacts:
         if artifact.format == "elf-aarch64":
             if shutil.which("qemu-aarch64") is None:
@@ -101,20 +121,29 @@ class EmulatorExecutor(Executor):
     """The kernel's text, executed by :mod:`kgen.emulate`; any access outside a buffer is a fault.
 
     CPU code gets the range of its tasks as two more arguments, as the runtime passes them.
+    Its schedules are those of seeds from 0 on.
     """
 
     on = "emulator"
     samples = True
 
-    def __init__(self, entry: KernelEntry, form: str, source: str) -> None:
+    def __init__(
+        self, entry: KernelEntry, form: str, source: str, emulation: Emulation | None = None
+    ) -> None:
         self.form = form
         self._entry = entry
         self._source = source
+        self._emulation = emulation or Emulation()
+        if entry.target.family != "cpu":
+            self.schedules = self._emulation.schedules
 
     def run(
         self, buffers: Mapping[str, Bytes], workgroups: Sequence[Sequence[Extent3]] | None
     ) -> None:
-        self.reports(buffers, workgroups)
+        strict = self._emulation.strict
+        reports = self.reports(buffers, workgroups, seed=self.schedule, strict=strict)
+        found = (warning for report in reports for warning in report.warnings)
+        self.warnings = once([*self.warnings, *found])
 
     def reports(
         self,
@@ -195,6 +224,6 @@ class QemuExecutor(Executor):
             )
 
 
-Way = Callable[[Reader, KernelEntry, Devices], Executor]
+Way = Callable[[Reader, KernelEntry, Devices, Emulation], Executor]
 #: Every way, best first.
 WAYS: tuple[Way, ...] = (_device, _qemu, _emulator)

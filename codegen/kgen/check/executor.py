@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kgen.check.tensors import Bytes
+from kgen.emulate.report import Fault
 from kgen_runtime.manifest import Extent3, KernelEntry
 
 #: What memory that a kernel may not read or write holds.
@@ -25,6 +26,11 @@ class Executor(ABC):
     form: str
     #: Whether a sample of the workgroups can be run.
     samples: bool = False
+    #: Under how many schedules a kernel should be run, and the one that comes next.
+    schedules: int = 1
+    schedule: int = 0
+    #: What is no fault but should be known, of all runs until now.
+    warnings: Sequence[Fault] = ()
 
     @abstractmethod
     def run(

@@ -18,12 +18,15 @@ from kgen.check import walk
 from kgen.check.oracle import Box, output_shape
 from kgen_runtime.manifest import Extent3, KernelEntry, Launch, Tile
 
+#: Workgroups to run, per launch.
+Workgroups = tuple[tuple[Extent3, ...], ...]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
     """Workgroups (tasks) to run, per launch, and the boxes of the output that they write."""
 
-    workgroups: tuple[tuple[Extent3, ...], ...]
+    workgroups: Workgroups
     boxes: tuple[Box, ...]
 
 
@@ -93,6 +96,19 @@ def _of_tasks(
     whole = [tuple((x, 0, 0) for x in range(earlier.grid[0])) for earlier in before]
     tasks = tuple((number, 0, 0) for number in sorted(chosen))
     return Sample(workgroups=(*whole, tasks), boxes=_slices(chosen.values()))
+
+
+def fewest(entry: KernelEntry, seed: int) -> Workgroups | None:
+    """The fewest workgroups that can run without the others, at two corners of the output; None
+    where that is all of them."""
+    found = sample(entry, 1, seed)
+    if found is None:
+        return None
+    launch = entry.launches[0]
+    plain = launch.tile is not None and launch.tile.walk is None and len(entry.launches) == 1
+    if plain and closed_group_size(launch) == 1:
+        return ((found.workgroups[0][0], found.workgroups[0][-1]),)
+    return found.workgroups
 
 
 def _of_walk(launch: Launch, tile: Tile, budget: int) -> Sample:

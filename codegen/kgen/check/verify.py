@@ -16,15 +16,16 @@ from kgen import emulate
 from kgen.bundle import Bundle
 from kgen.check import compare, cost, execute, inputs, oracle, sampling
 from kgen.check.compare import Comparison
-from kgen.check.execute import On, Reader
+from kgen.check.execute import Emulation, On, Reader
 from kgen.check.executor import Executor, Unavailable
 from kgen.check.inputs import DataSet
 from kgen.check.isolate import Devices
 from kgen.check.known import check_known
 from kgen.check.oracle import Box
 from kgen.check.progress import Progress
-from kgen.check.sampling import Sample
-from kgen.check.tensors import Bits, Mask, decode, strided_bits
+from kgen.check.sampling import Sample, Workgroups
+from kgen.check.tensors import Bits, Bytes, Mask, decode, strided_bits
+from kgen.emulate import EmulationFault
 from kgen.errors import EmulationError, VerificationError
 from kgen_runtime import scalar
 from kgen_runtime.bundle import BundleFile
@@ -62,6 +63,9 @@ class KernelResult:
     worst_at: tuple[int, ...] | None = None
     seconds: float = 0.0
     reason: str | None = None
+    #: What the emulator found that is no fault, and the schedules that it tried.
+    warnings: tuple[str, ...] = ()
+    schedules: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; what JSON cannot hold (infinity) is null."""
@@ -78,6 +82,8 @@ class KernelResult:
             "worst_at": None if self.worst_at is None else list(self.worst_at),
             "seconds": round(self.seconds, 3),
             "reason": self.reason,
+            "warnings": list(self.warnings),
+            "schedules": self.schedules,
         }
 
 
@@ -101,11 +107,13 @@ def verify(
     on: On = "auto",
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
+    emulation: Emulation | None = None,
 ) -> Report:
     """Execute every kernel on random, whole-number and special-value data.
 
     `on` chooses devices, emulators (qemu included), or the first that there is. `seed` decides the
     data and the samples. `progress` is called with what is being done and left, each second too.
+    `emulation` says under how many schedules an emulator runs a kernel.
 
     Raises BundleError for a file that is no good bundle and VerificationError for a shape that does
     not fit into this machine's memory; a wrong kernel raises nothing, it fails in the report.
@@ -121,7 +129,7 @@ def verify(
             check_known(entry)
             cost.check_memory(entry)
             start = time.perf_counter()
-            fields = _verify_kernel(reader, entry, on, seed, devices, told)
+            fields = _verify_kernel(reader, entry, on, seed, devices, told, emulation)
             results.append(
                 KernelResult(
                     kernel=entry.key,
@@ -157,13 +165,19 @@ def opened(bundle: str | os.PathLike[str] | Bundle | BundleFile) -> Iterator[Rea
 
 
 def _verify_kernel(
-    reader: Reader, entry: KernelEntry, on: On, seed: int, devices: Devices, told: Progress
+    reader: Reader,
+    entry: KernelEntry,
+    on: On,
+    seed: int,
+    devices: Devices,
+    told: Progress,
+    emulation: Emulation | None = None,
 ) -> dict[str, Any]:
     """The fields of the result that executing the kernel decides."""
     if (beyond := kernel_refusal(entry, limits_of(entry))) is not None:
         return {"status": "failed", "reason": beyond}
     try:
-        executor = execute.executor(reader, entry, on, devices)
+        executor = execute.executor(reader, entry, on, devices, emulation)
     except Unavailable as reason:
         return {"status": "not-executed", "reason": str(reason)}
     sample = None
@@ -175,8 +189,12 @@ def _verify_kernel(
     fields: dict[str, Any] = {"executed_on": executor.on, "executed_form": executor.form}
     worst: Comparison | None = None
     try:
-        for data in inputs.data_sets(entry, seed):
+        few = sampling.fewest(entry, seed) if executor.schedules > 1 else None
+        for data, whole in _under_schedules(executor, inputs.data_sets(entry, seed), few):
             told.data_set(data.name)
+            if not whole:
+                executor.run(_buffers(entry, inputs.as_taken(entry, data.buffers)), few)
+                continue
             found = run(executor, entry, data, sample, seed)
             if worst is None or not found.ratio <= worst.ratio:
                 worst = found
@@ -189,6 +207,9 @@ def _verify_kernel(
         fields["reason"] = f"{data.name} data: {fault}"
     finally:
         executor.close()
+    if executor.schedules > 1:
+        fields["schedules"] = executor.schedules
+    fields["warnings"] = tuple(str(EmulationFault(found)) for found in executor.warnings)
     for launch in entry.launches:
         if (gap := sampling.uncovered(launch)) is not None:
             fields.setdefault("reason", gap)
@@ -202,6 +223,26 @@ def _verify_kernel(
     return fields | {"status": "failed" if "reason" in fields else "passed"}
 
 
+def _under_schedules(
+    executor: Executor, sets: Iterator[DataSet], few: Workgroups | None
+) -> Iterator[tuple[DataSet, bool]]:
+    """Every data set, and what else it takes to run under each of the executor's schedules; and
+    whether all of the sample runs.
+
+    Other schedules than the first may take ten times as long: they have runs of their own on few
+    workgroups. A kernel of which no few stand for all takes its data sets under them in turns.
+    """
+    first, runs = None, 0
+    for data in sets:
+        executor.schedule = runs % executor.schedules if few is None else 0
+        yield data, True
+        first, runs = first or data, runs + 1
+    for schedule in range(runs if few is None else 1, executor.schedules):
+        assert first is not None
+        executor.schedule = schedule
+        yield first, few is None
+
+
 def run(
     executor: Executor, entry: KernelEntry, data: DataSet, sample: Sample | None, seed: int
 ) -> Comparison:
@@ -210,8 +251,7 @@ def run(
     Raises VerificationError or EmulationError for a write where the kernel has no business.
     """
     taken = inputs.as_taken(entry, data.buffers)
-    buffers = {name: buffer.copy() for name, buffer in taken.items()}
-    buffers[entry.output.name] = inputs.output_buffer(entry)
+    buffers = _buffers(entry, taken)
     executor.run(buffers, None if sample is None else sample.workgroups)
     for name, before in taken.items():
         if not np.array_equal(before, buffers[name]):
@@ -227,6 +267,12 @@ def run(
     if sample is not None:
         _check_strays(entry, bits, chosen)
     return _compare(entry, data, bits, boxes, chosen, seed)
+
+
+def _buffers(entry: KernelEntry, taken: Mapping[str, Bytes]) -> dict[str, Bytes]:
+    """Fresh copies of what the kernel takes, and an output full of poison."""
+    buffers = {name: buffer.copy() for name, buffer in taken.items()}
+    return buffers | {entry.output.name: inputs.output_buffer(entry)}
 
 
 def _check_strays(entry: KernelEntry, bits: Bits, chosen: Mask) -> None:

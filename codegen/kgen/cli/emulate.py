@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -41,7 +42,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the device whose limits the launch is held against (the one that the text is for)",
     )  # fmt: skip
     parser.add_argument("--no-checks", action="store_true", help="skip races and the like")
-    parser.add_argument("--seed", type=int, default=0, help="order of the workgroups (0)")
+    parser.add_argument(
+        "--strict", action="store_true",
+        help="writes of the same value by several threads, and order that only a warp collective "
+        "gives, are faults and not warnings (PTX)",
+    )  # fmt: skip
+    schedules = parser.add_mutually_exclusive_group()
+    schedules.add_argument(
+        "--seeds", metavar="N",
+        help="run under the schedules of seeds 0 to N-1 (3; with --no-checks 1); "
+        "files are written, and a profile counted, under seed 0",
+    )  # fmt: skip
+    schedules.add_argument(
+        "--seed", metavar="S",
+        help="run under the schedule of this seed alone: another order of workgroups, warps and "
+        "copies",
+    )  # fmt: skip
     parser.add_argument(
         "--profile", action="store_true",
         help="also count instructions, bank conflicts and memory traffic",
@@ -54,6 +70,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import kgen.emulate
     from kgen.cli import arguments
+    from kgen.emulate.schedules import run_all
 
     if args.source and not args.profile:
         raise SpecError("--source shows a profile's counts; give --profile with it")
@@ -66,8 +83,10 @@ def run(args: argparse.Namespace) -> int:
         raise SpecError(f"file={path} cannot be read: {arguments.reason(error)}") from None
     given = arguments.parse(args.arguments)
     values: list[Any] = [argument.value for argument in given]
-    try:
-        report = kgen.emulate.run(
+    seeds = _seeds(args)
+
+    def launch(values: Sequence[Any], seed: int) -> Report:
+        return kgen.emulate.run(
             source,
             language=LANGUAGES[path.suffix],
             entry=args.entry,
@@ -76,18 +95,35 @@ def run(args: argparse.Namespace) -> int:
             arguments=values,
             dynamic_shared=arguments.whole("dynamic-shared", args.dynamic_shared, 0),
             checks=not args.no_checks,
-            profile=args.profile,
-            seed=args.seed,
+            profile=args.profile and seed == seeds[0],
+            seed=seed,
+            strict=args.strict,
             arch=args.arch,
             **_cluster(args, path),
         )
+
+    try:
+        report = run_all(launch, values, seeds)
     except kgen.emulate.EmulationFault as fault:
         return _print_fault(fault, source, args.json)
     for argument in given:
         if argument.output is not None:
             _save(argument.output, argument.array)
-    _print(report, source, args)
+    _print(report, source, args, seeds)
     return 0
+
+
+def _seeds(args: argparse.Namespace) -> range:
+    """The seeds to run under: one that is named, or the first few."""
+    from kgen.cli.arguments import whole
+    from kgen.emulate.schedules import SCHEDULES
+
+    if args.seed is not None:
+        seed = whole("seed", args.seed, 0)
+        return range(seed, seed + 1)
+    if args.seeds is not None:
+        return range(whole("seeds", args.seeds, 1))
+    return range(1 if args.no_checks else SCHEDULES)
 
 
 def _cluster(args: argparse.Namespace, path: Path) -> dict[str, Any]:
@@ -97,16 +133,17 @@ def _cluster(args: argparse.Namespace, path: Path) -> dict[str, Any]:
     return {"cluster": cluster}
 
 
-def _print(report: Report, source: str, args: argparse.Namespace) -> None:
+def _print(report: Report, source: str, args: argparse.Namespace, seeds: range) -> None:
     from kgen.emulate import EmulationFault
 
     if args.json:
-        print_json(_json(report, lines=args.source))
+        print_json(_json(report, lines=args.source) | {"seeds": list(seeds)})
         return
     for warning in report.warnings:
         print(f"warning: {EmulationFault(warning)}{origin(places(source), warning.line)}")
+    under = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
     print(
-        f"{args.entry}: no fault; {report.workgroups_run} workgroups, "
+        f"{args.entry}: no fault under {under}; {report.workgroups_run} workgroups, "
         f"{report.instructions} instructions, {report.seconds:.3f} s"
     )
     if args.profile:

@@ -35,6 +35,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the data and the samples (0)")
     parser.add_argument(
+        "--seeds",
+        metavar="N",
+        help="schedules that the emulator runs a kernel under (3); all but the first on few "
+        "workgroups",
+    )
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="in the emulator, writes of the same value by several threads, and order that only a "
+        "warp collective gives, are faults and not warnings",
+    )
+    parser.add_argument(
         "--profile",
         action="store_true",
         help="also count instructions, bank conflicts and memory traffic in the emulator",
@@ -45,9 +57,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from kgen.check.execute import Emulation
     from kgen.check.profile import profile
     from kgen.check.verify import verify
+    from kgen.cli.arguments import whole
     from kgen.cli.profile import print_kernel_profile
+    from kgen.emulate.schedules import SCHEDULES
     from kgen.errors import SpecError
     from kgen_runtime.bundle import BundleFile
 
@@ -57,8 +72,12 @@ def run(args: argparse.Namespace) -> int:
         raise SpecError("--source shows a profile's counts; give --profile with it")
     if args.profile and args.on == "device":
         raise SpecError("--profile counts in the emulator; give --on emulator with it")
+    schedules = SCHEDULES if args.seeds is None else whole("seeds", args.seeds, 1)
+    emulation = Emulation(schedules=schedules, strict=args.strict)
     with BundleFile(args.file) as bundle:
-        report = verify(bundle, on=args.on, seed=args.seed, progress=progress)
+        report = verify(
+            bundle, on=args.on, seed=args.seed, progress=progress, emulation=emulation
+        )  # fmt: skip
         profiles = profile(bundle, seed=args.seed, progress=progress) if args.profile else ()
         if args.json:
             print_json(report.to_json() | _profiles_json(profiles, args))
@@ -105,6 +124,8 @@ def print_report(report: Report, built: Iterable[tuple[KernelEntry, float]] | No
     for result in report.kernels:
         if result.reason:
             print(f"{result.target}/{result.kernel}: {result.reason}")
+        for warning in result.warnings:
+            print(f"warning: {result.target}/{result.kernel}: {warning}")
 
 
 def _row(result: KernelResult) -> list[object]:

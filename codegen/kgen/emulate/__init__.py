@@ -51,6 +51,7 @@ def run(
     numerics: Numerics | None = None,
     seed: int = 0,
     arch: str | None = None,
+    strict: bool = False,
 ) -> Report:
     """Run one launch of the entry point.
 
@@ -60,8 +61,10 @@ def run(
     MAX_WORKGROUPS. `cluster` is the CTAs of a thread block cluster (PTX). `arch` (sm_90, gfx942) is
     the device whose limits the launch is held against, by default the one that the text names.
     `profile` counts the traffic of the memories too, and by source line. The result is the same for
-    the same `seed`, the counters are so for every seed. `numerics` are what the sums of matrix
-    instructions lose beside f32 arithmetic; nothing if None.
+    the same `seed`, the counters are so for every seed. With `strict`, unordered writes of the same
+    value and order that rests on a warp collective are faults and not warnings (PTX; of AMDGPU IR
+    they always are). `numerics` are what the sums of matrix instructions lose beside f32
+    arithmetic; nothing if None.
 
     Raises EmulationFault for a fault of the program (races, out-of-bounds and the like are looked
     for if `checks`), UnknownInstruction for a word that is not known, EmulationError for a source
@@ -78,7 +81,7 @@ def run(
     if language == "ptx":
         from kgen.emulate import ptx as emulator
 
-        options["cluster"] = cluster
+        options |= {"cluster": cluster, "strict": strict}
     else:
         from kgen.emulate import llvm as emulator  # type: ignore[no-redef]
     return emulator.run(

@@ -28,6 +28,8 @@ FAULTS: Mapping[str, str] = {
 WARNINGS: Mapping[str, str] = {
     "proxy-read-overwritten": "the async proxy overwrites generic reads without a fence",
     "missing-proxy-fence": "a bulk copy completes on an mbarrier that no fence has made known",
+    "same-value-write": "threads that nothing orders write the same value to the same bytes",
+    "order-by-collective": "only a warp collective, such as match.sync, orders two accesses",
 }
 
 
@@ -36,7 +38,8 @@ class Fault:
     """A fault in the emulated program.
 
     `kind` is its class, of `FAULTS`; in a warning, of `WARNINGS`. `line` counts from 1 in the
-    source text, `lanes` are the first few threads of the workgroup that are concerned.
+    source text, `lanes` are the first few threads of the workgroup that are concerned, `seed` is
+    that of the schedule.
     """
 
     kind: str
@@ -47,6 +50,7 @@ class Fault:
     workgroup: Index3
     lanes: tuple[int, ...]
     address: int | None = None
+    seed: int = 0
 
 
 class EmulationFault(EmulationError):
@@ -58,7 +62,7 @@ class EmulationFault(EmulationError):
         address = "" if fault.address is None else f", address {fault.address:#x}"
         super().__init__(
             f"{fault.kind}: {fault.message} in {fault.entry}, line {fault.line}: "
-            f"`{fault.instruction}` ({place}{address})"
+            f"`{fault.instruction}` ({place}{address}, seed {fault.seed})"
         )
 
 

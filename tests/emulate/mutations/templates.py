@@ -27,7 +27,7 @@ class Seeded(EmulatorExecutor):
     def run(
         self, buffers: Mapping[str, Bytes], workgroups: Sequence[Sequence[Extent3]] | None
     ) -> None:
-        self.report = self.reports(buffers, workgroups, seed=self._seed)[-1]
+        self.report = self.reports(buffers, workgroups, seed=self._seed, strict=True)[-1]
 
 
 def rendered(spec: str, target: str, schedule: Schedule | None = None) -> Program:

@@ -225,13 +225,14 @@ class Machine:
         return EmulationFault(
             Fault(
                 kind=kind,
-                message=f"{message} (under seed {self.seed})" if self.seed else message,
+                message=message,
                 entry=self.entry,
                 instruction=self.module.text(instruction.line),
                 line=instruction.line,
                 workgroup=(x, y, z),
                 lanes=tuple(int(lane) for lane in lanes),
                 address=address,
+                seed=self.seed,
             )
         )
 

@@ -8,7 +8,8 @@ asynchronous copies, which finish as late as they may.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from kgen.emulate.limits import check_launch
 from kgen.emulate.numerics import Numerics
-from kgen.emulate.ptx.arguments import place
+from kgen.emulate.ptx.arguments import copies, place, restore
 from kgen.emulate.ptx.decode import Decoder
 from kgen.emulate.ptx.dispatch import ctas_at_once, ordered
 from kgen.emulate.ptx.machine import Index3, Launch, Machine
@@ -27,10 +28,10 @@ from kgen.emulate.ptx.ops import BUILDERS
 from kgen.emulate.ptx.parser import parse
 from kgen.emulate.ptx.pending_registers import protected
 from kgen.emulate.ptx.remote import check_remote_accesses
-from kgen.emulate.ptx.scheduler import Scheduler
+from kgen.emulate.ptx.scheduler import Scheduler, is_exchange
 from kgen.emulate.ptx.syntax import Instruction, Kernel
 from kgen.emulate.ptx.words import Unsupported, Words
-from kgen.emulate.report import Report, UnknownInstruction
+from kgen.emulate.report import EmulationFault, Report, UnknownInstruction
 from kgen.emulate.tensor_map import TensorMap
 from kgen.errors import EmulationError
 from kgen_runtime.launch_limits import Usage, cuda_limits
@@ -56,29 +57,70 @@ def run(
     numerics: Numerics | None = None,
     seed: int = 0,
     arch: str | None = None,
+    strict: bool = False,
 ) -> Report:
     """Run one launch of a PTX entry point; see :func:`kgen.emulate.run`.
 
     Bounds and alignment are always checked; `checks` adds races and uninitialised shared memory.
     The CTAs run in the order of their numbers, or shuffled by a `seed` other than 0.
     """
-    start = time.perf_counter()
     kernel = parse(source, entry)
-    memory = GlobalMemory()
-    placed = place(kernel, memory, arguments)
-    launch = Launch(
-        grid=grid,
-        block=block,
-        parameters=placed.parameters,
-        tensor_maps=placed.tensor_maps,
-        shared_bytes=kernel.dynamic_shared + dynamic_shared,
-        checks=checks,
-        profile=profile,
-        cluster=_cluster(kernel, cluster),
-        seed=seed,
-        numerics=numerics or Numerics(),
-    )
-    _check_launch(kernel, launch, dynamic_shared, arch)
+
+    def once(*, collectives_order: bool = False) -> Report:
+        start = time.perf_counter()
+        memory = GlobalMemory()
+        placed = place(kernel, memory, arguments)
+        launch = Launch(
+            grid=grid,
+            block=block,
+            parameters=placed.parameters,
+            tensor_maps=placed.tensor_maps,
+            shared_bytes=kernel.dynamic_shared + dynamic_shared,
+            checks=checks,
+            profile=profile,
+            cluster=_cluster(kernel, cluster),
+            seed=seed,
+            strict=strict,
+            collectives_order=collectives_order,
+            numerics=numerics or Numerics(),
+        )
+        _check_launch(kernel, launch, dynamic_shared, arch)
+        return _run(kernel, launch, memory, workgroups, start)
+
+    if strict or not checks or not any(map(is_exchange, kernel.instructions)):
+        return once()
+    before = copies(arguments)
+    try:
+        return once()
+    except EmulationFault as found:
+        if found.fault.kind != "race":
+            raise
+        restore(arguments, before)
+        return _excused(found, lambda: once(collectives_order=True))
+
+
+def _excused(found: EmulationFault, again: Callable[[], Report]) -> Report:
+    """A report with a warning in place of a race, if there is none where collectives order memory.
+
+    Raises EmulationFault for what is wrong all the same.
+    """
+    try:
+        report = again()
+    except EmulationFault as other:
+        same = (other.fault.kind, other.fault.line) == (found.fault.kind, found.fault.line)
+        raise (found if same else other) from None
+    message = f"{found.fault.message}; only a warp collective, which orders no memory, is between"
+    warning = replace(found.fault, kind="order-by-collective", message=message)
+    return replace(report, warnings=(warning, *report.warnings))
+
+
+def _run(
+    kernel: Kernel,
+    launch: Launch,
+    memory: GlobalMemory,
+    workgroups: Sequence[Index3] | None,
+    start: float,
+) -> Report:
     machine = Machine(kernel, launch, memory, _GRANULE)
     machine.on_end.append(partial(check_remote_accesses, machine))
     steps = _decode(machine)
@@ -91,9 +133,10 @@ def run(
             machine.reset(ctas[first : first + chunk])
             scheduler.run()
     counts, traffic = scheduler.counts, machine.traffic
+    x, y, z = launch.grid
     return Report(
         workgroups_run=len(ctas),
-        workgroups_total=grid[0] * grid[1] * grid[2],
+        workgroups_total=x * y * z,
         instructions=sum(counts.issued),
         seconds=time.perf_counter() - start,
         counters=counts.counters(traffic),

@@ -32,6 +32,9 @@ class Accesses:
     thread: Array
     cell: Array
 
+    def some(self, which: Array) -> Accesses:
+        return Accesses(row=self.row[which], thread=self.thread[which], cell=self.cell[which])
+
     @property
     def actor(self) -> Array:
         found: Array = self.thread >> 5

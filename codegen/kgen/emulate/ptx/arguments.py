@@ -72,3 +72,19 @@ def _place_map(
         value = address.to_bytes(_POINTER_BYTES, "little")
     maps[address] = MappedTensor(map=map_, base=base)
     return value
+
+
+def copies(arguments: Sequence[Any]) -> list[Any]:
+    """What the buffers hold that a launch may write."""
+    return [buffer.copy() for buffer in _buffers(arguments)]
+
+
+def restore(arguments: Sequence[Any], before: Sequence[Any]) -> None:
+    """Put the buffers back as they were when `copies` was called."""
+    for buffer, held in zip(_buffers(arguments), before, strict=True):
+        np.copyto(buffer, held)
+
+
+def _buffers(arguments: Sequence[Any]) -> list[Any]:
+    found = [a.buffer if isinstance(a, TensorMap) else a for a in arguments]
+    return [b for b in found if isinstance(b, np.ndarray) and b.flags.writeable]

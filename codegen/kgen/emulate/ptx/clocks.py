@@ -17,6 +17,7 @@ from kgen.emulate.ptx.ctas import WARP, narrow, over_ctas
 from kgen.emulate.ptx.knowledge import Knowledge
 from kgen.emulate.ptx.known import Fence, Known
 from kgen.emulate.ptx.lessons import Lessons
+from kgen.emulate.ptx.sync_graph import SyncGraph
 from kgen.emulate.ptx.types import Array, all_of, any_of
 from kgen.emulate.ptx.vouching import Vouching
 
@@ -33,9 +34,16 @@ class Clocks:
     """
 
     def __init__(
-        self, ctas: int, exists: Lanes, *, cluster: int = 1, asynchronous: bool = False
+        self,
+        ctas: int,
+        exists: Lanes,
+        graph: SyncGraph,
+        *,
+        cluster: int = 1,
+        asynchronous: bool = False,
     ) -> None:
-        """`exists` are the lanes [1, W, 32] that are no padding of a CTA's last warp."""
+        """`exists` are the lanes [1, W, 32] that are no padding of a CTA's last warp; the graph is
+        the launch's."""
         warps = exists.shape[1]
         self.clusters, self.cluster = ctas // cluster, cluster
         self.cta_warps, self.warps = warps, cluster * warps
@@ -45,8 +53,7 @@ class Clocks:
         self.knowledge = Knowledge(cluster=cluster, warps=self.warps, actors=self.actors)
         #: None while lanes have only synchronised together with the rest of their warp.
         self.vouching: Vouching | None = None
-        self.lessons = Lessons(ctas, warps)
-        self._everyone = exists
+        self.lessons = Lessons(ctas, warps, graph)
         self._padding = np.tile(~exists, (1, cluster, 1))
         self._padded = bool(self._padding.any())
         self._names: dict[tuple[int, object], int] = {}
@@ -75,19 +82,23 @@ class Clocks:
         return self.knowledge.of(row, thread, slice(self.warps))
 
     def released_by(
-        self, row: int, warp: int, lanes: Array, fences: Sequence[Fence], release: bool
-    ) -> tuple[Array, int]:
-        """What a strong write by some lanes, by number, of a warp makes known: what has passed one
-        of the fences, or, if it is a release, everything. It is the times [actor] up to which all
-        that is so, and the time up to which it is so of what these lanes did themselves.
+        self, row: Array, thread: Array, fences: Sequence[Fence], release: bool
+    ) -> tuple[Array, Array, Array]:
+        """What a strong write by each of some threads [n] makes known: what has passed one of the
+        fences, or, if it is a release, everything.
+
+        It is the times [line, actor] up to which all that is so, the line of each thread, and the
+        time up to which it is so of what each thread did itself.
         """
-        seen, passed = self.knowledge.of_lanes(row, warp, lanes, fences)
-        if release:
-            return seen, int(self.own[row if self.rows > 1 else 0, warp])
-        times = np.maximum.reduce([np.zeros_like(seen), *passed])
-        own = int(times[warp])
-        times[warp] = min(own, seen[warp])
-        return times, own
+        seen, passed, line = self.knowledge.of_threads(row, thread, fences)
+        own = self.now(row, thread >> 5)
+        if not release:
+            times = np.maximum.reduce([np.zeros_like(seen), *passed])
+            own = times[line, thread >> 5]
+            # What other lanes of a warp did is known as far as it was seen.
+            times[line, thread >> 5] = np.minimum(own, seen[line, thread >> 5])
+            seen = times
+        return seen, line, own
 
     # ------------------------------------------------------------------ what moves knowledge
 
@@ -95,10 +106,14 @@ class Clocks:
         """What these lanes know and did until now; what they do from now on is later."""
         chosen = self._rows_of(lanes)
         seen, passed = self.knowledge.gathered(chosen, self.own)
-        lessons = self.lessons.told(lanes) if self.lessons else {}
+        lessons = self.lessons.told(lanes)
         known = Known(seen=seen, passed=passed, lessons=lessons)
         self._advance(chosen)
         return known
+
+    def advance(self, lanes: Lanes) -> None:
+        """What these lanes do from now on is later than what they did until now."""
+        self._advance(self._rows_of(lanes))
 
     def acquire(self, lanes: Lanes, known: Known) -> None:
         """These lanes learn what others released."""
@@ -106,7 +121,7 @@ class Clocks:
         if len(known.seen) > self.cluster:
             self.split()
         self.knowledge.learn(chosen, known)
-        if known.lessons:
+        if known.lessons is not None:
             self.lessons.hear(lanes, known.lessons)
 
     def fence(self, fence: Fence, lanes: Lanes) -> None:
@@ -126,7 +141,7 @@ class Clocks:
     def join_all(self) -> None:
         """A barrier of all threads of each CTA, in all CTAs; the clocks of all become the same."""
         if self.lessons:
-            self.lessons.hear(self._everyone, self.lessons.told(self._everyone))
+            self.lessons.cta_barrier()
         now = int(self.own[:, : self.warps].max())
         self.knowledge.share_in_ctas(now)
         self.own = self.own.copy()

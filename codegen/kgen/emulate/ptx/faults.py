@@ -20,14 +20,14 @@ def fault_of(machine: Machine, violation: Violation, pc: int) -> Fault:
     address = None
     if violation.address is not None and threads.size:
         address = int(machine.everywhere(violation.address)[cta].reshape(-1)[threads[0]])
-    seed = machine.launch.seed
     return Fault(
         kind=violation.kind,
-        message=violation.message + (f" (scheduled by seed {seed})" if seed else ""),
+        message=violation.message,
         entry=machine.kernel.name,
         instruction=instruction.text,
         line=instruction.line,
         workgroup=machine.coordinates[cta],
         lanes=tuple(int(t) for t in threads[:_LANES_NAMED]),
         address=address,
+        seed=machine.launch.seed,
     )

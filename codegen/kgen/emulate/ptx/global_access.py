@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgen.emulate.ptx.stored import Stored
 from kgen.emulate.ptx.tags import Strength
 from kgen.emulate.ptx.types import Array
 
@@ -22,6 +24,8 @@ class Access:
     nbytes: int
     mask: Mask
     strength: int = Strength.WEAK
+    #: The values of a store, where one of the same value may be excused.
+    stored: Callable[[], Stored] | None = None
     #: Nobody writes the bytes while the kernel runs, or so the program says.
     constant: bool = False
 
@@ -32,6 +36,12 @@ class Access:
             return np.arange(offset.size), offset
         place = np.flatnonzero(np.broadcast_to(self.mask, machine.shape))
         return place, offset[place]
+
+    def unit_of(self, machine: Machine, place: Array, unit: Array, nbytes: int) -> Array:
+        """Which of its units of `nbytes` bytes lanes access, given as units of the buffer."""
+        offset = np.broadcast_to(self.offset, machine.shape).reshape(-1)[place]
+        found: Array = unit - offset // nbytes
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,9 +12,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgen.emulate.access_log import AccessLog
 from kgen.emulate.ptx.accessors import Accessors
 from kgen.emulate.ptx.global_access import Access, Transfer
-from kgen.emulate.ptx.global_units import Units, both_strong, happened_before, unfenced, units_of
+from kgen.emulate.ptx.global_units import (
+    Units,
+    both_strong,
+    happened_before,
+    happened_before_in_cluster,
+    unfenced,
+    units_of,
+)
+from kgen.emulate.ptx.stored import last_of
 from kgen.emulate.ptx.tags import (
     THREAD,
     TIME,
@@ -22,13 +31,14 @@ from kgen.emulate.ptx.tags import (
     Strength,
     labels_of,
     owners_of,
+    plain,
     strength_of,
     tag,
 )
 from kgen.emulate.ptx.types import Array
 
 if TYPE_CHECKING:
-    from kgen.emulate.ptx.machine import Machine
+    from kgen.emulate.ptx.machine import Machine, Violation
 
 
 class GlobalShadow:
@@ -48,6 +58,8 @@ class GlobalShadow:
         self.strong_writes = Accessors(self.count)
         #: The last weak writers of units that were written strongly since.
         self.overwritten = np.zeros(self.count, np.int64)
+        #: Who wrote the value that another thread wrote too, with nothing that orders them.
+        self.twins = AccessLog()
 
     def read(self, machine: Machine, access: Access | Transfer, *, remember: bool = True) -> None:
         """Check a read, and note it."""
@@ -112,6 +124,11 @@ class GlobalShadow:
         self._check_writers(
             machine, at, access, f"{over} another thread wrote, with nothing that orders them"
         )
+        index, _, tags = self.twins.about(at.unit)
+        self._check(
+            machine, at.some(index), tags, access,
+            f"{over} another thread wrote, with nothing that orders them", excuse=True,
+        )  # fmt: skip
         self._check_accessors(machine, at, access, self.reads, over, "reads")
         self._check_accessors(machine, at, access, self.strong_reads, over, "reads")
         if access.strength:
@@ -127,6 +144,13 @@ class GlobalShadow:
         apart = (owners_of(there) ^ owners_of(at.mark)) >> 5 != 0
         if apart.any():
             apart &= ~both_strong(machine, at, there, access.strength)
+        if apart.any() and isinstance(access, Access) and access.stored is not None:
+            which, last = np.flatnonzero(apart), last_of(at.unit)[apart]
+            part = access.unit_of(machine, at.place, at.unit, self.unit)
+            place, other = at.place[which], at.place[last]
+            which = which[access.stored().alike(place, part[which], other, part[last])]
+            apart[which] = False
+            self._warn(machine, at.some(which), there[which], self.lines)
         if apart.any():
             what = f"{over} another thread writes, with nothing that orders them"
             self._refuse(machine, at.some(apart), there[apart], what, self.lines)
@@ -135,7 +159,7 @@ class GlobalShadow:
         accessors.note(
             at.unit,
             at.mark,
-            lambda which, last: happened_before(machine, at.some(which), last),
+            lambda which, last: happened_before_in_cluster(machine, at.some(which), last),
         )
 
     def _check_accessors(
@@ -168,9 +192,25 @@ class GlobalShadow:
     def _check_writers(
         self, machine: Machine, at: Units, access: Access | Transfer, what: str
     ) -> None:
-        self._check(machine, at, self.writer[at.unit], access, what, self.lines)
+        self._check(machine, at, self.writer[at.unit], access, what, self.lines, excuse=True)
         if access.strength:
             self._check(machine, at, self.overwritten[at.unit], access, what)
+
+    def _unordered(
+        self, machine: Machine, at: Units, others: Array, access: Access | Transfer
+    ) -> Array:
+        """Whether accesses are not ordered after those of other threads, given as tags."""
+        late: Array = (others > 0) & (owners_of(others) != owners_of(at.mark))
+        late |= others >> TIME == UNENDED
+        if isinstance(access, Transfer):
+            late = others > 0
+        which = np.flatnonzero(late)
+        if which.size:
+            strong = both_strong(machine, at.some(which), others[which], access.strength)
+            late[which[strong]] = False
+            which = which[~strong]
+            late[which] = ~happened_before(machine, at.some(which), others[which])
+        return late
 
     def _check(
         self,
@@ -180,22 +220,34 @@ class GlobalShadow:
         access: Access | Transfer,
         what: str,
         lines: Array | None = None,
+        *,
+        excuse: bool = False,
     ) -> None:
-        """Refuse accesses that are not ordered after those of other threads, given as tags."""
-        theirs = (others > 0) & (owners_of(others) != owners_of(at.mark))
-        theirs |= others >> TIME == UNENDED
-        if isinstance(access, Transfer):
-            theirs = others > 0
-        if not theirs.any():
-            return
-        at, others = at.some(theirs), others[theirs]
-        late = ~both_strong(machine, at, others, access.strength)
-        left = np.flatnonzero(late)
-        late[left] = ~happened_before(machine, at.some(left), others[left])
+        """Refuse accesses that are not ordered after those of other threads, given as tags.
+
+        With `excuse` the others wrote what is there, and a store may leave it as it is.
+        """
+        late = self._unordered(machine, at, others, access)
+        if excuse and isinstance(access, Access) and access.stored is not None and late.any():
+            which = np.flatnonzero(late & plain(others))
+            part = access.unit_of(machine, at.place, at.unit, self.unit)[which]
+            which = which[access.stored().unchanged(at.place[which], part)]
+            late[which] = False
+            self._warn(machine, at.some(which), others[which], lines)
         if late.any():
             self._refuse(machine, at.some(late), others[late], what, lines)
         if isinstance(access, Transfer) and lines is not None:
-            self._check_proxy(machine, at, others, what)
+            written = others > 0
+            self._check_proxy(machine, at.some(written), others[written], what)
+
+    def _warn(self, machine: Machine, at: Units, others: Array, lines: Array | None) -> None:
+        """Several threads wrote the same value: none of them stands for the others."""
+        if not len(others):
+            return
+        for mark in (others, at.mark):
+            self.twins.append(at.unit, owners_of(mark), owners_of(mark) >> 5, mark)
+        what = "write of the value that another thread wrote, with nothing that orders them"
+        machine.warn(self._violation(machine, at, others, what, lines, kind="same-value-write"))
 
     def _check_proxy(self, machine: Machine, at: Units, others: Array, what: str) -> None:
         """The async proxy meets generic writes of its own cluster: they must be fenced besides."""
@@ -216,7 +268,19 @@ class GlobalShadow:
         lines: Array | None = None,
         kind: str = "race",
     ) -> None:
-        """Raise Violation for all of these; it names the other access of the first."""
+        """Raise Violation for all of these."""
+        raise self._violation(machine, at, others, what, lines, kind)
+
+    def _violation(
+        self,
+        machine: Machine,
+        at: Units,
+        others: Array,
+        what: str,
+        lines: Array | None = None,
+        kind: str = "race",
+    ) -> Violation:
+        """What is wrong with all of these; it names the other access of the first."""
         from kgen.emulate.ptx.machine import Violation
 
         lanes = np.zeros(machine.ctas * machine.warps * 32, bool)
@@ -227,4 +291,6 @@ class GlobalShadow:
         message = f"{what} ({who}{line})"
         address = np.zeros(lanes.shape, np.int64)
         address[at.place] = self.base + at.unit * self.unit
-        raise Violation(kind, message, lanes.reshape(machine.shape), address.reshape(machine.shape))
+        return Violation(
+            kind, message, lanes.reshape(machine.shape), address.reshape(machine.shape)
+        )

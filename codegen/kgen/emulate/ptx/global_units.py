@@ -68,6 +68,17 @@ def units_of(
 
 def happened_before(machine: Machine, at: Units, others: Array) -> Array:
     """Whether accesses of other threads, given as tags, happened before these."""
+    fine = happened_before_in_cluster(machine, at, others)
+    left = np.flatnonzero(~fine)
+    if left.size and machine.clocks.lessons:
+        fine[left] = machine.order.learned(
+            at.place[left], labels_of(others[left]), others[left] & THREAD, others[left] >> TIME
+        )
+    return fine
+
+
+def happened_before_in_cluster(machine: Machine, at: Units, others: Array) -> Array:
+    """The same, as far as barriers inside the cluster tell: what is never worked out anew."""
     clocks, order = machine.clocks, machine.order
     row, thread = at.threads(machine)
     other, time = others & THREAD, others >> TIME
@@ -75,9 +86,6 @@ def happened_before(machine: Machine, at: Units, others: Array) -> Array:
     near = cluster == row + order.first_cluster
     fine: Array = near & ~clocks.unknown(row, thread, other, time)
     fine |= near & (other == thread) & (time != UNENDED)
-    left = np.flatnonzero(~fine)
-    if left.size and clocks.lessons:
-        fine[left] = order.learned(at.place[left], cluster[left], other[left], time[left])
     return fine
 
 

@@ -55,18 +55,19 @@ class Knowledge:
         found: Array = table[row if len(table) > 1 else 0, thread >> 5, lane, actor]
         return found
 
-    def of_lanes(
-        self, row: int, warp: int, lanes: Array, fences: Sequence[Fence]
-    ) -> tuple[Array, list[Array]]:
-        """[actor]: the most that one of these lanes, by number, of a warp has seen, and the most
-        that has passed each of the fences."""
-
-        def most(table: Array) -> Array:
-            known = table[row if len(table) > 1 else 0, warp, lanes if table.shape[2] > 1 else 0]
-            found: Array = known.reshape(-1, self.actors).max(axis=0)
-            return found
-
-        return most(self.seen), [most(self.passed[f]) for f in fences if f in self.passed]
+    def of_threads(
+        self, row: Array, thread: Array, fences: Sequence[Fence]
+    ) -> tuple[Array, list[Array], Array]:
+        """[line, actor]: what threads [n] have seen, and what has passed each of the fences; and
+        the line of each thread."""
+        _, warps, lanes, _ = self.seen.shape
+        at = (row if len(self.seen) > 1 else 0) * warps + (thread >> 5)
+        if lanes > 1:
+            at = at * lanes + (thread & 31)
+        places, line = np.unique(at, return_inverse=True)
+        tables = [self.passed[fence] for fence in fences if fence in self.passed]
+        seen, *passed = (t.reshape(-1, self.actors)[places] for t in [self.seen, *tables])
+        return seen, passed, line
 
     def gathered(self, chosen: Array, own: Array) -> tuple[Array, dict[Fence, Array]]:
         """What the chosen lanes of each CTA [row * rank, actor] have seen and done until now, and

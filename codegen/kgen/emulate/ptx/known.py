@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from kgen.emulate.ptx.lessons import Told, across, both
+from kgen.emulate.ptx.lessons import Told, across, among, both
 from kgen.emulate.ptx.types import Array
 
 #: A fence by what it orders: the generic and the async proxy in a kind of memory, mbarrier.init
@@ -25,7 +25,7 @@ class Known:
     seen: Array
     passed: dict[Fence, Array] = field(default_factory=dict)
     #: What CTAs of the chunk learned through memory.
-    lessons: Told = field(default_factory=dict)
+    lessons: Told | None = None
 
     def merge(self, other: Known, where: Array | None = None) -> Known:
         """What both know; of the other only in the CTAs [C or 1] of `where`."""
@@ -43,7 +43,7 @@ class Known:
                 fence: most(self.passed.get(fence, nothing), other.passed.get(fence, nothing))
                 for fence in self.passed.keys() | other.passed.keys()
             },
-            lessons=both(self.lessons, other.lessons, where),
+            lessons=both(self.lessons, among(other.lessons, where)),
         )
 
     def forget(self, where: Array) -> Known:
@@ -56,7 +56,7 @@ class Known:
         return Known(
             seen=nothing(self.seen),
             passed={fence: nothing(known) for fence, known in self.passed.items()},
-            lessons=both({}, self.lessons, ~where),
+            lessons=among(self.lessons, ~where),
         )
 
     def across(self, cluster: int) -> Known:

@@ -2,58 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from kgen.emulate.ptx.flags import Knowledge
+from kgen.emulate.ptx.ctas import over_ctas
+from kgen.emulate.ptx.sync_graph import SyncGraph
 from kgen.emulate.ptx.tags import Strength
 from kgen.emulate.ptx.types import Array
 
-_ALL_LANES = 0xFFFFFFFF
 _BITS = np.uint64(1) << np.arange(32, dtype=np.uint64)
+#: Rows of a table of lessons: what is known; what will be after a fence of a scope or a wider one;
+#: what is known and has passed such a fence, which a strong write in that scope then releases.
+_KNOWN, _WAITING, _PASSED = 0, 0, 3
+_ROWS = 1 + 2 * len([scope for scope in Strength if scope])
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lesson:
-    """Knowledge that came through memory to some lanes of a warp (bits of `lanes`).
+class Told:
+    """Lessons that CTAs of the chunk are told: nodes of the graph, [row of lessons, CTA]."""
 
-    It holds after a fence of the scope `needs` (WEAK if it holds already), and is part of what a
-    strong write in the scope `published`, or in a narrower one, releases.
-    """
+    graph: SyncGraph
+    nodes: Array
 
-    knowledge: Knowledge
-    lanes: int = _ALL_LANES
-    needs: Strength = Strength.WEAK
-    published: Strength = Strength.WEAK
+    def among(self, where: Array) -> Told:
+        """The same in the CTAs [C'] of `where` alone."""
+        where = over_ctas(where, self.nodes.shape[1])
+        return Told(graph=self.graph, nodes=np.where(where, self.nodes, 0))
 
-    def fenced(self, scope: Strength) -> Lesson:
-        if self.needs > scope:
-            return self
-        return replace(self, needs=Strength.WEAK, published=max(self.published, scope))
-
-
-#: Lessons that a CTA of the chunk is told, by its number.
-Told = dict[int, tuple[Lesson, ...]]
-
-
-def both(mine: Told, theirs: Told, where: Array | None) -> Told:
-    """Both together; of theirs only in the CTAs [C or 1] of `where`."""
-    found = dict(mine)
-    for cta, lessons in theirs.items():
-        if where is None or where[cta if len(where) > 1 else 0]:
-            found[cta] = tuple(dict.fromkeys((*found.get(cta, ()), *lessons)))
-    return found
+    def across(self, cluster: int) -> Told:
+        """Every CTA of a cluster is told what any of them is."""
+        nodes = self.nodes
+        by_rank = nodes.reshape(_ROWS, -1, cluster)
+        found = by_rank[:, :, 0]
+        for rank in range(1, cluster):
+            found = _joined(self.graph, found, by_rank[:, :, rank])
+        return Told(graph=self.graph, nodes=found.repeat(cluster, axis=1))
 
 
-def across(told: Told, cluster: int) -> Told:
-    """Every CTA of a cluster is told what any of them is."""
-    found: Told = {}
-    for cta, lessons in told.items():
-        first = cta // cluster * cluster
-        found = both(found, dict.fromkeys(range(first, first + cluster), lessons), None)
-    return found
+def both(mine: Told | None, theirs: Told | None) -> Told | None:
+    """Both together."""
+    if mine is None or theirs is None:
+        return mine or theirs
+    return Told(graph=mine.graph, nodes=_joined(mine.graph, mine.nodes, theirs.nodes))
+
+
+def among(told: Told | None, where: Array | None) -> Told | None:
+    return told if told is None or where is None else told.among(where)
+
+
+def across(told: Told | None, cluster: int) -> Told | None:
+    return None if told is None else told.across(cluster)
+
+
+def _joined(graph: SyncGraph, mine: Array, theirs: Array) -> Array:
+    if (mine == theirs).all():
+        return mine
+    return graph.join(mine.reshape(-1), theirs.reshape(-1)).reshape(mine.shape)
 
 
 def bits_of_lanes(lanes: Array) -> Array:
@@ -63,89 +69,103 @@ def bits_of_lanes(lanes: Array) -> Array:
 
 
 class Lessons:
-    """The lessons of each warp of a chunk, by its number among all: row * warps + warp."""
+    """The lessons of each lane of a chunk: nodes of the graph, [row of lessons, lane].
 
-    def __init__(self, ctas: int, warps: int) -> None:
-        self._ctas, self._warps = ctas, warps
-        self._held: dict[int, tuple[Lesson, ...]] = {}
+    A mask of lanes is [C or 1, W, 32].
+    """
+
+    def __init__(self, ctas: int, warps: int, graph: SyncGraph) -> None:
+        self._shape = ctas, warps, 32
+        self._graph = graph
+        self._nodes: Array | None = None
 
     def __bool__(self) -> bool:
-        return bool(self._held)
+        return self._nodes is not None
 
-    def of(self, warp: int, lanes: int = _ALL_LANES) -> list[Lesson]:
-        return [lesson for lesson in self._held.get(warp, ()) if lesson.lanes & lanes]
+    def known(self, lane: Array) -> Array:
+        """What lanes know."""
+        return np.zeros(lane.shape, np.int64) if self._nodes is None else self._nodes[_KNOWN, lane]
 
-    def learn(self, warp: int, new: Iterable[Lesson]) -> None:
-        """Add to what a warp learned; what it has already is at most widened to more lanes."""
-        held = {replace(lesson, lanes=0): lesson.lanes for lesson in self._held.get(warp, ())}
-        for lesson in new:
-            what = replace(lesson, lanes=0)
-            held[what] = held.get(what, 0) | lesson.lanes
-        if held:
-            self._held[warp] = tuple(replace(what, lanes=lanes) for what, lanes in held.items())
+    def passed(self, lane: Array, scope: Strength) -> Array:
+        """What of it has passed a fence of this scope or of a wider one."""
+        if self._nodes is None:
+            return np.zeros(lane.shape, np.int64)
+        found: Array = self._nodes[_PASSED + scope, lane]
+        return found
+
+    def learn(self, lane: Array, nodes: Array, needs: Strength, *, new: bool) -> None:
+        """Lanes learn what holds after a fence of the scope `needs` (WEAK if it holds already).
+
+        `new` says that no lane can have learned it before.
+        """
+        if not nodes.any():
+            return
+        row = self._table()[_WAITING + needs]
+        join = self._graph.link if new else self._graph.join
+        row[lane] = join(row[lane], nodes)
 
     def fence(self, lanes: Array, scope: Strength) -> None:
-        """Lanes [C or 1, W, 32] pass a memory fence."""
-        for warp, bits in self._warps_of(lanes):
-            if held := self._held.get(warp):
-                self._held[warp] = tuple(
-                    lesson.fenced(scope) if lesson.lanes & bits else lesson for lesson in held
-                )
+        """Lanes pass a memory fence."""
+        if self._nodes is None:
+            return
+        lane, nodes = self._lanes(lanes), self._nodes
+        known = nodes[_KNOWN, lane]
+        scopes = [one for one in Strength if Strength.WEAK < one <= scope]
+        for one in scopes:
+            known = self._graph.join(known, nodes[_WAITING + one, lane])
+            nodes[_WAITING + one, lane] = 0
+        nodes[_KNOWN, lane] = known
+        for one in scopes:
+            nodes[_PASSED + one, lane] = known
 
     def warp_barrier(self, lanes: Array) -> None:
         """Lanes of a warp tell each other."""
-        for warp, bits in self._warps_of(lanes):
-            if held := self._held.get(warp):
-                self._held[warp] = tuple(
-                    replace(lesson, lanes=lesson.lanes | bits) if lesson.lanes & bits else lesson
-                    for lesson in held
-                )
+        self._share(lanes, 32)
 
-    def told(self, lanes: Array) -> Told:
+    def cta_barrier(self) -> None:
+        """All lanes of a CTA tell each other, in all CTAs."""
+        self._share(np.ones((1, *self._shape[1:]), bool), 32 * self._shape[1])
+
+    def told(self, lanes: Array) -> Told | None:
         """What these lanes learned, for each CTA."""
-        found: dict[int, dict[Lesson, None]] = {}
-        for warp, bits in self._warps_of(lanes):
-            for lesson in self.of(warp, bits):
-                found.setdefault(warp // self._warps, {})[replace(lesson, lanes=0)] = None
-        return {cta: tuple(lessons) for cta, lessons in found.items()}
+        if self._nodes is None:
+            return None
+        found = np.zeros((_ROWS, self._shape[0]), np.int64)
+        for row, cta, _, node in self._together(lanes, 32 * self._shape[1]):
+            found[row, cta] = node
+        return Told(graph=self._graph, nodes=found)
 
     def hear(self, lanes: Array, told: Told) -> None:
         """These lanes learn what their CTA was told."""
-        for warp, bits in self._warps_of(lanes):
-            new = told.get(warp // self._warps, ())
-            self.learn(warp, (replace(lesson, lanes=bits) for lesson in new))
+        if not told.nodes.any():
+            return
+        lane, table = self._lanes(lanes), self._table()
+        cta = lane // (32 * self._shape[1])
+        for row in np.flatnonzero(told.nodes.any(axis=1)).tolist():
+            table[row, lane] = self._graph.join(table[row, lane], told.nodes[row, cta])
 
-    def known(self, warp: Array, lane: Array, cluster: Array, actor: Array) -> Array:
-        """The time of an actor of a cluster up to which each lane knows it; all flat."""
-        found = np.zeros(warp.shape, np.int64)
-        for at, knowledge in self._holding(warp, lane):
-            for other, times in knowledge.clusters().items():
-                theirs = at[cluster[at] == other]
-                found[theirs] = np.maximum(found[theirs], times[actor[theirs]])
-        return found
+    def _share(self, lanes: Array, together: int) -> None:
+        for row, _, mine, node in self._together(lanes, together):
+            self._table()[row, mine] = node
 
-    def know_themselves(
-        self, warp: Array, lane: Array, cluster: Array, other: Array, time: Array
-    ) -> Array:
-        """Whether each lane was told by thread `other` of a cluster itself; all flat."""
-        found = np.zeros(warp.shape, bool)
-        for at, knowledge in self._holding(warp, lane):
-            for told in knowledge.themselves():
-                theirs = at[(cluster[at] == told.cluster) & (other[at] >> 5 == told.actor)]
-                spoke = (told.lanes >> (other[theirs] & 31)) & 1 == 1
-                found[theirs] |= spoke & (time[theirs] <= told.time)
-        return found
+    def _together(self, lanes: Array, size: int) -> Iterator[tuple[int, int, Array, int]]:
+        """(row of lessons, group, its lanes, the join of what these have) for groups of `size`
+        lanes that have anything."""
+        assert self._nodes is not None
+        lane = self._lanes(lanes)
+        group = lane // size
+        starts = np.flatnonzero(np.diff(group, prepend=-1)).tolist()
+        for row in np.flatnonzero(self._nodes.any(axis=1)).tolist():
+            for start, end in zip(starts, [*starts[1:], len(lane)], strict=True):
+                mine = lane[start:end]
+                if node := self._graph.join_all(self._nodes[row, mine]):
+                    yield row, int(group[start]), mine, node
 
-    def _holding(self, warp: Array, lane: Array) -> Iterator[tuple[Array, Knowledge]]:
-        """Which of these lanes hold what knowledge."""
-        for number in np.unique(warp).tolist():
-            for lesson in self._held.get(number, ()):
-                if not lesson.needs:
-                    at = np.flatnonzero(warp == number)
-                    yield at[(lesson.lanes >> lane[at]) & 1 == 1], lesson.knowledge
+    def _lanes(self, lanes: Array) -> Array:
+        return np.flatnonzero(np.broadcast_to(lanes, self._shape))
 
-    def _warps_of(self, lanes: Array) -> Iterator[tuple[int, int]]:
-        """The warps with a lane in the mask, and which lanes."""
-        whole = np.broadcast_to(lanes, (self._ctas, self._warps, 32)).reshape(-1, 32)
-        for warp in np.flatnonzero(whole.any(axis=1)).tolist():
-            yield warp, int(bits_of_lanes(whole[warp]))
+    def _table(self) -> Array:
+        """The lessons, to read and to write."""
+        if self._nodes is None:
+            self._nodes = np.zeros((_ROWS, int(np.prod(self._shape))), np.int64)
+        return self._nodes

@@ -73,6 +73,10 @@ class Launch:
     shared_bytes: int
     checks: bool
     seed: int = 0
+    #: Whether what works on every GPU, though no rule promises it, is a fault, not a warning.
+    strict: bool = False
+    #: Whether warp collectives order memory.
+    collectives_order: bool = False
     profile: bool = False
     #: CTAs of a cluster in each direction.
     cluster: Index3 = (1, 1, 1)
@@ -145,7 +149,11 @@ class Machine:
         #: Lanes [CTA, warp, lane] that have exited, or never were.
         self.exited: Array = np.broadcast_to(~self.exists, self.shape)
         self.clocks = Clocks(
-            self.ctas, self.exists, cluster=self.cluster, asynchronous=self.asynchronous
+            self.ctas,
+            self.exists,
+            self.order.graph,
+            cluster=self.cluster,
+            asynchronous=self.asynchronous,
         )
         #: Whether the threads of the cluster have met at its barrier, [C].
         self.met = np.zeros(self.ctas, bool)

@@ -7,12 +7,14 @@ store takes, one array of unsigned integers for each element of the vector that 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from kgen.emulate.ptx.semantics import WEAK, Semantics
+from kgen.emulate.ptx.stored import Stored
 from kgen.emulate.ptx.types import UNSIGNED, Array
 from kgen.errors import EmulationError
 
@@ -165,12 +167,22 @@ class GlobalMemory:
             lanes = np.ones((1, 1, 1), bool) if mask is None else mask
             raise Violation("out-of-bounds", "store to a read-only buffer", lanes, address)
         if self.order is not None:
-            self.order.accessed(number, index, size * len(values), mask, how, writes=True)
+            stored = partial(self._stored, number, index, values, size)
+            self.order.accessed(
+                number, index, size * len(values), mask, how, writes=True,
+                stored=None if self.order.machine.launch.strict else stored,
+            )  # fmt: skip
         scatter(elements(self.buffers[number], size, len(values)), index, values, mask)
 
     def by_buffer(self, address: Array, mask: Mask) -> list[Mask]:
         """The active lanes, parted by the buffer that they access."""
         return self._by_buffer(settle(address, mask), mask)
+
+    def _stored(self, number: int, index: Array, values: Sequence[Array], size: int) -> Stored:
+        assert self.order is not None
+        there = elements(self.buffers[number], size, len(values)).take(index, axis=0, mode="clip")
+        machine = self.order.machine
+        return Stored(values, columns(there), machine.shape, machine.global_unit)
 
     def cells(
         self, address: Array, size: int, mask: Mask, how: Semantics, *, reads: bool = True

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgen.emulate.ptx.flags import Flags, Knowledge, Place, Themselves
+from kgen.emulate.ptx.flags import Flags, Turns, turns
 from kgen.emulate.ptx.global_access import Access
 from kgen.emulate.ptx.global_shadow import GlobalShadow
 from kgen.emulate.ptx.known import Fence
-from kgen.emulate.ptx.lessons import Lesson, bits_of_lanes
 from kgen.emulate.ptx.semantics import Semantics
+from kgen.emulate.ptx.stored import Stored
+from kgen.emulate.ptx.sync_graph import SyncGraph
 from kgen.emulate.ptx.tags import Strength
-from kgen.emulate.ptx.types import Array
+from kgen.emulate.ptx.types import Array, any_of
+from kgen.emulate.ptx.vector_clocks import Releases
 from kgen.emulate.ptx.written import ANYWHERE, written
 
 if TYPE_CHECKING:
     from kgen.emulate.ptx.clocks import Clocks
     from kgen.emulate.ptx.machine import Index3, Machine, Mask
 
-#: What a strong write released: times, the time of its own lanes, what came through memory before.
-_Said = tuple[bytes, int, list[Knowledge]]
 _FENCES: dict[Strength, Fence] = {
     Strength.CTA: "cta",
     Strength.CLUSTER: "cluster",
@@ -36,6 +36,8 @@ class MemoryOrder:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.flags = Flags()
+        #: What strong writes released over the whole launch, and who saw it.
+        self.graph = SyncGraph(machine.cluster)
         #: The number of the chunk's first cluster, over the launch.
         self.first_cluster = 0
         self._ctas: list[Index3] = []
@@ -43,7 +45,6 @@ class MemoryOrder:
         self._chunks: dict[int, Clocks] = {}
         self._shadows: dict[int, GlobalShadow | None] = {}
         self._written = written(machine.kernel)
-        self._last: dict[tuple[int, int, Strength], tuple[_Said, Knowledge]] = {}
 
     def start_chunk(self) -> None:
         """The machine runs other CTAs."""
@@ -53,7 +54,6 @@ class MemoryOrder:
         self._ctas += self.machine.coordinates
         self._chunks[self.first_cluster] = self.machine.clocks
         self.flags.forget("shared")
-        self._last.clear()
 
     def name(self, cluster: int, thread: int) -> str:
         """A thread of a cluster for a reader."""
@@ -75,9 +75,13 @@ class MemoryOrder:
         *,
         reads: bool = False,
         writes: bool = False,
+        stored: Callable[[], Stored] | None = None,
         later: bool = False,
     ) -> None:
-        """Lanes access units of `nbytes` bytes of a buffer; a read may be said to be done later."""
+        """Lanes access units of `nbytes` bytes of a buffer; a read may be said to be done later.
+
+        `stored` are the values of a store that is excused where it leaves the bytes as they are.
+        """
         buffer = self.machine.memory.same(buffer)
         shadow = self.shadow(buffer)
         if shadow is None:
@@ -87,6 +91,7 @@ class MemoryOrder:
             nbytes=nbytes,
             mask=mask,
             strength=how.strength,
+            stored=stored,
             constant=how.constant,
         )
         if writes:
@@ -114,8 +119,12 @@ class MemoryOrder:
 
     def learned(self, place: Array, cluster: Array, other: Array, time: Array) -> Array:
         """Whether lanes of the chunk know, through memory, what a thread of a cluster did."""
-        lessons = self.machine.clocks.lessons
-        known = lessons.known(place >> 5, place & 31, cluster, other >> 5)
+        known, told = np.zeros(place.shape, np.int64), np.zeros(place.shape, np.int64)
+        nodes = self.machine.clocks.lessons.known(place)
+        for node in np.unique(nodes[nodes > 0]).tolist():
+            here, clock = nodes == node, self.graph.clock(node)
+            known[here] = clock.known(cluster[here], other[here] >> 5)
+            told[here] = clock.told(cluster[here], other[here])
         found: Array = time <= known
         for first, clocks in self._chunks.items():
             if clocks.vouching is not None:
@@ -123,12 +132,7 @@ class MemoryOrder:
                 here = np.flatnonzero(found & (row >= 0) & (row < clocks.clusters))
                 vouched = clocks.vouching.vouched(row[here], other[here], time[here], known[here])
                 found[here] = vouched
-        left = np.flatnonzero(~found)
-        if left.size:
-            found[left] = lessons.know_themselves(
-                place[left] >> 5, place[left] & 31, cluster[left], other[left], time[left]
-            )
-        return found
+        return found | (time <= told)
 
     # ------------------------------------------------------------------ synchronisation
 
@@ -141,70 +145,93 @@ class MemoryOrder:
             machine.clocks.lessons.fence(lanes, scope)
 
     def strong(
-        self, space: object, unit: Array, mask: Mask, how: Semantics, *, reads: bool, writes: bool
+        self, space: object, place: Array, mask: Mask, how: Semantics, *, reads: bool, writes: bool
     ) -> None:
-        """Strong accesses to units of a space (a buffer's number, or "shared").
+        """Strong accesses to places in a space: bytes of a buffer, given its number, or of "shared"
+        memory of all CTAs.
 
         Lanes are taken in their order, as an atomic operation does.
         """
-        clocks = self.machine.clocks
+        machine, clocks = self.machine, self.machine.clocks
         releasing = writes and bool(how.release or clocks.knowledge.passed or clocks.lessons)
         if not self.flags and not releasing:
             return
-        for place, warp, lanes in self._places(space, unit, mask):
-            cta = self.first_cluster * self.machine.cluster + warp // self.machine.warps
-            who = how.strength, cta // self.machine.cluster, cta
-            if reads:
-                found = self.flags.read(place, *who)
-                clocks.lessons.learn(warp, [
-                    Lesson(knowledge=k, lanes=lanes, needs=Strength.WEAK if how.acquire else needs)
-                    for needs, k in found
-                ])  # fmt: skip
-            if writes:
-                new = self._released(warp, lanes, how) if releasing else {}
-                self.flags.written(place, new, *who[1:], keeps=reads)
+        lane = np.flatnonzero(machine.everywhere(machine.active(mask)))
+        flags, unit = self._flags(space, np.broadcast_to(place, machine.shape).reshape(-1)[lane])
+        turn = turns(unit, lane)
+        lane, unit = lane[turn.order], turn.unit
+        cta = self.first_cluster * machine.cluster + lane // (machine.warps * 32)
+        found = flags[unit]
+        if releasing:
+            scopes = self._scopes_alike(how)
+            alike = scopes == [[*_FENCES]]
+            record = self._record(turn, found, cta, how, reads, alike=alike)
+            flags[unit[turn.last]] = record[turn.last]
+            # A group sees what the one before it wrote.
+            found = np.where(turn.first, found, record[turn.group - 1])
+        elif writes and not reads:
+            flags[unit] = 0
+        if reads:
+            self._read(found, lane, cta, how, new=releasing)
+        if releasing:
+            for same in scopes:
+                self.graph.fill(record, self._released(lane, same[0], how.release), same)
         if how.release:
-            clocks.release(self.machine.active(mask))
+            clocks.advance(machine.active(mask))
 
-    def _released(self, warp: int, lanes: int, how: Semantics) -> dict[Strength, Knowledge]:
-        """What a strong write by lanes of a warp makes known, to whom in its scope."""
+    def _flags(self, space: object, place: Array) -> tuple[Array, Array]:
+        """The records of a space, and the units of places in it."""
+        if isinstance(space, int):
+            count, unit = len(self.machine.memory.buffers[space]), self.machine.global_unit
+        else:
+            count, unit = self.machine.shared.data.size, self.machine.granule
+        return self.flags.of(space, -(-count // unit)), place // unit
+
+    def _scopes_alike(self, how: Semantics) -> list[list[Strength]]:
+        """The scopes in which a strong write is seen; in one list those that see the same."""
         scopes = [scope for scope in _FENCES if scope <= how.strength]
-        found = {scope: self._released_to(scope, warp, lanes, how.release) for scope in scopes}
-        return {scope: knowledge for scope, knowledge in found.items() if knowledge is not None}
+        fenced = self.machine.clocks.knowledge.passed.keys()
+        if how.strength == Strength.GPU and (how.release or not fenced & {"cta", "cluster"}):
+            return [scopes]
+        return [[scope] for scope in scopes]
 
-    def _released_to(
-        self, scope: Strength, warp: int, lanes: int, release: bool
-    ) -> Knowledge | None:
-        """What has passed a fence of the scope or a wider one; everything, if it is a release."""
+    def _record(
+        self, turn: Turns, last: Array, cta: Array, how: Semantics, keeps: bool, *, alike: bool
+    ) -> Array:
+        """Records of strong writes in their turns, `last` being those that are there.
+
+        With `keeps` they hand on what was there. So does an acquire and release, as what its thread
+        releases: then the record before it is not needed any more.
+        """
+        mixed = self.graph.mixed(last) > 0 if keeps else np.zeros(last.shape, bool)
+        mixed |= not alike
+        place = np.arange(len(last))
+        mates = turn.group < place
+        handed_on = keeps & ~(how.acquire & how.release & ~mixed)
+        number = self.graph.next_record + place
+        previous = np.where(handed_on, np.where(turn.begins, last, number - 1), 0)
+        return self.graph.record(np.where(mates, number - 1, previous), cta, mixed)
+
+    def _read(self, record: Array, lane: Array, cta: Array, how: Semantics, *, new: bool) -> None:
+        """Lanes of CTAs read what strong writes wrote; `new` if nobody has read it before."""
+        lessons, view = self.machine.clocks.lessons, self.graph.view
+        if how.acquire:
+            seen = view(record, cta, Strength.CTA, how.strength, new=new)
+            lessons.learn(lane, seen, Strength.WEAK, new=new)
+            return
+        for scope in [scope for scope in _FENCES if scope <= how.strength]:
+            lessons.learn(lane, view(record, cta, scope, scope, new=new), scope, new=new)
+
+    def _released(self, lane: Array, scope: Strength, release: bool) -> Array:
+        """What strong writes make known, as nodes: what has passed a fence of the scope or a wider
+        one; everything, if it is a release."""
         clocks = self.machine.clocks
-        row, actor = divmod(warp, clocks.warps)
-        numbers = np.flatnonzero([lanes >> lane & 1 for lane in range(32)])
+        row, thread = np.divmod(lane, clocks.warps * 32)
         fences = [fence for wide, fence in _FENCES.items() if wide >= scope]
-        times, own = clocks.released_by(row, actor, numbers, fences, release)
-        known = [
-            lesson.knowledge
-            for lesson in clocks.lessons.of(warp, lanes)
-            if lesson.published >= scope or (release and not lesson.needs)
-        ]
-        if not times.any() and not own and not known:
-            return None
-        # Who tries again and again says the same each time.
-        key, said = (warp, lanes, scope), (times.tobytes(), own, known)
-        last = self._last.get(key)
-        if last is None or last[0] != said:
-            themselves = Themselves(
-                cluster=self.first_cluster + row, actor=actor, lanes=lanes, time=own
-            )
-            last = said, Knowledge(themselves.cluster, times, [themselves], known)
-            self._last[key] = last
-        return last[1]
-
-    def _places(self, space: object, unit: Array, mask: Mask) -> Iterator[tuple[Place, int, int]]:
-        """(place, warp of the chunk, bits of its lanes), in the order of the lanes."""
-        machine = self.machine
-        lanes = machine.everywhere(machine.active(mask)).reshape(-1, 32)
-        units = np.broadcast_to(unit, machine.shape).reshape(-1, 32)
-        for warp in np.flatnonzero(lanes.any(axis=1)).tolist():
-            here = lanes[warp]
-            for value in dict.fromkeys(units[warp][here].tolist()):
-                yield (space, value), warp, int(bits_of_lanes(here & (units[warp] == value)))
+        times, line, own = clocks.released_by(row, thread, fences, release)
+        before = clocks.lessons.known(lane) if release else clocks.lessons.passed(lane, scope)
+        releases = Releases(
+            cluster=self.first_cluster + row, thread=thread, own=own, times=times, line=line
+        )
+        nothing = ~any_of(times > 0, 1)[line] & (own == 0) & (before == 0)
+        return np.where(nothing, 0, self.graph.release(releases, before))

@@ -8,7 +8,7 @@ import numpy as np
 
 from kgen.emulate.ptx.ctas import narrow
 from kgen.emulate.ptx.known import Known
-from kgen.emulate.ptx.lessons import both
+from kgen.emulate.ptx.lessons import among, both
 from kgen.emulate.ptx.machine import Machine
 from kgen.emulate.ptx.types import Array
 
@@ -39,7 +39,7 @@ class Released:
                 )
                 for fence in fences
             },
-            lessons=both(mine.lessons, known.lessons, ctas),
+            lessons=both(mine.lessons, among(known.lessons, ctas)),
         )
 
     def forget(self, ctas: Array) -> None:
@@ -52,7 +52,7 @@ class Released:
         self.known = Known(
             seen=_most(nothing, known.seen, left),
             passed={fence: _most(nothing, table, left) for fence, table in known.passed.items()},
-            lessons=both({}, known.lessons, ~ctas),
+            lessons=among(known.lessons, ~ctas),
         )
 
     def take_over(self, other: Released, ctas: Array) -> None:
@@ -66,12 +66,11 @@ def at_rank(known: Known, rank: int, cluster: int) -> Known:
     """What all CTAs of each cluster know, in its CTA of a rank."""
     together = known.across(cluster)
     elsewhere = np.arange(len(together.seen)) % cluster != rank
-    lessons = {cta: told for cta, told in together.lessons.items() if cta % cluster == rank}
     return replace(
         together,
         seen=np.where(elsewhere[:, None], 0, together.seen),
         passed={f: np.where(elsewhere[:, None], 0, t) for f, t in together.passed.items()},
-        lessons=lessons,
+        lessons=among(together.lessons, ~elsewhere),
     )
 
 

@@ -28,11 +28,19 @@ from kgen.emulate.ptx.operations import (
     Wait,
 )
 from kgen.emulate.ptx.parked import Parked
+from kgen.emulate.ptx.syntax import Instruction
 from kgen.emulate.ptx.timers import DELAY, delays
 from kgen.emulate.report import EmulationFault, Fault
 
+#: The instructions in which lanes of a warp tell each other something, but not through memory.
+_EXCHANGES = frozenset(["elect", "match", "redux", "shfl", "vote"])
 #: How often all loops that wait look again before they are taken to wait for ever.
 _VAIN_ROUNDS = 1000
+
+
+def is_exchange(instruction: Instruction) -> bool:
+    """Whether it is a warp collective that orders no memory."""
+    return instruction.words[0] in _EXCHANGES
 
 
 class Scheduler:
@@ -252,13 +260,13 @@ class Scheduler:
     def _collective(self, pc: int, operation: Collective, active: Mask, mask: Mask) -> bool:
         """Run it in the warps that are complete and hold the rest; whether the group has ended."""
         if active is self.everyone and operation.members is None:
-            operation.action(active)
+            self._act_together(pc, operation, active)
             return False
         here = self.machine.active(active)
         ready, held = self.gathering.arrive(pc, operation, here)
         alone = ready is here or (not held.any() and bool((ready == here).all()))
         if ready.any():
-            operation.action(active if alone else self.groups.simplest(ready))
+            self._act_together(pc, operation, active if alone else self.groups.simplest(ready))
         if alone and active is mask:
             return False
         if ready.any():
@@ -267,6 +275,12 @@ class Scheduler:
         if rest is not None:
             self.groups.add(pc + 1, rest)
         return True
+
+    def _act_together(self, pc: int, operation: Collective, lanes: Mask) -> None:
+        operation.action(lanes)
+        machine = self.machine
+        if machine.launch.collectives_order and is_exchange(self.steps[pc].instruction):
+            machine.clocks.warp_barrier(machine.active(lanes))
 
     # ------------------------------------------------------------------ the end
 

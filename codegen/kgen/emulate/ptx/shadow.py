@@ -14,9 +14,11 @@ import numpy as np
 
 from kgen.emulate.ptx.accesses import Accesses, Granules, Region
 from kgen.emulate.ptx.ctas import narrow
+from kgen.emulate.ptx.excuses import Excuses
 from kgen.emulate.ptx.reads import READ_TIME, by_whom, once, remember, unvouched
 from kgen.emulate.ptx.shadow_tables import PENDING, READING, UNWRITTEN, Tables
-from kgen.emulate.ptx.tags import THREAD, TIME, Strength, label_of, strength_of, tag
+from kgen.emulate.ptx.stored import Stored
+from kgen.emulate.ptx.tags import THREAD, TIME, Strength, label_of, plain, strength_of, tag
 from kgen.emulate.ptx.types import Array, any_of
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ class Shadow:
         self.machine, self.clocks = machine, machine.clocks
         self.granules = Granules(machine, nbytes, lambda parents: self.tables.grow(parents))
         self.warps = machine.clocks.warps
-        self.tables = Tables(self.granules.count, self.warps)
+        self.tables: Tables = Tables(self.granules.count, self.warps)
 
     # ------------------------------------------------------------------ what threads do
 
@@ -50,16 +52,24 @@ class Shadow:
         self._remember(self.tables.reads, at, by_warp)
 
     def write(
-        self, address: Array, nbytes: int, mask: Mask, *, strength: int = 0, reads: bool = False
+        self,
+        address: Array,
+        nbytes: int,
+        mask: Mask,
+        *,
+        strength: int = 0,
+        reads: bool = False,
+        stored: Callable[[], Stored] | None = None,
     ) -> bool:
         """Check and note a write; whether several lanes wrote the same granule.
 
-        With `reads` it is an atomic one, which needs what was there.
+        With `reads` it is an atomic one, which needs what was there. `stored` are the values of a
+        store that is excused where it leaves the bytes as they are.
         """
         at = self.accesses(address, nbytes, mask)
         if reads:
             self.refuse_unwritten(at, self.tables.writers[at.cell])
-        return self._write(at, strength)
+        return self._write(at, strength, None if stored is None else Excuses(self, at, stored))
 
     def begin_copy(self, address: Array, nbytes: int, mask: Mask) -> None:
         """cp.async starts to write: none may touch the bytes until it is finished."""
@@ -82,8 +92,11 @@ class Shadow:
         started = PENDING - writers[at.cell]
         writers[at.cell] = tag(now, np.maximum(started, 0), at.thread)
 
-    def _write(self, at: Accesses, strength: int) -> bool:
-        self._refuse_unordered(at, self.refuse_pending(at), strength, "write over")
+    def _write(self, at: Accesses, strength: int, excuses: Excuses | None = None) -> bool:
+        self._refuse_unordered(at, self.refuse_pending(at), strength, "write over", excuses=excuses)
+        if self.tables.twins is not None:
+            left = at if excuses is None else at.some(~excuses.unchanged(np.arange(len(at.cell))))
+            self._refuse_noted(left, self.tables.twins, "write over what", "writes")
         self.refuse_unordered_reads(at, strength)
         mark = tag(self.now(at), self.machine.pc, at.thread, strength)
         writers = self.tables.writers
@@ -98,6 +111,11 @@ class Shadow:
         if not lost.any():
             return False
         apart = lost & ((there ^ mark) & THREAD >= 32) & ~self._both_strong(at, there, strength)
+        if excuses is not None and apart.any():
+            which = np.flatnonzero(apart)
+            which = which[excuses.alike(which)]
+            apart[which] = False
+            excuses.note(which, there[which])
         self.refuse(
             apart, at, "race", "write over what another warp writes without a barrier",
             lambda first: self.writer_text(there[first]),
@@ -194,7 +212,13 @@ class Shadow:
         )  # fmt: skip
 
     def _refuse_unordered(
-        self, at: Accesses, writer: Array, strength: int, what: str, of_warp: bool = False
+        self,
+        at: Accesses,
+        writer: Array,
+        strength: int,
+        what: str,
+        of_warp: bool = False,
+        excuses: Excuses | None = None,
     ) -> None:
         if strength and self.tables.overwritten is not None:
             weak = self.tables.overwritten_writers[at.cell]
@@ -202,6 +226,12 @@ class Shadow:
         late = self.unordered(at, writer, of_warp=of_warp)
         if late.any():
             late &= ~self._both_strong(at, writer, strength)
+        if late.any():
+            if excuses is not None:
+                which = np.flatnonzero(late & plain(writer))
+                which = which[excuses.unchanged(which)]
+                late[which] = False
+                excuses.note(which, writer[which])
             self.refuse_unordered(at, late, writer, what)
 
     def _excused(self, at: Accesses, which: Array, other: Array, time: Array) -> Array:

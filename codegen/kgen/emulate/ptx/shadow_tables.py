@@ -31,6 +31,9 @@ class Tables:
         #: As `reads`, who did strongly what: "reads" and "writes", from the first on. Strong
         #: accesses do not race with each other, so that several may come between two that are weak.
         self.strong: dict[str, Array] = {}
+        #: As `reads`, who wrote the value that another thread wrote too, unordered; None before the
+        #: first.
+        self.twins: Array | None = None
         #: The last weak writers of what was written strongly since; None before the first.
         self.overwritten: Array | None = None
         #: Asynchronous reads under way; None before the first.
@@ -99,11 +102,12 @@ class Tables:
         if (state == state[:1]).all():
             self.writer = self.writer.max(axis=0, keepdims=True)
             self.reads = np.zeros_like(self.reads[:1])
-            self.strong, self.overwritten = {}, None
+            self.strong, self.overwritten, self.twins = {}, None, None
 
     def _all(self) -> list[Array]:
-        tables = [self.writer, self.reads, *self.strong.values(), self.overwritten, self.reading]
-        return [table for table in tables if table is not None]
+        tables = [self.writer, self.reads, *self.strong.values()]
+        others = [self.overwritten, self.reading, self.twins]
+        return tables + [table for table in others if table is not None]
 
     def _change(self, changed: Callable[[Array], Array]) -> None:
         """Put other tables in the place of all."""
@@ -111,6 +115,7 @@ class Tables:
         self.strong = {did: changed(table) for did, table in self.strong.items()}
         self.overwritten = None if self.overwritten is None else changed(self.overwritten)
         self.reading = None if self.reading is None else changed(self.reading)
+        self.twins = None if self.twins is None else changed(self.twins)
 
 
 def sparse_rows(table: Array, count: int) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from kgen.emulate.ptx.proxy import AsyncProxy
 from kgen.emulate.ptx.remote import check_started
 from kgen.emulate.ptx.semantics import WEAK, Semantics
 from kgen.emulate.ptx.shadow import Shadow
+from kgen.emulate.ptx.stored import Stored
 from kgen.emulate.ptx.types import Array, any_of
 
 if TYPE_CHECKING:
@@ -79,14 +81,20 @@ class SharedMemory:
         """Store each active lane's elements."""
         nbytes = size * len(values)
         settled = self._settle(address, nbytes, mask, "store")
+        stored = partial(self._stored, settled, values, size)
         overlapping = self.shadow is not None and self.shadow.write(
-            address, nbytes, mask, strength=how.strength
-        )
+            address, nbytes, mask, strength=how.strength,
+            stored=None if self.machine.launch.strict else stored,
+        )  # fmt: skip
         if how.strength:
             self._strong(settled, mask, how, writes=True)
         self._put(settled, values, size, mask)
         if overlapping and not how.strength:
             self._check_same(address, settled, values, size, mask)
+
+    def _stored(self, address: Array, values: Sequence[Array], size: int) -> Stored:
+        there = self.peek(address, size, len(values))
+        return Stored(values, there, self.machine.shape, self.machine.granule)
 
     def cells(
         self, address: Array, size: int, mask: Mask, how: Semantics, *, reads: bool = True

@@ -46,6 +46,12 @@ def is_async(tags: Array) -> Array:
     return found
 
 
+def plain(tags: Array) -> Array:
+    """Whether accesses are weak, and by threads: no atomics, and no asynchronous operations."""
+    found: Array = (tags > 0) & (tags & ((3 << _STRENGTH) | (1 << _ASYNC)) == 0)
+    return found
+
+
 def labels_of(tags: Array) -> Array:
     found: Array = (tags >> _LABEL) & _LABEL_MASK
     return found

@@ -1,0 +1,97 @@
+"""Vector clocks over a launch: up to which time of other clusters' actors everything is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgen.emulate.ptx.types import Array
+
+#: Threads of a cluster, in a key of `VectorClock.thread`.
+_THREADS = 1 << 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Releases:
+    """What lanes made known by one instruction; one entry for each, [n].
+
+    `times` [k, actor] of their clusters are what they had seen, lane i that in line `line[i]`; what
+    a lane did itself is known until `own`.
+    """
+
+    cluster: Array
+    thread: Array
+    own: Array
+    times: Array
+    line: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorClock:
+    """Times that everything is known until: of the actors of each cluster, `times` [actor], and of
+    single threads, `until`, which are in the order of `thread` (cluster and thread in one)."""
+
+    times: dict[int, Array]
+    thread: Array
+    until: Array
+
+    def known(self, cluster: Array, actor: Array) -> Array:
+        """The time of an actor of a cluster up to which it is known; all flat."""
+        found = np.zeros(cluster.shape, np.int64)
+        for one in np.unique(cluster).tolist():
+            if (times := self.times.get(one)) is not None:
+                theirs = cluster == one
+                found[theirs] = times[actor[theirs]]
+        return found
+
+    def told(self, cluster: Array, thread: Array) -> Array:
+        """The time up to which a thread of a cluster made known what it did itself; all flat."""
+        if not len(self.thread):
+            return np.zeros(cluster.shape, np.int64)
+        key = cluster * _THREADS + thread
+        at = np.minimum(np.searchsorted(self.thread, key), len(self.thread) - 1)
+        found: Array = np.where(self.thread[at] == key, self.until[at], 0)
+        return found
+
+
+def released(releases: Releases, some: Sequence[int]) -> VectorClock:
+    """What the lanes at these places of `releases` made known."""
+    at = np.asarray(some)
+    cluster = releases.cluster[at]
+    times = {
+        one: releases.times[np.unique(releases.line[at[cluster == one]])].max(axis=0)
+        for one in np.unique(cluster).tolist()
+    }
+    thread, until = _latest(cluster * _THREADS + releases.thread[at], releases.own[at])
+    return VectorClock(times=times, thread=thread, until=until)
+
+
+def joined(clocks: Iterable[VectorClock]) -> VectorClock:
+    """The least clock that knows what each of these does."""
+    parts = list(clocks)
+    if len(parts) == 1:
+        return parts[0]
+    times: dict[int, Array] = {}
+    for part in parts:
+        for cluster, theirs in part.times.items():
+            mine = times.get(cluster)
+            if mine is not theirs:
+                times[cluster] = theirs if mine is None else np.maximum(mine, theirs)
+    none = [np.zeros(0, np.int64)]
+    thread, until = _latest(
+        np.concatenate(none + [part.thread for part in parts]),
+        np.concatenate(none + [part.until for part in parts]),
+    )
+    return VectorClock(times=times, thread=thread, until=until)
+
+
+def _latest(thread: Array, until: Array) -> tuple[Array, Array]:
+    """Each thread once, with its latest time."""
+    if not len(thread):
+        return thread, until
+    order = np.argsort(thread, kind="stable")
+    thread, until = thread[order], until[order]
+    first = np.flatnonzero(np.concatenate([[True], thread[1:] != thread[:-1]]))
+    return thread[first], np.maximum.reduceat(until, first)

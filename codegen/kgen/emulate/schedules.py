@@ -1,0 +1,41 @@
+"""One launch under several schedules: what one order of warps and copies hides, another shows."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from kgen.emulate.report import Fault, Report
+
+#: How many schedules a kernel is run under where nobody says: seeds 0, 1 and 2.
+SCHEDULES = 3
+
+
+def run_all(
+    launch: Callable[[Sequence[Any], int], Report], arguments: Sequence[Any], seeds: Sequence[int]
+) -> Report:
+    """Launch with each seed, on the same data: the arguments hold what the first one wrote.
+
+    The report is that of the first, with the warnings of all. Raises EmulationFault for the first
+    fault.
+    """
+    # Copied together: arrays that are the same memory stay so.
+    before = copy.deepcopy(list(arguments)) if len(seeds) > 1 else []
+    report = launch(arguments, seeds[0])
+    found = [launch(copy.deepcopy(before), seed) for seed in seeds[1:]]
+    warnings = [warning for one in (report, *found) for warning in one.warnings]
+    return replace(
+        report,
+        warnings=once(warnings),
+        seconds=report.seconds + sum(one.seconds for one in found),
+    )
+
+
+def once(warnings: Sequence[Fault]) -> tuple[Fault, ...]:
+    """The first warning of each kind and line."""
+    found: dict[tuple[str, int], Fault] = {}
+    for warning in warnings:
+        found.setdefault((warning.kind, warning.line), warning)
+    return tuple(found.values())
