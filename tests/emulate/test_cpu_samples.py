@@ -99,7 +99,7 @@ def test_a_sample_has_the_corners_and_their_neighbours(case: str) -> None:
     (entry,) = built(case).manifest.kernels
     *before, launch = entry.launches
     last = launch.grid[0] - 1
-    sample = sampling.sample(entry, budget=4, seed=0)
+    sample = sampling.sample(entry, budget=5, seed=0)
     assert sample is not None
     tasks = [x for x, _, _ in sample.workgroups[-1]]
     tile = launch.tile
@@ -113,7 +113,7 @@ def test_a_sample_has_the_corners_and_their_neighbours(case: str) -> None:
     ]
     small = sampling.sample(entry, budget=1, seed=0)
     assert small is not None
-    assert {0, last} <= {x for x, _, _ in small.workgroups[-1]}
+    assert last in {x for x, _, _ in small.workgroups[-1]}
     assert sampling.sample(entry, budget=last + 1, seed=0) is None
 
 

@@ -31,7 +31,7 @@ OTHER_EMULATED_WORK = 2**20
 #: The same where a CPU's vectors are multiplied: steps of K of a register tile of mr x nr.
 EMULATED_STEPS = 2**12
 #: Tasks of a CPU are few and long: so much of that work is spent on several.
-TASKS_PATIENCE = 36
+TASKS_PATIENCE = 20
 #: A sample may need more than this work, to hold every kind of tile, up to this many times.
 EMULATION_PATIENCE = 60
 #: Work of the scalar reference per data set, about a quarter of a second: all elements up to the

@@ -42,7 +42,8 @@ def sampled_launch(entry: KernelEntry) -> Launch:
 
 
 def sample(entry: KernelEntry, budget: int, seed: int) -> Sample | None:
-    """At least the corners and up to `budget` workgroups in all; None to run everything.
+    """At least the corners and up to `budget` workgroups in all; None to run everything. Of tasks,
+    which are few and long, at least the last, and others as long as the budget.
 
     Everything runs if the budget allows it, and where a launch does not say what its workgroups
     write. A sample is closed: whatever its workgroups wait for or read, others of it make.
@@ -74,23 +75,23 @@ def sample(entry: KernelEntry, budget: int, seed: int) -> Sample | None:
 def _of_tasks(
     launches: Sequence[Launch], tile: Tile, budget: int, generator: np.random.Generator
 ) -> Sample:
-    """The first and the last task and, as far as the budget of whole tasks goes, the last one's
-    neighbour, which finds what the task before has packed for both, neighbours of which the second
-    packs anew, the other corners, and any."""
+    """The last task and, as far as the budget of whole tasks goes, neighbours of which the second
+    packs anew, the last one's neighbour, which has packed for both, the first, the other corners,
+    and any."""
     *before, launch = launches
     counts = walk.counts(tile)
     assert tile.walk is not None
     last = math.prod(counts) - 1
     line = min(tile.walk.group, counts[-2]) if tile.walk.group > 1 else counts[-1]
     others = [walk.number_of(tile, corner) for corner in corners(counts, generator)]
-    numbers = [0, last, last - 1, last - line, last - line + 1, 1, *others]
+    numbers = [last, last - line, last - line + 1, last - 1, 0, 1, *others]
     numbers += generator.permutation(last).tolist()
     room = budget * math.prod(tile.extent)
     chosen: dict[int, tuple[tuple[int, int], ...]] = {}
     for number in dict.fromkeys(n for n in numbers if n >= 0):
         (box,) = walk.written(launch, tile, (number, 0, 0))
         elements = math.prod(stop - start for start, stop in box)
-        if number in (0, last) or elements <= room:
+        if number == last or elements <= room:
             chosen[number] = box
             room -= elements
     whole = [tuple((x, 0, 0) for x in range(earlier.grid[0])) for earlier in before]
