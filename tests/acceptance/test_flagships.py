@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import kgen
-from kgen.check.verify import verify
 from scripts.flagships import MAIN, SHAPES, Case, cases, schedule_words, tables
+from tests.emulate.one_schedule import verify
 
 pytestmark = pytest.mark.slow
 

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from kgen import bundle, emulate, pipeline
-from kgen.check.verify import verify
 from kgen.pipeline import Kernel
 from kgen.schedule import FmaMatmul, MmaMatmul, Schedule
 from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.codegen import machine_for, optimise
 from kgen.targets.base import Target
+from tests.emulate.one_schedule import verify
 
 STEPS = tuple(Epilogue)
 MATMULS: tuple[Matmul, ...] = (

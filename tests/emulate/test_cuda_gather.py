@@ -11,10 +11,10 @@ import kgen
 from kgen import bundle, pipeline, targets
 from kgen.check import inputs
 from kgen.check.execute import EmulatorExecutor
-from kgen.check.verify import verify
 from kgen.schedule import SplitMatmul
 from kgen.spec import DType, Epilogue, Layout, Math, Matmul
 from tests.emulate import kept_workspaces
+from tests.emulate.one_schedule import verify
 
 FMA = {"block_m": 16, "block_n": 16, "block_k": 16, "thread_m": 2, "thread_n": 2}
 TILE = {"block_m": 32, "block_n": 32, "block_k": 32, "warp_m": 16, "warp_n": 16, "num_stages": 3}

@@ -10,10 +10,10 @@ import pytest
 
 import kgen
 from kgen import emulate, pipeline, targets
-from kgen.check.verify import verify
 from kgen.schedule.gemv import GemvMatmul
 from kgen.spec import DType, Layout, Matmul
 from kgen.targets.cuda.plan.gemv_limits import columns_of, gemv_depth
+from tests.emulate.one_schedule import verify
 
 CHAIN: dict[str, Any] = {"beta": 0.5, "epilogue": ("bias", "gelu", "residual")}
 #: Sizes with a rest along k, and along n; rows of A that are shared; and threads.

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import kgen
-from kgen.check.verify import verify
 from kgen.spec import DType, Epilogue, Layout, Math, Matmul
 from tests.emulate import kept_workspaces
+from tests.emulate.one_schedule import verify
 
 TILE = {"block_m": 32, "block_n": 32, "block_k": 32, "warp_m": 16, "warp_n": 16, "num_stages": 3}
 #: More CTAs than block tiles; whole waves besides, edges, a batch, every addend; odd rows through

@@ -11,8 +11,9 @@ import pytest
 import kgen
 from kgen.bundle import Bundle
 from kgen.check import cost
-from kgen.check.verify import KernelResult, verify
+from kgen.check.verify import KernelResult
 from kgen.spec import Matmul
+from tests.emulate.one_schedule import verify
 
 SPLIT = {"block_m": 32, "block_n": 32, "block_k": 32, "warp_m": 16, "warp_n": 16, "num_stages": 2}
 STREAM = {

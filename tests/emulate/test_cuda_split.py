@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import kgen
-from kgen.check.verify import verify
 from kgen.spec import DType, Epilogue, Layout, Math, Matmul
+from tests.emulate.one_schedule import verify
 
 FMA = {"block_m": 16, "block_n": 16, "block_k": 16, "thread_m": 2, "thread_n": 2}
 TILE = {"block_m": 32, "block_n": 32, "block_k": 32, "warp_m": 16, "warp_n": 16}

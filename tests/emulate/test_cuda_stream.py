@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import kgen
-from kgen.check.verify import verify
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from tests.emulate import kept_workspaces
+from tests.emulate.one_schedule import verify
 
 TILE = {"block_m": 64, "block_n": 64, "block_k": 64, "consumers": 1, "num_stages": 3, "stream_k": 1}
 PLAIN = {"pingpong": 0, "cluster_m": 1, "tma_store": 0, "group_m": 1}

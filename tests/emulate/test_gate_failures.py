@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from kgen import bundle, pipeline, targets
-from kgen.check.verify import verify
 from kgen.cli.main import main
 from kgen.schedule.matmul import MmaMatmul
 from kgen.spec.text import parse
 from kgen.targets.base import Plan, Source
 from kgen.targets.cuda import candidates
 from kgen.targets.cuda.plan.tiles import SwizzledTile
+from tests.emulate.one_schedule import verify
 
 KERNEL = "matmul 512x512x512 f16 +bias+relu"
 TARGET = "sm_80"

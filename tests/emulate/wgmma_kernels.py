@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from kgen import bundle, pipeline, targets
-from kgen.check.verify import KernelResult, verify
+from kgen.check.verify import KernelResult
 from kgen.pipeline import Kernel
 from kgen.schedule import PromotedWgmmaMatmul, WgmmaMatmul
 from kgen.spec import DType, Matmul
+from tests.emulate.one_schedule import verify
 
 SM_90A = targets.find("sm_90a")
 #: A small tile, whose accumulators take little text and time.

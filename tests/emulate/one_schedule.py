@@ -1,0 +1,18 @@
+"""Verification under one schedule, for tests of many shapes.
+
+Mutations run the right kernels under 20 schedules, and the acceptance matrix its small shapes under
+the default number.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kgen.bundle import Bundle
+from kgen.check import verify as verification
+from kgen.check.execute import Emulation, On
+from kgen.check.verify import Report
+
+
+def verify(bundle: Path | Bundle, *, on: On = "auto") -> Report:
+    return verification.verify(bundle, on=on, emulation=Emulation(schedules=1))
