@@ -9,7 +9,6 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgen import children
 from kgen.errors import AssembleError, BundleError
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
@@ -80,9 +79,7 @@ def run_tool(form: str, arguments: tuple[str, ...], code: bytes, name: str) -> s
         Path(folder, file).write_bytes(code)
         # Run where the file is: its name is printed, and a temporary folder has no place there.
         command = [program, *arguments, file]
-        done = subprocess.run(
-            command, capture_output=True, text=True, cwd=folder, preexec_fn=children.tied()
-        )
+        done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
     if done.returncode:
         first = done.stderr.strip().partition("\n")[0]
         raise AssembleError(f"{Path(program).name} cannot read {name}: {first}; {tool.package}")

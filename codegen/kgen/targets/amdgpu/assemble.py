@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
-from kgen import children
 from kgen.errors import AssembleError
 from kgen.targets.amdgpu.limits import TARGETS
 from kgen.targets.amdgpu.link import link
@@ -53,12 +53,11 @@ def _generate(ir: str, name: str, target: Target, *form: str) -> bytes:
     try:
         child = subprocess.run(
             # -I: the child sees neither the environment nor the working directory.
-            [sys.executable, "-I", str(CHILD), target.arch, *form],
+            [sys.executable, "-I", str(CHILD), str(os.getpid()), target.arch, *form],
             input=ir.encode(),
             capture_output=True,
             timeout=TIMEOUT,
             check=False,
-            preexec_fn=children.tied(),
         )
     except subprocess.TimeoutExpired:
         raise AssembleError(

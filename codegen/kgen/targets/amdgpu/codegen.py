@@ -4,16 +4,22 @@ LLVM's code generators end the process on errors (an unknown cpu, too much LDS, 
 target lacks), so :mod:`kgen.targets.amdgpu.assemble` runs this file as a child and reads LLVM's
 last words from standard error. The child imports nothing but llvmlite.
 
-Usage: ``codegen.py CPU < kernel.ll > kernel.o``, or ``codegen.py CPU assembly`` for its text.
+Usage: ``codegen.py PARENT CPU < kernel.ll > kernel.o``, or ``codegen.py PARENT CPU assembly`` for
+its text. PARENT is the process that waits for this one, which ends with it.
 """
 
 from __future__ import annotations
 
+import ctypes
+import os
+import signal
 import sys
 
 import llvmlite.binding as llvm
 
 TRIPLE = "amdgcn-amd-amdhsa"
+#: linux/prctl.h
+PR_SET_PDEATHSIG = 1
 
 
 def machine_for(cpu: str) -> llvm.TargetMachine:
@@ -52,12 +58,23 @@ def compile_assembly(ir: str, cpu: str) -> bytes:
     return text.encode()
 
 
+def end_with(parent: int) -> None:
+    """Have Linux kill this process when the thread that started it ends (prctl(2))."""
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)
+    if prctl is None:
+        return
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended before, and no signal will come
+        os._exit(1)
+
+
 if __name__ == "__main__":
+    end_with(int(sys.argv[1]))
     # Loop strength reduction would keep a 64-bit address in vector registers for every load of a
     # loop and step each; without it, they are one scalar base with 32-bit offsets that stay.
     llvm.set_option("codegen", "-disable-lsr")
     try:
-        emit = compile_assembly if sys.argv[2:] == ["assembly"] else compile_object
-        sys.stdout.buffer.write(emit(sys.stdin.read(), sys.argv[1]))
+        emit = compile_assembly if sys.argv[3:] == ["assembly"] else compile_object
+        sys.stdout.buffer.write(emit(sys.stdin.read(), sys.argv[2]))
     except RuntimeError as error:
         sys.exit(str(error))

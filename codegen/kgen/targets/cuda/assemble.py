@@ -10,7 +10,6 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from kgen import children
 from kgen.errors import AssembleError
 from kgen.targets import elf
 from kgen.targets.base import Artifact, Assembled, Plan, Source, Target
@@ -98,9 +97,7 @@ def cubin_with_lines(text: str, arch: str) -> bytes:
 def _run(command: list[str], kernel: str) -> str:
     """What the assembler reports about a kernel that it accepted."""
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=False, preexec_fn=children.tied()
-        )
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
         raise AssembleError(
             f"ptxas cannot be run: {error.strerror}; pip install --force-reinstall {WHEEL}"
