@@ -10,7 +10,7 @@ from pathlib import Path
 from kgen.ops import functions
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
-BEGIN, END = "<!-- functions: begin -->\n", "<!-- functions: end -->"
+BEGIN, END = "<!-- table of functions -->\n", "<!-- end of table -->"
 
 
 def table() -> str:

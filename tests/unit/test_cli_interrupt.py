@@ -34,7 +34,8 @@ runpy.run_module("kgen", run_name="__main__", alter_sys=True)
 @pytest.mark.parametrize(
     "module",
     ["kgen.cli.main", "argparse", "kgen.cli.output", "kgen.errors", "kgen.cli.build", "kgen.spec",
-     "kgen.pipeline", "numpy", "jinja2", "kgen.targets.cpu", "kgen.render"],
+     "kgen.pipeline", "jinja2", "kgen.targets.vulkan", "kgen.targets.vulkan.assemble",
+     "kgen.render"],
 )  # fmt: skip
 def test_while_modules_are_imported(module: str, how: dict[str, str], tmp_path: Path) -> None:
     """Also where the import makes another error of it, as that of numpy's C code does."""

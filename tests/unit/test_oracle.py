@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -154,7 +155,7 @@ def test_an_honest_kernel_is_inside_its_bound_and_a_wrong_one_is_not(
         found = oracle.estimate(entry, data.buffers, box, data.whole)
         assert ratio(found, got, dtype) <= 1.0, data.name
         # One of 200 products left out.
-        wrong = simulated(Matmul(**(vars(made) | {"k": 199, "lda": 200})), data)
+        wrong = simulated(replace(made, k=199, lda=200), data)
         assert ratio(found, wrong, dtype) > 1.0, data.name
 
 
