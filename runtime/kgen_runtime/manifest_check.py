@@ -230,7 +230,11 @@ def _tile(kernel: KernelEntry, launch: Launch, tile: Tile) -> None:
         return
     for dim, axis in enumerate(tile.axes):
         pieces = -(-tile.shape[dim] // tile.extent[dim]) * (tile.parts if dim == 0 else 1)
-        if axis >= 0 and tile.axes.count(axis) == 1 and launch.grid[axis] != pieces:
+        if axis < 0 or tile.axes.count(axis) > 1:
+            continue
+        # Whole clusters: some of the last one's workgroups may have no tile.
+        cluster = launch.cluster[axis]
+        if launch.grid[axis] != -(-pieces // cluster) * cluster:
             raise BundleError(
                 f"grid={list(launch.grid)} is not the {pieces} tiles of dimension {dim}"
             )

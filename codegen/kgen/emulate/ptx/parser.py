@@ -18,7 +18,7 @@ _MODULE_DIRECTIVE = re.compile(
     f"|{LINE_DIRECTIVE.pattern}"
 )
 _DIMENSIONS = re.compile(r"\.(reqntid|maxntid|reqnctapercluster)\s+(\d+(?:\s*,\s*\d+)*)")
-_TARGET = re.compile(r"^\s*\.target\s+(sm_\w+)", re.M)
+_TARGET = re.compile(r"\.target\s+(sm_\w+)")
 #: Module text that holds no variables: function bodies, which have inner braces at most two deep.
 _BODY = re.compile(r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}")
 
