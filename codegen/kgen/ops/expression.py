@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from weakref import WeakValueDictionary
@@ -263,11 +263,6 @@ def steps(*results: Expression) -> tuple[Expression, ...]:
 def inputs(*results: Expression) -> tuple[str, ...]:
     """Names of the inputs, in the order in which they are met."""
     return tuple(e.name for e in steps(*results) if e.primitive is Primitive.INPUT)
-
-
-def constants(*results: Expression) -> Iterator[float]:
-    """The constants that are operands."""
-    return (e.number for e in steps(*results) if e.primitive is Primitive.CONSTANT)
 
 
 def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:

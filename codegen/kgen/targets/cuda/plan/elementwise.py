@@ -76,10 +76,6 @@ class ElementwisePlan(base.CudaPlan):
     def out_vector_bytes(self) -> int:
         return self.schedule.vector * self.spec.out.itemsize
 
-    @property
-    def has_linear(self) -> bool:
-        return any(i.linear for i in self.stream.inputs)
-
     @cached_property
     def accesses(self) -> tuple[Access, ...]:
         return tuple(self._access(i) for i in range(self.schedule.unroll))
