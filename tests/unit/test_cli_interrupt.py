@@ -24,6 +24,8 @@ class Interrupt:
                     raise ImportError("please carefully study the documentation linked above")
                 raise
 
+# Ignored where the tests themselves run in the background of a shell.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.meta_path.insert(0, Interrupt())
 sys.argv[0] = "kgen"
 runpy.run_module("kgen", run_name="__main__", alter_sys=True)
