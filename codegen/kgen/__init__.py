@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kgen.bundle import Bundle
     from kgen.errors import KgenError
     from kgen.pipeline import build
-    from kgen.spec import DType, Elementwise, Epilogue, Layout, Math, Matmul, Relu, Softmax
+    from kgen.spec import DType, Elementwise, Epilogue, Layout, Math, Matmul, Relu, Rowwise, Softmax
 
 __all__ = [
     "Bundle",
@@ -28,6 +28,7 @@ __all__ = [
     "Math",
     "Matmul",
     "Relu",
+    "Rowwise",
     "Softmax",
     "build",
     "errors",

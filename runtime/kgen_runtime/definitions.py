@@ -1,8 +1,9 @@
-"""What the functions of element-wise expressions are, mathematically: one line each.
+"""What the functions of expressions are, mathematically: one line each.
 
 Nothing here is shared with the expansions that kernels are made of. A definition takes the
 mathematics to compute with, `m`: :class:`Scalars` for plain Python floats, or anything that has the
-same names for arrays. Truth values are what comparisons give.
+same names for arrays. Truth values are what comparisons give. A row-wise function's definition
+takes the mathematics of rows instead, whose values are whole rows or one number for each.
 """
 
 from __future__ import annotations
@@ -129,6 +130,57 @@ DEFINITIONS: dict[str, Definition] = {
 }
 
 
+class RowMathematics(Protocol):
+    """Arithmetic, functions by name, and what makes one number of a row. Values have operators."""
+
+    def __getattr__(self, name: str) -> Callable[..., Value]: ...
+    def sum(self, x: Value) -> Value: ...
+    def prod(self, x: Value) -> Value: ...
+    def largest(self, x: Value) -> Value: ...
+    def smallest(self, x: Value) -> Value: ...
+    def first(self, x: Value, value: Value) -> Value: ...
+    def mean(self, x: Value) -> Value: ...
+
+
+def variance(m: RowMathematics, x: Value) -> Value:
+    return m.mean(m.square(x - m.mean(x)))
+
+
+def logsumexp(m: RowMathematics, x: Value) -> Value:
+    """An infinite maximum, from which no distance is a number, is the result itself."""
+    top = m.largest(x)
+    top = m.where(m.less(m.abs(top), math.inf), top, 0.0)
+    return top + m.log(m.sum(m.exp(x - top)))
+
+
+def layer_norm(m: RowMathematics, x: Value, scale: Value, shift: Value, epsilon: Value) -> Value:
+    return (x - m.mean(x)) * m.rsqrt(variance(m, x) + epsilon) * scale + shift
+
+
+#: Every function that makes one number of a row.
+REDUCTIONS: dict[str, Definition] = {
+    "sum": lambda m, x: m.sum(x),
+    "mean": lambda m, x: m.mean(x),
+    "amax": lambda m, x: m.largest(x),
+    "amin": lambda m, x: m.smallest(x),
+    "prod": lambda m, x: m.prod(x),
+    "l1": lambda m, x: m.sum(m.abs(x)),
+    "l2": lambda m, x: m.sqrt(m.sum(m.square(x))),
+    "logsumexp": logsumexp,
+    "var": variance,
+    "argmax": lambda m, x: m.first(x, m.largest(x)),
+    "argmin": lambda m, x: m.first(x, m.smallest(x)),
+}
+
+#: Every other function of whole rows.
+ROWS: dict[str, Definition] = {
+    "softmax": lambda m, x: m.exp(x - m.largest(x)) / m.sum(m.exp(x - m.largest(x))),
+    "log_softmax": lambda m, x: x - m.largest(x) - m.log(m.sum(m.exp(x - m.largest(x)))),
+    "layer_norm": layer_norm,
+    "rms_norm": lambda m, x, s, epsilon: x * m.rsqrt(m.mean(m.square(x)) + epsilon) * s,
+}
+
+
 class Scalars:
     """The mathematics of Python floats, with IEEE 754's results where the math module raises."""
 
@@ -211,16 +263,28 @@ def _overflowing(function: Callable[[float], float], x: float) -> float:
 
 #: Numbers that an expression names.
 NUMBERS = {"inf": math.inf, "nan": math.nan}
+#: An element's place in a row-wise expression: along the reduced axes, and along the one before.
+COORDINATES = ("column", "row")
 
 
 def input_names(at: ast.expr) -> Iterator[str]:
     """Names of the inputs, in the order in which the expression has them."""
     match at:
-        case ast.Name(id=name) if name not in NUMBERS:
+        case ast.Name(id=name) if name not in NUMBERS and name not in COORDINATES:
             yield name
         case ast.Call(args=arguments):
             for argument in arguments:
                 yield from input_names(argument)
+
+
+def reduces(at: ast.expr) -> bool:
+    """Whether an expression is one number for a row: every input of it is reduced."""
+    match at:
+        case ast.Name(id=name):
+            return name in NUMBERS
+        case ast.Call(func=ast.Name(id=name), args=arguments):
+            return name in REDUCTIONS or all(map(reduces, arguments))
+    return True
 
 
 def number(at: ast.expr) -> float:
@@ -251,3 +315,80 @@ class Evaluator:
 
     def apply(self, name: str, arguments: list[Value]) -> Value:
         return DEFINITIONS[name](self.m, *arguments)
+
+
+class Operand:
+    """A value of a row-wise evaluation, for definitions to do arithmetic with."""
+
+    def __init__(self, rows: Rows, value: Value) -> None:
+        self.rows, self.value = rows, value
+
+    def __add__(self, other: Value) -> Operand:
+        return self.rows.call("add", self, other)
+
+    def __sub__(self, other: Value) -> Operand:
+        return self.rows.call("sub", self, other)
+
+    def __mul__(self, other: Value) -> Operand:
+        return self.rows.call("mul", self, other)
+
+    def __truediv__(self, other: Value) -> Operand:
+        return self.rows.call("div", self, other)
+
+
+class Rows(Evaluator):
+    """Walks a row-wise expression of rows of `count` columns; it is their mathematics too.
+
+    A value is whatever :meth:`each` and :meth:`fold` take, for a whole row or for one number.
+    """
+
+    count: int
+
+    def each(self, name: str, arguments: list[Value]) -> Value:
+        """A function, element by element."""
+        raise NotImplementedError
+
+    def fold(self, name: str, x: Value) -> Value:
+        """A row's `sum`, `prod`, `largest` or `smallest`; a NaN among them is all of these."""
+        raise NotImplementedError
+
+    def find(self, x: Value, value: Value) -> Value:
+        """The number of the first column that holds `value`, or NaN if that is what it is."""
+        raise NotImplementedError
+
+    def constant(self, value: float) -> Value:
+        """A definition's own number as a value."""
+        return value
+
+    def apply(self, name: str, arguments: list[Value]) -> Value:
+        definition = REDUCTIONS.get(name) or ROWS.get(name)
+        if definition is None:
+            return self.each(name, arguments)
+        return definition(self, *(Operand(self, argument) for argument in arguments)).value
+
+    def call(self, name: str, *arguments: Value) -> Operand:
+        values = [a.value if isinstance(a, Operand) else self.constant(a) for a in arguments]
+        return Operand(self, self.each(name, values))
+
+    def __getattr__(self, name: str) -> Callable[..., Operand]:
+        if name not in DEFINITIONS:
+            raise AttributeError(name)
+        return lambda *arguments: self.call(name, *arguments)
+
+    def sum(self, x: Operand) -> Operand:
+        return Operand(self, self.fold("sum", x.value))
+
+    def prod(self, x: Operand) -> Operand:
+        return Operand(self, self.fold("prod", x.value))
+
+    def largest(self, x: Operand) -> Operand:
+        return Operand(self, self.fold("largest", x.value))
+
+    def smallest(self, x: Operand) -> Operand:
+        return Operand(self, self.fold("smallest", x.value))
+
+    def mean(self, x: Operand) -> Operand:
+        return self.sum(x) / self.count
+
+    def first(self, x: Operand, value: Operand) -> Operand:
+        return Operand(self, self.find(x.value, value.value))

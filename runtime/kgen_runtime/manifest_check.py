@@ -65,8 +65,8 @@ def _names(kernel: KernelEntry) -> None:
     named = kernel.key and kernel.op.isidentifier() and not kernel.op.startswith("_")
     _refuse(not named, f"op={kernel.op!r} or key={kernel.key!r} is no name")
     op = kernel.spec.get("op")
-    # Element-wise kernels are called by their functions' names.
-    renamed = op not in (kernel.op, "elementwise")
+    # Kernels of expressions are called by their functions' names.
+    renamed = op not in (kernel.op, "elementwise", "rowwise")
     _refuse(renamed, f"op={kernel.op} is {op!r} in its spec")
 
 

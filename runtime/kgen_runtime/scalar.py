@@ -24,7 +24,7 @@ from kgen_runtime.dtypes import DType
 
 Buffers = Mapping[str, memoryview]
 #: The value of one output element, before it is rounded to the output's type. It takes
-#: (batch, row, column) for a matmul, (row, column) for softmax and (number,) for streams.
+#: (batch, row, column) for a matmul, (row, column) for rows and (number,) for streams.
 Element = Callable[[tuple[int, ...]], float]
 
 # Total bits, explicit mantissa bits and the least exponent of a normal number: IEEE 754-2008 table
@@ -251,29 +251,97 @@ def softmax(spec: Mapping[str, Any], buffers: Buffers) -> Element:
 
 def elementwise(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     """Elements of an expression over inputs that broadcast, by their number in the output."""
-    dtype = DType(spec["dtype"])
-    tree = ast.parse(spec["expression"], mode="eval")
-    names = list(dict.fromkeys(definitions.input_names(tree.body)))
-    shapes = dict(zip(names, spec["shapes"], strict=True))
-    rank = max(map(len, shapes.values()))
-    padded = {name: [1] * (rank - len(shape)) + list(shape) for name, shape in shapes.items()}
-    sizes = [max(column) for column in zip(*padded.values(), strict=True)]
+    broadcast = Broadcast(spec, buffers)
 
     def element(index: tuple[int, ...]) -> float:
+        values = broadcast.values(index[0])
+        return float(definitions.Evaluator(values, definitions.Scalars()).value(broadcast.tree))
+
+    return element
+
+
+class Broadcast:
+    """The inputs of an expression, read as if all had the shape that they broadcast to."""
+
+    def __init__(self, spec: Mapping[str, Any], buffers: Buffers) -> None:
+        self.tree = ast.parse(spec["expression"], mode="eval").body
+        self._dtype, self._buffers = DType(spec["dtype"]), buffers
+        names = list(dict.fromkeys(definitions.input_names(self.tree)))
+        shapes = dict(zip(names, spec["shapes"], strict=True))
+        rank = max(map(len, shapes.values()))
+        self._padded = {n: [1] * (rank - len(shape)) + list(shape) for n, shape in shapes.items()}
+        self.sizes = [max(column) for column in zip(*self._padded.values(), strict=True)]
+
+    def values(self, number: int) -> dict[str, float]:
+        """Those of one element of the common shape."""
         coordinates: list[int] = []
-        left = index[0]
-        for size in reversed(sizes):
+        left = number
+        for size in reversed(self.sizes):
             left, coordinate = divmod(left, size)
             coordinates.insert(0, coordinate)
-        values = {}
-        for name, shape in padded.items():
+        found = {}
+        for name, shape in self._padded.items():
             offset = 0
             for n, coordinate in zip(shape, coordinates, strict=True):
                 offset = offset * n + (coordinate if n > 1 else 0)
-            values[name] = read(buffers[name], offset, dtype)
-        return float(definitions.Evaluator(values, definitions.Scalars()).value(tree.body))
+            found[name] = read(self._buffers[name], offset, self._dtype)
+        return found
 
-    return element
+
+class ScalarRows(definitions.Rows):
+    """One row: lists of numbers for its columns, or a number that is the same in all."""
+
+    def __init__(self, values: Mapping[str, list[float]], count: int) -> None:
+        super().__init__(values, definitions.Scalars())
+        self.count = count
+
+    def each(self, name: str, arguments: list[Any]) -> Any:
+        function = definitions.DEFINITIONS[name]
+        if not any(isinstance(argument, list) for argument in arguments):
+            return function(self.m, *arguments)
+        columns = zip(*map(self.columns, arguments), strict=True)
+        return [function(self.m, *values) for values in columns]
+
+    def columns(self, x: Any) -> list[Any]:
+        return x if isinstance(x, list) else [x] * self.count
+
+    def fold(self, name: str, x: Any) -> float:
+        values = self.columns(x)
+        if name == "sum":
+            return total(values)
+        if any(math.isnan(v) for v in values):
+            return math.nan
+        if name == "prod":
+            return math.prod(values)
+        return max(values) if name == "largest" else min(values)
+
+    def find(self, x: Any, value: float) -> float:
+        values = self.columns(x)
+        return float(next(i for i, v in enumerate(values) if v == value or math.isnan(v)))
+
+
+def rowwise(spec: Mapping[str, Any], buffers: Buffers) -> Element:
+    """Elements of a row-wise expression, by row and column; one that is reduced has column 0."""
+    broadcast = Broadcast(spec, buffers)
+    cols = math.prod(broadcast.sizes[len(broadcast.sizes) - spec["axes"] :])
+    height = ([1] + broadcast.sizes)[-1 - spec["axes"]]
+
+    @lru_cache(maxsize=16)
+    def row_values(row: int) -> list[float]:
+        columns = [broadcast.values(row * cols + column) for column in range(cols)]
+        values = {name: [column[name] for column in columns] for name in columns[0]}
+        values["column"] = [float(column) for column in range(cols)]
+        values["row"] = [float(row % height)] * cols
+        rows = ScalarRows(values, cols)
+        return rows.columns(rows.value(broadcast.tree))
+
+    return lambda index: float(row_values(index[0])[index[1]])
+
+
+def out_columns(spec: Mapping[str, Any], shape: Sequence[int]) -> int:
+    """The columns of a row-wise operation's output of this shape: 1 if rows are reduced."""
+    reduced = definitions.reduces(ast.parse(spec["expression"], mode="eval").body)
+    return 1 if reduced else math.prod(shape[-spec["axes"] :])
 
 
 OPERATIONS: Mapping[str, Callable[[Mapping[str, Any], Buffers], Element]] = {
@@ -281,6 +349,7 @@ OPERATIONS: Mapping[str, Callable[[Mapping[str, Any], Buffers], Element]] = {
     "relu": relu_elements,
     "softmax": softmax,
     "elementwise": elementwise,
+    "rowwise": rowwise,
 }
 
 

@@ -100,6 +100,16 @@ def _elementwise(spec: Spec) -> tuple[TensorParam, ...]:
     return (*found, _packed("out", out, [n for (n,) in sizes]))
 
 
+def _rowwise(spec: Spec) -> tuple[TensorParam, ...]:
+    *inputs, out = _elementwise(spec)
+    axes = _whole(spec, "axes", 1)
+    if axes > len(out.shape):
+        raise ValueError(f"axes={axes}")
+    if definitions.reduces(ast.parse(spec["expression"], mode="eval").body):
+        out = _packed("out", out.dtype, list(out.shape[:-axes]) or [1])
+    return (*inputs, out)
+
+
 #: Characters of an expression.
 MAX_EXPRESSION = 10_000
 
@@ -108,6 +118,7 @@ OPERATIONS: Mapping[str, Callable[[Spec], tuple[TensorParam, ...]]] = {
     "relu": _relu,
     "softmax": _softmax,
     "elementwise": _elementwise,
+    "rowwise": _rowwise,
 }
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from kgen.check import sampling, walk
-from kgen.check.oracle import Box, output_shape
+from kgen.check.oracle import Box, output_shape, row_shape
 from kgen.errors import VerificationError
 from kgen_runtime.manifest import KernelEntry
 
@@ -50,6 +50,9 @@ PANEL_ELEMENTS = 2**22
 
 
 def work_per_element(entry: KernelEntry) -> int:
+    if entry.spec["op"] == "rowwise":
+        rows, cols = row_shape(entry)
+        return rows * cols // math.prod(output_shape(entry))
     return int(entry.spec["k"]) if entry.op == "matmul" else 1
 
 
@@ -96,8 +99,10 @@ def scalar_elements(entry: KernelEntry) -> int:
     elements = math.prod(output_shape(entry))
     if elements * (work_per_element(entry) + SCALAR_ELEMENT_WORK) <= SCALAR_WORK:
         return elements
-    # A single element of a softmax needs its whole row.
-    each = int(entry.spec["cols"]) if entry.op == "softmax" else work_per_element(entry)
+    each = work_per_element(entry)
+    if entry.spec["op"] in ("rowwise", "softmax"):
+        # A single element needs its whole row.
+        each = entry.spec["cols"] if entry.spec["op"] == "softmax" else row_shape(entry)[1]
     return max(2, SCALAR_SAMPLE_WORK // (each + SCALAR_ELEMENT_WORK))
 
 
@@ -150,8 +155,9 @@ def panels(entry: KernelEntry, box: Box) -> tuple[Box, ...]:
         rows, cols = min(side, shape[1]), min(side, shape[2])
         each = rows * cols + (rows + cols) * int(entry.spec["k"])
         steps = [max(1, PANEL_ELEMENTS // each), rows, cols]
-    elif entry.op == "softmax":
-        steps = [max(1, PANEL_ELEMENTS // shape[1]), shape[1]]
+    elif len(shape) == 2:
+        cols = row_shape(entry)[1] if entry.spec["op"] == "rowwise" else shape[1]
+        steps = [max(1, PANEL_ELEMENTS // cols), shape[1]]
     else:
         steps = [PANEL_ELEMENTS]
     pieces: list[Box] = [()]

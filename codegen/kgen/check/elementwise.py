@@ -57,10 +57,12 @@ class Bounded(Evaluator):
 
     def value(self, at: Any) -> Any:
         found = super().value(at)
-        if isinstance(found, tuple):
-            return found
-        # A constant, which the kernel has in f32.
-        number = np.asarray(found, np.float64)
+        return found if isinstance(found, tuple) else self.constant(found)
+
+    @staticmethod
+    def constant(value: float) -> tuple[Values, Values]:
+        """A constant, which the kernel has in f32."""
+        number = np.asarray(value, np.float64)
         off = np.abs(round_to(number, DType.F32) - number) if np.isfinite(number) else 0.0
         return number, np.asarray(off)
 

@@ -6,6 +6,7 @@ of its own everywhere, so that an element that was never written, or a gap that 
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgen.check import special_values
+from kgen.check.oracle import row_shape
 from kgen.check.tensors import (
     Bits,
     Bytes,
@@ -79,8 +81,10 @@ def data_sets(entry: KernelEntry, seed: int) -> Iterator[DataSet]:
 
 def _special_turns(entry: KernelEntry) -> int:
     """How many runs on special values a kernel has."""
+    if entry.spec["op"] == "rowwise":
+        return special_values.row_turns(*row_shape(entry))
     if entry.op == "softmax":
-        return special_values.softmax_turns(entry)
+        return special_values.row_turns(*entry.output.shape)
     if entry.op != "matmul":
         return special_values.element_turns(entry)
     if entry.spec["alpha"] == 0.0:
@@ -171,14 +175,24 @@ def _special(entry: KernelEntry, seed: int, turn: int) -> Maker:
 
     def make(generator: np.random.Generator, param: TensorParam) -> Floats:
         values = _random(generator, param)
-        if entry.op == "softmax":
-            special_values.place_softmax(values, turn)
+        if entry.spec["op"] == "rowwise":
+            cols = row_shape(entry)[1]
+            # A weight that all rows share stays finite, or no row would.
+            if values.size >= cols and values.size % cols == 0 and not _is_shared(entry, param):
+                special_values.place_rows(values.reshape(-1, cols), turn)
+        elif entry.op == "softmax":
+            special_values.place_rows(values, turn)
         else:
             operand = entry.inputs.index(param)
             special_values.place_elements(values, param.dtype, turn, operand)
         return values
 
     return make
+
+
+def _is_shared(entry: KernelEntry, param: TensorParam) -> bool:
+    """Whether an input is the same for many rows, unlike the first."""
+    return param is not entry.inputs[0] and math.prod(param.shape) < math.prod(row_shape(entry))
 
 
 def _special_matmul(entry: KernelEntry, seed: int, turn: int) -> Maker:

@@ -13,11 +13,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from kgen.check import elementwise, tolerance
+from kgen.check import elementwise, rowwise, tolerance
 from kgen.check.tensors import Bits, Bytes, Values, decode, strided_bits
 from kgen.check.tolerance import Estimate
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry, TensorParam
+from kgen_runtime.scalar import out_columns
 
 Box = tuple[slice, ...]
 
@@ -27,7 +28,17 @@ def output_shape(entry: KernelEntry) -> tuple[int, ...]:
     shape = entry.output.shape
     if entry.op == "matmul":
         return (1, *shape)[-3:]
+    if entry.spec["op"] == "rowwise":
+        cols = out_columns(entry.spec, shape)
+        return (math.prod(shape) // cols, cols)
     return shape if entry.op == "softmax" else (math.prod(shape),)
+
+
+def row_shape(entry: KernelEntry) -> tuple[int, int]:
+    """Rows and columns that a row-wise operation's inputs broadcast to."""
+    domain = np.broadcast_shapes(*(p.shape for p in entry.inputs))
+    cols = math.prod(domain[len(domain) - entry.spec["axes"] :])
+    return math.prod(domain) // cols, cols
 
 
 def in_coordinates(entry: KernelEntry, bits: Bits) -> Bits:
@@ -49,6 +60,8 @@ def estimate(
             return _matmul(entry, inputs, params, box, whole)
         if entry.spec["op"] == "elementwise":
             return _elementwise(entry, inputs, params, box)
+        if entry.spec["op"] == "rowwise":
+            return _rowwise(entry, inputs, params, box)
         x = decode(inputs["x"].reshape(output_shape(entry))[box[:1]], params["x"].dtype)
         if entry.op == "relu":
             zero = np.zeros_like(x)
@@ -107,6 +120,32 @@ def _elementwise(
         for name, bits in inputs.items()
     }
     return elementwise.estimate(tree(entry.spec["expression"]), values, entry.tolerance)
+
+
+def _rowwise(
+    entry: KernelEntry, inputs: Mapping[str, Bits], params: Mapping[str, TensorParam], box: Box
+) -> Estimate:
+    """Whole rows, of which the box' columns are taken."""
+    domain = np.broadcast_shapes(*(bits.shape for bits in inputs.values()))
+    rows, cols = box[0], row_shape(entry)[1]
+    values = {
+        name: decode(
+            np.broadcast_to(bits, domain).reshape(-1, cols)[rows], params[name].dtype
+        )
+        for name, bits in inputs.items()
+    }
+    height = (1, *domain)[-1 - entry.spec["axes"]]
+    found = rowwise.estimate(
+        tree(entry.spec["expression"]), values, rows.start, height, entry.tolerance
+    )
+    reduced = output_shape(entry)[1] == 1
+    columns = slice(0, 1) if reduced else box[1]
+    shape = (rows.stop - rows.start, 1 if reduced else cols)
+    return Estimate(
+        value=np.broadcast_to(found.value, shape)[:, columns],
+        error=np.broadcast_to(found.error, shape)[:, columns],
+        accumulate=found.accumulate,
+    )
 
 
 def tree(expression: str) -> ast.expr:

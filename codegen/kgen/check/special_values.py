@@ -159,7 +159,7 @@ def place_elements(values: Floats, dtype: DType, turn: int, operand: int) -> Non
     values.reshape(-1)[...] = special[index % len(special)]
 
 
-# -- softmax -----------------------------------------------------------------------------------
+# -- rows --------------------------------------------------------------------------------------
 
 
 def _peak(row: Floats, at: int) -> None:
@@ -214,13 +214,12 @@ ROW_KINDS: tuple[Callable[[Floats, int], None], ...] = (
 )
 
 
-def softmax_turns(entry: KernelEntry) -> int:
-    rows, cols = entry.output.shape
+def row_turns(rows: int, cols: int) -> int:
     most = max(4, LEAST_ROWS_ELEMENTS // (rows * cols))
     return min(-(-LEAST_ROWS // rows), most)
 
 
-def place_softmax(values: Floats, turn: int) -> None:
+def place_rows(values: Floats, turn: int) -> None:
     rows, cols = values.shape
     count = len(ROW_KINDS)
     for i, row in enumerate(values[:SPECIAL_ROWS], turn * rows):

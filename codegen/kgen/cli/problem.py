@@ -14,17 +14,18 @@ from kgen.cli.lists import comma_list
 from kgen.errors import SpecError
 from kgen.spec import (
     DType,
-    Elementwise,
     Epilogue,
+    Formula,
     Layout,
     Math,
     Matmul,
     Relu,
     Softmax,
     Spec,
+    formula_class,
     op_class,
 )
-from kgen.spec.elementwise import expression_of
+from kgen.spec.formula import expression_of
 from kgen.spec.text import EXAMPLE, FORM, parse, shapes
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ _FIELDS = {
     name: name
     for name in (
         "out_dtype", "layout", "lda", "ldb", "ldc", "batch", "alpha", "beta", "epilogue", "math",
-        "scales", "constant", "log",
+        "scales", "constant", "log", "axes",
     )
 } | {"batch_stride": "batch_stride_a"}  # fmt: skip
 
@@ -92,6 +93,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="b[=FILE.npy]",
         help="also build a kernel that takes B prepacked (CPU), or that has it in the bundle",
     )
+    problem.add_argument(
+        "--axes", metavar="N", help="axes, the last ones, that a row-wise function reduces (1)"
+    )
     problem.add_argument("--log", action="store_true", default=None, help="log-softmax")
 
 
@@ -141,7 +145,7 @@ def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
     """The spec that the options describe, of this shape."""
     name = "matmul" if args.op is None else args.op
     expression = expression_of(name)
-    cls = Elementwise if expression is not None else op_class(name)
+    cls = op_class(name) if expression is None else formula_class(expression)
     op, names = cls.op, {field.name for field in dataclasses.fields(cls)}
     for name, field in _FIELDS.items():
         if getattr(args, name) is not None and field not in names:
@@ -150,9 +154,11 @@ def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
     if op == Relu.op:
         return Relu(shape=tuple(_shape(shape)), **fields)
     fields["out_dtype"] = args.out_dtype
-    if cls is Elementwise:
+    if issubclass(cls, Formula):
         assert expression is not None
-        return Elementwise(expression=expression, shapes=shapes(expression, shape), **fields)
+        if args.axes is not None:
+            fields["axes"] = _integer("axes", args.axes)
+        return cls(expression=expression, shapes=shapes(expression, shape), **fields)
     if op == Softmax.op:
         rows, cols = _shape(shape, "ROWSxCOLS")
         return Softmax(rows=rows, cols=cols, log=bool(args.log), **fields)

@@ -6,20 +6,28 @@ Knows no hardware. Each family of targets renders the primitives in its instruct
 
 from __future__ import annotations
 
-from kgen.ops.expand import expand
+from kgen.ops.expand import expand, is_rowwise, reduces
 from kgen.ops.expression import Expression, Primitive, steps
 from kgen.ops.functions import Accuracy, Function, function, functions, register
 from kgen.ops.parse import parse
+from kgen.ops.rows import COORDINATES, REDUCTIONS, Reduction, Row, row_function
 
 __all__ = [
+    "COORDINATES",
+    "REDUCTIONS",
     "Accuracy",
     "Expression",
     "Function",
     "Primitive",
+    "Reduction",
+    "Row",
     "expand",
     "function",
     "functions",
+    "is_rowwise",
     "parse",
+    "reduces",
     "register",
+    "row_function",
     "steps",
 ]

@@ -10,9 +10,13 @@ The primitives are those of IEEE 754-2019, rounded to nearest, except for:
 - DIV, SQRT, RSQRT, RECIPROCAL: within 2.5 units in the last place.
 - EXP2 and LOG2: within the `function_error` of the target's tolerance, which near LOG2's zero is
   absolute. EXP2 may give 0 for a result that is subnormal.
-- MIN and MAX give NaN where an operand is NaN; of zeros with two signs either may come.
+- MIN and MAX give NaN where an operand is NaN; of zeros with two signs either may come. MAXNUM is
+  MAX where no operand is NaN, and any number or NaN where one is.
 - ROUND goes to the nearest whole number, ties to even; FLOOR down.
 - LESS, LESS_EQUAL and EQUAL are false for NaN.
+
+REDUCE is one value for a row: its argument in all columns, folded as the reduction of that name
+says (`kgen.ops.rows`).
 """
 
 from __future__ import annotations
@@ -40,6 +44,7 @@ class Primitive(StrEnum):
     ABS = "abs"
     MIN = "min"
     MAX = "max"
+    MAXNUM = "maxnum"
     SQRT = "sqrt"
     RSQRT = "rsqrt"
     RECIPROCAL = "reciprocal"
@@ -54,6 +59,7 @@ class Primitive(StrEnum):
     OR = "or"
     NOT = "not"
     SELECT = "select"
+    REDUCE = "reduce"
 
 
 #: Primitives whose result is a truth value.
@@ -72,8 +78,8 @@ _KNOWN: WeakValueDictionary[tuple[object, ...], Expression] = WeakValueDictionar
 class Expression:
     """A node. Make one with :func:`node`, :func:`constant`, :func:`variable` or arithmetic.
 
-    `name` is that of an input or of a called function, `number` the value of a constant; `truth`
-    says that it is a truth value.
+    `name` is that of an input, of a called function or of a reduction, `number` the value of a
+    constant; `truth` says that it is a truth value.
     """
 
     primitive: Primitive
@@ -182,6 +188,11 @@ def fma(x: Number, y: Number, z: Number) -> Expression:
     return node(Primitive.FMA, x, y, z)
 
 
+def reduce(kind: str, x: Expression) -> Expression:
+    """x of a row's columns, made one by the reduction of this name."""
+    return _interned(Primitive.REDUCE, (x,), kind, 0.0, False)
+
+
 def as_node(value: Number) -> Expression:
     return value if isinstance(value, Expression) else constant(value)
 
@@ -279,4 +290,6 @@ def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) 
 def _with_arguments(step: Expression, arguments: tuple[Expression, ...]) -> Expression:
     if step.primitive is Primitive.CALL:
         return call(step.name, arguments, step.truth)
+    if step.primitive is Primitive.REDUCE:
+        return reduce(step.name, *arguments)
     return node(step.primitive, *arguments)

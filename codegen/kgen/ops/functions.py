@@ -50,7 +50,9 @@ class Function:
     """A function by name.
 
     `parameters` are its arguments' names, of which the last ones may have `defaults`; `truths` are
-    those that take truth values, and `truth` says that the result is one.
+    those that take truth values, and `truth` says that the result is one. `rowwise`: it depends on
+    whole rows, and its expansion takes a :class:`kgen.ops.rows.Row` first; `reduces` says that the
+    result is one number for a row.
     """
 
     name: str
@@ -60,6 +62,8 @@ class Function:
     defaults: tuple[float, ...] = ()
     truths: frozenset[str] = frozenset()
     truth: bool = False
+    rowwise: bool = False
+    reduces: bool = False
 
     @property
     def fewest(self) -> int:

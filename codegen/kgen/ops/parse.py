@@ -77,6 +77,8 @@ class _Reader:
                 return self.apply(at, _BINARY[type(op)], [left, right])
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
                 return constant(-number)
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Name(id="inf")):
+                return constant(float("-inf"))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return self.apply(at, "neg", [operand])
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):

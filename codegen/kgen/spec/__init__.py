@@ -12,12 +12,13 @@ from typing import Any
 
 from kgen import suggest
 from kgen.errors import SpecError
-from kgen.ops import functions
+from kgen.ops import functions, is_rowwise, parse
 from kgen.spec.base import Spec
 from kgen.spec.choices import SMOOTH, Epilogue, Layout, Math, Operand, Scale
 from kgen.spec.elementwise import Elementwise
+from kgen.spec.formula import Formula
 from kgen.spec.matmul import Matmul
-from kgen.spec.rowwise import Relu, Softmax
+from kgen.spec.rowwise import Relu, Rowwise, Softmax
 from kgen_runtime.dtypes import DType
 
 __all__ = [
@@ -26,19 +27,22 @@ __all__ = [
     "DType",
     "Elementwise",
     "Epilogue",
+    "Formula",
     "Layout",
     "Math",
     "Matmul",
     "Operand",
     "Relu",
+    "Rowwise",
     "Scale",
     "Softmax",
     "Spec",
+    "formula_class",
     "from_json",
     "op_class",
 ]
 
-OPS: tuple[type[Spec], ...] = (Matmul, Relu, Softmax, Elementwise)
+OPS: tuple[type[Spec], ...] = (Matmul, Relu, Softmax, Elementwise, Rowwise)
 
 
 def op_class(name: str) -> type[Spec]:
@@ -46,12 +50,17 @@ def op_class(name: str) -> type[Spec]:
     for cls in OPS:
         if cls.op == name:
             return cls
-    own = [cls.op for cls in OPS if cls is not Elementwise]
+    own = [cls.op for cls in OPS if not issubclass(cls, Formula)]
     raise SpecError(
         f"op={name} is unknown; {suggest.meant(name, [*own, *functions()], after=' ')}known are "
         f"{', '.join(own)}, functions such as gelu, add or clip (docs/operations.md), and "
         "expressions of them such as 'silu(gate) * up'"
     )
+
+
+def formula_class(expression: str) -> type[Formula]:
+    """The spec class of an expression: row-wise if it calls a function of whole rows."""
+    return Rowwise if is_rowwise(parse(expression)) else Elementwise
 
 
 def from_json(data: Mapping[str, Any]) -> Spec:

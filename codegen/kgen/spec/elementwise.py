@@ -2,213 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-import math
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
-from kgen.errors import SpecError
-from kgen.ops import Expression, expand, functions, parse, steps
-from kgen.ops.expression import infix, inputs
-from kgen.spec.base import MAX_BYTES, Spec, whole
-from kgen.spec.members import Member, OptionalMember
-from kgen.spec.rowwise import Relu
-from kgen_runtime.dtypes import DType, DTypeLike
-from kgen_runtime.manifest import TensorParam
-
-MAX_RANK = 8
-ELEMENTWISE_DTYPES = (DType.F32, DType.F16, DType.BF16)
-#: Characters of a key that an expression may take; a longer one is cut and gets a digest.
-KEY_CHARACTERS = 60
-
-Shape = tuple[int, ...]
+from kgen.ops import Expression, expand
+from kgen.spec.formula import Formula, Shape
 
 
 @dataclass(frozen=True, kw_only=True)
-class Elementwise(Spec):
-    """out = expression, element by element, over packed inputs that broadcast as numpy's do.
-
-    `shapes` are those of the inputs in the order in which the expression names them; a single one
-    is that of all. All are of `dtype`; what is computed in between is f32, and `out_dtype` is what
-    the result is rounded to. Raises SpecError for an expression or shapes that do not fit.
-    """
+class Elementwise(Formula):
+    """out = expression, element by element."""
 
     op: ClassVar[str] = "elementwise"
-    expression: str
-    shapes: tuple[Shape, ...]
-    dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
-    out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
-
-    def __post_init__(self) -> None:
-        if self.out_dtype is None:
-            object.__setattr__(self, "out_dtype", self.dtype)
-        for dtype in (self.dtype, self.out):
-            if dtype not in ELEMENTWISE_DTYPES:
-                raise SpecError(
-                    f"dtype={dtype} is not one that element-wise operations take; they take "
-                    f"{', '.join(ELEMENTWISE_DTYPES)}"
-                )
-        object.__setattr__(self, "expression", str(parse(self.expression)))
-        if not self.inputs:
-            raise SpecError(f"expression={self.expression!r} names no input; name one such as x")
-        for name in self.inputs:
-            if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name == "out":
-                raise SpecError(
-                    f"input {name!r} is no name of an input; take small letters, digits and _, "
-                    "and not out"
-                )
-        shapes = tuple(self._sizes(shape) for shape in self.shapes)
-        if len(shapes) == 1:
-            shapes *= len(self.inputs)
-        if len(shapes) != len(self.inputs):
-            raise SpecError(
-                f"{len(shapes)} shapes for the inputs {', '.join(self.inputs)} of "
-                f"{self.expression!r}; give one for each, or one for all"
-            )
-        object.__setattr__(self, "shapes", shapes)
-        self.primitives  # noqa: B018 - raises SpecError for what has no expansion
-        self.shape  # noqa: B018 - raises SpecError for shapes that do not broadcast
-        self._check_sizes()
-
-    def _sizes(self, shape: Iterable[int]) -> Shape:
-        if isinstance(shape, int | str):
-            raise SpecError(f"shape={shape!r} is not a tuple of sizes; give shapes=[(1024,)]")
-        sizes = tuple(whole("shape", n, 1, MAX_BYTES) for n in shape)
-        if not 1 <= len(sizes) <= MAX_RANK:
-            raise SpecError(f"a shape has 1 to {MAX_RANK} dimensions, not {len(sizes)}")
-        return sizes
 
     @property
-    def out(self) -> DType:
-        """The output's dtype, always set."""
-        assert self.out_dtype is not None
-        return self.out_dtype
-
-    @cached_property
-    def formula_calls(self) -> Expression:
-        """The expression in calls of functions."""
-        return parse(self.expression)
-
-    @cached_property
-    def primitives(self) -> Expression:
-        """The expression in primitives."""
-        return expand(self.formula_calls)
-
-    @cached_property
-    def inputs(self) -> tuple[str, ...]:
-        """Names of the inputs, in the order in which the expression has them."""
-        return inputs(self.formula_calls)
-
-    @cached_property
     def shape(self) -> Shape:
-        """The output's shape."""
-        rank = max(map(len, self.shapes))
-        padded = [(1,) * (rank - len(shape)) + shape for shape in self.shapes]
-        found = tuple(max(sizes) for sizes in zip(*padded, strict=True))
-        for name, given, shape in zip(self.inputs, self.shapes, padded, strict=True):
-            if any(n not in (1, m) for n, m in zip(shape, found, strict=True)):
-                sizes = "x".join(map(str, given))
-                raise SpecError(
-                    f"{name} of shape {sizes} does not broadcast to {'x'.join(map(str, found))}; "
-                    "a size is that of the output, or 1"
-                )
-        return found
+        return self.domain
 
-    @property
-    def elements(self) -> int:
-        return math.prod(self.shape)
-
-    @property
-    def parameters(self) -> tuple[TensorParam, ...]:
-        return (
-            *(
-                TensorParam(
-                    name=name, role="input", dtype=self.dtype, shape=shape, strides=packed(shape)
-                )
-                for name, shape in zip(self.inputs, self.shapes, strict=True)
-            ),
-            TensorParam(
-                name="out",
-                role="output",
-                dtype=self.out,
-                shape=self.shape,
-                strides=packed(self.shape),
-            ),
-        )
-
-    def broadcast_strides(self, name: str) -> Shape:
-        """An input's strides in the output's dimensions: 0 where one element serves all."""
-        shape = dict(zip(self.inputs, self.shapes, strict=True))[name]
-        strides = tuple(0 if n == 1 else s for n, s in zip(shape, packed(shape), strict=True))
-        return (0,) * (len(self.shape) - len(shape)) + strides
-
-    @property
-    def text(self) -> str:
-        """The shortest name of the operation, as :func:`expression_of` takes it."""
-        calls = self.formula_calls
-        function = functions().get(calls.name)
-        if function and expression_of(calls.name) == self.expression:
-            return calls.name
-        return self.expression.replace(" ", "")
-
-    @property
-    def call_name(self) -> str:
-        """That of the function, if the expression is one function of its inputs."""
-        calls = self.formula_calls
-        plain = calls.name and all(a.primitive == "input" for a in calls.arguments)
-        return calls.name if plain else self.op
-
-    @property
-    def formula(self) -> str:
-        return f"out = {infix(self.formula_calls)}"
-
-    @property
-    def flops(self) -> int:
-        """Primitives of the expansion, each counted as one operation."""
-        computed = [s for s in steps(self.primitives) if s.arguments]
-        return self.elements * max(1, len(computed))
-
-    @property
-    def key(self) -> str:
-        function = functions().get(self.call_name)
-        if function is not None and self.inputs == function.parameters:
-            name = self.call_name
-        else:
-            words = re.sub(r"[^a-z0-9]+", "_", self.expression.lower())[:KEY_CHARACTERS]
-            digest = hashlib.sha256(self.expression.encode()).hexdigest()[:8]
-            name = f"{words.strip('_')}_{digest}"
-        shapes = self.shapes if len(set(self.shapes)) > 1 else self.shapes[:1]
-        sizes = "_".join("x".join(map(str, shape)) for shape in shapes)
-        suffix = "" if self.out is self.dtype else f"_to_{self.out}"
-        return f"{name}_{sizes}_{self.dtype}{suffix}"
-
-
-def packed(shape: Shape) -> Shape:
-    """The strides of a tensor without gaps, in elements."""
-    return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
-
-
-def expression_of(op: str) -> str | None:
-    """The expression that an operation's name stands for: a function of its inputs, or the text of
-    an expression itself. None for a plain name that is no function, and for relu, which has a spec
-    and kernels of its own."""
-    if op in functions() and op != Relu.op:
-        function = functions()[op]
-        inputs = function.parameters[: function.fewest]
-        return f"{op}({', '.join(f'{i} > 0' if i in function.truths else i for i in inputs)})"
-    return None if re.fullmatch(r"\w*", op) else op
-
-
-def shapes_by_name(expression: str, given: Mapping[str, Shape]) -> tuple[Shape, ...]:
-    """The shapes in the expression's order of its inputs. SpecError for a name that it lacks."""
-    names = inputs(parse(expression))
-    for name in given:
-        if name not in names:
-            raise SpecError(f"shape {name}=: {expression!r} has the inputs {', '.join(names)}")
-    for name in names:
-        if name not in given:
-            raise SpecError(f"input {name} of {expression!r} has no shape; give {name}=SIZES")
-    return tuple(given[name] for name in names)
+    def primitives(self, native: Container[str] = ()) -> Expression:
+        return expand(self.formula_calls, native)

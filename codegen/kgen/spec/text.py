@@ -21,8 +21,8 @@ from typing import Any
 
 from kgen import suggest
 from kgen.errors import SpecError
-from kgen.spec import Elementwise, Spec, op_class
-from kgen.spec.elementwise import expression_of, shapes_by_name
+from kgen.spec import Formula, Rowwise, Spec, formula_class, op_class
+from kgen.spec.formula import expression_of, shapes_by_name
 from kgen.spec.members import Members
 
 FORM = "op size{xsize} dtype {option} [+epilogue]"
@@ -65,7 +65,8 @@ def _operation(name: str, sizes: str) -> tuple[type[Spec], dict[str, Any]]:
     if expression is None:
         cls = op_class(name)
         return cls, _sizes(cls, sizes)
-    return Elementwise, {"expression": expression, "shapes": shapes(expression, sizes)}
+    fields = {"expression": expression, "shapes": shapes(expression, sizes)}
+    return formula_class(expression), fields
 
 
 def shapes(expression: str, text: str) -> tuple[tuple[int, ...], ...]:
@@ -83,11 +84,15 @@ def shapes(expression: str, text: str) -> tuple[tuple[int, ...], ...]:
 def form(spec: Spec) -> str:
     """The shortest line that `parse` makes this spec of."""
     fields = dataclasses.fields(spec)
-    if isinstance(spec, Elementwise):
+    if isinstance(spec, Formula):
         shapes = spec.shapes if len(set(spec.shapes)) > 1 else spec.shapes[:1]
         places = ",".join("x".join(map(str, shape)) for shape in shapes)
-        out = () if spec.out is spec.dtype else (f"out={spec.out}",)
-        return " ".join([spec.text, places, spec.dtype, *out])
+        words = [spec.text, places, spec.dtype]
+        if spec.out is not spec.default_out:
+            words.append(f"out={spec.out}")
+        if isinstance(spec, Rowwise) and spec.axes > 1:
+            words.append(f"axes={spec.axes}")
+        return " ".join(words)
     sizes = [getattr(spec, f.name) for f in fields if f.default is dataclasses.MISSING]
     sizes = list(sizes[0]) if isinstance(sizes[0], tuple) else sizes
     words = [spec.op, "x".join(map(str, sizes)), spec.dtype]

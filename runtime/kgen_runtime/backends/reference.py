@@ -132,5 +132,7 @@ def output_elements(
             yield (flat,), offset
         elif spec["op"] == "matmul":
             yield (0, *position)[-3:], offset
+        elif spec["op"] == "rowwise":
+            yield divmod(flat, scalar.out_columns(spec, output.shape)), offset
         else:
             yield position, offset

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from kgen.check.peers.base import Array, Peer, aligned, values
 from kgen.check.tensors import Bytes
 from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo
-from kgen_runtime.definitions import Evaluator
+from kgen_runtime.definitions import DEFINITIONS, Evaluator, Rows
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry
 
@@ -35,6 +36,8 @@ def _operation(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], objec
         return lambda: np.maximum(x["x"], 0, out=result)
     if spec["op"] == "elementwise":
         return _elementwise(spec["expression"], x)
+    if spec["op"] == "rowwise":
+        return _rowwise(entry, x)
     if entry.op == "softmax":
         return lambda: _softmax(x["x"], bool(spec["log"]))
     a = x["a"].swapaxes(-1, -2) if spec["layout"][0] == "t" else x["a"]
@@ -67,6 +70,41 @@ def _elementwise(expression: str, x: Mapping[str, Array]) -> Callable[[], object
     def run() -> object:
         with np.errstate(all="ignore"):
             return Evaluator(x, Arrays()).value(tree)
+
+    return run
+
+
+class NumpyRows(Rows):
+    """Rows in the last axis; what makes one number of a row keeps the axis."""
+
+    FOLDS: ClassVar[Mapping[str, Any]] = {
+        "sum": np.sum, "prod": np.prod, "largest": np.max, "smallest": np.min
+    }  # fmt: skip
+
+    def each(self, name: str, arguments: list[Any]) -> Any:
+        return DEFINITIONS[name](self.m, *arguments)
+
+    def fold(self, name: str, x: Any) -> Any:
+        return self.FOLDS[name](x, axis=-1, keepdims=True)
+
+    def find(self, x: Any, value: Any) -> Any:
+        return np.argmax((x == value) | np.isnan(x), axis=-1)[..., None]
+
+
+def _rowwise(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]:
+    tree = oracle.tree(entry.spec["expression"])
+    domain = np.broadcast_shapes(*(v.shape for v in x.values()))
+    rows, cols = oracle.row_shape(entry)
+    values = {name: np.broadcast_to(v, domain).reshape(rows, cols) for name, v in x.items()}
+    height = (1, *domain)[-1 - entry.spec["axes"]]
+    values["column"] = np.arange(cols, dtype=np.float32)
+    values["row"] = (np.arange(rows, dtype=np.float32) % height)[:, None]
+    evaluator = NumpyRows(values, Arrays())
+    evaluator.count = cols
+
+    def run() -> object:
+        with np.errstate(all="ignore"):
+            return evaluator.value(tree)
 
     return run
 

@@ -1,0 +1,204 @@
+"""Row-wise functions: one entry each, over reductions of whole rows.
+
+A row is what lies along the reduced axes. An expansion says what is folded and what comes of it;
+which lanes hold the row, and how often memory is read, is a plan's (`kgen.targets.row`). The
+reference computes the same functions from their definitions (:mod:`kgen_runtime.definitions`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from kgen.ops.expression import Expression, Number, node, reduce, select, variable
+from kgen.ops.expression import Primitive as P
+from kgen.ops.functions import EXACT, LN_2, LOG2_E, Function, register
+
+#: What an expression may call the place of an element: its number along the reduced axes, and
+#: along the one before them.
+COLUMN, ROW = "column", "row"
+COORDINATES = frozenset({COLUMN, ROW})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reduction:
+    """How two values become one; `identity` is what changes no value."""
+
+    combine: P
+    identity: float
+
+
+REDUCTIONS: Mapping[str, Reduction] = {
+    "sum": Reduction(combine=P.ADD, identity=0.0),
+    "prod": Reduction(combine=P.MUL, identity=1.0),
+    "max": Reduction(combine=P.MAX, identity=-math.inf),
+    "min": Reduction(combine=P.MIN, identity=math.inf),
+    "maxnum": Reduction(combine=P.MAXNUM, identity=-math.inf),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """What an expansion may ask of rows that have `count` columns."""
+
+    count: int
+
+    @property
+    def column(self) -> Expression:
+        """The number of an element's column."""
+        return variable(COLUMN)
+
+    def sum(self, x: Expression) -> Expression:
+        return reduce("sum", x)
+
+    def mean(self, x: Expression) -> Expression:
+        return self.sum(x) * (1.0 / self.count)
+
+    def prod(self, x: Expression) -> Expression:
+        return reduce("prod", x)
+
+    def max(self, x: Expression) -> Expression:
+        return reduce("max", x)
+
+    def min(self, x: Expression) -> Expression:
+        return reduce("min", x)
+
+    def maxnum(self, x: Expression) -> Expression:
+        """The largest number; a row that holds NaN may hide it."""
+        return reduce("maxnum", x)
+
+
+def row_function(*, reduces: bool = False) -> Callable[[Callable[..., Expression]], None]:
+    """Register what is decorated under its own name, less a final underscore."""
+
+    def add(expand: Callable[..., Expression]) -> None:
+        _, *parameters = inspect.signature(expand).parameters.values()
+        given = [p.default for p in parameters if p.default is not p.empty]
+        register(
+            Function(
+                name=expand.__name__.rstrip("_"),
+                expand=expand,
+                accuracy=EXACT,
+                parameters=tuple(p.name for p in parameters),
+                defaults=tuple(map(float, given)),
+                rowwise=True,
+                reduces=reduces,
+            )
+        )
+
+    return add
+
+
+def exp(x: Expression) -> Expression:
+    return node(P.EXP2, x * LOG2_E)
+
+
+def log(x: Expression) -> Expression:
+    return node(P.LOG2, x) * LN_2
+
+
+# -- reductions -------------------------------------------------------------------------------
+
+
+@row_function(reduces=True)
+def sum_(row: Row, x: Expression) -> Expression:
+    return row.sum(x)
+
+
+@row_function(reduces=True)
+def mean(row: Row, x: Expression) -> Expression:
+    return row.mean(x)
+
+
+@row_function(reduces=True)
+def amax(row: Row, x: Expression) -> Expression:
+    return row.max(x)
+
+
+@row_function(reduces=True)
+def amin(row: Row, x: Expression) -> Expression:
+    return row.min(x)
+
+
+@row_function(reduces=True)
+def prod(row: Row, x: Expression) -> Expression:
+    return row.prod(x)
+
+
+@row_function(reduces=True)
+def l1(row: Row, x: Expression) -> Expression:
+    return row.sum(node(P.ABS, x))
+
+
+@row_function(reduces=True)
+def l2(row: Row, x: Expression) -> Expression:
+    return node(P.SQRT, row.sum(x * x))
+
+
+@row_function(reduces=True)
+def logsumexp(row: Row, x: Expression) -> Expression:
+    """log(sum(exp(x))), from the maximum m: m + log(sum(exp(x - m))). An infinite m is not
+    subtracted, so that it comes out as it is."""
+    top = row.maxnum(x)
+    top = select(node(P.ABS, top) < math.inf, top, 0.0)
+    return top + log(row.sum(exp(x - top)))
+
+
+@row_function(reduces=True)
+def var(row: Row, x: Expression) -> Expression:
+    """mean((x - mean(x))^2), in two passes, so that a large mean costs no digits."""
+    distance = x - row.mean(x)
+    return row.mean(distance * distance)
+
+
+@row_function(reduces=True)
+def argmax(row: Row, x: Expression) -> Expression:
+    """The first column that holds the maximum; one with NaN is above all numbers."""
+    return _first(row, x, row.max(x))
+
+
+@row_function(reduces=True)
+def argmin(row: Row, x: Expression) -> Expression:
+    return _first(row, x, row.min(x))
+
+
+def _first(row: Row, x: Expression, value: Expression) -> Expression:
+    """Of the columns with this value; of those with NaN, if it is that."""
+    found = x.equals(value) | ~x.equals(x)
+    return row.min(select(found, row.column, float(row.count)))
+
+
+# -- normalizations ---------------------------------------------------------------------------
+
+
+@row_function()
+def softmax(row: Row, x: Expression) -> Expression:
+    """exp(x - m) / sum(exp(x - m)), m the maximum. NaN, +inf or only -inf make the sum NaN."""
+    terms = exp(x - row.maxnum(x))
+    return terms * node(P.RECIPROCAL, row.sum(terms))
+
+
+@row_function()
+def log_softmax(row: Row, x: Expression) -> Expression:
+    below = x - row.maxnum(x)
+    return below - log(row.sum(exp(below)))
+
+
+@row_function()
+def layer_norm(
+    row: Row, x: Expression, scale: Number = 1.0, shift: Number = 0.0, epsilon: Number = 1e-5
+) -> Expression:
+    """J. L. Ba et al., "Layer Normalization", 2016, equation 4."""
+    distance = x - row.mean(x)
+    normal = distance * node(P.RSQRT, row.mean(distance * distance) + epsilon)
+    return normal * scale + shift
+
+
+@row_function()
+def rms_norm(
+    row: Row, x: Expression, scale: Number = 1.0, epsilon: Number = 1e-5
+) -> Expression:
+    """B. Zhang and R. Sennrich, "Root Mean Square Layer Normalization", 2019, equation 4."""
+    return x * node(P.RSQRT, row.mean(x * x) + epsilon) * scale
