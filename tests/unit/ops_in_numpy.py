@@ -47,6 +47,14 @@ TABLE: Mapping[Primitive, Callable[..., Values]] = {
     P.OR: np.logical_or,
     P.NOT: np.logical_not,
     P.SELECT: np.where,
+    P.MAXNUM: np.fmax,
+}
+FOLDS: Mapping[str, Callable[..., Values]] = {
+    "sum": np.sum,
+    "prod": np.prod,
+    "max": np.max,
+    "min": np.min,
+    "maxnum": np.fmax.reduce,
 }
 
 
@@ -59,6 +67,9 @@ def run(expression: Expression, values: Mapping[str, Values]) -> Values:
                 done[step] = values[step.name].astype(np.float32)
             elif step.primitive is P.CONSTANT:
                 done[step] = np.float32(step.number)
+            elif step.primitive is P.REDUCE:
+                fold = FOLDS[step.name]
+                done[step] = fold(done[step.arguments[0]], axis=-1, keepdims=True)
             else:
                 done[step] = TABLE[step.primitive](*(done[a] for a in step.arguments))
     return np.asarray(done[expression])

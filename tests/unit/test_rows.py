@@ -1,0 +1,125 @@
+"""Row-wise functions: expansions against definitions, the oracle against the scalar reference."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from kgen.check import inputs, oracle, rowwise
+from kgen.check.compare import deviations
+from kgen.check.tensors import decode, strided_bits
+from kgen.errors import SpecError
+from kgen.ops import functions
+from kgen.spec import DType, Rowwise, from_json
+from kgen.spec.text import form, parse
+from kgen_runtime import scalar
+from kgen_runtime.definitions import REDUCTIONS, ROWS
+from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.spec_tensors import tensors
+from tests.unit.ops_in_numpy import run
+
+EntryFor = Callable[..., KernelEntry]
+F32 = DType.F32
+
+#: Every function, and how they are put together.
+EXPRESSIONS = (
+    *(f"{name}(x)" for name in [*REDUCTIONS, *ROWS]),
+    "layer_norm(x, scale, shift)",
+    "rms_norm(x + residual, scale)",
+    "softmax(where(column <= row, x * 0.125 + mask, -inf))",
+    "x / l2(x)",
+    "(x - mean(x)) * rsqrt(var(x) + 1e-5)",
+    "relu(amax(x) - amin(residual))",
+    "argmin(x * residual)",
+)
+SHAPES = {"x": (6, 37), "residual": (6, 37), "scale": (37,), "shift": (37,), "mask": (6, 1)}
+
+
+def spec_of(text: str, shapes: dict[str, tuple[int, ...]] = SHAPES, axes: int = 1) -> Rowwise:
+    names = Rowwise(expression=text, shapes=((1, 1),), dtype=F32).inputs
+    return Rowwise(expression=text, shapes=tuple(shapes[n] for n in names), dtype=F32, axes=axes)
+
+
+def test_every_function_has_a_definition() -> None:
+    rowwise = {name for name, function in functions().items() if function.rowwise}
+    assert rowwise == {*REDUCTIONS, *ROWS}
+    assert {name for name in rowwise if functions()[name].reduces} == set(REDUCTIONS)
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_expansions_are_within_the_oracles_bounds(entry_for: EntryFor, text: str) -> None:
+    """And the oracle agrees with the scalar reference, on every element of every data set."""
+    spec = spec_of(text)
+    entry = entry_for(spec)
+    shape = oracle.output_shape(entry)
+    box = tuple(slice(0, n) for n in shape)
+    for data in inputs.data_sets(entry, seed=1):
+        found = oracle.estimate(entry, data.buffers, box, data.whole)
+        element = scalar.elements(entry.spec, data.buffers)
+        for at in itertools.product(*map(range, shape)):
+            got, want = float(found.value[at]), element(at)
+            same = math.isclose(got, want, rel_tol=1e-12, abs_tol=1e-13)
+            assert same or (math.isnan(got) and math.isnan(want)), (data.name, at, got, want)
+        values = {
+            p.name: decode(strided_bits(data.buffers[p.name], p), p.dtype) for p in entry.inputs
+        }
+        places = {"column": np.arange(spec.cols), "row": np.arange(spec.rows)[:, None]}
+        kernel = np.broadcast_to(run(spec.primitives(), values | places), shape)
+        with np.errstate(all="ignore"):
+            error, bound = deviations(found, kernel, spec.out)
+            wrong = error > bound
+        assert not wrong.any(), (data.name, np.argwhere(wrong)[:3], error[wrong], bound[wrong])
+
+
+def test_a_large_mean_costs_the_variance_no_digits(entry_for: EntryFor) -> None:
+    """What mean(x^2) - mean(x)^2 would give is far outside the bound."""
+    rng = np.random.default_rng(0)
+    x = (rng.standard_normal((4, 1000)) + 1000.0).astype(np.float32)
+    spec = Rowwise(expression="var(x)", shapes=(x.shape,), dtype=F32)
+    entry = entry_for(spec)
+    found = oracle.estimate(entry, {"x": x.view(np.uint8).ravel()}, (slice(0, 4), slice(0, 1)))
+    assert (found.error < 1e-2 * found.value).all()
+    two_passes = run(spec.primitives(), {"x": x})
+    error, bound = deviations(found, two_passes, F32)
+    assert (error <= bound).all()
+    one_pass = np.mean(x * x, axis=1, keepdims=True) - np.mean(x, axis=1, keepdims=True) ** 2
+    error, bound = deviations(found, one_pass, F32)
+    assert (error > bound).any()
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_specs_name_themselves(text: str) -> None:
+    spec = spec_of(text)
+    assert from_json(spec.to_json()) == spec
+    assert parse(form(spec)) == spec
+    assert tensors(spec.to_json()) == spec.parameters
+    assert spec.key.isidentifier()
+
+
+def test_shapes() -> None:
+    mean = spec_of("mean(x)", {"x": (2, 3, 5)}, axes=2)
+    assert (mean.rows, mean.cols, mean.shape) == (2, 15, (2,))
+    assert spec_of("mean(x)", {"x": (7,)}).shape == (1,)
+    assert spec_of("x - mean(x)", {"x": (2, 3, 5)}, axes=3).shape == (2, 3, 5)
+    assert spec_of("argmax(x)").out is DType.S32
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "words"),
+    [
+        ("softmax(y)", {"axes": 3}, "axes=3 is out of range; it must be 1 to 2"),
+        ("softmaxx(x)", {}, "column 1: there is no function softmaxx; did you mean softmax?"),
+        ("mean(row)", {}, "names no input"),
+        ("mean(x)", {"dtype": "s8"}, "dtype=s8 is not one that rowwise operations take"),
+        ("softmax(x > 0)", {}, "column 9: softmax takes a number for x"),
+        ("mean(x)", {"shapes": ((4, 2**24 + 1),)}, "16777217 columns are more than 16777216"),
+    ],
+)
+def test_what_is_refused(text: str, fields: dict[str, object], words: str) -> None:
+    given = {"shapes": ((4, 5),), "dtype": "f32"} | fields
+    with pytest.raises(SpecError, match=words.replace("(", "\\(")):
+        Rowwise(expression=text, **given)  # type: ignore[arg-type]
