@@ -129,9 +129,7 @@ def _rowwise(
     domain = np.broadcast_shapes(*(bits.shape for bits in inputs.values()))
     rows, cols = box[0], row_shape(entry)[1]
     values = {
-        name: decode(
-            np.broadcast_to(bits, domain).reshape(-1, cols)[rows], params[name].dtype
-        )
+        name: decode(np.broadcast_to(bits, domain).reshape(-1, cols)[rows], params[name].dtype)
         for name, bits in inputs.items()
     }
     height = (1, *domain)[-1 - entry.spec["axes"]]
@@ -142,8 +140,8 @@ def _rowwise(
     columns = slice(0, 1) if reduced else box[1]
     shape = (rows.stop - rows.start, 1 if reduced else cols)
     return Estimate(
-        value=np.broadcast_to(found.value, shape)[:, columns],
-        error=np.broadcast_to(found.error, shape)[:, columns],
+        value=np.broadcast_to(found.value, shape)[:, columns].copy(),
+        error=np.broadcast_to(found.error, shape)[:, columns].copy(),
         accumulate=found.accumulate,
     )
 

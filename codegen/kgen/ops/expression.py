@@ -245,12 +245,13 @@ _OPERATORS = {"add": ("+", 1), "sub": ("-", 1), "mul": ("*", 2), "div": ("/", 2)
 
 
 def infix(expression: Expression, outer: int = 0) -> str:
-    """An expression in calls as people write it: ``silu(gate) * up``."""
-    if expression.name not in _OPERATORS or expression.primitive is not Primitive.CALL:
+    """An expression as people write it: ``silu(gate) * up``."""
+    name = expression.name or expression.primitive.value
+    if name not in _OPERATORS:
         if not expression.arguments:
             return str(expression)
-        return f"{expression.name}({', '.join(map(infix, expression.arguments))})"
-    sign, binds = _OPERATORS[expression.name]
+        return f"{name}({', '.join(map(infix, expression.arguments))})"
+    sign, binds = _OPERATORS[name]
     left, right = expression.arguments
     text = f"{infix(left, binds)} {sign} {infix(right, binds + 1)}"
     return f"({text})" if binds < outer else text
@@ -282,12 +283,15 @@ def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) 
     for step in steps(expression):
         arguments = tuple(done[argument] for argument in step.arguments)
         same = arguments == step.arguments
-        moved = step if same else _with_arguments(step, arguments)
+        moved = step if same else with_arguments(step, arguments)
         done[step] = change(moved)
     return done[expression]
 
 
-def _with_arguments(step: Expression, arguments: tuple[Expression, ...]) -> Expression:
+def with_arguments(step: Expression, arguments: tuple[Expression, ...]) -> Expression:
+    """The same step of others."""
+    if not arguments:
+        return step
     if step.primitive is Primitive.CALL:
         return call(step.name, arguments, step.truth)
     if step.primitive is Primitive.REDUCE:

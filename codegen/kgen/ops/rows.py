@@ -197,8 +197,6 @@ def layer_norm(
 
 
 @row_function()
-def rms_norm(
-    row: Row, x: Expression, scale: Number = 1.0, epsilon: Number = 1e-5
-) -> Expression:
+def rms_norm(row: Row, x: Expression, scale: Number = 1.0, epsilon: Number = 1e-5) -> Expression:
     """B. Zhang and R. Sennrich, "Root Mean Square Layer Normalization", 2019, equation 4."""
     return x * node(P.RSQRT, row.mean(x * x) + epsilon) * scale

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -44,27 +44,53 @@ class Renderer(ABC):
     def render(self, expression: Expression, inputs: Mapping[str, str], result: str) -> Rendered:
         """An expression in calls. `inputs` are operands by name; `result` names the value, and
         starts the names of what is computed on the way, which say which primitive gave them."""
-        known: dict[Expression, str] = {}
+        primitives = expand(expression, self.native)
+        leaves = (s for s in steps(primitives) if s.primitive is Primitive.INPUT)
+        known = {leaf: inputs[leaf.name] for leaf in leaves}
+        return self.compute([primitives], known, result, {primitives: result})
+
+    def compute(
+        self,
+        wanted: Sequence[Expression],
+        known: dict[Expression, str],
+        prefix: str,
+        names: Mapping[Expression, str] | None = None,
+    ) -> Rendered:
+        """Expressions in primitives and native calls, from what is `known`, to which they and all
+        that is computed on the way are added. `names` says what some are to be called. The result
+        is the last one's."""
         counts: Counter[str] = Counter()
         lines: list[str] = []
-        names: dict[bool, list[str]] = {False: [], True: []}
-        primitives = expand(expression, self.native)
-        for step in steps(primitives):
+        defined: dict[bool, list[str]] = {False: [], True: []}
+        for step in unknown(wanted, known):
             if step.primitive is Primitive.CONSTANT:
                 known[step] = self.constant(step.number)
-            elif step.primitive is Primitive.INPUT:
-                known[step] = inputs[step.name]
-            else:
-                word = step.name or step.primitive.value
-                counts[word] += 1
-                number = counts[word] if counts[word] > 1 else ""
-                name = result if step is primitives else f"{result}_{word}{number}"
-                lines += self.instruction(step, name, [known[a] for a in step.arguments])
-                names[step.truth].append(name)
-                known[step] = name
+                continue
+            word = step.name or step.primitive.value
+            counts[word] += 1
+            number = counts[word] if counts[word] > 1 else ""
+            name = (names or {}).get(step) or f"{prefix}_{word}{number}"
+            lines += self.instruction(step, name, [known[a] for a in step.arguments])
+            defined[step.truth].append(name)
+            known[step] = name
         return Rendered(
             lines=tuple(lines),
-            result=known[primitives],
-            numbers=tuple(names[False]),
-            truths=tuple(names[True]),
+            result=known[wanted[-1]] if wanted else "",
+            numbers=tuple(defined[False]),
+            truths=tuple(defined[True]),
         )
+
+
+def unknown(wanted: Sequence[Expression], known: Container[Expression]) -> list[Expression]:
+    """What is still to be computed, each after its arguments."""
+    found: dict[Expression, None] = {}
+
+    def visit(step: Expression) -> None:
+        if step not in known and step not in found:
+            for argument in step.arguments:
+                visit(argument)
+            found[step] = None
+
+    for step in wanted:
+        visit(step)
+    return list(found)

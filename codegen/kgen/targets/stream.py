@@ -9,6 +9,7 @@ dimension, in which an input either is as long as the output or is one element.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -97,21 +98,22 @@ class StreamPlan:
 
     def coordinates(self, counts: tuple[int, ...]) -> tuple[Dimension, ...]:
         """How a number gives its coordinates in these dimensions, those that some input needs."""
-        needed = {d for i in self.inputs if not i.linear for d, _ in i.terms}
-        return tuple(
-            Dimension(number=d, divisor=math.prod(counts[d + 1 :]), size=size, outermost=d == 0)
-            for d, size in enumerate(counts)
-            if d in needed
-        )
+        return coordinates(counts, {d for i in self.inputs if not i.linear for d, _ in i.terms})
 
 
 def merged(spec: Elementwise) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
     """The output's sizes and each input's strides, in as few dimensions as there can be."""
-    strides = [spec.broadcast_strides(name) for name in spec.inputs]
-    # From the innermost outwards: (size, the stride of every input).
+    return merge(spec.domain, [spec.broadcast_strides(name) for name in spec.inputs])
+
+
+def merge(
+    shape: Sequence[int], strides: Sequence[Sequence[int]]
+) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    """A shape and the strides of tensors in it, dimensions merged that all of them walk alike."""
+    # From the innermost outwards: (size, the stride of every tensor).
     found: list[tuple[int, list[int]]] = []
-    for axis in reversed(range(len(spec.shape))):
-        size, steps = spec.shape[axis], [s[axis] for s in strides]
+    for axis in reversed(range(len(shape))):
+        size, steps = shape[axis], [s[axis] for s in strides]
         if size == 1:
             continue
         if found and steps == [s * found[-1][0] for s in found[-1][1]]:
@@ -121,6 +123,15 @@ def merged(spec: Elementwise) -> tuple[tuple[int, ...], tuple[tuple[int, ...], .
     found = found[::-1] or [(1, [0] * len(strides))]
     columns = tuple(zip(*(steps for _, steps in found), strict=True))
     return tuple(size for size, _ in found), columns
+
+
+def coordinates(counts: Sequence[int], needed: Collection[int]) -> tuple[Dimension, ...]:
+    """How a number gives those of its coordinates that are needed, outermost first."""
+    return tuple(
+        Dimension(number=d, divisor=math.prod(counts[d + 1 :]), size=size, outermost=d == 0)
+        for d, size in enumerate(counts)
+        if d in needed
+    )
 
 
 def widest_vector(spec: Elementwise, most: int) -> int:

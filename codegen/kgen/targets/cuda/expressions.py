@@ -27,6 +27,7 @@ OPCODES: Mapping[P, str] = {
     P.ABS: "abs.f32",
     P.MIN: "min.NaN.f32",
     P.MAX: "max.NaN.f32",
+    P.MAXNUM: "max.f32",
     P.SQRT: "sqrt.approx.f32",
     P.RSQRT: "rsqrt.approx.f32",
     P.RECIPROCAL: "rcp.approx.f32",
@@ -83,9 +84,9 @@ class PtxRenderer(Renderer):
             "{",
             ".reg .pred %nan;",
             ".reg .f32 %sum;",
-            f"{primitive.value}.f32 {result}, {x}, {y};",
             f"add.f32 %sum, {x}, {y};",
             f"setp.nan.f32 %nan, {x}, {y};",
+            f"{primitive.value}.f32 {result}, {x}, {y};",
             f"selp.f32 {result}, %sum, {result}, %nan;",
             "}",
         ]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from kgen.schedule import ClusterSoftmax, GpuRelu, GpuSoftmax
-from kgen.spec import Elementwise, Relu, Softmax
+from kgen.spec import Elementwise, Relu, Rowwise, Softmax
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.base import power_of_two
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.rowwise import vector_of
 from kgen.targets.cuda.plan.softmax import MAX_CLUSTER
 from kgen.targets.cuda.plan.softmax import widest_vector as widest_of_row
 from kgen.targets.stream import widest_vector
@@ -64,7 +65,26 @@ def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
     return GpuSoftmax(num_threads=threads, vector=vector, resident=int(held <= RESIDENT_COLUMNS))
 
 
-def _row_cluster(spec: Softmax, threads: int) -> int:
+def rowwise(spec: Rowwise, target: Target) -> GpuSoftmax:
+    """As softmax, whose rows are one input's; those of several take as many times the registers."""
+    vector = vector_of(spec)
+    inputs = [i for i in spec.inputs if spec.broadcast_strides(i)[-1]]
+    limit = RESIDENT_COLUMNS // max(1, len(inputs))
+    if spec.cols <= WARP_ROW_COLS and spec.cols <= WARP_SIZE * limit:
+        per_row = min(WARP_SIZE, power_of_two(spec.cols // vector))
+        rows = SOFTMAX_THREADS // per_row
+        return GpuSoftmax(num_threads=SOFTMAX_THREADS, rows_per_block=rows, vector=vector)
+    wanted = power_of_two(-(-spec.cols // min(COLUMNS_PER_THREAD, limit)))
+    threads = max(SOFTMAX_THREADS, min(MAX_SOFTMAX_THREADS, wanted))
+    if target.has("clusters") and spec.rows <= target.limits["grid_y"]:
+        cluster = _row_cluster(spec, threads)
+        if -(-spec.cols // (threads * cluster * vector)) * vector <= limit:
+            return ClusterSoftmax(num_threads=threads, vector=vector, cluster=cluster)
+    held = -(-spec.cols // (threads * vector)) * vector
+    return GpuSoftmax(num_threads=threads, vector=vector, resident=int(held <= limit))
+
+
+def _row_cluster(spec: Softmax | Rowwise, threads: int) -> int:
     """CTAs for a row: as many as it takes to keep it in registers, which eight can for the longest,
     and more while that leaves SMs idle and every thread has a few elements."""
     cluster = 1

@@ -14,7 +14,7 @@ from kgen.schedule import (
     SplitMatmul,
     WgmmaMatmul,
 )
-from kgen.spec import Elementwise, Matmul, Relu, Softmax, Spec
+from kgen.spec import Elementwise, Matmul, Relu, Rowwise, Softmax, Spec
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan
 from kgen.targets.cuda.plan.gather import gathers
@@ -61,6 +61,10 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
             from kgen.targets.cuda.plan.softmax import plan_softmax
 
             return plan_softmax(spec, target, schedule)
+        case Rowwise(), GpuSoftmax():
+            from kgen.targets.cuda.plan.rowwise import plan_rowwise
+
+            return plan_rowwise(spec, target, schedule)
     raise ScheduleError(
         f"mainloop={schedule.mainloop} is none of {target.name}'s for {spec.op}; "
         "leave the schedule to the heuristic"
