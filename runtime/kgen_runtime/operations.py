@@ -1,7 +1,7 @@
 """What a bundle's kernels may be called: attributes of `Kernels`, for type checkers and editors.
 
 At run time those are there that the bundle has. A kernel of one function has the function's name;
-one of a longer expression is `elementwise`.
+one of a longer expression is `elementwise`, or `rowwise`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,14 @@ class Operations:
     """Every operation by name."""
 
     matmul: Dispatch
-    softmax: Dispatch
     elementwise: Dispatch
+    rowwise: Dispatch
     abs: Dispatch
     add: Dispatch
+    amax: Dispatch
+    amin: Dispatch
+    argmax: Dispatch
+    argmin: Dispatch
     ceil: Dispatch
     celu: Dispatch
     clip: Dispatch
@@ -37,17 +41,23 @@ class Operations:
     hard_swish: Dispatch
     isinf: Dispatch
     isnan: Dispatch
+    l1: Dispatch
+    l2: Dispatch
+    layer_norm: Dispatch
     leaky_relu: Dispatch
     less: Dispatch
     less_equal: Dispatch
     log: Dispatch
     log1p: Dispatch
     log2: Dispatch
+    log_softmax: Dispatch
     logical_and: Dispatch
     logical_not: Dispatch
     logical_or: Dispatch
     logical_xor: Dispatch
+    logsumexp: Dispatch
     max: Dispatch
+    mean: Dispatch
     min: Dispatch
     mish: Dispatch
     mod: Dispatch
@@ -55,8 +65,10 @@ class Operations:
     neg: Dispatch
     not_equal: Dispatch
     pow: Dispatch
+    prod: Dispatch
     reciprocal: Dispatch
     relu: Dispatch
+    rms_norm: Dispatch
     round: Dispatch
     rsqrt: Dispatch
     selu: Dispatch
@@ -64,11 +76,14 @@ class Operations:
     sign: Dispatch
     silu: Dispatch
     sin: Dispatch
+    softmax: Dispatch
     softplus: Dispatch
     softsign: Dispatch
     sqrt: Dispatch
     square: Dispatch
     sub: Dispatch
+    sum: Dispatch
     tanh: Dispatch
     trunc: Dispatch
+    var: Dispatch
     where: Dispatch

@@ -306,7 +306,7 @@ class ScalarRows(definitions.Rows):
         return x if isinstance(x, list) else [x] * self.count
 
     def fold(self, name: str, x: Any) -> float:
-        values = self.columns(x)
+        values: list[float] = self.columns(x)
         if name == "sum":
             return total(values)
         if any(math.isnan(v) for v in values):
@@ -324,7 +324,7 @@ def rowwise(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     """Elements of a row-wise expression, by row and column; one that is reduced has column 0."""
     broadcast = Broadcast(spec, buffers)
     cols = math.prod(broadcast.sizes[len(broadcast.sizes) - spec["axes"] :])
-    height = ([1] + broadcast.sizes)[-1 - spec["axes"]]
+    height = [1, *broadcast.sizes][-1 - spec["axes"]]
 
     @lru_cache(maxsize=16)
     def row_values(row: int) -> list[float]:

@@ -7,34 +7,50 @@ import subprocess
 import sys
 from pathlib import Path
 
-from kgen.ops import functions
+from kgen.ops import Function, functions
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 BEGIN, END = "<!-- table of functions -->\n", "<!-- end of table -->"
+BEGIN_ROWS = "<!-- table of row-wise functions -->\n"
 
 
 def table() -> str:
     """The functions as the page shows them."""
     lines = ["| function | error | of |", "| --- | --- | --- |"]
     for f in functions().values():
-        shown = [
-            f"`{p}={d:.4g}`" for p, d in zip(f.parameters[f.fewest :], f.defaults, strict=True)
-        ]
+        if f.rowwise:
+            continue
         a = f.accuracy
         growth = f" + {a.growth:g} \\|x\\|" if a.growth else ""
         terms = [f"({a.roundings:g}{growth}) u" if growth else f"{a.roundings:g} u"]
         terms += [f"{a.transcendental:g} f"] if a.transcendental else []
         of = {"result": "the result", "argument": "the largest argument", "one": "1 or the result"}
         error, scale = (" + ".join(terms), of[a.scale]) if a.roundings else ("exact", "")
-        call = f"`{f.name}({', '.join(f.parameters[: f.fewest])})`"
-        lines.append(f"| {', '.join([call, *shown])} | {error} | {scale} |")
+        lines.append(f"| {call(f)} | {error} | {scale} |")
+    return "\n".join(lines) + "\n"
+
+
+def call(f: Function) -> str:
+    """A function as it is called, and its defaults."""
+    shown = [f"`{p}={d:.4g}`" for p, d in zip(f.parameters[f.fewest :], f.defaults, strict=True)]
+    return ", ".join([f"`{f.name}({', '.join(f.parameters[: f.fewest])})`", *shown])
+
+
+def table_of_rows() -> str:
+    """The row-wise functions as the page shows them."""
+    lines = ["| function | result |", "| --- | --- |"]
+    for f in functions().values():
+        if f.rowwise:
+            lines.append(f"| {call(f)} | {'a number for each row' if f.reduces else 'as x'} |")
     return "\n".join(lines) + "\n"
 
 
 def test_the_table_is_the_registry() -> None:
     text = PAGE.read_text()
     found = text.partition(BEGIN)[2].partition(END)[0]
-    assert found == table(), "run tests/packaging/test_operations_doc.py to renew it"
+    rows = text.partition(BEGIN_ROWS)[2].partition(END)[0]
+    renew = "run tests/packaging/test_operations_doc.py to renew it"
+    assert (found, rows) == (table(), table_of_rows()), renew
 
 
 def test_the_python_runs(tmp_path: Path) -> None:
@@ -43,5 +59,8 @@ def test_the_python_runs(tmp_path: Path) -> None:
 
 
 if __name__ == "__main__":
-    head, rest = PAGE.read_text().split(BEGIN)
-    PAGE.write_text(head + BEGIN + table() + END + rest.split(END)[1])
+    page = PAGE.read_text()
+    for begin, made in ((BEGIN, table()), (BEGIN_ROWS, table_of_rows())):
+        head, rest = page.split(begin)
+        page = head + begin + made + END + rest.partition(END)[2]
+    PAGE.write_text(page)

@@ -35,7 +35,7 @@ def samples(count: int) -> list[np.ndarray]:
     ]
 
 
-@pytest.mark.parametrize("name", sorted(functions()))
+@pytest.mark.parametrize("name", sorted(n for n, f in functions().items() if not f.rowwise))
 def test_expansions_are_as_good_as_they_say(name: str) -> None:
     check(call_of(name))
 
@@ -86,7 +86,7 @@ def check(text: str) -> None:
 
 
 def test_every_function_has_a_definition() -> None:
-    assert set(functions()) == set(DEFINITIONS)
+    assert {name for name, f in functions().items() if not f.rowwise} == set(DEFINITIONS)
 
 
 def test_equal_parts_are_one_node() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from kgen.check import inputs, oracle, rowwise
+from kgen.check import inputs, oracle
 from kgen.check.compare import deviations
 from kgen.check.tensors import decode, strided_bits
 from kgen.errors import SpecError
@@ -45,9 +45,9 @@ def spec_of(text: str, shapes: dict[str, tuple[int, ...]] = SHAPES, axes: int = 
 
 
 def test_every_function_has_a_definition() -> None:
-    rowwise = {name for name, function in functions().items() if function.rowwise}
-    assert rowwise == {*REDUCTIONS, *ROWS}
-    assert {name for name in rowwise if functions()[name].reduces} == set(REDUCTIONS)
+    names = {name for name, function in functions().items() if function.rowwise}
+    assert names == {*REDUCTIONS, *ROWS}
+    assert {name for name in names if functions()[name].reduces} == set(REDUCTIONS)
 
 
 @pytest.mark.parametrize("text", EXPRESSIONS)
@@ -114,7 +114,7 @@ def test_shapes() -> None:
         ("softmax(y)", {"axes": 3}, "axes=3 is out of range; it must be 1 to 2"),
         ("softmaxx(x)", {}, "column 1: there is no function softmaxx; did you mean softmax?"),
         ("mean(row)", {}, "names no input"),
-        ("mean(x)", {"dtype": "s8"}, "dtype=s8 is not one that rowwise operations take"),
+        ("mean(x)", {"dtype": "s8"}, "dtype=s8 is not one that row-wise operations take"),
         ("softmax(x > 0)", {}, "column 9: softmax takes a number for x"),
         ("mean(x)", {"shapes": ((4, 2**24 + 1),)}, "16777217 columns are more than 16777216"),
     ],

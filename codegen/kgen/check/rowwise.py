@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,12 @@ from kgen_runtime.manifest import Tolerance
 
 #: Whole numbers up to it are numbers of f32, and so are their sums.
 WHOLE = 2.0**24
+FOLDS: Mapping[str, Callable[..., Values]] = {
+    "sum": np.sum,
+    "prod": np.prod,
+    "largest": np.max,
+    "smallest": np.min,
+}
 #: The largest power of two, and the smallest normal one, of f32.
 LARGEST_EXPONENT, SMALLEST_EXPONENT = 127, -126
 
@@ -47,16 +53,13 @@ class BoundedRows(Rows):
 
     def fold(self, name: str, x: Any) -> Any:
         value, error = self.columns(x)
-        folded: Values = {"sum": np.sum, "prod": np.prod, "largest": np.max, "smallest": np.min}[
-            name
-        ](value, axis=1, keepdims=True)
+        folded: Values = FOLDS[name](value, axis=1, keepdims=True)
         if name == "sum":
             found = self.sum_error(value, error, folded)
         elif name == "prod":
             found = self.product_error(value, error, folded)
         else:
-            most = np.max if name == "largest" else np.min
-            ends = [most(value + e, axis=1, keepdims=True) for e in (error, -error)]
+            ends = [FOLDS[name](value + e, axis=1, keepdims=True) for e in (error, -error)]
             found = np.maximum(*(np.abs(end - folded) for end in ends))
         return folded, np.where(np.isfinite(folded), found, 0.0)
 

@@ -8,6 +8,8 @@ from typing import ClassVar
 
 from kgen.ops import Expression, expand
 from kgen.spec.formula import Formula, Shape
+from kgen.spec.members import Member, OptionalMember
+from kgen_runtime.dtypes import DType, DTypeLike
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,6 +17,9 @@ class Elementwise(Formula):
     """out = expression, element by element."""
 
     op: ClassVar[str] = "elementwise"
+    kind: ClassVar[str] = "element-wise"
+    dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
+    out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
 
     @property
     def shape(self) -> Shape:

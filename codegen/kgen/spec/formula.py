@@ -15,8 +15,7 @@ from kgen.errors import SpecError
 from kgen.ops import COORDINATES, Expression, functions, parse, steps
 from kgen.ops.expression import infix, inputs
 from kgen.spec.base import MAX_BYTES, Spec, whole
-from kgen.spec.members import Member, OptionalMember
-from kgen_runtime.dtypes import DType, DTypeLike
+from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import TensorParam
 
 MAX_RANK = 8
@@ -39,14 +38,19 @@ class Formula(Spec):
     the result is rounded to. Raises SpecError for an expression or shapes that do not fit.
     """
 
+    #: What messages call such operations.
+    kind: ClassVar[str]
     #: What the result may be rounded to.
     out_dtypes: ClassVar[tuple[DType, ...]] = FLOATS
     #: Names in the expression that are no inputs.
     coordinates: ClassVar[frozenset[str]] = frozenset()
     expression: str
     shapes: tuple[Shape, ...]
-    dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
-    out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
+
+    @property
+    @abstractmethod
+    def out_dtype(self) -> DType | None:
+        """The output's dtype; a field of every operation, filled in where it is left out."""
 
     def __post_init__(self) -> None:
         if self.out_dtype is None:
@@ -54,7 +58,7 @@ class Formula(Spec):
         for dtype, known in ((self.dtype, FLOATS), (self.out, self.out_dtypes)):
             if dtype not in known:
                 raise SpecError(
-                    f"dtype={dtype} is not one that {self.op} operations take; they take "
+                    f"dtype={dtype} is not one that {self.kind} operations take; they take "
                     f"{', '.join(known)}"
                 )
         object.__setattr__(self, "expression", str(parse(self.expression)))

@@ -139,8 +139,11 @@ class Rowwise(Formula):
     """
 
     op: ClassVar[str] = "rowwise"
+    kind: ClassVar[str] = "row-wise"
     out_dtypes: ClassVar[tuple[DType, ...]] = (*FLOATS, DType.S32)
     coordinates: ClassVar[frozenset[str]] = COORDINATES
+    dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
+    out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
     axes: int = 1
 
     def _check_expression(self) -> None:

@@ -1,8 +1,8 @@
 """The plan of a row-wise kernel that all families share: phases, a row's lanes, where inputs lie.
 
 An expression with reductions is computed in phases. In each a lane folds what it has of the row,
-the lanes exchange what they have folded, and what is the same for the whole row (a mean, a scale) is
-computed once. The last phase computes the output. A row is either *resident*: a lane loads its
+the lanes exchange what they have folded, and what is the same for the whole row (a mean, a scale)
+is computed once. The last phase computes the output. A row is either *resident*: a lane loads its
 vectors once and keeps them, and what a phase computes of them is there in the next; or *streamed*:
 every phase reads the row again.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from kgen.check import oracle
 from kgen.check.elementwise import Arrays
 from kgen.check.peers.base import Array, Peer, aligned, values
+from kgen.check.rowwise import FOLDS
 from kgen.check.tensors import Bytes
 from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo
@@ -77,15 +78,11 @@ def _elementwise(expression: str, x: Mapping[str, Array]) -> Callable[[], object
 class NumpyRows(Rows):
     """Rows in the last axis; what makes one number of a row keeps the axis."""
 
-    FOLDS: ClassVar[Mapping[str, Any]] = {
-        "sum": np.sum, "prod": np.prod, "largest": np.max, "smallest": np.min
-    }  # fmt: skip
-
     def each(self, name: str, arguments: list[Any]) -> Any:
         return DEFINITIONS[name](self.m, *arguments)
 
     def fold(self, name: str, x: Any) -> Any:
-        return self.FOLDS[name](x, axis=-1, keepdims=True)
+        return FOLDS[name](x, axis=-1, keepdims=True)
 
     def find(self, x: Any, value: Any) -> Any:
         return np.argmax((x == value) | np.isnan(x), axis=-1)[..., None]
@@ -95,7 +92,9 @@ def _rowwise(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]
     tree = oracle.tree(entry.spec["expression"])
     domain = np.broadcast_shapes(*(v.shape for v in x.values()))
     rows, cols = oracle.row_shape(entry)
-    values = {name: np.broadcast_to(v, domain).reshape(rows, cols) for name, v in x.items()}
+    values: dict[str, Array] = {
+        name: np.broadcast_to(v, domain).reshape(rows, cols) for name, v in x.items()
+    }
     height = (1, *domain)[-1 - entry.spec["axes"]]
     values["column"] = np.arange(cols, dtype=np.float32)
     values["row"] = (np.arange(rows, dtype=np.float32) % height)[:, None]
