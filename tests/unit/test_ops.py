@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -83,6 +84,11 @@ def check(text: str) -> None:
         assert math.isclose(scalar, value, rel_tol=1e-12, abs_tol=1e-300) or (
             math.isnan(scalar) and math.isnan(value)
         ), (text, at, scalar, value)
+
+
+def test_nodes_are_the_same_in_another_process() -> None:
+    made = parse("silu(gate) * up")
+    assert pickle.loads(pickle.dumps(made)) is made
 
 
 def test_every_function_has_a_definition() -> None:

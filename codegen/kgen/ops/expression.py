@@ -88,6 +88,10 @@ class Expression:
     number: float = 0.0
     truth: bool = False
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Unpickled, it is the node that is known."""
+        return _interned, (self.primitive, self.arguments, self.name, self.number, self.truth)
+
     def __add__(self, other: Number) -> Expression:
         return node(Primitive.ADD, self, other)
 

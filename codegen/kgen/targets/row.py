@@ -250,8 +250,20 @@ class RowPlan:
 
     @property
     def held(self) -> int:
-        """Elements of each input that a lane of a resident row keeps."""
-        return self.turns * self.vector
+        """Numbers that a lane of a resident row keeps from one phase to the next."""
+        return self.turns * self.vector * self.values_kept
+
+    @cached_property
+    def values_kept(self) -> int:
+        """The most values of an element that later phases take from earlier ones."""
+        elements = [self._elements(phase.wanted) for phase in self.phases]
+        most = 0
+        for number in range(1, len(elements)):
+            known = {step for phase in elements[:number] for step in phase}
+            new = {step for phase in elements[number:] for step in phase} - known
+            taken = {a for step in new for a in step.arguments} & known
+            most = max(most, len(taken | known & set(self.phases[-1].wanted)))
+        return most
 
     @property
     def pieces(self) -> tuple[Piece, ...]:

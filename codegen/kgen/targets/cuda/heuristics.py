@@ -11,6 +11,7 @@ from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.rowwise import vector_of
 from kgen.targets.cuda.plan.softmax import MAX_CLUSTER
 from kgen.targets.cuda.plan.softmax import widest_vector as widest_of_row
+from kgen.targets.row import RowPlan
 from kgen.targets.stream import widest_vector
 
 #: CTAs that run at once on a GPU of ordinary size. Only speed depends on it.
@@ -66,11 +67,12 @@ def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
 
 
 def rowwise(spec: Rowwise, target: Target) -> GpuSoftmax:
-    """As softmax, whose rows are one input's; those of several take as many times the registers."""
+    """A warp or less for a short row, a CTA or a cluster for a long one, which then stays in
+    registers if later phases need more of it than its folds."""
     vector = vector_of(spec)
-    inputs = [i for i in spec.inputs if spec.broadcast_strides(i)[-1]]
-    limit = RESIDENT_COLUMNS // max(1, len(inputs))
-    if spec.cols <= WARP_ROW_COLS and spec.cols <= WARP_SIZE * limit:
+    kept = RowPlan(spec=spec, vector=vector, lanes=1).values_kept
+    limit = RESIDENT_COLUMNS // max(1, kept)
+    if spec.cols <= min(WARP_ROW_COLS, WARP_SIZE * limit):
         per_row = min(WARP_SIZE, power_of_two(spec.cols // vector))
         rows = SOFTMAX_THREADS // per_row
         return GpuSoftmax(num_threads=SOFTMAX_THREADS, rows_per_block=rows, vector=vector)

@@ -383,9 +383,8 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: GpuSoftmax) -> Rowwise
         ptx_version=base.ptx_version(target, *features),
     )
     if schedule.resident:
-        inputs = max(1, len([i for i in made.row.inputs if i.columns is not None]))
         base.check_registers(
-            made.row.held * inputs,
+            made.row.held,
             f"a resident row of {spec.cols}",
             schedule.num_threads,
             target,
