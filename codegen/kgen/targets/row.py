@@ -29,11 +29,26 @@ TITLE_CHARACTERS = 70
 @dataclass(frozen=True, kw_only=True)
 class Fold:
     """A reduction over the row: `name` is that of its value; `title` says what it is, for a
-    comment."""
+    comment. `relative_to` names the maximum of the same phase that an online sum's terms are
+    relative to."""
 
     name: str
     step: Expression
     title: str
+    relative_to: str = ""
+
+    @property
+    def before(self) -> str:
+        """What an online sum's maximum was."""
+        return f"{self.relative_to}_before"
+
+    @property
+    def rescaled(self) -> Expression:
+        """An online sum in the maximum as it is now."""
+        (power,) = self.argument.arguments
+        distance = variable(self.before) - variable(self.relative_to)
+        factor = with_arguments(power, (distance, power.arguments[1]))
+        return variable(self.name) * with_arguments(self.argument, (factor,))
 
     @property
     def reduction(self) -> Reduction:
@@ -55,6 +70,11 @@ class Phase:
     folds: tuple[Fold, ...]
     wanted: tuple[Expression, ...]
     inputs: tuple[str, ...]
+
+    @property
+    def online(self) -> tuple[Fold, ...]:
+        """Sums that are relative to a maximum of this phase."""
+        return tuple(fold for fold in self.folds if fold.relative_to)
 
     @property
     def name(self) -> str:
@@ -84,12 +104,18 @@ class RowInput:
 @dataclass(frozen=True, kw_only=True)
 class RowPlan:
     """`vector` divides the innermost dimension of the columns, `native` are the functions of which
-    the family has a better form."""
+    the family has a better form.
+
+    `online`: a sum of exponentials relative to the row's maximum is found in the same phase as the
+    maximum, and rescaled whenever that grows (M. Milakov and N. Gimelshein, "Online normalizer
+    calculation for softmax", 2018); it spares a streamed row one reading.
+    """
 
     spec: Rowwise
     vector: int
     lanes: int
     native: frozenset[str] = frozenset()
+    online: bool = False
 
     # -- the expression ------------------------------------------------------------------------
 
@@ -115,7 +141,8 @@ class RowPlan:
         found: dict[Expression, int] = {}
         for step in steps(self.result):
             before = max((found[a] for a in step.arguments), default=0)
-            found[step] = before + (step.primitive is Primitive.REDUCE)
+            together = self.online and maximum_of(step) is not None
+            found[step] = before + (step.primitive is Primitive.REDUCE and not together)
         return found
 
     def is_of_row(self, step: Expression) -> bool:
@@ -126,6 +153,7 @@ class RowPlan:
         """Those that fold, then the one that computes the output."""
         counts: Counter[str] = Counter()
         folds: dict[int, list[Fold]] = {}
+        found: list[Fold] = []
         for step in steps(self.result):
             if step.primitive is Primitive.REDUCE:
                 counts[step.name] += 1
@@ -134,7 +162,10 @@ class RowPlan:
                 title = f"{name} = {step.name}({infix(self._in_words(step.arguments[0], folds))})"
                 if len(title) > TITLE_CHARACTERS:
                     title = name
-                fold = Fold(name=name, step=step, title=title)
+                top = maximum_of(step) if self.online else None
+                relative_to = next((f.name for f in found if f.step is top), "")
+                fold = Fold(name=name, step=step, title=title, relative_to=relative_to)
+                found.append(fold)
                 folds.setdefault(self._depths[step], []).append(fold)
         last = self._depths[self.result]
         return tuple(
@@ -156,11 +187,12 @@ class RowPlan:
     def _phase(self, number: int, folds: tuple[Fold, ...]) -> Phase:
         wanted = tuple(fold.argument for fold in folds) or (self.result,)
         needed = self._elements(wanted)
+        running = {fold.step for fold in folds}
         row_values = [
             a
             for step in needed
             for a in step.arguments
-            if a in self._of_row and a.primitive is not Primitive.CONSTANT
+            if a in self._of_row and a.primitive is not Primitive.CONSTANT and a not in running
         ]
         row_values += [w for w in wanted if w in self._of_row]
         leaves = {s.name for s in needed if s.primitive is Primitive.INPUT}
@@ -272,6 +304,31 @@ class RowPlan:
             Piece(index=i, offset=offset, partial=offset + self.lanes > self.row_vectors)
             for i, offset in enumerate(range(0, self.row_vectors, self.lanes))
         )
+
+
+def maximum_of(step: Expression) -> Expression | None:
+    """The row's maximum M of a sum over the row of exp2((x - M) c), M = maxnum(x), c a constant."""
+    match step:
+        case Expression(
+            primitive=Primitive.REDUCE,
+            name="sum",
+            arguments=(
+                Expression(
+                    primitive=Primitive.EXP2,
+                    arguments=(
+                        Expression(
+                            primitive=Primitive.MUL,
+                            arguments=(
+                                Expression(primitive=Primitive.SUB, arguments=(x, top)),
+                                Expression(primitive=Primitive.CONSTANT),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ) if top.name == "maxnum" and top.arguments == (x,):
+            return top
+    return None
 
 
 def widest_vector(spec: Rowwise, most: int) -> int:

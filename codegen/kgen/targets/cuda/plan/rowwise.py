@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -40,17 +41,26 @@ class Load:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Step:
+    """Computed element by element; then lines that fold it into accumulators. `rescale` comes
+    first, after the old maximum was kept."""
+
+    rendered: tuple[Rendered, ...]
+    folds: tuple[str, ...] = ()
+    rescale: Rendered | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Body:
     """What a phase does with one of a thread's vectors: `columns` are registers of the columns'
-    numbers, `folds` lines that end in accumulators. `predicate` names that of the threads that have
+    numbers, `steps` what is computed and folded, one after another. `predicate` names that of the threads that have
     the vector, if not all; `store_predicate` that of those that write it."""
 
     piece: Piece
     predicate: str
     loads: tuple[Load, ...]
     columns: tuple[str, ...]
-    rendered: tuple[Rendered, ...]
-    folds: tuple[str, ...]
+    steps: tuple[Step, ...]
     results: tuple[str, ...]
     #: From the thread's first output to this vector's.
     out_bytes: int
@@ -91,6 +101,7 @@ class RowwisePlan(base.CudaPlan):
             vector=self.schedule.vector,
             lanes=self.threads_per_row,
             native=PtxRenderer.native,
+            online=not self.schedule.resident,
         )
 
     # -- a row's threads -----------------------------------------------------------------------
@@ -247,27 +258,65 @@ class RowwisePlan(base.CudaPlan):
                     register = load.registers[e % len(load.registers)]
                     element[variable(of.name)] = f"%{register}"
         columns = self._columns(phase, piece, known)
-        rendered = tuple(
-            self.renderer.compute(phase.wanted, element, f"%{phase.name}{piece.index}_{e}")
-            for e, element in enumerate(known)
-        )
         partial = bool(self.schedule.resident) and piece.partial
         return Body(
             piece=piece,
             predicate="has_last" if partial else "in_matrix" if self._loads_rows else "",
             loads=tuple(loads),
             columns=columns,
-            rendered=rendered,
-            folds=tuple(
-                line
-                for fold in phase.folds
-                for element in known
-                for line in self._fold(fold, element[fold.argument], partial)
-            ),
+            steps=tuple(self._steps(phase, piece, known, partial)),
             out_bytes=piece.offset * self.out_vector_bytes,
             vector=f"{phase.name}{piece.index}_at",
             results=tuple(element[phase.wanted[-1]].removeprefix("%") for element in known),
         )
+
+    def _steps(
+        self, phase: Phase, piece: Piece, known: list[dict[Expression, str]], partial: bool
+    ) -> Iterator[Step]:
+        """All folds' arguments together; an online sum's after its maximum."""
+        together = [fold for fold in phase.folds if not fold.relative_to]
+        prefix = f"%{phase.name}{piece.index}"
+        yield self._step(together, phase, prefix, known, partial)
+        for fold in phase.folds:
+            if fold.relative_to:
+                top = next(f for f in together if f.name == fold.relative_to)
+                for element in known:
+                    element[top.step] = f"%{top.name}"
+                yield self._step([fold], phase, f"{prefix}_{fold.name}", known, partial)
+
+    def _step(
+        self,
+        folds: Sequence[Fold],
+        phase: Phase,
+        prefix: str,
+        known: list[dict[Expression, str]],
+        partial: bool,
+    ) -> Step:
+        wanted = [fold.argument for fold in folds] or phase.wanted
+        rendered = tuple(
+            self.renderer.compute(wanted, element, f"{prefix}_{e}")
+            for e, element in enumerate(known)
+        )
+        lines = (
+            line
+            for fold in folds
+            for element in known
+            for line in self._fold(fold, element[fold.argument], partial)
+        )
+        online = [fold for fold in folds if fold.relative_to]
+        return Step(
+            rendered=rendered,
+            folds=tuple(lines),
+            rescale=self.rescale(online[0], f"{prefix}_rescaled") if online else None,
+        )
+
+    def rescale(self, fold: Fold, prefix: str) -> Rendered:
+        """An online sum in the maximum as it is, from what it was; it ends in its register."""
+        names = (fold.name, fold.relative_to, fold.before)
+        known = {variable(name): f"%{name}" for name in names}
+        result = {fold.rescaled: f"%{fold.name}"}
+        rendered = self.renderer.compute([fold.rescaled], known, prefix, result)
+        return replace(rendered, numbers=rendered.numbers[:-1])
 
     @property
     def _loads_rows(self) -> bool:
@@ -344,7 +393,10 @@ class RowwisePlan(base.CudaPlan):
         return self.phases[-1].row_values.result.removeprefix("%")
 
     def identity(self, fold: Fold) -> str:
-        return float_bits(fold.reduction.identity)
+        """What an accumulator starts from. The maximum of an online sum starts from a number: -inf
+        less itself is none."""
+        tops = {f.relative_to for f in self._folds}
+        return self.constants.lowest if fold.name in tops else float_bits(fold.reduction.identity)
 
 
 def butterfly(lanes: int) -> tuple[int, ...]:

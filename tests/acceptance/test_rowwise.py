@@ -1,0 +1,149 @@
+"""Every row-wise function on all four families, over shapes, types and schedules."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+import kgen
+from kgen.check.verify import verify
+from kgen.ops import Expression, Row, functions, row_function
+from kgen.ops.functions import _FUNCTIONS
+from kgen.spec import DType, Rowwise
+from kgen_runtime import definitions
+from tests.device.vulkan_support import open_vulkan
+
+pytestmark = pytest.mark.acceptance
+
+DTYPES = (DType.F32, DType.F16, DType.BF16)
+#: One target of each family; the others differ in what they have of it, see COMPOSITIONS.
+FAMILIES = ("sm_80", "gfx942", "vulkan1.3", "native")
+OTHERS = (
+    *("sm_75", "sm_90a", "sm_120", "gfx90a", "gfx1030", "gfx1100", "gfx1201", "vulkan1.1"),
+    *("x86-64", "x86-64-v3", "aarch64-neon"),
+)
+#: No whole number of any vector; rows enough for every kind of special row in one run.
+ODD = (67, 131)
+Shape = tuple[int, ...]
+#: Residuals, weights, masks, and what they are of: a row's, a column's, a head's, a group's.
+COMPOSITIONS: tuple[tuple[str, tuple[Shape, ...], int], ...] = (
+    ("layer_norm(x, scale, shift)", ((67, 96), (96,), (96,)), 1),
+    ("rms_norm(x + residual, scale)", ((67, 160), (67, 160), (160,)), 1),
+    ("softmax(where(column <= row, x * 0.125 + mask, -inf))", ((2, 3, 16, 16), (2, 1, 1, 16)), 1),
+    ("layer_norm(x, scale, shift)", ((2, 3, 4, 10), (3, 4, 1), (3, 4, 1)), 2),
+    ("mean(x) * scale", ((67, 9), (67, 1)), 1),
+    ("amax(x) - amin(x)", ((5, 3, 7),), 2),
+    ("x / (l2(x) + 1e-6)", ((67, 33),), 1),
+    ("argmax(silu(x))", ((67, 40),), 1),
+)
+#: Columns from 1 to what the longest rows have, around vectors, warps and resident rows.
+SHAPES: tuple[tuple[Shape, int], ...] = (
+    ((1,), 1),
+    ((64, 1), 1),
+    ((65, 2), 1),
+    ((3, 31), 1),
+    ((3, 33), 1),
+    ((1, 257), 1),
+    ((2, 1023), 1),
+    ((2, 1025), 1),
+    ((9, 13, 7), 3),
+    ((1, 4099), 1),
+)
+
+
+def check(specs: list[Rowwise], target: str, **schedule: int) -> None:
+    if target.startswith("vulkan"):
+        open_vulkan().close()
+    report = verify(kgen.build(specs, [target], schedule=schedule))
+    wrong = [f"{k.kernel}: {k.reason}" for k in report.kernels if k.status != "passed"]
+    assert not wrong and len(report.kernels) == len(specs)
+
+
+def composition(number: int, dtype: DType) -> Rowwise:
+    text, shapes, axes = COMPOSITIONS[number]
+    return Rowwise(expression=text, shapes=shapes, dtype=dtype, axes=axes)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("target", FAMILIES)
+def test_every_function(target: str, dtype: DType) -> None:
+    names = [name for name, function in functions().items() if function.rowwise]
+    check([Rowwise(expression=f"{n}(x)", shapes=(ODD,), dtype=dtype) for n in names], target)
+
+
+@pytest.mark.parametrize("target", OTHERS)
+def test_compositions_on_other_targets(target: str) -> None:
+    numbers = range(len(COMPOSITIONS))
+    check(
+        [composition(n, d) for n, d in zip(numbers, itertools.cycle(DTYPES), strict=False)], target
+    )
+
+
+@pytest.mark.parametrize("target", FAMILIES)
+def test_compositions(target: str) -> None:
+    numbers = range(len(COMPOSITIONS))
+    check([composition(n, d) for n, d in itertools.product(numbers, DTYPES)], target)
+
+
+@pytest.mark.parametrize("target", FAMILIES)
+def test_shapes_and_output_types(target: str) -> None:
+    types = itertools.cycle((d, o) for d in DTYPES for o in DTYPES)
+    specs = [
+        Rowwise(expression=text, shapes=(shape,), dtype=dtype, out_dtype=out, axes=axes)
+        for text, (shape, axes) in zip(itertools.cycle(("softmax(x)", "var(x)")), SHAPES)
+        for dtype, out in [next(types)]
+    ]
+    check(specs, target)
+
+
+@pytest.mark.parametrize("target", FAMILIES)
+def test_long_rows(target: str) -> None:
+    shapes = ((1, 131072), (131072,), (131072,))
+    check([Rowwise(expression="layer_norm(x, scale, shift)", shapes=shapes)], target)
+
+
+@pytest.mark.parametrize("cluster", [1, 2, 8])
+def test_clusters(cluster: int) -> None:
+    check(
+        [
+            Rowwise(expression="layer_norm(x, scale, shift)", shapes=((3, 2057), *[(2057,)] * 2)),
+            Rowwise(expression="argmax(x)", shapes=((3, 2057),)),
+        ],
+        "sm_90a",
+        num_threads=64,
+        cluster=cluster,
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "fields"),
+    [
+        ("sm_80", {"resident": 0, "num_threads": 64, "rows_per_block": 2, "vector": 1}),
+        ("sm_80", {"num_threads": 64, "rows_per_block": 1, "vector": 1}),
+        ("gfx942", {"resident": 0, "num_threads": 128, "rows_per_block": 2, "vector": 1}),
+        ("gfx1100", {"resident": 0, "num_threads": 64, "rows_per_block": 1, "vector": 1}),
+        ("vulkan1.3", {"resident": 0, "num_threads": 64, "rows_per_block": 2, "vector": 1}),
+        ("native", {"unroll": 3}),
+    ],
+)
+def test_schedules(target: str, fields: dict[str, int]) -> None:
+    """Every phase in a loop, several rows to a block, rows across warps and CTAs."""
+    check([composition(number, DType.F32) for number in range(len(COMPOSITIONS))], target, **fields)
+
+
+def test_a_new_function_runs_on_all_families() -> None:
+    """An entry of a few lines and its definition are all that it takes."""
+
+    @row_function(reduces=True)
+    def contrast(row: Row, x: Expression) -> Expression:
+        return (row.max(x) - row.min(x)) / (row.max(x) + row.min(x))
+
+    definitions.REDUCTIONS["contrast"] = lambda m, x: (
+        (m.largest(x) - m.smallest(x)) / (m.largest(x) + m.smallest(x))
+    )
+    try:
+        for target in FAMILIES:
+            check([Rowwise(expression="contrast(x * x)", shapes=((67, 50),), dtype="f32")], target)
+    finally:
+        del definitions.REDUCTIONS["contrast"], _FUNCTIONS["contrast"]
