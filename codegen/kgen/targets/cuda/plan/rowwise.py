@@ -53,8 +53,8 @@ class Step:
 @dataclass(frozen=True, kw_only=True)
 class Body:
     """What a phase does with one of a thread's vectors: `columns` are registers of the columns'
-    numbers, `steps` what is computed and folded, one after another. `predicate` names that of the threads that have
-    the vector, if not all; `store_predicate` that of those that write it."""
+    numbers, `steps` what is computed and folded, one after another. `predicate` names that of the
+    threads that have the vector, if not all."""
 
     piece: Piece
     predicate: str
@@ -376,6 +376,17 @@ class RowwisePlan(base.CudaPlan):
     def last_limit(self) -> int:
         """Threads whose first vector is below this have a last one."""
         return self.row.row_vectors - self.row.pieces[-1].offset
+
+    @property
+    def numbers_columns(self) -> bool:
+        """Whether a vector's number in its row is asked for."""
+        bodies = (body for phase in self.phases for body in phase.bodies)
+        return any(body.columns or body.has_terms for body in bodies)
+
+    @property
+    def forms_addresses(self) -> bool:
+        """Whether some vector is not behind the thread's first."""
+        return any(i.columns and not i.columns.linear for i in self.row.inputs)
 
     @property
     def row_guard(self) -> str:
