@@ -7,7 +7,8 @@ as well until :func:`expand` puts primitives in its place.
 
 The primitives are those of IEEE 754-2019, rounded to nearest, except for:
 
-- DIV, SQRT, RSQRT, RECIPROCAL: within 2.5 units in the last place.
+- DIV, SQRT, RSQRT, RECIPROCAL: within 2.5 units in the last place. RECIPROCAL may take a subnormal
+  argument for zero.
 - EXP2 and LOG2: within the `function_error` of the target's tolerance, which near LOG2's zero is
   absolute. EXP2 may give 0 for a result that is subnormal.
 - MIN and MAX give NaN where an operand is NaN; of zeros with two signs either may come. MAXNUM is

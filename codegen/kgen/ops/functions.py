@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kgen.errors import SpecError
-from kgen.ops.expression import Expression, Number, constant, fma, node, select
+from kgen.ops.expression import Expression, Number, call, constant, fma, node, select
 from kgen.ops.expression import Primitive as P
 
 #: What an error is relative to: the result, the largest argument or result, or 1 or the result.
@@ -83,6 +83,12 @@ _FUNCTIONS: dict[str, Function] = {}
 def functions() -> Mapping[str, Function]:
     """All functions by name."""
     return _FUNCTIONS
+
+
+def call_of(name: str, *arguments: Expression) -> Expression:
+    """A function's call, defaults put in."""
+    function = functions()[name]
+    return call(name, function.complete(arguments), function.truth)
 
 
 def register(function: Function) -> None:
@@ -293,7 +299,7 @@ def rsqrt(x: Expression) -> Expression:
 
 @function(Accuracy(roundings=5))
 def reciprocal(x: Expression) -> Expression:
-    return node(P.RECIPROCAL, x)
+    return 1.0 / x
 
 
 #: Powers up to it are products.
@@ -317,7 +323,7 @@ def pow_(x: Expression, exponent: Expression) -> Expression:
     for bit in reversed(f"{int(abs(power)):b}"):
         value = value * square_of if bit == "1" else value
         square_of = square_of * square_of
-    return node(P.RECIPROCAL, value) if power < 0 else value
+    return 1.0 / value if power < 0 else value
 
 
 def _quotient_is_small(x: Any, y: Any) -> Any:

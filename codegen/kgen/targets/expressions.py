@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kgen.ops import Expression, Primitive, expand, steps
+from kgen.ops.expression import variable
+from kgen.ops.functions import call_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +50,10 @@ class Renderer(ABC):
         leaves = (s for s in steps(primitives) if s.primitive is Primitive.INPUT)
         known = {leaf: inputs[leaf.name] for leaf in leaves}
         return self.compute([primitives], known, result, {primitives: result})
+
+    def apply(self, function: str, x: str, result: str) -> Rendered:
+        """A function of one value, its other arguments their defaults."""
+        return self.render(call_of(function, variable("x")), {"x": x}, result)
 
     def compute(
         self,

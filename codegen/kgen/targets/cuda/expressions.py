@@ -30,7 +30,7 @@ OPCODES: Mapping[P, str] = {
     P.MAXNUM: "max.f32",
     P.SQRT: "sqrt.approx.f32",
     P.RSQRT: "rsqrt.approx.f32",
-    P.RECIPROCAL: "rcp.approx.f32",
+    P.RECIPROCAL: "rcp.approx.ftz.f32",
     P.EXP2: "ex2.approx.ftz.f32",
     P.LOG2: "lg2.approx.f32",
     P.FLOOR: "cvt.rmi.f32.f32",

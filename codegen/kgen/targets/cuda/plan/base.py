@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuMatmul, Schedule
 from kgen.targets.base import Plan, Target
+from kgen.targets.cuda.expressions import PtxRenderer
 from kgen.targets.cuda.limits import FEATURES
 from kgen.targets.cuda.plan.constants import CONSTANTS, Constants
+from kgen.targets.expressions import Rendered
 
 #: What an index, a predicate and an address need beside a kernel's accumulators and fragments.
 REGISTERS_FOR_ADDRESSES = 24
@@ -34,6 +36,12 @@ class CudaPlan(Plan):
     def remarks(self) -> tuple[str, ...]:
         """How the kernel does what could be done in several ways, a line each."""
         return ()
+
+    def function(self, name: str, x: str) -> Rendered:
+        """What puts a function's value in the place of its argument, a f32 register without %; the
+        registers to declare are `numbers` and `truths`."""
+        rendered = PtxRenderer(target=self.target).apply(name, f"%{x}", f"%{x}")
+        return replace(rendered, numbers=rendered.numbers[:-1])
 
     @property
     def shared_alignment(self) -> int:
