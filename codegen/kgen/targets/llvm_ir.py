@@ -14,14 +14,6 @@ ELEMENT = {DType.F64: "double", DType.F32: "float", DType.F16: "half", DType.BF1
 #: Its name in an overloaded intrinsic's suffix.
 _SUFFIX = {DType.F64: "f64", DType.F32: "f32", DType.F16: "f16", DType.BF16: "bf16"}
 
-#: p of degree 9, highest power first, with Phi(-|x|) = u exp(p(u) - x^2/2) / 2, where Phi is the
-#: normal distribution function and u = 1 / (1 + |x| / sqrt 8). Least squares on 400 Chebyshev nodes
-#: of |x| <= 14, reweighted until the errors levelled; a test derives the error again.
-GELU_POLYNOMIAL = (
-    *(0.141418324, -0.661799854, 1.11227125, -0.637623743, -0.128185817),
-    *(0.0263269706, 0.0262440334, 0.388348144, 0.998439528, -1.26543879),
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class FloatType:

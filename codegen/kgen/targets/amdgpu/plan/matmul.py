@@ -6,12 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
+from kgen.ops.expression import variable
+from kgen.ops.functions import call_of
 from kgen.schedule import GpuMatmul
-from kgen.spec import SMOOTH, DType, Epilogue, Matmul
+from kgen.spec import DType, Epilogue, Matmul
+from kgen.targets.amdgpu.expressions import AmdgpuRenderer
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan
 from kgen.targets.amdgpu.plan.staging import Staging
 from kgen.targets.base import Target
-from kgen.targets.llvm_ir import GELU_POLYNOMIAL, FloatType
+from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.manifest import Launch, Tile
 
 #: One LDS tile, filled while nothing reads it, or two that take turns.
@@ -131,27 +134,19 @@ class EpiloguePlan:
         names = [p.name for p in self.spec.parameters]
         return tuple(n for n in names if n in ("c", "residual", "out"))
 
-    @property
-    def exp(self) -> str:
-        """The exponential that activations call; code generation expands it in place."""
-        return f"llvm.exp.{self.value.suffix}"
-
-    @property
-    def gelu_polynomial(self) -> tuple[float, ...]:
-        return GELU_POLYNOMIAL
+    def function(self, name: str, x: str, result: str) -> tuple[str, ...]:
+        """The lines of a step that is a function."""
+        return AmdgpuRenderer(type=self.value).apply(name, x, result).lines
 
     @property
     def declarations(self) -> tuple[str, ...]:
         """Of the intrinsics that the steps call."""
-        steps, t = set(self.spec.epilogue), self.value
-        found = []
-        if steps & SMOOTH:
-            found.append(f"{t} @{self.exp}({t})")
-        if Epilogue.GELU in steps:
-            found.append(f"{t} @llvm.fabs.{t.suffix}({t})")
-        if self.adds_c or Epilogue.GELU in steps:
-            found.append(f"{t} @llvm.fma.{t.suffix}({t}, {t}, {t})")
-        return tuple(found)
+        t, renderer = self.value, AmdgpuRenderer(type=self.value)
+        found = [f"{t} @llvm.fma.{t.suffix}({t}, {t}, {t})"] if self.adds_c else []
+        for step in self.spec.epilogue:
+            if step not in (Epilogue.BIAS, Epilogue.RESIDUAL):
+                found += renderer.declarations(call_of(step, variable("x")))
+        return tuple(dict.fromkeys(found))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Types and constants of a module, found by the names that its text uses.
 
 A constant is named for its value (``%uint_16``, ``%int_0x807fffff``, ``%float_0p5``), or has a
-meaning (``%erf_a1``) and stands in `MEANINGS`. So a template may use what it needs, and a rendered
+meaning (``%exp_limit``) and stands in `MEANINGS`. So a template may use what it needs, and a rendered
 kernel declares exactly that.
 """
 
@@ -35,22 +35,6 @@ TYPES = {
 
 #: f32 constants with a meaning: the literal, and what it is.
 MEANINGS = {
-    # erf(x) = 1 - (a1 t + a2 t^2 + .. + a5 t^5) exp(-x^2), t = 1 / (1 + p x), x >= 0, to 1.5e-7:
-    # Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26.
-    "erf_p": "0.3275911",
-    "erf_a1": "0.254829592",
-    "erf_a2": "-0.284496736",
-    "erf_a3": "1.421413741",
-    "erf_a4": "-1.453152027",
-    "erf_a5": "1.061405429",
-    # Above it erf is 1 in f32; the square is still far from overflow.
-    "erf_limit": "4",
-    "sqrt_half": "0.7071067811865476",
-    # gelu_tanh: x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3)).
-    "gelu_linear": "1.5957691216057308",
-    "gelu_cubic": "0.044715",
-    # Beyond it the sigmoid of gelu_tanh is 1 or 0 in f32, and x^3 is still far from overflow.
-    "gelu_limit": "11",
     # exp of it is 0 in f32: exponents below are of no use, and are not given to Exp.
     "exp_limit": "-104",
     # The smallest normal f16.

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from kgen.ops.expression import variable
+from kgen.ops.functions import call_of
 from kgen.spec import Epilogue, Matmul
+from kgen.targets.vulkan.expressions import SpirvRenderer
 from kgen.targets.vulkan.plan.base import Tensor
-
-#: Functions that a function calls.
-_CALLEES = {"gelu_tanh": ("sigmoid",), "silu": ("sigmoid",)}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
@@ -57,13 +56,18 @@ def functions(tensors: tuple[Tensor, ...], chain: tuple[Step, ...]) -> tuple[str
     ]
     for step in chain:
         if step.kind == "call":
-            names += [*_CALLEES.get(step.name, ()), step.name]
+            names += [*SpirvRenderer().functions(call_of(step.name, variable("x"))), step.name]
     return tuple(dict.fromkeys(names))
 
 
-def constants(spec: Matmul) -> Mapping[str, str]:
-    """alpha and beta as f32 literals; the spec has seen to it that f32 holds them."""
-    return {name: _literal(getattr(spec, name)) for name in ("alpha", "beta")}
+def constants(spec: Matmul, chain: tuple[Step, ...]) -> Mapping[str, str]:
+    """alpha and beta as f32 literals, which f32 holds, the spec has seen to that; and those of the
+    functions."""
+    found = {name: _literal(getattr(spec, name)) for name in ("alpha", "beta")}
+    for step in chain:
+        if step.kind == "call":
+            found |= SpirvRenderer().constants(call_of(step.name, variable("x")))
+    return found
 
 
 def _literal(value: float) -> str:

@@ -185,7 +185,7 @@ def plan_matmul(spec: Matmul, target: Target, schedule: FmaMatmul) -> MatmulPlan
         tensors=buffers,
         shared=(a.shared, b.shared),
         functions=epilogue.functions(buffers, steps),
-        constants=epilogue.constants(spec),
+        constants=epilogue.constants(spec, steps),
         a=a,
         b=b,
         steps=steps,
