@@ -90,7 +90,7 @@ class VulkanPlan(Plan):
     def shared_bytes(self) -> int:
         return sum(s.nbytes for s in self.shared)
 
-    def function(self, name: str) -> Rendered:
+    def helper(self, name: str) -> Rendered:
         """The body of a helper function from f32 to f32: of %<name>_x, to %<name>_result."""
         return SpirvRenderer().apply(name, f"%{name}_x", f"%{name}_result")
 

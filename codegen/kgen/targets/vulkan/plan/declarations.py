@@ -1,8 +1,8 @@
 """Types and constants of a module, found by the names that its text uses.
 
 A constant is named for its value (``%uint_16``, ``%int_0x807fffff``, ``%float_0p5``), or has a
-meaning (``%exp_limit``) and stands in `MEANINGS`. So a template may use what it needs, and a rendered
-kernel declares exactly that.
+meaning (``%exp_limit``) and stands in `MEANINGS`. So a template may use what it needs, and a
+rendered kernel declares exactly that.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from kgen.spec import Epilogue, Matmul
 from kgen.targets.vulkan.expressions import SpirvRenderer
 from kgen.targets.vulkan.plan.base import Tensor
 
+
 @dataclass(frozen=True, kw_only=True)
 class Step:
     """One value of the chain, for each output: `result` from `source`, both stems of ids.
