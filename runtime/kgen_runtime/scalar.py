@@ -17,6 +17,7 @@ import ast
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from operator import mul
 from typing import Any
 
 from kgen_runtime import definitions
@@ -38,6 +39,8 @@ _FORMATS = {
     DType.E5M2: (8, 2, -14),
 }
 _INTEGER_BITS = {DType.S8: 8, DType.S32: 32}
+#: Rows of A, and columns of B, that are kept: more than a row of the samples has columns.
+SHARED_OPERANDS = 1024
 # The OCP specification's section 5.2, saturating mode: what is too large becomes the largest.
 _LARGEST = {DType.E4M3: 448.0, DType.E5M2: 57344.0}
 
@@ -114,10 +117,13 @@ def write(buffer: memoryview, index: int, dtype: DType, value: float) -> None:
 def total(terms: Iterable[float]) -> float:
     """The sum of the terms, rounded once; NaN and infinity as IEEE 754 adds them."""
     terms = list(terms)
-    special = [t for t in terms if not math.isfinite(t)]
-    if special:
-        return sum(special)
-    return math.fsum(terms)
+    try:
+        return math.fsum(terms)
+    except (ValueError, OverflowError):
+        # Infinities of both signs, or finite terms beyond the largest number.
+        if special := [t for t in terms if not math.isfinite(t)]:
+            return sum(special)
+        raise
 
 
 def dot(x: Sequence[float], y: Sequence[float], *, exact_products: bool) -> float:
@@ -126,8 +132,9 @@ def dot(x: Sequence[float], y: Sequence[float], *, exact_products: bool) -> floa
     `exact_products` says that no product needs more than 53 bits; otherwise every factor is split
     into halves, whose products do not (for magnitudes up to 2**996, and without underflow).
     """
-    products = [a * b for a, b in zip(x, y, strict=True)]
-    if exact_products or not all(math.isfinite(p) for p in products):
+    assert len(x) == len(y)
+    products = list(map(mul, x, y))
+    if exact_products or not all(map(math.isfinite, products)):
         return total(products)
     return total(p * q for a, b in zip(x, y, strict=True) for p in halves(a) for q in halves(b))
 
@@ -180,7 +187,7 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     a_transposed, b_transposed = (letter == "t" for letter in spec["layout"])
 
     # Neighbouring output elements share rows of A and columns of B.
-    @lru_cache(maxsize=128)
+    @lru_cache(maxsize=SHARED_OPERANDS)
     def a_row(batch: int, row: int) -> list[float]:
         start = batch * spec["batch_stride_a"]
         if a_transposed:
@@ -189,7 +196,7 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
             offsets = [start + row * spec["lda"] + k for k in range(spec["k"])]
         return [read(buffers["a"], offset, dtype) for offset in offsets]
 
-    @lru_cache(maxsize=128)
+    @lru_cache(maxsize=SHARED_OPERANDS)
     def b_column(batch: int, col: int) -> list[float]:
         start = batch * spec["batch_stride_b"]
         if b_transposed:
@@ -226,22 +233,21 @@ def relu_elements(spec: Mapping[str, Any], buffers: Buffers) -> Element:
 def softmax(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     """Elements of exp(x - max) / sum(exp(x - max)) over each row, or of its logarithm."""
     dtype, cols = DType(spec["dtype"]), spec["cols"]
-    known: dict[int, tuple[float, float]] = {}
 
-    def row_facts(row: int) -> tuple[float, float]:
-        """The row's maximum and its sum of exponentials; the sum is NaN for a row that is NaN."""
+    # The elements of a row share its values.
+    @lru_cache(maxsize=1)
+    def row_facts(row: int) -> tuple[list[float], float, float]:
+        """The row, its maximum and its sum of exponentials; the sum is NaN for a row that is."""
         values = [read(buffers["x"], row * cols + col, dtype) for col in range(cols)]
         top = max(values)
-        if any(math.isnan(v) for v in values) or math.isinf(top):
-            return math.nan, math.nan
-        return top, total(math.exp(v - top) for v in values)
+        if any(map(math.isnan, values)) or math.isinf(top):
+            return values, math.nan, math.nan
+        return values, top, total(math.exp(v - top) for v in values)
 
     def element(index: tuple[int, ...]) -> float:
         row, col = index
-        if row not in known:
-            known[row] = row_facts(row)
-        top, exponentials = known[row]
-        shifted = read(buffers["x"], row * cols + col, dtype) - top
+        values, top, exponentials = row_facts(row)
+        shifted = values[col] - top
         if spec["log"]:
             return shifted - math.log(exponentials)
         return math.exp(shifted) / exponentials
