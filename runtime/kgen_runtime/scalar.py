@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from operator import mul
-from typing import Any
+from typing import Any, Literal
 
 from kgen_runtime import definitions
 from kgen_runtime.dtypes import DType
@@ -38,6 +38,9 @@ _FORMATS = {
     DType.E4M3: (8, 3, -6),
     DType.E5M2: (8, 2, -14),
 }
+#: How Python's memoryview names the types that it reads itself, and words of so many bytes.
+_PYTHON: dict[DType, Literal["f", "d"]] = {DType.F32: "f", DType.F64: "d"}
+_UNSIGNED: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
 _INTEGER_BITS = {DType.S8: 8, DType.S32: 32}
 #: Rows of A, and columns of B, that are kept: more than a row of the samples has columns.
 SHARED_OPERANDS = 1024
@@ -106,6 +109,15 @@ def read(buffer: memoryview, index: int, dtype: DType) -> float:
     """Element `index` of a buffer of bytes."""
     size = dtype.itemsize
     return decode(int.from_bytes(buffer[index * size : (index + 1) * size], "little"), dtype)
+
+
+def values(buffer: memoryview, start: int, count: int, step: int, dtype: DType) -> list[float]:
+    """`count` elements, from `start` on, `step` apart."""
+    end = start + (count - 1) * step + 1
+    if dtype in _PYTHON:
+        return list(buffer.cast(_PYTHON[dtype])[start:end:step])
+    bits = buffer.cast(_UNSIGNED[dtype.itemsize])[start:end:step].tolist()
+    return [decode(b, dtype) for b in bits]
 
 
 def write(buffer: memoryview, index: int, dtype: DType, value: float) -> None:
@@ -191,19 +203,15 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     def a_row(batch: int, row: int) -> list[float]:
         start = batch * spec["batch_stride_a"]
         if a_transposed:
-            offsets = [start + k * spec["lda"] + row for k in range(spec["k"])]
-        else:
-            offsets = [start + row * spec["lda"] + k for k in range(spec["k"])]
-        return [read(buffers["a"], offset, dtype) for offset in offsets]
+            return values(buffers["a"], start + row, spec["k"], spec["lda"], dtype)
+        return values(buffers["a"], start + row * spec["lda"], spec["k"], 1, dtype)
 
     @lru_cache(maxsize=SHARED_OPERANDS)
     def b_column(batch: int, col: int) -> list[float]:
         start = batch * spec["batch_stride_b"]
         if b_transposed:
-            offsets = [start + col * spec["ldb"] + k for k in range(spec["k"])]
-        else:
-            offsets = [start + k * spec["ldb"] + col for k in range(spec["k"])]
-        return [read(buffers["b"], offset, dtype) for offset in offsets]
+            return values(buffers["b"], start + col * spec["ldb"], spec["k"], 1, dtype)
+        return values(buffers["b"], start + col, spec["k"], spec["ldb"], dtype)
 
     def element(index: tuple[int, ...]) -> float:
         batch, row, col = index
@@ -238,16 +246,16 @@ def softmax(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     @lru_cache(maxsize=1)
     def row_facts(row: int) -> tuple[list[float], float, float]:
         """The row, its maximum and its sum of exponentials; the sum is NaN for a row that is."""
-        values = [read(buffers["x"], row * cols + col, dtype) for col in range(cols)]
-        top = max(values)
-        if any(map(math.isnan, values)) or math.isinf(top):
-            return values, math.nan, math.nan
-        return values, top, total(math.exp(v - top) for v in values)
+        x = values(buffers["x"], row * cols, cols, 1, dtype)
+        top = max(x)
+        if any(map(math.isnan, x)) or math.isinf(top):
+            return x, math.nan, math.nan
+        return x, top, total(math.exp(v - top) for v in x)
 
     def element(index: tuple[int, ...]) -> float:
         row, col = index
-        values, top, exponentials = row_facts(row)
-        shifted = values[col] - top
+        x, top, exponentials = row_facts(row)
+        shifted = x[col] - top
         if spec["log"]:
             return shifted - math.log(exponentials)
         return math.exp(shifted) / exponentials
