@@ -268,24 +268,30 @@ def elementwise(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     dtype = DType(spec["dtype"])
     tree = ast.parse(spec["expression"], mode="eval")
     names = list(dict.fromkeys(definitions.input_names(tree.body)))
+    words = [buffers[name].cast(_UNSIGNED[dtype.itemsize]) for name in names]
     shapes = dict(zip(names, spec["shapes"], strict=True))
     rank = max(map(len, shapes.values()))
-    padded = {name: [1] * (rank - len(shape)) + list(shape) for name, shape in shapes.items()}
-    sizes = [max(column) for column in zip(*padded.values(), strict=True)]
+    padded = [[1] * (rank - len(shapes[name])) + list(shapes[name]) for name in names]
+    sizes = [max(column) for column in zip(*padded, strict=True)]
+    strides = [
+        [math.prod(shape[axis + 1 :]) if n > 1 else 0 for axis, n in enumerate(shape)]
+        for shape in padded
+    ]
+
+    # Data of special values repeats few of them.
+    @lru_cache(maxsize=4096)
+    def result(*bits: int) -> float:
+        inputs = {name: decode(b, dtype) for name, b in zip(names, bits, strict=True)}
+        return float(definitions.Evaluator(inputs, definitions.Scalars()).value(tree.body))
 
     def element(index: tuple[int, ...]) -> float:
-        coordinates: list[int] = []
+        offsets = [0] * len(names)
         left = index[0]
-        for size in reversed(sizes):
-            left, coordinate = divmod(left, size)
-            coordinates.insert(0, coordinate)
-        values = {}
-        for name, shape in padded.items():
-            offset = 0
-            for n, coordinate in zip(shape, coordinates, strict=True):
-                offset = offset * n + (coordinate if n > 1 else 0)
-            values[name] = read(buffers[name], offset, dtype)
-        return float(definitions.Evaluator(values, definitions.Scalars()).value(tree.body))
+        for axis in reversed(range(rank)):
+            left, coordinate = divmod(left, sizes[axis])
+            for i, steps in enumerate(strides):
+                offsets[i] += coordinate * steps[axis]
+        return result(*[view[offset] for view, offset in zip(words, offsets, strict=True)])
 
     return element
 
