@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,12 +109,14 @@ def verify(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
     emulation: Emulation | None = None,
+    devices: Devices | None = None,
 ) -> Report:
     """Execute every kernel on random, whole-number and special-value data.
 
     `on` chooses devices, emulators (qemu included), or the first that there is. `seed` decides the
     data and the samples. `progress` is called with what is being done and left, each second too.
-    `emulation` says under how many schedules an emulator runs a kernel.
+    `emulation` says under how many schedules an emulator runs a kernel. `devices` are those to use,
+    which stay open for the next call; otherwise what is opened is closed.
 
     Raises BundleError for a file that is no good bundle and VerificationError for a shape that does
     not fit into this machine's memory; a wrong kernel raises nothing, it fails in the report.
@@ -122,7 +124,7 @@ def verify(
     results = []
     with (
         opened(bundle) as reader,
-        Devices() as devices,
+        Devices() if devices is None else nullcontext(devices) as devices,
         Progress(progress, len(reader.manifest.kernels)) as told,
     ):
         for entry in reader.manifest.kernels:
