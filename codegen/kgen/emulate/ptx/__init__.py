@@ -145,7 +145,7 @@ def _run(
 
 
 def most_turns(memory: GlobalMemory) -> int:
-    """A loop that turns more often than the buffers have words, and a number besides, has no end."""
+    """A loop that turns more often than the buffers have words, and some times, has no end."""
     return _FREE_TURNS + sum(len(buffer) for buffer in memory.buffers) // 4
 
 
