@@ -273,10 +273,12 @@ def elementwise(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     rank = max(map(len, shapes.values()))
     padded = [[1] * (rank - len(shapes[name])) + list(shapes[name]) for name in names]
     sizes = [max(column) for column in zip(*padded, strict=True)]
-    strides = [
-        [math.prod(shape[axis + 1 :]) if n > 1 else 0 for axis, n in enumerate(shape)]
-        for shape in padded
-    ]
+    #: Of inputs that are broadcast; the others have the output's own offsets.
+    strides = {
+        i: [math.prod(shape[axis + 1 :]) if n > 1 else 0 for axis, n in enumerate(shape)]
+        for i, shape in enumerate(padded)
+        if shape != sizes
+    }
 
     # Data of special values repeats few of them.
     @lru_cache(maxsize=4096)
@@ -285,12 +287,15 @@ def elementwise(spec: Mapping[str, Any], buffers: Buffers) -> Element:
         return float(definitions.Evaluator(inputs, definitions.Scalars()).value(tree.body))
 
     def element(index: tuple[int, ...]) -> float:
-        offsets = [0] * len(names)
-        left = index[0]
-        for axis in reversed(range(rank)):
-            left, coordinate = divmod(left, sizes[axis])
-            for i, steps in enumerate(strides):
-                offsets[i] += coordinate * steps[axis]
+        (left,) = index
+        offsets = [left] * len(names)
+        if strides:
+            coordinates = []
+            for size in reversed(sizes):
+                left, coordinate = divmod(left, size)
+                coordinates.append(coordinate)
+            for i, steps in strides.items():
+                offsets[i] = sum(map(mul, reversed(coordinates), steps))
         return result(*[view[offset] for view, offset in zip(words, offsets, strict=True)])
 
     return element
