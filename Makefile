@@ -26,7 +26,7 @@ demo: setup ## build the 1024x1024x1024 matmul for four targets, verify it, leav
 	$(KGEN) build --shape $(SHAPE) --target sm_80,gfx942,vulkan1.3,native --verify -o $(DEMO)
 
 test: setup check gate ## everything that CI runs
-	$(BIN)/python -m pytest -n auto -m "acceptance or slow"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "acceptance or slow"
 
 test-avx2: setup ## every test as on an x86-64 CPU without AVX-512 and AMX; ARGS="tests/device -x"
 	scripts/as-avx2.sh $(BIN)/python -m pytest -n auto $(ARGS)
@@ -48,7 +48,7 @@ types:
 	$(BIN)/mypy
 
 fast:
-	$(BIN)/python -m pytest -n auto -m "not acceptance and not slow"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not acceptance and not slow"
 
 generated: setup ## rewrite the golden kernels in generated/
 	$(BIN)/python tests/golden/goldens.py

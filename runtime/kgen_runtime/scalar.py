@@ -17,7 +17,8 @@ import ast
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from operator import mul
+from typing import Any, Literal
 
 from kgen_runtime import definitions
 from kgen_runtime.dtypes import DType
@@ -37,7 +38,12 @@ _FORMATS = {
     DType.E4M3: (8, 3, -6),
     DType.E5M2: (8, 2, -14),
 }
+#: How Python's memoryview names the types that it reads itself, and words of so many bytes.
+_PYTHON: dict[DType, Literal["f", "d"]] = {DType.F32: "f", DType.F64: "d"}
+_UNSIGNED: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
 _INTEGER_BITS = {DType.S8: 8, DType.S32: 32}
+#: Rows of A, and columns of B, that are kept: more than a row of the samples has columns.
+SHARED_OPERANDS = 1024
 # The OCP specification's section 5.2, saturating mode: what is too large becomes the largest.
 _LARGEST = {DType.E4M3: 448.0, DType.E5M2: 57344.0}
 
@@ -105,6 +111,15 @@ def read(buffer: memoryview, index: int, dtype: DType) -> float:
     return decode(int.from_bytes(buffer[index * size : (index + 1) * size], "little"), dtype)
 
 
+def values(buffer: memoryview, start: int, count: int, step: int, dtype: DType) -> list[float]:
+    """`count` elements, from `start` on, `step` apart."""
+    end = start + (count - 1) * step + 1
+    if dtype in _PYTHON:
+        return list(buffer.cast(_PYTHON[dtype])[start:end:step])
+    bits = buffer.cast(_UNSIGNED[dtype.itemsize])[start:end:step].tolist()
+    return [decode(b, dtype) for b in bits]
+
+
 def write(buffer: memoryview, index: int, dtype: DType, value: float) -> None:
     """Round `value` into element `index` of a buffer of bytes."""
     size = dtype.itemsize
@@ -114,10 +129,13 @@ def write(buffer: memoryview, index: int, dtype: DType, value: float) -> None:
 def total(terms: Iterable[float]) -> float:
     """The sum of the terms, rounded once; NaN and infinity as IEEE 754 adds them."""
     terms = list(terms)
-    special = [t for t in terms if not math.isfinite(t)]
-    if special:
-        return sum(special)
-    return math.fsum(terms)
+    try:
+        return math.fsum(terms)
+    except (ValueError, OverflowError):
+        # Infinities of both signs, or finite terms beyond the largest number.
+        if special := [t for t in terms if not math.isfinite(t)]:
+            return sum(special)
+        raise
 
 
 def dot(x: Sequence[float], y: Sequence[float], *, exact_products: bool) -> float:
@@ -126,8 +144,9 @@ def dot(x: Sequence[float], y: Sequence[float], *, exact_products: bool) -> floa
     `exact_products` says that no product needs more than 53 bits; otherwise every factor is split
     into halves, whose products do not (for magnitudes up to 2**996, and without underflow).
     """
-    products = [a * b for a, b in zip(x, y, strict=True)]
-    if exact_products or not all(math.isfinite(p) for p in products):
+    assert len(x) == len(y)
+    products = list(map(mul, x, y))
+    if exact_products or not all(map(math.isfinite, products)):
         return total(products)
     return total(p * q for a, b in zip(x, y, strict=True) for p in halves(a) for q in halves(b))
 
@@ -180,23 +199,19 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     a_transposed, b_transposed = (letter == "t" for letter in spec["layout"])
 
     # Neighbouring output elements share rows of A and columns of B.
-    @lru_cache(maxsize=128)
+    @lru_cache(maxsize=SHARED_OPERANDS)
     def a_row(batch: int, row: int) -> list[float]:
         start = batch * spec["batch_stride_a"]
         if a_transposed:
-            offsets = [start + k * spec["lda"] + row for k in range(spec["k"])]
-        else:
-            offsets = [start + row * spec["lda"] + k for k in range(spec["k"])]
-        return [read(buffers["a"], offset, dtype) for offset in offsets]
+            return values(buffers["a"], start + row, spec["k"], spec["lda"], dtype)
+        return values(buffers["a"], start + row * spec["lda"], spec["k"], 1, dtype)
 
-    @lru_cache(maxsize=128)
+    @lru_cache(maxsize=SHARED_OPERANDS)
     def b_column(batch: int, col: int) -> list[float]:
         start = batch * spec["batch_stride_b"]
         if b_transposed:
-            offsets = [start + col * spec["ldb"] + k for k in range(spec["k"])]
-        else:
-            offsets = [start + k * spec["ldb"] + col for k in range(spec["k"])]
-        return [read(buffers["b"], offset, dtype) for offset in offsets]
+            return values(buffers["b"], start + col * spec["ldb"], spec["k"], 1, dtype)
+        return values(buffers["b"], start + col, spec["k"], spec["ldb"], dtype)
 
     def element(index: tuple[int, ...]) -> float:
         batch, row, col = index
@@ -226,22 +241,21 @@ def relu_elements(spec: Mapping[str, Any], buffers: Buffers) -> Element:
 def softmax(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     """Elements of exp(x - max) / sum(exp(x - max)) over each row, or of its logarithm."""
     dtype, cols = DType(spec["dtype"]), spec["cols"]
-    known: dict[int, tuple[float, float]] = {}
 
-    def row_facts(row: int) -> tuple[float, float]:
-        """The row's maximum and its sum of exponentials; the sum is NaN for a row that is NaN."""
-        values = [read(buffers["x"], row * cols + col, dtype) for col in range(cols)]
-        top = max(values)
-        if any(math.isnan(v) for v in values) or math.isinf(top):
-            return math.nan, math.nan
-        return top, total(math.exp(v - top) for v in values)
+    # The elements of a row share its values.
+    @lru_cache(maxsize=1)
+    def row_facts(row: int) -> tuple[list[float], float, float]:
+        """The row, its maximum and its sum of exponentials; the sum is NaN for a row that is."""
+        x = values(buffers["x"], row * cols, cols, 1, dtype)
+        top = max(x)
+        if any(map(math.isnan, x)) or math.isinf(top):
+            return x, math.nan, math.nan
+        return x, top, total(math.exp(v - top) for v in x)
 
     def element(index: tuple[int, ...]) -> float:
         row, col = index
-        if row not in known:
-            known[row] = row_facts(row)
-        top, exponentials = known[row]
-        shifted = read(buffers["x"], row * cols + col, dtype) - top
+        x, top, exponentials = row_facts(row)
+        shifted = x[col] - top
         if spec["log"]:
             return shifted - math.log(exponentials)
         return math.exp(shifted) / exponentials
@@ -253,11 +267,13 @@ def elementwise(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     """Elements of an expression over inputs that broadcast, by their number in the output."""
     broadcast = Broadcast(spec, buffers)
 
-    def element(index: tuple[int, ...]) -> float:
-        values = broadcast.values(index[0])
+    # Data of special values repeats few of them.
+    @lru_cache(maxsize=4096)
+    def result(*bits: int) -> float:
+        values = {n: decode(b, broadcast.dtype) for n, b in zip(broadcast.names, bits, strict=True)}
         return float(definitions.Evaluator(values, definitions.Scalars()).value(broadcast.tree))
 
-    return element
+    return lambda index: result(*broadcast.bits(index[0]))
 
 
 class Broadcast:
@@ -265,27 +281,32 @@ class Broadcast:
 
     def __init__(self, spec: Mapping[str, Any], buffers: Buffers) -> None:
         self.tree = ast.parse(spec["expression"], mode="eval").body
-        self._dtype, self._buffers = DType(spec["dtype"]), buffers
-        names = list(dict.fromkeys(definitions.input_names(self.tree)))
-        shapes = dict(zip(names, spec["shapes"], strict=True))
+        self.dtype = DType(spec["dtype"])
+        self.names = list(dict.fromkeys(definitions.input_names(self.tree)))
+        self._words = [buffers[name].cast(_UNSIGNED[self.dtype.itemsize]) for name in self.names]
+        shapes = dict(zip(self.names, spec["shapes"], strict=True))
         rank = max(map(len, shapes.values()))
-        self._padded = {n: [1] * (rank - len(shape)) + list(shape) for n, shape in shapes.items()}
-        self.sizes = [max(column) for column in zip(*self._padded.values(), strict=True)]
+        padded = [[1] * (rank - len(shapes[name])) + list(shapes[name]) for name in self.names]
+        self.sizes = [max(column) for column in zip(*padded, strict=True)]
+        #: Of inputs that are broadcast; the others have the common shape's own offsets.
+        self._strides = {
+            i: [math.prod(shape[axis + 1 :]) if n > 1 else 0 for axis, n in enumerate(shape)]
+            for i, shape in enumerate(padded)
+            if shape != self.sizes
+        }
 
-    def values(self, number: int) -> dict[str, float]:
-        """Those of one element of the common shape."""
-        coordinates: list[int] = []
-        left = number
-        for size in reversed(self.sizes):
-            left, coordinate = divmod(left, size)
-            coordinates.insert(0, coordinate)
-        found = {}
-        for name, shape in self._padded.items():
-            offset = 0
-            for n, coordinate in zip(shape, coordinates, strict=True):
-                offset = offset * n + (coordinate if n > 1 else 0)
-            found[name] = read(self._buffers[name], offset, self._dtype)
-        return found
+    def bits(self, number: int) -> list[int]:
+        """Those of one element of the common shape, of each input."""
+        offsets = [number] * len(self.names)
+        if self._strides:
+            coordinates = []
+            left = number
+            for size in reversed(self.sizes):
+                left, coordinate = divmod(left, size)
+                coordinates.append(coordinate)
+            for i, steps in self._strides.items():
+                offsets[i] = sum(map(mul, reversed(coordinates), steps))
+        return [view[offset] for view, offset in zip(self._words, offsets, strict=True)]
 
 
 class ScalarRows(definitions.Rows):
@@ -328,8 +349,11 @@ def rowwise(spec: Mapping[str, Any], buffers: Buffers) -> Element:
 
     @lru_cache(maxsize=16)
     def row_values(row: int) -> list[float]:
-        columns = [broadcast.values(row * cols + column) for column in range(cols)]
-        values = {name: [column[name] for column in columns] for name in columns[0]}
+        columns = [broadcast.bits(row * cols + column) for column in range(cols)]
+        values = {
+            name: [decode(b, broadcast.dtype) for b in bits]
+            for name, bits in zip(broadcast.names, zip(*columns, strict=True), strict=True)
+        }
         values["column"] = [float(column) for column in range(cols)]
         values["row"] = [float(row % height)] * cols
         rows = ScalarRows(values, cols)

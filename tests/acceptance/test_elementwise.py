@@ -7,10 +7,10 @@ import itertools
 import pytest
 
 import kgen
-from kgen.check.verify import verify
 from kgen.ops import functions
 from kgen.spec import DType, Elementwise
 from tests.device.vulkan_support import open_vulkan
+from tests.open_devices import verify
 from tests.unit.ops_in_numpy import call_of
 
 pytestmark = pytest.mark.acceptance

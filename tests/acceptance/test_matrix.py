@@ -15,9 +15,9 @@ import pytest
 import kgen
 from kgen import targets
 from kgen.check.execute import Emulation
-from kgen.check.verify import verify
 from kgen.emulate.schedules import SCHEDULES
 from kgen.spec import DType, Epilogue, Layout, Math, Matmul, Relu, Softmax, Spec
+from tests.open_devices import verify
 
 pytestmark = pytest.mark.acceptance
 

@@ -15,7 +15,6 @@ import pytest
 from kgen import pipeline
 from kgen.bundle import pack
 from kgen.check import qemu
-from kgen.check.verify import verify
 from kgen.schedule import Schedule
 from kgen.spec import DType, Relu, Spec
 from kgen.targets.base import Target
@@ -24,6 +23,7 @@ from kgen_runtime.backend import Code
 from kgen_runtime.backends.cpu import CpuBackend
 from kgen_runtime.manifest import KernelEntry
 from tests import needs
+from tests.open_devices import verify
 
 Bytes = npt.NDArray[np.uint8]
 PROT_NONE = 0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import kgen
-from kgen.check.verify import verify
 from kgen.spec import DType, Layout, Matmul
 from tests.device.cpu_support import here
+from tests.open_devices import verify
 
 
 @pytest.mark.slow

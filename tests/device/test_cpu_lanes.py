@@ -8,12 +8,12 @@ import pytest
 
 from kgen import pipeline
 from kgen.bundle import pack
-from kgen.check.verify import verify
 from kgen.schedule import DotMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.dot import DotPlan
 from tests.device.cpu_support import require_qemu
+from tests.open_devices import verify
 
 #: Columns of a strip.
 TARGETS = {

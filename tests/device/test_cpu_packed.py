@@ -10,12 +10,12 @@ import pytest
 
 from kgen import pipeline
 from kgen.bundle import pack
-from kgen.check.verify import verify
 from kgen.errors import ScheduleError
 from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul, Operand
 from kgen.targets.cpu import FAMILY
 from tests.device.cpu_support import check, here, require_qemu, target
+from tests.open_devices import verify
 
 DTYPES = (DType.F32, DType.F16, DType.BF16, DType.F64)
 #: Small blocks, so that small shapes have several of them along every axis.

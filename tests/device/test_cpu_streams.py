@@ -12,7 +12,6 @@ import pytest
 
 from kgen import emulate, pipeline
 from kgen.bundle import pack
-from kgen.check.verify import verify
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Relu, Softmax, Spec
@@ -21,6 +20,7 @@ from kgen.targets.cpu.plan.softmax import SoftmaxPlan
 from kgen_runtime.backend import Code
 from kgen_runtime.backends.cpu import CpuBackend
 from tests.device.cpu_support import GuardedBytes, require_qemu
+from tests.open_devices import verify
 
 X86 = ("x86-64", "x86-64-v3", "x86-64-v4")
 Bytes = npt.NDArray[np.uint8]

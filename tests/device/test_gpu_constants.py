@@ -11,10 +11,10 @@ import pytest
 
 import kgen
 import kgen_runtime
-from kgen.check.verify import verify
 from kgen.errors import ArgumentError
 from kgen.spec import Matmul
 from tests.device.vulkan_support import open_vulkan
+from tests.open_devices import verify
 from tests.unit.fake_cuda import installed
 
 #: Rows of B and batches have gaps between them.

@@ -9,10 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgen.bundle import Bundle
-from kgen.check import verify as verification
 from kgen.check.execute import Emulation, On
 from kgen.check.verify import Report
+from tests import open_devices
 
 
 def verify(bundle: Path | Bundle, *, on: On = "auto") -> Report:
-    return verification.verify(bundle, on=on, emulation=Emulation(schedules=1))
+    return open_devices.verify(bundle, on=on, emulation=Emulation(schedules=1))

@@ -40,6 +40,9 @@ class Devices:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         for worker in self._workers.values():
             worker.close()
         self._workers.clear()

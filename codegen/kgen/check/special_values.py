@@ -100,7 +100,9 @@ class MatmulValues:
     def _place(self, name: str, matrix: Floats) -> None:
         rows, depth = matrix.shape
         finite_signs = self._signs["b" if name == "a" else "a"]
-        matrix[...] = np.abs(matrix) * finite_signs * _signs(self._generator, rows)[:, None]
+        np.abs(matrix, out=matrix)
+        matrix *= finite_signs
+        matrix *= _signs(self._generator, rows)[:, None]
         kinds = kinds_of(rows, self._generator, self._turn)
         infinite, nan = np.flatnonzero(kinds == INFINITE), np.flatnonzero(kinds == NAN)
         alternating = np.where(np.arange(len(infinite)) % 2, -np.inf, np.inf)

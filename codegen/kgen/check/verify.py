@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from kgen.check.oracle import Box
 from kgen.check.progress import Progress
 from kgen.check.sampling import Sample, Workgroups
 from kgen.check.tensors import Bits, Bytes, Mask, decode, strided_bits
+from kgen.check.tolerance import Estimate
 from kgen.emulate import EmulationFault
 from kgen.errors import EmulationError, VerificationError
 from kgen_runtime import scalar
@@ -108,12 +109,14 @@ def verify(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
     emulation: Emulation | None = None,
+    devices: Devices | None = None,
 ) -> Report:
     """Execute every kernel on random, whole-number and special-value data.
 
     `on` chooses devices, emulators (qemu included), or the first that there is. `seed` decides the
     data and the samples. `progress` is called with what is being done and left, each second too.
-    `emulation` says under how many schedules an emulator runs a kernel.
+    `emulation` says under how many schedules an emulator runs a kernel. `devices` are those to use,
+    which stay open for the next call; otherwise what is opened is closed.
 
     Raises BundleError for a file that is no good bundle and VerificationError for a shape that does
     not fit into this machine's memory; a wrong kernel raises nothing, it fails in the report.
@@ -121,7 +124,7 @@ def verify(
     results = []
     with (
         opened(bundle) as reader,
-        Devices() as devices,
+        Devices() if devices is None else nullcontext(devices) as devices,
         Progress(progress, len(reader.manifest.kernels)) as told,
     ):
         for entry in reader.manifest.kernels:
@@ -244,9 +247,14 @@ def _under_schedules(
 
 
 def run(
-    executor: Executor, entry: KernelEntry, data: DataSet, sample: Sample | None, seed: int
+    executor: Executor,
+    entry: KernelEntry,
+    data: DataSet,
+    sample: Sample | None,
+    seed: int,
+    expected: Iterable[tuple[Box, Estimate]] | None = None,
 ) -> Comparison:
-    """One run on one data set, compared.
+    """One run on one data set, compared with what :func:`expectation` gives for it.
 
     Raises VerificationError or EmulationError for a write where the kernel has no business.
     """
@@ -260,13 +268,12 @@ def run(
     if not inputs.untouched_gaps(out, entry.output):
         raise VerificationError("the kernel wrote into the stride gaps of its output")
     bits = oracle.in_coordinates(entry, strided_bits(out, entry.output))
-    boxes = cost.compared_boxes(entry, seed) if sample is None else sample.boxes
     chosen = np.zeros(bits.shape, np.bool_)
-    for box in boxes:
+    for box in _boxes(entry, sample, seed):
         chosen[box] = True
     if sample is not None:
         _check_strays(entry, bits, chosen)
-    return _compare(entry, data, bits, boxes, chosen, seed)
+    return _compare(entry, expected or expectation(entry, data, sample, seed), bits, chosen)
 
 
 def _buffers(entry: KernelEntry, taken: Mapping[str, Bytes]) -> dict[str, Bytes]:
@@ -284,24 +291,40 @@ def _check_strays(entry: KernelEntry, bits: Bits, chosen: Mask) -> None:
         raise VerificationError(f"out[{at}] was written by a workgroup whose tile it is not in")
 
 
-def _compare(
-    entry: KernelEntry, data: DataSet, bits: Bits, boxes: tuple[Box, ...], chosen: Mask, seed: int
-) -> Comparison:
-    """Compare the chosen elements, which are those of the boxes."""
-    dtype = entry.output.dtype
+def _boxes(entry: KernelEntry, sample: Sample | None, seed: int) -> tuple[Box, ...]:
+    """What is compared of the output."""
+    return cost.compared_boxes(entry, seed) if sample is None else sample.boxes
+
+
+def expectation(
+    entry: KernelEntry, data: DataSet, sample: Sample | None, seed: int
+) -> Iterator[tuple[Box, Estimate]]:
+    """What a right kernel makes of a data set, piece by piece: the oracle's values, and those of
+    the scalar reference in place of as many as it has time for."""
+    boxes = _boxes(entry, sample, seed)
     element = scalar.elements(entry.spec, data.buffers)
     budget = cost.scalar_elements(entry) // len(boxes)
     points = [at for box in boxes for at in sampling.elements(entry, box, budget, seed)]
-    worst: Comparison | None = None
+    places = np.array(points, np.int64).reshape(len(points), -1)
     for piece in cost.oracle_pieces(entry, boxes):
-        expected = oracle.estimate(entry.unpacked, data.buffers, piece, data.whole)
-        for at in points:
-            if all(s.start <= i < s.stop for i, s in zip(at, piece, strict=True)):
-                inside = tuple(i - s.start for i, s in zip(at, piece, strict=True))
-                expected.value[inside] = element(at)
+        found = oracle.estimate(entry.unpacked, data.buffers, piece, data.whole)
+        starts, stops = np.array([(s.start, s.stop) for s in piece]).T
+        inside = np.flatnonzero(((places >= starts) & (places < stops)).all(axis=1))
+        values = [element(points[i]) for i in inside.tolist()]
+        found.value[tuple((places[inside] - starts).T)] = values
+        yield piece, found
+
+
+def _compare(
+    entry: KernelEntry, expected: Iterable[tuple[Box, Estimate]], bits: Bits, chosen: Mask
+) -> Comparison:
+    """Compare the chosen elements."""
+    dtype = entry.output.dtype
+    worst: Comparison | None = None
+    for piece, estimate in expected:
         got = bits[piece]
         found = compare.compare(
-            expected,
+            estimate,
             decode(got, dtype),
             unwritten=inputs.unwritten(got, dtype),
             chosen=chosen[piece],

@@ -37,11 +37,12 @@ def rendered(spec: str, target: str, schedule: Schedule | None = None) -> Progra
     form = "ptx" if entry.target.family == "cuda" else "llvm-ir"
     exact = entry.op == "matmul"
     data = next(data for data in inputs.data_sets(entry, seed=0) if data.whole == exact)
+    expected = tuple(verify.expectation(entry, data, None, 0))
 
     def execute(source: str, seed: int) -> tuple[Report, bool]:
         executor = Seeded(entry, form, source, seed)
         try:
-            right = verify.run(executor, entry, data, None, seed).passed
+            right = verify.run(executor, entry, data, None, seed, expected).passed
         except VerificationError:
             right = False
         assert executor.report is not None

@@ -49,6 +49,8 @@ from tests.emulate.mutations.uncaught import UNCAUGHT
 from tests.emulate.ptxas import assemble
 
 SEEDS = 20
+#: Turns of the loops of a PTX program before it is taken to run for ever.
+MOST_TURNS = 2000
 #: By family: the modules of its kernels.
 FAMILIES: dict[str, tuple[ModuleType, ...]] = {
     "ptx": (
@@ -101,6 +103,12 @@ def name(item: Mutation | Callable[[], Program]) -> str:
     family = program.__module__.rpartition(".")[2].partition("_")[0]
     bug = [item.name] if isinstance(item, Mutation) else []
     return "-".join([family, program.__name__, *bug])
+
+
+@pytest.fixture(autouse=True)
+def loops_soon_have_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No program turns oftener than this, as those that are right show."""
+    monkeypatch.setattr("kgen.emulate.ptx.most_turns", lambda memory: MOST_TURNS)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from kgen.emulate.llvm.types import (
 POISON = 0xFF
 
 
+@cache
 def raw_dtype(size: int) -> np.dtype[Any]:
     """The numpy type that moves ``size`` bytes in one piece."""
     return np.dtype(f"u{size}") if size in (1, 2, 4, 8) else np.dtype(f"V{size}")
@@ -32,7 +34,7 @@ def gather(data: Array, offsets: Array, size: int) -> Array:
     The offsets are in range. Aligned gathers of a power of two are several times faster.
     """
     if offsets.size == 1:
-        start = int(offsets.flat[0])
+        start = offsets.item()
         return data[start : start + size].view(raw_dtype(size)).reshape(offsets.shape)
     shift = size.bit_length() - 1
     if size == 1 << shift and not _misaligned(offsets, size):
@@ -44,6 +46,10 @@ def gather(data: Array, offsets: Array, size: int) -> Array:
 def scatter(data: Array, offsets: Array, raw: Array) -> None:
     """Store ``raw``, broadcast to the offsets; of equal offsets the last one wins."""
     size = raw.dtype.itemsize
+    if offsets.size == 1 and raw.size == 1:
+        start = offsets.item()
+        data[start : start + size].view(raw.dtype)[0] = raw.reshape(())[()]
+        return
     shift = size.bit_length() - 1
     if size == 1 << shift and not _misaligned(offsets, size):
         data[: len(data) >> shift << shift].view(raw.dtype)[offsets >> shift] = raw

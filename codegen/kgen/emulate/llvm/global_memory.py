@@ -64,9 +64,10 @@ class GlobalMemory:
         first = int(pointer.flat[0])
         region = (first + _HALF) >> REGION_SHIFT
         offsets = pointer - (region << REGION_SHIFT)
-        low = high = first - (region << REGION_SHIFT)
+        low = high = bits = first - (region << REGION_SHIFT)
         if offsets.size > 1:
             low, high = int(offsets.min()), int(offsets.max())
+            bits = int(np.bitwise_or.reduce(offsets, axis=None))
         if low < -_HALF or high >= _HALF:
             return None, offsets
         known = 1 <= region <= len(self.buffers)
@@ -81,7 +82,7 @@ class GlobalMemory:
                 m.selected(),
                 first,
             )
-        if m.checks and align > 1 and int(np.bitwise_or.reduce(offsets, axis=None)) & (align - 1):
+        if m.checks and align > 1 and bits & (align - 1):
             bad = int(offsets[(offsets & (align - 1)) != 0].flat[0])
             raise m.fault(
                 "misaligned",

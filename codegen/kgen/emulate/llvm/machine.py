@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,7 +83,7 @@ class Machine:
     def workgroups(self) -> int:
         return len(self.coordinates)
 
-    @property
+    @cached_property
     def lanes(self) -> int:
         size = self.block[0] * self.block[1] * self.block[2]
         return -(-size // self.wave) * self.wave

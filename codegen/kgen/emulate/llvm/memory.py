@@ -103,13 +103,16 @@ class Memory:
             m.copies.count(m)
         if m.traffic is not None and space != PRIVATE:
             m.traffic.stored(m, ins, pointer, size)
-        shape = np.broadcast_shapes(pointer.shape, raw.shape)
+        shape = pointer.shape
+        if raw.shape != shape:
+            shape = np.broadcast_shapes(shape, raw.shape)
         if space == PRIVATE:
             data, pointer = self._private(m, ins, pointer, size)
             shape = np.broadcast_shapes(shape, pointer.shape)
         mask = m.active(shape)
         whole, whole_raw = pointer, raw
-        pointer = np.broadcast_to(pointer, shape)
+        if pointer.shape != shape:
+            pointer = np.broadcast_to(pointer, shape)
         if mask is not None:
             selected = np.broadcast_to(mask, shape)
             pointer = pointer[selected]

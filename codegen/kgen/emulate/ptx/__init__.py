@@ -36,7 +36,7 @@ from kgen.emulate.tensor_map import TensorMap
 from kgen.errors import EmulationError
 from kgen_runtime.launch_limits import Usage, cuda_limits
 
-#: A loop that turns more often than the buffers have words, and this often besides, has no end.
+#: Turns of loops that any launch may take.
 _FREE_TURNS = 50_000
 #: The widest granule of the checks: the widest access.
 _GRANULE = 16
@@ -125,8 +125,7 @@ def _run(
     machine.on_end.append(partial(check_remote_accesses, machine))
     steps = _decode(machine)
     ctas = ordered(launch, workgroups)
-    turns = _FREE_TURNS + sum(len(buffer) for buffer in memory.buffers) // 4
-    scheduler = Scheduler(machine, steps, turns)
+    scheduler = Scheduler(machine, steps, most_turns(memory))
     chunk = ctas_at_once(machine)
     with np.errstate(all="ignore"):
         for first in range(0, len(ctas), chunk):
@@ -143,6 +142,11 @@ def _run(
         lines={} if traffic is None else counts.lines(traffic),
         warnings=tuple(scheduler.warnings),
     )
+
+
+def most_turns(memory: GlobalMemory) -> int:
+    """A loop that turns more often than the buffers have words, and some times, has no end."""
+    return _FREE_TURNS + sum(len(buffer) for buffer in memory.buffers) // 4
 
 
 def _check_launch(kernel: Kernel, launch: Launch, dynamic_shared: int, arch: str | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from kgen.emulate.ptx.body import LINE_DIRECTIVE, Body, product
 from kgen.emulate.ptx.calls import functions
@@ -23,8 +24,12 @@ _TARGET = re.compile(r"\.target\s+(sm_\w+)")
 _BODY = re.compile(r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}")
 
 
+@lru_cache(maxsize=8)
 def parse(source: str, entry: str) -> Kernel:
-    """The entry point of a module. Raises EmulationError if there is none or it is malformed."""
+    """The entry point of a module. Raises EmulationError if there is none or it is malformed.
+
+    The last few are kept: a kernel is run on several data sets, under several schedules.
+    """
     text = without_comments(source)
     entries = {found[1]: found for found in _ENTRY.finditer(text)}
     if entry not in entries:

@@ -87,9 +87,10 @@ def _shuffle(ins: Instruction) -> Callable[[Array, Array], Array]:
         return lambda a, b: a[..., mask]
 
     def shuffle(a: Array, b: Array) -> Array:
-        shape = np.broadcast_shapes(a.shape[:2], b.shape[:2])
-        both = [np.broadcast_to(x, (*shape, x.shape[2])) for x in (a, b)]
-        return np.concatenate(both, axis=2)[..., mask]
+        if a.shape[:2] != b.shape[:2]:
+            shape = np.broadcast_shapes(a.shape[:2], b.shape[:2])
+            a, b = (np.broadcast_to(x, (*shape, x.shape[2])) for x in (a, b))
+        return np.concatenate((a, b), axis=2)[..., mask]
 
     return shuffle
 

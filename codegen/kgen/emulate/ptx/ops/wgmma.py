@@ -40,6 +40,8 @@ _SHAPES = {f"m64n{n}k{k}": (n, k) for n in range(8, 257, 8) for k in (8, 16, 32)
 #: Up to here 8-bit integers have every multiple of 8 columns (but 40, 56...), then of 16.
 _INTEGER_COLUMNS = (8, 16, 24, *range(32, 257, 16))
 _REGISTERS_OF_A = 4
+#: Multiply-adds that OpenBLAS does not divide among threads, which would wait for each other.
+_ONE_THREAD = 1 << 18
 
 
 def _wgmma(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
@@ -257,13 +259,24 @@ class _Product:
             a = -a
         if self.adder is not None:
             return self.layout.rounded(self.adder(a, b, c))
-        product = np.matmul(a, b.swapaxes(-1, -2))
+        product = _product(a, b)
         if form.d_type != "s32":
             return self.layout.rounded(product + c)
         exact: Array = product.astype(np.int64) + c
         if form.saturate:
             exact = exact.clip(-(1 << 31), (1 << 31) - 1)
         return exact.astype(np.int32)
+
+
+def _product(a: Array, b: Array) -> Array:
+    """A by B, which is transposed, as many columns at a time as one thread multiplies."""
+    rows, depth = a.shape[-2:]
+    columns = max(8, _ONE_THREAD // (rows * depth))
+    parts = [
+        np.matmul(a, b[..., start : start + columns, :].swapaxes(-1, -2))
+        for start in range(0, b.shape[-2], columns)
+    ]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
 
 
 BUILDERS: dict[str, Builder] = {"wgmma": _wgmma}

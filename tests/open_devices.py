@@ -1,0 +1,19 @@
+"""Verification on devices that stay open, so that not every kernel starts a process of its own."""
+
+from __future__ import annotations
+
+import atexit
+from pathlib import Path
+from typing import Any
+
+from kgen.bundle import Bundle
+from kgen.check import verify as verification
+from kgen.check.isolate import Devices
+from kgen.check.verify import Report
+
+_DEVICES = Devices()
+atexit.register(_DEVICES.close)
+
+
+def verify(bundle: Path | Bundle, **options: Any) -> Report:
+    return verification.verify(bundle, devices=_DEVICES, **options)
