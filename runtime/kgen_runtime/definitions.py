@@ -58,7 +58,7 @@ def softplus(m: Mathematics, x: Value) -> Value:
     return maximum(m, x, 0.0) + m.log1p(m.exp(m.where(x < 0.0, x, -x)))
 
 
-def elu(m: Mathematics, x: Value, alpha: Value) -> Value:
+def elu(m: Mathematics, x: Value, alpha: Value = 1.0) -> Value:
     return m.where(x > 0.0, x, alpha * m.expm1(m.where(x > 0.0, 0.0, x)))
 
 
@@ -68,7 +68,8 @@ LN_2 = math.log(2.0)
 #: Klambauer et al., "Self-Normalizing Neural Networks", equation 14.
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
-#: Every function by name; the arguments are those of the expression, defaults put in.
+#: Every function by name; the arguments are those of the expression, defaults put in. A step of an
+#: epilogue has its defaults from here.
 DEFINITIONS: dict[str, Definition] = {
     "neg": lambda m, x: -x,
     "abs": lambda m, x: abs(x),
@@ -112,15 +113,15 @@ DEFINITIONS: dict[str, Definition] = {
     "tanh": lambda m, x: m.tanh(x),
     "sigmoid": sigmoid,
     "relu": lambda m, x: m.where(x <= 0.0, 0.0, x),
-    "leaky_relu": lambda m, x, slope: m.where(x < 0.0, slope * x, x),
+    "leaky_relu": lambda m, x, slope=0.01: m.where(x < 0.0, slope * x, x),
     "elu": elu,
     "selu": lambda m, x: SELU_SCALE * elu(m, x, SELU_ALPHA),
-    "celu": lambda m, x, alpha: m.where(x > 0.0, x, alpha * m.expm1(m.div(x, alpha))),
+    "celu": lambda m, x, alpha=1.0: m.where(x > 0.0, x, alpha * m.expm1(m.div(x, alpha))),
     "gelu": lambda m, x: 0.5 * x * m.erfc(-x / SQRT_2),
     "gelu_tanh": lambda m, x: x * sigmoid(m, 2.0 * SQRT_2_PI * (x + 0.044715 * x * x * x)),
     "silu": lambda m, x: x * sigmoid(m, x),
     "mish": lambda m, x: x * m.tanh(softplus(m, x)),
-    "hard_sigmoid": lambda m, x, a, b: minimum(m, maximum(m, a * x + b, 0.0), 1.0),
+    "hard_sigmoid": lambda m, x, a=1 / 6, b=0.5: minimum(m, maximum(m, a * x + b, 0.0), 1.0),
     "hard_swish": lambda m, x: x * minimum(m, maximum(m, x + 3.0, 0.0), 6.0) / 6.0,
     "softplus": softplus,
     "softsign": lambda m, x: m.div(x, 1.0 + abs(x)),

@@ -190,6 +190,14 @@ def silu(x: float) -> float:
 _FUNCTIONS = {"relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh, "silu": silu}
 
 
+def function(name: str) -> Callable[[float], float]:
+    """A step of an epilogue that is a function."""
+    if name in _FUNCTIONS:
+        return _FUNCTIONS[name]
+    definition, m = definitions.DEFINITIONS[name], definitions.Scalars()
+    return lambda x: float(definition(m, x))
+
+
 def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     """Elements of scale_out * epilogue(alpha * scale_a * scale_b * A @ B + beta * C)."""
     dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
@@ -226,7 +234,7 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
             elif step == "residual":
                 x += read(buffers["residual"], out_offset, out)
             else:
-                x = _FUNCTIONS[step](x)
+                x = function(step)(x)
         return x * scales.get("out", 1.0)
 
     return element

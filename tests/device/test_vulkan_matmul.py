@@ -49,7 +49,7 @@ def expected(spec: Matmul, inputs: dict[str, Values]) -> Values:
     for step in spec.epilogue:
         match step:
             case Epilogue.BIAS | Epilogue.RESIDUAL:
-                x = x + strided(spec, step.value, inputs[step.value])
+                x = x + strided(spec, step, inputs[step])
             case Epilogue.RELU:
                 x = np.where(np.isnan(x), x, np.maximum(x, 0.0))
             case Epilogue.GELU:

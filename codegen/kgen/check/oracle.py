@@ -16,8 +16,9 @@ import numpy as np
 from kgen.check import elementwise, rowwise, tolerance
 from kgen.check.tensors import Bits, Bytes, Values, decode, strided_bits
 from kgen.check.tolerance import Estimate
+from kgen.ops import functions
 from kgen_runtime.dtypes import DType
-from kgen_runtime.manifest import KernelEntry, TensorParam
+from kgen_runtime.manifest import KernelEntry, TensorParam, Tolerance
 from kgen_runtime.scalar import out_columns
 
 Box = tuple[slice, ...]
@@ -106,10 +107,20 @@ def _matmul(
         elif step == "residual":
             result = result.add(piece("residual", False, rows, cols))
         else:
-            result = result.apply(step, FUNCTIONS[step])
+            result = _applied(result, step, entry.tolerance)
     if "scale_out" in inputs:
         result = result.scale(float(decode(inputs["scale_out"], DType.F32)[0]))
     return result
+
+
+def _applied(result: Estimate, step: str, target: Tolerance) -> Estimate:
+    """A function of the scalar language; those of old have a known slope, which costs less."""
+    if step in FUNCTIONS:
+        return result.apply(step, FUNCTIONS[step])
+    defaults = [elementwise.Bounded.constant(d) for d in functions()[step].defaults]
+    bounded = elementwise.Bounded({}, target)
+    value, error = bounded.apply(step, [(result.value, result.error), *defaults])
+    return Estimate(value=value, error=error, accumulate=result.accumulate)
 
 
 def _elementwise(

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgen.check.tensors import Floats
-from kgen.spec import SMOOTH
+from kgen.spec import Epilogue
+from kgen.spec.choices import SUMS
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry
 
@@ -83,7 +84,7 @@ class MatmulValues:
 
     def __init__(self, entry: KernelEntry, seed: int, turn: int) -> None:
         spec, dtype = entry.spec, entry.inputs[0].dtype
-        smooth = SMOOTH & set(spec["epilogue"])
+        smooth = set(spec["epilogue"]) - {*SUMS, Epilogue.RELU}
         self._turn = turn
         #: The same in every turn.
         self._generator = np.random.default_rng(seed)

@@ -87,7 +87,8 @@ def _values() -> dict[str, Sequence[str]]:
     from kgen import targets
     from kgen.check.gate.metrics import Tier
     from kgen.check.peers import PEERS
-    from kgen.spec import OPS, DType, Epilogue, Layout, Math, Scale
+    from kgen.spec import OPS, DType, Layout, Math, Scale
+    from kgen.spec.choices import steps_known
     from kgen_runtime.select import BACKENDS
 
     names = [target.name for family in targets.families() for target in family.targets]
@@ -99,7 +100,7 @@ def _values() -> dict[str, Sequence[str]]:
         "--dtype": list(DType),
         "--out-dtype": list(DType),
         "--layout": list(Layout),
-        "--epilogue": list(Epilogue),
+        "--epilogue": list(steps_known()),
         "--math": list(Math),
         "--scales": list(Scale),
         "--against": list(PEERS),

@@ -78,7 +78,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     problem.add_argument("--alpha", metavar="X", help="scale of A @ B (1)")
     problem.add_argument("--beta", metavar="X", help="scale of the added C (0: no C)")
     problem.add_argument(
-        "--epilogue", metavar="E,...", help=f"in the order given: {_names(Epilogue)}"
+        "--epilogue",
+        metavar="E,...",
+        help=f"in the order given: {_names(Epilogue)}, tanh and any other function of one number",
     )
     problem.add_argument(
         "--math", metavar="M", help=f"how products of f32 are computed: {_names(Math)} (exact)"

@@ -6,7 +6,7 @@ Knows no hardware. Each family of targets renders the primitives in its instruct
 
 from __future__ import annotations
 
-from kgen.ops.expand import expand, is_rowwise, reduces
+from kgen.ops.expand import expand, instructions_of, is_rowwise, reduces
 from kgen.ops.expression import Expression, Primitive, steps
 from kgen.ops.functions import Accuracy, Function, function, functions, register
 from kgen.ops.parse import parse
@@ -24,6 +24,7 @@ __all__ = [
     "expand",
     "function",
     "functions",
+    "instructions_of",
     "is_rowwise",
     "parse",
     "reduces",

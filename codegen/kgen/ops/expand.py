@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Container
 
 from kgen.errors import SpecError
-from kgen.ops.expression import Expression, Primitive, constant, rebuilt, select, steps
-from kgen.ops.functions import functions
+from kgen.ops.expression import (
+    Expression,
+    Primitive,
+    constant,
+    rebuilt,
+    select,
+    steps,
+    variable,
+)
+from kgen.ops.functions import call_of, functions
 from kgen.ops.rows import Row
 
 
@@ -45,3 +53,9 @@ def reduces(expression: Expression) -> bool:
     if expression.primitive is Primitive.CALL and functions()[expression.name].reduces:
         return True
     return expression.primitive is not Primitive.INPUT and all(map(reduces, expression.arguments))
+
+
+def instructions_of(function: str) -> int:
+    """Primitives that a function of one number is made of."""
+    expanded = expand(call_of(function, variable("x")))
+    return sum(bool(step.arguments) for step in steps(expanded))

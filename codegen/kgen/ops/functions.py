@@ -70,6 +70,11 @@ class Function:
         """Arguments that have no default."""
         return len(self.parameters) - len(self.defaults)
 
+    @property
+    def is_of_one(self) -> bool:
+        """It takes one number and gives one, element by element."""
+        return self.fewest == 1 and not (self.rowwise or self.truth or self.truths)
+
     def complete(self, arguments: Sequence[Expression]) -> tuple[Expression, ...]:
         """The arguments with the defaults of those that are left out."""
         missing = len(self.parameters) - len(arguments)

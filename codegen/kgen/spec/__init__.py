@@ -14,7 +14,7 @@ from kgen import suggest
 from kgen.errors import SpecError
 from kgen.ops import functions, is_rowwise, parse
 from kgen.spec.base import Spec
-from kgen.spec.choices import SMOOTH, Epilogue, Layout, Math, Operand, Scale
+from kgen.spec.choices import Epilogue, Layout, Math, Operand, Scale
 from kgen.spec.elementwise import Elementwise
 from kgen.spec.formula import Formula
 from kgen.spec.matmul import Matmul
@@ -23,7 +23,6 @@ from kgen_runtime.dtypes import DType
 
 __all__ = [
     "OPS",
-    "SMOOTH",
     "DType",
     "Elementwise",
     "Epilogue",

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Literal
 
+from kgen import suggest
+from kgen.errors import SpecError
+from kgen.ops import functions
 from kgen_runtime.dtypes import DType
 
 #: The names of the members of the enums below, which a type checker knows.
-EpilogueName = Literal["bias", "relu", "gelu", "gelu_tanh", "silu", "residual"]
+EpilogueName = Literal[
+    "bias", "residual", "neg", "abs", "sign", "floor", "ceil", "round", "trunc", "square",
+    "sqrt", "rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "log1p", "tanh",
+    "sigmoid", "relu", "leaky_relu", "elu", "selu", "celu", "gelu", "gelu_tanh", "silu",
+    "mish", "hard_sigmoid", "hard_swish", "softplus", "softsign", "erf", "sin", "cos"
+]  # fmt: skip
 MathName = Literal["exact", "tf32", "3xtf32"]
 LayoutName = Literal["nn", "nt", "tn", "tt"]
 ScaleName = Literal["a", "b", "out"]
@@ -16,7 +25,8 @@ OperandName = Literal["b"]
 
 
 class Epilogue(StrEnum):
-    """A step applied to the product while it is still in registers."""
+    """Steps applied to the product while it is still in registers; every other function of one
+    number (:mod:`kgen.ops.functions`) is one as well, by its name."""
 
     BIAS = "bias"  # x + bias[n]
     RELU = "relu"  # max(x, 0), NaN stays NaN
@@ -26,8 +36,34 @@ class Epilogue(StrEnum):
     RESIDUAL = "residual"  # x + residual[m, n]
 
 
-#: Steps that take an exponential or an error function: they round, and are many instructions.
-SMOOTH = frozenset({Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU})
+#: Steps that add a tensor.
+SUMS = (Epilogue.BIAS, Epilogue.RESIDUAL)
+
+
+class Steps:
+    """The field of an epilogue's steps, in the order given; none by default."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object | None, owner: type | None = None) -> tuple[str, ...]:
+        return () if instance is None else instance.__dict__[self.name]
+
+    def __set__(self, instance: object, value: Iterable[Epilogue | EpilogueName]) -> None:
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            example = value if isinstance(value, str) else Epilogue.BIAS.value
+            raise SpecError(f"{self.name}={value!r} is not a tuple; give ({example!r},)")
+        steps = tuple(map(str, value))
+        for step in steps:
+            if step not in steps_known():
+                unknown = suggest.unknown(f"{self.name}={step}", step, list(Epilogue))
+                raise SpecError(f"{unknown}, and functions such as tanh (docs/operations.md)")
+        instance.__dict__[self.name] = steps
+
+
+def steps_known() -> tuple[str, ...]:
+    """Every step of an epilogue: those that add a tensor, and the functions of one number."""
+    return (*(step.value for step in SUMS), *(f.name for f in functions().values() if f.is_of_one))
 
 
 class Math(StrEnum):

@@ -14,8 +14,8 @@ from kgen.errors import SpecError
 from kgen.spec.base import MAX_BYTES, Spec
 from kgen.spec.choices import (
     OUTPUTS,
+    SUMS,
     Epilogue,
-    EpilogueName,
     Layout,
     LayoutName,
     Math,
@@ -24,6 +24,7 @@ from kgen.spec.choices import (
     OperandName,
     Scale,
     ScaleName,
+    Steps,
 )
 from kgen.spec.members import Member, Members, OptionalMember
 from kgen_runtime.dtypes import DType, DTypeLike
@@ -70,7 +71,7 @@ class Matmul(Spec):
     batch_stride_c: int | None = None
     alpha: float = 1.0
     beta: float = 0.0
-    epilogue: Members[Epilogue, EpilogueName] = Members(Epilogue)
+    epilogue: Steps = Steps()
     math: Member[Math, MathName] = Member(Math, Math.EXACT)
     scales: Members[Scale, ScaleName] = Members(Scale)
     constant: Members[Operand, OperandName] = Members(Operand)
@@ -94,10 +95,16 @@ class Matmul(Spec):
             )
         if self.math is not Math.EXACT and self.dtype is not DType.F32:
             raise SpecError(f"math={self.math} is for dtype=f32, not {self.dtype}; leave it out")
-        for step in (Epilogue.BIAS, Epilogue.RESIDUAL):
+        for step in SUMS:
             if self.epilogue.count(step) > 1:
                 raise SpecError(
                     f"epilogue has {step} {self.epilogue.count(step)} times; once is the limit"
+                )
+        for step in self.epilogue:
+            if self.dtype is DType.F64 and step not in list(Epilogue):
+                raise SpecError(
+                    f"epilogue={step} is computed in f32, and products of f64 are not; theirs take "
+                    f"{', '.join(Epilogue)}"
                 )
         self._check_scales()
         if len(set(self.constant)) < len(self.constant):
@@ -216,9 +223,9 @@ class Matmul(Spec):
         if self.beta != 0.0:
             params.append(self._matrix("c", *out_like))
         for step in self.epilogue:
-            if step is Epilogue.BIAS:
+            if step == Epilogue.BIAS:
                 params.append(self._vector("bias", self.bias_dtype, self.n))
-            elif step is Epilogue.RESIDUAL:
+            elif step == Epilogue.RESIDUAL:
                 params.append(self._matrix("residual", *out_like))
         if Scale.OUT in self.scales:
             params.append(self._vector("scale_out", DType.F32, 1))
@@ -249,7 +256,7 @@ class Matmul(Spec):
             text += f" + {self.beta!r} * C"
         is_sum = True
         for step in self.epilogue:
-            is_sum = step in (Epilogue.BIAS, Epilogue.RESIDUAL)
+            is_sum = step in SUMS
             text = f"{text} + {step}" if is_sum else f"{step}({text})"
         if Scale.OUT in self.scales:
             text = f"scale_out * ({text})" if is_sum else f"scale_out * {text}"
@@ -275,7 +282,7 @@ class Matmul(Spec):
             parts.append(f"beta{number_name(self.beta)}")
         parts += [f"scale{scale}" for scale in self.scales]
         parts += [f"packed{operand}" for operand in self.constant]
-        parts += [step.value for step in self.epilogue]
+        parts += self.epilogue
         return "_".join(parts)
 
     def _stride_names(self) -> list[str]:

@@ -55,7 +55,7 @@ def _operation(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], objec
         if spec["beta"] != 0.0:
             y += spec["beta"] * x["c"]
         for step in spec["epilogue"]:
-            y = y + x[step] if step in x else _FUNCTIONS[step](y)
+            y = y + x[step] if step in x else _function(step)(y)
         return y * x["scale_out"] if "scale_out" in x else y
 
     return matmul
@@ -123,6 +123,13 @@ def _gelu_tanh(x: Array) -> Array:
 
 def _gelu(x: Array) -> Array:
     raise DeviceError("numpy has no erf, so no gelu; take torch")
+
+
+def _function(name: str) -> Callable[[Array], Array]:
+    """A step of an epilogue."""
+    if name in _FUNCTIONS:
+        return _FUNCTIONS[name]
+    return lambda x: np.asarray(DEFINITIONS[name](Arrays(), x))
 
 
 _FUNCTIONS: Mapping[str, Callable[[Array], Array]] = {

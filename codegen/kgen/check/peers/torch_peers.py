@@ -226,6 +226,11 @@ def _matmul(torch: Any, entry: KernelEntry, x: Mapping[str, Any], product: Produ
         "gelu_tanh": lambda y: functional.gelu(y, approximate="tanh"),
         "silu": functional.silu,
     }
+    expression = _Expression(torch, {})
+
+    def apply(step: str, y: Any) -> Any:
+        return functions[step](y) if step in functions else expression.apply(step, [y])
+
     plain = spec["alpha"] == 1.0 and spec["beta"] == 0.0
     steps = list(spec["epilogue"])
     if product is _product and plain and a.ndim == 2 and steps[:1] == ["bias"]:
@@ -241,7 +246,7 @@ def _matmul(torch: Any, entry: KernelEntry, x: Mapping[str, Any], product: Produ
         if spec["beta"] != 0.0:
             y = y + spec["beta"] * x["c"]
         for step in steps:
-            y = y + x[step] if step in x else functions[step](y)
+            y = y + x[step] if step in x else apply(step, y)
         return y
 
     return matmul

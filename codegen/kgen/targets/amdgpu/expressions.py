@@ -13,8 +13,10 @@ from typing import ClassVar
 from kgen.ops import Primitive as P
 from kgen.targets.llvm_expressions import LlvmRenderer
 
-#: What a division or a root may be off by: !2 of the module.
+#: What a division or a root may be off by: !9 of the module, behind those of loops.
 DIVISION_ULPS = 2.5
+#: What `!fpmath` is for.
+INEXACT = (P.DIV, P.SQRT, P.RSQRT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,4 +27,4 @@ class AmdgpuRenderer(LlvmRenderer):
         return "afn " if primitive in (P.EXP2, P.RECIPROCAL) else ""
 
     def metadata(self, primitive: P) -> str:
-        return ", !fpmath !2" if primitive in (P.DIV, P.SQRT, P.RSQRT) else ""
+        return ", !fpmath !9" if primitive in INEXACT else ""

@@ -15,7 +15,7 @@ from kgen.schedule import (
     Schedule,
     SweepMatmul,
 )
-from kgen.spec import SMOOTH, DType, Elementwise, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Elementwise, Matmul, Relu, Softmax, Spec
 from kgen.targets import llvm_ir
 from kgen.targets.base import Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.cpu import devices
@@ -30,6 +30,7 @@ from kgen.targets.cpu.plan.blocks import MatmulPlan, with_tile
 from kgen.targets.cpu.plan.dot import plan_dot
 from kgen.targets.cpu.plan.dots import dot_for
 from kgen.targets.cpu.plan.relu import plan_relu
+from kgen.targets.cpu.plan.steps import epilogue_steps, function_steps
 from kgen.targets.device import Rates
 from kgen_runtime.manifest import Tolerance
 
@@ -108,7 +109,7 @@ class CpuFamily(Family):
             )
         if not isinstance(spec, Matmul):
             return Tolerance(accumulate=spec.dtype, factor=0.0, reason="relu is exact")
-        smooth = SMOOTH & set(spec.epilogue)
+        smooth = bool(function_steps(epilogue_steps(spec)))
         digits = DType.F64 if spec.dtype is DType.F64 else spec.out
         error = ACTIVATION_ERRORS.get(digits, 2e-6) if smooth else 0.0
         inner = uses_inner(spec, target)

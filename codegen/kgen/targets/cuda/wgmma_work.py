@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from kgen.ops import instructions_of
 from kgen.schedule import WgmmaMatmul
 from kgen.spec import Epilogue, Matmul
 from kgen.targets.cuda.devices import Device
@@ -22,7 +25,7 @@ ADDRESS_REGISTERS = 26
 #: each output takes: rounding and storing it through TMA or from registers, and its epilogue.
 TURN_LATENCY = 600
 STORE_INSTRUCTIONS = {True: 1.25, False: 2.0}
-STEP_INSTRUCTIONS = {
+STEP_INSTRUCTIONS: Mapping[str, float] = {
     Epilogue.BIAS: 1.5,
     Epilogue.RELU: 1,
     Epilogue.GELU: 18,
@@ -30,6 +33,12 @@ STEP_INSTRUCTIONS = {
     Epilogue.SILU: 5,
     Epilogue.RESIDUAL: 3,
 }
+
+
+def step_instructions(step: str) -> float:
+    """Of an epilogue's step for each output: those counted, or the primitives of its expansion."""
+    counted = STEP_INSTRUCTIONS.get(step)
+    return float(instructions_of(step)) if counted is None else counted
 
 
 def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
@@ -61,7 +70,7 @@ def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
         last = sums + (pieces - 1) * TILE_OVERHEAD
     at_once = 1 if schedule.pingpong else schedule.consumers
     outputs = STORE_INSTRUCTIONS[schedule.tma_store]
-    outputs += sum(STEP_INSTRUCTIONS[step] for step in spec.epilogue)
+    outputs += sum(step_instructions(step) for step in spec.epilogue)
     alone = schedule.consumers == 1
     return Work(
         num_warps=(1 + schedule.consumers) * WARPS,

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
+from kgen.ops import Expression, expand, steps
 from kgen.ops.expression import variable
 from kgen.ops.functions import call_of
 from kgen.schedule import GpuMatmul
 from kgen.spec import DType, Epilogue, Matmul
-from kgen.targets.amdgpu.expressions import AmdgpuRenderer
+from kgen.spec.choices import SUMS
+from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, AmdgpuRenderer
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan
 from kgen.targets.amdgpu.plan.staging import Staging
 from kgen.targets.base import Target
@@ -143,10 +145,20 @@ class EpiloguePlan:
         """Of the intrinsics that the steps call."""
         t, renderer = self.value, AmdgpuRenderer(type=self.value)
         found = [f"{t} @llvm.fma.{t.suffix}({t}, {t}, {t})"] if self.adds_c else []
-        for step in self.spec.epilogue:
-            if step not in (Epilogue.BIAS, Epilogue.RESIDUAL):
-                found += renderer.declarations(call_of(step, variable("x")))
+        found += (d for call in self._calls for d in renderer.declarations(call))
         return tuple(dict.fromkeys(found))
+
+    @property
+    def _calls(self) -> tuple[Expression, ...]:
+        """The steps that are functions."""
+        names = (step for step in self.spec.epilogue if step not in SUMS)
+        return tuple(call_of(name, variable("x")) for name in names)
+
+    @property
+    def division_ulps(self) -> str:
+        """What a division or a root may be off by, as LLVM writes it; nothing if there is none."""
+        primitives = {step.primitive for call in self._calls for step in steps(expand(call))}
+        return f"{DIVISION_ULPS:e}" if primitives & set(INEXACT) else ""
 
 
 @dataclass(frozen=True, kw_only=True)

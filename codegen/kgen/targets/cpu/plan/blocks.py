@@ -5,8 +5,12 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
+from kgen.ops import Expression
+from kgen.ops.expression import variable
+from kgen.ops.functions import call_of
 from kgen.schedule import CpuMatmul
 from kgen.spec import DType, Epilogue, Matmul, Operand
+from kgen.targets.cpu.expressions import CpuRenderer
 from kgen.targets.cpu.plan.activations import NormalTail, normal_tail
 from kgen.targets.cpu.plan.addresses import Origin, origin
 from kgen.targets.cpu.plan.ahead import packed_b
@@ -14,8 +18,10 @@ from kgen.targets.cpu.plan.base import access
 from kgen.targets.cpu.plan.extents import BlockedPlan
 from kgen.targets.cpu.plan.functions import Functions, functions_for
 from kgen.targets.cpu.plan.normal_tables import NormalTables, normal_tables
-from kgen.targets.cpu.plan.steps import Step, epilogue_steps, function_steps
+from kgen.targets.cpu.plan.steps import NATIVE, Step, epilogue_steps, function_steps
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
+from kgen.targets.expressions import Rendered
+from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.manifest import Launch, TensorParam, Tile, Walk
 
 #: Of a cache; Intel, AMD and most of Arm.
@@ -254,6 +260,37 @@ class MatmulPlan(BlockedPlan):
     @property
     def has_functions(self) -> bool:
         return bool(self.function_steps)
+
+    @property
+    def _renderer(self) -> CpuRenderer:
+        type_ = FloatType(dtype=DType.F32, lanes=self.compute.count)
+        return CpuRenderer(type=type_, target=self.target)
+
+    @property
+    def _expanded(self) -> tuple[Expression, ...]:
+        """The functions that the scalar language makes."""
+        calls = (step.kind for step in self.function_steps if step.kind not in NATIVE)
+        return tuple(call_of(name, variable("x")) for name in calls)
+
+    def expanded(self, name: str) -> Rendered:
+        """The lines from %x to %y of a function that the scalar language makes."""
+        return self._renderer.apply(name, "%x", "%y")
+
+    @property
+    def callees(self) -> tuple[str, ...]:
+        """What these call: exp2 and log2."""
+        found = (p.value for call in self._expanded for p in self._renderer.functions(call))
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def expanded_declarations(self) -> tuple[str, ...]:
+        """Of the intrinsics that these take, but for those that the module has anyway."""
+        t = self.compute
+        known = {f"{t} @{self.functions.multiply_add}.{t.suffix}({t}, {t}, {t})"}
+        if self.has_gelu:
+            known |= {f"{t} @llvm.{name}.{t.suffix}({t})" for name in ("fabs", "roundeven")}
+        found = (d for call in self._expanded for d in self._renderer.declarations(call))
+        return tuple(d for d in dict.fromkeys(found) if d not in known)
 
     @property
     def functions(self) -> Functions:

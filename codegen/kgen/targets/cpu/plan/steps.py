@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgen.spec import SMOOTH, Matmul, Scale
+from kgen.spec import Matmul, Scale
 
 COMMENTS = {
     "alpha": "x * alpha",
@@ -20,6 +20,10 @@ COMMENTS = {
     "silu": "x / (1 + exp(-x))",
     "residual": "x + residual",
 }
+#: Functions of which the family has a better form than the scalar language.
+NATIVE = frozenset({"gelu", "gelu_tanh", "silu"})
+#: Steps of an instruction or two.
+IN_PLACE = frozenset({*COMMENTS}) - NATIVE
 #: The tensor that a kind of step reads.
 OPERANDS = {
     "beta": "c",
@@ -40,7 +44,17 @@ class Step:
 
     @property
     def comment(self) -> str:
-        return COMMENTS[self.kind]
+        return COMMENTS.get(self.kind, f"{self.kind}(x)")
+
+    @property
+    def is_call(self) -> bool:
+        """Whether it is a function of the module."""
+        return self.kind not in IN_PLACE
+
+    @property
+    def function(self) -> str:
+        """The module's name for it, which is none of a primitive's that it may call."""
+        return self.kind if self.kind in NATIVE else f"step_{self.kind}"
 
 
 def epilogue_steps(spec: Matmul) -> tuple[Step, ...]:
@@ -48,7 +62,7 @@ def epilogue_steps(spec: Matmul) -> tuple[Step, ...]:
     kinds = ["alpha"] if spec.alpha != 1.0 else []
     kinds += [f"scale_{scale}" for scale in spec.scales if scale is not Scale.OUT]
     kinds += ["beta"] if spec.beta != 0.0 else []
-    kinds += [step.value for step in spec.epilogue]
+    kinds += spec.epilogue
     kinds += ["scale_out"] if Scale.OUT in spec.scales else []
     steps, source = [], ""
     for i, kind in enumerate(kinds, 1):
@@ -61,4 +75,4 @@ def epilogue_steps(spec: Matmul) -> tuple[Step, ...]:
 
 def function_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
     """Those that call a function, each function once."""
-    return tuple({step.kind: step for step in steps if step.kind in SMOOTH}.values())
+    return tuple({step.kind: step for step in steps if step.is_call}.values())

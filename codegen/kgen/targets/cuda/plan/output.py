@@ -144,7 +144,7 @@ class OutputTile:
 
     @property
     def steps(self) -> tuple[str, ...]:
-        return tuple(step.value for step in self.spec.epilogue)
+        return self.spec.epilogue
 
     @property
     def changes(self) -> bool:

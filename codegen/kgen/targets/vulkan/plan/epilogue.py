@@ -41,12 +41,12 @@ def steps(spec: Matmul, source: str) -> tuple[Step, ...]:
     if spec.beta != 0.0:
         then("add_scaled", "c")
     for step in spec.epilogue:
-        if step is Epilogue.BIAS:
+        if step == Epilogue.BIAS:
             then("add_column", "bias")
-        elif step is Epilogue.RESIDUAL:
+        elif step == Epilogue.RESIDUAL:
             then("add", "residual")
         else:
-            then("call", step.value)
+            then("call", step)
     return tuple(chain)
 
 

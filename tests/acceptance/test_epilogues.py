@@ -1,0 +1,49 @@
+"""Every function of one number as a matmul's epilogue, on all four families."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+import kgen
+from kgen.check.verify import verify
+from kgen.errors import SpecError
+from kgen.spec import DType, Matmul
+from kgen.spec.choices import SUMS, EpilogueName, steps_known
+from tests.device.vulkan_support import open_vulkan
+
+pytestmark = pytest.mark.acceptance
+
+#: Main loops that end in different epilogues: mma, wgmma, FMA; tiles, dot products and AMX of CPUs.
+TARGETS = (
+    *("sm_80", "sm_90a", "gfx942", "gfx1100", "vulkan1.3"),
+    *("native", "x86-64", "x86-64-v3", "aarch64-neon"),
+)
+FUNCTIONS = [step for step in steps_known() if step not in SUMS]
+#: Each function once, a few in a row. No logarithm stands right before an exponential: a Vulkan
+#: driver may make a power of the two, in which a NaN gets lost.
+CHAINS = [tuple(FUNCTIONS[::-1][i::5]) for i in range(5)]
+
+
+def test_editors_know_every_step() -> None:
+    assert get_args(EpilogueName) == steps_known()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_functions(target: str) -> None:
+    if target.startswith("vulkan"):
+        open_vulkan().close()
+    dtypes = (DType.F16, DType.F32)
+    specs = [
+        Matmul(m=65, n=33, k=40, dtype=dtypes[i % 2], epilogue=("bias", *chain, "residual"))  # type: ignore[arg-type]
+        for i, chain in enumerate(CHAINS)
+    ]
+    report = verify(kgen.build(specs, [target]))
+    wrong = [f"{k.kernel}: {k.reason}" for k in report.kernels if k.status != "passed"]
+    assert not wrong and len(report.kernels) == len(specs)
+
+
+def test_a_function_of_f32_is_refused_for_f64() -> None:
+    with pytest.raises(SpecError, match="epilogue=tanh is computed in f32"):
+        Matmul(m=1, n=1, k=1, dtype="f64", epilogue=("tanh",))
