@@ -22,8 +22,6 @@ def row_plan(
 ) -> RowPlan:
     spec = Rowwise(expression=text, shapes=shapes, dtype="f32", axes=axes)
     return RowPlan(spec=spec, vector=vector, lanes=lanes, online=online)
-        spec=spec, vector=fields.pop("vector", 1), lanes=fields.pop("lanes", 4), **fields
-    )
 
 
 def phases(plan: RowPlan) -> list[list[str]]:

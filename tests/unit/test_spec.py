@@ -77,7 +77,6 @@ def specs(draw: st.DrawFn) -> Spec:
     ("names", "enum"),
     [
         (dtypes.DTypeName, DType),
-        (choices.EpilogueName, Epilogue),
         (choices.MathName, Math),
         (choices.LayoutName, Layout),
         (choices.ScaleName, choices.Scale),
@@ -86,6 +85,10 @@ def specs(draw: st.DrawFn) -> Spec:
 )
 def test_a_type_checker_knows_the_names_of_all_members(names: Any, enum: type[StrEnum]) -> None:
     assert get_args(names) == tuple(enum)
+
+
+def test_a_type_checker_knows_every_step_of_an_epilogue() -> None:
+    assert get_args(choices.EpilogueName) == choices.steps_known()
 
 
 def test_a_type_checker_knows_the_names_of_array_libraries() -> None:

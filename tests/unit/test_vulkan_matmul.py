@@ -95,7 +95,7 @@ def test_an_edge_brings_its_own_code_only(
 def test_helper_functions_are_those_in_use() -> None:
     epilogue = (Epilogue.SILU, Epilogue.BIAS)
     spec = Matmul(m=8, n=8, k=8, dtype=DType.BF16, out_dtype=DType.F16, epilogue=epilogue)
-    assert plan(spec).functions == ("widen_bf16", "widen_f16", "narrow_f16", "sigmoid", "silu")
+    assert plan(spec).functions == ("widen_bf16", "widen_f16", "narrow_f16", "silu")
     assert plan(Matmul(m=8, n=8, k=8, dtype=DType.F32)).functions == ()
 
 

@@ -100,10 +100,10 @@ class Matmul(Spec):
                 raise SpecError(
                     f"epilogue has {step} {self.epilogue.count(step)} times; once is the limit"
                 )
-        for step in self.epilogue:
-            if self.dtype is DType.F64 and step not in list(Epilogue):
+        for name in self.epilogue:
+            if self.dtype is DType.F64 and name not in list(Epilogue):
                 raise SpecError(
-                    f"epilogue={step} is computed in f32, and products of f64 are not; theirs take "
+                    f"epilogue={name} is computed in f32, and products of f64 are not; theirs take "
                     f"{', '.join(Epilogue)}"
                 )
         self._check_scales()
