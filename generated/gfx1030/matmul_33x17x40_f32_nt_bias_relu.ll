@@ -236,8 +236,8 @@ last.multiplied:
 m0.n0.e0.inside:
   %m0.n0.e0.offset = add nuw nsw i64 %row0.offset, %column0.wide
   %m0.n0.e0.bias1 = fadd float %m0.n0.e0, %column0.bias
-  %m0.n0.e0.relu2.negative = fcmp olt float %m0.n0.e0.bias1, zeroinitializer
-  %m0.n0.e0.relu2 = select i1 %m0.n0.e0.relu2.negative, float zeroinitializer, float %m0.n0.e0.bias1
+  %m0.n0.e0.relu2_less_equal = fcmp ole float %m0.n0.e0.bias1, 0x0000000000000000
+  %m0.n0.e0.relu2 = select i1 %m0.n0.e0.relu2_less_equal, float 0x0000000000000000, float %m0.n0.e0.bias1
   %m0.n0.e0.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m0.n0.e0.offset
   store float %m0.n0.e0.relu2, ptr addrspace(1) %m0.n0.e0.at, align 4
   br label %m0.n0.e0.done
@@ -248,8 +248,8 @@ m0.n0.e0.done:
 m0.n0.e1.inside:
   %m0.n0.e1.offset = add nuw nsw i64 %row0.offset, %column1.wide
   %m0.n0.e1.bias1 = fadd float %m0.n0.e1, %column1.bias
-  %m0.n0.e1.relu2.negative = fcmp olt float %m0.n0.e1.bias1, zeroinitializer
-  %m0.n0.e1.relu2 = select i1 %m0.n0.e1.relu2.negative, float zeroinitializer, float %m0.n0.e1.bias1
+  %m0.n0.e1.relu2_less_equal = fcmp ole float %m0.n0.e1.bias1, 0x0000000000000000
+  %m0.n0.e1.relu2 = select i1 %m0.n0.e1.relu2_less_equal, float 0x0000000000000000, float %m0.n0.e1.bias1
   %m0.n0.e1.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m0.n0.e1.offset
   store float %m0.n0.e1.relu2, ptr addrspace(1) %m0.n0.e1.at, align 4
   br label %m0.n0.e1.done
@@ -265,8 +265,8 @@ m0.n0.e1.done:
 m1.n0.e0.inside:
   %m1.n0.e0.offset = add nuw nsw i64 %row1.offset, %column0.wide
   %m1.n0.e0.bias1 = fadd float %m1.n0.e0, %column0.bias
-  %m1.n0.e0.relu2.negative = fcmp olt float %m1.n0.e0.bias1, zeroinitializer
-  %m1.n0.e0.relu2 = select i1 %m1.n0.e0.relu2.negative, float zeroinitializer, float %m1.n0.e0.bias1
+  %m1.n0.e0.relu2_less_equal = fcmp ole float %m1.n0.e0.bias1, 0x0000000000000000
+  %m1.n0.e0.relu2 = select i1 %m1.n0.e0.relu2_less_equal, float 0x0000000000000000, float %m1.n0.e0.bias1
   %m1.n0.e0.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m1.n0.e0.offset
   store float %m1.n0.e0.relu2, ptr addrspace(1) %m1.n0.e0.at, align 4
   br label %m1.n0.e0.done
@@ -277,8 +277,8 @@ m1.n0.e0.done:
 m1.n0.e1.inside:
   %m1.n0.e1.offset = add nuw nsw i64 %row1.offset, %column1.wide
   %m1.n0.e1.bias1 = fadd float %m1.n0.e1, %column1.bias
-  %m1.n0.e1.relu2.negative = fcmp olt float %m1.n0.e1.bias1, zeroinitializer
-  %m1.n0.e1.relu2 = select i1 %m1.n0.e1.relu2.negative, float zeroinitializer, float %m1.n0.e1.bias1
+  %m1.n0.e1.relu2_less_equal = fcmp ole float %m1.n0.e1.bias1, 0x0000000000000000
+  %m1.n0.e1.relu2 = select i1 %m1.n0.e1.relu2_less_equal, float 0x0000000000000000, float %m1.n0.e1.bias1
   %m1.n0.e1.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m1.n0.e1.offset
   store float %m1.n0.e1.relu2, ptr addrspace(1) %m1.n0.e1.at, align 4
   br label %m1.n0.e1.done

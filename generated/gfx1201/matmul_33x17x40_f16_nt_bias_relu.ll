@@ -236,8 +236,8 @@ last:
 m0.c0.r0.inside:
   %m0.c0.r0.offset = add nuw nsw i64 %row.m0.r0.offset, %column0.wide
   %m0.c0.r0.bias1 = fadd float %m0.c0.r0, %column0.bias
-  %m0.c0.r0.relu2.negative = fcmp olt float %m0.c0.r0.bias1, zeroinitializer
-  %m0.c0.r0.relu2 = select i1 %m0.c0.r0.relu2.negative, float zeroinitializer, float %m0.c0.r0.bias1
+  %m0.c0.r0.relu2_less_equal = fcmp ole float %m0.c0.r0.bias1, 0x0000000000000000
+  %m0.c0.r0.relu2 = select i1 %m0.c0.r0.relu2_less_equal, float 0x0000000000000000, float %m0.c0.r0.bias1
   %m0.c0.r0.rounded = fptrunc float %m0.c0.r0.relu2 to half
   %m0.c0.r0.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r0.offset
   store half %m0.c0.r0.rounded, ptr addrspace(1) %m0.c0.r0.at, align 2
@@ -254,8 +254,8 @@ m0.c0.r0.done:
 m0.c0.r1.inside:
   %m0.c0.r1.offset = add nuw nsw i64 %row.m0.r1.offset, %column0.wide
   %m0.c0.r1.bias1 = fadd float %m0.c0.r1, %column0.bias
-  %m0.c0.r1.relu2.negative = fcmp olt float %m0.c0.r1.bias1, zeroinitializer
-  %m0.c0.r1.relu2 = select i1 %m0.c0.r1.relu2.negative, float zeroinitializer, float %m0.c0.r1.bias1
+  %m0.c0.r1.relu2_less_equal = fcmp ole float %m0.c0.r1.bias1, 0x0000000000000000
+  %m0.c0.r1.relu2 = select i1 %m0.c0.r1.relu2_less_equal, float 0x0000000000000000, float %m0.c0.r1.bias1
   %m0.c0.r1.rounded = fptrunc float %m0.c0.r1.relu2 to half
   %m0.c0.r1.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r1.offset
   store half %m0.c0.r1.rounded, ptr addrspace(1) %m0.c0.r1.at, align 2
@@ -272,8 +272,8 @@ m0.c0.r1.done:
 m0.c0.r2.inside:
   %m0.c0.r2.offset = add nuw nsw i64 %row.m0.r2.offset, %column0.wide
   %m0.c0.r2.bias1 = fadd float %m0.c0.r2, %column0.bias
-  %m0.c0.r2.relu2.negative = fcmp olt float %m0.c0.r2.bias1, zeroinitializer
-  %m0.c0.r2.relu2 = select i1 %m0.c0.r2.relu2.negative, float zeroinitializer, float %m0.c0.r2.bias1
+  %m0.c0.r2.relu2_less_equal = fcmp ole float %m0.c0.r2.bias1, 0x0000000000000000
+  %m0.c0.r2.relu2 = select i1 %m0.c0.r2.relu2_less_equal, float 0x0000000000000000, float %m0.c0.r2.bias1
   %m0.c0.r2.rounded = fptrunc float %m0.c0.r2.relu2 to half
   %m0.c0.r2.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r2.offset
   store half %m0.c0.r2.rounded, ptr addrspace(1) %m0.c0.r2.at, align 2
@@ -290,8 +290,8 @@ m0.c0.r2.done:
 m0.c0.r3.inside:
   %m0.c0.r3.offset = add nuw nsw i64 %row.m0.r3.offset, %column0.wide
   %m0.c0.r3.bias1 = fadd float %m0.c0.r3, %column0.bias
-  %m0.c0.r3.relu2.negative = fcmp olt float %m0.c0.r3.bias1, zeroinitializer
-  %m0.c0.r3.relu2 = select i1 %m0.c0.r3.relu2.negative, float zeroinitializer, float %m0.c0.r3.bias1
+  %m0.c0.r3.relu2_less_equal = fcmp ole float %m0.c0.r3.bias1, 0x0000000000000000
+  %m0.c0.r3.relu2 = select i1 %m0.c0.r3.relu2_less_equal, float 0x0000000000000000, float %m0.c0.r3.bias1
   %m0.c0.r3.rounded = fptrunc float %m0.c0.r3.relu2 to half
   %m0.c0.r3.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r3.offset
   store half %m0.c0.r3.rounded, ptr addrspace(1) %m0.c0.r3.at, align 2
@@ -308,8 +308,8 @@ m0.c0.r3.done:
 m0.c0.r4.inside:
   %m0.c0.r4.offset = add nuw nsw i64 %row.m0.r4.offset, %column0.wide
   %m0.c0.r4.bias1 = fadd float %m0.c0.r4, %column0.bias
-  %m0.c0.r4.relu2.negative = fcmp olt float %m0.c0.r4.bias1, zeroinitializer
-  %m0.c0.r4.relu2 = select i1 %m0.c0.r4.relu2.negative, float zeroinitializer, float %m0.c0.r4.bias1
+  %m0.c0.r4.relu2_less_equal = fcmp ole float %m0.c0.r4.bias1, 0x0000000000000000
+  %m0.c0.r4.relu2 = select i1 %m0.c0.r4.relu2_less_equal, float 0x0000000000000000, float %m0.c0.r4.bias1
   %m0.c0.r4.rounded = fptrunc float %m0.c0.r4.relu2 to half
   %m0.c0.r4.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r4.offset
   store half %m0.c0.r4.rounded, ptr addrspace(1) %m0.c0.r4.at, align 2
@@ -326,8 +326,8 @@ m0.c0.r4.done:
 m0.c0.r5.inside:
   %m0.c0.r5.offset = add nuw nsw i64 %row.m0.r5.offset, %column0.wide
   %m0.c0.r5.bias1 = fadd float %m0.c0.r5, %column0.bias
-  %m0.c0.r5.relu2.negative = fcmp olt float %m0.c0.r5.bias1, zeroinitializer
-  %m0.c0.r5.relu2 = select i1 %m0.c0.r5.relu2.negative, float zeroinitializer, float %m0.c0.r5.bias1
+  %m0.c0.r5.relu2_less_equal = fcmp ole float %m0.c0.r5.bias1, 0x0000000000000000
+  %m0.c0.r5.relu2 = select i1 %m0.c0.r5.relu2_less_equal, float 0x0000000000000000, float %m0.c0.r5.bias1
   %m0.c0.r5.rounded = fptrunc float %m0.c0.r5.relu2 to half
   %m0.c0.r5.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r5.offset
   store half %m0.c0.r5.rounded, ptr addrspace(1) %m0.c0.r5.at, align 2
@@ -344,8 +344,8 @@ m0.c0.r5.done:
 m0.c0.r6.inside:
   %m0.c0.r6.offset = add nuw nsw i64 %row.m0.r6.offset, %column0.wide
   %m0.c0.r6.bias1 = fadd float %m0.c0.r6, %column0.bias
-  %m0.c0.r6.relu2.negative = fcmp olt float %m0.c0.r6.bias1, zeroinitializer
-  %m0.c0.r6.relu2 = select i1 %m0.c0.r6.relu2.negative, float zeroinitializer, float %m0.c0.r6.bias1
+  %m0.c0.r6.relu2_less_equal = fcmp ole float %m0.c0.r6.bias1, 0x0000000000000000
+  %m0.c0.r6.relu2 = select i1 %m0.c0.r6.relu2_less_equal, float 0x0000000000000000, float %m0.c0.r6.bias1
   %m0.c0.r6.rounded = fptrunc float %m0.c0.r6.relu2 to half
   %m0.c0.r6.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r6.offset
   store half %m0.c0.r6.rounded, ptr addrspace(1) %m0.c0.r6.at, align 2
@@ -362,8 +362,8 @@ m0.c0.r6.done:
 m0.c0.r7.inside:
   %m0.c0.r7.offset = add nuw nsw i64 %row.m0.r7.offset, %column0.wide
   %m0.c0.r7.bias1 = fadd float %m0.c0.r7, %column0.bias
-  %m0.c0.r7.relu2.negative = fcmp olt float %m0.c0.r7.bias1, zeroinitializer
-  %m0.c0.r7.relu2 = select i1 %m0.c0.r7.relu2.negative, float zeroinitializer, float %m0.c0.r7.bias1
+  %m0.c0.r7.relu2_less_equal = fcmp ole float %m0.c0.r7.bias1, 0x0000000000000000
+  %m0.c0.r7.relu2 = select i1 %m0.c0.r7.relu2_less_equal, float 0x0000000000000000, float %m0.c0.r7.bias1
   %m0.c0.r7.rounded = fptrunc float %m0.c0.r7.relu2 to half
   %m0.c0.r7.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r7.offset
   store half %m0.c0.r7.rounded, ptr addrspace(1) %m0.c0.r7.at, align 2
