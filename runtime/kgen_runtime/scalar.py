@@ -7,7 +7,7 @@ manifest's derived strides.
 Precision: inputs are exact as Python floats (binary64). A product of two values that are no f64 has
 at most 48 significant bits, so it is exact too, and `math.fsum` rounds their sum once, to binary64;
 the factors of f64 products are split, so that theirs are exact as well. alpha, beta, scales, the
-epilogue and the softmax follow in binary64 with the math module, and :func:`encode` rounds the
+epilogue and expressions follow in binary64 with the math module, and :func:`encode` rounds the
 result once, to nearest even, to the output's type.
 """
 
@@ -246,31 +246,6 @@ def relu_elements(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     return lambda index: relu(read(buffers["x"], index[0], dtype))
 
 
-def softmax(spec: Mapping[str, Any], buffers: Buffers) -> Element:
-    """Elements of exp(x - max) / sum(exp(x - max)) over each row, or of its logarithm."""
-    dtype, cols = DType(spec["dtype"]), spec["cols"]
-
-    # The elements of a row share its values.
-    @lru_cache(maxsize=1)
-    def row_facts(row: int) -> tuple[list[float], float, float]:
-        """The row, its maximum and its sum of exponentials; the sum is NaN for a row that is."""
-        x = values(buffers["x"], row * cols, cols, 1, dtype)
-        top = max(x)
-        if any(map(math.isnan, x)) or math.isinf(top):
-            return x, math.nan, math.nan
-        return x, top, total(math.exp(v - top) for v in x)
-
-    def element(index: tuple[int, ...]) -> float:
-        row, col = index
-        x, top, exponentials = row_facts(row)
-        shifted = x[col] - top
-        if spec["log"]:
-            return shifted - math.log(exponentials)
-        return math.exp(shifted) / exponentials
-
-    return element
-
-
 def elementwise(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     """Elements of an expression over inputs that broadcast, by their number in the output."""
     broadcast = Broadcast(spec, buffers)
@@ -379,7 +354,6 @@ def out_columns(spec: Mapping[str, Any], shape: Sequence[int]) -> int:
 OPERATIONS: Mapping[str, Callable[[Mapping[str, Any], Buffers], Element]] = {
     "matmul": matmul,
     "relu": relu_elements,
-    "softmax": softmax,
     "elementwise": elementwise,
     "rowwise": rowwise,
 }

@@ -77,14 +77,6 @@ def _relu(spec: Spec) -> tuple[TensorParam, ...]:
     return tuple(_packed(name, dtype, spec["shape"]) for name in ("x", "out"))
 
 
-def _softmax(spec: Spec) -> tuple[TensorParam, ...]:
-    rows, cols = _whole(spec, "rows", 1), _whole(spec, "cols", 1)
-    if not isinstance(spec["log"], bool):
-        raise TypeError(f"log={spec['log']!r}")
-    types = {"x": DType(spec["dtype"]), "out": DType(spec["out_dtype"])}
-    return tuple(_tensor(name, t, (rows, cols), (cols, 1)) for name, t in types.items())
-
-
 def _elementwise(spec: Spec) -> tuple[TensorParam, ...]:
     expression, shapes = spec["expression"], spec["shapes"]
     if not isinstance(expression, str) or len(expression) > MAX_EXPRESSION:
@@ -116,7 +108,6 @@ MAX_EXPRESSION = 10_000
 OPERATIONS: Mapping[str, Callable[[Spec], tuple[TensorParam, ...]]] = {
     "matmul": _matmul,
     "relu": _relu,
-    "softmax": _softmax,
     "elementwise": _elementwise,
     "rowwise": _rowwise,
 }

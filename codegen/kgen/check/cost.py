@@ -100,9 +100,9 @@ def scalar_elements(entry: KernelEntry) -> int:
     if elements * (work_per_element(entry) + SCALAR_ELEMENT_WORK) <= SCALAR_WORK:
         return elements
     each = work_per_element(entry)
-    if entry.spec["op"] in ("rowwise", "softmax"):
+    if entry.spec["op"] == "rowwise":
         # A single element needs its whole row.
-        each = entry.spec["cols"] if entry.spec["op"] == "softmax" else row_shape(entry)[1]
+        each = row_shape(entry)[1]
     return max(2, SCALAR_SAMPLE_WORK // (each + SCALAR_ELEMENT_WORK))
 
 
@@ -155,9 +155,8 @@ def panels(entry: KernelEntry, box: Box) -> tuple[Box, ...]:
         rows, cols = min(side, shape[1]), min(side, shape[2])
         each = rows * cols + (rows + cols) * int(entry.spec["k"])
         steps = [max(1, PANEL_ELEMENTS // each), rows, cols]
-    elif len(shape) == 2:
-        cols = row_shape(entry)[1] if entry.spec["op"] == "rowwise" else shape[1]
-        steps = [max(1, PANEL_ELEMENTS // cols), shape[1]]
+    elif entry.spec["op"] == "rowwise":
+        steps = [max(1, PANEL_ELEMENTS // row_shape(entry)[1]), shape[1]]
     else:
         steps = [PANEL_ELEMENTS]
     pieces: list[Box] = [()]

@@ -32,7 +32,7 @@ def output_shape(entry: KernelEntry) -> tuple[int, ...]:
     if entry.spec["op"] == "rowwise":
         cols = out_columns(entry.spec, shape)
         return (math.prod(shape) // cols, cols)
-    return shape if entry.op == "softmax" else (math.prod(shape),)
+    return (math.prod(shape),)
 
 
 def row_shape(entry: KernelEntry) -> tuple[int, int]:
@@ -64,10 +64,8 @@ def estimate(
         if entry.spec["op"] == "rowwise":
             return _rowwise(entry, inputs, params, box)
         x = decode(inputs["x"].reshape(output_shape(entry))[box[:1]], params["x"].dtype)
-        if entry.op == "relu":
-            zero = np.zeros_like(x)
-            return Estimate(value=relu(x), error=zero, accumulate=params["x"].dtype)
-        return _softmax(entry, x)
+        zero = np.zeros_like(x)
+        return Estimate(value=relu(x), error=zero, accumulate=params["x"].dtype)
 
 
 def _matmul(
@@ -160,16 +158,6 @@ def _rowwise(
 def tree(expression: str) -> ast.expr:
     """An expression in calls as Python's grammar has it."""
     return ast.parse(expression, mode="eval").body
-
-
-def _softmax(entry: KernelEntry, x: Values) -> Estimate:
-    top = x.max(axis=1, keepdims=True)
-    # inf - inf makes a row that holds +inf, or only -inf, NaN; NaN spreads by itself.
-    shifted = x - top
-    terms = np.exp(shifted)
-    sums = terms.sum(axis=1, keepdims=True)
-    value = shifted - np.log(sums) if entry.spec["log"] else terms / sums
-    return tolerance.softmax(x, entry.spec["log"], value, sums, entry.tolerance)
 
 
 def relu(x: Values) -> Values:

@@ -23,7 +23,7 @@ from kgen_runtime.manifest import KernelEntry
 
 #: Multiply-adds beyond which a matmul has special values among its random data, not besides.
 LARGE_MATMUL = 2**22
-#: Rows of a softmax, from the first, that hold special values, and how many of them all turns
+#: Rows, from the first, that hold special values, and how many of them all turns
 #: together have at least, as long as there are no more elements than this.
 SPECIAL_ROWS, LEAST_ROWS, LEAST_ROWS_ELEMENTS = 4096, 64, 2**16
 #: Up to so many elements, every place of an element-wise kernel gets each value.

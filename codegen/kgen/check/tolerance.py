@@ -134,39 +134,6 @@ def product(value: Values, magnitude: Values, k: int, whole: bool, target: Toler
     )
 
 
-def softmax(x: Values, log: bool, value: Values, sums: Values, target: Tolerance) -> Estimate:
-    """Rows of softmax or log-softmax; x, value and sums (of exponentials) in float64.
-
-    With t = x - max, u = u_acc, f = function_error, e = factor sqrt(cols) u:
-
-    - exp(t) is off by rho(t) = f + (3 |t| + 2) u relative to itself: the subtraction and the
-      multiplication by log2(e) round t, and an error d of t is an error d of exp(t).
-    - The sum of positive terms is off by their mean rho, weighted by the terms, plus e: rho_sum.
-    - softmax = exp(t) / sum is off by rho(t) + rho_sum + 2 u relative to itself, and by 2**-126
-      because small exponentials may be flushed to zero.
-    - log-softmax = t - log(sum) is off by rho_sum (an error relative to the sum is absolute in its
-      logarithm), (f + 2 u) |log(sum)| for the logarithm, and 2 u of everything that is added:
-      max, t, log(sum) and the result.
-    """
-    unit = target.accumulate.unit_roundoff
-    with np.errstate(all="ignore"):
-        top = x.max(axis=1, keepdims=True)
-        t = x - top
-        terms = np.exp(t)
-        # 0 * inf for a logit of -inf: its term is exactly zero.
-        distance = np.where(terms > 0.0, np.abs(t), 0.0)
-        rho = target.function_error + (3.0 * distance + 2.0) * unit
-        rho_sum = (terms * rho).sum(axis=1, keepdims=True) / sums
-        rho_sum = rho_sum + target.factor * math.sqrt(x.shape[1]) * unit
-        if log:
-            logarithm = np.abs(np.log(sums))
-            scale = np.abs(top) + np.abs(t) + logarithm + np.abs(value)
-            error = rho_sum + (target.function_error + 2.0 * unit) * logarithm + 2.0 * unit * scale
-        else:
-            error = (rho + rho_sum + 2.0 * unit) * value + 2.0**-126
-    return Estimate(value=value, error=error, accumulate=target.accumulate)
-
-
 def final(estimate: Estimate, out: DType) -> Values:
     """The bound on |kernel - reference| after the result has been rounded to the output's type."""
     rounding = out.unit_roundoff * (np.abs(estimate.value) + estimate.error)

@@ -20,7 +20,6 @@ from kgen.spec import (
     Math,
     Matmul,
     Relu,
-    Softmax,
     Spec,
     formula_class,
     op_class,
@@ -38,7 +37,7 @@ _FIELDS = {
     name: name
     for name in (
         "out_dtype", "layout", "lda", "ldb", "ldc", "batch", "alpha", "beta", "epilogue", "math",
-        "scales", "constant", "log", "axes",
+        "scales", "constant", "axes",
     )
 } | {"batch_stride": "batch_stride_a"}  # fmt: skip
 
@@ -51,13 +50,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     problem.add_argument(
         "--shape", action="append", metavar="MxNxK",
-        help="matmul takes MxNxK, relu AxBx..., softmax ROWSxCOLS, an expression one shape for all "
-        "its inputs or one for each: 64x512,512 or gate=64x512,up=512; again for another kernel, "
+        help="matmul takes MxNxK, relu AxBx..., an expression one shape for all its "
+        "inputs or one for each: 64x512,512 or gate=64x512,up=512; again for another kernel, "
         "that the options below describe too",
     )  # fmt: skip
     problem.add_argument(
         "--op", metavar="OP",
-        help="matmul, softmax, relu and any other function, or an expression of functions: "
+        help="matmul, softmax, gelu and any other function, or an expression of functions: "
         "'silu(gate) * up' (matmul)",
     )  # fmt: skip
     problem.add_argument("--dtype", metavar="D", help=f"{_names(DType)} (f16)")
@@ -98,7 +97,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     problem.add_argument(
         "--axes", metavar="N", help="axes, the last ones, that a row-wise function reduces (1)"
     )
-    problem.add_argument("--log", action="store_true", default=None, help="log-softmax")
 
 
 def specs_of(args: argparse.Namespace) -> list[Spec]:
@@ -161,9 +159,6 @@ def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
         if args.axes is not None:
             fields["axes"] = _integer("axes", args.axes)
         return cls(expression=expression, shapes=shapes(expression, shape), **fields)
-    if op == Softmax.op:
-        rows, cols = _shape(shape, "ROWSxCOLS")
-        return Softmax(rows=rows, cols=cols, log=bool(args.log), **fields)
     if args.batch_stride is not None and args.batch is None:
         raise SpecError("--batch-stride is between the products of a batch; give --batch with it")
     m, n, k = _shape(shape, "MxNxK")

@@ -18,7 +18,7 @@ from kgen.spec.choices import Epilogue, Layout, Math, Operand, Scale
 from kgen.spec.elementwise import Elementwise
 from kgen.spec.formula import Formula
 from kgen.spec.matmul import Matmul
-from kgen.spec.rowwise import Relu, Rowwise, Softmax
+from kgen.spec.rowwise import Relu, Rowwise
 from kgen_runtime.dtypes import DType
 
 __all__ = [
@@ -34,14 +34,13 @@ __all__ = [
     "Relu",
     "Rowwise",
     "Scale",
-    "Softmax",
     "Spec",
     "formula_class",
     "from_json",
     "op_class",
 ]
 
-OPS: tuple[type[Spec], ...] = (Matmul, Relu, Softmax, Elementwise, Rowwise)
+OPS: tuple[type[Spec], ...] = (Matmul, Relu, Elementwise, Rowwise)
 
 
 def op_class(name: str) -> type[Spec]:

@@ -22,9 +22,6 @@ INDICES = frozenset({"argmax", "argmin"})
 MAX_COLS = 2**24
 MAX_ROWS = 2**31 - 1
 MAX_RANK = 8
-MAX_SOFTMAX_COLS = 131072
-MAX_SOFTMAX_ROWS = 2**31 - 1
-SOFTMAX_DTYPES = (DType.F32, DType.F16, DType.BF16)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,61 +61,6 @@ class Relu(Spec):
     @property
     def key(self) -> str:
         return f"relu_{'x'.join(map(str, self.shape))}_{self.dtype}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Softmax(Spec):
-    """Softmax (or its logarithm) over the last axis of a packed ROWS x COLS matrix, in f32.
-
-    The row's maximum is subtracted first. A row that holds NaN or +inf, or only -inf, is NaN.
-    """
-
-    op: ClassVar[str] = "softmax"
-    dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
-    rows: int
-    cols: int
-    out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
-    log: bool = False
-
-    def __post_init__(self) -> None:
-        if self.out_dtype is None:
-            object.__setattr__(self, "out_dtype", self.dtype)
-        self._check_int("rows", 1, MAX_SOFTMAX_ROWS)
-        self._check_int("cols", 1, MAX_SOFTMAX_COLS)
-        for dtype in (self.dtype, self.out):
-            if dtype not in SOFTMAX_DTYPES:
-                raise SpecError(
-                    f"dtype={dtype} is not one that softmax takes; "
-                    f"it takes {', '.join(SOFTMAX_DTYPES)}"
-                )
-        self._check_sizes()
-
-    @property
-    def out(self) -> DType:
-        """The output's dtype, always set."""
-        assert self.out_dtype is not None
-        return self.out_dtype
-
-    @property
-    def parameters(self) -> tuple[TensorParam, ...]:
-        return packed_pair((self.rows, self.cols), self.dtype, self.out)
-
-    @property
-    def formula(self) -> str:
-        if self.log:
-            return "out = x - max(x) - log(sum(exp(x - max(x)))), row by row"
-        return "out = exp(x - max(x)) / sum(exp(x - max(x))), row by row"
-
-    @property
-    def flops(self) -> int:
-        # Max, subtract, exp, sum, scale.
-        return 5 * self.rows * self.cols
-
-    @property
-    def key(self) -> str:
-        name = "log_softmax" if self.log else "softmax"
-        suffix = "" if self.out is self.dtype else f"_to_{self.out}"
-        return f"{name}_{self.rows}x{self.cols}_{self.dtype}{suffix}"
 
 
 def packed_pair(shape: tuple[int, ...], dtype: DType, out: DType) -> tuple[TensorParam, ...]:

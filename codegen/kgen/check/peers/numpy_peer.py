@@ -39,8 +39,6 @@ def _operation(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], objec
         return _elementwise(spec["expression"], x)
     if spec["op"] == "rowwise":
         return _rowwise(entry, x)
-    if entry.op == "softmax":
-        return lambda: _softmax(x["x"], bool(spec["log"]))
     a = x["a"].swapaxes(-1, -2) if spec["layout"][0] == "t" else x["a"]
     b = x["b"].swapaxes(-1, -2) if spec["layout"][1] == "t" else x["b"]
 
@@ -106,15 +104,6 @@ def _rowwise(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]
             return evaluator.value(tree)
 
     return run
-
-
-def _softmax(x: Array, log: bool) -> Array:
-    shifted = x - x.max(axis=1, keepdims=True)
-    if log:
-        return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
-    terms: Array = np.exp(shifted, out=shifted)
-    terms /= terms.sum(axis=1, keepdims=True)
-    return terms
 
 
 def _gelu_tanh(x: Array) -> Array:

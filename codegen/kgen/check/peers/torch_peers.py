@@ -190,10 +190,8 @@ def _operation(torch: Any, entry: KernelEntry, x: Mapping[str, Any], product: Pr
     if entry.spec["op"] == "elementwise":
         tree = oracle.tree(entry.spec["expression"])
         return lambda: _Expression(torch, x).value(tree)
-    if entry.op == "softmax":
-        out = torch.empty_like(x["x"])
-        softmax = torch.log_softmax if entry.spec["log"] else torch.softmax
-        return lambda: softmax(x["x"], 1, out=out)
+    if entry.spec["op"] == "rowwise":
+        return _rowwise(torch, entry, x)
     return _matmul(torch, entry, x, product)
 
 
@@ -214,6 +212,59 @@ class _Expression(Evaluator):
             if name in WHOLE and hasattr(home, name):
                 return getattr(home, name)(*arguments)
         return super().apply(name, arguments)
+
+
+class _Rows(Rows):
+    """Rows in the last axis, call by call; what PyTorch has as one function is one."""
+
+    def __init__(self, torch: Any, values: Mapping[str, Any], count: int) -> None:
+        super().__init__(values, torch)
+        self.each_element, self.torch, self.count = _Expression(torch, values), torch, count
+
+    def each(self, name: str, arguments: list[Any]) -> Any:
+        return self.each_element.apply(name, arguments)
+
+    def apply(self, name: str, arguments: list[Any]) -> Any:
+        torch, functional, (x, *others) = self.torch, self.torch.nn.functional, arguments
+        weights = [None if isinstance(w, float) else w for w in others[:-1]]
+        match name:
+            case "softmax" | "log_softmax" | "argmax" | "argmin" | "logsumexp":
+                keep = {} if name.endswith("softmax") else {"keepdim": True}
+                return getattr(torch, name)(x, dim=-1, **keep)
+            case "var":
+                return torch.var(x, dim=-1, correction=0, keepdim=True)
+            case "mean" | "sum" | "amax" | "amin" | "prod":
+                return getattr(torch, name)(x, dim=-1, keepdim=True)
+            case "layer_norm":
+                return functional.layer_norm(x, x.shape[-1:], *weights, eps=others[-1])
+            case "rms_norm" if hasattr(functional, "rms_norm"):
+                return functional.rms_norm(x, x.shape[-1:], *weights, eps=others[-1])
+        return super().apply(name, arguments)
+
+    def fold(self, name: str, x: Any) -> Any:
+        fold = {"sum": "sum", "prod": "prod", "largest": "amax", "smallest": "amin"}[name]
+        return getattr(self.torch, fold)(x, dim=-1, keepdim=True)
+
+
+def _rowwise(torch: Any, entry: KernelEntry, x: Mapping[str, Any]) -> Operation:
+    """Weights that a row shares stay a row, as `layer_norm` takes them."""
+    rows, cols = oracle.row_shape(entry)
+    domain = torch.broadcast_shapes(*(v.shape for v in x.values()))
+
+    def view(v: Any) -> Any:
+        if v.shape == domain:
+            return v.reshape(rows, cols)
+        if v.numel() == cols:
+            return v.reshape(cols)
+        return v.expand(domain).reshape(rows, cols)
+
+    values = {name: view(v) for name, v in x.items()}
+    first = next(iter(x.values()))
+    height = (1, *domain)[-1 - entry.spec["axes"]]
+    values["column"] = torch.arange(cols, device=first.device)
+    values["row"] = (torch.arange(rows, device=first.device) % height)[:, None]
+    tree = oracle.tree(entry.spec["expression"])
+    return lambda: _Rows(torch, values, cols).value(tree)
 
 
 def _matmul(torch: Any, entry: KernelEntry, x: Mapping[str, Any], product: Product) -> Operation:

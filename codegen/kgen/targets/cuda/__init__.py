@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kgen.schedule import Schedule
-from kgen.spec import DType, Elementwise, Math, Matmul, Relu, Rowwise, Softmax, Spec
+from kgen.spec import DType, Elementwise, Math, Matmul, Relu, Rowwise, Spec
 from kgen.targets.base import (
     Assembled,
     Candidate,
@@ -61,7 +61,6 @@ class CudaFamily(Family):
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=candidates.choose),
         Operation(spec=Relu, dtypes=DTYPES, choose=heuristics.relu),
-        Operation(spec=Softmax, dtypes=DTYPES, choose=heuristics.softmax),
         Operation(spec=Elementwise, dtypes=DTYPES, choose=heuristics.elementwise),
         Operation(spec=Rowwise, dtypes=DTYPES, choose=heuristics.rowwise),
     )

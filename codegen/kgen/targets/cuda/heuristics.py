@@ -1,16 +1,14 @@
-"""Which schedule a relu or a softmax takes; a matmul's is chosen by the model (candidates.py)."""
+"""Which schedule a stream or a row-wise kernel takes; a matmul's is chosen by the model (candidates.py)."""
 
 from __future__ import annotations
 
 from kgen.schedule import ClusterSoftmax, GpuRelu, GpuSoftmax
-from kgen.spec import Elementwise, Relu, Rowwise, Softmax
+from kgen.spec import Elementwise, Relu, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.base import power_of_two
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
-from kgen.targets.cuda.plan.rowwise import vector_of
-from kgen.targets.cuda.plan.softmax import MAX_CLUSTER
-from kgen.targets.cuda.plan.softmax import widest_vector as widest_of_row
+from kgen.targets.cuda.plan.rowwise import MAX_CLUSTER, vector_of
 from kgen.targets.row import RowPlan
 from kgen.targets.stream import widest_vector
 
@@ -19,8 +17,8 @@ NOMINAL_CTAS = 128
 
 RELU_THREADS = 256
 
-SOFTMAX_THREADS = 128
-MAX_SOFTMAX_THREADS = 1024
+ROW_THREADS = 128
+MAX_ROW_THREADS = 1024
 #: Up to this many columns a row is a warp's (or a part of one), 32 elements for each lane.
 WARP_ROW_COLS = 1024
 #: Longer rows get a CTA with about this many elements per thread, and stay in registers up to the
@@ -49,23 +47,6 @@ def stream(elements: int, vector: int, target: Target) -> GpuRelu:
     return GpuRelu(num_threads=RELU_THREADS, vector=vector, unroll=unroll)
 
 
-def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
-    """A warp or less for a short row, a CTA or a cluster for a long one, which then stays in
-    registers."""
-    vector = widest_of_row(spec)
-    if spec.cols <= WARP_ROW_COLS:
-        per_row = min(WARP_SIZE, power_of_two(spec.cols // vector))
-        rows = SOFTMAX_THREADS // per_row
-        return GpuSoftmax(num_threads=SOFTMAX_THREADS, rows_per_block=rows, vector=vector)
-    wanted = power_of_two(-(-spec.cols // COLUMNS_PER_THREAD))
-    threads = max(SOFTMAX_THREADS, min(MAX_SOFTMAX_THREADS, wanted))
-    if target.has("clusters") and spec.rows <= target.limits["grid_y"]:
-        cluster = _row_cluster(spec, threads)
-        return ClusterSoftmax(num_threads=threads, vector=vector, cluster=cluster)
-    held = -(-spec.cols // (threads * vector)) * vector
-    return GpuSoftmax(num_threads=threads, vector=vector, resident=int(held <= RESIDENT_COLUMNS))
-
-
 def rowwise(spec: Rowwise, target: Target) -> GpuSoftmax:
     """A warp or less for a short row, a CTA or a cluster for a long one, which then stays in
     registers if later phases need more of it than its folds."""
@@ -74,10 +55,10 @@ def rowwise(spec: Rowwise, target: Target) -> GpuSoftmax:
     limit = RESIDENT_COLUMNS // max(1, kept)
     if spec.cols <= min(WARP_ROW_COLS, WARP_SIZE * limit):
         per_row = min(WARP_SIZE, power_of_two(spec.cols // vector))
-        rows = SOFTMAX_THREADS // per_row
-        return GpuSoftmax(num_threads=SOFTMAX_THREADS, rows_per_block=rows, vector=vector)
+        rows = ROW_THREADS // per_row
+        return GpuSoftmax(num_threads=ROW_THREADS, rows_per_block=rows, vector=vector)
     wanted = power_of_two(-(-spec.cols // min(COLUMNS_PER_THREAD, limit)))
-    threads = max(SOFTMAX_THREADS, min(MAX_SOFTMAX_THREADS, wanted))
+    threads = max(ROW_THREADS, min(MAX_ROW_THREADS, wanted))
     if target.has("clusters") and spec.rows <= target.limits["grid_y"]:
         cluster = _row_cluster(spec, threads)
         if -(-spec.cols // (threads * cluster * vector)) * vector <= limit:
@@ -86,7 +67,7 @@ def rowwise(spec: Rowwise, target: Target) -> GpuSoftmax:
     return GpuSoftmax(num_threads=threads, vector=vector, resident=int(held <= limit))
 
 
-def _row_cluster(spec: Softmax | Rowwise, threads: int) -> int:
+def _row_cluster(spec: Rowwise, threads: int) -> int:
     """CTAs for a row: as many as it takes to keep it in registers, which eight can for the longest,
     and more while that leaves SMs idle and every thread has a few elements."""
     cluster = 1

@@ -14,7 +14,7 @@ from kgen.schedule import (
     SplitMatmul,
     WgmmaMatmul,
 )
-from kgen.spec import Elementwise, Matmul, Relu, Rowwise, Softmax, Spec
+from kgen.spec import Elementwise, Matmul, Relu, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan
 from kgen.targets.cuda.plan.gather import gathers
@@ -57,10 +57,6 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
             from kgen.targets.cuda.plan.elementwise import plan_elementwise
 
             return plan_elementwise(spec, target, schedule)
-        case Softmax(), GpuSoftmax():
-            from kgen.targets.cuda.plan.softmax import plan_softmax
-
-            return plan_softmax(spec, target, schedule)
         case Rowwise(), GpuSoftmax():
             from kgen.targets.cuda.plan.rowwise import plan_rowwise
 
