@@ -12,7 +12,7 @@ from kgen.check.peers.base import Peer, PeerMaker, values
 from kgen.check.tensors import Bytes
 from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo
-from kgen_runtime.definitions import Evaluator
+from kgen_runtime.definitions import Evaluator, Rows
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry
 
