@@ -15,7 +15,7 @@ first = kgen.Matmul(
     m=BATCH, n=HIDDEN, k=INPUTS, dtype="f32", epilogue=("bias", "gelu_tanh"), constant=("b",)
 )
 second = kgen.Matmul(m=BATCH, n=CLASSES, k=HIDDEN, dtype="f32", epilogue=("bias",), constant=("b",))
-softmax = kgen.Softmax(rows=BATCH, cols=CLASSES, dtype="f32")
+softmax = kgen.Rowwise(expression="softmax(x)", shapes=((BATCH, CLASSES),), dtype="f32")
 kgen.build([first, second, softmax], ["native"]).save("classifier.kgen")
 
 random = np.random.default_rng(0)

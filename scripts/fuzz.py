@@ -30,7 +30,6 @@ from kgen.spec import (
     Operand,
     Relu,
     Scale,
-    Softmax,
     Spec,
     text,
 )
@@ -95,7 +94,8 @@ def spec_for(rng: random.Random, target: Target) -> Spec:
         return matmul(rng, dtype, target)
     if op == "softmax":
         cols = rng.choice((dimension(rng), rng.randint(1, 20000)))
-        return Softmax(rows=rng.randint(1, 40), cols=cols, dtype=dtype, log=rng.random() < 0.3)
+        name = "log_softmax" if rng.random() < 0.3 else "softmax"
+        return text.parse(f"{name} {rng.randint(1, 40)}x{cols} {dtype}")
     return Relu(shape=tuple(dimension(rng) for _ in range(rng.randint(1, 2))), dtype=dtype)
 
 

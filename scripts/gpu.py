@@ -18,7 +18,7 @@ from kgen import targets
 from kgen.check.bench import BenchReport, bench
 from kgen.check.verify import Report, verify
 from kgen.cli.output import progress
-from kgen.spec import DType, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Matmul, Relu, Spec, text
 from kgen_runtime.backend import DeviceInfo
 from scripts import documents
 
@@ -47,8 +47,10 @@ def specs() -> list[Spec]:
         op
         for dtype in (DType.F16, DType.F32)
         for op in (
-            Softmax(rows=4096, cols=4096, dtype=dtype),
-            Softmax(rows=4, cols=131072, dtype=dtype),
+            text.parse(f"softmax 4096x4096 {dtype}"),
+            text.parse(f"softmax 4x131072 {dtype}"),
+            text.parse(f"layer_norm(x,scale,shift) 4096x4096,4096,4096 {dtype}"),
+            text.parse(f"rms_norm(x+residual,scale) 4096x8192,4096x8192,8192 {dtype}"),
             Relu(shape=(4096, 4096), dtype=dtype),
         )
     ]
