@@ -1,0 +1,95 @@
+"""Row-wise plans: every column once, reductions over exactly the threads of a row."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from kgen.errors import ScheduleError
+from kgen.schedule import ClusterRows, GpuRows
+from kgen.spec import Rowwise
+from kgen.targets.cuda.limits import TARGETS
+from kgen.targets.cuda.plan.rowwise import RowwisePlan, plan_rowwise
+from tests.specs import softmax
+
+SM_80, SM_90A = ({t.name: t for t in TARGETS}[name] for name in ("sm_80", "sm_90a"))
+
+
+def covered(plan: RowwisePlan, threads: int) -> Counter[int]:
+    """The columns that the first fold sees, of 16-bit elements."""
+    found: Counter[int] = Counter()
+    width = plan.schedule.vector
+    for first in range(threads):
+        for body in plan.phases[0].bodies:
+            if body.predicate != "has_last" or first < plan.last_limit:
+                column = first * width + body.loads[0].nbytes // 2
+                found.update(range(column, column + width))
+    return found
+
+
+@pytest.mark.parametrize("cols", [1, 2, 31, 32, 33, 64, 100, 513])
+@pytest.mark.parametrize("per_row", [1, 4, 32])
+def test_threads_cover_a_row_once(cols: int, per_row: int) -> None:
+    schedule = GpuRows(num_threads=32, rows_per_block=32 // per_row, vector=1)
+    if -(-cols // per_row) > 200:
+        pytest.skip("does not fit into registers")
+    plan = plan_rowwise(softmax(5, cols), SM_80, schedule)
+    assert covered(plan, per_row) == Counter(range(cols))
+
+
+@pytest.mark.parametrize("cols", [4, 1000, 1028, 4096])
+@pytest.mark.parametrize("cluster", [2, 8])
+def test_ctas_of_a_cluster_cover_a_row_once(cols: int, cluster: int) -> None:
+    schedule = ClusterRows(num_threads=64, vector=4, cluster=cluster)
+    plan = plan_rowwise(softmax(3, cols), SM_90A, schedule)
+    assert plan.launches[0].grid == (cluster, 3, 1)
+    assert plan.launches[0].cluster == (cluster, 1, 1)
+    assert covered(plan, 64 * cluster) == Counter(range(cols))
+    assert sum(plan.cluster_shuffles) == cluster - 1
+
+
+def test_cluster_refusals() -> None:
+    schedule = ClusterRows(num_threads=64, vector=4, cluster=2)
+    with pytest.raises(ScheduleError, match="cluster=2: sm_80 takes up to 1; try cluster=1"):
+        plan_rowwise(softmax(3, 64), SM_80, schedule)
+    with pytest.raises(ScheduleError, match="cluster=16: sm_90a takes up to 8; try cluster=1"):
+        plan_rowwise(softmax(3, 64), SM_90A, schedule.override(cluster=16))
+    with pytest.raises(ScheduleError, match=r"cluster=2: 65536 rows .* more than 65535"):
+        plan_rowwise(softmax(65536, 64), SM_90A, schedule)
+    with pytest.raises(ScheduleError, match="cluster=2 needs rows_per_block=1 and resident=1"):
+        schedule.override(resident=0)
+
+
+@pytest.mark.parametrize("per_row", [1, 2, 16, 32, 64, 1024])
+def test_butterflies_span_the_row(per_row: int) -> None:
+    rows = max(1, 32 // per_row)
+    schedule = GpuRows(num_threads=rows * per_row, rows_per_block=rows, vector=1)
+    plan = plan_rowwise(softmax(1, 1024), SM_80, schedule.override(resident=0))
+    assert sum(plan.shuffles) == min(per_row, 32) - 1
+    assert plan.across_warps == (per_row > 32)
+    assert sum(plan.warp_shuffles) == plan.num_warps - 1
+    assert plan.shared_bytes == (8 * plan.num_warps if per_row > 32 else 0)
+
+
+def test_a_fold_has_a_place_of_its_own_in_shared_memory() -> None:
+    spec = Rowwise(expression="(amax(x) - amin(x)) / l2(x)", shapes=((3, 4096),))
+    plan = plan_rowwise(spec, SM_80, GpuRows(num_threads=256, vector=8))
+    assert plan.partials == {"max": 0, "min": 32, "sum": 64}
+    assert plan.shared_bytes == 96
+
+
+@pytest.mark.parametrize(
+    ("fields", "cols", "message"),
+    [
+        ({"vector": 8}, 1004, "vector=8 does not keep rows of 1004 elements aligned; try vector=4"),
+        ({"rows_per_block": 2}, 64, "rows share a block only with up to 32 each; try rows_per_"),
+        ({"num_threads": 1024}, 131072, "needs 128 registers per thread; sm_80 has 40"),
+        ({"num_threads": 96}, 64, "num_threads=96 is not a power of two; try 64"),
+    ],
+)
+def test_refusals(fields: dict[str, int], cols: int, message: str) -> None:
+    schedule = GpuRows(num_threads=128).override(**fields)
+    with pytest.raises(ScheduleError, match=re.escape(message)):
+        plan_rowwise(softmax(4, cols), SM_80, schedule)
