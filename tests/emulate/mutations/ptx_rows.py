@@ -35,16 +35,16 @@ CLUSTER = (
     *bugs(
         cluster_softmax,
         "race",
-        ("cluster-does-not-meet-for-the-maximum", rf"(%top;\n) *{MEET}", r"\1"),
+        ("cluster-does-not-meet-for-the-maximum", rf"(%maxnum;\n) *{MEET}", r"\1"),
         ("cluster-does-not-meet-for-the-sum", rf"(%sum;\n) *{MEET}", r"\1"),
-        ("meeting-releases-nothing", r"(%top;\n *barrier\.cluster\.arrive\.)release", r"\1relaxed"),
+        ("meeting-releases-nothing", r"(%maxnum;\n *barrier\.cluster\.arrive\.)release", r"\1relaxed"),
     ),
     *bugs(
         cluster_softmax,
         "uninitialised-read",
         (
             "one-cta-is-not-told",
-            r"(setp\.lt\.u32 %tells, %thread, )4;(?=(?s:[^}]*)%top;)",
+            r"(setp\.lt\.u32 %tells, %thread, )4;(?=(?s:[^}]*)%maxnum;)",
             r"\g<1>3;",
         ),
     ),
@@ -55,7 +55,7 @@ SOFTMAX = (
     *bugs(
         softmax,
         "race",
-        ("barrier-of-the-maximum-dropped", r"(%partials;\n.*%top;\n) *bar\.sync 0;\n", r"\1"),
+        ("barrier-of-the-maximum-dropped", r"(%partials;\n.*%maxnum;\n) *bar\.sync 0;\n", r"\1"),
         ("barrier-of-the-sum-dropped", r"(%partials;\n.*%sum;\n) *bar\.sync 0;\n", r"\1"),
         (
             "sum-in-the-place-of-the-maximum",
@@ -64,7 +64,7 @@ SOFTMAX = (
         ),
         (
             "barrier-before-the-store",
-            r"(@%first_lane st\.shared\S+ \S+ %top;)\n *(bar\.sync 0;)",
+            r"(@%first_lane st\.shared\S+ \S+ %maxnum;)\n *(bar\.sync 0;)",
             r"\2\1",
         ),
     ),
@@ -73,7 +73,7 @@ SOFTMAX = (
         "uninitialised-read",
         (
             "last-warp-does-not-share",
-            r"(setp\.eq\.u32 %first_lane, %)lane, 0;(?=(?s:[^}]*)%top;)",
+            r"(setp\.eq\.u32 %first_lane, %)lane, 0;(?=(?s:[^}]*)%maxnum;)",
             r"\1thread, 0;",
         ),
         ("lanes-without-elements-leave", r"^(?= *mov\.f32 %sum, 0f00000000;)", "@!%has_last ret;"),
@@ -92,15 +92,15 @@ SOFTMAX = (
     *bugs(
         softmax,
         "misaligned",
-        ("row-pitch-of-scalars", r"(mad\.lo\.u64 %x_ptr, %wide, )2400,", r"\g<1>2396,"),
-        ("vectors-of-two", r"(mad\.lo\.u64 %out_ptr, %wide, )16,", r"\g<1>8,"),
+        ("row-pitch-of-scalars", r"(mad\.wide\.u32 %x_ptr, %row_0, )2400,", r"\g<1>2396,"),
+        ("vectors-of-two", r"(mad\.wide\.u32 %out_first, %first, )16,", r"\g<1>8,"),
     ),
     *bugs(
         softmax,
         "deadlock",
         (
             "barriers-in-another-order",
-            r"bar\.sync 0;(?=(?s:.{0,200})%top, \[%place)",
+            r"bar\.sync 0;(?=(?s:.{0,200})%maxnum, \[%place)",
             "{ .reg .u32 %which; and.b32 %which, %warp, 1; bar.sync %which, 128; }",
         ),
     ),
@@ -109,7 +109,7 @@ SOFTMAX = (
         "divergent-warp-instruction",
         (
             "mask-of-half-the-warp",
-            SHUFFLE + r"(%top, 16, 31), 0xFFFFFFFF;",
+            SHUFFLE + r"(%maxnum, 16, 31), 0xFFFFFFFF;",
             r"shfl.sync.bfly.b32 %other, \1, 0x0000FFFF;",
         ),
         ("shuffle-under-a-guard", SHUFFLE + r"%sum, 16", r"@%has_last \g<0>"),
@@ -135,9 +135,9 @@ SOFTMAX = (
             r"shfl.sync.up\g<1>0",
         ),
         (
-            "tail-not-filled",
-            r"@!%has_last (mov\.f32 %x4, 0f)FF800000;",
-            r"@!%has_last \g<1>00000000;",
+            "sum-of-what-is-not-there",
+            r"@%has_last (add\.f32 %sum, %sum, %sum1_3_exp2;)",
+            r"\g<1>",
         ),
     ),
 )

@@ -18,7 +18,7 @@ UNCAUGHT = (
     Mutation(
         program=ptx_rows.softmax,
         name="maximum-of-one-warp",
-        pattern=r"(and\.b32 %place, %lane, )3;(?=(?s:[^}]*)%top, \[%place)",
+        pattern=r"(and\.b32 %place, %lane, )3;(?=(?s:[^}]*)%maxnum, \[%place)",
         replacement=r"\g<1>0;",
         expected=CLEAN,
         why="softmax is the same for whatever is subtracted, until an exponential overflows, which "
