@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, MmaMatmul
-from kgen.spec import Elementwise, Matmul, Relu, Softmax
+from kgen.spec import Elementwise, Matmul, Relu, Rowwise, Softmax
 from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.chunks import power_of_two_divisor
+from kgen.targets.amdgpu.plan.rowwise import vector_of
 from kgen.targets.base import Target
+from kgen.targets.row import RowPlan
 from kgen.targets.stream import widest_vector
 
 #: (block_m, block_n, warp_m, warp_n), most in one block first.
@@ -125,19 +127,29 @@ def stream(elements: int, vector: int, target: Target) -> GpuRelu:
 
 
 def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
-    """A row per group of threads, as few as keep it in registers; one workgroup per row at most."""
     widest = WIDEST // max(spec.dtype.itemsize, spec.out.itemsize)
-    vector = power_of_two_divisor(spec.cols, widest)
+    return rows(spec.rows, spec.cols, power_of_two_divisor(spec.cols, widest), 1, target)
+
+
+def rowwise(spec: Rowwise, target: Target) -> GpuSoftmax:
+    vector = vector_of(spec)
+    kept = RowPlan(spec=spec, vector=vector, lanes=1).values_kept
+    return rows(spec.rows, spec.cols, vector, max(1, kept), target)
+
+
+def rows(count: int, cols: int, vector: int, kept: int, target: Target) -> GpuSoftmax:
+    """A row per group of threads, as few as keep it in registers; one workgroup per row at most.
+    `kept` values of each column are."""
     threads = 1
-    while threads < target.limits["threads"] and threads * COLUMNS_PER_THREAD < spec.cols:
+    while threads < target.limits["threads"] and threads * COLUMNS_PER_THREAD < cols:
         threads *= 2
     # The rows round up to whole workgroups of at most ROWWISE_THREADS rows.
-    while (spec.rows + ROWWISE_THREADS) * threads > target.limits["grid_threads"]:
+    while (count + ROWWISE_THREADS) * threads > target.limits["grid_threads"]:
         threads //= 2
     rows_per_block = max(1, ROWWISE_THREADS // threads)
-    while rows_per_block > 1 and rows_per_block // 2 >= spec.rows:
+    while rows_per_block > 1 and rows_per_block // 2 >= count:
         rows_per_block //= 2
-    resident = -(-spec.cols // (threads * vector)) * vector <= RESIDENT_COLUMNS
+    resident = -(-cols // (threads * vector)) * vector * kept <= RESIDENT_COLUMNS
     return GpuSoftmax(
         num_threads=threads * rows_per_block,
         rows_per_block=rows_per_block,
