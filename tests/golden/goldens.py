@@ -20,6 +20,7 @@ from kgen.spec import (
     Matmul,
     Operand,
     Relu,
+    Rowwise,
     Scale,
     Softmax,
     Spec,
@@ -63,7 +64,20 @@ STREAMS = (
         dtype=DType.F32,
     ),
 )  # fmt: skip
-ROWS = (Relu(shape=(3, 1000)), Softmax(rows=5, cols=70), Softmax(rows=2, cols=50000, log=True))
+ROWS: tuple[Spec, ...] = (
+    Relu(shape=(3, 1000)),
+    Softmax(rows=5, cols=70),
+    Softmax(rows=2, cols=50000, log=True),
+)
+#: Rows kept in registers, some lanes of which lack the last vector, and rows that are read again.
+AMD_ROWS: tuple[Spec, ...] = (
+    Rowwise(expression="layer_norm(x, scale, shift)", shapes=((5, 70), (70,), (70,))),
+    Rowwise(
+        expression="softmax(where(column <= row, x * 0.125 + mask, -inf))",
+        shapes=((2, 3, 5, 50000), (2, 1, 1, 50000)),
+        dtype=DType.BF16,
+    ),
+)
 
 #: Smaller tiles than the heuristics take keep unrolled text readable; edges need smaller ones.
 MMA = {
@@ -170,6 +184,8 @@ def goldens() -> Iterator[Golden]:
         for stream in STREAMS:
             small = {"unroll": 1} if target == "x86-64-v4" else {"vector": 2}
             yield Golden(target=target, spec=stream, schedule=small)
+    for row in AMD_ROWS:
+        yield Golden(target="gfx942", spec=row)
     # No F16C: f16 is widened and rounded by integer operations.
     yield Golden(target="x86-64", spec=Softmax(rows=3, cols=100, dtype=DType.F16))
     # As an output that is larger than the last-level cache is written.

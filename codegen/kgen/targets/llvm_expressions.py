@@ -104,13 +104,12 @@ class LlvmRenderer(Renderer):
             yield f"{t} @{name}.{t.suffix}({', '.join([str(t)] * count)})"
 
     def across(self, combine: P, result: str, vector: str) -> str:
-        """The line that makes a vector's lanes one number."""
+        """The line that makes a vector's lanes one number, sums and products in any order."""
         t, (name, start) = self.type, LANES[combine]
+        flags = "" if start is None else "reassoc "
         begin = "" if start is None else f"{t.element} {FloatType(dtype=t.dtype).constant(start)}, "
-        return (
-            f"{result} = call {t.element} @llvm.vector.reduce.{name}.{t.suffix}"
-            f"({begin}{t} {vector})"
-        )
+        intrinsic = f"@llvm.vector.reduce.{name}.{t.suffix}"
+        return f"{result} = call {flags}{t.element} {intrinsic}({begin}{t} {vector})"
 
     def across_declaration(self, combine: P) -> str:
         t, (name, start) = self.type, LANES[combine]
