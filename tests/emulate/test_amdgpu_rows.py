@@ -1,4 +1,4 @@
-"""Row-wise AMD kernels under schedules that the heuristic does not choose, in waves of 64 and 32."""
+"""Row-wise AMD kernels under schedules that no heuristic chooses, in waves of 64 and of 32."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each phase of a row-wise kernel loads, computes, folds and exchanges, as the template has it.
+"""What a row-wise kernel's phases load, compute, fold and exchange, as the template has it.
 
 What differs along a row is computed in vectors; what is the same for all of it in single numbers,
 which are splat where vectors need them.

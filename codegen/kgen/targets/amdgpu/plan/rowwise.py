@@ -1,4 +1,4 @@
-"""Row-wise kernels: each row by a group of threads, kept in registers or read again by each phase."""
+"""Row-wise kernels: rows kept in registers by groups of threads, or read again by each phase."""
 
 from __future__ import annotations
 
