@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kgen import pipeline
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuSoftmax
-from kgen.spec import DType, Rowwise
+from kgen.spec import DType, Elementwise, Rowwise
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.plan import plan
 from kgen.targets.amdgpu.plan.pointers import moved, moves
@@ -106,6 +106,12 @@ def test_llvm_takes_the_kernel_and_what_it_declares_is_used(name: str) -> None:
     assert not re.findall(
         r"(add|or|xor|shl|lshr)\b.* 0$|(mul|udiv|urem)\b.* i\d+ .*, 1$", source, re.M
     )
+
+
+def test_elementwise_inputs_may_be_named_like_what_the_template_names() -> None:
+    spec = Elementwise(expression="thread + block * entry + exit + is_last + rest", shapes=((9,),))
+    found = FAMILY.plan(spec, GFX942, FAMILY.choose(spec, GFX942))
+    llvm.parse_assembly(pipeline.source(found).text).verify()
 
 
 def test_a_barrier_for_each_phase_whatever_it_folds() -> None:
