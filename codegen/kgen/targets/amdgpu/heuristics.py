@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, MmaMatmul
-from kgen.spec import Elementwise, Matmul, Relu, Rowwise, Softmax
+from kgen.spec import Elementwise, Matmul, Relu, Rowwise
 from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.plan.banks import WIDEST
-from kgen.targets.amdgpu.plan.chunks import power_of_two_divisor
 from kgen.targets.amdgpu.plan.rowwise import vector_of
 from kgen.targets.base import Target
 from kgen.targets.row import RowPlan
@@ -55,12 +54,12 @@ FMA_TILES = (
 #: ratio of a compute unit's LDS and memory rate to its matrix rate, as a round figure.
 EDGE_WEIGHT = 32
 
-#: Threads of a relu workgroup, and of a softmax workgroup whose rows take fewer.
+#: Threads of an element-wise workgroup, and of a row-wise one whose rows take fewer.
 ROWWISE_THREADS = 256
-#: Columns of a softmax row that each of its threads gets, as long as there are threads: one access
+#: Columns of a row that each of its threads gets, as long as there are threads: one access
 #: of 16 bytes in f16, two in f32.
 COLUMNS_PER_THREAD = 8
-#: Columns that a thread keeps in registers; a longer row is read again instead.
+#: Numbers of a row that a thread keeps in registers; a longer row is read again instead.
 RESIDENT_COLUMNS = 32
 
 
@@ -126,33 +125,23 @@ def stream(elements: int, vector: int, target: Target) -> GpuRelu:
     return GpuRelu(num_threads=threads, vector=vector, unroll=unroll)
 
 
-def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
-    widest = WIDEST // max(spec.dtype.itemsize, spec.out.itemsize)
-    return rows(spec.rows, spec.cols, power_of_two_divisor(spec.cols, widest), 1, target)
-
-
 def rowwise(spec: Rowwise, target: Target) -> GpuSoftmax:
+    """A row per group of threads, as few as keep it in registers; one workgroup per row at most."""
     vector = vector_of(spec)
-    kept = RowPlan(spec=spec, vector=vector, lanes=1).values_kept
-    return rows(spec.rows, spec.cols, vector, max(1, kept), target)
-
-
-def rows(count: int, cols: int, vector: int, kept: int, target: Target) -> GpuSoftmax:
-    """A row per group of threads, as few as keep it in registers; one workgroup per row at most.
-    `kept` values of each column are."""
+    kept = max(1, RowPlan(spec=spec, vector=vector, lanes=1).values_kept)
     threads = 1
-    while threads < target.limits["threads"] and threads * COLUMNS_PER_THREAD < cols:
+    while threads < target.limits["threads"] and threads * COLUMNS_PER_THREAD < spec.cols:
         threads *= 2
     # The rows round up to whole workgroups of at most ROWWISE_THREADS rows.
-    while (count + ROWWISE_THREADS) * threads > target.limits["grid_threads"]:
+    while (spec.rows + ROWWISE_THREADS) * threads > target.limits["grid_threads"]:
         threads //= 2
     rows_per_block = max(1, ROWWISE_THREADS // threads)
-    while rows_per_block > 1 and rows_per_block // 2 >= count:
+    while rows_per_block > 1 and rows_per_block // 2 >= spec.rows:
         rows_per_block //= 2
-    resident = -(-cols // (threads * vector)) * vector * kept <= RESIDENT_COLUMNS
+    held = -(-spec.cols // (threads * vector)) * vector * kept
     return GpuSoftmax(
         num_threads=threads * rows_per_block,
         rows_per_block=rows_per_block,
         vector=vector,
-        resident=int(resident),
+        resident=int(held <= RESIDENT_COLUMNS),
     )
