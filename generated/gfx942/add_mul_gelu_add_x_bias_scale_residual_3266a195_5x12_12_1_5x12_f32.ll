@@ -12,11 +12,11 @@
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @add_mul_gelu_add_x_bias_scale_residual_3266a195_5x12_12_1_5x12_f32(
-    ptr addrspace(1) noalias readonly %x,
-    ptr addrspace(1) noalias readonly %bias,
-    ptr addrspace(1) noalias readonly %scale,
-    ptr addrspace(1) noalias readonly %residual,
-    ptr addrspace(1) noalias writeonly %out
+    ptr addrspace(1) noalias readonly %x.ptr,
+    ptr addrspace(1) noalias readonly %bias.ptr,
+    ptr addrspace(1) noalias readonly %scale.ptr,
+    ptr addrspace(1) noalias readonly %residual.ptr,
+    ptr addrspace(1) noalias writeonly %out.ptr
 ) #0 {
 
 ; ---- addresses ---------------------------------------------------------------------------------
@@ -36,16 +36,16 @@ entry:
 v0.inside:
   %v0.offset = mul nuw nsw i64 %v0.index, 2
   %v0.at1 = urem i64 %v0.index, 6
-  %v0.x.from = getelementptr float, ptr addrspace(1) %x, i64 %v0.offset
+  %v0.x.from = getelementptr float, ptr addrspace(1) %x.ptr, i64 %v0.offset
   %v0.x = load <2 x float>, ptr addrspace(1) %v0.x.from, align 4
   %v0.bias.sum1 = mul nuw nsw i64 %v0.at1, 2
-  %v0.bias.from = getelementptr float, ptr addrspace(1) %bias, i64 %v0.bias.sum1
+  %v0.bias.from = getelementptr float, ptr addrspace(1) %bias.ptr, i64 %v0.bias.sum1
   %v0.bias = load <2 x float>, ptr addrspace(1) %v0.bias.from, align 4
-  %v0.scale.from = getelementptr float, ptr addrspace(1) %scale, i64 0
+  %v0.scale.from = getelementptr float, ptr addrspace(1) %scale.ptr, i64 0
   %v0.scale.one = load float, ptr addrspace(1) %v0.scale.from, align 4
   %v0.scale.lane = insertelement <2 x float> poison, float %v0.scale.one, i32 0
   %v0.scale = shufflevector <2 x float> %v0.scale.lane, <2 x float> poison, <2 x i32> zeroinitializer
-  %v0.residual.from = getelementptr float, ptr addrspace(1) %residual, i64 %v0.offset
+  %v0.residual.from = getelementptr float, ptr addrspace(1) %residual.ptr, i64 %v0.offset
   %v0.residual = load <2 x float>, ptr addrspace(1) %v0.residual.from, align 4
   %v0.out_add = fadd <2 x float> %v0.x, %v0.bias
   %v0.out_less = fcmp olt <2 x float> %v0.out_add, splat (float 0x0000000000000000)
@@ -69,7 +69,7 @@ v0.inside:
   %v0.out_mul4 = fmul <2 x float> %v0.out_add, %v0.out_select
   %v0.out_mul5 = fmul <2 x float> %v0.out_mul4, %v0.scale
   %v0.out = fadd <2 x float> %v0.out_mul5, %v0.residual
-  %v0.to = getelementptr float, ptr addrspace(1) %out, i64 %v0.offset
+  %v0.to = getelementptr float, ptr addrspace(1) %out.ptr, i64 %v0.offset
   store <2 x float> %v0.out, ptr addrspace(1) %v0.to, align 4
   br label %v0.done
 v0.done:

@@ -1,39 +1,32 @@
 ; log_softmax_2x50000_f16 for gfx942
 ;
-; out = x - max(x) - log(sum(exp(x - max(x)))), row by row
+; out = log_softmax(x)
 ;   x         input  f16, 2 x 50000 elements, strides 50000, 1
 ;   out       output f16, 2 x 50000 elements, strides 50000, 1
 ;
 ; schedule: mainloop=row,num_threads=1024,rows_per_block=1,vector=8,resident=0 (model)
 ; launch:   2 x 1 x 1 workgroups of 1024 threads (waves of 64)
-; LDS:      @max_parts and @sum_parts, 64 B each of f32: [row][wave]
+; rows:     1024 threads each, read 3 times
+; LDS:      @maxnum_parts, @sum_parts, 64 B each of f32: [row][wave]
 target triple = "amdgcn-amd-amdhsa"
 
-@max_parts = internal addrspace(3) global [1 x [16 x float]] poison, align 16
+@maxnum_parts = internal addrspace(3) global [1 x [16 x float]] poison, align 16
 @sum_parts = internal addrspace(3) global [1 x [16 x float]] poison, align 16
 
 define amdgpu_kernel void @log_softmax_2x50000_f16(
-    ptr addrspace(1) noalias readonly %x,
-    ptr addrspace(1) noalias writeonly %out
+    ptr addrspace(1) noalias readonly %x.ptr,
+    ptr addrspace(1) noalias writeonly %out.ptr
 ) #0 {
 
 ; ---- addresses ---------------------------------------------------------------------------------
 entry:
   %thread = call range(i32 0, 1024) i32 @llvm.amdgcn.workitem.id.x()
   %block = call i32 @llvm.amdgcn.workgroup.id.x()
-  %lane = and i32 %thread, 63
-  %row_in_block = udiv i32 %thread, 1024
-  %in_row = urem i32 %thread, 1024
-  %first_column = mul nuw nsw i32 %in_row, 8
-  %block.first_row = mul nuw nsw i32 %block, 1
-  %row = add nuw nsw i32 %block.first_row, %row_in_block
-  %row.wide = zext i32 %row to i64
-  %row.offset = mul nuw nsw i64 %row.wide, 50000
-  %x.row = getelementptr half, ptr addrspace(1) %x, i64 %row.offset
-  %out.row = getelementptr half, ptr addrspace(1) %out, i64 %row.offset
-  %wave_in_row = lshr i32 %in_row, 6
-  %is_first_lane = icmp eq i32 %lane, 0
+  %row.wide = zext i32 %block to i64
+  %x.row = getelementptr [50000 x half], ptr addrspace(1) %x.ptr, i64 %row.wide
+  %out.row = getelementptr [50000 x half], ptr addrspace(1) %out.ptr, i64 %row.wide
   ; the lanes to exchange with, as ds_bpermute wants them: in bytes
+  %lane = and i32 %thread, 63
   %lane.by1 = xor i32 %lane, 1
   %lane.by1.bytes = shl nuw nsw i32 %lane.by1, 2
   %lane.by2 = xor i32 %lane, 2
@@ -46,102 +39,81 @@ entry:
   %lane.by16.bytes = shl nuw nsw i32 %lane.by16, 2
   %lane.by32 = xor i32 %lane, 32
   %lane.by32.bytes = shl nuw nsw i32 %lane.by32, 2
+  %wave_in_row = lshr i32 %thread, 6
+  %is_first_lane = icmp eq i32 %lane, 0
 
-; ---- prologue: the row's maximum ---------------------------------------------------------------
-  br label %max.entry
-max.entry:
-  br label %max.loop
-max.loop:
-  %max.column = phi i32 [ %first_column, %max.entry ], [ %max.column.next, %max.loop ]
-  %max.before = phi <8 x float> [ splat (float 0xFFF0000000000000), %max.entry ], [ %max.so_far, %max.loop ]
-  %max.x.offset = zext i32 %max.column to i64
-  %max.x.from = getelementptr half, ptr addrspace(1) %x.row, i64 %max.x.offset
-  %max.x.stored = load <8 x half>, ptr addrspace(1) %max.x.from, align 2
-  %max.x = fpext <8 x half> %max.x.stored to <8 x float>
-  %max.so_far = call <8 x float> @llvm.maxnum.v8f32(<8 x float> %max.before, <8 x float> %max.x)
-  %max.column.next = add nuw nsw i32 %max.column, 8192
-  %max.more = icmp ult i32 %max.column.next, 49152
-  br i1 %max.more, label %max.loop, label %max.rest
-max.rest:
-  %max.rest.column = add nuw nsw i32 %first_column, 49152
-  %max.rest.x.exists = icmp ult i32 %max.rest.column, 50000
-  %max.rest.x.column = select i1 %max.rest.x.exists, i32 %max.rest.column, i32 0
-  %max.rest.x.offset = zext i32 %max.rest.x.column to i64
-  %max.rest.x.from = getelementptr half, ptr addrspace(1) %x.row, i64 %max.rest.x.offset
-  %max.rest.x.stored = load <8 x half>, ptr addrspace(1) %max.rest.x.from, align 2
-  %max.rest.x.read = fpext <8 x half> %max.rest.x.stored to <8 x float>
-  %max.rest.x = select i1 %max.rest.x.exists, <8 x float> %max.rest.x.read, <8 x float> splat (float 0xFFF0000000000000)
-  %max.all = call <8 x float> @llvm.maxnum.v8f32(<8 x float> %max.so_far, <8 x float> %max.rest.x)
-  %max.by1 = call float @llvm.vector.reduce.fmax.v8f32(<8 x float> %max.all)
-  %max.by1.bits = bitcast float %max.by1 to i32
-  %max.by1.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by1.bytes, i32 %max.by1.bits)
-  %max.by1.other = bitcast i32 %max.by1.other.bits to float
-  %max.by2 = call float @llvm.maxnum.f32(float %max.by1, float %max.by1.other)
-  %max.by2.bits = bitcast float %max.by2 to i32
-  %max.by2.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by2.bytes, i32 %max.by2.bits)
-  %max.by2.other = bitcast i32 %max.by2.other.bits to float
-  %max.by4 = call float @llvm.maxnum.f32(float %max.by2, float %max.by2.other)
-  %max.by4.bits = bitcast float %max.by4 to i32
-  %max.by4.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by4.bytes, i32 %max.by4.bits)
-  %max.by4.other = bitcast i32 %max.by4.other.bits to float
-  %max.by8 = call float @llvm.maxnum.f32(float %max.by4, float %max.by4.other)
-  %max.by8.bits = bitcast float %max.by8 to i32
-  %max.by8.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by8.bytes, i32 %max.by8.bits)
-  %max.by8.other = bitcast i32 %max.by8.other.bits to float
-  %max.by16 = call float @llvm.maxnum.f32(float %max.by8, float %max.by8.other)
-  %max.by16.bits = bitcast float %max.by16 to i32
-  %max.by16.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by16.bytes, i32 %max.by16.bits)
-  %max.by16.other = bitcast i32 %max.by16.other.bits to float
-  %max.by32 = call float @llvm.maxnum.f32(float %max.by16, float %max.by16.other)
-  %max.by32.bits = bitcast float %max.by32 to i32
-  %max.by32.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by32.bytes, i32 %max.by32.bits)
-  %max.by32.other = bitcast i32 %max.by32.other.bits to float
-  %max.by64 = call float @llvm.maxnum.f32(float %max.by32, float %max.by32.other)
-  br i1 %is_first_lane, label %max.share, label %max.shared
-max.share:
-  %max.part = getelementptr [1 x [16 x float]], ptr addrspace(3) @max_parts, i32 0, i32 %row_in_block, i32 %wave_in_row
-  store float %max.by64, ptr addrspace(3) %max.part, align 4
-  br label %max.shared
-max.shared:
+; ---- mainloop: maxnum = maxnum(x)
+  br label %maxnum.loop
+maxnum.loop:
+  %maxnum.index = phi i32 [ %thread, %entry ], [ %maxnum.index.next, %maxnum.loop ]
+  %maxnum.before = phi <8 x float> [ splat (float 0xFFF0000000000000), %entry ], [ %maxnum.lane, %maxnum.loop ]
+  %maxnum.wide = zext i32 %maxnum.index to i64
+  %x.maxnum.at = getelementptr [8 x half], ptr addrspace(1) %x.row, i64 %maxnum.wide
+  %x.maxnum.stored = load <8 x half>, ptr addrspace(1) %x.maxnum.at, align 2
+  %x.maxnum = fpext <8 x half> %x.maxnum.stored to <8 x float>
+  %maxnum.lane = call <8 x float> @llvm.maxnum.v8f32(<8 x float> %maxnum.before, <8 x float> %x.maxnum)
+  %maxnum.index.next = add nuw nsw i32 %maxnum.index, 1024
+  %maxnum.more = icmp ult i32 %maxnum.index.next, 6250
+  br i1 %maxnum.more, label %maxnum.loop, label %maxnum.done
+maxnum.done:
+  %maxnum.by1 = call float @llvm.vector.reduce.fmax.v8f32(<8 x float> %maxnum.lane)
+  %maxnum.by1.bits = bitcast float %maxnum.by1 to i32
+  %maxnum.by1.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by1.bytes, i32 %maxnum.by1.bits)
+  %maxnum.by1.other = bitcast i32 %maxnum.by1.other.bits to float
+  %maxnum.by2 = call float @llvm.maxnum.f32(float %maxnum.by1, float %maxnum.by1.other)
+  %maxnum.by2.bits = bitcast float %maxnum.by2 to i32
+  %maxnum.by2.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by2.bytes, i32 %maxnum.by2.bits)
+  %maxnum.by2.other = bitcast i32 %maxnum.by2.other.bits to float
+  %maxnum.by4 = call float @llvm.maxnum.f32(float %maxnum.by2, float %maxnum.by2.other)
+  %maxnum.by4.bits = bitcast float %maxnum.by4 to i32
+  %maxnum.by4.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by4.bytes, i32 %maxnum.by4.bits)
+  %maxnum.by4.other = bitcast i32 %maxnum.by4.other.bits to float
+  %maxnum.by8 = call float @llvm.maxnum.f32(float %maxnum.by4, float %maxnum.by4.other)
+  %maxnum.by8.bits = bitcast float %maxnum.by8 to i32
+  %maxnum.by8.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by8.bytes, i32 %maxnum.by8.bits)
+  %maxnum.by8.other = bitcast i32 %maxnum.by8.other.bits to float
+  %maxnum.by16 = call float @llvm.maxnum.f32(float %maxnum.by8, float %maxnum.by8.other)
+  %maxnum.by16.bits = bitcast float %maxnum.by16 to i32
+  %maxnum.by16.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by16.bytes, i32 %maxnum.by16.bits)
+  %maxnum.by16.other = bitcast i32 %maxnum.by16.other.bits to float
+  %maxnum.by32 = call float @llvm.maxnum.f32(float %maxnum.by16, float %maxnum.by16.other)
+  %maxnum.by32.bits = bitcast float %maxnum.by32 to i32
+  %maxnum.by32.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by32.bytes, i32 %maxnum.by32.bits)
+  %maxnum.by32.other = bitcast i32 %maxnum.by32.other.bits to float
+  %maxnum.by64 = call float @llvm.maxnum.f32(float %maxnum.by32, float %maxnum.by32.other)
+  br i1 %is_first_lane, label %maxnum.share, label %maxnum.shared
+maxnum.share:
+  %maxnum.part = getelementptr [1 x [16 x float]], ptr addrspace(3) @maxnum_parts, i32 0, i32 0, i32 %wave_in_row
+  store float %maxnum.by64, ptr addrspace(3) %maxnum.part, align 4
+  br label %maxnum.shared
+maxnum.shared:
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
   fence syncscope("workgroup") acquire, !mmra !1
-  %max.parts.at = getelementptr [1 x [16 x float]], ptr addrspace(3) @max_parts, i32 0, i32 %row_in_block
-  %max.parts = load <16 x float>, ptr addrspace(3) %max.parts.at, align 16
-  %max = call float @llvm.vector.reduce.fmax.v16f32(<16 x float> %max.parts)
-  %max.first = insertelement <8 x float> poison, float %max, i32 0
-  %max.splat = shufflevector <8 x float> %max.first, <8 x float> poison, <8 x i32> zeroinitializer
+  %maxnum.parts.at = getelementptr [1 x [16 x float]], ptr addrspace(3) @maxnum_parts, i32 0, i32 0
+  %maxnum.parts = load <16 x float>, ptr addrspace(3) %maxnum.parts.at, align 16
+  %row.maxnum = call float @llvm.vector.reduce.fmax.v16f32(<16 x float> %maxnum.parts)
 
-; ---- mainloop: the sum of exponentials ---------------------------------------------------------
-  br label %sum.entry
-sum.entry:
+; ---- mainloop: sum = sum(exp2((x - maxnum) * 1.4426950408889634))
+  %row.maxnum.splat.lane = insertelement <8 x float> poison, float %row.maxnum, i32 0
+  %row.maxnum.splat = shufflevector <8 x float> %row.maxnum.splat.lane, <8 x float> poison, <8 x i32> zeroinitializer
   br label %sum.loop
 sum.loop:
-  %sum.column = phi i32 [ %first_column, %sum.entry ], [ %sum.column.next, %sum.loop ]
-  %sum.before = phi <8 x float> [ zeroinitializer, %sum.entry ], [ %sum.so_far, %sum.loop ]
-  %sum.x.offset = zext i32 %sum.column to i64
-  %sum.x.from = getelementptr half, ptr addrspace(1) %x.row, i64 %sum.x.offset
-  %sum.x.stored = load <8 x half>, ptr addrspace(1) %sum.x.from, align 2
-  %sum.x = fpext <8 x half> %sum.x.stored to <8 x float>
-  %sum.so_far.shifted = fsub <8 x float> %sum.x, %max.splat
-  %sum.so_far.exp = call <8 x float> @llvm.exp.v8f32(<8 x float> %sum.so_far.shifted)
-  %sum.so_far = fadd <8 x float> %sum.before, %sum.so_far.exp
-  %sum.column.next = add nuw nsw i32 %sum.column, 8192
-  %sum.more = icmp ult i32 %sum.column.next, 49152
-  br i1 %sum.more, label %sum.loop, label %sum.rest
-sum.rest:
-  %sum.rest.column = add nuw nsw i32 %first_column, 49152
-  %sum.rest.x.exists = icmp ult i32 %sum.rest.column, 50000
-  %sum.rest.x.column = select i1 %sum.rest.x.exists, i32 %sum.rest.column, i32 0
-  %sum.rest.x.offset = zext i32 %sum.rest.x.column to i64
-  %sum.rest.x.from = getelementptr half, ptr addrspace(1) %x.row, i64 %sum.rest.x.offset
-  %sum.rest.x.stored = load <8 x half>, ptr addrspace(1) %sum.rest.x.from, align 2
-  %sum.rest.x.read = fpext <8 x half> %sum.rest.x.stored to <8 x float>
-  %sum.rest.x = select i1 %sum.rest.x.exists, <8 x float> %sum.rest.x.read, <8 x float> splat (float 0xFFF0000000000000)
-  %sum.all.shifted = fsub <8 x float> %sum.rest.x, %max.splat
-  %sum.all.exp = call <8 x float> @llvm.exp.v8f32(<8 x float> %sum.all.shifted)
-  %sum.all = fadd <8 x float> %sum.so_far, %sum.all.exp
-  %sum.by1 = call float @llvm.vector.reduce.fadd.v8f32(float 0.0, <8 x float> %sum.all)
+  %sum.index = phi i32 [ %thread, %maxnum.shared ], [ %sum.index.next, %sum.loop ]
+  %sum.before = phi <8 x float> [ splat (float 0x0000000000000000), %maxnum.shared ], [ %sum.lane, %sum.loop ]
+  %sum.wide = zext i32 %sum.index to i64
+  %x.sum.at = getelementptr [8 x half], ptr addrspace(1) %x.row, i64 %sum.wide
+  %x.sum.stored = load <8 x half>, ptr addrspace(1) %x.sum.at, align 2
+  %x.sum = fpext <8 x half> %x.sum.stored to <8 x float>
+  %sum_sub = fsub <8 x float> %x.sum, %row.maxnum.splat
+  %sum_mul = fmul <8 x float> %sum_sub, splat (float 0x3FF7154760000000)
+  %sum_exp2 = call afn <8 x float> @llvm.exp2.v8f32(<8 x float> %sum_mul)
+  %sum.lane = fadd <8 x float> %sum.before, %sum_exp2
+  %sum.index.next = add nuw nsw i32 %sum.index, 1024
+  %sum.more = icmp ult i32 %sum.index.next, 6250
+  br i1 %sum.more, label %sum.loop, label %sum.done
+sum.done:
+  %sum.by1 = call reassoc float @llvm.vector.reduce.fadd.v8f32(float 0x8000000000000000, <8 x float> %sum.lane)
   %sum.by1.bits = bitcast float %sum.by1 to i32
   %sum.by1.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by1.bytes, i32 %sum.by1.bits)
   %sum.by1.other = bitcast i32 %sum.by1.other.bits to float
@@ -168,75 +140,55 @@ sum.rest:
   %sum.by64 = fadd float %sum.by32, %sum.by32.other
   br i1 %is_first_lane, label %sum.share, label %sum.shared
 sum.share:
-  %sum.part = getelementptr [1 x [16 x float]], ptr addrspace(3) @sum_parts, i32 0, i32 %row_in_block, i32 %wave_in_row
+  %sum.part = getelementptr [1 x [16 x float]], ptr addrspace(3) @sum_parts, i32 0, i32 0, i32 %wave_in_row
   store float %sum.by64, ptr addrspace(3) %sum.part, align 4
   br label %sum.shared
 sum.shared:
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
   fence syncscope("workgroup") acquire, !mmra !1
-  %sum.parts.at = getelementptr [1 x [16 x float]], ptr addrspace(3) @sum_parts, i32 0, i32 %row_in_block
+  %sum.parts.at = getelementptr [1 x [16 x float]], ptr addrspace(3) @sum_parts, i32 0, i32 0
   %sum.parts = load <16 x float>, ptr addrspace(3) %sum.parts.at, align 16
-  %sum = call float @llvm.vector.reduce.fadd.v16f32(float 0.0, <16 x float> %sum.parts)
+  %row.sum = call reassoc float @llvm.vector.reduce.fadd.v16f32(float 0x8000000000000000, <16 x float> %sum.parts)
 
-; ---- epilogue ----------------------------------------------------------------------------------
-  %log_sum = call float @llvm.log.f32(float %sum)
-  %log_sum.first = insertelement <8 x float> poison, float %log_sum, i32 0
-  %log_sum.splat = shufflevector <8 x float> %log_sum.first, <8 x float> poison, <8 x i32> zeroinitializer
-  br label %out.entry
-out.entry:
+; ---- epilogue: out = log_softmax(x)
+  %row2_log2 = call float @llvm.log2.f32(float %row.sum)
+  %row2_mul = fmul float %row2_log2, 0x3FE62E4300000000
+  %row2_mul.splat.lane = insertelement <8 x float> poison, float %row2_mul, i32 0
+  %row2_mul.splat = shufflevector <8 x float> %row2_mul.splat.lane, <8 x float> poison, <8 x i32> zeroinitializer
   br label %out.loop
 out.loop:
-  %out.column = phi i32 [ %first_column, %out.entry ], [ %out.column.next, %out.loop ]
-  %out.x.offset = zext i32 %out.column to i64
-  %out.x.from = getelementptr half, ptr addrspace(1) %x.row, i64 %out.x.offset
-  %out.x.stored = load <8 x half>, ptr addrspace(1) %out.x.from, align 2
-  %out.x = fpext <8 x half> %out.x.stored to <8 x float>
-  %out.whole.shifted = fsub <8 x float> %out.x, %max.splat
-  %out.whole.result = fsub <8 x float> %out.whole.shifted, %log_sum.splat
-  %out.whole.rounded = fptrunc <8 x float> %out.whole.result to <8 x half>
-  %out.whole.offset = zext i32 %out.column to i64
-  %out.whole.to = getelementptr half, ptr addrspace(1) %out.row, i64 %out.whole.offset
-  store <8 x half> %out.whole.rounded, ptr addrspace(1) %out.whole.to, align 2
-  %out.column.next = add nuw nsw i32 %out.column, 8192
-  %out.more = icmp ult i32 %out.column.next, 49152
-  br i1 %out.more, label %out.loop, label %out.rest
-out.rest:
-  %out.rest.column = add nuw nsw i32 %first_column, 49152
-  %out.rest.x.exists = icmp ult i32 %out.rest.column, 50000
-  %out.rest.x.column = select i1 %out.rest.x.exists, i32 %out.rest.column, i32 0
-  %out.rest.x.offset = zext i32 %out.rest.x.column to i64
-  %out.rest.x.from = getelementptr half, ptr addrspace(1) %x.row, i64 %out.rest.x.offset
-  %out.rest.x.stored = load <8 x half>, ptr addrspace(1) %out.rest.x.from, align 2
-  %out.rest.x.read = fpext <8 x half> %out.rest.x.stored to <8 x float>
-  %out.rest.x = select i1 %out.rest.x.exists, <8 x float> %out.rest.x.read, <8 x float> splat (float 0xFFF0000000000000)
-  %out.last.shifted = fsub <8 x float> %out.rest.x, %max.splat
-  br i1 %out.rest.x.exists, label %out.last.inside, label %out.last.done
-out.last.inside:
-  %out.last.result = fsub <8 x float> %out.last.shifted, %log_sum.splat
-  %out.last.rounded = fptrunc <8 x float> %out.last.result to <8 x half>
-  %out.last.offset = zext i32 %out.rest.column to i64
-  %out.last.to = getelementptr half, ptr addrspace(1) %out.row, i64 %out.last.offset
-  store <8 x half> %out.last.rounded, ptr addrspace(1) %out.last.to, align 2
-  br label %out.last.done
-out.last.done:
+  %out.index = phi i32 [ %thread, %sum.shared ], [ %out.index.next, %out.loop ]
+  %out.wide = zext i32 %out.index to i64
+  %x.out.at = getelementptr [8 x half], ptr addrspace(1) %x.row, i64 %out.wide
+  %x.out.stored = load <8 x half>, ptr addrspace(1) %x.out.at, align 2
+  %x.out = fpext <8 x half> %x.out.stored to <8 x float>
+  %out_sub = fsub <8 x float> %x.out, %row.maxnum.splat
+  %out_sub2 = fsub <8 x float> %out_sub, %row2_mul.splat
+  %out.out.at = getelementptr [8 x half], ptr addrspace(1) %out.row, i64 %out.wide
+  %out.out.rounded = fptrunc <8 x float> %out_sub2 to <8 x half>
+  store <8 x half> %out.out.rounded, ptr addrspace(1) %out.out.at, align 2
+  %out.index.next = add nuw nsw i32 %out.index, 1024
+  %out.more = icmp ult i32 %out.index.next, 6250
+  br i1 %out.more, label %out.loop, label %exit
 
 ; ---- exit --------------------------------------------------------------------------------------
+exit:
   ret void
 }
 
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.x()
-declare <8 x float> @llvm.exp.v8f32(<8 x float>)
-declare float @llvm.maxnum.f32(float, float)
+declare <8 x float> @llvm.exp2.v8f32(<8 x float>)
+declare float @llvm.log2.f32(float)
 declare <8 x float> @llvm.maxnum.v8f32(<8 x float>, <8 x float>)
 declare float @llvm.vector.reduce.fmax.v8f32(<8 x float>)
-declare float @llvm.vector.reduce.fadd.v8f32(float, <8 x float>)
+declare float @llvm.maxnum.f32(float, float)
 declare float @llvm.vector.reduce.fmax.v16f32(<16 x float>)
+declare float @llvm.vector.reduce.fadd.v8f32(float, <8 x float>)
 declare float @llvm.vector.reduce.fadd.v16f32(float, <16 x float>)
 declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)
 declare void @llvm.amdgcn.s.barrier()
-declare float @llvm.log.f32(float)
 
 attributes #0 = {
   nounwind

@@ -10,9 +10,9 @@
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @mul_silu_gate_up_b5ec337b_3x100_bf16(
-    ptr addrspace(1) noalias readonly %gate,
-    ptr addrspace(1) noalias readonly %up,
-    ptr addrspace(1) noalias writeonly %out
+    ptr addrspace(1) noalias readonly %gate.ptr,
+    ptr addrspace(1) noalias readonly %up.ptr,
+    ptr addrspace(1) noalias writeonly %out.ptr
 ) #0 {
 
 ; ---- addresses ---------------------------------------------------------------------------------
@@ -31,11 +31,10 @@ entry:
   br i1 %v0.exists, label %v0.inside, label %v0.done
 v0.inside:
   %v0.offset = mul nuw nsw i64 %v0.index, 2
-
-  %v0.gate.from = getelementptr bfloat, ptr addrspace(1) %gate, i64 %v0.offset
+  %v0.gate.from = getelementptr bfloat, ptr addrspace(1) %gate.ptr, i64 %v0.offset
   %v0.gate.stored = load <2 x bfloat>, ptr addrspace(1) %v0.gate.from, align 2
   %v0.gate = fpext <2 x bfloat> %v0.gate.stored to <2 x float>
-  %v0.up.from = getelementptr bfloat, ptr addrspace(1) %up, i64 %v0.offset
+  %v0.up.from = getelementptr bfloat, ptr addrspace(1) %up.ptr, i64 %v0.offset
   %v0.up.stored = load <2 x bfloat>, ptr addrspace(1) %v0.up.from, align 2
   %v0.up = fpext <2 x bfloat> %v0.up.stored to <2 x float>
   %v0.out_mul = fmul <2 x float> %v0.gate, splat (float 0xBFF7154760000000)
@@ -44,7 +43,7 @@ v0.inside:
   %v0.out_reciprocal = fdiv afn <2 x float> splat (float 0x3FF0000000000000), %v0.out_add
   %v0.out_mul2 = fmul <2 x float> %v0.gate, %v0.out_reciprocal
   %v0.out = fmul <2 x float> %v0.out_mul2, %v0.up
-  %v0.to = getelementptr bfloat, ptr addrspace(1) %out, i64 %v0.offset
+  %v0.to = getelementptr bfloat, ptr addrspace(1) %out.ptr, i64 %v0.offset
   %v0.rounded = fptrunc <2 x float> %v0.out to <2 x bfloat>
   store <2 x bfloat> %v0.rounded, ptr addrspace(1) %v0.to, align 2
   br label %v0.done

@@ -15,7 +15,7 @@ import pytest
 
 from kgen import pipeline
 from kgen.errors import AssembleError
-from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Rowwise, Spec
 from kgen.targets import elf
 from kgen.targets.amdgpu import FAMILY, notes
 from kgen.targets.amdgpu.assemble import compile_object
@@ -28,7 +28,7 @@ SPECS: tuple[Spec, ...] = (
     Matmul(m=65, n=66, k=67, epilogue=(Epilogue.BIAS, Epilogue.GELU)),
     Matmul(m=64, n=64, k=64, dtype=DType.F32),
     Relu(shape=(1003,), dtype=DType.BF16),
-    Softmax(rows=33, cols=1000),
+    Rowwise(expression="softmax(x)", shapes=((33, 1000),)),
 )
 #: The bytes of a kernel descriptor that hold the distance to the code (AMDGPUUsage, "Kernel
 #: Descriptor"): it depends on the layout of the file.
@@ -132,8 +132,10 @@ LARGE: tuple[Spec, ...] = (
     *(Matmul(m=4093, n=4099, k=4097, layout=layout) for layout in (Layout.NN, Layout.TT)),
     Matmul(m=2000, n=2001, k=2003, dtype=DType.F32, layout=Layout.TN),
     Matmul(m=1, n=4096, k=4096, dtype=DType.BF16),
-    Softmax(rows=128, cols=8192, dtype=DType.F32),
-    Softmax(rows=128, cols=131072),
+    Rowwise(expression="softmax(x)", shapes=((128, 8192),), dtype=DType.F32),
+    Rowwise(expression="softmax(x)", shapes=((128, 131072),)),
+    Rowwise(expression="layer_norm(x, scale, shift)", shapes=((128, 32768), (32768,), (32768,))),
+    Rowwise(expression="argmax(x)", shapes=((128, 32768),)),
 )
 
 

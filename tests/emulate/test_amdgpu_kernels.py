@@ -14,7 +14,7 @@ import pytest
 from kgen import bundle, emulate, pipeline
 from kgen.pipeline import Kernel
 from kgen.schedule import FmaMatmul, MmaMatmul, Schedule
-from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Rowwise, Spec
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.codegen import machine_for, optimise
 from kgen.targets.base import Target
@@ -30,8 +30,14 @@ MATMULS: tuple[Matmul, ...] = (
 )
 OTHERS: tuple[Spec, ...] = (
     Relu(shape=(1003,), dtype=DType.BF16),
-    Softmax(rows=33, cols=100, log=True),
-    Softmax(rows=2, cols=50000, dtype=DType.BF16),
+    Rowwise(expression="log_softmax(x)", shapes=((33, 100),)),
+    Rowwise(expression="softmax(x)", shapes=((2, 50000),), dtype=DType.BF16),
+    Rowwise(expression="argmax(x)", shapes=((5, 70),), dtype=DType.F32),
+    Rowwise(
+        expression="layer_norm(x, scale, shift)",
+        shapes=((2, 3, 4, 10), (3, 4, 1), (3, 4, 1)),
+        axes=2,
+    ),
 )
 
 

@@ -12,7 +12,7 @@ import pytest
 from kgen import emulate, pipeline
 from kgen.emulate import Report
 from kgen.pipeline import Kernel
-from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Rowwise, Spec
 from kgen.targets.amdgpu import FAMILY
 from tests.emulate.llvm_kernels import Array
 
@@ -21,7 +21,7 @@ SPECS: dict[str, Spec] = {
     "matmul": Matmul(m=33, n=17, k=40, layout=Layout.NT, epilogue=tuple(Epilogue)),
     "matmul-f32": Matmul(m=17, n=18, k=19, dtype=DType.F32, beta=0.5),
     "relu": Relu(shape=(1003,), dtype=DType.BF16),
-    "softmax": Softmax(rows=3, cols=100, log=True),
+    "log_softmax": Rowwise(expression="log_softmax(x)", shapes=((3, 100),)),
 }
 
 

@@ -115,8 +115,8 @@ CASES = (
     Case(
         IN_PART,
         "gfx942",
-        "softmax 3x1000 f32",
-        r"(%max\.by\d+ = call float @llvm\.maxnum\.f32\(float (%max\S+), float )%max\S+\)",
+        "softmax(x) 3x1000 f32",
+        r"(%maxnum\.by\d+ = call float @llvm\.maxnum\.f32\(float (%max\S+), float )%max\S+\)",
         r"\1\2)",
         6,
     ),

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgen.schedule import FmaMatmul, GpuMatmul, GpuSoftmax, MmaMatmul
-from kgen.spec import DType, Layout, Matmul, Relu, Softmax, Spec
+from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul
+from kgen.spec import DType, Layout, Matmul, Relu, Spec
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.base import Target
 
@@ -38,15 +38,6 @@ def test_every_matmul_has_a_schedule_that_fits(
     FAMILY.plan(spec, target, FAMILY.choose(spec, target))
 
 
-@settings(max_examples=100, deadline=None)
-@given(rows=st.integers(1, 2**31 - 1), cols=st.integers(1, 131072), dtype=DTYPES, target=TARGETS)
-def test_every_softmax_has_a_schedule_that_fits(
-    rows: int, cols: int, dtype: DType, target: Target
-) -> None:
-    spec = Softmax(rows=rows, cols=cols, dtype=dtype, out_dtype=DType.F32)
-    FAMILY.plan(spec, target, FAMILY.choose(spec, target))
-
-
 @pytest.mark.parametrize("elements", [1, 1000003, 2**32 + 1, 2**38])
 def test_every_relu_has_a_schedule_that_fits(elements: int) -> None:
     spec = Relu(shape=(elements,))
@@ -68,12 +59,3 @@ def test_matrix_instructions_are_used_where_they_are() -> None:
         kind = MmaMatmul if target.features & {"mfma", "wmma-gfx11", "wmma-gfx12"} else FmaMatmul
         assert isinstance(chosen(Matmul(m=64, n=64, k=64, dtype=DType.BF16), target), kind)
         assert isinstance(chosen(Matmul(m=64, n=64, k=64, dtype=DType.F32), target), FmaMatmul)
-
-
-@pytest.mark.parametrize(
-    "cols, resident, rows_per_block", [(1, 1, 256), (1000, 1, 2), (8192, 1, 1), (131072, 0, 1)]
-)
-def test_softmax_keeps_short_rows(cols: int, resident: int, rows_per_block: int) -> None:
-    schedule = FAMILY.choose(Softmax(rows=4096, cols=cols), find("gfx942"))
-    assert isinstance(schedule, GpuSoftmax)
-    assert (schedule.resident, schedule.rows_per_block) == (resident, rows_per_block)

@@ -10,15 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgen.errors import ScheduleError
-from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, MmaMatmul, Schedule
-from kgen.spec import DType, Matmul, Relu, Softmax, Spec
+from kgen.schedule import FmaMatmul, GpuRelu, MmaMatmul, Schedule
+from kgen.spec import DType, Matmul, Relu, Spec
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.plan import matmul_fma, matmul_mma, plan
 from kgen.targets.amdgpu.plan.matmul import KLoop
 from kgen.targets.amdgpu.plan.matmul_fma import FmaPlan
 from kgen.targets.amdgpu.plan.matmul_mma import MmaPlan
 from kgen.targets.amdgpu.plan.relu import ReluPlan
-from kgen.targets.amdgpu.plan.softmax import SoftmaxPlan
 from kgen.targets.base import Target
 
 TARGETS = {t.name: t for t in FAMILY.targets}
@@ -139,34 +138,6 @@ def test_relu_covers_the_tensor_once(elements: int, vector: int, unroll: int) ->
     assert sorted(done) == list(range(elements))
 
 
-@settings(max_examples=60)
-@given(cols=st.integers(1, 3000), threads=st.sampled_from([1, 2, 32, 64, 256]))
-def test_softmax_covers_the_row_once(cols: int, threads: int) -> None:
-    vector = min(cols & -cols, 8)
-    schedule = GpuSoftmax(num_threads=threads, vector=vector, resident=0)
-    p = plan(Softmax(rows=3, cols=cols), GFX942, schedule)
-    assert isinstance(p, SoftmaxPlan)
-    done: list[int] = []
-    for (first, partial), thread in product(p.accesses, range(threads)):
-        column = first + thread * vector
-        if not partial or column < cols:
-            done += range(column, column + vector)
-    assert sorted(done) == list(range(cols))
-
-
-@pytest.mark.parametrize("threads", [1, 4, 64, 256, 1024])
-@pytest.mark.parametrize("target", [GFX942, GFX1100], ids=lambda t: t.name)
-def test_softmax_exchange_reaches_every_thread_of_the_row(target: Target, threads: int) -> None:
-    spec = Softmax(rows=1, cols=4096)
-    p = plan(spec, target, GpuSoftmax(num_threads=threads, vector=1, resident=0))
-    assert isinstance(p, SoftmaxPlan)
-    reached = {0}
-    for distance in p.lane_steps:
-        reached |= {lane ^ distance for lane in reached}
-    assert len(reached) * p.row_waves == threads
-    assert p.has_barriers == (threads > target.subgroup)
-
-
 #: (spec, target, schedule that does not fit, what the message must say)
 MISFITS: tuple[tuple[Spec, Target, Schedule, str], ...] = (
     (
@@ -225,9 +196,6 @@ MISFITS: tuple[tuple[Spec, Target, Schedule, str], ...] = (
     ),
     (Relu(shape=(9,)), GFX942, GpuRelu(num_threads=2048, vector=8), r"try num_threads=1024"),
     (Relu(shape=(9,)), GFX942, GpuRelu(num_threads=64, vector=16), r"try vector=8"),
-    (Softmax(rows=2, cols=100), GFX942, GpuSoftmax(num_threads=64, vector=8), r"try vector=4"),
-    (Softmax(rows=2, cols=100), GFX942, GpuSoftmax(num_threads=96), r"96 is not a power of two"),
-    (Softmax(rows=2, cols=9000), GFX942, GpuSoftmax(num_threads=64), r"try resident=0"),
 )
 
 

@@ -62,7 +62,7 @@ def test_many_scalar_registers_cost_a_wave() -> None:
 
 @pytest.mark.parametrize("target", targets.family("amdgpu").targets, ids=lambda t: t.name)
 @pytest.mark.parametrize(
-    "kernel", ["matmul 512x512x512 f16", "matmul 127x131x113 f32 +bias", "softmax 64x50000 f32"]
+    "kernel", ["matmul 512x512x512 f16", "matmul 127x131x113 f32 +bias", "softmax(x) 64x50000 f32"]
 )
 def test_it_is_what_llvm_prints(target: Target, kernel: str) -> None:
     made = pipeline.kernel(parse(kernel), target)

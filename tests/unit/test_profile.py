@@ -92,7 +92,7 @@ def executed(launch: Profile, word: str) -> dict[int, kgen.emulate.report.LineCo
     "spec",
     [
         kgen.Matmul(m=130, n=72, k=40, dtype=DType.F16, epilogue=(Epilogue.BIAS,)),
-        kgen.Softmax(rows=5, cols=100, dtype=DType.F16),
+        kgen.Rowwise(expression="softmax(x)", shapes=((5, 100),)),
     ],
     ids=lambda spec: spec.key,
 )

@@ -21,11 +21,20 @@ INTRINSICS: Mapping[P, str] = {
     P.FMA: "llvm.fma",
     P.MIN: "llvm.minimum",
     P.MAX: "llvm.maximum",
+    P.MAXNUM: "llvm.maxnum",
     P.SQRT: "llvm.sqrt",
     P.EXP2: "llvm.exp2",
     P.LOG2: "llvm.log2",
     P.FLOOR: "llvm.floor",
     P.ROUND: "llvm.roundeven",
+}
+#: Reductions of a vector's lanes: the end of the name, and what sums and products begin with.
+LANES: Mapping[P, tuple[str, float | None]] = {
+    P.ADD: ("fadd", -0.0),
+    P.MUL: ("fmul", 1.0),
+    P.MIN: ("fminimum", None),
+    P.MAX: ("fmaximum", None),
+    P.MAXNUM: ("fmax", None),
 }
 COMPARISONS: Mapping[P, str] = {P.LESS: "olt", P.LESS_EQUAL: "ole", P.EQUAL: "oeq"}
 
@@ -83,9 +92,26 @@ class LlvmRenderer(Renderer):
 
     def declarations(self, expression: Expression) -> Iterator[str]:
         """The intrinsics that an expression in calls takes, declared."""
-        t = self.type
         for step in steps(expand(expression, self.native)):
-            primitive = P.SQRT if step.primitive is P.RSQRT else step.primitive
-            if name := self.intrinsic(primitive):
-                count = 1 if step.primitive is P.RSQRT else len(step.arguments)
-                yield f"{t} @{name}.{t.suffix}({', '.join([str(t)] * count)})"
+            yield from self.declaration(step)
+
+    def declaration(self, step: Expression) -> Iterator[str]:
+        """The intrinsic that a primitive takes, if it does."""
+        t = self.type
+        primitive = P.SQRT if step.primitive is P.RSQRT else step.primitive
+        if name := self.intrinsic(primitive):
+            count = 1 if step.primitive is P.RSQRT else len(step.arguments)
+            yield f"{t} @{name}.{t.suffix}({', '.join([str(t)] * count)})"
+
+    def across(self, combine: P, result: str, vector: str) -> str:
+        """The line that makes a vector's lanes one number, sums and products in any order."""
+        t, (name, start) = self.type, LANES[combine]
+        flags = "" if start is None else "reassoc "
+        begin = "" if start is None else f"{t.element} {FloatType(dtype=t.dtype).constant(start)}, "
+        intrinsic = f"@llvm.vector.reduce.{name}.{t.suffix}"
+        return f"{result} = call {flags}{t.element} {intrinsic}({begin}{t} {vector})"
+
+    def across_declaration(self, combine: P) -> str:
+        t, (name, start) = self.type, LANES[combine]
+        begin = "" if start is None else f"{t.element}, "
+        return f"{t.element} @llvm.vector.reduce.{name}.{t.suffix}({begin}{t})"

@@ -10,14 +10,27 @@ from kgen.targets.base import Toolchain
 from kgen_runtime.dtypes import DType
 
 #: The IR name of an element type.
-ELEMENT = {DType.F64: "double", DType.F32: "float", DType.F16: "half", DType.BF16: "bfloat"}
+ELEMENT = {
+    DType.F64: "double",
+    DType.F32: "float",
+    DType.F16: "half",
+    DType.BF16: "bfloat",
+    DType.S32: "i32",
+}
 #: Its name in an overloaded intrinsic's suffix.
-_SUFFIX = {DType.F64: "f64", DType.F32: "f32", DType.F16: "f16", DType.BF16: "bf16"}
+_SUFFIX = {
+    DType.F64: "f64",
+    DType.F32: "f32",
+    DType.F16: "f16",
+    DType.BF16: "bf16",
+    DType.S32: "i32",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class FloatType:
-    """`lanes` elements: the scalar type itself for 1, else a vector. Prints as the IR type."""
+    """`lanes` elements: the scalar type itself for 1, else a vector. Prints as the IR type. An s32
+    is what floating-point results may be rounded to."""
 
     dtype: DType
     lanes: int = 1

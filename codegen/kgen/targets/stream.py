@@ -29,6 +29,11 @@ class Dimension:
     size: int
     outermost: bool
 
+    @property
+    def whole(self) -> bool:
+        """The coordinate is the index."""
+        return self.outermost and self.divisor == 1
+
 
 @dataclass(frozen=True, kw_only=True)
 class StreamInput:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from kgen.schedule import Schedule
-from kgen.spec import DType, Elementwise, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Elementwise, Matmul, Relu, Rowwise, Spec
 from kgen.targets import llvm_ir
 from kgen.targets.amdgpu import devices, heuristics
 from kgen.targets.amdgpu.limits import TARGETS
@@ -38,8 +38,8 @@ class Amdgpu(Family):
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=heuristics.matmul),
         Operation(spec=Relu, dtypes=DTYPES, choose=heuristics.relu),
-        Operation(spec=Softmax, dtypes=DTYPES, choose=heuristics.softmax),
         Operation(spec=Elementwise, dtypes=DTYPES, choose=heuristics.elementwise),
+        Operation(spec=Rowwise, dtypes=DTYPES, choose=heuristics.rowwise),
     )
 
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:

@@ -1,8 +1,9 @@
 """Expressions for AMD GPUs.
 
-AMDGPUUsage: `afn` makes exp2 one v_exp_f32 and a reciprocal one v_rcp_f32 (1 ulp each; subnormals
-are flushed); `!fpmath` lets divisions and roots be made of v_rcp_f32 and v_sqrt_f32 with scaling,
-which keeps subnormals. log2 scales subnormals too.
+AMDGPUUsage: `afn` makes a reciprocal one v_rcp_f32 (1 ulp; subnormals are flushed); `!fpmath` lets
+divisions and roots be made of v_rcp_f32 and v_sqrt_f32 with scaling, which keeps subnormals. exp2
+and log2 are v_exp_f32 and v_log_f32 with scaling around them, which exp2 could do without, but LLVM
+22 leaves out for no flag.
 """
 
 from __future__ import annotations

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, MmaMatmul
-from kgen.spec import Elementwise, Matmul, Relu, Softmax
+from kgen.spec import Elementwise, Matmul, Relu, Rowwise
 from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.plan.banks import WIDEST
-from kgen.targets.amdgpu.plan.chunks import power_of_two_divisor
+from kgen.targets.amdgpu.plan.rowwise import vector_of
 from kgen.targets.base import Target
+from kgen.targets.row import RowPlan
 from kgen.targets.stream import widest_vector
 
 #: (block_m, block_n, warp_m, warp_n), most in one block first.
@@ -53,12 +54,12 @@ FMA_TILES = (
 #: ratio of a compute unit's LDS and memory rate to its matrix rate, as a round figure.
 EDGE_WEIGHT = 32
 
-#: Threads of a relu workgroup, and of a softmax workgroup whose rows take fewer.
+#: Threads of an element-wise workgroup, and of a row-wise one whose rows take fewer.
 ROWWISE_THREADS = 256
-#: Columns of a softmax row that each of its threads gets, as long as there are threads: one access
+#: Columns of a row that each of its threads gets, as long as there are threads: one access
 #: of 16 bytes in f16, two in f32.
 COLUMNS_PER_THREAD = 8
-#: Columns that a thread keeps in registers; a longer row is read again instead.
+#: Numbers of a row that a thread keeps in registers; a longer row is read again instead.
 RESIDENT_COLUMNS = 32
 
 
@@ -124,10 +125,10 @@ def stream(elements: int, vector: int, target: Target) -> GpuRelu:
     return GpuRelu(num_threads=threads, vector=vector, unroll=unroll)
 
 
-def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
+def rowwise(spec: Rowwise, target: Target) -> GpuSoftmax:
     """A row per group of threads, as few as keep it in registers; one workgroup per row at most."""
-    widest = WIDEST // max(spec.dtype.itemsize, spec.out.itemsize)
-    vector = power_of_two_divisor(spec.cols, widest)
+    vector = vector_of(spec)
+    kept = max(1, RowPlan(spec=spec, vector=vector, lanes=1).values_kept)
     threads = 1
     while threads < target.limits["threads"] and threads * COLUMNS_PER_THREAD < spec.cols:
         threads *= 2
@@ -137,10 +138,10 @@ def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
     rows_per_block = max(1, ROWWISE_THREADS // threads)
     while rows_per_block > 1 and rows_per_block // 2 >= spec.rows:
         rows_per_block //= 2
-    resident = -(-spec.cols // (threads * vector)) * vector <= RESIDENT_COLUMNS
+    held = -(-spec.cols // (threads * vector)) * vector * kept
     return GpuSoftmax(
         num_threads=threads * rows_per_block,
         rows_per_block=rows_per_block,
         vector=vector,
-        resident=int(resident),
+        resident=int(held <= RESIDENT_COLUMNS),
     )

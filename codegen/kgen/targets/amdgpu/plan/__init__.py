@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, MmaMatmul, Schedule
-from kgen.spec import Elementwise, Matmul, Relu, Softmax, Spec
-from kgen.targets.amdgpu.plan import elementwise, matmul_fma, matmul_mma, relu, softmax
+from kgen.spec import Elementwise, Matmul, Relu, Rowwise, Spec
+from kgen.targets.amdgpu.plan import elementwise, matmul_fma, matmul_mma, relu, rowwise
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan
 from kgen.targets.base import Target
 
@@ -21,8 +21,8 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> AmdgpuPlan:
             return relu.plan(spec, target, schedule)
         case Elementwise(), GpuRelu():
             return elementwise.plan(spec, target, schedule)
-        case Softmax(), GpuSoftmax():
-            return softmax.plan(spec, target, schedule)
+        case Rowwise(), GpuSoftmax():
+            return rowwise.plan(spec, target, schedule)
     raise ScheduleError(
         f"a {schedule.mainloop} schedule ({type(schedule).__name__}) is none that {target.name} "
         f"has for {spec.op}; leave the schedule out to get one that fits"

@@ -1,0 +1,357 @@
+"""What a row-wise kernel's phases load, compute, fold and exchange, as the template has it.
+
+What differs along a row is computed in vectors; what is the same for all of it in single numbers,
+which are splat where vectors need them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from kgen.ops import Expression, Primitive
+from kgen.ops.expression import node, variable
+from kgen.spec import DType
+from kgen.targets.amdgpu.expressions import AmdgpuRenderer
+from kgen.targets.amdgpu.plan.pointers import Move, coordinate, moved, moves
+from kgen.targets.expressions import Rendered, unknown
+from kgen.targets.llvm_ir import FloatType
+from kgen.targets.row import Fold, Phase, Piece, RowInput, RowPlan
+from kgen.targets.stream import Dimension, StreamInput
+
+COLUMN = variable("column")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """One of a lane's vectors: `index` (i32) is its number in the row, `wide` the same as i64. One
+    that some lanes lack has a `number` that may lie behind the row.
+
+    `dimensions` are those of its coordinates that some load needs; `columns` says that the numbers
+    of its columns are needed.
+    """
+
+    name: str
+    piece: Piece
+    number: str
+    index: str
+    wide: str
+    dimensions: tuple[Dimension, ...]
+    columns: bool
+
+    @property
+    def is_computed(self) -> bool:
+        """The index is no constant."""
+        return self.index.startswith("%")
+
+    @property
+    def is_moved(self) -> bool:
+        """The index is another one than the lane's first."""
+        return self.is_computed and self.piece.offset > 0
+
+    @property
+    def is_located(self) -> bool:
+        return self.is_computed or self.columns or bool(self.dimensions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """A vector of an input as f32 `value`, or one element of it in all lanes (`single`)."""
+
+    value: str
+    moves: tuple[Move, ...]
+    pointer: str
+    single: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Splat:
+    """A number, or a truth value, in every lane of a vector."""
+
+    result: str
+    value: str
+    truth: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Body:
+    """What a phase does with one vector: `folds` are lines that put it to what the lane has folded,
+    `result` is what the last phase writes."""
+
+    place: Place
+    loads: tuple[Load, ...]
+    rendered: Rendered
+    folds: tuple[str, ...]
+    result: str
+
+    @property
+    def is_computed(self) -> bool:
+        """The result is not one of the row's, or of a phase before."""
+        return bool(self.loads or self.rendered.lines or self.folds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """`here`, and that of the lane `distance` away, which the line `combine` makes one."""
+
+    here: str
+    distance: int
+    combine: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exchange:
+    """How what the lanes have folded becomes one `result` for the row.
+
+    The line `across` makes a vector's lanes one, if there are several; `steps` those of a wave,
+    which end in `wave`; the line `across_waves` those of the row's waves. A loop folds from
+    `identity` on.
+    """
+
+    name: str
+    identity: str
+    across: str
+    steps: tuple[Step, ...]
+    wave: str
+    across_waves: str
+    result: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhasePlan:
+    """`block` is the label of the block in which the phase begins."""
+
+    phase: Phase
+    block: str
+    row_values: Rendered
+    splats: tuple[Splat, ...]
+    bodies: tuple[Body, ...]
+    exchanges: tuple[Exchange, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowPhases:
+    """`first` is the number of a lane's first vector. The lanes of a row in one wave are
+    `distances` away from each other, and `waves` share the row."""
+
+    row: RowPlan
+    resident: bool
+    first: str
+    distances: tuple[int, ...]
+    waves: int
+
+    @property
+    def single(self) -> FloatType:
+        return FloatType(dtype=DType.F32)
+
+    @property
+    def value(self) -> FloatType:
+        return FloatType(dtype=DType.F32, lanes=self.row.vector)
+
+    @property
+    def parts(self) -> FloatType:
+        """What a row's waves have folded, read from LDS at once."""
+        return FloatType(dtype=DType.F32, lanes=self.waves)
+
+    @property
+    def idle_lanes(self) -> bool:
+        """Some lanes have nothing of a row that loops walk along."""
+        return not self.resident and self.row.row_vectors < self.row.lanes
+
+    @cached_property
+    def made(self) -> tuple[PhasePlan, ...]:
+        of_row = [i.name for i in self.row.inputs if not i.columns]
+        row_known = {variable(name): f"%{name}.of_row" for name in of_row}
+        row_known[variable("row")] = "%row.number"
+        splat: dict[Expression, str] = {}
+        kept: list[dict[Expression, str]] = [{} for _ in self.places]
+        block, found = "entry", []
+        for phase in self.row.phases:
+            row_values = AmdgpuRenderer(type=self.single).compute(
+                phase.row_values, row_known, f"%row{phase.number}"
+            )
+            splats = self._splats(phase, row_known, splat)
+            folded = {} if self.resident else {f.name: f"%{f.name}.before" for f in phase.folds}
+            kept = kept if self.resident else [{}]
+            bodies = []
+            for place, known in zip(self.places or [self._turn(phase, splat)], kept, strict=True):
+                known |= splat
+                bodies.append(self._body(phase, place, known, folded))
+            exchanges = tuple(self._exchange(fold, folded[fold.name]) for fold in phase.folds)
+            found.append(
+                PhasePlan(
+                    phase=phase,
+                    block=block,
+                    row_values=row_values,
+                    splats=splats,
+                    bodies=tuple(bodies),
+                    exchanges=exchanges,
+                )
+            )
+            row_known |= {f.step: e.result for f, e in zip(phase.folds, exchanges, strict=True)}
+            if self.waves > 1:
+                block = f"{phase.name}.shared"
+            elif not self.resident:
+                block = f"{phase.name}.done"
+        return tuple(found)
+
+    def _splats(
+        self, phase: Phase, row_known: Mapping[Expression, str], splat: dict[Expression, str]
+    ) -> tuple[Splat, ...]:
+        """Those of the row's values that vectors come to need; `splat` gets their names."""
+        if not phase.folds and self.row.spec.is_reduced:
+            return ()
+        found = []
+        for value in phase.row_values:
+            if value in splat or value.primitive is Primitive.CONSTANT:
+                continue
+            splat[value] = row_known[value]
+            if self.value.lanes > 1:
+                splat[value] += ".splat"
+                made = Splat(result=splat[value], value=row_known[value], truth=value.truth)
+                found.append(made)
+        return tuple(found)
+
+    # -- a lane's vectors ----------------------------------------------------------------------
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """Those of a resident row, which all phases share."""
+        terms = any(of.columns and not of.columns.linear for of in self.row.inputs)
+        columns = "column" in self.row.coordinates
+        pieces = self.row.pieces if self.resident else ()
+        return tuple(self._place(f"v{p.index}", p, terms, columns) for p in pieces)
+
+    def _turn(self, phase: Phase, known: Container[Expression]) -> Place:
+        """The vector of one turn of a loop along a streamed row."""
+        used = [of.columns for of in self.row.inputs if of.name in phase.inputs and of.columns]
+        terms = not all(columns.linear for columns in used)
+        columns = COLUMN in unknown(phase.wanted, known)
+        return self._place(phase.name, self.row.pieces[0], terms, columns)
+
+    def _place(self, name: str, piece: Piece, terms: bool, columns: bool) -> Place:
+        index, wide = f"%{name}.index", f"%{name}.wide"
+        if self.resident and self.row.lanes == 1:
+            index = wide = str(piece.offset)
+        elif self.resident and not piece.offset and not piece.partial:
+            index = self.first
+        computed = tuple(d for d in self.row.column_dimensions if not d.whole)
+        return Place(
+            name=name,
+            piece=piece,
+            number=f"%{name}.number" if piece.offset else self.first,
+            index=index,
+            wide=wide,
+            dimensions=computed if terms else (),
+            columns=columns,
+        )
+
+    def _body(
+        self, phase: Phase, place: Place, known: dict[Expression, str], folded: dict[str, str]
+    ) -> Body:
+        """What the phase computes comes to what is known of the vector and to what is folded."""
+        loads = []
+        for of in self.row.inputs:
+            if of.columns and of.name in phase.inputs and variable(of.name) not in known:
+                loads.append(load := self._load(place, of, of.columns))
+                known[variable(of.name)] = load.value
+        if place.columns:
+            known[COLUMN] = f"%{place.name}.column"
+        name = f"%{phase.name}.{place.name}" if self.resident else f"%{phase.name}"
+        renderer = AmdgpuRenderer(type=self.value)
+        rendered = renderer.compute(phase.wanted, known, name)
+        folds = []
+        for fold in phase.folds:
+            value = known[fold.argument]
+            if self.resident and place.piece.partial:
+                chosen = f"%{fold.name}.chosen"
+                folds.append(self._or_identity(fold, chosen, place, value))
+                value = chosen
+            if fold.name in folded:
+                result = f"%{fold.name}.lane{place.piece.index if self.resident else ''}"
+                folds.append(combine(renderer, fold, result, folded[fold.name], value))
+                value = result
+            folded[fold.name] = value
+        return Body(
+            place=place,
+            loads=tuple(loads),
+            rendered=rendered,
+            folds=tuple(folds),
+            result=known[phase.wanted[-1]],
+        )
+
+    def _or_identity(self, fold: Fold, result: str, place: Place, value: str) -> str:
+        """The line that keeps a vector which is not there out of a fold."""
+        t, identity = self.value, self.value.constant(fold.reduction.identity)
+        return f"{result} = select i1 %{place.name}.exists, {t} {value}, {t} {identity}"
+
+    def _load(self, place: Place, of: RowInput, columns: StreamInput) -> Load:
+        terms = [(place.wide, self.row.vector)]
+        if not columns.linear:
+            dimensions = self.row.column_dimensions
+            at = {d.number: coordinate(place.name, place.wide, d) for d in dimensions}
+            terms = [(at[d], stride) for d, stride in columns.terms]
+        row = self.row_pointer(of)
+        value = f"%{of.name}.{place.name}"
+        by = moves(f"{value}.at", row, terms)
+        return Load(
+            value=value,
+            moves=by,
+            pointer=moved(row, by),
+            single=columns.single,
+        )
+
+    # -- where rows begin ----------------------------------------------------------------------
+
+    def row_moves(self, of: RowInput) -> tuple[Move, ...]:
+        """From an input's first element to the row's."""
+        dimensions = self.row.row_dimensions
+        at = {d.number: coordinate("row", "%row.wide", d) for d in dimensions}
+        terms = [(at[d], stride) for d, stride in of.row_terms]
+        return moves(f"%{of.name}.row", f"%{of.name}.ptr", terms)
+
+    def row_pointer(self, of: RowInput) -> str:
+        return moved(f"%{of.name}.ptr", self.row_moves(of))
+
+    def out_moves(self, place: Place) -> tuple[Move, ...]:
+        """From the start of the output's row to a vector."""
+        return moves(f"%out.{place.name}.at", "%out.row", [(place.wide, self.row.vector)])
+
+    def out_pointer(self, place: Place) -> str:
+        return moved("%out.row", self.out_moves(place))
+
+    # -- exchanges -----------------------------------------------------------------------------
+
+    def _exchange(self, fold: Fold, lane: str) -> Exchange:
+        name, whole, across = f"%{fold.name}", f"%row.{fold.name}", ""
+        here = f"{name}.seen" if self.idle_lanes else lane
+        if self.value.lanes > 1:
+            result = whole if self.row.lanes == 1 else f"{name}.by1"
+            across = AmdgpuRenderer(type=self.value).across(fold.reduction.combine, result, here)
+            here = result
+        found = []
+        for distance in self.distances:
+            ends = distance == self.distances[-1] and self.waves == 1
+            result = whole if ends else f"{name}.by{2 * distance}"
+            single = AmdgpuRenderer(type=self.single)
+            line = combine(single, fold, result, here, f"{here}.other")
+            found.append(Step(here=here, distance=distance, combine=line))
+            here = result
+        waves = AmdgpuRenderer(type=self.parts)
+        return Exchange(
+            name=fold.name,
+            identity=self.value.constant(fold.reduction.identity),
+            across=across,
+            steps=tuple(found),
+            wave=here,
+            across_waves=waves.across(fold.reduction.combine, whole, f"{name}.parts"),
+            result=whole if self.waves > 1 else here,
+        )
+
+
+def combine(renderer: AmdgpuRenderer, fold: Fold, result: str, x: str, y: str) -> str:
+    """The line that folds two values into one."""
+    step = node(fold.reduction.combine, variable("x"), variable("y"))
+    (line,) = renderer.instruction(step, result, [x, y])
+    return line

@@ -1,0 +1,347 @@
+"""Row-wise kernels: rows kept in registers by groups of threads, or read again by each phase."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from kgen.errors import ScheduleError
+from kgen.ops import steps
+from kgen.ops.expression import node, variable
+from kgen.schedule import GpuSoftmax
+from kgen.spec import DType, Rowwise
+from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, AmdgpuRenderer
+from kgen.targets.amdgpu.plan.banks import WIDEST
+from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_threads
+from kgen.targets.amdgpu.plan.pointers import Move, moves
+from kgen.targets.amdgpu.plan.row_phases import PhasePlan, RowPhases
+from kgen.targets.base import Target
+from kgen.targets.llvm_ir import FloatType, float_literal
+from kgen.targets.row import Fold, Phase, RowInput, RowPlan, widest_vector
+from kgen.targets.stream import Dimension
+from kgen_runtime.manifest import Launch, Tile
+
+#: f32 values of a resident row per thread; more would leave few registers for anything else.
+MAX_RESIDENT = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowwisePlan(AmdgpuPlan):
+    spec: Rowwise
+    schedule: GpuSoftmax
+
+    @cached_property
+    def row(self) -> RowPlan:
+        return RowPlan(
+            spec=self.spec,
+            vector=self.schedule.vector,
+            lanes=self.schedule.threads_per_row,
+            native=AmdgpuRenderer.native,
+        )
+
+    @cached_property
+    def vectors(self) -> RowPhases:
+        return RowPhases(
+            row=self.row,
+            resident=self.resident,
+            first=self.first,
+            distances=self.distances,
+            waves=self.row_waves,
+        )
+
+    @property
+    def phases(self) -> tuple[PhasePlan, ...]:
+        return self.vectors.made
+
+    @property
+    def resident(self) -> bool:
+        return bool(self.schedule.resident)
+
+    # -- types ---------------------------------------------------------------------------------
+
+    @property
+    def single(self) -> FloatType:
+        return self.vectors.single
+
+    @property
+    def value(self) -> FloatType:
+        return self.vectors.value
+
+    @property
+    def one(self) -> FloatType:
+        """An access to an input of which one element serves a vector or a row."""
+        return FloatType(dtype=self.spec.dtype)
+
+    @property
+    def read(self) -> FloatType:
+        return FloatType(dtype=self.spec.dtype, lanes=self.schedule.vector)
+
+    @property
+    def result(self) -> FloatType:
+        """What is written at once, before it is rounded."""
+        return self.single if self.spec.is_reduced else self.value
+
+    @property
+    def written(self) -> FloatType:
+        return FloatType(dtype=self.spec.out, lanes=self.result.lanes)
+
+    @property
+    def column_offsets(self) -> str:
+        """A vector's columns, counted from its first."""
+        numbers = [float_literal(e, DType.F32) for e in range(self.schedule.vector)]
+        return f"<{', '.join(f'float {n}' for n in numbers)}>"
+
+    # -- a row's threads -----------------------------------------------------------------------
+
+    @property
+    def rows_share(self) -> bool:
+        """A workgroup has several rows."""
+        return self.schedule.rows_per_block > 1
+
+    @property
+    def lanes_share(self) -> bool:
+        """A row has several threads."""
+        return self.row.lanes > 1
+
+    @property
+    def row_number(self) -> str:
+        return "%row" if self.rows_share else "%block"
+
+    @property
+    def row_in_block(self) -> str:
+        if not self.rows_share:
+            return "0"
+        return "%row_in_block" if self.lanes_share else "%thread"
+
+    @property
+    def first(self) -> str:
+        """The number of the thread's first vector in its row."""
+        if not self.lanes_share:
+            return "0"
+        return "%first" if self.rows_share else "%thread"
+
+    @property
+    def row_edge(self) -> bool:
+        """The last workgroup has threads of rows that do not exist."""
+        return self.spec.rows % self.schedule.rows_per_block != 0
+
+    @property
+    def last_row(self) -> int:
+        return self.spec.rows - 1
+
+    @property
+    def row_read(self) -> str:
+        """The row that a thread reads: one that exists."""
+        return "%row.read" if self.row_edge else self.row_number
+
+    @property
+    def several_matrices(self) -> bool:
+        return self.row.height < self.spec.rows
+
+    @property
+    def first_writes(self) -> bool:
+        """One of a row's several threads has the result to write."""
+        return self.spec.is_reduced and self.lanes_share
+
+    @property
+    def write_conditions(self) -> tuple[str, ...]:
+        """What must hold for a thread that writes."""
+        found = ["%row.exists"] if self.row_edge else []
+        if self.first_writes:
+            found.append("%is_first")
+        elif self.vectors.idle_lanes and not self.spec.is_reduced:
+            found.append("%first.exists")
+        return tuple(found)
+
+    @property
+    def writes(self) -> str:
+        """The condition of threads that write; nothing if all do."""
+        return "%writes" if len(self.write_conditions) > 1 else "".join(self.write_conditions)
+
+    @property
+    def loops_to_exit(self) -> bool:
+        """The last phase is a loop, whose end is the exit."""
+        return not self.resident and not self.spec.is_reduced
+
+    @property
+    def has_exit(self) -> bool:
+        """Some threads go to the exit from within the last phase."""
+        lacks_last = self.row.pieces[-1].partial and not self.spec.is_reduced
+        return bool(self.writes) or self.loops_to_exit or lacks_last
+
+    # -- exchanges -----------------------------------------------------------------------------
+
+    @property
+    def distances(self) -> tuple[int, ...]:
+        """Those of the exchanges between the lanes of a row in one wave."""
+        lanes = min(self.row.lanes, self.wave)
+        return tuple(1 << bit for bit in range(lanes.bit_length() - 1))
+
+    @property
+    def row_waves(self) -> int:
+        """Waves that share a row; several exchange what they have folded through LDS."""
+        return max(1, self.row.lanes // self.wave)
+
+    @property
+    def has_barriers(self) -> bool:
+        return self.row_waves > 1
+
+    @property
+    def parts(self) -> FloatType:
+        return self.vectors.parts
+
+    @property
+    def parts_array(self) -> str:
+        return f"[{self.schedule.rows_per_block} x [{self.row_waves} x float]]"
+
+    @property
+    def parts_alignment(self) -> int:
+        return min(WIDEST, self.parts.nbytes)
+
+    @property
+    def exchanges(self) -> bool:
+        """What a lane has folded is not yet the row's."""
+        return self.lanes_share or self.value.lanes > 1
+
+    def title(self, phase: Phase) -> str:
+        if not phase.folds:
+            return f"epilogue: {self.spec.formula}"
+        return f"mainloop: {', '.join(fold.title for fold in phase.folds)}"
+
+    @property
+    def folds(self) -> tuple[Fold, ...]:
+        return tuple(fold for phase in self.row.phases for fold in phase.folds)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the header says about the schedule."""
+        times = len([p for p in self.row.phases if p.inputs])
+        kept = "kept in registers" if self.resident else f"read {times} times"
+        threads = f"{self.row.lanes} threads" if self.lanes_share else "1 thread"
+        found = [f"rows:     {threads} each, {kept}"]
+        if self.has_barriers:
+            nbytes = self.parts.nbytes * self.schedule.rows_per_block
+            names = ", ".join(f"@{fold.name}_parts" for fold in self.folds)
+            found.append(f"LDS:      {names}, {nbytes} B each of f32: [row][wave]")
+        return tuple(found)
+
+    # -- where rows lie ------------------------------------------------------------------------
+
+    @property
+    def of_row(self) -> tuple[RowInput, ...]:
+        """Inputs of which a row has one element."""
+        return tuple(i for i in self.row.inputs if i.columns is None)
+
+    @property
+    def row_dimensions(self) -> tuple[Dimension, ...]:
+        """Those of a row's coordinates that are computed."""
+        return tuple(d for d in self.row.row_dimensions if not d.whole)
+
+    @property
+    def row_moves(self) -> tuple[Move, ...]:
+        """From each input's first element to the row's."""
+        return tuple(move for i in self.row.inputs for move in self.vectors.row_moves(i))
+
+    @property
+    def out_moves(self) -> tuple[Move, ...]:
+        """From the first element of the output to the row's."""
+        cols = 1 if self.spec.is_reduced else self.spec.cols
+        return moves("%out.row", "%out.ptr", [("%row.wide", cols)])
+
+    # -- the expression ------------------------------------------------------------------------
+
+    @property
+    def result_of_row(self) -> str:
+        """What the last phase makes of a reduced row."""
+        return self.phases[-1].row_values.result
+
+    @property
+    def division_ulps(self) -> str:
+        """What a division may be off by, as LLVM writes it; nothing if there is none."""
+        inexact = any(s.primitive in INEXACT for s in steps(self.row.result))
+        return f"{DIVISION_ULPS:e}" if inexact else ""
+
+    @property
+    def declarations(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self._intrinsics()))
+
+    def _intrinsics(self) -> Iterator[str]:
+        """Those that the kernel takes, declared."""
+        of_rows, of_vectors = AmdgpuRenderer(type=self.single), AmdgpuRenderer(type=self.value)
+        for step in steps(self.row.result):
+            yield from (of_rows if self.row.is_of_row(step) else of_vectors).declaration(step)
+        for fold in self.folds:
+            primitive = fold.reduction.combine
+            step = node(primitive, variable("x"), variable("y"))
+            if self.row.turns > 1 or not self.resident:
+                yield from of_vectors.declaration(step)
+            if self.value.lanes > 1:
+                yield of_vectors.across_declaration(primitive)
+            if self.distances:
+                yield from of_rows.declaration(step)
+            if self.has_barriers:
+                yield AmdgpuRenderer(type=self.parts).across_declaration(primitive)
+        if self.spec.out is DType.S32:
+            t, whole = self.result, self.written
+            yield f"{t} @llvm.roundeven.{t.suffix}({t})"
+            yield f"{whole} @llvm.fptosi.sat.{whole.suffix}.{t.suffix}({t})"
+        if self.distances:
+            yield "i32 @llvm.amdgcn.ds.bpermute(i32, i32)"
+        if self.has_barriers:
+            yield "void @llvm.amdgcn.s.barrier()"
+
+
+def vector_of(spec: Rowwise) -> int:
+    """Elements of the widest access that keeps every row aligned."""
+    dtypes = [spec.dtype] if spec.is_reduced else [spec.dtype, spec.out]
+    return widest_vector(spec, WIDEST // max(dtype.itemsize for dtype in dtypes))
+
+
+def plan(spec: Rowwise, target: Target, schedule: GpuSoftmax) -> RowwisePlan:
+    """Raises ScheduleError, with a value that fits, if the schedule does not."""
+    check_num_threads(target, schedule.num_threads)
+    _check_shape(spec, target, schedule)
+    grid = (-(-spec.rows // schedule.rows_per_block), 1, 1)
+    check_grid(grid, schedule.num_threads, target, f"rows_per_block={schedule.rows_per_block * 2}")
+    out_cols = 1 if spec.is_reduced else spec.cols
+    launch = Launch(
+        entry_point=spec.key,
+        grid=grid,
+        block=(schedule.num_threads, 1, 1),
+        arguments=tuple(p.name for p in spec.parameters),
+        tile=Tile(
+            shape=(spec.rows, out_cols),
+            extent=(schedule.rows_per_block, out_cols),
+            axes=(0, -1),
+        ),
+    )
+    made = RowwisePlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="amdgpu/rowwise.ll.j2",
+        launches=(launch,),
+    )
+    # A row of which nothing is kept takes registers for a moment only, but text for every vector.
+    held = made.row.turns * schedule.vector * max(1, made.row.values_kept)
+    if made.resident and held > MAX_RESIDENT:
+        raise ScheduleError(
+            f"resident=1 keeps {held} values of a row of {spec.cols} in each of "
+            f"{made.row.lanes} threads; the limit is {MAX_RESIDENT}; try resident=0"
+        )
+    return made
+
+
+def _check_shape(spec: Rowwise, target: Target, schedule: GpuSoftmax) -> None:
+    for name in ("threads_per_row", "vector"):
+        value = getattr(schedule, name)
+        if value & (value - 1):
+            raise ScheduleError(
+                f"{name}={value} is not a power of two; try {1 << value.bit_length()}"
+            )
+    if schedule.vector > vector_of(spec):
+        raise ScheduleError(
+            f"vector={schedule.vector} is more than one access of {WIDEST} B or does not divide "
+            f"rows of {spec.cols} elements; try vector={vector_of(spec)}"
+        )

@@ -1,0 +1,251 @@
+; softmax_where_less_equal_column_row_add_mul_x_0_125_mask_inf_8860d508_2x3x5x50000_2x1x1x50000_bf16 for gfx942
+;
+; out = softmax(where(less_equal(column, row), x * 0.125 + mask, -inf))
+;   x         input  bf16, 2 x 3 x 5 x 50000 elements, strides 750000, 250000, 50000, 1
+;   mask      input  bf16, 2 x 1 x 1 x 50000 elements, strides 50000, 50000, 50000, 1
+;   out       output bf16, 2 x 3 x 5 x 50000 elements, strides 750000, 250000, 50000, 1
+;
+; schedule: mainloop=row,num_threads=1024,rows_per_block=1,vector=8,resident=0 (model)
+; launch:   30 x 1 x 1 workgroups of 1024 threads (waves of 64)
+; rows:     1024 threads each, read 3 times
+; LDS:      @maxnum_parts, @sum_parts, 64 B each of f32: [row][wave]
+target triple = "amdgcn-amd-amdhsa"
+
+@maxnum_parts = internal addrspace(3) global [1 x [16 x float]] poison, align 16
+@sum_parts = internal addrspace(3) global [1 x [16 x float]] poison, align 16
+
+define amdgpu_kernel void @softmax_where_less_equal_column_row_add_mul_x_0_125_mask_inf_8860d508_2x3x5x50000_2x1x1x50000_bf16(
+    ptr addrspace(1) noalias readonly %x.ptr,
+    ptr addrspace(1) noalias readonly %mask.ptr,
+    ptr addrspace(1) noalias writeonly %out.ptr
+) #0 {
+
+; ---- addresses ---------------------------------------------------------------------------------
+entry:
+  %thread = call range(i32 0, 1024) i32 @llvm.amdgcn.workitem.id.x()
+  %block = call i32 @llvm.amdgcn.workgroup.id.x()
+  %row.wide = zext i32 %block to i64
+  %row.at0 = udiv i64 %row.wide, 15
+  %row.at1 = urem i64 %row.wide, 15
+  %x.row0 = getelementptr [750000 x bfloat], ptr addrspace(1) %x.ptr, i64 %row.at0
+  %x.row = getelementptr [50000 x bfloat], ptr addrspace(1) %x.row0, i64 %row.at1
+  %mask.row = getelementptr [50000 x bfloat], ptr addrspace(1) %mask.ptr, i64 %row.at0
+  %out.row = getelementptr [50000 x bfloat], ptr addrspace(1) %out.ptr, i64 %row.wide
+  %row.in_matrix = urem i32 %block, 5
+  %row.number = uitofp i32 %row.in_matrix to float
+  ; the lanes to exchange with, as ds_bpermute wants them: in bytes
+  %lane = and i32 %thread, 63
+  %lane.by1 = xor i32 %lane, 1
+  %lane.by1.bytes = shl nuw nsw i32 %lane.by1, 2
+  %lane.by2 = xor i32 %lane, 2
+  %lane.by2.bytes = shl nuw nsw i32 %lane.by2, 2
+  %lane.by4 = xor i32 %lane, 4
+  %lane.by4.bytes = shl nuw nsw i32 %lane.by4, 2
+  %lane.by8 = xor i32 %lane, 8
+  %lane.by8.bytes = shl nuw nsw i32 %lane.by8, 2
+  %lane.by16 = xor i32 %lane, 16
+  %lane.by16.bytes = shl nuw nsw i32 %lane.by16, 2
+  %lane.by32 = xor i32 %lane, 32
+  %lane.by32.bytes = shl nuw nsw i32 %lane.by32, 2
+  %wave_in_row = lshr i32 %thread, 6
+  %is_first_lane = icmp eq i32 %lane, 0
+
+; ---- mainloop: maxnum
+  %row.number.splat.lane = insertelement <8 x float> poison, float %row.number, i32 0
+  %row.number.splat = shufflevector <8 x float> %row.number.splat.lane, <8 x float> poison, <8 x i32> zeroinitializer
+  br label %maxnum.loop
+maxnum.loop:
+  %maxnum.index = phi i32 [ %thread, %entry ], [ %maxnum.index.next, %maxnum.loop ]
+  %maxnum.before = phi <8 x float> [ splat (float 0xFFF0000000000000), %entry ], [ %maxnum.lane, %maxnum.loop ]
+  %maxnum.wide = zext i32 %maxnum.index to i64
+  %maxnum.column.number = mul nuw nsw i32 %maxnum.index, 8
+  %maxnum.column.first = uitofp i32 %maxnum.column.number to float
+  %maxnum.column.all.lane = insertelement <8 x float> poison, float %maxnum.column.first, i32 0
+  %maxnum.column.all = shufflevector <8 x float> %maxnum.column.all.lane, <8 x float> poison, <8 x i32> zeroinitializer
+  %maxnum.column = fadd <8 x float> %maxnum.column.all, <float 0x0000000000000000, float 0x3FF0000000000000, float 0x4000000000000000, float 0x4008000000000000, float 0x4010000000000000, float 0x4014000000000000, float 0x4018000000000000, float 0x401C000000000000>
+  %x.maxnum.at = getelementptr [8 x bfloat], ptr addrspace(1) %x.row, i64 %maxnum.wide
+  %x.maxnum.stored = load <8 x bfloat>, ptr addrspace(1) %x.maxnum.at, align 2
+  %x.maxnum = fpext <8 x bfloat> %x.maxnum.stored to <8 x float>
+  %mask.maxnum.at = getelementptr [8 x bfloat], ptr addrspace(1) %mask.row, i64 %maxnum.wide
+  %mask.maxnum.stored = load <8 x bfloat>, ptr addrspace(1) %mask.maxnum.at, align 2
+  %mask.maxnum = fpext <8 x bfloat> %mask.maxnum.stored to <8 x float>
+  %maxnum_less_equal = fcmp ole <8 x float> %maxnum.column, %row.number.splat
+  %maxnum_mul = fmul <8 x float> %x.maxnum, splat (float 0x3FC0000000000000)
+  %maxnum_add = fadd <8 x float> %maxnum_mul, %mask.maxnum
+  %maxnum_select = select <8 x i1> %maxnum_less_equal, <8 x float> %maxnum_add, <8 x float> splat (float 0xFFF0000000000000)
+  %maxnum.lane = call <8 x float> @llvm.maxnum.v8f32(<8 x float> %maxnum.before, <8 x float> %maxnum_select)
+  %maxnum.index.next = add nuw nsw i32 %maxnum.index, 1024
+  %maxnum.more = icmp ult i32 %maxnum.index.next, 6250
+  br i1 %maxnum.more, label %maxnum.loop, label %maxnum.done
+maxnum.done:
+  %maxnum.by1 = call float @llvm.vector.reduce.fmax.v8f32(<8 x float> %maxnum.lane)
+  %maxnum.by1.bits = bitcast float %maxnum.by1 to i32
+  %maxnum.by1.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by1.bytes, i32 %maxnum.by1.bits)
+  %maxnum.by1.other = bitcast i32 %maxnum.by1.other.bits to float
+  %maxnum.by2 = call float @llvm.maxnum.f32(float %maxnum.by1, float %maxnum.by1.other)
+  %maxnum.by2.bits = bitcast float %maxnum.by2 to i32
+  %maxnum.by2.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by2.bytes, i32 %maxnum.by2.bits)
+  %maxnum.by2.other = bitcast i32 %maxnum.by2.other.bits to float
+  %maxnum.by4 = call float @llvm.maxnum.f32(float %maxnum.by2, float %maxnum.by2.other)
+  %maxnum.by4.bits = bitcast float %maxnum.by4 to i32
+  %maxnum.by4.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by4.bytes, i32 %maxnum.by4.bits)
+  %maxnum.by4.other = bitcast i32 %maxnum.by4.other.bits to float
+  %maxnum.by8 = call float @llvm.maxnum.f32(float %maxnum.by4, float %maxnum.by4.other)
+  %maxnum.by8.bits = bitcast float %maxnum.by8 to i32
+  %maxnum.by8.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by8.bytes, i32 %maxnum.by8.bits)
+  %maxnum.by8.other = bitcast i32 %maxnum.by8.other.bits to float
+  %maxnum.by16 = call float @llvm.maxnum.f32(float %maxnum.by8, float %maxnum.by8.other)
+  %maxnum.by16.bits = bitcast float %maxnum.by16 to i32
+  %maxnum.by16.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by16.bytes, i32 %maxnum.by16.bits)
+  %maxnum.by16.other = bitcast i32 %maxnum.by16.other.bits to float
+  %maxnum.by32 = call float @llvm.maxnum.f32(float %maxnum.by16, float %maxnum.by16.other)
+  %maxnum.by32.bits = bitcast float %maxnum.by32 to i32
+  %maxnum.by32.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by32.bytes, i32 %maxnum.by32.bits)
+  %maxnum.by32.other = bitcast i32 %maxnum.by32.other.bits to float
+  %maxnum.by64 = call float @llvm.maxnum.f32(float %maxnum.by32, float %maxnum.by32.other)
+  br i1 %is_first_lane, label %maxnum.share, label %maxnum.shared
+maxnum.share:
+  %maxnum.part = getelementptr [1 x [16 x float]], ptr addrspace(3) @maxnum_parts, i32 0, i32 0, i32 %wave_in_row
+  store float %maxnum.by64, ptr addrspace(3) %maxnum.part, align 4
+  br label %maxnum.shared
+maxnum.shared:
+  fence syncscope("workgroup") release, !mmra !1
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire, !mmra !1
+  %maxnum.parts.at = getelementptr [1 x [16 x float]], ptr addrspace(3) @maxnum_parts, i32 0, i32 0
+  %maxnum.parts = load <16 x float>, ptr addrspace(3) %maxnum.parts.at, align 16
+  %row.maxnum = call float @llvm.vector.reduce.fmax.v16f32(<16 x float> %maxnum.parts)
+
+; ---- mainloop: sum
+  %row.maxnum.splat.lane = insertelement <8 x float> poison, float %row.maxnum, i32 0
+  %row.maxnum.splat = shufflevector <8 x float> %row.maxnum.splat.lane, <8 x float> poison, <8 x i32> zeroinitializer
+  br label %sum.loop
+sum.loop:
+  %sum.index = phi i32 [ %thread, %maxnum.shared ], [ %sum.index.next, %sum.loop ]
+  %sum.before = phi <8 x float> [ splat (float 0x0000000000000000), %maxnum.shared ], [ %sum.lane, %sum.loop ]
+  %sum.wide = zext i32 %sum.index to i64
+  %sum.column.number = mul nuw nsw i32 %sum.index, 8
+  %sum.column.first = uitofp i32 %sum.column.number to float
+  %sum.column.all.lane = insertelement <8 x float> poison, float %sum.column.first, i32 0
+  %sum.column.all = shufflevector <8 x float> %sum.column.all.lane, <8 x float> poison, <8 x i32> zeroinitializer
+  %sum.column = fadd <8 x float> %sum.column.all, <float 0x0000000000000000, float 0x3FF0000000000000, float 0x4000000000000000, float 0x4008000000000000, float 0x4010000000000000, float 0x4014000000000000, float 0x4018000000000000, float 0x401C000000000000>
+  %x.sum.at = getelementptr [8 x bfloat], ptr addrspace(1) %x.row, i64 %sum.wide
+  %x.sum.stored = load <8 x bfloat>, ptr addrspace(1) %x.sum.at, align 2
+  %x.sum = fpext <8 x bfloat> %x.sum.stored to <8 x float>
+  %mask.sum.at = getelementptr [8 x bfloat], ptr addrspace(1) %mask.row, i64 %sum.wide
+  %mask.sum.stored = load <8 x bfloat>, ptr addrspace(1) %mask.sum.at, align 2
+  %mask.sum = fpext <8 x bfloat> %mask.sum.stored to <8 x float>
+  %sum_less_equal = fcmp ole <8 x float> %sum.column, %row.number.splat
+  %sum_mul = fmul <8 x float> %x.sum, splat (float 0x3FC0000000000000)
+  %sum_add = fadd <8 x float> %sum_mul, %mask.sum
+  %sum_select = select <8 x i1> %sum_less_equal, <8 x float> %sum_add, <8 x float> splat (float 0xFFF0000000000000)
+  %sum_sub = fsub <8 x float> %sum_select, %row.maxnum.splat
+  %sum_mul2 = fmul <8 x float> %sum_sub, splat (float 0x3FF7154760000000)
+  %sum_exp2 = call afn <8 x float> @llvm.exp2.v8f32(<8 x float> %sum_mul2)
+  %sum.lane = fadd <8 x float> %sum.before, %sum_exp2
+  %sum.index.next = add nuw nsw i32 %sum.index, 1024
+  %sum.more = icmp ult i32 %sum.index.next, 6250
+  br i1 %sum.more, label %sum.loop, label %sum.done
+sum.done:
+  %sum.by1 = call reassoc float @llvm.vector.reduce.fadd.v8f32(float 0x8000000000000000, <8 x float> %sum.lane)
+  %sum.by1.bits = bitcast float %sum.by1 to i32
+  %sum.by1.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by1.bytes, i32 %sum.by1.bits)
+  %sum.by1.other = bitcast i32 %sum.by1.other.bits to float
+  %sum.by2 = fadd float %sum.by1, %sum.by1.other
+  %sum.by2.bits = bitcast float %sum.by2 to i32
+  %sum.by2.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by2.bytes, i32 %sum.by2.bits)
+  %sum.by2.other = bitcast i32 %sum.by2.other.bits to float
+  %sum.by4 = fadd float %sum.by2, %sum.by2.other
+  %sum.by4.bits = bitcast float %sum.by4 to i32
+  %sum.by4.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by4.bytes, i32 %sum.by4.bits)
+  %sum.by4.other = bitcast i32 %sum.by4.other.bits to float
+  %sum.by8 = fadd float %sum.by4, %sum.by4.other
+  %sum.by8.bits = bitcast float %sum.by8 to i32
+  %sum.by8.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by8.bytes, i32 %sum.by8.bits)
+  %sum.by8.other = bitcast i32 %sum.by8.other.bits to float
+  %sum.by16 = fadd float %sum.by8, %sum.by8.other
+  %sum.by16.bits = bitcast float %sum.by16 to i32
+  %sum.by16.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by16.bytes, i32 %sum.by16.bits)
+  %sum.by16.other = bitcast i32 %sum.by16.other.bits to float
+  %sum.by32 = fadd float %sum.by16, %sum.by16.other
+  %sum.by32.bits = bitcast float %sum.by32 to i32
+  %sum.by32.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by32.bytes, i32 %sum.by32.bits)
+  %sum.by32.other = bitcast i32 %sum.by32.other.bits to float
+  %sum.by64 = fadd float %sum.by32, %sum.by32.other
+  br i1 %is_first_lane, label %sum.share, label %sum.shared
+sum.share:
+  %sum.part = getelementptr [1 x [16 x float]], ptr addrspace(3) @sum_parts, i32 0, i32 0, i32 %wave_in_row
+  store float %sum.by64, ptr addrspace(3) %sum.part, align 4
+  br label %sum.shared
+sum.shared:
+  fence syncscope("workgroup") release, !mmra !1
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire, !mmra !1
+  %sum.parts.at = getelementptr [1 x [16 x float]], ptr addrspace(3) @sum_parts, i32 0, i32 0
+  %sum.parts = load <16 x float>, ptr addrspace(3) %sum.parts.at, align 16
+  %row.sum = call reassoc float @llvm.vector.reduce.fadd.v16f32(float 0x8000000000000000, <16 x float> %sum.parts)
+
+; ---- epilogue: out = softmax(where(less_equal(column, row), x * 0.125 + mask, -inf))
+  %row2_reciprocal = fdiv afn float 0x3FF0000000000000, %row.sum
+  %row2_reciprocal.splat.lane = insertelement <8 x float> poison, float %row2_reciprocal, i32 0
+  %row2_reciprocal.splat = shufflevector <8 x float> %row2_reciprocal.splat.lane, <8 x float> poison, <8 x i32> zeroinitializer
+  br label %out.loop
+out.loop:
+  %out.index = phi i32 [ %thread, %sum.shared ], [ %out.index.next, %out.loop ]
+  %out.wide = zext i32 %out.index to i64
+  %out.column.number = mul nuw nsw i32 %out.index, 8
+  %out.column.first = uitofp i32 %out.column.number to float
+  %out.column.all.lane = insertelement <8 x float> poison, float %out.column.first, i32 0
+  %out.column.all = shufflevector <8 x float> %out.column.all.lane, <8 x float> poison, <8 x i32> zeroinitializer
+  %out.column = fadd <8 x float> %out.column.all, <float 0x0000000000000000, float 0x3FF0000000000000, float 0x4000000000000000, float 0x4008000000000000, float 0x4010000000000000, float 0x4014000000000000, float 0x4018000000000000, float 0x401C000000000000>
+  %x.out.at = getelementptr [8 x bfloat], ptr addrspace(1) %x.row, i64 %out.wide
+  %x.out.stored = load <8 x bfloat>, ptr addrspace(1) %x.out.at, align 2
+  %x.out = fpext <8 x bfloat> %x.out.stored to <8 x float>
+  %mask.out.at = getelementptr [8 x bfloat], ptr addrspace(1) %mask.row, i64 %out.wide
+  %mask.out.stored = load <8 x bfloat>, ptr addrspace(1) %mask.out.at, align 2
+  %mask.out = fpext <8 x bfloat> %mask.out.stored to <8 x float>
+  %out_less_equal = fcmp ole <8 x float> %out.column, %row.number.splat
+  %out_mul = fmul <8 x float> %x.out, splat (float 0x3FC0000000000000)
+  %out_add = fadd <8 x float> %out_mul, %mask.out
+  %out_select = select <8 x i1> %out_less_equal, <8 x float> %out_add, <8 x float> splat (float 0xFFF0000000000000)
+  %out_sub = fsub <8 x float> %out_select, %row.maxnum.splat
+  %out_mul2 = fmul <8 x float> %out_sub, splat (float 0x3FF7154760000000)
+  %out_exp2 = call afn <8 x float> @llvm.exp2.v8f32(<8 x float> %out_mul2)
+  %out_mul3 = fmul <8 x float> %out_exp2, %row2_reciprocal.splat
+  %out.out.at = getelementptr [8 x bfloat], ptr addrspace(1) %out.row, i64 %out.wide
+  %out.out.rounded = fptrunc <8 x float> %out_mul3 to <8 x bfloat>
+  store <8 x bfloat> %out.out.rounded, ptr addrspace(1) %out.out.at, align 2
+  %out.index.next = add nuw nsw i32 %out.index, 1024
+  %out.more = icmp ult i32 %out.index.next, 6250
+  br i1 %out.more, label %out.loop, label %exit
+
+; ---- exit --------------------------------------------------------------------------------------
+exit:
+  ret void
+}
+
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.x()
+declare <8 x float> @llvm.exp2.v8f32(<8 x float>)
+declare <8 x float> @llvm.maxnum.v8f32(<8 x float>, <8 x float>)
+declare float @llvm.vector.reduce.fmax.v8f32(<8 x float>)
+declare float @llvm.maxnum.f32(float, float)
+declare float @llvm.vector.reduce.fmax.v16f32(<16 x float>)
+declare float @llvm.vector.reduce.fadd.v8f32(float, <8 x float>)
+declare float @llvm.vector.reduce.fadd.v16f32(float, <16 x float>)
+declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)
+declare void @llvm.amdgcn.s.barrier()
+
+attributes #0 = {
+  nounwind
+  "target-cpu"="gfx942"
+  "amdgpu-flat-work-group-size"="1024,1024"
+  "uniform-work-group-size"="true"
+  "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
+}
+
+; Code object version 5: what ROCm 5.5 and later load.
+!llvm.module.flags = !{!0}
+!0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
+; What the fences order: LDS, not global memory.
+!1 = !{!"amdgpu-synchronize-as", !"local"}
