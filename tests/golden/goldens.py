@@ -20,6 +20,7 @@ from kgen.spec import (
     Matmul,
     Operand,
     Relu,
+    Rowwise,
     Scale,
     Softmax,
     Spec,
@@ -64,6 +65,13 @@ STREAMS = (
     ),
 )  # fmt: skip
 ROWS = (Relu(shape=(3, 1000)), Softmax(rows=5, cols=70), Softmax(rows=2, cols=50000, log=True))
+#: Rows that are held, with parameters of the columns; rows that each phase reads again.
+ROWWISE = (
+    Rowwise(
+        expression="layer_norm(x, scale, shift)", shapes=((5, 36), (36,), (36,)), dtype=DType.F32
+    ),
+    Rowwise(expression="rms_norm(x, scale)", shapes=((2, 50000), (50000,))),
+)
 
 #: Smaller tiles than the heuristics take keep unrolled text readable; edges need smaller ones.
 MMA = {
@@ -170,6 +178,8 @@ def goldens() -> Iterator[Golden]:
         for stream in STREAMS:
             small = {"unroll": 1} if target == "x86-64-v4" else {"vector": 2}
             yield Golden(target=target, spec=stream, schedule=small)
+    for rowwise in ROWWISE:
+        yield Golden(target="vulkan1.3", spec=rowwise)
     # No F16C: f16 is widened and rounded by integer operations.
     yield Golden(target="x86-64", spec=Softmax(rows=3, cols=100, dtype=DType.F16))
     # As an output that is larger than the last-level cache is written.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kgen import pipeline
 from kgen.errors import KgenError, ScheduleError, TargetError
-from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Rowwise, Softmax, Spec
 from kgen.targets.vulkan.plan.base import fold_grid
 from kgen.targets.vulkan.plan.declarations import find
 from kgen.targets.vulkan.plan.softmax import SoftmaxPlan
@@ -36,6 +36,12 @@ SPECS: tuple[Spec, ...] = (
         Softmax(rows=r, cols=c, dtype=d)
         for (r, c), d in product(((7, 1), (33, 1000), (4, 131072)), FLOATS)
     ),
+    *(
+        Rowwise(expression="log_softmax(x)", shapes=((r, c),), dtype=d)
+        for (r, c), d in product(((7, 1), (33, 1000), (4, 131072)), FLOATS)
+    ),
+    Rowwise(expression="rms_norm(x)", shapes=((2, 2**24),), dtype=DType.F32),
+    Rowwise(expression="argmax(x)", shapes=((70, 33),), dtype=DType.F32),
 )
 
 

@@ -29,6 +29,11 @@ class Dimension:
     size: int
     outermost: bool
 
+    @property
+    def is_whole(self) -> bool:
+        """The number itself is the coordinate."""
+        return self.outermost and self.divisor == 1
+
 
 @dataclass(frozen=True, kw_only=True)
 class StreamInput:

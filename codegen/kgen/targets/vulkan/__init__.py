@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from kgen.errors import TargetError
 from kgen.schedule import Schedule
-from kgen.spec import DType, Elementwise, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Elementwise, Matmul, Relu, Rowwise, Softmax, Spec
 from kgen.targets.base import Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.vulkan import heuristics
 from kgen.targets.vulkan.limits import MAX_TENSOR_BYTES, TARGETS
@@ -44,6 +45,8 @@ ELEMENTWISE_TOLERANCE = Tolerance(
     reason="a driver's exp2 is within 3 + 2 |x| ulp and its log2 within 2^-21; it may flush "
     "subnormal numbers",
 )
+#: Sums may be rounded in either direction, as those of products.
+ROWWISE_TOLERANCE = replace(ELEMENTWISE_TOLERANCE, factor=MATMUL_TOLERANCE.factor)
 
 
 class Vulkan(Family):
@@ -58,6 +61,7 @@ class Vulkan(Family):
         Operation(spec=Relu, dtypes=DTYPES, choose=heuristics.relu),
         Operation(spec=Softmax, dtypes=DTYPES, choose=heuristics.softmax),
         Operation(spec=Elementwise, dtypes=DTYPES, choose=heuristics.elementwise),
+        Operation(spec=Rowwise, dtypes=DTYPES, choose=heuristics.rowwise),
     )
 
     def check_support(self, spec: Spec, target: Target) -> None:
@@ -85,6 +89,8 @@ class Vulkan(Family):
     def tolerance(self, spec: Spec, target: Target) -> Tolerance:
         if isinstance(spec, Elementwise):
             return ELEMENTWISE_TOLERANCE
+        if isinstance(spec, Rowwise):
+            return ROWWISE_TOLERANCE
         return SOFTMAX_TOLERANCE if isinstance(spec, Softmax) else MATMUL_TOLERANCE
 
     def proof(self, target: Target) -> str:

@@ -1,12 +1,16 @@
-"""Which schedule to take when the user names none. All stay inside what every device guarantees."""
+"""Which schedule to take when the user names none. All stay inside what every device guarantees,
+but for rows of more than 8 million columns that are no whole number of vectors."""
 
 from __future__ import annotations
 
 from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax
-from kgen.spec import Elementwise, Matmul, Relu, Softmax
+from kgen.spec import Elementwise, Matmul, Relu, Rowwise, Softmax
 from kgen.targets.base import Target
+from kgen.targets.row import RowPlan
 from kgen.targets.vulkan.plan.base import VECTOR_WIDTHS
 from kgen.targets.vulkan.plan.elementwise import vector_of
+from kgen.targets.vulkan.plan.rowwise import fewest_lanes
+from kgen.targets.vulkan.plan.rowwise import vector_of as vector_of_row
 
 #: (block_m, block_n, thread_m, thread_n): 128 invocations each, 16 of them side by side along n
 #: where the tile is wide enough.
@@ -34,6 +38,9 @@ ROWWISE_THREADS = 128
 #: Columns of a row that a lane holds before another lane joins, and at most.
 COLUMNS_PER_THREAD = 16
 RESIDENT_COLUMNS = 32
+#: Turns of a loop, after which lavapipe 22.3 leaves it without a word (LP_MAX_TGSI_LOOP_ITERATIONS
+#: of its gallivm); the longest rows take more lanes than every device guarantees instead.
+MAX_TURNS = 65535
 
 
 def matmul(spec: Matmul, target: Target) -> FmaMatmul:
@@ -66,18 +73,29 @@ def elementwise(spec: Elementwise, target: Target) -> GpuRelu:
 
 
 def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
-    """As few lanes as hold a row; several rows in a workgroup where they are short."""
-    vector = _vector(spec.cols)
-    lanes = 1
-    while lanes < ROWWISE_THREADS and lanes * max(vector, COLUMNS_PER_THREAD) < spec.cols:
+    return _rows(spec.rows, spec.cols, _vector(spec.cols), 1, 1)
+
+
+def rowwise(spec: Rowwise, target: Target) -> GpuSoftmax:
+    vector = vector_of_row(spec)
+    row = RowPlan(spec=spec, vector=vector, lanes=1)
+    return _rows(spec.rows, spec.cols, vector, fewest_lanes(row), max(1, row.values_kept))
+
+
+def _rows(rows: int, cols: int, vector: int, lanes: int, kept: int) -> GpuSoftmax:
+    """As few lanes as hold a row, at least `lanes`; several rows in a workgroup where they are
+    short. Of each element a lane keeps `kept` numbers."""
+    while lanes < ROWWISE_THREADS and lanes * max(vector, COLUMNS_PER_THREAD) < cols:
         lanes *= 2
-    rows = ROWWISE_THREADS // lanes
-    while rows > 1 and rows // 2 >= spec.rows:
-        rows //= 2
-    held = -(-spec.cols // (lanes * vector)) * vector
+    while -(-cols // (lanes * vector)) > MAX_TURNS:
+        lanes *= 2
+    rows_per_block = max(1, ROWWISE_THREADS // lanes)
+    while rows_per_block > 1 and rows_per_block // 2 >= rows:
+        rows_per_block //= 2
+    held = -(-cols // (lanes * vector)) * vector * kept
     return GpuSoftmax(
-        num_threads=lanes * rows,
-        rows_per_block=rows,
+        num_threads=lanes * rows_per_block,
+        rows_per_block=rows_per_block,
         vector=vector,
         resident=int(held <= RESIDENT_COLUMNS),
     )

@@ -39,6 +39,9 @@ MEANINGS = {
     "exp_limit": "-104",
     # The smallest normal f16.
     "f16_smallest": "0x1p-14",
+    # The lowest and the highest s32 that f32 holds.
+    "s32_lowest": "-2147483648",
+    "s32_highest": "2147483520",
 }
 
 _NAME = re.compile(r"%(\w+)")
