@@ -4,7 +4,7 @@ but for rows of more than 8 million columns that are no whole number of vectors.
 from __future__ import annotations
 
 from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax
-from kgen.spec import Elementwise, Matmul, Relu, Rowwise, Softmax
+from kgen.spec import Elementwise, Matmul, Relu, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.row import RowPlan
 from kgen.targets.vulkan.plan.base import VECTOR_WIDTHS
@@ -72,30 +72,22 @@ def elementwise(spec: Elementwise, target: Target) -> GpuRelu:
     return GpuRelu(num_threads=ROWWISE_THREADS, vector=vector_of(spec))
 
 
-def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
-    return _rows(spec.rows, spec.cols, _vector(spec.cols), 1, 1)
-
-
 def rowwise(spec: Rowwise, target: Target) -> GpuSoftmax:
-    vector = vector_of_row(spec)
+    """As few lanes as hold a row; several rows in a workgroup where they are short."""
+    vector, cols = vector_of_row(spec), spec.cols
     row = RowPlan(spec=spec, vector=vector, lanes=1)
-    return _rows(spec.rows, spec.cols, vector, fewest_lanes(row), max(1, row.values_kept))
-
-
-def _rows(rows: int, cols: int, vector: int, lanes: int, kept: int) -> GpuSoftmax:
-    """As few lanes as hold a row, at least `lanes`; several rows in a workgroup where they are
-    short. Of each element a lane keeps `kept` numbers."""
+    lanes = fewest_lanes(row)
     while lanes < ROWWISE_THREADS and lanes * max(vector, COLUMNS_PER_THREAD) < cols:
         lanes *= 2
     while -(-cols // (lanes * vector)) > MAX_TURNS:
         lanes *= 2
-    rows_per_block = max(1, ROWWISE_THREADS // lanes)
-    while rows_per_block > 1 and rows_per_block // 2 >= rows:
-        rows_per_block //= 2
-    held = -(-cols // (lanes * vector)) * vector * kept
+    rows = max(1, ROWWISE_THREADS // lanes)
+    while rows > 1 and rows // 2 >= spec.rows:
+        rows //= 2
+    held = -(-cols // (lanes * vector)) * vector * max(1, row.values_kept)
     return GpuSoftmax(
-        num_threads=lanes * rows_per_block,
-        rows_per_block=rows_per_block,
+        num_threads=lanes * rows,
+        rows_per_block=rows,
         vector=vector,
         resident=int(held <= RESIDENT_COLUMNS),
     )
