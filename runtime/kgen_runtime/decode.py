@@ -49,7 +49,7 @@ def decode(hint: Any, data: Any, where: str) -> Any:
         if len(data) != len(arguments):
             raise BundleError(f"{where}: expected {len(arguments)} entries, got {len(data)}")
         return tuple(decode(h, v, where) for h, v in zip(arguments, data, strict=True))
-    if origin is types.UnionType:
+    if origin in (types.UnionType, typing.Union):
         return decode(next(a for a in arguments if a is not type(None)), data, where)
     if origin is Literal:
         if not any(data == value and type(data) is type(value) for value in arguments):

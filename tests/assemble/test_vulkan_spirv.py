@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kgen import pipeline, targets
-from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Elementwise, Epilogue, Layout, Matmul, Relu, Rowwise, Spec
 from kgen.targets.vulkan.spirv import assemble, assembler
 from kgen.targets.vulkan.spirv.enumerants import ENUMERANTS, MASKS
 from kgen.targets.vulkan.spirv.opcodes import INSTRUCTIONS
@@ -52,20 +52,36 @@ def specs() -> list[Spec]:
     for dtype in (DType.F32, DType.F16, DType.BF16):
         found += [Matmul(m=m, n=n, k=k, dtype=dtype) for m, n, k in SHAPES]
         found += [Relu(shape=(n,), dtype=dtype) for n in (1, 1000, 1000003)]
-        found += [
-            Softmax(rows=rows, cols=cols, dtype=dtype, log=log)
-            for rows, cols in ((7, 1), (33, 1000), (4, 131072))
-            for log in (False, True)
-        ]
     odd: dict[str, Any] = {"m": 65, "n": 66, "k": 67, "batch": 3, "alpha": 0.5, "beta": -1.25}
     found += [Matmul(**odd, layout=layout, epilogue=tuple(Epilogue)) for layout in Layout]
     found.append(Matmul(m=65, n=66, k=67, dtype=DType.BF16, out_dtype=DType.F16, beta=1.0))
-    found.append(Softmax(rows=3, cols=70, dtype=DType.BF16, out_dtype=DType.F32))
+    row: dict[str, Any] = {"expression": "softmax(x)", "dtype": DType.BF16}
+    found.append(Rowwise(**row, shapes=((3, 70),), out_dtype=DType.F32))
     found.append(Relu(shape=(2**31 - 2,), dtype=DType.BF16))
-    found.append(Softmax(rows=2**24 + 1, cols=16, dtype=DType.F32))
+    shapes: tuple[tuple[int, ...], ...] = ((5, 1, 12), (12,), (3, 1))
+    found.append(Elementwise(expression="relu(x) * y + z", shapes=shapes))
+    found += [
+        Rowwise(expression=text, shapes=shapes, dtype=dtype, axes=axes)
+        for text, shapes, axes in ROWS
+        for dtype in (DType.F32, DType.BF16)
+    ]
+    found.append(Rowwise(expression="softmax(x)", shapes=((2**24 + 1, 16),), dtype=DType.F32))
     return found
 
 
+#: Held and streamed; one lane and many; inputs of a row, of columns and of groups; masks; numbers.
+ROWS: tuple[tuple[str, tuple[tuple[int, ...], ...], int], ...] = (
+    ("softmax(x)", ((7, 1),), 1),
+    ("log_softmax(x)", ((4, 131072),), 1),
+    ("layer_norm(x, scale, shift)", ((33, 1000), (1000,), (1000,)), 1),
+    ("layer_norm(x, scale, shift)", ((2, 3, 4, 10), (3, 4, 1), (3, 4, 1)), 2),
+    ("layer_norm(x, scale, shift)", ((2, 3, 4, 10001), (3, 4, 1), (3, 4, 1)), 2),
+    ("softmax(where(column <= row, x + mask, -inf))", ((2, 3, 16, 16), (2, 1, 1, 16)), 1),
+    ("softmax(where(column <= row, x, -inf))", ((3, 50001),), 1),
+    ("mean(x) * scale", ((7, 9), (7, 1)), 1),
+    ("amax(x) - amin(x)", ((3, 40000),), 1),
+    ("argmax(x)", ((5, 100),), 1),
+)
 SHAPES = ((1, 1, 1), (16, 16, 16), (127, 131, 113), (1, 4096, 4096), (64, 2048, 33))
 
 

@@ -184,15 +184,15 @@ def test_no_driver_is_said_in_one_line() -> None:
 #: Everything a backend does once, under the layer, with both kinds of memory.
 UNDER_THE_LAYER = """
 import numpy as np
-from kgen.spec import DType, Epilogue, Matmul, Relu, Softmax
+from kgen.spec import DType, Epilogue, Matmul, Relu, Rowwise
 from tests.device.vulkan_support import VulkanBackend, build, run
 import sys
 specs = [
     Matmul(m=65, n=66, k=67, batch=2, beta=1.0, epilogue=(Epilogue.BIAS, Epilogue.GELU)),
     Matmul(m=1, n=200, k=9, dtype=DType.F32, beta=0.5),
     Matmul(m=9, n=20, k=99, dtype=DType.BF16, out_dtype=DType.F32),
-    Softmax(rows=5, cols=301, dtype=DType.F32),
-    Softmax(rows=2, cols=5000, log=True),
+    Rowwise(expression="softmax(x)", shapes=((5, 301),), dtype=DType.F32),
+    Rowwise(expression="log_softmax(x)", shapes=((2, 5000),)),
     Relu(shape=(1003,), dtype=DType.BF16),
 ]
 for mapped in (True, False):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgen.schedule import GpuRelu, GpuSoftmax
-from kgen.spec import DType, Relu, Softmax
+from kgen.spec import DType, Elementwise, Relu, Rowwise
 from kgen_runtime.backends.vulkan import VulkanBackend
 from tests.device.vulkan_support import NUMPY, Values, build, run
 
@@ -45,6 +45,13 @@ def test_relu_in_a_grid_of_two_dimensions(vulkan: VulkanBackend) -> None:
     check_relu(vulkan, Relu(shape=(x.size,), dtype=DType.F32), x, GpuRelu(num_threads=2, vector=1))
 
 
+def rowwise(
+    *, rows: int, cols: int, dtype: DType, out_dtype: DType | None = None, log: bool = False
+) -> Rowwise:
+    text = "log_softmax(x)" if log else "softmax(x)"
+    return Rowwise(expression=text, shapes=((rows, cols),), dtype=dtype, out_dtype=out_dtype)
+
+
 def softmax(x: Values, log: bool) -> Values:
     """Along the last axis, in binary64; a row with NaN or +inf, or only -inf, is NaN."""
     x = x.astype(np.float64)
@@ -57,13 +64,14 @@ def softmax(x: Values, log: bool) -> Values:
 
 def check_softmax(
     vulkan: VulkanBackend,
-    spec: Softmax,
+    spec: Rowwise,
     x: Values,
     schedule: GpuSoftmax | None = None,
     target: str = "vulkan1.3",
 ) -> None:
     got = run(vulkan, build(spec, target, schedule), {"x": x}).reshape(spec.rows, spec.cols)
-    wanted = softmax(x.astype(NUMPY[spec.dtype]).reshape(spec.rows, spec.cols), spec.log)
+    log = spec.call_name == "log_softmax"
+    wanted = softmax(x.astype(NUMPY[spec.dtype]).reshape(spec.rows, spec.cols), log)
     with np.errstate(over="ignore"):
         rounded = wanted.astype(NUMPY[spec.out]).astype(np.float64)
     wanted = np.where(np.isinf(rounded), rounded, wanted)
@@ -73,7 +81,7 @@ def check_softmax(
         got.astype(np.float64),
         wanted,
         rtol=rounding,
-        atol=max(smallest / 2, 1e-38) + 1e-6 * spec.log,
+        atol=max(smallest / 2, 1e-38) + 1e-6 * log,
     )
 
 
@@ -82,7 +90,7 @@ def check_softmax(
 @pytest.mark.parametrize("shape", [(7, 1), (33, 1000), (5, 301)], ids=str)
 def test_softmax(vulkan: VulkanBackend, shape: tuple[int, int], dtype: DType, log: bool) -> None:
     x = np.random.default_rng(5).standard_normal(shape[0] * shape[1]) * 3
-    spec = Softmax(rows=shape[0], cols=shape[1], dtype=dtype, log=log)
+    spec = rowwise(rows=shape[0], cols=shape[1], dtype=dtype, log=log)
     check_softmax(vulkan, spec, x)
 
 
@@ -90,7 +98,7 @@ def test_softmax(vulkan: VulkanBackend, shape: tuple[int, int], dtype: DType, lo
 def test_softmax_of_long_rows(vulkan: VulkanBackend, dtype: DType) -> None:
     """Rows that are read three times; the outputs are subnormal in f16."""
     x = np.random.default_rng(6).standard_normal(2 * 131072)
-    check_softmax(vulkan, Softmax(rows=2, cols=131072, dtype=dtype), x, target="vulkan1.1")
+    check_softmax(vulkan, rowwise(rows=2, cols=131072, dtype=dtype), x, target="vulkan1.1")
 
 
 @pytest.mark.parametrize("resident", [0, 1])
@@ -105,7 +113,7 @@ def test_softmax_schedules(
         num_threads=threads, rows_per_block=rows, vector=vector, resident=resident
     )
     x = np.random.default_rng(7).standard_normal(67 * 20)
-    check_softmax(vulkan, Softmax(rows=67, cols=20, dtype=DType.F32), x, schedule)
+    check_softmax(vulkan, rowwise(rows=67, cols=20, dtype=DType.F32), x, schedule)
 
 
 ROWS = {
@@ -129,7 +137,7 @@ def test_softmax_of_special_rows(
     vulkan: VulkanBackend, dtype: DType, resident: int, log: bool
 ) -> None:
     x = np.array(list(ROWS.values()))
-    spec = Softmax(rows=x.shape[0], cols=4, dtype=dtype, log=log)
+    spec = rowwise(rows=x.shape[0], cols=4, dtype=dtype, log=log)
     schedule = GpuSoftmax(num_threads=8, rows_per_block=4, vector=1, resident=resident)
     check_softmax(vulkan, spec, x, schedule)
 
@@ -137,10 +145,43 @@ def test_softmax_of_special_rows(
 def test_softmax_of_the_largest_f32(vulkan: VulkanBackend) -> None:
     """The difference overflows, the result does not."""
     x = np.array([[3e38, -3e38, 3e38, 0.0], [-3e38, -3e38, -3.4e38, -np.inf]])
-    check_softmax(vulkan, Softmax(rows=2, cols=4, dtype=DType.F32), x)
+    check_softmax(vulkan, rowwise(rows=2, cols=4, dtype=DType.F32), x)
 
 
 def test_softmax_between_types(vulkan: VulkanBackend) -> None:
     x = np.random.default_rng(8).standard_normal(9 * 70)
-    check_softmax(vulkan, Softmax(rows=9, cols=70, dtype=DType.BF16, out_dtype=DType.F32), x)
-    check_softmax(vulkan, Softmax(rows=9, cols=70, dtype=DType.F32, out_dtype=DType.F16), x)
+    check_softmax(vulkan, rowwise(rows=9, cols=70, dtype=DType.BF16, out_dtype=DType.F32), x)
+    check_softmax(vulkan, rowwise(rows=9, cols=70, dtype=DType.F32, out_dtype=DType.F16), x)
+
+
+def test_rows_that_take_more_turns_than_lavapipe_has(vulkan: VulkanBackend) -> None:
+    """It leaves a loop after 65,535 turns, and says nothing."""
+    cols = 8400001
+    spec = Rowwise(expression="sum(x)", shapes=((cols,),), dtype=DType.F32)
+    assert run(vulkan, build(spec), {"x": np.ones(cols, np.float32)}) == cols
+
+
+@pytest.mark.parametrize("text", ["softmax(x)", "log_softmax(x)", "layer_norm(x)", "var(x)"])
+def test_rows_of_one_column(vulkan: VulkanBackend, text: str) -> None:
+    """Its distance from itself is NaN where it is not finite; drivers take x - x for 0."""
+    x = np.array([1.0, np.nan, -np.inf, 3e38, np.inf], np.float32)
+    spec = Rowwise(expression=text, shapes=((x.size, 1),), dtype=DType.F32)
+    finite = 1.0 if text == "softmax(x)" else 0.0
+    np.testing.assert_array_equal(
+        run(vulkan, build(spec), {"x": x}), np.where(np.isfinite(x), finite, np.nan)
+    )
+
+
+def test_a_number_less_itself(vulkan: VulkanBackend) -> None:
+    x = np.array([1.0, np.nan, -np.inf, 3e38, np.inf, -0.0], np.float32)
+    spec = Elementwise(expression="x - x", shapes=(x.shape,), dtype=DType.F32)
+    wanted = np.where(np.isfinite(x), 0.0, np.nan)
+    np.testing.assert_array_equal(run(vulkan, build(spec), {"x": x}), wanted)
+
+
+def test_rows_of_one_value(vulkan: VulkanBackend) -> None:
+    x = np.array([1.0, np.nan, -np.inf, 3e38, np.inf], np.float32)
+    spec = Rowwise(expression="softmax(x) * y", shapes=((5, 1), (5, 8)), dtype=DType.F32)
+    got = run(vulkan, build(spec), {"x": x, "y": np.ones((5, 8), np.float32)}).reshape(5, 8)
+    wanted = np.where(np.isfinite(x), 0.125, np.nan)[:, None]
+    np.testing.assert_array_equal(got, np.broadcast_to(wanted, got.shape))

@@ -16,10 +16,12 @@ import pytest
 from kgen import bundle, pipeline, targets
 from kgen.cli.main import main
 from kgen.pipeline import Kernel
-from kgen.spec import DType, Matmul
+from kgen.spec import DType, Matmul, Rowwise, Spec
 
 SPEC = Matmul(m=33, n=65, k=150, dtype=DType.F16)
 SPEC_F32 = dataclasses.replace(SPEC, dtype=DType.F32, out_dtype=DType.F32)
+#: Rows of several vectors for each lane, some lanes' last one missing.
+ROWS = Rowwise(expression="softmax(x)", shapes=((3, 1000),), dtype=DType.F32)
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Mutation:
 
     target: str
     name: str
-    spec: Matmul
+    spec: Spec
     pattern: str
     replacement: str
 
@@ -40,7 +42,7 @@ class Mutation:
 
 
 #: By target: what is changed, in which kernel, from what, to what.
-TABLE: dict[str, tuple[tuple[str, Matmul, str, str], ...]] = {
+TABLE: dict[str, tuple[tuple[str, Spec, str, str], ...]] = {
     "sm_80": (
         ("fragments-swapped", SPEC, r"\{(%a_m0_k0), (%a_m8_k0)", r"{\2, \1"),
         ("store-dropped", SPEC, r"^ *@%inside st\.global.*\n", ""),
@@ -62,6 +64,14 @@ TABLE: dict[str, tuple[tuple[str, Matmul, str, str], ...]] = {
         ("fragments-swapped", SPEC_F32, r"(%main_total_m0_n0 = .* %main_a_m)0", r"\g<1>1"),
         ("store-dropped", SPEC, r"^OpStore %out_m0_n0_ptr .*\n", ""),
         ("sub-for-add", SPEC_F32, r"(%row_m1 = )OpIAdd", r"\1OpISub"),
+        ("barrier-dropped", ROWS, r"(^OpStore %sum_step5_to .*\n)OpControlBarrier .*\n", r"\1"),
+        ("exchange-forgotten", ROWS, r"(%sum_step1_partner = ).*", r"\1OpCopyObject %uint %thread"),
+        (
+            "missing-vector-folded",
+            ROWS,
+            r"(%v3_sum = )OpSelect %float %v3_inside (%\S+) %\S+",
+            r"\1OpCopyObject %float \2",
+        ),
     ),
     "x86-64-v3": (
         ("fragments-swapped", SPEC_F32, r"(%sum_m1_n0\.next = .*%a_m)1", r"\g<1>0"),
@@ -102,10 +112,13 @@ def test_verify_sees_one_changed_instruction(
     assert re.search(r"data, out\[\d+, \d+\]: got|, line \d+", shown), shown
 
 
-@pytest.mark.parametrize("target", TABLE)
-@pytest.mark.parametrize("spec", [SPEC, SPEC_F32], ids=lambda s: s.dtype.value)
+@pytest.mark.parametrize(
+    ("target", "spec"),
+    dict.fromkeys((m.target, m.spec) for m in MUTATIONS),
+    ids=lambda value: getattr(value, "key", value),
+)
 def test_the_unchanged_kernel_passes(
-    target: str, spec: Matmul, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    target: str, spec: Spec, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = pipeline.build(spec, [target]).save(tmp_path / "right.kgen")
     status, shown = run_verify(path, capsys)

@@ -22,10 +22,10 @@ from kgen.spec import (
     Relu,
     Rowwise,
     Scale,
-    Softmax,
     Spec,
 )
 from kgen.targets.cpu import workers
+from tests.specs import softmax
 
 ROOT = Path(__file__).parents[2] / "generated"
 
@@ -64,21 +64,13 @@ STREAMS = (
         dtype=DType.F32,
     ),
 )  # fmt: skip
+#: Rows that stay in registers, some lanes of which lack the last vector, and rows that are read
+#: again; weights of columns.
 ROWS: tuple[Spec, ...] = (
     Relu(shape=(3, 1000)),
-    Softmax(rows=5, cols=70),
-    Softmax(rows=2, cols=50000, log=True),
-)
-#: Rows kept in registers, some lanes of which lack the last vector, and rows that are read again.
-AMD_ROWS: tuple[Spec, ...] = (
-    Rowwise(expression="softmax(x)", shapes=((5, 70),)),
-    Rowwise(expression="log_softmax(x)", shapes=((2, 50000),)),
+    softmax(5, 70),
+    softmax(2, 50000, log=True),
     Rowwise(expression="layer_norm(x, scale, shift)", shapes=((5, 70), (70,), (70,))),
-    Rowwise(
-        expression="softmax(where(column <= row, x * 0.125 + mask, -inf))",
-        shapes=((2, 3, 5, 50000), (2, 1, 1, 50000)),
-        dtype=DType.BF16,
-    ),
 )
 
 #: Smaller tiles than the heuristics take keep unrolled text readable; edges need smaller ones.
@@ -181,13 +173,13 @@ def goldens() -> Iterator[Golden]:
     yield Golden(target="x86-64-v3", spec=inner)
     yield Golden(target="x86-64-v4", spec=_ahead(_as(ODD, DType.F32)), schedule=BLIS[ODD])
     for target in ("sm_80", "gfx942", "vulkan1.3", "x86-64-v4"):
-        for row in ROWS[:1] + AMD_ROWS if target == "gfx942" else ROWS:
+        for row in ROWS:
             yield Golden(target=target, spec=row)
         for stream in STREAMS:
             small = {"unroll": 1} if target == "x86-64-v4" else {"vector": 2}
             yield Golden(target=target, spec=stream, schedule=small)
     # No F16C: f16 is widened and rounded by integer operations.
-    yield Golden(target="x86-64", spec=Softmax(rows=3, cols=100, dtype=DType.F16))
+    yield Golden(target="x86-64", spec=softmax(3, 100))
     # As an output that is larger than the last-level cache is written.
     past = Relu(shape=(3, 1000), dtype=DType.F32)
     yield Golden(target="x86-64-v3", spec=past, schedule={"nontemporal": 1})

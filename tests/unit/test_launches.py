@@ -19,7 +19,7 @@ from kgen.cli.main import main
 from kgen.errors import AssembleError, DeviceError, EmulationError, KgenError, ScheduleError
 from kgen.pipeline import Kernel
 from kgen.schedule import SplitMatmul, WgmmaMatmul
-from kgen.spec import DType, Layout, Math, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Layout, Math, Matmul, Relu, Rowwise, Softmax, Spec
 from kgen.targets.base import Plan, Target
 from kgen.targets.cuda.plan import base as cuda_base
 from kgen.targets.vulkan.plan.base import VulkanPlan
@@ -293,7 +293,7 @@ def test_relu_of_more_than_a_grid_does_more_in_a_thread() -> None:
     "spec",
     [
         Matmul(m=100, n=70, k=33, dtype="f16", epilogue=("bias", "gelu")),
-        Softmax(rows=7, cols=5000, dtype="bf16"),
+        Rowwise(expression="softmax(x)", shapes=((7, 5000),), dtype="bf16"),
         Relu(shape=(100,), dtype="f32"),
     ],
     ids=lambda spec: str(spec.op),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from itertools import pairwise, product
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from kgen import pipeline
 from kgen.errors import KgenError, ScheduleError, TargetError
-from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Rowwise, Spec
 from kgen.targets.vulkan.plan.base import fold_grid
 from kgen.targets.vulkan.plan.declarations import find
-from kgen.targets.vulkan.plan.softmax import SoftmaxPlan
 from kgen_runtime.launch_limits import VULKAN_GUARANTEED
 from tests.unit.vulkan_plans import FAMILY, VULKAN11, plan
 
@@ -33,9 +32,11 @@ SPECS: tuple[Spec, ...] = (
     *(Matmul(m=m, n=n, k=k, dtype=d) for (m, n, k), d in product(SHAPES, FLOATS)),
     *(Relu(shape=(n,), dtype=d) for n, d in product((1, 4096, 1000003), FLOATS)),
     *(
-        Softmax(rows=r, cols=c, dtype=d)
+        Rowwise(expression="log_softmax(x)", shapes=((r, c),), dtype=d)
         for (r, c), d in product(((7, 1), (33, 1000), (4, 131072)), FLOATS)
     ),
+    Rowwise(expression="rms_norm(x)", shapes=((2, 2**24),), dtype=DType.F32),
+    Rowwise(expression="argmax(x)", shapes=((70, 33),), dtype=DType.F32),
 )
 
 
@@ -98,6 +99,7 @@ def test_what_is_beyond_the_guarantee_is_declared(
     assert plan(spec, **overrides).requires["limits"] == limits
 
 
+LOG_SOFTMAX = Rowwise(expression="log_softmax(x)", shapes=((2, 9),), dtype=DType.F32)
 REFUSED: tuple[tuple[Spec, dict[str, int], str], ...] = (
     (
         Matmul(m=64, n=64, k=64, dtype=DType.F32),
@@ -123,11 +125,16 @@ REFUSED: tuple[tuple[Spec, dict[str, int], str], ...] = (
     (Relu(shape=(6,), dtype=DType.F32), {"vector": 4}, "try vector=2"),
     (Relu(shape=(8,), dtype=DType.F32), {"vector": 8}, "try vector=4"),
     (Relu(shape=(8,), dtype=DType.F32), {"num_threads": 2048}, "try num_threads=128"),
-    (Softmax(rows=2, cols=9, dtype=DType.F32), {"vector": 2}, "try vector=1"),
+    (LOG_SOFTMAX, {"vector": 2}, "try vector=1"),
     (
-        Softmax(rows=2, cols=131072, dtype=DType.F32),
+        replace(LOG_SOFTMAX, shapes=((2, 131072),)),
         {"resident": 1},
-        "hold 1024 elements of a row of 131072; vulkan1.3 kernels hold up to 64; try resident=0",
+        "hold 1024 numbers of a row of 131072; vulkan1.3 kernels hold up to 64; try resident=0",
+    ),
+    (
+        replace(LOG_SOFTMAX, shapes=((9, 1),)),
+        {"num_threads": 64, "rows_per_block": 64},
+        "try rows_per_block=32",
     ),
 )
 
@@ -178,24 +185,6 @@ def test_folded_grids_cover_all_blocks(blocks: int) -> None:
     x, y, z = fold_grid(blocks)
     assert z == 1 and x <= 65535 and y <= 65538
     assert blocks <= x * y < blocks + y
-
-
-@pytest.mark.parametrize("cols", [1, 2, 33, 300, 1000, 1001])
-def test_the_pieces_make_up_a_row(cols: int) -> None:
-    found = plan(Softmax(rows=5, cols=cols, dtype=DType.F32))
-    assert isinstance(found, SoftmaxPlan)
-    assert found.schedule.resident
-    held = [p.offset + lane for p in found.pieces for lane in range(found.lanes)]
-    assert held[: found.row_vectors] == list(range(found.row_vectors))
-    assert any(p.guarded for p in found.pieces) == (len(held) > found.row_vectors)
-
-
-def test_exchanges_reach_all_lanes_and_take_turns_with_the_buffers() -> None:
-    found = plan(Softmax(rows=2, cols=131072, dtype=DType.F32))
-    assert isinstance(found, SoftmaxPlan)
-    steps = found.exchanges(0) + found.exchanges(1)
-    assert math.prod(2 for _ in found.exchanges(0)) == found.lanes
-    assert all(a.buffer != b.buffer for a, b in pairwise(steps))
 
 
 def test_declarations_are_those_that_the_text_names() -> None:

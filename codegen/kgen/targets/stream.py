@@ -30,8 +30,8 @@ class Dimension:
     outermost: bool
 
     @property
-    def whole(self) -> bool:
-        """The coordinate is the index."""
+    def is_whole(self) -> bool:
+        """The number itself is the coordinate."""
         return self.outermost and self.divisor == 1
 
 

@@ -2,7 +2,8 @@
 
 Vulkan 1.3, "Precision and Operation of SPIR-V Instructions": division 2.5 ulp, Sqrt as 1 over
 InverseSqrt (2 ulp), Exp2 3 + 2 |x| ulp, Log2 3 ulp or 2^-21 absolute next to 1. NaN and infinity
-are what drivers keep, but promise only with float controls; so NaN is told by its bits.
+are what drivers keep, but promise only with float controls; so NaN is told by its bits, that of
+x - x too, which drivers take for 0.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ OPCODES: Mapping[P, str] = {
     P.FMA: "OpExtInst %float %glsl Fma",
     P.NEG: "OpFNegate %float",
     P.ABS: "OpExtInst %float %glsl FAbs",
+    P.MAXNUM: "OpExtInst %float %glsl FMax",
     P.SQRT: "OpExtInst %float %glsl Sqrt",
     P.RECIPROCAL: "OpFDiv %float %float_1",
     P.EXP2: "OpExtInst %float %glsl Exp2",
@@ -55,6 +57,8 @@ class SpirvRenderer(Renderer):
             return _is_nan(result, operands[0])
         if step.primitive in (P.MIN, P.MAX):
             return _choose(step.primitive, result, operands)
+        if step.primitive is P.SUB and operands[0] == operands[1]:
+            return _less_itself(result, operands[0])
         if step.primitive is P.RSQRT:
             return [
                 f"{result}_root = OpExtInst %float %glsl Sqrt {joined}",
@@ -67,12 +71,12 @@ class SpirvRenderer(Renderer):
         if any(step.name == "relu" for step in steps(expand(expression, self.native))):
             yield "relu"
 
-    def constants(self, expression: Expression) -> dict[str, str]:
-        """Its constants by name, as literals."""
+    def constants(self, expression: Expression, *further: float) -> dict[str, str]:
+        """Its constants, and further ones, by name, as literals."""
         numbers = (
             s.number for s in steps(expand(expression, self.native)) if s.primitive == "constant"
         )
-        return {_name(number): _literal(number) for number in numbers}
+        return {_name(number): _literal(number) for number in (*numbers, *further)}
 
 
 def _is_nan(result: str, x: str) -> list[str]:
@@ -94,6 +98,17 @@ def _choose(primitive: P, result: str, operands: Sequence[str]) -> list[str]:
         *_is_nan(f"{result}_y_nan", y),
         f"{result}_nan = OpLogicalOr %bool {result}_x_nan {result}_y_nan",
         f"{result} = OpSelect %float {result}_nan {result}_sum {result}_number",
+    ]
+
+
+def _less_itself(result: str, x: str) -> list[str]:
+    """0, or NaN unless x is finite."""
+    return [
+        f"{result}_bits = OpBitcast %uint {x}",
+        f"{result}_magnitude = OpBitwiseAnd %uint {result}_bits %uint_0x7fffffff",
+        f"{result}_finite = OpULessThan %bool {result}_magnitude %uint_0x7f800000",
+        f"{result}_nan = OpBitcast %float %uint_0x7fc00000",
+        f"{result} = OpSelect %float {result}_finite %float_0 {result}_nan",
     ]
 
 

@@ -1,12 +1,16 @@
-"""Which schedule to take when the user names none. All stay inside what every device guarantees."""
+"""Which schedule to take when the user names none. All stay inside what every device guarantees,
+but for rows of more than 8 million columns that are no whole number of vectors."""
 
 from __future__ import annotations
 
 from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax
-from kgen.spec import Elementwise, Matmul, Relu, Softmax
+from kgen.spec import Elementwise, Matmul, Relu, Rowwise
 from kgen.targets.base import Target
+from kgen.targets.row import RowPlan
 from kgen.targets.vulkan.plan.base import VECTOR_WIDTHS
 from kgen.targets.vulkan.plan.elementwise import vector_of
+from kgen.targets.vulkan.plan.rowwise import fewest_lanes
+from kgen.targets.vulkan.plan.rowwise import vector_of as vector_of_row
 
 #: (block_m, block_n, thread_m, thread_n): 128 invocations each, 16 of them side by side along n
 #: where the tile is wide enough.
@@ -34,6 +38,9 @@ ROWWISE_THREADS = 128
 #: Columns of a row that a lane holds before another lane joins, and at most.
 COLUMNS_PER_THREAD = 16
 RESIDENT_COLUMNS = 32
+#: Turns of a loop, after which lavapipe 22.3 leaves it without a word (LP_MAX_TGSI_LOOP_ITERATIONS
+#: of its gallivm); the longest rows take more lanes than every device guarantees instead.
+MAX_TURNS = 65535
 
 
 def matmul(spec: Matmul, target: Target) -> FmaMatmul:
@@ -65,16 +72,19 @@ def elementwise(spec: Elementwise, target: Target) -> GpuRelu:
     return GpuRelu(num_threads=ROWWISE_THREADS, vector=vector_of(spec))
 
 
-def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
+def rowwise(spec: Rowwise, target: Target) -> GpuSoftmax:
     """As few lanes as hold a row; several rows in a workgroup where they are short."""
-    vector = _vector(spec.cols)
-    lanes = 1
-    while lanes < ROWWISE_THREADS and lanes * max(vector, COLUMNS_PER_THREAD) < spec.cols:
+    vector, cols = vector_of_row(spec), spec.cols
+    row = RowPlan(spec=spec, vector=vector, lanes=1)
+    lanes = fewest_lanes(row)
+    while lanes < ROWWISE_THREADS and lanes * max(vector, COLUMNS_PER_THREAD) < cols:
         lanes *= 2
-    rows = ROWWISE_THREADS // lanes
+    while -(-cols // (lanes * vector)) > MAX_TURNS:
+        lanes *= 2
+    rows = max(1, ROWWISE_THREADS // lanes)
     while rows > 1 and rows // 2 >= spec.rows:
         rows //= 2
-    held = -(-spec.cols // (lanes * vector)) * vector
+    held = -(-cols // (lanes * vector)) * vector * max(1, row.values_kept)
     return GpuSoftmax(
         num_threads=lanes * rows,
         rows_per_block=rows,

@@ -41,4 +41,4 @@ def moved(base: str, by: Sequence[Move]) -> str:
 def coordinate(name: str, number: str, dimension: Dimension) -> str:
     """The i64 operand for a coordinate of `number`: %<name>.at<d>, as templates compute it, or the
     number itself, if the dimension is all there is."""
-    return number if dimension.whole else f"%{name}.at{dimension.number}"
+    return number if dimension.is_whole else f"%{name}.at{dimension.number}"

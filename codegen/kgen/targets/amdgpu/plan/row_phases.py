@@ -236,7 +236,7 @@ class RowPhases:
             index = wide = str(piece.offset)
         elif self.resident and not piece.offset and not piece.partial:
             index = self.first
-        computed = tuple(d for d in self.row.column_dimensions if not d.whole)
+        computed = tuple(d for d in self.row.column_dimensions if not d.is_whole)
         return Place(
             name=name,
             piece=piece,

@@ -236,7 +236,7 @@ class RowwisePlan(AmdgpuPlan):
     @property
     def row_dimensions(self) -> tuple[Dimension, ...]:
         """Those of a row's coordinates that are computed."""
-        return tuple(d for d in self.row.row_dimensions if not d.whole)
+        return tuple(d for d in self.row.row_dimensions if not d.is_whole)
 
     @property
     def row_moves(self) -> tuple[Move, ...]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from kgen.errors import TargetError
 from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, Schedule
-from kgen.spec import Elementwise, Matmul, Relu, Softmax, Spec
+from kgen.spec import Elementwise, Matmul, Relu, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.vulkan.plan.base import VulkanPlan
 from kgen.targets.vulkan.plan.elementwise import plan_elementwise
 from kgen.targets.vulkan.plan.matmul_fma import plan_matmul
 from kgen.targets.vulkan.plan.relu import plan_relu
-from kgen.targets.vulkan.plan.softmax import plan_softmax
+from kgen.targets.vulkan.plan.rowwise import plan_rowwise
 
 
 def plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:
@@ -22,8 +22,8 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:
             return plan_relu(spec, target, schedule)
         case Elementwise(), GpuRelu():
             return plan_elementwise(spec, target, schedule)
-        case Softmax(), GpuSoftmax():
-            return plan_softmax(spec, target, schedule)
+        case Rowwise(), GpuSoftmax():
+            return plan_rowwise(spec, target, schedule)
     raise TargetError(
         f"target={target.name} has no {schedule.mainloop} schedule for {spec.op}; see kgen targets"
     )

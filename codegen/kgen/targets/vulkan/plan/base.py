@@ -42,6 +42,11 @@ class Tensor:
     read_only: bool
 
     @property
+    def variable(self) -> str:
+        """The id of the buffer, which is none of the kernel's own whatever the tensor is called."""
+        return f"{self.name}_tensor"
+
+    @property
     def element(self) -> str:
         """The type of the array's elements."""
         return self.scalar if self.vector == 1 else vector_type(self.scalar, self.vector)
@@ -111,7 +116,7 @@ class VulkanPlan(Plan):
         """The variables that OpEntryPoint lists."""
         names = ["local_id", "workgroup_id"]
         if self.target.has("interface-lists-all"):
-            names += [t.name for t in self.tensors] + [s.name for s in self.shared]
+            names += [t.variable for t in self.tensors] + [s.name for s in self.shared]
         return tuple(names)
 
     @property

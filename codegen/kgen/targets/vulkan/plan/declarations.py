@@ -1,7 +1,7 @@
 """Types and constants of a module, found by the names that its text uses.
 
 A constant is named for its value (``%uint_16``, ``%int_0x807fffff``, ``%float_0p5``), or has a
-meaning (``%exp_limit``) and stands in `MEANINGS`. So a template may use what it needs, and a
+meaning (``%f16_smallest``) and stands in `MEANINGS`. So a template may use what it needs, and a
 rendered kernel declares exactly that.
 """
 
@@ -29,16 +29,15 @@ TYPES = {
     "float_from_uint": "OpTypeFunction %float %uint",
     "uint_from_float": "OpTypeFunction %uint %float",
     "uint_from_uint": "OpTypeFunction %uint %uint",
-    "int_from_uint": "OpTypeFunction %int %uint",
-    "uint_from_int": "OpTypeFunction %uint %int",
 }
 
 #: f32 constants with a meaning: the literal, and what it is.
 MEANINGS = {
-    # exp of it is 0 in f32: exponents below are of no use, and are not given to Exp.
-    "exp_limit": "-104",
     # The smallest normal f16.
     "f16_smallest": "0x1p-14",
+    # The lowest and the highest s32 that f32 holds.
+    "s32_lowest": "-2147483648",
+    "s32_highest": "2147483520",
 }
 
 _NAME = re.compile(r"%(\w+)")

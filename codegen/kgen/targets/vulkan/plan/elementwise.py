@@ -22,6 +22,7 @@ from kgen.targets.vulkan.plan.base import (
     check_threads,
     fold_grid,
 )
+from kgen.targets.vulkan.plan.index import Index, coordinate_names, index_of
 from kgen_runtime.manifest import Launch, Tile
 
 RENDERER = SpirvRenderer()
@@ -54,10 +55,16 @@ class ElementwisePlan(VulkanPlan):
         """Scalars of a vector."""
         return range(self.schedule.vector)
 
-    def terms(self, of: StreamInput) -> tuple[tuple[int, int], ...]:
-        """The (coordinate, stride) of an input's address, in the elements of its buffer."""
+    def index(self, access: int, of: StreamInput) -> Index:
+        """Where an input is read, in the elements of its buffer."""
+        at = f"at{access}"
+        if of.linear:
+            return index_of(at, [(at, 1)])
+        names = coordinate_names(at, self.stream.dimensions)
         vector = self.tensor(of.name).vector
-        return tuple((coordinate, stride // vector) for coordinate, stride in of.terms)
+        return index_of(
+            f"{of.name}{access}_at", [(names[d], stride // vector) for d, stride in of.terms]
+        )
 
     def element(self, access: int, component: int) -> Rendered:
         """The expression of one scalar; the result is %out<access>_<component>_float."""

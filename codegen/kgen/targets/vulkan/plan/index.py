@@ -1,0 +1,52 @@
+"""Indices of elements: sums of coordinates times strides, with the names of what is on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kgen.targets.stream import Dimension
+
+
+@dataclass(frozen=True, kw_only=True)
+class Term:
+    """A coordinate times its stride. `product` and `sum` name the product, which is the coordinate
+    itself where the stride is 1, and the sum of the terms up to this one."""
+
+    coordinate: str
+    stride: int
+    product: str
+    sum: str
+
+    @property
+    def is_scaled(self) -> bool:
+        return self.product != self.coordinate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Index:
+    """The sum of `terms`, 0 if there are none."""
+
+    terms: tuple[Term, ...]
+
+    @property
+    def name(self) -> str:
+        return self.terms[-1].sum if self.terms else "uint_0"
+
+
+def index_of(name: str, terms: Sequence[tuple[str, int]]) -> Index:
+    """The index as the sum of coordinates, each given with its stride. `name` names the sum, unless
+    it is a coordinate itself, and starts the names of what is on the way."""
+    found: list[Term] = []
+    for i, (coordinate, stride) in enumerate(terms):
+        alone = len(terms) == 1
+        product = coordinate if stride == 1 else name if alone else f"{name}_term{i}"
+        last = i == len(terms) - 1
+        total = product if i == 0 else name if last else f"{name}_sum{i}"
+        found.append(Term(coordinate=coordinate, stride=stride, product=product, sum=total))
+    return Index(terms=tuple(found))
+
+
+def coordinate_names(number: str, dimensions: Sequence[Dimension]) -> dict[int, str]:
+    """Names of a number's coordinates."""
+    return {d.number: number if d.is_whole else f"{number}_{d.number}" for d in dimensions}
