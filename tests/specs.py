@@ -5,7 +5,7 @@ from __future__ import annotations
 from kgen.spec import DType, Rowwise
 
 
-def softmax(
+def softmax_spec(
     rows: int,
     cols: int,
     *,

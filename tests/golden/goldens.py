@@ -25,7 +25,7 @@ from kgen.spec import (
     Spec,
 )
 from kgen.targets.cpu import workers
-from tests.specs import softmax
+from tests.specs import softmax_spec
 
 ROOT = Path(__file__).parents[2] / "generated"
 
@@ -68,8 +68,8 @@ STREAMS = (
 #: again; weights of columns.
 ROWS: tuple[Spec, ...] = (
     Relu(shape=(3, 1000)),
-    softmax(5, 70),
-    softmax(2, 50000, log=True),
+    softmax_spec(5, 70),
+    softmax_spec(2, 50000, log=True),
     Rowwise(expression="layer_norm(x, scale, shift)", shapes=((5, 70), (70,), (70,))),
 )
 
@@ -179,7 +179,7 @@ def goldens() -> Iterator[Golden]:
             small = {"unroll": 1} if target == "x86-64-v4" else {"vector": 2}
             yield Golden(target=target, spec=stream, schedule=small)
     # No F16C: f16 is widened and rounded by integer operations.
-    yield Golden(target="x86-64", spec=softmax(3, 100))
+    yield Golden(target="x86-64", spec=softmax_spec(3, 100))
     # As an output that is larger than the last-level cache is written.
     past = Relu(shape=(3, 1000), dtype=DType.F32)
     yield Golden(target="x86-64-v3", spec=past, schedule={"nontemporal": 1})
