@@ -23,12 +23,12 @@ from kgen.check.verify import verify
 from kgen.errors import KgenError
 from kgen.spec import (
     DType,
+    Elementwise,
     Epilogue,
     Layout,
     Math,
     Matmul,
     Operand,
-    Relu,
     Scale,
     Softmax,
     Spec,
@@ -96,7 +96,8 @@ def spec_for(rng: random.Random, target: Target) -> Spec:
     if op == "softmax":
         cols = rng.choice((dimension(rng), rng.randint(1, 20000)))
         return Softmax(rows=rng.randint(1, 40), cols=cols, dtype=dtype, log=rng.random() < 0.3)
-    return Relu(shape=tuple(dimension(rng) for _ in range(rng.randint(1, 2))), dtype=dtype)
+    shape = tuple(dimension(rng) for _ in range(rng.randint(1, 2)))
+    return Elementwise(expression="relu(x)", shapes=(shape,), dtype=dtype)
 
 
 def schedule_fields(rng: random.Random, spec: Spec, target: Target) -> dict[str, int]:

@@ -18,7 +18,7 @@ from kgen import targets
 from kgen.check.bench import BenchReport, bench
 from kgen.check.verify import Report, verify
 from kgen.cli.output import progress
-from kgen.spec import DType, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Elementwise, Matmul, Softmax, Spec
 from kgen_runtime.backend import DeviceInfo
 from scripts import documents
 
@@ -49,7 +49,7 @@ def specs() -> list[Spec]:
         for op in (
             Softmax(rows=4096, cols=4096, dtype=dtype),
             Softmax(rows=4, cols=131072, dtype=dtype),
-            Relu(shape=(4096, 4096), dtype=dtype),
+            Elementwise(expression="relu(x)", shapes=((4096, 4096),), dtype=dtype),
         )
     ]
     return [*matmuls, fused, *rows]

@@ -31,7 +31,6 @@ entry:
   br i1 %v0.exists, label %v0.inside, label %v0.done
 v0.inside:
   %v0.offset = mul nuw nsw i64 %v0.index, 2
-
   %v0.gate.from = getelementptr bfloat, ptr addrspace(1) %gate, i64 %v0.offset
   %v0.gate.stored = load <2 x bfloat>, ptr addrspace(1) %v0.gate.from, align 2
   %v0.gate = fpext <2 x bfloat> %v0.gate.stored to <2 x float>
@@ -69,4 +68,3 @@ attributes #0 = {
 ; Code object version 5: what ROCm 5.5 and later load.
 !llvm.module.flags = !{!0}
 !0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
-!9 = !{float 2.500000e+00}

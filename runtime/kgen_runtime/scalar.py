@@ -240,12 +240,6 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     return element
 
 
-def relu_elements(spec: Mapping[str, Any], buffers: Buffers) -> Element:
-    """Elements of max(x, 0)."""
-    dtype = DType(spec["dtype"])
-    return lambda index: relu(read(buffers["x"], index[0], dtype))
-
-
 def softmax(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     """Elements of exp(x - max) / sum(exp(x - max)) over each row, or of its logarithm."""
     dtype, cols = DType(spec["dtype"]), spec["cols"]
@@ -378,7 +372,6 @@ def out_columns(spec: Mapping[str, Any], shape: Sequence[int]) -> int:
 
 OPERATIONS: Mapping[str, Callable[[Mapping[str, Any], Buffers], Element]] = {
     "matmul": matmul,
-    "relu": relu_elements,
     "softmax": softmax,
     "elementwise": elementwise,
     "rowwise": rowwise,

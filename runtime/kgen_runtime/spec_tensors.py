@@ -72,11 +72,6 @@ def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
     return (*found, like_out("out"))
 
 
-def _relu(spec: Spec) -> tuple[TensorParam, ...]:
-    dtype = DType(spec["dtype"])
-    return tuple(_packed(name, dtype, spec["shape"]) for name in ("x", "out"))
-
-
 def _softmax(spec: Spec) -> tuple[TensorParam, ...]:
     rows, cols = _whole(spec, "rows", 1), _whole(spec, "cols", 1)
     if not isinstance(spec["log"], bool):
@@ -115,7 +110,6 @@ MAX_EXPRESSION = 10_000
 
 OPERATIONS: Mapping[str, Callable[[Spec], tuple[TensorParam, ...]]] = {
     "matmul": _matmul,
-    "relu": _relu,
     "softmax": _softmax,
     "elementwise": _elementwise,
     "rowwise": _rowwise,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kgen import targets
-from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Relu, Softmax, Spec
+from kgen.spec import DType, Elementwise, Epilogue, Layout, Matmul, Operand, Softmax, Spec
 
 CUBES = tuple((n, n, n) for n in (16, 32, 64, 128, 256, 512, 1024, 2048))
 OTHERS = (
@@ -157,7 +157,7 @@ def _gemv() -> Table:
 def _streams() -> Iterator[Table]:
     for dtype in (DType.F32, DType.BF16):
         softmax = [Softmax(rows=r, cols=c, dtype=dtype) for r, c in ROWS]
-        relu = [Relu(shape=shape, dtype=dtype) for shape in ROWS]
+        relu = [Elementwise(expression="relu(x)", shapes=(shape,), dtype=dtype) for shape in ROWS]
         yield Table(
             name=f"stream-{dtype}",
             title=f"softmax and relu {dtype}",

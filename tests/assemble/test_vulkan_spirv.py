@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from kgen import pipeline, targets
-from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Epilogue, Layout, Matmul, Softmax, Spec
 from kgen.targets.vulkan.spirv import assemble, assembler
 from kgen.targets.vulkan.spirv.enumerants import ENUMERANTS, MASKS
 from kgen.targets.vulkan.spirv.opcodes import INSTRUCTIONS
 from tests import needs
+from tests.specs import relu_of
 
 FAMILY = targets.family("vulkan")
 ENVIRONMENTS = {"vulkan1.1": (1, 3), "vulkan1.3": (1, 6)}
@@ -51,7 +52,7 @@ def specs() -> list[Spec]:
     found: list[Spec] = []
     for dtype in (DType.F32, DType.F16, DType.BF16):
         found += [Matmul(m=m, n=n, k=k, dtype=dtype) for m, n, k in SHAPES]
-        found += [Relu(shape=(n,), dtype=dtype) for n in (1, 1000, 1000003)]
+        found += [relu_of((n,), dtype=dtype) for n in (1, 1000, 1000003)]
         found += [
             Softmax(rows=rows, cols=cols, dtype=dtype, log=log)
             for rows, cols in ((7, 1), (33, 1000), (4, 131072))
@@ -61,7 +62,7 @@ def specs() -> list[Spec]:
     found += [Matmul(**odd, layout=layout, epilogue=tuple(Epilogue)) for layout in Layout]
     found.append(Matmul(m=65, n=66, k=67, dtype=DType.BF16, out_dtype=DType.F16, beta=1.0))
     found.append(Softmax(rows=3, cols=70, dtype=DType.BF16, out_dtype=DType.F32))
-    found.append(Relu(shape=(2**31 - 2,), dtype=DType.BF16))
+    found.append(relu_of((2**31 - 2,), dtype=DType.BF16))
     found.append(Softmax(rows=2**24 + 1, cols=16, dtype=DType.F32))
     return found
 

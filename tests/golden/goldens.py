@@ -19,7 +19,6 @@ from kgen.spec import (
     Math,
     Matmul,
     Operand,
-    Relu,
     Scale,
     Softmax,
     Spec,
@@ -63,7 +62,11 @@ STREAMS = (
         dtype=DType.F32,
     ),
 )  # fmt: skip
-ROWS = (Relu(shape=(3, 1000)), Softmax(rows=5, cols=70), Softmax(rows=2, cols=50000, log=True))
+ROWS = (
+    Elementwise(expression="relu(x)", shapes=((3, 1000),)),
+    Softmax(rows=5, cols=70),
+    Softmax(rows=2, cols=50000, log=True),
+)
 
 #: Smaller tiles than the heuristics take keep unrolled text readable; edges need smaller ones.
 MMA = {
@@ -173,7 +176,7 @@ def goldens() -> Iterator[Golden]:
     # No F16C: f16 is widened and rounded by integer operations.
     yield Golden(target="x86-64", spec=Softmax(rows=3, cols=100, dtype=DType.F16))
     # As an output that is larger than the last-level cache is written.
-    past = Relu(shape=(3, 1000), dtype=DType.F32)
+    past = Elementwise(expression="relu(x)", shapes=((3, 1000),), dtype=DType.F32)
     yield Golden(target="x86-64-v3", spec=past, schedule={"nontemporal": 1})
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax
-from kgen.spec import Elementwise, Matmul, Relu, Softmax
+from kgen.schedule import FmaMatmul, GpuSoftmax, GpuStream
+from kgen.spec import Elementwise, Matmul, Softmax
 from kgen.targets.base import Target
 from kgen.targets.vulkan.plan.base import VECTOR_WIDTHS
 from kgen.targets.vulkan.plan.elementwise import vector_of
@@ -30,7 +30,7 @@ TYPICAL_UNITS = 64
 #: Copying one row or column of a slab counts as much as multiplying this many of its elements.
 EDGE_WEIGHT = 16
 
-ROWWISE_THREADS = 128
+THREADS = 128
 #: Columns of a row that a lane holds before another lane joins, and at most.
 COLUMNS_PER_THREAD = 16
 RESIDENT_COLUMNS = 32
@@ -57,21 +57,17 @@ def matmul(spec: Matmul, target: Target) -> FmaMatmul:
     )
 
 
-def relu(spec: Relu, target: Target) -> GpuRelu:
-    return GpuRelu(num_threads=ROWWISE_THREADS, vector=_vector(spec.elements))
-
-
-def elementwise(spec: Elementwise, target: Target) -> GpuRelu:
-    return GpuRelu(num_threads=ROWWISE_THREADS, vector=vector_of(spec))
+def elementwise(spec: Elementwise, target: Target) -> GpuStream:
+    return GpuStream(num_threads=THREADS, vector=vector_of(spec))
 
 
 def softmax(spec: Softmax, target: Target) -> GpuSoftmax:
     """As few lanes as hold a row; several rows in a workgroup where they are short."""
     vector = _vector(spec.cols)
     lanes = 1
-    while lanes < ROWWISE_THREADS and lanes * max(vector, COLUMNS_PER_THREAD) < spec.cols:
+    while lanes < THREADS and lanes * max(vector, COLUMNS_PER_THREAD) < spec.cols:
         lanes *= 2
-    rows = ROWWISE_THREADS // lanes
+    rows = THREADS // lanes
     while rows > 1 and rows // 2 >= spec.rows:
         rows //= 2
     held = -(-spec.cols // (lanes * vector)) * vector
