@@ -23,12 +23,12 @@ from kgen.check.verify import verify
 from kgen.errors import KgenError
 from kgen.spec import (
     DType,
+    Elementwise,
     Epilogue,
     Layout,
     Math,
     Matmul,
     Operand,
-    Relu,
     Scale,
     Spec,
     text,
@@ -96,7 +96,8 @@ def spec_for(rng: random.Random, target: Target) -> Spec:
         cols = rng.choice((dimension(rng), rng.randint(1, 20000)))
         name = "log_softmax" if rng.random() < 0.3 else "softmax"
         return text.parse(f"{name} {rng.randint(1, 40)}x{cols} {dtype}")
-    return Relu(shape=tuple(dimension(rng) for _ in range(rng.randint(1, 2))), dtype=dtype)
+    shape = tuple(dimension(rng) for _ in range(rng.randint(1, 2)))
+    return Elementwise(expression="relu(x)", shapes=(shape,), dtype=dtype)
 
 
 def schedule_fields(rng: random.Random, spec: Spec, target: Target) -> dict[str, int]:

@@ -18,7 +18,7 @@ from kgen import targets
 from kgen.check.bench import BenchReport, bench
 from kgen.check.verify import Report, verify
 from kgen.cli.output import progress
-from kgen.spec import DType, Matmul, Relu, Spec, text
+from kgen.spec import DType, Matmul, Spec, text
 from kgen_runtime.backend import DeviceInfo
 from scripts import documents
 
@@ -51,7 +51,7 @@ def specs() -> list[Spec]:
             text.parse(f"softmax 4x131072 {dtype}"),
             text.parse(f"layer_norm(x,scale,shift) 4096x4096,4096,4096 {dtype}"),
             text.parse(f"rms_norm(x+residual,scale) 4096x8192,4096x8192,8192 {dtype}"),
-            Relu(shape=(4096, 4096), dtype=dtype),
+            text.parse(f"relu 4096x4096 {dtype}"),
         )
     ]
     return [*matmuls, fused, *rows]

@@ -1,20 +1,26 @@
-"""Specs that many tests build, in few words."""
+"""Specs that many tests take."""
 
 from __future__ import annotations
 
-from kgen.spec import DType, Rowwise
+from kgen.spec import DType, Elementwise, Rowwise
 
 
-def softmax_spec(
+def relu_of(shape: tuple[int, ...], dtype: DType | str = "f16") -> Elementwise:
+    return Elementwise(expression="relu(x)", shapes=(shape,), dtype=DType(dtype))
+
+
+def softmax_of(
     rows: int,
     cols: int,
     *,
-    dtype: DType | str = DType.F16,
+    dtype: DType | str = "f16",
     out_dtype: DType | str | None = None,
     log: bool = False,
 ) -> Rowwise:
     """Softmax, or its logarithm, of each row."""
-    expression = "log_softmax(x)" if log else "softmax(x)"
     return Rowwise(
-        expression=expression, shapes=((rows, cols),), dtype=DType(dtype), out_dtype=out_dtype
+        expression="log_softmax(x)" if log else "softmax(x)",
+        shapes=((rows, cols),),
+        dtype=DType(dtype),
+        out_dtype=None if out_dtype is None else DType(out_dtype),
     )

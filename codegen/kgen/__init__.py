@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kgen.bundle import Bundle
     from kgen.errors import KgenError
     from kgen.pipeline import build
-    from kgen.spec import DType, Elementwise, Epilogue, Layout, Math, Matmul, Relu, Rowwise
+    from kgen.spec import DType, Elementwise, Epilogue, Layout, Math, Matmul, Rowwise
 
 __all__ = [
     "Bundle",
@@ -27,7 +27,6 @@ __all__ = [
     "Layout",
     "Math",
     "Matmul",
-    "Relu",
     "Rowwise",
     "build",
     "errors",

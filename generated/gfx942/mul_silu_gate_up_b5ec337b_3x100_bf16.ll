@@ -68,4 +68,3 @@ attributes #0 = {
 ; Code object version 5: what ROCm 5.5 and later load.
 !llvm.module.flags = !{!0}
 !0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
-!9 = !{float 2.500000e+00}

@@ -1,6 +1,6 @@
 ; relu_3x1000_f16 for gfx942
 ;
-; out = max(x, 0); a NaN stays NaN
+; out = relu(x)
 ;   x         input  f16, 3 x 1000 elements, strides 1000, 1
 ;   out       output f16, 3 x 1000 elements, strides 1000, 1
 ;
@@ -20,8 +20,8 @@ entry:
   %block.wide = zext i32 %block to i64
   %block.first = mul nuw nsw i64 %block.wide, 256
 
-; ---- mainloop: whole vectors -------------------------------------------------------------------
-; 375 of 8 elements, 256 per workgroup
+; ---- mainloop: out = relu(x)
+; 375 vectors of 8 elements, 256 per workgroup
   %v0.in_block = add nuw nsw i32 %thread, 0
   %v0.in_block.wide = zext i32 %v0.in_block to i64
   %v0.index = add nuw nsw i64 %block.first, %v0.in_block.wide
@@ -29,12 +29,12 @@ entry:
   br i1 %v0.exists, label %v0.inside, label %v0.done
 v0.inside:
   %v0.offset = mul nuw nsw i64 %v0.index, 8
-  %v0.from = getelementptr half, ptr addrspace(1) %x, i64 %v0.offset
+  %v0.x.from = getelementptr half, ptr addrspace(1) %x, i64 %v0.offset
+  %v0.x = load <8 x half>, ptr addrspace(1) %v0.x.from, align 2
+  %v0.out_less_equal = fcmp ole <8 x half> %v0.x, splat (half 0xH0000)
+  %v0.out = select <8 x i1> %v0.out_less_equal, <8 x half> splat (half 0xH0000), <8 x half> %v0.x
   %v0.to = getelementptr half, ptr addrspace(1) %out, i64 %v0.offset
-  %v0.x = load <8 x half>, ptr addrspace(1) %v0.from, align 2
-  %v0.y.negative = fcmp olt <8 x half> %v0.x, zeroinitializer
-  %v0.y = select <8 x i1> %v0.y.negative, <8 x half> zeroinitializer, <8 x half> %v0.x
-  store <8 x half> %v0.y, ptr addrspace(1) %v0.to, align 2
+  store <8 x half> %v0.out, ptr addrspace(1) %v0.to, align 2
   br label %v0.done
 v0.done:
 

@@ -34,9 +34,6 @@ entry:
   %end.tasks = mul nuw i64 %end, 65536
   %end.unit.less = icmp ult i64 %end.tasks, 300
   %end.unit = select i1 %end.unit.less, i64 %end.tasks, i64 300
-  %gate.row = getelementptr i8, ptr %gate, i64 0
-  %up.row = getelementptr i8, ptr %up, i64 0
-  %out.row = getelementptr i8, ptr %out, i64 0
 
   ; -- mainloop: 1 vectors of 16 elements a step
   %length = sub nuw i64 %end.unit, %begin.unit
@@ -50,9 +47,9 @@ i.head:
   %i.more = icmp ult i64 %i, %unrolled.stop
   br i1 %i.more, label %i.body, label %i.done
 i.body:
-  %u0.gate.at = getelementptr i16, ptr %gate.row, i64 %i
-  %u0.up.at = getelementptr i16, ptr %up.row, i64 %i
-  %u0.out.at = getelementptr i16, ptr %out.row, i64 %i
+  %u0.gate.at = getelementptr i16, ptr %gate, i64 %i
+  %u0.up.at = getelementptr i16, ptr %up, i64 %i
+  %u0.out.at = getelementptr i16, ptr %out, i64 %i
   %u0.gate.bits = load <16 x i16>, ptr %u0.gate.at, align 2
   %u0.gate.wide = zext <16 x i16> %u0.gate.bits to <16 x i32>
   %u0.gate.high = shl <16 x i32> %u0.gate.wide, splat (i32 16)
@@ -88,9 +85,9 @@ i.done:
   %has.tail = icmp ult i64 %unrolled.stop, %end.unit
   br i1 %has.tail, label %t.do, label %t.done
 t.do:
-  %t.gate.at = getelementptr i16, ptr %gate.row, i64 %unrolled.stop
-  %t.up.at = getelementptr i16, ptr %up.row, i64 %unrolled.stop
-  %t.out.at = getelementptr i16, ptr %out.row, i64 %unrolled.stop
+  %t.gate.at = getelementptr i16, ptr %gate, i64 %unrolled.stop
+  %t.up.at = getelementptr i16, ptr %up, i64 %unrolled.stop
+  %t.out.at = getelementptr i16, ptr %out, i64 %unrolled.stop
   %t.gate.bits = call <16 x i16> @llvm.masked.load.v16i16.p0(ptr align 2 %t.gate.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>, <16 x i16> zeroinitializer)
   %t.gate.wide = zext <16 x i16> %t.gate.bits to <16 x i32>
   %t.gate.high = shl <16 x i32> %t.gate.wide, splat (i32 16)

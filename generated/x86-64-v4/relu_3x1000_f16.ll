@@ -1,5 +1,5 @@
 ; relu_3x1000_f16
-; out = max(x, 0); a NaN stays NaN
+; out = relu(x)
 ; target    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule  mainloop=stream,task=65536,unroll=4,nontemporal=0 (model)
 ; tasks     1 of 65536 elements
@@ -7,61 +7,58 @@
 ;   %x  f16, shape 3 x 1000, strides 1000, 1 elements
 ;   %out  f16, shape 3 x 1000, strides 1000, 1 elements
 target triple = "x86_64-unknown-linux-gnu"
-;
-; relu on the bits: what lies from -0 to -infinity (sign bit set, no NaN) becomes 0. The tasks of a
-; range lie side by side, so the whole range is one stream.
 
 define void @relu_3x1000_f16(ptr %x, ptr %out, i64 %begin, i64 %end) #0 {
 entry:
   ; -- addresses
-  %start = mul nuw i64 %begin, 65536
-  %stop.tasks = mul nuw i64 %end, 65536
-  %stop.less = icmp ult i64 %stop.tasks, 3000
-  %stop = select i1 %stop.less, i64 %stop.tasks, i64 3000
-  %length = sub nuw i64 %stop, %start
+  %begin.unit = mul nuw i64 %begin, 65536
+  %end.tasks = mul nuw i64 %end, 65536
+  %end.unit.less = icmp ult i64 %end.tasks, 3000
+  %end.unit = select i1 %end.unit.less, i64 %end.tasks, i64 3000
 
   ; -- mainloop: 4 vectors of 32 elements a step
+  %length = sub nuw i64 %end.unit, %begin.unit
   %unrolled.length = and i64 %length, -128
-  %unrolled.stop = add nuw i64 %start, %unrolled.length
+  %unrolled.stop = add nuw i64 %begin.unit, %unrolled.length
   br label %i.enter
 i.enter:
   br label %i.head
 i.head:
-  %i = phi i64 [ %start, %i.enter ], [ %i.after, %i.latch ]
+  %i = phi i64 [ %begin.unit, %i.enter ], [ %i.after, %i.latch ]
   %i.more = icmp ult i64 %i, %unrolled.stop
   br i1 %i.more, label %i.body, label %i.done
 i.body:
-  %i.offset = mul nuw i64 %i, 2
-  %i.x = getelementptr i8, ptr %x, i64 %i.offset
-  %i.out = getelementptr i8, ptr %out, i64 %i.offset
-  %x0.at = getelementptr i8, ptr %i.x, i64 0
-  %x0 = load <32 x i16>, ptr %x0.at, align 2
-  %x1.at = getelementptr i8, ptr %i.x, i64 64
-  %x1 = load <32 x i16>, ptr %x1.at, align 2
-  %x2.at = getelementptr i8, ptr %i.x, i64 128
-  %x2 = load <32 x i16>, ptr %x2.at, align 2
-  %x3.at = getelementptr i8, ptr %i.x, i64 192
-  %x3 = load <32 x i16>, ptr %x3.at, align 2
-  %x0.distance = sub <32 x i16> %x0, splat (i16 -32768)
-  %x0.negative = icmp ule <32 x i16> %x0.distance, splat (i16 31744)
-  %x0.relu = select <32 x i1> %x0.negative, <32 x i16> zeroinitializer, <32 x i16> %x0
-  %y0.at = getelementptr i8, ptr %i.out, i64 0
-  store <32 x i16> %x0.relu, ptr %y0.at, align 2
-  %x1.distance = sub <32 x i16> %x1, splat (i16 -32768)
-  %x1.negative = icmp ule <32 x i16> %x1.distance, splat (i16 31744)
-  %x1.relu = select <32 x i1> %x1.negative, <32 x i16> zeroinitializer, <32 x i16> %x1
-  %y1.at = getelementptr i8, ptr %i.out, i64 64
-  store <32 x i16> %x1.relu, ptr %y1.at, align 2
-  %x2.distance = sub <32 x i16> %x2, splat (i16 -32768)
-  %x2.negative = icmp ule <32 x i16> %x2.distance, splat (i16 31744)
-  %x2.relu = select <32 x i1> %x2.negative, <32 x i16> zeroinitializer, <32 x i16> %x2
-  %y2.at = getelementptr i8, ptr %i.out, i64 128
-  store <32 x i16> %x2.relu, ptr %y2.at, align 2
-  %x3.distance = sub <32 x i16> %x3, splat (i16 -32768)
-  %x3.negative = icmp ule <32 x i16> %x3.distance, splat (i16 31744)
-  %x3.relu = select <32 x i1> %x3.negative, <32 x i16> zeroinitializer, <32 x i16> %x3
-  %y3.at = getelementptr i8, ptr %i.out, i64 192
-  store <32 x i16> %x3.relu, ptr %y3.at, align 2
+  %u0.x.at = getelementptr i16, ptr %x, i64 %i
+  %u0.out.at = getelementptr i16, ptr %out, i64 %i
+  %u0.x = load <32 x i16>, ptr %u0.x.at, align 2
+  %u1.i = add nuw i64 %i, 32
+  %u1.x.at = getelementptr i16, ptr %x, i64 %u1.i
+  %u1.out.at = getelementptr i16, ptr %out, i64 %u1.i
+  %u1.x = load <32 x i16>, ptr %u1.x.at, align 2
+  %u2.i = add nuw i64 %i, 64
+  %u2.x.at = getelementptr i16, ptr %x, i64 %u2.i
+  %u2.out.at = getelementptr i16, ptr %out, i64 %u2.i
+  %u2.x = load <32 x i16>, ptr %u2.x.at, align 2
+  %u3.i = add nuw i64 %i, 96
+  %u3.x.at = getelementptr i16, ptr %x, i64 %u3.i
+  %u3.out.at = getelementptr i16, ptr %out, i64 %u3.i
+  %u3.x = load <32 x i16>, ptr %u3.x.at, align 2
+  %u0.result.distance = sub <32 x i16> %u0.x, splat (i16 -32768)
+  %u0.result.negative = icmp ule <32 x i16> %u0.result.distance, splat (i16 31744)
+  %u0.result = select <32 x i1> %u0.result.negative, <32 x i16> zeroinitializer, <32 x i16> %u0.x
+  store <32 x i16> %u0.result, ptr %u0.out.at, align 2
+  %u1.result.distance = sub <32 x i16> %u1.x, splat (i16 -32768)
+  %u1.result.negative = icmp ule <32 x i16> %u1.result.distance, splat (i16 31744)
+  %u1.result = select <32 x i1> %u1.result.negative, <32 x i16> zeroinitializer, <32 x i16> %u1.x
+  store <32 x i16> %u1.result, ptr %u1.out.at, align 2
+  %u2.result.distance = sub <32 x i16> %u2.x, splat (i16 -32768)
+  %u2.result.negative = icmp ule <32 x i16> %u2.result.distance, splat (i16 31744)
+  %u2.result = select <32 x i1> %u2.result.negative, <32 x i16> zeroinitializer, <32 x i16> %u2.x
+  store <32 x i16> %u2.result, ptr %u2.out.at, align 2
+  %u3.result.distance = sub <32 x i16> %u3.x, splat (i16 -32768)
+  %u3.result.negative = icmp ule <32 x i16> %u3.result.distance, splat (i16 31744)
+  %u3.result = select <32 x i1> %u3.result.negative, <32 x i16> zeroinitializer, <32 x i16> %u3.x
+  store <32 x i16> %u3.result, ptr %u3.out.at, align 2
   br label %i.latch
 i.latch:
   %i.after = add nuw i64 %i, 128
@@ -69,8 +66,9 @@ i.latch:
 i.done:
 
   ; -- epilogue: whole vectors that are left
-  %whole.length = and i64 %length, -32
-  %whole.stop = add nuw i64 %start, %whole.length
+  %rest.length = sub nuw i64 %end.unit, %unrolled.stop
+  %whole.length = and i64 %rest.length, -32
+  %whole.stop = add nuw i64 %unrolled.stop, %whole.length
   br label %s.enter
 s.enter:
   br label %s.head
@@ -79,32 +77,30 @@ s.head:
   %s.more = icmp ult i64 %s, %whole.stop
   br i1 %s.more, label %s.body, label %s.done
 s.body:
-  %s.offset = mul nuw i64 %s, 2
-  %s.x = getelementptr i8, ptr %x, i64 %s.offset
-  %s.out = getelementptr i8, ptr %out, i64 %s.offset
-  %s.v = load <32 x i16>, ptr %s.x, align 2
-  %s.v.distance = sub <32 x i16> %s.v, splat (i16 -32768)
-  %s.v.negative = icmp ule <32 x i16> %s.v.distance, splat (i16 31744)
-  %s.v.relu = select <32 x i1> %s.v.negative, <32 x i16> zeroinitializer, <32 x i16> %s.v
-  store <32 x i16> %s.v.relu, ptr %s.out, align 2
+  %w.x.at = getelementptr i16, ptr %x, i64 %s
+  %w.out.at = getelementptr i16, ptr %out, i64 %s
+  %w.x = load <32 x i16>, ptr %w.x.at, align 2
+  %w.result.distance = sub <32 x i16> %w.x, splat (i16 -32768)
+  %w.result.negative = icmp ule <32 x i16> %w.result.distance, splat (i16 31744)
+  %w.result = select <32 x i1> %w.result.negative, <32 x i16> zeroinitializer, <32 x i16> %w.x
+  store <32 x i16> %w.result, ptr %w.out.at, align 2
   br label %s.latch
 s.latch:
   %s.after = add nuw i64 %s, 32
   br label %s.head
 s.done:
 
-  ; -- epilogue: the last 24 elements of the tensor
-  %has.tail = icmp ult i64 %whole.stop, %stop
+  ; -- epilogue: the last 24 elements of a row
+  %has.tail = icmp ult i64 %whole.stop, %end.unit
   br i1 %has.tail, label %t.do, label %t.done
 t.do:
-  %t.offset = mul nuw i64 %whole.stop, 2
-  %t.x = getelementptr i8, ptr %x, i64 %t.offset
-  %t.out = getelementptr i8, ptr %out, i64 %t.offset
-  %t.v = call <32 x i16> @llvm.masked.load.v32i16.p0(ptr align 2 %t.x, <32 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <32 x i16> zeroinitializer)
-  %t.v.distance = sub <32 x i16> %t.v, splat (i16 -32768)
-  %t.v.negative = icmp ule <32 x i16> %t.v.distance, splat (i16 31744)
-  %t.v.relu = select <32 x i1> %t.v.negative, <32 x i16> zeroinitializer, <32 x i16> %t.v
-  call void @llvm.masked.store.v32i16.p0(<32 x i16> %t.v.relu, ptr align 2 %t.out, <32 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>)
+  %t.x.at = getelementptr i16, ptr %x, i64 %whole.stop
+  %t.out.at = getelementptr i16, ptr %out, i64 %whole.stop
+  %t.x = call <32 x i16> @llvm.masked.load.v32i16.p0(ptr align 2 %t.x.at, <32 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <32 x i16> zeroinitializer)
+  %t.result.distance = sub <32 x i16> %t.x, splat (i16 -32768)
+  %t.result.negative = icmp ule <32 x i16> %t.result.distance, splat (i16 31744)
+  %t.result = select <32 x i1> %t.result.negative, <32 x i16> zeroinitializer, <32 x i16> %t.x
+  call void @llvm.masked.store.v32i16.p0(<32 x i16> %t.result, ptr align 2 %t.out.at, <32 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>)
   br label %t.done
 t.done:
   ; -- exit

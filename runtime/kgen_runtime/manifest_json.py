@@ -11,6 +11,7 @@ from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import BundleError, VersionError
 from kgen_runtime.manifest import SCHEMA_VERSION, Manifest
 from kgen_runtime.manifest_check import check
+from kgen_runtime.older import renewed
 
 
 def to_json(value: Any) -> Any:
@@ -43,6 +44,7 @@ def from_json(data: Any) -> Manifest:
         )
     manifest = decode(Manifest, data, "manifest")
     assert isinstance(manifest, Manifest)
+    manifest = dataclasses.replace(manifest, kernels=tuple(map(renewed, manifest.kernels)))
     if not manifest.kernels:
         raise BundleError("manifest.kernels: it holds no kernel; a bundle has one or more")
     names = [kernel.name for kernel in manifest.kernels]

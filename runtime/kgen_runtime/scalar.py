@@ -240,12 +240,6 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     return element
 
 
-def relu_elements(spec: Mapping[str, Any], buffers: Buffers) -> Element:
-    """Elements of max(x, 0)."""
-    dtype = DType(spec["dtype"])
-    return lambda index: relu(read(buffers["x"], index[0], dtype))
-
-
 def elementwise(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     """Elements of an expression over inputs that broadcast, by their number in the output."""
     broadcast = Broadcast(spec, buffers)
@@ -353,7 +347,6 @@ def out_columns(spec: Mapping[str, Any], shape: Sequence[int]) -> int:
 
 OPERATIONS: Mapping[str, Callable[[Mapping[str, Any], Buffers], Element]] = {
     "matmul": matmul,
-    "relu": relu_elements,
     "elementwise": elementwise,
     "rowwise": rowwise,
 }

@@ -72,11 +72,6 @@ def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
     return (*found, like_out("out"))
 
 
-def _relu(spec: Spec) -> tuple[TensorParam, ...]:
-    dtype = DType(spec["dtype"])
-    return tuple(_packed(name, dtype, spec["shape"]) for name in ("x", "out"))
-
-
 def _elementwise(spec: Spec) -> tuple[TensorParam, ...]:
     expression, shapes = spec["expression"], spec["shapes"]
     if not isinstance(expression, str) or len(expression) > MAX_EXPRESSION:
@@ -107,7 +102,6 @@ MAX_EXPRESSION = 10_000
 
 OPERATIONS: Mapping[str, Callable[[Spec], tuple[TensorParam, ...]]] = {
     "matmul": _matmul,
-    "relu": _relu,
     "elementwise": _elementwise,
     "rowwise": _rowwise,
 }

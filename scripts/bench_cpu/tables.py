@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kgen import targets
-from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Relu, Spec, text
+from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Spec, text
 
 CUBES = tuple((n, n, n) for n in (16, 32, 64, 128, 256, 512, 1024, 2048))
 OTHERS = (
@@ -157,7 +157,7 @@ def _gemv() -> Table:
 def _streams() -> Iterator[Table]:
     for dtype in (DType.F32, DType.BF16):
         softmax = [text.parse(f"softmax {r}x{c} {dtype}") for r, c in ROWS]
-        relu = [Relu(shape=shape, dtype=dtype) for shape in ROWS]
+        relu = [text.parse(f"relu {r}x{c} {dtype}") for r, c in ROWS]
         yield Table(
             name=f"stream-{dtype}",
             title=f"softmax and relu {dtype}",

@@ -33,6 +33,18 @@ COMPOSITIONS: tuple[tuple[str, tuple[tuple[int, ...], ...]], ...] = (
     ("exp(x) + log(abs(y)) + sin(x) * rsqrt(abs(y) + 1)", ((4, 1, 8), (4, 6, 8))),
     ("clip(x, -0.5, 0.5) if isnan(y) | isinf(y) else min(x, y)", (ODD,)),
 )
+#: Without any rounding: computed on elements as they are stored, as far as a family can.
+STORED: tuple[tuple[str, tuple[tuple[int, ...], ...]], ...] = (
+    ("x", (ODD,)),
+    ("x", ((1,),)),
+    ("-abs(x)", (ODD,)),
+    ("relu(x)", (ODD,)),
+    ("clip(x, -1, 6)", (ODD,)),
+    ("max(x, min(y, 2))", (ODD, (1,))),
+    ("where(isnan(x), y, relu(x))", ((7, 64), (64,))),
+    ("where(x > y, x, -y)", ((1031,), (1,))),
+    ("round(x) if floor(x) == x else -x", (ODD,)),
+)
 #: 1, primes, one below and one above a vector, each side broadcast, up to eight dimensions.
 SHAPES = (
     ((1,), (1,)),
@@ -74,6 +86,30 @@ def test_compositions_on_other_targets(target: str) -> None:
         for (text, shapes), dtype in zip(COMPOSITIONS, itertools.cycle(DTYPES), strict=False)
     ]
     check(specs, target)
+
+
+@pytest.mark.parametrize("target", FAMILIES)
+def test_elements_as_they_are_stored(target: str) -> None:
+    check(
+        [
+            Elementwise(expression=text, shapes=shapes, dtype=dtype)
+            for (text, shapes), dtype in itertools.product(STORED, DTYPES)
+        ],
+        target,
+    )
+
+
+@pytest.mark.parametrize("target", OTHERS)
+def test_elements_as_they_are_stored_on_other_targets(target: str) -> None:
+    """bf16, of which targets have least, and f16."""
+    types = (DType.BF16, DType.F16)
+    check(
+        [
+            Elementwise(expression=text, shapes=shapes, dtype=dtype)
+            for (text, shapes), dtype in itertools.product(STORED[2:6], types)
+        ],
+        target,
+    )
 
 
 @pytest.mark.parametrize("target", FAMILIES)

@@ -16,8 +16,9 @@ import kgen
 from kgen import targets
 from kgen.check.execute import Emulation
 from kgen.emulate.schedules import SCHEDULES
-from kgen.spec import DType, Epilogue, Layout, Math, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Epilogue, Layout, Math, Matmul, Softmax, Spec
 from tests.open_devices import verify
+from tests.specs import relu_of
 
 pytestmark = pytest.mark.acceptance
 
@@ -140,4 +141,4 @@ def test_log_softmax(tmp_path: Path, shape: tuple[int, int], target: str) -> Non
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("shape", [(1,), (1000003,), (3, 5, 7)], ids=str)
 def test_relu(tmp_path: Path, shape: tuple[int, ...], dtype: DType, target: str) -> None:
-    prove(tmp_path, Relu(shape=shape, dtype=dtype), target)
+    prove(tmp_path, relu_of(shape, dtype=dtype), target)

@@ -15,7 +15,7 @@ import pytest
 
 from kgen import pipeline
 from kgen.errors import AssembleError
-from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Rowwise, Spec
+from kgen.spec import DType, Epilogue, Layout, Matmul, Rowwise, Spec
 from kgen.targets import elf
 from kgen.targets.amdgpu import FAMILY, notes
 from kgen.targets.amdgpu.assemble import compile_object
@@ -23,12 +23,13 @@ from kgen.targets.amdgpu.link import link
 from kgen.targets.amdgpu.plan.matmul import MatmulPlan
 from kgen.targets.base import Source, Target
 from tests import needs
+from tests.specs import relu_of
 
 SPECS: tuple[Spec, ...] = (
     Matmul(m=65, n=66, k=67, epilogue=(Epilogue.BIAS, Epilogue.GELU)),
     Matmul(m=64, n=64, k=64, dtype=DType.F32),
-    Relu(shape=(1003,), dtype=DType.BF16),
-    Rowwise(expression="softmax(x)", shapes=((33, 1000),)),
+    relu_of((1003), dtype=DType.BF16),
+    Rowwise(expression="softmax(x)", shapes=((33, 1000))),
 )
 #: The bytes of a kernel descriptor that hold the distance to the code (AMDGPUUsage, "Kernel
 #: Descriptor"): it depends on the layout of the file.

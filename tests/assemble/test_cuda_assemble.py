@@ -10,12 +10,13 @@ from kgen import pipeline
 from kgen.errors import AssembleError
 from kgen.pipeline import Kernel
 from kgen.schedule import SplitMatmul
-from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Epilogue, Layout, Matmul, Softmax, Spec
 from kgen.targets.base import Source, Target
 from kgen.targets.cuda import FAMILY, assemble
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.model import predict
 from kgen.targets.cuda.plan.matmul_mma import MmaPlan
+from tests.specs import relu_of
 
 BY_NAME = {target.name: target for target in TARGETS}
 SM_80 = BY_NAME["sm_80"]
@@ -37,7 +38,7 @@ def specs(dtype: DType) -> tuple[Spec, ...]:
     return (
         Matmul(m=65, n=66, k=67, batch=3, alpha=0.5, beta=2.0, dtype=dtype, epilogue=EPILOGUES),
         Matmul(m=512, n=512, k=512, dtype=dtype, layout=Layout.TT),
-        Relu(shape=(3, 5, 7), dtype=dtype),
+        relu_of((3, 5, 7), dtype=dtype),
         Softmax(rows=33, cols=1000, dtype=dtype),
         Softmax(rows=4, cols=131072, dtype=dtype, log=True),
     )
@@ -129,14 +130,14 @@ def test_dynamic_shared_memory_is_counted() -> None:
 
 
 def test_code_of_an_a_target_is_exact_and_new_chips_need_new_drivers() -> None:
-    hopper = build(Relu(shape=(8,)), BY_NAME["sm_90a"]).assembled.artifacts
+    hopper = build(relu_of((8,)), BY_NAME["sm_90a"]).assembled.artifacts
     assert [a.requires["exact"] for a in hopper] == [True, True]
-    blackwell = build(Relu(shape=(8,)), BY_NAME["sm_120"]).assembled.artifacts
+    blackwell = build(relu_of((8,)), BY_NAME["sm_120"]).assembled.artifacts
     assert [a.requires["cuda"] for a in blackwell] == [[12, 8], [12, 8]]
 
 
 def test_a_rejected_source_names_kernel_and_first_error() -> None:
-    kernel = build(Relu(shape=(8,)), SM_80)
+    kernel = build(relu_of((8,)), SM_80)
     broken = kernel.source.text.replace("mov.u32 %thread, %tid.x", "mov.u32 %thread, %nobody")
     source = Source(text=broken, extension="ptx", entry_point=kernel.source.entry_point)
     with pytest.raises(AssembleError) as error:
@@ -155,7 +156,7 @@ def test_a_missing_assembler_names_the_package(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_an_assembler_that_does_not_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    kernel = build(Relu(shape=(8,)), SM_80)
+    kernel = build(relu_of((8,)), SM_80)
     monkeypatch.setattr(assemble, "ptxas", lambda: tmp_path / "absent")
     with pytest.raises(AssembleError, match="ptxas cannot be run: No such file"):
         assemble.assemble(kernel.source, kernel.plan)

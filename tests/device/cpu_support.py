@@ -16,7 +16,7 @@ from kgen import pipeline
 from kgen.bundle import pack
 from kgen.check import qemu
 from kgen.schedule import Schedule
-from kgen.spec import DType, Relu, Spec
+from kgen.spec import DType, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
 from kgen_runtime.backend import Code
@@ -24,6 +24,7 @@ from kgen_runtime.backends.cpu import CpuBackend
 from kgen_runtime.manifest import KernelEntry
 from tests import needs
 from tests.open_devices import verify
+from tests.specs import relu_of
 
 Bytes = npt.NDArray[np.uint8]
 PROT_NONE = 0
@@ -62,7 +63,7 @@ def here(name: str) -> Target:
     """The target, if this machine runs it."""
     found = target(name)
     backend = CpuBackend()
-    entry = pack([pipeline.kernel(Relu(shape=(1,), dtype=DType.F32), found)]).manifest.kernels[0]
+    entry = pack([pipeline.kernel(relu_of((1,), dtype=DType.F32), found)]).manifest.kernels[0]
     if (refusal := backend.refuses(entry.artifacts[0])) is not None:
         pytest.skip(refusal)
     return found

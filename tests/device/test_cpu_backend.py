@@ -16,10 +16,11 @@ import kgen_runtime
 from kgen import pipeline
 from kgen.bundle import pack
 from kgen.schedule import CpuMatmul
-from kgen.spec import DType, Layout, Matmul, Relu
+from kgen.spec import DType, Layout, Matmul
 from kgen_runtime.backends.cpu import CpuBackend
 from kgen_runtime.manifest import ArtifactEntry
 from tests.device.cpu_support import addresses, here, load, target
+from tests.specs import relu_of
 
 #: Linux, mman.h: address space without memory behind it (a name in Python from 3.13 on).
 MAP_NORESERVE = 0x4000
@@ -106,7 +107,7 @@ def bf16_bits(x: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
 def test_the_backend_refuses_what_the_cpu_lacks() -> None:
     backend = CpuBackend()
     found = target("x86-64-v3")
-    bundle = pack([pipeline.kernel(Relu(shape=(8,), dtype=DType.F32), found)])
+    bundle = pack([pipeline.kernel(relu_of((8,), dtype=DType.F32), found)])
     good = bundle.manifest.kernels[0].artifacts[0]
 
     def with_requires(**changed: object) -> ArtifactEntry:
@@ -120,7 +121,7 @@ def test_the_backend_refuses_what_the_cpu_lacks() -> None:
 
 def test_a_mapped_kernel_has_its_name(tmp_path: Path) -> None:
     """As debuggers and profilers show it."""
-    path = kgen.build(Relu(shape=(7,), dtype=DType.F32), targets=["native"]).save(tmp_path / "x")
+    path = kgen.build(relu_of((7,), dtype=DType.F32), targets=["native"]).save(tmp_path / "x")
     with kgen_runtime.load(path, device="cpu"):
         assert "/memfd:native/relu_7_f32 " in Path("/proc/self/maps").read_text()
 
@@ -128,4 +129,4 @@ def test_a_mapped_kernel_has_its_name(tmp_path: Path) -> None:
 def test_native_is_this_machine() -> None:
     found = target("native")
     assert found.arch == os.uname().machine
-    assert CpuBackend().refuses(load(Relu(shape=(8,)), found).entry.artifacts[0]) is None
+    assert CpuBackend().refuses(load(relu_of((8,)), found).entry.artifacts[0]) is None

@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 
 import kgen
-from kgen.spec import DType, Matmul, Relu, Softmax
+from kgen.spec import DType, Matmul, Softmax
 from kgen_runtime.cpu_features import cpu_features
 from tests import needs
+from tests.specs import relu_of
 
 AS_AVX2 = str(Path(__file__).parents[2] / "scripts" / "as-avx2.sh")
 QEMU = "qemu-x86_64"
@@ -27,7 +28,7 @@ SPECS = (
     Matmul(m=64, n=64, k=64, dtype=DType.F32),
     Matmul(m=1, n=70, k=40, dtype=DType.F32),
     Matmul(m=33, n=70, k=40, dtype=DType.S8),
-    Relu(shape=(1000,), dtype=DType.F32),
+    relu_of((1000,), dtype=DType.F32),
     Softmax(rows=5, cols=70, dtype=DType.F32),
 )
 PROGRAM = """

@@ -7,9 +7,10 @@ import pytest
 from kgen import pipeline
 from kgen.bundle import pack
 from kgen.schedule import CpuMatmul, InnerMatmul
-from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax
+from kgen.spec import DType, Epilogue, Layout, Matmul, Softmax
 from kgen.targets.cpu import FAMILY
 from tests.device.cpu_support import check, here, require_qemu, target
+from tests.specs import relu_of
 
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 #: Small blocks, so that small shapes have several of them along every axis.
@@ -25,8 +26,8 @@ MATMULS = [
     Matmul(m=17, n=40, k=20, dtype=DType.F64, epilogue=(Epilogue.GELU, Epilogue.SILU)),
 ]
 STREAMS = [
-    Relu(shape=(3, 5, 7), dtype=DType.BF16),
-    Relu(shape=(70001,), dtype=DType.F32),
+    relu_of((3, 5, 7), dtype=DType.BF16),
+    relu_of((70001,), dtype=DType.F32),
     Softmax(rows=5, cols=1, dtype=DType.F16),
     Softmax(rows=9, cols=203, dtype=DType.BF16),
     Softmax(rows=9, cols=203, dtype=DType.F32, log=True),

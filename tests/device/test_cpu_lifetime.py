@@ -12,12 +12,13 @@ import pytest
 
 import kgen
 import kgen_runtime
-from kgen.spec import DType, Matmul, Relu, Softmax
+from kgen.spec import DType, Matmul, Softmax
 from kgen_runtime.backends.cpu_library import Library
 from kgen_runtime.errors import DeviceError
+from tests.specs import relu_of
 
 SPECS = (
-    Relu(shape=(100,), dtype=DType.F32),
+    relu_of((100,), dtype=DType.F32),
     Softmax(rows=4, cols=100, dtype=DType.F32),
     Matmul(m=8, n=8, k=8, dtype=DType.F32),
     Matmul(m=160, n=160, k=160, dtype=DType.F32),

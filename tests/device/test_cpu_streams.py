@@ -14,13 +14,14 @@ from kgen import emulate, pipeline
 from kgen.bundle import pack
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuStream
-from kgen.spec import DType, Relu, Softmax, Spec
+from kgen.spec import DType, Softmax, Spec
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.softmax import SoftmaxPlan
 from kgen_runtime.backend import Code
 from kgen_runtime.backends.cpu import CpuBackend
 from tests.device.cpu_support import GuardedBytes, require_qemu
 from tests.open_devices import verify
+from tests.specs import relu_of
 
 X86 = ("x86-64", "x86-64-v3", "x86-64-v4")
 Bytes = npt.NDArray[np.uint8]
@@ -59,7 +60,7 @@ def test_relu_past_the_caches_wherever_it_lies(name: str, dtype: DType) -> None:
     count, unroll = 64 // dtype.itemsize, 2
     elements = 3 * unroll * count + count + 3
     schedule = CpuStream(task=unroll * count, unroll=unroll, nontemporal=True)
-    run = loaded(Relu(shape=(elements,), dtype=dtype), name, schedule)
+    run = loaded(relu_of((elements,), dtype=dtype), name, schedule)
     nbytes = elements * dtype.itemsize
     values = np.random.default_rng(0).integers(0, 256, nbytes, dtype=np.uint8)
     bits = values.view(f"i{dtype.itemsize}")
@@ -80,7 +81,7 @@ def test_relu_past_the_caches_wherever_it_lies(name: str, dtype: DType) -> None:
 
 def test_relu_past_the_caches_on_its_own_input() -> None:
     """Elements that are written twice are the same both times."""
-    spec = Relu(shape=(1000,), dtype=DType.F32)
+    spec = relu_of((1000,), dtype=DType.F32)
     run = loaded(spec, "x86-64-v4", CpuStream(task=128, unroll=1, nontemporal=True))
     values = np.random.default_rng(0).standard_normal(1001).astype(np.float32)
     for shift in (0, 1):
@@ -118,7 +119,7 @@ def test_only_what_leaves_the_last_cache_goes_past_them() -> None:
         # Its last task would be shorter than a vector.
         (((1 << 24) + 1,), DType.F32, False),
     ):
-        spec = Relu(shape=shape, dtype=dtype)
+        spec = relu_of(shape, dtype=dtype)
         for name, writes in (("x86-64-v3", past), ("x86-64-v4", past), ("aarch64-neon", False)):
             target = FAMILY.find(name)
             assert target is not None
@@ -129,7 +130,7 @@ def test_only_what_leaves_the_last_cache_goes_past_them() -> None:
     target = FAMILY.find("x86-64-v4")
     assert target is not None
     with pytest.raises(ScheduleError, match="try nontemporal=0"):
-        spec = Relu(shape=(129,), dtype=DType.F32)
+        spec = relu_of((129,), dtype=DType.F32)
         pipeline.plan(spec, target, CpuStream(task=128, unroll=1, nontemporal=True))
     with pytest.raises(ScheduleError, match="try nontemporal=0"):
         softmax = Softmax(rows=5, cols=128)
@@ -137,7 +138,7 @@ def test_only_what_leaves_the_last_cache_goes_past_them() -> None:
 
 
 def test_the_emulator_does_what_the_cpu_does() -> None:
-    spec = Relu(shape=(300,), dtype=DType.F32)
+    spec = relu_of((300,), dtype=DType.F32)
     schedule = CpuStream(task=256, unroll=2, nontemporal=True)
     target = FAMILY.find("x86-64-v4")
     assert target is not None
@@ -161,6 +162,6 @@ def test_past_the_caches_under_qemu() -> None:
     assert target is not None
     schedule = CpuStream(task=64, unroll=2, nontemporal=True)
     for dtype in (DType.F32, DType.F16):
-        bundle = pack([pipeline.kernel(Relu(shape=(203,), dtype=dtype), target, schedule)])
+        bundle = pack([pipeline.kernel(relu_of((203,), dtype=dtype), target, schedule)])
         for result in verify(bundle).kernels:
             assert result.passed, result.to_json()

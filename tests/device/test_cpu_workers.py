@@ -19,12 +19,13 @@ import kgen
 import kgen_runtime
 from kgen import bundle, pipeline, targets
 from kgen.schedule import CpuStream
-from kgen.spec import DType, Epilogue, Matmul, Relu
+from kgen.spec import DType, Epilogue, Matmul
 from kgen_runtime.backends import cpu_launch, cpu_workers
 from kgen_runtime.backends.cpu_launch import SHARED_TRIALS, TRIALS
 from kgen_runtime.backends.cpu_workers import MOST_POINTERS, Job
 from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.manifest import Launch
+from tests.specs import relu_of
 
 #: void task(i64 *counts, i64 begin, i64 end), called through ctypes: slow, so that threads overlap.
 Task = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
@@ -68,7 +69,7 @@ def test_sleeping_workers_wake() -> None:
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    spec = Relu(shape=(40_000,), dtype=DType.F32)
+    spec = relu_of((40_000,), dtype=DType.F32)
     schedule = CpuStream(task=64, unroll=1)
     kernel = pipeline.kernel(spec, targets.find("native"), schedule)
     return bundle.pack([kernel]).save(tmp_path_factory.mktemp("workers") / "relu.kgen")

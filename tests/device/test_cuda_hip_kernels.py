@@ -20,6 +20,7 @@ from kgen_runtime.backends.hip import HipBackend
 from kgen_runtime.errors import DeviceError
 from kgen_runtime.kernels import Kernels
 from tests import needs
+from tests.specs import relu_of
 
 
 class Machine:
@@ -91,7 +92,7 @@ def test_matmul_of_integers_is_exact_in_bfloat16(machine: Machine, tmp_path: Pat
 
 
 def test_relu_and_softmax(machine: Machine, tmp_path: Path) -> None:
-    relu = kgen.Relu(shape=(3, 5, 7), dtype=kgen.DType.F32)
+    relu = relu_of((3, 5, 7), dtype=kgen.DType.F32)
     softmax = kgen.Softmax(rows=33, cols=1000, dtype=kgen.DType.F32)
     x, z = normal((3, 5, 7), np.float32, 1), normal((33, 1000), np.float32, 2)
     x[0, 0, :3] = np.nan, np.inf, -np.inf

@@ -14,7 +14,7 @@ import pytest
 
 import kgen
 import kgen_runtime
-from kgen.spec import DType, Matmul, Relu
+from kgen.spec import DType, Matmul
 from kgen_runtime.backend import Code
 from kgen_runtime.backends import vulkan as vulkan_module
 from kgen_runtime.backends.vulkan import VulkanBackend
@@ -22,6 +22,7 @@ from kgen_runtime.backends.vulkan_objects import Device
 from kgen_runtime.errors import ArgumentError, DeviceError, OutOfMemory
 from tests import needs
 from tests.device.vulkan_support import build, loadable, open_vulkan, run
+from tests.specs import relu_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -86,7 +87,7 @@ def test_launches_run_in_order(vulkan: VulkanBackend) -> None:
 
 
 def test_threads_may_share_a_device(vulkan: VulkanBackend) -> None:
-    spec = Relu(shape=(1000,), dtype=DType.F32)
+    spec = relu_of((1000,), dtype=DType.F32)
     results: list[bool] = []
 
     def work(seed: int) -> None:
@@ -105,7 +106,7 @@ def test_threads_may_share_a_device(vulkan: VulkanBackend) -> None:
 def test_too_much_memory_is_an_error_of_ours(vulkan: VulkanBackend) -> None:
     with pytest.raises(OutOfMemory, match=r"out of (device|host) memory"):
         vulkan.alloc(1 << 45)
-    assert run(vulkan, build(Relu(shape=(1,), dtype=DType.F32)), {"x": np.ones(1)}) == 1.0
+    assert run(vulkan, build(relu_of((1,), dtype=DType.F32)), {"x": np.ones(1)}) == 1.0
 
 
 def test_there_are_no_streams(vulkan: VulkanBackend) -> None:
@@ -116,7 +117,7 @@ def test_there_are_no_streams(vulkan: VulkanBackend) -> None:
 def test_closing_may_be_done_twice_and_before_a_buffer_is_freed() -> None:
     backend = open_vulkan()
     buffer = backend.alloc(16)
-    backend.load(*loadable(build(Relu(shape=(1,), dtype=DType.F32))))
+    backend.load(*loadable(build(relu_of((1,), dtype=DType.F32))))
     backend.close()
     backend.close()
     backend.free(buffer)
@@ -131,7 +132,7 @@ def test_devices_that_do_not_exist() -> None:
 def test_bad_code_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is no module never reaches the driver, which need not survive it."""
     backend = open_vulkan()
-    entry, code = loadable(build(Relu(shape=(1,), dtype=DType.F32)))
+    entry, code = loadable(build(relu_of((1,), dtype=DType.F32)))
     text = {"main": Code(artifact=code["main"].artifact, data=b"text")}
     with pytest.raises(DeviceError, match=r"vulkan1.3/relu_1_f32: .*spv is no SPIR-V module"):
         backend.load(entry, text)
@@ -184,7 +185,7 @@ def test_no_driver_is_said_in_one_line() -> None:
 #: Everything a backend does once, under the layer, with both kinds of memory.
 UNDER_THE_LAYER = """
 import numpy as np
-from kgen.spec import DType, Epilogue, Matmul, Relu, Rowwise
+from kgen.spec import DType, Elementwise, Epilogue, Matmul, Rowwise
 from tests.device.vulkan_support import VulkanBackend, build, run
 import sys
 specs = [
@@ -193,7 +194,7 @@ specs = [
     Matmul(m=9, n=20, k=99, dtype=DType.BF16, out_dtype=DType.F32),
     Rowwise(expression="softmax(x)", shapes=((5, 301),), dtype=DType.F32),
     Rowwise(expression="log_softmax(x)", shapes=((2, 5000),)),
-    Relu(shape=(1003,), dtype=DType.BF16),
+    Elementwise(expression="relu(x)", shapes=((1003,),), dtype=DType.BF16),
 ]
 for mapped in (True, False):
     backend = VulkanBackend(mapped=mapped)
@@ -239,7 +240,7 @@ def test_a_forked_child_is_refused(tmp_path: Path) -> None:
     """In one line, where it hung; nothing hangs at its end either."""
     open_vulkan().close()
     path = tmp_path / "relu.kgen"
-    relu = Relu(shape=(3,), dtype=DType.F32)
+    relu = relu_of((3,), dtype=DType.F32)
     kgen.build(relu, targets=["vulkan1.1", "native"]).save(path)
     command = [sys.executable, "-c", FORKING, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)

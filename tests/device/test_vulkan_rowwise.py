@@ -5,15 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgen.schedule import GpuRelu, GpuSoftmax
-from kgen.spec import DType, Elementwise, Relu, Rowwise
+from kgen.schedule import GpuSoftmax, GpuStream
+from kgen.spec import DType, Elementwise, Rowwise
 from kgen_runtime.backends.vulkan import VulkanBackend
 from tests.device.vulkan_support import NUMPY, Values, build, run
+from tests.specs import relu_of
 
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 
 
-def check_relu(vulkan: VulkanBackend, spec: Relu, x: Values, schedule: GpuRelu | None) -> None:
+def check_relu(
+    vulkan: VulkanBackend, spec: Elementwise, x: Values, schedule: GpuStream | None
+) -> None:
     """Bit for bit: x, or 0 where x is below 0 or -0."""
     got = run(vulkan, build(spec, schedule=schedule), {"x": x})
     wide = x.astype(np.float32)
@@ -26,8 +29,8 @@ def check_relu(vulkan: VulkanBackend, spec: Relu, x: Values, schedule: GpuRelu |
 @pytest.mark.parametrize("vector", [1, 2, 4])
 def test_relu_of_every_16_bit_pattern(vulkan: VulkanBackend, dtype: DType, vector: int) -> None:
     x = np.arange(0x10000, dtype=np.uint16).view(NUMPY[dtype])
-    schedule = GpuRelu(num_threads=128, vector=vector, unroll=8 // vector)
-    check_relu(vulkan, Relu(shape=(x.size,), dtype=dtype), x, schedule)
+    schedule = GpuStream(num_threads=128, vector=vector, unroll=8 // vector)
+    check_relu(vulkan, relu_of((x.size,), dtype=dtype), x, schedule)
 
 
 @pytest.mark.parametrize("shape", [(1,), (3, 5, 7), (1000003,), (128, 4)], ids=str)
@@ -36,13 +39,13 @@ def test_relu_of_f32(vulkan: VulkanBackend, shape: tuple[int, ...]) -> None:
     bits = np.random.default_rng(3).integers(0, 2**32, size).astype(np.uint32)
     special = np.array([0x7FC00000, 0xFFC00000, 0x80000000, 0xFF800000, 0x7F800001], np.uint32)
     bits[: min(size, 5)] = special[:size]
-    check_relu(vulkan, Relu(shape=shape, dtype=DType.F32), bits.view(np.float32), None)
+    check_relu(vulkan, relu_of(shape, dtype=DType.F32), bits.view(np.float32), None)
 
 
 def test_relu_in_a_grid_of_two_dimensions(vulkan: VulkanBackend) -> None:
     """More workgroups than one dimension holds; the last row of the grid is not whole."""
     x = np.random.default_rng(4).standard_normal(65535 * 2 * 2 + 77).astype(np.float32)
-    check_relu(vulkan, Relu(shape=(x.size,), dtype=DType.F32), x, GpuRelu(num_threads=2, vector=1))
+    check_relu(vulkan, relu_of((x.size,), dtype=DType.F32), x, GpuStream(num_threads=2, vector=1))
 
 
 def rowwise(

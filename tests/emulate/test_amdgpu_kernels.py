@@ -14,11 +14,12 @@ import pytest
 from kgen import bundle, emulate, pipeline
 from kgen.pipeline import Kernel
 from kgen.schedule import FmaMatmul, MmaMatmul, Schedule
-from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Rowwise, Spec
+from kgen.spec import DType, Epilogue, Layout, Matmul, Rowwise, Spec
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.codegen import machine_for, optimise
 from kgen.targets.base import Target
 from tests.emulate.one_schedule import verify
+from tests.specs import relu_of
 
 STEPS = tuple(Epilogue)
 MATMULS: tuple[Matmul, ...] = (
@@ -29,10 +30,10 @@ MATMULS: tuple[Matmul, ...] = (
     Matmul(m=1, n=1, k=1, dtype=DType.F32),
 )
 OTHERS: tuple[Spec, ...] = (
-    Relu(shape=(1003,), dtype=DType.BF16),
-    Rowwise(expression="log_softmax(x)", shapes=((33, 100),)),
-    Rowwise(expression="softmax(x)", shapes=((2, 50000),), dtype=DType.BF16),
-    Rowwise(expression="argmax(x)", shapes=((5, 70),), dtype=DType.F32),
+    relu_of((1003), dtype=DType.BF16),
+    Rowwise(expression="log_softmax(x)", shapes=((33, 100))),
+    Rowwise(expression="softmax(x)", shapes=((2, 50000)), dtype=DType.BF16),
+    Rowwise(expression="argmax(x)", shapes=((5, 70)), dtype=DType.F32),
     Rowwise(
         expression="layer_norm(x, scale, shift)",
         shapes=((2, 3, 4, 10), (3, 4, 1), (3, 4, 1)),
@@ -62,7 +63,7 @@ def failures(kernels: list[Kernel]) -> list[str]:
 
 def test_relu_with_nothing_but_the_rest_in_the_last_workgroup() -> None:
     # 256 threads x 8 elements: two full workgroups, and one element for a third.
-    spec = Relu(shape=(4097,), dtype=DType.BF16)
+    spec = relu_of((4097,), dtype=DType.BF16)
     assert verify(pipeline.build(spec, ["gfx90a"])).passed
 
 

@@ -12,16 +12,17 @@ import pytest
 from kgen import emulate, pipeline
 from kgen.emulate import Report
 from kgen.pipeline import Kernel
-from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Rowwise, Spec
+from kgen.spec import DType, Epilogue, Layout, Matmul, Rowwise, Spec
 from kgen.targets.amdgpu import FAMILY
 from tests.emulate.llvm_kernels import Array
+from tests.specs import relu_of
 
 TARGETS = ("gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201")
 SPECS: dict[str, Spec] = {
     "matmul": Matmul(m=33, n=17, k=40, layout=Layout.NT, epilogue=tuple(Epilogue)),
     "matmul-f32": Matmul(m=17, n=18, k=19, dtype=DType.F32, beta=0.5),
-    "relu": Relu(shape=(1003,), dtype=DType.BF16),
-    "log_softmax": Rowwise(expression="log_softmax(x)", shapes=((3, 100),)),
+    "relu": relu_of((1003), dtype=DType.BF16),
+    "log_softmax": Rowwise(expression="log_softmax(x)", shapes=((3, 100))),
 }
 
 

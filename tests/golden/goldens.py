@@ -19,13 +19,12 @@ from kgen.spec import (
     Math,
     Matmul,
     Operand,
-    Relu,
     Rowwise,
     Scale,
     Spec,
 )
 from kgen.targets.cpu import workers
-from tests.specs import softmax_spec
+from tests.specs import softmax_of
 
 ROOT = Path(__file__).parents[2] / "generated"
 
@@ -67,9 +66,9 @@ STREAMS = (
 #: Rows that stay in registers, some lanes of which lack the last vector, and rows that are read
 #: again; weights of columns.
 ROWS: tuple[Spec, ...] = (
-    Relu(shape=(3, 1000)),
-    softmax_spec(5, 70),
-    softmax_spec(2, 50000, log=True),
+    relu_of((3, 1000)),
+    softmax_of(5, 70),
+    softmax_of(2, 50000, log=True),
     Rowwise(expression="layer_norm(x, scale, shift)", shapes=((5, 70), (70,), (70,))),
 )
 
@@ -179,9 +178,9 @@ def goldens() -> Iterator[Golden]:
             small = {"unroll": 1} if target == "x86-64-v4" else {"vector": 2}
             yield Golden(target=target, spec=stream, schedule=small)
     # No F16C: f16 is widened and rounded by integer operations.
-    yield Golden(target="x86-64", spec=softmax_spec(3, 100))
+    yield Golden(target="x86-64", spec=softmax_of(3, 100))
     # As an output that is larger than the last-level cache is written.
-    past = Relu(shape=(3, 1000), dtype=DType.F32)
+    past = Elementwise(expression="relu(x)", shapes=((3, 1000),), dtype=DType.F32)
     yield Golden(target="x86-64-v3", spec=past, schedule={"nontemporal": 1})
 
 

@@ -40,7 +40,7 @@ def test_the_wheel_holds_every_module_and_template(unpacked: Path) -> None:
 def test_it_builds_from_its_own_templates(unpacked: Path, tmp_path: Path) -> None:
     code = (
         "import kgen, kgen.render; print(kgen.render.template_root());"
-        "kgen.build(kgen.Relu(shape=(7,)), targets=['sm_80']).save('x.kgen')"
+        "kgen.build(kgen.Matmul(m=7, n=7, k=7), targets=['sm_80']).save('x.kgen')"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],

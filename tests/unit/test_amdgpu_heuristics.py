@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul
-from kgen.spec import DType, Layout, Matmul, Relu, Spec
+from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.base import Target
+from tests.specs import relu_of
 
 SIDES = st.one_of(st.integers(1, 1 << 20), st.sampled_from([1, 16, 64, 4096, 1 << 20]))
 DEPTHS = st.one_of(st.integers(1, 65536), st.sampled_from([1, 16, 64, 4096, 65536]))
@@ -40,7 +41,7 @@ def test_every_matmul_has_a_schedule_that_fits(
 
 @pytest.mark.parametrize("elements", [1, 1000003, 2**32 + 1, 2**38])
 def test_every_relu_has_a_schedule_that_fits(elements: int) -> None:
-    spec = Relu(shape=(elements,))
+    spec = relu_of((elements,))
     FAMILY.plan(spec, find("gfx942"), FAMILY.choose(spec, find("gfx942")))
 
 

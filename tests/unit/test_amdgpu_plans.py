@@ -10,15 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgen.errors import ScheduleError
-from kgen.schedule import FmaMatmul, GpuRelu, MmaMatmul, Schedule
-from kgen.spec import DType, Matmul, Relu, Spec
+from kgen.schedule import FmaMatmul, GpuStream, MmaMatmul, Schedule
+from kgen.spec import DType, Matmul, Spec
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.plan import matmul_fma, matmul_mma, plan
+from kgen.targets.amdgpu.plan.elementwise import ElementwisePlan
 from kgen.targets.amdgpu.plan.matmul import KLoop
 from kgen.targets.amdgpu.plan.matmul_fma import FmaPlan
 from kgen.targets.amdgpu.plan.matmul_mma import MmaPlan
-from kgen.targets.amdgpu.plan.relu import ReluPlan
 from kgen.targets.base import Target
+from tests.specs import relu_of
 
 TARGETS = {t.name: t for t in FAMILY.targets}
 GFX942, GFX950, GFX1100 = TARGETS["gfx942"], TARGETS["gfx950"], TARGETS["gfx1100"]
@@ -123,17 +124,17 @@ def test_launch_covers_the_output() -> None:
     vector=st.sampled_from([1, 2, 8]),
     unroll=st.integers(1, 3),
 )
-def test_relu_covers_the_tensor_once(elements: int, vector: int, unroll: int) -> None:
-    schedule = GpuRelu(num_threads=64, vector=vector, unroll=unroll)
-    p = plan(Relu(shape=(elements,)), GFX942, schedule)
-    assert isinstance(p, ReluPlan)
+def test_a_stream_covers_the_tensor_once(elements: int, vector: int, unroll: int) -> None:
+    schedule = GpuStream(num_threads=64, vector=vector, unroll=unroll)
+    p = plan(relu_of((elements,)), GFX942, schedule)
+    assert isinstance(p, ElementwisePlan)
     done: list[int] = []
     for block, thread in product(range(p.launches[0].grid[0]), range(p.threads)):
         for first in p.accesses:
             index = block * p.block_vectors + thread + first
-            if not p.guarded or index < p.vectors:
+            if not p.guarded or index < p.stream.vectors:
                 done += range(index * vector, (index + 1) * vector)
-        if block == p.last_block and thread < p.rest:
+        if block == p.last_block and thread < p.stream.rest:
             done.append(p.rest_start + thread)
     assert sorted(done) == list(range(elements))
 
@@ -194,8 +195,8 @@ MISFITS: tuple[tuple[Spec, Target, Schedule, str], ...] = (
         FmaMatmul(block_m=128, block_n=128, block_k=16, thread_m=2, thread_n=2),
         r"4096 threads .* try thread_m=",
     ),
-    (Relu(shape=(9,)), GFX942, GpuRelu(num_threads=2048, vector=8), r"try num_threads=1024"),
-    (Relu(shape=(9,)), GFX942, GpuRelu(num_threads=64, vector=16), r"try vector=8"),
+    (relu_of(9), GFX942, GpuStream(num_threads=2048, vector=8), r"try num_threads=1024"),
+    (relu_of(9), GFX942, GpuStream(num_threads=64, vector=16), r"try vector=8"),
 )
 
 
@@ -229,7 +230,7 @@ def test_gfx950_has_more_lds() -> None:
 
 def test_a_schedule_of_another_operation_is_refused() -> None:
     with pytest.raises(ScheduleError, match="none that gfx942 has for matmul"):
-        plan(Matmul(m=1, n=1, k=1), GFX942, GpuRelu(num_threads=64, vector=1))
+        plan(Matmul(m=1, n=1, k=1), GFX942, GpuStream(num_threads=64, vector=1))
 
 
 def test_mma_is_refused_where_there_are_no_matrix_instructions() -> None:

@@ -11,8 +11,9 @@ from kgen.check.gate import entries
 from kgen.check.gate.metrics import METRICS, Bound, Tier, find
 from kgen.check.gate.places import places
 from kgen.errors import BudgetError, SpecError
-from kgen.spec import DType, Layout, Matmul, Relu, Softmax
+from kgen.spec import DType, Layout, Matmul, Softmax
 from kgen.spec.text import parse
+from tests.specs import relu_of
 
 GOOD = """\
 [toolchain]
@@ -155,7 +156,7 @@ def test_a_file_without_budgets_and_one_that_is_not_there(tmp_path: Path) -> Non
             ),
         ),
         ("softmax 4x8 f16 out=f32 log", Softmax(rows=4, cols=8, out_dtype=DType.F32, log=True)),
-        ("relu 4x8x2 f32", Relu(shape=(4, 8, 2), dtype=DType.F32)),
+        ("relu 4x8x2 f32", relu_of((4, 8, 2), dtype=DType.F32)),
     ],
 )  # fmt: skip
 def test_every_field_of_a_spec_can_be_named(text: str, spec: object) -> None:

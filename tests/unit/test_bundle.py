@@ -17,11 +17,12 @@ import kgen
 import kgen_runtime
 from kgen.errors import BundleError, IntegrityError
 from kgen_runtime.bundle import MANIFEST, BundleFile
+from tests.specs import relu_of
 
 
 @pytest.fixture(scope="module")
 def bundle() -> kgen.Bundle:
-    return kgen.build(kgen.Relu(shape=(100,)), targets=["sm_80", "vulkan1.1"])
+    return kgen.build(relu_of((100,)), targets=["sm_80", "vulkan1.1"])
 
 
 def rewrite(path: Path, name: str, data: bytes) -> None:
@@ -61,7 +62,7 @@ def test_layout_of_the_archive(bundle: kgen.Bundle, tmp_path: Path) -> None:
 
 
 def test_same_input_same_bytes(bundle: kgen.Bundle, tmp_path: Path) -> None:
-    again = kgen.build(kgen.Relu(shape=(100,)), targets=["sm_80", "vulkan1.1"])
+    again = kgen.build(relu_of((100,)), targets=["sm_80", "vulkan1.1"])
     one, two = bundle.save(tmp_path / "1"), again.save(tmp_path / "2")
     assert one.read_bytes() == two.read_bytes()
 
@@ -172,7 +173,7 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_else(
 
 
 def test_one_kernel_twice_is_refused() -> None:
-    relu = kgen.Relu(shape=(3,))
+    relu = relu_of((3,))
     with pytest.raises(BundleError, match="relu_3_f16 is asked for twice"):
         kgen.build([relu, relu], targets=["sm_80"])
 

@@ -12,11 +12,12 @@ from kgen.check import peers, timing
 from kgen.check.peers import ceilings
 from kgen.check.tensors import empty_buffer
 from kgen.errors import DeviceError
-from kgen.spec import DType, Epilogue, Matmul, Relu
+from kgen.spec import DType, Epilogue, Matmul
 from kgen.targets import find
 from kgen.targets.cpu.assemble import assembly
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.manifest import KernelEntry
+from tests.specs import relu_of
 
 EntryFor = Callable[..., KernelEntry]
 CPU = DeviceInfo(backend="cpu", index=0, name="test", kind="cpu")
@@ -107,11 +108,11 @@ def test_the_fastest_way_is_taken() -> None:
 
 def test_kernels_without_products_have_no_peak(entry_for: EntryFor) -> None:
     with pytest.raises(DeviceError, match="peak is measured for products on CPUs"):
-        peers.make("peak", entry_for(Relu(shape=(8,))), {}, CPU)
+        peers.make("peak", entry_for(relu_of((8,))), {}, CPU)
     gpu = DeviceInfo(backend="cuda", index=0, name="test", kind="gpu")
     for name in ("read", "copy"):
         with pytest.raises(DeviceError, match=f"{name} is measured on CPUs"):
-            peers.make(name, entry_for(Relu(shape=(8,))), {}, gpu)
+            peers.make(name, entry_for(relu_of((8,))), {}, gpu)
 
 
 @pytest.mark.parametrize("name", ["peak", "read", "copy"])

@@ -43,11 +43,11 @@ def build(**options: str) -> list[str]:
     ("argv", "message"),
     [
         (build(target="sm_8"), "target=sm_8 is unknown; try sm_80, sm_86, sm_89, or see"),
-        (build(op="conv"), "op=conv is unknown; known are matmul, relu, softmax"),
+        (build(op="conv"), "op=conv is unknown; known are matmul, softmax, functions such as relu"),
         (build(dtype="f17"), "dtype=f17 is unknown; did you mean f16? known are"),
         (build(epilogue="bais"), "epilogue=bais is unknown; did you mean bias? known are"),
         (build(op="sotfmax"), "op=sotfmax is unknown; did you mean softmax? known are"),
-        (build(op="relu", shape=f"{10**22}"), "it must be 1 to 4611686018427387903"),
+        (build(op="relu", shape=f"{10**22}"), "it must be 1 to 9223372036854775807"),
         (build(epilogue="swish"), "epilogue=swish is unknown"),
         (build(layout="nx"), "layout=nx is unknown"),
         (build(shape="16x16"), "--shape 16x16 is not of this operation's form MxNxK"),

@@ -10,7 +10,7 @@ import pytest
 import kgen
 import kgen_runtime
 from kgen.cli.main import main
-from kgen.spec import Relu
+from tests.specs import relu_of
 
 TARGETS = ["x86-64-v3", "x86-64-v4", "native", "aarch64-neon", "sm_80"]
 KEY = "relu_100_f32"
@@ -18,7 +18,7 @@ KEY = "relu_100_f32"
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> str:
-    spec = Relu(shape=(100,), dtype="f32")
+    spec = relu_of((100,), dtype="f32")
     path = tmp_path_factory.mktemp("check") / "x.kgen"
     return str(kgen.build(spec, targets=TARGETS).save(path))
 

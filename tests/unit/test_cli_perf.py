@@ -9,6 +9,7 @@ import pytest
 
 import kgen
 from kgen.cli.main import main
+from tests.specs import relu_of
 from tests.unit.gate_budget import FILE
 
 ROOT = Path(__file__).parents[2]
@@ -116,7 +117,7 @@ def test_add_starts_a_file_that_check_accepts(capsys: pytest.CaptureFixture[str]
 
 
 def test_diff(capsys: pytest.CaptureFixture[str]) -> None:
-    spec = kgen.Relu(shape=(4096,))
+    spec = relu_of((4096,))
     kgen.build(spec, targets=["sm_80"], schedule={"unroll": 1}).save("old.kgen")
     kgen.build(spec, targets=["sm_80", "gfx942"], schedule={"unroll": 2}).save("new.kgen")
     status, out, _ = kgen_perf(capsys, "diff", "old.kgen", "new.kgen")

@@ -14,6 +14,7 @@ import pytest
 import kgen
 from kgen.cli import completion
 from kgen.cli.main import COMMANDS, main, parser
+from tests.specs import relu_of
 
 #: Words that make each command a good one; files are in the folder of the test.
 GOOD: dict[str, tuple[str, ...]] = {
@@ -63,7 +64,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module")
 def bundle() -> kgen.Bundle:
-    return kgen.build(kgen.Relu(shape=(8,)), "vulkan1.3")
+    return kgen.build(relu_of((8,)), "vulkan1.3")
 
 
 def refusal(capsys: pytest.CaptureFixture[str], *argv: str) -> str:

@@ -19,13 +19,14 @@ from kgen.schedule import (
     Schedule,
     SweepMatmul,
 )
-from kgen.spec import DType, Layout, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Layout, Matmul, Softmax, Spec
 from kgen.targets.base import Plan
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.assemble import assembly
 from kgen.targets.cpu.plan.inner import InnerPlan
 from kgen.targets.cpu.plan.sweep import SweepPlan
 from kgen.targets.cpu.plan.tiled import TiledPlan
+from tests.specs import relu_of
 
 TARGETS = [t.name for t in FAMILY.targets]
 EXTENTS = st.one_of(st.integers(1, 300), st.integers(1, 65536))
@@ -275,14 +276,14 @@ def test_columns_of_inner_products_are_streams_that_go_on(n: int, nc: int) -> No
 
 def test_stream_tasks() -> None:
     with pytest.raises(ScheduleError, match="try task=128"):
-        plan(Relu(shape=(1000,), dtype=DType.F32), "x86-64-v4", CpuStream(task=100, unroll=4))
+        plan(relu_of((1000,), dtype=DType.F32), "x86-64-v4", CpuStream(task=100, unroll=4))
     with pytest.raises(ScheduleError, match="use CpuStream"):
         plan(
             Softmax(rows=2, cols=3, dtype=DType.F32),
             "x86-64-v4",
             CpuMatmul(mr=1, nr=1, mc=1, kc=1, nc=1),
         )
-    assert plan(Relu(shape=(70, 1000), dtype=DType.F32), "x86-64-v4").launches[0].grid == (2, 1, 1)
+    assert plan(relu_of((70, 1000), dtype=DType.F32), "x86-64-v4").launches[0].grid == (2, 1, 1)
 
 
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4", "aarch64-neon"])

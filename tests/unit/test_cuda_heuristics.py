@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from kgen import pipeline
 from kgen.schedule import GpuMatmul, GpuSoftmax, MmaMatmul
-from kgen.spec import DType, Matmul, Relu, Softmax
+from kgen.spec import DType, Matmul, Softmax
 from kgen.targets.cuda import FAMILY
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.plan.constants import float_bits
+from tests.specs import relu_of
 
 DIMENSION = st.one_of(st.integers(1, 300), st.integers(1, 65536))
 SIDE = st.one_of(DIMENSION, st.integers(65536, 1 << 20))
@@ -50,7 +51,7 @@ def test_every_softmax_fits(dtype: DType, cols: int) -> None:
 @pytest.mark.parametrize("elements", [1, 1000003, 2**40])
 def test_every_relu_fits(elements: int) -> None:
     for target in TARGETS:
-        pipeline.plan(Relu(shape=(elements,)), target)
+        pipeline.plan(relu_of((elements,)), target)
 
 
 @pytest.mark.parametrize("dtype", [DType.F16, DType.F32])

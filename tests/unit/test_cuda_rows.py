@@ -12,7 +12,7 @@ from kgen.schedule import ClusterRows, GpuRows
 from kgen.spec import Rowwise
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.plan.rowwise import RowwisePlan, plan_rowwise
-from tests.specs import softmax_spec
+from tests.specs import softmax_of
 
 SM_80, SM_90A = ({t.name: t for t in TARGETS}[name] for name in ("sm_80", "sm_90a"))
 
@@ -35,7 +35,7 @@ def test_threads_cover_a_row_once(cols: int, per_row: int) -> None:
     schedule = GpuRows(num_threads=32, rows_per_block=32 // per_row, vector=1)
     if -(-cols // per_row) > 200:
         pytest.skip("does not fit into registers")
-    plan = plan_rowwise(softmax_spec(5, cols), SM_80, schedule)
+    plan = plan_rowwise(softmax_of(5, cols), SM_80, schedule)
     assert covered(plan, per_row) == Counter(range(cols))
 
 
@@ -43,7 +43,7 @@ def test_threads_cover_a_row_once(cols: int, per_row: int) -> None:
 @pytest.mark.parametrize("cluster", [2, 8])
 def test_ctas_of_a_cluster_cover_a_row_once(cols: int, cluster: int) -> None:
     schedule = ClusterRows(num_threads=64, vector=4, cluster=cluster)
-    plan = plan_rowwise(softmax_spec(3, cols), SM_90A, schedule)
+    plan = plan_rowwise(softmax_of(3, cols), SM_90A, schedule)
     assert plan.launches[0].grid == (cluster, 3, 1)
     assert plan.launches[0].cluster == (cluster, 1, 1)
     assert covered(plan, 64 * cluster) == Counter(range(cols))
@@ -53,11 +53,11 @@ def test_ctas_of_a_cluster_cover_a_row_once(cols: int, cluster: int) -> None:
 def test_cluster_refusals() -> None:
     schedule = ClusterRows(num_threads=64, vector=4, cluster=2)
     with pytest.raises(ScheduleError, match="cluster=2: sm_80 takes up to 1; try cluster=1"):
-        plan_rowwise(softmax_spec(3, 64), SM_80, schedule)
+        plan_rowwise(softmax_of(3, 64), SM_80, schedule)
     with pytest.raises(ScheduleError, match="cluster=16: sm_90a takes up to 8; try cluster=1"):
-        plan_rowwise(softmax_spec(3, 64), SM_90A, schedule.override(cluster=16))
+        plan_rowwise(softmax_of(3, 64), SM_90A, schedule.override(cluster=16))
     with pytest.raises(ScheduleError, match=r"cluster=2: 65536 rows .* more than 65535"):
-        plan_rowwise(softmax_spec(65536, 64), SM_90A, schedule)
+        plan_rowwise(softmax_of(65536, 64), SM_90A, schedule)
     with pytest.raises(ScheduleError, match="cluster=2 needs rows_per_block=1 and resident=1"):
         schedule.override(resident=0)
 
@@ -66,7 +66,7 @@ def test_cluster_refusals() -> None:
 def test_butterflies_span_the_row(per_row: int) -> None:
     rows = max(1, 32 // per_row)
     schedule = GpuRows(num_threads=rows * per_row, rows_per_block=rows, vector=1)
-    plan = plan_rowwise(softmax_spec(1, 1024), SM_80, schedule.override(resident=0))
+    plan = plan_rowwise(softmax_of(1, 1024), SM_80, schedule.override(resident=0))
     assert sum(plan.shuffles) == min(per_row, 32) - 1
     assert plan.across_warps == (per_row > 32)
     assert sum(plan.warp_shuffles) == plan.num_warps - 1
@@ -92,4 +92,4 @@ def test_a_fold_has_a_place_of_its_own_in_shared_memory() -> None:
 def test_refusals(fields: dict[str, int], cols: int, message: str) -> None:
     schedule = GpuRows(num_threads=128).override(**fields)
     with pytest.raises(ScheduleError, match=re.escape(message)):
-        plan_rowwise(softmax_spec(4, cols), SM_80, schedule)
+        plan_rowwise(softmax_of(4, cols), SM_80, schedule)

@@ -17,6 +17,7 @@ from kgen.cli import emulate
 from kgen.errors import KgenError
 from kgen.files import replacing
 from scripts.bench_cpu.results import Results
+from tests.specs import relu_of
 
 
 @contextmanager
@@ -30,7 +31,7 @@ def full_disk() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-BUNDLE = kgen.build(kgen.Relu(shape=(8,)), "vulkan1.3")
+BUNDLE = kgen.build(relu_of((8,)), "vulkan1.3")
 
 WRITERS: dict[str, Callable[[Path], object]] = {
     "a bundle": BUNDLE.save,

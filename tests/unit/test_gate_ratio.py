@@ -11,6 +11,7 @@ from kgen.bundle import Bundle
 from kgen.check.gate import ratio
 from kgen.check.gate.judge import Verdict
 from kgen.check.gate.ratio import Ratio
+from tests.specs import relu_of
 from tests.unit.gate_budget import FILE, NUMBERS, judged
 
 
@@ -35,7 +36,7 @@ def test_a_slower_kernel_breaks_its_ratio_only_beyond_the_noise() -> None:
 
 
 def test_a_budget_is_broken_by_three_measurements_in_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    bundle = kgen.build(kgen.Relu(shape=(8,), dtype=kgen.DType.F32), targets=["native"])
+    bundle = kgen.build(relu_of((8,), dtype=kgen.DType.F32), targets=["native"])
     kernels = iter([2.0, 1.0, 9.0, 4.0, 2.0, 3.0])
 
     def measured(bundle: Bundle, against: str) -> Ratio:
@@ -50,6 +51,6 @@ def test_a_budget_is_broken_by_three_measurements_in_a_row(monkeypatch: pytest.M
 
 
 def test_a_ratio_is_measured_where_the_device_is() -> None:
-    bundle = kgen.build(kgen.Relu(shape=(65536,), dtype=kgen.DType.F32), targets=["native"])
+    bundle = kgen.build(relu_of((65536,), dtype=kgen.DType.F32), targets=["native"])
     found = ratio.measure(bundle, "numpy", rounds=3)
     assert found.value > 0 and math.isfinite(found.least(1.0))

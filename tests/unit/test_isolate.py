@@ -18,14 +18,15 @@ from kgen.check import isolate
 from kgen.check.executor import Unavailable
 from kgen.check.verify import verify
 from kgen.pipeline import Kernel
-from kgen.spec import DType, Relu
+from kgen.spec import DType
+from tests.specs import relu_of
 
 needs_x86_64 = pytest.mark.skipif(
     platform.machine() != "x86_64", reason="the kernels here are x86-64 machine code"
 )
 pytestmark = needs_x86_64
 
-GOOD, BAD = Relu(shape=(40,), dtype=DType.F32), Relu(shape=(41,), dtype=DType.F32)
+GOOD, BAD = relu_of((40,), dtype=DType.F32), relu_of((41,), dtype=DType.F32)
 BODIES = {
     "crash": "entry:\n  store volatile i32 1, ptr inttoptr (i64 16 to ptr)\n  ret void",
     "trap": "entry:\n  call void @llvm.trap()\n  ret void",

@@ -27,6 +27,7 @@ from kgen_runtime.launch_limits import (
     vulkan_limits,
 )
 from kgen_runtime.manifest import Launch, Resources
+from tests.specs import relu_of
 from tests.unit.conftest import EntryFor
 
 SM_75, SM_90A = cuda_limits("sm_75"), cuda_limits("sm_90a")
@@ -160,9 +161,8 @@ def test_pointers_and_tensor_maps_lie_as_c_has_them() -> None:
 
 
 def test_of_several_launches_the_one_is_named(entry_for: EntryFor) -> None:
-    from kgen.spec import Relu
 
-    entry = entry_for(Relu(shape=(100,)))
+    entry = entry_for(relu_of((100,)))
     second = dataclasses.replace(entry.launches[0], entry_point="second", grid=(1, 65536, 1))
     entry = dataclasses.replace(
         entry,

@@ -19,7 +19,7 @@ from kgen.cli.main import main
 from kgen.errors import AssembleError, DeviceError, EmulationError, KgenError, ScheduleError
 from kgen.pipeline import Kernel
 from kgen.schedule import SplitMatmul, WgmmaMatmul
-from kgen.spec import DType, Layout, Math, Matmul, Relu, Rowwise, Softmax, Spec
+from kgen.spec import DType, Layout, Math, Matmul, Rowwise, Spec
 from kgen.targets.base import Plan, Target
 from kgen.targets.cuda.plan import base as cuda_base
 from kgen.targets.vulkan.plan.base import VulkanPlan
@@ -27,6 +27,7 @@ from kgen.targets.vulkan.spirv.usage import workgroup_usage
 from kgen_runtime import launch_limits
 from kgen_runtime.launch_limits import Limits, kernel_refusal, limits_of
 from kgen_runtime.manifest import Launch
+from tests.specs import relu_of
 from tests.unit.fake_cuda import installed
 
 SM_75, SM_80 = targets.find("sm_75"), targets.find("sm_80")
@@ -50,7 +51,7 @@ def specs(rng: random.Random, target: Target, dtype: DType) -> Iterator[Spec]:
         if op == "softmax":
             spec = Softmax(rows=m, cols=min(n, 1 << 17), dtype=dtype)
         elif op == "relu":
-            spec = Relu(shape=(m, n), dtype=dtype)
+            spec = relu_of((m, n), dtype=dtype)
         else:
             math = rng.choice(family.maths(target)) if dtype is DType.F32 else Math.EXACT
             m, n, k = min(m, 1 << 20), min(n, 1 << 20), min(k, 65536)
@@ -281,7 +282,7 @@ def test_streamed_products_fit_the_stack_of_amx_targets(
 
 
 def test_relu_of_more_than_a_grid_does_more_in_a_thread() -> None:
-    spec = Relu(shape=(10**7, 1 << 20), dtype="f32")
+    spec = relu_of((10**7, 1 << 20), dtype="f32")
     (launch,) = pipeline.plan(spec, targets.find("sm_120")).launches
     assert launch.grid[0] <= 2**31 - 1
 
@@ -293,8 +294,8 @@ def test_relu_of_more_than_a_grid_does_more_in_a_thread() -> None:
     "spec",
     [
         Matmul(m=100, n=70, k=33, dtype="f16", epilogue=("bias", "gelu")),
-        Rowwise(expression="softmax(x)", shapes=((7, 5000),), dtype="bf16"),
-        Relu(shape=(100,), dtype="f32"),
+        Rowwise(expression="softmax(x)", shapes=((7, 5000)), dtype="bf16"),
+        relu_of((100), dtype="f32"),
     ],
     ids=lambda spec: str(spec.op),
 )
@@ -314,7 +315,7 @@ def test_modules_say_what_their_workgroups_take(spec: Spec) -> None:
 
 def test_vulkan_is_held_to_what_its_code_declares() -> None:
     """A workgroup of 256 goes beyond what is guaranteed: the artifact must say so."""
-    spec, target = Relu(shape=(4096,), dtype="f32"), targets.find("vulkan1.3")
+    spec, target = relu_of((4096,), dtype="f32"), targets.find("vulkan1.3")
     schedule = pipeline.schedule_for(spec, target, {"num_threads": 256})
     packed = bundle.pack([pipeline.kernel(spec, target, schedule)])
     (entry,) = packed.manifest.kernels

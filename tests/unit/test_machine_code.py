@@ -11,6 +11,7 @@ from kgen.check import machine_code
 from kgen.check.machine_code import parse_assembly, parse_spirv
 from kgen.check.verify import opened
 from kgen.errors import AssembleError
+from tests.specs import relu_of
 
 X86 = """
 kernel:                                 # @kernel
@@ -74,7 +75,7 @@ def test_spirv() -> None:
 
 
 def test_code_of_another_llvm_is_refused() -> None:
-    with opened(kgen.build(kgen.Relu(shape=(64,)), targets=["gfx942"])) as reader:
+    with opened(kgen.build(relu_of((64,)), targets=["gfx942"])) as reader:
         other = dataclasses.replace(reader.manifest, provenance={"llvm": "1.0"})
         changed = dataclasses.replace(reader, manifest=other)  # type: ignore[type-var]
         with pytest.raises(AssembleError, match=r"made by llvm 1\.0, here is .* build the bundle"):

@@ -38,6 +38,7 @@ from kgen_runtime.manifest import (
     Tolerance,
 )
 from kgen_runtime.spec_tensors import tensors
+from tests.specs import relu_of
 
 DEEP: Any = []
 for _ in range(100):
@@ -49,7 +50,7 @@ WRONG: tuple[Any, ...] = (
 
 MATMUL = kgen.Matmul(m=5, n=24, k=16, dtype="f32", epilogue=("bias", "relu"), batch=2)
 PACKED = kgen.Matmul(m=3, n=24, k=16, dtype="f32", constant=("b",))
-RELU = kgen.Relu(shape=(40, 3), dtype="f32")
+RELU = relu_of((40, 3), dtype="f32")
 ADD = kgen.Elementwise(expression="x + y * 2", shapes=((40, 3), (3,)), dtype="f32")
 rng = np.random.default_rng(0)
 A, B, BIAS = (
@@ -420,7 +421,7 @@ def test_commands_refuse_an_unknown_operation(
     out, err = capsys.readouterr()
     assert "Traceback" not in out + err
     if command in ("verify", "bench"):
-        assert status == 2 and "op=conjure is unknown; known are matmul, relu, softmax" in err
+        assert status == 2 and "op=conjure is unknown; known are matmul, softmax" in err
 
 
 def test_the_runtime_and_kgen_mean_the_same_tensors() -> None:
@@ -435,7 +436,7 @@ def test_the_runtime_and_kgen_mean_the_same_tensors() -> None:
         {"dtype": "f64"},
     ]
     specs: list[Spec] = [kgen.Matmul(m=5, n=33, k=7, **fields) for fields in options]
-    specs += [kgen.Relu(shape=(2, 3, 4)), kgen.Softmax(rows=3, cols=5, out_dtype="f32", log=True)]
+    specs += [relu_of((2, 3, 4)), kgen.Softmax(rows=3, cols=5, out_dtype="f32", log=True)]
     specs += [
         kgen.Elementwise(expression="silu(gate) * up + 1", shapes=((3, 1, 4), (2, 4))),
         kgen.Elementwise(expression="x + x", shapes=((3, 4),), out_dtype="f32"),

@@ -13,8 +13,9 @@ import kgen_runtime
 from kgen.cli.main import main
 from kgen.errors import BundleError, IntegrityError
 from kgen.merge import merge
-from kgen.spec import Matmul, Relu
+from kgen.spec import Matmul
 from kgen_runtime.bundle import BundleFile
+from tests.specs import relu_of
 from tests.unit.test_bundle import rewrite
 
 SPEC = Matmul(m=3, n=21, k=13, dtype="f32")
@@ -25,7 +26,7 @@ A, B = (np.random.default_rng(0).standard_normal(s).astype("f") for s in ((3, 13
 @pytest.fixture
 def parts(tmp_path: Path) -> list[Path]:
     """A GPU's bundle and a CPU's, both with the same constant."""
-    gpu = kgen.build([Relu(shape=(7,)), CONSTANT], ["sm_80", "vulkan1.1"], constants={"b": B})
+    gpu = kgen.build([relu_of((7,)), CONSTANT], ["sm_80", "vulkan1.1"], constants={"b": B})
     cpu = kgen.build([SPEC, CONSTANT], ["x86-64", "aarch64-neon"], constants={"b": B})
     return [gpu.save(tmp_path / "gpu.kgen"), cpu.save(tmp_path / "cpu.kgen")]
 

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from kgen.check import compare, cost, inputs, oracle, tensors, tolerance
 from kgen.check.tolerance import Estimate
-from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Epilogue, Layout, Matmul, Softmax, Spec
 from kgen_runtime import scalar
 from kgen_runtime.manifest import KernelEntry, Tolerance
+from tests.specs import relu_of
 
 EntryFor = Callable[..., KernelEntry]
 DTYPES = (DType.F64, DType.F32, DType.F16, DType.BF16)
@@ -84,9 +85,9 @@ def test_softmax_agrees_with_the_scalar_reference(
     agree(entry_for(Softmax(rows=rows, cols=cols, dtype=dtype, log=log)))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", FLOATS)
 def test_relu_agrees_with_the_scalar_reference(entry_for: EntryFor, dtype: DType) -> None:
-    agree(entry_for(Relu(shape=(3, 5, 7), dtype=dtype)))
+    agree(entry_for(relu_of((3, 5, 7), dtype=dtype)))
 
 
 def test_panels_cover_the_output_once(entry_for: EntryFor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +95,7 @@ def test_panels_cover_the_output_once(entry_for: EntryFor, monkeypatch: pytest.M
     for spec in (
         Matmul(m=70, n=130, k=40, batch=3),
         Softmax(rows=70, cols=5),
-        Relu(shape=(13, 17)),
+        relu_of((13, 17)),
     ):
         entry = entry_for(spec)
         shape = oracle.output_shape(entry)

@@ -15,11 +15,12 @@ from kgen.check import inputs, oracle, peers
 from kgen.check.peers import Peer, dnnl
 from kgen.check.tensors import Bytes, decode
 from kgen.errors import DeviceError
-from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Epilogue, Layout, Matmul, Softmax, Spec
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.cpu_features import cpu_features
 from kgen_runtime.manifest import KernelEntry
 from tests import needs
+from tests.specs import relu_of
 
 EntryFor = Callable[..., KernelEntry]
 CPU = DeviceInfo(backend="cpu", index=0, name="test", kind="cpu")
@@ -38,7 +39,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     Matmul(m=9, n=7, k=5, dtype=DType.S8),
     Matmul(m=9, n=7, k=5, dtype=DType.F32, epilogue=(Epilogue.BIAS, Epilogue.RELU)),
-    Relu(shape=(3, 5, 7), dtype=DType.F16),
+    relu_of((3, 5, 7), dtype=DType.F16),
     Softmax(rows=9, cols=33, dtype=DType.F32),
     Softmax(rows=9, cols=33, dtype=DType.F32, log=True),
 )
@@ -200,7 +201,7 @@ def test_what_a_peer_cannot_do_is_said(entry_for: EntryFor) -> None:
         peers.make("numpy", entry, data, GPU)
     with pytest.raises(DeviceError, match="cublas does not compute on cpu:0; take numpy or torch"):
         peers.make("cublas", entry, data, CPU)
-    batch, other = entry_for(SPECS[1]), entry_for(Relu(shape=(3,)))
+    batch, other = entry_for(SPECS[1]), entry_for(relu_of((3,)))
     for given, device in ((entry, GPU), (batch, CPU), (other, CPU)):
         with pytest.raises(DeviceError, match="is timed on single products on CPUs"):
             peers.make("torch-onednn", given, {}, device)

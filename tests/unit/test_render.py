@@ -18,8 +18,9 @@ compiled = []
 compile = jinja2.Environment.compile
 jinja2.Environment.compile = lambda self, *a, **k: compiled.append(a) or compile(self, *a, **k)
 from kgen import pipeline, targets
-from kgen.spec import Relu
-print(pipeline.source(pipeline.plan(Relu(shape=(64, 64)), targets.find("vulkan1.3"))).text)
+from kgen.spec import Elementwise
+spec = Elementwise(expression="relu(x)", shapes=((64, 64),))
+print(pipeline.source(pipeline.plan(spec, targets.find("vulkan1.3"))).text)
 print(len(compiled))
 """
 

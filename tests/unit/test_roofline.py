@@ -13,10 +13,11 @@ from kgen.check import static
 from kgen.check.hot_loop import Loop, Work
 from kgen.check.roofline import Roofline, Traffic, busy_units, predict, roofline
 from kgen.check.verify import opened
-from kgen.spec import DType, Math, Matmul, Relu
+from kgen.spec import DType, Math, Matmul
 from kgen.targets.base import Family
 from kgen.targets.device import Occupancy, Rates
 from kgen_runtime.manifest import KernelEntry
+from tests.specs import relu_of
 
 RATES = Rates(
     device="D", units=10, flops={"f16": 1e12, "f32": 1e11, "tf32": 5e11}, dram=1e9, l2=1e10,
@@ -33,16 +34,16 @@ def loop(opcode: str = "HMMA", kind: Work = Work.MATRIX) -> Loop:
 
 
 def entry(grid: int) -> KernelEntry:
-    bundle = kgen.build(Relu(shape=(4096,)), targets=["sm_80"])
+    bundle = kgen.build(relu_of((4096,)), targets=["sm_80"])
     (made,) = bundle.manifest.kernels
     launch = dataclasses.replace(made.launches[0], grid=(grid, 1, 1), tile=None)
     return dataclasses.replace(made, launches=(launch,))
 
 
 def test_memory_binds_what_only_copies() -> None:
-    line = roofline(Relu(shape=(1000,), dtype=DType.F16), RATES)
-    assert (line.operands, line.flops, line.nbytes) == ("f32", 1000, 4000)
-    assert (line.intensity, line.ridge, line.binds) == (0.25, 100, "memory")
+    line = roofline(relu_of((1000,), dtype=DType.F16), RATES)
+    assert (line.operands, line.flops, line.nbytes) == ("f32", 2000, 4000)
+    assert (line.intensity, line.ridge, line.binds) == (0.5, 100, "memory")
     assert line.floor == 4000 / 1e9
 
 
@@ -94,7 +95,7 @@ def test_the_terms_of_a_prediction() -> None:
 
 
 def test_what_is_not_known_is_left_out() -> None:
-    line = roofline(Relu(shape=(1000,)), RATES)
+    line = roofline(relu_of((1000,)), RATES)
     rates = dataclasses.replace(RATES, l2=None, issues=None, latency=None)
     traffic = Traffic(counters={"copies_in_flight": 0}, part=1)
     assert set(predict(entry(10), line, rates, traffic, None, OCCUPANCY).terms) == {"DRAM"}

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from kgen.errors import SpecError
 from kgen.spec import (
     DType,
+    Elementwise,
     Epilogue,
     Layout,
     Math,
     Matmul,
-    Relu,
     Softmax,
     Spec,
     choices,
@@ -29,6 +29,7 @@ from kgen.spec import (
 )
 from kgen_runtime import dtypes
 from tests import needs
+from tests.specs import relu_of
 
 SMALL = st.integers(1, 40)
 FLOATS = [DType.F32, DType.F16, DType.BF16]
@@ -65,9 +66,7 @@ def specs(draw: st.DrawFn) -> Spec:
     return draw(
         st.one_of(
             matmuls(),
-            st.lists(SMALL, min_size=1, max_size=8).map(
-                lambda shape: Relu(shape=tuple(shape), dtype=dtype)
-            ),
+            st.lists(SMALL, min_size=1, max_size=8).map(lambda shape: relu_of(tuple(shape), dtype)),
             st.builds(Softmax, rows=SMALL, cols=SMALL, dtype=st.just(dtype), log=st.booleans()),
         )
     )
@@ -140,7 +139,9 @@ MADE: tuple[tuple[type[Spec], dict[str, Any], tuple[dict[str, Any], ...]], ...] 
     )),
     (Matmul, {"m": 4, "n": 6, "k": 8, "dtype": "s8", "out_dtype": "f32"}, ({"scales": ("a",)},)),
     (Softmax, {"rows": 3, "cols": 4}, ({"rows": 4}, {"log": True}, {"out_dtype": "f32"})),
-    (Relu, {"shape": (3, 4)}, ({"shape": (34,)}, {"dtype": "f32"})),
+    (Elementwise, {"expression": "relu(x)", "shapes": ((3, 4),)}, (
+        {"shapes": ((34,),)}, {"dtype": "f32"}, {"out_dtype": "f32"}, {"expression": "abs(x)"},
+    )),
 )  # fmt: skip
 
 
@@ -232,11 +233,11 @@ def test_bad_matmul(change: dict[str, Any], message: str) -> None:
 
 def test_bad_relu_and_softmax() -> None:
     with pytest.raises(SpecError, match="shape=5 is not a tuple of sizes"):
-        Relu(shape=5)  # type: ignore[arg-type]
+        relu_of(5)  # type: ignore[arg-type]
     with pytest.raises(SpecError, match="1 to 8 dimensions, not 9"):
-        Relu(shape=(1,) * 9)
+        relu_of((1,) * 9)
     with pytest.raises(SpecError, match="bytes; the limit is"):
-        Relu(shape=(2**40, 2**40))
+        relu_of((2**40, 2**40))
     with pytest.raises(SpecError, match="cols=131073 is out of range"):
         Softmax(rows=1, cols=131073)
     with pytest.raises(SpecError, match="dtype=f64 is not one that softmax takes"):
@@ -244,8 +245,8 @@ def test_bad_relu_and_softmax() -> None:
 
 
 def test_the_limit_of_a_shape_is_named() -> None:
-    with pytest.raises(SpecError, match="000 is out of range; it must be 1 to 4611686018427387903"):
-        Relu(shape=(10**22,))
+    with pytest.raises(SpecError, match="000 is out of range; it must be 1 to 9223372036854775807"):
+        relu_of((10**22,))
 
 
 class TorchLike:
@@ -287,7 +288,8 @@ def test_a_spec_takes_numbers_and_types_of_numpy() -> None:
     assert spec == plain and spec.key == plain.key and json.dumps(spec.to_json())
     assert spec.dtype is DType.F32
     sizes: Any = np.array([2, 3])
-    assert json.dumps(Relu(shape=sizes, dtype=np.dtype("f4")).to_json()["shape"]) == "[2, 3]"
+    stream = Elementwise(expression="relu(x)", shapes=(sizes,), dtype=np.dtype("f4"))
+    assert json.dumps(stream.to_json()["shapes"]) == "[[2, 3]]"
     rows: Any = np.int64(3)
     assert json.dumps(Softmax(rows=rows, cols=4).to_json())
 
@@ -326,7 +328,7 @@ def test_fields_may_be_given_by_name_and_are_read_as_members() -> None:
          "out = gelu(0.5 * A @ B + -2.0 * C + bias) + residual, summed in f32"),
         ("matmul 2x3x4 s8 out=s8 scales=a,b,out +relu",
          "out = scale_out * relu(scale_a * scale_b * A @ B), summed in s32"),
-        ("relu 2x3 f32", "out = max(x, 0); a NaN stays NaN"),
+        ("relu 2x3 f32", "out = relu(x)"),
     ],
 )  # fmt: skip
 def test_what_a_kernel_says_that_it_computes(line: str, formula: str) -> None:

@@ -12,8 +12,9 @@ import pytest
 from kgen.check import inputs, oracle, special_values
 from kgen.check.special_values import FINITE, INFINITE, KINDS, NAN
 from kgen.check.tensors import decode, strided_bits
-from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Softmax
+from kgen.spec import DType, Epilogue, Layout, Matmul, Softmax
 from kgen_runtime.manifest import KernelEntry
+from tests.specs import relu_of
 
 EntryFor = Callable[..., KernelEntry]
 
@@ -86,12 +87,12 @@ def test_a_large_matmul_has_them_among_its_random_data(entry_for: EntryFor) -> N
 
 
 def test_a_relu_has_every_value_everywhere(entry_for: EntryFor) -> None:
-    entry = entry_for(Relu(shape=(5, 67), dtype=DType.F16))
+    entry = entry_for(relu_of((5, 67), dtype=DType.F16))
     runs = [strided_bits(data.buffers["x"], entry.inputs[0]) for data in special(entry)]
     wanted = np.unique(runs[0])
     assert len(wanted) == len(runs) == 10
     assert (np.sort(np.array(runs), axis=0) == wanted[:, None, None]).all()
-    (large,) = special(entry_for(Relu(shape=(100, 1024), dtype=DType.F32)))
+    (large,) = special(entry_for(relu_of((100, 1024), dtype=DType.F32)))
     values = large.buffers["x"].view(np.float32).reshape(-1, 1024)
     assert np.isnan(values).any(axis=0).all()
 

@@ -15,10 +15,11 @@ from kgen.check.tune import Tuner
 from kgen.cli.main import main
 from kgen.errors import TargetError
 from kgen.schedule import CpuMatmul, CpuStream, Origin
-from kgen.spec import DType, Layout, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Layout, Matmul, Softmax, Spec
 from kgen.targets import find
 from kgen.targets.base import Plan
 from kgen.targets.cpu.neighbours import neighbours
+from tests.specs import relu_of
 
 SPEC = Matmul(m=64, n=64, k=64, dtype=DType.F32)
 
@@ -111,7 +112,7 @@ def test_a_search_that_was_stopped_goes_on(
         Matmul(m=3, n=50, k=64, dtype=DType.F32, layout=Layout.NT),
         Matmul(m=40, n=50, k=64, dtype=DType.BF16, layout=Layout.TN),
         Softmax(rows=3, cols=70, dtype=DType.F32),
-        Relu(shape=(1000,), dtype=DType.BF16),
+        relu_of((1000,), dtype=DType.BF16),
     ],
     ids=lambda spec: spec.key,
 )
@@ -145,7 +146,7 @@ def test_the_choice_stands_in_the_manifest(
     (kernel,) = json.loads(capsys.readouterr().out)["kernels"]
     assert kernel["schedule"]["origin"] == "tuned"
     assert len(json.loads(cache.read_text())) == 1
-    assert isinstance(plan(Relu(shape=(70,), dtype=DType.F32)).schedule, CpuStream)
+    assert isinstance(plan(relu_of((70,), dtype=DType.F32)).schedule, CpuStream)
 
 
 def test_what_cannot_be_tuned_is_refused(tmp_path: Path) -> None:

@@ -37,13 +37,13 @@ kgen.Matmul(m=1, n=1, k=1, scales=("c",))  # error
 kgen.Matmul(m=1, n=1, k=1, constant=("a",))  # error
 kgen.Matmul(m=1, n=1)  # error
 kgen.Softmax(rows=1, cols=1, dtype="f33")  # error
-kgen.Relu(shape=(1,), dtype=3)  # error
+kgen.Elementwise(expression="relu(x)", shapes=((1,),), dtype=3)  # error
 kgen.Matmull  # error
 kgen_runtime.lod  # error
 
 spec = kgen.Matmul(m=1, n=1, k=1, dtype="float32", epilogue=("bias", kgen.Epilogue.RELU))
 kgen.Matmul(m=1, n=1, k=1, dtype=np.float32, out_dtype=np.dtype("f2"), layout="nt")
-kgen.Relu(shape=(1,), dtype=kgen.DType(input()))
+kgen.Elementwise(expression="relu(x)", shapes=((1,),), dtype=kgen.DType(input()))
 assert_type(spec.dtype, kgen.DType)
 assert_type(kgen.build(spec, "sm_80"), kgen.Bundle)
 kgen.errors.SpecError, kgen_runtime.errors.KgenError, kgen.__version__, kgen_runtime.__version__

@@ -10,11 +10,12 @@ import pytest
 
 from kgen import pipeline, targets
 from kgen.bundle import pack
-from kgen.spec import DType, Matmul, Relu
+from kgen.spec import DType, Matmul
 from kgen_runtime.backends import vulkan_driver
 from kgen_runtime.backends.vulkan import VulkanBackend
 from kgen_runtime.errors import DeviceError
 from kgen_runtime.manifest import ArtifactEntry
+from tests.specs import relu_of
 
 FAMILY = targets.family("vulkan")
 VULKAN11, VULKAN13 = FAMILY.targets
@@ -77,7 +78,7 @@ def test_what_a_target_guarantees_runs_its_f32_kernels() -> None:
 
 
 def test_a_newer_target_is_refused_by_an_older_device() -> None:
-    spec = Relu(shape=(3,), dtype=DType.F32)
+    spec = relu_of((3,), dtype=DType.F32)
     (entry,) = pack([pipeline.kernel(spec, VULKAN13)]).manifest.kernels
     refusal = VulkanBackend.refusal(entry.artifacts[0], FAMILY.capabilities(VULKAN11))
     assert refusal is not None and "build for vulkan1.1" in refusal

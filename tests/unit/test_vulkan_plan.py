@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from kgen import pipeline
 from kgen.errors import KgenError, ScheduleError, TargetError
-from kgen.spec import DType, Epilogue, Layout, Matmul, Relu, Rowwise, Spec
+from kgen.spec import DType, Epilogue, Layout, Matmul, Rowwise, Spec
 from kgen.targets.vulkan.plan.base import fold_grid
 from kgen.targets.vulkan.plan.declarations import find
 from kgen_runtime.launch_limits import VULKAN_GUARANTEED
+from tests.specs import relu_of
 from tests.unit.vulkan_plans import FAMILY, VULKAN11, plan
 
 FLOATS = (DType.F32, DType.F16, DType.BF16)
@@ -30,7 +31,7 @@ SHAPES = (
 )
 SPECS: tuple[Spec, ...] = (
     *(Matmul(m=m, n=n, k=k, dtype=d) for (m, n, k), d in product(SHAPES, FLOATS)),
-    *(Relu(shape=(n,), dtype=d) for n, d in product((1, 4096, 1000003), FLOATS)),
+    *(relu_of((n,), dtype=d) for n, d in product((1, 4096, 1000003), FLOATS)),
     *(
         Rowwise(expression="log_softmax(x)", shapes=((r, c),), dtype=d)
         for (r, c), d in product(((7, 1), (33, 1000), (4, 131072)), FLOATS)
@@ -61,7 +62,7 @@ def test_the_grid_is_as_large_as_the_output_and_no_larger(spec: Spec) -> None:
 
 
 def test_the_api_version_is_the_targets() -> None:
-    spec = Relu(shape=(3,), dtype=DType.F32)
+    spec = relu_of((3,), dtype=DType.F32)
     assert pipeline.plan(spec, VULKAN11).template == plan(spec).template
     assert plan(spec).requires["api"] == "1.3"
 
@@ -75,12 +76,12 @@ def test_the_api_version_is_the_targets() -> None:
             {"maxPerStageDescriptorStorageBuffers": 5},
         ),
         (
-            Relu(shape=(2**25 + 1,), dtype=DType.F32),
+            relu_of((2**25 + 1,), dtype=DType.F32),
             {},
             {"maxStorageBufferRange": 2**27 + 4},
         ),
         (
-            Relu(shape=(4096,), dtype=DType.F32),
+            relu_of((4096,), dtype=DType.F32),
             {"num_threads": 256},
             {"maxComputeWorkGroupInvocations": 256, "maxComputeWorkGroupSize": 256},
         ),
@@ -122,9 +123,9 @@ REFUSED: tuple[tuple[Spec, dict[str, int], str], ...] = (
         {"block_m": 1, "thread_m": 1, "block_n": 128, "thread_n": 1},
         "block_m=1 needs 65536 workgroups in a row; vulkan1.3 allows 65535; try block_m=2",
     ),
-    (Relu(shape=(6,), dtype=DType.F32), {"vector": 4}, "try vector=2"),
-    (Relu(shape=(8,), dtype=DType.F32), {"vector": 8}, "try vector=4"),
-    (Relu(shape=(8,), dtype=DType.F32), {"num_threads": 2048}, "try num_threads=128"),
+    (relu_of((6), dtype=DType.F32), {"vector": 4}, "try vector=2"),
+    (relu_of((8), dtype=DType.F32), {"vector": 8}, "try vector=4"),
+    (relu_of((8), dtype=DType.F32), {"num_threads": 2048}, "try num_threads=128"),
     (LOG_SOFTMAX, {"vector": 2}, "try vector=1"),
     (
         replace(LOG_SOFTMAX, shapes=((2, 131072),)),

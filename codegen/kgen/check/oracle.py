@@ -61,11 +61,7 @@ def estimate(
             return _matmul(entry, inputs, params, box, whole)
         if entry.spec["op"] == "elementwise":
             return _elementwise(entry, inputs, params, box)
-        if entry.spec["op"] == "rowwise":
-            return _rowwise(entry, inputs, params, box)
-        x = decode(inputs["x"].reshape(output_shape(entry))[box[:1]], params["x"].dtype)
-        zero = np.zeros_like(x)
-        return Estimate(value=relu(x), error=zero, accumulate=params["x"].dtype)
+        return _rowwise(entry, inputs, params, box)
 
 
 def _matmul(

@@ -19,7 +19,6 @@ from kgen.spec import (
     Layout,
     Math,
     Matmul,
-    Relu,
     Spec,
     formula_class,
     op_class,
@@ -50,13 +49,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     problem.add_argument(
         "--shape", action="append", metavar="MxNxK",
-        help="matmul takes MxNxK, relu AxBx..., an expression one shape for all its "
-        "inputs or one for each: 64x512,512 or gate=64x512,up=512; again for another kernel, "
-        "that the options below describe too",
+        help="matmul takes MxNxK, a function or an expression AxBx..., one for all inputs or one "
+        "for each: 64x512,512 or gate=64x512,up=512; again for another kernel, that the options below describe too",
     )  # fmt: skip
     problem.add_argument(
         "--op", metavar="OP",
-        help="matmul, softmax, gelu and any other function, or an expression of functions: "
+        help="matmul, softmax, relu or any other function, or an expression of functions: "
         "'silu(gate) * up' (matmul)",
     )  # fmt: skip
     problem.add_argument("--dtype", metavar="D", help=f"{_names(DType)} (f16)")
@@ -143,16 +141,15 @@ def _refuse_options(args: argparse.Namespace) -> None:
 
 def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
     """The spec that the options describe, of this shape."""
-    name = "matmul" if args.op is None else args.op
-    expression = expression_of(name)
-    cls = op_class(name) if expression is None else formula_class(expression)
-    op, names = cls.op, {field.name for field in dataclasses.fields(cls)}
+    op = "matmul" if args.op is None else args.op
+    expression = expression_of(op)
+    cls = op_class(op) if expression is None else formula_class(expression)
+    names = {field.name for field in dataclasses.fields(cls)}
     for name, field in _FIELDS.items():
         if getattr(args, name) is not None and field not in names:
-            raise SpecError(f"--{name.replace('_', '-')} does not go with --op {op}; leave it out")
+            option = name.replace("_", "-")
+            raise SpecError(f"--{option} does not go with --op {_shown(op)}; leave it out")
     fields: dict[str, Any] = {} if args.dtype is None else {"dtype": args.dtype}
-    if op == Relu.op:
-        return Relu(shape=tuple(_shape(shape)), **fields)
     fields["out_dtype"] = args.out_dtype
     if issubclass(cls, Formula):
         assert expression is not None

@@ -11,6 +11,7 @@ from kgen.ops.expression import Expression, Primitive, steps
 from kgen.ops.functions import Accuracy, Function, function, functions, register
 from kgen.ops.parse import parse
 from kgen.ops.rows import COORDINATES, REDUCTIONS, Reduction, Row, row_function
+from kgen.ops.storage import is_exact
 
 __all__ = [
     "COORDINATES",
@@ -25,6 +26,7 @@ __all__ = [
     "function",
     "functions",
     "instructions_of",
+    "is_exact",
     "is_rowwise",
     "parse",
     "reduces",

@@ -18,7 +18,7 @@ from kgen.schedule.matmul import (
     SweepMatmul,
     WgmmaMatmul,
 )
-from kgen.schedule.rowwise import ClusterSoftmax, CpuStream, GpuRelu, GpuSoftmax
+from kgen.schedule.rowwise import ClusterSoftmax, CpuStream, GpuSoftmax, GpuStream
 
 __all__ = [
     "AmxMatmul",
@@ -29,8 +29,8 @@ __all__ = [
     "FmaMatmul",
     "GemvMatmul",
     "GpuMatmul",
-    "GpuRelu",
     "GpuSoftmax",
+    "GpuStream",
     "InnerMatmul",
     "MmaMatmul",
     "Origin",

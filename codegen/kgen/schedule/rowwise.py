@@ -1,4 +1,4 @@
-"""Tilings of relu and softmax."""
+"""Tilings of streams and softmax."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kgen.schedule.base import Schedule
 
 
 @dataclass(frozen=True, kw_only=True)
-class GpuRelu(Schedule):
+class GpuStream(Schedule):
     """Each thread handles `unroll` accesses of `vector` elements, a block apart."""
 
     mainloop: ClassVar[str] = "stream"
@@ -74,7 +74,8 @@ class ClusterSoftmax(GpuSoftmax):
 
 @dataclass(frozen=True, kw_only=True)
 class CpuStream(Schedule):
-    """Each task streams `task` elements (relu) or rows (softmax), `unroll` vectors at a time.
+    """Each task streams `task` elements, `unroll` vectors at a time; or rows, if they are those of
+    a softmax or an input broadcasts.
 
     `nontemporal`: the output is written past the caches, which then need not read it first.
     """

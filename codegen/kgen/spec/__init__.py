@@ -18,7 +18,7 @@ from kgen.spec.choices import Epilogue, Layout, Math, Operand, Scale
 from kgen.spec.elementwise import Elementwise
 from kgen.spec.formula import Formula
 from kgen.spec.matmul import Matmul
-from kgen.spec.rowwise import Relu, Rowwise
+from kgen.spec.rowwise import Rowwise
 from kgen_runtime.dtypes import DType
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "Math",
     "Matmul",
     "Operand",
-    "Relu",
     "Rowwise",
     "Scale",
     "Spec",
@@ -40,7 +39,7 @@ __all__ = [
     "op_class",
 ]
 
-OPS: tuple[type[Spec], ...] = (Matmul, Relu, Elementwise, Rowwise)
+OPS: tuple[type[Spec], ...] = (Matmul, Elementwise, Rowwise)
 
 
 def op_class(name: str) -> type[Spec]:
@@ -51,7 +50,7 @@ def op_class(name: str) -> type[Spec]:
     own = [cls.op for cls in OPS if not issubclass(cls, Formula)]
     raise SpecError(
         f"op={name} is unknown; {suggest.meant(name, [*own, *functions()], after=' ')}known are "
-        f"{', '.join(own)}, functions such as gelu, add or clip (docs/operations.md), and "
+        f"{', '.join(own)}, functions such as relu, add or clip (docs/operations.md), and "
         "expressions of them such as 'silu(gate) * up'"
     )
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
-from kgen.ops import Expression, expand
+from kgen.ops import Expression, expand, is_exact
 from kgen.spec.formula import Formula, Shape
 from kgen.spec.members import Member, OptionalMember
 from kgen_runtime.dtypes import DType, DTypeLike
@@ -27,3 +28,8 @@ class Elementwise(Formula):
 
     def primitives(self, native: Container[str] = ()) -> Expression:
         return expand(self.formula_calls, native)
+
+    @cached_property
+    def is_exact(self) -> bool:
+        """Inputs and output are of one type, in which nothing has to be rounded."""
+        return self.out is self.dtype and is_exact(self.formula_calls, self.dtype)

@@ -24,7 +24,7 @@ FLOATS = (DType.F32, DType.F16, DType.BF16)
 KEY_CHARACTERS = 60
 
 #: Functions that are operations with kernels of their own.
-OWN_KERNELS = frozenset({"relu"})
+OWN_KERNELS: frozenset[str] = frozenset()
 
 Shape = tuple[int, ...]
 

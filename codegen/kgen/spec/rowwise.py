@@ -1,16 +1,15 @@
-"""Operations that map a packed tensor to one of the same shape."""
+"""Operations on the rows of a packed matrix."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 from kgen.errors import SpecError
 from kgen.ops import COORDINATES, Expression, Row, expand, reduces
-from kgen.spec.base import MAX_BYTES, Spec, whole
 from kgen.spec.formula import FLOATS, Formula, Shape
 from kgen.spec.members import Member, OptionalMember
 from kgen_runtime.dtypes import DType, DTypeLike
@@ -21,46 +20,6 @@ INDICES = frozenset({"argmax", "argmin"})
 #: Up to it f32 holds the number of every column.
 MAX_COLS = 2**24
 MAX_ROWS = 2**31 - 1
-MAX_RANK = 8
-
-
-@dataclass(frozen=True, kw_only=True)
-class Relu(Spec):
-    """out = max(x, 0) element by element over a packed tensor; relu(NaN) is NaN, relu(-0) is 0."""
-
-    op: ClassVar[str] = "relu"
-    dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
-    shape: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        if isinstance(self.shape, str) or not isinstance(self.shape, Iterable):
-            raise SpecError(f"shape={self.shape!r} is not a tuple of sizes; give (1024,)")
-        shape = tuple(self.shape)
-        if not 1 <= len(shape) <= MAX_RANK:
-            raise SpecError(f"relu takes 1 to {MAX_RANK} dimensions, not {len(shape)}")
-        most = MAX_BYTES // self.dtype.itemsize
-        object.__setattr__(self, "shape", tuple(whole("shape", n, 1, most) for n in shape))
-        self._check_sizes()
-
-    @property
-    def elements(self) -> int:
-        return math.prod(self.shape)
-
-    @property
-    def parameters(self) -> tuple[TensorParam, ...]:
-        return packed_pair(self.shape, self.dtype, self.dtype)
-
-    @property
-    def formula(self) -> str:
-        return "out = max(x, 0); a NaN stays NaN"
-
-    @property
-    def flops(self) -> int:
-        return self.elements
-
-    @property
-    def key(self) -> str:
-        return f"relu_{'x'.join(map(str, self.shape))}_{self.dtype}"
 
 
 def packed_pair(shape: tuple[int, ...], dtype: DType, out: DType) -> tuple[TensorParam, ...]:

@@ -6,10 +6,10 @@
     option   = field=value | flag
 
 The operation may be an expression without blanks, such as ``silu(gate)*up``. Sizes are M x N x K,
-ROWS x COLS, those of any tensor, or those of an expression's inputs: ``64x512,512``. An option is
-another field of the operation under its own name (layout, lda, batch, batch_stride_a, alpha, ...),
-`out` standing for out_dtype; a field that is yes or no, such as log, is named alone. Steps are
-those of the epilogue, with or without blanks around the plus.
+ROWS x COLS, or those of an expression's inputs, one shape for all or one for each: ``64x512,512``.
+An option is another field of the operation under its own name (layout, lda, batch, batch_stride_a,
+alpha, ...), `out` standing for out_dtype; a field that is yes or no, such as log, is named alone.
+Steps are those of the epilogue, with or without blanks around the plus.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def parse(text: str) -> Spec:
         return cls(**fields)
     except TypeError:
         unknown = next(name for name in fields if name not in _names(cls))
-        raise SpecError(f"{unknown} does not go with {cls.op}; leave it out") from None
+        raise SpecError(f"{unknown} does not go with {words[0]}; leave it out") from None
 
 
 def _operation(name: str, sizes: str) -> tuple[type[Spec], dict[str, Any]]:
@@ -94,7 +94,6 @@ def form(spec: Spec) -> str:
             words.append(f"axes={spec.axes}")
         return " ".join(words)
     sizes = [getattr(spec, f.name) for f in fields if f.default is dataclasses.MISSING]
-    sizes = list(sizes[0]) if isinstance(sizes[0], tuple) else sizes
     words = [spec.op, "x".join(map(str, sizes)), spec.dtype]
     options = [f for f in fields if f.default is not dataclasses.MISSING and f.name != "dtype"]
     words += [_word(f.name, getattr(spec, f.name)) for f in options if not _is_default(spec, f)]
@@ -127,11 +126,9 @@ def _names(cls: type[Spec]) -> set[str]:
 
 
 def _sizes(cls: type[Spec], word: str) -> dict[str, Any]:
-    """The fields without a default, which are the sizes; `shape` takes any number of them."""
+    """The fields without a default, which are the sizes."""
     needed = [f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING]
     sizes = tuple(_whole("shape", part) for part in word.split("x"))
-    if needed == ["shape"]:
-        return {"shape": sizes}
     if len(sizes) != len(needed):
         form = "x".join(name.upper() for name in needed)
         raise SpecError(f"shape={word} is not of {cls.op}'s form {form}")

@@ -27,6 +27,11 @@ from kgen_runtime.manifest import (
     Workspace,
 )
 
+#: Of expressions that are exact in the type of their elements.
+EXACT = Tolerance(
+    accumulate=DType.F32, factor=0.0, reason="every step is exact in the type of the elements"
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Target:

@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from kgen.ops import Expression, Primitive, expand, steps
 from kgen.ops.expression import variable
@@ -29,10 +28,26 @@ class Rendered:
 
 
 class Renderer(ABC):
-    """Expressions as text of one instruction set."""
+    """Expressions as text of one instruction set, on values of one type."""
 
-    #: Functions that the instruction set has a better form of than their expansion.
-    native: ClassVar[frozenset[str]] = frozenset()
+    @property
+    def native(self) -> frozenset[str]:
+        """Functions of which there is a better form than their expansion."""
+        return frozenset()
+
+    @property
+    def primitives(self) -> frozenset[Primitive]:
+        """What there is on values of this type: everything in f32, less on elements as they are
+        stored."""
+        return frozenset(Primitive)
+
+    def has(self, expression: Expression) -> bool:
+        """Whether it renders all steps of an expression in calls."""
+        beside = (Primitive.INPUT, Primitive.CONSTANT, Primitive.CALL)
+        return all(
+            step.primitive in beside or step.primitive in self.primitives
+            for step in steps(expand(expression, self.native))
+        )
 
     @abstractmethod
     def constant(self, number: float) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
+from kgen.ops.storage import bits_of
 from kgen.targets.base import Toolchain
 from kgen_runtime.dtypes import DType
 
@@ -59,7 +60,7 @@ class FloatType:
         return self.lanes * self.dtype.itemsize
 
     def constant(self, value: float) -> str:
-        """`value` rounded to the element type (f32 or f64), in every lane."""
+        """`value` in every lane: rounded to f32 or f64, or a number that f16 or bf16 has."""
         literal = float_literal(value, self.dtype)
         return literal if self.lanes == 1 else f"splat ({self.element} {literal})"
 
@@ -67,11 +68,19 @@ class FloatType:
         return self.element if self.lanes == 1 else f"<{self.lanes} x {self.element}>"
 
 
+#: What the bits of a constant of these types are prefixed with.
+_PREFIX = {DType.F16: "0xH", DType.BF16: "0xR"}
+
+
 def float_literal(value: float, dtype: DType) -> str:
-    """A f32 or f64 constant exactly: LLVM writes both as the bits of a double.
+    """A constant exactly, of f16 or bf16 as its bits; f32 and f64 are written as those of a double.
 
     LLVM Language Reference, "Simple Constants".
     """
+    if dtype in _PREFIX:
+        stored = bits_of(value, dtype)
+        assert stored is not None, f"{dtype} has no {value}"
+        return f"{_PREFIX[dtype]}{stored:04X}"
     if dtype is DType.F32:
         (value,) = struct.unpack("<f", struct.pack("<f", value))
     (bits,) = struct.unpack("<Q", struct.pack("<d", value))

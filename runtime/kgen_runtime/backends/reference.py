@@ -128,7 +128,7 @@ def output_elements(
     """Index (see :data:`kgen_runtime.scalar.Element`) and offset of every output element."""
     for flat, position in enumerate(itertools.product(*map(range, output.shape))):
         offset = sum(i * stride for i, stride in zip(position, output.strides, strict=True))
-        if spec["op"] in ("relu", "elementwise"):
+        if spec["op"] == "elementwise":
             yield (flat,), offset
         elif spec["op"] == "matmul":
             yield (0, *position)[-3:], offset

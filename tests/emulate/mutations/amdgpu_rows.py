@@ -169,7 +169,7 @@ RELU = (
         relu,
         WRONG_RESULT,
         ("rest-not-written", r"(%has_element = icmp ult i32 %thread, )3", r"\g<1>2"),
-        ("sign-of-the-comparison", r"(%rest\.y\.negative = fcmp )olt", r"\1ogt"),
+        ("sign-of-the-comparison", r"(%rest\.out_less_equal = fcmp )ole", r"\1ogt"),
     ),
 )
 

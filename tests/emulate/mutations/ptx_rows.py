@@ -37,7 +37,11 @@ CLUSTER = (
         "race",
         ("cluster-does-not-meet-for-the-maximum", rf"(%maxnum;\n) *{MEET}", r"\1"),
         ("cluster-does-not-meet-for-the-sum", rf"(%sum;\n) *{MEET}", r"\1"),
-        ("meeting-releases-nothing", r"(%maxnum;\n *barrier\.cluster\.arrive\.)release", r"\1relaxed"),
+        (
+            "meeting-releases-nothing",
+            r"(%maxnum;\n *barrier\.cluster\.arrive\.)release",
+            r"\1relaxed",
+        ),
     ),
     *bugs(
         cluster_softmax,
@@ -152,24 +156,24 @@ RELU = (
     *bugs(
         relu,
         "misaligned",
-        ("tail-from-an-odd-byte", r"(add\.u64 %offset, %offset, )10000;", r"\g<1>9999;"),
-        ("vectors-overlap", r"(mul\.wide\.u32 %wide, %thread, )16;", r"\g<1>8;"),
+        ("tail-by-bytes", r"(mad\.lo\.u64 %place, %index, )2(, %x_ptr;)", r"\g<1>1\2"),
+        ("vectors-overlap", r"(mad\.wide\.u32 %by_16, %thread, )16", r"\g<1>8"),
     ),
     *bugs(
         relu,
         "race",
-        ("blocks-overlap", r"(mul\.wide\.u32 %offset, %block, )4096;", r"\g<1>2048;"),
+        ("blocks-overlap", r"(mul\.wide\.u32 %by_16, %block, )4096;", r"\g<1>2048;"),
     ),
     *bugs(
         relu,
         WRONG_RESULT,
         (
             "tail-of-one-element",
-            r"mul\.wide\.u32 %offset, %thread, 2;",
-            "mul.wide.u32 %offset, %block, 2;",
+            r"cvt\.u64\.u32 %index, %thread;",
+            "cvt.u64.u32 %index, %block;",
         ),
         ("tail-not-written", r"(setp\.lt\.and\.u32 %mine, %thread, )3,", r"\g<1>2,"),
-        ("word-of-the-vector-missed", r"max\.NaN\.f16x2 %x0_2, .*;", ""),
+        ("word-of-the-vector-missed", r"max\.NaN\.f16x2 %out0_2, .*;", "mov.b32 %out0_2, %x0_2;"),
     ),
 )
 

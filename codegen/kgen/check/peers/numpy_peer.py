@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,6 +20,13 @@ from kgen_runtime.definitions import DEFINITIONS, Evaluator, Rows
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry
 
+#: Functions that numpy has as one: of an array, into another.
+INTO: Mapping[str, Callable[[Array, Array], object]] = {
+    "abs": lambda x, out: np.abs(x, out=out),
+    "neg": lambda x, out: np.negative(x, out=out),
+    "relu": lambda x, out: np.maximum(x, 0, out=out),
+}
+
 
 def numpy_peer(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
     if device.kind == "gpu":
@@ -32,9 +40,6 @@ def numpy_peer(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceI
 
 def _operation(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]:
     spec = entry.spec
-    if entry.op == "relu":
-        result = np.empty_like(x["x"])
-        return lambda: np.maximum(x["x"], 0, out=result)
     if spec["op"] == "elementwise":
         return _elementwise(spec["expression"], x)
     if spec["op"] == "rowwise":
@@ -60,8 +65,13 @@ def _operation(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], objec
 
 
 def _elementwise(expression: str, x: Mapping[str, Array]) -> Callable[[], object]:
-    """Call by call, as a program that uses numpy would."""
+    """Call by call, as a program that uses numpy would; a single one into an array that is there,
+    where numpy has the function."""
     tree = oracle.tree(expression)
+    match tree:
+        case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=only)]) if name in INTO:
+            result = np.empty_like(x[only])
+            return lambda: INTO[name](x[only], result)
     for name in ("gelu", "erf"):
         if f"{name}(" in expression:
             raise DeviceError(f"numpy has no erf, so no {name}; take torch")

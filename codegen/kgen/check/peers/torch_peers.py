@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -52,6 +53,13 @@ WHOLE = frozenset(
         *("sigmoid", "silu", "softplus", "softsign", "square"),
     }
 )
+
+#: Functions that it writes into a tensor that is there.
+INTO: Mapping[str, Callable[[Any, Any, Any], Any]] = {
+    "abs": lambda torch, x, out: torch.abs(x, out=out),
+    "neg": lambda torch, x, out: torch.neg(x, out=out),
+    "relu": lambda torch, x, out: torch.clamp_min(x, 0, out=out),
+}
 
 
 def torch_peer(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
@@ -184,11 +192,12 @@ def _linear(bias: Any) -> Product:
 
 
 def _operation(torch: Any, entry: KernelEntry, x: Mapping[str, Any], product: Product) -> Operation:
-    if entry.op == "relu":
-        out = torch.empty_like(x["x"])
-        return lambda: torch.clamp_min(x["x"], 0, out=out)
     if entry.spec["op"] == "elementwise":
         tree = oracle.tree(entry.spec["expression"])
+        match tree:
+            case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=only)]) if name in INTO:
+                into = torch.empty_like(x[only])
+                return lambda: INTO[name](torch, x[only], into)
         return lambda: _Expression(torch, x).value(tree)
     if entry.spec["op"] == "rowwise":
         return _rowwise(torch, entry, x)

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from kgen.schedule import Schedule
-from kgen.spec import DType, Elementwise, Matmul, Relu, Rowwise, Spec
+from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.targets import llvm_ir
 from kgen.targets.amdgpu import devices, heuristics
 from kgen.targets.amdgpu.limits import TARGETS
 from kgen.targets.amdgpu.occupancy import occupancy
-from kgen.targets.base import Assembled, Family, Operation, Plan, Source, Target, Toolchain
+from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.device import Occupancy, Rates
 from kgen_runtime.manifest import Launch, Resources, Tolerance
 
@@ -37,7 +37,6 @@ class Amdgpu(Family):
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=heuristics.matmul),
-        Operation(spec=Relu, dtypes=DTYPES, choose=heuristics.relu),
         Operation(spec=Elementwise, dtypes=DTYPES, choose=heuristics.elementwise),
         Operation(spec=Rowwise, dtypes=DTYPES, choose=heuristics.rowwise),
     )
@@ -53,7 +52,7 @@ class Amdgpu(Family):
         return assemble(source, plan.target)
 
     def tolerance(self, spec: Spec, target: Target) -> Tolerance:
-        return TOLERANCE
+        return EXACT if isinstance(spec, Elementwise) and spec.is_exact else TOLERANCE
 
     def proof(self, target: Target) -> str:
         return "emulated (LLVM IR)"

@@ -1,4 +1,4 @@
-"""Expressions for AMD GPUs.
+"""Expressions for AMD GPUs, in f32 or on elements as they are stored.
 
 AMDGPUUsage: `afn` makes a reciprocal one v_rcp_f32 (1 ulp; subnormals are flushed); `!fpmath` lets
 divisions and roots be made of v_rcp_f32 and v_sqrt_f32 with scaling, which keeps subnormals. exp2
@@ -9,9 +9,11 @@ and log2 are v_exp_f32 and v_log_f32 with scaling around them, which exp2 could 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from kgen.ops import Primitive as P
+from kgen.ops.expression import TRUTH
+from kgen.ops.storage import EXACT
+from kgen.spec import DType
 from kgen.targets.llvm_expressions import LlvmRenderer
 
 #: What a division or a root may be off by: !9 of the module, behind those of loops.
@@ -19,10 +21,15 @@ DIVISION_ULPS = 2.5
 #: What `!fpmath` is for.
 INEXACT = (P.DIV, P.SQRT, P.RSQRT)
 
+#: What LLVM does on bf16 without widening it, but for comparisons, whose results it need not round.
+OF_BF16 = TRUTH | {P.NEG, P.ABS, P.SELECT}
+
 
 @dataclass(frozen=True, kw_only=True)
 class AmdgpuRenderer(LlvmRenderer):
-    native: ClassVar[frozenset[str]] = frozenset()
+    @property
+    def primitives(self) -> frozenset[P]:
+        return {DType.F16: EXACT, DType.BF16: OF_BF16}.get(self.type.dtype, frozenset(P))
 
     def flags(self, primitive: P) -> str:
         return "afn " if primitive in (P.EXP2, P.RECIPROCAL) else ""

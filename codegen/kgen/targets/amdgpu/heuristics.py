@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, MmaMatmul
-from kgen.spec import Elementwise, Matmul, Relu, Rowwise
+from kgen.schedule import FmaMatmul, GpuSoftmax, GpuStream, MmaMatmul
+from kgen.spec import Elementwise, Matmul, Rowwise
 from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.rowwise import vector_of
@@ -55,7 +55,7 @@ FMA_TILES = (
 EDGE_WEIGHT = 32
 
 #: Threads of an element-wise workgroup, and of a row-wise one whose rows take fewer.
-ROWWISE_THREADS = 256
+THREADS = 256
 #: Columns of a row that each of its threads gets, as long as there are threads: one access
 #: of 16 bytes in f16, two in f32.
 COLUMNS_PER_THREAD = 8
@@ -106,23 +106,14 @@ def cheapest(
     )
 
 
-def relu(spec: Relu, target: Target) -> GpuRelu:
-    """16-byte accesses."""
-    return stream(spec.elements, WIDEST // spec.dtype.itemsize, target)
-
-
-def elementwise(spec: Elementwise, target: Target) -> GpuRelu:
-    """16-byte accesses to the wider of inputs and output, narrower where rows are odd."""
-    widest = WIDEST // max(spec.dtype.itemsize, spec.out.itemsize)
-    return stream(spec.elements, widest_vector(spec, widest), target)
-
-
-def stream(elements: int, vector: int, target: Target) -> GpuRelu:
-    """More accesses per thread where the grid would not fit otherwise."""
-    threads, unroll = ROWWISE_THREADS, 1
-    while elements // (vector * unroll) + threads > target.limits["grid_threads"]:
+def elementwise(spec: Elementwise, target: Target) -> GpuStream:
+    """16-byte accesses to the wider of inputs and output, narrower where rows are odd; more of them
+    per thread where the grid would not fit otherwise."""
+    vector = widest_vector(spec, WIDEST // max(spec.dtype.itemsize, spec.out.itemsize))
+    threads, unroll = THREADS, 1
+    while spec.elements // (vector * unroll) + threads > target.limits["grid_threads"]:
         unroll *= 2
-    return GpuRelu(num_threads=threads, vector=vector, unroll=unroll)
+    return GpuStream(num_threads=threads, vector=vector, unroll=unroll)
 
 
 def rowwise(spec: Rowwise, target: Target) -> GpuSoftmax:
@@ -132,10 +123,10 @@ def rowwise(spec: Rowwise, target: Target) -> GpuSoftmax:
     threads = 1
     while threads < target.limits["threads"] and threads * COLUMNS_PER_THREAD < spec.cols:
         threads *= 2
-    # The rows round up to whole workgroups of at most ROWWISE_THREADS rows.
-    while (spec.rows + ROWWISE_THREADS) * threads > target.limits["grid_threads"]:
+    # The rows round up to whole workgroups of at most THREADS rows.
+    while (spec.rows + THREADS) * threads > target.limits["grid_threads"]:
         threads //= 2
-    rows_per_block = max(1, ROWWISE_THREADS // threads)
+    rows_per_block = max(1, THREADS // threads)
     while rows_per_block > 1 and rows_per_block // 2 >= spec.rows:
         rows_per_block //= 2
     held = -(-spec.cols // (threads * vector)) * vector * kept

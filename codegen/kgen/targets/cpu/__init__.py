@@ -15,9 +15,9 @@ from kgen.schedule import (
     Schedule,
     SweepMatmul,
 )
-from kgen.spec import DType, Elementwise, Matmul, Relu, Softmax, Spec
+from kgen.spec import DType, Elementwise, Matmul, Softmax, Spec
 from kgen.targets import llvm_ir
-from kgen.targets.base import Assembled, Family, Operation, Plan, Source, Target, Toolchain
+from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.cpu import devices
 from kgen.targets.cpu.amx_blocks import in_place
 from kgen.targets.cpu.heuristics import choose, uses_dot
@@ -29,7 +29,6 @@ from kgen.targets.cpu.plan.blis import plan_blis
 from kgen.targets.cpu.plan.blocks import MatmulPlan, with_tile
 from kgen.targets.cpu.plan.dot import plan_dot
 from kgen.targets.cpu.plan.dots import dot_for
-from kgen.targets.cpu.plan.relu import plan_relu
 from kgen.targets.cpu.plan.steps import epilogue_steps, function_steps
 from kgen.targets.device import Rates
 from kgen_runtime.manifest import Tolerance
@@ -52,7 +51,6 @@ class CpuFamily(Family):
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64, DType.S8), choose=choose),
-        Operation(spec=Relu, dtypes=FLOATS, choose=choose),
         Operation(spec=Softmax, dtypes=FLOATS, choose=choose),
         Operation(spec=Elementwise, dtypes=FLOATS, choose=choose),
     )
@@ -71,8 +69,6 @@ class CpuFamily(Family):
         if isinstance(spec, Matmul) and isinstance(schedule, CpuMatmul):
             return with_tile(plan_matmul(spec, target, schedule))
         if isinstance(schedule, CpuStream):
-            if isinstance(spec, Relu):
-                return plan_relu(spec, target, schedule)
             if isinstance(spec, Softmax):
                 from kgen.targets.cpu.plan.softmax import plan_softmax
 
@@ -101,14 +97,15 @@ class CpuFamily(Family):
                 reason=f"exp by a polynomial with digits for {spec.out}; sums in f32",
             )
         if isinstance(spec, Elementwise):
+            if spec.is_exact:
+                return EXACT
             return Tolerance(
                 accumulate=DType.F32,
                 factor=1.0,
                 function_error=ELEMENTWISE_ERROR,
                 reason="exp2 and log2 by polynomials, to about two units in the last place of f32",
             )
-        if not isinstance(spec, Matmul):
-            return Tolerance(accumulate=spec.dtype, factor=0.0, reason="relu is exact")
+        assert isinstance(spec, Matmul)
         smooth = bool(function_steps(epilogue_steps(spec)))
         digits = DType.F64 if spec.dtype is DType.F64 else spec.out
         error = ACTIVATION_ERRORS.get(digits, 2e-6) if smooth else 0.0

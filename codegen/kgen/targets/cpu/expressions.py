@@ -1,4 +1,7 @@
-"""Expressions for CPUs: exp2 and log2 are functions of the module, nothing calls out of it."""
+"""Expressions for CPUs, in f32 or on 16-bit elements as they are stored, twice as many to a vector.
+
+exp2 and log2 are functions of the module; nothing calls out of it.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,12 @@ from dataclasses import dataclass
 
 from kgen.ops import Expression, expand, steps
 from kgen.ops import Primitive as P
+from kgen.ops.storage import bits_of, infinity_bits, sign_bit
+from kgen.spec import Elementwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import fuses
+from kgen.targets.cpu.plan.vectors import Vector
+from kgen.targets.expressions import Renderer
 from kgen.targets.llvm_expressions import LlvmRenderer
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.dtypes import DType
@@ -94,3 +101,67 @@ class CpuRenderer(LlvmRenderer):
             f"{result}.small = fcmp olt {t} {result}.size, {t.constant(WHOLE)}",
             f"{result} = select {t.condition} {result}.small, {t} {result}.signed, {t} {x}",
         ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CpuBitsRenderer(Renderer):
+    """Values are vectors of integers, the bits of 16-bit elements.
+
+    relu makes 0 of what lies from -0 to -infinity: less the sign, that is 0 to infinity's bits.
+    """
+
+    dtype: DType
+    type: Vector
+
+    @property
+    def native(self) -> frozenset[str]:
+        return frozenset({"relu", "isnan"})
+
+    @property
+    def primitives(self) -> frozenset[P]:
+        return frozenset({P.NEG, P.ABS, P.AND, P.OR, P.NOT, P.SELECT})
+
+    def constant(self, number: float) -> str:
+        bits = bits_of(number, self.dtype)
+        assert bits is not None, number
+        return self._splat(bits)
+
+    def _splat(self, bits: int) -> str:
+        if not bits:
+            return "zeroinitializer"
+        # LLVM takes integers with their uppermost bit set as negative ones.
+        sign = sign_bit(self.dtype)
+        return self.type.splat(bits if bits < sign else bits - 2 * sign)
+
+    def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
+        t, p, x = self.type, step.primitive, operands[0]
+        infinity = self._splat(infinity_bits(self.dtype))
+        sign, magnitude = sign_bit(self.dtype), self._splat(sign_bit(self.dtype) - 1)
+        if step.name == "relu":
+            return [
+                f"{result}.distance = sub {t} {x}, {self._splat(sign)}",
+                f"{result}.negative = icmp ule {t} {result}.distance, {infinity}",
+                f"{result} = select {t.mask} {result}.negative, {t} zeroinitializer, {t} {x}",
+            ]
+        if step.name == "isnan":
+            return [
+                f"{result}.magnitude = and {t} {x}, {magnitude}",
+                f"{result} = icmp ugt {t} {result}.magnitude, {infinity}",
+            ]
+        if p is P.NEG:
+            return [f"{result} = xor {t} {x}, {self._splat(sign)}"]
+        if p is P.ABS:
+            return [f"{result} = and {t} {x}, {magnitude}"]
+        if p is P.NOT:
+            return [f"{result} = xor {t.mask} {x}, splat (i1 true)"]
+        if p is P.SELECT:
+            condition, chosen, other = operands
+            return [f"{result} = select {t.mask} {condition}, {t} {chosen}, {t} {other}"]
+        return [f"{result} = {p.value} {t.mask} {', '.join(operands)}"]
+
+
+def on_bits(spec: Elementwise) -> bool:
+    """An expression of 16-bit elements is computed on them as they are stored: it is exact in their
+    type, and all its steps are steps on bits."""
+    renderer = CpuBitsRenderer(dtype=spec.dtype, type=Vector(count=1, scalar="i16"))
+    return spec.dtype.itemsize == 2 and spec.is_exact and renderer.has(spec.formula_calls)

@@ -1,37 +1,29 @@
-"""The schedules of relu and softmax: tasks of tens of microseconds, and where the output goes."""
+"""Schedules of streams and softmax: tasks of tens of microseconds, and where the output goes."""
 
 from __future__ import annotations
 
 from kgen.schedule import CpuStream
-from kgen.spec import Elementwise, Relu, Softmax
+from kgen.spec import Elementwise, Softmax
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.elementwise import has_whole_tasks as has_whole_elementwise_tasks
-from kgen.targets.cpu.plan.relu import has_whole_tasks
+from kgen.targets.cpu.plan.elementwise import has_whole_tasks
 from kgen.targets.stream import StreamPlan
 
-#: Elements (relu) per task and softmax elements per task.
+#: Elements per task.
 STREAM_ELEMENTS = 1 << 16
-RELU_UNROLL = 4
+CHEAP_UNROLL = 4
 #: Up to so many primitives an expression waits for memory, and more vectors at a time help.
 CHEAP_PRIMITIVES = 8
 #: Vector registers for each unrolled vector of softmax: the constants of exp take most of them.
 SOFTMAX_REGISTERS = 8
 
 
-def relu_schedule(spec: Relu, target: Target) -> CpuStream:
-    past = passes_caches(spec, target) and has_whole_tasks(spec, target, STREAM_ELEMENTS)
-    return CpuStream(task=STREAM_ELEMENTS, unroll=RELU_UNROLL, nontemporal=past)
-
-
 def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream:
-    """Rows where an input broadcasts, else tasks as relu's."""
+    """Tasks of rows where an input broadcasts, else of elements."""
     sizes = StreamPlan(spec=spec, vector=1).sizes
-    unroll = RELU_UNROLL if spec.flops <= CHEAP_PRIMITIVES * spec.elements else 1
+    unroll = CHEAP_UNROLL if spec.flops <= CHEAP_PRIMITIVES * spec.elements else 1
     if len(sizes) > 1:
         return CpuStream(task=max(1, STREAM_ELEMENTS // sizes[-1]), unroll=unroll)
-    past = passes_caches(spec, target) and has_whole_elementwise_tasks(
-        spec, target, STREAM_ELEMENTS
-    )
+    past = passes_caches(spec, target) and has_whole_tasks(spec, target, STREAM_ELEMENTS)
     return CpuStream(task=STREAM_ELEMENTS, unroll=unroll, nontemporal=past)
 
 
@@ -40,7 +32,7 @@ def softmax_schedule(spec: Softmax, target: Target) -> CpuStream:
     return CpuStream(task=max(1, STREAM_ELEMENTS // spec.cols), unroll=unroll)
 
 
-def passes_caches(spec: Relu | Elementwise, target: Target) -> bool:
+def passes_caches(spec: Elementwise, target: Target) -> bool:
     """An output that pushes itself and the input out of the last-level cache is better written past
     it: what is stored need not be read first (relu of 8192 x 4096 in f32: twice as fast, Zen 4).
     Cores of Arm recognise such streams by themselves ("write streaming mode")."""

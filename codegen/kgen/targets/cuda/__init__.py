@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from kgen.schedule import Schedule
-from kgen.spec import DType, Elementwise, Math, Matmul, Relu, Rowwise, Spec
+from kgen.spec import DType, Elementwise, Math, Matmul, Rowwise, Spec
 from kgen.targets.base import (
+    EXACT,
     Assembled,
     Candidate,
     Family,
@@ -60,7 +61,6 @@ class CudaFamily(Family):
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=candidates.choose),
-        Operation(spec=Relu, dtypes=DTYPES, choose=heuristics.relu),
         Operation(spec=Elementwise, dtypes=DTYPES, choose=heuristics.elementwise),
         Operation(spec=Rowwise, dtypes=DTYPES, choose=heuristics.rowwise),
     )
@@ -120,6 +120,8 @@ class CudaFamily(Family):
         # ex2.approx and lg2.approx are within 2 ulp, rcp.approx within 1 (PTX ISA, "Floating Point
         # Instructions"); a step uses two of them and a polynomial good to 2 ulp.
         function_error = 2.0**-21
+        if isinstance(spec, Elementwise) and spec.is_exact:
+            return EXACT
         instruction = instruction_of(spec, target) if isinstance(spec, Matmul) else None
         if isinstance(spec, Matmul) and spec.accumulate.is_integer:
             return Tolerance(

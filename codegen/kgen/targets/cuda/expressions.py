@@ -1,81 +1,134 @@
-"""Expressions as PTX, on f32 registers.
+"""Expressions as PTX: on f32 registers, or on elements as they are stored.
 
-PTX ISA, "Floating Point Instructions" and "Comparison and Selection Instructions". Errors in units
-of the last place: div.full 2, sqrt.approx, rsqrt.approx and rcp.approx 1 or 2, ex2.approx 2;
-lg2.approx is within 2**-22, absolute between 1/2 and 2 and relative elsewhere.
+PTX ISA, "Floating Point Instructions", "Half Precision Floating Point Instructions" and "Comparison
+and Selection Instructions". Errors in units of the last place: div.full 2, sqrt.approx,
+rsqrt.approx and rcp.approx 1 or 2, ex2.approx 2; lg2.approx is within 2**-22, absolute between 1/2
+and 2 and relative elsewhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from kgen.ops import Expression
+from kgen.ops import Expression, expand, steps
 from kgen.ops import Primitive as P
+from kgen.ops.storage import bits_of, sign_bit
+from kgen.spec import DType
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.constants import float_bits
 from kgen.targets.expressions import Renderer
 
+#: Opcodes, less the type of their operands.
 OPCODES: Mapping[P, str] = {
-    P.ADD: "add.f32",
-    P.SUB: "sub.f32",
-    P.MUL: "mul.f32",
-    P.DIV: "div.full.f32",
-    P.FMA: "fma.rn.f32",
-    P.NEG: "neg.f32",
-    P.ABS: "abs.f32",
-    P.MIN: "min.NaN.f32",
-    P.MAX: "max.NaN.f32",
-    P.MAXNUM: "max.f32",
-    P.SQRT: "sqrt.approx.f32",
-    P.RSQRT: "rsqrt.approx.f32",
-    P.RECIPROCAL: "rcp.approx.ftz.f32",
-    P.EXP2: "ex2.approx.ftz.f32",
-    P.LOG2: "lg2.approx.f32",
-    P.FLOOR: "cvt.rmi.f32.f32",
-    P.ROUND: "cvt.rni.f32.f32",
-    P.LESS: "setp.lt.f32",
-    P.LESS_EQUAL: "setp.le.f32",
-    P.EQUAL: "setp.eq.f32",
-    P.AND: "and.pred",
-    P.OR: "or.pred",
-    P.NOT: "not.pred",
+    P.ADD: "add",
+    P.SUB: "sub",
+    P.MUL: "mul",
+    P.DIV: "div.full",
+    P.FMA: "fma.rn",
+    P.NEG: "neg",
+    P.ABS: "abs",
+    P.MIN: "min.NaN",
+    P.MAX: "max.NaN",
+    P.MAXNUM: "max",
+    P.SQRT: "sqrt.approx",
+    P.RSQRT: "rsqrt.approx",
+    P.RECIPROCAL: "rcp.approx.ftz",
+    P.EXP2: "ex2.approx.ftz",
+    P.LOG2: "lg2.approx",
+    P.FLOOR: "cvt.rmi.f32",
+    P.ROUND: "cvt.rni.f32",
+    P.LESS: "setp.lt",
+    P.LESS_EQUAL: "setp.le",
+    P.EQUAL: "setp.eq",
 }
+LOGIC = frozenset({P.AND, P.OR, P.NOT})
+COMPARISONS = frozenset({P.LESS, P.LESS_EQUAL, P.EQUAL})
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegisterType:
+    """What a register holds: one number, or two of 16 bits. Prints as PTX's type."""
+
+    dtype: DType
+    lanes: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.dtype}x2" if self.lanes == 2 else self.dtype
+
+    @property
+    def register(self) -> str:
+        """The type that it is declared with."""
+        return "f32" if self.dtype is DType.F32 else f"b{16 * self.lanes}"
+
+    def everywhere(self, bits: int) -> int:
+        """The bits of an element, in every lane."""
+        return bits << 16 | bits if self.lanes == 2 else bits
 
 
 @dataclass(frozen=True, kw_only=True)
 class PtxRenderer(Renderer):
-    """Operands are registers with their %, or literals of f32."""
+    """Operands are registers with their %, or literals of f32. Two lanes have neither predicates of
+    their own nor a selection by them; bf16 is compared from sm_90 on, in a later PTX than ours."""
 
-    native: ClassVar[frozenset[str]] = frozenset({"relu"})
     target: Target
+    type: RegisterType = RegisterType(dtype=DType.F32)
+
+    @property
+    def native(self) -> frozenset[str]:
+        """relu is one instruction where it keeps NaN; +0 is above -0 in it."""
+        return frozenset({"relu"} if self.target.has("max_nan") else ())
+
+    @property
+    def primitives(self) -> frozenset[P]:
+        if self.type.dtype is DType.F32:
+            return frozenset(P)
+        found = {P.NEG, P.ABS}
+        if self.target.has("max_nan"):
+            found |= {P.MIN, P.MAX}
+        if self.type.lanes == 1:
+            found |= {P.SELECT, *LOGIC}
+            found |= COMPARISONS if self.type.dtype is DType.F16 else set()
+        return frozenset(found)
 
     def constant(self, number: float) -> str:
-        return float_bits(number)
+        """A literal, or a register of :meth:`constants`: 16-bit types have no literals."""
+        return float_bits(number) if self.type.dtype is DType.F32 else f"%{self._name(number)}"
+
+    def constants(self, expression: Expression) -> dict[str, str]:
+        """Registers without % that an expression in calls needs, and their bits."""
+        if self.type.dtype is DType.F32:
+            return {}
+        found = steps(expand(expression, self.native))
+        numbers = [s.number for s in found if s.primitive is P.CONSTANT]
+        numbers += [0.0 for s in found if s.name == "relu"]
+        return {self._name(n): f"0x{self.type.everywhere(self._bits(n)):X}" for n in numbers}
+
+    def _name(self, number: float) -> str:
+        return f"{self.type}_{self._bits(number):04x}"
+
+    def _bits(self, number: float) -> int:
+        bits = bits_of(number, self.type.dtype)
+        assert bits is not None, number
+        return bits
 
     def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
+        p, type_ = step.primitive, self.type
+        joined = ", ".join([result, *operands])
         if step.name == "relu":
-            return self.relu(result, operands[0])
-        if step.primitive is P.SELECT:
+            return [f"max.NaN.{type_} {joined}, {self.constant(0.0)};"]
+        if p is P.SELECT:
             condition, x, y = operands
-            return [f"selp.f32 {result}, {x}, {y}, {condition};"]
-        if step.primitive in (P.MIN, P.MAX) and not self.target.has("max_nan"):
-            return self.choose(step.primitive, result, operands)
-        return [f"{OPCODES[step.primitive]} {result}, {', '.join(operands)};"]
-
-    def relu(self, result: str, x: str) -> list[str]:
-        """One instruction where it keeps NaN; +0 is above -0 in it."""
-        zero = float_bits(0.0)
-        if self.target.has("max_nan"):
-            return [f"max.NaN.f32 {result}, {x}, {zero};"]
-        return [
-            "{",
-            ".reg .pred %negative;",
-            f"setp.le.f32 %negative, {x}, {zero};",
-            f"selp.f32 {result}, {zero}, {x}, %negative;",
-            "}",
-        ]
+            return [f"selp.{type_.register} {result}, {x}, {y}, {condition};"]
+        if p in LOGIC:
+            return [f"{p}.pred {joined};"]
+        if p in (P.NEG, P.ABS) and type_.dtype is not DType.F32:
+            sign = sign_bit(type_.dtype)
+            word, bits = ("xor", sign) if p is P.NEG else ("and", sign - 1)
+            return [f"{word}.{type_.register} {joined}, 0x{type_.everywhere(bits):X};"]
+        if p in (P.MIN, P.MAX) and not self.target.has("max_nan"):
+            return self.choose(p, result, operands)
+        return [f"{OPCODES[p]}.{type_} {joined};"]
 
     def choose(self, primitive: P, result: str, operands: Sequence[str]) -> list[str]:
         """Without .NaN, an operand that is NaN is passed over: then the sum of both is NaN."""

@@ -1,9 +1,9 @@
-"""Which schedule a stream or a row-wise kernel takes; a matmul's is chosen by the model (candidates.py)."""
+"""Which schedule a stream or a row-wise kernel takes; a matmul's is chosen by the model."""
 
 from __future__ import annotations
 
-from kgen.schedule import ClusterSoftmax, GpuRelu, GpuSoftmax
-from kgen.spec import Elementwise, Relu, Rowwise
+from kgen.schedule import ClusterSoftmax, GpuSoftmax, GpuStream
+from kgen.spec import Elementwise, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.base import power_of_two
@@ -15,7 +15,7 @@ from kgen.targets.stream import widest_vector
 #: CTAs that run at once on a GPU of ordinary size. Only speed depends on it.
 NOMINAL_CTAS = 128
 
-RELU_THREADS = 256
+STREAM_THREADS = 256
 
 ROW_THREADS = 128
 MAX_ROW_THREADS = 1024
@@ -27,24 +27,14 @@ COLUMNS_PER_THREAD = 16
 RESIDENT_COLUMNS = 32
 
 
-def relu(spec: Relu, target: Target) -> GpuRelu:
-    """16-byte accesses."""
-    return stream(spec.elements, MAX_ACCESS_BYTES // spec.dtype.itemsize, target)
-
-
-def elementwise(spec: Elementwise, target: Target) -> GpuRelu:
-    """16-byte accesses to the wider of inputs and output, narrower where rows are odd."""
-    widest = MAX_ACCESS_BYTES // max(spec.dtype.itemsize, spec.out.itemsize)
-    return stream(spec.elements, widest_vector(spec, widest), target)
-
-
-def stream(elements: int, vector: int, target: Target) -> GpuRelu:
-    """Four accesses per thread where that leaves enough CTAs; more where the grid would not fit
-    otherwise."""
-    unroll = 4 if elements >= NOMINAL_CTAS * RELU_THREADS * vector * 4 else 1
-    while elements > target.limits["grid_x"] * RELU_THREADS * vector * unroll:
+def elementwise(spec: Elementwise, target: Target) -> GpuStream:
+    """16-byte accesses to the wider of inputs and output, narrower where rows are odd; four per
+    thread where that leaves enough CTAs, and more where the grid would not fit otherwise."""
+    vector = widest_vector(spec, MAX_ACCESS_BYTES // max(spec.dtype.itemsize, spec.out.itemsize))
+    unroll = 4 if spec.elements >= NOMINAL_CTAS * STREAM_THREADS * vector * 4 else 1
+    while spec.elements > target.limits["grid_x"] * STREAM_THREADS * vector * unroll:
         unroll *= 2
-    return GpuRelu(num_threads=RELU_THREADS, vector=vector, unroll=unroll)
+    return GpuStream(num_threads=STREAM_THREADS, vector=vector, unroll=unroll)
 
 
 def rowwise(spec: Rowwise, target: Target) -> GpuSoftmax:

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 from kgen.errors import TargetError
 from kgen.schedule import Schedule
-from kgen.spec import DType, Elementwise, Matmul, Relu, Rowwise, Spec
-from kgen.targets.base import Assembled, Family, Operation, Plan, Source, Target, Toolchain
+from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
+from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.vulkan import heuristics
+from kgen.targets.vulkan.expressions import SpirvBitsRenderer, renderer_for
 from kgen.targets.vulkan.limits import MAX_TENSOR_BYTES, TARGETS
 from kgen_runtime.launch_limits import VULKAN_GUARANTEED
 from kgen_runtime.manifest import Tolerance
@@ -50,7 +51,6 @@ class Vulkan(Family):
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=heuristics.matmul),
-        Operation(spec=Relu, dtypes=DTYPES, choose=heuristics.relu),
         Operation(spec=Elementwise, dtypes=DTYPES, choose=heuristics.elementwise),
         Operation(spec=Rowwise, dtypes=DTYPES, choose=heuristics.rowwise),
     )
@@ -79,10 +79,9 @@ class Vulkan(Family):
 
     def tolerance(self, spec: Spec, target: Target) -> Tolerance:
         if isinstance(spec, Elementwise):
-            return ELEMENTWISE_TOLERANCE
-        if isinstance(spec, Rowwise):
-            return ROWWISE_TOLERANCE
-        return MATMUL_TOLERANCE
+            on_bits = isinstance(renderer_for(spec), SpirvBitsRenderer)
+            return EXACT if on_bits else ELEMENTWISE_TOLERANCE
+        return ROWWISE_TOLERANCE if isinstance(spec, Rowwise) else MATMUL_TOLERANCE
 
     def proof(self, target: Target) -> str:
         return "executed (lavapipe)"

@@ -1,4 +1,4 @@
-"""Expressions as SPIR-V, on 32-bit floats.
+"""Expressions as SPIR-V, on 32-bit floats or on the bits of elements as they are stored.
 
 Vulkan 1.3, "Precision and Operation of SPIR-V Instructions": division 2.5 ulp, Sqrt as 1 over
 InverseSqrt (2 ulp), Exp2 3 + 2 |x| ulp, Log2 3 ulp or 2^-21 absolute next to 1. NaN and infinity
@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar
+from dataclasses import dataclass
 
 from kgen.ops import Expression, expand, steps
 from kgen.ops import Primitive as P
+from kgen.ops.storage import bits_of, infinity_bits, sign_bit
+from kgen.spec import DType, Elementwise
 from kgen.targets.expressions import Renderer
 
 OPCODES: Mapping[P, str] = {
@@ -44,7 +46,9 @@ OPCODES: Mapping[P, str] = {
 class SpirvRenderer(Renderer):
     """Operands are ids with their %."""
 
-    native: ClassVar[frozenset[str]] = frozenset({"relu", "isnan"})
+    @property
+    def native(self) -> frozenset[str]:
+        return frozenset({"relu", "isnan"})
 
     def constant(self, number: float) -> str:
         return f"%{_name(number)}"
@@ -77,6 +81,59 @@ class SpirvRenderer(Renderer):
             s.number for s in steps(expand(expression, self.native)) if s.primitive == "constant"
         )
         return {_name(number): _literal(number) for number in (*numbers, *further)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpirvBitsRenderer(Renderer):
+    """Operands are ids of 32-bit integers that hold the bits of a `dtype`. What a device does to
+    NaN and subnormal numbers in arithmetic is of no concern here."""
+
+    dtype: DType
+
+    @property
+    def native(self) -> frozenset[str]:
+        return frozenset({"relu", "isnan"})
+
+    @property
+    def primitives(self) -> frozenset[P]:
+        return frozenset({P.NEG, P.ABS, P.AND, P.OR, P.NOT, P.SELECT})
+
+    def constant(self, number: float) -> str:
+        bits = bits_of(number, self.dtype)
+        assert bits is not None, number
+        return f"%uint_0x{bits:x}" if bits else "%uint_0"
+
+    def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
+        joined, sign = " ".join(operands), sign_bit(self.dtype)
+        magnitude = f"%uint_0x{sign - 1:x}"
+        if step.name == "relu":
+            return [f"{result} = OpFunctionCall %uint %relu_{self.dtype} {joined}"]
+        if step.name == "isnan":
+            return [
+                f"{result}_magnitude = OpBitwiseAnd %uint {joined} {magnitude}",
+                f"{result} = OpUGreaterThan %bool {result}_magnitude "
+                f"%uint_0x{infinity_bits(self.dtype):x}",
+            ]
+        if step.primitive is P.NEG:
+            return [f"{result} = OpBitwiseXor %uint {joined} %uint_0x{sign:x}"]
+        if step.primitive is P.ABS:
+            return [f"{result} = OpBitwiseAnd %uint {joined} {magnitude}"]
+        opcode = "OpSelect %uint" if step.primitive is P.SELECT else OPCODES[step.primitive]
+        return [f"{result} = {opcode} {joined}"]
+
+    def functions(self, expression: Expression) -> Iterator[str]:
+        if any(step.name == "relu" for step in steps(expand(expression, self.native))):
+            yield f"relu_{self.dtype}"
+
+    def constants(self, expression: Expression) -> dict[str, str]:
+        """None: integers are named for their value."""
+        return {}
+
+
+def renderer_for(spec: Elementwise) -> SpirvRenderer | SpirvBitsRenderer:
+    """On bits, if the expression is exact in the elements' type and all its steps are on bits."""
+    on_bits = SpirvBitsRenderer(dtype=spec.dtype)
+    return on_bits if spec.is_exact and on_bits.has(spec.formula_calls) else SpirvRenderer()
 
 
 def _is_nan(result: str, x: str) -> list[str]:

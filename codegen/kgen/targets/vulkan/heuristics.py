@@ -3,8 +3,8 @@ but for rows of more than 8 million columns that are no whole number of vectors.
 
 from __future__ import annotations
 
-from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax
-from kgen.spec import Elementwise, Matmul, Relu, Rowwise
+from kgen.schedule import FmaMatmul, GpuSoftmax, GpuStream
+from kgen.spec import Elementwise, Matmul, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.row import RowPlan
 from kgen.targets.vulkan.plan.base import VECTOR_WIDTHS
@@ -34,7 +34,7 @@ TYPICAL_UNITS = 64
 #: Copying one row or column of a slab counts as much as multiplying this many of its elements.
 EDGE_WEIGHT = 16
 
-ROWWISE_THREADS = 128
+THREADS = 128
 #: Columns of a row that a lane holds before another lane joins, and at most.
 COLUMNS_PER_THREAD = 16
 RESIDENT_COLUMNS = 32
@@ -64,12 +64,8 @@ def matmul(spec: Matmul, target: Target) -> FmaMatmul:
     )
 
 
-def relu(spec: Relu, target: Target) -> GpuRelu:
-    return GpuRelu(num_threads=ROWWISE_THREADS, vector=_vector(spec.elements))
-
-
-def elementwise(spec: Elementwise, target: Target) -> GpuRelu:
-    return GpuRelu(num_threads=ROWWISE_THREADS, vector=vector_of(spec))
+def elementwise(spec: Elementwise, target: Target) -> GpuStream:
+    return GpuStream(num_threads=THREADS, vector=vector_of(spec))
 
 
 def rowwise(spec: Rowwise, target: Target) -> GpuSoftmax:
@@ -77,11 +73,11 @@ def rowwise(spec: Rowwise, target: Target) -> GpuSoftmax:
     vector, cols = vector_of_row(spec), spec.cols
     row = RowPlan(spec=spec, vector=vector, lanes=1)
     lanes = fewest_lanes(row)
-    while lanes < ROWWISE_THREADS and lanes * max(vector, COLUMNS_PER_THREAD) < cols:
+    while lanes < THREADS and lanes * max(vector, COLUMNS_PER_THREAD) < cols:
         lanes *= 2
     while -(-cols // (lanes * vector)) > MAX_TURNS:
         lanes *= 2
-    rows = max(1, ROWWISE_THREADS // lanes)
+    rows = max(1, THREADS // lanes)
     while rows > 1 and rows // 2 >= spec.rows:
         rows //= 2
     held = -(-cols // (lanes * vector)) * vector * max(1, row.values_kept)

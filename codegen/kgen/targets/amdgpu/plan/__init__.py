@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kgen.errors import ScheduleError
-from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, MmaMatmul, Schedule
-from kgen.spec import Elementwise, Matmul, Relu, Rowwise, Spec
-from kgen.targets.amdgpu.plan import elementwise, matmul_fma, matmul_mma, relu, rowwise
+from kgen.schedule import FmaMatmul, GpuSoftmax, GpuStream, MmaMatmul, Schedule
+from kgen.spec import Elementwise, Matmul, Rowwise, Spec
+from kgen.targets.amdgpu.plan import elementwise, matmul_fma, matmul_mma, rowwise
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan
 from kgen.targets.base import Target
 
@@ -17,9 +17,7 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> AmdgpuPlan:
             return matmul_mma.plan(spec, target, schedule)
         case Matmul(), FmaMatmul():
             return matmul_fma.plan(spec, target, schedule)
-        case Relu(), GpuRelu():
-            return relu.plan(spec, target, schedule)
-        case Elementwise(), GpuRelu():
+        case Elementwise(), GpuStream():
             return elementwise.plan(spec, target, schedule)
         case Rowwise(), GpuSoftmax():
             return rowwise.plan(spec, target, schedule)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.errors import ScheduleError
-from kgen.schedule import GpuRelu
+from kgen.ops import steps
+from kgen.schedule import GpuStream
 from kgen.spec import DType, Elementwise
-from kgen.targets.amdgpu.expressions import DIVISION_ULPS, AmdgpuRenderer
+from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, AmdgpuRenderer
 from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_threads
 from kgen.targets.base import Target
@@ -20,15 +21,17 @@ from kgen_runtime.manifest import Launch, Tile
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """How elements are taken: whole vectors, or one by one behind the last of them."""
+    """How elements are taken: whole vectors, or one by one behind the last of them. `dtype` is what
+    is computed in."""
 
     lanes: int
     spec: Elementwise
+    dtype: DType
 
     @property
     def value(self) -> FloatType:
         """What is computed with."""
-        return FloatType(dtype=DType.F32, lanes=self.lanes)
+        return FloatType(dtype=self.dtype, lanes=self.lanes)
 
     @property
     def read(self) -> FloatType:
@@ -46,7 +49,15 @@ class Part:
 
     @property
     def one_value(self) -> FloatType:
-        return FloatType(dtype=DType.F32)
+        return FloatType(dtype=self.dtype)
+
+    @property
+    def widens(self) -> bool:
+        return self.dtype is not self.spec.dtype
+
+    @property
+    def rounds(self) -> bool:
+        return self.dtype is not self.spec.out
 
     @property
     def renderer(self) -> AmdgpuRenderer:
@@ -58,10 +69,17 @@ class Part:
         return self.renderer.render(self.spec.formula_calls, inputs, f"%{prefix}.out")
 
 
+def computed_in(spec: Elementwise) -> DType:
+    """The elements' own type if the expression is exact in it and LLVM has its steps, else f32."""
+    calls, dtype = spec.formula_calls, spec.dtype
+    stored = AmdgpuRenderer(type=FloatType(dtype=dtype))
+    return dtype if spec.is_exact and stored.has(calls) else DType.F32
+
+
 @dataclass(frozen=True, kw_only=True)
 class ElementwisePlan(AmdgpuPlan):
     spec: Elementwise
-    schedule: GpuRelu
+    schedule: GpuStream
 
     @cached_property
     def stream(self) -> StreamPlan:
@@ -69,11 +87,14 @@ class ElementwisePlan(AmdgpuPlan):
 
     @property
     def vectors(self) -> Part:
-        return Part(lanes=self.schedule.vector, spec=self.spec)
+        return self._part(self.schedule.vector)
 
     @property
     def rest(self) -> Part:
-        return Part(lanes=1, spec=self.spec)
+        return self._part(1)
+
+    def _part(self, lanes: int) -> Part:
+        return Part(lanes=lanes, spec=self.spec, dtype=computed_in(self.spec))
 
     @property
     def declarations(self) -> tuple[str, ...]:
@@ -81,6 +102,11 @@ class ElementwisePlan(AmdgpuPlan):
         parts = [self.vectors, self.rest] if self.stream.rest else [self.vectors]
         found = [d for p in parts for d in p.renderer.declarations(self.spec.formula_calls)]
         return tuple(dict.fromkeys(found))
+
+    @property
+    def divides(self) -> bool:
+        """Some step may be off by `division_ulps`."""
+        return any(step.primitive in INEXACT for step in steps(self.spec.primitives()))
 
     @property
     def division_ulps(self) -> str:
@@ -110,7 +136,7 @@ class ElementwisePlan(AmdgpuPlan):
         return self.launches[0].grid[0] - 1
 
 
-def plan(spec: Elementwise, target: Target, schedule: GpuRelu) -> ElementwisePlan:
+def plan(spec: Elementwise, target: Target, schedule: GpuStream) -> ElementwisePlan:
     """Raises ScheduleError, with a value that fits, if the schedule does not."""
     check_num_threads(target, schedule.num_threads)
     widest = widest_vector(spec, WIDEST // max(spec.dtype.itemsize, spec.out.itemsize))

@@ -10,16 +10,18 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Elementwise
 from kgen.targets.base import Target
-from kgen.targets.cpu.expressions import CpuRenderer
+from kgen.targets.cpu.expressions import CpuBitsRenderer, CpuRenderer, on_bits
 from kgen.targets.cpu.plan.base import CpuPlan, Run, access, check_task, vector_for
 from kgen.targets.cpu.plan.blocks import LINE_BYTES
 from kgen.targets.cpu.plan.functions import Functions, functions_for
-from kgen.targets.cpu.plan.relu import AHEAD_BYTES
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.stream import Dimension, StreamInput, StreamPlan
 from kgen_runtime.manifest import Launch, Tile
+
+#: From a load that streams to the line that is fetched meanwhile.
+AHEAD_BYTES = 2048
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +47,9 @@ class ElementwisePlan(CpuPlan):
     # -- the expression ------------------------------------------------------------------------
 
     @property
-    def renderer(self) -> CpuRenderer:
+    def renderer(self) -> CpuRenderer | CpuBitsRenderer:
+        if on_bits(self.spec):
+            return CpuBitsRenderer(dtype=self.spec.dtype, type=self.compute)
         type_ = FloatType(dtype=DType.F32, lanes=self.compute.count)
         return CpuRenderer(type=type_, target=self.target)
 
@@ -60,11 +64,17 @@ class ElementwisePlan(CpuPlan):
     @property
     def module_functions(self) -> tuple[str, ...]:
         """Functions of the module that the expression calls."""
-        return tuple(p.value for p in self.renderer.functions(self.spec.formula_calls))
+        renderer = self.renderer
+        if not isinstance(renderer, CpuRenderer):
+            return ()
+        return tuple(p.value for p in renderer.functions(self.spec.formula_calls))
 
     @property
     def declarations(self) -> tuple[str, ...]:
-        found = list(self.renderer.declarations(self.spec.formula_calls))
+        renderer = self.renderer
+        if not isinstance(renderer, CpuRenderer):
+            return ()
+        found = list(renderer.declarations(self.spec.formula_calls))
         if self.module_functions:
             t = self.compute
             found.append(f"{t} @{self.functions.multiply_add}.{t.suffix}({t}, {t}, {t})")
@@ -158,15 +168,24 @@ class ElementwisePlan(CpuPlan):
 
     @property
     def ahead(self) -> tuple[int, ...]:
-        """Bytes from a step's first element to the lines of an input that it fetches."""
+        """Bytes from a step's first element to the lines of an input that it fetches, those of a
+        later step (relu: 48 instead of 43 GB/s, Zen 4)."""
         nbytes = self.schedule.unroll * self.x.stored.bytes
         return tuple(range(AHEAD_BYTES, AHEAD_BYTES + nbytes, LINE_BYTES))
 
 
+def vector_of(spec: Elementwise, target: Target) -> Vector:
+    """What is computed with: floats, or the bits of elements."""
+    cols = StreamPlan(spec=spec, vector=1).sizes[-1]
+    if on_bits(spec):
+        # As many as there are of f16.
+        return vector_for(target, DType.F16, cols).integers
+    return vector_for(target, DType.F32, cols)
+
+
 def has_whole_tasks(spec: Elementwise, target: Target, task: int) -> bool:
     """The last task has a vector of elements too."""
-    count = target.limits["vector_bytes"] // DType.F32.itemsize
-    return (spec.elements % task or task) >= count
+    return (spec.elements % task or task) >= vector_of(spec, target).count
 
 
 def plan_elementwise(spec: Elementwise, target: Target, schedule: CpuStream) -> ElementwisePlan:
@@ -174,7 +193,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: CpuStream) -> 
     stream = StreamPlan(spec=spec, vector=1)
     by_rows = len(stream.sizes) > 1
     cols = stream.sizes[-1]
-    compute = vector_for(target, DType.F32, cols)
+    compute = vector_of(spec, target)
     run = Run(length=cols, vector=compute.count, unroll=schedule.unroll)
     units = spec.elements // cols if by_rows else cols
     tasks = -(-units // schedule.task)

@@ -134,7 +134,7 @@ def plan_softmax(spec: Softmax, target: Target, schedule: CpuStream) -> SoftmaxP
         tile=Tile(shape=(spec.rows, spec.cols), extent=(schedule.task, spec.cols), axes=(0, -1)),
     )
     if schedule.nontemporal:
-        raise ScheduleError("nontemporal=1 is for relu, which does nothing else; try nontemporal=0")
+        raise ScheduleError("nontemporal=1 is for element-wise operations; try nontemporal=0")
     return SoftmaxPlan(
         spec=spec,
         target=target,

@@ -6,15 +6,15 @@ from kgen.errors import ScheduleError
 from kgen.schedule import (
     FmaMatmul,
     GemvMatmul,
-    GpuRelu,
     GpuSoftmax,
+    GpuStream,
     MmaMatmul,
     Schedule,
     SplitFmaMatmul,
     SplitMatmul,
     WgmmaMatmul,
 )
-from kgen.spec import Elementwise, Matmul, Relu, Rowwise, Spec
+from kgen.spec import Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan
 from kgen.targets.cuda.plan.gather import gathers
@@ -49,11 +49,7 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
             from kgen.targets.cuda.plan.matmul_fma import plan_fma
 
             return plan_fma(spec, target, schedule)
-        case Relu(), GpuRelu():
-            from kgen.targets.cuda.plan.relu import plan_relu
-
-            return plan_relu(spec, target, schedule)
-        case Elementwise(), GpuRelu():
+        case Elementwise(), GpuStream():
             from kgen.targets.cuda.plan.elementwise import plan_elementwise
 
             return plan_elementwise(spec, target, schedule)

@@ -1,4 +1,8 @@
-"""Element-wise kernels: a stream over the output in vectors, whose loads all come first."""
+"""Element-wise kernels: a stream over the output in vectors, whose loads all come first.
+
+An expression without rounding is computed on elements as they are stored, two to a register where
+PTX has its steps for pairs; every other one in f32.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.errors import ScheduleError
-from kgen.schedule import GpuRelu
-from kgen.spec import Elementwise
+from kgen.schedule import GpuStream
+from kgen.spec import DType, Elementwise
 from kgen.targets.base import Target
-from kgen.targets.cuda.expressions import PtxRenderer
+from kgen.targets.cuda.expressions import PtxRenderer, RegisterType
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.expressions import Rendered
 from kgen.targets.stream import StreamInput, StreamPlan, widest_vector
 from kgen_runtime.manifest import Launch, Tile
 
+#: Bytes of a register that may hold two elements.
+WORD_BYTES = 4
 #: Vectors that 32-bit arithmetic can number.
 MAX_VECTORS = 2**32 - 1
 
@@ -23,9 +29,10 @@ MAX_VECTORS = 2**32 - 1
 @dataclass(frozen=True, kw_only=True)
 class Load:
     """An access' elements of one input. `nbytes` is from the thread's first of a linear one;
-    `terms` are (coordinate, bytes for each step of it) of another."""
+    `terms` are (coordinate, bytes for each step of it) of another. `single`: one element."""
 
     name: str
+    single: bool
     registers: tuple[str, ...]
     linear: bool
     nbytes: int
@@ -34,7 +41,8 @@ class Load:
 
 @dataclass(frozen=True, kw_only=True)
 class Access:
-    """One vector of a thread: `vectors` after its first one. `elements` are its results."""
+    """One vector of a thread: `vectors` after its first one. `elements` are what gives
+    its registers of the output."""
 
     index: int
     vectors: int
@@ -52,11 +60,42 @@ class Access:
 @dataclass(frozen=True, kw_only=True)
 class ElementwisePlan(base.CudaPlan):
     spec: Elementwise
-    schedule: GpuRelu
+    schedule: GpuStream
 
     @cached_property
     def stream(self) -> StreamPlan:
         return StreamPlan(spec=self.spec, vector=self.schedule.vector)
+
+    @cached_property
+    def type(self) -> RegisterType:
+        """What the registers of a vector hold."""
+        return self._type(self.schedule.vector)
+
+    @cached_property
+    def rest_type(self) -> RegisterType:
+        """What the register of an element behind the last whole vector holds."""
+        return self._type(1)
+
+    def _type(self, elements: int) -> RegisterType:
+        stored = (RegisterType(dtype=self.spec.dtype, lanes=n) for n in (2, 1) if n <= elements)
+        fitting = (
+            t for t in stored if self.spec.is_exact and t.lanes * self.itemsize <= WORD_BYTES
+        )
+        f32 = RegisterType(dtype=DType.F32)
+        return next((t for t in fitting if self._renderer(t).has(self.spec.formula_calls)), f32)
+
+    def _renderer(self, type_: RegisterType) -> PtxRenderer:
+        return PtxRenderer(target=self.target, type=type_)
+
+    @property
+    def registers(self) -> tuple[tuple[str, str, str], ...]:
+        """Constants of the expression: type, name and bits."""
+        types = dict.fromkeys((self.type, self.rest_type) if self.stream.rest else (self.type,))
+        return tuple(
+            (t.register, name, bits)
+            for t in types
+            for name, bits in self._renderer(t).constants(self.spec.formula_calls).items()
+        )
 
     @property
     def constants_of_call(self) -> tuple[StreamInput, ...]:
@@ -76,6 +115,22 @@ class ElementwisePlan(base.CudaPlan):
     def out_vector_bytes(self) -> int:
         return self.schedule.vector * self.spec.out.itemsize
 
+    @property
+    def walks(self) -> tuple[tuple[int, int, tuple[str, ...]], ...]:
+        """Tensors that are walked in order, by the bytes of their vectors: those and the bytes of a
+        CTA's vectors, and their names."""
+        found: dict[int, list[str]] = {}
+        for i in self.stream.inputs:
+            if i.linear:
+                found.setdefault(self.vector_bytes, []).append(i.name)
+        found.setdefault(self.out_vector_bytes, []).append("out")
+        return tuple((n, n * self.block_vectors, tuple(names)) for n, names in found.items())
+
+    @property
+    def results(self) -> int:
+        """Registers of a vector."""
+        return self.schedule.vector // self.type.lanes
+
     @cached_property
     def accesses(self) -> tuple[Access, ...]:
         return tuple(self._access(i) for i in range(self.schedule.unroll))
@@ -88,14 +143,15 @@ class ElementwisePlan(base.CudaPlan):
             vectors=vectors,
             guard=f"@%inside{index} " if self.guarded else "",
             loads=loads,
-            elements=tuple(self._element(loads, index, e) for e in range(self.schedule.vector)),
+            elements=tuple(self._element(loads, index, e) for e in range(self.results)),
             out_bytes=vectors * self.out_vector_bytes,
         )
 
     def _load(self, of: StreamInput, index: int, vectors: int) -> Load:
-        count = 1 if of.single else self.schedule.vector
+        count = 1 if of.single else self.results
         return Load(
             name=of.name,
+            single=of.single,
             registers=tuple(f"{of.name}{index}_{e}" for e in range(count)),
             linear=of.linear,
             nbytes=vectors * self.vector_bytes,
@@ -106,21 +162,24 @@ class ElementwisePlan(base.CudaPlan):
         operands = {i.name: f"%{i.name}_once" for i in self.constants_of_call}
         for load in loads:
             operands[load.name] = f"%{load.registers[element % len(load.registers)]}"
-        return self._render(operands, f"%out{access}_{element}")
+        return self._renderer(self.type).render(
+            self.spec.formula_calls, operands, f"%out{access}_{element}"
+        )
 
-    def _render(self, operands: dict[str, str], result: str) -> Rendered:
-        renderer = PtxRenderer(target=self.target)
-        return renderer.render(self.spec.formula_calls, operands, result)
+    @property
+    def rest_is_unpacked(self) -> bool:
+        """It is computed alone, and vectors two to a register."""
+        return self.rest_type != self.type
 
     @cached_property
     def rest_element(self) -> Rendered:
         """The element of a thread behind the last whole vector."""
-        once = {i.name for i in self.constants_of_call}
+        once = {i.name for i in self.constants_of_call if not self.rest_is_unpacked}
         operands = {
             i.name: f"%{i.name}_once" if i.name in once else f"%{i.name}_rest"
             for i in self.stream.inputs
         }
-        return self._render(operands, "%out_rest")
+        return self._renderer(self.rest_type).render(self.spec.formula_calls, operands, "%out_rest")
 
     @property
     def block_vectors(self) -> int:
@@ -145,7 +204,7 @@ class ElementwisePlan(base.CudaPlan):
         return self.launches[0].grid[0] - 1
 
 
-def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuRelu) -> ElementwisePlan:
+def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> ElementwisePlan:
     """Raises ScheduleError if a vector is no legal access or the grid is too long."""
     base.check_powers_of_two(schedule)
     base.check_threads(schedule.num_threads, target, "num_threads=256")

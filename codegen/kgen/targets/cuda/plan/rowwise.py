@@ -100,7 +100,7 @@ class RowwisePlan(base.CudaPlan):
             spec=self.spec,
             vector=self.schedule.vector,
             lanes=self.threads_per_row,
-            native=PtxRenderer.native,
+            native=PtxRenderer(target=self.target).native,
             online=not self.schedule.resident,
         )
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from kgen.errors import TargetError
-from kgen.schedule import FmaMatmul, GpuRelu, GpuSoftmax, Schedule
-from kgen.spec import Elementwise, Matmul, Relu, Rowwise, Spec
+from kgen.schedule import FmaMatmul, GpuSoftmax, GpuStream, Schedule
+from kgen.spec import Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.vulkan.plan.base import VulkanPlan
 from kgen.targets.vulkan.plan.elementwise import plan_elementwise
 from kgen.targets.vulkan.plan.matmul_fma import plan_matmul
-from kgen.targets.vulkan.plan.relu import plan_relu
 from kgen.targets.vulkan.plan.rowwise import plan_rowwise
 
 
@@ -18,9 +17,7 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:
     match spec, schedule:
         case Matmul(), FmaMatmul():
             return plan_matmul(spec, target, schedule)
-        case Relu(), GpuRelu():
-            return plan_relu(spec, target, schedule)
-        case Elementwise(), GpuRelu():
+        case Elementwise(), GpuStream():
             return plan_elementwise(spec, target, schedule)
         case Rowwise(), GpuSoftmax():
             return plan_rowwise(spec, target, schedule)

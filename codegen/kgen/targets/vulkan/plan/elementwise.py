@@ -1,4 +1,4 @@
-"""Element-wise kernels: a stream of vectors over the output, computed on 32-bit floats."""
+"""Element-wise kernels: a stream of vectors over the output, on 32-bit floats or on bits."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.errors import ScheduleError
-from kgen.schedule import GpuRelu
+from kgen.schedule import GpuStream
 from kgen.spec import Elementwise
 from kgen.targets.base import Target
 from kgen.targets.expressions import Rendered
 from kgen.targets.stream import StreamInput, StreamPlan, widest_vector
-from kgen.targets.vulkan.expressions import SpirvRenderer
+from kgen.targets.vulkan.expressions import SpirvBitsRenderer, SpirvRenderer, renderer_for
 from kgen.targets.vulkan.plan.base import (
     VECTOR_WIDTHS,
     Tensor,
@@ -25,14 +25,14 @@ from kgen.targets.vulkan.plan.base import (
 from kgen.targets.vulkan.plan.index import Index, coordinate_names, index_of
 from kgen_runtime.manifest import Launch, Tile
 
-RENDERER = SpirvRenderer()
-
 
 @dataclass(frozen=True, kw_only=True)
 class ElementwisePlan(VulkanPlan):
     """Indices count vectors. `guarded`: some invocation has a vector beyond the last."""
 
-    schedule: GpuRelu
+    renderer: SpirvRenderer | SpirvBitsRenderer
+
+    schedule: GpuStream
     spec: Elementwise
     folded: bool
     guarded: bool
@@ -66,17 +66,23 @@ class ElementwisePlan(VulkanPlan):
             f"{of.name}{access}_at", [(names[d], stride // vector) for d, stride in of.terms]
         )
 
+    @property
+    def on_bits(self) -> bool:
+        """Scalars are computed on as the integers that are loaded and stored."""
+        return isinstance(self.renderer, SpirvBitsRenderer)
+
     def element(self, access: int, component: int) -> Rendered:
-        """The expression of one scalar; the result is %out<access>_<component>_float."""
+        """The expression of one scalar; the result is %out<access>_<component>, or with _float."""
+        suffix = "" if self.on_bits else "_float"
         inputs = {
-            i.name: f"%{i.name}{access}_{0 if i.single else component}_float"
+            i.name: f"%{i.name}{access}_{0 if i.single else component}{suffix}"
             for i in self.stream.inputs
         }
         calls = self.spec.formula_calls
-        return RENDERER.render(calls, inputs, f"%out{access}_{component}_float")
+        return self.renderer.render(calls, inputs, f"%out{access}_{component}{suffix}")
 
 
-def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuRelu) -> ElementwisePlan:
+def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> ElementwisePlan:
     """Raises ScheduleError if the schedule does not fit the shapes or the target."""
     check_powers_of_two(schedule, "num_threads", "vector", "unroll")
     check_threads(schedule.num_threads, target, "num_threads=128")
@@ -105,10 +111,13 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuRelu) -> El
         else Tile(shape=(spec.elements,), extent=(schedule.block_elements,), axes=(0,)),
     )
     buffers = tuple(_buffers(spec, schedule.vector))
+    renderer = renderer_for(spec)
     conversions = [
-        f"{'widen' if b.read_only else 'narrow'}_{b.dtype}" for b in buffers if b.scalar == "ushort"
+        f"{'widen' if b.read_only else 'narrow'}_{b.dtype}"
+        for b in buffers
+        if b.scalar == "ushort" and isinstance(renderer, SpirvRenderer)
     ]
-    functions = dict.fromkeys([*conversions, *RENDERER.functions(spec.formula_calls)])
+    functions = dict.fromkeys([*conversions, *renderer.functions(spec.formula_calls)])
     return ElementwisePlan(
         spec=spec,
         target=target,
@@ -118,7 +127,8 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuRelu) -> El
         num_threads=schedule.num_threads,
         tensors=buffers,
         functions=tuple(functions),
-        constants=RENDERER.constants(spec.formula_calls),
+        renderer=renderer,
+        constants=renderer.constants(spec.formula_calls),
         folded=folded,
         guarded=covered != spec.elements,
     )

@@ -1,0 +1,62 @@
+"""Bundles that an older kgen built: what they hold is loaded, run and verified."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kgen
+import kgen_runtime
+from kgen.check.verify import verify
+from kgen.errors import BundleError
+from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.manifest_json import from_json, to_json
+from kgen_runtime.older import renewed
+from tests.specs import relu_of
+
+
+def older(kernel: KernelEntry) -> KernelEntry:
+    """As relu was written while it was an operation of its own."""
+    spec = {"op": "relu", "dtype": "f32", "shape": [3, 5]}
+    return dataclasses.replace(kernel, spec=spec)
+
+
+@pytest.fixture(scope="module")
+def bundle() -> kgen.Bundle:
+    new = kgen.build(relu_of((3, 5), "f32"), ["x86-64", "sm_80"])
+    kernels = tuple(map(older, new.manifest.kernels))
+    return dataclasses.replace(new, manifest=dataclasses.replace(new.manifest, kernels=kernels))
+
+
+def test_a_relu_of_its_own_is_loaded_and_run(bundle: kgen.Bundle, tmp_path: Path) -> None:
+    x = np.array([[1, -1, -0.0, np.nan, -np.inf]] * 3, np.float32)
+    with kgen_runtime.load(bundle.save(tmp_path / "x.kgen"), device="cpu") as kernels:
+        y = kernels.relu(x)
+        np.testing.assert_array_equal(y, [[1, 0, 0, np.nan, 0]] * 3)
+        assert not np.signbit(y[:, 2]).any()
+        assert list(kernels) == ["relu_3x5_f32"]
+    with kgen_runtime.load(tmp_path / "x.kgen", device="reference") as kernels:
+        np.testing.assert_array_equal(kernels.relu(kernels.to_device(x)).numpy(), y)
+
+
+def test_it_is_verified(bundle: kgen.Bundle) -> None:
+    manifest = from_json(to_json(bundle.manifest))
+    assert [k.spec["op"] for k in manifest.kernels] == ["elementwise"] * 2
+    report = verify(dataclasses.replace(bundle, manifest=manifest))
+    assert [k.status for k in report.kernels] == ["passed"] * 2
+
+
+def test_its_spec_is_checked_as_before(bundle: kgen.Bundle) -> None:
+    data = to_json(bundle.manifest)
+    data["kernels"][0]["spec"]["shape"] = [3, 6]
+    with pytest.raises(BundleError, match=r"its spec asks for input x \[3, 6\] f32"):
+        from_json(data)
+
+
+def test_others_stay_as_they_are(bundle: kgen.Bundle) -> None:
+    for spec in ({"op": "relu"}, {"op": ["relu"]}, {}, {"op": "matmul", "shape": [1], "dtype": 1}):
+        kernel = dataclasses.replace(bundle.manifest.kernels[0], spec=spec)
+        assert renewed(kernel) is kernel
