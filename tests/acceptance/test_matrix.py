@@ -16,9 +16,9 @@ import kgen
 from kgen import targets
 from kgen.check.execute import Emulation
 from kgen.emulate.schedules import SCHEDULES
-from kgen.spec import DType, Epilogue, Layout, Math, Matmul, Softmax, Spec
+from kgen.spec import DType, Epilogue, Layout, Math, Matmul, Spec
 from tests.open_devices import verify
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 pytestmark = pytest.mark.acceptance
 
@@ -128,13 +128,13 @@ def test_math(
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("shape", [(7, 1), (33, 1000), (4, 131072)], ids=str)
 def test_softmax(tmp_path: Path, shape: tuple[int, int], dtype: DType, target: str) -> None:
-    prove(tmp_path, Softmax(rows=shape[0], cols=shape[1], dtype=dtype), target)
+    prove(tmp_path, softmax_of(shape[0], shape[1], dtype=dtype), target)
 
 
 @pytest.mark.parametrize("target", MAIN)
 @pytest.mark.parametrize("shape", [(5, 3), (33, 1000)], ids=str)
 def test_log_softmax(tmp_path: Path, shape: tuple[int, int], target: str) -> None:
-    prove(tmp_path, Softmax(rows=shape[0], cols=shape[1], dtype=DType.F32, log=True), target)
+    prove(tmp_path, softmax_of(shape[0], shape[1], dtype=DType.F32, log=True), target)
 
 
 @pytest.mark.parametrize("target", MAIN)

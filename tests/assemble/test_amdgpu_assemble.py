@@ -28,8 +28,8 @@ from tests.specs import relu_of
 SPECS: tuple[Spec, ...] = (
     Matmul(m=65, n=66, k=67, epilogue=(Epilogue.BIAS, Epilogue.GELU)),
     Matmul(m=64, n=64, k=64, dtype=DType.F32),
-    relu_of((1003), dtype=DType.BF16),
-    Rowwise(expression="softmax(x)", shapes=((33, 1000))),
+    relu_of((1003,), dtype=DType.BF16),
+    Rowwise(expression="softmax(x)", shapes=((33, 1000),)),
 )
 #: The bytes of a kernel descriptor that hold the distance to the code (AMDGPUUsage, "Kernel
 #: Descriptor"): it depends on the layout of the file.

@@ -15,13 +15,13 @@ import pytest
 from kgen import pipeline
 from kgen.check.qemu import run_aarch64
 from kgen.errors import AssembleError, EmulationError
-from kgen.spec import DType, Epilogue, Layout, Matmul, Softmax
+from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets import elf
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.assemble import compile_object
 from kgen.targets.cpu.linker import link
 from tests.device.cpu_support import require_qemu
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 ON_X86_64 = pytest.mark.skipif(platform.machine() != "x86_64", reason="needs an x86-64 CPU")
 
@@ -163,8 +163,8 @@ SPECS = [
     ),
     Matmul(m=37, n=1, k=700, dtype=DType.F16, layout=Layout.NT, out_dtype=DType.BF16),
     Matmul(m=9, n=50, k=1000, dtype=DType.F64, epilogue=(Epilogue.GELU, Epilogue.GELU_TANH)),
-    Softmax(rows=5, cols=70001, dtype=DType.BF16),
-    Softmax(rows=5, cols=7001, dtype=DType.F16, log=True),
+    softmax_of(5, 70001, dtype=DType.BF16),
+    softmax_of(5, 7001, dtype=DType.F16, log=True),
     relu_of((1003,), dtype=DType.BF16),
 ]
 

@@ -10,13 +10,13 @@ from kgen import pipeline
 from kgen.errors import AssembleError
 from kgen.pipeline import Kernel
 from kgen.schedule import SplitMatmul
-from kgen.spec import DType, Epilogue, Layout, Matmul, Softmax, Spec
+from kgen.spec import DType, Epilogue, Layout, Matmul, Spec
 from kgen.targets.base import Source, Target
 from kgen.targets.cuda import FAMILY, assemble
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.model import predict
 from kgen.targets.cuda.plan.matmul_mma import MmaPlan
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 BY_NAME = {target.name: target for target in TARGETS}
 SM_80 = BY_NAME["sm_80"]
@@ -39,8 +39,8 @@ def specs(dtype: DType) -> tuple[Spec, ...]:
         Matmul(m=65, n=66, k=67, batch=3, alpha=0.5, beta=2.0, dtype=dtype, epilogue=EPILOGUES),
         Matmul(m=512, n=512, k=512, dtype=dtype, layout=Layout.TT),
         relu_of((3, 5, 7), dtype=dtype),
-        Softmax(rows=33, cols=1000, dtype=dtype),
-        Softmax(rows=4, cols=131072, dtype=dtype, log=True),
+        softmax_of(33, 1000, dtype=dtype),
+        softmax_of(4, 131072, dtype=dtype, log=True),
     )
 
 

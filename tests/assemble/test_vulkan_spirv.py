@@ -52,21 +52,21 @@ def specs() -> list[Spec]:
     found: list[Spec] = []
     for dtype in (DType.F32, DType.F16, DType.BF16):
         found += [Matmul(m=m, n=n, k=k, dtype=dtype) for m, n, k in SHAPES]
-        found += [relu_of((n), dtype=dtype) for n in (1, 1000, 1000003)]
+        found += [relu_of((n,), dtype=dtype) for n in (1, 1000, 1000003)]
     odd: dict[str, Any] = {"m": 65, "n": 66, "k": 67, "batch": 3, "alpha": 0.5, "beta": -1.25}
     found += [Matmul(**odd, layout=layout, epilogue=tuple(Epilogue)) for layout in Layout]
     found.append(Matmul(m=65, n=66, k=67, dtype=DType.BF16, out_dtype=DType.F16, beta=1.0))
     row: dict[str, Any] = {"expression": "softmax(x)", "dtype": DType.BF16}
-    found.append(Rowwise(**row, shapes=((3, 70)), out_dtype=DType.F32))
-    found.append(relu_of((2**31 - 2), dtype=DType.BF16))
-    shapes: tuple[tuple[int, ...], ...] = ((5, 1, 12), (12), (3, 1))
+    found.append(Rowwise(**row, shapes=((3, 70),), out_dtype=DType.F32))
+    found.append(relu_of((2**31 - 2,), dtype=DType.BF16))
+    shapes: tuple[tuple[int, ...], ...] = ((5, 1, 12), (12,), (3, 1))
     found.append(Elementwise(expression="relu(x) * y + z", shapes=shapes))
     found += [
         Rowwise(expression=text, shapes=shapes, dtype=dtype, axes=axes)
         for text, shapes, axes in ROWS
         for dtype in (DType.F32, DType.BF16)
     ]
-    found.append(Rowwise(expression="softmax(x)", shapes=((2**24 + 1, 16)), dtype=DType.F32))
+    found.append(Rowwise(expression="softmax(x)", shapes=((2**24 + 1, 16),), dtype=DType.F32))
     return found
 
 

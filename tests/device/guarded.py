@@ -21,7 +21,7 @@ from kgen.bundle import pack
 from kgen.check.qemu import run_aarch64
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul, Schedule
-from kgen.spec import DType, Elementwise, Epilogue, Layout, Matmul, Operand, Scale, Softmax, Spec
+from kgen.spec import DType, Elementwise, Epilogue, Layout, Matmul, Operand, Rowwise, Scale, Spec
 from kgen.spec.choices import OUTPUTS
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
@@ -29,7 +29,7 @@ from kgen_runtime.backend import Code
 from kgen_runtime.backends.cpu import CpuBackend
 from kgen_runtime.manifest import TensorParam
 from tests.device.cpu_support import GuardedBytes
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 EPILOGUES: tuple[tuple[Epilogue, ...], ...] = (
@@ -115,11 +115,11 @@ def relu(random: Random) -> Elementwise:
     return relu_of((random.randint(1, 300),), dtype=random.choice(FLOATS))
 
 
-def softmax(random: Random) -> Softmax:
+def softmax(random: Random) -> Rowwise:
     cols = random.choice((length(random), random.randint(81, 2000)))
-    return Softmax(
-        rows=random.randint(1, 5),
-        cols=cols,
+    return softmax_of(
+        random.randint(1, 5),
+        cols,
         dtype=random.choice(FLOATS),
         out_dtype=random.choice((None, *FLOATS)),
         log=random.random() < 0.3,

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from kgen.spec import DType, Epilogue, Matmul, Softmax
+from kgen.spec import DType, Epilogue, Matmul
 from tests.device.cpu_support import addresses, here, load
+from tests.specs import softmax_of
 
 
 def logistic(x: float, power: float) -> float:
@@ -102,7 +103,7 @@ def test_softmax_in_f32_to_units_in_the_last_place(cols: int, name: str) -> None
     rows = 4000 // cols
     x = 10 * np.random.default_rng(0).standard_normal((rows, cols)).astype(np.float32)
     out = np.zeros((rows, cols), np.float32)
-    spec = Softmax(rows=rows, cols=cols, dtype=DType.F32)
+    spec = softmax_of(rows, cols, dtype=DType.F32)
     load(spec, here(name)).run(addresses({"x": x, "out": out}))
     below = x.max(1, keepdims=True).astype(np.float64) - x
     powers = np.exp(-below)

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 import kgen
-from kgen.spec import DType, Matmul, Softmax
+from kgen.spec import DType, Matmul
 from kgen_runtime.cpu_features import cpu_features
 from tests import needs
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 AS_AVX2 = str(Path(__file__).parents[2] / "scripts" / "as-avx2.sh")
 QEMU = "qemu-x86_64"
@@ -29,7 +29,7 @@ SPECS = (
     Matmul(m=1, n=70, k=40, dtype=DType.F32),
     Matmul(m=33, n=70, k=40, dtype=DType.S8),
     relu_of((1000,), dtype=DType.F32),
-    Softmax(rows=5, cols=70, dtype=DType.F32),
+    softmax_of(5, 70, dtype=DType.F32),
 )
 PROGRAM = """
 import json, sys

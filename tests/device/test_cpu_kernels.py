@@ -7,10 +7,10 @@ import pytest
 from kgen import pipeline
 from kgen.bundle import pack
 from kgen.schedule import CpuMatmul, InnerMatmul
-from kgen.spec import DType, Epilogue, Layout, Matmul, Softmax
+from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
 from tests.device.cpu_support import check, here, require_qemu, target
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 #: Small blocks, so that small shapes have several of them along every axis.
@@ -28,10 +28,10 @@ MATMULS = [
 STREAMS = [
     relu_of((3, 5, 7), dtype=DType.BF16),
     relu_of((70001,), dtype=DType.F32),
-    Softmax(rows=5, cols=1, dtype=DType.F16),
-    Softmax(rows=9, cols=203, dtype=DType.BF16),
-    Softmax(rows=9, cols=203, dtype=DType.F32, log=True),
-    Softmax(rows=2, cols=40000, dtype=DType.F16),
+    softmax_of(5, 1, dtype=DType.F16),
+    softmax_of(9, 203, dtype=DType.BF16),
+    softmax_of(9, 203, dtype=DType.F32, log=True),
+    softmax_of(2, 40000, dtype=DType.F16),
 ]
 
 
@@ -54,7 +54,7 @@ def test_b_is_read_in_place(dtype: DType) -> None:
 def test_softmax_rounded_by_an_instruction(cols: int) -> None:
     """bf16 by AVX512-BF16, which the kernel then needs: here or in the emulator."""
     for log in (False, True):
-        spec = Softmax(rows=7, cols=cols, dtype=DType.BF16, log=log)
+        spec = softmax_of(7, cols, dtype=DType.BF16, log=log)
         kernel = pipeline.kernel(spec, target("x86-64-v4+bf16"))
         artifacts = pack([kernel]).manifest.kernels[0].artifacts
         assert any("avx512_bf16" in a.requires.get("features", ()) for a in artifacts)

@@ -12,14 +12,14 @@ import pytest
 
 import kgen
 import kgen_runtime
-from kgen.spec import DType, Matmul, Softmax
+from kgen.spec import DType, Matmul
 from kgen_runtime.backends.cpu_library import Library
 from kgen_runtime.errors import DeviceError
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 SPECS = (
     relu_of((100,), dtype=DType.F32),
-    Softmax(rows=4, cols=100, dtype=DType.F32),
+    softmax_of(4, 100, dtype=DType.F32),
     Matmul(m=8, n=8, k=8, dtype=DType.F32),
     Matmul(m=160, n=160, k=160, dtype=DType.F32),
 )

@@ -14,14 +14,14 @@ from kgen import emulate, pipeline
 from kgen.bundle import pack
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuStream
-from kgen.spec import DType, Softmax, Spec
+from kgen.spec import DType, Spec
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.softmax import SoftmaxPlan
 from kgen_runtime.backend import Code
 from kgen_runtime.backends.cpu import CpuBackend
 from tests.device.cpu_support import GuardedBytes, require_qemu
 from tests.open_devices import verify
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 X86 = ("x86-64", "x86-64-v3", "x86-64-v4")
 Bytes = npt.NDArray[np.uint8]
@@ -97,11 +97,11 @@ def test_exponentials_wait_in_out_or_on_the_stack(name: str) -> None:
     assert found is not None
     small = dataclasses.replace(found, limits={**found.limits, "l3_bytes": 4096})
     for spec, target, in_out in (
-        (Softmax(rows=2, cols=40000, dtype=DType.F32), found, True),
-        (Softmax(rows=20, cols=128, dtype=DType.F32), found, False),
-        (Softmax(rows=20, cols=128, dtype=DType.F32), small, True),
-        (Softmax(rows=20, cols=127, dtype=DType.F32), small, False),
-        (Softmax(rows=20, cols=128, dtype=DType.BF16), small, False),
+        (softmax_of(2, 40000, dtype=DType.F32), found, True),
+        (softmax_of(20, 128, dtype=DType.F32), found, False),
+        (softmax_of(20, 128, dtype=DType.F32), small, True),
+        (softmax_of(20, 127, dtype=DType.F32), small, False),
+        (softmax_of(20, 128, dtype=DType.BF16), small, False),
     ):
         plan = pipeline.plan(spec, target)
         assert isinstance(plan, SoftmaxPlan)
@@ -133,7 +133,7 @@ def test_only_what_leaves_the_last_cache_goes_past_them() -> None:
         spec = relu_of((129,), dtype=DType.F32)
         pipeline.plan(spec, target, CpuStream(task=128, unroll=1, nontemporal=True))
     with pytest.raises(ScheduleError, match="try nontemporal=0"):
-        softmax = Softmax(rows=5, cols=128)
+        softmax = softmax_of(5, 128)
         pipeline.plan(softmax, target, CpuStream(task=1, nontemporal=True))
 
 

@@ -20,7 +20,7 @@ from kgen_runtime.backends.hip import HipBackend
 from kgen_runtime.errors import DeviceError
 from kgen_runtime.kernels import Kernels
 from tests import needs
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 
 class Machine:
@@ -93,7 +93,7 @@ def test_matmul_of_integers_is_exact_in_bfloat16(machine: Machine, tmp_path: Pat
 
 def test_relu_and_softmax(machine: Machine, tmp_path: Path) -> None:
     relu = relu_of((3, 5, 7), dtype=kgen.DType.F32)
-    softmax = kgen.Softmax(rows=33, cols=1000, dtype=kgen.DType.F32)
+    softmax = softmax_of(33, 1000, dtype=kgen.DType.F32)
     x, z = normal((3, 5, 7), np.float32, 1), normal((33, 1000), np.float32, 2)
     x[0, 0, :3] = np.nan, np.inf, -np.inf
     z[4, 17], z[5, 3], z[6] = np.nan, np.inf, -np.inf

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgen.schedule import GpuSoftmax, GpuStream
+from kgen.schedule import GpuRows, GpuStream
 from kgen.spec import DType, Elementwise, Rowwise
 from kgen_runtime.backends.vulkan import VulkanBackend
 from tests.device.vulkan_support import NUMPY, Values, build, run
@@ -69,7 +69,7 @@ def check_softmax(
     vulkan: VulkanBackend,
     spec: Rowwise,
     x: Values,
-    schedule: GpuSoftmax | None = None,
+    schedule: GpuRows | None = None,
     target: str = "vulkan1.3",
 ) -> None:
     got = run(vulkan, build(spec, target, schedule), {"x": x}).reshape(spec.rows, spec.cols)
@@ -112,9 +112,7 @@ def test_softmax_schedules(
     vulkan: VulkanBackend, threads: int, rows: int, vector: int, resident: int
 ) -> None:
     """One lane, as many rows as invocations, rows beyond the last, lanes beyond the row's end."""
-    schedule = GpuSoftmax(
-        num_threads=threads, rows_per_block=rows, vector=vector, resident=resident
-    )
+    schedule = GpuRows(num_threads=threads, rows_per_block=rows, vector=vector, resident=resident)
     x = np.random.default_rng(7).standard_normal(67 * 20)
     check_softmax(vulkan, rowwise(rows=67, cols=20, dtype=DType.F32), x, schedule)
 
@@ -141,7 +139,7 @@ def test_softmax_of_special_rows(
 ) -> None:
     x = np.array(list(ROWS.values()))
     spec = rowwise(rows=x.shape[0], cols=4, dtype=dtype, log=log)
-    schedule = GpuSoftmax(num_threads=8, rows_per_block=4, vector=1, resident=resident)
+    schedule = GpuRows(num_threads=8, rows_per_block=4, vector=1, resident=resident)
     check_softmax(vulkan, spec, x, schedule)
 
 

@@ -30,10 +30,10 @@ MATMULS: tuple[Matmul, ...] = (
     Matmul(m=1, n=1, k=1, dtype=DType.F32),
 )
 OTHERS: tuple[Spec, ...] = (
-    relu_of((1003), dtype=DType.BF16),
-    Rowwise(expression="log_softmax(x)", shapes=((33, 100))),
-    Rowwise(expression="softmax(x)", shapes=((2, 50000)), dtype=DType.BF16),
-    Rowwise(expression="argmax(x)", shapes=((5, 70)), dtype=DType.F32),
+    relu_of((1003,), dtype=DType.BF16),
+    Rowwise(expression="log_softmax(x)", shapes=((33, 100),)),
+    Rowwise(expression="softmax(x)", shapes=((2, 50000),), dtype=DType.BF16),
+    Rowwise(expression="argmax(x)", shapes=((5, 70),), dtype=DType.F32),
     Rowwise(
         expression="layer_norm(x, scale, shift)",
         shapes=((2, 3, 4, 10), (3, 4, 1), (3, 4, 1)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kgen import bundle, pipeline
-from kgen.schedule import GpuSoftmax
+from kgen.schedule import GpuRows
 from kgen.spec import Rowwise
 from kgen.targets.amdgpu import FAMILY
 from tests.emulate.one_schedule import verify
@@ -57,8 +57,6 @@ def test_other_schedules_are_right(
 ) -> None:
     found = FAMILY.find(target)
     assert found is not None
-    schedule = GpuSoftmax(
-        num_threads=threads, rows_per_block=rows, vector=vector, resident=resident
-    )
+    schedule = GpuRows(num_threads=threads, rows_per_block=rows, vector=vector, resident=resident)
     (result,) = verify(bundle.pack([pipeline.kernel(spec, found, schedule)])).kernels
     assert result.passed, result.reason

@@ -21,8 +21,8 @@ TARGETS = ("gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201")
 SPECS: dict[str, Spec] = {
     "matmul": Matmul(m=33, n=17, k=40, layout=Layout.NT, epilogue=tuple(Epilogue)),
     "matmul-f32": Matmul(m=17, n=18, k=19, dtype=DType.F32, beta=0.5),
-    "relu": relu_of((1003), dtype=DType.BF16),
-    "log_softmax": Rowwise(expression="log_softmax(x)", shapes=((3, 100))),
+    "relu": relu_of((1003,), dtype=DType.BF16),
+    "log_softmax": Rowwise(expression="log_softmax(x)", shapes=((3, 100),)),
 }
 
 

@@ -24,7 +24,7 @@ from kgen.spec import (
     Spec,
 )
 from kgen.targets.cpu import workers
-from tests.specs import softmax_of
+from tests.specs import relu_of, softmax_of
 
 ROOT = Path(__file__).parents[2] / "generated"
 

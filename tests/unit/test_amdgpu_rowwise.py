@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kgen import pipeline
 from kgen.errors import ScheduleError
-from kgen.schedule import GpuSoftmax
+from kgen.schedule import GpuRows
 from kgen.spec import DType, Elementwise, Rowwise
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.plan import plan
@@ -30,23 +30,21 @@ def rowwise(expression: str, *shapes: tuple[int, ...], **fields: Any) -> Rowwise
     return Rowwise(expression=expression, shapes=shapes, **fields)
 
 
-def planned(
-    spec: Rowwise, schedule: GpuSoftmax | None = None, target: Target = GFX942
-) -> RowwisePlan:
+def planned(spec: Rowwise, schedule: GpuRows | None = None, target: Target = GFX942) -> RowwisePlan:
     chosen = schedule or FAMILY.choose(spec, target)
     made = plan(spec, target, chosen)
     assert isinstance(made, RowwisePlan)
     return made
 
 
-def text(spec: Rowwise, schedule: GpuSoftmax | None = None) -> str:
+def text(spec: Rowwise, schedule: GpuRows | None = None) -> str:
     return pipeline.source(planned(spec, schedule)).text
 
 
 @pytest.mark.parametrize("threads", [1, 4, 64, 256, 1024])
 @pytest.mark.parametrize("target", [GFX942, GFX1100], ids=lambda t: t.name)
 def test_the_exchange_reaches_every_thread_of_the_row(target: Target, threads: int) -> None:
-    schedule = GpuSoftmax(num_threads=threads, vector=1, resident=0)
+    schedule = GpuRows(num_threads=threads, vector=1, resident=0)
     p = planned(rowwise("sum(x)", (1, 4096)), schedule, target)
     reached = {0}
     for distance in p.distances:
@@ -57,25 +55,25 @@ def test_the_exchange_reaches_every_thread_of_the_row(target: Target, threads: i
 
 #: What the template has to name: loops and places, folds of one phase and of several, lanes that
 #: lack something, coordinates, and inputs called like what the template itself names.
-KERNELS: dict[str, tuple[Rowwise, GpuSoftmax | None]] = {
+KERNELS: dict[str, tuple[Rowwise, GpuRows | None]] = {
     "odd": (rowwise(LAYER_NORM, (5, 70), (70,), (70,)), None),
     "streamed": (rowwise(LAYER_NORM, (2, 50000), (50000,), (50000,)), None),
     "32-vectors-of-two-sums": (
         rowwise("layer_norm(x * x)", (1, 8191)),
-        GpuSoftmax(num_threads=256),
+        GpuRows(num_threads=256),
     ),
     "two-folds": (rowwise("amax(x) - amin(x)", (3, 700), dtype="f32"), None),
     "one-thread": (rowwise("softmax(x)", (1, 8)), None),
     "one-column": (rowwise("argmax(x)", (130, 1)), None),
     "idle-lanes": (
         rowwise("log_softmax(x)", (3, 37)),
-        GpuSoftmax(num_threads=128, rows_per_block=2, resident=0),
+        GpuRows(num_threads=128, rows_per_block=2, resident=0),
     ),
-    "reduced-loop": (rowwise("mean(x)", (3, 37)), GpuSoftmax(num_threads=128, resident=0)),
+    "reduced-loop": (rowwise("mean(x)", (3, 37)), GpuRows(num_threads=128, resident=0)),
     "coordinates": (rowwise(LAYER_NORM, (2, 3, 4, 10), (3, 4, 1), (3, 4, 1), axes=2), None),
     "coordinates-in-a-loop": (
         rowwise(LAYER_NORM, (2, 3, 4, 10), (3, 4, 1), (3, 4, 1), axes=2),
-        GpuSoftmax(num_threads=16, vector=2, resident=0),
+        GpuRows(num_threads=16, vector=2, resident=0),
     ),
     "causal": (
         rowwise("softmax(where(column <= row, x + mask, -inf))", (2, 3, 16, 16), (2, 1, 1, 16)),
@@ -85,11 +83,11 @@ KERNELS: dict[str, tuple[Rowwise, GpuSoftmax | None]] = {
     "value-of-a-row": (rowwise("mean(x) * s", (7, 9), (7, 1)), None),
     "names": (
         rowwise("softmax(thread + block * lane + first + entry + v0 + wave_in_row)", (3, 96)),
-        GpuSoftmax(num_threads=256, rows_per_block=2, vector=2),
+        GpuRows(num_threads=256, rows_per_block=2, vector=2),
     ),
     "names-in-a-loop": (
         rowwise("softmax(index + before + more + wide + lanes + columns + at + x)", (3, 96)),
-        GpuSoftmax(num_threads=256, rows_per_block=2, vector=2, resident=0),
+        GpuRows(num_threads=256, rows_per_block=2, vector=2, resident=0),
     ),
 }  # fmt: skip
 
@@ -145,15 +143,15 @@ def test_pointers_move_by_coordinates() -> None:
 
 #: (schedule that does not fit rows of 100 f16, what the message must say)
 MISFITS = (
-    (GpuSoftmax(num_threads=64, vector=8), r"try vector=4"),
-    (GpuSoftmax(num_threads=96), r"96 is not a power of two"),
-    (GpuSoftmax(num_threads=1), r"keeps 100 values of a row of 100 in each of 1 .*try resident=0"),
-    (GpuSoftmax(num_threads=2048), r"try num_threads=1024"),
+    (GpuRows(num_threads=64, vector=8), r"try vector=4"),
+    (GpuRows(num_threads=96), r"96 is not a power of two"),
+    (GpuRows(num_threads=1), r"keeps 100 values of a row of 100 in each of 1 .*try resident=0"),
+    (GpuRows(num_threads=2048), r"try num_threads=1024"),
 )
 
 
 @pytest.mark.parametrize(("schedule", "words"), MISFITS)
-def test_misfits_name_the_limit_and_a_remedy(schedule: GpuSoftmax, words: str) -> None:
+def test_misfits_name_the_limit_and_a_remedy(schedule: GpuRows, words: str) -> None:
     with pytest.raises(ScheduleError, match=words) as error:
         planned(rowwise("softmax(x)", (2, 100)), schedule)
     remedy = dict(re.findall(r"(\w+)=(\d+)", str(error.value).partition("; try ")[2]))

@@ -11,9 +11,9 @@ from kgen.check.gate import entries
 from kgen.check.gate.metrics import METRICS, Bound, Tier, find
 from kgen.check.gate.places import places
 from kgen.errors import BudgetError, SpecError
-from kgen.spec import DType, Layout, Matmul, Softmax
+from kgen.spec import DType, Layout, Matmul
 from kgen.spec.text import parse
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 GOOD = """\
 [toolchain]
@@ -155,7 +155,7 @@ def test_a_file_without_budgets_and_one_that_is_not_there(tmp_path: Path) -> Non
                 alpha=0.5, beta=-2.0, epilogue=("bias", "gelu"),
             ),
         ),
-        ("softmax 4x8 f16 out=f32 log", Softmax(rows=4, cols=8, out_dtype=DType.F32, log=True)),
+        ("softmax 4x8 f16 out=f32 log", softmax_of(4, 8, out_dtype=DType.F32, log=True)),
         ("relu 4x8x2 f32", relu_of((4, 8, 2), dtype=DType.F32)),
     ],
 )  # fmt: skip

@@ -19,14 +19,14 @@ from kgen.schedule import (
     Schedule,
     SweepMatmul,
 )
-from kgen.spec import DType, Layout, Matmul, Softmax, Spec
+from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets.base import Plan
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.assemble import assembly
 from kgen.targets.cpu.plan.inner import InnerPlan
 from kgen.targets.cpu.plan.sweep import SweepPlan
 from kgen.targets.cpu.plan.tiled import TiledPlan
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 TARGETS = [t.name for t in FAMILY.targets]
 EXTENTS = st.one_of(st.integers(1, 300), st.integers(1, 65536))
@@ -279,7 +279,7 @@ def test_stream_tasks() -> None:
         plan(relu_of((1000,), dtype=DType.F32), "x86-64-v4", CpuStream(task=100, unroll=4))
     with pytest.raises(ScheduleError, match="use CpuStream"):
         plan(
-            Softmax(rows=2, cols=3, dtype=DType.F32),
+            softmax_of(2, 3, dtype=DType.F32),
             "x86-64-v4",
             CpuMatmul(mr=1, nr=1, mc=1, kc=1, nc=1),
         )

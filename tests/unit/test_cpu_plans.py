@@ -12,7 +12,7 @@ import pytest
 
 from kgen import pipeline
 from kgen.schedule import CpuMatmul, DotMatmul, Schedule
-from kgen.spec import DType, Layout, Matmul, Softmax, Spec
+from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.activations import normal_tail
@@ -22,7 +22,7 @@ from kgen.targets.cpu.plan.functions import DOUBLE, FLOAT, functions_for
 from kgen.targets.cpu.plan.normal_tables import normal_tables
 from kgen.targets.cpu.plan.panel import Stage, interleave, panel, transpose_stages, zip_stages
 from kgen.targets.cpu.plan.vectors import Vector
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 
 def target(name: str) -> Target:
@@ -68,8 +68,8 @@ def test_each_edge_brings_its_own_code(
 def test_streams_have_a_tail_only_where_there_is_one() -> None:
     assert "masked" not in text(relu_of((128,), dtype=DType.F32))
     assert "masked" in text(relu_of((130,), dtype=DType.F32))
-    assert "masked" not in text(Softmax(rows=3, cols=64, dtype=DType.F16))
-    assert "masked" in text(Softmax(rows=3, cols=66, dtype=DType.F16))
+    assert "masked" not in text(softmax_of(3, 64, dtype=DType.F16))
+    assert "masked" in text(softmax_of(3, 66, dtype=DType.F16))
 
 
 def test_a_single_element_is_never_a_masked_access() -> None:
@@ -77,7 +77,7 @@ def test_a_single_element_is_never_a_masked_access() -> None:
     for spec in (
         Matmul(m=1, n=17, k=1, dtype=DType.BF16),
         relu_of((65,), dtype=DType.F16),
-        Softmax(rows=2, cols=1, dtype=DType.BF16),
+        softmax_of(2, 1, dtype=DType.BF16),
     ):
         assert "masked" not in text(spec)
 

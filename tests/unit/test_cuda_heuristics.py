@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgen import pipeline
-from kgen.schedule import GpuMatmul, GpuSoftmax, MmaMatmul
-from kgen.spec import DType, Matmul, Softmax
+from kgen.schedule import GpuMatmul, GpuRows, MmaMatmul
+from kgen.spec import DType, Matmul
 from kgen.targets.cuda import FAMILY
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.plan.constants import float_bits
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 DIMENSION = st.one_of(st.integers(1, 300), st.integers(1, 65536))
 SIDE = st.one_of(DIMENSION, st.integers(65536, 1 << 20))
@@ -45,7 +45,7 @@ def test_every_matmul_fits(m, n, k, batch, dtype, layout, target) -> None:  # ty
 def test_every_softmax_fits(dtype: DType, cols: int) -> None:
     for target in TARGETS:
         for out in (DType.F32, DType.F16):
-            pipeline.plan(Softmax(rows=3, cols=cols, dtype=dtype, out_dtype=out), target)
+            pipeline.plan(softmax_of(3, cols, dtype=dtype, out_dtype=out), target)
 
 
 @pytest.mark.parametrize("elements", [1, 1000003, 2**40])
@@ -72,9 +72,9 @@ def test_large_shapes_get_large_tiles_and_more_stages() -> None:
 
 
 def test_long_rows_leave_the_registers() -> None:
-    short = FAMILY.choose(Softmax(rows=4, cols=32768), TARGETS[1])
-    long = FAMILY.choose(Softmax(rows=4, cols=131072), TARGETS[1])
-    assert isinstance(short, GpuSoftmax) and isinstance(long, GpuSoftmax)
+    short = FAMILY.choose(softmax_of(4, 32768), TARGETS[1])
+    long = FAMILY.choose(softmax_of(4, 131072), TARGETS[1])
+    assert isinstance(short, GpuRows) and isinstance(long, GpuRows)
     assert (short.resident, long.resident) == (1, 0)
 
 

@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 from kgen import targets
 from kgen.check import compare, inputs, oracle, tensors
 from kgen.errors import SpecError, TargetError
-from kgen.spec import DType, Epilogue, Layout, Matmul, Softmax, from_json, text
+from kgen.spec import DType, Epilogue, Layout, Matmul, from_json, text
 from kgen.spec.choices import OUTPUTS
 from kgen_runtime import dlpack, scalar
 from kgen_runtime.array import Array, host_dtype
 from kgen_runtime.errors import ArgumentError
 from kgen_runtime.manifest import KernelEntry
 from tests import needs
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 from tests.unit.fakes import HostFake
 
 EntryFor = Callable[..., KernelEntry]
@@ -69,7 +69,7 @@ def test_what_does_not_go_together(fields: dict[str, Any], message: str) -> None
 
 def test_other_operations_take_none() -> None:
     with pytest.raises(SpecError, match="dtype=e4m3 is not one that softmax takes"):
-        Softmax(rows=1, cols=1, dtype=DType.E4M3)
+        softmax_of(1, 1, dtype=DType.E4M3)
     with pytest.raises(SpecError, match="dtype=s8 is not one that element-wise operations take"):
         relu_of((4,), dtype=DType.S8)
     for family in targets.families():

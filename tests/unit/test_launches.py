@@ -27,7 +27,7 @@ from kgen.targets.vulkan.spirv.usage import workgroup_usage
 from kgen_runtime import launch_limits
 from kgen_runtime.launch_limits import Limits, kernel_refusal, limits_of
 from kgen_runtime.manifest import Launch
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 from tests.unit.fake_cuda import installed
 
 SM_75, SM_80 = targets.find("sm_75"), targets.find("sm_80")
@@ -49,7 +49,7 @@ def specs(rng: random.Random, target: Target, dtype: DType) -> Iterator[Spec]:
         batch = rng.choice((1, 1, 1, 2, 16, 1000, 65535))
         spec: Spec
         if op == "softmax":
-            spec = Softmax(rows=m, cols=min(n, 1 << 17), dtype=dtype)
+            spec = softmax_of(m, min(n, 1 << 17), dtype=dtype)
         elif op == "relu":
             spec = relu_of((m, n), dtype=dtype)
         else:
@@ -294,8 +294,8 @@ def test_relu_of_more_than_a_grid_does_more_in_a_thread() -> None:
     "spec",
     [
         Matmul(m=100, n=70, k=33, dtype="f16", epilogue=("bias", "gelu")),
-        Rowwise(expression="softmax(x)", shapes=((7, 5000)), dtype="bf16"),
-        relu_of((100), dtype="f32"),
+        Rowwise(expression="softmax(x)", shapes=((7, 5000),), dtype="bf16"),
+        relu_of((100,), dtype="f32"),
     ],
     ids=lambda spec: str(spec.op),
 )

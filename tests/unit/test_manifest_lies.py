@@ -38,7 +38,7 @@ from kgen_runtime.manifest import (
     Tolerance,
 )
 from kgen_runtime.spec_tensors import tensors
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 DEEP: Any = []
 for _ in range(100):
@@ -436,7 +436,7 @@ def test_the_runtime_and_kgen_mean_the_same_tensors() -> None:
         {"dtype": "f64"},
     ]
     specs: list[Spec] = [kgen.Matmul(m=5, n=33, k=7, **fields) for fields in options]
-    specs += [relu_of((2, 3, 4)), kgen.Softmax(rows=3, cols=5, out_dtype="f32", log=True)]
+    specs += [relu_of((2, 3, 4)), softmax_of(3, 5, out_dtype="f32", log=True)]
     specs += [
         kgen.Elementwise(expression="silu(gate) * up + 1", shapes=((3, 1, 4), (2, 4))),
         kgen.Elementwise(expression="x + x", shapes=((3, 4),), out_dtype="f32"),

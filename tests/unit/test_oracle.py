@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from kgen.check import compare, cost, inputs, oracle, tensors, tolerance
 from kgen.check.tolerance import Estimate
-from kgen.spec import DType, Epilogue, Layout, Matmul, Softmax, Spec
+from kgen.spec import DType, Epilogue, Layout, Matmul, Spec
 from kgen_runtime import scalar
 from kgen_runtime.manifest import KernelEntry, Tolerance
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 EntryFor = Callable[..., KernelEntry]
 DTYPES = (DType.F64, DType.F32, DType.F16, DType.BF16)
@@ -82,7 +82,7 @@ def test_matmul_agrees_with_the_scalar_reference(entry_for: EntryFor, spec: Matm
 def test_softmax_agrees_with_the_scalar_reference(
     entry_for: EntryFor, rows: int, cols: int, dtype: DType, log: bool
 ) -> None:
-    agree(entry_for(Softmax(rows=rows, cols=cols, dtype=dtype, log=log)))
+    agree(entry_for(softmax_of(rows, cols, dtype=dtype, log=log)))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -94,7 +94,7 @@ def test_panels_cover_the_output_once(entry_for: EntryFor, monkeypatch: pytest.M
     monkeypatch.setattr(cost, "PANEL_ELEMENTS", 64)
     for spec in (
         Matmul(m=70, n=130, k=40, batch=3),
-        Softmax(rows=70, cols=5),
+        softmax_of(70, 5),
         relu_of((13, 17)),
     ):
         entry = entry_for(spec)
@@ -218,7 +218,7 @@ def test_whole_numbers_must_come_out_exact(entry_for: EntryFor) -> None:
 def test_an_honest_softmax_is_inside_its_bound(
     entry_for: EntryFor, log: bool, scale: float
 ) -> None:
-    entry = entry_for(Softmax(rows=4, cols=5000, dtype=DType.F32, log=log))
+    entry = entry_for(softmax_of(4, 5000, dtype=DType.F32, log=log))
     x = (np.random.default_rng(0).standard_normal((4, 5000)) * scale).astype(np.float32)
     buffers = {"x": x.view(np.uint8).reshape(-1)}
     box = (slice(0, 4), slice(0, 5000))

@@ -15,12 +15,12 @@ from kgen.check import inputs, oracle, peers
 from kgen.check.peers import Peer, dnnl
 from kgen.check.tensors import Bytes, decode
 from kgen.errors import DeviceError
-from kgen.spec import DType, Epilogue, Layout, Matmul, Softmax, Spec
+from kgen.spec import DType, Epilogue, Layout, Matmul, Spec
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.cpu_features import cpu_features
 from kgen_runtime.manifest import KernelEntry
 from tests import needs
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 EntryFor = Callable[..., KernelEntry]
 CPU = DeviceInfo(backend="cpu", index=0, name="test", kind="cpu")
@@ -40,8 +40,8 @@ SPECS: tuple[Spec, ...] = (
     Matmul(m=9, n=7, k=5, dtype=DType.S8),
     Matmul(m=9, n=7, k=5, dtype=DType.F32, epilogue=(Epilogue.BIAS, Epilogue.RELU)),
     relu_of((3, 5, 7), dtype=DType.F16),
-    Softmax(rows=9, cols=33, dtype=DType.F32),
-    Softmax(rows=9, cols=33, dtype=DType.F32, log=True),
+    softmax_of(9, 33, dtype=DType.F32),
+    softmax_of(9, 33, dtype=DType.F32, log=True),
 )
 
 

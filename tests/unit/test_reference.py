@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgen.spec import DType, Epilogue, Layout, Matmul, Softmax, Spec
+from kgen.spec import DType, Epilogue, Layout, Matmul, Spec
 from kgen_runtime import scalar
 from kgen_runtime.backends.reference import ReferenceBackend
 from kgen_runtime.errors import DeviceError
 from kgen_runtime.manifest import KernelEntry
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 EntryFor = Callable[[Spec], KernelEntry]
 
@@ -134,17 +134,17 @@ def test_functions_are_their_definitions(x: float) -> None:
 def test_softmax_rows_that_are_nan(log: bool) -> None:
     inf, nan = math.inf, math.nan
     for row in ([nan, 0.0, 1.0], [inf, 0.0, 1.0], [-inf] * 3, [inf, -inf, 0.0]):
-        spec = Softmax(rows=1, cols=3, dtype=DType.F32, log=log)
+        spec = softmax_of(1, 3, dtype=DType.F32, log=log)
         element = scalar.elements(spec.to_json(), {"x": f32(*row)})
         assert all(math.isnan(element((0, col))) for col in range(3)), row
 
 
 def test_softmax_does_not_overflow_and_sums_to_one() -> None:
-    spec = Softmax(rows=2, cols=3, dtype=DType.F32)
+    spec = softmax_of(2, 3, dtype=DType.F32)
     element = scalar.elements(spec.to_json(), {"x": f32(1e38, -1e38, 1e38, -math.inf, 3, 3)})
     assert [element((0, c)) for c in range(3)] == [0.5, 0.0, 0.5]
     assert [element((1, c)) for c in range(3)] == [0.0, 0.5, 0.5]
-    log = Softmax(rows=1, cols=2, dtype=DType.F32, log=True)
+    log = softmax_of(1, 2, dtype=DType.F32, log=True)
     element = scalar.elements(log.to_json(), {"x": f32(2000.0, 0.0)})
     assert [element((0, c)) for c in range(2)] == [0.0, -2000.0]
 

@@ -15,14 +15,14 @@ from kgen.spec import DType, Epilogue
 from kgen_runtime import Array, Kernels
 from kgen_runtime.errors import ArgumentError, DeviceError
 from tests import needs
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 SPECS = (
     kgen.Matmul(m=7, n=13, k=5, dtype=DType.F32, epilogue=(Epilogue.BIAS, Epilogue.RELU)),
     kgen.Matmul(m=6, n=5, k=9, dtype=DType.F32, layout=kgen.Layout.NT, lda=11, ldc=8, batch=3),
     kgen.Matmul(m=4, n=3, k=17, dtype=DType.BF16),
     relu_of((3, 5, 7), dtype=DType.F16),
-    kgen.Softmax(rows=3, cols=10, dtype=DType.F32),
+    softmax_of(3, 10, dtype=DType.F32),
 )
 MLP, STRIDED, BF16 = (spec.key for spec in SPECS[:3])
 

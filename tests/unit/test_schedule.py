@@ -7,7 +7,7 @@ import re
 import pytest
 
 from kgen.errors import ScheduleError
-from kgen.schedule import CpuMatmul, FmaMatmul, GpuSoftmax, MmaMatmul, Origin
+from kgen.schedule import CpuMatmul, FmaMatmul, GpuRows, MmaMatmul, Origin
 
 MMA = MmaMatmul(block_m=64, block_n=64, block_k=32, num_stages=2, warp_m=32, warp_n=32)
 
@@ -45,6 +45,6 @@ def test_other_schedules_check_themselves() -> None:
     with pytest.raises(ScheduleError, match="mc=10 is not a multiple of mr=4"):
         CpuMatmul(mr=4, nr=16, mc=10, kc=64, nc=16)
     with pytest.raises(ScheduleError, match="resident=2 must be 0 or 1"):
-        GpuSoftmax(num_threads=32, resident=2)
+        GpuRows(num_threads=32, resident=2)
     with pytest.raises(ScheduleError, match="num_threads=32 is not a multiple of rows_per_block"):
-        GpuSoftmax(num_threads=32, rows_per_block=3)
+        GpuRows(num_threads=32, rows_per_block=3)

@@ -21,7 +21,7 @@ from kgen.spec import (
     Layout,
     Math,
     Matmul,
-    Softmax,
+    Rowwise,
     Spec,
     choices,
     from_json,
@@ -29,7 +29,7 @@ from kgen.spec import (
 )
 from kgen_runtime import dtypes
 from tests import needs
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 SMALL = st.integers(1, 40)
 FLOATS = [DType.F32, DType.F16, DType.BF16]
@@ -67,7 +67,7 @@ def specs(draw: st.DrawFn) -> Spec:
         st.one_of(
             matmuls(),
             st.lists(SMALL, min_size=1, max_size=8).map(lambda shape: relu_of(tuple(shape), dtype)),
-            st.builds(Softmax, rows=SMALL, cols=SMALL, dtype=st.just(dtype), log=st.booleans()),
+            st.builds(softmax_of, SMALL, SMALL, dtype=st.just(dtype), log=st.booleans()),
         )
     )
 
@@ -138,7 +138,9 @@ MADE: tuple[tuple[type[Spec], dict[str, Any], tuple[dict[str, Any], ...]], ...] 
         {"math": "tf32"}, {"epilogue": ("bias",)}, {"constant": ("b",)},
     )),
     (Matmul, {"m": 4, "n": 6, "k": 8, "dtype": "s8", "out_dtype": "f32"}, ({"scales": ("a",)},)),
-    (Softmax, {"rows": 3, "cols": 4}, ({"rows": 4}, {"log": True}, {"out_dtype": "f32"})),
+    (Rowwise, {"expression": "softmax(x)", "shapes": ((3, 4),)}, (
+        {"shapes": ((4, 4),)}, {"expression": "log_softmax(x)"}, {"out_dtype": "f32"}, {"axes": 2},
+    )),
     (Elementwise, {"expression": "relu(x)", "shapes": ((3, 4),)}, (
         {"shapes": ((34,),)}, {"dtype": "f32"}, {"out_dtype": "f32"}, {"expression": "abs(x)"},
     )),
@@ -239,9 +241,9 @@ def test_bad_relu_and_softmax() -> None:
     with pytest.raises(SpecError, match="bytes; the limit is"):
         relu_of((2**40, 2**40))
     with pytest.raises(SpecError, match="cols=131073 is out of range"):
-        Softmax(rows=1, cols=131073)
+        softmax_of(1, 131073)
     with pytest.raises(SpecError, match="dtype=f64 is not one that softmax takes"):
-        Softmax(rows=1, cols=1, dtype=DType.F64)
+        softmax_of(1, 1, dtype=DType.F64)
 
 
 def test_the_limit_of_a_shape_is_named() -> None:
@@ -291,7 +293,7 @@ def test_a_spec_takes_numbers_and_types_of_numpy() -> None:
     stream = Elementwise(expression="relu(x)", shapes=(sizes,), dtype=np.dtype("f4"))
     assert json.dumps(stream.to_json()["shapes"]) == "[[2, 3]]"
     rows: Any = np.int64(3)
-    assert json.dumps(Softmax(rows=rows, cols=4).to_json())
+    assert json.dumps(softmax_of(rows, 4).to_json())
 
 
 def test_math_is_for_f32() -> None:

@@ -12,9 +12,9 @@ import pytest
 from kgen.check import inputs, oracle, special_values
 from kgen.check.special_values import FINITE, INFINITE, KINDS, NAN
 from kgen.check.tensors import decode, strided_bits
-from kgen.spec import DType, Epilogue, Layout, Matmul, Softmax
+from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen_runtime.manifest import KernelEntry
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 EntryFor = Callable[..., KernelEntry]
 
@@ -99,7 +99,7 @@ def test_a_relu_has_every_value_everywhere(entry_for: EntryFor) -> None:
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 8])
 def test_few_rows_have_a_peak_in_every_lane(entry_for: EntryFor, rows: int) -> None:
-    entry = entry_for(Softmax(rows=rows, cols=256, dtype=DType.F32))
+    entry = entry_for(softmax_of(rows, 256, dtype=DType.F32))
     peaks = set()
     for data in special(entry):
         x = decode(strided_bits(data.buffers["x"], entry.inputs[0]), DType.F32)

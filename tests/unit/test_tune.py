@@ -15,11 +15,11 @@ from kgen.check.tune import Tuner
 from kgen.cli.main import main
 from kgen.errors import TargetError
 from kgen.schedule import CpuMatmul, CpuStream, Origin
-from kgen.spec import DType, Layout, Matmul, Softmax, Spec
+from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets import find
 from kgen.targets.base import Plan
 from kgen.targets.cpu.neighbours import neighbours
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 SPEC = Matmul(m=64, n=64, k=64, dtype=DType.F32)
 
@@ -111,7 +111,7 @@ def test_a_search_that_was_stopped_goes_on(
         SPEC,
         Matmul(m=3, n=50, k=64, dtype=DType.F32, layout=Layout.NT),
         Matmul(m=40, n=50, k=64, dtype=DType.BF16, layout=Layout.TN),
-        Softmax(rows=3, cols=70, dtype=DType.F32),
+        softmax_of(3, 70, dtype=DType.F32),
         relu_of((1000,), dtype=DType.BF16),
     ],
     ids=lambda spec: spec.key,

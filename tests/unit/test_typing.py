@@ -36,7 +36,7 @@ kgen.Matmul(m=1, n=1, k=1, epilogue="bias")  # error
 kgen.Matmul(m=1, n=1, k=1, scales=("c",))  # error
 kgen.Matmul(m=1, n=1, k=1, constant=("a",))  # error
 kgen.Matmul(m=1, n=1)  # error
-kgen.Softmax(rows=1, cols=1, dtype="f33")  # error
+softmax_of(1, 1, dtype="f33")  # error
 kgen.Elementwise(expression="relu(x)", shapes=((1,),), dtype=3)  # error
 kgen.Matmull  # error
 kgen_runtime.lod  # error

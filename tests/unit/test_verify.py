@@ -15,11 +15,11 @@ from kgen.bundle import Bundle
 from kgen.check import cost, device, execute
 from kgen.check.verify import KernelResult, verify
 from kgen.errors import VerificationError
-from kgen.spec import DType, Epilogue, Matmul, Softmax, Spec
+from kgen.spec import DType, Epilogue, Matmul, Spec
 from kgen_runtime.backend import Code
 from kgen_runtime.backends.reference import ReferenceBackend
 from kgen_runtime.manifest import KernelEntry, Manifest, Tile
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 EntryFor = Callable[..., KernelEntry]
 Damage = Callable[[Mapping[str, memoryview]], None]
@@ -75,9 +75,9 @@ SPECS: tuple[Spec, ...] = (
     Matmul(m=20, n=3, k=3, alpha=-1e12, epilogue=(Epilogue.GELU, Epilogue.BIAS, Epilogue.GELU)),
     relu_of((1,), dtype=DType.F32),
     relu_of((3, 5, 7), dtype=DType.BF16),
-    Softmax(rows=7, cols=1, dtype=DType.F32),
-    Softmax(rows=2, cols=33, dtype=DType.F16, out_dtype=DType.F32),
-    Softmax(rows=9, cols=33, dtype=DType.BF16, log=True),
+    softmax_of(7, 1, dtype=DType.F32),
+    softmax_of(2, 33, dtype=DType.F16, out_dtype=DType.F32),
+    softmax_of(9, 33, dtype=DType.BF16, log=True),
 )
 
 
@@ -130,7 +130,7 @@ def test_a_nan_that_is_lost(run: Run, entry_for: EntryFor) -> None:
         values = np.frombuffer(buffers["out"], np.float32)
         values[np.isnan(values)] = 0.0
 
-    relu, softmax = relu_of((9,), dtype=DType.F32), Softmax(rows=3, cols=4, dtype=DType.F32)
+    relu, softmax = relu_of((9,), dtype=DType.F32), softmax_of(3, 4, dtype=DType.F32)
     for spec in (SMALL, relu, softmax):
         result = run(entry_for(spec), nan_to_zero)
         assert result.reason is not None and result.reason.startswith("special-value data"), spec

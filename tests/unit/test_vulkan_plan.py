@@ -123,9 +123,9 @@ REFUSED: tuple[tuple[Spec, dict[str, int], str], ...] = (
         {"block_m": 1, "thread_m": 1, "block_n": 128, "thread_n": 1},
         "block_m=1 needs 65536 workgroups in a row; vulkan1.3 allows 65535; try block_m=2",
     ),
-    (relu_of((6), dtype=DType.F32), {"vector": 4}, "try vector=2"),
-    (relu_of((8), dtype=DType.F32), {"vector": 8}, "try vector=4"),
-    (relu_of((8), dtype=DType.F32), {"num_threads": 2048}, "try num_threads=128"),
+    (relu_of((6,), dtype=DType.F32), {"vector": 4}, "try vector=2"),
+    (relu_of((8,), dtype=DType.F32), {"vector": 8}, "try vector=4"),
+    (relu_of((8,), dtype=DType.F32), {"num_threads": 2048}, "try num_threads=128"),
     (LOG_SOFTMAX, {"vector": 2}, "try vector=1"),
     (
         replace(LOG_SOFTMAX, shapes=((2, 131072),)),

@@ -50,7 +50,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     problem.add_argument(
         "--shape", action="append", metavar="MxNxK",
         help="matmul takes MxNxK, a function or an expression AxBx..., one for all inputs or one "
-        "for each: 64x512,512 or gate=64x512,up=512; again for another kernel, that the options below describe too",
+        "for each: 64x512,512 or gate=64x512,up=512; again for another kernel, that the options "
+        "below describe too",
     )  # fmt: skip
     problem.add_argument(
         "--op", metavar="OP",

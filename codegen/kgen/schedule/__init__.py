@@ -18,18 +18,18 @@ from kgen.schedule.matmul import (
     SweepMatmul,
     WgmmaMatmul,
 )
-from kgen.schedule.rowwise import ClusterSoftmax, CpuStream, GpuSoftmax, GpuStream
+from kgen.schedule.rowwise import ClusterRows, CpuStream, GpuRows, GpuStream
 
 __all__ = [
     "AmxMatmul",
-    "ClusterSoftmax",
+    "ClusterRows",
     "CpuMatmul",
     "CpuStream",
     "DotMatmul",
     "FmaMatmul",
     "GemvMatmul",
     "GpuMatmul",
-    "GpuSoftmax",
+    "GpuRows",
     "GpuStream",
     "InnerMatmul",
     "MmaMatmul",

@@ -27,7 +27,7 @@ class GpuStream(Schedule):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GpuSoftmax(Schedule):
+class GpuRows(Schedule):
     """One row per group of `num_threads / rows_per_block` threads.
 
     `resident` = 1 keeps the row in registers between passes, 0 reads it again from memory.
@@ -53,7 +53,7 @@ class GpuSoftmax(Schedule):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClusterSoftmax(GpuSoftmax):
+class ClusterRows(GpuRows):
     """The same with `cluster` blocks for one row, each of which keeps a part of it."""
 
     cluster: int = 1

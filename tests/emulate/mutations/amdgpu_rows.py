@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from kgen.schedule import GpuSoftmax
+from kgen.schedule import GpuRows
 from tests.emulate.mutations.amdgpu_products import RELEASE, SYNCHRONISE
 from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
 from tests.emulate.mutations.templates import rendered
@@ -13,14 +13,14 @@ from tests.emulate.mutations.templates import rendered
 @cache
 def softmax() -> Program:
     """A row for each workgroup of four waves: ds_bpermute, then LDS."""
-    schedule = GpuSoftmax(num_threads=256, rows_per_block=1, vector=4, resident=1)
+    schedule = GpuRows(num_threads=256, rows_per_block=1, vector=4, resident=1)
     return rendered("softmax(x) 3x1100 f32", "gfx942", schedule)
 
 
 @cache
 def streamed_softmax() -> Program:
     """The same with the row read again for each pass, in loops."""
-    schedule = GpuSoftmax(num_threads=64, rows_per_block=1, vector=4, resident=0)
+    schedule = GpuRows(num_threads=64, rows_per_block=1, vector=4, resident=0)
     return rendered("softmax(x) 1x700 f32", "gfx1100", schedule)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from kgen.schedule import ClusterSoftmax, GpuSoftmax
+from kgen.schedule import ClusterRows, GpuRows
 from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
 from tests.emulate.mutations.templates import rendered
 
@@ -12,14 +12,14 @@ from tests.emulate.mutations.templates import rendered
 @cache
 def softmax() -> Program:
     """A row for each CTA of four warps: shuffles, then shared memory, then shuffles."""
-    schedule = GpuSoftmax(num_threads=128, rows_per_block=1, vector=4, resident=1)
+    schedule = GpuRows(num_threads=128, rows_per_block=1, vector=4, resident=1)
     return rendered("softmax 3x600 f32", "sm_80", schedule)
 
 
 @cache
 def cluster_softmax() -> Program:
     """A row for each cluster of four CTAs, which tell one another their parts."""
-    schedule = ClusterSoftmax(num_threads=64, vector=4, cluster=4)
+    schedule = ClusterRows(num_threads=64, vector=4, cluster=4)
     return rendered("softmax 3x600 f32", "sm_90a", schedule)
 
 
@@ -140,7 +140,7 @@ SOFTMAX = (
         ),
         (
             "sum-of-what-is-not-there",
-            r"@%has_last (add\.f32 %sum, %sum, %sum1_3_exp2;)",
+            r"@%has_last (add\.f32 %sum, %sum, %sum_v1_3_exp2;)",
             r"\g<1>",
         ),
     ),

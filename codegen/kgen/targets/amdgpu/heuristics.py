@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.schedule import FmaMatmul, GpuSoftmax, GpuStream, MmaMatmul
+from kgen.schedule import FmaMatmul, GpuRows, GpuStream, MmaMatmul
 from kgen.spec import Elementwise, Matmul, Rowwise
 from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.plan.banks import WIDEST
@@ -116,7 +116,7 @@ def elementwise(spec: Elementwise, target: Target) -> GpuStream:
     return GpuStream(num_threads=threads, vector=vector, unroll=unroll)
 
 
-def rowwise(spec: Rowwise, target: Target) -> GpuSoftmax:
+def rowwise(spec: Rowwise, target: Target) -> GpuRows:
     """A row per group of threads, as few as keep it in registers; one workgroup per row at most."""
     vector = vector_of(spec)
     kept = max(1, RowPlan(spec=spec, vector=vector, lanes=1).values_kept)
@@ -130,7 +130,7 @@ def rowwise(spec: Rowwise, target: Target) -> GpuSoftmax:
     while rows_per_block > 1 and rows_per_block // 2 >= spec.rows:
         rows_per_block //= 2
     held = -(-spec.cols // (threads * vector)) * vector * kept
-    return GpuSoftmax(
+    return GpuRows(
         num_threads=threads * rows_per_block,
         rows_per_block=rows_per_block,
         vector=vector,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.schedule import ClusterSoftmax, GpuSoftmax, GpuStream
+from kgen.schedule import ClusterRows, GpuRows, GpuStream
 from kgen.spec import Elementwise, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
@@ -37,7 +37,7 @@ def elementwise(spec: Elementwise, target: Target) -> GpuStream:
     return GpuStream(num_threads=STREAM_THREADS, vector=vector, unroll=unroll)
 
 
-def rowwise(spec: Rowwise, target: Target) -> GpuSoftmax:
+def rowwise(spec: Rowwise, target: Target) -> GpuRows:
     """A warp or less for a short row, a CTA or a cluster for a long one, which then stays in
     registers if later phases need more of it than its folds."""
     vector = vector_of(spec)
@@ -46,15 +46,15 @@ def rowwise(spec: Rowwise, target: Target) -> GpuSoftmax:
     if spec.cols <= min(WARP_ROW_COLS, WARP_SIZE * limit):
         per_row = min(WARP_SIZE, power_of_two(spec.cols // vector))
         rows = ROW_THREADS // per_row
-        return GpuSoftmax(num_threads=ROW_THREADS, rows_per_block=rows, vector=vector)
+        return GpuRows(num_threads=ROW_THREADS, rows_per_block=rows, vector=vector)
     wanted = power_of_two(-(-spec.cols // min(COLUMNS_PER_THREAD, limit)))
     threads = max(ROW_THREADS, min(MAX_ROW_THREADS, wanted))
     if target.has("clusters") and spec.rows <= target.limits["grid_y"]:
         cluster = _row_cluster(spec, threads)
         if -(-spec.cols // (threads * cluster * vector)) * vector <= limit:
-            return ClusterSoftmax(num_threads=threads, vector=vector, cluster=cluster)
+            return ClusterRows(num_threads=threads, vector=vector, cluster=cluster)
     held = -(-spec.cols // (threads * vector)) * vector
-    return GpuSoftmax(num_threads=threads, vector=vector, resident=int(held <= limit))
+    return GpuRows(num_threads=threads, vector=vector, resident=int(held <= limit))
 
 
 def _row_cluster(spec: Rowwise, threads: int) -> int:

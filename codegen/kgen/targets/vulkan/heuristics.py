@@ -3,7 +3,7 @@ but for rows of more than 8 million columns that are no whole number of vectors.
 
 from __future__ import annotations
 
-from kgen.schedule import FmaMatmul, GpuSoftmax, GpuStream
+from kgen.schedule import FmaMatmul, GpuRows, GpuStream
 from kgen.spec import Elementwise, Matmul, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.row import RowPlan
@@ -68,7 +68,7 @@ def elementwise(spec: Elementwise, target: Target) -> GpuStream:
     return GpuStream(num_threads=THREADS, vector=vector_of(spec))
 
 
-def rowwise(spec: Rowwise, target: Target) -> GpuSoftmax:
+def rowwise(spec: Rowwise, target: Target) -> GpuRows:
     """As few lanes as hold a row; several rows in a workgroup where they are short."""
     vector, cols = vector_of_row(spec), spec.cols
     row = RowPlan(spec=spec, vector=vector, lanes=1)
@@ -81,7 +81,7 @@ def rowwise(spec: Rowwise, target: Target) -> GpuSoftmax:
     while rows > 1 and rows // 2 >= spec.rows:
         rows //= 2
     held = -(-cols // (lanes * vector)) * vector * max(1, row.values_kept)
-    return GpuSoftmax(
+    return GpuRows(
         num_threads=lanes * rows,
         rows_per_block=rows,
         vector=vector,

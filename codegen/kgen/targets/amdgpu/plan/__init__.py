@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgen.errors import ScheduleError
-from kgen.schedule import FmaMatmul, GpuSoftmax, GpuStream, MmaMatmul, Schedule
+from kgen.schedule import FmaMatmul, GpuRows, GpuStream, MmaMatmul, Schedule
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.amdgpu.plan import elementwise, matmul_fma, matmul_mma, rowwise
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan
@@ -19,7 +19,7 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> AmdgpuPlan:
             return matmul_fma.plan(spec, target, schedule)
         case Elementwise(), GpuStream():
             return elementwise.plan(spec, target, schedule)
-        case Rowwise(), GpuSoftmax():
+        case Rowwise(), GpuRows():
             return rowwise.plan(spec, target, schedule)
     raise ScheduleError(
         f"a {schedule.mainloop} schedule ({type(schedule).__name__}) is none that {target.name} "

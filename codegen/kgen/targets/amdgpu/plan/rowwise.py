@@ -9,7 +9,7 @@ from functools import cached_property
 from kgen.errors import ScheduleError
 from kgen.ops import steps
 from kgen.ops.expression import node, variable
-from kgen.schedule import GpuSoftmax
+from kgen.schedule import GpuRows
 from kgen.spec import DType, Rowwise
 from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, AmdgpuRenderer
 from kgen.targets.amdgpu.plan.banks import WIDEST
@@ -29,7 +29,7 @@ MAX_RESIDENT = 64
 @dataclass(frozen=True, kw_only=True)
 class RowwisePlan(AmdgpuPlan):
     spec: Rowwise
-    schedule: GpuSoftmax
+    schedule: GpuRows
 
     @cached_property
     def row(self) -> RowPlan:
@@ -37,7 +37,7 @@ class RowwisePlan(AmdgpuPlan):
             spec=self.spec,
             vector=self.schedule.vector,
             lanes=self.schedule.threads_per_row,
-            native=AmdgpuRenderer.native,
+            native=AmdgpuRenderer(type=FloatType(dtype=DType.F32)).native,
         )
 
     @cached_property
@@ -298,7 +298,7 @@ def vector_of(spec: Rowwise) -> int:
     return widest_vector(spec, WIDEST // max(dtype.itemsize for dtype in dtypes))
 
 
-def plan(spec: Rowwise, target: Target, schedule: GpuSoftmax) -> RowwisePlan:
+def plan(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePlan:
     """Raises ScheduleError, with a value that fits, if the schedule does not."""
     check_num_threads(target, schedule.num_threads)
     _check_shape(spec, target, schedule)
@@ -333,7 +333,7 @@ def plan(spec: Rowwise, target: Target, schedule: GpuSoftmax) -> RowwisePlan:
     return made
 
 
-def _check_shape(spec: Rowwise, target: Target, schedule: GpuSoftmax) -> None:
+def _check_shape(spec: Rowwise, target: Target, schedule: GpuRows) -> None:
     for name in ("threads_per_row", "vector"):
         value = getattr(schedule, name)
         if value & (value - 1):

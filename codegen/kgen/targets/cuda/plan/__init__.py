@@ -6,7 +6,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import (
     FmaMatmul,
     GemvMatmul,
-    GpuSoftmax,
+    GpuRows,
     GpuStream,
     MmaMatmul,
     Schedule,
@@ -53,7 +53,7 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
             from kgen.targets.cuda.plan.elementwise import plan_elementwise
 
             return plan_elementwise(spec, target, schedule)
-        case Rowwise(), GpuSoftmax():
+        case Rowwise(), GpuRows():
             from kgen.targets.cuda.plan.rowwise import plan_rowwise
 
             return plan_rowwise(spec, target, schedule)

@@ -9,7 +9,7 @@ from functools import cached_property
 from kgen.errors import ScheduleError
 from kgen.ops import Expression
 from kgen.ops.expression import node, variable
-from kgen.schedule import ClusterSoftmax, GpuSoftmax
+from kgen.schedule import ClusterRows, GpuRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cuda.expressions import PtxRenderer
@@ -92,7 +92,7 @@ class PhasePlan:
 @dataclass(frozen=True, kw_only=True)
 class RowwisePlan(base.CudaPlan):
     spec: Rowwise
-    schedule: GpuSoftmax
+    schedule: GpuRows
 
     @cached_property
     def row(self) -> RowPlan:
@@ -266,7 +266,7 @@ class RowwisePlan(base.CudaPlan):
             columns=columns,
             steps=tuple(self._steps(phase, piece, known, partial)),
             out_bytes=piece.offset * self.out_vector_bytes,
-            vector=f"{phase.name}{piece.index}_at",
+            vector=f"{phase.name}_v{piece.index}_at",
             results=tuple(element[phase.wanted[-1]].removeprefix("%") for element in known),
         )
 
@@ -275,7 +275,7 @@ class RowwisePlan(base.CudaPlan):
     ) -> Iterator[Step]:
         """All folds' arguments together; an online sum's after its maximum."""
         together = [fold for fold in phase.folds if not fold.relative_to]
-        prefix = f"%{phase.name}{piece.index}"
+        prefix = f"%{phase.name}_v{piece.index}"
         yield self._step(together, phase, prefix, known, partial)
         for fold in phase.folds:
             if fold.relative_to:
@@ -327,7 +327,7 @@ class RowwisePlan(base.CudaPlan):
         count = 1 if of.single else self.schedule.vector
         return Load(
             name=of.name,
-            registers=tuple(f"{of.name}_{phase.name}{piece.index}_{e}" for e in range(count)),
+            registers=tuple(f"{of.name}_{phase.name}_v{piece.index}_{e}" for e in range(count)),
             linear=of.linear,
             nbytes=piece.offset * self.vector_bytes,
             terms=tuple((d, stride * self.itemsize) for d, stride in of.terms),
@@ -340,7 +340,7 @@ class RowwisePlan(base.CudaPlan):
         asked = any(s.name == "column" for s in unknown(phase.wanted, known[0]))
         if not asked:
             return ()
-        registers = tuple(f"column_{phase.name}{piece.index}_{e}" for e in range(len(known)))
+        registers = tuple(f"column_{phase.name}_v{piece.index}_{e}" for e in range(len(known)))
         for register, element in zip(registers, known, strict=True):
             element[variable("column")] = f"%{register}"
         return registers
@@ -414,7 +414,7 @@ def butterfly(lanes: int) -> tuple[int, ...]:
     return tuple(1 << bit for bit in reversed(range(base.log2(lanes))))
 
 
-def plan_rowwise(spec: Rowwise, target: Target, schedule: GpuSoftmax) -> RowwisePlan:
+def plan_rowwise(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePlan:
     """Raises ScheduleError if the vector does not divide a row or the row does not fit."""
     _check(spec, target, schedule)
     blocks = -(-spec.rows // schedule.rows_per_block)
@@ -459,8 +459,8 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: GpuSoftmax) -> Rowwise
     return replace(made, shared_bytes=len(made.partials) * PARTIAL_BYTES * partials)
 
 
-def cluster_of(schedule: GpuSoftmax) -> int:
-    return schedule.cluster if isinstance(schedule, ClusterSoftmax) else 1
+def cluster_of(schedule: GpuRows) -> int:
+    return schedule.cluster if isinstance(schedule, ClusterRows) else 1
 
 
 def vector_of(spec: Rowwise) -> int:
@@ -468,7 +468,7 @@ def vector_of(spec: Rowwise) -> int:
     return widest_vector(spec, MAX_ACCESS_BYTES // max(spec.dtype.itemsize, spec.out.itemsize))
 
 
-def _check(spec: Rowwise, target: Target, schedule: GpuSoftmax) -> None:
+def _check(spec: Rowwise, target: Target, schedule: GpuRows) -> None:
     base.check_powers_of_two(schedule.override(resident=1))
     base.check_threads(schedule.num_threads, target, "num_threads=256")
     cluster = cluster_of(schedule)

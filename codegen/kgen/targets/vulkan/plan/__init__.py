@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgen.errors import TargetError
-from kgen.schedule import FmaMatmul, GpuSoftmax, GpuStream, Schedule
+from kgen.schedule import FmaMatmul, GpuRows, GpuStream, Schedule
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.vulkan.plan.base import VulkanPlan
@@ -19,7 +19,7 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:
             return plan_matmul(spec, target, schedule)
         case Elementwise(), GpuStream():
             return plan_elementwise(spec, target, schedule)
-        case Rowwise(), GpuSoftmax():
+        case Rowwise(), GpuRows():
             return plan_rowwise(spec, target, schedule)
     raise TargetError(
         f"target={target.name} has no {schedule.mainloop} schedule for {spec.op}; see kgen targets"

@@ -9,7 +9,7 @@ from functools import cached_property
 from kgen.errors import ScheduleError
 from kgen.ops import Expression
 from kgen.ops.expression import node, variable
-from kgen.schedule import GpuSoftmax
+from kgen.schedule import GpuRows
 from kgen.spec import DType, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.expressions import unknown
@@ -127,7 +127,7 @@ class PhasePlan:
 class RowwisePlan(VulkanPlan):
     """Indices count vectors, or scalars of tensors that are read by scalars."""
 
-    schedule: GpuSoftmax
+    schedule: GpuRows
     spec: Rowwise
     row: RowPlan
     folded: bool
@@ -396,7 +396,7 @@ def _columns_known(vector: Vector) -> list[dict[Expression, str]]:
     return [{COLUMN: f"%{column}"} for column in vector.columns]
 
 
-def plan_rowwise(spec: Rowwise, target: Target, schedule: GpuSoftmax) -> RowwisePlan:
+def plan_rowwise(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePlan:
     """Raises ScheduleError if the schedule does not fit the shapes or the target."""
     check_powers_of_two(schedule, "num_threads", "rows_per_block", "vector")
     check_threads(schedule.num_threads, target, "num_threads=128")
@@ -474,7 +474,7 @@ def _buffers(row: RowPlan) -> Iterator[Tensor]:
         )
 
 
-def _check(row: RowPlan, target: Target, schedule: GpuSoftmax) -> None:
+def _check(row: RowPlan, target: Target, schedule: GpuRows) -> None:
     widest = vector_of(row.spec)
     if schedule.vector > widest:
         raise ScheduleError(
