@@ -63,8 +63,8 @@ CASES = (
         DROPS_NAN,
         "gfx942",
         f"matmul 70x56x168 f16 {RELU}",
-        r"(relu2\.negative = fcmp )olt",
-        r"\1ult",
+        r"(relu2_less_equal = fcmp )ole",
+        r"\1ule",
         4,
     ),
     Case(
