@@ -260,6 +260,7 @@ class Broadcast:
         self.tree = ast.parse(spec["expression"], mode="eval").body
         self.dtype = DType(spec["dtype"])
         self.names = list(dict.fromkeys(definitions.input_names(self.tree)))
+        self._buffers = buffers
         self._words = [buffers[name].cast(_UNSIGNED[self.dtype.itemsize]) for name in self.names]
         shapes = dict(zip(self.names, spec["shapes"], strict=True))
         rank = max(map(len, shapes.values()))
@@ -284,6 +285,17 @@ class Broadcast:
             for i, steps in self._strides.items():
                 offsets[i] = sum(map(mul, reversed(coordinates), steps))
         return [view[offset] for view, offset in zip(self._words, offsets, strict=True)]
+
+    def elements(self, start: int, count: int) -> dict[str, list[float]]:
+        """`count` elements of the common shape, from `start` on, of each input."""
+        numbers = range(start, start + count) if self._strides else ()
+        bits = list(map(self.bits, numbers))
+        return {
+            name: [decode(each[i], self.dtype) for each in bits]
+            if i in self._strides
+            else values(self._buffers[name], start, count, 1, self.dtype)
+            for i, name in enumerate(self.names)
+        }
 
 
 class ScalarRows(definitions.Rows):
@@ -326,14 +338,10 @@ def rowwise(spec: Mapping[str, Any], buffers: Buffers) -> Element:
 
     @lru_cache(maxsize=16)
     def row_values(row: int) -> list[float]:
-        columns = [broadcast.bits(row * cols + column) for column in range(cols)]
-        values = {
-            name: [decode(b, broadcast.dtype) for b in bits]
-            for name, bits in zip(broadcast.names, zip(*columns, strict=True), strict=True)
-        }
-        values["column"] = [float(column) for column in range(cols)]
-        values["row"] = [float(row % height)] * cols
-        rows = ScalarRows(values, cols)
+        inputs = broadcast.elements(row * cols, cols)
+        inputs["column"] = [float(column) for column in range(cols)]
+        inputs["row"] = [float(row % height)] * cols
+        rows = ScalarRows(inputs, cols)
         return rows.columns(rows.value(broadcast.tree))
 
     return lambda index: float(row_values(index[0])[index[1]])

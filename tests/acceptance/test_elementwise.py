@@ -7,6 +7,8 @@ import itertools
 import pytest
 
 import kgen
+from kgen.check.execute import Emulation
+from kgen.emulate.schedules import SCHEDULES
 from kgen.ops import functions
 from kgen.spec import DType, Elementwise
 from tests.device.vulkan_support import open_vulkan
@@ -62,10 +64,14 @@ SHAPES = (
 )
 
 
-def check(specs: list[Elementwise], target: str, **schedule: int) -> None:
+def check(
+    specs: list[Elementwise], target: str, *, schedules: int = SCHEDULES, **schedule: int
+) -> None:
+    """Verify all of them, in an emulator under so many of its schedules."""
     if target.startswith("vulkan"):
         open_vulkan().close()
-    report = verify(kgen.build(specs, [target], schedule=schedule))
+    bundle = kgen.build(specs, [target], schedule=schedule)
+    report = verify(bundle, emulation=Emulation(schedules=schedules))
     wrong = [f"{k.kernel}: {k.reason}" for k in report.kernels if k.status != "passed"]
     assert not wrong and len(report.kernels) == len(specs)
 
@@ -73,9 +79,11 @@ def check(specs: list[Elementwise], target: str, **schedule: int) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("target", FAMILIES)
 def test_every_function(target: str, dtype: DType) -> None:
+    """Under one schedule: these kernels differ in their arithmetic alone."""
     check(
         [Elementwise(expression=call_of(f), shapes=(ODD,), dtype=dtype) for f in functions()],
         target,
+        schedules=1,
     )
 
 

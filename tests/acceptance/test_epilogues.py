@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import kgen
-from kgen.check.verify import verify
 from kgen.errors import SpecError
 from kgen.spec import DType, Matmul
 from kgen.spec.choices import SUMS, steps_known
 from tests.device.vulkan_support import open_vulkan
+from tests.open_devices import verify
 
 pytestmark = pytest.mark.acceptance
 

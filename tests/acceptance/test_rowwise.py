@@ -7,12 +7,12 @@ import itertools
 import pytest
 
 import kgen
-from kgen.check.verify import verify
 from kgen.ops import Expression, Row, functions, row_function
 from kgen.ops.functions import _FUNCTIONS
 from kgen.spec import DType, Rowwise
 from kgen_runtime import definitions
 from tests.device.vulkan_support import open_vulkan
+from tests.open_devices import verify
 
 pytestmark = pytest.mark.acceptance
 

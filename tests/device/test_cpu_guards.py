@@ -49,7 +49,8 @@ def test_no_access_outside_any_buffer_under_qemu() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", X86)
 def test_no_access_outside_any_buffer_of_many(name: str) -> None:
-    assert not run_guarded(name, 300, seed=1)
+    """Each target has cases of its own: what the templates share is seen on any of them."""
+    assert not run_guarded(name, 150, seed=1 + X86.index(name))
 
 
 @pytest.mark.slow

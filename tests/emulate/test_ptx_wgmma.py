@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from kgen.emulate import Numerics
+from kgen.emulate.ptx.ops.wgmma import matrix_product
 from tests.emulate.ptx_kernels import Array
 from tests.emulate.wgmma_programs import (
     B_AT,
@@ -24,6 +25,14 @@ from tests.emulate.wgmma_programs import (
     launch,
     program,
 )
+
+
+@pytest.mark.parametrize("columns", [8, 96, 128, 136, 256])
+def test_columns_that_are_multiplied_in_parts(columns: int) -> None:
+    rng = np.random.default_rng(columns)
+    a, b = (rng.integers(-128, 128, (3, rows, 32)).astype(np.float32) for rows in (64, columns))
+    exact = a.astype(np.int64) @ b.astype(np.int64).swapaxes(1, 2)
+    assert np.array_equal(matrix_product(a, b), exact)
 
 
 def values(rng: np.random.Generator, shape: tuple[int, int], type_: str) -> Array:

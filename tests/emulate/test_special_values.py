@@ -64,7 +64,7 @@ CASES = (
         "gfx942",
         f"matmul 70x56x168 f16 {RELU}",
         r"(relu2_less_equal = fcmp )ole",
-        r"\1ult",
+        r"\1ule",
         4,
     ),
     Case(

@@ -195,8 +195,8 @@ MISFITS: tuple[tuple[Spec, Target, Schedule, str], ...] = (
         FmaMatmul(block_m=128, block_n=128, block_k=16, thread_m=2, thread_n=2),
         r"4096 threads .* try thread_m=",
     ),
-    (relu_of(9), GFX942, GpuStream(num_threads=2048, vector=8), r"try num_threads=1024"),
-    (relu_of(9), GFX942, GpuStream(num_threads=64, vector=16), r"try vector=8"),
+    (relu_of((9,)), GFX942, GpuStream(num_threads=2048, vector=8), r"try num_threads=1024"),
+    (relu_of((9,)), GFX942, GpuStream(num_threads=64, vector=16), r"try vector=8"),
 )
 
 

@@ -14,9 +14,6 @@ import pytest
 INTERRUPTED = """
 import os, runpy, signal, sys
 
-# A shell's jobs in the background ignore the signal, and so do their children.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-
 class Interrupt:
     def find_spec(self, name, path=None, target=None):
         if name == os.environ["INTERRUPTED_AT"]:

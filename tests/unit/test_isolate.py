@@ -48,6 +48,22 @@ def broken(body: str) -> Bundle:
     return bundle.pack([bad, pipeline.kernel(GOOD, targets.find("x86-64-v3"))])
 
 
+def test_devices_that_are_given_stay_open() -> None:
+    good = bundle.pack([pipeline.kernel(GOOD, targets.find("x86-64-v3"))])
+    with isolate.Devices() as devices:
+        processes = []
+        for _ in range(2):
+            assert verify(good, devices=devices).passed
+            processes.append(devices.open["cpu"])
+        assert processes[0] is processes[1] and not processes[0].ended
+        # One that a kernel has ended is no reason for the next to fail.
+        report = verify(broken("crash"), devices=devices)
+        assert [result.passed for result in report.kernels] == [False, True]
+        last = devices.open["cpu"]
+        assert last is not processes[0] and not last.ended
+    assert last.ended
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgen.spec import DType, Epilogue, Layout, Matmul, Spec
+from kgen.spec import DType, Elementwise, Epilogue, Layout, Matmul, Rowwise, Spec
 from kgen_runtime import scalar
 from kgen_runtime.backends.reference import ReferenceBackend
 from kgen_runtime.errors import DeviceError
@@ -119,6 +119,36 @@ def test_infinities_and_nan_follow_ieee() -> None:
     assert math.isnan(scalar.dot([inf, -inf], [1.0, 1.0], exact_products=True))
     assert scalar.dot([inf, 1.0], [-1.0, 5.0], exact_products=True) == -inf
     assert math.isnan(scalar.relu(nan)) and scalar.relu(-inf) == 0.0 and scalar.relu(inf) == inf
+
+
+def test_sums_that_fsum_refuses() -> None:
+    inf, large = math.inf, 1e308
+    assert math.isnan(scalar.total([inf, 1.0, -inf]))
+    assert math.isnan(scalar.total([large, large, math.nan]))
+    assert scalar.total([large, large, -inf]) == -inf
+    with pytest.raises(OverflowError):
+        scalar.total([large, large])
+
+
+def test_an_expression_of_inputs_that_are_equal_but_for_their_sign() -> None:
+    spec = Elementwise(expression="reciprocal(x) + y", shapes=((4,), (1,)), dtype=DType.F32)
+    element = scalar.elements(spec.to_json(), {"x": f32(0.0, -0.0, 0.0, 2.0), "y": f32(1.0)})
+    inf = math.inf
+    assert [element((i,)) for i in range(4)] == [inf, -inf, inf, 1.5]
+
+
+def test_inputs_are_broadcast_along_any_axis() -> None:
+    shapes = ((2, 3, 1, 5), (3, 4, 1), (5,), (2, 3, 4, 5))
+    spec = Elementwise(expression="a + b * c - d", shapes=shapes, dtype=DType.F32)
+    arrays = [
+        np.random.default_rng(i).integers(-9, 9, shape).astype(np.float32)
+        for i, shape in enumerate(shapes)
+    ]
+    buffers = dict(zip("abcd", (array.tobytes() for array in arrays), strict=True))
+    element = scalar.elements(spec.to_json(), buffers)
+    a, b, c, d = arrays
+    expected = (a + b * c - d).reshape(-1)
+    assert [element((i,)) for i in range(expected.size)] == expected.tolist()
 
 
 @pytest.mark.parametrize("x", [-80.0, -5.0, -0.5, 0.0, 0.5, 5.0, 80.0])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -60,11 +60,13 @@ LOGIT_LIMIT = 20
 
 @dataclass(frozen=True, kw_only=True)
 class DataSet:
-    """One set of inputs. `whole` says that all values are whole numbers."""
+    """One set of inputs. `whole` says that all values are whole numbers; `turns` is how many sets
+    there are of its kind, which share the time of the scalar reference."""
 
     name: str
     whole: bool
     buffers: dict[str, Bytes]
+    turns: int = 1
 
 
 def data_sets(entry: KernelEntry, seed: int) -> Iterator[DataSet]:
@@ -76,7 +78,8 @@ def data_sets(entry: KernelEntry, seed: int) -> Iterator[DataSet]:
         yield _fill(entry, "random", seed, _random_integers if integers else _random)
     yield _fill(entry, "whole-number", seed, _whole, whole=True)
     for turn in range(turns):
-        yield _fill(entry, "special-value", seed + turn, _special(entry, seed, turn))
+        data = _fill(entry, "special-value", seed + turn, _special(entry, seed, turn))
+        yield replace(data, turns=turns)
 
 
 def _special_turns(entry: KernelEntry) -> int:

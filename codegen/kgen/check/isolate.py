@@ -34,7 +34,8 @@ class Devices:
     """The first device of every backend, opened when asked for. Use it as a context manager."""
 
     def __init__(self) -> None:
-        self._workers: dict[str, Worker] = {}
+        #: Their processes, by backend.
+        self.open: dict[str, Worker] = {}
 
     def __enter__(self) -> Devices:
         return self
@@ -43,17 +44,17 @@ class Devices:
         self.close()
 
     def close(self) -> None:
-        for worker in self._workers.values():
+        for worker in self.open.values():
             worker.close()
-        self._workers.clear()
+        self.open.clear()
 
     def executor(self, backend: str, entry: KernelEntry, files: Mapping[str, bytes]) -> Executor:
         """The kernel, loaded. Raises Unavailable if there is no such device, or if it refuses."""
-        if backend not in self._workers:
+        if backend not in self.open:
             check_present(backend)
-        if backend not in self._workers or self._workers[backend].ended:
-            self._workers[backend] = Worker(backend)
-        return IsolatedExecutor(self._workers[backend], entry, files)
+        if backend not in self.open or self.open[backend].ended:
+            self.open[backend] = Worker(backend)
+        return IsolatedExecutor(self.open[backend], entry, files)
 
 
 def check_present(backend: str) -> None:

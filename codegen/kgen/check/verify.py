@@ -303,7 +303,7 @@ def expectation(
     the scalar reference in place of as many as it has time for."""
     boxes = _boxes(entry, sample, seed)
     element = scalar.elements(entry.spec, data.buffers)
-    budget = cost.scalar_elements(entry) // len(boxes)
+    budget = cost.scalar_elements(entry) // (len(boxes) * data.turns)
     points = [at for box in boxes for at in sampling.elements(entry, box, budget, seed)]
     places = np.array(points, np.int64).reshape(len(points), -1)
     for piece in cost.oracle_pieces(entry, boxes):

@@ -259,7 +259,7 @@ class _Product:
             a = -a
         if self.adder is not None:
             return self.layout.rounded(self.adder(a, b, c))
-        product = _product(a, b)
+        product = matrix_product(a, b)
         if form.d_type != "s32":
             return self.layout.rounded(product + c)
         exact: Array = product.astype(np.int64) + c
@@ -268,7 +268,7 @@ class _Product:
         return exact.astype(np.int32)
 
 
-def _product(a: Array, b: Array) -> Array:
+def matrix_product(a: Array, b: Array) -> Array:
     """A by B, which is transposed, as many columns at a time as one thread multiplies."""
     rows, depth = a.shape[-2:]
     columns = max(8, _ONE_THREAD // (rows * depth))
