@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgen.spec import DType, Elementwise, Epilogue, Layout, Matmul, Rowwise, Spec
+from kgen.spec import DType, Elementwise, Epilogue, Layout, Matmul, Spec
 from kgen_runtime import scalar
 from kgen_runtime.backends.reference import ReferenceBackend
 from kgen_runtime.errors import DeviceError
