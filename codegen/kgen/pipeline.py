@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgen import bundle, remedy, render, targets
@@ -13,6 +12,7 @@ from kgen.errors import ScheduleError, SpecError, TargetError
 from kgen.schedule import Origin, Overrides, Schedule
 from kgen.spec import Matmul, Spec
 from kgen.targets.base import Assembled, Plan, Source, Target
+from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen.constants import Array
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MAINLOOP = "mainloop"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Kernel:
     """One finished kernel: what it was made from, its text and its machine code."""
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from kgen_runtime.dtypes import DType
+from kgen_runtime.values import frozen
 
 SCHEMA_VERSION = 1
 
@@ -21,7 +22,7 @@ Extent3 = tuple[int, int, int]
 Role = Literal["machine-code", "portable", "source"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Packing:
     """The order of a constant matrix of K x N that a kernel takes packed; see `packing.pack`.
 
@@ -38,7 +39,7 @@ class Packing:
     depth: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class TensorParam:
     """A tensor argument: `shape` and `strides` in elements, innermost last.
 
@@ -72,7 +73,7 @@ class TensorParam:
         return self.extent * self.dtype.itemsize
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Workspace:
     """Scratch memory that the runtime provides per stream, and keeps from one call to the next.
 
@@ -84,7 +85,7 @@ class Workspace:
     initial: Literal["any", "zero"] = "any"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class TensorMap:
     """A tensor as NVIDIA's copy engine sees it: an argument that the runtime makes for each call.
 
@@ -110,7 +111,7 @@ class TensorMap:
         return math.prod(self.box) * self.dtype.itemsize
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Walk:
     """How persistent workgroups share the pieces of an output of at least two dimensions.
 
@@ -130,7 +131,7 @@ class Walk:
     steps: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Tile:
     """Which box of the output a workgroup writes, so that a sample can be checked on its own.
 
@@ -150,7 +151,7 @@ class Tile:
     parts: int = 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Launch:
     """One kernel launch. `arguments`: names of tensors, workspaces and tensor maps, in ABI order.
 
@@ -168,7 +169,7 @@ class Launch:
     tile: Tile | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class ArtifactEntry:
     """One file of a kernel inside the bundle.
 
@@ -190,7 +191,7 @@ class ArtifactEntry:
         return self.format in ("ptx", "llvm-ir", "spirv-asm")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class StoredTensor:
     """An input whose bytes are in the bundle, in the order of the parameter: calls leave it out."""
 
@@ -200,7 +201,7 @@ class StoredTensor:
     nbytes: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Resources:
     """What the machine code uses, per thread (registers) or per workgroup (shared memory).
 
@@ -217,7 +218,7 @@ class Resources:
     findings: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Tolerance:
     """|error| <= u_out |ref| + (factor sqrt(K) u_acc + operand_error) (|A| |B|)
     + function_error |f|; see design. `operand_error` is what rounding the operands of a product to
@@ -232,14 +233,14 @@ class Tolerance:
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class TargetEntry:
     name: str
     family: str
     arch: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class KernelEntry:
     """One kernel for one target. `spec` is the JSON form of the operation, `op` included."""
 
@@ -294,7 +295,7 @@ class KernelEntry:
         return f"{self.target.name}/{self.key}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Manifest:
     schema_version: int = SCHEMA_VERSION
     kernels: tuple[KernelEntry, ...]

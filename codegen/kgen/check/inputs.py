@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from kgen.check.tensors import (
 from kgen_runtime import packing
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry, TensorParam
+from kgen_runtime.values import frozen
 
 #: NaNs that no arithmetic makes: quiet, with a payload of alternating bits or, of 8 bits, a sign.
 #: s32 has a number instead that no sum of 65536 products reaches; s8 has nothing of the kind, and
@@ -56,7 +56,7 @@ WHOLE_LIMIT = 4
 LOGIT_LIMIT = 20
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class DataSet:
     """One set of inputs. `whole` says that all values are whole numbers."""
 

@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,9 +30,10 @@ from kgen_runtime import scalar
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.launch_limits import kernel_refusal, limits_of
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Coverage:
     """Workgroups run, of how many (CPU: tasks), and output elements compared per data set."""
 
@@ -42,7 +42,7 @@ class Coverage:
     elements: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class KernelResult:
     """One kernel's verification.
 
@@ -87,7 +87,7 @@ class KernelResult:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Report:
     """The results of all kernels, in the bundle's order."""
 
@@ -142,7 +142,7 @@ def verify(
     return Report(kernels=tuple(results))
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class MemoryReader:
     """A bundle that was not saved, read like one that was."""
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
 from kgen import suggest
 from kgen.errors import ScheduleError
+from kgen_runtime.values import frozen
 
 #: What a user sets of a schedule: fields, which are numbers, and its `mainloop`, by name.
 Overrides = Mapping[str, int | str]
@@ -27,7 +27,7 @@ class Origin(StrEnum):
     USER = "user"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Schedule:
     """Base of all schedules. `mainloop` names the entry template's main loop."""
 

@@ -6,7 +6,6 @@ import hashlib
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -18,6 +17,7 @@ from kgen.spec.members import Member, OptionalMember
 from kgen.spec.rowwise import Relu
 from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.manifest import TensorParam
+from kgen_runtime.values import frozen
 
 MAX_RANK = 8
 ELEMENTWISE_DTYPES = (DType.F32, DType.F16, DType.BF16)
@@ -27,7 +27,7 @@ KEY_CHARACTERS = 60
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Elementwise(Spec):
     """out = expression, element by element, over packed inputs that broadcast as numpy's do.
 

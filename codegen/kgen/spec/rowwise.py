@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from kgen.errors import SpecError
@@ -12,6 +11,7 @@ from kgen.spec.base import MAX_BYTES, Spec, whole
 from kgen.spec.members import Member, OptionalMember
 from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.manifest import TensorParam
+from kgen_runtime.values import frozen
 
 MAX_RANK = 8
 MAX_SOFTMAX_COLS = 131072
@@ -19,7 +19,7 @@ MAX_SOFTMAX_ROWS = 2**31 - 1
 SOFTMAX_DTYPES = (DType.F32, DType.F16, DType.BF16)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Relu(Spec):
     """out = max(x, 0) element by element over a packed tensor; relu(NaN) is NaN, relu(-0) is 0."""
 
@@ -58,7 +58,7 @@ class Relu(Spec):
         return f"relu_{'x'.join(map(str, self.shape))}_{self.dtype}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Softmax(Spec):
     """Softmax (or its logarithm) over the last axis of a packed ROWS x COLS matrix, in f32.
 

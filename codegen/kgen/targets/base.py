@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Generic, TypeVar
 
 from kgen.errors import ScheduleError, TargetError
@@ -26,9 +26,10 @@ from kgen_runtime.manifest import (
     Tolerance,
     Workspace,
 )
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Target:
     """One thing to generate code for: a row of a family's table, no behaviour.
 
@@ -48,7 +49,7 @@ class Target:
         return feature in self.features
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Plan:
     """Every derived integer of one kernel. Families extend it; all arithmetic lives here.
 
@@ -90,7 +91,7 @@ class Plan:
         return self.spec.parameters
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Source:
     """A rendered kernel. `extension` is that of its file, without the dot (ptx, ll, spvasm)."""
 
@@ -99,7 +100,7 @@ class Source:
     entry_point: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Artifact:
     """One file of the finished kernel; see :class:`kgen_runtime.manifest.ArtifactEntry`."""
 
@@ -110,7 +111,7 @@ class Artifact:
     requires: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Assembled:
     """What a family's assembler made of a source; the best artifact to run comes first."""
 
@@ -118,7 +119,7 @@ class Assembled:
     resources: Resources
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Toolchain:
     """A tool that a family's machine code depends on, for the bundle's provenance.
 
@@ -133,7 +134,7 @@ class Toolchain:
 S_co = TypeVar("S_co", bound=Schedule, covariant=True)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Candidate(Generic[S_co]):
     """A schedule that a family's model has ranked, with its reasons.
 
@@ -150,7 +151,7 @@ class Candidate(Generic[S_co]):
 S = TypeVar("S", bound=Spec)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Operation(Generic[S]):
     """An operation that a family has kernels for.
 

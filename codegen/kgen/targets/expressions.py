@@ -9,13 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from kgen.ops import Expression, Primitive, expand, steps
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Rendered:
     """Instructions, one a line, and what holds the result. `numbers` and `truths` are the names
     that they define, for instruction sets that declare registers."""

@@ -4,10 +4,10 @@ kernels are LLVM IR."""
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 from kgen.targets.base import Toolchain
 from kgen_runtime.dtypes import DType
+from kgen_runtime.values import frozen
 
 #: The IR name of an element type.
 ELEMENT = {DType.F64: "double", DType.F32: "float", DType.F16: "half", DType.BF16: "bfloat"}
@@ -23,7 +23,7 @@ GELU_POLYNOMIAL = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class FloatType:
     """`lanes` elements: the scalar type itself for 1, else a vector. Prints as the IR type."""
 

@@ -7,17 +7,17 @@ which keeps subnormals. log2 scales subnormals too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from kgen.ops import Primitive as P
 from kgen.targets.llvm_expressions import LlvmRenderer
+from kgen_runtime.values import frozen
 
 #: What a division or a root may be off by: !2 of the module.
 DIVISION_ULPS = 2.5
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class AmdgpuRenderer(LlvmRenderer):
     native: ClassVar[frozenset[str]] = frozenset()
 

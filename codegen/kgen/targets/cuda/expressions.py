@@ -8,7 +8,6 @@ lg2.approx is within 2**-22, absolute between 1/2 and 2 and relative elsewhere.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from kgen.ops import Expression
@@ -16,6 +15,7 @@ from kgen.ops import Primitive as P
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.constants import float_bits
 from kgen.targets.expressions import Renderer
+from kgen_runtime.values import frozen
 
 OPCODES: Mapping[P, str] = {
     P.ADD: "add.f32",
@@ -43,7 +43,7 @@ OPCODES: Mapping[P, str] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class PtxRenderer(Renderer):
     """Operands are registers with their %, or literals of f32."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.errors import ScheduleError
@@ -16,9 +15,10 @@ from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.stream import StreamPlan, widest_vector
 from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Part:
     """How elements are taken: whole vectors, or one by one behind the last of them."""
 
@@ -58,7 +58,7 @@ class Part:
         return self.renderer.render(self.spec.formula_calls, inputs, f"%{prefix}.out")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class ElementwisePlan(AmdgpuPlan):
     spec: Elementwise
     schedule: GpuRelu

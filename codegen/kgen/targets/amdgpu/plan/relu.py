@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuRelu
 from kgen.spec import Relu
@@ -12,9 +10,10 @@ from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_thre
 from kgen.targets.base import Target
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class ReluPlan(AmdgpuPlan):
     """Whole vectors first, then what is left of the tensor element by element."""
 

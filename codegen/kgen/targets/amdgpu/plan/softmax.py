@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuSoftmax
@@ -13,12 +12,13 @@ from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_thre
 from kgen.targets.base import Target
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
 
 #: f32 values of a resident row per thread; more would leave few registers for anything else.
 MAX_RESIDENT = 64
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SoftmaxPlan(AmdgpuPlan):
     """A thread reads `vector` columns at a time, a stride of `step` columns apart."""
 

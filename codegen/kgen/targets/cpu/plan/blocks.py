@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 
 from kgen.schedule import CpuMatmul
 from kgen.spec import DType, Epilogue, Matmul, Operand
@@ -17,6 +16,7 @@ from kgen.targets.cpu.plan.normal_tables import NormalTables, normal_tables
 from kgen.targets.cpu.plan.steps import Step, epilogue_steps, function_steps
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen_runtime.manifest import Launch, TensorParam, Tile, Walk
+from kgen_runtime.values import frozen
 
 #: Of a cache; Intel, AMD and most of Arm.
 LINE_BYTES = 64
@@ -25,7 +25,7 @@ LINE_BYTES = 64
 SUMS_PADDING = 64
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class MatmulPlan(BlockedPlan):
     """A block of mc x nc of out per task; sums in a scratch block, then the epilogue."""
 

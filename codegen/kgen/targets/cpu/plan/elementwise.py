@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.errors import ScheduleError
@@ -20,9 +19,10 @@ from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.stream import Dimension, StreamInput, StreamPlan
 from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class ElementwisePlan(CpuPlan):
     spec: Elementwise
     schedule: CpuStream

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Relu
@@ -12,6 +10,7 @@ from kgen.targets.cpu.plan.base import CpuPlan, Run, check_task
 from kgen.targets.cpu.plan.blocks import LINE_BYTES
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
 
 #: From a load that streams to the line that is fetched meanwhile.
 AHEAD_BYTES = 2048
@@ -19,7 +18,7 @@ AHEAD_BYTES = 2048
 INFINITY = {DType.F32: 0x7F800000, DType.F16: 0x7C00, DType.BF16: 0x7F80}
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class ReluPlan(CpuPlan):
     spec: Relu
     schedule: CpuStream

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuMatmul, Schedule
 from kgen.targets.base import Plan, Target
 from kgen.targets.cuda.limits import FEATURES
 from kgen.targets.cuda.plan.constants import CONSTANTS, Constants
+from kgen_runtime.values import frozen
 
 #: What an index, a predicate and an address need beside a kernel's accumulators and fragments.
 REGISTERS_FOR_ADDRESSES = 24
@@ -17,7 +17,7 @@ REGISTERS_FOR_ADDRESSES = 24
 ANY_NUMBER = frozenset({"origin", "num_stages", "split_k", "num_ctas", "group_m"})
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class CudaPlan(Plan):
     """`shared_bytes` is all the shared memory of a CTA; above the static limit it is dynamic."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass
+
+from kgen_runtime.values import frozen
 
 #: erfc(z) / 2 = exp(-z^2) P(t) with t = 1 / (1 + ERFC_SLOPE z), for 0 <= z <= 10.3, beyond which
 #: the result is below the smallest f32. The form is that of Abramowitz and Stegun 7.1.26; the
@@ -31,7 +32,7 @@ def float_bits(value: float) -> str:
     return f"0f{struct.unpack('<I', struct.pack('<f', value))[0]:08X}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Constants:
     """PTX literals by meaning."""
 

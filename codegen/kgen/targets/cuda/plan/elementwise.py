@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.errors import ScheduleError
@@ -15,12 +14,13 @@ from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.expressions import Rendered
 from kgen.targets.stream import StreamInput, StreamPlan, widest_vector
 from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
 
 #: Vectors that 32-bit arithmetic can number.
 MAX_VECTORS = 2**32 - 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Load:
     """An access' elements of one input. `nbytes` is from the thread's first of a linear one;
     `terms` are (coordinate, bytes for each step of it) of another."""
@@ -32,7 +32,7 @@ class Load:
     terms: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Access:
     """One vector of a thread: `vectors` after its first one. `elements` are its results."""
 
@@ -49,7 +49,7 @@ class Access:
         return tuple(e.result.removeprefix("%") for e in self.elements)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class ElementwisePlan(base.CudaPlan):
     spec: Elementwise
     schedule: GpuRelu

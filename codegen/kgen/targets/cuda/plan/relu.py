@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuRelu
 from kgen.spec import Relu
@@ -11,9 +9,10 @@ from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Access:
     """One vector of a thread: how many vectors and bytes after its first, and its registers."""
 
@@ -24,7 +23,7 @@ class Access:
     guard: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class ReluPlan(base.CudaPlan):
     spec: Relu
     schedule: GpuRelu

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.errors import ScheduleError
 from kgen.schedule import ClusterSoftmax, GpuSoftmax
 from kgen.spec import Softmax
@@ -11,6 +9,7 @@ from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
 
 #: One f32 per warp, for the maximum and again for the sum.
 PARTIAL_BYTES = 4
@@ -19,7 +18,7 @@ PARTIAL_BYTES = 4
 MAX_CLUSTER = 8
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Vector:
     """One vector of a thread's share of a row, in bytes from the thread's first.
 
@@ -32,7 +31,7 @@ class Vector:
     predicate: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SoftmaxPlan(base.CudaPlan):
     spec: Softmax
     schedule: GpuSoftmax

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kgen.errors import ScheduleError
@@ -15,6 +14,7 @@ from kgen.targets.vulkan.limits import CEILING, STORAGE_16BIT
 from kgen.targets.vulkan.plan import declarations
 from kgen_runtime.launch_limits import VULKAN_GUARANTEED, Limits, vulkan_limits
 from kgen_runtime.manifest import Extent3
+from kgen_runtime.values import frozen
 
 #: Scalars in one access, widest first.
 VECTOR_WIDTHS = (4, 2, 1)
@@ -25,7 +25,7 @@ _VECTORS = {"float": "vec", "uint": "uvec", "ushort": "u16vec"}
 _BYTES = {"float": 4, "uint": 4, "ushort": 2, "half": 2}
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Tensor:
     """A storage buffer: an array of scalars, or of vectors of `vector` scalars.
 
@@ -58,7 +58,7 @@ class Tensor:
         return _BYTES[self.scalar] * self.vector
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Shared:
     """An array of 4-byte scalars in workgroup memory."""
 
@@ -71,7 +71,7 @@ class Shared:
         return self.length * WORD
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class VulkanPlan(Plan):
     """`functions` names the helper functions of the module, in the order of their definition.
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from kgen.spec import Epilogue, Matmul
 from kgen.targets.vulkan.plan.base import Tensor
+from kgen_runtime.values import frozen
 
 #: Functions that a function calls.
 _CALLEES = {"gelu_tanh": ("sigmoid",), "silu": ("sigmoid",)}
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Step:
     """One value of the chain, for each output: `result` from `source`, both stems of ids.
 

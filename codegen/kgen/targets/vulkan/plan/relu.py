@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuRelu
 from kgen.spec import Relu
@@ -18,9 +16,10 @@ from kgen.targets.vulkan.plan.base import (
     tensors,
 )
 from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class ReluPlan(VulkanPlan):
     """Indices count vectors. `guarded`: some invocation has a vector beyond the last."""
 

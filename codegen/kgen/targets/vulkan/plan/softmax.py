@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuSoftmax
 from kgen.spec import Softmax
@@ -20,6 +18,7 @@ from kgen.targets.vulkan.plan.base import (
     tensors,
 )
 from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
 
 #: Scalars of a row that an invocation may hold; drivers spill what does not fit in registers.
 MAX_RESIDENT = 64
@@ -27,7 +26,7 @@ MAX_RESIDENT = 64
 EXCHANGE_BUFFERS = 2
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Exchange:
     """A step of a reduction: every invocation combines its value with the one `distance` away."""
 
@@ -36,7 +35,7 @@ class Exchange:
     buffer: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Piece:
     """A vector that an invocation holds: its place in the row from the invocation's first.
 
@@ -48,7 +47,7 @@ class Piece:
     guarded: bool
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SoftmaxPlan(VulkanPlan):
     """Indices count vectors; `row_vectors` of them make a row."""
 
