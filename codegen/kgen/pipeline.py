@@ -100,13 +100,15 @@ def source(plan: Plan) -> Source:
 
 def kernel(spec: Spec, target: Target, schedule: Schedule | None = None) -> Kernel:
     """One kernel for one target, assembled."""
+    return assembled(plan(spec, target, schedule))
+
+
+def assembled(planned: Plan) -> Kernel:
+    """The kernel of a plan."""
     start = time.perf_counter()
-    planned = plan(spec, target, schedule)
     text = source(planned)
-    assembled = targets.family(target.family).assemble(text, planned)
-    return Kernel(
-        plan=planned, source=text, assembled=assembled, seconds=time.perf_counter() - start
-    )
+    code = targets.family(planned.target.family).assemble(text, planned)
+    return Kernel(plan=planned, source=text, assembled=code, seconds=time.perf_counter() - start)
 
 
 def build(
@@ -154,7 +156,7 @@ def build(
     plans = [_plan_of_several(s, t, schedule or {}, found) for t, s in pairs]
     for planned in map(tune, plans) if tune else plans:
         progress(f"{planned.target.name}/{planned.spec.key}")
-        kernels.append(kernel(planned.spec, planned.target, planned.schedule))
+        kernels.append(assembled(planned))
     return bundle.pack(kernels, constants)
 
 

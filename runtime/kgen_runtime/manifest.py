@@ -11,6 +11,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import field
+from functools import cached_property
 from typing import Any, Literal
 
 from kgen_runtime.dtypes import DType
@@ -67,7 +68,7 @@ class TensorParam:
         """Elements from the first to the last one, both included."""
         return 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """Bytes from the first to the end of the last element."""
         return self.extent * self.dtype.itemsize

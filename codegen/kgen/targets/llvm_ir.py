@@ -4,6 +4,7 @@ kernels are LLVM IR."""
 from __future__ import annotations
 
 import struct
+from functools import cache
 
 from kgen.targets.base import Toolchain
 from kgen_runtime.dtypes import DType
@@ -73,6 +74,7 @@ def float_literal(value: float, dtype: DType) -> str:
     return f"0x{bits:016X}"
 
 
+@cache
 def toolchain() -> Toolchain:
     """The LLVM that llvmlite brings."""
     import llvmlite
