@@ -20,6 +20,8 @@ T = TypeVar("T")
 )
 def frozen(cls: type[T]) -> type[T]:
     """As `dataclass(frozen=True, kw_only=True)`, for :mod:`dataclasses` as well."""
+    # The standard library would write the signature there, and takes milliseconds to find it.
+    cls.__doc__ = cls.__doc__ or cls.__name__
     made = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=True)(cls)
     fields = dataclasses.fields(made)  # type: ignore[arg-type]
     compared = _getter([f.name for f in fields if f.compare])

@@ -75,13 +75,12 @@ class Schedule:
         return f"mainloop={self.mainloop}{fields} ({self.origin})"
 
     def check_positive(self) -> None:
-        for f in dataclasses.fields(self):
-            value = getattr(self, f.name)
-            if f.name == "origin" or isinstance(value, bool):
+        for name, value in vars(self).items():
+            if name == "origin" or isinstance(value, bool):
                 continue
-            least = 0 if f.name in self.may_be_zero else 1
+            least = 0 if name in self.may_be_zero else 1
             if not isinstance(value, int) or value < least:
-                raise ScheduleError(f"{f.name}={value} must be a whole number of {least} or more")
+                raise ScheduleError(f"{name}={value} must be a whole number of {least} or more")
 
     def check_divides(self, part: str, whole: str) -> None:
         """`part` must divide `whole`, both names of fields."""
