@@ -6,6 +6,7 @@ Commands are timed from process start to exit, emulated launches from the text t
 from __future__ import annotations
 
 import argparse
+import compileall
 import os
 import platform
 import statistics
@@ -21,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import kgen
+import kgen_runtime
 from kgen import emulate
 from kgen.check import timing
 from kgen.check.timing import Taken
@@ -134,6 +136,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--write", action="store_true", help="write docs/performance.md")
     args = parser.parse_args()
+    for package in (kgen, kgen_runtime):  # as they are installed
+        compileall.compile_dir(str(Path(str(package.__file__)).parent), quiet=1)
     moment, found = documents.moment(), []
     with tempfile.TemporaryDirectory() as folder:
         for row in rows(args.runs, folder):

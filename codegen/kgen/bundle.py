@@ -8,7 +8,6 @@ import os
 import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from kgen_runtime.manifest import (
     TargetEntry,
     TensorParam,
 )
+from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen.constants import Array
@@ -37,7 +37,7 @@ ALIGNMENT = 64
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Bundle:
     """A manifest and the files that it names, in memory."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgen import bundle, remedy, render, targets
@@ -13,6 +12,7 @@ from kgen.errors import ScheduleError, SpecError, TargetError
 from kgen.schedule import Origin, Overrides, Schedule
 from kgen.spec import Matmul, Spec
 from kgen.targets.base import Assembled, Plan, Source, Target
+from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen.constants import Array
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MAINLOOP = "mainloop"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Kernel:
     """One finished kernel: what it was made from, its text and its machine code."""
 
@@ -100,13 +100,15 @@ def source(plan: Plan) -> Source:
 
 def kernel(spec: Spec, target: Target, schedule: Schedule | None = None) -> Kernel:
     """One kernel for one target, assembled."""
+    return assembled(plan(spec, target, schedule))
+
+
+def assembled(planned: Plan) -> Kernel:
+    """The kernel of a plan."""
     start = time.perf_counter()
-    planned = plan(spec, target, schedule)
     text = source(planned)
-    assembled = targets.family(target.family).assemble(text, planned)
-    return Kernel(
-        plan=planned, source=text, assembled=assembled, seconds=time.perf_counter() - start
-    )
+    code = targets.family(planned.target.family).assemble(text, planned)
+    return Kernel(plan=planned, source=text, assembled=code, seconds=time.perf_counter() - start)
 
 
 def build(
@@ -154,7 +156,7 @@ def build(
     plans = [_plan_of_several(s, t, schedule or {}, found) for t, s in pairs]
     for planned in map(tune, plans) if tune else plans:
         progress(f"{planned.target.name}/{planned.spec.key}")
-        kernels.append(kernel(planned.spec, planned.target, planned.schedule))
+        kernels.append(assembled(planned))
     return bundle.pack(kernels, constants)
 
 

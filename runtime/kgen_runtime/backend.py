@@ -10,12 +10,13 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from kgen_runtime.errors import DeviceError
 from kgen_runtime.launch_limits import kernel_refusal
+from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     HostBytes = npt.NDArray[np.uint8]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class DeviceInfo:
     """One device as `kgen devices` shows it.
 
@@ -47,7 +48,7 @@ class DeviceInfo:
         return f"{self.backend}:{self.index}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Code:
     """The chosen artifact of one module, with its bytes (digest already checked)."""
 

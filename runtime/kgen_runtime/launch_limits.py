@@ -17,16 +17,16 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 
 from kgen_runtime.manifest import Extent3, KernelEntry, Launch
+from kgen_runtime.values import frozen
 
 KIB = 1024
 #: Stands where a device has no limit of a kind, or none that a number of 63 bits could pass.
 UNLIMITED = 2**63 - 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Registers:
     """A thread has `per_thread` at most; those of all threads of a workgroup come from a `file`.
 
@@ -47,7 +47,7 @@ class Registers:
         return each * -(-subgroups // self.parts) * self.parts
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Limits:
     """The most that one launch may have on a device.
 
@@ -71,7 +71,7 @@ class Limits:
     buffer_bytes: int = UNLIMITED
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Usage:
     """What a kernel's code takes beside what its launch says: registers per thread, bytes of
     `static_shared_memory` per workgroup and of `parameters`, tensors, bytes of the largest one."""

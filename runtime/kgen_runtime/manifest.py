@@ -10,10 +10,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+from functools import cached_property
 from typing import Any, Literal
 
 from kgen_runtime.dtypes import DType
+from kgen_runtime.values import frozen
 
 SCHEMA_VERSION = 1
 
@@ -21,7 +23,7 @@ Extent3 = tuple[int, int, int]
 Role = Literal["machine-code", "portable", "source"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Packing:
     """The order of a constant matrix of K x N that a kernel takes packed; see `packing.pack`.
 
@@ -38,7 +40,7 @@ class Packing:
     depth: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class TensorParam:
     """A tensor argument: `shape` and `strides` in elements, innermost last.
 
@@ -66,13 +68,13 @@ class TensorParam:
         """Elements from the first to the last one, both included."""
         return 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """Bytes from the first to the end of the last element."""
         return self.extent * self.dtype.itemsize
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Workspace:
     """Scratch memory that the runtime provides per stream, and keeps from one call to the next.
 
@@ -84,7 +86,7 @@ class Workspace:
     initial: Literal["any", "zero"] = "any"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class TensorMap:
     """A tensor as NVIDIA's copy engine sees it: an argument that the runtime makes for each call.
 
@@ -110,7 +112,7 @@ class TensorMap:
         return math.prod(self.box) * self.dtype.itemsize
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Walk:
     """How persistent workgroups share the pieces of an output of at least two dimensions.
 
@@ -130,7 +132,7 @@ class Walk:
     steps: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Tile:
     """Which box of the output a workgroup writes, so that a sample can be checked on its own.
 
@@ -150,7 +152,7 @@ class Tile:
     parts: int = 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Launch:
     """One kernel launch. `arguments`: names of tensors, workspaces and tensor maps, in ABI order.
 
@@ -168,7 +170,7 @@ class Launch:
     tile: Tile | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class ArtifactEntry:
     """One file of a kernel inside the bundle.
 
@@ -190,7 +192,7 @@ class ArtifactEntry:
         return self.format in ("ptx", "llvm-ir", "spirv-asm")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class StoredTensor:
     """An input whose bytes are in the bundle, in the order of the parameter: calls leave it out."""
 
@@ -200,7 +202,7 @@ class StoredTensor:
     nbytes: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Resources:
     """What the machine code uses, per thread (registers) or per workgroup (shared memory).
 
@@ -217,7 +219,7 @@ class Resources:
     findings: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Tolerance:
     """|error| <= u_out |ref| + (factor sqrt(K) u_acc + operand_error) (|A| |B|)
     + function_error |f|; see design. `operand_error` is what rounding the operands of a product to
@@ -232,14 +234,14 @@ class Tolerance:
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class TargetEntry:
     name: str
     family: str
     arch: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class KernelEntry:
     """One kernel for one target. `spec` is the JSON form of the operation, `op` included."""
 
@@ -294,7 +296,7 @@ class KernelEntry:
         return f"{self.target.name}/{self.key}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Manifest:
     schema_version: int = SCHEMA_VERSION
     kernels: tuple[KernelEntry, ...]

@@ -6,12 +6,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from kgen_runtime.decode import check_nesting, decode, shown
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import BundleError, VersionError
 from kgen_runtime.manifest import SCHEMA_VERSION, Manifest
-from kgen_runtime.manifest_check import check
-from kgen_runtime.older import renewed
 
 
 def to_json(value: Any) -> Any:
@@ -34,6 +31,11 @@ def from_json(data: Any) -> Manifest:
     Raises VersionError for a schema that this runtime does not know, BundleError for a field that
     is missing, unknown or of the wrong type, and for a kernel that contradicts itself.
     """
+    # Who writes a manifest needs no checks of one.
+    from kgen_runtime.decode import check_nesting, decode, shown
+    from kgen_runtime.manifest_check import check
+    from kgen_runtime.older import renewed
+
     if not isinstance(data, dict) or "schema_version" not in data:
         raise BundleError("manifest.json: no schema_version; this is not a kgen manifest")
     check_nesting(data)

@@ -3,24 +3,43 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from kgen_runtime.manifest import KernelEntry
 
-#: Operations that have become functions of element-wise expressions, and what they are now.
-EXPRESSIONS = {"relu": "relu(x)"}
+Spec = Mapping[str, Any]
 
 
-def renewed(kernel: KernelEntry) -> KernelEntry:
-    """The kernel with the spec that its operation has today; what is launched stays as it is."""
-    spec = kernel.spec
-    expression = EXPRESSIONS.get(str(spec.get("op")))
-    if expression is None or not {"shape", "dtype"} <= spec.keys():
-        return kernel
-    now = {
+def _relu(spec: Spec) -> dict[str, Any]:
+    return {
         "op": "elementwise",
-        "expression": expression,
+        "expression": "relu(x)",
         "shapes": [spec["shape"]],
         "dtype": spec["dtype"],
         "out_dtype": spec["dtype"],
     }
-    return dataclasses.replace(kernel, spec=now)
+
+
+def _softmax(spec: Spec) -> dict[str, Any]:
+    return {
+        "op": "rowwise",
+        "expression": "log_softmax(x)" if spec["log"] else "softmax(x)",
+        "shapes": [[spec["rows"], spec["cols"]]],
+        "dtype": spec["dtype"],
+        "out_dtype": spec["out_dtype"],
+        "axes": 1,
+    }
+
+
+#: Operations that have become functions of expressions, and what their specs are now.
+RENEWED: Mapping[str, Callable[[Spec], dict[str, Any]]] = {"relu": _relu, "softmax": _softmax}
+
+
+def renewed(kernel: KernelEntry) -> KernelEntry:
+    """The kernel with the spec that its operation has today; what is launched stays as it is."""
+    make = RENEWED.get(str(kernel.spec.get("op")))
+    try:
+        return kernel if make is None else dataclasses.replace(kernel, spec=make(kernel.spec))
+    except KeyError:
+        return kernel

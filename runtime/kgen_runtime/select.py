@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 
 from kgen_runtime.backend import Backend, DeviceInfo, Judge, choose_code
 from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry
+from kgen_runtime.values import frozen
 
 #: Every backend, best first: its module in `backends/`, imported when it is first asked for.
 BACKENDS: tuple[str, ...] = ("cuda", "hip", "vulkan", "cpu", "reference")
@@ -16,7 +16,7 @@ BACKENDS: tuple[str, ...] = ("cuda", "hip", "vulkan", "cpu", "reference")
 ON_REQUEST = ("reference",)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Devices:
     """The devices of this machine, and for each backend without any one line that says why."""
 
@@ -27,7 +27,7 @@ class Devices:
         return iter(self.devices)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Choice:
     """One kernel that runs on the chosen device: its best artifact per module."""
 
@@ -35,7 +35,7 @@ class Choice:
     code: Mapping[str, ArtifactEntry]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Selection:
     """An open device and what it will run. `skipped` says, by entry name, why not the others."""
 

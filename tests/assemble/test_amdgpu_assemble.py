@@ -208,3 +208,9 @@ def test_undefined_functions_are_refused() -> None:
     source = Source(text=text, extension="ll", entry_point="k")
     with pytest.raises(AssembleError, match="calls f,"):
         link(compile_object(source, target_named("gfx942")))
+
+
+def test_code_generation_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgen.targets.amdgpu.assemble.TIMEOUT", 0)
+    with pytest.raises(AssembleError, match="took over 0 s; try a smaller tile"):
+        pipeline.kernel(relu_of((64,)), FAMILY.targets[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,12 @@ def test_a_rejected_source_names_kernel_and_first_error() -> None:
     message = str(error.value)
     assert message.startswith("relu_8_f16: ptxas rejects the source: line ")
     assert "error" in message and "\n" not in message and "/" not in message
+
+
+def test_the_assembler_is_that_of_the_installed_wheel() -> None:
+    wheel = metadata.distribution(assemble.WHEEL)
+    assert assemble.version() == wheel.version
+    assert assemble.ptxas() == Path(str(wheel.locate_file(assemble.PTXAS)))
 
 
 def test_a_missing_assembler_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,9 +11,14 @@ import pytest
 
 import kgen
 import kgen_runtime
+from kgen import targets
 from kgen.errors import BundleError, ScheduleError, SpecError, TargetError
+from kgen.schedule import Schedule
+from kgen.spec import Spec
+from kgen.targets.base import Plan, Target
 from kgen_runtime import dlpack
 from kgen_runtime.errors import ArgumentError
+from tests.specs import relu_of
 from tests.unit.fakes import entry, host
 
 SMALL = kgen.Matmul(m=16, n=16, k=16)
@@ -88,6 +93,21 @@ def test_what_is_no_request(
 ) -> None:
     with pytest.raises(error, match=message):
         kgen.build(specs, targets, schedule=schedule)
+
+
+def test_a_build_plans_a_kernel_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    family = targets.family("vulkan")
+    planned: list[Spec] = []
+    plan = family.plan
+
+    def counted(spec: Spec, target: Target, schedule: Schedule) -> Plan:
+        planned.append(spec)
+        return plan(spec, target, schedule)
+
+    monkeypatch.setattr(family, "plan", counted)
+    spec = relu_of((64,))
+    kgen.build(spec, ["vulkan1.3"])
+    assert planned == [spec]
 
 
 def test_constants_that_are_no_mapping() -> None:

@@ -15,7 +15,7 @@ from kgen.errors import BundleError
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.manifest_json import from_json, to_json
 from kgen_runtime.older import renewed
-from tests.specs import relu_of
+from tests.specs import relu_of, softmax_of
 
 
 def older(kernel: KernelEntry) -> KernelEntry:
@@ -54,6 +54,20 @@ def test_its_spec_is_checked_as_before(bundle: kgen.Bundle) -> None:
     data["kernels"][0]["spec"]["shape"] = [3, 6]
     with pytest.raises(BundleError, match=r"its spec asks for input x \[3, 6\] f32"):
         from_json(data)
+
+
+def test_a_softmax_of_its_own_is_a_row_wise_expression(tmp_path: Path) -> None:
+    new = kgen.build(softmax_of(3, 5, dtype="f32"), ["x86-64", "sm_80"])
+    spec = {"op": "softmax", "dtype": "f32", "rows": 3, "cols": 5, "out_dtype": "f32", "log": False}
+    kernels = tuple(dataclasses.replace(k, spec=spec) for k in new.manifest.kernels)
+    bundle = dataclasses.replace(new, manifest=dataclasses.replace(new.manifest, kernels=kernels))
+    x = np.arange(15, dtype=np.float32).reshape(3, 5)
+    with kgen_runtime.load(bundle.save(tmp_path / "x.kgen"), device="cpu") as loaded:
+        np.testing.assert_allclose(loaded.softmax(x).sum(axis=1), 1.0, rtol=1e-6)
+    manifest = from_json(to_json(bundle.manifest))
+    assert manifest.kernels == new.manifest.kernels
+    report = verify(dataclasses.replace(bundle, manifest=manifest))
+    assert [k.status for k in report.kernels] == ["passed"] * 2
 
 
 def test_others_stay_as_they_are(bundle: kgen.Bundle) -> None:

@@ -10,7 +10,7 @@ import math
 import os
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -26,9 +26,10 @@ from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.kernel import Kernel
 from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import KernelEntry, TensorParam
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class PeerResult:
     """A library's median `seconds`, and `ratio` = its time over the kernel's (above 1: the kernel
     is faster), with its `noise` and the `quartiles` of the rounds' ratios; or why it was not timed.
@@ -42,7 +43,7 @@ class PeerResult:
     reason: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class BenchResult:
     """One kernel's median `seconds` per call, and the `quartiles` of the rounds'.
 
@@ -86,7 +87,7 @@ class BenchResult:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class BenchReport:
     """Results of the kernels that run on the device; `skipped` says why not the others."""
 

@@ -23,7 +23,6 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -38,12 +37,13 @@ from kgen.schedule import Overrides
 from kgen.spec import Spec
 from kgen.spec.text import parse
 from kgen.targets.base import Plan, Target
+from kgen_runtime.values import frozen
 
 TABLES = ("toolchain", "defaults", "budget")
 KEYS = ("kernel", "target", "schedule", "why", *(tier.value for tier in Tier))
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Limit:
     """A metric's budget; `place` is that of the number, `default` says that it is for all."""
 
@@ -53,7 +53,7 @@ class Limit:
     default: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Entry:
     """One kernel with its budgets. `against` names the reference of its measured ratio."""
 
@@ -75,7 +75,7 @@ class Entry:
         return pipeline.plan_with(self.spec, self.target, self.schedule)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Budgets:
     """A file of budgets, checked as far as it can be without building anything."""
 

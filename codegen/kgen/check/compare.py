@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kgen.check import tolerance
@@ -11,9 +9,10 @@ from kgen.check.oracle import Box
 from kgen.check.tensors import Mask, Values, round_to, saturate
 from kgen.check.tolerance import Estimate
 from kgen_runtime.dtypes import DType
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Comparison:
     """The element with the largest ratio of error to bound, among `elements` compared.
 

@@ -6,15 +6,15 @@ import shutil
 import subprocess
 import sysconfig
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from kgen.errors import AssembleError, BundleError
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Disassembler:
     """Programs that print machine code, the first that is there is used; `package` brings it."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -16,6 +15,7 @@ from kgen.check.tensors import Bytes
 from kgen.emulate.schedules import SCHEDULES, once
 from kgen_runtime import manifest
 from kgen_runtime.manifest import ArtifactEntry, Extent3, KernelEntry, Manifest
+from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen.emulate import Report
@@ -35,7 +35,7 @@ class Reader(Protocol):
     def read(self, artifact: ArtifactEntry) -> bytes: ...
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Emulation:
     """How the emulator runs a kernel: under so many schedules, and whether its warnings of what no
     rule promises are faults (see :func:`kgen.emulate.run`)."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from kgen.check.machine_code import Instruction
+from kgen_runtime.values import frozen
 
 
 class Work(StrEnum):
@@ -20,7 +20,7 @@ class Work(StrEnum):
     LOAD = "loads"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Loop:
     """A loop's instructions, those at `body`, by opcode: `work` of them do what the kernel is for,
     `loads` load data, `spills` put registers on the stack or take them back. `unrolled`: there is
@@ -62,7 +62,7 @@ def mix(opcodes: Counter[str], most: int = 8) -> str:
     return f"{shown}, {rest} others" if rest else shown
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Words:
     """How a family's instructions are told apart."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from kgen.check.tensors import (
 from kgen_runtime import packing
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry, TensorParam
+from kgen_runtime.values import frozen
 
 #: NaNs that no arithmetic makes: quiet, with a payload of alternating bits or, of 8 bits, a sign.
 #: s32 has a number instead that no sum of 65536 products reaches; s8 has nothing of the kind, and
@@ -58,7 +59,7 @@ WHOLE_LIMIT = 4
 LOGIT_LIMIT = 20
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class DataSet:
     """One set of inputs. `whole` says that all values are whole numbers; `turns` is how many sets
     there are of its kind, which share the time of the scalar reference."""

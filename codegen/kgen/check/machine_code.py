@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from kgen import targets
 from kgen.check.disassemble import run_tool
@@ -18,12 +17,13 @@ from kgen.check.execute import Reader
 from kgen.errors import AssembleError
 from kgen.targets.llvm_lines import with_lines
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry
+from kgen_runtime.values import frozen
 
 #: SASS instructions of compute capability 7.0 and later.
 SASS_BYTES = 16
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Instruction:
     """`goes_to` is the index of the instruction that a branch may go to (of several, the first);
     `spill` says that it puts a register on the stack or takes it back, `line` from which line of

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kgen.bundle import Bundle
@@ -17,6 +16,7 @@ from kgen.emulate.profile import WORDS, Profile
 from kgen.errors import EmulationError, VerificationError
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.values import frozen
 
 #: Families whose code the emulators count, and how they call things.
 FAMILIES = {"cuda": WORDS["ptx"], "amdgpu": WORDS["llvm"]}
@@ -25,7 +25,7 @@ FAMILIES = {"cuda": WORDS["ptx"], "amdgpu": WORDS["llvm"]}
 PATIENCE = 16
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class KernelProfile:
     """The launches of one kernel; none, and the `reason`, if it cannot be profiled."""
 

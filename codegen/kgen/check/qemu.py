@@ -14,7 +14,6 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ import numpy.typing as npt
 from kgen import children
 from kgen.errors import EmulationError
 from kgen.targets import elf
+from kgen_runtime.values import frozen
 
 QEMU = "qemu-aarch64"
 #: An Armv8.0 core, and one with dot products: a kernel that uses more than it says stops with an
@@ -49,7 +49,7 @@ def available() -> bool:
     return shutil.which(QEMU) is not None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Segment:
     """Bytes at an address, with the rights `flags`; congruent to its file offset per page."""
 

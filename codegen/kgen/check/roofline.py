@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kgen.check import profile, walk
@@ -21,9 +20,10 @@ from kgen.emulate.counters import MOST_OF_ANY
 from kgen.spec import Math, Matmul, Spec
 from kgen.targets.device import Occupancy, Rates
 from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Roofline:
     """The problem on the device: `peak` is the rate of flops of type `operands`."""
 
@@ -58,7 +58,7 @@ class Roofline:
         return vars(self) | {name: getattr(self, name) for name in derived}
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Traffic:
     """Counters of all launches, by the names of :mod:`kgen.emulate.counters`. `part` of the
     workgroups were run; the sums are scaled to all of them."""
@@ -67,7 +67,7 @@ class Traffic:
     part: float
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Prediction:
     """Seconds of each term; `fraction` is the part of the roofline that the longest leaves."""
 

@@ -10,19 +10,19 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from kgen.check import walk
 from kgen.check.oracle import Box, output_shape
 from kgen_runtime.manifest import Extent3, KernelEntry, Launch, Tile
+from kgen_runtime.values import frozen
 
 #: Workgroups to run, per launch.
 Workgroups = tuple[tuple[Extent3, ...], ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Sample:
     """Workgroups (tasks) to run, per launch, and the boxes of the output that they write."""
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from kgen.check import hot_loop
 from kgen.check.execute import Reader
 from kgen.check.hot_loop import WORDS, Work
 from kgen.check.machine_code import Instruction, instructions
 from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SourceLines:
     """A kernel's text, its machine instructions with their lines, and those of the hot loop."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kgen import spec, targets
@@ -15,9 +14,10 @@ from kgen.check.machine_code import instructions
 from kgen.check.roofline import Prediction, Roofline, count, predict, roofline
 from kgen.targets.device import Occupancy
 from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Facts:
     """`metrics` by the names of :mod:`kgen.check.gate.metrics`, `opcodes` of all instructions; the
     others are None where there is none: no hot loop, no device that is meant."""
@@ -46,7 +46,7 @@ class Facts:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Outlook:
     """Where a kernel stands on a well-known device; `reason` says why nothing is predicted."""
 

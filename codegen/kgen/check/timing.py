@@ -13,8 +13,9 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from kgen_runtime.values import frozen
 
 Run = Callable[[], object]
 #: Seconds per call of each run in every round.
@@ -33,7 +34,7 @@ ATTEMPTS = 3
 STAT = Path("/proc/stat")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Taken:
     """Times, and what disturbed them: `load` is the cores that others took on average, `noise` how
     far apart two measurements of a ratio to the first run are, relatively."""

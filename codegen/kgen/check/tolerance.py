@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +34,7 @@ import numpy.typing as npt
 from kgen.check.tensors import Values, round_to
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import Tolerance
+from kgen_runtime.values import frozen
 
 #: Largest slopes: of gelu and gelu_tanh near x = 1.41 and 1.42, of silu at x = 2.40.
 LIPSCHITZ = {"relu": 1.0, "gelu": 1.13, "gelu_tanh": 1.13, "silu": 1.1}
@@ -44,7 +44,7 @@ FUNCTION_ROUNDINGS = 8
 F64_ORACLE_FACTOR = 2.0
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Estimate:
     """What an accumulator should hold, and how far off a correct kernel may be."""
 

@@ -29,6 +29,7 @@ from kgen_runtime.array import bytes_at
 from kgen_runtime.backend import Code
 from kgen_runtime.backends.cpu import CpuBackend
 from kgen_runtime.cpu_features import cpu_name
+from kgen_runtime.values import frozen
 
 #: Turns of a step; calls of a turn take this many seconds at least, so that the clock's step and a
 #: call's cost do not count.
@@ -47,7 +48,7 @@ Report = Callable[[float], None]
 BAR = 24
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Found:
     """What a search found for a kernel: `gain` is the model's time over that of the best."""
 

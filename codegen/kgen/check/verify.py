@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,9 +31,10 @@ from kgen_runtime import scalar
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.launch_limits import kernel_refusal, limits_of
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Coverage:
     """Workgroups run, of how many (CPU: tasks), and output elements compared per data set."""
 
@@ -43,7 +43,7 @@ class Coverage:
     elements: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class KernelResult:
     """One kernel's verification.
 
@@ -88,7 +88,7 @@ class KernelResult:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Report:
     """The results of all kernels, in the bundle's order."""
 
@@ -145,7 +145,7 @@ def verify(
     return Report(kernels=tuple(results))
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class MemoryReader:
     """A bundle that was not saved, read like one that was."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgen.errors import EmulationError, SpecError
+from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen.emulate.tensor_map import TensorMap
@@ -35,7 +35,7 @@ _MAP_DTYPES = {
 _MAP_FIELDS = ("dtype", "shape", "box", "strides", "element_strides", "swizzle", "fill")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Argument:
     """A kernel argument, its array if it has one, and the file that is written afterwards."""
 

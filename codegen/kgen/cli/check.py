@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgen.cli.output import print_json, print_table
+from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import Backend, Judge
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     return 0 if runs else 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Answer:
     """For one kernel: its best target there, or why none runs and what to do."""
 
@@ -116,7 +116,7 @@ def _arch(name: str) -> tuple[str, Judge]:
     return name, _Elsewhere(backend=backend, able=family.capabilities(target))
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class _Elsewhere:
     """What a device with these capabilities would run."""
 

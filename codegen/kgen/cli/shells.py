@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from shlex import quote
 
+from kgen_runtime.values import frozen
 
-@dataclass(frozen=True, kw_only=True)
+
+@frozen
 class Option:
     """An option, by its short and long name. `values` are what it takes, if they have names;
     `is_list`: several of them between commas."""
@@ -20,7 +21,7 @@ class Option:
     takes_files: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Command:
     """A command by the words that name it; `arguments` are the words that it takes."""
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.errors import EmulationError
+from kgen_runtime.values import frozen
 
 #: Bits of a significand behind its leading one.
 F32_FRACTION = 23
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Numerics:
     """Options of matrix instructions; the default is a sum in f32, each addition rounded.
 

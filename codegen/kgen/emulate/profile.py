@@ -7,13 +7,13 @@ it than the same bytes need.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from kgen.emulate.counters import MEANING
 from kgen.emulate.report import LineCounts, Report
 from kgen.emulate.traffic import TRAFFIC
+from kgen_runtime.values import frozen
 
 #: Counters that are not classes of instructions.
 _NOT_CLASSES = frozenset({"instructions", "lane_instructions", "barriers", "divergent_branches"})
@@ -26,7 +26,7 @@ class Waste(StrEnum):
     UNCOALESCED = "uncoalesced accesses to global memory"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Total:
     """A sum over the launch beside what it could be at best; no ideal where there is none."""
 
@@ -40,7 +40,7 @@ class Total:
         return self.value / self.ideal if self.ideal else None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Words:
     """How a family calls things, and the bytes of its sectors of global memory."""
 
@@ -57,7 +57,7 @@ WORDS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Profile:
     """One launch's report, with the text that its lines belong to.
 

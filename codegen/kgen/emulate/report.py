@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kgen.errors import EmulationError
+from kgen_runtime.values import frozen
 
 Index3 = tuple[int, int, int]
 
@@ -33,7 +34,7 @@ WARNINGS: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Fault:
     """A fault in the emulated program.
 
@@ -98,7 +99,7 @@ class LineCounts:
     global_bytes: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Report:
     """A launch that ran to its end.
 

@@ -12,18 +12,18 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from kgen.errors import SpecError
 from kgen.ops.expression import Expression, Number, call, constant, fma, node, select
 from kgen.ops.expression import Primitive as P
+from kgen_runtime.values import frozen
 
 #: What an error is relative to: the result, the largest argument or result, or 1 or the result.
 Scale = Literal["result", "argument", "one"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Accuracy:
     """A bound on the error of an expansion with exact arguments.
 
@@ -45,7 +45,7 @@ class Accuracy:
 EXACT = Accuracy()
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Function:
     """A function by name.
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from kgen.ops.expression import Expression, Number, node, reduce, select, variable
 from kgen.ops.expression import Primitive as P
 from kgen.ops.functions import EXACT, LN_2, LOG2_E, Function, register
+from kgen_runtime.values import frozen
 
 #: What an expression may call the place of an element: its number along the reduced axes, and
 #: along the one before them.
@@ -22,7 +22,7 @@ COLUMN, ROW = "column", "row"
 COORDINATES = frozenset({COLUMN, ROW})
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Reduction:
     """How two values become one; `identity` is what changes no value."""
 
@@ -39,7 +39,7 @@ REDUCTIONS: Mapping[str, Reduction] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Row:
     """What an expansion may ask of rows that have `count` columns."""
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
 from kgen import suggest
 from kgen.errors import ScheduleError
+from kgen_runtime.values import frozen
 
 #: What a user sets of a schedule: fields, which are numbers, and its `mainloop`, by name.
 Overrides = Mapping[str, int | str]
@@ -27,7 +27,7 @@ class Origin(StrEnum):
     USER = "user"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Schedule:
     """Base of all schedules. `mainloop` names the entry template's main loop."""
 
@@ -75,13 +75,12 @@ class Schedule:
         return f"mainloop={self.mainloop}{fields} ({self.origin})"
 
     def check_positive(self) -> None:
-        for f in dataclasses.fields(self):
-            value = getattr(self, f.name)
-            if f.name == "origin" or isinstance(value, bool):
+        for name, value in vars(self).items():
+            if name == "origin" or isinstance(value, bool):
                 continue
-            least = 0 if f.name in self.may_be_zero else 1
+            least = 0 if name in self.may_be_zero else 1
             if not isinstance(value, int) or value < least:
-                raise ScheduleError(f"{f.name}={value} must be a whole number of {least} or more")
+                raise ScheduleError(f"{name}={value} must be a whole number of {least} or more")
 
     def check_divides(self, part: str, whole: str) -> None:
         """`part` must divide `whole`, both names of fields."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from kgen.errors import ScheduleError
 from kgen.schedule.base import Schedule
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class GpuMatmul(Schedule):
     """What all GPU main loops have: a block tile of block_m x block_n, fed block_k at a time."""
 
@@ -22,7 +22,7 @@ class GpuMatmul(Schedule):
         self.check_positive()
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class MmaMatmul(GpuMatmul):
     """Matrix instructions: each warp (wave, subgroup) owns a warp_m x warp_n piece of the tile."""
 
@@ -40,7 +40,7 @@ class MmaMatmul(GpuMatmul):
         return (self.block_m // self.warp_m) * (self.block_n // self.warp_n)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SplitK(GpuMatmul):
     """k is cut in `split_k` parts that different blocks multiply. A second kernel adds them or,
     with `one_kernel`, whichever block of an output tile comes last."""
@@ -62,7 +62,7 @@ class SplitK(GpuMatmul):
         return super().override(**fields)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SplitMatmul(SplitK, MmaMatmul):
     """Matrix instructions, with k cut in parts; or, with `stream_k`, `num_ctas` blocks that share
     all output tiles along k, in groups of `group_m` rows of them."""
@@ -81,7 +81,7 @@ class SplitMatmul(SplitK, MmaMatmul):
         return super().override(**fields)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class PromotedMatmul(SplitMatmul):
     """The same where matrix instructions add with few bits: after every `promote_k` of k their sums
     are added to others in f32, and begin again. A promote_k of all of k never does that."""
@@ -89,7 +89,7 @@ class PromotedMatmul(SplitMatmul):
     promote_k: int = 128
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class WgmmaMatmul(GpuMatmul):
     """Warpgroups of Hopper: one loads, `consumers` others multiply rows of the block tile each.
 
@@ -150,14 +150,14 @@ class WgmmaMatmul(GpuMatmul):
         return self.cluster_m * self.cluster_n
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class PromotedWgmmaMatmul(WgmmaMatmul):
     """The same where the instruction adds with few bits, as in PromotedMatmul."""
 
     promote_k: int = 128
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class FmaMatmul(GpuMatmul):
     """Scalar multiply-adds: each thread owns a thread_m x thread_n piece of the tile."""
 
@@ -175,12 +175,12 @@ class FmaMatmul(GpuMatmul):
         return (self.block_m // self.thread_m) * (self.block_n // self.thread_n)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SplitFmaMatmul(SplitK, FmaMatmul):
     """The same, with k cut in parts."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class CpuMatmul(Schedule):
     """BLIS blocking: an mr x nr register tile inside mc x kc of A and kc x nc of B.
 
@@ -203,21 +203,21 @@ class CpuMatmul(Schedule):
         self.check_divides("nr", "nc")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class AmxMatmul(CpuMatmul):
     """The same blocking with mr x nr made of AMX tiles of 16 rows x 64 bytes."""
 
     mainloop: ClassVar[str] = "amx"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class DotMatmul(CpuMatmul):
     """The same blocking around dot products of groups of K: two bf16 or four s8 at a time."""
 
     mainloop: ClassVar[str] = "dot"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class InnerMatmul(CpuMatmul):
     """Inner products of mr rows of A with nr columns of B, vectors along all of K (kc = k),
     `unroll` of them at a time, for operands whose K lies side by side; nothing is packed."""
@@ -226,7 +226,7 @@ class InnerMatmul(CpuMatmul):
     unroll: int = 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SweepMatmul(CpuMatmul):
     """All rows of A (mr = mc = m) by `parts` rows of B at once, each from another part of kc of K,
     nr columns at a time over nc; the sums of nc columns stay in a cache, and nothing is packed."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from kgen.errors import ScheduleError
 from kgen.schedule.base import Schedule
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class GpuStream(Schedule):
     """Each thread handles `unroll` accesses of `vector` elements, a block apart."""
 
@@ -26,7 +26,7 @@ class GpuStream(Schedule):
         return self.num_threads * self.vector * self.unroll
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class GpuRows(Schedule):
     """One row per group of `num_threads / rows_per_block` threads.
 
@@ -52,7 +52,7 @@ class GpuRows(Schedule):
         return self.num_threads // self.rows_per_block
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class ClusterRows(GpuRows):
     """The same with `cluster` blocks for one row, each of which keeps a part of it."""
 
@@ -72,7 +72,7 @@ class ClusterRows(GpuRows):
         return self.num_threads * self.cluster // self.rows_per_block
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class CpuStream(Schedule):
     """Each task streams `task` elements, `unroll` vectors at a time; or rows, if they are those of
     a softmax or an input broadcasts.

@@ -6,18 +6,18 @@ import dataclasses
 import math
 import operator
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar
 
 from kgen.errors import SpecError
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import TensorParam
+from kgen_runtime.values import frozen
 
 MAX_BYTES = 2**63 - 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Spec(ABC):
     """Base of all operations."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -11,9 +10,10 @@ from kgen.ops import Expression, expand, is_exact
 from kgen.spec.formula import Formula, Shape
 from kgen.spec.members import Member, OptionalMember
 from kgen_runtime.dtypes import DType, DTypeLike
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Elementwise(Formula):
     """out = expression, element by element."""
 

@@ -7,7 +7,6 @@ import math
 import re
 from abc import abstractmethod
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -17,6 +16,7 @@ from kgen.ops.expression import infix, inputs
 from kgen.spec.base import MAX_BYTES, Spec, whole
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import TensorParam
+from kgen_runtime.values import frozen
 
 MAX_RANK = 8
 FLOATS = (DType.F32, DType.F16, DType.BF16)
@@ -29,7 +29,7 @@ OWN_KERNELS: frozenset[str] = frozenset()
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Formula(Spec):
     """An expression over packed inputs that broadcast as numpy's do.
 

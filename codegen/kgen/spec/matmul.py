@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
 from typing import ClassVar
@@ -29,6 +28,7 @@ from kgen.spec.choices import (
 from kgen.spec.members import Member, Members, OptionalMember
 from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.manifest import TensorParam
+from kgen_runtime.values import frozen
 
 #: A vocabulary is 150,000 columns and more.
 MAX_ROWS_OR_COLUMNS = 1 << 20
@@ -39,7 +39,7 @@ MAX_BATCH = 65535
 F32_MAX = 2.0**128 - 2.0**104
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Matmul(Spec):
     """out = scale_out * epilogue(alpha * scale_a * scale_b * A @ B + beta * C).
 

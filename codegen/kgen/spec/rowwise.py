@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -14,6 +13,7 @@ from kgen.spec.formula import FLOATS, Formula, Shape
 from kgen.spec.members import Member, OptionalMember
 from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.manifest import TensorParam
+from kgen_runtime.values import frozen
 
 #: Functions whose results are numbers of columns.
 INDICES = frozenset({"argmax", "argmin"})
@@ -30,7 +30,7 @@ def packed_pair(shape: tuple[int, ...], dtype: DType, out: DType) -> tuple[Tenso
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Rowwise(Formula):
     """out = expression, in which functions of whole rows are called: softmax(x), x / l2(x).
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Generic, TypeVar
 
 from kgen.errors import ScheduleError, TargetError
@@ -26,6 +26,7 @@ from kgen_runtime.manifest import (
     Tolerance,
     Workspace,
 )
+from kgen_runtime.values import frozen
 
 #: Of expressions that are exact in the type of their elements.
 EXACT = Tolerance(
@@ -33,7 +34,7 @@ EXACT = Tolerance(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Target:
     """One thing to generate code for: a row of a family's table, no behaviour.
 
@@ -53,7 +54,7 @@ class Target:
         return feature in self.features
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Plan:
     """Every derived integer of one kernel. Families extend it; all arithmetic lives here.
 
@@ -95,7 +96,7 @@ class Plan:
         return self.spec.parameters
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Source:
     """A rendered kernel. `extension` is that of its file, without the dot (ptx, ll, spvasm)."""
 
@@ -104,7 +105,7 @@ class Source:
     entry_point: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Artifact:
     """One file of the finished kernel; see :class:`kgen_runtime.manifest.ArtifactEntry`."""
 
@@ -115,7 +116,7 @@ class Artifact:
     requires: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Assembled:
     """What a family's assembler made of a source; the best artifact to run comes first."""
 
@@ -123,7 +124,7 @@ class Assembled:
     resources: Resources
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Toolchain:
     """A tool that a family's machine code depends on, for the bundle's provenance.
 
@@ -138,7 +139,7 @@ class Toolchain:
 S_co = TypeVar("S_co", bound=Schedule, covariant=True)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Candidate(Generic[S_co]):
     """A schedule that a family's model has ranked, with its reasons.
 
@@ -155,7 +156,7 @@ class Candidate(Generic[S_co]):
 S = TypeVar("S", bound=Spec)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Operation(Generic[S]):
     """An operation that a family has kernels for.
 

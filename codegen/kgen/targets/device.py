@@ -6,11 +6,13 @@ Nothing of it decides whether a kernel is right; it is read to choose schedules 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from kgen_runtime.values import frozen
 
-@dataclass(frozen=True, kw_only=True)
+
+@frozen
 class Occupancy:
     """How many `warps` (waves) a `unit` of the device holds at once, of at most `most`.
 
@@ -43,7 +45,7 @@ class Occupancy:
         return vars(self) | {"allowed": dict(self.allowed), "limits": list(self.limits)}
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Rates:
     """What a well-known device of a target does at most, per second.
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from kgen.errors import AssembleError
+from kgen_runtime.values import frozen
 
 ET_REL, ET_DYN = 1, 3
 SHN_UNDEF = 0
@@ -33,7 +33,7 @@ RELA = struct.Struct("<QQq")
 DYNAMIC = struct.Struct("<QQ")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Section:
     """A section header and its bytes (`size` zeros are not stored for SHT_NOBITS)."""
 
@@ -54,7 +54,7 @@ class Section:
         return bool(self.flags & flag)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Symbol:
     """A symbol table entry; `section` is a section's index or SHN_UNDEF."""
 
@@ -88,7 +88,7 @@ class Symbol:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Relocation:
     """Patch `offset` bytes into section `section` with a value made of `symbol` + `addend`."""
 
@@ -99,7 +99,7 @@ class Relocation:
     addend: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class ElfFile:
     """A decoded file: `type` is ET_REL or ET_DYN; `machine`, `flags` and `abi` as in its header."""
 
@@ -122,7 +122,7 @@ class ElfFile:
         return tuple(r for r in self.relocations if r.section == section.index)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Note:
     """One entry of a note section."""
 

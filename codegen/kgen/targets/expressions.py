@@ -9,14 +9,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 
 from kgen.ops import Expression, Primitive, expand, steps
 from kgen.ops.expression import variable
 from kgen.ops.functions import call_of
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Rendered:
     """Instructions, one a line, and what holds the result. `numbers` and `truths` are the names
     that they define, for instruction sets that declare registers."""

@@ -8,12 +8,12 @@ accuracy.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from kgen.ops import Expression, expand, steps
 from kgen.ops import Primitive as P
 from kgen.targets.expressions import Renderer
 from kgen.targets.llvm_ir import FloatType
+from kgen_runtime.values import frozen
 
 OPERATORS: Mapping[P, str] = {P.ADD: "fadd", P.SUB: "fsub", P.MUL: "fmul", P.DIV: "fdiv"}
 INTRINSICS: Mapping[P, str] = {
@@ -39,7 +39,7 @@ LANES: Mapping[P, tuple[str, float | None]] = {
 COMPARISONS: Mapping[P, str] = {P.LESS: "olt", P.LESS_EQUAL: "ole", P.EQUAL: "oeq"}
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class LlvmRenderer(Renderer):
     """Values are of `type`, truth values of its condition."""
 

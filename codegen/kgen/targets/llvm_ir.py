@@ -4,11 +4,12 @@ kernels are LLVM IR."""
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from functools import cache
 
 from kgen.ops.storage import bits_of
 from kgen.targets.base import Toolchain
 from kgen_runtime.dtypes import DType
+from kgen_runtime.values import frozen
 
 #: The IR name of an element type.
 ELEMENT = {
@@ -28,7 +29,7 @@ _SUFFIX = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class FloatType:
     """`lanes` elements: the scalar type itself for 1, else a vector. Prints as the IR type. An s32
     is what floating-point results may be rounded to."""
@@ -87,6 +88,7 @@ def float_literal(value: float, dtype: DType) -> str:
     return f"0x{bits:016X}"
 
 
+@cache
 def toolchain() -> Toolchain:
     """The LLVM that llvmlite brings."""
     import llvmlite

@@ -14,19 +14,19 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.ops import COORDINATES, REDUCTIONS, Expression, Primitive, Reduction, steps
 from kgen.ops.expression import infix, variable, with_arguments
 from kgen.spec import Rowwise
 from kgen.targets.stream import Dimension, StreamInput, coordinates, merge
+from kgen_runtime.values import frozen
 
 #: What a comment may say of a fold.
 TITLE_CHARACTERS = 70
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Fold:
     """A reduction over the row: `name` is that of its value; `title` says what it is, for a
     comment. `relative_to` names the maximum of the same phase that an online sum's terms are
@@ -60,7 +60,7 @@ class Fold:
         return self.step.arguments[0]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Phase:
     """`row_values` are computed once for the row, from the folds of the phases before; then the
     folds' arguments, or in the last phase the `result`, element by element."""
@@ -81,7 +81,7 @@ class Phase:
         return "_".join(fold.name for fold in self.folds) or "out"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Piece:
     """A vector of a lane: `offset` vectors behind its first. `partial`: some lanes have none."""
 
@@ -90,7 +90,7 @@ class Piece:
     partial: bool
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class RowInput:
     """Where an input lies. `row_terms`: (coordinate of the row, stride) whose products sum to the
     row's first element; `columns` is where the row's elements are from there, None if one element
@@ -101,7 +101,7 @@ class RowInput:
     columns: StreamInput | None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class RowPlan:
     """`vector` divides the innermost dimension of the columns, `native` are the functions of which
     the family has a better form.

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.spec import Elementwise
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Dimension:
     """A dimension of the output behind the innermost one, counted in vectors.
 
@@ -35,7 +35,7 @@ class Dimension:
         return self.outermost and self.divisor == 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class StreamInput:
     """Where an input's elements lie. `strides` (elements) go with the plan's sizes; the last one is
     the innermost's, for a step of a whole vector: 0, or the vector's elements.
@@ -55,7 +55,7 @@ class StreamInput:
         return tuple((d, stride) for d, stride in enumerate(self.strides) if stride)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class StreamPlan:
     """`vector` elements at a time; it divides the innermost dimension if there are several."""
 

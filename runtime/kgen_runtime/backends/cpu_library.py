@@ -15,10 +15,10 @@ import platform
 import struct
 import weakref
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 
 from kgen_runtime.errors import DeviceError
+from kgen_runtime.values import frozen
 
 #: memfd_create(2): bytes of a name, which is cut there.
 MEMFD_NAME = 249
@@ -43,7 +43,7 @@ _DT_NULL, _DT_HASH, _DT_STRTAB, _DT_SYMTAB = 0, 4, 5, 6
 _DT_KNOWN = {_DT_HASH, _DT_STRTAB, _DT_SYMTAB, 10, 11}
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SharedObject:
     """What is mapped of a shared object: its read-only parts by address, and its functions."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,6 +21,7 @@ from kgen_runtime.backends.cuda_tensor_maps import TensorMaps
 from kgen_runtime.backends.parameters import Parameters
 from kgen_runtime.errors import DeviceError, DeviceLost, LaunchError, OutOfMemory
 from kgen_runtime.launch_limits import Limits, cuda_limits
+from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
@@ -31,7 +32,7 @@ PORTABLE_CLUSTER = 8
 KNOWN_REQUIREMENTS = frozenset(("compute_capability", "exact", "cuda"))
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class CudaLaunch:
     """One launch with its function looked up."""
 
@@ -43,7 +44,7 @@ class CudaLaunch:
     arguments: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class CudaKernel:
     name: str
     modules: tuple[Any, ...]

@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from ctypes import byref, c_int, c_size_t, c_uint, c_void_p
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,6 +20,7 @@ from kgen_runtime.backends.forks import OneProcess
 from kgen_runtime.backends.parameters import Parameters
 from kgen_runtime.errors import DeviceError, DeviceLost, LaunchError, OutOfMemory
 from kgen_runtime.launch_limits import Limits, amdgpu_limits
+from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
@@ -87,7 +87,7 @@ def _name(status: int) -> str:
     return STICKY.get(status, "hipErrorNoDevice" if status == NO_DEVICE else f"error {status}")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class HipLaunch:
     """One launch with its function looked up."""
 
@@ -98,7 +98,7 @@ class HipLaunch:
     arguments: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class HipKernel:
     name: str
     modules: tuple[c_void_p, ...]

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kgen_runtime import packing, scalar
 from kgen_runtime.backend import Backend, Code, DeviceInfo
 from kgen_runtime.errors import DeviceError, OutOfMemory
+from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
     from kgen_runtime.manifest import ArtifactEntry, KernelEntry, TensorParam
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class ReferenceKernel:
     """What `load` hands out: the specification, the output's layout, and inputs to be unpacked."""
 

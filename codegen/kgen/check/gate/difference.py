@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kgen.check.disassemble import disassemble
@@ -15,12 +14,13 @@ from kgen.check.machine_code import Instruction, instructions
 from kgen.errors import AssembleError, EmulationError
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.values import frozen
 
 #: Where an instruction stands (nvdisasm; objdump; llvm-objdump), which one more before it changes.
 _ADDRESS = re.compile(r"/\*[0-9a-f]{4,}\*/|^\s*[0-9a-f]+:|\s*// [0-9A-F]{8,}:.*$", re.MULTILINE)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Change:
     """One metric of the old and the new kernel; None where one does not have it."""
 
@@ -47,7 +47,7 @@ class Change:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class KernelDiff:
     """What differs between two kernels of one name; the diffs are unified, and empty if nothing
     does. `notes` say what could not be compared."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -12,6 +11,7 @@ from kgen.check.gate.metrics import METRICS, Bound, Tier
 from kgen.check.gate.ratio import Ratio
 from kgen.check.gate.values import Contribution, Values
 from kgen.errors import BudgetError
+from kgen_runtime.values import frozen
 
 
 class Verdict(StrEnum):
@@ -21,7 +21,7 @@ class Verdict(StrEnum):
     SKIPPED = "skipped"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Result:
     """One budget's verdict. `note` says why it was skipped, or what else is known of a broken one;
     `sources` are the lines of the kernel's text that contribute most to it."""
@@ -58,7 +58,7 @@ class Result:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class EntryReport:
     """One kernel's verdicts, in the order of its budgets."""
 
@@ -81,7 +81,7 @@ class EntryReport:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Report:
     """The verdicts of a file of budgets."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import math
-from dataclasses import dataclass
 from enum import StrEnum
 
 from kgen.emulate import counters
 from kgen.errors import BudgetError
+from kgen_runtime.values import frozen
 
 #: Decimals of a fraction in a budget.
 DECIMALS = 4
@@ -29,7 +29,7 @@ class Bound(StrEnum):
     MINIMUM = "minimum"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Metric:
     """`headline` says that `kgen perf add` writes it into a new entry."""
 

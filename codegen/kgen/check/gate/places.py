@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from kgen_runtime.values import frozen
 
 #: Keys from the root to a value; tables of an array are numbered from 0.
 Path = tuple[str | int, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Place:
     """A line, counted from 1, and the half-open range of characters of the value."""
 

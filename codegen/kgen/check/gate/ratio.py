@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import kgen_runtime
@@ -17,13 +16,14 @@ from kgen import targets
 from kgen.bundle import Bundle
 from kgen.check import bench, cost, inputs, peers, timing
 from kgen.errors import DeviceError
+from kgen_runtime.values import frozen
 
 ROUNDS = 15
 #: A budget is broken when so many measurements in a row say so.
 ATTEMPTS = 3
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Ratio:
     """Times of the reference and of the kernel in seconds, and the noise of the latter: relative,
     and absolute (what a call that computes nothing costs)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,10 @@ from kgen.check.gate.judge import Report, Result, Verdict
 from kgen.check.gate.metrics import Tier
 from kgen.errors import BudgetError
 from kgen.files import replacing
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Proposal:
     """A budget's number as it stands, and the tighter one that the kernel keeps today."""
 

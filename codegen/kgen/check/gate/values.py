@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kgen.check import profile, static
 from kgen.check.execute import Reader
@@ -15,12 +15,13 @@ from kgen.emulate.profile import Profile
 from kgen.emulate.report import LineCounts
 from kgen.errors import EmulationError
 from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.values import frozen
 
 #: How many source lines are named.
 _SOURCES = 3
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Contribution:
     """A line of the kernel's text, counted from 1, and its part of a number; `excess` of it is
     more than the same bytes need."""
@@ -35,7 +36,7 @@ class Contribution:
         return f"line {self.line:<5} {self.count:>12}{excess}  {self.text}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Values:
     """`numbers` by metric; a metric that the kernel does not have is not among them. `lines` are
     where the machine code comes from, if that was asked for."""

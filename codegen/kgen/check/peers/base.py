@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy.typing as npt
@@ -11,11 +10,12 @@ import numpy.typing as npt
 from kgen.check.tensors import Bits, Bytes, Values, decode, empty_buffer, strided_bits
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.manifest import KernelEntry, TensorParam
+from kgen_runtime.values import frozen
 
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Peer:
     """A library's version: `run` computes it once; the result is there when it returns.
 

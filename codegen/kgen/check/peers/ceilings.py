@@ -12,7 +12,6 @@ import ctypes
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -36,6 +35,7 @@ from kgen_runtime.backends.cpu import request_tile_permission
 from kgen_runtime.backends.cpu_library import Library
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.values import frozen
 
 #: Independent sums: more than latency times instructions per clock (5 x 2 at most, 7 x 1 where a
 #: product goes before its sum), and room for an operand among the registers.
@@ -71,7 +71,7 @@ TRIALS = 5
 Run = Callable[[], object]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Arithmetic:
     """The instruction of a type: what one does, how many stand in the template's loop; `lanes`:
     the multiply-adds of one of f32 that takes as long, 0 if there is none."""

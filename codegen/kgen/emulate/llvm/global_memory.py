@@ -14,6 +14,7 @@ import numpy as np
 from kgen.emulate.llvm.module import Instruction
 from kgen.emulate.llvm.types import Array
 from kgen.emulate.report import EmulationFault
+from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen.emulate.llvm.machine import Machine
@@ -22,7 +23,7 @@ REGION_SHIFT = 40
 _HALF = 1 << (REGION_SHIFT - 1)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Buffer:
     name: str
     data: Array

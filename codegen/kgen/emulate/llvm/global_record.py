@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kgen.emulate.access_log import AccessLog
 from kgen.emulate.llvm.device_clocks import DeviceClocks
 from kgen.emulate.llvm.types import Array
+from kgen_runtime.values import frozen
 
 #: In place of a lane.
 _SEVERAL = -1
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class GlobalAccess:
     """What the active lanes touch in one instruction."""
 
@@ -30,7 +29,7 @@ class GlobalAccess:
         return np.asarray(2 * self.lane + 1 + self.narrow)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Unordered:
     """Pairs of an access of now and one before that it is not ordered after: arrays [pair]."""
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kgen.emulate.llvm.clocks import NO_BARRIER, NO_FENCE, Clocks
 from kgen.emulate.llvm.types import Array
+from kgen_runtime.values import frozen
 
 #: In place of a time or a lane.
 NONE = -1
 _SEVERAL = -3
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class LdsAccess:
     """The granules that the active lanes touch in one instruction: arrays [lane, 1] against
     [lane, granule]."""
@@ -26,7 +25,7 @@ class LdsAccess:
     """[lane, granule] flat index into the tables."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Unordered:
     """Accesses that something recorded did not happen before."""
 

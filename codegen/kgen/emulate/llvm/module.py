@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from kgen.emulate.llvm.types import VOID, Type
+from kgen_runtime.values import frozen
 
 _NODE = re.compile(r"(!\d+) = (?:distinct )?(!\{.*)")
 _REFERENCE = re.compile(r"!\d+")
@@ -40,7 +41,7 @@ class Local:
 Operand = Constant | Local
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Instruction:
     """One instruction, or one constant expression. Which fields hold something depends on the
     opcode."""
@@ -73,19 +74,19 @@ class Instruction:
         return bool(self.ordering)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Block:
     name: str
     instructions: tuple[Instruction, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Parameter:
     name: str
     type: Type
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Function:
     name: str
     line: int
@@ -97,7 +98,7 @@ class Function:
     attributes: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Global:
     name: str
     type: Type
@@ -106,7 +107,7 @@ class Global:
     initializer: Constant | None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Module:
     triple: str
     globals: dict[str, Global]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgen.emulate.llvm.module import Instruction
 from kgen.emulate.llvm.types import Array
+from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen.emulate.llvm.machine import Machine
@@ -28,7 +29,7 @@ WAITING = 1 << 30
 DONE = WAITING + 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Edge:
     """A way out of a segment: where it leads, and the registers that phis assign on it."""
 
@@ -55,7 +56,7 @@ class Segment:
     lanes: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Program:
     name: str
     segments: tuple[Segment, ...]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ import numpy as np
 from kgen.emulate.ptx.areas import Areas
 from kgen.emulate.ptx.ctas import narrow, over_ctas
 from kgen.emulate.ptx.types import Array
+from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen.emulate.ptx.machine import Machine, Mask, Violation
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 RANK_SHIFT = 24
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Accesses:
     """Active lanes' accesses, flat: one entry for each area that a lane touches.
 
@@ -41,7 +41,7 @@ class Accesses:
         return found
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Region:
     """What an asynchronous operation touches: units of `unit` bytes at shared addresses.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,14 @@ from kgen.emulate.ptx.syntax import Kernel, Parameter
 from kgen.emulate.ptx.tensor_box import MappedTensor
 from kgen.emulate.tensor_map import TensorMap
 from kgen.errors import EmulationError
+from kgen_runtime.values import frozen
 
 #: A tensor map, opaque to the program.
 _MAP_BYTES = 128
 _POINTER_BYTES = 8
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Arguments:
     """The bytes of parameter space, and the tensor maps by generic address."""
 

@@ -9,7 +9,6 @@ GPU, which is taken to happen when its group is waited for.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,12 +19,13 @@ from kgen.emulate.ptx.machine import Machine
 from kgen.emulate.ptx.memory import WINDOW_BITS
 from kgen.emulate.ptx.tags import Strength
 from kgen.emulate.ptx.types import Array
+from kgen_runtime.values import frozen
 
 #: What a copy of each CTA touches: the global addresses of rows, and how many bytes each has.
 Rows = Mapping[int, tuple[Array, int]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Reading:
     """Units of a buffer that a copy reads, and who had written them when it started."""
 
@@ -34,7 +34,7 @@ class Reading:
     writers: Array
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Writing:
     """Rows of a buffer that a copy will write; `units` are None for a reduction."""
 

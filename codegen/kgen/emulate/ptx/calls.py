@@ -7,7 +7,8 @@ actual ones, so that there is no stack: a function that calls itself is not know
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from kgen_runtime.values import frozen
 
 _FUNCTION = re.compile(
     r"\.func\s*(?:\((?P<results>[^)]*)\))?\s*(?P<name>[\w$]+)\s*(?:\((?P<parameters>[^)]*)\))?"
@@ -23,7 +24,7 @@ _NAME = re.compile(r"([\w$%]+)\s*(?:\[\s*\d*\s*\])?$")
 ASSERTION = "__assertfail"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Function:
     """A function with a body, whose opening brace is at `position`; `formals`: results first."""
 
@@ -31,7 +32,7 @@ class Function:
     position: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Call:
     """A direct call; `actuals` are the results and then the arguments."""
 
@@ -39,7 +40,7 @@ class Call:
     actuals: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class OpenCall:
     """A call whose function's body is being parsed; it returns to the label `end`."""
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from kgen.emulate.ptx.memory import choose
 from kgen.emulate.ptx.types import Array
+from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen.emulate.ptx.machine import Machine, Mask
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _WORD = 4
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Copy:
     """`nbytes` to shared address `to`; `given` of them come from `source`, the rest are zero.
 

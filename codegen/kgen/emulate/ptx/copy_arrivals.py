@@ -6,16 +6,15 @@ seed the last of the text first, with an even seed other than 0 at random.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kgen.emulate.ptx.known import Known
 from kgen.emulate.ptx.machine import Machine, StallRank, uniform
 from kgen.emulate.ptx.mbarriers import Lanes, Mbarriers
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Arrival:
     """Lanes arrive when their copies below a number are complete; `known` is what they release."""
 

@@ -11,11 +11,10 @@ programs rely on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kgen.emulate.ptx.types import Array
+from kgen_runtime.values import frozen
 
 
 class Flags:
@@ -42,7 +41,7 @@ class Flags:
         return self._last[space]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Turns:
     """The order in which the lanes of one instruction access units: by unit, then by lane.
 

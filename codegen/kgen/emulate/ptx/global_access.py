@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,12 +11,13 @@ import numpy as np
 from kgen.emulate.ptx.stored import Stored
 from kgen.emulate.ptx.tags import Strength
 from kgen.emulate.ptx.types import Array
+from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen.emulate.ptx.machine import Machine, Mask
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Access:
     """One instruction's accesses: byte offsets in the buffer at any broadcast shape."""
 
@@ -44,7 +45,7 @@ class Access:
         return found
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Transfer:
     """What the async proxy accesses: `nbytes` at each byte offset [n] of the buffer, for a lane of
     the chunk, [n]."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,12 +18,13 @@ from kgen.emulate.ptx.tags import (
     tag,
 )
 from kgen.emulate.ptx.types import Array
+from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen.emulate.ptx.machine import Machine
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Units:
     """Active lanes' accesses, flat: one entry for each unit. `place` counts the chunk's lanes."""
 

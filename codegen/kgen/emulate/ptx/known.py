@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 import numpy as np
 
 from kgen.emulate.ptx.lessons import Told, across, among, both
 from kgen.emulate.ptx.types import Array
+from kgen_runtime.values import frozen
 
 #: A fence by what it orders: the generic and the async proxy in a kind of memory, mbarrier.init
 #: before all else, or memory for threads in a scope.
 Fence = Literal["async.shared", "async.global", "mbarrier_init", "cta", "cluster", "gpu"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Known:
     """What somebody knows, as a time of every actor of the cluster: [CTA, actor].
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from kgen.emulate.ptx.ctas import over_ctas
 from kgen.emulate.ptx.sync_graph import SyncGraph
 from kgen.emulate.ptx.tags import Strength
 from kgen.emulate.ptx.types import Array
+from kgen_runtime.values import frozen
 
 _BITS = np.uint64(1) << np.arange(32, dtype=np.uint64)
 #: Rows of a table of lessons: what is known; what will be after a fence of a scope or a wider one;
@@ -19,7 +19,7 @@ _KNOWN, _WAITING, _PASSED = 0, 0, 3
 _ROWS = 1 + 2 * len([scope for scope in Strength if scope])
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Told:
     """Lessons that CTAs of the chunk are told: nodes of the graph, [row of lessons, CTA]."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 
 import numpy as np
@@ -28,6 +28,7 @@ from kgen.emulate.ptx.syntax import Kernel
 from kgen.emulate.ptx.tensor_box import MappedTensor
 from kgen.emulate.ptx.traffic import Traffic
 from kgen.emulate.ptx.types import Array, Type, any_of
+from kgen_runtime.values import frozen
 
 Index3 = tuple[int, int, int]
 #: Active lanes at any broadcast shape; None means all of them.
@@ -63,7 +64,7 @@ class Violation(Exception):
         self.kind, self.message, self.lanes, self.address = kind, message, lanes, address
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Launch:
     """What every CTA of a launch shares. `parameters` are the bytes of parameter space."""
 

@@ -7,8 +7,6 @@ those who arrived knew then is what those who see the completion learn.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kgen.emulate.ptx.accesses import RANK_SHIFT
@@ -16,13 +14,14 @@ from kgen.emulate.ptx.known import Known
 from kgen.emulate.ptx.machine import Machine, Violation
 from kgen.emulate.ptx.released import Released, at_rank
 from kgen.emulate.ptx.types import Array, any_of
+from kgen_runtime.values import frozen
 
 #: The largest pending count and transaction count (PTX ISA 9.7.13.15.2).
 LARGEST_COUNT = (1 << 20) - 1
 OBJECT_BYTES = 8
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Lanes:
     """Lanes [C or 1, W, 32] that use the objects at one offset.
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kgen.emulate.ptx.types import Array
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Minifloat:
     """`fraction` bits, the rest of the seven bits exponent; `largest` is the code of the maximum.
 

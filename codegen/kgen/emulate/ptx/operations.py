@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from kgen.emulate.ptx.machine import Mask
 from kgen.emulate.ptx.syntax import Instruction
 from kgen.emulate.ptx.types import Array
+from kgen_runtime.values import frozen
 
 #: Reads an operand in every lane.
 Source = Callable[[], Array]
@@ -17,17 +17,17 @@ Target = Callable[[Array, Mask], None]
 Action = Callable[[Mask], None]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Branch:
     target: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Exit:
     pass
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Barrier:
     """bar / barrier: `number` and `threads` are uniform; without `threads` all take part."""
 
@@ -40,7 +40,7 @@ class Barrier:
     reduction: Action | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Collective:
     """An instruction that the `members` of a warp (all lanes if None) execute together.
 
@@ -54,7 +54,7 @@ class Collective:
     warps: int = 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Wait:
     """An instruction at which lanes stay until something has happened.
 
@@ -71,7 +71,7 @@ class Wait:
 Operation = Action | Branch | Exit | Barrier | Collective | Wait
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Step:
     """A decoded instruction; `guard` is its predicate."""
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.emulate.ptx.tags import Strength
 from kgen.emulate.ptx.words import Words
+from kgen_runtime.values import frozen
 
 _SCOPES = {
     "cta": Strength.CTA,
@@ -16,7 +15,7 @@ _SCOPES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Semantics:
     """`strength` is the scope of a strong access, which may be an acquire, a release, or both.
 

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from kgen.emulate.ptx.types import Type
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Register:
     """A register, a special register or, without a leading %, a variable. `_` is the sink."""
 
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Not:
     """A negated predicate, `!%p`."""
 
     register: Register
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Pair:
     """Two destinations, `%p|%q`."""
 
@@ -30,24 +30,24 @@ class Pair:
     second: Register
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Integer:
     value: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Float:
     value: float
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Vector:
     """`{a, b, ...}`."""
 
     elements: tuple[Operand, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Address:
     """`[base+offset]` in bytes; `[base, {c0, c1, ...}]` also has coordinates of a tensor."""
 
@@ -76,7 +76,7 @@ def names_in(operands: Iterable[Operand]) -> list[str]:
     return found
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Instruction:
     """One instruction; `words` are its opcode split at the dots, `line` counts from 1."""
 
@@ -87,7 +87,7 @@ class Instruction:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Parameter:
     """A kernel parameter at a byte offset of parameter space."""
 
@@ -96,7 +96,7 @@ class Parameter:
     size: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Variable:
     """A variable of a state space at its byte offset there; `data` are its initial bytes."""
 
@@ -106,7 +106,7 @@ class Variable:
     data: bytes = b""
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Kernel:
     """One entry point.
 

@@ -7,13 +7,13 @@ places are swizzled: PTX ISA 5.5.7 gives the pattern as an exclusive-or of addre
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array, narrow, widen
 from kgen.emulate.tensor_map import NAN_BITS, TensorMap
+from kgen_runtime.values import frozen
 
 CHUNK = 16
 #: Which of the chunk's three lowest address bits are changed, by bytes of the swizzle.
@@ -37,7 +37,7 @@ def chunks(start: int, nbytes: int, span: int) -> Array:
     return swizzle(linear, span) // CHUNK
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class MappedTensor:
     """A tensor map of a launch, and the global address at which its tensor begins."""
 
@@ -45,7 +45,7 @@ class MappedTensor:
     base: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Box:
     """The box of a tensor at coordinates, innermost first; any part of it may lie outside."""
 

@@ -28,11 +28,12 @@ from kgen.emulate.ptx.bulk_order import (
 from kgen.emulate.ptx.machine import Machine, Mask, StallRank, Violation
 from kgen.emulate.ptx.mbarriers import OBJECT_BYTES, Lanes, Mbarriers
 from kgen.emulate.ptx.types import Array
+from kgen_runtime.values import frozen
 
 _OPEN = -1
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Issue:
     """At most one thread of each CTA: whether there is one [C], and which [C]."""
 
@@ -69,7 +70,7 @@ def region(machine: Machine, address: Array, unit: int, issue: Issue) -> Region:
     return whole.narrowed(machine.cluster)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Load:
     """A copy into shared memory. `fetch` gives its bytes [C or 1, n, unit] when it completes.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from kgen_runtime.values import frozen
 
 Array = npt.NDArray[Any]
 Kind = Literal["pred", "bits", "unsigned", "signed", "float", "bfloat"]
@@ -15,7 +16,7 @@ UNSIGNED: dict[int, np.dtype[Any]] = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)
 SIGNED: dict[int, np.dtype[Any]] = {n: np.dtype(f"i{n}") for n in (1, 2, 4, 8)}
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Type:
     """One PTX type: its name, the bytes of one value, and the dtype that registers of it hold.
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from kgen.emulate.ptx.types import Array
+from kgen_runtime.values import frozen
 
 #: Threads of a cluster, in a key of `VectorClock.thread`.
 _THREADS = 1 << 16
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Releases:
     """What lanes made known by one instruction; one entry for each, [n].
 
@@ -28,7 +28,7 @@ class Releases:
     line: Array
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class VectorClock:
     """Times that everything is known until: of the actors of each cluster, `times` [actor], and of
     single threads, `until`, which are in the order of `thread` (cluster and thread in one)."""

@@ -8,7 +8,6 @@ for f16.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,12 +21,13 @@ from kgen.emulate.ptx.types import (
     pack,
     unpack,
 )
+from kgen_runtime.values import frozen
 
 _GROUPS, _IN_GROUP, _HEIGHTS, _PAIR = 8, 4, 2, 2
 _F16 = TYPES["f16"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Layout:
     """Elements of a type in registers of another; `packed` are two to a register."""
 

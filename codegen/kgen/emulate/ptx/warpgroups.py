@@ -17,6 +17,7 @@ from kgen.emulate.ptx.ctas import WARP, narrow
 from kgen.emulate.ptx.machine import Machine, Mask, Violation
 from kgen.emulate.ptx.released import Released
 from kgen.emulate.ptx.types import Array, any_of
+from kgen_runtime.values import frozen
 
 #: Warps of a warpgroup.
 WARPS = 4
@@ -46,7 +47,7 @@ class _Read:
     reading: Array
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class _Fence:
     """The registers' arrays by slot when these warps [C, W] last executed wgmma.fence."""
 

@@ -14,7 +14,6 @@ bytes (16 without one), and rows meaning those of A or the columns of B:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -27,6 +26,7 @@ from kgen.emulate.ptx.ops.fragments import DECODERS, ELEMENTS
 from kgen.emulate.ptx.tensor_box import CHUNK, swizzle
 from kgen.emulate.ptx.types import Array
 from kgen.emulate.ptx.warpgroups import WARPS
+from kgen_runtime.values import frozen
 
 _FIELD = (1 << 14) - 1
 _SPANS = (0, 128, 64, 32)
@@ -35,7 +35,7 @@ K_BYTES = 32
 _GROUP = 8
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Descriptor:
     """The fields, in bytes; `base_offset` as it is."""
 
@@ -80,7 +80,7 @@ def chunk_addresses(descriptor: Descriptor, rows: int, size: int, mn_major: bool
     return swizzle(descriptor.start + linear, descriptor.span)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Operands:
     """An operand of every warpgroup: its matrix [C, rows, k], and what it reads of shared memory.
 
@@ -91,7 +91,7 @@ class Operands:
     regions: list[list[Region]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SharedMatrix:
     """A matrix operand in shared memory: A, or the transpose of B."""
 

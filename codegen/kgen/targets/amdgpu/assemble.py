@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from kgen.errors import AssembleError
+from kgen.targets import llvm_ir
 from kgen.targets.amdgpu.limits import TARGETS
 from kgen.targets.amdgpu.link import link
 from kgen.targets.amdgpu.notes import resources
@@ -50,23 +51,24 @@ def _generate(ir: str, name: str, target: Target, *form: str) -> bytes:
     """What the code generator makes, in a child, because LLVM ends the process on errors."""
     if target.arch not in {t.arch for t in TARGETS}:
         raise AssembleError(f"cpu={target.arch} is not one that kgen generates AMDGPU code for")
-    try:
-        child = subprocess.run(
-            # -I: the child sees neither the environment nor the working directory.
-            [sys.executable, "-I", str(CHILD), str(os.getpid()), target.arch, *form],
-            input=ir.encode(),
-            capture_output=True,
-            timeout=TIMEOUT,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise AssembleError(
-            f"{name}: code generation took over {TIMEOUT} s; try a smaller tile"
-        ) from None
+    # -I: the child sees neither the environment nor the working directory.
+    command = [sys.executable, "-I", str(CHILD), str(os.getpid()), target.arch, *form]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as child:
+        try:
+            llvm_ir.toolchain()  # both processes load LLVM, this one for its version: at once
+            generated, report = child.communicate(ir.encode(), TIMEOUT)
+        except BaseException as error:
+            child.kill()
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            raise AssembleError(
+                f"{name}: code generation took over {TIMEOUT} s; try a smaller tile"
+            ) from None
     if child.returncode != 0:
-        words = last_words(child.stderr.decode(errors="replace"))
+        words = last_words(report.decode(errors="replace"))
         raise AssembleError(f"{name}: {words or f'LLVM ended with status {child.returncode}'}")
-    return child.stdout
+    return generated
 
 
 def last_words(output: str) -> str:

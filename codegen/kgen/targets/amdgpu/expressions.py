@@ -8,13 +8,12 @@ and log2 are v_exp_f32 and v_log_f32 with scaling around them, which exp2 could 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.ops import Primitive as P
 from kgen.ops.expression import TRUTH
 from kgen.ops.storage import EXACT
 from kgen.spec import DType
 from kgen.targets.llvm_expressions import LlvmRenderer
+from kgen_runtime.values import frozen
 
 #: What a division or a root may be off by: !9 of the module, behind those of loops.
 DIVISION_ULPS = 2.5
@@ -25,7 +24,7 @@ INEXACT = (P.DIV, P.SQRT, P.RSQRT)
 OF_BF16 = TRUTH | {P.NEG, P.ABS, P.SELECT}
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class AmdgpuRenderer(LlvmRenderer):
     @property
     def primitives(self) -> frozenset[P]:

@@ -12,13 +12,12 @@ consecutive depths.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.targets.base import Target
 from kgen_runtime.dtypes import DType
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class MatrixInstruction:
     """One instruction on one dtype. `elements` and `registers` are per lane."""
 

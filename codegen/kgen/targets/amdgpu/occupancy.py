@@ -8,15 +8,15 @@ getNumWavesPerEUWithNumSGPRs, getMaxWorkGroupsPerCU) and AMDGPUSubtarget.cpp
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from kgen.targets.base import Target
 from kgen.targets.device import Occupancy
 from kgen_runtime.launch_limits import SIMDS, amdgpu_limits
 from kgen_runtime.manifest import Launch, Resources
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Simd:
     """What one SIMD has: `waves`, and `registers` of each lane, given in units of `granule`.
 

@@ -6,7 +6,6 @@ exp2 and log2 are functions of the module; nothing calls out of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from kgen.ops import Expression, expand, steps
 from kgen.ops import Primitive as P
@@ -19,6 +18,7 @@ from kgen.targets.expressions import Renderer
 from kgen.targets.llvm_expressions import LlvmRenderer
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.dtypes import DType
+from kgen_runtime.values import frozen
 
 #: 1.5 * 2^23: a f32 below 2^22 that is added to it is rounded to a whole number.
 ROUND_MAGIC = 1.5 * 2.0**23
@@ -26,7 +26,7 @@ ROUND_MAGIC = 1.5 * 2.0**23
 WHOLE = 2.0**22
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class CpuRenderer(LlvmRenderer):
     """SSE2 alone has neither rounding nor a multiply-add: one is made of additions, the other goes
     through f64, in which the product is exact."""
@@ -103,7 +103,7 @@ class CpuRenderer(LlvmRenderer):
         ]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class CpuBitsRenderer(Renderer):
     """Values are vectors of integers, the bits of 16-bit elements.
 

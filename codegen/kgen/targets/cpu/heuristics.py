@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
 from typing import TypeVar
 
 from kgen.schedule import CpuMatmul, DotMatmul, Schedule
@@ -30,6 +29,7 @@ from kgen.targets.cpu.streams import (
     sweep_matmul,
     sweeps,
 )
+from kgen_runtime.values import frozen
 
 #: Cycles from a fused multiply-add to the next that needs its result (Intel and AMD: 4).
 FMA_LATENCY = 4
@@ -137,7 +137,7 @@ def in_groups(schedule: CpuMatmul) -> DotMatmul:
     return DotMatmul(**{field.name: getattr(schedule, field.name) for field in fields})
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Packing:
     """What is copied before it is multiplied; `itemsize` is that of the copies."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 import tempfile
 from dataclasses import replace
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 
 from kgen.errors import AssembleError
@@ -27,23 +27,27 @@ _FINDING = re.compile(r"\(C75\d\d\).*")
 
 
 @cache
-def _wheel() -> metadata.Distribution:
-    try:
-        return metadata.distribution(WHEEL)
-    except metadata.PackageNotFoundError:
-        raise AssembleError(f"ptxas is missing; pip install {WHEEL}=={SERIES}.*") from None
+def _wheel() -> tuple[str, Path]:
+    """The version of the assembler's wheel, and the folder that it is installed in, by the name of
+    its .dist-info folder (PyPA, "Recording installed projects"): importlib.metadata says the same,
+    and would take longer to import than a small kernel to assemble."""
+    name = WHEEL.replace("-", "_")
+    for folder in map(Path, sys.path):
+        for found in folder.glob(f"{name}-*.dist-info"):
+            return found.stem.removeprefix(f"{name}-"), folder
+    raise AssembleError(f"ptxas is missing; pip install {WHEEL}=={SERIES}.*")
 
 
 def version() -> str:
     """The assembler's version. Raises AssembleError if its wheel is not installed."""
-    return _wheel().version
+    return _wheel()[0]
 
 
 def ptxas() -> Path:
     """The assembler. Raises AssembleError if its wheel is missing or of another series."""
     if not version().startswith(f"{SERIES}."):
         raise AssembleError(f"ptxas is of {WHEEL} {version()}; pip install {WHEEL}=={SERIES}.*")
-    return Path(str(_wheel().locate_file(PTXAS)))
+    return _wheel()[1] / PTXAS
 
 
 def assemble(source: Source, plan: Plan) -> Assembled:

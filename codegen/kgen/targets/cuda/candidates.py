@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kgen.errors import ScheduleError
 from kgen.schedule import (
@@ -34,6 +34,7 @@ from kgen.targets.cuda.plan.gemv_limits import columns_of, gemv_depth, gemv_obst
 from kgen.targets.cuda.plan.instruction import instruction_of
 from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.shared_work import num_ctas_of
+from kgen_runtime.values import frozen
 
 #: block_m, block_n, warp_m, warp_n. No warp tile is so large that its sums and two sets of
 #: fragments would not fit 255 registers.
@@ -72,7 +73,7 @@ GEMV_THREADS = (256, 128)
 Place = tuple[int, int]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Choice:
     """A schedule, and what it took to choose it: how many schedules the model predicted, and how
     many of these were planned."""

@@ -10,10 +10,10 @@ white paper says that the L2 is narrower.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from kgen.targets.base import Target
 from kgen.targets.device import Rates
+from kgen_runtime.values import frozen
 
 KIB, MIB = 1024, 1024 * 1024
 #: Units of the tensor cores and of the scheduler in each SM.
@@ -28,7 +28,7 @@ L2_BYTES_PER_SM_CLOCK = 64
 MEMORY_LATENCY = 900
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Device:
     """Rates are per clock: multiply-adds per SM (`f16_fmas` on mma.sync with f32 sums, `wgmma_fmas`
     on wgmma where there is one), bytes for the whole GPU. `threads`, `blocks` and `shared` are what

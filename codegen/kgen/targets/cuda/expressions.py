@@ -9,7 +9,6 @@ and 2 and relative elsewhere.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from kgen.ops import Expression, expand, steps
 from kgen.ops import Primitive as P
@@ -18,6 +17,7 @@ from kgen.spec import DType
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.constants import float_bits
 from kgen.targets.expressions import Renderer
+from kgen_runtime.values import frozen
 
 #: Opcodes, less the type of their operands.
 OPCODES: Mapping[P, str] = {
@@ -46,7 +46,7 @@ LOGIC = frozenset({P.AND, P.OR, P.NOT})
 COMPARISONS = frozenset({P.LESS, P.LESS_EQUAL, P.EQUAL})
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class RegisterType:
     """What a register holds: one number, or two of 16 bits. Prints as PTX's type."""
 
@@ -66,7 +66,7 @@ class RegisterType:
         return bits << 16 | bits if self.lanes == 2 else bits
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class PtxRenderer(Renderer):
     """Operands are registers with their %, or literals of f32. Two lanes have neither predicates of
     their own nor a selection by them; bf16 is compared from sm_90 on, in a later PTX than ours."""

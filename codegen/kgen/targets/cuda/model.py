@@ -19,7 +19,7 @@ model ranks schedules, and its terms say why.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kgen.schedule import (
     FmaMatmul,
@@ -46,6 +46,7 @@ from kgen.targets.cuda.plan.gather import gathers, together
 from kgen.targets.cuda.plan.k_parts import F32_BYTES, SplitSchedule, part_spec
 from kgen.targets.cuda.shared_work import fma_work, mma_work, sums_of
 from kgen.targets.cuda.work import Work, gemv_work
+from kgen_runtime.values import frozen
 
 #: Clocks in which a launch starts, and in which a CTA finds its addresses and zeroes sums.
 LAUNCH_CLOCKS, SETUP_CLOCKS = 3000, 300
@@ -56,7 +57,7 @@ MANY_CTAS = 1 << 16
 SHOWING = 0.1
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Prediction:
     """`seconds`, and each term's clocks summed over the waves; `ctas_per_sm` fit an SM at once."""
 
@@ -85,7 +86,7 @@ def predict(spec: Matmul, target: Target, schedule: GpuMatmul) -> Prediction:
     return _predict(spec, target, schedule, whole=spec)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class TileClocks:
     """No more than one K-tile of a block tile takes in any schedule of a tile: `busy` are clocks of
     units of an SM, which CTAs share, l2 last; `latency` and `fetch` (with one more stage than one)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.schedule import GemvMatmul, GpuMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.cuda.devices import MEMORY_LATENCY, PARTITIONS, Device
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.gemv_limits import registers_of
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
+from kgen_runtime.values import frozen
 
 #: Clocks of a barrier, a wait and the first loads behind it, once per tile.
 TILE_OVERHEAD = 60
@@ -17,7 +16,7 @@ TILE_OVERHEAD = 60
 GEMV_LOOP_INSTRUCTIONS, GEMV_REGISTERS = 6, 24
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Work:
     """What one CTA does for one k tile, and what it holds.
 

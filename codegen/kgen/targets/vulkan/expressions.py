@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from kgen.ops import Expression, expand, steps
 from kgen.ops import Primitive as P
 from kgen.ops.storage import bits_of, infinity_bits, sign_bit
 from kgen.spec import DType, Elementwise
 from kgen.targets.expressions import Renderer
+from kgen_runtime.values import frozen
 
 OPCODES: Mapping[P, str] = {
     P.ADD: "OpFAdd %float",
@@ -83,7 +83,7 @@ class SpirvRenderer(Renderer):
         return {_name(number): _literal(number) for number in (*numbers, *further)}
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SpirvBitsRenderer(Renderer):
     """Operands are ids of 32-bit integers that hold the bits of a `dtype`. What a device does to
     NaN and subnormal numbers in arithmetic is of no concern here."""

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from kgen.emulate.llvm.module import Instruction
 from kgen.emulate.llvm.numbers import narrow, widen
 from kgen.emulate.llvm.program import Build
 from kgen.emulate.llvm.types import BFLOAT, HALF, Array
+from kgen_runtime.values import frozen
 
 _SHAPES = (
     "f32.16x16x16.f16 f32.16x16x16.bf16 f16.16x16x16.f16 bf16.16x16x16.bf16"
@@ -44,7 +44,7 @@ _BITS = {"f16": 16, "bf16": 16, "iu8": 8, "iu4": 4, "fp8": 8, "bf8": 8}
 _LOWEST, _HIGHEST = -(1 << 31), (1 << 31) - 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class _Form:
     """What the name, the types and the immediates of a WMMA say."""
 

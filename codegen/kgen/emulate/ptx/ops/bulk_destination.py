@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,11 +19,12 @@ from kgen.emulate.ptx.tensor_box import CHUNK
 from kgen.emulate.ptx.transfers import Issue, Load, Transfers, region
 from kgen.emulate.ptx.types import TYPES, Array, any_of
 from kgen.emulate.ptx.words import Unsupported, Words
+from kgen_runtime.values import frozen
 
 _B16 = TYPES["b16"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Destination:
     """Where loads of an instruction go: whose mbarrier they complete on, in which CTAs."""
 

@@ -8,7 +8,7 @@ the ISA bounds them, are not modelled.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,11 +28,12 @@ from kgen.emulate.ptx.types import (
     widen,
 )
 from kgen.emulate.ptx.words import Unsupported, Words
+from kgen_runtime.values import frozen
 
 Function = Callable[..., Array]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class _Style:
     """What the words of an instruction ask for besides its operation."""
 

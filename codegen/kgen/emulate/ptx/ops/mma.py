@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,9 +14,10 @@ from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.tensor_core import multiply_add
 from kgen.emulate.ptx.types import TYPES
 from kgen.emulate.ptx.words import Unsupported, Words
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class _Shape:
     """Rows m and depth k of a product with eight columns."""
 

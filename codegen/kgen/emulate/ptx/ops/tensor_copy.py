@@ -6,7 +6,7 @@ The addresses of im2col mode are not known: such an instruction is refused by na
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -33,6 +33,7 @@ from kgen.emulate.ptx.transfers import Issue, Transfers, issues
 from kgen.emulate.ptx.types import TYPES, Array
 from kgen.emulate.ptx.words import Unsupported, Words
 from kgen.emulate.tensor_map import TensorMap
+from kgen_runtime.values import frozen
 
 _S32 = TYPES["s32"]
 _DIMENSIONS = {f"{n}d": n for n in range(1, 6)}
@@ -67,7 +68,7 @@ def tensor(decoder: Decoder, words: Words, operands: Sequence[Operand], reduces:
     raise Unsupported
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class _Place:
     """`[map, {coordinates}]`, in every lane."""
 

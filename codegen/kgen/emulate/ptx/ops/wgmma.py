@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from kgen.emulate.ptx.warpgroups import WARPS, Warpgroups
 from kgen.emulate.ptx.wgmma_descriptor import Operands, SharedMatrix
 from kgen.emulate.ptx.words import Unsupported, Words
 from kgen.errors import EmulationError
+from kgen_runtime.values import frozen
 
 _B64, ROWS = TYPES["b64"], 64
 _DEPTHS = {
@@ -65,7 +65,7 @@ def _wgmma(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Opera
 # ---------------------------------------------------------------------- the product
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class _Form:
     """What the opcode says; `scale_a` and `scale_b` are 1 or -1."""
 
@@ -165,7 +165,7 @@ def _shared(
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class _RegisterMatrix:
     """A in registers: of each warp, the A of an mma.m16n8."""
 
@@ -198,7 +198,7 @@ def _operand_a(
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class _Product:
     """One wgmma.mma_async: D = A B + D, or A B where scale-d is false."""
 

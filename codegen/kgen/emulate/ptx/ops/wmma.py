@@ -8,7 +8,6 @@ the matrix has, the matrix is repeated.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.tensor_core import multiply_add
 from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array, Type, any_of, narrow, pack
 from kgen.emulate.ptx.words import Unsupported, Words
+from kgen_runtime.values import frozen
 
 _SHAPES = {"m16n16k16": (16, 16, 16), "m32n8k16": (32, 8, 16), "m8n32k16": (8, 32, 16)}
 _SHAPES_TF32 = {"m16n16k8": (16, 16, 8)}
@@ -36,7 +36,7 @@ _ACCUMULATORS = {
 _PIECE = 16
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class _Fragment:
     """A matrix of rows x columns over a warp, `count` elements of a type in each lane."""
 
@@ -137,7 +137,7 @@ def _shape(words: Words) -> tuple[int, int, int]:
     return shape
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class _Addresses:
     """Where the elements of a matrix in memory lie; the stride counts elements."""
 

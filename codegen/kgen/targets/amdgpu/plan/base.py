@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.errors import ScheduleError
 from kgen.targets.base import Plan, Target
 from kgen_runtime.manifest import Extent3
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class AmdgpuPlan(Plan):
     """A kernel of one launch."""
 

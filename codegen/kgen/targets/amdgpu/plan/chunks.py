@@ -7,13 +7,14 @@ the LDS tile. Where these axes differ, the thread transposes the chunk in its re
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+from kgen_runtime.values import frozen
 
 Axis = Literal["row", "k"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Load:
     """One vector load of a chunk: `row`, `k` and `offset` count from the chunk's first element."""
 
@@ -23,7 +24,7 @@ class Load:
     offset: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Store:
     """One vector store to LDS, `row` rows and `k` depths behind the chunk's first element.
 
@@ -36,7 +37,7 @@ class Store:
     elements: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Shape:
     """`vector` elements per load; `fast` elements along memory's contiguous axis, `slow` across."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.errors import ScheduleError
@@ -17,9 +16,10 @@ from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.stream import StreamPlan, widest_vector
 from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Part:
     """How elements are taken: whole vectors, or one by one behind the last of them. `dtype` is what
     is computed in."""
@@ -76,7 +76,7 @@ def computed_in(spec: Elementwise) -> DType:
     return dtype if spec.is_exact and stored.has(calls) else DType.F32
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class ElementwisePlan(AmdgpuPlan):
     spec: Elementwise
     schedule: GpuStream

@@ -9,14 +9,13 @@ nor loads meet in a bank.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.llvm_ir import ELEMENT
 from kgen_runtime.dtypes import DType
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Swizzle:
     """slot = position ^ (position >> position_shift & mask) ^ (line >> s << t & mask).
 
@@ -48,7 +47,7 @@ class Swizzle:
         return line >> self.line_shift << self.line_scale & self.line_mask
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class LdsTile:
     """`rows` x `depth` elements, in `stages` copies.
 

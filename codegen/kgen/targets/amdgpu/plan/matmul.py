@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.ops import Expression, expand, steps
@@ -18,12 +17,13 @@ from kgen.targets.amdgpu.plan.staging import Staging
 from kgen.targets.base import Target
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
 
 #: One LDS tile, filled while nothing reads it, or two that take turns.
 MAX_STAGES = 2
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class KLoop:
     """The walk along K, one tile ahead: tile i+1 is on its way while tile i is multiplied.
 
@@ -89,7 +89,7 @@ class KLoop:
         return self.tail_fills if self.has_tail else self.tail_reads
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class EpiloguePlan:
     """From accumulators to memory: pieces of `value.lanes` neighbouring columns of one row."""
 
@@ -161,7 +161,7 @@ class EpiloguePlan:
         return f"{DIVISION_ULPS:e}" if primitives & set(INEXACT) else ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class MatmulPlan(AmdgpuPlan):
     """The integers of a tiled matmul; the main loops add their own."""
 

@@ -8,7 +8,6 @@ Columns likewise.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from kgen.schedule import FmaMatmul, GpuMatmul
 from kgen.spec import DType, Matmul
@@ -21,6 +20,7 @@ from kgen.targets.amdgpu.plan.lds import LdsTile
 from kgen.targets.amdgpu.plan.matmul import MatmulPlan, check_lds, epilogue, k_loop, launch
 from kgen.targets.base import Target
 from kgen.targets.llvm_ir import FloatType
+from kgen_runtime.values import frozen
 
 #: Depths that code generation unrolls together. Measured on 2000x2001x2003 f32 on all targets: 4
 #: keep 128 x 128 tiles at 150-200 registers, 8 take up to 270, 16 spill hundreds.
@@ -29,7 +29,7 @@ UNROLL = 4
 SLOT_ROWS = WIDEST // DType.F32.itemsize
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Side:
     """One operand's share of a thread: its rows (or columns) in groups of `vector` neighbours."""
 
@@ -56,7 +56,7 @@ class Side:
         return tuple(group + lane for group in self.groups for lane in range(self.vector))
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Columns:
     """One store: `lanes` of column group `group` from lane `lane` on, at column `first`."""
 
@@ -65,7 +65,7 @@ class Columns:
     first: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class FmaPlan(MatmulPlan):
     schedule: FmaMatmul
     m: Side

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 
 from kgen.errors import ScheduleError
@@ -20,12 +19,13 @@ from kgen.targets.amdgpu.plan.layout import Loads
 from kgen.targets.amdgpu.plan.lds import LdsTile
 from kgen.targets.amdgpu.plan.matmul import MatmulPlan, check_lds, epilogue, k_loop, launch
 from kgen.targets.base import Target
+from kgen_runtime.values import frozen
 
 #: Consecutive depths in a slot of LDS: 16 bytes.
 SLOT_K = 8
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Step:
     """One of the matrix instructions in a row on an accumulator, for one LDS tile."""
 
@@ -38,7 +38,7 @@ class Step:
         return self.number - 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class MmaPlan(MatmulPlan):
     """`tiles_m` x `tiles_n` MMA tiles per wave.
 

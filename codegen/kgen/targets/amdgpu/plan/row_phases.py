@@ -7,7 +7,6 @@ which are splat where vectors need them.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.ops import Expression, Primitive
@@ -19,11 +18,12 @@ from kgen.targets.expressions import Rendered, unknown
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.row import Fold, Phase, Piece, RowInput, RowPlan
 from kgen.targets.stream import Dimension, StreamInput
+from kgen_runtime.values import frozen
 
 COLUMN = variable("column")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Place:
     """One of a lane's vectors: `index` (i32) is its number in the row, `wide` the same as i64. One
     that some lanes lack has a `number` that may lie behind the row.
@@ -55,7 +55,7 @@ class Place:
         return self.is_computed or self.columns or bool(self.dimensions)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Load:
     """A vector of an input as f32 `value`, or one element of it in all lanes (`single`)."""
 
@@ -65,7 +65,7 @@ class Load:
     single: bool
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Splat:
     """A number, or a truth value, in every lane of a vector."""
 
@@ -74,7 +74,7 @@ class Splat:
     truth: bool
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Body:
     """What a phase does with one vector: `folds` are lines that put it to what the lane has folded,
     `result` is what the last phase writes."""
@@ -91,7 +91,7 @@ class Body:
         return bool(self.loads or self.rendered.lines or self.folds)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Step:
     """`here`, and that of the lane `distance` away, which the line `combine` makes one."""
 
@@ -100,7 +100,7 @@ class Step:
     combine: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Exchange:
     """How what the lanes have folded becomes one `result` for the row.
 
@@ -118,7 +118,7 @@ class Exchange:
     result: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class PhasePlan:
     """`block` is the label of the block in which the phase begins."""
 
@@ -130,7 +130,7 @@ class PhasePlan:
     exchanges: tuple[Exchange, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class RowPhases:
     """`first` is the number of a lane's first vector. The lanes of a row in one wave are
     `distances` away from each other, and `waves` share the row."""

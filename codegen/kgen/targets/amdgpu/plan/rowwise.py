@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.errors import ScheduleError
@@ -21,12 +20,13 @@ from kgen.targets.llvm_ir import FloatType, float_literal
 from kgen.targets.row import Fold, Phase, RowInput, RowPlan, widest_vector
 from kgen.targets.stream import Dimension
 from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
 
 #: f32 values of a resident row per thread; more would leave few registers for anything else.
 MAX_RESIDENT = 64
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class RowwisePlan(AmdgpuPlan):
     spec: Rowwise
     schedule: GpuRows

@@ -6,18 +6,17 @@ and the slots of the LDS tile along one, which may be the other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.targets.amdgpu.plan.chunks import Axis, Load, Shape, Store
 from kgen.targets.amdgpu.plan.lds import LdsTile
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.dtypes import DType
+from kgen_runtime.values import frozen
 
 #: Offsets below this are computed in 32 bits: the byte offset then fits too.
 NARROW_OFFSETS = 2**28
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Staging:
     """The integers of one operand's way to LDS. Strides and offsets are in elements."""
 

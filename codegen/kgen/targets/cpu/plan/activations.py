@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.spec import DType
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class NormalTail:
     """Phi(-z) = 2^L(z), z >= 0, with L a polynomial in z - `center`, and 2^r one for |r| <= 1/2.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Term:
     """Pointer `result` = pointer `source` + i64 `value` * `stride` bytes."""
 
@@ -16,7 +17,7 @@ class Term:
     result: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Origin:
     """The steps from a tensor to a block's corner; `base` is the pointer to it."""
 

@@ -4,7 +4,6 @@ the next one is multiplied."""
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.errors import ScheduleError
@@ -29,12 +28,13 @@ from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stac
 from kgen.targets.cpu.plan.groups import rounded
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.manifest import Launch, Workspace
+from kgen_runtime.values import frozen
 
 #: The workspace of the rows of A of every task, in the order of tiles.
 COPIES_OF_A = "a.copies"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Columns:
     """The columns of a register tile that the epilogue takes at a time.
 
@@ -46,7 +46,7 @@ class Columns:
     valid: int | str
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class AmxPlan(TileScratchPlan):
     product: TileProduct
 

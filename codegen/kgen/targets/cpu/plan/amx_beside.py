@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.schedule import AmxMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.amx_packing import TilePackingPlan
 from kgen.targets.cpu.plan.amx_tiles import TILE_ROWS
 from kgen.targets.cpu.plan.blocks import LINE_BYTES
+from kgen_runtime.values import frozen
 
 
 def packs_between(spec: Matmul, target: Target, schedule: AmxMatmul) -> bool:
@@ -23,7 +22,7 @@ def packs_between(spec: Matmul, target: Target, schedule: AmxMatmul) -> bool:
     return schedule.pack_b and not spec.layout.b_transposed and whole and even and enough and fits
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class BesidePlan(TilePackingPlan):
     # -- packed: a part is a panel's block of K ------------------------------------------------
     @property

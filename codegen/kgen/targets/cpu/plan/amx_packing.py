@@ -13,12 +13,11 @@ whole number of tiles, is packed row by row before that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.targets.cpu.plan.amx_tiles import ROW_BYTES, TILE_BYTES, TILE_ROWS
 from kgen.targets.cpu.plan.groups import ROW_PADDING, GroupsPlan, rounded
 from kgen.targets.cpu.plan.panel import Stage, transpose_stages
 from kgen.targets.cpu.plan.vectors import Vector
+from kgen_runtime.values import frozen
 
 #: Groups of rows of B that are packed in one pass over its columns: what is written of a tile at a
 #: time is whole lines, and what is read few enough streams (1024 x 1024 on Zen 4: eight groups take
@@ -26,7 +25,7 @@ from kgen.targets.cpu.plan.vectors import Vector
 BAND_GROUPS = 8
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Group:
     """`depth` rows of B from byte offset `start` in a band; `to` is that of the group in a tile."""
 
@@ -35,7 +34,7 @@ class Group:
     depth: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class TilesOfA:
     """Where the tiles of a register tile's rows are loaded from: bytes from a row of a tile to the
     next, and from a step of k to the next."""
@@ -45,7 +44,7 @@ class TilesOfA:
     step: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class TilePackingPlan(GroupsPlan):
     @property
     def k_unit(self) -> int:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.targets.cpu.plan.amx_beside import BesidePlan
 from kgen.targets.cpu.plan.amx_tiles import TILE_ROWS
+from kgen_runtime.values import frozen
 
 #: The workspace of B in the order of tiles.
 PACKED_B = "b.packed"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class TileScratchPlan(BesidePlan):
     # -- depth, in tiles ------------------------------------------------------------------------
 

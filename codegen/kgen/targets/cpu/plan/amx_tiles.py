@@ -7,12 +7,11 @@ Intel SDM volume 1, "Programming with Intel AMX", and volume 2: TDPBF16PS and TD
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.errors import ScheduleError
 from kgen.schedule import AmxMatmul
 from kgen.spec import DType
 from kgen.targets.base import Target
+from kgen_runtime.values import frozen
 
 TILE_ROWS = 16
 #: Of a row, and of a whole tile.
@@ -21,7 +20,7 @@ ROW_BYTES, TILE_BYTES = 64, 1024
 TILE_REGISTERS = 8
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class TileProduct:
     """The instruction for a type of operands, and the feature that brings it."""
 
@@ -60,7 +59,7 @@ def tile_k(dtype: DType) -> int:
     return ROW_BYTES // dtype.itemsize
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class TileColumn:
     """sums += a b: tile registers of the sums and of B, whose first column is `column`."""
 
@@ -69,7 +68,7 @@ class TileColumn:
     column: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class TileRow:
     """Tile register `a` of `count` rows of A from `row` on, and its products."""
 

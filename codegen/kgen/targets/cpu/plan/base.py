@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuStream
 from kgen.spec import DType
 from kgen.targets.base import Plan, Target
 from kgen.targets.cpu.limits import PRODUCT_FEATURES
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class CpuPlan(Plan):
     """`define void @key(ptr a, ..., ptr out, i64 begin, i64 end)` does tasks [begin, end). It is
     the last launch, if there are several."""
@@ -56,7 +55,7 @@ class CpuPlan(Plan):
         return tuple(sorted(self.target.features - PRODUCT_FEATURES.keys()))
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Run:
     """`length` consecutive elements, taken as unrolled vectors, single vectors and a masked tail.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul
 from kgen.spec import Matmul
@@ -14,12 +12,13 @@ from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stac
 from kgen.targets.cpu.plan.panel import PanelSquare, PanelVector, panel
 from kgen.targets.cpu.plan.tiled import TiledPlan, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
+from kgen_runtime.values import frozen
 
 #: Added to a row of packed A, so that rows a power of two apart do not share a cache set.
 ROW_PADDING = 64
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class BlisPlan(TiledPlan):
     a: Access
     b: Access

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 
 from kgen.ops import Expression
 from kgen.ops.expression import variable
@@ -23,6 +22,7 @@ from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.manifest import Launch, TensorParam, Tile, Walk
+from kgen_runtime.values import frozen
 
 #: Of a cache; Intel, AMD and most of Arm.
 LINE_BYTES = 64
@@ -31,7 +31,7 @@ LINE_BYTES = 64
 SUMS_PADDING = 64
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class MatmulPlan(BlockedPlan):
     """A block of mc x nc of out per task; sums in a scratch block, then the epilogue."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul, DotMatmul
 from kgen.spec import DType, Matmul
@@ -19,12 +17,13 @@ from kgen.targets.cpu.plan.starts import StartsPlan
 from kgen.targets.cpu.plan.tile import Tile
 from kgen.targets.cpu.plan.tiled import TiledPlan, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen_runtime.values import frozen
 
 #: A group, as A is multiplied; and columns of the widest vectors.
 GROUP_BYTES, COLUMNS = 4, 16
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class DotPlan(StartsPlan, InterleavedPlan, TiledPlan, GroupsPlan):
     dot: Dot
 

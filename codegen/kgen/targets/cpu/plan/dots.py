@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from kgen.spec import DType
 from kgen.targets.base import Target
@@ -14,9 +13,10 @@ from kgen.targets.cpu.limits import (
     DOTPROD_FEATURES,
     VNNI_FEATURES,
 )
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Dot:
     """`group` elements of A times as many of B for each sum; `factor` is LLVM's type of them.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.errors import ScheduleError
@@ -19,12 +18,13 @@ from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.stream import Dimension, StreamInput, StreamPlan
 from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
 
 #: From a load that streams to the line that is fetched meanwhile.
 AHEAD_BYTES = 2048
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class ElementwisePlan(CpuPlan):
     spec: Elementwise
     schedule: CpuStream

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.schedule import CpuMatmul
 from kgen.spec import Matmul
 from kgen.targets.cpu.plan.base import CpuPlan
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class BlockedPlan(CpuPlan):
     """Extents. Properties that are texts are LLVM operands: a constant where the extent is the same
     for all tasks, else the name of the value that the template computes.

@@ -6,13 +6,13 @@ One vector after the other takes as many steps for each as these take for all of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kgen.targets.cpu.plan.panel import index_list
 from kgen.targets.cpu.plan.tile import Row, Sum
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Fold:
     """`result`, of `count` elements = elements `low` of x and y + elements `high` of them (shuffle
     masks of two vectors of `width`); without a `y`, of x alone."""
@@ -26,7 +26,7 @@ class Fold:
     high: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Group:
     """Sums of one row whose elements are added up together."""
 

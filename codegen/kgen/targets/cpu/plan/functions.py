@@ -5,19 +5,19 @@ from __future__ import annotations
 import dataclasses
 import math
 import struct
-from dataclasses import dataclass
 from typing import ClassVar
 
 from kgen.spec import DType
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import fuses, multiply_add
 from kgen.targets.cpu.plan.vectors import Vector
+from kgen_runtime.values import frozen
 
 #: Elements of the widest vector of VSCALEFPS.
 SCALEF_COUNT = 16
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Functions:
     """Everything that exp, log and erfc need in one element type.
 

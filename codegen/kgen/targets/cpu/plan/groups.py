@@ -6,12 +6,11 @@ vectors and of AMX tiles take them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.targets.cpu.plan.blocks import MatmulPlan
 from kgen.targets.cpu.plan.panel import PanelSquare, PanelVector, index_list, interleave, panel
 from kgen.targets.cpu.plan.squares import Square, square
 from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen_runtime.values import frozen
 
 #: Added to a row of packed A, so that rows a power of two apart do not share a cache set.
 ROW_PADDING = 64
@@ -22,7 +21,7 @@ def rounded(extent: int, unit: int) -> int:
     return -(-extent // unit) * unit
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class GroupsPlan(MatmulPlan):
     #: Elements of K in a group.
     group: int

@@ -8,7 +8,6 @@ as reading the other operand does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.schedule import InnerMatmul
@@ -24,12 +23,13 @@ from kgen.targets.cpu.plan.starts import StartsPlan
 from kgen.targets.cpu.plan.tile import Row, Sum, Tile, tile
 from kgen.targets.cpu.plan.tiled import TiledPlan
 from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen_runtime.values import frozen
 
 #: Tiles that follow of which a tile fetches B, where K is cut into blocks.
 FETCHES = 2
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Chain:
     """A vector of K, `at` elements from the step's or the row's first; `valid` is 0 for a whole
     one, else how many of its elements there are."""
@@ -39,7 +39,7 @@ class Chain:
     valid: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class InnerPlan(StartsPlan, TiledPlan):
     schedule: InnerMatmul
     #: A vector of K of A or B, as it lies in memory and as it is multiplied.

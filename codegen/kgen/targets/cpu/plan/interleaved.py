@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kgen.targets.cpu.plan.blocks import MatmulPlan
 from kgen.targets.cpu.plan.lanes import LANE_BYTES, Unpack, column_order, unpacks
 from kgen.targets.cpu.plan.panel import index_list
 from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class InterleavedPlan(MatmulPlan):
     #: Rows of B in a group; 1 if rows are multiplied singly.
     group: int

@@ -8,15 +8,15 @@ until K is at its end.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kgen.targets.cpu.plan.panel import index_list
 from kgen.targets.cpu.plan.tile import Column
+from kgen_runtime.values import frozen
 
 LANE_BYTES = 16
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Unpack:
     """`result`: the lower or upper halves of each lane of x and y, element by element in turn
     (PUNPCKL/H, ZIP1/2)."""
@@ -27,7 +27,7 @@ class Unpack:
     mask: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Strip:
     """As many vectors of columns as a group has rows, read `b` bytes from the tile's corner."""
 
@@ -36,7 +36,7 @@ class Strip:
     columns: tuple[Column, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class StripRow:
     """A row of it, `at` bytes from the tile's corner."""
 

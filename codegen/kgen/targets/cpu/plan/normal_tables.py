@@ -6,13 +6,12 @@ a stretch a polynomial of far lower degree is enough. The fits are our own, as i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.spec import DType
 from kgen.targets.cpu.plan.activations import BF16_TAIL, F16_TAIL, F32_TAIL, NormalTail
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class NormalTables:
     """L(z) of `tail`, whose limit and 2^r hold, for z about i by entry i of each table: its
     coefficients, of powers of z, or of z - i if it `is_centered`, highest first."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class PanelVector:
     """`count` columns of a panel: how many exist, and where they come from and go to.
 
@@ -52,7 +53,7 @@ def panel(
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Side:
     """One column of a square of B, and one row of it once transposed: byte offsets of both."""
 
@@ -61,7 +62,7 @@ class Side:
     to: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Stage:
     """One stage of a transposition: shuffle masks `low` and `high` of each pair of rows, and the
     two rows that they make of it."""
@@ -79,7 +80,7 @@ class Stage:
         return tuple(zip(self.pairs, self.results, strict=True))
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class PanelSquare:
     """`size` columns of B and as many steps of K, which lie side by side in each column.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuStream
@@ -14,12 +13,13 @@ from kgen.targets.cpu.plan.base import CpuPlan, Run, access, vector_for
 from kgen.targets.cpu.plan.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
 
 #: A row's exponentials are kept on the stack between passes up to this many bytes.
 ROW_BUFFER_BYTES = 128 * 1024
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SoftmaxPlan(CpuPlan):
     spec: Softmax
     schedule: CpuStream

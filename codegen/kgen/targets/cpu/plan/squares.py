@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.spec import DType
 from kgen.targets.cpu.plan.panel import Side, Stage, square_sides, zip_stages
 from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen_runtime.values import frozen
 
 #: Of a row: wider vectors are interleaved in parts of 16 bytes only (Intel SDM volume 2, VPUNPCKL).
 SQUARE_BYTES = 16
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Square:
     """As many rows as a row has elements.
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kgen.targets.cpu.plan.blocks import MatmulPlan
 from kgen.targets.cpu.plan.dots import Dot
 from kgen.targets.cpu.plan.folds import Fold, folds
 from kgen.targets.cpu.plan.tile import Row
 from kgen.targets.cpu.plan.vectors import Vector
+from kgen_runtime.values import frozen
 
 #: Rows whose vectors are folded together: thirteen instructions instead of eleven for each.
 START_ROWS = 4
@@ -22,7 +22,7 @@ START_ROWS = 4
 START_BYTES = 4
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class StartRows:
     """Rows whose starts are found together, in a vector `totals`; values are named from `name`."""
 
@@ -44,7 +44,7 @@ def sum_names(name: str, rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(f"{name}.sums_{row.name}" for row in rows)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class StartsPlan(MatmulPlan):
     #: The instruction that adds groups of K to each sum; None: elements are multiplied singly.
     dot: Dot | None

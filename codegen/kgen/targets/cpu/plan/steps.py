@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kgen.spec import Matmul, Scale
+from kgen_runtime.values import frozen
 
 COMMENTS = {
     "alpha": "x * alpha",
@@ -33,7 +33,7 @@ OPERANDS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Step:
     """Value `source` ("" for the sums) becomes `result`; `operand` is a tensor or ""."""
 

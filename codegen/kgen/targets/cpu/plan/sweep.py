@@ -7,8 +7,6 @@ rows are far apart in B, so that each is a stream of its own that goes on with t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.errors import ScheduleError
 from kgen.schedule import SweepMatmul
 from kgen.spec import Matmul
@@ -37,6 +35,7 @@ from kgen.targets.cpu.plan.sweeps import (
     sweeps_over,
 )
 from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen_runtime.values import frozen
 
 #: Stores wait with loads whose addresses have the same lower bits: sums begin half as far from B.
 ALIAS_BYTES = 4096
@@ -45,7 +44,7 @@ ALIAS_BYTES = 4096
 FETCHES = 2
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SweepPlan(StartsPlan, InterleavedPlan):
     schedule: SweepMatmul
 

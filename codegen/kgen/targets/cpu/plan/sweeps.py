@@ -3,8 +3,6 @@ operands and in how many registers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import vector_for
@@ -12,9 +10,10 @@ from kgen.targets.cpu.plan.blocks import finishing_type
 from kgen.targets.cpu.plan.dot import COLUMNS
 from kgen.targets.cpu.plan.dots import dot_for
 from kgen.targets.cpu.plan.vectors import Vector
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class RowOfA:
     """The `index`th row of A: bytes to it from the first one, and to its sums from theirs."""
 
@@ -23,7 +22,7 @@ class RowOfA:
     sums: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SweepRow:
     """One of the rows of B at once, `part` parts from the first one; an `absent` one is zero."""
 
@@ -32,7 +31,7 @@ class SweepRow:
     absent: bool
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SweepGroup:
     """Rows that are multiplied together."""
 
@@ -40,7 +39,7 @@ class SweepGroup:
     rows: tuple[SweepRow, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SweepStrip:
     """Columns of a step, from the `first` one on; `valid` is 0 if all exist, else how many."""
 
@@ -49,7 +48,7 @@ class SweepStrip:
     valid: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Sweep:
     """The function for so many rows of B."""
 

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from kgen_runtime.values import frozen
 
-@dataclass(frozen=True, kw_only=True)
+
+@frozen
 class Row:
     """One row of a tile, the `index`th: byte offsets of its element of A, and in out."""
 
@@ -21,7 +23,7 @@ class Row:
     out: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Column:
     """One vector of columns: byte offsets of its vector in a row of B, and in a row of out.
 
@@ -37,7 +39,7 @@ class Column:
     out: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Sum:
     """One vector of sums: `at` is its byte offset from the tile's corner in out."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul
@@ -11,6 +10,7 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.plan.blocks import LINE_BYTES, MatmulPlan
 from kgen.targets.cpu.plan.tile import Column, Tile, tile
 from kgen.targets.cpu.plan.vectors import Vector
+from kgen_runtime.values import frozen
 
 #: Steps of K ahead of which a tile that packs fetches rows of B: 1 % of 512 x 512 x 512 in bf16, as
 #: a panel's part of a row is too short for the hardware to go on with (Zen 4).
@@ -21,7 +21,7 @@ PACKING_AHEAD = 8
 AVX512_BYTES = 64
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class TiledPlan(MatmulPlan):
     """Steps of K over register tiles of mr x nr."""
 

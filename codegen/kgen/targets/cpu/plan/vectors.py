@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kgen.spec import DType
+from kgen_runtime.values import frozen
 
 _SUFFIX = {"half": "f16", "float": "f32", "double": "f64"}
 _SCALAR = {DType.F64: "double", DType.F32: "float", DType.F16: "half", DType.S32: "i32"}
@@ -27,7 +27,7 @@ def scalar_type(dtype: DType) -> str:
     return _SCALAR[dtype]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Vector:
     """A vector of `count` elements of an LLVM scalar type; its text is the LLVM type."""
 
@@ -123,7 +123,7 @@ def float_constant(value: float, scalar: str) -> str:
     return f"0x{bits:016X}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Access:
     """Reading and writing a tensor of `dtype`, as vectors of the type that is computed in."""
 

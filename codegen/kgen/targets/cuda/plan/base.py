@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuMatmul, Schedule
@@ -12,6 +12,7 @@ from kgen.targets.cuda.expressions import PtxRenderer
 from kgen.targets.cuda.limits import FEATURES
 from kgen.targets.cuda.plan.constants import CONSTANTS, Constants
 from kgen.targets.expressions import Rendered
+from kgen_runtime.values import frozen
 
 #: What an index, a predicate and an address need beside a kernel's accumulators and fragments.
 REGISTERS_FOR_ADDRESSES = 24
@@ -19,7 +20,7 @@ REGISTERS_FOR_ADDRESSES = 24
 ANY_NUMBER = frozenset({"origin", "num_stages", "split_k", "num_ctas", "group_m"})
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class CudaPlan(Plan):
     """`shared_bytes` is all the shared memory of a CTA; above the static limit it is dynamic."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass
+
+from kgen_runtime.values import frozen
 
 #: The largest finite f32.
 F32_MAX = 2.0**128 - 2.0**104
@@ -15,7 +16,7 @@ def float_bits(value: float) -> str:
     return f"0f{struct.unpack('<I', struct.pack('<f', value))[0]:08X}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Constants:
     """PTX literals by meaning."""
 

@@ -9,7 +9,6 @@ exclusive or and an addition in shared memory.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.targets.base import Target
@@ -22,9 +21,10 @@ from kgen.targets.cuda.plan.matrix import (
 )
 from kgen.targets.cuda.plan.units import Guard, Place, Unit, xor_suffix
 from kgen.targets.cuda.plan.words import counted
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class TileCopy:
     """`asynchronous`: by cp.async; otherwise through registers.
 

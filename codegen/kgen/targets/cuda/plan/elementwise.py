@@ -6,7 +6,6 @@ PTX has its steps for pairs; every other one in f32.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.errors import ScheduleError
@@ -19,6 +18,7 @@ from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.expressions import Rendered
 from kgen.targets.stream import StreamInput, StreamPlan, widest_vector
 from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
 
 #: Bytes of a register that may hold two elements.
 WORD_BYTES = 4
@@ -26,7 +26,7 @@ WORD_BYTES = 4
 MAX_VECTORS = 2**32 - 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Load:
     """An access' elements of one input. `nbytes` is from the thread's first of a linear one;
     `terms` are (coordinate, bytes for each step of it) of another. `single`: one element."""
@@ -39,7 +39,7 @@ class Load:
     terms: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Access:
     """One vector of a thread: `vectors` after its first one. `elements` are what gives
     its registers of the output."""
@@ -57,7 +57,7 @@ class Access:
         return tuple(e.result.removeprefix("%") for e in self.elements)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class ElementwisePlan(base.CudaPlan):
     spec: Elementwise
     schedule: GpuStream

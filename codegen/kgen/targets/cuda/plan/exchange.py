@@ -10,7 +10,6 @@ the pipeline's stages had.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from kgen.schedule import MmaMatmul
 from kgen.spec import Matmul
@@ -21,6 +20,7 @@ from kgen.targets.cuda.plan.output import Column, Row
 from kgen.targets.cuda.plan.products import Products
 from kgen.targets.cuda.plan.tiles import SwizzledTile
 from kgen.targets.cuda.plan.units import xor_suffix
+from kgen_runtime.values import frozen
 
 #: Rows of one mma's product, and lanes that hold one of them.
 MIN_ROWS = 16
@@ -32,7 +32,7 @@ MAX_ADDENDS = 32
 SECTOR_BYTES = 32
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class LineUnit:
     """Outputs that one lane moves at once: distances from its first unit of the warp's tile.
 
@@ -50,7 +50,7 @@ class LineUnit:
         return xor_suffix(self.xor)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Run:
     """Adjacent outputs of a fragment: their registers' place and theirs in the strip."""
 
@@ -67,7 +67,7 @@ class Run:
         return self.column.names(f"{prefix}_m{self.row.offset}")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Strip:
     """Rows of the warp's tile that are in shared memory at once."""
 
@@ -81,7 +81,7 @@ class Strip:
         return self.first + self.rows - 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Exchange:
     """One warp's tile in shared memory, `width` elements of which are one global access.
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.targets.cuda.plan.copy import TileCopy
 from kgen.targets.cuda.plan.instruction import MatrixInstruction
 from kgen.targets.cuda.plan.tiles import SwizzledTile
 from kgen.targets.cuda.plan.units import xor_suffix
+from kgen_runtime.values import frozen
 
 #: Rows (or columns) of a piece: with one step of k it is what one ldmatrix.x4 brings.
 PIECE = 16
@@ -18,7 +17,7 @@ EIGHT = 8
 FRAGMENT_SETS = 2
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class FragmentLoad:
     """One load of operand `name` into `registers`, at (lane's address ^ xor) + offset."""
 
@@ -34,7 +33,7 @@ class FragmentLoad:
         return xor_suffix(self.xor)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class MmaOperand:
     """A warp's strip (`extent` of m or n) of one operand's tile, a piece of 16 at a time.
 

@@ -9,12 +9,12 @@ nothing is assumed about which CTAs run at once; and the counter wraps to zero, 
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 
 from kgen.schedule import GpuMatmul, SplitK
 from kgen.targets.cuda.plan.output import OutputTile
 from kgen.targets.cuda.plan.partial import WORD_BYTES, Access, PartialSums
 from kgen_runtime.manifest import Extent3, Launch, Workspace
+from kgen_runtime.values import frozen
 
 PARTS, ARRIVALS = "parts", "arrivals"
 #: Registers of a thread for sums and for parts on their way, and for the latter alone: one way to
@@ -22,7 +22,7 @@ PARTS, ARRIVALS = "parts", "arrivals"
 HELD, ON_THEIR_WAY = 192, 128
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class PartSums:
     """Sums of one part, of a thread: what is loaded, and to which `sums` each of it is added."""
 
@@ -38,7 +38,7 @@ class PartSums:
 Group = tuple[PartSums, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Gather:
     """`split` parts of each block tile of `grid` (x, y, products)."""
 

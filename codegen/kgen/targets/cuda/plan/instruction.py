@@ -6,16 +6,15 @@ B for each eight columns (PTX ISA, "Matrix Fragments for mma.m16n8k8" and its ne
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.spec import DType, Math, Matmul
 from kgen.targets.base import Target
+from kgen_runtime.values import frozen
 
 #: Bytes of k that a step reads of a row, and that one register of a fragment spans.
 STEP_BYTES = 32
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class MatrixInstruction:
     """`rows` of m and `depth` of k per instruction, of `itemsize` bytes each in shared memory.
 
@@ -51,7 +50,7 @@ class MatrixInstruction:
         return self.step // self.depth * (16 // self.rows) * (3 if self.splits else 1)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class WarpgroupInstruction:
     """wgmma on operands of type `element`, 32 bytes of k; `sums` is the accumulators' type.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol
 
@@ -20,9 +20,10 @@ from kgen.targets.cuda.plan.raster import Raster
 from kgen.targets.cuda.plan.stream import Stream
 from kgen.targets.cuda.plan.words import counted
 from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Stage:
     """A tile of the prologue and the first byte of the stage that takes it."""
 
@@ -34,7 +35,7 @@ class Stage:
         return self.tile == 0
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Pipeline:
     """The loop over k: `num_stages` tiles are in flight or in use at once. If they are `counted`
     there are no more than `k_tiles`, and a register says how many."""
@@ -125,7 +126,7 @@ class Operand(Protocol):
     def tile(self) -> SharedTile: ...
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class MatmulPlan(CudaPlan):
     """`operands` are A and B; B's tile follows A's in each stage. With a `gather` the kernel
     multiplies parts of k and adds them; with a `stream` CTAs share block tiles, in the order of

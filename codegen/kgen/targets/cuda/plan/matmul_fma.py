@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul
 from kgen.spec import DType, Matmul
@@ -22,6 +20,7 @@ from kgen.targets.cuda.plan.matmul import (
 from kgen.targets.cuda.plan.output import plan_output
 from kgen.targets.cuda.plan.tiles import PaddedTile
 from kgen.targets.cuda.plan.units import Unit
+from kgen_runtime.values import frozen
 
 #: f32 elements of the widest shared-memory access.
 VECTOR = 4
@@ -30,7 +29,7 @@ ITEM_BYTES = 4
 SECTOR_ELEMENTS, BANKS = 8, 32
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SharedLoad:
     """One load of `len(registers)` adjacent f32 of operand `name`."""
 
@@ -39,7 +38,7 @@ class SharedLoad:
     offset: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class KStep:
     """One k: what a thread loads, and its products (accumulator, a, b)."""
 
@@ -48,7 +47,7 @@ class KStep:
     fmas: tuple[tuple[str, str, str], ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SharedStore:
     """One store of adjacent elements of a unit, at an offset from the thread's first."""
 
@@ -56,7 +55,7 @@ class SharedStore:
     offset: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class FmaOperand:
     """The part of one operand's tile that a thread multiplies: `per_thread` values for each k.
 
@@ -149,7 +148,7 @@ class FmaOperand:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class FmaPlan(MatmulPlan):
     schedule: FmaMatmul
     fma_operands: tuple[FmaOperand, FmaOperand]

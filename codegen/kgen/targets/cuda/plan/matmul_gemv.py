@@ -9,8 +9,6 @@ are added across lanes by shuffles and across warps in shared memory, in a fixed
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.errors import ScheduleError
 from kgen.schedule import GemvMatmul
 from kgen.spec import Matmul
@@ -21,11 +19,12 @@ from kgen.targets.cuda.plan.gemv_limits import check, gemv_obstacle
 from kgen.targets.cuda.plan.matmul import matrices, plan_launch
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, Matrix
 from kgen.targets.cuda.plan.output import OutputTile
+from kgen_runtime.values import frozen
 
 F32_BYTES = 4
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Access:
     """16 bytes, of B into `words` or of A into f32 `words`, from the thread's first on."""
 
@@ -33,7 +32,7 @@ class Access:
     offset: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Fma:
     """total += a b, where b is the word's `half`: 0 the lower (or all of f32), 1 the upper."""
 
@@ -42,7 +41,7 @@ class Fma:
     half: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class WordProducts:
     """What a word of B is multiplied by."""
 
@@ -50,7 +49,7 @@ class WordProducts:
     fmas: tuple[Fma, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SumStore:
     """Adjacent sums of a row for shared memory, at an offset from the thread's first."""
 
@@ -58,7 +57,7 @@ class SumStore:
     offset: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class GemvPlan(base.CudaPlan):
     spec: Matmul
     schedule: GemvMatmul

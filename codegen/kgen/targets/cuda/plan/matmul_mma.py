@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.schedule import MmaMatmul
@@ -34,9 +33,10 @@ from kgen.targets.cuda.plan.partial import PartialSums
 from kgen.targets.cuda.plan.products import Mma, Products, Sum, promotion, rest_of
 from kgen.targets.cuda.plan.shares import Share, share_out
 from kgen.targets.cuda.plan.tiles import CHUNK_BYTES, SwizzledTile
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class KStep:
     """32 bytes of k: the products that it adds, and what is brought meanwhile for later steps.
 
@@ -56,7 +56,7 @@ class KStep:
     turns: bool
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class MmaPlan(MatmulPlan):
     schedule: MmaMatmul
     products: Products

@@ -9,7 +9,6 @@ parts of B, a stage is empty when all of the cluster's warps are done with it.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.schedule import WgmmaMatmul
@@ -39,9 +38,10 @@ from kgen.targets.cuda.plan.wgmma_limits import (
 from kgen.targets.cuda.plan.wgmma_operands import plan_products
 from kgen.targets.cuda.plan.wgmma_products import WgmmaProducts
 from kgen.targets.cuda.plan.words import counted
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class WgmmaPlan(base.CudaPlan):
     """`k_tiles` of each block tile go through the ring of `num_stages` one after another."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from kgen.spec import DType
 from kgen.targets.base import Target
+from kgen_runtime.values import frozen
 
 #: Widest access of a thread.
 MAX_ACCESS_BYTES = 16
@@ -17,7 +17,7 @@ MIN_ASYNC_BYTES = 4
 MAX_IMMEDIATE = 2**31 - 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Matrix:
     """An operand as stored: `rows` x `cols` elements, strides in bytes, and its k dimension."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.errors import ScheduleError
 from kgen.schedule import MmaMatmul, SplitMatmul
 from kgen.spec import Matmul
@@ -16,9 +14,10 @@ from kgen.targets.cuda.plan.partial import PartialSums
 from kgen.targets.cuda.plan.raster import Raster
 from kgen.targets.cuda.plan.stream import Stream, plan_stream
 from kgen_runtime.manifest import Launch, Workspace
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Arrangement:
     """The launch, with what its CTAs need beside tiles to share work. `shared_bytes` are all."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from kgen.schedule import GpuMatmul
 from kgen.spec import Matmul, Scale
 from kgen.targets.cuda.plan.constants import float_bits
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Row:
     """A row of a thread's outputs, from its first: elements and bytes."""
 
@@ -19,7 +19,7 @@ class Row:
     nbytes: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Column:
     """`len(elements)` adjacent outputs of a row, stored by one access; offsets from the first."""
 
@@ -39,7 +39,7 @@ class Column:
         return tuple(f"{prefix}_n{element}" for element in self.elements)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class OutputTile:
     """A thread's accumulators, and how they go out. Accumulator `acc_m<row>_n<col>` is named by its
     distance from the thread's first. `repeated`: the thread has one such tile after another."""

@@ -4,14 +4,15 @@ tile."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from kgen_runtime.values import frozen
 
 #: Sums of one access at most.
 VECTOR = 4
 WORD_BYTES = 4
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Access:
     """`registers` of a thread, `offset` bytes from its first."""
 
@@ -19,7 +20,7 @@ class Access:
     offset: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class PartialSums:
     """`threads` hold `names` each, by register: f32, or integers if they are `whole`. An access has
     neighbours among these; those of all threads lie beside one another."""

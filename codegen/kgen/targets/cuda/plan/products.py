@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kgen.schedule import GpuMatmul, PromotedMatmul, PromotedWgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.cuda.plan.fragments import PIECE, MmaOperand
+from kgen_runtime.values import frozen
 
 #: Only tf32 operands are split; a step has so many of them along k.
 TF32_STEP = 8
 ZERO = "zero"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Mma:
     """One mma.sync: d = a b + c, by register names."""
 
@@ -24,7 +25,7 @@ class Mma:
     c: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Sum:
     """acc += part: a short sum, moved to one in f32."""
 
@@ -32,7 +33,7 @@ class Sum:
     part: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Products:
     """Of the fragments of A and B.
 

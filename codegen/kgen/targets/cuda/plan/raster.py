@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen_runtime.manifest import Tile, Walk
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Raster:
     """`rows` x `cols` block tiles of each of `batch` matrices; a tile is a cluster's.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from kgen.errors import ScheduleError
@@ -20,6 +20,7 @@ from kgen.targets.expressions import Rendered, unknown
 from kgen.targets.row import Fold, Phase, Piece, RowInput, RowPlan, widest_vector
 from kgen.targets.stream import StreamInput
 from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
 
 #: One f32 per warp for each fold.
 PARTIAL_BYTES = 4
@@ -28,7 +29,7 @@ PARTIAL_BYTES = 4
 MAX_CLUSTER = 8
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Load:
     """A vector's elements of one input: `nbytes` behind the thread's first of a linear one, else at
     the coordinates' `terms`, in bytes for each step of them."""
@@ -40,7 +41,7 @@ class Load:
     terms: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Step:
     """Computed element by element; then lines that fold it into accumulators. `rescale` comes
     first, after the old maximum was kept."""
@@ -50,7 +51,7 @@ class Step:
     rescale: Rendered | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Body:
     """What a phase does with one of a thread's vectors: `columns` are registers of the columns'
     numbers, `steps` what is computed and folded, one after another. `predicate` names that of the
@@ -77,7 +78,7 @@ class Body:
         return any(load.terms and not load.linear for load in self.loads)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class PhasePlan:
     phase: Phase
     row_values: Rendered
@@ -89,7 +90,7 @@ class PhasePlan:
         return tuple(load.name for load in self.bodies[0].loads if load.linear)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class RowwisePlan(base.CudaPlan):
     spec: Rowwise
     schedule: GpuRows

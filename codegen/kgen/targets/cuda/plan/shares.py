@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from kgen.targets.cuda.plan.copy import TileCopy
 from kgen.targets.cuda.plan.units import Unit
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Share:
     """Units of the next tile that are asked for together; `last` ends their operand's tile."""
 

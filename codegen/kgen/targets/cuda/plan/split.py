@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.schedule import SplitFmaMatmul, WgmmaMatmul
@@ -25,6 +24,7 @@ from kgen.targets.cuda.plan.matmul_wgmma import WgmmaPlan, plan_wgmma
 from kgen.targets.cuda.plan.matrix import MAX_IMMEDIATE
 from kgen.targets.cuda.plan.output import OutputTile
 from kgen_runtime.manifest import Launch, Tile, Workspace
+from kgen_runtime.values import frozen
 
 #: The second kernel: threads of a CTA, and f32 of an access, where that makes so many CTAs; outputs
 #: that are fewer get smaller CTAs and accesses, so that more SMs fetch parts.
@@ -37,7 +37,7 @@ WORKSPACE = "parts"
 PartPlan = MmaPlan | FmaPlan | WgmmaPlan
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class PartLoad:
     """One part of a thread's outputs: where, from the first part, and into what."""
 
@@ -45,7 +45,7 @@ class PartLoad:
     registers: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Addition:
     """to = before + value, by register names."""
 
@@ -54,7 +54,7 @@ class Addition:
     value: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class ReductionPlan(CudaPlan):
     """The second kernel: each thread adds up `width` adjacent outputs."""
 
@@ -118,7 +118,7 @@ class ReductionPlan(CudaPlan):
         return tuple(found)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SplitPlan(CudaPlan):
     """Both kernels, in one module."""
 

@@ -13,20 +13,20 @@ whoever is waited for has started, however many CTAs run at once.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 
 from kgen.errors import ScheduleError
 from kgen.schedule import SplitMatmul, WgmmaMatmul
 from kgen.targets.cuda.plan.partial import WORD_BYTES, PartialSums
 from kgen.targets.cuda.plan.raster import Raster
 from kgen_runtime.manifest import Launch, Walk, Workspace
+from kgen_runtime.values import frozen
 
 #: Products with 32-bit integers of steps and CTAs must not overflow.
 MAX_PRODUCT = 1 << 32
 PARTS, TICKETS = "parts", "tickets"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Stream:
     """`ctas` share `blocks` block tiles of `k_tiles` steps each; `consumers` groups of threads of
     a CTA hold `sums` each: warpgroups, or all of its threads if there is one."""

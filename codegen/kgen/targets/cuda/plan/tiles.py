@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.targets.cuda.plan.base import log2
+from kgen_runtime.values import frozen
 
 #: ldmatrix reads rows of 16 bytes, eight at a time; shared memory has 32 banks of 4 bytes.
 CHUNK_BYTES = 16
@@ -13,7 +12,7 @@ BANK_LINE_BYTES = 128
 HALF_BYTES = 2
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class SwizzledTile:
     """Rows of `row_bytes`, whose chunks are permuted by exclusive or with the row.
 
@@ -65,7 +64,7 @@ class SwizzledTile:
         return xor, self.base + offset
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class PaddedTile:
     """f32 rows along m or n, one per k, `padding` elements apart from one another.
 

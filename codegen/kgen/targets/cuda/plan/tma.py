@@ -9,12 +9,12 @@ Bytes have 128 elements in a row, tf32 has 32, and wgmma takes both with k insid
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from kgen.spec import DType
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, Matrix
 from kgen_runtime.manifest import TensorMap
+from kgen_runtime.values import frozen
 
 ROW_BYTES: Final = 128
 #: Eight rows, over which the swizzle repeats.
@@ -27,7 +27,7 @@ MAX_BOX, MAX_STRIDE = 256, 1 << 40
 SWIZZLE_128 = 1 << 30
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Box:
     """What one instruction copies: `along` m (or n) from the first of the CTA's share, to `offset`
     bytes from the stage's first where that share is the tile's first."""
@@ -36,7 +36,7 @@ class Box:
     offset: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class TmaOperand:
     """A's or B's tile: `extent` rows of A or columns of B, `depth` of k; `base` is its first byte
     in a stage. `shares` CTAs of a cluster load a part of it each, for all of them."""

@@ -8,8 +8,6 @@ one more, of rows 2 (l % 4) and one more of eight: 32 bytes of four rows, none i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.errors import ScheduleError
 from kgen.schedule import WgmmaMatmul
 from kgen.spec import Matmul
@@ -21,6 +19,7 @@ from kgen.targets.cuda.plan.tma import MAX_STRIDE, ROW_BYTES
 from kgen.targets.cuda.plan.units import xor_suffix
 from kgen.targets.cuda.plan.wgmma_products import EIGHT, WgmmaProducts
 from kgen_runtime.manifest import TensorMap
+from kgen_runtime.values import frozen
 
 ROWS, COLS = 64, 64
 #: stmatrix.x4 writes 16 rows x 16 columns of a warp.
@@ -28,7 +27,7 @@ QUAD = 16
 MAP = "out_map"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Put:
     """What one store writes to a strip: pairs of accumulators, by (row, columns), in its order;
     `xor` and `offset` move the lane's address."""
@@ -42,7 +41,7 @@ class Put:
         return xor_suffix(self.xor)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Strip:
     """A box at row `m` and column `n` of the warpgroup's tile; `offset` is its buffer's byte.
 
@@ -68,7 +67,7 @@ class Strip:
         return self.n + COLS - 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class TmaStore:
     """`base` is the first byte of the warpgroups' buffers, `buffers` for each."""
 

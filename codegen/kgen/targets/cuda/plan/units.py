@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from kgen_runtime.values import frozen
 
 #: Shared address of element (row, col): (address of the tile's first ^ xor) + offset.
 Place = Callable[[int, int], tuple[int, int]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Unit:
     """Where unit t + iT lies, seen from unit t: elements, global bytes, shared bytes."""
 
@@ -26,7 +27,7 @@ class Unit:
         return xor_suffix(self.xor)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Guard:
     """How many bytes of some units lie inside the matrix along m (or n), in a register.
 

@@ -7,8 +7,6 @@ n) inside is made the left one; of B that takes swapping the operands, C^T = B^T
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.spec import Matmul
 from kgen.targets.cuda.plan.fragments import FragmentLoad
 from kgen.targets.cuda.plan.instruction import warpgroup_instruction_of
@@ -17,6 +15,7 @@ from kgen.targets.cuda.plan.matrix import Matrix
 from kgen.targets.cuda.plan.tiles import SwizzledTile
 from kgen.targets.cuda.plan.tma import ROW_BYTES, TmaOperand
 from kgen.targets.cuda.plan.units import xor_suffix
+from kgen_runtime.values import frozen
 
 #: Rows of one instruction.
 WGMMA_M = 64
@@ -24,7 +23,7 @@ WGMMA_M = 64
 HALVES = 2
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class RegisterOperand:
     """`rows` of m (or n) of a consumer, in steps of `depth` of k.
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kgen.targets.cuda.plan.instruction import WarpgroupInstruction
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.products import Sum
 from kgen.targets.cuda.plan.tma import ROW_BYTES, TmaOperand
 from kgen.targets.cuda.plan.wgmma_fragments import WGMMA_M, RegisterOperand
+from kgen_runtime.values import frozen
 
 #: Columns and rows of a fragment.
 EIGHT = 8
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Product:
     """One wgmma: `d` += left right over a step of k. `left` and `right` are what to add to the
     descriptors; `fragment` are the left operand's registers, where it comes from these."""
@@ -28,7 +29,7 @@ class Product:
     fragment: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Piece:
     """Products of a part of the tile that are waited for together, and what then becomes of their
     sums."""
@@ -37,7 +38,7 @@ class Piece:
     promoted: tuple[Sum, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class WgmmaProducts:
     """Of `rows` x `columns` outputs of a warpgroup and `depth` of k.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kgen.errors import ScheduleError
@@ -17,6 +16,7 @@ from kgen.targets.vulkan.limits import CEILING, STORAGE_16BIT
 from kgen.targets.vulkan.plan import declarations
 from kgen_runtime.launch_limits import VULKAN_GUARANTEED, Limits, vulkan_limits
 from kgen_runtime.manifest import Extent3
+from kgen_runtime.values import frozen
 
 #: Scalars in one access, widest first.
 VECTOR_WIDTHS = (4, 2, 1)
@@ -27,7 +27,7 @@ _VECTORS = {"float": "vec", "uint": "uvec", "ushort": "u16vec"}
 _BYTES = {"float": 4, "uint": 4, "ushort": 2, "half": 2}
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Tensor:
     """A storage buffer: an array of scalars, or of vectors of `vector` scalars.
 
@@ -65,7 +65,7 @@ class Tensor:
         return _BYTES[self.scalar] * self.vector
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Shared:
     """An array of 4-byte scalars in workgroup memory."""
 
@@ -78,7 +78,7 @@ class Shared:
         return self.length * WORD
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class VulkanPlan(Plan):
     """`functions` names the helper functions of the module, in the order of their definition.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.errors import ScheduleError
@@ -24,9 +23,10 @@ from kgen.targets.vulkan.plan.base import (
 )
 from kgen.targets.vulkan.plan.index import Index, coordinate_names, index_of
 from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class ElementwisePlan(VulkanPlan):
     """Indices count vectors. `guarded`: some invocation has a vector beyond the last."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from kgen.ops.expression import variable
@@ -12,9 +11,10 @@ from kgen.ops.functions import call_of
 from kgen.spec import Epilogue, Matmul
 from kgen.targets.vulkan.expressions import SpirvRenderer
 from kgen.targets.vulkan.plan.base import Tensor
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Step:
     """One value of the chain, for each output: `result` from `source`, both stems of ids.
 

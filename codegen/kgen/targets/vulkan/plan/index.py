@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kgen.targets.stream import Dimension
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Term:
     """A coordinate times its stride. `product` and `sum` name the product, which is the coordinate
     itself where the stride is 1, and the sum of the terms up to this one."""
@@ -23,7 +23,7 @@ class Term:
         return self.product != self.coordinate
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Index:
     """The sum of `terms`, 0 if there are none."""
 

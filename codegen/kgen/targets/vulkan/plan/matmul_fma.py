@@ -7,8 +7,6 @@ its own after the loop, with exactly as many steps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul
 from kgen.spec import DType, Matmul
@@ -25,12 +23,13 @@ from kgen.targets.vulkan.plan.base import (
 )
 from kgen.targets.vulkan.plan.operand import Operand, plan_operands
 from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
 
 #: How a buffer holds A and B: f16 widens by OpFConvert, bf16 on its bits.
 _OPERAND_SCALARS = {DType.F32: "float", DType.F16: "half", DType.BF16: "ushort"}
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Element:
     """One output of an invocation: its m and n by number."""
 
@@ -42,7 +41,7 @@ class Element:
         return f"m{self.m}_n{self.n}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Phase:
     """Slabs of the same number of k steps.
 
@@ -64,7 +63,7 @@ class Phase:
         return f"{self.before}_{element.name}" if self.before else "float_0"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class MatmulPlan(VulkanPlan):
     schedule: FmaMatmul
     spec: Matmul

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgen.schedule import FmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.vulkan.plan.base import Shared, Tensor, log2
+from kgen_runtime.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Copy:
     """One element that an invocation copies per slab: its places along the edge and along k, by
     number, and its distance from the invocation's first element in workgroup memory."""
@@ -20,7 +19,7 @@ class Copy:
     shared: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Operand:
     """A or B. `edge` is its dimension that is not k: m for A, n for B.
 

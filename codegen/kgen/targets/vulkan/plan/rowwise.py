@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from kgen.errors import ScheduleError
@@ -29,6 +28,7 @@ from kgen.targets.vulkan.plan.base import (
 )
 from kgen.targets.vulkan.plan.index import Index, coordinate_names, index_of
 from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
 
 RENDERER = SpirvRenderer()
 #: Scalars of a row that an invocation may hold; drivers spill what does not fit in registers.
@@ -38,7 +38,7 @@ EXCHANGE_BUFFERS = 2
 COLUMN, ROW = variable("column"), variable("row")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Vector:
     """One of a lane's vectors of a row. `index` names its number in the row, `offset` behind the
     lane's first. `partial`: some lanes have none, as %<name>_inside says, and read the row's first.
@@ -63,7 +63,7 @@ class Vector:
         return index_of(f"{self.name}_scalar", [(self.read, self.scalars)])
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Load:
     """%<name>_<c>_float are the scalars of a tensor's element."""
 
@@ -72,7 +72,7 @@ class Load:
     index: Index
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Body:
     """What a phase does with one of a lane's vectors: `lines` compute and fold; `results` are what
     the last phase stores at `out`."""
@@ -84,7 +84,7 @@ class Body:
     out: Index
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Carried:
     """A lane's value of a fold in a loop over its vectors: at first `initial`, then `following`."""
 
@@ -93,7 +93,7 @@ class Carried:
     following: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Exchange:
     """A step of a fold over a row's lanes: `lines` combine `mine` with %<name>_theirs, the value of
     the lane `distance` away."""
@@ -105,7 +105,7 @@ class Exchange:
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class PhasePlan:
     """`after` is the label of the block from which a loop is entered; `row_result` the id of the
     result, if it is the same for a whole row."""
@@ -123,7 +123,7 @@ class PhasePlan:
         return ", ".join(fold.title for fold in self.phase.folds)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class RowwisePlan(VulkanPlan):
     """Indices count vectors, or scalars of tensors that are read by scalars."""
 

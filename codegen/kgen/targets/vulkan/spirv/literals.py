@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass
 from fractions import Fraction
+
+from kgen_runtime.values import frozen
 
 _HEX_FLOAT = re.compile(
     r"(?P<sign>[-+]?)0x(?P<whole>[0-9a-f]+)(?:\.(?P<part>[0-9a-f]*))?p(?P<exponent>[-+]?\d+)", re.I
@@ -22,7 +23,7 @@ _INTEGER = re.compile(r"-?(0x[0-9a-f]+|\d+)", re.I)
 _MANTISSA = {16: 10, 32: 23, 64: 52}
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class NumberType:
     """What OpTypeInt or OpTypeFloat declared."""
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kgen_runtime.manifest import Extent3
+from kgen_runtime.values import frozen
 
 _HEADER_WORDS = 5
 _EXECUTION_MODE, _LOCAL_SIZE = 16, 17
@@ -17,7 +17,7 @@ _TYPE_INT, _TYPE_FLOAT, _TYPE_VECTOR, _TYPE_ARRAY, _TYPE_POINTER = 21, 22, 23, 2
 _CONSTANT, _VARIABLE, _WORKGROUP = 43, 59, 4
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class WorkgroupUsage:
     """Invocations of a workgroup in each dimension, and the bytes of its variables."""
 
