@@ -15,7 +15,7 @@ from kgen.schedule import (
     Schedule,
     SweepMatmul,
 )
-from kgen.spec import SMOOTH, DType, Elementwise, Matmul, Relu, Softmax, Spec
+from kgen.spec import SMOOTH, DType, Elementwise, Matmul, Relu, Rowwise, Softmax, Spec
 from kgen.targets import llvm_ir
 from kgen.targets.base import Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.cpu import devices
@@ -39,6 +39,8 @@ SOFTMAX_ERRORS = {DType.F32: 5e-7, DType.F16: 6e-6, DType.BF16: 1.4e-4}
 ACTIVATION_ERRORS = {DType.F64: 1e-14, DType.F16: 3e-5, DType.BF16: 2e-4}
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 
+#: The same with few digits, of exp2 and log2.
+FUNCTION_ERRORS = {DType.F16: 6e-6, DType.BF16: 1.4e-4}
 #: Of exp2, and of log2 next to 1: two units in the last place of f32.
 ELEMENTWISE_ERROR = 2.0**-22
 
@@ -54,6 +56,7 @@ class CpuFamily(Family):
         Operation(spec=Relu, dtypes=FLOATS, choose=choose),
         Operation(spec=Softmax, dtypes=FLOATS, choose=choose),
         Operation(spec=Elementwise, dtypes=FLOATS, choose=choose),
+        Operation(spec=Rowwise, dtypes=FLOATS, choose=choose),
     )
 
     def find(self, name: str) -> Target | None:
@@ -80,6 +83,10 @@ class CpuFamily(Family):
                 from kgen.targets.cpu.plan.elementwise import plan_elementwise
 
                 return plan_elementwise(spec, target, schedule)
+            if isinstance(spec, Rowwise):
+                from kgen.targets.cpu.plan.rowwise import plan_rowwise
+
+                return plan_rowwise(spec, target, schedule)
         raise ScheduleError(
             f"a {schedule.mainloop} schedule does not go with {spec.op} on {target.name}; "
             f"use {type(choose(spec, target)).__name__}"
@@ -98,6 +105,13 @@ class CpuFamily(Family):
                 factor=4.0,
                 function_error=SOFTMAX_ERRORS[spec.out],
                 reason=f"exp by a polynomial with digits for {spec.out}; sums in f32",
+            )
+        if isinstance(spec, Rowwise):
+            return Tolerance(
+                accumulate=DType.F32,
+                factor=4.0,
+                function_error=FUNCTION_ERRORS.get(spec.out, ELEMENTWISE_ERROR),
+                reason=f"exp2 and log2 by polynomials with digits for {spec.out}; sums in f32",
             )
         if isinstance(spec, Elementwise):
             return Tolerance(

@@ -37,7 +37,7 @@ class CpuRenderer(LlvmRenderer):
         return tuple(p for p in (P.EXP2, P.LOG2) if p in primitives)
 
     def intrinsic(self, primitive: P) -> str | None:
-        if primitive in (P.EXP2, P.LOG2):
+        if primitive in (P.EXP2, P.LOG2, P.MAXNUM):
             return None
         if primitive in (P.FLOOR, P.ROUND) and not self.rounds:
             return None
@@ -54,6 +54,13 @@ class CpuRenderer(LlvmRenderer):
 
     def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
         t, p = self.type, step.primitive
+        if p is P.MAXNUM:
+            # One instruction of x86, of which the second operand is the result where one is NaN.
+            return [
+                f"{result}.above = fcmp ogt {t} {', '.join(operands)}",
+                f"{result} = select {t.condition} {result}.above, {t} {operands[0]}, "
+                f"{t} {operands[1]}",
+            ]
         if p in (P.EXP2, P.LOG2):
             return [f"{result} = call {t} @{p.value}({t} {operands[0]})"]
         if p is P.FMA and not fuses(self.target):

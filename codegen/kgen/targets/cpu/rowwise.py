@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgen.schedule import CpuStream
-from kgen.spec import Elementwise, Relu, Softmax
+from kgen.spec import Elementwise, Relu, Rowwise, Softmax
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.elementwise import has_whole_tasks as has_whole_elementwise_tasks
 from kgen.targets.cpu.plan.relu import has_whole_tasks
@@ -36,6 +36,11 @@ def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream:
 
 
 def softmax_schedule(spec: Softmax, target: Target) -> CpuStream:
+    unroll = target.limits["vector_registers"] // SOFTMAX_REGISTERS
+    return CpuStream(task=max(1, STREAM_ELEMENTS // spec.cols), unroll=unroll)
+
+
+def rowwise_schedule(spec: Rowwise, target: Target) -> CpuStream:
     unroll = target.limits["vector_registers"] // SOFTMAX_REGISTERS
     return CpuStream(task=max(1, STREAM_ELEMENTS // spec.cols), unroll=unroll)
 

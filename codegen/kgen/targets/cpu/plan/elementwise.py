@@ -11,7 +11,7 @@ from kgen.schedule import CpuStream
 from kgen.spec import DType, Elementwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import CpuRenderer
-from kgen.targets.cpu.plan.base import CpuPlan, Run, access, check_task, vector_for
+from kgen.targets.cpu.plan.base import FormulaPlan, Run, access, check_task, vector_for
 from kgen.targets.cpu.plan.blocks import LINE_BYTES
 from kgen.targets.cpu.plan.functions import Functions, functions_for
 from kgen.targets.cpu.plan.relu import AHEAD_BYTES
@@ -23,11 +23,10 @@ from kgen_runtime.manifest import Launch, Tile
 
 
 @dataclass(frozen=True, kw_only=True)
-class ElementwisePlan(CpuPlan):
+class ElementwisePlan(FormulaPlan):
     spec: Elementwise
     schedule: CpuStream
     run: Run
-    x: Access
 
     @cached_property
     def stream(self) -> StreamPlan:
