@@ -13,10 +13,8 @@ from kgen.targets.llvm_expressions import LlvmRenderer
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.dtypes import DType
 
-#: 1.5 * 2^23: a f32 below 2^22 that is added to it is rounded to a whole number.
-ROUND_MAGIC = 1.5 * 2.0**23
-#: From here on every f32 is a whole number, or has but halves, and the magic number does not do.
-WHOLE = 2.0**22
+#: From 2^23 on every f32 is a whole number; one below that is added to it is rounded to one.
+WHOLE = 2.0**23
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,10 +29,10 @@ class CpuRenderer(LlvmRenderer):
         """There is an instruction that rounds to whole numbers."""
         return bool(self.target.features & {"sse4_1", "asimd"})
 
-    def functions(self, expression: Expression) -> tuple[P, ...]:
-        """Which of EXP2 and LOG2 an expression in calls takes."""
-        primitives = {step.primitive for step in steps(expand(expression, self.native))}
-        return tuple(p for p in (P.EXP2, P.LOG2) if p in primitives)
+    def functions(self, expression: Expression) -> tuple[str, ...]:
+        """The functions of the module that an expression takes."""
+        expanded = steps(expand(expression, self.native))
+        return tuple(sorted({f for step in expanded if (f := function_of(step)) is not None}))
 
     def intrinsic(self, primitive: P) -> str | None:
         if primitive in (P.EXP2, P.LOG2, P.MAXNUM):
@@ -61,8 +59,8 @@ class CpuRenderer(LlvmRenderer):
                 f"{result} = select {t.condition} {result}.above, {t} {operands[0]}, "
                 f"{t} {operands[1]}",
             ]
-        if p in (P.EXP2, P.LOG2):
-            return [f"{result} = call {t} @{p.value}({t} {operands[0]})"]
+        if (name := function_of(step)) is not None:
+            return [f"{result} = call {t} @{name}({t} {operands[0]})"]
         if p is P.FMA and not fuses(self.target):
             return self.fma_by_double(result, operands)
         if p is P.ROUND and not self.rounds:
@@ -92,7 +90,7 @@ class CpuRenderer(LlvmRenderer):
 
     def round_by_magic(self, result: str, x: str) -> list[str]:
         """Zero keeps its sign; large numbers, infinity and NaN are left as they are."""
-        t, magic = self.type, self.type.constant(ROUND_MAGIC)
+        t, magic = self.type, self.type.constant(WHOLE)
         return [
             f"{result}.size = call {t} @llvm.fabs.{t.suffix}({t} {x})",
             f"{result}.shifted = fadd {t} {result}.size, {magic}",
@@ -101,3 +99,34 @@ class CpuRenderer(LlvmRenderer):
             f"{result}.small = fcmp olt {t} {result}.size, {t.constant(WHOLE)}",
             f"{result} = select {t.condition} {result}.small, {t} {result}.signed, {t} {x}",
         ]
+
+
+def function_of(step: Expression) -> str | None:
+    """The function of the module that computes a step, if it is one that does."""
+    if step.primitive is P.EXP2 and is_nonpositive(step.arguments[0]):
+        return "exp2_nonpositive"
+    return step.primitive.value if step.primitive in (P.EXP2, P.LOG2) else None
+
+
+def is_nonpositive(step: Expression) -> bool:
+    """Whether a number is known to be zero or below, unless it is NaN."""
+    if step.primitive is P.MUL:
+        x, y = step.arguments
+        signs = [(is_nonpositive(x), is_nonnegative(y)), (is_nonnegative(x), is_nonpositive(y))]
+        return any(map(all, signs))
+    if step.primitive is P.SUB:
+        x, y = step.arguments
+        return y.name in ("max", "maxnum") and y.primitive is P.REDUCE and y.arguments == (x,)
+    if step.primitive is P.NEG:
+        return is_nonnegative(step.arguments[0])
+    return step.primitive is P.CONSTANT and step.number <= 0.0
+
+
+def is_nonnegative(step: Expression) -> bool:
+    """Whether a number is known to be zero or above, unless it is NaN."""
+    if step.primitive is P.MUL:
+        x, y = step.arguments
+        return x is y or (is_nonnegative(x) and is_nonnegative(y))
+    if step.primitive is P.NEG:
+        return is_nonpositive(step.arguments[0])
+    return step.primitive is P.ABS or (step.primitive is P.CONSTANT and step.number >= 0.0)

@@ -59,14 +59,13 @@ class ElementwisePlan(FormulaPlan):
     @property
     def module_functions(self) -> tuple[str, ...]:
         """Functions of the module that the expression calls."""
-        return tuple(p.value for p in self.renderer.functions(self.spec.formula_calls))
+        return self.renderer.functions(self.spec.formula_calls)
 
     @property
     def declarations(self) -> tuple[str, ...]:
         found = list(self.renderer.declarations(self.spec.formula_calls))
         if self.module_functions:
-            t = self.compute
-            found.append(f"{t} @{self.functions.multiply_add}.{t.suffix}({t}, {t}, {t})")
+            found += self.functions.declarations(self.compute)
         return tuple(dict.fromkeys(found))
 
     # -- where things lie ----------------------------------------------------------------------

@@ -82,11 +82,10 @@ class RowwisePlan(FormulaPlan):
         computed = [self.row.result, *map(combination, folds)]
         computed += [node(P.ROUND, self.row.result)] if self.rounds else []
         found = [d for e in computed for d in self.renderer.declarations(e)]
-        t = self.compute
         if self.module_functions:
-            found.append(f"{t} @{self.functions.multiply_add}.{t.suffix}({t}, {t}, {t})")
+            found += self.functions.declarations(self.compute)
         if self.rounds:
-            whole = self.out.stored
+            t, whole = self.compute, self.out.stored
             found.append(f"{whole} @llvm.fptosi.sat.{whole.suffix}.{t.suffix}({t})")
         return tuple(dict.fromkeys(found))
 
