@@ -21,7 +21,7 @@ from kgen.bundle import pack
 from kgen.check.qemu import run_aarch64
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul, Schedule
-from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Relu, Scale, Softmax, Spec
+from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Relu, Rowwise, Scale, Softmax, Spec
 from kgen.spec.choices import OUTPUTS
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
@@ -59,7 +59,7 @@ def cases(target: Target, random: Random, count: int) -> Iterator[Case]:
         spec = product(target, random)
         yield Case(spec=spec, schedule=small_blocks(spec, target, random))
     for _ in range(count - count // 2):
-        yield Case(spec=random.choice((relu, softmax))(random))
+        yield Case(spec=random.choice((relu, softmax, rowwise))(random))
 
 
 def length(random: Random) -> int:
@@ -122,6 +122,28 @@ def softmax(random: Random) -> Softmax:
         dtype=random.choice(FLOATS),
         out_dtype=random.choice((None, *FLOATS)),
         log=random.random() < 0.3,
+    )
+
+
+def rowwise(random: Random) -> Rowwise:
+    """Inputs of whole rows, of one element for each, and of one for a part of it."""
+    cols, rows = random.choice((length(random), random.randint(81, 2000))), random.randint(1, 5)
+    planes = (rows, random.randint(1, 3), length(random))
+    expression, shapes = random.choice(
+        (
+            ("layer_norm(x, scale, shift)", ((rows, cols), (cols,), (rows, 1))),
+            ("layer_norm(x, scale, shift)", (planes, (planes[1], 1), planes[1:])),
+            ("mean(exp(x))", ((rows, cols),)),
+            ("argmax(x)", ((rows, cols),)),
+            ("softmax(x + column * scale)", ((rows, cols), (1,))),
+        )
+    )
+    return Rowwise(
+        expression=expression,
+        shapes=shapes,
+        dtype=random.choice(FLOATS),
+        axes=len(shapes[0]) - 1,
+        out_dtype=random.choice((None, *FLOATS)),
     )
 
 

@@ -213,12 +213,12 @@ class RowPhases:
                 value = there
             lines += self.combine(fold, after, value, before)
         if not phase.folds:
-            rounding, result = self._rounded(result, f"%{name}.whole")
+            rounding, result = self._rounded(result, f"%{name}.out.whole")
             lines += rounding
         used = {*phase.wanted, *(a for step in missing for a in step.arguments)}
         return Body(
             name=name,
-            index=str(cut.start) if cut.valid else f"%{name}.i" if unit else f"%{cut.name}",
+            index=str(cut.start) if cut.valid else f"%{name}.first.i" if unit else f"%{cut.name}",
             loop_index=f"%{cut.name}",
             offset=unit * self.run.vector,
             loads=loads,
