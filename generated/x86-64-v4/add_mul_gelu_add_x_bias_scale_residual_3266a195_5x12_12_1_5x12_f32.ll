@@ -4,32 +4,27 @@
 ; schedule  mainloop=stream,task=5461,unroll=1,nontemporal=0 (user)
 ; tasks     1 of 5461 rows
 ; memory
-;   %x  f32, shape 5 x 12, strides 12, 1 elements
-;   %bias  f32, shape 12, strides 1 elements
-;   %scale  f32, shape 1, strides 1 elements
-;   %residual  f32, shape 5 x 12, strides 12, 1 elements
-;   %out  f32, shape 5 x 12, strides 12, 1 elements
+;   %x.ptr  f32, shape 5 x 12, strides 12, 1 elements
+;   %bias.ptr  f32, shape 12, strides 1 elements
+;   %scale.ptr  f32, shape 1, strides 1 elements
+;   %residual.ptr  f32, shape 5 x 12, strides 12, 1 elements
+;   %out.ptr  f32, shape 5 x 12, strides 12, 1 elements
 target triple = "x86_64-unknown-linux-gnu"
 
-define internal <16 x float> @exp2(<16 x float> %x) #2 {
-  %y.islow = fcmp olt <16 x float> %x, splat (float 0xC062C00000000000)
-  %y.low = select <16 x i1> %y.islow, <16 x float> splat (float 0xC062C00000000000), <16 x float> %x
-  %y.ishigh = fcmp ogt <16 x float> %y.low, splat (float 0x4060200000000000)
-  %y.x = select <16 x i1> %y.ishigh, <16 x float> splat (float 0x4060200000000000), <16 x float> %y.low
-  %y.shifted = fadd <16 x float> %y.x, splat (float 0x4168000000000000)
-  %y.n = fsub <16 x float> %y.shifted, splat (float 0x4168000000000000)
-  %y.r = fsub <16 x float> %y.x, %y.n
-  %y.p.h1 = call <16 x float> @llvm.fma.v16f32(<16 x float> splat (float 0x3F241FB660000000), <16 x float> %y.r, <16 x float> splat (float 0x3F55F3ED80000000))
-  %y.p.h2 = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h1, <16 x float> %y.r, <16 x float> splat (float 0x3F83B2D4E0000000))
-  %y.p.h3 = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h2, <16 x float> %y.r, <16 x float> splat (float 0x3FAC6AEE80000000))
-  %y.p.h4 = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h3, <16 x float> %y.r, <16 x float> splat (float 0x3FCEBFBDC0000000))
-  %y.p.h5 = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h4, <16 x float> %y.r, <16 x float> splat (float 0x3FE62E4300000000))
-  %y.p = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h5, <16 x float> %y.r, <16 x float> splat (float 0x3FF0000000000000))
+define internal <16 x float> @exp2_nonpositive(<16 x float> %x) #2 {
+  %y.n = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %x)
+  ; VREDUCEPS: x - n, and 0 for infinity
+  %y.r = call <16 x float> @llvm.x86.avx512.mask.reduce.ps.512(<16 x float> %x, i32 0, <16 x float> zeroinitializer, i16 -1, i32 4)
+  %y.p.h1 = call <16 x float> @llvm.fma.v16f32(<16 x float> splat (float 0x3F55CA8840000000), <16 x float> %y.r, <16 x float> splat (float 0x3F83CDB7A0000000))
+  %y.p.h2 = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h1, <16 x float> %y.r, <16 x float> splat (float 0x3FAC6B3AE0000000))
+  %y.p.h3 = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h2, <16 x float> %y.r, <16 x float> splat (float 0x3FCEBF9F00000000))
+  %y.p.h4 = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h3, <16 x float> %y.r, <16 x float> splat (float 0x3FE62E4300000000))
+  %y.p = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h4, <16 x float> %y.r, <16 x float> splat (float 0x3FF0000000000000))
   %y = call <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float> %y.p, <16 x float> %y.n, <16 x float> zeroinitializer, i16 -1, i32 4)
   ret <16 x float> %y
 }
 
-define void @add_mul_gelu_add_x_bias_scale_residual_3266a195_5x12_12_1_5x12_f32(ptr %x, ptr %bias, ptr %scale, ptr %residual, ptr %out, i64 %begin, i64 %end) #0 {
+define void @add_mul_gelu_add_x_bias_scale_residual_3266a195_5x12_12_1_5x12_f32(ptr %x.ptr, ptr %bias.ptr, ptr %scale.ptr, ptr %residual.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
   ; -- addresses
   %begin.unit = mul nuw i64 %begin, 5461
@@ -44,17 +39,18 @@ r.head:
   %r.more = icmp ult i64 %r, %end.unit
   br i1 %r.more, label %r.body, label %r.done
 r.body:
-  %x.term0 = mul nuw i64 %r, 48
-  %x.row = getelementptr i8, ptr %x, i64 %x.term0
-  %bias.row = getelementptr i8, ptr %bias, i64 0
-  %scale.row = getelementptr i8, ptr %scale, i64 0
+
+  %x.row.term0 = mul nuw i64 %r, 48
+  %x.row = getelementptr i8, ptr %x.ptr, i64 %x.row.term0
+  %bias.row = getelementptr i8, ptr %bias.ptr, i64 0
+  %scale.row = getelementptr i8, ptr %scale.ptr, i64 0
   %scale.one.scalar = load float, ptr %scale.row, align 4
   %scale.one = insertelement <16 x float> zeroinitializer, float %scale.one.scalar, i32 0
   %scale.all = shufflevector <16 x float> %scale.one, <16 x float> poison, <16 x i32> zeroinitializer
-  %residual.term0 = mul nuw i64 %r, 48
-  %residual.row = getelementptr i8, ptr %residual, i64 %residual.term0
+  %residual.row.term0 = mul nuw i64 %r, 48
+  %residual.row = getelementptr i8, ptr %residual.ptr, i64 %residual.row.term0
   %out.row.offset = mul nuw i64 %r, 48
-  %out.row = getelementptr i8, ptr %out, i64 %out.row.offset
+  %out.row = getelementptr i8, ptr %out.ptr, i64 %out.row.offset
 
   ; -- epilogue: the last 12 elements of a row
   %has.tail = icmp ult i64 0, 12
@@ -82,7 +78,7 @@ t.do:
   %t.result_fma9 = call <16 x float> @llvm.fma.v16f32(<16 x float> %t.result_fma8, <16 x float> %t.result_reciprocal, <16 x float> splat (float 0x3EEB34B580000000))
   %t.result_mul = fmul <16 x float> %t.result_add, %t.result_add
   %t.result_mul2 = fmul <16 x float> %t.result_mul, splat (float 0xBFE7154760000000)
-  %t.result_exp2 = call <16 x float> @exp2(<16 x float> %t.result_mul2)
+  %t.result_exp2 = call <16 x float> @exp2_nonpositive(<16 x float> %t.result_mul2)
   %t.result_mul3 = fmul <16 x float> %t.result_fma9, %t.result_exp2
   %t.result_sub = fsub <16 x float> splat (float 0x3FF0000000000000), %t.result_mul3
   %t.result_select = select <16 x i1> %t.result_less, <16 x float> %t.result_mul3, <16 x float> %t.result_sub
@@ -103,6 +99,8 @@ r.done:
 
 declare <16 x float> @llvm.fabs.v16f32(<16 x float>)
 declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
+declare <16 x float> @llvm.roundeven.v16f32(<16 x float>)
+declare <16 x float> @llvm.x86.avx512.mask.reduce.ps.512(<16 x float>, i32 immarg, <16 x float>, i16, i32 immarg)
 declare <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float>, <16 x float>, <16 x float>, i16, i32 immarg)
 declare <16 x float> @llvm.masked.load.v16f32.p0(ptr, <16 x i1>, <16 x float>)
 declare void @llvm.masked.store.v16f32.p0(<16 x float>, ptr, <16 x i1>)

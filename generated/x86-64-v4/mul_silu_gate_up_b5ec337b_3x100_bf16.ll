@@ -4,30 +4,25 @@
 ; schedule  mainloop=stream,task=65536,unroll=1,nontemporal=0 (user)
 ; tasks     1 of 65536 elements
 ; memory
-;   %gate  bf16, shape 3 x 100, strides 100, 1 elements
-;   %up  bf16, shape 3 x 100, strides 100, 1 elements
-;   %out  bf16, shape 3 x 100, strides 100, 1 elements
+;   %gate.ptr  bf16, shape 3 x 100, strides 100, 1 elements
+;   %up.ptr  bf16, shape 3 x 100, strides 100, 1 elements
+;   %out.ptr  bf16, shape 3 x 100, strides 100, 1 elements
 target triple = "x86_64-unknown-linux-gnu"
 
 define internal <16 x float> @exp2(<16 x float> %x) #2 {
-  %y.islow = fcmp olt <16 x float> %x, splat (float 0xC062C00000000000)
-  %y.low = select <16 x i1> %y.islow, <16 x float> splat (float 0xC062C00000000000), <16 x float> %x
-  %y.ishigh = fcmp ogt <16 x float> %y.low, splat (float 0x4060200000000000)
-  %y.x = select <16 x i1> %y.ishigh, <16 x float> splat (float 0x4060200000000000), <16 x float> %y.low
-  %y.shifted = fadd <16 x float> %y.x, splat (float 0x4168000000000000)
-  %y.n = fsub <16 x float> %y.shifted, splat (float 0x4168000000000000)
-  %y.r = fsub <16 x float> %y.x, %y.n
-  %y.p.h1 = call <16 x float> @llvm.fma.v16f32(<16 x float> splat (float 0x3F241FB660000000), <16 x float> %y.r, <16 x float> splat (float 0x3F55F3ED80000000))
-  %y.p.h2 = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h1, <16 x float> %y.r, <16 x float> splat (float 0x3F83B2D4E0000000))
-  %y.p.h3 = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h2, <16 x float> %y.r, <16 x float> splat (float 0x3FAC6AEE80000000))
-  %y.p.h4 = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h3, <16 x float> %y.r, <16 x float> splat (float 0x3FCEBFBDC0000000))
-  %y.p.h5 = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h4, <16 x float> %y.r, <16 x float> splat (float 0x3FE62E4300000000))
-  %y.p = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h5, <16 x float> %y.r, <16 x float> splat (float 0x3FF0000000000000))
+  %y.n = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %x)
+  ; VREDUCEPS: x - n, and 0 for infinity
+  %y.r = call <16 x float> @llvm.x86.avx512.mask.reduce.ps.512(<16 x float> %x, i32 0, <16 x float> zeroinitializer, i16 -1, i32 4)
+  %y.p.h1 = call <16 x float> @llvm.fma.v16f32(<16 x float> splat (float 0x3F55CA8840000000), <16 x float> %y.r, <16 x float> splat (float 0x3F83CDB7A0000000))
+  %y.p.h2 = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h1, <16 x float> %y.r, <16 x float> splat (float 0x3FAC6B3AE0000000))
+  %y.p.h3 = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h2, <16 x float> %y.r, <16 x float> splat (float 0x3FCEBF9F00000000))
+  %y.p.h4 = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h3, <16 x float> %y.r, <16 x float> splat (float 0x3FE62E4300000000))
+  %y.p = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h4, <16 x float> %y.r, <16 x float> splat (float 0x3FF0000000000000))
   %y = call <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float> %y.p, <16 x float> %y.n, <16 x float> zeroinitializer, i16 -1, i32 4)
   ret <16 x float> %y
 }
 
-define void @mul_silu_gate_up_b5ec337b_3x100_bf16(ptr %gate, ptr %up, ptr %out, i64 %begin, i64 %end) #0 {
+define void @mul_silu_gate_up_b5ec337b_3x100_bf16(ptr %gate.ptr, ptr %up.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
   ; -- addresses
   %begin.unit = mul nuw i64 %begin, 65536
@@ -120,6 +115,8 @@ t.done:
 }
 
 declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
+declare <16 x float> @llvm.roundeven.v16f32(<16 x float>)
+declare <16 x float> @llvm.x86.avx512.mask.reduce.ps.512(<16 x float>, i32 immarg, <16 x float>, i16, i32 immarg)
 declare <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float>, <16 x float>, <16 x float>, i16, i32 immarg)
 declare <16 x i16> @llvm.masked.load.v16i16.p0(ptr, <16 x i1>, <16 x i16>)
 declare void @llvm.masked.store.v16i16.p0(<16 x i16>, ptr, <16 x i1>)

@@ -60,7 +60,7 @@ def cases(target: Target, random: Random, count: int) -> Iterator[Case]:
         spec = product(target, random)
         yield Case(spec=spec, schedule=small_blocks(spec, target, random))
     for _ in range(count - count // 2):
-        yield Case(spec=random.choice((relu, softmax))(random))
+        yield Case(spec=random.choice((relu, softmax, rowwise))(random))
 
 
 def length(random: Random) -> int:
@@ -123,6 +123,28 @@ def softmax(random: Random) -> Rowwise:
         dtype=random.choice(FLOATS),
         out_dtype=random.choice((None, *FLOATS)),
         log=random.random() < 0.3,
+    )
+
+
+def rowwise(random: Random) -> Rowwise:
+    """Inputs of whole rows, of one element for each, and of one for a part of it."""
+    cols, rows = random.choice((length(random), random.randint(81, 2000))), random.randint(1, 5)
+    planes = (rows, random.randint(1, 3), length(random))
+    expression, shapes = random.choice(
+        (
+            ("layer_norm(x, scale, shift)", ((rows, cols), (cols,), (rows, 1))),
+            ("layer_norm(x, scale, shift)", (planes, (planes[1], 1), planes[1:])),
+            ("mean(exp(x))", ((rows, cols),)),
+            ("argmax(x)", ((rows, cols),)),
+            ("softmax(x + column * scale)", ((rows, cols), (1,))),
+        )
+    )
+    return Rowwise(
+        expression=expression,
+        shapes=shapes,
+        dtype=random.choice(FLOATS),
+        axes=len(shapes[0]) - 1,
+        out_dtype=random.choice((None, *FLOATS)),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -16,7 +15,6 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Spec
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.plan.softmax import SoftmaxPlan
 from kgen_runtime.backend import Code
 from kgen_runtime.backends.cpu import CpuBackend
 from tests.device.cpu_support import GuardedBytes, require_qemu
@@ -90,27 +88,6 @@ def test_relu_past_the_caches_on_its_own_input() -> None:
         assert np.array_equal(both, np.maximum(values[shift : shift + 1000], 0))
 
 
-@pytest.mark.parametrize("name", X86)
-def test_exponentials_wait_in_out_or_on_the_stack(name: str) -> None:
-    """In out: rows that the stack does not hold, and those of an out that leaves the last cache."""
-    found = FAMILY.find(name)
-    assert found is not None
-    small = dataclasses.replace(found, limits={**found.limits, "l3_bytes": 4096})
-    for spec, target, in_out in (
-        (softmax_of(2, 40000, dtype=DType.F32), found, True),
-        (softmax_of(20, 128, dtype=DType.F32), found, False),
-        (softmax_of(20, 128, dtype=DType.F32), small, True),
-        (softmax_of(20, 127, dtype=DType.F32), small, False),
-        (softmax_of(20, 128, dtype=DType.BF16), small, False),
-    ):
-        plan = pipeline.plan(spec, target)
-        assert isinstance(plan, SoftmaxPlan)
-        assert plan.staged_in_out == in_out
-        loaded(spec, name, CpuStream(task=1))
-        for result in verify(pack([pipeline.kernel(spec, target)])).kernels:
-            assert result.passed, result.to_json()
-
-
 def test_only_what_leaves_the_last_cache_goes_past_them() -> None:
     for shape, dtype, past in (
         ((8192, 4096), DType.BF16, True),
@@ -133,8 +110,7 @@ def test_only_what_leaves_the_last_cache_goes_past_them() -> None:
         spec = relu_of((129,), dtype=DType.F32)
         pipeline.plan(spec, target, CpuStream(task=128, unroll=1, nontemporal=True))
     with pytest.raises(ScheduleError, match="try nontemporal=0"):
-        softmax = softmax_of(5, 128)
-        pipeline.plan(softmax, target, CpuStream(task=1, nontemporal=True))
+        pipeline.plan(softmax_of(5, 128), target, CpuStream(task=1, nontemporal=True))
 
 
 def test_the_emulator_does_what_the_cpu_does() -> None:

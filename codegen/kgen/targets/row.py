@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from kgen.ops import COORDINATES, REDUCTIONS, Expression, Primitive, Reduction, steps
@@ -66,10 +67,10 @@ class Phase:
     folds' arguments, or in the last phase the `result`, element by element."""
 
     number: int
-    row_values: tuple[Expression, ...]
     folds: tuple[Fold, ...]
     wanted: tuple[Expression, ...]
-    inputs: tuple[str, ...]
+    row_values: tuple[Expression, ...] = ()
+    inputs: tuple[str, ...] = ()
 
     @property
     def online(self) -> tuple[Fold, ...]:
@@ -186,30 +187,36 @@ class RowPlan:
 
     def _phase(self, number: int, folds: tuple[Fold, ...]) -> Phase:
         wanted = tuple(fold.argument for fold in folds) or (self.result,)
-        needed = self._elements(wanted)
-        running = {fold.step for fold in folds}
+        return self.given(Phase(number=number, folds=folds, wanted=wanted), ())
+
+    def given(self, phase: Phase, known: Container[Expression]) -> Phase:
+        """The phase with what it needs of the row and of the inputs where some values of every
+        element are known."""
+        needed = self.elements(phase.wanted, known)
+        running = {fold.step for fold in phase.folds}
         row_values = [
             a
             for step in needed
             for a in step.arguments
             if a in self._of_row and a.primitive is not Primitive.CONSTANT and a not in running
         ]
-        row_values += [w for w in wanted if w in self._of_row]
+        row_values += [w for w in phase.wanted if w in self._of_row]
         leaves = {s.name for s in needed if s.primitive is Primitive.INPUT}
-        return Phase(
-            number=number,
+        return replace(
+            phase,
             row_values=tuple(dict.fromkeys(row_values)),
-            folds=folds,
-            wanted=wanted,
             inputs=tuple(i.name for i in self.inputs if i.name in leaves),
         )
 
-    def _elements(self, wanted: Sequence[Expression]) -> list[Expression]:
-        """What differs along the row of all that these are computed from."""
+    def elements(
+        self, wanted: Sequence[Expression], known: Container[Expression] = ()
+    ) -> list[Expression]:
+        """What differs along the row of all that these are computed from, less what is known and
+        what only that needs; each after its arguments."""
         found: dict[Expression, None] = {}
 
         def visit(step: Expression) -> None:
-            if step not in found and step not in self._of_row:
+            if step not in found and step not in self._of_row and step not in known:
                 for argument in step.arguments:
                     visit(argument)
                 found[step] = None
@@ -288,7 +295,7 @@ class RowPlan:
     @cached_property
     def values_kept(self) -> int:
         """The most values of an element that later phases take from earlier ones."""
-        elements = [self._elements(phase.wanted) for phase in self.phases]
+        elements = [self.elements(phase.wanted) for phase in self.phases]
         most = 0
         for number in range(1, len(elements)):
             known = {step for phase in elements[:number] for step in phase}
@@ -304,6 +311,13 @@ class RowPlan:
             Piece(index=i, offset=offset, partial=offset + self.lanes > self.row_vectors)
             for i, offset in enumerate(range(0, self.row_vectors, self.lanes))
         )
+
+
+def line_length(spec: Rowwise) -> int:
+    """Columns one after the other in which no input begins again: those of a row, unless an input
+    broadcasts along some of its axes."""
+    strides = [spec.broadcast_strides(name)[-spec.axes :] for name in spec.inputs]
+    return merge(spec.domain[-spec.axes :], strides)[0][-1]
 
 
 def maximum_of(step: Expression) -> Expression | None:

@@ -15,7 +15,7 @@ from kgen.schedule import (
     Schedule,
     SweepMatmul,
 )
-from kgen.spec import DType, Elementwise, Matmul, Softmax, Spec
+from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.targets import llvm_ir
 from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.cpu import devices
@@ -33,12 +33,12 @@ from kgen.targets.cpu.plan.steps import epilogue_steps, function_steps
 from kgen.targets.device import Rates
 from kgen_runtime.manifest import Tolerance
 
-#: Of an exponential, relative: its polynomial's and the roundings around it.
-SOFTMAX_ERRORS = {DType.F32: 5e-7, DType.F16: 6e-6, DType.BF16: 1.4e-4}
 #: Of gelu, gelu_tanh and silu of x, relative to x.
 ACTIVATION_ERRORS = {DType.F64: 1e-14, DType.F16: 3e-5, DType.BF16: 2e-4}
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 
+#: Of exp2 and log2 with few digits, relative: their polynomials and the roundings around them.
+FUNCTION_ERRORS = {DType.F16: 6e-6, DType.BF16: 1.4e-4}
 #: Of exp2, and of log2 next to 1: two units in the last place of f32.
 ELEMENTWISE_ERROR = 2.0**-22
 
@@ -51,8 +51,8 @@ class CpuFamily(Family):
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64, DType.S8), choose=choose),
-        Operation(spec=Softmax, dtypes=FLOATS, choose=choose),
         Operation(spec=Elementwise, dtypes=FLOATS, choose=choose),
+        Operation(spec=Rowwise, dtypes=FLOATS, choose=choose),
     )
 
     def find(self, name: str) -> Target | None:
@@ -69,14 +69,14 @@ class CpuFamily(Family):
         if isinstance(spec, Matmul) and isinstance(schedule, CpuMatmul):
             return with_tile(plan_matmul(spec, target, schedule))
         if isinstance(schedule, CpuStream):
-            if isinstance(spec, Softmax):
-                from kgen.targets.cpu.plan.softmax import plan_softmax
-
-                return plan_softmax(spec, target, schedule)
             if isinstance(spec, Elementwise):
                 from kgen.targets.cpu.plan.elementwise import plan_elementwise
 
                 return plan_elementwise(spec, target, schedule)
+            if isinstance(spec, Rowwise):
+                from kgen.targets.cpu.plan.rowwise import plan_rowwise
+
+                return plan_rowwise(spec, target, schedule)
         raise ScheduleError(
             f"a {schedule.mainloop} schedule does not go with {spec.op} on {target.name}; "
             f"use {type(choose(spec, target)).__name__}"
@@ -89,12 +89,12 @@ class CpuFamily(Family):
         return assemble(source, plan)
 
     def tolerance(self, spec: Spec, target: Target) -> Tolerance:
-        if isinstance(spec, Softmax):
+        if isinstance(spec, Rowwise):
             return Tolerance(
                 accumulate=DType.F32,
                 factor=4.0,
-                function_error=SOFTMAX_ERRORS[spec.out],
-                reason=f"exp by a polynomial with digits for {spec.out}; sums in f32",
+                function_error=FUNCTION_ERRORS.get(spec.out, ELEMENTWISE_ERROR),
+                reason=f"exp2 and log2 by polynomials with digits for {spec.out}; sums in f32",
             )
         if isinstance(spec, Elementwise):
             if spec.is_exact:

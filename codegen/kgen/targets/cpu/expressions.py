@@ -20,10 +20,8 @@ from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
-#: 1.5 * 2^23: a f32 below 2^22 that is added to it is rounded to a whole number.
-ROUND_MAGIC = 1.5 * 2.0**23
-#: From here on every f32 is a whole number, or has but halves, and the magic number does not do.
-WHOLE = 2.0**22
+#: From 2^23 on every f32 is a whole number; one below that is added to it is rounded to one.
+WHOLE = 2.0**23
 
 
 @frozen
@@ -38,19 +36,23 @@ class CpuRenderer(LlvmRenderer):
         """There is an instruction that rounds to whole numbers."""
         return bool(self.target.features & {"sse4_1", "asimd"})
 
-    def functions(self, expression: Expression) -> tuple[P, ...]:
-        """Which of EXP2 and LOG2 an expression in calls takes."""
-        primitives = {step.primitive for step in steps(expand(expression, self.native))}
-        return tuple(p for p in (P.EXP2, P.LOG2) if p in primitives)
+    def functions(self, expression: Expression) -> tuple[str, ...]:
+        """The functions of the module that an expression takes."""
+        expanded = steps(expand(expression, self.native))
+        return tuple(sorted({f for step in expanded if (f := function_of(step)) is not None}))
 
     def intrinsic(self, primitive: P) -> str | None:
-        if primitive in (P.EXP2, P.LOG2):
+        if primitive in (P.EXP2, P.LOG2, P.MAXNUM):
             return None
         if primitive in (P.FLOOR, P.ROUND) and not self.rounds:
             return None
         if primitive is P.FMA and not fuses(self.target):
             return None
         return super().intrinsic(primitive)
+
+    def flags(self, primitive: P) -> str:
+        """Zeros are zeros, which spares x86 most of a maximum's instructions."""
+        return "nsz " if primitive in (P.MIN, P.MAX) else ""
 
     def declarations(self, expression: Expression) -> Iterator[str]:
         yield from super().declarations(expression)
@@ -61,8 +63,15 @@ class CpuRenderer(LlvmRenderer):
 
     def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
         t, p = self.type, step.primitive
-        if p in (P.EXP2, P.LOG2):
-            return [f"{result} = call {t} @{p.value}({t} {operands[0]})"]
+        if p is P.MAXNUM:
+            # One instruction of x86, of which the second operand is the result where one is NaN.
+            return [
+                f"{result}.above = fcmp ogt {t} {', '.join(operands)}",
+                f"{result} = select {t.condition} {result}.above, {t} {operands[0]}, "
+                f"{t} {operands[1]}",
+            ]
+        if (name := function_of(step)) is not None:
+            return [f"{result} = call {t} @{name}({t} {operands[0]})"]
         if p is P.FMA and not fuses(self.target):
             return self.fma_by_double(result, operands)
         if p is P.ROUND and not self.rounds:
@@ -92,7 +101,7 @@ class CpuRenderer(LlvmRenderer):
 
     def round_by_magic(self, result: str, x: str) -> list[str]:
         """Zero keeps its sign; large numbers, infinity and NaN are left as they are."""
-        t, magic = self.type, self.type.constant(ROUND_MAGIC)
+        t, magic = self.type, self.type.constant(WHOLE)
         return [
             f"{result}.size = call {t} @llvm.fabs.{t.suffix}({t} {x})",
             f"{result}.shifted = fadd {t} {result}.size, {magic}",
@@ -165,3 +174,34 @@ def on_bits(spec: Elementwise) -> bool:
     type, and all its steps are steps on bits."""
     renderer = CpuBitsRenderer(dtype=spec.dtype, type=Vector(count=1, scalar="i16"))
     return spec.dtype.itemsize == 2 and spec.is_exact and renderer.has(spec.formula_calls)
+
+
+def function_of(step: Expression) -> str | None:
+    """The function of the module that computes a step, if it is one that does."""
+    if step.primitive is P.EXP2 and is_nonpositive(step.arguments[0]):
+        return "exp2_nonpositive"
+    return step.primitive.value if step.primitive in (P.EXP2, P.LOG2) else None
+
+
+def is_nonpositive(step: Expression) -> bool:
+    """Whether a number is known to be zero or below, unless it is NaN."""
+    if step.primitive is P.MUL:
+        x, y = step.arguments
+        signs = [(is_nonpositive(x), is_nonnegative(y)), (is_nonnegative(x), is_nonpositive(y))]
+        return any(map(all, signs))
+    if step.primitive is P.SUB:
+        x, y = step.arguments
+        return y.name in ("max", "maxnum") and y.primitive is P.REDUCE and y.arguments == (x,)
+    if step.primitive is P.NEG:
+        return is_nonnegative(step.arguments[0])
+    return step.primitive is P.CONSTANT and step.number <= 0.0
+
+
+def is_nonnegative(step: Expression) -> bool:
+    """Whether a number is known to be zero or above, unless it is NaN."""
+    if step.primitive is P.MUL:
+        x, y = step.arguments
+        return x is y or (is_nonnegative(x) and is_nonnegative(y))
+    if step.primitive is P.NEG:
+        return is_nonpositive(step.arguments[0])
+    return step.primitive is P.ABS or (step.primitive is P.CONSTANT and step.number >= 0.0)

@@ -7,7 +7,7 @@ import math
 from typing import TypeVar
 
 from kgen.schedule import CpuMatmul, DotMatmul, Schedule
-from kgen.spec import DType, Elementwise, Layout, Matmul, Softmax, Spec
+from kgen.spec import DType, Elementwise, Layout, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu.amx_blocks import amx_matmul, in_place
 from kgen.targets.cpu.block_sizes import balanced, parts, rounded_up, rows_in_cache
@@ -19,7 +19,7 @@ from kgen.targets.cpu.plan.blocks import LINE_BYTES
 from kgen.targets.cpu.plan.dot import COLUMNS, GROUP_BYTES, must_pack_a, must_pack_b
 from kgen.targets.cpu.plan.dots import Dot, dot_for
 from kgen.targets.cpu.plan.tiled import registers_needed
-from kgen.targets.cpu.rowwise import elementwise_schedule, softmax_schedule
+from kgen.targets.cpu.rowwise import elementwise_schedule, rowwise_schedule
 from kgen.targets.cpu.streams import (
     STREAM_A_ROWS,
     STREAM_VECTORS_FEW,
@@ -96,8 +96,8 @@ def choose(spec: Spec, target: Target) -> Schedule:
         return blis_matmul(spec, target)
     if isinstance(spec, Elementwise):
         return elementwise_schedule(spec, target)
-    assert isinstance(spec, Softmax)
-    return softmax_schedule(spec, target)
+    assert isinstance(spec, Rowwise)
+    return rowwise_schedule(spec, target)
 
 
 def blis_matmul(spec: Matmul, target: Target) -> CpuMatmul:

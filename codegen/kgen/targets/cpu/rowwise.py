@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgen.schedule import CpuStream
-from kgen.spec import Elementwise, Softmax
+from kgen.spec import Elementwise, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.elementwise import has_whole_tasks
 from kgen.targets.stream import StreamPlan
@@ -13,8 +13,8 @@ STREAM_ELEMENTS = 1 << 16
 CHEAP_UNROLL = 4
 #: Up to so many primitives an expression waits for memory, and more vectors at a time help.
 CHEAP_PRIMITIVES = 8
-#: Vector registers for each unrolled vector of softmax: the constants of exp take most of them.
-SOFTMAX_REGISTERS = 8
+#: Vector registers for each unrolled vector of a row: the constants of exp take most of them.
+ROW_REGISTERS = 8
 
 
 def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream:
@@ -27,8 +27,8 @@ def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream:
     return CpuStream(task=STREAM_ELEMENTS, unroll=unroll, nontemporal=past)
 
 
-def softmax_schedule(spec: Softmax, target: Target) -> CpuStream:
-    unroll = target.limits["vector_registers"] // SOFTMAX_REGISTERS
+def rowwise_schedule(spec: Rowwise, target: Target) -> CpuStream:
+    unroll = target.limits["vector_registers"] // ROW_REGISTERS
     return CpuStream(task=max(1, STREAM_ELEMENTS // spec.cols), unroll=unroll)
 
 

@@ -219,6 +219,19 @@ def _scalef(ins: Instruction) -> Callable[..., Array]:
     return scale
 
 
+def _reduced_argument(ins: Instruction) -> Callable[..., Array]:
+    """VREDUCEPS with a mask: what rounding to whole numbers takes away; 0 of infinity."""
+    if immediate(ins.operands[3]) not in (-1, 0xFFFF) or immediate(ins.operands[1]) != 0:
+        raise TypeError("reduce under a mask, or to other than the nearest whole number")
+
+    def left(a: Array, *_: Array) -> Array:
+        with np.errstate(invalid="ignore"):
+            found: Array = np.where(np.isinf(a), np.float32(0.0), a - np.rint(a))
+        return found
+
+    return left
+
+
 def _look_up(ins: Instruction) -> Callable[[Array, Array], Array]:
     """VPERMPS: each element by its index, of which the low bits count."""
 
@@ -242,6 +255,7 @@ PURE: dict[str, Build] = {
     **dict.fromkeys(
         (f"llvm.x86.avx512bf16.cvtne2ps2bf16.{bits}" for bits in (128, 256, 512)), _two_to_bfloat
     ),
+    "llvm.x86.avx512.mask.reduce.ps.512": _reduced_argument,
     "llvm.x86.avx512.mask.scalef.ps.512": _scalef,
     "llvm.x86.avx512.permvar.sf.512": _look_up,
 }

@@ -26,8 +26,12 @@ class CpuPlan(Plan):
     @property
     def signature(self) -> str:
         """The function's parameters."""
-        pointers = [f"ptr %{name}" for name in self.launches[-1].arguments]
+        pointers = [f"ptr {self.pointer(name)}" for name in self.launches[-1].arguments]
         return ", ".join([*pointers, "i64 %begin", "i64 %end"])
+
+    def pointer(self, name: str) -> str:
+        """The operand for a tensor's address."""
+        return f"%{name}"
 
     @property
     def scratch_bytes(self) -> int:
@@ -53,6 +57,16 @@ class CpuPlan(Plan):
         """What the code may use and the CPU must have: all of the target's but what only some
         products use."""
         return tuple(sorted(self.target.features - PRODUCT_FEATURES.keys()))
+
+
+@frozen
+class FormulaPlan(CpuPlan):
+    """A plan whose inputs have names that users choose, which are no other value's."""
+
+    x: Access
+
+    def pointer(self, name: str) -> str:
+        return f"%{name}.ptr"
 
 
 @frozen

@@ -277,9 +277,9 @@ class MatmulPlan(BlockedPlan):
         return self._renderer.apply(name, "%x", "%y")
 
     @property
-    def callees(self) -> tuple[str, ...]:
-        """What these call: exp2 and log2."""
-        found = (p.value for call in self._expanded for p in self._renderer.functions(call))
+    def module_functions(self) -> tuple[str, ...]:
+        """What these call."""
+        found = (name for call in self._expanded for name in self._renderer.functions(call))
         return tuple(dict.fromkeys(found))
 
     @property

@@ -10,10 +10,10 @@ from kgen.schedule import CpuStream
 from kgen.spec import DType, Elementwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import CpuBitsRenderer, CpuRenderer, on_bits
-from kgen.targets.cpu.plan.base import CpuPlan, Run, access, check_task, vector_for
+from kgen.targets.cpu.plan.base import FormulaPlan, Run, access, check_task, vector_for
 from kgen.targets.cpu.plan.blocks import LINE_BYTES
 from kgen.targets.cpu.plan.functions import Functions, functions_for
-from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen.targets.cpu.plan.vectors import Vector
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.stream import Dimension, StreamInput, StreamPlan
@@ -25,11 +25,10 @@ AHEAD_BYTES = 2048
 
 
 @frozen
-class ElementwisePlan(CpuPlan):
+class ElementwisePlan(FormulaPlan):
     spec: Elementwise
     schedule: CpuStream
     run: Run
-    x: Access
 
     @cached_property
     def stream(self) -> StreamPlan:
@@ -67,7 +66,7 @@ class ElementwisePlan(CpuPlan):
         renderer = self.renderer
         if not isinstance(renderer, CpuRenderer):
             return ()
-        return tuple(p.value for p in renderer.functions(self.spec.formula_calls))
+        return renderer.functions(self.spec.formula_calls)
 
     @property
     def declarations(self) -> tuple[str, ...]:
@@ -76,8 +75,7 @@ class ElementwisePlan(CpuPlan):
             return ()
         found = list(renderer.declarations(self.spec.formula_calls))
         if self.module_functions:
-            t = self.compute
-            found.append(f"{t} @{self.functions.multiply_add}.{t.suffix}({t}, {t}, {t})")
+            found += self.functions.declarations(self.compute)
         return tuple(dict.fromkeys(found))
 
     # -- where things lie ----------------------------------------------------------------------

@@ -69,13 +69,18 @@ class Functions:
         """2 atanh(u) / u in powers of u^2."""
         return tuple(2 / i for i in (9, 7, 5, 3, 1))
 
+    @property
+    def exp2_coefficients(self) -> tuple[float, ...]:
+        """2^r = e^(r ln 2), for |r| <= 1/2."""
+        degree = len(self.exp_coefficients) - 1
+        return tuple(c * self.ln2 ** (degree - i) for i, c in enumerate(self.exp_coefficients))
+
     # exp2 and log2 of any f32.
     exp2_low: ClassVar[float] = -150.0
     exp2_high: ClassVar[float] = 129.0
-    #: 2^r for |r| <= 1/2, to 2e-9 of it.
-    exp2_coefficients: ClassVar[tuple[float, ...]] = (
-        *(0.00015353299, 0.0013398952, 0.0096184378, 0.055503324, 0.24022648, 0.69314718, 1.0),
-    )
+    #: Of exp2_nonpositive: 2^-127 becomes zero; what is added leaves n + 127 in the low bits.
+    lowest_exponent: ClassVar[float] = -127.0
+    biased_magic: ClassVar[float] = 1.5 * 2.0**23 + 127.0
     #: log2((1 + u) / (1 - u)) / u in powers of u^2, to 7e-10 of it.
     log2_coefficients: ClassVar[tuple[float, ...]] = (0.43174228, 0.57671416, 0.96179885, 2.8853900)
     smallest_normal: ClassVar[float] = 2.0**-126
@@ -84,6 +89,17 @@ class Functions:
     subnormal_scale: ClassVar[float] = 2.0**24
     infinity: ClassVar[float] = math.inf
     nan: ClassVar[float] = math.nan
+
+    def declarations(self, t: Vector) -> tuple[str, ...]:
+        """Of what exp2 and log2 of vectors call."""
+        found = [f"{t} @{self.multiply_add}.{t.suffix}({t}, {t}, {t})"]
+        if self.has_scalef:
+            found += [
+                f"{t} @llvm.roundeven.{t.suffix}({t})",
+                f"{t} @llvm.x86.avx512.mask.reduce.ps.512({t}, i32 immarg, {t}, i16, i32 immarg)",
+                f"{t} @llvm.x86.avx512.mask.scalef.ps.512({t}, {t}, {t}, i16, i32 immarg)",
+            ]
+        return tuple(found)
 
     # gelu_tanh: x/2 (1 + tanh u) = x / (1 + exp(-2u)), u = sqrt(2/pi) (x + 0.044715 x^3).
     @property

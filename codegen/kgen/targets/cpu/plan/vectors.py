@@ -141,7 +141,7 @@ class Access:
     @property
     def is_wide(self) -> bool:
         """Stored as it is computed in."""
-        return self.itemsize * 8 == self.compute.bits
+        return self.itemsize * 8 == self.compute.bits and not self.is_whole_words
 
     @property
     def is_integer(self) -> bool:
@@ -151,6 +151,11 @@ class Access:
     def is_rounded_to_integers(self) -> bool:
         """Written as integers, from floats."""
         return self.is_integer and not self.compute.is_integer
+
+    @property
+    def is_whole_words(self) -> bool:
+        """Integers of 32 bits, from floats that are whole numbers."""
+        return self.dtype is DType.S32 and not self.compute.is_integer
 
     @property
     def is_f16(self) -> bool:

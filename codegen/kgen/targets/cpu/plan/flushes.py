@@ -1,0 +1,24 @@
+"""Which results may be zero where they are subnormal, so that an instruction may round them which
+makes them that (VCVTNEPS2BF16)."""
+
+from __future__ import annotations
+
+from kgen.ops import Expression
+from kgen.ops import Primitive as P
+
+#: Computed by approximations, whose error may be as large as the smallest normal number.
+APPROXIMATE = frozenset({P.EXP2, P.LOG2, P.DIV, P.SQRT, P.RSQRT, P.RECIPROCAL})
+#: Arithmetic that hands such an error on, and what is one of its operands.
+ARITHMETIC = frozenset({P.ADD, P.SUB, P.MUL, P.FMA, P.NEG, P.ABS, P.REDUCE})
+CHOICES = frozenset({P.MIN, P.MAX, P.MAXNUM})
+
+
+def may_be_flushed(step: Expression) -> bool:
+    """Whether a correct value, in primitives, may be off by the smallest normal number."""
+    if step.primitive in APPROXIMATE:
+        return True
+    if step.primitive in ARITHMETIC:
+        return any(map(may_be_flushed, step.arguments))
+    if step.primitive in CHOICES:
+        return all(map(may_be_flushed, step.arguments))
+    return step.primitive is P.SELECT and all(map(may_be_flushed, step.arguments[1:]))

@@ -1,0 +1,155 @@
+"""Row-wise kernels executed here, under qemu and in the emulator, and one instruction of them
+changed, which verification must see."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+
+from kgen import pipeline
+from kgen.bundle import pack
+from kgen.check.verify import verify
+from kgen.schedule import CpuStream
+from kgen.spec import DType, Elementwise, Rowwise
+from kgen.targets.cpu import FAMILY
+from tests.device.cpu_support import addresses, check, here, load, require_qemu, target
+
+X86 = ("native", "x86-64", "x86-64-v3", "x86-64-v4")
+F32, F16, BF16 = DType.F32, DType.F16, DType.BF16
+
+
+def spec_of(text: str, *shapes: tuple[int, ...], dtype: DType = F32, axes: int = 1) -> Rowwise:
+    return Rowwise(expression=text, shapes=shapes, dtype=dtype, axes=axes)
+
+
+SPECS = (
+    spec_of("softmax(x)", (5, 1), dtype=F16),
+    spec_of("softmax(x)", (9, 203), dtype=BF16),
+    spec_of("log_softmax(x)", (9, 203)),
+    spec_of("layer_norm(x, scale, shift)", (5, 97), (97,), (5, 1), dtype=F16),
+    # Lines: one element of the scale for each, and inputs that begin again in each.
+    spec_of("layer_norm(x, scale, shift)", (3, 4, 37), (4, 1), (37,), axes=2),
+    spec_of("sum(x * scale + column)", (3, 2, 4, 5), (2, 1, 5), axes=3),
+    spec_of("amax(x) - amin(x)", (7, 33), dtype=BF16),
+    spec_of("prod(x)", (3, 7)),
+    spec_of("argmin(x)", (3, 300), dtype=F16),
+    spec_of("mean(x) * scale", (7, 9), (7, 1)),
+    # A mask over heads, a row's number in its matrix.
+    spec_of("softmax(where(column <= row, x + mask, -inf))", (2, 3, 19, 19), (2, 1, 1, 19)),
+    # Two values that are kept at once, and one that takes the other's place.
+    spec_of("softmax(exp(x) / amax(x)) + tanh(x) * mean(tanh(x))", (3, 50)),
+)
+
+
+@pytest.mark.parametrize("name", X86)
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.key)
+def test_rows_on_this_cpu(spec: Rowwise, name: str) -> None:
+    check(spec, here(name))
+
+
+def test_rows_under_qemu() -> None:
+    require_qemu()
+    for spec in SPECS[1:7:2]:
+        check(spec, target("aarch64-neon"))
+
+
+@pytest.mark.parametrize("unroll", [1, 2, 3])
+def test_rows_in_any_number_of_vectors(unroll: int) -> None:
+    """With and without steps, single vectors and a tail, in several tasks of which one is short."""
+    found = here("x86-64-v3")
+    for cols in (1, 7, 8, 16, 17, 24, 25, 48):
+        spec = spec_of("softmax(x) - mean(x)", (5, cols))
+        check(spec, found, CpuStream(task=2, unroll=unroll))
+
+
+@pytest.mark.parametrize("cols", [1, 16, 33, 300])
+def test_rounded_by_an_instruction(cols: int) -> None:
+    """bf16 by AVX512-BF16, which the kernel then needs: here or in the emulator."""
+    for text in ("softmax(x)", "log_softmax(x)"):
+        spec = spec_of(text, (7, cols), dtype=BF16)
+        kernel = pipeline.kernel(spec, target("x86-64-v4+bf16"))
+        artifacts = pack([kernel]).manifest.kernels[0].artifacts
+        assert any("avx512_bf16" in a.requires.get("features", ()) for a in artifacts)
+        check(spec, target("x86-64-v4+bf16"))
+
+
+def test_what_is_kept_lies_in_out_or_on_the_stack() -> None:
+    for name in X86[1:]:
+        found = target(name)
+        small = dataclasses.replace(found, limits={**found.limits, "l3_bytes": 4096})
+        for limits, cols in ((found, 40000), (small, 128), (small, 127)):
+            check(spec_of("softmax(x)", (2, cols)), limits)
+
+
+#: What is changed, from what, to what. The inputs of the first data set are below zero in no row
+#: alone, so that a maximum over elements that are not there shows where they are negative.
+MUTATIONS = (
+    ("exchange", r"(%sum\.by1 = shufflevector <\d+ x float> )%\S+,", r"\1%sum.by2,"),
+    ("join", r"(%sum\.u1\.fold\.sum\.joined = fadd .*), %\S+$", r"\1, zeroinitializer"),
+    ("identity", r"(%sum\.t0\.fold\.sum = .*)%sum\.t0\.fold\.sum\.there", r"\1%sum.t0_exp2"),
+    ("kept", r"^ *store .*%sum\.u1\.kept\.0\.at.*\n", ""),
+)
+
+
+@pytest.mark.parametrize(
+    ("what", "pattern", "replacement"), MUTATIONS, ids=[m[0] for m in MUTATIONS]
+)
+def test_verify_sees_one_changed_instruction(what: str, pattern: str, replacement: str) -> None:
+    kernel = pipeline.kernel(spec_of("softmax(x)", (3, 100)), here("x86-64-v3"))
+    text, count = re.subn(pattern, replacement, kernel.source.text, count=1, flags=re.MULTILINE)
+    assert count == 1, f"{pattern} is not in the kernel"
+    source = dataclasses.replace(kernel.source, text=text)
+    assembled = FAMILY.assemble(source, kernel.plan)
+    changed = dataclasses.replace(kernel, source=source, assembled=assembled)
+    (result,) = verify(pack([changed])).kernels
+    assert result.status == "failed", result.to_json()
+
+
+@pytest.mark.parametrize("name", X86)
+def test_exponentials_to_units_in_the_last_place(name: str) -> None:
+    """Of any argument, and of those that are known not to be above zero."""
+    count = 1 << 14
+    ends = ((-0.5, 0.5), (-126.0, 127.9), (-130.0, -124.0), (126.0, 130.0), (-1e9, 1e9))
+    x = np.concatenate([np.linspace(*pair, count) for pair in ends]).astype(np.float32)
+    x[:4] = np.inf, -np.inf, 0.0, np.array(0x7FC00001, np.uint32).view(np.float32)
+    for text, argument in (("exp2(x)", x), ("exp2(-abs(x))", -np.abs(x))):
+        out = np.zeros_like(x)
+        spec = Elementwise(expression=text, shapes=(x.shape,), dtype=F32)
+        load(spec, here(name)).run(addresses({"x": x, "out": out}))
+        with np.errstate(all="ignore"):
+            true = np.exp2(argument.astype(np.float64))
+            bound = np.where(true < 2.0**-126, true, true * 2.0**-22)
+            right = np.abs(out.astype(np.float64) - true) <= bound
+            right |= np.isinf(out) & (true >= 2.0**128) | np.isnan(out) & np.isnan(true)
+        assert right.all(), (text, argument[~right][:5], out[~right][:5])
+        assert out[2] == 1.0
+
+
+def test_inputs_may_have_any_name() -> None:
+    """Of what the kernel's own values are called, too."""
+    for name in ("r", "i", "s", "begin", "end", "entry", "maxnum", "kept0", "u0", "fold", "first"):
+        for expression in (f"{name} * y", f"softmax({name} * y)"):
+            kind = Rowwise if "softmax" in expression else Elementwise
+            spec = kind(expression=expression, shapes=((3, 50), (50,)), dtype=F32)
+            check(spec, here("x86-64-v3"))
+
+
+def test_numbers_with_halves_are_rounded_without_an_instruction() -> None:
+    x = np.array([0.5, 1.5, -2.5, 4194304.5, -4194305.5, 8388607.5, 3e9, np.nan], np.float32)
+    out = np.zeros_like(x)
+    spec = Elementwise(expression="round(x)", shapes=(x.shape,), dtype=F32)
+    load(spec, here("x86-64")).run(addresses({"x": x, "out": out}))
+    assert np.array_equal(out, np.rint(x), equal_nan=True)
+
+
+def test_columns_are_rounded_and_saturated() -> None:
+    """NaN is 0; halves go to the even number."""
+    x = np.array([[0.5], [1.5], [-2.5], [np.nan], [np.inf], [-3e9]], np.float32)
+    out = np.zeros(6, np.int32)
+    spec = Rowwise(expression="amax(x)", shapes=(x.shape,), dtype=F32, out_dtype=DType.S32)
+    for name in X86:
+        load(spec, here(name)).run(addresses({"x": x, "out": out}))
+        assert out.tolist() == [0, 2, -2, 0, 2**31 - 1, -(2**31)]
