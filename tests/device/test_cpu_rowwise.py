@@ -94,7 +94,9 @@ MUTATIONS = (
 )
 
 
-@pytest.mark.parametrize(("what", "pattern", "replacement"), MUTATIONS, ids=[m[0] for m in MUTATIONS])
+@pytest.mark.parametrize(
+    ("what", "pattern", "replacement"), MUTATIONS, ids=[m[0] for m in MUTATIONS]
+)
 def test_verify_sees_one_changed_instruction(what: str, pattern: str, replacement: str) -> None:
     kernel = pipeline.kernel(spec_of("softmax(x)", (3, 100)), here("x86-64-v3"))
     text, count = re.subn(pattern, replacement, kernel.source.text, count=1, flags=re.MULTILINE)

@@ -15,7 +15,7 @@ from kgen.targets.cpu.plan.base import FormulaPlan, Run, access, check_task, vec
 from kgen.targets.cpu.plan.blocks import LINE_BYTES
 from kgen.targets.cpu.plan.functions import Functions, functions_for
 from kgen.targets.cpu.plan.relu import AHEAD_BYTES
-from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen.targets.cpu.plan.vectors import Vector
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.stream import Dimension, StreamInput, StreamPlan

@@ -34,9 +34,7 @@ def kept_values(row: RowPlan, slots: int) -> tuple[Kept, ...]:
         later = row.phases[phase.number + 1 :]
         for step in _shared(row, phase, later, found.keys()):
             known = {*found, step}
-            taken = {
-                kept.slot for kept in found.values() if _is_read(row, kept.step, later, known)
-            }
+            taken = {kept.slot for kept in found.values() if _is_read(row, kept.step, later, known)}
             free = [slot for slot in range(slots) if slot not in taken]
             if free:
                 found[step] = Kept(step=step, phase=phase.number, slot=free[0])

@@ -1,4 +1,4 @@
-"""A row's phases as vectors: what each loads, computes, keeps and folds, with the names of values."""
+"""A row's phases as vectors: what each loads, computes, keeps and folds, with names of values."""
 
 from __future__ import annotations
 
@@ -80,6 +80,11 @@ class PhasePlan:
     stretches: tuple[Stretch, ...]
     carried: tuple[tuple[str, str, str], ...]
     exchange: tuple[str, ...]
+
+    @property
+    def has_place(self) -> bool:
+        """Some vector asks for its place in the row."""
+        return any(body.has_place for stretch in self.stretches for body in stretch.bodies)
 
 
 @dataclass(frozen=True, kw_only=True)
