@@ -172,11 +172,18 @@ def goldens() -> Iterator[Golden]:
     yield Golden(target="x86-64-v3", spec=inner)
     yield Golden(target="x86-64-v4", spec=_ahead(_as(ODD, DType.F32)), schedule=BLIS[ODD])
     for target in ("sm_80", "gfx942", "vulkan1.3", "x86-64-v4"):
-        for row in ROWS:
-            yield Golden(target=target, spec=row)
+        for each in ROWS:
+            yield Golden(target=target, spec=each)
         for stream in STREAMS:
             small = {"unroll": 1} if target == "x86-64-v4" else {"vector": 2}
             yield Golden(target=target, spec=stream, schedule=small)
+    # A loop, single vectors and a tail in every phase; an element of the scale for each line.
+    norm = "layer_norm(x, scale, shift)"
+    row = Rowwise(expression=norm, shapes=((5, 86), (86,), (86,)), dtype=DType.BF16)
+    yield Golden(target="x86-64-v4", spec=row, schedule={"unroll": 2})
+    planes = ((2, 3, 4, 10), (3, 4, 1), (3, 4, 1))
+    row = Rowwise(expression=norm, shapes=planes, dtype=DType.F32, axes=2)
+    yield Golden(target="x86-64-v3", spec=row)
     # No F16C: f16 is widened and rounded by integer operations.
     yield Golden(target="x86-64", spec=softmax_of(3, 100))
     # As an output that is larger than the last-level cache is written.

@@ -81,6 +81,11 @@ class PhasePlan:
     carried: tuple[tuple[str, str, str], ...]
     exchange: tuple[str, ...]
 
+    @property
+    def has_place(self) -> bool:
+        """Some vector asks for its place in the row."""
+        return any(body.has_place for stretch in self.stretches for body in stretch.bodies)
+
 
 @frozen
 class RowPhases:

@@ -1,0 +1,129 @@
+"""What the plan of a CPU's rows decides: what is kept, where, and how exponentials are computed."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgen import pipeline
+from kgen.errors import ScheduleError
+from kgen.ops.expression import Expression, node, reduce, variable
+from kgen.ops.expression import Primitive as P
+from kgen.schedule import CpuStream
+from kgen.spec import DType, Rowwise
+from kgen.targets.cpu import FAMILY
+from kgen.targets.cpu.expressions import is_nonpositive
+from kgen.targets.cpu.plan.flushes import may_be_flushed
+from kgen.targets.cpu.plan.rowwise import RowwisePlan
+
+X = variable("x")
+
+
+def plan_of(
+    text: str,
+    *shapes: tuple[int, ...],
+    name: str = "x86-64-v3",
+    dtype: DType = DType.F32,
+    axes: int = 1,
+) -> RowwisePlan:
+    target = FAMILY.find(name)
+    assert target is not None
+    spec = Rowwise(expression=text, shapes=shapes, dtype=dtype, axes=axes)
+    plan = pipeline.plan(spec, target)
+    assert isinstance(plan, RowwisePlan)
+    return plan
+
+
+@pytest.mark.parametrize(
+    ("text", "phases"),
+    [
+        ("softmax(x)", [1]),
+        ("log_softmax(x)", []),
+        ("layer_norm(x)", []),
+        # gelu's exponentials before the maximum's; softmax's take their place.
+        ("softmax(silu(x))", [0, 1]),
+        ("mean(exp(x))", []),
+        ("exp(x) - mean(exp(x))", [0]),
+        # A truth value is no float.
+        ("where(exp(x) > 1, x, mean(where(exp(x) > 1, x, 0)))", []),
+    ],
+)
+def test_what_costs_much_is_kept_if_a_later_phase_needs_it(text: str, phases: list[int]) -> None:
+    plan = plan_of(text, (4, 300))
+    assert [kept.phase for kept in plan.kept] == phases
+    assert {kept.slot for kept in plan.kept} <= {0}
+    assert plan.scratch_bytes == (304 * 4 if phases else 0)
+
+
+def test_where_it_is_kept() -> None:
+    assert plan_of("softmax(x)", (2, 32768)).row_buffers == ("%kept0",)
+    # Longer rows lie in out's, if that holds floats.
+    assert plan_of("softmax(x)", (2, 40000)).row_buffers == ()
+    assert plan_of("softmax(x)", (2, 40000)).kept
+    assert not plan_of("softmax(x)", (2, 40000), dtype=DType.F16).kept
+    both = "exp(x) * mean(exp(x)) + log(y) * amax(log(y))"
+    assert [k.slot for k in plan_of(both, (2, 300), (2, 300)).kept] == [0, 1]
+    assert [k.slot for k in plan_of(both, (2, 20000), (2, 20000)).kept] == [0, 1]
+    assert plan_of(both, (2, 20000), (2, 20000)).row_buffers == ("%kept0",)
+
+
+def test_lines_are_where_no_input_begins_again() -> None:
+    norm = "layer_norm(x, scale, shift)"
+    assert plan_of(norm, (5, 96), (96,), (5, 1)).lines == 1
+    planes = plan_of(norm, (2, 3, 4, 10), (3, 4, 1), (10,), axes=2)
+    assert (planes.lines, planes.run.length) == (4, 10)
+    assert plan_of(norm, (2, 3, 4, 10), (3, 4, 10), (1,), axes=3).lines == 1
+
+
+@pytest.mark.parametrize(
+    ("step", "known"),
+    [
+        (node(P.SUB, X, reduce("max", X)) * 1.5, True),
+        (node(P.SUB, X, reduce("maxnum", X)) * -1.5, False),
+        (node(P.SUB, X, reduce("min", X)), False),
+        (node(P.SUB, X, reduce("max", variable("y"))), False),
+        (X * X * -0.5, True),
+        (X * variable("y") * -0.5, False),
+        (-node(P.ABS, X), True),
+        (X, False),
+    ],
+)
+def test_signs(step: Expression, known: bool) -> None:
+    assert is_nonpositive(step) == known
+
+
+@pytest.mark.parametrize(
+    ("text", "flushed"),
+    [
+        ("softmax(x)", True),
+        ("log_softmax(x)", True),
+        ("layer_norm(x, scale, shift)", True),
+        ("rms_norm(x) + x", True),
+        ("mean(x)", False),
+        ("amax(x)", False),
+        ("max(softmax(x), x)", False),
+        ("where(x > 0, softmax(x), x)", False),
+    ],
+)
+def test_an_instruction_rounds_what_may_be_flushed(text: str, flushed: bool) -> None:
+    shapes = {"x": (4, 300), "scale": (300,), "shift": (300,)}
+    names = Rowwise(expression=text, shapes=((1, 1),), dtype=DType.BF16).inputs
+    plan = plan_of(text, *(shapes[n] for n in names), name="x86-64-v4+bf16", dtype=DType.BF16)
+    assert may_be_flushed(plan.row.result) == flushed
+    assert plan.out.rounded_by_cpu == flushed
+    assert ("avx512_bf16" in plan.features) == flushed
+
+
+def test_edges_are_there_only_where_a_row_has_them() -> None:
+    for cols, masked, loops in ((64, False, True), (66, True, True), (5, True, False)):
+        text = pipeline.source(plan_of("softmax(x)", (3, cols), dtype=DType.F16)).text
+        assert ("masked" in text) == masked
+        assert ("sum.u.head" in text) == loops
+    assert "masked" not in pipeline.source(plan_of("softmax(x)", (2, 1), dtype=DType.BF16)).text
+
+
+def test_rows_do_not_pass_the_caches() -> None:
+    target = FAMILY.find("x86-64-v4")
+    assert target is not None
+    spec = Rowwise(expression="softmax(x)", shapes=((5, 128),), dtype=DType.F32)
+    with pytest.raises(ScheduleError, match="try nontemporal=0"):
+        pipeline.plan(spec, target, CpuStream(task=1, nontemporal=True))
