@@ -9,8 +9,8 @@
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @relu_3x1000_f16(
-    ptr addrspace(1) noalias readonly %x,
-    ptr addrspace(1) noalias writeonly %out
+    ptr addrspace(1) noalias readonly %x.ptr,
+    ptr addrspace(1) noalias writeonly %out.ptr
 ) #0 {
 
 ; ---- addresses ---------------------------------------------------------------------------------
@@ -29,11 +29,11 @@ entry:
   br i1 %v0.exists, label %v0.inside, label %v0.done
 v0.inside:
   %v0.offset = mul nuw nsw i64 %v0.index, 8
-  %v0.x.from = getelementptr half, ptr addrspace(1) %x, i64 %v0.offset
+  %v0.x.from = getelementptr half, ptr addrspace(1) %x.ptr, i64 %v0.offset
   %v0.x = load <8 x half>, ptr addrspace(1) %v0.x.from, align 2
   %v0.out_less_equal = fcmp ole <8 x half> %v0.x, splat (half 0xH0000)
   %v0.out = select <8 x i1> %v0.out_less_equal, <8 x half> splat (half 0xH0000), <8 x half> %v0.x
-  %v0.to = getelementptr half, ptr addrspace(1) %out, i64 %v0.offset
+  %v0.to = getelementptr half, ptr addrspace(1) %out.ptr, i64 %v0.offset
   store <8 x half> %v0.out, ptr addrspace(1) %v0.to, align 2
   br label %v0.done
 v0.done:

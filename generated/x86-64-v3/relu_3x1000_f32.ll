@@ -4,13 +4,13 @@
 ; schedule  mainloop=stream,task=65536,unroll=4,nontemporal=1 (user)
 ; tasks     1 of 65536 elements
 ; memory
-;   %x  f32, shape 3 x 1000, strides 1000, 1 elements
-;   %out  f32, shape 3 x 1000, strides 1000, 1 elements
+;   %x.ptr  f32, shape 3 x 1000, strides 1000, 1 elements
+;   %out.ptr  f32, shape 3 x 1000, strides 1000, 1 elements
 target triple = "x86_64-unknown-linux-gnu"
 ; out is written past the caches, which wants whole vectors of memory: the first and the last vector of
 ; a range go through the caches and share elements with their neighbours.
 
-define void @relu_3x1000_f32(ptr %x, ptr %out, i64 %begin, i64 %end) #0 {
+define void @relu_3x1000_f32(ptr %x.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
   ; -- addresses
   %begin.unit = mul nuw i64 %begin, 65536
@@ -19,8 +19,8 @@ entry:
   %end.unit = select i1 %end.unit.less, i64 %end.tasks, i64 3000
 
   ; -- prologue: the first vector, in which the first aligned one begins
-  %f.x.at = getelementptr float, ptr %x, i64 %begin.unit
-  %f.out.at = getelementptr float, ptr %out, i64 %begin.unit
+  %f.x.at = getelementptr float, ptr %x.ptr, i64 %begin.unit
+  %f.out.at = getelementptr float, ptr %out.ptr, i64 %begin.unit
   %f.x = load <8 x float>, ptr %f.x.at, align 4
   %f.result_less_equal = fcmp ole <8 x float> %f.x, splat (float 0x0000000000000000)
   %f.result = select <8 x i1> %f.result_less_equal, <8 x float> splat (float 0x0000000000000000), <8 x float> %f.x
@@ -43,24 +43,24 @@ i.head:
   %i.more = icmp ult i64 %i, %unrolled.stop
   br i1 %i.more, label %i.body, label %i.done
 i.body:
-  %u0.x.at = getelementptr float, ptr %x, i64 %i
-  %u0.out.at = getelementptr float, ptr %out, i64 %i
+  %u0.x.at = getelementptr float, ptr %x.ptr, i64 %i
+  %u0.out.at = getelementptr float, ptr %out.ptr, i64 %i
   %x.ahead0 = getelementptr i8, ptr %u0.x.at, i64 2048
   call void @llvm.prefetch.p0(ptr %x.ahead0, i32 0, i32 3, i32 1)
   %x.ahead1 = getelementptr i8, ptr %u0.x.at, i64 2112
   call void @llvm.prefetch.p0(ptr %x.ahead1, i32 0, i32 3, i32 1)
   %u0.x = load <8 x float>, ptr %u0.x.at, align 4
-  %u1.i = add nuw i64 %i, 8
-  %u1.x.at = getelementptr float, ptr %x, i64 %u1.i
-  %u1.out.at = getelementptr float, ptr %out, i64 %u1.i
+  %u1.first.i = add nuw i64 %i, 8
+  %u1.x.at = getelementptr float, ptr %x.ptr, i64 %u1.first.i
+  %u1.out.at = getelementptr float, ptr %out.ptr, i64 %u1.first.i
   %u1.x = load <8 x float>, ptr %u1.x.at, align 4
-  %u2.i = add nuw i64 %i, 16
-  %u2.x.at = getelementptr float, ptr %x, i64 %u2.i
-  %u2.out.at = getelementptr float, ptr %out, i64 %u2.i
+  %u2.first.i = add nuw i64 %i, 16
+  %u2.x.at = getelementptr float, ptr %x.ptr, i64 %u2.first.i
+  %u2.out.at = getelementptr float, ptr %out.ptr, i64 %u2.first.i
   %u2.x = load <8 x float>, ptr %u2.x.at, align 4
-  %u3.i = add nuw i64 %i, 24
-  %u3.x.at = getelementptr float, ptr %x, i64 %u3.i
-  %u3.out.at = getelementptr float, ptr %out, i64 %u3.i
+  %u3.first.i = add nuw i64 %i, 24
+  %u3.x.at = getelementptr float, ptr %x.ptr, i64 %u3.first.i
+  %u3.out.at = getelementptr float, ptr %out.ptr, i64 %u3.first.i
   %u3.x = load <8 x float>, ptr %u3.x.at, align 4
   %u0.result_less_equal = fcmp ole <8 x float> %u0.x, splat (float 0x0000000000000000)
   %u0.result = select <8 x i1> %u0.result_less_equal, <8 x float> splat (float 0x0000000000000000), <8 x float> %u0.x
@@ -91,8 +91,8 @@ s.head:
   %s.more = icmp ult i64 %s, %whole.stop
   br i1 %s.more, label %s.body, label %s.done
 s.body:
-  %w.x.at = getelementptr float, ptr %x, i64 %s
-  %w.out.at = getelementptr float, ptr %out, i64 %s
+  %w.x.at = getelementptr float, ptr %x.ptr, i64 %s
+  %w.out.at = getelementptr float, ptr %out.ptr, i64 %s
   %w.x = load <8 x float>, ptr %w.x.at, align 4
   %w.result_less_equal = fcmp ole <8 x float> %w.x, splat (float 0x0000000000000000)
   %w.result = select <8 x i1> %w.result_less_equal, <8 x float> splat (float 0x0000000000000000), <8 x float> %w.x
@@ -103,8 +103,8 @@ s.latch:
   br label %s.head
 s.done:
   %last.start = sub nuw i64 %end.unit, 8
-  %l.x.at = getelementptr float, ptr %x, i64 %last.start
-  %l.out.at = getelementptr float, ptr %out, i64 %last.start
+  %l.x.at = getelementptr float, ptr %x.ptr, i64 %last.start
+  %l.out.at = getelementptr float, ptr %out.ptr, i64 %last.start
   %l.x = load <8 x float>, ptr %l.x.at, align 4
   %l.result_less_equal = fcmp ole <8 x float> %l.x, splat (float 0x0000000000000000)
   %l.result = select <8 x i1> %l.result_less_equal, <8 x float> splat (float 0x0000000000000000), <8 x float> %l.x
@@ -118,4 +118,5 @@ s.done:
 declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)
 
 attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="256" "prefer-vector-width"="256" }
+
 !0 = !{i32 1}

@@ -446,6 +446,7 @@ task.done:
 }
 
 declare <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float>, <32 x bfloat>, <32 x bfloat>)
+
 ; x/2 (1 + erf(x / sqrt 2))
 define internal <16 x float> @gelu(<16 x float> %x) #2 {
   %size = call <16 x float> @llvm.fabs.v16f32(<16 x float> %x)

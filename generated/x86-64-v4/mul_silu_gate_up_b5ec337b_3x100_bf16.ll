@@ -42,9 +42,9 @@ i.head:
   %i.more = icmp ult i64 %i, %unrolled.stop
   br i1 %i.more, label %i.body, label %i.done
 i.body:
-  %u0.gate.at = getelementptr i16, ptr %gate, i64 %i
-  %u0.up.at = getelementptr i16, ptr %up, i64 %i
-  %u0.out.at = getelementptr i16, ptr %out, i64 %i
+  %u0.gate.at = getelementptr i16, ptr %gate.ptr, i64 %i
+  %u0.up.at = getelementptr i16, ptr %up.ptr, i64 %i
+  %u0.out.at = getelementptr i16, ptr %out.ptr, i64 %i
   %u0.gate.bits = load <16 x i16>, ptr %u0.gate.at, align 2
   %u0.gate.wide = zext <16 x i16> %u0.gate.bits to <16 x i32>
   %u0.gate.high = shl <16 x i32> %u0.gate.wide, splat (i32 16)
@@ -80,9 +80,9 @@ i.done:
   %has.tail = icmp ult i64 %unrolled.stop, %end.unit
   br i1 %has.tail, label %t.do, label %t.done
 t.do:
-  %t.gate.at = getelementptr i16, ptr %gate, i64 %unrolled.stop
-  %t.up.at = getelementptr i16, ptr %up, i64 %unrolled.stop
-  %t.out.at = getelementptr i16, ptr %out, i64 %unrolled.stop
+  %t.gate.at = getelementptr i16, ptr %gate.ptr, i64 %unrolled.stop
+  %t.up.at = getelementptr i16, ptr %up.ptr, i64 %unrolled.stop
+  %t.out.at = getelementptr i16, ptr %out.ptr, i64 %unrolled.stop
   %t.gate.bits = call <16 x i16> @llvm.masked.load.v16i16.p0(ptr align 2 %t.gate.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>, <16 x i16> zeroinitializer)
   %t.gate.wide = zext <16 x i16> %t.gate.bits to <16 x i32>
   %t.gate.high = shl <16 x i32> %t.gate.wide, splat (i32 16)

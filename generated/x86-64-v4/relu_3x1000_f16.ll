@@ -4,11 +4,11 @@
 ; schedule  mainloop=stream,task=65536,unroll=4,nontemporal=0 (model)
 ; tasks     1 of 65536 elements
 ; memory
-;   %x  f16, shape 3 x 1000, strides 1000, 1 elements
-;   %out  f16, shape 3 x 1000, strides 1000, 1 elements
+;   %x.ptr  f16, shape 3 x 1000, strides 1000, 1 elements
+;   %out.ptr  f16, shape 3 x 1000, strides 1000, 1 elements
 target triple = "x86_64-unknown-linux-gnu"
 
-define void @relu_3x1000_f16(ptr %x, ptr %out, i64 %begin, i64 %end) #0 {
+define void @relu_3x1000_f16(ptr %x.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
   ; -- addresses
   %begin.unit = mul nuw i64 %begin, 65536
@@ -28,20 +28,20 @@ i.head:
   %i.more = icmp ult i64 %i, %unrolled.stop
   br i1 %i.more, label %i.body, label %i.done
 i.body:
-  %u0.x.at = getelementptr i16, ptr %x, i64 %i
-  %u0.out.at = getelementptr i16, ptr %out, i64 %i
+  %u0.x.at = getelementptr i16, ptr %x.ptr, i64 %i
+  %u0.out.at = getelementptr i16, ptr %out.ptr, i64 %i
   %u0.x = load <32 x i16>, ptr %u0.x.at, align 2
-  %u1.i = add nuw i64 %i, 32
-  %u1.x.at = getelementptr i16, ptr %x, i64 %u1.i
-  %u1.out.at = getelementptr i16, ptr %out, i64 %u1.i
+  %u1.first.i = add nuw i64 %i, 32
+  %u1.x.at = getelementptr i16, ptr %x.ptr, i64 %u1.first.i
+  %u1.out.at = getelementptr i16, ptr %out.ptr, i64 %u1.first.i
   %u1.x = load <32 x i16>, ptr %u1.x.at, align 2
-  %u2.i = add nuw i64 %i, 64
-  %u2.x.at = getelementptr i16, ptr %x, i64 %u2.i
-  %u2.out.at = getelementptr i16, ptr %out, i64 %u2.i
+  %u2.first.i = add nuw i64 %i, 64
+  %u2.x.at = getelementptr i16, ptr %x.ptr, i64 %u2.first.i
+  %u2.out.at = getelementptr i16, ptr %out.ptr, i64 %u2.first.i
   %u2.x = load <32 x i16>, ptr %u2.x.at, align 2
-  %u3.i = add nuw i64 %i, 96
-  %u3.x.at = getelementptr i16, ptr %x, i64 %u3.i
-  %u3.out.at = getelementptr i16, ptr %out, i64 %u3.i
+  %u3.first.i = add nuw i64 %i, 96
+  %u3.x.at = getelementptr i16, ptr %x.ptr, i64 %u3.first.i
+  %u3.out.at = getelementptr i16, ptr %out.ptr, i64 %u3.first.i
   %u3.x = load <32 x i16>, ptr %u3.x.at, align 2
   %u0.result.distance = sub <32 x i16> %u0.x, splat (i16 -32768)
   %u0.result.negative = icmp ule <32 x i16> %u0.result.distance, splat (i16 31744)
@@ -77,8 +77,8 @@ s.head:
   %s.more = icmp ult i64 %s, %whole.stop
   br i1 %s.more, label %s.body, label %s.done
 s.body:
-  %w.x.at = getelementptr i16, ptr %x, i64 %s
-  %w.out.at = getelementptr i16, ptr %out, i64 %s
+  %w.x.at = getelementptr i16, ptr %x.ptr, i64 %s
+  %w.out.at = getelementptr i16, ptr %out.ptr, i64 %s
   %w.x = load <32 x i16>, ptr %w.x.at, align 2
   %w.result.distance = sub <32 x i16> %w.x, splat (i16 -32768)
   %w.result.negative = icmp ule <32 x i16> %w.result.distance, splat (i16 31744)
@@ -94,8 +94,8 @@ s.done:
   %has.tail = icmp ult i64 %whole.stop, %end.unit
   br i1 %has.tail, label %t.do, label %t.done
 t.do:
-  %t.x.at = getelementptr i16, ptr %x, i64 %whole.stop
-  %t.out.at = getelementptr i16, ptr %out, i64 %whole.stop
+  %t.x.at = getelementptr i16, ptr %x.ptr, i64 %whole.stop
+  %t.out.at = getelementptr i16, ptr %out.ptr, i64 %whole.stop
   %t.x = call <32 x i16> @llvm.masked.load.v32i16.p0(ptr align 2 %t.x.at, <32 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <32 x i16> zeroinitializer)
   %t.result.distance = sub <32 x i16> %t.x, splat (i16 -32768)
   %t.result.negative = icmp ule <32 x i16> %t.result.distance, splat (i16 31744)
@@ -111,3 +111,4 @@ declare <32 x i16> @llvm.masked.load.v32i16.p0(ptr, <32 x i1>, <32 x i16>)
 declare void @llvm.masked.store.v32i16.p0(<32 x i16>, ptr, <32 x i1>)
 
 attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
+

@@ -22,9 +22,9 @@ from kgen.spec import (
     Rowwise,
     Scale,
     Spec,
+    text,
 )
 from kgen.targets.cpu import workers
-from tests.specs import relu_of, softmax_of
 
 ROOT = Path(__file__).parents[2] / "generated"
 
@@ -66,9 +66,9 @@ STREAMS = (
 #: Rows that stay in registers, some lanes of which lack the last vector, and rows that are read
 #: again; weights of columns.
 ROWS: tuple[Spec, ...] = (
-    relu_of((3, 1000)),
-    softmax_of(5, 70),
-    softmax_of(2, 50000, log=True),
+    text.parse("relu 3x1000 f16"),
+    text.parse("softmax 5x70 f16"),
+    text.parse("log_softmax 2x50000 f16"),
     Rowwise(expression="layer_norm(x, scale, shift)", shapes=((5, 70), (70,), (70,))),
 )
 
@@ -185,7 +185,7 @@ def goldens() -> Iterator[Golden]:
     row = Rowwise(expression=norm, shapes=planes, dtype=DType.F32, axes=2)
     yield Golden(target="x86-64-v3", spec=row)
     # No F16C: f16 is widened and rounded by integer operations.
-    yield Golden(target="x86-64", spec=softmax_of(3, 100))
+    yield Golden(target="x86-64", spec=text.parse("softmax 3x100 f16"))
     # As an output that is larger than the last-level cache is written.
     past = Elementwise(expression="relu(x)", shapes=((3, 1000),), dtype=DType.F32)
     yield Golden(target="x86-64-v3", spec=past, schedule={"nontemporal": 1})
@@ -209,9 +209,9 @@ def main() -> None:
     texts = {golden.path: golden.text() for golden in goldens()}
     pools = {native(arch): workers.shared_object(arch) for arch in workers.ARCHITECTURES}
     shutil.rmtree(ROOT, ignore_errors=True)
-    for path, text in texts.items():
+    for path, content in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(content)
     for path, data in pools.items():
         path.write_bytes(data)
     for path in (*texts, *pools):

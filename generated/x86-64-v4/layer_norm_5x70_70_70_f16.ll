@@ -1,0 +1,298 @@
+; layer_norm_5x70_70_70_f16
+; out = layer_norm(x, scale, shift, 1e-05)
+; target    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; schedule  mainloop=stream,task=936,unroll=4,nontemporal=0 (model)
+; tasks     1 of 936 rows
+; memory
+;   %x.ptr  f16, shape 5 x 70, strides 70, 1 elements
+;   %scale.ptr  f16, shape 70, strides 1 elements
+;   %shift.ptr  f16, shape 70, strides 1 elements
+;   %out.ptr  f16, shape 5 x 70, strides 70, 1 elements
+target triple = "x86_64-unknown-linux-gnu"
+
+define void @layer_norm_5x70_70_70_f16(ptr %x.ptr, ptr %scale.ptr, ptr %shift.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
+entry:
+  ; -- addresses
+  %row.start = mul nuw i64 %begin, 936
+  %row.stop.tasks = mul nuw i64 %end, 936
+  %row.stop.less = icmp ult i64 %row.stop.tasks, 5
+  %row.stop = select i1 %row.stop.less, i64 %row.stop.tasks, i64 5
+  br label %row.enter
+row.enter:
+  br label %row.head
+row.head:
+  %row = phi i64 [ %row.start, %row.enter ], [ %row.after, %row.latch ]
+  %row.more = icmp ult i64 %row, %row.stop
+  br i1 %row.more, label %row.body, label %row.done
+row.body:
+
+  %x.row.term0 = mul nuw i64 %row, 140
+  %x.row = getelementptr i8, ptr %x.ptr, i64 %x.row.term0
+  %out.row.term0 = mul nuw i64 %row, 140
+  %out.row = getelementptr i8, ptr %out.ptr, i64 %out.row.term0
+
+  ; -- mainloop: sum = sum(x)
+  br label %sum.u.enter
+sum.u.enter:
+  br label %sum.u.head
+sum.u.head:
+  %sum.u = phi i64 [ 0, %sum.u.enter ], [ %sum.u.after, %sum.u.latch ]
+  %sum.u0.fold.sum = phi <16 x float> [ splat (float 0x0000000000000000), %sum.u.enter ], [ %sum.u0.fold.sum.next, %sum.u.latch ]
+  %sum.u1.fold.sum = phi <16 x float> [ splat (float 0x0000000000000000), %sum.u.enter ], [ %sum.u1.fold.sum.next, %sum.u.latch ]
+  %sum.u2.fold.sum = phi <16 x float> [ splat (float 0x0000000000000000), %sum.u.enter ], [ %sum.u2.fold.sum.next, %sum.u.latch ]
+  %sum.u3.fold.sum = phi <16 x float> [ splat (float 0x0000000000000000), %sum.u.enter ], [ %sum.u3.fold.sum.next, %sum.u.latch ]
+  %sum.u.more = icmp ult i64 %sum.u, 64
+  br i1 %sum.u.more, label %sum.u.body, label %sum.u.done
+sum.u.body:
+  %sum.u0.x.at = getelementptr i16, ptr %x.row, i64 %sum.u
+  %sum.u0.x.bits = load <16 x i16>, ptr %sum.u0.x.at, align 2
+  %sum.u0.x.half = bitcast <16 x i16> %sum.u0.x.bits to <16 x half>
+  %sum.u0.x = fpext <16 x half> %sum.u0.x.half to <16 x float>
+  %sum.u0.fold.sum.next = fadd <16 x float> %sum.u0.x, %sum.u0.fold.sum
+  %sum.u1.first.i = add nuw i64 %sum.u, 16
+  %sum.u1.x.at = getelementptr i16, ptr %x.row, i64 %sum.u1.first.i
+  %sum.u1.x.bits = load <16 x i16>, ptr %sum.u1.x.at, align 2
+  %sum.u1.x.half = bitcast <16 x i16> %sum.u1.x.bits to <16 x half>
+  %sum.u1.x = fpext <16 x half> %sum.u1.x.half to <16 x float>
+  %sum.u1.fold.sum.next = fadd <16 x float> %sum.u1.x, %sum.u1.fold.sum
+  %sum.u2.first.i = add nuw i64 %sum.u, 32
+  %sum.u2.x.at = getelementptr i16, ptr %x.row, i64 %sum.u2.first.i
+  %sum.u2.x.bits = load <16 x i16>, ptr %sum.u2.x.at, align 2
+  %sum.u2.x.half = bitcast <16 x i16> %sum.u2.x.bits to <16 x half>
+  %sum.u2.x = fpext <16 x half> %sum.u2.x.half to <16 x float>
+  %sum.u2.fold.sum.next = fadd <16 x float> %sum.u2.x, %sum.u2.fold.sum
+  %sum.u3.first.i = add nuw i64 %sum.u, 48
+  %sum.u3.x.at = getelementptr i16, ptr %x.row, i64 %sum.u3.first.i
+  %sum.u3.x.bits = load <16 x i16>, ptr %sum.u3.x.at, align 2
+  %sum.u3.x.half = bitcast <16 x i16> %sum.u3.x.bits to <16 x half>
+  %sum.u3.x = fpext <16 x half> %sum.u3.x.half to <16 x float>
+  %sum.u3.fold.sum.next = fadd <16 x float> %sum.u3.x, %sum.u3.fold.sum
+  br label %sum.u.latch
+sum.u.latch:
+  %sum.u.after = add nuw i64 %sum.u, 64
+  br label %sum.u.head
+sum.u.done:
+  %sum.u1.fold.sum.joined = fadd <16 x float> %sum.u0.fold.sum, %sum.u1.fold.sum
+  %sum.u2.fold.sum.joined = fadd <16 x float> %sum.u1.fold.sum.joined, %sum.u2.fold.sum
+  %sum.u3.fold.sum.joined = fadd <16 x float> %sum.u2.fold.sum.joined, %sum.u3.fold.sum
+  %sum.t0.x.at = getelementptr i16, ptr %x.row, i64 64
+  %sum.t0.x.bits = call <16 x i16> @llvm.masked.load.v16i16.p0(ptr align 2 %sum.t0.x.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x i16> zeroinitializer)
+  %sum.t0.x.half = bitcast <16 x i16> %sum.t0.x.bits to <16 x half>
+  %sum.t0.x = fpext <16 x half> %sum.t0.x.half to <16 x float>
+  %sum.t0.fold.sum.there = select <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x float> %sum.t0.x, <16 x float> splat (float 0x0000000000000000)
+  %sum.t0.fold.sum = fadd <16 x float> %sum.t0.fold.sum.there, %sum.u3.fold.sum.joined
+  %sum.by8 = shufflevector <16 x float> %sum.t0.fold.sum, <16 x float> poison, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %sum.by8.folded = fadd <16 x float> %sum.t0.fold.sum, %sum.by8
+  %sum.by4 = shufflevector <16 x float> %sum.by8.folded, <16 x float> poison, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 0, i32 1, i32 2, i32 3, i32 12, i32 13, i32 14, i32 15, i32 8, i32 9, i32 10, i32 11>
+  %sum.by4.folded = fadd <16 x float> %sum.by8.folded, %sum.by4
+  %sum.by2 = shufflevector <16 x float> %sum.by4.folded, <16 x float> poison, <16 x i32> <i32 2, i32 3, i32 0, i32 1, i32 6, i32 7, i32 4, i32 5, i32 10, i32 11, i32 8, i32 9, i32 14, i32 15, i32 12, i32 13>
+  %sum.by2.folded = fadd <16 x float> %sum.by4.folded, %sum.by2
+  %sum.by1 = shufflevector <16 x float> %sum.by2.folded, <16 x float> poison, <16 x i32> <i32 1, i32 0, i32 3, i32 2, i32 5, i32 4, i32 7, i32 6, i32 9, i32 8, i32 11, i32 10, i32 13, i32 12, i32 15, i32 14>
+  %row.sum = fadd <16 x float> %sum.by2.folded, %sum.by1
+
+  ; -- mainloop: sum2
+  %row1_mul = fmul <16 x float> %row.sum, splat (float 0x3F8D41D420000000)
+  br label %sum2.u.enter
+sum2.u.enter:
+  br label %sum2.u.head
+sum2.u.head:
+  %sum2.u = phi i64 [ 0, %sum2.u.enter ], [ %sum2.u.after, %sum2.u.latch ]
+  %sum2.u0.fold.sum2 = phi <16 x float> [ splat (float 0x0000000000000000), %sum2.u.enter ], [ %sum2.u0.fold.sum2.next, %sum2.u.latch ]
+  %sum2.u1.fold.sum2 = phi <16 x float> [ splat (float 0x0000000000000000), %sum2.u.enter ], [ %sum2.u1.fold.sum2.next, %sum2.u.latch ]
+  %sum2.u2.fold.sum2 = phi <16 x float> [ splat (float 0x0000000000000000), %sum2.u.enter ], [ %sum2.u2.fold.sum2.next, %sum2.u.latch ]
+  %sum2.u3.fold.sum2 = phi <16 x float> [ splat (float 0x0000000000000000), %sum2.u.enter ], [ %sum2.u3.fold.sum2.next, %sum2.u.latch ]
+  %sum2.u.more = icmp ult i64 %sum2.u, 64
+  br i1 %sum2.u.more, label %sum2.u.body, label %sum2.u.done
+sum2.u.body:
+  %sum2.u0.x.at = getelementptr i16, ptr %x.row, i64 %sum2.u
+  %sum2.u0.x.bits = load <16 x i16>, ptr %sum2.u0.x.at, align 2
+  %sum2.u0.x.half = bitcast <16 x i16> %sum2.u0.x.bits to <16 x half>
+  %sum2.u0.x = fpext <16 x half> %sum2.u0.x.half to <16 x float>
+  %sum2.u0_sub = fsub <16 x float> %sum2.u0.x, %row1_mul
+  %sum2.u0_mul = fmul <16 x float> %sum2.u0_sub, %sum2.u0_sub
+  %sum2.u0.fold.sum2.next = fadd <16 x float> %sum2.u0_mul, %sum2.u0.fold.sum2
+  %sum2.u1.first.i = add nuw i64 %sum2.u, 16
+  %sum2.u1.x.at = getelementptr i16, ptr %x.row, i64 %sum2.u1.first.i
+  %sum2.u1.x.bits = load <16 x i16>, ptr %sum2.u1.x.at, align 2
+  %sum2.u1.x.half = bitcast <16 x i16> %sum2.u1.x.bits to <16 x half>
+  %sum2.u1.x = fpext <16 x half> %sum2.u1.x.half to <16 x float>
+  %sum2.u1_sub = fsub <16 x float> %sum2.u1.x, %row1_mul
+  %sum2.u1_mul = fmul <16 x float> %sum2.u1_sub, %sum2.u1_sub
+  %sum2.u1.fold.sum2.next = fadd <16 x float> %sum2.u1_mul, %sum2.u1.fold.sum2
+  %sum2.u2.first.i = add nuw i64 %sum2.u, 32
+  %sum2.u2.x.at = getelementptr i16, ptr %x.row, i64 %sum2.u2.first.i
+  %sum2.u2.x.bits = load <16 x i16>, ptr %sum2.u2.x.at, align 2
+  %sum2.u2.x.half = bitcast <16 x i16> %sum2.u2.x.bits to <16 x half>
+  %sum2.u2.x = fpext <16 x half> %sum2.u2.x.half to <16 x float>
+  %sum2.u2_sub = fsub <16 x float> %sum2.u2.x, %row1_mul
+  %sum2.u2_mul = fmul <16 x float> %sum2.u2_sub, %sum2.u2_sub
+  %sum2.u2.fold.sum2.next = fadd <16 x float> %sum2.u2_mul, %sum2.u2.fold.sum2
+  %sum2.u3.first.i = add nuw i64 %sum2.u, 48
+  %sum2.u3.x.at = getelementptr i16, ptr %x.row, i64 %sum2.u3.first.i
+  %sum2.u3.x.bits = load <16 x i16>, ptr %sum2.u3.x.at, align 2
+  %sum2.u3.x.half = bitcast <16 x i16> %sum2.u3.x.bits to <16 x half>
+  %sum2.u3.x = fpext <16 x half> %sum2.u3.x.half to <16 x float>
+  %sum2.u3_sub = fsub <16 x float> %sum2.u3.x, %row1_mul
+  %sum2.u3_mul = fmul <16 x float> %sum2.u3_sub, %sum2.u3_sub
+  %sum2.u3.fold.sum2.next = fadd <16 x float> %sum2.u3_mul, %sum2.u3.fold.sum2
+  br label %sum2.u.latch
+sum2.u.latch:
+  %sum2.u.after = add nuw i64 %sum2.u, 64
+  br label %sum2.u.head
+sum2.u.done:
+  %sum2.u1.fold.sum2.joined = fadd <16 x float> %sum2.u0.fold.sum2, %sum2.u1.fold.sum2
+  %sum2.u2.fold.sum2.joined = fadd <16 x float> %sum2.u1.fold.sum2.joined, %sum2.u2.fold.sum2
+  %sum2.u3.fold.sum2.joined = fadd <16 x float> %sum2.u2.fold.sum2.joined, %sum2.u3.fold.sum2
+  %sum2.t0.x.at = getelementptr i16, ptr %x.row, i64 64
+  %sum2.t0.x.bits = call <16 x i16> @llvm.masked.load.v16i16.p0(ptr align 2 %sum2.t0.x.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x i16> zeroinitializer)
+  %sum2.t0.x.half = bitcast <16 x i16> %sum2.t0.x.bits to <16 x half>
+  %sum2.t0.x = fpext <16 x half> %sum2.t0.x.half to <16 x float>
+  %sum2.t0_sub = fsub <16 x float> %sum2.t0.x, %row1_mul
+  %sum2.t0_mul = fmul <16 x float> %sum2.t0_sub, %sum2.t0_sub
+  %sum2.t0.fold.sum2.there = select <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x float> %sum2.t0_mul, <16 x float> splat (float 0x0000000000000000)
+  %sum2.t0.fold.sum2 = fadd <16 x float> %sum2.t0.fold.sum2.there, %sum2.u3.fold.sum2.joined
+  %sum2.by8 = shufflevector <16 x float> %sum2.t0.fold.sum2, <16 x float> poison, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %sum2.by8.folded = fadd <16 x float> %sum2.t0.fold.sum2, %sum2.by8
+  %sum2.by4 = shufflevector <16 x float> %sum2.by8.folded, <16 x float> poison, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 0, i32 1, i32 2, i32 3, i32 12, i32 13, i32 14, i32 15, i32 8, i32 9, i32 10, i32 11>
+  %sum2.by4.folded = fadd <16 x float> %sum2.by8.folded, %sum2.by4
+  %sum2.by2 = shufflevector <16 x float> %sum2.by4.folded, <16 x float> poison, <16 x i32> <i32 2, i32 3, i32 0, i32 1, i32 6, i32 7, i32 4, i32 5, i32 10, i32 11, i32 8, i32 9, i32 14, i32 15, i32 12, i32 13>
+  %sum2.by2.folded = fadd <16 x float> %sum2.by4.folded, %sum2.by2
+  %sum2.by1 = shufflevector <16 x float> %sum2.by2.folded, <16 x float> poison, <16 x i32> <i32 1, i32 0, i32 3, i32 2, i32 5, i32 4, i32 7, i32 6, i32 9, i32 8, i32 11, i32 10, i32 13, i32 12, i32 15, i32 14>
+  %row.sum2 = fadd <16 x float> %sum2.by2.folded, %sum2.by1
+
+  ; -- epilogue: out = layer_norm(x, scale, shift, 1e-05)
+  %row2_mul = fmul <16 x float> %row.sum2, splat (float 0x3F8D41D420000000)
+  %row2_add = fadd <16 x float> %row2_mul, splat (float 0x3EE4F8B580000000)
+  %row2_rsqrt.root = call <16 x float> @llvm.sqrt.v16f32(<16 x float> %row2_add)
+  %row2_rsqrt = fdiv <16 x float> splat (float 0x3FF0000000000000), %row2_rsqrt.root
+  br label %out.u.enter
+out.u.enter:
+  br label %out.u.head
+out.u.head:
+  %out.u = phi i64 [ 0, %out.u.enter ], [ %out.u.after, %out.u.latch ]
+  %out.u.more = icmp ult i64 %out.u, 64
+  br i1 %out.u.more, label %out.u.body, label %out.u.done
+out.u.body:
+  %out.u0.x.at = getelementptr i16, ptr %x.row, i64 %out.u
+  %out.u0.x.bits = load <16 x i16>, ptr %out.u0.x.at, align 2
+  %out.u0.x.half = bitcast <16 x i16> %out.u0.x.bits to <16 x half>
+  %out.u0.x = fpext <16 x half> %out.u0.x.half to <16 x float>
+  %out.u0.scale.at = getelementptr i16, ptr %scale.ptr, i64 %out.u
+  %out.u0.scale.bits = load <16 x i16>, ptr %out.u0.scale.at, align 2
+  %out.u0.scale.half = bitcast <16 x i16> %out.u0.scale.bits to <16 x half>
+  %out.u0.scale = fpext <16 x half> %out.u0.scale.half to <16 x float>
+  %out.u0.shift.at = getelementptr i16, ptr %shift.ptr, i64 %out.u
+  %out.u0.shift.bits = load <16 x i16>, ptr %out.u0.shift.at, align 2
+  %out.u0.shift.half = bitcast <16 x i16> %out.u0.shift.bits to <16 x half>
+  %out.u0.shift = fpext <16 x half> %out.u0.shift.half to <16 x float>
+  %out.u0_sub = fsub <16 x float> %out.u0.x, %row1_mul
+  %out.u0_mul = fmul <16 x float> %out.u0_sub, %row2_rsqrt
+  %out.u0_mul2 = fmul <16 x float> %out.u0_mul, %out.u0.scale
+  %out.u0_add = fadd <16 x float> %out.u0_mul2, %out.u0.shift
+  %out.u0.out.at = getelementptr i16, ptr %out.row, i64 %out.u
+  %out.u0.out.stored.half = fptrunc <16 x float> %out.u0_add to <16 x half>
+  %out.u0.out.stored = bitcast <16 x half> %out.u0.out.stored.half to <16 x i16>
+  store <16 x i16> %out.u0.out.stored, ptr %out.u0.out.at, align 2
+  %out.u1.first.i = add nuw i64 %out.u, 16
+  %out.u1.x.at = getelementptr i16, ptr %x.row, i64 %out.u1.first.i
+  %out.u1.x.bits = load <16 x i16>, ptr %out.u1.x.at, align 2
+  %out.u1.x.half = bitcast <16 x i16> %out.u1.x.bits to <16 x half>
+  %out.u1.x = fpext <16 x half> %out.u1.x.half to <16 x float>
+  %out.u1.scale.at = getelementptr i16, ptr %scale.ptr, i64 %out.u1.first.i
+  %out.u1.scale.bits = load <16 x i16>, ptr %out.u1.scale.at, align 2
+  %out.u1.scale.half = bitcast <16 x i16> %out.u1.scale.bits to <16 x half>
+  %out.u1.scale = fpext <16 x half> %out.u1.scale.half to <16 x float>
+  %out.u1.shift.at = getelementptr i16, ptr %shift.ptr, i64 %out.u1.first.i
+  %out.u1.shift.bits = load <16 x i16>, ptr %out.u1.shift.at, align 2
+  %out.u1.shift.half = bitcast <16 x i16> %out.u1.shift.bits to <16 x half>
+  %out.u1.shift = fpext <16 x half> %out.u1.shift.half to <16 x float>
+  %out.u1_sub = fsub <16 x float> %out.u1.x, %row1_mul
+  %out.u1_mul = fmul <16 x float> %out.u1_sub, %row2_rsqrt
+  %out.u1_mul2 = fmul <16 x float> %out.u1_mul, %out.u1.scale
+  %out.u1_add = fadd <16 x float> %out.u1_mul2, %out.u1.shift
+  %out.u1.out.at = getelementptr i16, ptr %out.row, i64 %out.u1.first.i
+  %out.u1.out.stored.half = fptrunc <16 x float> %out.u1_add to <16 x half>
+  %out.u1.out.stored = bitcast <16 x half> %out.u1.out.stored.half to <16 x i16>
+  store <16 x i16> %out.u1.out.stored, ptr %out.u1.out.at, align 2
+  %out.u2.first.i = add nuw i64 %out.u, 32
+  %out.u2.x.at = getelementptr i16, ptr %x.row, i64 %out.u2.first.i
+  %out.u2.x.bits = load <16 x i16>, ptr %out.u2.x.at, align 2
+  %out.u2.x.half = bitcast <16 x i16> %out.u2.x.bits to <16 x half>
+  %out.u2.x = fpext <16 x half> %out.u2.x.half to <16 x float>
+  %out.u2.scale.at = getelementptr i16, ptr %scale.ptr, i64 %out.u2.first.i
+  %out.u2.scale.bits = load <16 x i16>, ptr %out.u2.scale.at, align 2
+  %out.u2.scale.half = bitcast <16 x i16> %out.u2.scale.bits to <16 x half>
+  %out.u2.scale = fpext <16 x half> %out.u2.scale.half to <16 x float>
+  %out.u2.shift.at = getelementptr i16, ptr %shift.ptr, i64 %out.u2.first.i
+  %out.u2.shift.bits = load <16 x i16>, ptr %out.u2.shift.at, align 2
+  %out.u2.shift.half = bitcast <16 x i16> %out.u2.shift.bits to <16 x half>
+  %out.u2.shift = fpext <16 x half> %out.u2.shift.half to <16 x float>
+  %out.u2_sub = fsub <16 x float> %out.u2.x, %row1_mul
+  %out.u2_mul = fmul <16 x float> %out.u2_sub, %row2_rsqrt
+  %out.u2_mul2 = fmul <16 x float> %out.u2_mul, %out.u2.scale
+  %out.u2_add = fadd <16 x float> %out.u2_mul2, %out.u2.shift
+  %out.u2.out.at = getelementptr i16, ptr %out.row, i64 %out.u2.first.i
+  %out.u2.out.stored.half = fptrunc <16 x float> %out.u2_add to <16 x half>
+  %out.u2.out.stored = bitcast <16 x half> %out.u2.out.stored.half to <16 x i16>
+  store <16 x i16> %out.u2.out.stored, ptr %out.u2.out.at, align 2
+  %out.u3.first.i = add nuw i64 %out.u, 48
+  %out.u3.x.at = getelementptr i16, ptr %x.row, i64 %out.u3.first.i
+  %out.u3.x.bits = load <16 x i16>, ptr %out.u3.x.at, align 2
+  %out.u3.x.half = bitcast <16 x i16> %out.u3.x.bits to <16 x half>
+  %out.u3.x = fpext <16 x half> %out.u3.x.half to <16 x float>
+  %out.u3.scale.at = getelementptr i16, ptr %scale.ptr, i64 %out.u3.first.i
+  %out.u3.scale.bits = load <16 x i16>, ptr %out.u3.scale.at, align 2
+  %out.u3.scale.half = bitcast <16 x i16> %out.u3.scale.bits to <16 x half>
+  %out.u3.scale = fpext <16 x half> %out.u3.scale.half to <16 x float>
+  %out.u3.shift.at = getelementptr i16, ptr %shift.ptr, i64 %out.u3.first.i
+  %out.u3.shift.bits = load <16 x i16>, ptr %out.u3.shift.at, align 2
+  %out.u3.shift.half = bitcast <16 x i16> %out.u3.shift.bits to <16 x half>
+  %out.u3.shift = fpext <16 x half> %out.u3.shift.half to <16 x float>
+  %out.u3_sub = fsub <16 x float> %out.u3.x, %row1_mul
+  %out.u3_mul = fmul <16 x float> %out.u3_sub, %row2_rsqrt
+  %out.u3_mul2 = fmul <16 x float> %out.u3_mul, %out.u3.scale
+  %out.u3_add = fadd <16 x float> %out.u3_mul2, %out.u3.shift
+  %out.u3.out.at = getelementptr i16, ptr %out.row, i64 %out.u3.first.i
+  %out.u3.out.stored.half = fptrunc <16 x float> %out.u3_add to <16 x half>
+  %out.u3.out.stored = bitcast <16 x half> %out.u3.out.stored.half to <16 x i16>
+  store <16 x i16> %out.u3.out.stored, ptr %out.u3.out.at, align 2
+  br label %out.u.latch
+out.u.latch:
+  %out.u.after = add nuw i64 %out.u, 64
+  br label %out.u.head
+out.u.done:
+  %out.t0.x.at = getelementptr i16, ptr %x.row, i64 64
+  %out.t0.x.bits = call <16 x i16> @llvm.masked.load.v16i16.p0(ptr align 2 %out.t0.x.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x i16> zeroinitializer)
+  %out.t0.x.half = bitcast <16 x i16> %out.t0.x.bits to <16 x half>
+  %out.t0.x = fpext <16 x half> %out.t0.x.half to <16 x float>
+  %out.t0.scale.at = getelementptr i16, ptr %scale.ptr, i64 64
+  %out.t0.scale.bits = call <16 x i16> @llvm.masked.load.v16i16.p0(ptr align 2 %out.t0.scale.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x i16> zeroinitializer)
+  %out.t0.scale.half = bitcast <16 x i16> %out.t0.scale.bits to <16 x half>
+  %out.t0.scale = fpext <16 x half> %out.t0.scale.half to <16 x float>
+  %out.t0.shift.at = getelementptr i16, ptr %shift.ptr, i64 64
+  %out.t0.shift.bits = call <16 x i16> @llvm.masked.load.v16i16.p0(ptr align 2 %out.t0.shift.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x i16> zeroinitializer)
+  %out.t0.shift.half = bitcast <16 x i16> %out.t0.shift.bits to <16 x half>
+  %out.t0.shift = fpext <16 x half> %out.t0.shift.half to <16 x float>
+  %out.t0_sub = fsub <16 x float> %out.t0.x, %row1_mul
+  %out.t0_mul = fmul <16 x float> %out.t0_sub, %row2_rsqrt
+  %out.t0_mul2 = fmul <16 x float> %out.t0_mul, %out.t0.scale
+  %out.t0_add = fadd <16 x float> %out.t0_mul2, %out.t0.shift
+  %out.t0.out.at = getelementptr i16, ptr %out.row, i64 64
+  %out.t0.out.stored.half = fptrunc <16 x float> %out.t0_add to <16 x half>
+  %out.t0.out.stored = bitcast <16 x half> %out.t0.out.stored.half to <16 x i16>
+  call void @llvm.masked.store.v16i16.p0(<16 x i16> %out.t0.out.stored, ptr align 2 %out.t0.out.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>)
+  br label %row.latch
+row.latch:
+  %row.after = add nuw i64 %row, 1
+  br label %row.head
+row.done:
+  ; -- exit
+  ret void
+}
+
+declare <16 x float> @llvm.sqrt.v16f32(<16 x float>)
+declare <16 x i16> @llvm.masked.load.v16i16.p0(ptr, <16 x i1>, <16 x i16>)
+declare void @llvm.masked.store.v16i16.p0(<16 x i16>, ptr, <16 x i1>)
+
+attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
+
