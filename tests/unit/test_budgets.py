@@ -155,7 +155,7 @@ def test_a_file_without_budgets_and_one_that_is_not_there(tmp_path: Path) -> Non
                 alpha=0.5, beta=-2.0, epilogue=("bias", "gelu"),
             ),
         ),
-        ("softmax 4x8 f16 out=f32 log", softmax_of(4, 8, out_dtype=DType.F32, log=True)),
+        ("log_softmax 4x8 f16 out=f32", softmax_of(4, 8, out_dtype=DType.F32, log=True)),
         ("relu 4x8x2 f32", relu_of((4, 8, 2), dtype=DType.F32)),
     ],
 )  # fmt: skip
@@ -169,10 +169,10 @@ def test_every_field_of_a_spec_can_be_named(text: str, spec: object) -> None:
         ("matmul", "is not of the form op size"),
         (
             "softmax 4x8 f16 layout=nt",
-            "layout is no option of softmax; its options are log out_dtype",
+            "layout is no option of rowwise; its options are axes out_dtype",
         ),
         ("relu 4 f16 +relu", "epilogue does not go with relu"),
-        ("softmax 4x8 f16 log=1", "log=1 has a value"),
+        ("softmax 4x8 f16 axes", "axes has no value"),
         ("matmul 1x1x1 f16 lda", "lda has no value"),
         ("matmul 1x1x1 f16 lda=x", "lda=x is not a whole number"),
         ("matmul 1x1x1 f16 alpha=x", "alpha=x is not a number"),

@@ -43,7 +43,7 @@ def build(**options: str) -> list[str]:
     ("argv", "message"),
     [
         (build(target="sm_8"), "target=sm_8 is unknown; try sm_80, sm_86, sm_89, or see"),
-        (build(op="conv"), "op=conv is unknown; known are matmul, softmax, functions such as relu"),
+        (build(op="conv"), "op=conv is unknown; known are matmul, functions such as relu"),
         (build(dtype="f17"), "dtype=f17 is unknown; did you mean f16? known are"),
         (build(epilogue="bais"), "epilogue=bais is unknown; did you mean bias? known are"),
         (build(op="sotfmax"), "op=sotfmax is unknown; did you mean softmax? known are"),
@@ -257,7 +257,7 @@ def test_threads_are_bounded(count: str, capsys: pytest.CaptureFixture[str]) -> 
     ("argv", "keys", "name"),
     [
         (["matmul 8x8x8 f16 +bias"], ["matmul_8x8x8_f16_nn_bias"], "matmul_8x8x8_f16_nn_bias"),
-        (["relu 9 f32", "softmax 3x4 bf16 log"], ["relu_9_f32", "log_softmax_3x4_bf16"], "kernels"),
+        (["relu 9 f32", "log_softmax 3x4 bf16"], ["relu_9_f32", "log_softmax_3x4_bf16"], "kernels"),
         (["--shape=4", "--shape", "2x3", "--op=relu"], ["relu_4_f16", "relu_2x3_f16"], "kernels"),
         (
             ["relu 9 f32", "--dtype=f32", "--shape=4x4x4", "relu 8 f32", "--epilogue=relu"],

@@ -12,7 +12,8 @@ import pytest
 from kgen import targets
 from kgen.cli import completion, shells
 from kgen.cli.main import COMMANDS, main
-from kgen.spec import OPS, DType
+from kgen.ops import functions
+from kgen.spec import DType
 from tests import needs
 
 #: Calls the function that bash would, as for a command line that ends where the cursor is.
@@ -51,7 +52,7 @@ def completed(folder: Path, *words: str) -> list[str]:
         ("kgen build --target = vulkan1.1", ["vulkan1.1"]),
         ("kgen build -o my", ["my layer.kgen"]),
         ("kgen build --dtype bf", ["bf16"]),
-        ("kgen build --op so", ["softmax"]),
+        ("kgen build --op softm", ["softmax"]),
         ("kgen build --epilogue bias,gelu_", ["bias,gelu_tanh"]),
         ("kgen build --dtype f16 --lay", ["--layout"]),
         ("kgen inspect my", ["my layer.kgen"]),
@@ -73,7 +74,7 @@ def test_bash(line: str, expected: list[str], folder: Path) -> None:
         ((), [name for name, _ in COMMANDS]),
         (("build", "--target"), [t.name for f in targets.families() for t in f.targets]),
         (("build", "--dtype"), list(DType)),
-        (("build", "--op"), [op.op for op in OPS]),
+        (("build", "--op"), ["matmul", *functions()]),
     ],
 )
 def test_bash_knows_all(words: tuple[str, ...], known: list[str], folder: Path) -> None:

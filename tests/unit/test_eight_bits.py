@@ -68,7 +68,7 @@ def test_what_does_not_go_together(fields: dict[str, Any], message: str) -> None
 
 
 def test_other_operations_take_none() -> None:
-    with pytest.raises(SpecError, match="dtype=e4m3 is not one that softmax takes"):
+    with pytest.raises(SpecError, match="dtype=e4m3 is not one that row-wise operations take"):
         softmax_of(1, 1, dtype=DType.E4M3)
     with pytest.raises(SpecError, match="dtype=s8 is not one that element-wise operations take"):
         relu_of((4,), dtype=DType.S8)

@@ -87,7 +87,8 @@ def _values() -> dict[str, Sequence[str]]:
     from kgen import targets
     from kgen.check.gate.metrics import Tier
     from kgen.check.peers import PEERS
-    from kgen.spec import OPS, DType, Layout, Math, Scale
+    from kgen.ops import functions
+    from kgen.spec import DType, Layout, Math, Scale
     from kgen.spec.choices import steps_known
     from kgen_runtime.select import BACKENDS
 
@@ -96,7 +97,7 @@ def _values() -> dict[str, Sequence[str]]:
         "--target": (*names, "native"),
         "--arch": names,
         "--device": list(BACKENDS),
-        "--op": [op.op for op in OPS],
+        "--op": ["matmul", *functions()],
         "--dtype": list(DType),
         "--out-dtype": list(DType),
         "--layout": list(Layout),

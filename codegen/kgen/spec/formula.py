@@ -214,7 +214,12 @@ class Formula(Spec):
         shapes = self.shapes if len(set(self.shapes)) > 1 else self.shapes[:1]
         sizes = "_".join("x".join(map(str, shape)) for shape in shapes)
         suffix = "" if self.out is self.dtype else f"_to_{self.out}"
-        return f"{name}_{sizes}_{self.dtype}{suffix}"
+        return f"{name}_{sizes}{self.key_of_axes}_{self.dtype}{suffix}"
+
+    @property
+    def key_of_axes(self) -> str:
+        """What a key says of the axes that are reduced."""
+        return ""
 
 
 def packed(shape: Shape) -> Shape:

@@ -59,6 +59,10 @@ class Rowwise(Formula):
         return DType.S32 if self.formula_calls.name in INDICES else self.dtype
 
     @property
+    def key_of_axes(self) -> str:
+        return f"_axes{self.axes}" if self.axes > 1 else ""
+
+    @property
     def rows(self) -> int:
         return math.prod(self.domain[: -self.axes])
 
