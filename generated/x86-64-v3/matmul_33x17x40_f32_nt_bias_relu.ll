@@ -138,8 +138,8 @@ k.done:
   ; max(x, 0), NaN stays NaN
   %sum_m0_n0.x2.relu.negative = fcmp olt <8 x float> %sum_m0_n0.x1.bias, zeroinitializer
   %sum_m0_n0.x2.relu = select <8 x i1> %sum_m0_n0.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m0_n0.x1.bias
-  %sum_m0_n0.x2.relu.scalar = extractelement <8 x float> %sum_m0_n0.x2.relu, i32 0
-  store float %sum_m0_n0.x2.relu.scalar, ptr %sum_m0_n0.out.at, align 4
+  %sum_m0_n0.x2.relu.alone = extractelement <8 x float> %sum_m0_n0.x2.relu, i32 0
+  store float %sum_m0_n0.x2.relu.alone, ptr %sum_m0_n0.out.at, align 4
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
   %sum_m1_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
@@ -149,8 +149,8 @@ k.done:
   ; max(x, 0), NaN stays NaN
   %sum_m1_n0.x2.relu.negative = fcmp olt <8 x float> %sum_m1_n0.x1.bias, zeroinitializer
   %sum_m1_n0.x2.relu = select <8 x i1> %sum_m1_n0.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m1_n0.x1.bias
-  %sum_m1_n0.x2.relu.scalar = extractelement <8 x float> %sum_m1_n0.x2.relu, i32 0
-  store float %sum_m1_n0.x2.relu.scalar, ptr %sum_m1_n0.out.at, align 4
+  %sum_m1_n0.x2.relu.alone = extractelement <8 x float> %sum_m1_n0.x2.relu, i32 0
+  store float %sum_m1_n0.x2.relu.alone, ptr %sum_m1_n0.out.at, align 4
   ret void
 }
 
@@ -244,8 +244,8 @@ k.done:
   ; max(x, 0), NaN stays NaN
   %sum_m0_n0.x2.relu.negative = fcmp olt <8 x float> %sum_m0_n0.x1.bias, zeroinitializer
   %sum_m0_n0.x2.relu = select <8 x i1> %sum_m0_n0.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m0_n0.x1.bias
-  %sum_m0_n0.x2.relu.scalar = extractelement <8 x float> %sum_m0_n0.x2.relu, i32 0
-  store float %sum_m0_n0.x2.relu.scalar, ptr %sum_m0_n0.out.at, align 4
+  %sum_m0_n0.x2.relu.alone = extractelement <8 x float> %sum_m0_n0.x2.relu, i32 0
+  store float %sum_m0_n0.x2.relu.alone, ptr %sum_m0_n0.out.at, align 4
   ret void
 }
 

@@ -122,8 +122,8 @@ k.done:
   ; max(x, 0), NaN stays NaN
   %sum_m0_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m0_n0.x1.bias, zeroinitializer
   %sum_m0_n0.x2.relu = select <16 x i1> %sum_m0_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m0_n0.x1.bias
-  %sum_m0_n0.x2.relu.scalar = extractelement <16 x float> %sum_m0_n0.x2.relu, i32 0
-  store float %sum_m0_n0.x2.relu.scalar, ptr %sum_m0_n0.out.at, align 4
+  %sum_m0_n0.x2.relu.alone = extractelement <16 x float> %sum_m0_n0.x2.relu, i32 0
+  store float %sum_m0_n0.x2.relu.alone, ptr %sum_m0_n0.out.at, align 4
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
   %sum_m1_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
@@ -133,8 +133,8 @@ k.done:
   ; max(x, 0), NaN stays NaN
   %sum_m1_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m1_n0.x1.bias, zeroinitializer
   %sum_m1_n0.x2.relu = select <16 x i1> %sum_m1_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m1_n0.x1.bias
-  %sum_m1_n0.x2.relu.scalar = extractelement <16 x float> %sum_m1_n0.x2.relu, i32 0
-  store float %sum_m1_n0.x2.relu.scalar, ptr %sum_m1_n0.out.at, align 4
+  %sum_m1_n0.x2.relu.alone = extractelement <16 x float> %sum_m1_n0.x2.relu, i32 0
+  store float %sum_m1_n0.x2.relu.alone, ptr %sum_m1_n0.out.at, align 4
   ret void
 }
 
@@ -219,8 +219,8 @@ k.done:
   ; max(x, 0), NaN stays NaN
   %sum_m0_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m0_n0.x1.bias, zeroinitializer
   %sum_m0_n0.x2.relu = select <16 x i1> %sum_m0_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m0_n0.x1.bias
-  %sum_m0_n0.x2.relu.scalar = extractelement <16 x float> %sum_m0_n0.x2.relu, i32 0
-  store float %sum_m0_n0.x2.relu.scalar, ptr %sum_m0_n0.out.at, align 4
+  %sum_m0_n0.x2.relu.alone = extractelement <16 x float> %sum_m0_n0.x2.relu, i32 0
+  store float %sum_m0_n0.x2.relu.alone, ptr %sum_m0_n0.out.at, align 4
   ret void
 }
 

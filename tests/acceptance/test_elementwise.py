@@ -80,8 +80,9 @@ def check(
 @pytest.mark.parametrize("target", FAMILIES)
 def test_every_function(target: str, dtype: DType) -> None:
     """Under one schedule: these kernels differ in their arithmetic alone."""
+    names = [name for name, function in functions().items() if not function.rowwise]
     check(
-        [Elementwise(expression=call_of(f), shapes=(ODD,), dtype=dtype) for f in functions()],
+        [Elementwise(expression=call_of(f), shapes=(ODD,), dtype=dtype) for f in names],
         target,
         schedules=1,
     )

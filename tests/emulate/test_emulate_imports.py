@@ -8,7 +8,7 @@ from pathlib import Path
 import kgen.emulate
 
 #: What devices launch at most is data about them, not about how kernels are planned.
-LAUNCHES = ("kgen_runtime.launch_limits", "kgen_runtime.manifest.Launch")
+LAUNCHES = ("kgen_runtime.launch_limits", "kgen_runtime.values", "kgen_runtime.manifest.Launch")
 ALLOWED = ("kgen.emulate", "kgen.errors", *LAUNCHES)
 
 

@@ -1,4 +1,4 @@
-; layer_norm_2x3x4x10_3x4x1_3x4x1_f32
+; layer_norm_2x3x4x10_3x4x1_3x4x1_axes2_f32
 ; out = layer_norm(x, scale, shift, 1e-05)
 ; target    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule  mainloop=stream,task=1638,unroll=2,nontemporal=0 (model)
@@ -10,7 +10,7 @@
 ;   %out.ptr  f32, shape 2 x 3 x 4 x 10, strides 120, 40, 10, 1 elements
 target triple = "x86_64-unknown-linux-gnu"
 
-define void @layer_norm_2x3x4x10_3x4x1_3x4x1_f32(ptr %x.ptr, ptr %scale.ptr, ptr %shift.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
+define void @layer_norm_2x3x4x10_3x4x1_3x4x1_axes2_f32(ptr %x.ptr, ptr %scale.ptr, ptr %shift.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
   ; -- addresses
   %row.start = mul nuw i64 %begin, 1638
