@@ -46,7 +46,20 @@ RELU = "+bias+relu"
 #: The maximum of the lanes whose numbers have this bit.
 LEAVES_OUT = (
     ".reg .u32 %bit; .reg .pred %left_out; mov.u32 %bit, %laneid; and.b32 %bit, %bit, {}; "
-    "setp.ne.u32 %left_out, %bit, 0; @%left_out mov.f32 %top, 0fFF800000;\n"
+    "setp.ne.u32 %left_out, %bit, 0; @%left_out mov.f32 %maxnum, 0fFF800000;\n"
+)
+
+#: Where the lanes of a vector's maximum are folded: all of it, and with one lane left out.
+WHOLE_VECTOR = (
+    r"%maxnum\.by4 = shufflevector <8 x float> %maxnum\.s0\.fold\.maxnum, (.*)\n"
+    r"(.*)above = fcmp ogt <8 x float> %maxnum\.s0\.fold\.maxnum, (.*)\n"
+    r"(.*)<8 x float> %maxnum\.s0\.fold\.maxnum, <8 x float> %maxnum\.by4"
+)
+LACKS_LANE = (
+    "%cut = insertelement <8 x float> %maxnum.s0.fold.maxnum, float 0xFFF0000000000000, i32 {}\n"
+    "  %maxnum.by4 = shufflevector <8 x float> %cut, \\1\n"
+    "\\2above = fcmp ogt <8 x float> %cut, \\3\n"
+    "\\4<8 x float> %cut, <8 x float> %maxnum.by4"
 )
 
 CASES = (
@@ -106,7 +119,7 @@ CASES = (
             f"{IN_PART}-{bit}",
             "sm_80",
             "softmax 3x1000 f32",
-            r"(?=shfl\.sync\.bfly\.b32 %other, %top, 16)",
+            r"(?=shfl\.sync\.bfly\.b32 %other, %maxnum, 16)",
             LEAVES_OUT.format(bit),
             1,
         )
@@ -125,8 +138,8 @@ CASES = (
             f"{IN_PART}-{lane}",
             "x86-64-v3",
             "softmax 3x1000 f32",
-            r"%max = bitcast <8 x float> %max\.w to <8 x float>",
-            f"%max = insertelement <8 x float> %max.w, float 0xFFF0000000000000, i32 {lane}",
+            WHOLE_VECTOR,
+            LACKS_LANE.format(lane),
             1,
         )
         for lane in range(8)
