@@ -11,10 +11,14 @@
 ;   %out.ptr  f32, shape 5 x 12, strides 12, 1 elements
 target triple = "x86_64-unknown-linux-gnu"
 
-define internal <16 x float> @exp2_nonpositive(<16 x float> %x) #2 {
-  %y.n = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %x)
-  ; VREDUCEPS: x - n, and 0 for infinity
-  %y.r = call <16 x float> @llvm.x86.avx512.mask.reduce.ps.512(<16 x float> %x, i32 0, <16 x float> zeroinitializer, i16 -1, i32 4)
+define internal <16 x float> @exp2_nonpositive(<16 x float> %x, <16 x float> %factor) #2 {
+  %y.lowest = fdiv <16 x float> splat (float 0xC062C00000000000), %factor
+  %y.islow = fcmp olt <16 x float> %x, %y.lowest
+  %y.x = select <16 x i1> %y.islow, <16 x float> %y.lowest, <16 x float> %x
+  %y.shifted = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.x, <16 x float> %factor, <16 x float> splat (float 0x4168000FE0000000))
+  %y.n = fsub <16 x float> %y.shifted, splat (float 0x4168000FE0000000)
+  %y.minus.n = fneg <16 x float> %y.n
+  %y.r = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.x, <16 x float> %factor, <16 x float> %y.minus.n)
   %y.p.h1 = call <16 x float> @llvm.fma.v16f32(<16 x float> splat (float 0x3F55CA8840000000), <16 x float> %y.r, <16 x float> splat (float 0x3F83CDB7A0000000))
   %y.p.h2 = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h1, <16 x float> %y.r, <16 x float> splat (float 0x3FAC6B3AE0000000))
   %y.p.h3 = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h2, <16 x float> %y.r, <16 x float> splat (float 0x3FCEBF9F00000000))
@@ -78,8 +82,8 @@ t.do:
   %t.result_fma9 = call <16 x float> @llvm.fma.v16f32(<16 x float> %t.result_fma8, <16 x float> %t.result_reciprocal, <16 x float> splat (float 0x3EEB34B580000000))
   %t.result_mul = fmul <16 x float> %t.result_add, %t.result_add
   %t.result_mul2 = fmul <16 x float> %t.result_mul, splat (float 0xBFE7154760000000)
-  %t.result_exp2 = call <16 x float> @exp2_nonpositive(<16 x float> %t.result_mul2)
-  %t.result_mul3 = fmul <16 x float> %t.result_fma9, %t.result_exp2
+  %t.result_exp2_nonpositive = call <16 x float> @exp2_nonpositive(<16 x float> %t.result_mul2, <16 x float> splat (float 0x3FF0000000000000))
+  %t.result_mul3 = fmul <16 x float> %t.result_fma9, %t.result_exp2_nonpositive
   %t.result_sub = fsub <16 x float> splat (float 0x3FF0000000000000), %t.result_mul3
   %t.result_select = select <16 x i1> %t.result_less, <16 x float> %t.result_mul3, <16 x float> %t.result_sub
   %t.result_mul4 = fmul <16 x float> %t.result_add, %t.result_select

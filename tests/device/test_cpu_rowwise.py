@@ -89,7 +89,11 @@ def test_what_is_kept_lies_in_out_or_on_the_stack() -> None:
 MUTATIONS = (
     ("exchange", r"(%sum\.by1 = shufflevector <\d+ x float> )%\S+,", r"\1%sum.by2,"),
     ("join", r"(%sum\.u1\.fold\.sum\.joined = fadd .*), %\S+$", r"\1, zeroinitializer"),
-    ("identity", r"(%sum\.t0\.fold\.sum = .*)%sum\.t0\.fold\.sum\.there", r"\1%sum.t0_exp2"),
+    (
+        "identity",
+        r"(%sum\.t0\.fold\.sum = .*)%sum\.t0\.fold\.sum\.there",
+        r"\1%sum.t0_exp2_nonpositive",
+    ),
     ("kept", r"^ *store .*%sum\.u1\.kept\.0\.at.*\n", ""),
 )
 
@@ -115,13 +119,19 @@ def test_exponentials_to_units_in_the_last_place(name: str) -> None:
     ends = ((-0.5, 0.5), (-126.0, 127.9), (-130.0, -124.0), (126.0, 130.0), (-1e9, 1e9))
     x = np.concatenate([np.linspace(*pair, count) for pair in ends]).astype(np.float32)
     x[:4] = np.inf, -np.inf, 0.0, np.array(0x7FC00001, np.uint32).view(np.float32)
-    for text, argument in (("exp2(x)", x), ("exp2(-abs(x))", -np.abs(x))):
+    for text, argument in (
+        ("exp2(x)", x),
+        ("exp2(-abs(x))", -np.abs(x)),
+        ("exp2(-abs(x) * 1.5)", -np.abs(x.astype(np.float64)) * 1.5),
+    ):
         out = np.zeros_like(x)
         spec = Elementwise(expression=text, shapes=(x.shape,), dtype=F32)
         load(spec, here(name)).run(addresses({"x": x, "out": out}))
         with np.errstate(all="ignore"):
             true = np.exp2(argument.astype(np.float64))
-            bound = np.where(true < 2.0**-126, true, true * 2.0**-22)
+            # A product that is rounded on the way costs digits, where it is.
+            rounding = np.abs(argument) * 2.0**-24 * ("*" in text and name == "x86-64")
+            bound = np.where(true < 2.0**-126, true, true * (2.0**-22 + rounding))
             right = np.abs(out.astype(np.float64) - true) <= bound
             right |= np.isinf(out) & (true >= 2.0**128) | np.isnan(out) & np.isnan(true)
         assert right.all(), (text, argument[~right][:5], out[~right][:5])

@@ -11,7 +11,7 @@ from kgen.ops.expression import Primitive as P
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Rowwise
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.expressions import is_nonpositive
+from kgen.targets.cpu.expressions import is_nonpositive, with_functions
 from kgen.targets.cpu.plan.flushes import may_be_flushed
 from kgen.targets.cpu.plan.rowwise import RowwisePlan
 
@@ -77,6 +77,7 @@ def test_lines_are_where_no_input_begins_again() -> None:
 @pytest.mark.parametrize(
     ("step", "known"),
     [
+        (-node(P.ABS, X) * 1.5, True),
         (node(P.SUB, X, reduce("max", X)) * 1.5, True),
         (node(P.SUB, X, reduce("maxnum", X)) * -1.5, False),
         (node(P.SUB, X, reduce("min", X)), False),
@@ -89,6 +90,8 @@ def test_lines_are_where_no_input_begins_again() -> None:
 )
 def test_signs(step: Expression, known: bool) -> None:
     assert is_nonpositive(step) == known
+    found = with_functions(node(P.EXP2, step))
+    assert (found.name == "exp2_nonpositive") == known
 
 
 @pytest.mark.parametrize(

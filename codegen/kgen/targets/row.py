@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -117,12 +117,14 @@ class RowPlan:
     lanes: int
     native: frozenset[str] = frozenset()
     online: bool = False
+    #: What the family makes of the expression in primitives.
+    form: Callable[[Expression], Expression] = lambda expression: expression
 
     # -- the expression ------------------------------------------------------------------------
 
     @cached_property
     def result(self) -> Expression:
-        return self.spec.primitives(self.native)
+        return self.form(self.spec.primitives(self.native))
 
     @cached_property
     def _of_row(self) -> frozenset[Expression]:

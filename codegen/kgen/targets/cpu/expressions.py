@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from kgen.ops import Expression, expand, steps
 from kgen.ops import Primitive as P
+from kgen.ops.expression import call, constant, rebuilt
 from kgen.ops.storage import bits_of, infinity_bits, sign_bit
 from kgen.spec import Elementwise
 from kgen.targets.base import Target
@@ -20,6 +21,8 @@ from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
+#: A function of the module: 2^(x c) of x that are zero or below, with a constant c above zero.
+EXP2_NONPOSITIVE = "exp2_nonpositive"
 #: From 2^23 on every f32 is a whole number; one below that is added to it is rounded to one.
 WHOLE = 2.0**23
 
@@ -29,6 +32,9 @@ class CpuRenderer(LlvmRenderer):
     """SSE2 alone has neither rounding nor a multiply-add: one is made of additions, the other goes
     through f64, in which the product is exact."""
 
+    @property
+    def native(self) -> frozenset[str]:
+        return frozenset({EXP2_NONPOSITIVE})
     target: Target
 
     @property
@@ -71,7 +77,8 @@ class CpuRenderer(LlvmRenderer):
                 f"{t} {operands[1]}",
             ]
         if (name := function_of(step)) is not None:
-            return [f"{result} = call {t} @{name}({t} {operands[0]})"]
+            typed = ", ".join(f"{t} {operand}" for operand in operands)
+            return [f"{result} = call {t} @{name}({typed})"]
         if p is P.FMA and not fuses(self.target):
             return self.fma_by_double(result, operands)
         if p is P.ROUND and not self.rounds:
@@ -178,9 +185,24 @@ def on_bits(spec: Elementwise) -> bool:
 
 def function_of(step: Expression) -> str | None:
     """The function of the module that computes a step, if it is one that does."""
-    if step.primitive is P.EXP2 and is_nonpositive(step.arguments[0]):
-        return "exp2_nonpositive"
+    if step.primitive is P.CALL:
+        return step.name
     return step.primitive.value if step.primitive in (P.EXP2, P.LOG2) else None
+
+
+def with_functions(expression: Expression) -> Expression:
+    """An expression in primitives with the better form that 2^(x c) has where x is not above zero,
+    but the constant c is."""
+
+    def change(step: Expression) -> Expression:
+        if step.primitive is not P.EXP2 or not is_nonpositive(step.arguments[0]):
+            return step
+        x, factor = step.arguments[0], constant(1.0)
+        if x.primitive is P.MUL and x.arguments[1].number > 0.0:
+            x, factor = x.arguments
+        return call(EXP2_NONPOSITIVE, (x, factor))
+
+    return rebuilt(expression, change)
 
 
 def is_nonpositive(step: Expression) -> bool:

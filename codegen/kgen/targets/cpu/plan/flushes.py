@@ -7,7 +7,7 @@ from kgen.ops import Expression
 from kgen.ops import Primitive as P
 
 #: Computed by approximations, whose error may be as large as the smallest normal number.
-APPROXIMATE = frozenset({P.EXP2, P.LOG2, P.DIV, P.SQRT, P.RSQRT, P.RECIPROCAL})
+APPROXIMATE = frozenset({P.CALL, P.EXP2, P.LOG2, P.DIV, P.SQRT, P.RSQRT, P.RECIPROCAL})
 #: Arithmetic that hands such an error on, and what is one of its operands.
 ARITHMETIC = frozenset({P.ADD, P.SUB, P.MUL, P.FMA, P.NEG, P.ABS, P.REDUCE})
 CHOICES = frozenset({P.MIN, P.MAX, P.MAXNUM})

@@ -70,6 +70,11 @@ class Functions:
         return tuple(2 / i for i in (9, 7, 5, 3, 1))
 
     @property
+    def lowest_exponent(self) -> float:
+        """From it on exp2_nonpositive is zero: 2^-127 becomes that, unless it is scaled by n."""
+        return self.exp2_low if self.has_scalef else -127.0
+
+    @property
     def exp2_coefficients(self) -> tuple[float, ...]:
         """2^r = e^(r ln 2), for |r| <= 1/2."""
         degree = len(self.exp_coefficients) - 1
@@ -78,8 +83,7 @@ class Functions:
     # exp2 and log2 of any f32.
     exp2_low: ClassVar[float] = -150.0
     exp2_high: ClassVar[float] = 129.0
-    #: Of exp2_nonpositive: 2^-127 becomes zero; what is added leaves n + 127 in the low bits.
-    lowest_exponent: ClassVar[float] = -127.0
+    #: Of exp2_nonpositive: what is added leaves n + 127 in the low bits.
     biased_magic: ClassVar[float] = 1.5 * 2.0**23 + 127.0
     #: log2((1 + u) / (1 - u)) / u in powers of u^2, to 7e-10 of it.
     log2_coefficients: ClassVar[tuple[float, ...]] = (0.43174228, 0.57671416, 0.96179885, 2.8853900)

@@ -14,8 +14,8 @@ from kgen.ops import Primitive as P
 from kgen.targets.row import Phase, RowPlan
 from kgen_runtime.values import frozen
 
-#: They take as long as a dozen others.
-EXPENSIVE = frozenset({P.EXP2, P.LOG2, P.DIV, P.SQRT, P.RSQRT, P.RECIPROCAL})
+#: They take as long as a dozen others; calls are of exponentials.
+EXPENSIVE = frozenset({P.CALL, P.EXP2, P.LOG2, P.DIV, P.SQRT, P.RSQRT, P.RECIPROCAL})
 
 
 @frozen

@@ -10,7 +10,7 @@ from kgen.ops.expression import node
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Rowwise
 from kgen.targets.base import Target
-from kgen.targets.cpu.expressions import CpuRenderer
+from kgen.targets.cpu.expressions import CpuRenderer, with_functions
 from kgen.targets.cpu.limits import BF16_FEATURES
 from kgen.targets.cpu.plan.base import FormulaPlan, Run, access, vector_for
 from kgen.targets.cpu.plan.flushes import may_be_flushed
@@ -37,7 +37,7 @@ class RowwisePlan(FormulaPlan):
     @cached_property
     def row(self) -> RowPlan:
         """Its vectors are lines, in which no input begins again."""
-        return RowPlan(spec=self.spec, vector=self.run.length, lanes=1)
+        return RowPlan(spec=self.spec, vector=self.run.length, lanes=1, form=with_functions)
 
     @property
     def features(self) -> tuple[str, ...]:
