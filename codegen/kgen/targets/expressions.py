@@ -58,10 +58,14 @@ class Renderer(ABC):
         """The lines that give `result` the value of a primitive, or of a call of a native
         function; more values than that have names that start with `result`."""
 
+    def lowered(self, expression: Expression) -> Expression:
+        """An expression in primitives and in calls of native functions."""
+        return expand(expression, self.native)
+
     def render(self, expression: Expression, inputs: Mapping[str, str], result: str) -> Rendered:
         """An expression in calls. `inputs` are operands by name; `result` names the value, and
         starts the names of what is computed on the way, which say which primitive gave them."""
-        primitives = expand(expression, self.native)
+        primitives = self.lowered(expression)
         leaves = (s for s in steps(primitives) if s.primitive is Primitive.INPUT)
         known = {leaf: inputs[leaf.name] for leaf in leaves}
         return self.compute([primitives], known, result, {primitives: result})

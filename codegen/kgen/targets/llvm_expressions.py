@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kgen.ops import Expression, expand, steps
+from kgen.ops import Expression, steps
 from kgen.ops import Primitive as P
 from kgen.targets.expressions import Renderer
 from kgen.targets.llvm_ir import FloatType
@@ -92,7 +92,7 @@ class LlvmRenderer(Renderer):
 
     def declarations(self, expression: Expression) -> Iterator[str]:
         """The intrinsics that an expression in calls takes, declared."""
-        for step in steps(expand(expression, self.native)):
+        for step in steps(self.lowered(expression)):
             yield from self.declaration(step)
 
     def declaration(self, step: Expression) -> Iterator[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kgen.ops import Expression, expand, steps
+from kgen.ops import Expression, steps
 from kgen.ops import Primitive as P
 from kgen.ops.expression import call, constant, rebuilt
 from kgen.ops.storage import bits_of, infinity_bits, sign_bit
@@ -44,8 +44,11 @@ class CpuRenderer(LlvmRenderer):
 
     def functions(self, expression: Expression) -> tuple[str, ...]:
         """The functions of the module that an expression takes."""
-        expanded = steps(expand(expression, self.native))
-        return tuple(sorted({f for step in expanded if (f := function_of(step)) is not None}))
+        found = map(function_of, steps(self.lowered(expression)))
+        return tuple(sorted({name for name in found if name is not None}))
+
+    def lowered(self, expression: Expression) -> Expression:
+        return with_functions(super().lowered(expression))
 
     def intrinsic(self, primitive: P) -> str | None:
         if primitive in (P.EXP2, P.LOG2, P.MAXNUM):

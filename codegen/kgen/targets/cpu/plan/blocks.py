@@ -287,9 +287,11 @@ class MatmulPlan(BlockedPlan):
         """Of the intrinsics that these take, but for those that the module has anyway."""
         t = self.compute
         known = {f"{t} @{self.functions.multiply_add}.{t.suffix}({t}, {t}, {t})"}
+        known |= {d for d in self.functions.declarations(t) if ".scalef." in d}
         if self.has_gelu:
             known |= {f"{t} @llvm.{name}.{t.suffix}({t})" for name in ("fabs", "roundeven")}
-        found = (d for call in self._expanded for d in self._renderer.declarations(call))
+        found = [d for call in self._expanded for d in self._renderer.declarations(call)]
+        found += self.functions.declarations(t) if self.module_functions else ()
         return tuple(d for d in dict.fromkeys(found) if d not in known)
 
     @property

@@ -6,11 +6,10 @@ import math
 from functools import cached_property
 
 from kgen.errors import ScheduleError
-from kgen.ops import Expression
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Elementwise
 from kgen.targets.base import Target
-from kgen.targets.cpu.expressions import CpuBitsRenderer, CpuRenderer, on_bits, with_functions
+from kgen.targets.cpu.expressions import CpuBitsRenderer, CpuRenderer, on_bits
 from kgen.targets.cpu.plan.base import FormulaPlan, Run, access, check_task, vector_for
 from kgen.targets.cpu.plan.blocks import LINE_BYTES
 from kgen.targets.cpu.plan.functions import Functions, functions_for
@@ -46,13 +45,6 @@ class ElementwisePlan(FormulaPlan):
 
     # -- the expression ------------------------------------------------------------------------
 
-    @cached_property
-    def expression(self) -> Expression:
-        """In primitives, and the functions that the module has; in calls where it is on bits."""
-        if on_bits(self.spec):
-            return self.spec.formula_calls
-        return with_functions(self.spec.primitives())
-
     @property
     def renderer(self) -> CpuRenderer | CpuBitsRenderer:
         if on_bits(self.spec):
@@ -66,20 +58,20 @@ class ElementwisePlan(FormulaPlan):
             i.name: f"%{i.name}.all" if i.single else f"%{prefix}.{i.name}"
             for i in self.stream.inputs
         }
-        return self.renderer.render(self.expression, inputs, f"%{prefix}.result")
+        return self.renderer.render(self.spec.formula_calls, inputs, f"%{prefix}.result")
 
     @property
     def module_functions(self) -> tuple[str, ...]:
         """Functions of the module that the expression calls."""
-        renderer = self.renderer
-        return renderer.functions(self.expression) if isinstance(renderer, CpuRenderer) else ()
+        renderer, calls = self.renderer, self.spec.formula_calls
+        return renderer.functions(calls) if isinstance(renderer, CpuRenderer) else ()
 
     @property
     def declarations(self) -> tuple[str, ...]:
         renderer = self.renderer
         if not isinstance(renderer, CpuRenderer):
             return ()
-        found = list(renderer.declarations(self.expression))
+        found = list(renderer.declarations(self.spec.formula_calls))
         if self.module_functions:
             found += self.functions.declarations(self.compute)
         return tuple(dict.fromkeys(found))
