@@ -1,7 +1,7 @@
 ; layer_norm_2x3x4x10_3x4x1_3x4x1_axes2_f32
 ; out = layer_norm(x, scale, shift, 1e-05)
 ; target    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=stream,task=1638,unroll=2,nontemporal=0 (model)
+; schedule  mainloop=stream,task=1638,unroll=4,nontemporal=0 (model)
 ; tasks     1 of 1638 rows
 ; memory
 ;   %x.ptr  f32, shape 2 x 3 x 4 x 10, strides 120, 40, 10, 1 elements
