@@ -9,10 +9,14 @@
 target triple = "x86_64-unknown-linux-gnu"
 ; scratch on the stack: %kept0  320 bytes, what is kept of a row between phases
 
-define internal <16 x float> @exp2_nonpositive(<16 x float> %x) #2 {
-  %y.n = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %x)
-  ; VREDUCEPS: x - n, and 0 for infinity
-  %y.r = call <16 x float> @llvm.x86.avx512.mask.reduce.ps.512(<16 x float> %x, i32 0, <16 x float> zeroinitializer, i16 -1, i32 4)
+define internal <16 x float> @exp2_nonpositive(<16 x float> %x, <16 x float> %factor) #2 {
+  %y.lowest = fdiv <16 x float> splat (float 0xC062C00000000000), %factor
+  %y.islow = fcmp olt <16 x float> %x, %y.lowest
+  %y.x = select <16 x i1> %y.islow, <16 x float> %y.lowest, <16 x float> %x
+  %y.shifted = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.x, <16 x float> %factor, <16 x float> splat (float 0x4168000FE0000000))
+  %y.n = fsub <16 x float> %y.shifted, splat (float 0x4168000FE0000000)
+  %y.minus.n = fneg <16 x float> %y.n
+  %y.r = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.x, <16 x float> %factor, <16 x float> %y.minus.n)
   %y.p.h1 = call <16 x float> @llvm.fma.v16f32(<16 x float> splat (float 0x3F838397A0000000), <16 x float> %y.r, <16 x float> splat (float 0x3FAC90F3A0000000))
   %y.p.h2 = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h1, <16 x float> %y.r, <16 x float> splat (float 0x3FCEC08C60000000))
   %y.p.h3 = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h2, <16 x float> %y.r, <16 x float> splat (float 0x3FE62E4300000000))
@@ -114,7 +118,7 @@ maxnum.u.done:
   %row.maxnum.above = fcmp ogt <16 x float> %maxnum.by2.folded, %maxnum.by1
   %row.maxnum = select <16 x i1> %row.maxnum.above, <16 x float> %maxnum.by2.folded, <16 x float> %maxnum.by1
 
-  ; -- mainloop: sum = sum(exp2((x - maxnum) * 1.4426950408889634))
+  ; -- mainloop: sum = sum(exp2_nonpositive(x - maxnum, 1.4426950408889634))
   br label %sum.u.enter
 sum.u.enter:
   br label %sum.u.head
@@ -133,10 +137,9 @@ sum.u.body:
   %sum.u0.x = fpext <16 x half> %sum.u0.x.half to <16 x float>
   %sum.u0.kept.0.at = getelementptr float, ptr %kept0, i64 %sum.u
   %sum.u0_sub = fsub <16 x float> %sum.u0.x, %row.maxnum
-  %sum.u0_mul = fmul <16 x float> %sum.u0_sub, splat (float 0x3FF7154760000000)
-  %sum.u0_exp2 = call <16 x float> @exp2_nonpositive(<16 x float> %sum.u0_mul)
-  %sum.u0.fold.sum.next = fadd <16 x float> %sum.u0_exp2, %sum.u0.fold.sum
-  store <16 x float> %sum.u0_exp2, ptr %sum.u0.kept.0.at, align 4
+  %sum.u0_exp2_nonpositive = call <16 x float> @exp2_nonpositive(<16 x float> %sum.u0_sub, <16 x float> splat (float 0x3FF7154760000000))
+  %sum.u0.fold.sum.next = fadd <16 x float> %sum.u0_exp2_nonpositive, %sum.u0.fold.sum
+  store <16 x float> %sum.u0_exp2_nonpositive, ptr %sum.u0.kept.0.at, align 4
   %sum.u1.first.i = add nuw i64 %sum.u, 16
   %sum.u1.x.at = getelementptr i16, ptr %x.row, i64 %sum.u1.first.i
   %sum.u1.x.bits = load <16 x i16>, ptr %sum.u1.x.at, align 2
@@ -144,10 +147,9 @@ sum.u.body:
   %sum.u1.x = fpext <16 x half> %sum.u1.x.half to <16 x float>
   %sum.u1.kept.0.at = getelementptr float, ptr %kept0, i64 %sum.u1.first.i
   %sum.u1_sub = fsub <16 x float> %sum.u1.x, %row.maxnum
-  %sum.u1_mul = fmul <16 x float> %sum.u1_sub, splat (float 0x3FF7154760000000)
-  %sum.u1_exp2 = call <16 x float> @exp2_nonpositive(<16 x float> %sum.u1_mul)
-  %sum.u1.fold.sum.next = fadd <16 x float> %sum.u1_exp2, %sum.u1.fold.sum
-  store <16 x float> %sum.u1_exp2, ptr %sum.u1.kept.0.at, align 4
+  %sum.u1_exp2_nonpositive = call <16 x float> @exp2_nonpositive(<16 x float> %sum.u1_sub, <16 x float> splat (float 0x3FF7154760000000))
+  %sum.u1.fold.sum.next = fadd <16 x float> %sum.u1_exp2_nonpositive, %sum.u1.fold.sum
+  store <16 x float> %sum.u1_exp2_nonpositive, ptr %sum.u1.kept.0.at, align 4
   %sum.u2.first.i = add nuw i64 %sum.u, 32
   %sum.u2.x.at = getelementptr i16, ptr %x.row, i64 %sum.u2.first.i
   %sum.u2.x.bits = load <16 x i16>, ptr %sum.u2.x.at, align 2
@@ -155,10 +157,9 @@ sum.u.body:
   %sum.u2.x = fpext <16 x half> %sum.u2.x.half to <16 x float>
   %sum.u2.kept.0.at = getelementptr float, ptr %kept0, i64 %sum.u2.first.i
   %sum.u2_sub = fsub <16 x float> %sum.u2.x, %row.maxnum
-  %sum.u2_mul = fmul <16 x float> %sum.u2_sub, splat (float 0x3FF7154760000000)
-  %sum.u2_exp2 = call <16 x float> @exp2_nonpositive(<16 x float> %sum.u2_mul)
-  %sum.u2.fold.sum.next = fadd <16 x float> %sum.u2_exp2, %sum.u2.fold.sum
-  store <16 x float> %sum.u2_exp2, ptr %sum.u2.kept.0.at, align 4
+  %sum.u2_exp2_nonpositive = call <16 x float> @exp2_nonpositive(<16 x float> %sum.u2_sub, <16 x float> splat (float 0x3FF7154760000000))
+  %sum.u2.fold.sum.next = fadd <16 x float> %sum.u2_exp2_nonpositive, %sum.u2.fold.sum
+  store <16 x float> %sum.u2_exp2_nonpositive, ptr %sum.u2.kept.0.at, align 4
   %sum.u3.first.i = add nuw i64 %sum.u, 48
   %sum.u3.x.at = getelementptr i16, ptr %x.row, i64 %sum.u3.first.i
   %sum.u3.x.bits = load <16 x i16>, ptr %sum.u3.x.at, align 2
@@ -166,10 +167,9 @@ sum.u.body:
   %sum.u3.x = fpext <16 x half> %sum.u3.x.half to <16 x float>
   %sum.u3.kept.0.at = getelementptr float, ptr %kept0, i64 %sum.u3.first.i
   %sum.u3_sub = fsub <16 x float> %sum.u3.x, %row.maxnum
-  %sum.u3_mul = fmul <16 x float> %sum.u3_sub, splat (float 0x3FF7154760000000)
-  %sum.u3_exp2 = call <16 x float> @exp2_nonpositive(<16 x float> %sum.u3_mul)
-  %sum.u3.fold.sum.next = fadd <16 x float> %sum.u3_exp2, %sum.u3.fold.sum
-  store <16 x float> %sum.u3_exp2, ptr %sum.u3.kept.0.at, align 4
+  %sum.u3_exp2_nonpositive = call <16 x float> @exp2_nonpositive(<16 x float> %sum.u3_sub, <16 x float> splat (float 0x3FF7154760000000))
+  %sum.u3.fold.sum.next = fadd <16 x float> %sum.u3_exp2_nonpositive, %sum.u3.fold.sum
+  store <16 x float> %sum.u3_exp2_nonpositive, ptr %sum.u3.kept.0.at, align 4
   br label %sum.u.latch
 sum.u.latch:
   %sum.u.after = add nuw i64 %sum.u, 64
@@ -184,11 +184,10 @@ sum.u.done:
   %sum.t0.x = fpext <16 x half> %sum.t0.x.half to <16 x float>
   %sum.t0.kept.0.at = getelementptr float, ptr %kept0, i64 64
   %sum.t0_sub = fsub <16 x float> %sum.t0.x, %row.maxnum
-  %sum.t0_mul = fmul <16 x float> %sum.t0_sub, splat (float 0x3FF7154760000000)
-  %sum.t0_exp2 = call <16 x float> @exp2_nonpositive(<16 x float> %sum.t0_mul)
-  %sum.t0.fold.sum.there = select <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x float> %sum.t0_exp2, <16 x float> splat (float 0x0000000000000000)
+  %sum.t0_exp2_nonpositive = call <16 x float> @exp2_nonpositive(<16 x float> %sum.t0_sub, <16 x float> splat (float 0x3FF7154760000000))
+  %sum.t0.fold.sum.there = select <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x float> %sum.t0_exp2_nonpositive, <16 x float> splat (float 0x0000000000000000)
   %sum.t0.fold.sum = fadd <16 x float> %sum.t0.fold.sum.there, %sum.u3.fold.sum.joined
-  call void @llvm.masked.store.v16f32.p0(<16 x float> %sum.t0_exp2, ptr align 4 %sum.t0.kept.0.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>)
+  call void @llvm.masked.store.v16f32.p0(<16 x float> %sum.t0_exp2_nonpositive, ptr align 4 %sum.t0.kept.0.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>)
   %sum.by8 = shufflevector <16 x float> %sum.t0.fold.sum, <16 x float> poison, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
   %sum.by8.folded = fadd <16 x float> %sum.t0.fold.sum, %sum.by8
   %sum.by4 = shufflevector <16 x float> %sum.by8.folded, <16 x float> poison, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 0, i32 1, i32 2, i32 3, i32 12, i32 13, i32 14, i32 15, i32 8, i32 9, i32 10, i32 11>

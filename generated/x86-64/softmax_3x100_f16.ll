@@ -9,12 +9,14 @@
 target triple = "x86_64-unknown-linux-gnu"
 ; scratch on the stack: %kept0  400 bytes, what is kept of a row between phases
 
-define internal <4 x float> @exp2_nonpositive(<4 x float> %x) #2 {
-  %y.islow = fcmp olt <4 x float> %x, splat (float 0xC05FC00000000000)
-  %y.x = select <4 x i1> %y.islow, <4 x float> splat (float 0xC05FC00000000000), <4 x float> %x
-  %y.shifted = fadd <4 x float> %y.x, splat (float 0x4168000FE0000000)
+define internal <4 x float> @exp2_nonpositive(<4 x float> %x, <4 x float> %factor) #2 {
+  %y.lowest = fdiv <4 x float> splat (float 0xC05FC00000000000), %factor
+  %y.islow = fcmp olt <4 x float> %x, %y.lowest
+  %y.x = select <4 x i1> %y.islow, <4 x float> %y.lowest, <4 x float> %x
+  %y.shifted = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %y.x, <4 x float> %factor, <4 x float> splat (float 0x4168000FE0000000))
   %y.n = fsub <4 x float> %y.shifted, splat (float 0x4168000FE0000000)
-  %y.r = fsub <4 x float> %y.x, %y.n
+  %y.minus.n = fneg <4 x float> %y.n
+  %y.r = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %y.x, <4 x float> %factor, <4 x float> %y.minus.n)
   %y.p.h1 = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> splat (float 0x3F838397A0000000), <4 x float> %y.r, <4 x float> splat (float 0x3FAC90F3A0000000))
   %y.p.h2 = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %y.p.h1, <4 x float> %y.r, <4 x float> splat (float 0x3FCEC08C60000000))
   %y.p.h3 = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %y.p.h2, <4 x float> %y.r, <4 x float> splat (float 0x3FE62E4300000000))
@@ -86,7 +88,7 @@ maxnum.u.done:
   %row.maxnum.above = fcmp ogt <4 x float> %maxnum.by2.folded, %maxnum.by1
   %row.maxnum = select <4 x i1> %row.maxnum.above, <4 x float> %maxnum.by2.folded, <4 x float> %maxnum.by1
 
-  ; -- mainloop: sum = sum(exp2((x - maxnum) * 1.4426950408889634))
+  ; -- mainloop: sum = sum(exp2_nonpositive(x - maxnum, 1.4426950408889634))
   br label %sum.u.enter
 sum.u.enter:
   br label %sum.u.head
@@ -112,10 +114,9 @@ sum.u.body:
   %sum.u0.x = bitcast <4 x i32> %sum.u0.x.signed to <4 x float>
   %sum.u0.kept.0.at = getelementptr float, ptr %kept0, i64 %sum.u
   %sum.u0_sub = fsub <4 x float> %sum.u0.x, %row.maxnum
-  %sum.u0_mul = fmul <4 x float> %sum.u0_sub, splat (float 0x3FF7154760000000)
-  %sum.u0_exp2 = call <4 x float> @exp2_nonpositive(<4 x float> %sum.u0_mul)
-  %sum.u0.fold.sum.next = fadd <4 x float> %sum.u0_exp2, %sum.u0.fold.sum
-  store <4 x float> %sum.u0_exp2, ptr %sum.u0.kept.0.at, align 4
+  %sum.u0_exp2_nonpositive = call <4 x float> @exp2_nonpositive(<4 x float> %sum.u0_sub, <4 x float> splat (float 0x3FF7154760000000))
+  %sum.u0.fold.sum.next = fadd <4 x float> %sum.u0_exp2_nonpositive, %sum.u0.fold.sum
+  store <4 x float> %sum.u0_exp2_nonpositive, ptr %sum.u0.kept.0.at, align 4
   br label %sum.u.latch
 sum.u.latch:
   %sum.u.after = add nuw i64 %sum.u, 4

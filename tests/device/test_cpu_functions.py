@@ -99,7 +99,7 @@ def test_functions_in_f32_to_units_in_the_last_place(
 @pytest.mark.parametrize("name", ["native", "x86-64-v3", "x86-64"])
 @pytest.mark.parametrize("cols", [2, 9, 1000])
 def test_softmax_in_f32_to_units_in_the_last_place(cols: int, name: str) -> None:
-    """6 + d, where x lies d below the greatest of its row."""
+    """8 + d, where x lies d below the greatest of its row; without FMA d counts twice."""
     rows = 4000 // cols
     x = 10 * np.random.default_rng(0).standard_normal((rows, cols)).astype(np.float32)
     out = np.zeros((rows, cols), np.float32)
@@ -109,4 +109,6 @@ def test_softmax_in_f32_to_units_in_the_last_place(cols: int, name: str) -> None
     powers = np.exp(-below)
     true = powers / powers.sum(1, keepdims=True)
     known = true > 1e-36
-    assert np.all((units(out.astype(np.float64), true) < 6 + below)[known])
+    assert np.all(
+        (units(out.astype(np.float64), true) < 8 + below * (2 if name == "x86-64" else 1))[known]
+    )

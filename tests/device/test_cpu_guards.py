@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -62,4 +63,4 @@ def test_no_access_outside_any_buffer_of_many_under_qemu() -> None:
 def test_one_byte_outside_is_found_and_named(name: str) -> None:
     found = run_guarded(name, 1, missing=1)
     assert "SIGSEGV" in found
-    assert "relu" in found or "softmax" in found
+    assert re.search(r"\w+_(f32|f16|bf16|s32)\b", found), found

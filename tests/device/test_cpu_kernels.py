@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kgen import pipeline
-from kgen.bundle import pack
 from kgen.schedule import CpuMatmul, InnerMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
@@ -48,17 +46,6 @@ def test_b_is_read_in_place(dtype: DType) -> None:
     for k in (16, 29):
         spec = Matmul(m=3, n=70, k=k, dtype=dtype)
         check(spec, here("x86-64-v3"), BLOCKS.override(pack_b=0))
-
-
-@pytest.mark.parametrize("cols", [1, 16, 33, 300])
-def test_softmax_rounded_by_an_instruction(cols: int) -> None:
-    """bf16 by AVX512-BF16, which the kernel then needs: here or in the emulator."""
-    for log in (False, True):
-        spec = softmax_of(7, cols, dtype=DType.BF16, log=log)
-        kernel = pipeline.kernel(spec, target("x86-64-v4+bf16"))
-        artifacts = pack([kernel]).manifest.kernels[0].artifacts
-        assert any("avx512_bf16" in a.requires.get("features", ()) for a in artifacts)
-        check(spec, target("x86-64-v4+bf16"))
 
 
 @pytest.mark.parametrize("name", ["x86-64", "x86-64-v3", "x86-64-v4"])
@@ -108,5 +95,5 @@ def test_inner_products_of_blocks_of_k(dtype: DType) -> None:
 def test_kernels_under_qemu() -> None:
     require_qemu()
     found = target("aarch64-neon")
-    for spec in [*MATMULS[1:4], INNER[1], STREAMS[0], STREAMS[3]]:
+    for spec in [*MATMULS[1:4], INNER[1], STREAMS[0]]:
         check(spec, found)

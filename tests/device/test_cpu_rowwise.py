@@ -29,6 +29,7 @@ SPECS = (
     spec_of("softmax(x)", (5, 1), dtype=F16),
     spec_of("softmax(x)", (9, 203), dtype=BF16),
     spec_of("log_softmax(x)", (9, 203)),
+    spec_of("softmax(x)", (2, 40000), dtype=F16),
     spec_of("layer_norm(x, scale, shift)", (5, 97), (97,), (5, 1), dtype=F16),
     # Lines: one element of the scale for each, and inputs that begin again in each.
     spec_of("layer_norm(x, scale, shift)", (3, 4, 37), (4, 1), (37,), axes=2),

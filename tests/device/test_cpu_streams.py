@@ -1,4 +1,4 @@
-"""relu and softmax that write past the caches: wherever the output lies, in however many tasks."""
+"""relu that writes past the caches: wherever the output lies, in however many tasks."""
 
 from __future__ import annotations
 

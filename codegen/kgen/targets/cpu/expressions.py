@@ -35,6 +35,7 @@ class CpuRenderer(LlvmRenderer):
     @property
     def native(self) -> frozenset[str]:
         return frozenset({EXP2_NONPOSITIVE})
+
     target: Target
 
     @property

@@ -148,11 +148,6 @@ class Access:
         return self.dtype.is_integer
 
     @property
-    def is_rounded_to_integers(self) -> bool:
-        """Written as integers, from floats."""
-        return self.is_integer and not self.compute.is_integer
-
-    @property
     def is_whole_words(self) -> bool:
         """Integers of 32 bits, from floats that are whole numbers."""
         return self.dtype is DType.S32 and not self.compute.is_integer
@@ -165,9 +160,3 @@ class Access:
     def stored(self) -> Vector:
         """As it lies in memory; 16-bit floats are loaded and stored as integers."""
         return self.compute if self.is_wide else self.compute.of(f"i{8 * self.itemsize}")
-
-    @property
-    def negative_infinity(self) -> str:
-        """-inf in the stored type, for the masked-off elements of a load."""
-        bits = {DType.F16: 0xFC00, DType.BF16: 0xFF80}
-        return self.stored.splat(bits.get(self.dtype, float("-inf")))
