@@ -8,7 +8,7 @@ import pytest
 
 import kgen
 from kgen.ops import Expression, Row, functions, row_function
-from kgen.ops.functions import _FUNCTIONS
+from kgen.ops.registry import _FUNCTIONS
 from kgen.spec import DType, Rowwise
 from kgen_runtime import definitions
 from tests.device.vulkan_support import open_vulkan

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from kgen.ops.expand import expand, instructions_of, is_rowwise, reduces
 from kgen.ops.expression import Expression, Primitive, steps
-from kgen.ops.functions import Accuracy, Function, function, functions, register
 from kgen.ops.parse import parse
+from kgen.ops.registry import Accuracy, Function, function, functions, register
 from kgen.ops.rows import COORDINATES, REDUCTIONS, Reduction, Row, row_function
 from kgen.ops.storage import is_exact
 

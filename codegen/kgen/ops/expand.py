@@ -14,7 +14,7 @@ from kgen.ops.expression import (
     steps,
     variable,
 )
-from kgen.ops.functions import call_of, functions
+from kgen.ops.registry import call_of, functions
 from kgen.ops.rows import Row
 
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from weakref import WeakValueDictionary
@@ -264,17 +264,22 @@ def infix(expression: Expression, outer: int = 0) -> str:
 
 def steps(*results: Expression) -> tuple[Expression, ...]:
     """All nodes once, each after its arguments; inputs and constants among them."""
+    return tuple(unknown(results, ()))
+
+
+def unknown(wanted: Sequence[Expression], known: Container[Expression]) -> list[Expression]:
+    """What is still to be computed for what is wanted, each after its arguments."""
     found: dict[Expression, None] = {}
 
-    def visit(expression: Expression) -> None:
-        if expression not in found:
-            for argument in expression.arguments:
+    def visit(step: Expression) -> None:
+        if step not in known and step not in found:
+            for argument in step.arguments:
                 visit(argument)
-            found[expression] = None
+            found[step] = None
 
-    for result in results:
-        visit(result)
-    return tuple(found)
+    for step in wanted:
+        visit(step)
+    return list(found)
 
 
 def inputs(*results: Expression) -> tuple[str, ...]:

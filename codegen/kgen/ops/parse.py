@@ -13,7 +13,7 @@ from typing import NoReturn
 from kgen import suggest
 from kgen.errors import SpecError
 from kgen.ops.expression import Expression, call, constant, variable
-from kgen.ops.functions import functions
+from kgen.ops.registry import functions
 
 #: What Python's operators are called.
 _BINARY: Mapping[type[ast.operator], str] = {

@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping
 
 from kgen.ops.expression import Expression, Number, node, reduce, select, variable
 from kgen.ops.expression import Primitive as P
-from kgen.ops.functions import EXACT, LN_2, LOG2_E, Function, register
+from kgen.ops.functions import LN_2, LOG2_E
+from kgen.ops.registry import EXACT, Function, register
 from kgen_runtime.values import frozen
 
 #: What an expression may call the place of an element: its number along the reduced axes, and

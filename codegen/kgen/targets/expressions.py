@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from kgen.ops import Expression, Primitive, expand, steps
-from kgen.ops.expression import variable
-from kgen.ops.functions import call_of
+from kgen.ops import Expression, expand, steps
+from kgen.ops import Primitive as P
+from kgen.ops.expression import unknown, variable
+from kgen.ops.registry import call_of
+from kgen.ops.storage import bits_of
+from kgen.spec import DType
 from kgen_runtime.values import frozen
 
 
@@ -36,14 +39,14 @@ class Renderer(ABC):
         return frozenset()
 
     @property
-    def primitives(self) -> frozenset[Primitive]:
+    def primitives(self) -> frozenset[P]:
         """What there is on values of this type: everything in f32, less on elements as they are
         stored."""
-        return frozenset(Primitive)
+        return frozenset(P)
 
     def has(self, expression: Expression) -> bool:
         """Whether it renders all steps of an expression in calls."""
-        beside = (Primitive.INPUT, Primitive.CONSTANT, Primitive.CALL)
+        beside = (P.INPUT, P.CONSTANT, P.CALL)
         return all(
             step.primitive in beside or step.primitive in self.primitives
             for step in steps(expand(expression, self.native))
@@ -66,7 +69,7 @@ class Renderer(ABC):
         """An expression in calls. `inputs` are operands by name; `result` names the value, and
         starts the names of what is computed on the way, which say which primitive gave them."""
         primitives = self.lowered(expression)
-        leaves = (s for s in steps(primitives) if s.primitive is Primitive.INPUT)
+        leaves = (s for s in steps(primitives) if s.primitive is P.INPUT)
         known = {leaf: inputs[leaf.name] for leaf in leaves}
         return self.compute([primitives], known, result, {primitives: result})
 
@@ -88,7 +91,7 @@ class Renderer(ABC):
         lines: list[str] = []
         defined: dict[bool, list[str]] = {False: [], True: []}
         for step in unknown(wanted, known):
-            if step.primitive is Primitive.CONSTANT:
+            if step.primitive is P.CONSTANT:
                 known[step] = self.constant(step.number)
                 continue
             word = step.name or step.primitive.value
@@ -106,16 +109,25 @@ class Renderer(ABC):
         )
 
 
-def unknown(wanted: Sequence[Expression], known: Container[Expression]) -> list[Expression]:
-    """What is still to be computed, each after its arguments."""
-    found: dict[Expression, None] = {}
+@frozen
+class BitsRenderer(Renderer):
+    """Values are the bits of elements of a `dtype`, in integers."""
 
-    def visit(step: Expression) -> None:
-        if step not in known and step not in found:
-            for argument in step.arguments:
-                visit(argument)
-            found[step] = None
+    dtype: DType
 
-    for step in wanted:
-        visit(step)
-    return list(found)
+    @property
+    def native(self) -> frozenset[str]:
+        return frozenset({"relu", "isnan"})
+
+    @property
+    def primitives(self) -> frozenset[P]:
+        return frozenset({P.NEG, P.ABS, P.AND, P.OR, P.NOT, P.SELECT})
+
+    def constant(self, number: float) -> str:
+        bits = bits_of(number, self.dtype)
+        assert bits is not None, number
+        return self.literal(bits)
+
+    @abstractmethod
+    def literal(self, bits: int) -> str:
+        """The operand for bits."""

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from kgen.ops import COORDINATES, REDUCTIONS, Expression, Primitive, Reduction, steps
-from kgen.ops.expression import infix, variable, with_arguments
+from kgen.ops.expression import infix, unknown, variable, with_arguments
 from kgen.spec import Rowwise
 from kgen.targets.stream import Dimension, StreamInput, coordinates, merge
 from kgen_runtime.values import frozen
@@ -191,7 +191,7 @@ class RowPlan:
         wanted = tuple(fold.argument for fold in folds) or (self.result,)
         return self.given(Phase(number=number, folds=folds, wanted=wanted), ())
 
-    def given(self, phase: Phase, known: Container[Expression]) -> Phase:
+    def given(self, phase: Phase, known: Collection[Expression]) -> Phase:
         """The phase with what it needs of the row and of the inputs where some values of every
         element are known."""
         needed = self.elements(phase.wanted, known)
@@ -211,21 +211,11 @@ class RowPlan:
         )
 
     def elements(
-        self, wanted: Sequence[Expression], known: Container[Expression] = ()
+        self, wanted: Sequence[Expression], known: Collection[Expression] = ()
     ) -> list[Expression]:
         """What differs along the row of all that these are computed from, less what is known and
         what only that needs; each after its arguments."""
-        found: dict[Expression, None] = {}
-
-        def visit(step: Expression) -> None:
-            if step not in found and step not in self._of_row and step not in known:
-                for argument in step.arguments:
-                    visit(argument)
-                found[step] = None
-
-        for step in wanted:
-            visit(step)
-        return list(found)
+        return unknown(wanted, self._of_row.union(known))
 
     @property
     def coordinates(self) -> frozenset[str]:

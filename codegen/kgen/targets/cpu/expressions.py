@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from kgen.ops import Expression, steps
 from kgen.ops import Primitive as P
 from kgen.ops.expression import call, constant, rebuilt
-from kgen.ops.storage import bits_of, infinity_bits, sign_bit
+from kgen.ops.storage import infinity_bits, sign_bit
 from kgen.spec import Elementwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import fuses
 from kgen.targets.cpu.plan.vectors import Vector
-from kgen.targets.expressions import Renderer
+from kgen.targets.expressions import BitsRenderer
 from kgen.targets.llvm_expressions import LlvmRenderer
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.dtypes import DType
@@ -124,29 +124,15 @@ class CpuRenderer(LlvmRenderer):
 
 
 @frozen
-class CpuBitsRenderer(Renderer):
+class CpuBitsRenderer(BitsRenderer):
     """Values are vectors of integers, the bits of 16-bit elements.
 
     relu makes 0 of what lies from -0 to -infinity: less the sign, that is 0 to infinity's bits.
     """
 
-    dtype: DType
     type: Vector
 
-    @property
-    def native(self) -> frozenset[str]:
-        return frozenset({"relu", "isnan"})
-
-    @property
-    def primitives(self) -> frozenset[P]:
-        return frozenset({P.NEG, P.ABS, P.AND, P.OR, P.NOT, P.SELECT})
-
-    def constant(self, number: float) -> str:
-        bits = bits_of(number, self.dtype)
-        assert bits is not None, number
-        return self._splat(bits)
-
-    def _splat(self, bits: int) -> str:
+    def literal(self, bits: int) -> str:
         if not bits:
             return "zeroinitializer"
         # LLVM takes integers with their uppermost bit set as negative ones.
@@ -155,11 +141,11 @@ class CpuBitsRenderer(Renderer):
 
     def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
         t, p, x = self.type, step.primitive, operands[0]
-        infinity = self._splat(infinity_bits(self.dtype))
-        sign, magnitude = sign_bit(self.dtype), self._splat(sign_bit(self.dtype) - 1)
+        infinity = self.literal(infinity_bits(self.dtype))
+        sign, magnitude = sign_bit(self.dtype), self.literal(sign_bit(self.dtype) - 1)
         if step.name == "relu":
             return [
-                f"{result}.distance = sub {t} {x}, {self._splat(sign)}",
+                f"{result}.distance = sub {t} {x}, {self.literal(sign)}",
                 f"{result}.negative = icmp ule {t} {result}.distance, {infinity}",
                 f"{result} = select {t.mask} {result}.negative, {t} zeroinitializer, {t} {x}",
             ]
@@ -169,7 +155,7 @@ class CpuBitsRenderer(Renderer):
                 f"{result} = icmp ugt {t} {result}.magnitude, {infinity}",
             ]
         if p is P.NEG:
-            return [f"{result} = xor {t} {x}, {self._splat(sign)}"]
+            return [f"{result} = xor {t} {x}, {self.literal(sign)}"]
         if p is P.ABS:
             return [f"{result} = and {t} {x}, {magnitude}"]
         if p is P.NOT:

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kgen.ops import Expression, expand, steps
 from kgen.ops import Primitive as P
-from kgen.ops.storage import bits_of, infinity_bits, sign_bit
-from kgen.spec import DType, Elementwise
-from kgen.targets.expressions import Renderer
+from kgen.ops.storage import infinity_bits, sign_bit
+from kgen.spec import Elementwise
+from kgen.targets.expressions import BitsRenderer, Renderer
 from kgen_runtime.values import frozen
 
 OPCODES: Mapping[P, str] = {
@@ -84,23 +84,11 @@ class SpirvRenderer(Renderer):
 
 
 @frozen
-class SpirvBitsRenderer(Renderer):
+class SpirvBitsRenderer(BitsRenderer):
     """Operands are ids of 32-bit integers that hold the bits of a `dtype`. What a device does to
     NaN and subnormal numbers in arithmetic is of no concern here."""
 
-    dtype: DType
-
-    @property
-    def native(self) -> frozenset[str]:
-        return frozenset({"relu", "isnan"})
-
-    @property
-    def primitives(self) -> frozenset[P]:
-        return frozenset({P.NEG, P.ABS, P.AND, P.OR, P.NOT, P.SELECT})
-
-    def constant(self, number: float) -> str:
-        bits = bits_of(number, self.dtype)
-        assert bits is not None, number
+    def literal(self, bits: int) -> str:
         return f"%uint_0x{bits:x}" if bits else "%uint_0"
 
     def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:

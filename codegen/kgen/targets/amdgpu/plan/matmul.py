@@ -7,7 +7,7 @@ from collections.abc import Callable
 from kgen.errors import ScheduleError
 from kgen.ops import Expression, expand, steps
 from kgen.ops.expression import variable
-from kgen.ops.functions import call_of
+from kgen.ops.registry import call_of
 from kgen.schedule import GpuMatmul
 from kgen.spec import DType, Epilogue, Matmul
 from kgen.spec.choices import SUMS

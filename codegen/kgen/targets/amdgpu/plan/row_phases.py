@@ -10,11 +10,11 @@ from collections.abc import Container, Mapping
 from functools import cached_property
 
 from kgen.ops import Expression, Primitive
-from kgen.ops.expression import node, variable
+from kgen.ops.expression import node, unknown, variable
 from kgen.spec import DType
 from kgen.targets.amdgpu.expressions import AmdgpuRenderer
 from kgen.targets.amdgpu.plan.pointers import Move, coordinate, moved, moves
-from kgen.targets.expressions import Rendered, unknown
+from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.row import Fold, Phase, Piece, RowInput, RowPlan
 from kgen.targets.stream import Dimension, StreamInput

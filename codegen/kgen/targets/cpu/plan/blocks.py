@@ -6,7 +6,7 @@ import dataclasses
 
 from kgen.ops import Expression
 from kgen.ops.expression import variable
-from kgen.ops.functions import call_of
+from kgen.ops.registry import call_of
 from kgen.schedule import CpuMatmul
 from kgen.spec import DType, Epilogue, Matmul, Operand
 from kgen.targets.cpu.expressions import CpuRenderer

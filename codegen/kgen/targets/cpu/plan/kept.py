@@ -7,7 +7,7 @@ last phase that reads it, and one value may take another's place element by elem
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Collection, Sequence
 
 from kgen.ops import Expression
 from kgen.ops import Primitive as P
@@ -56,7 +56,7 @@ def _shared(
 
 
 def _is_read(
-    row: RowPlan, step: Expression, phases: Sequence[Phase], known: Container[Expression]
+    row: RowPlan, step: Expression, phases: Sequence[Phase], known: Collection[Expression]
 ) -> bool:
     """Whether a phase takes a known value, others being known as well."""
     return any(

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from kgen.ops import Expression
 from kgen.ops import Primitive as P
-from kgen.ops.expression import node, variable
+from kgen.ops.expression import node, unknown, variable
 from kgen.ops.rows import COLUMN
 from kgen.targets.cpu.expressions import CpuRenderer
 from kgen.targets.cpu.plan.base import Run
 from kgen.targets.cpu.plan.kept import Kept
-from kgen.targets.expressions import Rendered, unknown
+from kgen.targets.expressions import Rendered
 from kgen.targets.row import Fold, Phase, RowPlan
 from kgen_runtime.values import frozen
 

@@ -6,7 +6,8 @@ import dataclasses
 from dataclasses import replace
 
 from kgen.errors import ScheduleError
-from kgen.schedule import GpuMatmul, Schedule
+from kgen.schedule import GpuMatmul, GpuRows, GpuStream, Schedule
+from kgen.spec import Elementwise, Rowwise
 from kgen.targets.base import Plan, Target
 from kgen.targets.cuda.expressions import PtxRenderer
 from kgen.targets.cuda.limits import FEATURES
@@ -146,3 +147,24 @@ def check_shared(
         f"num_stages={schedule.num_stages} needs {needed} B of shared memory; "
         f"{target.name} allows {limit}; try {advice}"
     )
+
+
+@frozen
+class FormulaPlan(CudaPlan):
+    """Plans of expressions: tensors in vectors of `schedule.vector` elements."""
+
+    spec: Elementwise | Rowwise
+    schedule: GpuStream | GpuRows
+
+    @property
+    def itemsize(self) -> int:
+        """Of the inputs."""
+        return self.spec.dtype.itemsize
+
+    @property
+    def vector_bytes(self) -> int:
+        return self.schedule.vector * self.itemsize
+
+    @property
+    def out_vector_bytes(self) -> int:
+        return self.schedule.vector * self.spec.out.itemsize

@@ -58,7 +58,7 @@ class Access:
 
 
 @frozen
-class ElementwisePlan(base.CudaPlan):
+class ElementwisePlan(base.FormulaPlan):
     spec: Elementwise
     schedule: GpuStream
 
@@ -101,19 +101,6 @@ class ElementwisePlan(base.CudaPlan):
     def constants_of_call(self) -> tuple[StreamInput, ...]:
         """Inputs of one element, which a thread loads once."""
         return tuple(i for i in self.stream.inputs if not any(i.strides))
-
-    @property
-    def itemsize(self) -> int:
-        """Of the inputs."""
-        return self.spec.dtype.itemsize
-
-    @property
-    def vector_bytes(self) -> int:
-        return self.schedule.vector * self.itemsize
-
-    @property
-    def out_vector_bytes(self) -> int:
-        return self.schedule.vector * self.spec.out.itemsize
 
     @property
     def walks(self) -> tuple[tuple[int, int, tuple[str, ...]], ...]:

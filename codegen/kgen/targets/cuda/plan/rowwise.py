@@ -8,7 +8,7 @@ from functools import cached_property
 
 from kgen.errors import ScheduleError
 from kgen.ops import Expression
-from kgen.ops.expression import node, variable
+from kgen.ops.expression import node, unknown, variable
 from kgen.schedule import ClusterRows, GpuRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
@@ -16,7 +16,7 @@ from kgen.targets.cuda.expressions import PtxRenderer
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.constants import float_bits
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
-from kgen.targets.expressions import Rendered, unknown
+from kgen.targets.expressions import Rendered
 from kgen.targets.row import Fold, Phase, Piece, RowInput, RowPlan, widest_vector
 from kgen.targets.stream import StreamInput
 from kgen_runtime.manifest import Launch, Tile
@@ -91,7 +91,7 @@ class PhasePlan:
 
 
 @frozen
-class RowwisePlan(base.CudaPlan):
+class RowwisePlan(base.FormulaPlan):
     spec: Rowwise
     schedule: GpuRows
 
@@ -181,19 +181,6 @@ class RowwisePlan(base.CudaPlan):
         return (f"{self.threads_per_row} threads{ctas} for each row, which is {kept}",)
 
     # -- memory --------------------------------------------------------------------------------
-
-    @property
-    def itemsize(self) -> int:
-        """Of the inputs."""
-        return self.spec.dtype.itemsize
-
-    @property
-    def vector_bytes(self) -> int:
-        return self.schedule.vector * self.itemsize
-
-    @property
-    def out_vector_bytes(self) -> int:
-        return self.schedule.vector * self.spec.out.itemsize
 
     @property
     def out_row_bytes(self) -> int:

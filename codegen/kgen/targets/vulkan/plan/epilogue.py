@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from kgen.ops.expression import variable
-from kgen.ops.functions import call_of
+from kgen.ops.registry import call_of
 from kgen.spec import Epilogue, Matmul
 from kgen.targets.vulkan.expressions import SpirvRenderer
 from kgen.targets.vulkan.plan.base import Tensor

@@ -7,11 +7,10 @@ from functools import cached_property
 
 from kgen.errors import ScheduleError
 from kgen.ops import Expression
-from kgen.ops.expression import node, variable
+from kgen.ops.expression import node, unknown, variable
 from kgen.schedule import GpuRows
 from kgen.spec import DType, Rowwise
 from kgen.targets.base import Target
-from kgen.targets.expressions import unknown
 from kgen.targets.row import Fold, Phase, RowInput, RowPlan, widest_vector
 from kgen.targets.stream import Dimension
 from kgen.targets.vulkan.expressions import SpirvRenderer

@@ -1,0 +1,121 @@
+"""The registry of functions: what each is made of, and what a correct kernel may be off by.
+
+:mod:`kgen.ops.functions` has the functions of elements, :mod:`kgen.ops.rows` those of rows.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from kgen.errors import SpecError
+from kgen.ops.expression import Expression, call, constant
+from kgen_runtime.values import frozen
+
+#: What an error is relative to: the result, the largest argument or result, or 1 or the result.
+Scale = Literal["result", "argument", "one"]
+
+
+@frozen
+class Accuracy:
+    """A bound on the error of an expansion with exact arguments.
+
+    It is `((roundings + growth |x|) u + transcendental f) s`: u the unit roundoff of the type that
+    is computed in, f the target's function_error, s what `scale` says, |x| the largest argument.
+    Whatever underflows to a subnormal may be zero. `holds` says of which arguments all of this is
+    promised, all of them where it is None; it takes numbers or arrays. `slope` is for a function
+    that jumps: what an error of an argument adds to how far its ends are apart.
+    """
+
+    roundings: float = 0.0
+    growth: float = 0.0
+    transcendental: float = 0.0
+    scale: Scale = "result"
+    holds: Callable[..., Any] | None = None
+    slope: float = 0.0
+
+
+EXACT = Accuracy()
+
+
+@frozen
+class Function:
+    """A function by name.
+
+    `parameters` are its arguments' names, of which the last ones may have `defaults`; `truths` are
+    those that take truth values, and `truth` says that the result is one. `rowwise`: it depends on
+    whole rows, and its expansion takes a :class:`kgen.ops.rows.Row` first; `reduces` says that the
+    result is one number for a row.
+    """
+
+    name: str
+    expand: Callable[..., Expression]
+    accuracy: Accuracy
+    parameters: tuple[str, ...]
+    defaults: tuple[float, ...] = ()
+    truths: frozenset[str] = frozenset()
+    truth: bool = False
+    rowwise: bool = False
+    reduces: bool = False
+
+    @property
+    def fewest(self) -> int:
+        """Arguments that have no default."""
+        return len(self.parameters) - len(self.defaults)
+
+    @property
+    def is_of_one(self) -> bool:
+        """It takes one number and gives one, element by element."""
+        return self.fewest == 1 and not (self.rowwise or self.truth or self.truths)
+
+    def complete(self, arguments: Sequence[Expression]) -> tuple[Expression, ...]:
+        """The arguments with the defaults of those that are left out."""
+        missing = len(self.parameters) - len(arguments)
+        defaults = self.defaults[len(self.defaults) - missing :] if missing else ()
+        return (*arguments, *map(constant, defaults))
+
+
+_FUNCTIONS: dict[str, Function] = {}
+
+
+def functions() -> Mapping[str, Function]:
+    """All functions by name."""
+    return _FUNCTIONS
+
+
+def call_of(name: str, *arguments: Expression) -> Expression:
+    """A function's call, defaults put in."""
+    function = functions()[name]
+    return call(name, function.complete(arguments), function.truth)
+
+
+def register(function: Function) -> None:
+    """Add a function; its definition goes to `kgen_runtime.definitions`. SpecError if it exists."""
+    if function.name in _FUNCTIONS:
+        raise SpecError(f"function {function.name} exists; choose another name")
+    _FUNCTIONS[function.name] = function
+
+
+def function(
+    accuracy: Accuracy = EXACT, *, truths: str = "", truth: bool = False
+) -> Callable[[Callable[..., Expression]], Callable[..., Expression]]:
+    """Register what is decorated under its own name, less a final underscore."""
+
+    def add(expand: Callable[..., Expression]) -> Callable[..., Expression]:
+        parameters = inspect.signature(expand).parameters
+        given = [p.default for p in parameters.values() if p.default is not p.empty]
+        register(
+            Function(
+                name=expand.__name__.rstrip("_"),
+                expand=expand,
+                accuracy=accuracy,
+                parameters=tuple(parameters),
+                defaults=tuple(map(float, given)),
+                truths=frozenset(truths.split()),
+                truth=truth,
+            )
+        )
+        return expand
+
+    return add
