@@ -32,8 +32,29 @@ def _softmax(spec: Spec) -> dict[str, Any]:
     }
 
 
-#: Operations that have become functions of expressions, and what their specs are now.
-RENEWED: Mapping[str, Callable[[Spec], dict[str, Any]]] = {"relu": _relu, "softmax": _softmax}
+def _matmul(spec: Spec) -> dict[str, Any]:
+    """An epilogue was a list of steps; now it is an expression of x."""
+    steps = spec["epilogue"]
+    if isinstance(steps, str):
+        return dict(spec)
+    expression, shapes = "x", []
+    for step in steps:
+        if step in SUMS:
+            expression = f"add({expression}, {step})"
+            shapes.append(f"{step}={SUMS[step]}")
+        else:
+            expression = f"{step}({expression})"
+    return {**spec, "epilogue": expression, "epilogue_shapes": shapes}
+
+
+#: Steps that added a tensor, and what it had a number for.
+SUMS = {"bias": "n", "residual": "mxn"}
+#: Operations whose specs have other fields now, and which.
+RENEWED: Mapping[str, Callable[[Spec], dict[str, Any]]] = {
+    "relu": _relu,
+    "softmax": _softmax,
+    "matmul": _matmul,
+}
 
 
 def renewed(kernel: KernelEntry) -> KernelEntry:
@@ -41,5 +62,5 @@ def renewed(kernel: KernelEntry) -> KernelEntry:
     make = RENEWED.get(str(kernel.spec.get("op")))
     try:
         return kernel if make is None else dataclasses.replace(kernel, spec=make(kernel.spec))
-    except KeyError:
+    except (KeyError, TypeError):
         return kernel

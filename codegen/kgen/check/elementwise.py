@@ -3,7 +3,7 @@
 Values come from the functions' definitions (:mod:`kgen_runtime.definitions`), call by call. An
 error that a value has already is carried on by computing the next function at both its ends; a
 comparison that it leaves open counts as either. To that comes what the function's own accuracy
-(:class:`kgen.ops.Accuracy`) allows.
+(:class:`kgen.ops.Accuracy`) allows: whatever is subnormal may be zero.
 """
 
 from __future__ import annotations
@@ -16,14 +16,12 @@ from typing import Any
 import numpy as np
 
 from kgen.check.tensors import Values, round_to
-from kgen.check.tolerance import Estimate
+from kgen.check.tolerance import Estimate, is_exact, rounding_unit
 from kgen.ops import Accuracy, functions
 from kgen_runtime.definitions import DEFINITIONS, Evaluator
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import Tolerance
 
-#: Results below it may be zero.
-SMALLEST_NORMAL = 2.0**-126
 ERF, ERFC = (np.vectorize(f, otypes=[np.float64]) for f in (math.erf, math.erfc))
 
 
@@ -44,7 +42,10 @@ class Arrays:
 class Bounded(Evaluator):
     """Evaluates to pairs of a value and its error; of a truth value that is where it is open."""
 
-    def __init__(self, values: Mapping[str, Values], target: Tolerance) -> None:
+    def __init__(
+        self, values: Mapping[str, Values], target: Tolerance, computed_in: DType = DType.F32
+    ) -> None:
+        self.computed_in = computed_in
         self.flushes = target.subnormals == "flushed"
         pairs = {name: (value, self.flushed(value)) for name, value in values.items()}
         super().__init__(pairs, Arrays())
@@ -53,17 +54,17 @@ class Bounded(Evaluator):
     def flushed(self, value: Values) -> Values:
         """The error of a number that may have become zero for being subnormal."""
         size = np.abs(value)
-        return np.where(self.flushes & (size < SMALLEST_NORMAL), size, 0.0)
+        return np.where(self.flushes & (size < self.computed_in.smallest_normal), size, 0.0)
 
     def value(self, at: Any) -> Any:
         found = super().value(at)
         return found if isinstance(found, tuple) else self.constant(found)
 
-    @staticmethod
-    def constant(value: float) -> tuple[Values, Values]:
-        """A constant, which the kernel has in f32."""
+    def constant(self, value: float) -> tuple[Values, Values]:
+        """A constant, which the kernel has in the type that it computes in."""
         number = np.asarray(value, np.float64)
-        off = np.abs(round_to(number, DType.F32) - number) if np.isfinite(number) else 0.0
+        rounded = round_to(number, self.computed_in)
+        off = np.abs(rounded - number) if np.isfinite(number) else 0.0
         return number, np.asarray(off)
 
     def apply(self, name: str, arguments: list[Any]) -> Any:
@@ -91,26 +92,39 @@ class Bounded(Evaluator):
         self, accuracy: Accuracy, arguments: Sequence[Values], result: Values, error: Values
     ) -> Values:
         """What the function's expansion adds. Infinite where it promises nothing, and where the
-        result is beyond f32 although float64 has it."""
+        result is beyond the type that is computed in although float64 has it."""
         if accuracy.roundings == 0.0:
             return np.zeros(result.shape)
         numbers = [np.abs(a) for a in arguments if a.dtype != np.bool_]
         largest = np.broadcast_to(np.max(np.broadcast_arrays(*numbers), axis=0), result.shape)
         size = np.abs(result) + error
         scale = {"result": size, "argument": np.maximum(size, largest), "one": np.maximum(size, 1)}
-        unit = DType.F32.unit_roundoff
+        unit = rounding_unit(self.computed_in)
         relative = (accuracy.roundings + accuracy.growth * largest) * unit
         relative = relative + accuracy.transcendental * self.target.function_error
-        own = relative * scale[accuracy.scale] + SMALLEST_NORMAL
+        own = relative * scale[accuracy.scale] + self.computed_in.smallest_normal
         if accuracy.roundings == 1.0:
-            exact = (error == 0.0) & (round_to(result, DType.F32) == result)
+            exact = (error == 0.0) & is_exact(result, self.computed_in)
             own = np.where(exact, self.flushed(result), own)
         # NaN and infinity have no error.
         own = np.where(np.isfinite(result), own, 0.0)
         if accuracy.holds is not None:
             own = np.where(accuracy.holds(*arguments), own, np.inf)
-        overflow = np.isfinite(result) & np.isinf(round_to(result, DType.F32))
+        overflow = np.isfinite(result) & np.isinf(round_to(result, self.computed_in))
         return np.where(overflow, np.inf, own)
+
+
+def applied(tree: Any, x: Estimate, operands: Mapping[str, Values], target: Tolerance) -> Estimate:
+    """An expression of `x`, which has an error already, and of operands that broadcast to it."""
+    bounded = Bounded(operands, target, x.accumulate)
+    bounded.values = {**bounded.values, "x": (x.value, x.error)}
+    value, error = bounded.value(tree)
+    return Estimate(
+        value=np.broadcast_to(value, x.value.shape).astype(np.float64),
+        error=np.broadcast_to(error, x.value.shape).astype(np.float64),
+        accumulate=x.accumulate,
+        function_error=x.function_error,
+    )
 
 
 def _ends(value: Values, error: Values) -> list[Values]:

@@ -298,6 +298,15 @@ def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) 
     return done[expression]
 
 
+def substituted(expression: Expression, values: Mapping[str, Expression]) -> Expression:
+    """The expression with other expressions in the place of inputs, by their names."""
+
+    def change(step: Expression) -> Expression:
+        return values.get(step.name, step) if step.primitive is Primitive.INPUT else step
+
+    return rebuilt(expression, change)
+
+
 def with_arguments(step: Expression, arguments: tuple[Expression, ...]) -> Expression:
     """The same step of others."""
     if not arguments:

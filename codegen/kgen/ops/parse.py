@@ -39,29 +39,38 @@ _COMPARISONS: Mapping[type[ast.cmpop], str] = {
 LONGEST = 1000
 
 
-def parse(text: str) -> Expression:
-    """The expression, in calls. Raises SpecError with the column of what is wrong."""
+def parse(text: str, field: str = "expression") -> Expression:
+    """The expression, in calls. Raises SpecError with the column of what is wrong; `field` is what
+    a message calls the text."""
     if len(text) > LONGEST:
-        raise SpecError(f"expression has {len(text)} characters; {LONGEST} is the limit")
+        raise SpecError(f"{field} has {len(text)} characters; {LONGEST} is the limit")
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         column = getattr(error, "offset", None) or 1
         raise SpecError(
-            f"expression={text!r}: column {column}: it is not a formula such as 'gelu(x + bias)'"
+            f"{field}={text!r}: column {column}: it is not a formula such as 'gelu(x + bias)'"
         ) from None
-    return _Reader(text).value(tree.body)
+    return _Reader(text, field).value(tree.body)
+
+
+def refuse_name(text: str, field: str, name: str, why: str) -> NoReturn:
+    """Raises SpecError with the column of a name in an expression that can be read."""
+    tree = ast.parse(text.strip(), mode="eval")
+    named = [at for at in ast.walk(tree) if isinstance(at, ast.Name) and at.id == name]
+    first = min(named, key=lambda at: (at.lineno, at.col_offset), default=tree)
+    _Reader(text, field).refuse(first, why)
 
 
 class _Reader:
     """One text's nodes, for messages with columns."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, field: str) -> None:
+        self.text, self.field = text, field
 
     def refuse(self, at: ast.AST, why: str) -> NoReturn:
         column = getattr(at, "col_offset", 0) + 1
-        raise SpecError(f"expression={self.text!r}: column {column}: {why}")
+        raise SpecError(f"{self.field}={self.text!r}: column {column}: {why}")
 
     def value(self, at: ast.expr) -> Expression:
         match at:

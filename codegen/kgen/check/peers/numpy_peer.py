@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -48,6 +47,8 @@ def _operation(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], objec
     b = x["b"].swapaxes(-1, -2) if spec["layout"][1] == "t" else x["b"]
 
     out = aligned(np.matmul(a, b))
+    epilogue, arrays = oracle.tree(spec["epilogue"]), Arrays()
+    _check_erf(spec["epilogue"])
 
     def matmul() -> Array:
         y: Array = np.matmul(a, b, out=out)
@@ -57,8 +58,9 @@ def _operation(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], objec
             y *= x.get(name, 1.0)
         if spec["beta"] != 0.0:
             y += spec["beta"] * x["c"]
-        for step in spec["epilogue"]:
-            y = y + x[step] if step in x else _function(step)(y)
+        if spec["epilogue"] != "x":
+            with np.errstate(all="ignore"):
+                y = Evaluator({**x, "x": y}, arrays).value(epilogue)
         return y * x["scale_out"] if "scale_out" in x else y
 
     return matmul
@@ -72,15 +74,20 @@ def _elementwise(expression: str, x: Mapping[str, Array]) -> Callable[[], object
         case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=only)]) if name in INTO:
             result = np.empty_like(x[only])
             return lambda: INTO[name](x[only], result)
-    for name in ("gelu", "erf"):
-        if f"{name}(" in expression:
-            raise DeviceError(f"numpy has no erf, so no {name}; take torch")
+    _check_erf(expression)
 
     def run() -> object:
         with np.errstate(all="ignore"):
             return Evaluator(x, Arrays()).value(tree)
 
     return run
+
+
+def _check_erf(expression: str) -> None:
+    """Raises DeviceError."""
+    for name in ("gelu", "erf"):
+        if f"{name}(" in expression:
+            raise DeviceError(f"numpy has no erf, so no {name}; take torch")
 
 
 class NumpyRows(Rows):
@@ -114,26 +121,3 @@ def _rowwise(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]
             return evaluator.value(tree)
 
     return run
-
-
-def _gelu_tanh(x: Array) -> Array:
-    return np.asarray(0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
-
-
-def _gelu(x: Array) -> Array:
-    raise DeviceError("numpy has no erf, so no gelu; take torch")
-
-
-def _function(name: str) -> Callable[[Array], Array]:
-    """A step of an epilogue."""
-    if name in _FUNCTIONS:
-        return _FUNCTIONS[name]
-    return lambda x: np.asarray(DEFINITIONS[name](Arrays(), x))
-
-
-_FUNCTIONS: Mapping[str, Callable[[Array], Array]] = {
-    "relu": lambda x: np.maximum(x, 0),
-    "gelu": _gelu,
-    "gelu_tanh": _gelu_tanh,
-    "silu": lambda x: np.asarray(x / (1 + np.exp(-x))),
-}

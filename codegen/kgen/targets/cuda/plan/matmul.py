@@ -11,11 +11,11 @@ from typing import Protocol
 from kgen.schedule import GpuMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.cuda.plan.base import CudaPlan, is_dynamic
+from kgen.targets.cuda.plan.base import is_dynamic
 from kgen.targets.cuda.plan.copy import TileCopy
 from kgen.targets.cuda.plan.gather import Gather
 from kgen.targets.cuda.plan.matrix import Matrix
-from kgen.targets.cuda.plan.output import OutputTile
+from kgen.targets.cuda.plan.output import OutputPlan
 from kgen.targets.cuda.plan.raster import Raster
 from kgen.targets.cuda.plan.stream import Stream
 from kgen.targets.cuda.plan.words import counted
@@ -127,7 +127,7 @@ class Operand(Protocol):
 
 
 @frozen
-class MatmulPlan(CudaPlan):
+class MatmulPlan(OutputPlan):
     """`operands` are A and B; B's tile follows A's in each stage. With a `gather` the kernel
     multiplies parts of k and adds them; with a `stream` CTAs share block tiles, in the order of
     `raster`."""
@@ -135,7 +135,6 @@ class MatmulPlan(CudaPlan):
     spec: Matmul
     schedule: GpuMatmul
     pipeline: Pipeline
-    output: OutputTile
     gather: Gather | None = None
     stream: Stream | None = None
     raster: Raster | None = None

@@ -18,7 +18,7 @@ from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.gemv_limits import check, gemv_obstacle
 from kgen.targets.cuda.plan.matmul import matrices, plan_launch
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, Matrix
-from kgen.targets.cuda.plan.output import OutputTile
+from kgen.targets.cuda.plan.output import OutputPlan, OutputTile
 from kgen_runtime.values import frozen
 
 F32_BYTES = 4
@@ -58,12 +58,11 @@ class SumStore:
 
 
 @frozen
-class GemvPlan(base.CudaPlan):
+class GemvPlan(OutputPlan):
     spec: Matmul
     schedule: GemvMatmul
     a: Matrix
     b: Matrix
-    output: OutputTile
 
     @property
     def vector(self) -> int:

@@ -17,7 +17,7 @@ from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base, tma_store
 from kgen.targets.cuda.plan.matmul import plan_launch
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
-from kgen.targets.cuda.plan.output import OutputTile, plan_output
+from kgen.targets.cuda.plan.output import OutputPlan, OutputTile, plan_output
 from kgen.targets.cuda.plan.partial import PartialSums
 from kgen.targets.cuda.plan.products import promotion
 from kgen.targets.cuda.plan.raster import Raster
@@ -42,13 +42,12 @@ from kgen_runtime.values import frozen
 
 
 @frozen
-class WgmmaPlan(base.CudaPlan):
+class WgmmaPlan(OutputPlan):
     """`k_tiles` of each block tile go through the ring of `num_stages` one after another."""
 
     spec: Matmul
     schedule: WgmmaMatmul
     products: WgmmaProducts
-    output: OutputTile
     raster: Raster
     store: TmaStore | None
     stream: Stream | None

@@ -22,7 +22,7 @@ from kgen.targets.cuda.plan.matmul_fma import FmaPlan, plan_fma
 from kgen.targets.cuda.plan.matmul_mma import MmaPlan, plan_mma
 from kgen.targets.cuda.plan.matmul_wgmma import WgmmaPlan, plan_wgmma
 from kgen.targets.cuda.plan.matrix import MAX_IMMEDIATE
-from kgen.targets.cuda.plan.output import OutputTile
+from kgen.targets.cuda.plan.output import OutputPlan, OutputTile
 from kgen_runtime.manifest import Launch, Tile, Workspace
 from kgen_runtime.values import frozen
 
@@ -55,12 +55,11 @@ class Addition:
 
 
 @frozen
-class ReductionPlan(CudaPlan):
+class ReductionPlan(OutputPlan):
     """The second kernel: each thread adds up `width` adjacent outputs."""
 
     spec: Matmul
     schedule: SplitSchedule
-    output: OutputTile
 
     @property
     def width(self) -> int:
