@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -60,7 +61,7 @@ def _operation(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], objec
             y += spec["beta"] * x["c"]
         if spec["epilogue"] != "x":
             with np.errstate(all="ignore"):
-                y = Evaluator({**x, "x": y}, arrays).value(epilogue)
+                y = _Steps({**x, "x": y}, arrays).value(epilogue)
         return y * x["scale_out"] if "scale_out" in x else y
 
     return matmul
@@ -81,6 +82,26 @@ def _elementwise(expression: str, x: Mapping[str, Array]) -> Callable[[], object
             return Evaluator(x, Arrays()).value(tree)
 
     return run
+
+
+class _Steps(Evaluator):
+    """Functions in the form that a program which uses numpy has them in."""
+
+    def apply(self, name: str, arguments: list[Any]) -> Any:
+        if name in STEPS:
+            return STEPS[name](*arguments)
+        return super().apply(name, arguments)
+
+
+def _gelu_tanh(x: Array) -> Array:
+    return np.asarray(0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
+
+
+STEPS: Mapping[str, Callable[[Array], Array]] = {
+    "relu": lambda x: np.maximum(x, 0),
+    "gelu_tanh": _gelu_tanh,
+    "silu": lambda x: np.asarray(x / (1 + np.exp(-x))),
+}
 
 
 def _check_erf(expression: str) -> None:

@@ -119,6 +119,10 @@ class OutputTile:
         return "@%inside " if self.m_edge else ""
 
     @property
+    def has_vectors(self) -> bool:
+        return bool(self.epilogue.by_column or self.epilogue.by_row)
+
+    @property
     def guards_vectors(self) -> bool:
         """Whether a vector along n or m may end inside a tile."""
         e = self.epilogue
