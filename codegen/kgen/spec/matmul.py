@@ -12,7 +12,7 @@ from typing import ClassVar
 from kgen.errors import SpecError
 from kgen.ops import Expression, expand, parse, steps
 from kgen.ops import Primitive as P
-from kgen.ops.expression import call, infix, substituted, variable
+from kgen.ops.expression import call, constant, infix, substituted, variable
 from kgen.spec.base import MAX_BYTES, Spec
 from kgen.spec.choices import (
     OUTPUTS,
@@ -288,12 +288,11 @@ class Matmul(Spec):
 
     @property
     def formula(self) -> str:
-        found = variable("A @ B")
-        for scale in self.scales:
-            if scale != Scale.OUT:
-                found = call("mul", (variable(f"scale_{scale}"), found))
-        if self.alpha != 1.0:
-            found = call("mul", (self.alpha, found))
+        factors = [constant(self.alpha)] if self.alpha != 1.0 else []
+        factors += [variable(f"scale_{scale}") for scale in self.scales if scale != Scale.OUT]
+        found, *others = [*factors, variable("A @ B")]
+        for other in others:
+            found = call("mul", (found, other))
         if self.beta != 0.0:
             found = call("add", (found, call("mul", (self.beta, variable("C")))))
         found = substituted(self.epilogue_calls, {PRODUCT: found})
