@@ -2,8 +2,8 @@
 
 The parts are a batch of products: the kernel that multiplies them is an ordinary one whose outputs
 are the sums, in a workspace. A second one adds them, always in the same order, and applies the
-epilogue; or the kernel of the parts does both (last_arriving.py). Each part reads the whole operands
-from another k on, and zeros behind their end.
+epilogue; or the kernel of the parts does both (last_arriving.py). Each part reads the whole
+operands from another k on, and zeros behind their end.
 """
 
 from __future__ import annotations
