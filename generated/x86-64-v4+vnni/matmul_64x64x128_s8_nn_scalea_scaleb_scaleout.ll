@@ -1,5 +1,5 @@
 ; matmul_64x64x128_s8_nn_scalea_scaleb_scaleout
-; out = scale_out * (scale_b * (scale_a * A @ B)), summed in s32
+; out = scale_out * (scale_a * scale_b * A @ B), summed in s32
 ; target    x86-64-v4+vnni: x86_64 with abm avx avx2 avx512_vnni avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule  mainloop=dot,mr=2,nr=32,mc=32,kc=128,nc=64,pack_a=0,pack_b=1 (user)
 ; tasks     2 of 32 x 64: 2 x 1 blocks

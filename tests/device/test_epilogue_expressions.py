@@ -104,4 +104,5 @@ def test_a_vector_along_the_wrong_side_is_noticed(
 
     monkeypatch.setattr(FusedEpilogue, "arguments", property(swapped))
     spec = Matmul(m=16, n=16, k=16, dtype="f32", epilogue="x * row_scale")
-    assert wrong(CASES[family][0], [spec])
+    (reason,) = wrong(CASES[family][0], [spec])
+    assert "240 of 256 elements are wrong" in reason, reason

@@ -12,9 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgen.check import compare, cost, inputs, oracle, tensors, tolerance
-from kgen.check.elementwise import Arrays
-from kgen.check.tolerance import Estimate
+from kgen.check import tensors
+from kgen.check.oracle import operations as oracle
+from kgen.check.oracle import tolerance
+from kgen.check.oracle.elementwise import Arrays
+from kgen.check.oracle.tolerance import Estimate
+from kgen.check.verify import compare, cost, inputs
 from kgen.spec import DType, Epilogue, Layout, Matmul, Spec
 from kgen.spec.epilogue import steps_of
 from kgen_runtime import scalar
