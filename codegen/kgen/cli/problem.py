@@ -178,7 +178,7 @@ def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
     fields |= {f"batch_stride_{name}": stride for name, stride in strides.items()}
     fields |= {name: _integer(name, getattr(args, name)) for name in ("lda", "ldb", "ldc")}
     fields |= {name: comma_list(getattr(args, name) or None) for name in LISTS}
-    fields["epilogue"] = args.epilogue or None
+    fields["epilogue"] = args.epilogue or ()
     given = {name: getattr(args, name) for name in ("layout", "math")}
     fields |= {name: value for name, value in given.items() if value is not None}
     if args.constant is not None:

@@ -70,9 +70,7 @@ class EpilogueText:
     def __get__(self, instance: object | None, owner: type | None = None) -> str:
         return PRODUCT if instance is None else instance.__dict__[self.name]
 
-    def __set__(
-        self, instance: object, value: str | Iterable[Epilogue | EpilogueName] | None
-    ) -> None:
+    def __set__(self, instance: object, value: str | Iterable[Epilogue | EpilogueName]) -> None:
         instance.__dict__[self.name] = text_of(self.name, value)
 
 
@@ -93,15 +91,13 @@ class EpilogueShapes:
         instance.__dict__[self.name] = tuple(map(str, value or ()))
 
 
-def text_of(field: str, value: str | Iterable[str] | None) -> str:
+def text_of(field: str, value: str | Iterable[str]) -> str:
     """The expression that is meant, as text; a chain's in calls. SpecError for an unknown step."""
     if isinstance(value, str):
         words = [word.strip() for word in value.split(",")]
         if words == [PRODUCT] or not all(re.fullmatch(r"\w+", word) for word in words):
             return value
         value = words
-    if value is None:
-        return PRODUCT
     if not isinstance(value, Iterable):
         raise SpecError(f"{field}={value!r} is neither steps nor an expression; give ('bias',)")
     chain = tuple(map(str, value))
