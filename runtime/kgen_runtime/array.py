@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _ML_DTYPES = (DType.BF16, DType.E4M3, DType.E5M2)
 #: The DType of arrays by the name of their numpy type.
 _DTYPES = {dtype.array_name: dtype for dtype in DType} | {"uint16": DType.BF16}
-#: numpy's name of what may be the bits of either of these.
-BITS_8 = "uint8"
+#: What may be the bits of either of these.
+BITS_8 = DType.U8
 FLOATS_8 = (DType.E4M3, DType.E5M2)
 
 

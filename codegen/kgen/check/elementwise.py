@@ -18,7 +18,7 @@ import numpy as np
 from kgen.check.tensors import Values, round_to
 from kgen.check.tolerance import Estimate
 from kgen.ops import Accuracy, functions
-from kgen_runtime.definitions import DEFINITIONS, Evaluator
+from kgen_runtime.definitions import DEFINITIONS, Evaluator, Integers
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import Tolerance
 
@@ -31,7 +31,8 @@ class Arrays:
     """The mathematics of numpy's arrays."""
 
     exp, expm1, log, log1p = (staticmethod(f) for f in (np.exp, np.expm1, np.log, np.log1p))
-    sqrt, pow, sin, cos = (staticmethod(f) for f in (np.sqrt, np.power, np.sin, np.cos))
+    # numpy.power takes a root for 0.5, which -inf has none of.
+    sqrt, pow, sin, cos = (staticmethod(f) for f in (np.sqrt, np.float_power, np.sin, np.cos))
     tanh, div, isnan, where = (staticmethod(f) for f in (np.tanh, np.divide, np.isnan, np.where))
     floor, round = staticmethod(np.floor), staticmethod(np.rint)
     erf, erfc = staticmethod(ERF), staticmethod(ERFC)
@@ -40,13 +41,42 @@ class Arrays:
     def mod(x: Values, y: Values) -> Values:
         return np.where(np.isinf(y), np.nan, np.mod(x, y))
 
+    @staticmethod
+    def floor_divide(x: Values, y: Values) -> Values:
+        return np.floor(np.divide(x, y))
+
+
+class WholeArrays(Arrays):
+    """That of arrays of int64, which wrap around."""
+
+    mod, floor_divide = staticmethod(np.mod), staticmethod(np.floor_divide)
+
+    @staticmethod
+    def where(condition: Values, x: Values, y: Values) -> Values:
+        return np.where(condition, np.asarray(x, np.int64), np.asarray(y, np.int64))
+
+
+class WholeNumbers(Integers):
+    """Evaluates arrays of int64 that hold numbers of 32 or 64 bits."""
+
+    def value(self, at: Any) -> Any:
+        return np.asarray(super().value(at))
+
+    def wrapped(self, x: Values) -> Values:
+        if x.dtype == np.bool_:
+            return x
+        return x.astype(np.int64 if self.bits == 64 else np.int32).astype(np.int64)
+
 
 class Bounded(Evaluator):
     """Evaluates to pairs of a value and its error; of a truth value that is where it is open."""
 
     def __init__(self, values: Mapping[str, Values], target: Tolerance) -> None:
         self.flushes = target.subnormals == "flushed"
-        pairs = {name: (value, self.flushed(value)) for name, value in values.items()}
+        pairs = {
+            name: (value.astype(np.float64), self.flushed(value) + converted(value))
+            for name, value in values.items()
+        }
         super().__init__(pairs, Arrays())
         self.target = target
 
@@ -99,8 +129,11 @@ class Bounded(Evaluator):
         size = np.abs(result) + error
         scale = {"result": size, "argument": np.maximum(size, largest), "one": np.maximum(size, 1)}
         unit = DType.F32.unit_roundoff
-        relative = (accuracy.roundings + accuracy.growth * largest) * unit
+        measure = largest if accuracy.measure is None else accuracy.measure(*arguments)
+        relative = (accuracy.roundings + accuracy.growth * measure) * unit
         relative = relative + accuracy.transcendental * self.target.function_error
+        if accuracy.amplified:
+            relative = relative + accuracy.amplified * measure * self.target.function_error
         own = relative * scale[accuracy.scale] + SMALLEST_NORMAL
         if accuracy.roundings == 1.0:
             exact = (error == 0.0) & (round_to(result, DType.F32) == result)
@@ -122,9 +155,29 @@ def _ends(value: Values, error: Values) -> list[Values]:
     return [value - error, value + error]
 
 
-def estimate(tree: Any, inputs: Mapping[str, Values], target: Tolerance) -> Estimate:
-    """The expression's value and error for inputs that have been broadcast to one shape."""
+def converted(value: Values) -> Values:
+    """The error of integers (int64) that become f32, of those beyond its digits."""
+    if value.dtype != np.int64:
+        return np.zeros(value.shape)
+    return np.where(np.abs(value) > 2.0**24, np.abs(value) * DType.F32.unit_roundoff, 0.0)
+
+
+def estimate(
+    tree: Any,
+    inputs: Mapping[str, Values],
+    target: Tolerance,
+    compute: DType = DType.F32,
+    out: DType = DType.F32,
+) -> Estimate:
+    """The expression's value and error for inputs that have been broadcast to one shape. Whole
+    numbers that stay ones are int64, and exact."""
     shape = next(iter(inputs.values())).shape
+    if compute.is_integer:
+        whole = WholeNumbers(inputs, WholeArrays(), 8 * compute.itemsize).value(tree)
+        found = np.broadcast_to(whole, shape).astype(np.int64)
+        error = np.zeros(shape) if out.is_integer else converted(found)
+        value = found if out.is_integer else found.astype(np.float64)
+        return Estimate(value=value, error=error, accumulate=compute)  # type: ignore[arg-type]
     value, error = Bounded(inputs, target).value(tree)
     return Estimate(
         value=np.broadcast_to(value, shape).astype(np.float64),

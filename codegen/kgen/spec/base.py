@@ -29,6 +29,11 @@ class Spec(ABC):
         """The inputs' element type; a field of every operation."""
 
     @property
+    def input_dtypes(self) -> tuple[DType, ...]:
+        """The element types of the inputs that decide what a target must have."""
+        return (self.dtype,)
+
+    @property
     def call_name(self) -> str:
         """What a loaded bundle calls the operation."""
         return self.op

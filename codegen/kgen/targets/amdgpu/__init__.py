@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from kgen.schedule import Schedule
 from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
+from kgen.spec.formula import INTEGERS
 from kgen.targets import llvm_ir
 from kgen.targets.amdgpu import devices, heuristics
 from kgen.targets.amdgpu.limits import TARGETS

@@ -16,6 +16,7 @@ from kgen.schedule import (
     SweepMatmul,
 )
 from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
+from kgen.spec.formula import INTEGERS
 from kgen.targets import llvm_ir
 from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.cpu import devices
@@ -51,7 +52,7 @@ class CpuFamily(Family):
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64, DType.S8), choose=choose),
-        Operation(spec=Elementwise, dtypes=FLOATS, choose=choose),
+        Operation(spec=Elementwise, dtypes=(*FLOATS, *INTEGERS), choose=choose),
         Operation(spec=Rowwise, dtypes=FLOATS, choose=choose),
     )
 

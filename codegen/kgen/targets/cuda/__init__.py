@@ -7,6 +7,7 @@ from typing import Any
 
 from kgen.schedule import Schedule
 from kgen.spec import DType, Elementwise, Math, Matmul, Rowwise, Spec
+from kgen.spec.formula import INTEGERS
 from kgen.targets.base import (
     EXACT,
     Assembled,
@@ -61,7 +62,7 @@ class CudaFamily(Family):
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=candidates.choose),
-        Operation(spec=Elementwise, dtypes=DTYPES, choose=heuristics.elementwise),
+        Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),
         Operation(spec=Rowwise, dtypes=DTYPES, choose=heuristics.rowwise),
     )
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from kgen.errors import TargetError
 from kgen.schedule import Schedule
 from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
+from kgen.spec.formula import INTEGERS
 from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.vulkan import heuristics
 from kgen.targets.vulkan.expressions import SpirvBitsRenderer, renderer_for
