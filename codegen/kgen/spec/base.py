@@ -29,8 +29,8 @@ class Spec(ABC):
         """The inputs' element type; a field of every operation."""
 
     @property
-    def input_dtypes(self) -> tuple[DType, ...]:
-        """The element types of the inputs that decide what a target must have."""
+    def needed_dtypes(self) -> tuple[DType, ...]:
+        """The element types that a target must have."""
         return (self.dtype,)
 
     @property

@@ -54,6 +54,10 @@ class Elementwise(Formula):
         return self.dtypes or super().input_dtypes
 
     @property
+    def needed_dtypes(self) -> tuple[DType, ...]:
+        return (*self.input_dtypes, self.out)
+
+    @property
     def default_out(self) -> DType:
         return DType.BOOL if self.formula_calls.truth else self.dtype
 

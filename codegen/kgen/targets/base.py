@@ -196,7 +196,7 @@ class Family(ABC):
         dtypes = self.dtypes(spec.op, target)
         if not dtypes:
             raise TargetError(f"target={target.name} has no {spec.op}; see kgen targets")
-        if missing := [dtype for dtype in spec.input_dtypes if dtype not in dtypes]:
+        if missing := [dtype for dtype in spec.needed_dtypes if dtype not in dtypes]:
             raise TargetError(
                 f"dtype={missing[0]} is not one that {target.name} has for {spec.op}; "
                 f"it has {', '.join(dtypes)}"

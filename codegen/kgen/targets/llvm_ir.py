@@ -69,6 +69,29 @@ class FloatType:
         literal = str(int(value)) if is_integer else float_literal(value, self.dtype)
         return literal if self.lanes == 1 else f"splat ({self.element} {literal})"
 
+    @property
+    def is_bool(self) -> bool:
+        return self.dtype is DType.BOOL
+
+    @property
+    def is_integer(self) -> bool:
+        return self.dtype.is_integer
+
+    @property
+    def saturating(self) -> str:
+        """The intrinsic that makes floats the nearest of these integers, and NaN 0."""
+        return f"llvm.fpto{'u' if self.dtype in UNSIGNED else 's'}i.sat"
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the largest integer."""
+        assert self.dtype.limits is not None
+        return self.dtype.limits
+
+    def of(self, dtype: DType) -> FloatType:
+        """As many lanes of another type."""
+        return FloatType(dtype=DType(dtype), lanes=self.lanes)
+
     def widening(self, value: FloatType) -> str:
         """The instruction that makes values of a type of elements, which it has all, or of integers
         the nearest."""

@@ -38,7 +38,7 @@ class Amdgpu(Family):
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=heuristics.matmul),
-        Operation(spec=Elementwise, dtypes=DTYPES, choose=heuristics.elementwise),
+        Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),
         Operation(spec=Rowwise, dtypes=DTYPES, choose=heuristics.rowwise),
     )
 
