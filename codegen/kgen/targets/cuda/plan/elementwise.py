@@ -232,6 +232,8 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
         tile=Tile(shape=(spec.elements,), extent=(schedule.block_elements,), axes=(0,)),
     )
     features = ["max_nan"] if target.has("max_nan") else []
+    if spec.out.is_integer and spec.out.itemsize == 1:
+        features.append("cvt_pack")
     return ElementwisePlan(
         spec=spec,
         target=target,
