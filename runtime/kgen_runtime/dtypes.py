@@ -157,10 +157,13 @@ _BY_ARRAY_NAME = {dtype.array_name: dtype for dtype in DType} | {
 }
 
 
-def computed_in(dtypes: Iterable[DType]) -> DType:
-    """The type that an expression of inputs of these types is computed in: f64 or f32 if one of
-    them is a float, else s64 or s32 if one is that, else f32, which has all numbers of 8 bits."""
+def computed_in(dtypes: Iterable[DType], out: DType) -> DType:
+    """The type that an expression of inputs of these types is computed in: f64 if one of them or
+    the output is that, f32 if an input is another float, else s64 or s32 if one is that, else f32,
+    which has all numbers of 8 bits."""
     found = set(dtypes)
+    if out is DType.F64:
+        return out
     if any(not dtype.is_integer for dtype in found):
         return DType.F64 if DType.F64 in found else DType.F32
     return next((dtype for dtype in (DType.S64, DType.S32) if dtype in found), DType.F32)

@@ -254,7 +254,7 @@ def elementwise(spec: Mapping[str, Any], buffers: Buffers) -> Element:
         found = map(decode, bits, broadcast.dtypes)
         return evaluate(broadcast.tree, dict(zip(broadcast.names, found, strict=True)), compute)
 
-    compute = computed_in(broadcast.dtypes)
+    compute = computed_in(broadcast.dtypes, DType(spec["out_dtype"]))
     return lambda index: result(*broadcast.bits(index[0]))
 
 

@@ -18,6 +18,7 @@ from kgen.ops.expression import (
 )
 from kgen.ops.registry import call_of, functions
 from kgen.ops.rows import Row
+from kgen_runtime.dtypes import DType
 
 
 def expand(
@@ -50,18 +51,30 @@ def expand(
     return select(result, constant(1.0), constant(0.0)) if result.truth else result
 
 
-def beyond_integers(expression: Expression) -> str | None:
-    """What integers lack of an expression in calls: the name of a function, or a constant."""
+#: What f64 lacks: polynomials have digits for f32, and not all CPUs have FMA.
+NOT_OF_F64 = frozenset({Primitive.EXP2, Primitive.LOG2, Primitive.FMA})
+
+
+def beyond(expression: Expression, compute: DType) -> str | None:
+    """What a type that is computed in lacks of an expression in calls: the name of a function, or a
+    constant; None if nothing, as of f32."""
+    whole = compute.is_integer
+
+    def lacks(step: Expression) -> bool:
+        if whole:
+            return step.primitive not in WHOLE or not step.number.is_integer()
+        return compute is DType.F64 and step.primitive in NOT_OF_F64
+
     for step in steps(expression):
         if step.primitive is Primitive.CALL:
             # Its arguments are looked at by themselves, but for constants.
             stand_ins = [
                 a if a.primitive is Primitive.CONSTANT else _any(a.truth) for a in step.arguments
             ]
-            alone = expand(call(step.name, stand_ins, step.truth), whole=True)
-            if not all(s.primitive in WHOLE and s.number.is_integer() for s in steps(alone)):
+            alone = expand(call(step.name, stand_ins, step.truth), whole=whole)
+            if any(map(lacks, steps(alone))):
                 return step.name
-        elif not step.number.is_integer():
+        elif step.primitive is Primitive.CONSTANT and lacks(step):
             return str(step)
     return None
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from kgen.errors import SpecError
-from kgen.ops import Expression, beyond_integers, expand, is_exact, steps
+from kgen.ops import Expression, beyond, expand, is_exact, steps
 from kgen.ops.expression import constant
 from kgen.ops.registry import call_of
 from kgen.spec.formula import FLOATS, INTEGERS, Formula, Shape
@@ -26,8 +26,8 @@ class Elementwise(Formula):
 
     op: ClassVar[str] = "elementwise"
     kind: ClassVar[str] = "element-wise"
-    in_dtypes: ClassVar[tuple[DType, ...]] = (*FLOATS, *INTEGERS)
-    out_dtypes: ClassVar[tuple[DType, ...]] = (*FLOATS, *INTEGERS)
+    in_dtypes: ClassVar[tuple[DType, ...]] = (DType.F64, *FLOATS, *INTEGERS)
+    out_dtypes: ClassVar[tuple[DType, ...]] = (DType.F64, *FLOATS, *INTEGERS)
     dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
     dtypes: Members[DType, DTypeLike] = Members(DType)
     out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
@@ -64,7 +64,7 @@ class Elementwise(Formula):
     @property
     def compute(self) -> DType:
         """The type that the expression is computed in."""
-        return computed_in(self.input_dtypes)
+        return computed_in(self.input_dtypes, self.out)
 
     @cached_property
     def result_calls(self) -> Expression:
@@ -78,19 +78,19 @@ class Elementwise(Formula):
 
     def _check_expression(self) -> None:
         compute = self.compute
+        if (unfit := beyond(self.formula_calls, compute)) is not None:
+            raise SpecError(
+                f"{unfit} is not for {compute}, which {self.expression!r} is computed in; "
+                "leave it out, or give inputs and output of f32"
+            )
         if compute.is_integer:
-            if (unfit := beyond_integers(self.formula_calls)) is not None:
-                raise SpecError(
-                    f"{unfit} is not for {compute}, which {self.expression!r} is computed in; "
-                    "leave it out, or give an input as f32"
-                )
             assert compute.limits is not None
             least, largest = compute.limits
             for step in steps(self.primitives()):
                 if not least <= step.number <= largest:
                     raise SpecError(
-                        f"{step} in {self.expression!r} is beyond {compute}, which it is computed in; "
-                        f"take a number from {least} to {largest}"
+                        f"{step} in {self.expression!r} is beyond {compute}, which it is computed "
+                        f"in; take a number from {least} to {largest}"
                     )
         super()._check_expression()
 
@@ -98,6 +98,11 @@ class Elementwise(Formula):
     def widest_itemsize(self) -> int:
         """Bytes of the widest element of its tensors."""
         return max(p.dtype.itemsize for p in self.parameters)
+
+    @property
+    def has_exact_steps(self) -> bool:
+        """Nothing is rounded but, where it is another type, the output."""
+        return self.is_exact or self.compute.is_integer
 
     @cached_property
     def is_exact(self) -> bool:

@@ -71,10 +71,13 @@ class WholeNumbers(Integers):
 class Bounded(Evaluator):
     """Evaluates to pairs of a value and its error; of a truth value that is where it is open."""
 
-    def __init__(self, values: Mapping[str, Values], target: Tolerance) -> None:
+    def __init__(
+        self, values: Mapping[str, Values], target: Tolerance, compute: DType = DType.F32
+    ) -> None:
+        self.compute = compute
         self.flushes = target.subnormals == "flushed"
         pairs = {
-            name: (value.astype(np.float64), self.flushed(value) + converted(value))
+            name: (value.astype(np.float64), self.flushed(value) + converted(value, compute))
             for name, value in values.items()
         }
         super().__init__(pairs, Arrays())
@@ -87,13 +90,13 @@ class Bounded(Evaluator):
 
     def value(self, at: Any) -> Any:
         found = super().value(at)
-        return found if isinstance(found, tuple) else self.constant(found)
+        return found if isinstance(found, tuple) else self.constant(found, self.compute)
 
     @staticmethod
-    def constant(value: float) -> tuple[Values, Values]:
-        """A constant, which the kernel has in f32."""
+    def constant(value: float, dtype: DType = DType.F32) -> tuple[Values, Values]:
+        """A constant, which the kernel has in the type that it computes in."""
         number = np.asarray(value, np.float64)
-        off = np.abs(round_to(number, DType.F32) - number) if np.isfinite(number) else 0.0
+        off = np.abs(round_to(number, dtype) - number) if np.isfinite(number) else 0.0
         return number, np.asarray(off)
 
     def apply(self, name: str, arguments: list[Any]) -> Any:
@@ -128,21 +131,21 @@ class Bounded(Evaluator):
         largest = np.broadcast_to(np.max(np.broadcast_arrays(*numbers), axis=0), result.shape)
         size = np.abs(result) + error
         scale = {"result": size, "argument": np.maximum(size, largest), "one": np.maximum(size, 1)}
-        unit = DType.F32.unit_roundoff
+        unit = self.compute.unit_roundoff
         measure = largest if accuracy.measure is None else accuracy.measure(*arguments)
         relative = (accuracy.roundings + accuracy.growth * measure) * unit
         relative = relative + accuracy.transcendental * self.target.function_error
         if accuracy.amplified:
             relative = relative + accuracy.amplified * measure * self.target.function_error
-        own = relative * scale[accuracy.scale] + SMALLEST_NORMAL
+        own = relative * scale[accuracy.scale] + self.compute.smallest_normal
         if accuracy.roundings == 1.0:
-            exact = (error == 0.0) & (round_to(result, DType.F32) == result)
+            exact = (error == 0.0) & (round_to(result, self.compute) == result)
             own = np.where(exact, self.flushed(result), own)
         # NaN and infinity have no error.
         own = np.where(np.isfinite(result), own, 0.0)
         if accuracy.holds is not None:
             own = np.where(accuracy.holds(*arguments), own, np.inf)
-        overflow = np.isfinite(result) & np.isinf(round_to(result, DType.F32))
+        overflow = np.isfinite(result) & np.isinf(round_to(result, self.compute))
         return np.where(overflow, np.inf, own)
 
 
@@ -155,11 +158,12 @@ def _ends(value: Values, error: Values) -> list[Values]:
     return [value - error, value + error]
 
 
-def converted(value: Values) -> Values:
-    """The error of integers (int64) that become f32, of those beyond its digits."""
+def converted(value: Values, dtype: DType) -> Values:
+    """The error of integers (int64) that become floats, of those beyond their digits."""
     if value.dtype != np.int64:
         return np.zeros(value.shape)
-    return np.where(np.abs(value) > 2.0**24, np.abs(value) * DType.F32.unit_roundoff, 0.0)
+    unit, size = dtype.unit_roundoff, np.abs(value.astype(np.float64))
+    return np.where(size * unit > 1.0, size * unit, 0.0)
 
 
 def estimate(
@@ -175,12 +179,15 @@ def estimate(
     if compute.is_integer:
         whole = WholeNumbers(inputs, WholeArrays(), 8 * compute.itemsize).value(tree)
         found = np.broadcast_to(whole, shape).astype(np.int64)
-        error = np.zeros(shape) if out.is_integer else converted(found)
+        error = np.zeros(shape) if out.is_integer else converted(found, DType.F32)
         value = found if out.is_integer else found.astype(np.float64)
         return Estimate(value=value, error=error, accumulate=compute)  # type: ignore[arg-type]
-    value, error = Bounded(inputs, target).value(tree)
+    value, error = Bounded(inputs, target, compute).value(tree)
+    if compute is DType.F64 and out.itemsize == 2:
+        # By way of f32.
+        error = error + np.abs(value) * DType.F32.unit_roundoff
     return Estimate(
         value=np.broadcast_to(value, shape).astype(np.float64),
         error=np.broadcast_to(error, shape).astype(np.float64),
-        accumulate=DType.F32,
+        accumulate=compute,
     )

@@ -127,7 +127,7 @@ def _elementwise(
     for name, value in values.items():
         if params[name].dtype.is_integer:
             values[name] = value.astype(np.int64)  # type: ignore[assignment]
-    compute = computed_in(p.dtype for p in entry.inputs)
+    compute = computed_in((p.dtype for p in entry.inputs), entry.output.dtype)
     at = tree(entry.spec["expression"])
     return elementwise.estimate(at, values, entry.tolerance, compute, entry.output.dtype)
 

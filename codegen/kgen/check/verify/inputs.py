@@ -83,7 +83,8 @@ def data_sets(entry: KernelEntry, seed: int) -> Iterator[DataSet]:
     integers = entry.inputs[0].dtype.is_integer
     turns = _special_turns(entry)
     if not (turns and entry.op == "matmul" and special_values.is_large(entry)):
-        yield _fill(entry, "random", seed, _random_integers if integers else _random)
+        random = _random_integers if integers else _random
+        yield _fill(entry, "random", seed, _wide(entry, random))
     yield _fill(entry, "whole-number", seed, _whole, whole=True)
     for turn in range(turns):
         data = _fill(entry, "special-value", seed + turn, _special(entry, seed, turn))
@@ -165,6 +166,24 @@ def _random(generator: np.random.Generator, param: TensorParam) -> Floats:
     values = generator.standard_normal(param.shape, wide)
     values[np.abs(values) < 2.0**-14] = 2.0**-14
     return values
+
+
+def _wide(entry: KernelEntry, make: Maker) -> Maker:
+    """For a result that becomes an integer: half of the floats are of any size that it has, or
+    beyond, and halves, which are as far from one integer as from the next."""
+    out = entry.output.dtype
+    if entry.spec["op"] != "elementwise" or not out.is_integer:
+        return make
+
+    def made(generator: np.random.Generator, param: TensorParam) -> Floats:
+        values = make(generator, param)
+        if param.dtype.is_integer:
+            return values
+        exponents = generator.integers(0, 8 * out.itemsize + 1, param.shape)
+        wide = np.rint(np.ldexp(values, exponents) * 2.0) / 2.0
+        return np.where(generator.random(param.shape) < 0.5, wide, values).astype(values.dtype)
+
+    return made
 
 
 def _random_integers(generator: np.random.Generator, param: TensorParam) -> Floats:

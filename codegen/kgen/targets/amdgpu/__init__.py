@@ -53,7 +53,7 @@ class Amdgpu(Family):
         return assemble(source, plan.target)
 
     def tolerance(self, spec: Spec, target: Target) -> Tolerance:
-        return EXACT if isinstance(spec, Elementwise) and spec.is_exact else TOLERANCE
+        return EXACT if isinstance(spec, Elementwise) and spec.has_exact_steps else TOLERANCE
 
     def proof(self, target: Target) -> str:
         return "emulated (LLVM IR)"

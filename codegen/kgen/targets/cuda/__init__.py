@@ -122,7 +122,7 @@ class CudaFamily(Family):
         # ex2.approx and lg2.approx are within 2 ulp, rcp.approx within 1 (PTX ISA, "Floating Point
         # Instructions"); a step uses two of them and a polynomial good to 2 ulp.
         function_error = 2.0**-21
-        if isinstance(spec, Elementwise) and spec.is_exact:
+        if isinstance(spec, Elementwise) and spec.has_exact_steps:
             return EXACT
         instruction = instruction_of(spec, target) if isinstance(spec, Matmul) else None
         if isinstance(spec, Matmul) and spec.accumulate.is_integer:

@@ -12,7 +12,7 @@ from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.spec.formula import INTEGERS
 from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.vulkan import heuristics
-from kgen.targets.vulkan.expressions import SpirvBitsRenderer, renderer_for
+from kgen.targets.vulkan.expressions import SpirvRenderer, renderer_for
 from kgen.targets.vulkan.limits import MAX_TENSOR_BYTES, TARGETS
 from kgen_runtime.launch_limits import VULKAN_GUARANTEED
 from kgen_runtime.manifest import Tolerance
@@ -82,8 +82,8 @@ class Vulkan(Family):
 
     def tolerance(self, spec: Spec, target: Target) -> Tolerance:
         if isinstance(spec, Elementwise):
-            on_bits = isinstance(renderer_for(spec), SpirvBitsRenderer)
-            return EXACT if on_bits else ELEMENTWISE_TOLERANCE
+            on_floats = isinstance(renderer_for(spec), SpirvRenderer)
+            return ELEMENTWISE_TOLERANCE if on_floats else EXACT
         return ROWWISE_TOLERANCE if isinstance(spec, Rowwise) else MATMUL_TOLERANCE
 
     def proof(self, target: Target) -> str:

@@ -171,6 +171,11 @@ class Access:
         return self.dtype.limits
 
     @property
+    def of_doubles(self) -> bool:
+        """Floats of fewer bits, where doubles are computed with."""
+        return self.compute.scalar == "double" and not (self.is_integer or self.is_wide)
+
+    @property
     def of_floats(self) -> Access:
         """The same tensor, where as many f32 are computed with."""
         return replace(self, compute=self.compute.of("float"))
