@@ -83,7 +83,8 @@ class Array:
     def from_host(cls, backend: Backend, value: Any, bits_of: str | None = None) -> Array:
         """A copy on the device of a numpy or other host DLPack array, strides included.
 
-        uint16 is taken as the bits of bf16, uint8 as those of the 8-bit float `bits_of`. Negative
+        uint16 is taken as the bits of bf16, uint8 as those of the 8-bit float `bits_of`, if that is
+        given. Negative
         strides are packed. Raises ArgumentError for anything else, OutOfMemory if the device cannot
         hold it.
         """
@@ -92,9 +93,8 @@ class Array:
         if dtype == BITS_8 and bits_of in FLOATS_8:
             dtype = bits_of
         if dtype not in tuple(DType):
-            remedy = "; name the 8-bit float whose bits these are" if dtype == BITS_8 else ""
             raise ArgumentError(
-                f"to_device: no kernel takes {dtype}; known are {', '.join(DType)}{remedy}"
+                f"to_device: no kernel takes {dtype}; known are {', '.join(DType)}"
             )
         if host.size == 0:
             raise ArgumentError(f"to_device: shape {host.shape} is empty; no kernel takes that")
