@@ -93,9 +93,7 @@ class Array:
         if dtype == BITS_8 and bits_of in FLOATS_8:
             dtype = bits_of
         if dtype not in tuple(DType):
-            raise ArgumentError(
-                f"to_device: no kernel takes {dtype}; known are {', '.join(DType)}"
-            )
+            raise ArgumentError(f"to_device: no kernel takes {dtype}; known are {', '.join(DType)}")
         if host.size == 0:
             raise ArgumentError(f"to_device: shape {host.shape} is empty; no kernel takes that")
         if any(s < 0 or s % host.itemsize for s in host.strides):

@@ -8,9 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 #: The names of the members of `DType`, and what numpy, ml_dtypes and PyTorch call the same.
-DTypeName = Literal[
-    "f64", "f32", "f16", "bf16", "e4m3", "e5m2", "s64", "s32", "s8", "u8", "bool"
-]
+DTypeName = Literal["f64", "f32", "f16", "bf16", "e4m3", "e5m2", "s64", "s32", "s8", "u8", "bool"]
 ArrayDTypeName = Literal[
     "float64",
     "float32",

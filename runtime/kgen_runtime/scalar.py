@@ -102,11 +102,12 @@ def encode(value: float, dtype: DType) -> int:
 
 def encode_integer(value: float, dtype: DType) -> int:
     """The bits of the whole number nearest to `value`, ties to even, in two's complement."""
-    assert dtype.limits is not None
-    least, largest = dtype.limits
     if math.isnan(value):
         return 0
-    return round(max(least, min(largest, value))) & (1 << 8 * dtype.itemsize) - 1
+    assert dtype.limits is not None
+    least, largest = dtype.limits
+    nearest: int = round(max(least, min(largest, value)))
+    return nearest & (1 << 8 * dtype.itemsize) - 1
 
 
 def read(buffer: memoryview, index: int, dtype: DType) -> float:

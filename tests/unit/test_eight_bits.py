@@ -23,7 +23,6 @@ from kgen.spec import DType, Epilogue, Layout, Matmul, from_json, text
 from kgen.spec.choices import OUTPUTS
 from kgen_runtime import dlpack, scalar
 from kgen_runtime.array import Array, host_dtype
-from kgen_runtime.errors import ArgumentError
 from kgen_runtime.manifest import KernelEntry
 from tests import needs
 from tests.specs import relu_of, softmax_of

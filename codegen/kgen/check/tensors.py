@@ -51,7 +51,7 @@ def strided_bits(buffer: Bytes, param: TensorParam) -> Bits:
 def decode(bits: Bits, dtype: DType) -> Values:
     """The values of bits, exactly; those of s64 are int64."""
     if dtype is DType.S64:
-        return bits.view(np.int64)  # type: ignore[return-value]
+        return bits.view(np.int64)
     if dtype is DType.BOOL:
         return bits.astype(np.float64)
     if dtype is DType.BF16:

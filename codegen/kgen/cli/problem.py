@@ -58,7 +58,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="matmul, softmax, relu or any other function, or an expression of functions: "
         "'silu(gate) * up' (matmul)",
     )  # fmt: skip
-    problem.add_argument("--dtype", metavar="D", help=f"{_names(DType)} (f16); an expression's inputs may differ: "
+    problem.add_argument(
+        "--dtype", metavar="D",
+        help=f"{_names(DType)} (f16); an expression's inputs may differ: "
         "bool,f32 or mask=bool,x=f32",
     )  # fmt: skip
     problem.add_argument(

@@ -31,7 +31,8 @@ def expand(
     """The expression with primitives in the place of calls, but for functions in `native`, of which
     a renderer has a better form. A truth value as the result becomes 1 or 0.
 
-    `whole`: the numbers are integers. Row-wise functions need a `row`. Raises SpecError where there is none.
+    `whole`: the numbers are integers. Row-wise functions need a `row`. Raises SpecError where there
+    is none.
     """
 
     def change(step: Expression) -> Expression:

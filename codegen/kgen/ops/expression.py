@@ -1,9 +1,9 @@
 """Expressions: formulas over some twenty primitives, which every instruction set can render.
 
-An expression is a frozen graph in which equal parts are one node. Its numbers are of one
-type, the one that a kernel computes in: f32 (f64 for f64 tensors), or s32 or s64, of which there are
-the primitives in `WHOLE`. Truth values are what comparisons give and `select` takes. A call of a function (`kgen.ops.functions`) is a node
-as well until :func:`expand` puts primitives in its place.
+An expression is a frozen graph in which equal parts are one node. Its numbers are of one type, the
+one that a kernel computes in: f32 (f64 for f64 tensors), or s32 or s64, of which there are the
+primitives in `WHOLE`. Truth values are what comparisons give and `select` takes. A call of a
+function (`kgen.ops.functions`) is a node as well until :func:`expand` puts primitives in its place.
 
 The primitives are those of IEEE 754-2019, rounded to nearest, except for:
 

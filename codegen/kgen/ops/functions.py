@@ -214,7 +214,7 @@ def _pow_measure(x: Any, y: Any) -> Any:
     Accuracy(roundings=13, growth=12, transcendental=2, amplified=2, measure=_pow_measure),
 )
 def pow_(x: Expression, y: Expression) -> Expression:
-    """IEEE 754's pow; a product or a root where y is a constant up to 8 that is whole, or a half."""
+    """IEEE 754's pow; a product or a root where y is a whole constant up to 8, or a half."""
     if y.primitive is P.CONSTANT and abs(y.number) == 0.5:
         # Unlike a root's, the sign of zero and of infinity is lost.
         above = select(x.equals(-INFINITY), INFINITY, select(x.equals(0.0), 0.0, x))

@@ -1,4 +1,5 @@
-"""Expressions as LLVM IR, on scalars or vectors of floats or integers, for the families whose kernels are that.
+"""Expressions as LLVM IR, on scalars or vectors of floats or integers, for the families whose
+kernels are that.
 
 LLVM Language Reference, "Binary Operations", "Standard C/C++ Library Intrinsics". A family says in
 a class of its own what it has of the primitives that IR leaves to it: EXP2, LOG2 and those with an

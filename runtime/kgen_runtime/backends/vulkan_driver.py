@@ -119,9 +119,7 @@ def storage_features(device: Any) -> list[str]:
         if _api_version(device) < api:
             continue
         storage = vk.ffi.new(f"VkPhysicalDevice{bits}BitStorageFeatures *")
-        storage.sType = getattr(
-            vk, f"VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_{bits}BIT_STORAGE_FEATURES"
-        )
+        storage.sType = getattr(vk, f"VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_{bits}BIT_STORAGE_FEATURES")
         features = vk.ffi.new("VkPhysicalDeviceFeatures2 *")
         features.sType = vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2
         features.pNext = storage

@@ -59,7 +59,8 @@ class Device:
     """A logical device with one queue. Not safe for threads: the backend holds a lock."""
 
     def __init__(self, physical: Any, *, features: Collection[str], mapped: bool) -> None:
-        """`features`: of `STORAGE_FEATURES`, those to use. `mapped`: buffers are made of memory that the host sees."""
+        """`features`: of `STORAGE_FEATURES`, those to use. `mapped`: buffers are made of memory
+        that the host sees."""
         vk = driver()
         self.queue_family = compute_queue_family(physical)
         queue = vk.VkDeviceQueueCreateInfo(

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from kgen.check.oracle.tolerance import Estimate
 from kgen.check.tensors import Values, round_to
@@ -49,7 +50,13 @@ class Arrays:
 class WholeArrays(Arrays):
     """That of arrays of int64, which wrap around."""
 
-    mod, floor_divide = staticmethod(np.mod), staticmethod(np.floor_divide)
+    @staticmethod
+    def mod(x: Values, y: Values) -> Values:
+        return np.asarray(np.mod(x, y))
+
+    @staticmethod
+    def floor_divide(x: Values, y: Values) -> Values:
+        return np.asarray(np.floor_divide(x, y))
 
     @staticmethod
     def where(condition: Values, x: Values, y: Values) -> Values:
@@ -158,7 +165,7 @@ def _ends(value: Values, error: Values) -> list[Values]:
     return [value - error, value + error]
 
 
-def converted(value: Values, dtype: DType) -> Values:
+def converted(value: Values | npt.NDArray[np.int64], dtype: DType) -> Values:
     """The error of integers (int64) that become floats, of those beyond their digits."""
     if value.dtype != np.int64:
         return np.zeros(value.shape)

@@ -126,7 +126,7 @@ def _elementwise(
     }
     for name, value in values.items():
         if params[name].dtype.is_integer:
-            values[name] = value.astype(np.int64)  # type: ignore[assignment]
+            values[name] = value.astype(np.int64)
     compute = computed_in((p.dtype for p in entry.inputs), entry.output.dtype)
     at = tree(entry.spec["expression"])
     return elementwise.estimate(at, values, entry.tolerance, compute, entry.output.dtype)

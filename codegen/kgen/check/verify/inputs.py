@@ -157,11 +157,12 @@ def holds_poison(bits: Bits, dtype: DType) -> Mask:
 
 def _random(generator: np.random.Generator, param: TensorParam) -> Floats:
     """Zero-mean and normal, without the subnormals of f16, which some matrix units flush. Half of
-    the integers are any, the others small."""
+    the integers are of any size, the others near the ends of 8 bits."""
     if param.dtype.limits is not None and param.dtype.is_integer:
         any_one = generator.integers(*param.dtype.limits, param.shape, np.int64, endpoint=True)
-        small = np.clip(generator.integers(-9, 9, param.shape), *param.dtype.limits)
-        return np.where(generator.random(param.shape) < 0.5, any_one, small)
+        any_one >>= generator.integers(0, 8 * param.dtype.itemsize, param.shape)
+        near = np.clip(generator.integers(-300, 300, param.shape), *param.dtype.limits)
+        return np.where(generator.random(param.shape) < 0.5, any_one, near)
     wide = np.float64 if param.dtype is DType.F64 else np.float32
     values = generator.standard_normal(param.shape, wide)
     values[np.abs(values) < 2.0**-14] = 2.0**-14
@@ -181,7 +182,8 @@ def _wide(entry: KernelEntry, make: Maker) -> Maker:
             return values
         exponents = generator.integers(0, 8 * out.itemsize + 1, param.shape)
         wide = np.rint(np.ldexp(values, exponents) * 2.0) / 2.0
-        return np.where(generator.random(param.shape) < 0.5, wide, values).astype(values.dtype)
+        chosen = np.where(generator.random(param.shape) < 0.5, wide, values)
+        return chosen.astype(np.float64 if param.dtype is DType.F64 else np.float32)
 
     return made
 
@@ -200,8 +202,8 @@ def _whole(generator: np.random.Generator, param: TensorParam) -> Floats:
         return np.full(param.shape, 0.5, np.float32)
     limit = LOGIT_LIMIT if param.name == "x" else WHOLE_LIMIT
     values = generator.integers(-limit, limit, param.shape, np.int8, endpoint=True)
-    if param.dtype.is_integer:
-        return np.clip(values, *param.dtype.limits)
+    if param.dtype.limits is not None and param.dtype.is_integer:
+        return np.clip(values.astype(np.int64), *param.dtype.limits)
     return values.astype(np.float32)
 
 

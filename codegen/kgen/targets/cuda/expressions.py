@@ -152,7 +152,8 @@ class PtxRenderer(Renderer):
         ]
 
 
-WHOLE_OPCODES: Mapping[P, str] = OPCODES | {
+WHOLE_OPCODES: Mapping[P, str] = {
+    **OPCODES,
     P.MUL: "mul.lo",
     P.MIN: "min",
     P.MAX: "max",

@@ -54,7 +54,9 @@ class Vulkan(Family):
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=heuristics.matmul),
-        Operation(spec=Elementwise, dtypes=(*DTYPES, *NARROW_INTEGERS), choose=heuristics.elementwise),
+        Operation(
+            spec=Elementwise, dtypes=(*DTYPES, *NARROW_INTEGERS), choose=heuristics.elementwise
+        ),
         Operation(spec=Rowwise, dtypes=DTYPES, choose=heuristics.rowwise),
     )
 

@@ -11,7 +11,13 @@ from kgen.targets.llvm_ir import UNSIGNED
 from kgen_runtime.values import frozen
 
 _SUFFIX = {"half": "f16", "float": "f32", "double": "f64"}
-_SCALAR = {DType.F64: "double", DType.F32: "float", DType.F16: "half", DType.S32: "i32", DType.S64: "i64"}
+_SCALAR = {
+    DType.F64: "double",
+    DType.F32: "float",
+    DType.F16: "half",
+    DType.S32: "i32",
+    DType.S64: "i64",
+}
 _BITS = {
     "i8": 8,
     "bfloat": 16,

@@ -28,8 +28,8 @@ MAX_VECTORS = 2**32 - 1
 
 @frozen
 class Load:
-    """An access' elements of one input of `dtype`. `nbytes` is from the thread's first of a linear one;
-    `terms` are (coordinate, bytes for each step of it) of another. `single`: one element."""
+    """An access' elements of one input of `dtype`. `nbytes` is from the thread's first of a linear
+    one; `terms` are (coordinate, bytes for each step of it) of another. `single`: one element."""
 
     name: str
     dtype: DType

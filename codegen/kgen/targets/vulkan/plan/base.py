@@ -166,7 +166,9 @@ class VulkanPlan(Plan):
         }
         version = (limits["api_major"], limits["api_minor"])
         api = max(version, API_8BIT) if self.has_8bit else version
-        return {"api": ".".join(map(str, api))} | {name: value for name, value in beyond.items() if value}
+        return {"api": ".".join(map(str, api))} | {
+            name: value for name, value in beyond.items() if value
+        }
 
     @property
     def launch_limits(self) -> Limits:
