@@ -1,3 +1,5 @@
+# mypy: ignore-errors
+# Triton gives its functions no types, and theirs are the parameters of kernels.
 """The formulas as Triton kernels, compiled without a GPU; run by an interpreter that has Triton.
 
     .venv-triton/bin/python scripts/bench_triton/kernels.py OUTPUT
