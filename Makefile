@@ -103,7 +103,7 @@ flagships: setup ## verify every flagship shape and type for NVIDIA, write docs/
 	$(BIN)/python -m scripts.flagships --write
 
 figures: ## renew every figure in the documents, with day and commit; hours, on a quiet machine
-	$(MAKE) bench-tool
+	$(MAKE) bench-tool bench-triton
 	$(MAKE) bench-cpu
 	mkdir -p build
 	$(BENCH)/bin/python -m scripts.bench_cpu --tune-gap build/tune-gap.json --write
