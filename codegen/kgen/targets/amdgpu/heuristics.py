@@ -111,7 +111,7 @@ def cheapest(
 def elementwise(spec: Elementwise, target: Target) -> GpuStream:
     """16-byte accesses to the wider of inputs and output, narrower where rows are odd; more of them
     per thread where the grid would not fit otherwise."""
-    vector = widest_vector(spec, WIDEST // max(spec.dtype.itemsize, spec.out.itemsize))
+    vector = widest_vector(spec, WIDEST // spec.widest_itemsize)
     threads, unroll = THREADS, 1
     while spec.elements // (vector * unroll) + threads > target.limits["grid_threads"]:
         unroll *= 2

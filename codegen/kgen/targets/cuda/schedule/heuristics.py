@@ -30,7 +30,7 @@ RESIDENT_COLUMNS = 32
 def elementwise(spec: Elementwise, target: Target) -> GpuStream:
     """16-byte accesses to the wider of inputs and output, narrower where rows are odd; four per
     thread where that leaves enough CTAs, and more where the grid would not fit otherwise."""
-    vector = widest_vector(spec, MAX_ACCESS_BYTES // max(spec.dtype.itemsize, spec.out.itemsize))
+    vector = widest_vector(spec, MAX_ACCESS_BYTES // spec.widest_itemsize)
     unroll = 4 if spec.elements >= NOMINAL_CTAS * STREAM_THREADS * vector * 4 else 1
     while spec.elements > target.limits["grid_x"] * STREAM_THREADS * vector * unroll:
         unroll *= 2
