@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from kgen.emulate.llvm.chunk import Chunk
 from kgen.emulate.llvm.frontend.module import Instruction
@@ -18,7 +19,6 @@ from kgen.emulate.llvm.order import scopes
 from kgen.emulate.llvm.order.clocks import NO_BARRIER, NO_FENCE
 from kgen.emulate.llvm.order.device_clocks import DeviceClocks
 from kgen.emulate.llvm.order.global_record import GlobalAccess, LaneRecord
-from kgen.emulate.llvm.order.shadow_layout import layout
 from kgen.emulate.llvm.types import Array
 
 NO_ORDER = "no release, atomic and acquire that reach the device order them"
@@ -236,3 +236,34 @@ class GlobalShadow:
 def _is_atomic(ins: Instruction) -> bool:
     """Loads and stores are if they say so; the rest always."""
     return ins.is_atomic or ins.opcode in ("atomicrmw", "cmpxchg") or "atomic" in ins.callee
+
+
+#: Parts of the tables start at multiples of this.
+_ALIGN = 64
+
+
+def layout(buffers: list[Buffer], written: Collection[int], granule: int) -> tuple[Array, int, int]:
+    """(start of each buffer in bytes of the tables or -1, granule, bytes of the tables).
+
+    Arrays that share memory share their part of the tables.
+    """
+    starts = np.full(len(buffers), -1, np.int64)
+    bounds = [byte_bounds(b.data) if b.data.size else (0, 0) for b in buffers]
+    size = 0
+    groups: list[tuple[int, int, list[int]]] = []
+    for index in sorted(range(len(buffers)), key=lambda i: bounds[i]):
+        low, high = bounds[index]
+        if groups and low < groups[-1][1] and high > low:
+            start, end, members = groups.pop()
+            groups.append((start, max(end, high), [*members, index]))
+        else:
+            groups.append((low, high, [index]))
+    for low, high, members in groups:
+        if not any(index in written for index in members):
+            continue
+        for index in members:
+            starts[index] = size + bounds[index][0] - low
+            while starts[index] % granule:
+                granule //= 2
+        size += -(-(high - low) // _ALIGN) * _ALIGN
+    return starts, granule, size
