@@ -125,6 +125,20 @@ class Assembled:
 
 
 @frozen
+class Kernel:
+    """One finished kernel: what it was made from, its text and its machine code."""
+
+    plan: Plan
+    source: Source
+    assembled: Assembled
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.plan.target.name}/{self.plan.spec.key}"
+
+
+@frozen
 class Toolchain:
     """A tool that a family's machine code depends on, for the bundle's provenance.
 

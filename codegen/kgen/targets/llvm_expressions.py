@@ -70,9 +70,9 @@ class LlvmRenderer(Renderer):
             return [f"{result} = fdiv {flags}{t} {', '.join(operands)}{metadata}"]
         if p is P.RSQRT:
             return [
-                f"{result}.root = call {t} @llvm.sqrt.{t.suffix}({t} {operands[0]})"
+                f"{result}.root = call {flags}{t} @llvm.sqrt.{t.suffix}({t} {operands[0]})"
                 f"{self.metadata(P.SQRT)}",
-                f"{result} = fdiv {t} {t.constant(1.0)}, {result}.root{metadata}",
+                f"{result} = fdiv {flags}{t} {t.constant(1.0)}, {result}.root{metadata}",
             ]
         if p is P.NEG:
             return [f"{result} = fneg {t} {operands[0]}"]

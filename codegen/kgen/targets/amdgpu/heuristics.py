@@ -61,6 +61,8 @@ THREADS = 256
 COLUMNS_PER_THREAD = 8
 #: Numbers of a row that a thread keeps in registers; a longer row is read again instead.
 RESIDENT_COLUMNS = 32
+#: Workgroups that keep a compute unit busy; with fewer rows than that, a row gets more threads.
+WORKGROUPS_PER_UNIT = 4
 
 
 def matmul(spec: Matmul, target: Target) -> MmaMatmul | FmaMatmul:
@@ -123,6 +125,11 @@ def rowwise(spec: Rowwise, target: Target) -> GpuRows:
     threads = 1
     while threads < target.limits["threads"] and threads * COLUMNS_PER_THREAD < spec.cols:
         threads *= 2
+    # Where there are rows for every compute unit, fewer threads with more of a row each take fewer
+    # instructions: what they exchange is work of each thread.
+    if spec.rows >= WORKGROUPS_PER_UNIT * target.limits["compute_units"]:
+        while threads > THREADS and spec.cols * kept <= threads // 2 * RESIDENT_COLUMNS:
+            threads //= 2
     # The rows round up to whole workgroups of at most THREADS rows.
     while (spec.rows + THREADS) * threads > target.limits["grid_threads"]:
         threads //= 2

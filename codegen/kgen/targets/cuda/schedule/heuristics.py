@@ -49,6 +49,10 @@ def rowwise(spec: Rowwise, target: Target) -> GpuRows:
         return GpuRows(num_threads=ROW_THREADS, rows_per_block=rows, vector=vector)
     wanted = power_of_two(-(-spec.cols // min(COLUMNS_PER_THREAD, limit)))
     threads = max(ROW_THREADS, min(MAX_ROW_THREADS, wanted))
+    if spec.rows >= NOMINAL_CTAS:
+        # Fewer threads take fewer instructions: what they exchange is work of each.
+        while threads > STREAM_THREADS and spec.cols <= threads // 2 * limit:
+            threads //= 2
     if target.has("clusters") and spec.rows <= target.limits["grid_y"]:
         cluster = _row_cluster(spec, threads)
         if -(-spec.cols // (threads * cluster * vector)) * vector <= limit:
