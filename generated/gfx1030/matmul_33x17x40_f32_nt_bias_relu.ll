@@ -236,7 +236,7 @@ last.multiplied:
 m0.n0.e0.inside:
   %m0.n0.e0.offset = add nuw nsw i64 %row0.offset, %column0.wide
   ; relu(A @ B + bias)
-  %m0.n0.e0.finished_add = fadd float %m0.n0.e0, %column0.bias
+  %m0.n0.e0.finished_add = fadd contract float %m0.n0.e0, %column0.bias
   %m0.n0.e0.finished_less_equal = fcmp ole float %m0.n0.e0.finished_add, 0x0000000000000000
   %m0.n0.e0.finished = select i1 %m0.n0.e0.finished_less_equal, float 0x0000000000000000, float %m0.n0.e0.finished_add
   %m0.n0.e0.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m0.n0.e0.offset
@@ -249,7 +249,7 @@ m0.n0.e0.done:
 m0.n0.e1.inside:
   %m0.n0.e1.offset = add nuw nsw i64 %row0.offset, %column1.wide
   ; relu(A @ B + bias)
-  %m0.n0.e1.finished_add = fadd float %m0.n0.e1, %column1.bias
+  %m0.n0.e1.finished_add = fadd contract float %m0.n0.e1, %column1.bias
   %m0.n0.e1.finished_less_equal = fcmp ole float %m0.n0.e1.finished_add, 0x0000000000000000
   %m0.n0.e1.finished = select i1 %m0.n0.e1.finished_less_equal, float 0x0000000000000000, float %m0.n0.e1.finished_add
   %m0.n0.e1.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m0.n0.e1.offset
@@ -267,7 +267,7 @@ m0.n0.e1.done:
 m1.n0.e0.inside:
   %m1.n0.e0.offset = add nuw nsw i64 %row1.offset, %column0.wide
   ; relu(A @ B + bias)
-  %m1.n0.e0.finished_add = fadd float %m1.n0.e0, %column0.bias
+  %m1.n0.e0.finished_add = fadd contract float %m1.n0.e0, %column0.bias
   %m1.n0.e0.finished_less_equal = fcmp ole float %m1.n0.e0.finished_add, 0x0000000000000000
   %m1.n0.e0.finished = select i1 %m1.n0.e0.finished_less_equal, float 0x0000000000000000, float %m1.n0.e0.finished_add
   %m1.n0.e0.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m1.n0.e0.offset
@@ -280,7 +280,7 @@ m1.n0.e0.done:
 m1.n0.e1.inside:
   %m1.n0.e1.offset = add nuw nsw i64 %row1.offset, %column1.wide
   ; relu(A @ B + bias)
-  %m1.n0.e1.finished_add = fadd float %m1.n0.e1, %column1.bias
+  %m1.n0.e1.finished_add = fadd contract float %m1.n0.e1, %column1.bias
   %m1.n0.e1.finished_less_equal = fcmp ole float %m1.n0.e1.finished_add, 0x0000000000000000
   %m1.n0.e1.finished = select i1 %m1.n0.e1.finished_less_equal, float 0x0000000000000000, float %m1.n0.e1.finished_add
   %m1.n0.e1.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m1.n0.e1.offset

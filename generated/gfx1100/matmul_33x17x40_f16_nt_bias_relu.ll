@@ -286,7 +286,7 @@ last:
 m0.c0.r0.inside:
   %m0.c0.r0.offset = add nuw nsw i64 %row.m0.r0.offset, %column0.wide
   ; relu(A @ B + bias)
-  %m0.c0.r0.finished_add = fadd float %m0.c0.r0, %column0.bias
+  %m0.c0.r0.finished_add = fadd contract float %m0.c0.r0, %column0.bias
   %m0.c0.r0.finished_less_equal = fcmp ole float %m0.c0.r0.finished_add, 0x0000000000000000
   %m0.c0.r0.finished = select i1 %m0.c0.r0.finished_less_equal, float 0x0000000000000000, float %m0.c0.r0.finished_add
   %m0.c0.r0.rounded = fptrunc float %m0.c0.r0.finished to half
@@ -305,7 +305,7 @@ m0.c0.r0.done:
 m0.c0.r1.inside:
   %m0.c0.r1.offset = add nuw nsw i64 %row.m0.r1.offset, %column0.wide
   ; relu(A @ B + bias)
-  %m0.c0.r1.finished_add = fadd float %m0.c0.r1, %column0.bias
+  %m0.c0.r1.finished_add = fadd contract float %m0.c0.r1, %column0.bias
   %m0.c0.r1.finished_less_equal = fcmp ole float %m0.c0.r1.finished_add, 0x0000000000000000
   %m0.c0.r1.finished = select i1 %m0.c0.r1.finished_less_equal, float 0x0000000000000000, float %m0.c0.r1.finished_add
   %m0.c0.r1.rounded = fptrunc float %m0.c0.r1.finished to half
@@ -324,7 +324,7 @@ m0.c0.r1.done:
 m0.c0.r2.inside:
   %m0.c0.r2.offset = add nuw nsw i64 %row.m0.r2.offset, %column0.wide
   ; relu(A @ B + bias)
-  %m0.c0.r2.finished_add = fadd float %m0.c0.r2, %column0.bias
+  %m0.c0.r2.finished_add = fadd contract float %m0.c0.r2, %column0.bias
   %m0.c0.r2.finished_less_equal = fcmp ole float %m0.c0.r2.finished_add, 0x0000000000000000
   %m0.c0.r2.finished = select i1 %m0.c0.r2.finished_less_equal, float 0x0000000000000000, float %m0.c0.r2.finished_add
   %m0.c0.r2.rounded = fptrunc float %m0.c0.r2.finished to half
@@ -343,7 +343,7 @@ m0.c0.r2.done:
 m0.c0.r3.inside:
   %m0.c0.r3.offset = add nuw nsw i64 %row.m0.r3.offset, %column0.wide
   ; relu(A @ B + bias)
-  %m0.c0.r3.finished_add = fadd float %m0.c0.r3, %column0.bias
+  %m0.c0.r3.finished_add = fadd contract float %m0.c0.r3, %column0.bias
   %m0.c0.r3.finished_less_equal = fcmp ole float %m0.c0.r3.finished_add, 0x0000000000000000
   %m0.c0.r3.finished = select i1 %m0.c0.r3.finished_less_equal, float 0x0000000000000000, float %m0.c0.r3.finished_add
   %m0.c0.r3.rounded = fptrunc float %m0.c0.r3.finished to half
@@ -362,7 +362,7 @@ m0.c0.r3.done:
 m0.c0.r4.inside:
   %m0.c0.r4.offset = add nuw nsw i64 %row.m0.r4.offset, %column0.wide
   ; relu(A @ B + bias)
-  %m0.c0.r4.finished_add = fadd float %m0.c0.r4, %column0.bias
+  %m0.c0.r4.finished_add = fadd contract float %m0.c0.r4, %column0.bias
   %m0.c0.r4.finished_less_equal = fcmp ole float %m0.c0.r4.finished_add, 0x0000000000000000
   %m0.c0.r4.finished = select i1 %m0.c0.r4.finished_less_equal, float 0x0000000000000000, float %m0.c0.r4.finished_add
   %m0.c0.r4.rounded = fptrunc float %m0.c0.r4.finished to half
@@ -381,7 +381,7 @@ m0.c0.r4.done:
 m0.c0.r5.inside:
   %m0.c0.r5.offset = add nuw nsw i64 %row.m0.r5.offset, %column0.wide
   ; relu(A @ B + bias)
-  %m0.c0.r5.finished_add = fadd float %m0.c0.r5, %column0.bias
+  %m0.c0.r5.finished_add = fadd contract float %m0.c0.r5, %column0.bias
   %m0.c0.r5.finished_less_equal = fcmp ole float %m0.c0.r5.finished_add, 0x0000000000000000
   %m0.c0.r5.finished = select i1 %m0.c0.r5.finished_less_equal, float 0x0000000000000000, float %m0.c0.r5.finished_add
   %m0.c0.r5.rounded = fptrunc float %m0.c0.r5.finished to half
@@ -400,7 +400,7 @@ m0.c0.r5.done:
 m0.c0.r6.inside:
   %m0.c0.r6.offset = add nuw nsw i64 %row.m0.r6.offset, %column0.wide
   ; relu(A @ B + bias)
-  %m0.c0.r6.finished_add = fadd float %m0.c0.r6, %column0.bias
+  %m0.c0.r6.finished_add = fadd contract float %m0.c0.r6, %column0.bias
   %m0.c0.r6.finished_less_equal = fcmp ole float %m0.c0.r6.finished_add, 0x0000000000000000
   %m0.c0.r6.finished = select i1 %m0.c0.r6.finished_less_equal, float 0x0000000000000000, float %m0.c0.r6.finished_add
   %m0.c0.r6.rounded = fptrunc float %m0.c0.r6.finished to half
@@ -419,7 +419,7 @@ m0.c0.r6.done:
 m0.c0.r7.inside:
   %m0.c0.r7.offset = add nuw nsw i64 %row.m0.r7.offset, %column0.wide
   ; relu(A @ B + bias)
-  %m0.c0.r7.finished_add = fadd float %m0.c0.r7, %column0.bias
+  %m0.c0.r7.finished_add = fadd contract float %m0.c0.r7, %column0.bias
   %m0.c0.r7.finished_less_equal = fcmp ole float %m0.c0.r7.finished_add, 0x0000000000000000
   %m0.c0.r7.finished = select i1 %m0.c0.r7.finished_less_equal, float 0x0000000000000000, float %m0.c0.r7.finished_add
   %m0.c0.r7.rounded = fptrunc float %m0.c0.r7.finished to half

@@ -196,7 +196,7 @@ last:
 m0.c0.r0.inside:
   %m0.c0.r0.offset = add nuw nsw i64 %row.m0.r0.offset, %column0.wide
   ; relu(A @ B + bias)
-  %m0.c0.r0.finished_add = fadd float %m0.c0.r0, %column0.bias
+  %m0.c0.r0.finished_add = fadd contract float %m0.c0.r0, %column0.bias
   %m0.c0.r0.finished_less_equal = fcmp ole float %m0.c0.r0.finished_add, 0x0000000000000000
   %m0.c0.r0.finished = select i1 %m0.c0.r0.finished_less_equal, float 0x0000000000000000, float %m0.c0.r0.finished_add
   %m0.c0.r0.rounded = fptrunc float %m0.c0.r0.finished to half
@@ -215,7 +215,7 @@ m0.c0.r0.done:
 m0.c0.r1.inside:
   %m0.c0.r1.offset = add nuw nsw i64 %row.m0.r1.offset, %column0.wide
   ; relu(A @ B + bias)
-  %m0.c0.r1.finished_add = fadd float %m0.c0.r1, %column0.bias
+  %m0.c0.r1.finished_add = fadd contract float %m0.c0.r1, %column0.bias
   %m0.c0.r1.finished_less_equal = fcmp ole float %m0.c0.r1.finished_add, 0x0000000000000000
   %m0.c0.r1.finished = select i1 %m0.c0.r1.finished_less_equal, float 0x0000000000000000, float %m0.c0.r1.finished_add
   %m0.c0.r1.rounded = fptrunc float %m0.c0.r1.finished to half
@@ -234,7 +234,7 @@ m0.c0.r1.done:
 m0.c0.r2.inside:
   %m0.c0.r2.offset = add nuw nsw i64 %row.m0.r2.offset, %column0.wide
   ; relu(A @ B + bias)
-  %m0.c0.r2.finished_add = fadd float %m0.c0.r2, %column0.bias
+  %m0.c0.r2.finished_add = fadd contract float %m0.c0.r2, %column0.bias
   %m0.c0.r2.finished_less_equal = fcmp ole float %m0.c0.r2.finished_add, 0x0000000000000000
   %m0.c0.r2.finished = select i1 %m0.c0.r2.finished_less_equal, float 0x0000000000000000, float %m0.c0.r2.finished_add
   %m0.c0.r2.rounded = fptrunc float %m0.c0.r2.finished to half
@@ -253,7 +253,7 @@ m0.c0.r2.done:
 m0.c0.r3.inside:
   %m0.c0.r3.offset = add nuw nsw i64 %row.m0.r3.offset, %column0.wide
   ; relu(A @ B + bias)
-  %m0.c0.r3.finished_add = fadd float %m0.c0.r3, %column0.bias
+  %m0.c0.r3.finished_add = fadd contract float %m0.c0.r3, %column0.bias
   %m0.c0.r3.finished_less_equal = fcmp ole float %m0.c0.r3.finished_add, 0x0000000000000000
   %m0.c0.r3.finished = select i1 %m0.c0.r3.finished_less_equal, float 0x0000000000000000, float %m0.c0.r3.finished_add
   %m0.c0.r3.rounded = fptrunc float %m0.c0.r3.finished to half

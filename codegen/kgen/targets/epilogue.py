@@ -10,7 +10,7 @@ from functools import cached_property
 
 from kgen.ops import Expression, expand, steps
 from kgen.ops import Primitive as P
-from kgen.ops.expression import constant, fma, infix, inputs, node, substituted, variable
+from kgen.ops.expression import constant, fma, infix, inputs, node, select, substituted, variable
 from kgen.spec import DType, Extent, Matmul, Scale
 from kgen.spec.epilogue import EXTENTS, PRODUCT
 from kgen_runtime.values import frozen
@@ -63,7 +63,7 @@ class FusedEpilogue:
             product = fma(c, spec.beta, product) if self.fused else product + c * spec.beta
         found = substituted(spec.epilogue_calls, {PRODUCT: product})
         if found.truth:
-            found = expand(found)
+            found = select(found, 1.0, 0.0)
         return node(P.MUL, found, variable("scale_out")) if Scale.OUT in spec.scales else found
 
     @cached_property

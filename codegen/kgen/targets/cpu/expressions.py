@@ -23,7 +23,7 @@ from kgen_runtime.values import frozen
 
 #: A function of the module: 2^(x c) of x that are zero or below, with a constant c above zero.
 EXP2_NONPOSITIVE = "exp2_nonpositive"
-#: From here on every number is a whole one; one below that is added to it is rounded to one.
+#: From it on every number is a whole one; one below that is added to it is rounded to one.
 WHOLE = {DType.F32: 2.0**23, DType.F64: 2.0**52}
 
 
