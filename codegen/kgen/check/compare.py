@@ -16,7 +16,7 @@ from kgen_runtime.values import frozen
 class Comparison:
     """The element with the largest ratio of error to bound, among `elements` compared.
 
-    `at` is in the coordinates of the oracle; `wrong` counts the elements beyond their bound.
+    `at` is in the coordinates of the oracle, and of the named output; `wrong` counts the elements beyond their bound.
     """
 
     elements: int
@@ -28,6 +28,7 @@ class Comparison:
     got: float
     expected: float
     unwritten: int
+    output: str = "out"
 
     @property
     def passed(self) -> bool:
@@ -35,7 +36,14 @@ class Comparison:
 
 
 def compare(
-    expected: Estimate, got: Values, *, unwritten: Mask, chosen: Mask, dtype: DType, box: Box
+    expected: Estimate,
+    got: Values,
+    *,
+    unwritten: Mask,
+    chosen: Mask,
+    dtype: DType,
+    box: Box,
+    output: str = "out",
 ) -> Comparison:
     """Compare the chosen elements of one box; `unwritten` marks those that still hold poison."""
     with np.errstate(all="ignore"):
@@ -53,6 +61,7 @@ def compare(
         got=float(got[worst]),
         expected=float(round_to(expected.value[worst], dtype)),
         unwritten=int(np.count_nonzero(chosen & unwritten)),
+        output=output,
     )
 
 
@@ -96,4 +105,5 @@ def merge(first: Comparison | None, second: Comparison) -> Comparison:
         got=worse.got,
         expected=worse.expected,
         unwritten=first.unwritten + second.unwritten,
+        output=worse.output,
     )

@@ -18,7 +18,7 @@ import numpy as np
 from kgen.check.tensors import Values, round_to
 from kgen.check.tolerance import Estimate
 from kgen.ops import Accuracy, functions
-from kgen_runtime.definitions import DEFINITIONS, Evaluator
+from kgen_runtime.definitions import DEFINITIONS, Evaluator, Formulas
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import Tolerance
 
@@ -122,10 +122,12 @@ def _ends(value: Values, error: Values) -> list[Values]:
     return [value - error, value + error]
 
 
-def estimate(tree: Any, inputs: Mapping[str, Values], target: Tolerance) -> Estimate:
-    """The expression's value and error for inputs that have been broadcast to one shape."""
+def estimate(
+    formulas: Formulas, output: str, inputs: Mapping[str, Values], target: Tolerance
+) -> Estimate:
+    """An output's value and error for inputs that have been broadcast to one shape."""
     shape = next(iter(inputs.values())).shape
-    value, error = Bounded(inputs, target).value(tree)
+    value, error = Bounded(inputs, target).outputs(formulas)[output]
     return Estimate(
         value=np.broadcast_to(value, shape).astype(np.float64),
         error=np.broadcast_to(error, shape).astype(np.float64),

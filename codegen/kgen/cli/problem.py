@@ -155,7 +155,8 @@ def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
     if issubclass(cls, Formula):
         assert expression is not None
         if args.axes is not None:
-            fields["axes"] = _integer("axes", args.axes)
+            axes = comma_list(args.axes or None)
+            fields["axes"] = [_whole("axes", axis, args.axes) for axis in axes]
         return cls(expression=expression, shapes=shapes(expression, shape), **fields)
     if args.batch_stride is not None and args.batch is None:
         raise SpecError("--batch-stride is between the products of a batch; give --batch with it")

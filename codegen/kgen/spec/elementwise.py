@@ -15,21 +15,21 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Elementwise(Formula):
-    """out = expression, element by element."""
+    """out = expression, element by element; outputs have the shape that all inputs broadcast to."""
 
     op: ClassVar[str] = "elementwise"
     kind: ClassVar[str] = "element-wise"
     dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
     out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
 
-    @property
-    def shape(self) -> Shape:
+    def output_shape(self, name: str) -> Shape:
         return self.domain
 
-    def primitives(self, native: Container[str] = ()) -> Expression:
-        return expand(self.formula_calls, native)
+    def primitives(self, native: Container[str] = ()) -> tuple[Expression, ...]:
+        return tuple(expand(calls, native) for calls in self.formula_calls)
 
     @cached_property
     def is_exact(self) -> bool:
-        """Inputs and output are of one type, in which nothing has to be rounded."""
-        return self.out is self.dtype and is_exact(self.formula_calls, self.dtype)
+        """Inputs and outputs are of one type, in which nothing has to be rounded."""
+        exact = all(is_exact(calls, self.dtype) for calls in self.formula_calls)
+        return self.out is self.dtype and exact

@@ -28,6 +28,7 @@ def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream:
     if len(sizes) > 1:
         return CpuStream(task=max(1, STREAM_ELEMENTS // sizes[-1]), unroll=unroll)
     past = passes_caches(spec, target) and has_whole_tasks(spec, target, STREAM_ELEMENTS)
+    past = past and len(spec.outputs) == 1
     return CpuStream(task=STREAM_ELEMENTS, unroll=unroll, nontemporal=past)
 
 
@@ -35,7 +36,7 @@ def rowwise_schedule(spec: Rowwise, target: Target) -> CpuStream:
     """As many vectors as there are registers for with exponentials and logarithms; of cheaper
     values as many as hide the latency of what folds them."""
     unroll = ROW_UNROLL
-    if any(step.primitive in (P.EXP2, P.LOG2) for step in steps(spec.primitives())):
+    if any(step.primitive in (P.EXP2, P.LOG2) for step in steps(*spec.primitives())):
         unroll = target.limits["vector_registers"] // EXPONENTIAL_REGISTERS
     return CpuStream(task=max(1, STREAM_ELEMENTS // spec.cols), unroll=unroll)
 

@@ -9,9 +9,9 @@ x - x too, which drivers take for 0.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kgen.ops import Expression, expand, steps
+from kgen.ops import Expression
 from kgen.ops import Primitive as P
 from kgen.ops.storage import infinity_bits, sign_bit
 from kgen.spec import Elementwise
@@ -70,16 +70,16 @@ class SpirvRenderer(Renderer):
             ]
         return [f"{result} = {OPCODES[step.primitive]} {joined}"]
 
-    def functions(self, expression: Expression) -> Iterator[str]:
-        """Helper functions of the module that an expression in calls takes."""
-        if any(step.name == "relu" for step in steps(expand(expression, self.native))):
+    def functions(self, *expressions: Expression) -> Iterator[str]:
+        """Helper functions of the module that expressions in calls take."""
+        if any(step.name == "relu" for step in self.steps(expressions)):
             yield "relu"
 
-    def constants(self, expression: Expression, *further: float) -> dict[str, str]:
-        """Its constants, and further ones, by name, as literals."""
-        numbers = (
-            s.number for s in steps(expand(expression, self.native)) if s.primitive == "constant"
-        )
+    def constants(
+        self, *expressions: Expression, further: Iterable[float] = ()
+    ) -> dict[str, str]:
+        """Their constants, and further ones, by name, as literals."""
+        numbers = (s.number for s in self.steps(expressions) if s.primitive == "constant")
         return {_name(number): _literal(number) for number in (*numbers, *further)}
 
 
@@ -109,11 +109,11 @@ class SpirvBitsRenderer(BitsRenderer):
         opcode = "OpSelect %uint" if step.primitive is P.SELECT else OPCODES[step.primitive]
         return [f"{result} = {opcode} {joined}"]
 
-    def functions(self, expression: Expression) -> Iterator[str]:
-        if any(step.name == "relu" for step in steps(expand(expression, self.native))):
+    def functions(self, *expressions: Expression) -> Iterator[str]:
+        if any(step.name == "relu" for step in self.steps(expressions)):
             yield f"relu_{self.dtype}"
 
-    def constants(self, expression: Expression) -> dict[str, str]:
+    def constants(self, *expressions: Expression) -> dict[str, str]:
         """None: integers are named for their value."""
         return {}
 
@@ -121,7 +121,7 @@ class SpirvBitsRenderer(BitsRenderer):
 def renderer_for(spec: Elementwise) -> SpirvRenderer | SpirvBitsRenderer:
     """On bits, if the expression is exact in the elements' type and all its steps are on bits."""
     on_bits = SpirvBitsRenderer(dtype=spec.dtype)
-    return on_bits if spec.is_exact and on_bits.has(spec.formula_calls) else SpirvRenderer()
+    return on_bits if spec.is_exact and on_bits.has(*spec.formula_calls) else SpirvRenderer()
 
 
 def _is_nan(result: str, x: str) -> list[str]:

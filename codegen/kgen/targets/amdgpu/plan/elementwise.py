@@ -64,16 +64,17 @@ class Part:
         return AmdgpuRenderer(type=self.value)
 
     def rendered(self, prefix: str) -> Rendered:
-        """The expression on values %<prefix>.<input>; the result is %<prefix>.out."""
+        """The expressions on values %<prefix>.<input>; the results are %<prefix>.<output>."""
         inputs = {name: f"%{prefix}.{name}" for name in self.spec.inputs}
-        return self.renderer.render(self.spec.formula_calls, inputs, f"%{prefix}.out")
+        names = [f"%{prefix}.{name}" for name in self.spec.outputs]
+        return self.renderer.render_all(self.spec.formula_calls, inputs, names[-1], names)
 
 
 def computed_in(spec: Elementwise) -> DType:
     """The elements' own type if the expression is exact in it and LLVM has its steps, else f32."""
     calls, dtype = spec.formula_calls, spec.dtype
     stored = AmdgpuRenderer(type=FloatType(dtype=dtype))
-    return dtype if spec.is_exact and stored.has(calls) else DType.F32
+    return dtype if spec.is_exact and stored.has(*calls) else DType.F32
 
 
 @frozen
@@ -100,13 +101,13 @@ class ElementwisePlan(AmdgpuPlan):
     def declarations(self) -> tuple[str, ...]:
         """Intrinsics that the expression takes."""
         parts = [self.vectors, self.rest] if self.stream.rest else [self.vectors]
-        found = [d for p in parts for d in p.renderer.declarations(self.spec.formula_calls)]
+        found = [d for p in parts for d in p.renderer.declarations(*self.spec.formula_calls)]
         return tuple(dict.fromkeys(found))
 
     @property
     def divides(self) -> bool:
         """Some step may be off by `division_ulps`."""
-        return any(step.primitive in INEXACT for step in steps(self.spec.primitives()))
+        return any(step.primitive in INEXACT for step in steps(*self.spec.primitives()))
 
     @property
     def division_ulps(self) -> str:

@@ -6,6 +6,7 @@ import math
 from functools import cached_property
 
 from kgen.errors import ScheduleError
+from kgen.ops import OUT
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Elementwise
 from kgen.targets.base import Target
@@ -58,20 +59,24 @@ class ElementwisePlan(FormulaPlan):
             i.name: f"%{i.name}.all" if i.single else f"%{prefix}.{i.name}"
             for i in self.stream.inputs
         }
-        return self.renderer.render(self.spec.formula_calls, inputs, f"%{prefix}.result")
+        names = [
+            f"%{prefix}.result" if name == OUT else f"%{prefix}.{name}.result"
+            for name in self.spec.outputs
+        ]
+        return self.renderer.render_all(self.spec.formula_calls, inputs, names[-1], names)
 
     @property
     def module_functions(self) -> tuple[str, ...]:
         """Functions of the module that the expression calls."""
         renderer, calls = self.renderer, self.spec.formula_calls
-        return renderer.functions(calls) if isinstance(renderer, CpuRenderer) else ()
+        return renderer.functions(*calls) if isinstance(renderer, CpuRenderer) else ()
 
     @property
     def declarations(self) -> tuple[str, ...]:
         renderer = self.renderer
         if not isinstance(renderer, CpuRenderer):
             return ()
-        found = list(renderer.declarations(self.spec.formula_calls))
+        found = list(renderer.declarations(*self.spec.formula_calls))
         if self.module_functions:
             found += self.functions.declarations(self.compute)
         return tuple(dict.fromkeys(found))
@@ -195,6 +200,8 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: CpuStream) -> 
     tasks = -(-units // schedule.task)
     if tasks > 1 and not by_rows:
         check_task(schedule, run.step)
+    if schedule.nontemporal and len(spec.outputs) > 1:
+        raise ScheduleError("nontemporal=1 is for one output, to which it aligns; try nontemporal=0")
     if schedule.nontemporal and (by_rows or not has_whole_tasks(spec, target, schedule.task)):
         raise ScheduleError(
             f"nontemporal=1 needs inputs that do not broadcast, and {compute.count} elements in "

@@ -72,14 +72,15 @@ class ElementwisePlan(VulkanPlan):
         return isinstance(self.renderer, SpirvBitsRenderer)
 
     def element(self, access: int, component: int) -> Rendered:
-        """The expression of one scalar; the result is %out<access>_<component>, or with _float."""
+        """The expressions of one scalar; the results are %<output><access>_<component>, or with
+        _float."""
         suffix = "" if self.on_bits else "_float"
         inputs = {
             i.name: f"%{i.name}{access}_{0 if i.single else component}{suffix}"
             for i in self.stream.inputs
         }
-        calls = self.spec.formula_calls
-        return self.renderer.render(calls, inputs, f"%out{access}_{component}{suffix}")
+        names = [f"%{name}{access}_{component}{suffix}" for name in self.spec.outputs]
+        return self.renderer.render_all(self.spec.formula_calls, inputs, names[-1], names)
 
 
 def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> ElementwisePlan:
@@ -117,7 +118,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
         for b in buffers
         if b.scalar == "ushort" and isinstance(renderer, SpirvRenderer)
     ]
-    functions = dict.fromkeys([*conversions, *renderer.functions(spec.formula_calls)])
+    functions = dict.fromkeys([*conversions, *renderer.functions(*spec.formula_calls)])
     return ElementwisePlan(
         spec=spec,
         target=target,
@@ -128,7 +129,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
         tensors=buffers,
         functions=tuple(functions),
         renderer=renderer,
-        constants=renderer.constants(spec.formula_calls),
+        constants=renderer.constants(*spec.formula_calls),
         folded=folded,
         guarded=covered != spec.elements,
     )
