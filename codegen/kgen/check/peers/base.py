@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy.typing as npt
 
+from kgen.check.oracle import operations as oracle
 from kgen.check.tensors import Bits, Bytes, Values, decode, empty_buffer, strided_bits
+from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.values import frozen

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from kgen.check import oracle
-from kgen.check.elementwise import Arrays
+from kgen.check.oracle import operations as oracle
+from kgen.check.oracle.elementwise import Arrays
+from kgen.check.oracle.rowwise import FOLDS
 from kgen.check.peers.base import Array, Peer, aligned, check_last_axes, first, values
-from kgen.check.rowwise import FOLDS
 from kgen.check.tensors import Bytes
 from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo

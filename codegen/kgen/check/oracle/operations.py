@@ -1,0 +1,227 @@
+"""The float64 numpy version of every operation, with the error that a kernel may make.
+
+Checked in turn against the scalar reference (:mod:`kgen_runtime.scalar`) on small shapes by the
+tests, and on a sample of elements by every verification. Outputs are addressed in the coordinates
+of :class:`kgen_runtime.manifest.Tile`: (batch, m, n), (element,) or (row, column).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from kgen.check.oracle import elementwise, rowwise, tolerance
+from kgen.check.oracle.tolerance import Estimate
+from kgen.check.tensors import Bits, Bytes, Values, decode, strided_bits
+from kgen.ops import functions
+from kgen_runtime.definitions import Formulas, formulas, reduced
+from kgen_runtime.dtypes import DType
+from kgen_runtime.manifest import KernelEntry, TensorParam, Tolerance
+from kgen_runtime.scalar import split_axes
+
+Box = tuple[slice, ...]
+
+
+def output_shape(entry: KernelEntry) -> tuple[int, ...]:
+    """The output in the coordinates used here."""
+    shape = entry.output.shape
+    if entry.op == "matmul":
+        return (1, *shape)[-3:]
+    if entry.spec["op"] == "rowwise":
+        rows, cols = row_shape(entry)
+        return rows, 1 if is_reduced(entry) else cols
+    return (math.prod(shape),)
+
+
+def domain(entry: KernelEntry) -> tuple[int, ...]:
+    """The shape that the inputs of an expression broadcast to."""
+    return np.broadcast_shapes(*(p.shape for p in entry.inputs))
+
+
+def row_shape(entry: KernelEntry) -> tuple[int, int]:
+    """Rows and columns that a row-wise operation's inputs broadcast to."""
+    shape = domain(entry)
+    cols = math.prod(shape[axis] for axis in entry.spec["axes"])
+    return math.prod(shape) // cols, cols
+
+
+def rows_first(entry: KernelEntry) -> list[int]:
+    """The order of a row-wise operation's axes in which rows come before columns."""
+    kept, reduced = split_axes(len(domain(entry)), entry.spec["axes"])
+    return kept + reduced
+
+
+def height(entry: KernelEntry) -> int:
+    """Rows of a row-wise operation from one whose `row` is 0 to the next."""
+    kept, _ = split_axes(len(domain(entry)), entry.spec["axes"])
+    return domain(entry)[kept[-1]] if kept else 1
+
+
+def is_reduced(entry: KernelEntry) -> bool:
+    """The output of a row-wise operation has one number for a row."""
+    return reduced(formulas(entry.spec["expression"]))[entry.output.name]
+
+
+def in_coordinates(entry: KernelEntry, bits: Bits) -> Bits:
+    """The output's bits, given in its own shape, reshaped to the coordinates used here."""
+    if entry.spec["op"] == "rowwise" and not is_reduced(entry):
+        bits = bits.transpose(rows_first(entry))
+    return bits.reshape(output_shape(entry))
+
+
+def own_coordinates(entry: KernelEntry, at: tuple[int, ...]) -> tuple[int, ...]:
+    """The coordinates used here as those of the output tensor."""
+    flat = int(np.ravel_multi_index(at, output_shape(entry)))
+    shape = entry.output.shape
+    if entry.spec["op"] != "rowwise" or is_reduced(entry):
+        return tuple(int(i) for i in np.unravel_index(flat, shape))
+    order = rows_first(entry)
+    place = np.unravel_index(flat, tuple(shape[axis] for axis in order))
+    return tuple(int(place[order.index(axis)]) for axis in range(len(shape)))
+
+
+def estimate(
+    entry: KernelEntry, buffers: Mapping[str, Bytes], box: Box, whole: bool = False
+) -> Estimate:
+    """Reference and error bound of one box of the output, before its last rounding.
+
+    `whole` says that A and B hold whole numbers only.
+    """
+    inputs = {p.name: strided_bits(buffers[p.name], p) for p in entry.inputs}
+    params = {p.name: p for p in entry.inputs}
+    with np.errstate(all="ignore"):
+        if entry.op == "matmul":
+            return _matmul(entry, inputs, params, box, whole)
+        if entry.spec["op"] == "elementwise":
+            return _elementwise(entry, inputs, params, box)
+        return _rowwise(entry, inputs, params, box)
+
+
+def _matmul(
+    entry: KernelEntry,
+    inputs: Mapping[str, Bits],
+    params: Mapping[str, TensorParam],
+    box: Box,
+    whole: bool,
+) -> Estimate:
+    spec = entry.spec
+    batch, rows, cols = box
+
+    def piece(name: str, transposed: bool, rows: slice, cols: slice) -> Values:
+        bits = inputs[name] if inputs[name].ndim == 3 else inputs[name][np.newaxis]
+        bits = bits.swapaxes(1, 2) if transposed else bits
+        values = decode(
+            bits[batch if len(bits) > 1 else slice(None), rows, cols], params[name].dtype
+        )
+        # One matrix that all of the batch shares is repeated.
+        return np.broadcast_to(values, (batch.stop - batch.start, *values.shape[1:]))
+
+    everything = slice(None)
+    a = piece("a", spec["layout"][0] == "t", rows, everything)
+    b = piece("b", spec["layout"][1] == "t", everything, cols)
+    result = tolerance.product(a @ b, np.abs(a) @ np.abs(b), spec["k"], whole, entry.tolerance)
+    if result.accumulate.is_integer and entry.output.dtype is not result.accumulate:
+        result = result.convert(DType.F32)
+    result = result.scale(spec["alpha"])
+    for name in ("scale_a", "scale_b"):
+        if name in inputs:
+            result = result.scale(float(decode(inputs[name], DType.F32)[0]))
+    if spec["beta"] != 0.0:
+        result = result.add(piece("c", False, rows, cols), spec["beta"])
+    for step in spec["epilogue"]:
+        if step == "bias":
+            result = result.add(decode(inputs["bias"][cols], params["bias"].dtype))
+        elif step == "residual":
+            result = result.add(piece("residual", False, rows, cols))
+        else:
+            result = _applied(result, step, entry.tolerance)
+    if "scale_out" in inputs:
+        result = result.scale(float(decode(inputs["scale_out"], DType.F32)[0]))
+    return result
+
+
+def _applied(result: Estimate, step: str, target: Tolerance) -> Estimate:
+    """A function of the scalar language; those of old have a known slope, which costs less."""
+    if step in FUNCTIONS:
+        return result.apply(step, FUNCTIONS[step])
+    defaults = [elementwise.Bounded.constant(d) for d in functions()[step].defaults]
+    bounded = elementwise.Bounded({}, target)
+    value, error = bounded.apply(step, [(result.value, result.error), *defaults])
+    return Estimate(value=value, error=error, accumulate=result.accumulate)
+
+
+def _elementwise(
+    entry: KernelEntry, inputs: Mapping[str, Bits], params: Mapping[str, TensorParam], box: Box
+) -> Estimate:
+    values = {
+        name: decode(np.broadcast_to(bits, entry.output.shape).reshape(-1)[box], params[name].dtype)
+        for name, bits in inputs.items()
+    }
+    formulas = formulas_of(entry)
+    return elementwise.estimate(formulas, entry.output.name, values, entry.tolerance)
+
+
+def _rowwise(
+    entry: KernelEntry, inputs: Mapping[str, Bits], params: Mapping[str, TensorParam], box: Box
+) -> Estimate:
+    """Whole rows, of which the box' columns are taken."""
+    shape, order, cols = domain(entry), rows_first(entry), row_shape(entry)[1]
+    kept = tuple(shape[axis] for axis in order[: len(order) - len(entry.spec["axes"])])
+    rows = np.unravel_index(np.arange(box[0].start, box[0].stop), kept) if kept else (None,)
+    values = {
+        name: decode(
+            np.broadcast_to(bits, shape).transpose(order)[rows].reshape(-1, cols),
+            params[name].dtype,
+        )
+        for name, bits in inputs.items()
+    }
+    found = rowwise.estimate(
+        formulas_of(entry),
+        entry.output.name,
+        values,
+        box[0].start,
+        height(entry),
+        entry.tolerance,
+    )
+    columns = slice(0, 1) if is_reduced(entry) else box[1]
+    whole = (box[0].stop - box[0].start, output_shape(entry)[1])
+    return Estimate(
+        value=np.broadcast_to(found.value, whole)[:, columns].copy(),
+        error=np.broadcast_to(found.error, whole)[:, columns].copy(),
+        accumulate=found.accumulate,
+    )
+
+
+def formulas_of(entry: KernelEntry) -> Formulas:
+    """The outputs' expressions in calls, as Python's grammar has them."""
+    return formulas(entry.spec["expression"])
+
+
+def relu(x: Values) -> Values:
+    return np.where(x <= 0.0, 0.0, x)
+
+
+def sigmoid(x: Values) -> Values:
+    small = np.exp(-np.abs(x))
+    return np.asarray(np.where(x >= 0.0, 1.0, small) / (1.0 + small))
+
+
+def silu(x: Values) -> Values:
+    return x * sigmoid(x)
+
+
+#: numpy has no erfc; this is the math module's, element by element.
+ERFC = np.vectorize(math.erfc, otypes=[np.float64])
+
+
+def gelu(x: Values) -> Values:
+    return np.asarray(0.5 * x * ERFC(-x / math.sqrt(2.0)))
+
+
+def gelu_tanh(x: Values) -> Values:
+    return x * sigmoid(2.0 * math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3))
+
+
+FUNCTIONS = {"relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh, "silu": silu}
