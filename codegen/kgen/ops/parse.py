@@ -54,7 +54,7 @@ def parse(text: str) -> Expression:
     """The expression, in calls. Raises SpecError with the column of what is wrong."""
     found = formulas(text)
     if list(found) != [OUT]:
-        raise SpecError(f"expression={text!r}: it is to be one expression, without names of outputs")
+        raise SpecError(f"expression={text!r}: it is not one expression without outputs' names")
     return found[OUT]
 
 

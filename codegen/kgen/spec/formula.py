@@ -34,9 +34,9 @@ class Formula(Spec):
     """An expression, or several outputs' expressions, over packed inputs that broadcast as numpy's.
 
     `h = x + residual; out = rms_norm(h, w)` has two outputs. A name stands for the value as it is
-    computed, in f32, and not as it is written, rounded to the output's type. `shapes` are those of the inputs in the order in which the expression names them; a single one
-    is that of all. All are of `dtype`; what is computed in between is f32, and `out_dtype` is what
-    the result is rounded to. Raises SpecError for an expression or shapes that do not fit.
+    computed, in f32, and not as it is written, rounded to the output's type. `shapes` are those of
+    the inputs in the order in which the expression names them; a single one is that of all. All are
+    of `dtype`; what is computed in between is f32, and `out_dtype` is what results are rounded to. Raises SpecError for an expression or shapes that do not fit.
     """
 
     #: What messages call such operations.

@@ -10,7 +10,7 @@ from typing import ClassVar
 from kgen.errors import SpecError
 from kgen.ops import COORDINATES, Expression, Row, expand, reduces
 from kgen.spec.base import whole
-from kgen.spec.formula import FLOATS, MAX_RANK, Formula, Shape
+from kgen.spec.formula import FLOATS, MAX_RANK, Formula, Shape, packed
 from kgen.spec.members import Member, OptionalMember
 from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.values import frozen
@@ -53,7 +53,7 @@ class Rowwise(Formula):
     coordinates: ClassVar[frozenset[str]] = COORDINATES
     dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
     out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
-    axes: Axes = Axes()  # noqa: RUF009 - a descriptor
+    axes: Axes = Axes()
 
     def _check_expression(self) -> None:
         rank = len(self.domain)
@@ -119,6 +119,13 @@ class Rowwise(Formula):
         if not self.reduced[name]:
             return self.domain
         return tuple(self.domain[axis] for axis in self.kept) or (1,)
+
+    def output_strides(self, name: str) -> Shape:
+        """An output's strides in the domain's dimensions, 0 along those that it lacks."""
+        if not self.reduced[name]:
+            return packed(self.domain)
+        steps = dict(zip(self.kept, packed(self.output_shape(name)), strict=False))
+        return tuple(steps.get(axis, 0) for axis in range(len(self.domain)))
 
     def primitives(self, native: Container[str] = ()) -> tuple[Expression, ...]:
         row = Row(count=self.cols)

@@ -8,7 +8,8 @@
 The operation may be an expression without blanks, such as ``silu(gate)*up``. Sizes are M x N x K,
 ROWS x COLS, or those of an expression's inputs, one shape for all or one for each: ``64x512,512``.
 An option is another field of the operation under its own name (layout, lda, batch, batch_stride_a,
-alpha, axes=0,2, ...), `out` standing for out_dtype; a field that is yes or no, such as log, is named alone.
+alpha, axes=0,2, ...), `out` standing for out_dtype; a field that is yes or no, such as log, is
+named alone.
 Steps are those of the epilogue, with or without blanks around the plus.
 """
 

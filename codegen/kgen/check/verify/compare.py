@@ -16,7 +16,7 @@ from kgen_runtime.values import frozen
 class Comparison:
     """The element with the largest ratio of error to bound, among `elements` compared.
 
-    `at` is in the coordinates of the oracle, and of the named output; `wrong` counts the elements beyond their bound.
+    `at` is in the coordinates of the oracle, of the output of this name; `wrong` counts the elements beyond their bound.
     """
 
     elements: int

@@ -367,8 +367,8 @@ def describe(entry: KernelEntry, data: DataSet, found: Comparison) -> str:
     """What is wrong and where, in one line."""
     at = ", ".join(map(str, _own_coordinates(entry, found)))
     line = (
-        f"{data.name} data, {found.output}[{at}]: got {found.got:.9g}, expected {found.expected:.9g} "
-        f"within {found.bound:.3g}; {found.wrong} of {found.elements} elements are wrong"
+        f"{data.name} data, {found.output}[{at}]: got {found.got:.9g}, "
+        f"expected {found.expected:.9g} within {found.bound:.3g}; {found.wrong} of {found.elements} elements are wrong"
     )
     return f"{line}, {found.unwritten} were never written" if found.unwritten else line
 

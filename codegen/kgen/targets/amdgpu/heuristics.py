@@ -8,7 +8,7 @@ from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.rowwise import vector_of
 from kgen.targets.base import Target
-from kgen.targets.row import RowPlan
+from kgen.targets.row import RowPlan, interleaved_block, is_interleaved
 from kgen.targets.stream import widest_vector
 
 #: (block_m, block_n, warp_m, warp_n), most in one block first.

@@ -6,7 +6,7 @@ from __future__ import annotations
 from kgen.schedule import FmaMatmul, GpuRows, GpuStream
 from kgen.spec import Elementwise, Matmul, Rowwise
 from kgen.targets.base import Target
-from kgen.targets.row import RowPlan
+from kgen.targets.row import RowPlan, interleaved_block, is_interleaved
 from kgen.targets.vulkan.plan.base import VECTOR_WIDTHS
 from kgen.targets.vulkan.plan.elementwise import vector_of
 from kgen.targets.vulkan.plan.rowwise import fewest_lanes

@@ -201,7 +201,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: CpuStream) -> 
     if tasks > 1 and not by_rows:
         check_task(schedule, run.step)
     if schedule.nontemporal and len(spec.outputs) > 1:
-        raise ScheduleError("nontemporal=1 is for one output, to which it aligns; try nontemporal=0")
+        raise ScheduleError("nontemporal=1 aligns to one output; with several try nontemporal=0")
     if schedule.nontemporal and (by_rows or not has_whole_tasks(spec, target, schedule.task)):
         raise ScheduleError(
             f"nontemporal=1 needs inputs that do not broadcast, and {compute.count} elements in "
