@@ -120,6 +120,12 @@ def rowwise(spec: Rowwise, target: Target) -> GpuRows:
     """A row per group of threads, as few as keep it in registers; one workgroup per row at most."""
     vector = vector_of(spec)
     kept = max(1, RowPlan(spec=spec, vector=vector, lanes=1).values_kept)
+    if is_interleaved(spec):
+        rows, lanes = interleaved_block(spec, THREADS)
+        held = -(-spec.cols // lanes) * kept
+        return GpuRows(
+            num_threads=rows * lanes, rows_per_block=rows, resident=int(held <= RESIDENT_COLUMNS)
+        )
     threads = 1
     while threads < target.limits["threads"] and threads * COLUMNS_PER_THREAD < spec.cols:
         threads *= 2
