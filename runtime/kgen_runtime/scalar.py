@@ -363,9 +363,7 @@ def rowwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> El
     return lambda index: float(row_values(index[0])[index[1]])
 
 
-def row_elements(
-    spec: Mapping[str, Any], output: str
-) -> Iterator[tuple[tuple[int, int], int]]:
+def row_elements(spec: Mapping[str, Any], output: str) -> Iterator[tuple[tuple[int, int], int]]:
     """Every element of a row-wise output, which is packed: its row and column, and its number."""
     sizes = broadcast_shape(spec["shapes"])
     kept, reduced = split_axes(len(sizes), spec["axes"])

@@ -305,7 +305,8 @@ class RowPlan:
         return StreamInput(
             name=name,
             strides=(*inner[:-1], inner[-1] * self.vector),
-            linear=inner == packed(self._split.cols) or (name in self.spec.outputs and not any(inner)),
+            linear=inner == packed(self._split.cols)
+            or (name in self.spec.outputs and not any(inner)),
             single=inner[-1] == 0,
         )
 

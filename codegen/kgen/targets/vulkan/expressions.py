@@ -75,9 +75,7 @@ class SpirvRenderer(Renderer):
         if any(step.name == "relu" for step in self.steps(expressions)):
             yield "relu"
 
-    def constants(
-        self, *expressions: Expression, further: Iterable[float] = ()
-    ) -> dict[str, str]:
+    def constants(self, *expressions: Expression, further: Iterable[float] = ()) -> dict[str, str]:
         """Their constants, and further ones, by name, as literals."""
         numbers = (s.number for s in self.steps(expressions) if s.primitive == "constant")
         return {_name(number): _literal(number) for number in (*numbers, *further)}

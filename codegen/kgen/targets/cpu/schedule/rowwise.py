@@ -5,9 +5,10 @@ from __future__ import annotations
 from kgen.ops import Primitive as P
 from kgen.ops import steps
 from kgen.schedule import CpuStream
-from kgen.spec import Elementwise, Rowwise
+from kgen.spec import DType, Elementwise, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.kernels.elementwise import has_whole_tasks
+from kgen.targets.row import is_interleaved
 from kgen.targets.stream import StreamPlan
 
 #: Elements per task.
@@ -38,7 +39,11 @@ def rowwise_schedule(spec: Rowwise, target: Target) -> CpuStream:
     unroll = ROW_UNROLL
     if any(step.primitive in (P.EXP2, P.LOG2) for step in steps(*spec.primitives())):
         unroll = target.limits["vector_registers"] // EXPONENTIAL_REGISTERS
-    return CpuStream(task=max(1, STREAM_ELEMENTS // spec.cols), unroll=unroll)
+    units = spec.cols
+    if is_interleaved(spec):
+        # Tasks are of vectors of rows.
+        units *= target.limits["vector_bytes"] // DType.F32.itemsize
+    return CpuStream(task=max(1, STREAM_ELEMENTS // units), unroll=unroll)
 
 
 def passes_caches(spec: Elementwise, target: Target) -> bool:

@@ -153,9 +153,7 @@ class ElementwisePlan(base.FormulaPlan):
     def _render(self, type_: RegisterType, operands: dict[str, str], suffix: str) -> Rendered:
         """The outputs, in registers of their names with this suffix."""
         names = [f"%{name}{suffix}" for name in self.spec.outputs]
-        return self._renderer(type_).render_all(
-            self.spec.formula_calls, operands, names[-1], names
-        )
+        return self._renderer(type_).render_all(self.spec.formula_calls, operands, names[-1], names)
 
     @property
     def rest_is_unpacked(self) -> bool:

@@ -100,6 +100,11 @@ class RowPhases:
     known_of_row: Mapping[str, str]
     loaded: tuple[str, ...]
 
+    @property
+    def has_lines(self) -> bool:
+        """There are several lines in a row."""
+        return self.row.row_vectors > 1
+
     def phases(self) -> tuple[PhasePlan, ...]:
         known = {variable(name): operand for name, operand in self.known_of_row.items()}
         found = []
@@ -119,7 +124,7 @@ class RowPhases:
         kept: Mapping[Expression, int],
     ) -> PhasePlan:
         stretches: list[Stretch] = []
-        several = self.row.row_vectors > 1
+        several = self.has_lines
         identities = tuple(map(self.identity, phase.folds))
         names = tuple(accumulator(f"{phase.name}.line", fold) for fold in phase.folds)
         totals = names if several else identities

@@ -153,9 +153,7 @@ class RowwisePlan(FormulaPlan):
         tensors = (*self.row.inputs, *self.row.outputs)
         return next(len(i.columns.strides) for i in tensors if i.columns) - 1
 
-    def line_terms(
-        self, of: RowInput | RowOutput, line: str
-    ) -> tuple[tuple[str, int], ...]:
+    def line_terms(self, of: RowInput | RowOutput, line: str) -> tuple[tuple[str, int], ...]:
         """Where a tensor's line is in the row: operands, and the bytes for each step of them."""
         assert of.columns is not None
         if of.columns.linear:
@@ -270,7 +268,9 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: CpuStream) -> RowwiseP
         tile=Tile(shape=(spec.rows, cols), extent=(schedule.task, cols), axes=(0, -1)),
     )
     rounded_by_cpu = (
-        spec.out is DType.BF16 and target.has("avx512_bf16") and all(map(may_be_flushed, spec.primitives()))
+        spec.out is DType.BF16
+        and target.has("avx512_bf16")
+        and all(map(may_be_flushed, spec.primitives()))
     )
     return RowwisePlan(
         spec=spec,
