@@ -182,7 +182,7 @@ def goldens() -> Iterator[Golden]:
     row = Rowwise(expression=norm, shapes=((5, 86), (86,), (86,)), dtype=DType.BF16)
     yield Golden(target="x86-64-v4", spec=row, schedule={"unroll": 2})
     planes = ((2, 3, 4, 10), (3, 4, 1), (3, 4, 1))
-    row = Rowwise(expression=norm, shapes=planes, dtype=DType.F32, axes=2)
+    row = Rowwise(expression=norm, shapes=planes, dtype=DType.F32, axes=(2, 3))
     yield Golden(target="x86-64-v3", spec=row)
     # No F16C: f16 is widened and rounded by integer operations.
     yield Golden(target="x86-64", spec=text.parse("softmax 3x100 f16"))

@@ -40,9 +40,9 @@ EXPRESSIONS = (
 SHAPES = {"x": (6, 37), "residual": (6, 37), "scale": (37,), "shift": (37,), "mask": (6, 1)}
 
 
-def spec_of(text: str, shapes: dict[str, tuple[int, ...]] = SHAPES, axes: int = 1) -> Rowwise:
+def spec_of(text: str, shapes: dict[str, tuple[int, ...]] = SHAPES, last: int = 1) -> Rowwise:
     names = Rowwise(expression=text, shapes=((1, 1),), dtype=F32).inputs
-    return Rowwise(expression=text, shapes=tuple(shapes[n] for n in names), dtype=F32, axes=axes)
+    return Rowwise(expression=text, shapes=tuple(shapes[n] for n in names), dtype=F32, axes=tuple(range(-last, 0)))
 
 
 def test_every_function_has_a_definition() -> None:
@@ -102,17 +102,19 @@ def test_specs_name_themselves(text: str) -> None:
 
 
 def test_shapes() -> None:
-    mean = spec_of("mean(x)", {"x": (2, 3, 5)}, axes=2)
-    assert (mean.rows, mean.cols, mean.shape) == (2, 15, (2,))
-    assert spec_of("mean(x)", {"x": (7,)}).shape == (1,)
-    assert spec_of("x - mean(x)", {"x": (2, 3, 5)}, axes=3).shape == (2, 3, 5)
+    mean = spec_of("mean(x)", {"x": (2, 3, 5)}, last=2)
+    assert (mean.rows, mean.cols, mean.output_shape("out")) == (2, 15, (2,))
+    assert spec_of("mean(x)", {"x": (7,)}).output_shape("out") == (1,)
+    assert spec_of("x - mean(x)", {"x": (2, 3, 5)}, last=3).output_shape("out") == (2, 3, 5)
     assert spec_of("argmax(x)").out is DType.S32
 
 
 @pytest.mark.parametrize(
     ("text", "fields", "words"),
     [
-        ("softmax(y)", {"axes": 3}, "axes=3 is out of range; it must be 1 to 2"),
+        ("softmax(y)", {"axes": 3}, "axes=3 is out of range for inputs that broadcast to"),
+        ("softmax(y)", {"axes": (0, -2)}, "axes=0,-2 names axis 0 twice; name each axis that is"),
+        ("softmax(y)", {"axes": ()}, "axes= names no axis"),
         ("softmaxx(x)", {}, "column 1: there is no function softmaxx; did you mean softmax?"),
         ("mean(row)", {}, "names no input"),
         ("mean(x)", {"dtype": "s8"}, "dtype=s8 is not one that row-wise operations take"),
