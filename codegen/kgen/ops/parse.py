@@ -64,6 +64,8 @@ def formulas(text: str) -> Mapping[str, Expression]:
         raise SpecError(f"expression has {len(text)} characters; {LONGEST} is the limit")
     try:
         statements = ast.parse(text.strip()).body
+        if not statements:
+            raise SyntaxError
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         column = getattr(error, "offset", None) or 1
         raise SpecError(
@@ -104,10 +106,10 @@ class _Reader:
                 case _:
                     self.refuse(at, "only expressions and name = expression are formulas")
             self.known[name] = self.value(value)
-        if not 1 <= len(self.known) <= MOST_OUTPUTS:
+        if len(self.known) > MOST_OUTPUTS:
             raise SpecError(
-                f"expression={self.text!r} has {len(self.known)} outputs; 1 to {MOST_OUTPUTS} are "
-                "possible"
+                f"expression={self.text!r} has {len(self.known)} outputs; {MOST_OUTPUTS} is the "
+                "limit; split it into two kernels"
             )
         return self.known
 

@@ -1,0 +1,172 @@
+; h_add_x_residual_out_rms_norm_h_w_1e_05_4a7d0d6f_5x86_5x86_86_f16 for gfx942
+;
+; h = x + residual; out = rms_norm(h, w, 1e-05)
+;   x         input  f16, 5 x 86 elements, strides 86, 1
+;   residual  input  f16, 5 x 86 elements, strides 86, 1
+;   w         input  f16, 86 elements, strides 1
+;   h         output f16, 5 x 86 elements, strides 86, 1
+;   out       output f16, 5 x 86 elements, strides 86, 1
+;
+; schedule: mainloop=row,num_threads=128,rows_per_block=8,vector=2,resident=1 (model)
+; launch:   1 x 1 x 1 workgroups of 128 threads (waves of 64)
+; rows:     16 threads each, kept in registers
+target triple = "amdgcn-amd-amdhsa"
+
+define amdgpu_kernel void @h_add_x_residual_out_rms_norm_h_w_1e_05_4a7d0d6f_5x86_5x86_86_f16(
+    ptr addrspace(1) noalias readonly %x.ptr,
+    ptr addrspace(1) noalias readonly %residual.ptr,
+    ptr addrspace(1) noalias readonly %w.ptr,
+    ptr addrspace(1) noalias writeonly %h.ptr,
+    ptr addrspace(1) noalias writeonly %out.ptr
+) #0 {
+
+; ---- addresses ---------------------------------------------------------------------------------
+entry:
+  %thread = call range(i32 0, 128) i32 @llvm.amdgcn.workitem.id.x()
+  %block = call i32 @llvm.amdgcn.workgroup.id.x()
+  %row_in_block = udiv i32 %thread, 16
+  %first = urem i32 %thread, 16
+  %block.first_row = mul nuw nsw i32 %block, 8
+  %row = add nuw nsw i32 %block.first_row, %row_in_block
+  ; rows behind the last are read as the last, and not written
+  %row.exists = icmp ult i32 %row, 5
+  %row.read = select i1 %row.exists, i32 %row, i32 4
+  %row.wide = zext i32 %row.read to i64
+  %x.row = getelementptr [86 x half], ptr addrspace(1) %x.ptr, i64 %row.wide
+  %residual.row = getelementptr [86 x half], ptr addrspace(1) %residual.ptr, i64 %row.wide
+  %h.row = getelementptr [86 x half], ptr addrspace(1) %h.ptr, i64 %row.wide
+  %out.row = getelementptr [86 x half], ptr addrspace(1) %out.ptr, i64 %row.wide
+  %v0.wide = zext i32 %first to i64
+  %v1.index = add nuw nsw i32 %first, 16
+  %v1.wide = zext i32 %v1.index to i64
+  ; the last vector, or for lanes that lack it the row's first, which no fold sees
+  %v2.number = add nuw nsw i32 %first, 32
+  %v2.exists = icmp ult i32 %v2.number, 43
+  %v2.index = select i1 %v2.exists, i32 %v2.number, i32 0
+  %v2.wide = zext i32 %v2.index to i64
+  ; the lanes to exchange with, as ds_bpermute wants them: in bytes
+  %lane = and i32 %thread, 63
+  %lane.by1 = xor i32 %lane, 1
+  %lane.by1.bytes = shl nuw nsw i32 %lane.by1, 2
+  %lane.by2 = xor i32 %lane, 2
+  %lane.by2.bytes = shl nuw nsw i32 %lane.by2, 2
+  %lane.by4 = xor i32 %lane, 4
+  %lane.by4.bytes = shl nuw nsw i32 %lane.by4, 2
+  %lane.by8 = xor i32 %lane, 8
+  %lane.by8.bytes = shl nuw nsw i32 %lane.by8, 2
+
+; ---- mainloop: sum = sum((x + residual) * (x + residual))
+  %x.v0.at = getelementptr [2 x half], ptr addrspace(1) %x.row, i64 %v0.wide
+  %x.v0.stored = load <2 x half>, ptr addrspace(1) %x.v0.at, align 2
+  %x.v0 = fpext <2 x half> %x.v0.stored to <2 x float>
+  %residual.v0.at = getelementptr [2 x half], ptr addrspace(1) %residual.row, i64 %v0.wide
+  %residual.v0.stored = load <2 x half>, ptr addrspace(1) %residual.v0.at, align 2
+  %residual.v0 = fpext <2 x half> %residual.v0.stored to <2 x float>
+  %sum.v0_add = fadd <2 x float> %x.v0, %residual.v0
+  %sum.v0_mul = fmul <2 x float> %sum.v0_add, %sum.v0_add
+  %x.v1.at = getelementptr [2 x half], ptr addrspace(1) %x.row, i64 %v1.wide
+  %x.v1.stored = load <2 x half>, ptr addrspace(1) %x.v1.at, align 2
+  %x.v1 = fpext <2 x half> %x.v1.stored to <2 x float>
+  %residual.v1.at = getelementptr [2 x half], ptr addrspace(1) %residual.row, i64 %v1.wide
+  %residual.v1.stored = load <2 x half>, ptr addrspace(1) %residual.v1.at, align 2
+  %residual.v1 = fpext <2 x half> %residual.v1.stored to <2 x float>
+  %sum.v1_add = fadd <2 x float> %x.v1, %residual.v1
+  %sum.v1_mul = fmul <2 x float> %sum.v1_add, %sum.v1_add
+  %sum.lane1 = fadd <2 x float> %sum.v0_mul, %sum.v1_mul
+  %x.v2.at = getelementptr [2 x half], ptr addrspace(1) %x.row, i64 %v2.wide
+  %x.v2.stored = load <2 x half>, ptr addrspace(1) %x.v2.at, align 2
+  %x.v2 = fpext <2 x half> %x.v2.stored to <2 x float>
+  %residual.v2.at = getelementptr [2 x half], ptr addrspace(1) %residual.row, i64 %v2.wide
+  %residual.v2.stored = load <2 x half>, ptr addrspace(1) %residual.v2.at, align 2
+  %residual.v2 = fpext <2 x half> %residual.v2.stored to <2 x float>
+  %sum.v2_add = fadd <2 x float> %x.v2, %residual.v2
+  %sum.v2_mul = fmul <2 x float> %sum.v2_add, %sum.v2_add
+  %sum.chosen = select i1 %v2.exists, <2 x float> %sum.v2_mul, <2 x float> splat (float 0x0000000000000000)
+  %sum.lane2 = fadd <2 x float> %sum.lane1, %sum.chosen
+  %sum.by1 = call reassoc float @llvm.vector.reduce.fadd.v2f32(float 0x8000000000000000, <2 x float> %sum.lane2)
+  %sum.by1.bits = bitcast float %sum.by1 to i32
+  %sum.by1.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by1.bytes, i32 %sum.by1.bits)
+  %sum.by1.other = bitcast i32 %sum.by1.other.bits to float
+  %sum.by2 = fadd float %sum.by1, %sum.by1.other
+  %sum.by2.bits = bitcast float %sum.by2 to i32
+  %sum.by2.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by2.bytes, i32 %sum.by2.bits)
+  %sum.by2.other = bitcast i32 %sum.by2.other.bits to float
+  %sum.by4 = fadd float %sum.by2, %sum.by2.other
+  %sum.by4.bits = bitcast float %sum.by4 to i32
+  %sum.by4.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by4.bytes, i32 %sum.by4.bits)
+  %sum.by4.other = bitcast i32 %sum.by4.other.bits to float
+  %sum.by8 = fadd float %sum.by4, %sum.by4.other
+  %sum.by8.bits = bitcast float %sum.by8 to i32
+  %sum.by8.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by8.bytes, i32 %sum.by8.bits)
+  %sum.by8.other = bitcast i32 %sum.by8.other.bits to float
+  %row.sum = fadd float %sum.by8, %sum.by8.other
+
+; ---- epilogue: h = x + residual; out = rms_norm(h, w, 1e-05)
+  %row1_mul = fmul float %row.sum, 0x3F87D05F40000000
+  %row1_add = fadd float %row1_mul, 0x3EE4F8B580000000
+  %row1_rsqrt.root = call float @llvm.sqrt.f32(float %row1_add), !fpmath !9
+  %row1_rsqrt = fdiv float 0x3FF0000000000000, %row1_rsqrt.root, !fpmath !9
+  %row1_rsqrt.splat.lane = insertelement <2 x float> poison, float %row1_rsqrt, i32 0
+  %row1_rsqrt.splat = shufflevector <2 x float> %row1_rsqrt.splat.lane, <2 x float> poison, <2 x i32> zeroinitializer
+  br i1 %row.exists, label %out.entry, label %exit
+out.entry:
+  %w.v0.at = getelementptr [2 x half], ptr addrspace(1) %w.ptr, i64 %v0.wide
+  %w.v0.stored = load <2 x half>, ptr addrspace(1) %w.v0.at, align 2
+  %w.v0 = fpext <2 x half> %w.v0.stored to <2 x float>
+  %out.v0_mul = fmul <2 x float> %sum.v0_add, %row1_rsqrt.splat
+  %out.v0_mul2 = fmul <2 x float> %out.v0_mul, %w.v0
+  %h.v0.at = getelementptr [2 x half], ptr addrspace(1) %h.row, i64 %v0.wide
+  %h.v0.rounded = fptrunc <2 x float> %sum.v0_add to <2 x half>
+  store <2 x half> %h.v0.rounded, ptr addrspace(1) %h.v0.at, align 2
+  %out.v0.at = getelementptr [2 x half], ptr addrspace(1) %out.row, i64 %v0.wide
+  %out.v0.rounded = fptrunc <2 x float> %out.v0_mul2 to <2 x half>
+  store <2 x half> %out.v0.rounded, ptr addrspace(1) %out.v0.at, align 2
+  %w.v1.at = getelementptr [2 x half], ptr addrspace(1) %w.ptr, i64 %v1.wide
+  %w.v1.stored = load <2 x half>, ptr addrspace(1) %w.v1.at, align 2
+  %w.v1 = fpext <2 x half> %w.v1.stored to <2 x float>
+  %out.v1_mul = fmul <2 x float> %sum.v1_add, %row1_rsqrt.splat
+  %out.v1_mul2 = fmul <2 x float> %out.v1_mul, %w.v1
+  %h.v1.at = getelementptr [2 x half], ptr addrspace(1) %h.row, i64 %v1.wide
+  %h.v1.rounded = fptrunc <2 x float> %sum.v1_add to <2 x half>
+  store <2 x half> %h.v1.rounded, ptr addrspace(1) %h.v1.at, align 2
+  %out.v1.at = getelementptr [2 x half], ptr addrspace(1) %out.row, i64 %v1.wide
+  %out.v1.rounded = fptrunc <2 x float> %out.v1_mul2 to <2 x half>
+  store <2 x half> %out.v1.rounded, ptr addrspace(1) %out.v1.at, align 2
+  br i1 %v2.exists, label %out.last, label %exit
+out.last:
+  %w.v2.at = getelementptr [2 x half], ptr addrspace(1) %w.ptr, i64 %v2.wide
+  %w.v2.stored = load <2 x half>, ptr addrspace(1) %w.v2.at, align 2
+  %w.v2 = fpext <2 x half> %w.v2.stored to <2 x float>
+  %out.v2_mul = fmul <2 x float> %sum.v2_add, %row1_rsqrt.splat
+  %out.v2_mul2 = fmul <2 x float> %out.v2_mul, %w.v2
+  %h.v2.at = getelementptr [2 x half], ptr addrspace(1) %h.row, i64 %v2.wide
+  %h.v2.rounded = fptrunc <2 x float> %sum.v2_add to <2 x half>
+  store <2 x half> %h.v2.rounded, ptr addrspace(1) %h.v2.at, align 2
+  %out.v2.at = getelementptr [2 x half], ptr addrspace(1) %out.row, i64 %v2.wide
+  %out.v2.rounded = fptrunc <2 x float> %out.v2_mul2 to <2 x half>
+  store <2 x half> %out.v2.rounded, ptr addrspace(1) %out.v2.at, align 2
+
+; ---- exit --------------------------------------------------------------------------------------
+  br label %exit
+exit:
+  ret void
+}
+
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.x()
+declare float @llvm.sqrt.f32(float)
+declare float @llvm.vector.reduce.fadd.v2f32(float, <2 x float>)
+declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)
+
+attributes #0 = {
+  nounwind
+  "target-cpu"="gfx942"
+  "amdgpu-flat-work-group-size"="128,128"
+  "uniform-work-group-size"="true"
+  "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
+}
+
+; Code object version 5: what ROCm 5.5 and later load.
+!llvm.module.flags = !{!0}
+!0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
+!9 = !{float 2.500000e+00}
