@@ -78,26 +78,27 @@ maxnum.shared:
   %maxnum.parts = load <4 x float>, ptr addrspace(3) %maxnum.parts.at, align 16
   %row.maxnum = call float @llvm.vector.reduce.fmax.v4f32(<4 x float> %maxnum.parts)
 
-; ---- mainloop: sum = sum(exp2((x - maxnum) * 1.4426950408889634))
-  %sum.v0_sub = fsub float %x.v0, %row.maxnum
-  %sum.v0_mul = fmul float %sum.v0_sub, 0x3FF7154760000000
+; ---- mainloop: sum = sum(exp2((x + neg(maxnum)) * 1.4426950408889634))
+  %row1_neg = fneg float %row.maxnum
+  %sum.v0_add = fadd contract float %x.v0, %row1_neg
+  %sum.v0_mul = fmul contract float %sum.v0_add, 0x3FF7154760000000
   %sum.v0_exp2 = call afn float @llvm.exp2.f32(float %sum.v0_mul)
-  %sum.v1_sub = fsub float %x.v1, %row.maxnum
-  %sum.v1_mul = fmul float %sum.v1_sub, 0x3FF7154760000000
+  %sum.v1_add = fadd contract float %x.v1, %row1_neg
+  %sum.v1_mul = fmul contract float %sum.v1_add, 0x3FF7154760000000
   %sum.v1_exp2 = call afn float @llvm.exp2.f32(float %sum.v1_mul)
-  %sum.lane1 = fadd float %sum.v0_exp2, %sum.v1_exp2
-  %sum.v2_sub = fsub float %x.v2, %row.maxnum
-  %sum.v2_mul = fmul float %sum.v2_sub, 0x3FF7154760000000
+  %sum.lane1 = fadd contract float %sum.v0_exp2, %sum.v1_exp2
+  %sum.v2_add = fadd contract float %x.v2, %row1_neg
+  %sum.v2_mul = fmul contract float %sum.v2_add, 0x3FF7154760000000
   %sum.v2_exp2 = call afn float @llvm.exp2.f32(float %sum.v2_mul)
-  %sum.lane2 = fadd float %sum.lane1, %sum.v2_exp2
-  %sum.v3_sub = fsub float %x.v3, %row.maxnum
-  %sum.v3_mul = fmul float %sum.v3_sub, 0x3FF7154760000000
+  %sum.lane2 = fadd contract float %sum.lane1, %sum.v2_exp2
+  %sum.v3_add = fadd contract float %x.v3, %row1_neg
+  %sum.v3_mul = fmul contract float %sum.v3_add, 0x3FF7154760000000
   %sum.v3_exp2 = call afn float @llvm.exp2.f32(float %sum.v3_mul)
-  %sum.lane3 = fadd float %sum.lane2, %sum.v3_exp2
-  %sum.v4_sub = fsub float %x.v4, %row.maxnum
-  %sum.v4_mul = fmul float %sum.v4_sub, 0x3FF7154760000000
+  %sum.lane3 = fadd contract float %sum.lane2, %sum.v3_exp2
+  %sum.v4_add = fadd contract float %x.v4, %row1_neg
+  %sum.v4_mul = fmul contract float %sum.v4_add, 0x3FF7154760000000
   %sum.v4_exp2 = call afn float @llvm.exp2.f32(float %sum.v4_mul)
-  %sum.lane4 = fadd float %sum.lane3, %sum.v4_exp2
+  %sum.lane4 = fadd contract float %sum.lane3, %sum.v4_exp2
   %sum.part = getelementptr [32 x [4 x float]], ptr addrspace(3) @sum_parts, i32 0, i32 %row_in_block, i32 %first
   store float %sum.lane4, ptr addrspace(3) %sum.part, align 4
   br label %sum.shared
@@ -113,23 +114,23 @@ sum.shared:
   %row2_reciprocal = fdiv afn float 0x3FF0000000000000, %row.sum
   br i1 %row.exists, label %out.entry, label %exit
 out.entry:
-  %out.v0_mul = fmul float %sum.v0_exp2, %row2_reciprocal
+  %out.v0_mul = fmul contract float %sum.v0_exp2, %row2_reciprocal
   %out.v0.at = getelementptr [37 x half], ptr addrspace(1) %out.row, i64 %v0.wide
   %out.v0.rounded = fptrunc float %out.v0_mul to half
   store half %out.v0.rounded, ptr addrspace(1) %out.v0.at, align 2
-  %out.v1_mul = fmul float %sum.v1_exp2, %row2_reciprocal
+  %out.v1_mul = fmul contract float %sum.v1_exp2, %row2_reciprocal
   %out.v1.at = getelementptr [37 x half], ptr addrspace(1) %out.row, i64 %v1.wide
   %out.v1.rounded = fptrunc float %out.v1_mul to half
   store half %out.v1.rounded, ptr addrspace(1) %out.v1.at, align 2
-  %out.v2_mul = fmul float %sum.v2_exp2, %row2_reciprocal
+  %out.v2_mul = fmul contract float %sum.v2_exp2, %row2_reciprocal
   %out.v2.at = getelementptr [37 x half], ptr addrspace(1) %out.row, i64 %v2.wide
   %out.v2.rounded = fptrunc float %out.v2_mul to half
   store half %out.v2.rounded, ptr addrspace(1) %out.v2.at, align 2
-  %out.v3_mul = fmul float %sum.v3_exp2, %row2_reciprocal
+  %out.v3_mul = fmul contract float %sum.v3_exp2, %row2_reciprocal
   %out.v3.at = getelementptr [37 x half], ptr addrspace(1) %out.row, i64 %v3.wide
   %out.v3.rounded = fptrunc float %out.v3_mul to half
   store half %out.v3.rounded, ptr addrspace(1) %out.v3.at, align 2
-  %out.v4_mul = fmul float %sum.v4_exp2, %row2_reciprocal
+  %out.v4_mul = fmul contract float %sum.v4_exp2, %row2_reciprocal
   %out.v4.at = getelementptr [37 x half], ptr addrspace(1) %out.row, i64 %v4.wide
   %out.v4.rounded = fptrunc float %out.v4_mul to half
   store half %out.v4.rounded, ptr addrspace(1) %out.v4.at, align 2

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from kgen_runtime import definitions
 from kgen_runtime.dlpack import packed_strides
-from kgen_runtime.dtypes import DType
+from kgen_runtime.dtypes import DType, input_dtypes
 from kgen_runtime.errors import BundleError
 from kgen_runtime.manifest import TensorParam
 
@@ -86,8 +86,9 @@ def _broadcast(spec: Spec) -> tuple[definitions.Formulas, list[TensorParam], lis
     if not isinstance(expression, str) or len(expression) > MAX_EXPRESSION:
         raise ValueError(f"expression={expression!r:.60}")
     formulas = definitions.formulas(expression)
-    names, dtype = definitions.input_names(formulas), DType(spec["dtype"])
-    found = [_packed(name, dtype, shape) for name, shape in zip(names, shapes, strict=True)]
+    names = definitions.input_names(formulas)
+    dtypes = input_dtypes(spec, len(names))
+    found = [_packed(*each) for each in zip(names, dtypes, shapes, strict=True)]
     rank = max(len(p.shape) for p in found)
     columns = zip(*((1,) * (rank - len(p.shape)) + p.shape for p in found), strict=True)
     sizes = [set(column) - {1} or {1} for column in columns]

@@ -117,7 +117,10 @@ def test_where_rows_and_columns_lie() -> None:
 )
 def test_vectors_stay_in_rows(shapes: tuple[Shape, ...], last: int, vector: int) -> None:
     text = "mean(x + y)" if len(shapes) > 1 else "mean(x)"
-    assert widest_vector(Rowwise(expression=text, shapes=shapes, axes=tuple(range(-last, 0))), 8) == vector
+    assert (
+        widest_vector(Rowwise(expression=text, shapes=shapes, axes=tuple(range(-last, 0))), 8)
+        == vector
+    )
 
 
 def test_titles_name_what_is_known() -> None:

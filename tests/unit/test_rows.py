@@ -42,7 +42,12 @@ SHAPES = {"x": (6, 37), "residual": (6, 37), "scale": (37,), "shift": (37,), "ma
 
 def spec_of(text: str, shapes: dict[str, tuple[int, ...]] = SHAPES, last: int = 1) -> Rowwise:
     names = Rowwise(expression=text, shapes=((1, 1),), dtype=F32).inputs
-    return Rowwise(expression=text, shapes=tuple(shapes[n] for n in names), dtype=F32, axes=tuple(range(-last, 0)))
+    return Rowwise(
+        expression=text,
+        shapes=tuple(shapes[n] for n in names),
+        dtype=F32,
+        axes=tuple(range(-last, 0)),
+    )
 
 
 def test_every_function_has_a_definition() -> None:
@@ -89,7 +94,9 @@ def test_outputs_over_any_axes(entry_for: EntryFor, axes: tuple[int, ...]) -> No
     h = x - x.mean(axis=axes, keepdims=True)
     out = h / np.sqrt(x.var(axis=axes, keepdims=True) + 1e-5)
     wanted = {"m": x.mean(axis=axes), "h": h, "out": out}
-    assert [p.shape or (1,) for p in entry.outputs] == [np.shape(w) or (1,) for w in wanted.values()]
+    assert [p.shape or (1,) for p in entry.outputs] == [
+        np.shape(w) or (1,) for w in wanted.values()
+    ]
     for view in entry.by_output:
         name, shape = view.output.name, oracle.output_shape(view)
         box = tuple(slice(0, n) for n in shape)

@@ -20,7 +20,9 @@ Shape = tuple[int, ...]
 
 
 def rows(expression: str, *shapes: Shape, last: int = 1) -> Rowwise:
-    return Rowwise(expression=expression, shapes=shapes, dtype=DType.F32, axes=tuple(range(-last, 0)))
+    return Rowwise(
+        expression=expression, shapes=shapes, dtype=DType.F32, axes=tuple(range(-last, 0))
+    )
 
 
 def planned(spec: Rowwise, **overrides: int) -> RowwisePlan:

@@ -17,7 +17,7 @@ from kgen.check.oracle.tolerance import Estimate
 from kgen.check.tensors import Bits, Bytes, Values, decode, strided_bits
 from kgen.ops import functions
 from kgen_runtime.definitions import Formulas, formulas, reduced
-from kgen_runtime.dtypes import DType
+from kgen_runtime.dtypes import DType, computed_in
 from kgen_runtime.manifest import KernelEntry, TensorParam, Tolerance
 from kgen_runtime.scalar import split_axes
 
@@ -159,8 +159,13 @@ def _elementwise(
         name: decode(np.broadcast_to(bits, entry.output.shape).reshape(-1)[box], params[name].dtype)
         for name, bits in inputs.items()
     }
-    formulas = formulas_of(entry)
-    return elementwise.estimate(formulas, entry.output.name, values, entry.tolerance)
+    for name, value in values.items():
+        if params[name].dtype.is_integer:
+            values[name] = value.astype(np.int64)
+    out = entry.output
+    compute = computed_in((p.dtype for p in entry.inputs), out.dtype)
+    found = formulas_of(entry)
+    return elementwise.estimate(found, out.name, values, entry.tolerance, compute, out.dtype)
 
 
 def _rowwise(

@@ -368,7 +368,8 @@ def describe(entry: KernelEntry, data: DataSet, found: Comparison) -> str:
     at = ", ".join(map(str, _own_coordinates(entry, found)))
     line = (
         f"{data.name} data, {found.output}[{at}]: got {found.got:.9g}, "
-        f"expected {found.expected:.9g} within {found.bound:.3g}; {found.wrong} of {found.elements} elements are wrong"
+        f"expected {found.expected:.9g} within {found.bound:.3g}; {found.wrong} of "
+        f"{found.elements} elements are wrong"
     )
     return f"{line}, {found.unwritten} were never written" if found.unwritten else line
 

@@ -73,7 +73,7 @@ class Load:
 
 @frozen
 class Store:
-    """`values` (ids of floats) to an element of a tensor; `name` starts what is named on the way."""
+    """`values` (ids of floats) to an element of a tensor; `name` starts names on the way."""
 
     name: str
     tensor: Tensor

@@ -108,7 +108,7 @@ class InterleavedPlan(RowwisePlan):
 
     @property
     def column_dimensions(self) -> tuple[Dimension, ...]:
-        """How a column's number gives the coordinates that some tensor needs and that are not it."""
+        """How a column's number gives the coordinates that some tensor needs and are not it."""
         return tuple(d for d in self.row.column_dimensions if not d.is_whole)
 
     def column_terms(self, name: str, body: str, index: str) -> tuple[tuple[str, int], ...]:

@@ -69,9 +69,10 @@ class Stretch:
 
 @frozen
 class PhasePlan:
-    """`row_values` are lines that come first, and compute in all elements of vectors; `results_of_row`
-    are the outputs of which a row has one element. `carried` are the accumulators of a loop over lines,
-    if there are several; `exchange` ends with each fold's value in all elements."""
+    """`row_values` are lines that come first, and compute in all elements of vectors;
+    `results_of_row` are the outputs of which a row has one element. `carried` are the accumulators
+    of a loop over lines, if there are several; `exchange` ends with each fold's value in all
+    elements."""
 
     phase: Phase
     row_values: tuple[str, ...]
