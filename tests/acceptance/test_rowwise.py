@@ -30,7 +30,11 @@ Shape = tuple[int, ...]
 COMPOSITIONS: tuple[tuple[str, tuple[Shape, ...], Shape], ...] = (
     ("layer_norm(x, scale, shift)", ((67, 96), (96,), (96,)), (-1,)),
     ("rms_norm(x + residual, scale)", ((67, 160), (67, 160), (160,)), (-1,)),
-    ("softmax(where(column <= row, x * 0.125 + mask, -inf))", ((2, 3, 16, 16), (2, 1, 1, 16)), (-1,)),
+    (
+        "softmax(where(column <= row, x * 0.125 + mask, -inf))",
+        ((2, 3, 16, 16), (2, 1, 1, 16)),
+        (-1,),
+    ),
     ("layer_norm(x, scale, shift)", ((2, 3, 4, 10), (3, 4, 1), (3, 4, 1)), (-2, -1)),
     ("mean(x) * scale", ((67, 9), (67, 1)), (-1,)),
     ("amax(x) - amin(x)", ((5, 3, 7),), (-2, -1)),
@@ -129,7 +133,7 @@ def test_clusters(cluster: int) -> None:
     [
         ("sm_80", {"resident": 0, "num_threads": 64, "rows_per_block": 2, "vector": 1}),
         ("sm_80", {"num_threads": 64, "rows_per_block": 1, "vector": 1}),
-        ("gfx942", {"resident": 0, "num_threads": 128, "rows_per_block": 2, "vector": 1}),
+        ("gfx942", {"resident": 0, "num_threads": 128, "rows_per_block": 4, "vector": 1}),
         ("gfx1100", {"resident": 0, "num_threads": 64, "rows_per_block": 1, "vector": 1}),
         ("vulkan1.3", {"resident": 0, "num_threads": 64, "rows_per_block": 2, "vector": 1}),
         ("native", {"unroll": 3}),

@@ -98,7 +98,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="also build a kernel that takes B prepacked (CPU), or that has it in the bundle",
     )
     problem.add_argument(
-        "--axes", metavar="N", help="axes, the last ones, that a row-wise function reduces (1)"
+        "--axes",
+        metavar="LIST",
+        help="axes that a row-wise function reduces, as numpy's axis: 1 or 0,2 or =-2,-1 (the last)",
     )
 
 

@@ -18,13 +18,15 @@ from kgen.targets.amdgpu.plan.pointers import Move
 from kgen.targets.amdgpu.plan.row_phases import PhasePlan, RowPhases
 from kgen.targets.base import Target
 from kgen.targets.llvm_ir import FloatType, float_literal
-from kgen.targets.row import Fold, Phase, RowInput, RowPlan, widest_vector
+from kgen.targets.row import Fold, Phase, RowInput, RowPlan, is_interleaved, widest_vector
 from kgen.targets.stream import Dimension
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
 #: f32 values of a resident row per thread; more would leave few registers for anything else.
 MAX_RESIDENT = 64
+#: Threads of an interleaved row: each reads what all of them have folded.
+MAX_PARTNERS = 32
 
 
 @frozen
@@ -393,6 +395,13 @@ def _check_shape(spec: Rowwise, target: Target, schedule: GpuRows) -> None:
             raise ScheduleError(
                 f"{name}={value} is not a power of two; try {1 << value.bit_length()}"
             )
+    per_row = schedule.threads_per_row
+    if is_interleaved(spec) and schedule.rows_per_block > 1 and per_row > MAX_PARTNERS:
+        raise ScheduleError(
+            f"rows_per_block={schedule.rows_per_block} with num_threads={schedule.num_threads} "
+            f"gives a row {per_row} threads; {MAX_PARTNERS} is the limit; "
+            f"try rows_per_block={schedule.num_threads // MAX_PARTNERS}"
+        )
     if schedule.vector > vector_of(spec):
         raise ScheduleError(
             f"vector={schedule.vector} is more than one access of {WIDEST} B or does not divide "
