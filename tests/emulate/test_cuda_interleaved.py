@@ -1,4 +1,4 @@
-"""Rows along other axes than the innermost on NVIDIA: memory traffic at the ideal number of sectors."""
+"""Rows along other axes than the innermost on NVIDIA: traffic at the ideal number of sectors."""
 
 from __future__ import annotations
 

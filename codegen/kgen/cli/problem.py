@@ -100,7 +100,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     problem.add_argument(
         "--axes",
         metavar="LIST",
-        help="axes that a row-wise function reduces, as numpy's axis: 1 or 0,2 or =-2,-1 (the last)",
+        help="axes of row-wise functions, as numpy's axis: 1 or 0,2 or =-2,-1 (the last)",
     )
 
 
