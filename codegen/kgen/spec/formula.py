@@ -59,8 +59,8 @@ class Formula(Spec):
     def __post_init__(self) -> None:
         if self.out_dtype is None:
             object.__setattr__(self, "out_dtype", self.default_out)
-        taken = [(dtype, self.in_dtypes) for dtype in self.input_dtypes]
-        for dtype, known in (*taken, (self.out, self.out_dtypes)):
+        inputs_may = [(dtype, self.in_dtypes) for dtype in self.input_dtypes]
+        for dtype, known in (*inputs_may, (self.out, self.out_dtypes)):
             if dtype not in known:
                 raise SpecError(
                     f"dtype={dtype} is not one that {self.kind} operations take; they take "
