@@ -6,7 +6,7 @@
 ; memory
 ;   %a  bf16, shape 64 x 128, strides 128, 1 elements
 ;   %b  bf16, shape 4 x 64 x 16 x 2, strides 2048, 32, 2, 1 elements
-;       packed ahead: element (k, n) at [n / 16][k / 2][n % 16][k % 2], zero past K and N
+;       prepacked: element (k, n) at [n / 16][k / 2][n % 16][k % 2], zero past K and N
 ;   %out  bf16, shape 64 x 64, strides 64, 1 elements
 target triple = "x86_64-unknown-linux-gnu"
 ;

@@ -6,7 +6,7 @@
 ; memory
 ;   %a  f32, shape 33 x 40, strides 40, 1 elements
 ;   %b  f32, shape 2 x 40 x 16 x 1, strides 640, 16, 1, 1 elements
-;       packed ahead: element (k, n) at [n / 16][k / 1][n % 16][k % 1], zero past K and N
+;       prepacked: element (k, n) at [n / 16][k / 1][n % 16][k % 1], zero past K and N
 ;   %bias  f32, shape 17, strides 1 elements
 ;   %out  f32, shape 33 x 17, strides 17, 1 elements
 target triple = "x86_64-unknown-linux-gnu"
