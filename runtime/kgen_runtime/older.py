@@ -28,7 +28,7 @@ def _softmax(spec: Spec) -> dict[str, Any]:
         "shapes": [[spec["rows"], spec["cols"]]],
         "dtype": spec["dtype"],
         "out_dtype": spec["out_dtype"],
-        "axes": 1,
+        "axes": [1],
     }
 
 
@@ -49,10 +49,22 @@ def _matmul(spec: Spec) -> dict[str, Any]:
 
 #: Steps that added a tensor, and what it had a number for.
 SUMS = {"bias": "n", "residual": "mxn"}
-#: Operations whose specs have other fields now, and which.
+
+
+def _rowwise(spec: Spec) -> dict[str, Any]:
+    """Axes were counted from the last one; now they have numbers."""
+    count = spec["axes"]
+    if type(count) is not int:
+        return dict(spec)
+    rank = max(map(len, spec["shapes"]))
+    return {**spec, "axes": list(range(max(0, rank - count), rank))}
+
+
+#: Operations whose specs were other ones, and what they are now.
 RENEWED: Mapping[str, Callable[[Spec], dict[str, Any]]] = {
     "relu": _relu,
     "softmax": _softmax,
+    "rowwise": _rowwise,
     "matmul": _matmul,
 }
 

@@ -30,8 +30,8 @@ class FinishRenderer(CpuRenderer):
         called = {step.name for step in steps(self.lowered(expression)) if step.primitive is P.CALL}
         return tuple(name for name in NATIVE if name in called)
 
-    def functions(self, expression: Expression) -> tuple[str, ...]:
-        return tuple(name for name in super().functions(expression) if name not in NATIVE)
+    def functions(self, *expressions: Expression) -> tuple[str, ...]:
+        return tuple(name for name in super().functions(*expressions) if name not in NATIVE)
 
-    def declarations(self, expression: Expression) -> Iterator[str]:
-        yield from dict.fromkeys(super().declarations(expression))
+    def declarations(self, *expressions: Expression) -> Iterator[str]:
+        yield from dict.fromkeys(super().declarations(*expressions))
