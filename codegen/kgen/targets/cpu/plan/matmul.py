@@ -11,7 +11,7 @@ from kgen.schedule import CpuMatmul
 from kgen.spec import DType, Epilogue, Matmul, Operand
 from kgen.targets.cpu.expressions import CpuRenderer
 from kgen.targets.cpu.plan.addresses import Origin, origin
-from kgen.targets.cpu.plan.base import access
+from kgen.targets.cpu.plan.base import LINE_BYTES, access
 from kgen.targets.cpu.plan.epilogue import NATIVE, Step, epilogue_steps, function_steps
 from kgen.targets.cpu.plan.extents import BlockedPlan
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
@@ -24,8 +24,6 @@ from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.manifest import Launch, TensorParam, Tile, Walk
 from kgen_runtime.values import frozen
 
-#: Of a cache; Intel, AMD and most of Arm.
-LINE_BYTES = 64
 #: Added to a row of sums that come and go with every few rows of B, so that rows a power of two
 #: apart do not share a cache set.
 SUMS_PADDING = 64

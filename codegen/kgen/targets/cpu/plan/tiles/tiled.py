@@ -7,7 +7,8 @@ from abc import abstractmethod
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.matmul import LINE_BYTES, MatmulPlan
+from kgen.targets.cpu.plan.base import LINE_BYTES
+from kgen.targets.cpu.plan.matmul import MatmulPlan
 from kgen.targets.cpu.plan.tiles.tile import Column, Tile, tile
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
