@@ -252,3 +252,24 @@ def test_columns_are_rounded_and_saturated() -> None:
     for name in X86:
         load(spec, here(name)).run(addresses({"x": x, "out": out}))
         assert out.tolist() == [0, 2, -2, 0, 2**31 - 1, -(2**31)]
+
+
+def test_a_large_mean_costs_a_variance_no_digits() -> None:
+    """Two passes: the mean of n elements is off by d <= n / (lanes x vectors) u |mean|, which adds
+    d^2 to the variance; the mean of squares less the square of the mean would lose all digits."""
+    cols, mean = 100_003, 1e4
+    spec = spec_of("var(x)", (2, cols))
+    found = here("x86-64-v3")
+    x = np.random.default_rng(0).standard_normal((2, cols)).astype(np.float32) + np.float32(mean)
+    exact = x.astype(np.float64).var(axis=1)
+    plan = pipeline.plan(spec, found)
+    assert isinstance(plan, RowwisePlan)
+    chain = cols / plan.run.step
+    unit = 2.0**-24
+    got = np.zeros(2, np.float32)
+    load(spec, found).run(addresses({"x": x, "out": got}))
+    assert np.all(np.abs(got - exact) <= (chain * unit * mean) ** 2 + 2 * chain * unit * exact)
+    assert np.all(np.abs(got - exact) < 1e-3 * exact)
+    # What one pass would give.
+    squares = (x * x).mean(axis=1) - x.mean(axis=1) ** 2
+    assert np.all(np.abs(squares - exact) > exact)
