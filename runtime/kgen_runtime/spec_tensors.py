@@ -12,7 +12,7 @@ from typing import Any
 
 from kgen_runtime import definitions
 from kgen_runtime.dlpack import packed_strides
-from kgen_runtime.dtypes import DType
+from kgen_runtime.dtypes import DType, input_dtypes
 from kgen_runtime.errors import BundleError
 from kgen_runtime.manifest import TensorParam
 
@@ -77,8 +77,8 @@ def _elementwise(spec: Spec) -> tuple[TensorParam, ...]:
     if not isinstance(expression, str) or len(expression) > MAX_EXPRESSION:
         raise ValueError(f"expression={expression!r:.60}")
     names = dict.fromkeys(definitions.input_names(ast.parse(expression, mode="eval").body))
-    dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
-    found = [_packed(name, dtype, shape) for name, shape in zip(names, shapes, strict=True)]
+    dtypes, out = input_dtypes(spec, len(names)), DType(spec["out_dtype"])
+    found = [_packed(*each) for each in zip(names, dtypes, shapes, strict=True)]
     rank = max(len(p.shape) for p in found)
     columns = zip(*((1,) * (rank - len(p.shape)) + p.shape for p in found), strict=True)
     sizes = [set(column) - {1} or {1} for column in columns]

@@ -6,30 +6,106 @@ from collections.abc import Container
 from functools import cached_property
 from typing import ClassVar
 
-from kgen.ops import Expression, expand, is_exact
-from kgen.spec.formula import Formula, Shape
-from kgen.spec.members import Member, OptionalMember
-from kgen_runtime.dtypes import DType, DTypeLike
+from kgen.errors import SpecError
+from kgen.ops import Expression, beyond, expand, is_exact, steps
+from kgen.ops.expression import constant
+from kgen.ops.registry import call_of
+from kgen.spec.formula import FLOATS, INTEGERS, Formula, Shape
+from kgen.spec.members import Member, Members, OptionalMember
+from kgen_runtime.dtypes import DType, DTypeLike, computed_in
 from kgen_runtime.values import frozen
 
 
 @frozen
 class Elementwise(Formula):
-    """out = expression, element by element."""
+    """out = expression, element by element.
+
+    `dtypes` are those of the inputs, in the order in which the expression names them, where they
+    differ; then `dtype` is the widest of them.
+    """
 
     op: ClassVar[str] = "elementwise"
     kind: ClassVar[str] = "element-wise"
+    in_dtypes: ClassVar[tuple[DType, ...]] = (DType.F64, *FLOATS, *INTEGERS)
+    out_dtypes: ClassVar[tuple[DType, ...]] = (DType.F64, *FLOATS, *INTEGERS)
     dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
+    dtypes: Members[DType, DTypeLike] = Members(DType)
     out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
+
+    def __post_init__(self) -> None:
+        if self.dtypes:
+            if len(self.dtypes) not in (1, len(self.inputs)):
+                raise SpecError(
+                    f"{len(self.dtypes)} dtypes for the inputs {', '.join(self.inputs)} of "
+                    f"{self.expression!r}; give one for each, or one for all"
+                )
+            # Names of dtypes go from the widest to the narrowest.
+            object.__setattr__(self, "dtype", min(self.dtypes, key=list(DType).index))
+            if len(set(self.dtypes)) == 1:
+                object.__setattr__(self, "dtypes", ())
+        super().__post_init__()
 
     @property
     def shape(self) -> Shape:
         return self.domain
 
+    @property
+    def input_dtypes(self) -> tuple[DType, ...]:
+        return self.dtypes or super().input_dtypes
+
+    @property
+    def needed_dtypes(self) -> tuple[DType, ...]:
+        return (*self.input_dtypes, self.out)
+
+    @property
+    def default_out(self) -> DType:
+        return DType.BOOL if self.formula_calls.truth else self.dtype
+
+    @property
+    def compute(self) -> DType:
+        """The type that the expression is computed in."""
+        return computed_in(self.input_dtypes, self.out)
+
+    @cached_property
+    def result_calls(self) -> Expression:
+        """The expression in calls, of bool whether it is not zero."""
+        calls = self.formula_calls
+        is_number = self.out is DType.BOOL and not calls.truth
+        return call_of("not_equal", calls, constant(0.0)) if is_number else calls
+
     def primitives(self, native: Container[str] = ()) -> Expression:
-        return expand(self.formula_calls, native)
+        return expand(self.result_calls, native, whole=self.compute.is_integer)
+
+    def _check_expression(self) -> None:
+        compute = self.compute
+        if (unfit := beyond(self.formula_calls, compute)) is not None:
+            raise SpecError(
+                f"{unfit} is not for {compute}, which {self.expression!r} is computed in; "
+                "leave it out, or give inputs and output of f32"
+            )
+        if compute.is_integer:
+            assert compute.limits is not None
+            least, largest = compute.limits
+            for step in steps(self.primitives()):
+                if not least <= step.number <= largest:
+                    raise SpecError(
+                        f"{step} in {self.expression!r} is beyond {compute}, which it is computed "
+                        f"in; take a number from {least} to {largest}"
+                    )
+        super()._check_expression()
+
+    @property
+    def widest_itemsize(self) -> int:
+        """Bytes of the widest element of its tensors."""
+        return max(p.dtype.itemsize for p in self.parameters)
+
+    @property
+    def has_exact_steps(self) -> bool:
+        """Nothing is rounded but, where it is another type, the output."""
+        return self.is_exact or self.compute.is_integer
 
     @cached_property
     def is_exact(self) -> bool:
-        """Inputs and output are of one type, in which nothing has to be rounded."""
-        return self.out is self.dtype and is_exact(self.formula_calls, self.dtype)
+        """Inputs and output are of one floating-point type, in which nothing has to be rounded."""
+        one_type = self.out is self.dtype and self.dtype in FLOATS and not self.dtypes
+        return one_type and is_exact(self.formula_calls, self.dtype)

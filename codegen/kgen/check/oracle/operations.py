@@ -17,7 +17,7 @@ from kgen.check.oracle import elementwise, rowwise, tolerance
 from kgen.check.oracle.tolerance import Estimate
 from kgen.check.tensors import Bits, Bytes, Values, decode, strided_bits
 from kgen.ops import functions
-from kgen_runtime.dtypes import DType
+from kgen_runtime.dtypes import DType, computed_in
 from kgen_runtime.manifest import KernelEntry, TensorParam, Tolerance
 from kgen_runtime.scalar import out_columns
 
@@ -124,7 +124,12 @@ def _elementwise(
         name: decode(np.broadcast_to(bits, entry.output.shape).reshape(-1)[box], params[name].dtype)
         for name, bits in inputs.items()
     }
-    return elementwise.estimate(tree(entry.spec["expression"]), values, entry.tolerance)
+    for name, value in values.items():
+        if params[name].dtype.is_integer:
+            values[name] = value.astype(np.int64)
+    compute = computed_in((p.dtype for p in entry.inputs), entry.output.dtype)
+    at = tree(entry.spec["expression"])
+    return elementwise.estimate(at, values, entry.tolerance, compute, entry.output.dtype)
 
 
 def _rowwise(

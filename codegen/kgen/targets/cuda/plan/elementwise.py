@@ -12,7 +12,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import GpuStream
 from kgen.spec import DType, Elementwise
 from kgen.targets.base import Target
-from kgen.targets.cuda.expressions import PtxRenderer, RegisterType
+from kgen.targets.cuda.expressions import PtxRenderer, PtxWholeRenderer, RegisterType
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.expressions import Rendered
@@ -28,10 +28,11 @@ MAX_VECTORS = 2**32 - 1
 
 @frozen
 class Load:
-    """An access' elements of one input. `nbytes` is from the thread's first of a linear one;
-    `terms` are (coordinate, bytes for each step of it) of another. `single`: one element."""
+    """An access' elements of one input of `dtype`. `nbytes` is from the thread's first of a linear
+    one; `terms` are (coordinate, bytes for each step of it) of another. `single`: one element."""
 
     name: str
+    dtype: DType
     single: bool
     registers: tuple[str, ...]
     linear: bool
@@ -81,11 +82,16 @@ class ElementwisePlan(base.FormulaPlan):
         fitting = (
             t for t in stored if self.spec.is_exact and t.lanes * self.itemsize <= WORD_BYTES
         )
-        f32 = RegisterType(dtype=DType.F32)
-        return next((t for t in fitting if self._renderer(t).has(self.spec.formula_calls)), f32)
+        number = RegisterType(dtype=self.spec.compute)
+        return next((t for t in fitting if self._renderer(t).has(self.spec.result_calls)), number)
 
     def _renderer(self, type_: RegisterType) -> PtxRenderer:
-        return PtxRenderer(target=self.target, type=type_)
+        renderer = PtxWholeRenderer if type_.dtype.is_integer else PtxRenderer
+        return renderer(target=self.target, type=type_)
+
+    def dtype(self, name: str) -> DType:
+        """An input's."""
+        return self.spec.parameter(name).dtype
 
     @property
     def registers(self) -> tuple[tuple[str, str, str], ...]:
@@ -94,7 +100,7 @@ class ElementwisePlan(base.FormulaPlan):
         return tuple(
             (t.register, name, bits)
             for t in types
-            for name, bits in self._renderer(t).constants(self.spec.formula_calls).items()
+            for name, bits in self._renderer(t).constants(self.spec.result_calls).items()
         )
 
     @property
@@ -109,7 +115,8 @@ class ElementwisePlan(base.FormulaPlan):
         found: dict[int, list[str]] = {}
         for i in self.stream.inputs:
             if i.linear:
-                found.setdefault(self.vector_bytes, []).append(i.name)
+                nbytes = self.schedule.vector * self.dtype(i.name).itemsize
+                found.setdefault(nbytes, []).append(i.name)
         found.setdefault(self.out_vector_bytes, []).append("out")
         return tuple((n, n * self.block_vectors, tuple(names)) for n, names in found.items())
 
@@ -136,13 +143,15 @@ class ElementwisePlan(base.FormulaPlan):
 
     def _load(self, of: StreamInput, index: int, vectors: int) -> Load:
         count = 1 if of.single else self.results
+        dtype = self.dtype(of.name)
         return Load(
             name=of.name,
+            dtype=dtype,
             single=of.single,
             registers=tuple(f"{of.name}{index}_{e}" for e in range(count)),
             linear=of.linear,
-            nbytes=vectors * self.vector_bytes,
-            terms=tuple((d, s * self.itemsize) for d, s in enumerate(of.strides) if s),
+            nbytes=vectors * self.schedule.vector * dtype.itemsize,
+            terms=tuple((d, s * dtype.itemsize) for d, s in enumerate(of.strides) if s),
         )
 
     def _element(self, loads: tuple[Load, ...], access: int, element: int) -> Rendered:
@@ -150,7 +159,7 @@ class ElementwisePlan(base.FormulaPlan):
         for load in loads:
             operands[load.name] = f"%{load.registers[element % len(load.registers)]}"
         return self._renderer(self.type).render(
-            self.spec.formula_calls, operands, f"%out{access}_{element}"
+            self.spec.result_calls, operands, f"%out{access}_{element}"
         )
 
     @property
@@ -166,7 +175,7 @@ class ElementwisePlan(base.FormulaPlan):
             i.name: f"%{i.name}_once" if i.name in once else f"%{i.name}_rest"
             for i in self.stream.inputs
         }
-        return self._renderer(self.rest_type).render(self.spec.formula_calls, operands, "%out_rest")
+        return self._renderer(self.rest_type).render(self.spec.result_calls, operands, "%out_rest")
 
     @property
     def block_vectors(self) -> int:
@@ -195,7 +204,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
     """Raises ScheduleError if a vector is no legal access or the grid is too long."""
     base.check_powers_of_two(schedule)
     base.check_threads(schedule.num_threads, target, "num_threads=256")
-    widest = widest_vector(spec, MAX_ACCESS_BYTES // max(spec.dtype.itemsize, spec.out.itemsize))
+    widest = widest_vector(spec, MAX_ACCESS_BYTES // spec.widest_itemsize)
     if schedule.vector > widest:
         raise ScheduleError(
             f"vector={schedule.vector} is more than one access of {MAX_ACCESS_BYTES} bytes or a "
@@ -223,6 +232,8 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
         tile=Tile(shape=(spec.elements,), extent=(schedule.block_elements,), axes=(0,)),
     )
     features = ["max_nan"] if target.has("max_nan") else []
+    if spec.out.is_integer and spec.out.itemsize == 1:
+        features.append("cvt_pack")
     return ElementwisePlan(
         spec=spec,
         target=target,

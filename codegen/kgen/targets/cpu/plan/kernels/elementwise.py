@@ -6,6 +6,8 @@ import math
 from functools import cached_property
 
 from kgen.errors import ScheduleError
+from kgen.ops import Expression
+from kgen.ops.registry import call_of
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Elementwise
 from kgen.targets.base import Target
@@ -20,8 +22,9 @@ from kgen.targets.cpu.plan.base import (
     vector_for,
 )
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
-from kgen.targets.cpu.plan.vectors import Vector
+from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.expressions import Rendered
+from kgen.targets.llvm_expressions import LlvmWholeRenderer
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.stream import Dimension, StreamInput, StreamPlan
 from kgen_runtime.manifest import Launch, Tile
@@ -31,6 +34,10 @@ from kgen_runtime.values import frozen
 @frozen
 class ElementwisePlan(FormulaPlan):
     spec: Elementwise
+
+    def access(self, name: str) -> Access:
+        """How an input is read."""
+        return access(self.target, self.spec.parameter(name).dtype, self.compute)
 
     @cached_property
     def stream(self) -> StreamPlan:
@@ -48,11 +55,19 @@ class ElementwisePlan(FormulaPlan):
     # -- the expression ------------------------------------------------------------------------
 
     @property
-    def renderer(self) -> CpuRenderer | CpuBitsRenderer:
+    def renderer(self) -> CpuRenderer | CpuBitsRenderer | LlvmWholeRenderer:
         if on_bits(self.spec):
             return CpuBitsRenderer(dtype=self.spec.dtype, type=self.compute)
-        type_ = FloatType(dtype=DType.F32, lanes=self.compute.count)
+        type_ = FloatType(dtype=self.spec.compute, lanes=self.compute.count)
+        if self.spec.compute.is_integer:
+            return LlvmWholeRenderer(type=type_)
         return CpuRenderer(type=type_, target=self.target)
+
+    @property
+    def calls(self) -> Expression:
+        """The expression in calls; for an output of whole words it is rounded."""
+        calls = self.spec.result_calls
+        return call_of("round", calls) if self.out.is_whole_words else calls
 
     def rendered(self, prefix: str) -> Rendered:
         """On vectors %<prefix>.<input>, or %<input>.all of one that is the same for a row."""
@@ -60,20 +75,23 @@ class ElementwisePlan(FormulaPlan):
             i.name: f"%{i.name}.all" if i.single else f"%{prefix}.{i.name}"
             for i in self.stream.inputs
         }
-        return self.renderer.render(self.spec.formula_calls, inputs, f"%{prefix}.result")
+        return self.renderer.render(self.calls, inputs, f"%{prefix}.result")
 
     @property
     def module_functions(self) -> tuple[str, ...]:
         """Functions of the module that the expression calls."""
-        renderer, calls = self.renderer, self.spec.formula_calls
-        return renderer.functions(calls) if isinstance(renderer, CpuRenderer) else ()
+        renderer = self.renderer
+        return renderer.functions(self.calls) if isinstance(renderer, CpuRenderer) else ()
 
     @property
     def declarations(self) -> tuple[str, ...]:
         renderer = self.renderer
-        if not isinstance(renderer, CpuRenderer):
+        if isinstance(renderer, CpuBitsRenderer):
             return ()
-        found = list(renderer.declarations(self.spec.formula_calls))
+        found = list(renderer.declarations(self.calls))
+        if self.out.is_whole_words:
+            t, whole = self.compute, self.out.stored
+            found.append(f"{whole} @llvm.fptosi.sat.{whole.suffix}.{t.suffix}({t})")
         if self.module_functions:
             found += self.functions.declarations(self.compute)
         return tuple(dict.fromkeys(found))
@@ -108,10 +126,11 @@ class ElementwisePlan(FormulaPlan):
     def row_terms(self, of: StreamInput) -> tuple[tuple[str, int], ...]:
         """Where an input's row is: operands, and the bytes for each step of them."""
         rows = len(self.stream.sizes) - 1
+        itemsize = self.access(of.name).itemsize
         if of.linear:
-            return (("%r", self.cols * self.x.itemsize),)
+            return (("%r", self.cols * itemsize),)
         return tuple(
-            ("%r" if rows == 1 else f"%r.at{d}", stride * self.x.itemsize)
+            ("%r" if rows == 1 else f"%r.at{d}", stride * itemsize)
             for d, stride in of.terms
             if d < rows
         )
@@ -140,14 +159,14 @@ class ElementwisePlan(FormulaPlan):
     @property
     def masked_types(self) -> tuple[Vector, ...]:
         """One element alone goes as a scalar."""
-        types = {self.x.stored, self.out.stored} if self.run.tail > 1 else set()
+        accesses = [self.out, *(self.access(name) for name in self.streamed)]
+        types = {a.stored for a in accesses} if self.run.tail > 1 else set()
         return tuple(sorted(types, key=str))
 
-    @property
-    def ahead(self) -> tuple[int, ...]:
+    def ahead(self, name: str) -> tuple[int, ...]:
         """Bytes from a step's first element to the lines of an input that it fetches, those of a
         later step (relu: 48 instead of 43 GB/s, Zen 4)."""
-        nbytes = self.schedule.unroll * self.x.stored.bytes
+        nbytes = self.schedule.unroll * self.access(name).stored.bytes
         return tuple(range(AHEAD_BYTES, AHEAD_BYTES + nbytes, LINE_BYTES))
 
 
@@ -157,7 +176,7 @@ def vector_of(spec: Elementwise, target: Target) -> Vector:
     if on_bits(spec):
         # As many as there are of f16.
         return vector_for(target, DType.F16, cols).integers
-    return vector_for(target, DType.F32, cols)
+    return vector_for(target, spec.compute, cols)
 
 
 def has_whole_tasks(spec: Elementwise, target: Target, task: int) -> bool:
