@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kgen import targets
 from kgen.ops.expression import inputs
 from kgen.ops.parse import parse
-from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Spec, formula_class
+from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Spec, text
 
 CUBES = tuple((n, n, n) for n in (16, 32, 64, 128, 256, 512, 1024, 2048))
 OTHERS = (
@@ -195,6 +195,7 @@ def streams() -> Iterator[Table]:
 
 def _formula(expression: str, rows: int, cols: int, dtype: DType) -> Spec:
     """On rows of so many columns; weights are one row."""
+    weights = ("scale", "shift")
     names = inputs(parse(expression))
-    shapes = [(cols,) if name in ("scale", "shift") else (rows, cols) for name in names]
-    return formula_class(expression)(expression=expression, shapes=shapes, dtype=dtype)
+    sizes = ",".join(f"{cols}" if name in weights else f"{rows}x{cols}" for name in names)
+    return text.parse(f"{expression.replace(' ', '')} {sizes} {dtype}")
