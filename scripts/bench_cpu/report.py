@@ -134,7 +134,7 @@ def ceiling_lines(results: Results, tables: Sequence[Table]) -> list[str]:
 
 def _ceiling_name(ceiling: str, kernel: str) -> str:
     """Products of one type have one peak; what is read or copied, as fast as its place allows."""
-    words = kernel.split("_")
+    words = kernel.partition("_to_")[0].split("_")
     sizes = next((w for w in words if re.fullmatch(r"\d+(x\d+)+", w)), words[0])
     if words[0] != "matmul":
         verb = {"read": "reading", "copy": "copying"}[ceiling]
