@@ -23,11 +23,11 @@ def plan_of(
     *shapes: tuple[int, ...],
     name: str = "x86-64-v3",
     dtype: DType = DType.F32,
-    axes: int = 1,
+    last: int = 1,
 ) -> RowwisePlan:
     target = FAMILY.find(name)
     assert target is not None
-    spec = Rowwise(expression=text, shapes=shapes, dtype=dtype, axes=axes)
+    spec = Rowwise(expression=text, shapes=shapes, dtype=dtype, axes=tuple(range(-last, 0)))
     plan = pipeline.plan(spec, target)
     assert isinstance(plan, RowwisePlan)
     return plan
@@ -69,9 +69,9 @@ def test_where_it_is_kept() -> None:
 def test_lines_are_where_no_input_begins_again() -> None:
     norm = "layer_norm(x, scale, shift)"
     assert plan_of(norm, (5, 96), (96,), (5, 1)).lines == 1
-    planes = plan_of(norm, (2, 3, 4, 10), (3, 4, 1), (10,), axes=2)
+    planes = plan_of(norm, (2, 3, 4, 10), (3, 4, 1), (10,), last=2)
     assert (planes.lines, planes.run.length) == (4, 10)
-    assert plan_of(norm, (2, 3, 4, 10), (3, 4, 10), (1,), axes=3).lines == 1
+    assert plan_of(norm, (2, 3, 4, 10), (3, 4, 10), (1,), last=3).lines == 1
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_an_instruction_rounds_what_may_be_flushed(text: str, flushed: bool) -> 
     shapes = {"x": (4, 300), "scale": (300,), "shift": (300,)}
     names = Rowwise(expression=text, shapes=((1, 1),), dtype=DType.BF16).inputs
     plan = plan_of(text, *(shapes[n] for n in names), name="x86-64-v4+bf16", dtype=DType.BF16)
-    assert may_be_flushed(plan.row.result) == flushed
+    assert may_be_flushed(plan.row.results[0]) == flushed
     assert plan.out.rounded_by_cpu == flushed
     assert ("avx512_bf16" in plan.features) == flushed
 
@@ -128,16 +128,18 @@ def test_which_rows_pass_the_caches() -> None:
     target = FAMILY.find("x86-64-v4")
     assert target is not None
 
-    def plan(text: str, *shapes: tuple[int, ...], axes: int = 1, unroll: int = 1) -> None:
+    def plan(
+        text: str, *shapes: tuple[int, ...], axes: tuple[int, ...] = (-1,), unroll: int = 1
+    ) -> None:
         spec = Rowwise(expression=text, shapes=shapes, dtype=DType.F32, axes=axes)
         pipeline.plan(spec, target, CpuStream(task=1, unroll=unroll, nontemporal=True))
 
     plan("softmax(x)", (5, 128))
     plan("softmax(x)", (5, 16), unroll=4)
     for text, shapes, axes in (
-        ("sum(x)", [(5, 128)], 1),
-        ("softmax(x)", [(5, 3)], 1),
-        ("layer_norm(x, scale)", [(5, 4, 32), (4, 1)], 2),
+        ("sum(x)", [(5, 128)], (-1,)),
+        ("softmax(x)", [(5, 3)], (-1,)),
+        ("layer_norm(x, scale)", [(5, 4, 32), (4, 1)], (1, 2)),
     ):
         with pytest.raises(ScheduleError, match="try nontemporal=0"):
             plan(text, *shapes, axes=axes)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from kgen.ops.expand import beyond, expand, instructions_of, is_rowwise, reduces
 from kgen.ops.expression import Expression, Primitive, steps
-from kgen.ops.parse import parse
+from kgen.ops.parse import OUT, canonical, formulas, parse
 from kgen.ops.registry import Accuracy, Function, function, functions, register
 from kgen.ops.rows import COORDINATES, REDUCTIONS, Reduction, Row, row_function
 from kgen.ops.storage import is_exact
 
 __all__ = [
     "COORDINATES",
+    "OUT",
     "REDUCTIONS",
     "Accuracy",
     "Expression",
@@ -23,7 +24,9 @@ __all__ = [
     "Reduction",
     "Row",
     "beyond",
+    "canonical",
     "expand",
+    "formulas",
     "function",
     "functions",
     "instructions_of",

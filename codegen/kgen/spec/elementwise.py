@@ -18,7 +18,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Elementwise(Formula):
-    """out = expression, element by element.
+    """out = expression, element by element; outputs have the shape that all inputs broadcast to.
 
     `dtypes` are those of the inputs, in the order in which the expression names them, where they
     differ; then `dtype` is the widest of them.
@@ -45,8 +45,7 @@ class Elementwise(Formula):
                 object.__setattr__(self, "dtypes", ())
         super().__post_init__()
 
-    @property
-    def shape(self) -> Shape:
+    def output_shape(self, name: str) -> Shape:
         return self.domain
 
     @property
@@ -59,7 +58,8 @@ class Elementwise(Formula):
 
     @property
     def default_out(self) -> DType:
-        return DType.BOOL if self.formula_calls.truth else self.dtype
+        truths = all(calls.truth for calls in self.formula_calls)
+        return DType.BOOL if truths else self.dtype
 
     @property
     def compute(self) -> DType:
@@ -67,26 +67,31 @@ class Elementwise(Formula):
         return computed_in(self.input_dtypes, self.out)
 
     @cached_property
-    def result_calls(self) -> Expression:
-        """The expression in calls, of bool whether it is not zero."""
-        calls = self.formula_calls
-        is_number = self.out is DType.BOOL and not calls.truth
-        return call_of("not_equal", calls, constant(0.0)) if is_number else calls
+    def result_calls(self) -> tuple[Expression, ...]:
+        """The outputs' expressions in calls, of bool whether they are not zero."""
+        if self.out is not DType.BOOL:
+            return self.formula_calls
+        return tuple(
+            calls if calls.truth else call_of("not_equal", calls, constant(0.0))
+            for calls in self.formula_calls
+        )
 
-    def primitives(self, native: Container[str] = ()) -> Expression:
-        return expand(self.result_calls, native, whole=self.compute.is_integer)
+    def primitives(self, native: Container[str] = ()) -> tuple[Expression, ...]:
+        whole = self.compute.is_integer
+        return tuple(expand(calls, native, whole=whole) for calls in self.result_calls)
 
     def _check_expression(self) -> None:
         compute = self.compute
-        if (unfit := beyond(self.formula_calls, compute)) is not None:
-            raise SpecError(
-                f"{unfit} is not for {compute}, which {self.expression!r} is computed in; "
-                "leave it out, or give inputs and output of f32"
-            )
+        for unfit in (beyond(calls, compute) for calls in self.formula_calls):
+            if unfit is not None:
+                raise SpecError(
+                    f"{unfit} is not for {compute}, which {self.expression!r} is computed in; "
+                    "leave it out, or give inputs and output of f32"
+                )
         if compute.is_integer:
             assert compute.limits is not None
             least, largest = compute.limits
-            for step in steps(self.primitives()):
+            for step in steps(*self.primitives()):
                 if not least <= step.number <= largest:
                     raise SpecError(
                         f"{step} in {self.expression!r} is beyond {compute}, which it is computed "
@@ -106,6 +111,6 @@ class Elementwise(Formula):
 
     @cached_property
     def is_exact(self) -> bool:
-        """Inputs and output are of one floating-point type, in which nothing has to be rounded."""
+        """Inputs and outputs are of one floating-point type, in which nothing has to be rounded."""
         one_type = self.out is self.dtype and self.dtype in FLOATS and not self.dtypes
-        return one_type and is_exact(self.formula_calls, self.dtype)
+        return one_type and all(is_exact(calls, self.dtype) for calls in self.formula_calls)

@@ -43,9 +43,9 @@ class CpuRenderer(LlvmRenderer):
         """There is an instruction that rounds to whole numbers."""
         return bool(self.target.features & {"sse4_1", "asimd"})
 
-    def functions(self, expression: Expression) -> tuple[str, ...]:
-        """The functions of the module that an expression takes."""
-        found = map(function_of, steps(self.lowered(expression)))
+    def functions(self, *expressions: Expression) -> tuple[str, ...]:
+        """The functions of the module that expressions take."""
+        found = map(function_of, steps(*map(self.lowered, expressions)))
         return tuple(sorted({name for name in found if name is not None}))
 
     def lowered(self, expression: Expression) -> Expression:
@@ -64,8 +64,8 @@ class CpuRenderer(LlvmRenderer):
         """Zeros are zeros, which spares x86 most of a maximum's instructions."""
         return "nsz " if primitive in (P.MIN, P.MAX) else ""
 
-    def declarations(self, expression: Expression) -> Iterator[str]:
-        yield from super().declarations(expression)
+    def declarations(self, *expressions: Expression) -> Iterator[str]:
+        yield from super().declarations(*expressions)
         if not self.rounds:
             t = self.type
             yield f"{t} @llvm.fabs.{t.suffix}({t})"
@@ -170,7 +170,7 @@ def on_bits(spec: Elementwise) -> bool:
     """An expression of 16-bit elements is computed on them as they are stored: it is exact in their
     type, and all its steps are steps on bits."""
     renderer = CpuBitsRenderer(dtype=spec.dtype, type=Vector(count=1, scalar="i16"))
-    return spec.dtype.itemsize == 2 and spec.is_exact and renderer.has(spec.formula_calls)
+    return spec.dtype.itemsize == 2 and spec.is_exact and renderer.has(*spec.formula_calls)
 
 
 def function_of(step: Expression) -> str | None:

@@ -7,11 +7,12 @@ import dataclasses
 from kgen.ops import Primitive as P
 from kgen.ops import steps
 from kgen.schedule import CpuStream
-from kgen.spec import Elementwise, Rowwise
+from kgen.spec import DType, Elementwise, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import leaves_caches
 from kgen.targets.cpu.plan.kernels.elementwise import has_whole_tasks
 from kgen.targets.cpu.plan.kernels.rowwise import may_pass_caches, plan_rowwise
+from kgen.targets.row import is_interleaved
 from kgen.targets.stream import StreamPlan
 
 #: Elements per task.
@@ -35,6 +36,7 @@ def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream:
     if len(sizes) > 1:
         return CpuStream(task=max(1, STREAM_ELEMENTS // sizes[-1]), unroll=unroll)
     past = passes_caches(spec, target) and has_whole_tasks(spec, target, STREAM_ELEMENTS)
+    past = past and len(spec.outputs) == 1
     return CpuStream(task=STREAM_ELEMENTS, unroll=unroll, nontemporal=past)
 
 
@@ -42,9 +44,13 @@ def rowwise_schedule(spec: Rowwise, target: Target) -> CpuStream:
     """As many vectors as there are registers for with exponentials and logarithms; of cheaper
     values as many as hide the latency of what folds them."""
     unroll = ROW_UNROLL
-    if any(step.primitive in (P.EXP2, P.LOG2) for step in steps(spec.primitives())):
+    if any(step.primitive in (P.EXP2, P.LOG2) for step in steps(*spec.primitives())):
         unroll = target.limits["vector_registers"] // EXPONENTIAL_REGISTERS
-    chosen = CpuStream(task=max(1, STREAM_ELEMENTS // spec.cols), unroll=unroll)
+    units = spec.cols
+    if is_interleaved(spec):
+        # Tasks are of vectors of rows.
+        units *= target.limits["vector_bytes"] // DType.F32.itemsize
+    chosen = CpuStream(task=max(1, STREAM_ELEMENTS // units), unroll=unroll)
     if not (passes_caches(spec, target, ROW_CACHES) and may_pass_caches(spec, target)):
         return chosen
     past = dataclasses.replace(chosen, nontemporal=True)

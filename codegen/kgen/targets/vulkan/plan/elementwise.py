@@ -90,14 +90,15 @@ class ElementwisePlan(VulkanPlan):
         return "" if self.on_bits else "_whole" if self.on_integers else "_float"
 
     def element(self, access: int, component: int) -> Rendered:
-        """The expression of one scalar; the result is %out<access>_<component> and the suffix."""
+        """The expressions of one scalar; the results are %<output><access>_<component> and the
+        suffix."""
         suffix = self.suffix
         inputs = {
             i.name: f"%{i.name}{access}_{0 if i.single else component}{suffix}"
             for i in self.stream.inputs
         }
-        calls = self.spec.result_calls
-        return self.renderer.render(calls, inputs, f"%out{access}_{component}{suffix}")
+        names = [f"%{name}{access}_{component}{suffix}" for name in self.spec.outputs]
+        return self.renderer.render_all(self.spec.result_calls, inputs, names[-1], names)
 
 
 def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> ElementwisePlan:
@@ -131,7 +132,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
     buffers = tuple(_buffers(spec, schedule.vector))
     renderer = renderer_for(spec)
     needed = [name for buffer in buffers for name in conversions(buffer, renderer)]
-    functions = dict.fromkeys([*needed, *renderer.functions(spec.result_calls)])
+    functions = dict.fromkeys([*needed, *renderer.functions(*spec.result_calls)])
     return ElementwisePlan(
         spec=spec,
         target=target,
@@ -142,7 +143,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
         tensors=buffers,
         functions=tuple(functions),
         renderer=renderer,
-        constants=renderer.constants(spec.result_calls),
+        constants=renderer.constants(*spec.result_calls),
         folded=folded,
         guarded=covered != spec.elements,
     )

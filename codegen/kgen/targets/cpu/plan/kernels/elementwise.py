@@ -6,7 +6,7 @@ import math
 from functools import cached_property
 
 from kgen.errors import ScheduleError
-from kgen.ops import Expression
+from kgen.ops import OUT, Expression
 from kgen.ops.registry import call_of
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Elementwise
@@ -64,10 +64,10 @@ class ElementwisePlan(FormulaPlan):
         return CpuRenderer(type=type_, target=self.target)
 
     @property
-    def calls(self) -> Expression:
-        """The expression in calls; for an output of whole words it is rounded."""
+    def calls(self) -> tuple[Expression, ...]:
+        """The expressions in calls; for outputs of whole words they are rounded."""
         calls = self.spec.result_calls
-        return call_of("round", calls) if self.out.is_whole_words else calls
+        return tuple(call_of("round", c) for c in calls) if self.out.is_whole_words else calls
 
     def rendered(self, prefix: str) -> Rendered:
         """On vectors %<prefix>.<input>, or %<input>.all of one that is the same for a row."""
@@ -75,20 +75,24 @@ class ElementwisePlan(FormulaPlan):
             i.name: f"%{i.name}.all" if i.single else f"%{prefix}.{i.name}"
             for i in self.stream.inputs
         }
-        return self.renderer.render(self.calls, inputs, f"%{prefix}.result")
+        names = [
+            f"%{prefix}.result" if name == OUT else f"%{prefix}.{name}.result"
+            for name in self.spec.outputs
+        ]
+        return self.renderer.render_all(self.calls, inputs, names[-1], names)
 
     @property
     def module_functions(self) -> tuple[str, ...]:
         """Functions of the module that the expression calls."""
         renderer = self.renderer
-        return renderer.functions(self.calls) if isinstance(renderer, CpuRenderer) else ()
+        return renderer.functions(*self.calls) if isinstance(renderer, CpuRenderer) else ()
 
     @property
     def declarations(self) -> tuple[str, ...]:
         renderer = self.renderer
         if isinstance(renderer, CpuBitsRenderer):
             return ()
-        found = list(renderer.declarations(self.calls))
+        found = list(renderer.declarations(*self.calls))
         if self.out.is_whole_words:
             t, whole = self.compute, self.out.stored
             found.append(f"{whole} @llvm.fptosi.sat.{whole.suffix}.{t.suffix}({t})")
@@ -195,6 +199,8 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: CpuStream) -> 
     tasks = -(-units // schedule.task)
     if tasks > 1 and not by_rows:
         check_task(schedule, run.step)
+    if schedule.nontemporal and len(spec.outputs) > 1:
+        raise ScheduleError("nontemporal=1 aligns to one output; with several try nontemporal=0")
     if schedule.nontemporal and (by_rows or not has_whole_tasks(spec, target, schedule.task)):
         raise ScheduleError(
             f"nontemporal=1 needs inputs that do not broadcast, and {compute.count} elements in "

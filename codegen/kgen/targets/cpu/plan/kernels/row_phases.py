@@ -11,8 +11,7 @@ from kgen.ops.rows import COLUMN
 from kgen.targets.cpu.expressions import CpuRenderer
 from kgen.targets.cpu.plan.base import Run
 from kgen.targets.cpu.plan.kernels.kept import Kept
-from kgen.targets.expressions import Rendered
-from kgen.targets.row import Fold, Phase, RowPlan
+from kgen.targets.row import Fold, Phase, RowOutput, RowPlan
 from kgen_runtime.values import frozen
 
 #: A product added to what there is.
@@ -53,7 +52,7 @@ class Fetch:
 class Body:
     """What is done with one vector. `name` starts the names of its values; it begins at the line's
     element `index`, `offset` behind the loop's. `reads` are slots, `writes` operands and the slots
-    that they go to; `result` is what the last phase stores."""
+    that they go to; `results` are what the last phase stores, by output."""
 
     name: str
     index: str
@@ -65,12 +64,12 @@ class Body:
     has_column: bool
     lines: tuple[str, ...]
     writes: tuple[tuple[str, int], ...]
-    result: str
+    results: Mapping[str, str]
 
     @property
     def has_place(self) -> bool:
         """It asks for the place in the row."""
-        return bool(self.has_column or self.slots or self.result)
+        return bool(self.has_column or self.slots or self.results)
 
     @property
     def slots(self) -> tuple[int, ...]:
@@ -92,13 +91,14 @@ class Stretch:
 
 @frozen
 class PhasePlan:
-    """`row_values` are lines that come first, and compute in all elements of vectors; the last of
-    a reduced row end with the `result_of_row`. `carried` are the accumulators of a loop over lines,
-    if there are several; `exchange` ends with each fold's value in all elements."""
+    """`row_values` are lines that come first, and compute in all elements of vectors;
+    `results_of_row` are the outputs of which a row has one element. `carried` are the accumulators
+    of a loop over lines, if there are several; `exchange` ends with each fold's value in all
+    elements."""
 
     phase: Phase
     row_values: tuple[str, ...]
-    result_of_row: str
+    results_of_row: Mapping[str, str]
     stretches: tuple[Stretch, ...]
     carried: tuple[tuple[str, str, str], ...]
     exchange: tuple[str, ...]
@@ -130,9 +130,14 @@ class RowPhases:
     kept: tuple[Kept, ...]
     known_of_row: Mapping[str, str]
     loaded: tuple[str, ...]
-    fetches: tuple[Fetch, ...]
+    fetches: tuple[Fetch, ...] = ()
     #: The output is written past the caches.
-    past_caches: bool
+    past_caches: bool = False
+
+    @property
+    def has_lines(self) -> bool:
+        """There are several lines in a row."""
+        return self.row.row_vectors > 1
 
     def phases(self) -> tuple[PhasePlan, ...]:
         known = {variable(name): operand for name, operand in self.known_of_row.items()}
@@ -141,33 +146,32 @@ class RowPhases:
             kept = {k.step: k.slot for k in self.kept if k.phase < each.number}
             phase = self.row.given(each, kept)
             row_values = self.renderer.compute(phase.row_values, known, f"%row{phase.number}")
-            found.append(self._phase(phase, row_values, known, kept))
+            found.append(self._phase(phase, row_values.lines, known, kept))
             known |= {fold.step: f"%row.{fold.name}" for fold in phase.folds}
         return tuple(found)
 
     def _phase(
         self,
         phase: Phase,
-        row_values: Rendered,
+        row_values: Sequence[str],
         known: Mapping[Expression, str],
         kept: Mapping[Expression, int],
     ) -> PhasePlan:
         stretches: list[Stretch] = []
-        several = self.row.row_vectors > 1
+        several = self.has_lines
         identities = tuple(map(self.identity, phase.folds))
         names = tuple(accumulator(f"{phase.name}.line", fold) for fold in phase.folds)
         totals = names if several else identities
-        ends_row = self.row.spec.is_reduced and not phase.folds
-        if not ends_row:
+        if phase.folds or self.row.whole_outputs:
             aligned = self.past_caches and not phase.folds
             for cut in self.aligned_cuts(phase.name) if aligned else self.cuts(phase.name):
                 stretches.append(self._stretch(phase, cut, totals, known, kept))
                 totals = stretches[-1].totals
-        rounding, result = self._rounded(row_values.result, "%row.whole") if ends_row else ([], "")
+        rounding, results = self._results(phase, self.row.reduced_outputs, known, "%row")
         return PhasePlan(
             phase=phase,
-            row_values=(*row_values.lines, *rounding),
-            result_of_row=result,
+            row_values=(*row_values, *rounding),
+            results_of_row=results,
             stretches=tuple(stretches),
             carried=tuple(zip(names, identities, totals, strict=True)) if several else (),
             exchange=tuple(
@@ -268,7 +272,7 @@ class RowPhases:
         for fold in phase.folds:
             wanted += fold.argument.arguments if fold in added else [fold.argument]
         rendered = self.renderer.compute(wanted, known, f"%{name}")
-        lines, result = list(rendered.lines), rendered.result
+        lines = list(rendered.lines)
         for fold, (before, after) in zip(phase.folds, accumulators, strict=True):
             if fold in added:
                 factors = [known[factor] for factor in fold.argument.arguments]
@@ -280,9 +284,8 @@ class RowPhases:
                 lines.append(self._select(there, cut.valid, value, self.identity(fold)))
                 value = there
             lines += self.combine(fold, after, value, before)
-        if not phase.folds:
-            rounding, result = self._rounded(result, f"%{name}.out.whole")
-            lines += rounding
+        rounding, results = self._results(phase, self.row.whole_outputs, known, f"%{name}")
+        lines += rounding
         used = {*phase.wanted, *(a for step in missing for a in step.arguments)}
         return Body(
             name=name,
@@ -299,7 +302,7 @@ class RowPhases:
             has_column=COLUMN in leaves,
             lines=tuple(lines),
             writes=tuple((known[k.step], k.slot) for k in self.kept if k.phase == phase.number),
-            result="" if phase.folds else result,
+            results=results,
         )
 
     def adds_product(self, fold: Fold) -> bool:
@@ -311,6 +314,22 @@ class RowPhases:
             and product.primitive is P.MUL
             and all(kept.step is not product for kept in self.kept)
         )
+
+    def _results(
+        self,
+        phase: Phase,
+        outputs: Sequence[RowOutput],
+        known: Mapping[Expression, str],
+        prefix: str,
+    ) -> tuple[list[str], dict[str, str]]:
+        """What the last phase writes to some outputs, by their names, and lines that round it."""
+        lines, results = [], {}
+        for of in () if phase.folds else outputs:
+            rounding, results[of.name] = self._rounded(
+                known[of.result], f"{prefix}.{of.name}.whole"
+            )
+            lines += rounding
+        return lines, results
 
     def _rounded(self, value: str, name: str) -> tuple[list[str], str]:
         """Lines that make a result a whole number of this name, if it is to be one."""
