@@ -162,7 +162,7 @@ def goldens() -> Iterator[Golden]:
     yield Golden(target="x86-64-v4+vnni", spec=spec, schedule=lanes)
     # A few rows of a large B at once pass by all rows of A.
     yield Golden(target="x86-64-v4", spec=Matmul(m=2, n=70, k=4001, dtype=DType.F32))
-    # B packed ahead: nothing of it is packed or masked.
+    # prepacked B: nothing of it is packed or masked.
     spec = _ahead(_as(EVEN, DType.BF16))
     yield Golden(target="x86-64-v4+bf16", spec=spec, schedule=pairs)
     # A function of every sum, inlined where it is called.

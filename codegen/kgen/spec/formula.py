@@ -59,8 +59,8 @@ class Formula(Spec):
     def __post_init__(self) -> None:
         if self.out_dtype is None:
             object.__setattr__(self, "out_dtype", self.default_out)
-        taken = [(dtype, self.in_dtypes) for dtype in self.input_dtypes]
-        for dtype, known in (*taken, (self.out, self.out_dtypes)):
+        inputs_may = [(dtype, self.in_dtypes) for dtype in self.input_dtypes]
+        for dtype, known in (*inputs_may, (self.out, self.out_dtypes)):
             if dtype not in known:
                 raise SpecError(
                     f"dtype={dtype} is not one that {self.kind} operations take; they take "
@@ -69,12 +69,12 @@ class Formula(Spec):
         object.__setattr__(self, "expression", canonical(formulas(self.expression)))
         if not self.inputs:
             raise SpecError(f"expression={self.expression!r} names no input; name one such as x")
-        taken = {OUT, *self.outputs, *COORDINATES}
+        reserved = {OUT, *self.outputs, *COORDINATES}
         for name in self.inputs:
-            if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in taken:
+            if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in reserved:
                 raise SpecError(
                     f"input {name!r} is no name of an input; take small letters, digits and _, "
-                    f"and none of {', '.join(sorted(taken))}"
+                    f"and none of {', '.join(sorted(reserved))}"
                 )
         for name, calls in self.formulas.items():
             if not set(self.inputs).intersection(inputs(calls)):

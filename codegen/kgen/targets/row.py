@@ -292,6 +292,11 @@ class RowPlan:
         return tuple(found)
 
     @property
+    def tensors(self) -> tuple[RowInput | RowOutput, ...]:
+        """The inputs, then the outputs."""
+        return (*self.inputs, *self.outputs)
+
+    @property
     def whole_outputs(self) -> tuple[RowOutput, ...]:
         """Those that have a row's columns."""
         return tuple(of for of in self.outputs if of.columns)
@@ -313,14 +318,13 @@ class RowPlan:
     @property
     def row_dimensions(self) -> tuple[Dimension, ...]:
         """How a row's number gives the coordinates that some tensor needs."""
-        tensors = (*self.inputs, *self.outputs)
-        return coordinates(self._split.rows, {d for i in tensors for d, _ in i.row_terms})
+        return coordinates(self._split.rows, {d for i in self.tensors for d, _ in i.row_terms})
 
     @property
     def column_dimensions(self) -> tuple[Dimension, ...]:
         """How a vector's number in its row gives the coordinates that some tensor needs."""
         *outer, inner = self._split.cols
-        columns = [i.columns for i in (*self.inputs, *self.outputs) if i.columns is not None]
+        columns = [i.columns for i in self.tensors if i.columns is not None]
         needed = {d for c in columns if not c.linear for d, _ in c.terms}
         return coordinates((*outer, inner // self.vector), needed)
 

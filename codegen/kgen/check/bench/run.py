@@ -200,7 +200,8 @@ def caller(kernels: Kernels, kernel: Kernel, data: dict[str, Bytes]) -> Callable
     arguments = [array(param, data[param.name]) for param in kernel.entry.arguments]
     poison = inputs.output_buffers(kernel.entry)
     outs = tuple(array(param, poison[param.name]) for param in kernel.entry.outputs)
-    call = kernel.prepare(*arguments, out=outs if len(outs) > 1 else outs[0])
+    out: Any = outs if len(outs) > 1 else outs[0]
+    call = kernel.prepare(*arguments, out=out)
     if kernels.device.backend == "cpu":
         return call
 

@@ -1,4 +1,4 @@
-"""PyTorch: called as its users call it, with the weights packed ahead, and compiled."""
+"""PyTorch: called as its users call it, with prepacked weights, and compiled."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def mkl_packed(torch: Any, a: Any, b: Any) -> Operation:
 
 
 def packed_by(name: str, product: Product) -> PeerMaker:
-    """PyTorch with the weights packed ahead."""
+    """PyTorch with prepacked weights."""
 
     def make(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
         _check_single_product(name, entry, device)

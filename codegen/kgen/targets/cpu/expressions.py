@@ -16,7 +16,7 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import fuses
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen.targets.expressions import BitsRenderer
-from kgen.targets.llvm_expressions import LlvmRenderer
+from kgen.targets.llvm_expressions import LlvmRenderer, LlvmWholeRenderer
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
@@ -120,6 +120,24 @@ class CpuRenderer(LlvmRenderer):
             f"{result}.signed = call {t} @llvm.copysign.{t.suffix}({t} {result}.whole, {t} {x})",
             f"{result}.small = fcmp olt {t} {result}.size, {magic}",
             f"{result} = select {t.condition} {result}.small, {t} {result}.signed, {t} {x}",
+        ]
+
+
+@frozen
+class CpuWholeRenderer(LlvmWholeRenderer):
+    """Vectors of integers have no division: that of s32 goes through f64, whose quotient, cut, is
+    exact for 32 bits."""
+
+    def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
+        t, wide = self.type, self.type.of(DType.F64)
+        if step.primitive is not P.QUOTIENT or t.dtype is not DType.S32:
+            return super().instruction(step, result, operands)
+        x, y = operands
+        return [
+            f"{result}.x = sitofp {t} {x} to {wide}",
+            f"{result}.y = sitofp {t} {y} to {wide}",
+            f"{result}.exact = fdiv {wide} {result}.x, {result}.y",
+            f"{result} = fptosi {wide} {result}.exact to {t}",
         ]
 
 

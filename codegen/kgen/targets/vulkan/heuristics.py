@@ -31,7 +31,7 @@ FMA_TILES = (
 MAX_BLOCK_K = 16
 #: Workgroups that run at once on a middling GPU; only the balance of tiles depends on it.
 TYPICAL_UNITS = 64
-#: Copying one row or column of a slab counts as much as multiplying this many of its elements.
+#: Copying one row or column of a K-tile counts as much as multiplying this many of its elements.
 EDGE_WEIGHT = 16
 
 THREADS = 128

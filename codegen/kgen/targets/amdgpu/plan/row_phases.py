@@ -240,8 +240,7 @@ class RowPhases:
     @cached_property
     def places(self) -> tuple[Place, ...]:
         """Those of a resident row, which all phases share."""
-        tensors = (*self.row.inputs, *self.row.outputs)
-        terms = any(of.columns and not of.columns.linear for of in tensors)
+        terms = any(of.columns and not of.columns.linear for of in self.row.tensors)
         columns = "column" in self.row.coordinates
         pieces = self.row.pieces if self.resident else ()
         return tuple(self._place(f"v{p.index}", p, terms, columns) for p in pieces)

@@ -96,7 +96,8 @@ class Body:
     @property
     def has_terms(self) -> bool:
         """Whether some input's address is made of the column's coordinates."""
-        return any(of.terms and not of.linear for of in (*self.loads, *self.stores))
+        places: tuple[Load | Store, ...] = (*self.loads, *self.stores)
+        return any(of.terms and not of.linear for of in places)
 
 
 @frozen
@@ -443,8 +444,7 @@ class RowwisePlan(base.FormulaPlan):
     @property
     def forms_addresses(self) -> bool:
         """Whether some vector is not behind the thread's first."""
-        tensors = (*self.row.inputs, *self.row.outputs)
-        return any(i.columns and not i.columns.linear for i in tensors)
+        return any(i.columns and not i.columns.linear for i in self.row.tensors)
 
     @property
     def row_guard(self) -> str:

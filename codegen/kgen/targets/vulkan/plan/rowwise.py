@@ -197,7 +197,7 @@ class RowwisePlan(VulkanPlan):
     @property
     def row_starts(self) -> tuple[Index, ...]:
         """Where the row starts in each tensor that has an element of its own for it."""
-        starts = map(self._start, (*self.row.inputs, *self.row.outputs))
+        starts = map(self._start, self.row.tensors)
         return tuple(start for start in starts if start.terms)
 
     def _start(self, of: RowInput | RowOutput) -> Index:

@@ -11,7 +11,12 @@ from kgen.ops.registry import call_of
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Elementwise
 from kgen.targets.base import Target
-from kgen.targets.cpu.expressions import CpuBitsRenderer, CpuRenderer, on_bits
+from kgen.targets.cpu.expressions import (
+    CpuBitsRenderer,
+    CpuRenderer,
+    CpuWholeRenderer,
+    on_bits,
+)
 from kgen.targets.cpu.plan.base import (
     AHEAD_BYTES,
     LINE_BYTES,
@@ -24,7 +29,6 @@ from kgen.targets.cpu.plan.base import (
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.expressions import Rendered
-from kgen.targets.llvm_expressions import LlvmWholeRenderer
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.stream import Dimension, StreamInput, StreamPlan
 from kgen_runtime.manifest import Launch, Tile
@@ -55,12 +59,12 @@ class ElementwisePlan(FormulaPlan):
     # -- the expression ------------------------------------------------------------------------
 
     @property
-    def renderer(self) -> CpuRenderer | CpuBitsRenderer | LlvmWholeRenderer:
+    def renderer(self) -> CpuRenderer | CpuBitsRenderer | CpuWholeRenderer:
         if on_bits(self.spec):
             return CpuBitsRenderer(dtype=self.spec.dtype, type=self.compute)
         type_ = FloatType(dtype=self.spec.compute, lanes=self.compute.count)
         if self.spec.compute.is_integer:
-            return LlvmWholeRenderer(type=type_)
+            return CpuWholeRenderer(type=type_)
         return CpuRenderer(type=type_, target=self.target)
 
     @property

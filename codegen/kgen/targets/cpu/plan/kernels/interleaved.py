@@ -129,7 +129,7 @@ class InterleavedPlan(RowwisePlan):
         return self.row_pointer(self._tensor(name))
 
     def _tensor(self, name: str) -> RowInput | RowOutput:
-        return next(of for of in (*self.row.inputs, *self.row.outputs) if of.name == name)
+        return next(of for of in self.row.tensors if of.name == name)
 
     # -- what is kept between phases -----------------------------------------------------------
 

@@ -164,8 +164,7 @@ class RowwisePlan(FormulaPlan):
     @property
     def _inner(self) -> int:
         """The number of the dimension along a line."""
-        tensors = (*self.row.inputs, *self.row.outputs)
-        return next(len(i.columns.strides) for i in tensors if i.columns) - 1
+        return next(len(i.columns.strides) for i in self.row.tensors if i.columns) - 1
 
     def line_terms(self, of: RowInput | RowOutput, line: str) -> tuple[tuple[str, int], ...]:
         """Where a tensor's line is in the row: operands, and the bytes for each step of them."""
@@ -177,8 +176,7 @@ class RowwisePlan(FormulaPlan):
         return self._bytes(of, line, self.line_dimensions, terms)
 
     def line_pointer(self, name: str, line: str) -> str:
-        tensors = (*self.row.inputs, *self.row.outputs)
-        of = next(i for i in tensors if i.name == name)
+        of = next(i for i in self.row.tensors if i.name == name)
         if self.lines == 1 or not self.line_terms(of, line):
             return self.row_pointer(of)
         return f"{line}.{name}.at"
