@@ -231,6 +231,8 @@ class _Expression(Evaluator):
     def apply(self, name: str, arguments: list[Any]) -> Any:
         if name == "gelu_tanh":
             return self.torch.nn.functional.gelu(*arguments, approximate="tanh")
+        if name == "hard_swish":
+            return self.torch.nn.functional.hardswish(*arguments)
         if name == "mod":
             return self.torch.remainder(*arguments)
         for home in (self.torch.nn.functional, self.torch):

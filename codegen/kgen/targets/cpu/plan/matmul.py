@@ -9,7 +9,7 @@ from functools import cached_property
 from kgen.schedule import CpuMatmul
 from kgen.spec import DType, Matmul, Operand
 from kgen.targets.cpu.plan.addresses import Origin, origin
-from kgen.targets.cpu.plan.base import access, fuses
+from kgen.targets.cpu.plan.base import LINE_BYTES, access, fuses
 from kgen.targets.cpu.plan.epilogue import NATIVE, FinishRenderer
 from kgen.targets.cpu.plan.extents import BlockedPlan
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
@@ -23,8 +23,6 @@ from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.manifest import Launch, TensorParam, Tile, Walk
 from kgen_runtime.values import frozen
 
-#: Of a cache; Intel, AMD and most of Arm.
-LINE_BYTES = 64
 #: Added to a row of sums that come and go with every few rows of B, so that rows a power of two
 #: apart do not share a cache set.
 SUMS_PADDING = 64

@@ -8,7 +8,8 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul
 from kgen.spec import Extent
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.matmul import LINE_BYTES, MatmulPlan
+from kgen.targets.cpu.plan.base import LINE_BYTES
+from kgen.targets.cpu.plan.matmul import MatmulPlan
 from kgen.targets.cpu.plan.tiles.tile import Tile, tile
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
