@@ -70,7 +70,7 @@ def find(text: str, constants: Mapping[str, str]) -> tuple[str, ...]:
     ]
     lines += [
         f"%{name} = OpConstant %{found[1]} {_literal(found)}"
-        for name, found in sorted(values.items(), key=lambda item: _order(item[1]))
+        for name, found in sorted(values.items(), key=lambda item: (_order(item[1]), item[0]))
     ]
     return (*lines, *(f"%{name} = OpConstant %float {literals[name]}" for name in named))
 
