@@ -81,7 +81,9 @@ class FusedEpilogue:
 
     @property
     def hoists_factor(self) -> bool:
-        return self.hoists and bool(self.factor_inputs)
+        """The factor is computed once; one that is an argument itself is there already."""
+        computed = self.factor is not None and bool(self.factor.arguments)
+        return self.hoists and computed and bool(self.factor_inputs)
 
     @property
     def changes(self) -> bool:

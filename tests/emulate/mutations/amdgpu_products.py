@@ -88,8 +88,8 @@ MFMA_PRODUCT = (
         ("starts-at-the-other-stage", r"(%stage = phi i32 \[ )0,", r"\g<1>1,"),
         (
             "fragments-beyond-the-depths",
-            r"(%lane_line = mul nuw nsw i32 %lane_group, )1",
-            r"\g<1>2",
+            r"(%line2 = add nuw nsw i32 %lane_group, )2",
+            r"\g<1>4",
         ),
     ),
     *bugs(
@@ -98,7 +98,7 @@ MFMA_PRODUCT = (
         (
             "rows-not-clamped",
             r"%a\.c0\.row\.exists = call .*",
-            "%a.c0.row.exists = add i32 %a.c0.row, 0",
+            "%a.c0.row.exists = add i32 %a.c0.row.chunk, 0",
         ),
         ("loop-that-does-not-end", r"%i\.next = add nuw nsw i32 %i, 1", "%i.next = add i32 %i, 0"),
         ("clamp-off-by-one", r"(%a\.row_limit = sub nuw nsw i32 )69,", r"\g<1>70,"),
@@ -131,7 +131,7 @@ MFMA_PRODUCT = (
         (
             "rows-that-exist-multiply",
             r"^ *br label %last\n",
-            only_where("icmp ult i32 %a.c0.row, 3"),
+            only_where("icmp ult i32 %a.c0.row.chunk, 3"),
         ),
     ),
     *bugs(
@@ -142,7 +142,11 @@ MFMA_PRODUCT = (
             r"(%acc\.m0\.n0\.loop = .*mfma\S+\()(<\d x half> \S+), (<\d x half> \S+),",
             r"\1\3, \2,",
         ),
-        ("depths-of-the-fragment-twice", r"(%b\.loop\.0\.g1\.at = .*, i32 )%line2", r"\g<1>%line0"),
+        (
+            "depths-of-the-fragment-twice",
+            r"(%b\.loop\.0\.g1\.at = .*, i32 )%line2",
+            r"\g<1>%lane_group",
+        ),
         ("stored-without-the-swizzle", r"(%a\.c0\.slot\.low = and i32 .*, )7", r"\g<1>0"),
         ("loaded-with-another-swizzle", r"(%b\.t0\.settled\.high = lshr .*, )1", r"\g<1>2"),
         (
@@ -190,7 +194,7 @@ WMMA_PRODUCT = (
         (
             "rows-that-exist-multiply",
             r"^ *br label %last\n",
-            only_where("icmp ult i32 %a.c0.row, 3"),
+            only_where("icmp ult i32 %a.c0.row.chunk, 3"),
         ),
     ),
     *bugs(
@@ -198,7 +202,7 @@ WMMA_PRODUCT = (
         WRONG_RESULT,
         (
             "depths-of-both-halves-the-same",
-            r"(%lane_line = mul nuw nsw i32 %lane_group, )1",
+            r"(%b\.loop\.0\.g0\.at = .*, i32 )%lane_group",
             r"\g<1>0",
         ),
         ("lanes-of-wave64", r"(%lane_row = and i32 %lane, )15", r"\g<1>7"),

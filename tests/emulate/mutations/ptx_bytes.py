@@ -50,8 +50,12 @@ MUTATIONS = (
             r"\g<1>%b_n0_k0, \2",
         ),
         ("sum-not-converted", r"^ *cvt\.rn\.f32\.s32 %acc_m1_n2, .*\n", ""),
-        ("scale-of-b-left-out", r"(\[%scale_b_ptr\];\n) *mul\.f32 %factor, .*\n", r"\1"),
-        ("output-not-scaled", r"^ *mul\.f32 %acc_m1_n3, %acc_m1_n3, %scale_out;\n", ""),
+        (
+            "scale-of-b-left-out",
+            r"mul\.f32 %factor, %scale_a, %scale_b;",
+            "mov.f32 %factor, %scale_a;",
+        ),
+        ("output-not-scaled", r"mul(\.f32 %acc_m1_n3, %acc_m1_n3_relu), %scale_out;", r"mov\1;"),
         ("rounded-to-zero", r"cvt\.rni(\.s32\.f32 %high, %acc_m0_n3;)", r"cvt.rzi\1"),
         (
             "bytes-packed-in-the-wrong-order",

@@ -61,7 +61,7 @@ MUTATIONS = (
         stream_product,
         "deadlock",
         WAITS_FOR_ITSELF,
-        ("own-part-again", r"(mad\.lo\.u32 %slot, %)other(, 1, %consumer;)", r"\1cta\2"),
+        ("own-part-again", r"(add\.u32 %slot, %)other(, %consumer;)", r"\1cta\2"),
     ),
     *bugs(
         stream_product,

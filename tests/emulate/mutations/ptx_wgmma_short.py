@@ -64,6 +64,6 @@ MUTATIONS = (
             r"(add\.f32 %acc_m0_n0, %acc_m0_n0, )%part_m0_n0;",
             r"\1%part_m0_n1;",
         ),
-        ("scale-forgotten", r"^ *mul\.f32 %factor, %factor, %scale;\n", ""),
+        ("scale-forgotten", r"^ *mul\.f32 %acc_m8_n32, %acc_m8_n32, %scale_a;\n", ""),
     ),
 )
