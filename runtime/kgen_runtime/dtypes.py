@@ -7,10 +7,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 #: The names of the members of `DType`, and what numpy, ml_dtypes and PyTorch call the same.
-DTypeName = Literal["f64", "f32", "f16", "bf16", "e4m3", "e5m2", "s32", "s8"]
+DTypeName = Literal["f64", "f32", "f16", "bf16", "e4m3", "e5m2", "s64", "s32", "s8"]
 ArrayDTypeName = Literal[
-    "float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int32", "int8"
-]
+    "float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int64", "int32",
+    "int8",
+]  # fmt: skip
 
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class DType(StrEnum):
     BF16 = "bf16"
     E4M3 = "e4m3"
     E5M2 = "e5m2"
+    S64 = "s64"
     S32 = "s32"
     S8 = "s8"
 
@@ -69,7 +71,7 @@ class DType(StrEnum):
 
     @property
     def is_integer(self) -> bool:
-        return self in (DType.S32, DType.S8)
+        return self in (DType.S64, DType.S32, DType.S8)
 
     @property
     def mantissa_bits(self) -> int:
@@ -126,6 +128,7 @@ _FORMATS = {
     DType.E5M2: _Format(
         "float8_e5m2", 1, "u1", mantissa_bits=2, least_exponent=-14, limits=(-57344.0, 57344.0)
     ),
+    DType.S64: _Format("int64", 8, "i8", limits=(-(2.0**63), 2.0**63 - 1)),
     DType.S32: _Format("int32", 4, "i4", limits=(-(2.0**31), 2.0**31 - 1)),
     DType.S8: _Format("int8", 1, "i1", limits=(-128.0, 127.0)),
 }

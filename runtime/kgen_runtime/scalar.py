@@ -20,7 +20,7 @@ from functools import lru_cache
 from operator import mul
 from typing import Any, Literal
 
-from kgen_runtime import definitions
+from kgen_runtime import definitions, views
 from kgen_runtime.dtypes import DType
 
 Buffers = Mapping[str, memoryview]
@@ -41,7 +41,7 @@ _FORMATS = {
 #: How Python's memoryview names the types that it reads itself, and words of so many bytes.
 _PYTHON: dict[DType, Literal["f", "d"]] = {DType.F32: "f", DType.F64: "d"}
 _UNSIGNED: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
-_INTEGER_BITS = {DType.S8: 8, DType.S32: 32}
+_INTEGER_BITS = {DType.S8: 8, DType.S32: 32, DType.S64: 64}
 #: Rows of A, and columns of B, that are kept: more than a row of the samples has columns.
 SHARED_OPERANDS = 1024
 # The OCP specification's section 5.2, saturating mode: what is too large becomes the largest.
@@ -242,6 +242,8 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
 
 def elementwise(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     """Elements of an expression over inputs that broadcast, by their number in the output."""
+    if views.has_views(ast.parse(spec["expression"], mode="eval").body):
+        return _viewed(spec, buffers)
     broadcast = Broadcast(spec, buffers)
 
     # Data of special values repeats few of them.
@@ -251,6 +253,41 @@ def elementwise(spec: Mapping[str, Any], buffers: Buffers) -> Element:
         return float(definitions.Evaluator(values, definitions.Scalars()).value(broadcast.tree))
 
     return lambda index: result(*broadcast.bits(index[0]))
+
+
+def _viewed(spec: Mapping[str, Any], buffers: Buffers) -> Element:
+    """Elements of an expression with views, by their number in the output."""
+    tree = ast.parse(spec["expression"], mode="eval").body
+    names = dict.fromkeys(definitions.input_names(tree))
+    shapes = {n: tuple(shape) for n, shape in zip(names, spec["shapes"], strict=True)}
+    dtypes = dict.fromkeys(names, DType(spec["dtype"]))
+    for name in views.index_names(tree):
+        dtypes[name] = DType(spec["index_dtype"])
+    sizes = views.shape_of(tree, shapes)
+
+    def read_at(name: str, index: tuple[int, ...]) -> float:
+        return read(buffers[name], number_of(index, shapes[name]), dtypes[name])
+
+    evaluator = definitions.Evaluator({}, definitions.Scalars())
+    elements = views.Elements(shapes, read_at, evaluator.apply)
+
+    def element(index: tuple[int, ...]) -> float:
+        coordinates, left = [], index[0]
+        for size in reversed(sizes):
+            left, coordinate = divmod(left, size)
+            coordinates.append(coordinate)
+        return float(elements.value(tree, tuple(reversed(coordinates))))
+
+    return element
+
+
+def number_of(index: Sequence[int], shape: Sequence[int]) -> int:
+    """The number of an element of a packed tensor."""
+    number = 0
+    for i, size in zip(index, shape, strict=True):
+        assert 0 <= i < size
+        number = number * size + i
+    return number
 
 
 class Broadcast:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kgen_runtime import definitions
+from kgen_runtime import definitions, views
 from kgen_runtime.dlpack import packed_strides
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import BundleError
@@ -76,15 +76,16 @@ def _elementwise(spec: Spec) -> tuple[TensorParam, ...]:
     expression, shapes = spec["expression"], spec["shapes"]
     if not isinstance(expression, str) or len(expression) > MAX_EXPRESSION:
         raise ValueError(f"expression={expression!r:.60}")
-    names = dict.fromkeys(definitions.input_names(ast.parse(expression, mode="eval").body))
+    tree = ast.parse(expression, mode="eval").body
+    names = dict.fromkeys(definitions.input_names(tree))
     dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
-    found = [_packed(name, dtype, shape) for name, shape in zip(names, shapes, strict=True)]
-    rank = max(len(p.shape) for p in found)
-    columns = zip(*((1,) * (rank - len(p.shape)) + p.shape for p in found), strict=True)
-    sizes = [set(column) - {1} or {1} for column in columns]
-    if any(len(size) > 1 for size in sizes):
-        raise ValueError(f"shapes={shapes!r:.60}")
-    return (*found, _packed("out", out, [n for (n,) in sizes]))
+    indices = views.index_names(tree)
+    found = [
+        _packed(name, DType(spec["index_dtype"]) if name in indices else dtype, shape)
+        for name, shape in zip(names, shapes, strict=True)
+    ]
+    domain = views.shape_of(tree, {p.name: p.shape for p in found})
+    return (*found, _packed("out", out, domain))
 
 
 def _rowwise(spec: Spec) -> tuple[TensorParam, ...]:

@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from kgen.check import views
 from kgen.check.tensors import Values, round_to
 from kgen.check.tolerance import Estimate
+from kgen.check.views import viewed
 from kgen.ops import Accuracy, functions
 from kgen_runtime.definitions import DEFINITIONS, Evaluator
 from kgen_runtime.dtypes import DType
@@ -68,6 +70,8 @@ class Bounded(Evaluator):
 
     def apply(self, name: str, arguments: list[Any]) -> Any:
         values = [value for value, _ in arguments]
+        if name in views.TENSORS:
+            return self.moved(name, values, [error for _, error in arguments])
         result = np.asarray(DEFINITIONS[name](self.m, *values))
         ends = [_ends(value, error) for value, error in arguments]
         others = [
@@ -86,6 +90,19 @@ class Bounded(Evaluator):
             carried = sum((e for _, e in arguments), start=np.zeros(()))
             error = np.where(error > 0.0, error + accuracy.slope * carried, error)
         return result, error + own
+
+    @staticmethod
+    def moved(name: str, values: list[Values], errors: list[Values]) -> Any:
+        """A view: errors go where their values do, an index goes with either."""
+        tensors, numbers = views.split(name, values)
+        moved_errors, number_errors = views.split(name, errors)
+        if name == "gather":
+            moved_errors = [moved_errors[0], tensors[1]]
+        if name == "pad":
+            number_errors = [*numbers[:3], number_errors[3]]
+        else:
+            number_errors = numbers
+        return viewed(name, tensors, numbers), viewed(name, moved_errors, number_errors)
 
     def own_error(
         self, accuracy: Accuracy, arguments: Sequence[Values], result: Values, error: Values
@@ -122,9 +139,10 @@ def _ends(value: Values, error: Values) -> list[Values]:
     return [value - error, value + error]
 
 
-def estimate(tree: Any, inputs: Mapping[str, Values], target: Tolerance) -> Estimate:
-    """The expression's value and error for inputs that have been broadcast to one shape."""
-    shape = next(iter(inputs.values())).shape
+def estimate(
+    tree: Any, inputs: Mapping[str, Values], target: Tolerance, shape: tuple[int, ...]
+) -> Estimate:
+    """The expression's value and error, in the shape that its inputs and views broadcast to."""
     value, error = Bounded(inputs, target).value(tree)
     return Estimate(
         value=np.broadcast_to(value, shape).astype(np.float64),

@@ -20,6 +20,7 @@ from kgen.ops import functions
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry, TensorParam, Tolerance
 from kgen_runtime.scalar import out_columns
+from kgen_runtime.views import has_views
 
 Box = tuple[slice, ...]
 
@@ -120,11 +121,21 @@ def _applied(result: Estimate, step: str, target: Tolerance) -> Estimate:
 def _elementwise(
     entry: KernelEntry, inputs: Mapping[str, Bits], params: Mapping[str, TensorParam], box: Box
 ) -> Estimate:
+    expression, shape = tree(entry.spec["expression"]), entry.output.shape
+    if has_views(expression):
+        values = {name: decode(bits, params[name].dtype) for name, bits in inputs.items()}
+        found = elementwise.estimate(expression, values, entry.tolerance, shape)
+        return Estimate(
+            value=found.value.reshape(-1)[box],
+            error=found.error.reshape(-1)[box],
+            accumulate=found.accumulate,
+        )
     values = {
-        name: decode(np.broadcast_to(bits, entry.output.shape).reshape(-1)[box], params[name].dtype)
+        name: decode(np.broadcast_to(bits, shape).reshape(-1)[box], params[name].dtype)
         for name, bits in inputs.items()
     }
-    return elementwise.estimate(tree(entry.spec["expression"]), values, entry.tolerance)
+    piece = next(iter(values.values())).shape
+    return elementwise.estimate(expression, values, entry.tolerance, piece)
 
 
 def _rowwise(

@@ -17,7 +17,8 @@ The primitives are those of IEEE 754-2019, rounded to nearest, except for:
 - LESS, LESS_EQUAL and EQUAL are false for NaN.
 
 REDUCE is one value for a row: its argument in all columns, folded as the reduction of that name
-says (`kgen.ops.rows`).
+says (`kgen.ops.rows`). VIEW is an element of another tensor's, of which the view of that name
+(`kgen.ops.views`) says which one.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class Primitive(StrEnum):
     NOT = "not"
     SELECT = "select"
     REDUCE = "reduce"
+    VIEW = "view"
 
 
 #: Primitives whose result is a truth value.
@@ -163,9 +165,9 @@ def constant(number: float) -> Expression:
     return _interned(Primitive.CONSTANT, (), "", float(number), False)
 
 
-def variable(name: str) -> Expression:
+def variable(name: str, truth: bool = False) -> Expression:
     """An input."""
-    return _interned(Primitive.INPUT, (), name, 0.0, False)
+    return _interned(Primitive.INPUT, (), name, 0.0, truth)
 
 
 def call(name: str, arguments: Iterable[Number], truth: bool = False) -> Expression:
@@ -196,6 +198,11 @@ def fma(x: Number, y: Number, z: Number) -> Expression:
 def reduce(kind: str, x: Expression) -> Expression:
     """x of a row's columns, made one by the reduction of this name."""
     return _interned(Primitive.REDUCE, (x,), kind, 0.0, False)
+
+
+def view(name: str, arguments: Iterable[Number]) -> Expression:
+    """An element of a view: its tensors, and its numbers as constants."""
+    return _interned(Primitive.VIEW, tuple(map(as_node, arguments)), name, 0.0, False)
 
 
 def as_node(value: Number) -> Expression:
@@ -306,4 +313,6 @@ def with_arguments(step: Expression, arguments: tuple[Expression, ...]) -> Expre
         return call(step.name, arguments, step.truth)
     if step.primitive is Primitive.REDUCE:
         return reduce(step.name, *arguments)
+    if step.primitive is Primitive.VIEW:
+        return view(step.name, arguments)
     return node(step.primitive, *arguments)

@@ -145,12 +145,20 @@ class Formula(Spec):
         """Elements of the domain."""
         return math.prod(self.domain)
 
+    def dtype_of(self, name: str) -> DType:
+        """An input's dtype."""
+        return self.dtype
+
     @property
     def parameters(self) -> tuple[TensorParam, ...]:
         return (
             *(
                 TensorParam(
-                    name=name, role="input", dtype=self.dtype, shape=shape, strides=packed(shape)
+                    name=name,
+                    role="input",
+                    dtype=self.dtype_of(name),
+                    shape=shape,
+                    strides=packed(shape),
                 )
                 for name, shape in zip(self.inputs, self.shapes, strict=True)
             ),
@@ -214,7 +222,12 @@ class Formula(Spec):
         shapes = self.shapes if len(set(self.shapes)) > 1 else self.shapes[:1]
         sizes = "_".join("x".join(map(str, shape)) for shape in shapes)
         suffix = "" if self.out is self.dtype else f"_to_{self.out}"
-        return f"{name}_{sizes}{self.key_of_axes}_{self.dtype}{suffix}"
+        return f"{name}_{sizes}{self.key_of_axes}_{self.dtype}{self.key_of_indices}{suffix}"
+
+    @property
+    def key_of_indices(self) -> str:
+        """What a key says of inputs that others are gathered by."""
+        return ""
 
     @property
     def key_of_axes(self) -> str:

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from kgen.errors import SpecError
 from kgen.ops import COORDINATES, Expression, Row, expand, reduces
+from kgen.ops.views import refuse_views
 from kgen.spec.formula import FLOATS, Formula, Shape
 from kgen.spec.members import Member, OptionalMember
 from kgen_runtime.dtypes import DType, DTypeLike
@@ -53,6 +54,11 @@ class Rowwise(Formula):
             if count > limit:
                 raise SpecError(f"{count} {what} are more than {limit}; use a smaller shape")
         super()._check_expression()
+
+    @cached_property
+    def domain(self) -> Shape:
+        refuse_views(self.formula_calls, self.kind)
+        return super().domain
 
     @property
     def default_out(self) -> DType:

@@ -11,6 +11,7 @@ import numpy as np
 
 from kgen.check import oracle
 from kgen.check.elementwise import Arrays
+from kgen.check.views import split, viewed
 from kgen.check.peers.base import Array, Peer, aligned, values
 from kgen.check.rowwise import FOLDS
 from kgen.check.tensors import Bytes
@@ -78,9 +79,18 @@ def _elementwise(expression: str, x: Mapping[str, Array]) -> Callable[[], object
 
     def run() -> object:
         with np.errstate(all="ignore"):
-            return Evaluator(x, Arrays()).value(tree)
+            return NumpyElements(x, Arrays()).value(tree)
 
     return run
+
+
+class NumpyElements(Evaluator):
+    """Functions and views of whole arrays."""
+
+    def apply(self, name: str, arguments: list[Any]) -> Any:
+        if name in TENSORS:
+            return viewed(name, *split(name, arguments))
+        return super().apply(name, arguments)
 
 
 class NumpyRows(Rows):

@@ -121,7 +121,7 @@ class SpirvBitsRenderer(BitsRenderer):
 def renderer_for(spec: Elementwise) -> SpirvRenderer | SpirvBitsRenderer:
     """On bits, if the expression is exact in the elements' type and all its steps are on bits."""
     on_bits = SpirvBitsRenderer(dtype=spec.dtype)
-    return on_bits if spec.is_exact and on_bits.has(spec.formula_calls) else SpirvRenderer()
+    return on_bits if spec.is_exact and on_bits.has(spec.calls) else SpirvRenderer()
 
 
 def _is_nan(result: str, x: str) -> list[str]:

@@ -66,12 +66,12 @@ class Part:
     def rendered(self, prefix: str) -> Rendered:
         """The expression on values %<prefix>.<input>; the result is %<prefix>.out."""
         inputs = {name: f"%{prefix}.{name}" for name in self.spec.inputs}
-        return self.renderer.render(self.spec.formula_calls, inputs, f"%{prefix}.out")
+        return self.renderer.render(self.spec.calls, inputs, f"%{prefix}.out")
 
 
 def computed_in(spec: Elementwise) -> DType:
     """The elements' own type if the expression is exact in it and LLVM has its steps, else f32."""
-    calls, dtype = spec.formula_calls, spec.dtype
+    calls, dtype = spec.calls, spec.dtype
     stored = AmdgpuRenderer(type=FloatType(dtype=dtype))
     return dtype if spec.is_exact and stored.has(calls) else DType.F32
 
@@ -100,7 +100,7 @@ class ElementwisePlan(AmdgpuPlan):
     def declarations(self) -> tuple[str, ...]:
         """Intrinsics that the expression takes."""
         parts = [self.vectors, self.rest] if self.stream.rest else [self.vectors]
-        found = [d for p in parts for d in p.renderer.declarations(self.spec.formula_calls)]
+        found = [d for p in parts for d in p.renderer.declarations(self.spec.calls)]
         return tuple(dict.fromkeys(found))
 
     @property

@@ -58,12 +58,12 @@ class ElementwisePlan(FormulaPlan):
             i.name: f"%{i.name}.all" if i.single else f"%{prefix}.{i.name}"
             for i in self.stream.inputs
         }
-        return self.renderer.render(self.spec.formula_calls, inputs, f"%{prefix}.result")
+        return self.renderer.render(self.spec.calls, inputs, f"%{prefix}.result")
 
     @property
     def module_functions(self) -> tuple[str, ...]:
         """Functions of the module that the expression calls."""
-        renderer, calls = self.renderer, self.spec.formula_calls
+        renderer, calls = self.renderer, self.spec.calls
         return renderer.functions(calls) if isinstance(renderer, CpuRenderer) else ()
 
     @property
@@ -71,7 +71,7 @@ class ElementwisePlan(FormulaPlan):
         renderer = self.renderer
         if not isinstance(renderer, CpuRenderer):
             return ()
-        found = list(renderer.declarations(self.spec.formula_calls))
+        found = list(renderer.declarations(self.spec.calls))
         if self.module_functions:
             found += self.functions.declarations(self.compute)
         return tuple(dict.fromkeys(found))

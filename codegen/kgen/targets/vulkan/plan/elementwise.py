@@ -78,7 +78,7 @@ class ElementwisePlan(VulkanPlan):
             i.name: f"%{i.name}{access}_{0 if i.single else component}{suffix}"
             for i in self.stream.inputs
         }
-        calls = self.spec.formula_calls
+        calls = self.spec.calls
         return self.renderer.render(calls, inputs, f"%out{access}_{component}{suffix}")
 
 
@@ -117,7 +117,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
         for b in buffers
         if b.scalar == "ushort" and isinstance(renderer, SpirvRenderer)
     ]
-    functions = dict.fromkeys([*conversions, *renderer.functions(spec.formula_calls)])
+    functions = dict.fromkeys([*conversions, *renderer.functions(spec.calls)])
     return ElementwisePlan(
         spec=spec,
         target=target,
@@ -128,7 +128,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
         tensors=buffers,
         functions=tuple(functions),
         renderer=renderer,
-        constants=renderer.constants(spec.formula_calls),
+        constants=renderer.constants(spec.calls),
         folded=folded,
         guarded=covered != spec.elements,
     )
