@@ -24,8 +24,8 @@ import numpy as np
 import kgen
 import kgen_runtime
 from kgen import emulate
-from kgen.check import timing
-from kgen.check.timing import Taken
+from kgen.check.bench import timing
+from kgen.check.bench.timing import Taken
 from kgen.spec import DType
 from kgen_runtime.cpu_features import cpu_name
 from scripts import documents

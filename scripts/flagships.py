@@ -24,13 +24,13 @@ from typing import Any
 
 import kgen
 from kgen import pipeline, targets
-from kgen.check import roofline
-from kgen.check.verify import verify
+from kgen.check.static import roofline
+from kgen.check.verify.run import verify
 from kgen.schedule import GpuMatmul
 from kgen.spec import DType, Math, Matmul, text
 from kgen.targets.base import Plan, Target
 from kgen.targets.cuda import devices
-from kgen.targets.cuda.model import predict
+from kgen.targets.cuda.schedule.cost_model import predict
 from scripts import documents
 
 RESULTS = documents.ROOT / "build" / "flagships.jsonl"

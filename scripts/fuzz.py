@@ -19,7 +19,7 @@ from typing import Any
 
 from kgen import pipeline, targets
 from kgen.bundle import pack
-from kgen.check.verify import verify
+from kgen.check.verify.run import verify
 from kgen.errors import KgenError
 from kgen.spec import (
     DType,

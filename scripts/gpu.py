@@ -15,8 +15,8 @@ from pathlib import Path
 import kgen
 import kgen_runtime
 from kgen import targets
-from kgen.check.bench import BenchReport, bench
-from kgen.check.verify import Report, verify
+from kgen.check.bench.run import BenchReport, bench
+from kgen.check.verify.run import Report, verify
 from kgen.cli.output import progress
 from kgen.spec import DType, Matmul, Spec, text
 from kgen_runtime.backend import DeviceInfo

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from kgen.bundle import Bundle
-from kgen.check import verify as verification
-from kgen.check.isolate import Devices
-from kgen.check.verify import Report
+from kgen.check.execute.isolate import Devices
+from kgen.check.verify import run as verification
+from kgen.check.verify.run import Report
 
 _DEVICES = Devices()
 atexit.register(_DEVICES.close)

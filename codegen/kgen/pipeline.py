@@ -125,8 +125,8 @@ def build(
     `targets` are names (``sm_80``, ``gfx942``, ``vulkan1.3``, ``native``, ...) or Target values.
     `schedule` overrides fields of the heuristic's schedule, or its `mainloop`. `constants`: values
     of the specs' constant operands by name, which go into the bundle; calls then leave them out.
-    `tune` makes a plan a better one (:class:`kgen.check.tune.Tuner`). `progress` is called with
-    each kernel's name before it is built. Raises SpecError, TargetError, ScheduleError or
+    `tune` makes a plan a better one (:class:`kgen.check.bench.tune.Tuner`). `progress` is called
+    with each kernel's name before it is built. Raises SpecError, TargetError, ScheduleError or
     AssembleError; nothing is written until :meth:`Bundle.save`.
     """
     wanted = _several(specs, Spec)

@@ -11,7 +11,7 @@ import numpy as np
 
 import kgen
 import kgen_runtime
-from kgen.check import timing
+from kgen.check.bench import timing
 from kgen.spec import DType, Matmul
 from scripts.bench_cpu.results import Row
 

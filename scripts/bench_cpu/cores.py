@@ -13,10 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import kgen
-from kgen.check import timing
+from kgen.check.bench import timing
+from kgen.check.bench.timing import Run
 from kgen.check.peers import ceilings
 from kgen.check.peers.base import Peer
-from kgen.check.timing import Run
 from kgen.spec import DType, Matmul
 from kgen_runtime.backends.cpu import device_info
 from scripts.bench_cpu.results import Row

@@ -10,7 +10,9 @@ from pathlib import Path
 import kgen
 import kgen_runtime
 from kgen import spec as specs
-from kgen.check import bench, inputs, timing
+from kgen.check.bench import run as bench
+from kgen.check.bench import timing
+from kgen.check.verify import inputs
 from kgen.spec import Spec
 from scripts.bench_cpu import calls, cores
 from scripts.bench_cpu.results import Row

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Iterator, Sequence
 
-from kgen.check import timing
+from kgen.check.bench import timing
 from scripts import documents
 from scripts.bench_cpu import explain
 from scripts.bench_cpu.bars import BARS

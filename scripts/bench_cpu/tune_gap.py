@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kgen import pipeline
-from kgen.check.tune import Tuner, prepared, race
+from kgen.check.bench.tune import Tuner, prepared, race
 from kgen.spec import DType, Matmul
 from kgen.targets import find
 from scripts.bench_cpu.tables import QUICK, SHAPES

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 import kgen
-from kgen.check.execute import Emulation
+from kgen.check.execute.places import Emulation
 from kgen.emulate.schedules import SCHEDULES
 from kgen.ops import functions
 from kgen.spec import DType, Elementwise

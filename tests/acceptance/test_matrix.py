@@ -14,7 +14,7 @@ import pytest
 
 import kgen
 from kgen import targets
-from kgen.check.execute import Emulation
+from kgen.check.execute.places import Emulation
 from kgen.emulate.schedules import SCHEDULES
 from kgen.spec import DType, Epilogue, Layout, Math, Matmul, Spec
 from tests.open_devices import verify

@@ -8,7 +8,7 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-from kgen.check.disassemble import _find
+from kgen.check.static.disassemble import _find
 from tests import needs
 
 #: Instructions of the tensor cores.

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from kgen import pipeline
-from kgen.check.qemu import run_aarch64
+from kgen.check.execute.qemu import run_aarch64
 from kgen.errors import AssembleError, EmulationError
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets import elf

@@ -15,8 +15,8 @@ from kgen.spec import DType, Epilogue, Layout, Matmul, Spec
 from kgen.targets.base import Source, Target
 from kgen.targets.cuda import FAMILY, assemble
 from kgen.targets.cuda.limits import TARGETS
-from kgen.targets.cuda.model import predict
-from kgen.targets.cuda.plan.matmul_mma import MmaPlan
+from kgen.targets.cuda.plan.mma.matmul import MmaPlan
+from kgen.targets.cuda.schedule.cost_model import predict
 from tests.specs import relu_of, softmax_of
 
 BY_NAME = {target.name: target for target in TARGETS}

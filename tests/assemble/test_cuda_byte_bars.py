@@ -16,7 +16,7 @@ import pytest
 from kgen import pipeline, targets
 from kgen.pipeline import Kernel
 from kgen.spec import DType, Layout, Matmul
-from kgen.targets.cuda.plan.matmul_mma import MmaPlan
+from kgen.targets.cuda.plan.mma.matmul import MmaPlan
 from tests.assemble.sass import hot_loop, matrix
 from tests.assemble.test_cuda_bars import profile
 

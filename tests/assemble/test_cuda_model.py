@@ -7,9 +7,9 @@ import pytest
 from kgen import pipeline, targets
 from kgen.schedule import MmaMatmul, WgmmaMatmul
 from kgen.spec import DType, Math, Matmul
-from kgen.targets.cuda.candidates import MMA_TILES
-from kgen.targets.cuda.model import predict
-from kgen.targets.cuda.wgmma_candidates import WGMMA_TILES
+from kgen.targets.cuda.schedule.candidates import MMA_TILES
+from kgen.targets.cuda.schedule.cost_model import predict
+from kgen.targets.cuda.schedule.wgmma_candidates import WGMMA_TILES
 
 
 @pytest.mark.parametrize("tile", MMA_TILES, ids=lambda t: "x".join(map(str, t)))

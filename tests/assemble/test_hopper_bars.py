@@ -18,14 +18,14 @@ import numpy as np
 import pytest
 
 from kgen import bundle, pipeline, targets
-from kgen.check.execute import EmulatorExecutor
+from kgen.check.execute.places import EmulatorExecutor
 from kgen.emulate import Report
 from kgen.pipeline import Kernel
 from kgen.schedule import PromotedWgmmaMatmul, WgmmaMatmul
 from kgen.spec import DType, Layout, Math, Matmul
 from kgen.targets.cuda.assemble import SERIES, version
-from kgen.targets.cuda.plan.matmul_wgmma import WgmmaPlan
-from kgen.targets.cuda.plan.wgmma_limits import WARPGROUP
+from kgen.targets.cuda.plan.wgmma.limits import WARPGROUP
+from kgen.targets.cuda.plan.wgmma.matmul import WgmmaPlan
 from tests.assemble.sass import hot_loop, matrix, read
 
 WIDE = WgmmaMatmul(block_m=128, block_n=256, block_k=64, num_stages=4)

@@ -14,7 +14,7 @@ import pytest
 
 from kgen import pipeline
 from kgen.bundle import pack
-from kgen.check import qemu
+from kgen.check.execute import qemu
 from kgen.schedule import Schedule
 from kgen.spec import DType, Spec
 from kgen.targets.base import Target

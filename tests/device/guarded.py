@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from kgen import pipeline
 from kgen.bundle import pack
-from kgen.check.qemu import run_aarch64
+from kgen.check.execute.qemu import run_aarch64
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul, Schedule
 from kgen.spec import DType, Elementwise, Epilogue, Layout, Matmul, Operand, Rowwise, Scale, Spec

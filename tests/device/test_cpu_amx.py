@@ -11,8 +11,8 @@ import pytest
 from kgen import emulate, pipeline
 from kgen.schedule import AmxMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Scale
-from kgen.targets.cpu.plan.amx import AmxPlan
-from kgen.targets.cpu.plan.amx_tiles import TILE_BYTES
+from kgen.targets.cpu.plan.amx.matmul import AmxPlan
+from kgen.targets.cpu.plan.amx.tiles import TILE_BYTES
 from kgen_runtime.manifest import Launch
 from tests.device.cpu_support import check, target
 

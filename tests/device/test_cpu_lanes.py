@@ -11,7 +11,7 @@ from kgen.bundle import pack
 from kgen.schedule import DotMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.plan.dot import DotPlan
+from kgen.targets.cpu.plan.kernels.dot import DotPlan
 from tests.device.cpu_support import require_qemu
 from tests.open_devices import verify
 

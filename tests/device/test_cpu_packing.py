@@ -10,7 +10,7 @@ import pytest
 from kgen import pipeline
 from kgen.schedule import CpuMatmul, DotMatmul, Schedule
 from kgen.spec import DType, Epilogue, Layout, Matmul
-from kgen.targets.cpu.plan.tiled import TiledPlan
+from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
 from kgen_runtime.backends import cpu_workers
 from kgen_runtime.backends.cpu_workers import Job
 from tests.device.cpu_support import check, here, load, target

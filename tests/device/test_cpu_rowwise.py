@@ -11,7 +11,7 @@ import pytest
 
 from kgen import pipeline
 from kgen.bundle import pack
-from kgen.check.verify import verify
+from kgen.check.verify.run import verify
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Elementwise, Rowwise
 from kgen.targets.cpu import FAMILY

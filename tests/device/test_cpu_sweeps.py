@@ -9,8 +9,8 @@ import pytest
 from kgen.schedule import SweepMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.plan.dots import dot_for
-from kgen.targets.cpu.plan.sweeps import sums_of_sweep, sweeps_over
+from kgen.targets.cpu.plan.kernels.gemv_strips import sums_of_sweep, sweeps_over
+from kgen.targets.cpu.plan.tiles.dots import dot_for
 from tests.device.cpu_support import check, here, require_qemu, target
 
 TARGETS = [

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgen.check import execute, executor
+from kgen.check.execute import executor
+from kgen.check.execute import places as execute
 from kgen_runtime.manifest import KernelEntry
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgen.bundle import Bundle
-from kgen.check.execute import Emulation, On
-from kgen.check.verify import Report
+from kgen.check.execute.places import Emulation, On
+from kgen.check.verify.run import Report
 from tests import open_devices
 
 

@@ -13,9 +13,11 @@ import pytest
 import kgen
 from kgen import pipeline, targets
 from kgen.bundle import Bundle, pack
-from kgen.check import cost, inputs, oracle, sampling, tensors, walk
-from kgen.check.execute import EmulatorExecutor
-from kgen.check.verify import KernelResult, verify
+from kgen.check import tensors
+from kgen.check.execute.places import EmulatorExecutor
+from kgen.check.oracle import operations as oracle
+from kgen.check.verify import cost, inputs, sampling, walk
+from kgen.check.verify.run import KernelResult, verify
 from kgen.schedule import Origin, SweepMatmul
 from kgen.spec import DType, Layout, Matmul
 from kgen_runtime.manifest import KernelEntry

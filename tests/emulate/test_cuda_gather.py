@@ -9,8 +9,8 @@ import pytest
 
 import kgen
 from kgen import bundle, pipeline, targets
-from kgen.check import inputs
-from kgen.check.execute import EmulatorExecutor
+from kgen.check.execute.places import EmulatorExecutor
+from kgen.check.verify import inputs
 from kgen.schedule import SplitMatmul
 from kgen.spec import DType, Epilogue, Layout, Math, Matmul
 from tests.emulate import kept_workspaces

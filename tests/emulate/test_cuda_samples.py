@@ -10,8 +10,8 @@ import pytest
 
 import kgen
 from kgen.bundle import Bundle
-from kgen.check import cost
-from kgen.check.verify import KernelResult
+from kgen.check.verify import cost
+from kgen.check.verify.run import KernelResult
 from kgen.spec import Matmul
 from tests.emulate.one_schedule import verify
 

@@ -19,8 +19,8 @@ from kgen.cli.main import main
 from kgen.schedule.matmul import MmaMatmul
 from kgen.spec.text import parse
 from kgen.targets.base import Plan, Source
-from kgen.targets.cuda import candidates
-from kgen.targets.cuda.plan.tiles import SwizzledTile
+from kgen.targets.cuda.plan.staging.tiles import SwizzledTile
+from kgen.targets.cuda.schedule import candidates
 from tests.emulate.one_schedule import verify
 
 KERNEL = "matmul 512x512x512 f16 +bias+relu"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgen.emulate.llvm import launch, run
-from kgen.emulate.llvm.order import weak_topological_order
+from kgen.emulate.llvm import run
+from kgen.emulate.llvm.exec import launch
+from kgen.emulate.llvm.frontend.topology import weak_topological_order
 from kgen.emulate.report import EmulationFault
 from tests.emulate.llvm_kernels import kernel, lanewise
 

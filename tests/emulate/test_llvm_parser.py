@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from kgen.emulate.llvm import parse
-from kgen.emulate.llvm.literals import constant_value
-from kgen.emulate.llvm.module import Constant
+from kgen.emulate.llvm.frontend.literals import constant_value
+from kgen.emulate.llvm.frontend.module import Constant
 from kgen.emulate.llvm.types import I8, I16, I32, I64, ArrayType, Integer, Pointer, Struct, Vector
 from kgen.errors import EmulationError
 from tests.emulate.llvm_kernels import on_cpu

@@ -151,7 +151,7 @@ def test_a_flag_without_its_fence_is_a_race(seed: int, side: str) -> None:
 
 
 def test_a_flag_that_nobody_sets_is_a_deadlock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgen.emulate.llvm.launch._FREE_STEPS", 3000)
+    monkeypatch.setattr("kgen.emulate.llvm.exec.launch._FREE_STEPS", 3000)
     with pytest.raises(EmulationFault) as error:
         spin(SPIN.replace("store atomic i32 1", "store atomic i32 2"), 0)
     assert error.value.fault.kind == "deadlock"

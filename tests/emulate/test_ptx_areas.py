@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgen.emulate.ptx.areas import Areas
+from kgen.emulate.ptx.memory.areas import Areas
 from kgen.emulate.ptx.types import Array
 
 COUNT = 24

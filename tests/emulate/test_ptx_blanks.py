@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgen.emulate.ptx.parser import parse
-from kgen.emulate.ptx.syntax import Kernel
+from kgen.emulate.ptx.frontend.parser import parse
+from kgen.emulate.ptx.frontend.syntax import Kernel
 from kgen.errors import EmulationError
 from tests.emulate.ptx_programs import program, run
 from tests.emulate.ptxas import assemble

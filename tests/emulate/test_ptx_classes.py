@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kgen.emulate.counters import MEANING
-from kgen.emulate.ptx.classes import class_of, matrix_name
-from kgen.emulate.ptx.syntax import Instruction
+from kgen.emulate.ptx.counting.classes import class_of, matrix_name
+from kgen.emulate.ptx.frontend.syntax import Instruction
 
 CLASSES = {
     "integer": "add.s32 mul.wide.u32 mad.lo.s32 min.u64 div.s32 and.b32 xor.b64 shl.b32 lop3.b32"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgen.emulate.ptx.memory import GlobalMemory
-from kgen.emulate.ptx.traffic import Traffic
+from kgen.emulate.ptx.counting.traffic import Traffic
+from kgen.emulate.ptx.memory.spaces import GlobalMemory
 
 
 class FakeMachine:

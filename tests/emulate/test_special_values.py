@@ -11,10 +11,11 @@ from functools import cache
 import pytest
 
 from kgen import bundle, pipeline, targets
-from kgen.check import inputs, verify
-from kgen.check.execute import EmulatorExecutor
-from kgen.check.oracle import Box
-from kgen.check.tolerance import Estimate
+from kgen.check.execute.places import EmulatorExecutor
+from kgen.check.oracle.operations import Box
+from kgen.check.oracle.tolerance import Estimate
+from kgen.check.verify import inputs
+from kgen.check.verify import run as verify
 from kgen.errors import EmulationError, VerificationError
 from kgen.schedule import MmaMatmul, Schedule
 from kgen.spec.text import parse

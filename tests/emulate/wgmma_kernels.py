@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kgen import bundle, pipeline, targets
-from kgen.check.verify import KernelResult
+from kgen.check.verify.run import KernelResult
 from kgen.pipeline import Kernel
 from kgen.schedule import PromotedWgmmaMatmul, WgmmaMatmul
 from kgen.spec import DType, Matmul

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kgen.check import budgets
+from kgen.check.gate import budgets
 from kgen.check.gate.metrics import METRICS, Bound, Metric
 from kgen.targets import families
 

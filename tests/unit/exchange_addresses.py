@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.targets.cuda.plan.exchange import Exchange
+from kgen.targets.cuda.plan.epilogue.staging import Exchange
 
 
 def run_address(exchange: Exchange, lane: int, xor: int, shared: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from kgen.check import budgets
+from kgen.check.gate import budgets
 from kgen.check.gate.judge import EntryReport, Report, judge
 from kgen.check.gate.metrics import Tier
 from kgen.check.gate.ratio import Ratio

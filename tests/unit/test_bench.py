@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import kgen
-from kgen.check import bench, tensors, timing
+from kgen.check import tensors
+from kgen.check.bench import run as bench
+from kgen.check.bench import timing
 from kgen.cli.main import main
 from kgen.errors import DeviceError
 from kgen.spec import DType, Matmul, Operand

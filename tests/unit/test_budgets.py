@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kgen.check import budgets
-from kgen.check.gate import entries
+from kgen.check.gate import budgets, entries
 from kgen.check.gate.metrics import METRICS, Bound, Tier, find
 from kgen.check.gate.places import places
 from kgen.errors import BudgetError, SpecError

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from kgen import pipeline, render
-from kgen.check import peers, timing
+from kgen.check import peers
+from kgen.check.bench import timing
 from kgen.check.peers import ceilings
 from kgen.check.tensors import empty_buffer
 from kgen.errors import DeviceError

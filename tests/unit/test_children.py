@@ -109,14 +109,14 @@ def test_a_worker_ends_with_a_verify_that_is_killed(
 ) -> None:
     path = broken("hang").save(tmp_path / "hang.kgen")
     verify = victim("-m", "kgen", "verify", str(path))
-    verify.kill_with(1, "kgen.check.worker")
+    verify.kill_with(1, "kgen.check.execute.worker")
     assert verify.has_left_nothing()
 
 
 def test_a_worker_outlives_the_thread_that_started_it() -> None:
     code = (
         "import threading, time\n"
-        "from kgen.check.isolate import Worker\n"
+        "from kgen.check.execute.isolate import Worker\n"
         "found = []\n"
         "thread = threading.Thread(target=lambda: found.append(Worker('reference')))\n"
         "thread.start(); thread.join(); time.sleep(0.2)\n"
@@ -158,8 +158,8 @@ def test_a_pool_ends_with_us(victim: Callable[..., Victim], method: str, tmp_pat
 #: The worker of a device watches its pipe, LLVM's process ties itself, and the others end by
 #: themselves in seconds.
 UNTIED = [
-    "kgen/check/disassemble.py: subprocess.run",
-    "kgen/check/isolate.py: subprocess.Popen",
+    "kgen/check/execute/isolate.py: subprocess.Popen",
+    "kgen/check/static/disassemble.py: subprocess.run",
     "kgen/targets/amdgpu/assemble.py: subprocess.Popen",
     "kgen/targets/cuda/assemble.py: subprocess.run",
 ]

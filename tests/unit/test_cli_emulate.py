@@ -11,7 +11,7 @@ import pytest
 from kgen.cli import arguments
 from kgen.cli.main import main
 from kgen.emulate import MAX_WORKGROUPS
-from kgen.emulate.ptx import tags
+from kgen.emulate.ptx.order import tags
 from kgen.emulate.tensor_map import TensorMap
 
 HOPPER = Path(__file__).parents[1] / "emulate" / "data" / "hopper" / "gemm.ptx"

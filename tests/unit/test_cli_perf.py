@@ -55,7 +55,7 @@ def test_update_moves_no_bar_but_its_file(capsys: pytest.CaptureFixture[str]) ->
     for path in bars:
         words = path.read_text()
         assert "perf_budgets" not in words and "kgen.check.gate" not in words, path
-        assert "toml" not in words and "kgen.check.budgets" not in words, path
+        assert "toml" not in words and "kgen.check.gate.budgets" not in words, path
 
 
 def test_a_broken_budget_names_the_metric_the_numbers_and_the_lines(

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from kgen import pipeline, targets
-from kgen.check import sampling, walk
-from kgen.check.sampling import Sample
+from kgen.check.verify import sampling, walk
+from kgen.check.verify.sampling import Sample
 from kgen.schedule import SplitMatmul, WgmmaMatmul
 from kgen.spec import Matmul
 from kgen_runtime.manifest import KernelEntry, TargetEntry, Tile

@@ -10,9 +10,9 @@ import pytest
 from kgen import pipeline
 from kgen.spec import DType, Epilogue, Layout, Matmul, Operand
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.amx_blocks import PRODUCT, amx_matmul, cycles, product_cycles
 from kgen.targets.cpu.assemble import assembly
-from kgen.targets.cpu.plan.amx import AmxPlan
+from kgen.targets.cpu.plan.amx.matmul import AmxPlan
+from kgen.targets.cpu.schedule.amx_blocks import PRODUCT, amx_matmul, cycles, product_cycles
 
 AMX = FAMILY.find("x86-64-amx")
 #: Instructions that a core starts per cycle (Intel's Optimization Reference Manual, Golden Cove).

@@ -23,9 +23,9 @@ from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets.base import Plan
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.assemble import assembly
-from kgen.targets.cpu.plan.inner import InnerPlan
-from kgen.targets.cpu.plan.sweep import SweepPlan
-from kgen.targets.cpu.plan.tiled import TiledPlan
+from kgen.targets.cpu.plan.kernels.gemv import SweepPlan
+from kgen.targets.cpu.plan.kernels.inner import InnerPlan
+from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
 from tests.specs import relu_of, softmax_of
 
 TARGETS = [t.name for t in FAMILY.targets]

@@ -10,8 +10,8 @@ from kgen import pipeline
 from kgen.schedule import CpuMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.plan.dot import DotPlan
-from kgen.targets.cpu.plan.lanes import column_order, unpacks
+from kgen.targets.cpu.plan.kernels.dot import DotPlan
+from kgen.targets.cpu.plan.packing.lanes import column_order, unpacks
 
 
 @pytest.mark.parametrize("group", [2, 4])

@@ -15,12 +15,18 @@ from kgen.schedule import CpuMatmul, DotMatmul, Schedule
 from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.plan.activations import normal_tail
 from kgen.targets.cpu.plan.base import CpuPlan, Run, vector_for
-from kgen.targets.cpu.plan.folds import folds
-from kgen.targets.cpu.plan.functions import DOUBLE, FLOAT, functions_for
-from kgen.targets.cpu.plan.normal_tables import normal_tables
-from kgen.targets.cpu.plan.panel import Stage, interleave, panel, transpose_stages, zip_stages
+from kgen.targets.cpu.plan.math.functions import DOUBLE, FLOAT, functions_for
+from kgen.targets.cpu.plan.math.normal_tables import normal_tables
+from kgen.targets.cpu.plan.math.normal_tail import normal_tail
+from kgen.targets.cpu.plan.packing.panel import (
+    Stage,
+    interleave,
+    panel,
+    transpose_stages,
+    zip_stages,
+)
+from kgen.targets.cpu.plan.tiles.folds import folds
 from kgen.targets.cpu.plan.vectors import Vector
 from tests.specs import relu_of, softmax_of
 

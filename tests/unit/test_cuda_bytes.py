@@ -13,9 +13,9 @@ from kgen.errors import ScheduleError, TargetError
 from kgen.schedule import MmaMatmul, PromotedMatmul
 from kgen.spec import DType, Layout, Matmul
 from kgen.targets import find
-from kgen.targets.cuda.plan.fragments import PIECE, MmaOperand
-from kgen.targets.cuda.plan.matmul_mma import MmaPlan, plan_mma
-from kgen.targets.cuda.plan.products import ZERO
+from kgen.targets.cuda.plan.mma.fragments import PIECE, MmaOperand
+from kgen.targets.cuda.plan.mma.matmul import MmaPlan, plan_mma
+from kgen.targets.cuda.plan.mma.products import ZERO
 from tests.unit.exchange_addresses import run_address, unit_address
 
 EIGHT, LANES, LINE_BYTES = 8, range(32), 128

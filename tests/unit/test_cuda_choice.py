@@ -11,9 +11,10 @@ from kgen.errors import SpecError
 from kgen.schedule import GpuMatmul
 from kgen.spec import Layout, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cuda import FAMILY, candidates
+from kgen.targets.cuda import FAMILY
 from kgen.targets.cuda.limits import TARGETS
-from kgen.targets.cuda.model import least_seconds, predict, tile_clocks
+from kgen.targets.cuda.schedule import candidates
+from kgen.targets.cuda.schedule.cost_model import least_seconds, predict, tile_clocks
 
 BY_NAME = {target.name: target for target in TARGETS}
 SHAPES = 40

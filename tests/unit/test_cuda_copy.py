@@ -12,10 +12,10 @@ from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul, MmaMatmul
 from kgen.spec import DType, Layout, Math, Matmul
 from kgen.targets.cuda.limits import TARGETS
-from kgen.targets.cuda.plan.copy import TileCopy
-from kgen.targets.cuda.plan.fragments import MmaOperand
 from kgen.targets.cuda.plan.matmul_fma import FmaPlan, plan_fma
-from kgen.targets.cuda.plan.matmul_mma import MmaPlan, plan_mma
+from kgen.targets.cuda.plan.mma.fragments import MmaOperand
+from kgen.targets.cuda.plan.mma.matmul import MmaPlan, plan_mma
+from kgen.targets.cuda.plan.staging.copy import TileCopy
 
 SM_75 = {t.name: t for t in TARGETS}["sm_75"]
 SM_80 = {t.name: t for t in TARGETS}["sm_80"]

@@ -10,8 +10,8 @@ import pytest
 from kgen.schedule import MmaMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.cuda.limits import TARGETS
-from kgen.targets.cuda.plan.exchange import Exchange, Strip
-from kgen.targets.cuda.plan.matmul_mma import MmaPlan, plan_mma
+from kgen.targets.cuda.plan.epilogue.staging import Exchange, Strip
+from kgen.targets.cuda.plan.mma.matmul import MmaPlan, plan_mma
 from tests.unit.exchange_addresses import run_address, unit_address
 
 SM_80 = {target.name: target for target in TARGETS}["sm_80"]

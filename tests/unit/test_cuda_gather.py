@@ -13,11 +13,17 @@ from kgen.errors import ScheduleError
 from kgen.pipeline import plan as make_plan
 from kgen.schedule import SplitFmaMatmul, SplitMatmul
 from kgen.spec import DType, Epilogue, Matmul
-from kgen.targets.cuda.candidates import candidates
 from kgen.targets.cuda.limits import TARGETS
-from kgen.targets.cuda.plan.gather import HELD, ON_THEIR_WAY, Gather, PartSums, gathers
 from kgen.targets.cuda.plan.matmul_fma import FmaPlan
-from kgen.targets.cuda.plan.matmul_mma import MmaPlan
+from kgen.targets.cuda.plan.mma.matmul import MmaPlan
+from kgen.targets.cuda.plan.reduction.last_arriving import (
+    HELD,
+    ON_THEIR_WAY,
+    Gather,
+    PartSums,
+    gathers,
+)
+from kgen.targets.cuda.schedule.candidates import candidates
 
 BY_NAME = {target.name: target for target in TARGETS}
 SM_80 = BY_NAME["sm_80"]

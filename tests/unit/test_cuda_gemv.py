@@ -13,9 +13,9 @@ from kgen.errors import ScheduleError
 from kgen.schedule.gemv import GemvMatmul
 from kgen.spec import DType, Layout, Matmul
 from kgen.targets import find
-from kgen.targets.cuda.candidates import choose
 from kgen.targets.cuda.plan.gemv_limits import columns_of, gemv_depth, gemv_obstacle
 from kgen.targets.cuda.plan.matmul_gemv import GemvPlan, plan_gemv
+from kgen.targets.cuda.schedule.candidates import choose
 
 SM_80 = find("sm_80")
 

@@ -14,11 +14,11 @@ from kgen.pipeline import plan as make_plan
 from kgen.schedule import FmaMatmul, MmaMatmul
 from kgen.spec import DType, Math, Matmul
 from kgen.targets.cuda.limits import TARGETS
+from kgen.targets.cuda.plan.epilogue.output import OutputTile
 from kgen.targets.cuda.plan.matmul import plan_pipeline
 from kgen.targets.cuda.plan.matmul_fma import FmaPlan, plan_fma
-from kgen.targets.cuda.plan.matmul_mma import MmaPlan, plan_mma
-from kgen.targets.cuda.plan.output import OutputTile
-from kgen.targets.cuda.plan.products import Mma
+from kgen.targets.cuda.plan.mma.matmul import MmaPlan, plan_mma
+from kgen.targets.cuda.plan.mma.products import Mma
 
 BY_NAME = {target.name: target for target in TARGETS}
 SM_80 = BY_NAME["sm_80"]

@@ -11,10 +11,10 @@ from kgen.errors import ScheduleError
 from kgen.pipeline import plan as make_plan
 from kgen.schedule import SplitMatmul
 from kgen.spec import Epilogue, Matmul
-from kgen.targets.cuda.candidates import candidates, choose
 from kgen.targets.cuda.limits import TARGETS
-from kgen.targets.cuda.parts import STREAM_GAIN
-from kgen.targets.cuda.plan.matmul_mma import MmaPlan
+from kgen.targets.cuda.plan.mma.matmul import MmaPlan
+from kgen.targets.cuda.schedule.candidates import candidates, choose
+from kgen.targets.cuda.schedule.split_k import STREAM_GAIN
 
 SM_80 = {target.name: target for target in TARGETS}["sm_80"]
 SCHEDULE = SplitMatmul(

@@ -10,12 +10,12 @@ from kgen.schedule import FmaMatmul, MmaMatmul
 from kgen.schedule.gemv import GemvMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.cuda import FAMILY
-from kgen.targets.cuda.candidates import candidates, choose
 from kgen.targets.cuda.devices import DEVICES
 from kgen.targets.cuda.limits import TARGETS
-from kgen.targets.cuda.model import predict
 from kgen.targets.cuda.plan import plan
 from kgen.targets.cuda.plan.matmul_fma import FmaPlan
+from kgen.targets.cuda.schedule.candidates import candidates, choose
+from kgen.targets.cuda.schedule.cost_model import predict
 
 BY_NAME = {target.name: target for target in TARGETS}
 SM_80 = BY_NAME["sm_80"]

@@ -12,13 +12,13 @@ from kgen.pipeline import plan as make_plan
 from kgen.pipeline import schedule_for
 from kgen.schedule import SplitFmaMatmul, SplitMatmul, WgmmaMatmul
 from kgen.spec import DType, Epilogue, Matmul
-from kgen.targets.cuda.candidates import choose
 from kgen.targets.cuda.limits import TARGETS
-from kgen.targets.cuda.plan.k_parts import SplitSchedule
 from kgen.targets.cuda.plan.matmul import MatmulPlan
-from kgen.targets.cuda.plan.matmul_mma import MmaPlan
-from kgen.targets.cuda.plan.matmul_wgmma import WgmmaPlan
-from kgen.targets.cuda.plan.split import SplitPlan, plan_split
+from kgen.targets.cuda.plan.mma.matmul import MmaPlan
+from kgen.targets.cuda.plan.reduction.slices import SplitSchedule
+from kgen.targets.cuda.plan.reduction.split_k import SplitPlan, plan_split
+from kgen.targets.cuda.plan.wgmma.matmul import WgmmaPlan
+from kgen.targets.cuda.schedule.candidates import choose
 
 SM_80 = {target.name: target for target in TARGETS}["sm_80"]
 SM_90A = {target.name: target for target in TARGETS}["sm_90a"]

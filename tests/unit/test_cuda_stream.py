@@ -11,10 +11,10 @@ import pytest
 from kgen.errors import ScheduleError
 from kgen.schedule import WgmmaMatmul
 from kgen.spec import Matmul
-from kgen.targets.cuda.candidates import candidates, choose
 from kgen.targets.cuda.limits import TARGETS
-from kgen.targets.cuda.plan.matmul_wgmma import plan_wgmma
-from kgen.targets.cuda.plan.stream import Stream
+from kgen.targets.cuda.plan.reduction.stream_k import Stream
+from kgen.targets.cuda.plan.wgmma.matmul import plan_wgmma
+from kgen.targets.cuda.schedule.candidates import candidates, choose
 
 SM_90A = {target.name: target for target in TARGETS}["sm_90a"]
 SCHEDULE = WgmmaMatmul(

@@ -6,7 +6,7 @@ from itertools import pairwise, product
 
 import pytest
 
-from kgen.targets.cuda.plan.tiles import PaddedTile, SwizzledTile
+from kgen.targets.cuda.plan.staging.tiles import PaddedTile, SwizzledTile
 
 ROW_BYTES = (16, 32, 64, 128, 256, 512)
 

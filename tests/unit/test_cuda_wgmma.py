@@ -12,10 +12,10 @@ from kgen.errors import ScheduleError
 from kgen.schedule import MmaMatmul, WgmmaMatmul
 from kgen.spec import DType, Layout, Matmul
 from kgen.targets.cuda import FAMILY
-from kgen.targets.cuda.candidates import choose
 from kgen.targets.cuda.limits import TARGETS
-from kgen.targets.cuda.model import predict
-from kgen.targets.cuda.plan.matmul_wgmma import WgmmaPlan, plan_wgmma
+from kgen.targets.cuda.plan.wgmma.matmul import WgmmaPlan, plan_wgmma
+from kgen.targets.cuda.schedule.candidates import choose
+from kgen.targets.cuda.schedule.cost_model import predict
 from kgen_runtime.manifest import Walk
 
 BY_NAME = {target.name: target for target in TARGETS}

@@ -13,10 +13,10 @@ from kgen.schedule import PromotedWgmmaMatmul, SplitMatmul, WgmmaMatmul
 from kgen.spec import DType, Layout, Math, Matmul
 from kgen.targets import find
 from kgen.targets.cuda import FAMILY
-from kgen.targets.cuda.candidates import choose
-from kgen.targets.cuda.model import predict
-from kgen.targets.cuda.plan.instruction import warpgroup_instruction_of
-from kgen.targets.cuda.plan.matmul_wgmma import WgmmaPlan, plan_wgmma
+from kgen.targets.cuda.plan.mma.instruction import warpgroup_instruction_of
+from kgen.targets.cuda.plan.wgmma.matmul import WgmmaPlan, plan_wgmma
+from kgen.targets.cuda.schedule.candidates import choose
+from kgen.targets.cuda.schedule.cost_model import predict
 
 SM_90A = find("sm_90a")
 SHORT = PromotedWgmmaMatmul(block_m=128, block_n=192, block_k=128, num_stages=4)

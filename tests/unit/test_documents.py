@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kgen.check.timing import Taken
+from kgen.check.bench.timing import Taken
 from scripts import bench_tool, documents
 
 #: Every block that a command writes measurements into.

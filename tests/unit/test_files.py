@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import kgen
+from kgen.check.bench.tune import Tuner
 from kgen.check.gate import tighten
-from kgen.check.tune import Tuner
 from kgen.cli import emulate
 from kgen.errors import KgenError
 from kgen.files import replacing

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kgen.check import budgets
-from kgen.check.gate import entries, metrics, run, tighten
+from kgen.check.gate import budgets, entries, metrics, run, tighten
 from kgen.check.gate.judge import Report, Verdict
 from kgen.check.gate.metrics import Bound, Tier
 from kgen.check.gate.ratio import Ratio

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import kgen
-from kgen.check import static
-from kgen.check.hot_loop import WORDS, Loop, Work, find
-from kgen.check.machine_code import Instruction, parse_assembly
-from kgen.check.verify import opened
+from kgen.check.static import facts as static
+from kgen.check.static.hot_loop import WORDS, Loop, Work, find
+from kgen.check.static.machine_code import Instruction, parse_assembly
+from kgen.check.verify.run import opened
 
 #: A loop over k inside one over columns, and a loop without products after them.
 NESTED = """

@@ -14,9 +14,9 @@ import pytest
 
 from kgen import bundle, pipeline, targets
 from kgen.bundle import Bundle
-from kgen.check import isolate
-from kgen.check.executor import Unavailable
-from kgen.check.verify import verify
+from kgen.check.execute import isolate
+from kgen.check.execute.executor import Unavailable
+from kgen.check.verify.run import verify
 from kgen.pipeline import Kernel
 from kgen.spec import DType
 from tests.specs import relu_of

@@ -14,7 +14,7 @@ import pytest
 import kgen
 import kgen_runtime
 from kgen import bundle, emulate, pipeline, targets
-from kgen.check.verify import verify
+from kgen.check.verify.run import verify
 from kgen.cli.main import main
 from kgen.errors import AssembleError, DeviceError, EmulationError, KgenError, ScheduleError
 from kgen.pipeline import Kernel

@@ -7,9 +7,9 @@ import dataclasses
 import pytest
 
 import kgen
-from kgen.check import machine_code
-from kgen.check.machine_code import parse_assembly, parse_spirv
-from kgen.check.verify import opened
+from kgen.check.static import machine_code
+from kgen.check.static.machine_code import parse_assembly, parse_spirv
+from kgen.check.verify.run import opened
 from kgen.errors import AssembleError
 from tests.specs import relu_of
 

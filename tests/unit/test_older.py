@@ -10,7 +10,7 @@ import pytest
 
 import kgen
 import kgen_runtime
-from kgen.check.verify import verify
+from kgen.check.verify.run import verify
 from kgen.errors import BundleError
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.manifest_json import from_json, to_json

@@ -8,8 +8,9 @@ import pickle
 import numpy as np
 import pytest
 
-from kgen.check import elementwise, oracle
-from kgen.check.compare import deviations
+from kgen.check.oracle import elementwise
+from kgen.check.oracle import operations as oracle
+from kgen.check.verify.compare import deviations
 from kgen.errors import SpecError
 from kgen.ops import Primitive, expand, functions, parse, register, steps
 from kgen.ops.expression import constant, node, variable

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kgen import pipeline, targets
-from kgen.check import oracle
-from kgen.check.elementwise import Arrays
+from kgen.check.oracle import operations as oracle
+from kgen.check.oracle.elementwise import Arrays
 from kgen.check.tensors import decode, round_to
 from kgen.ops import functions, is_exact, parse
 from kgen.ops.storage import bits_of, infinity_bits, sign_bit

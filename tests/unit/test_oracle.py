@@ -12,8 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgen.check import compare, cost, inputs, oracle, tensors, tolerance
-from kgen.check.tolerance import Estimate
+from kgen.check import tensors
+from kgen.check.oracle import operations as oracle
+from kgen.check.oracle import tolerance
+from kgen.check.oracle.tolerance import Estimate
+from kgen.check.verify import compare, cost, inputs
 from kgen.spec import DType, Epilogue, Layout, Matmul, Spec
 from kgen_runtime import scalar
 from kgen_runtime.manifest import KernelEntry, Tolerance

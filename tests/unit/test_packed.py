@@ -15,7 +15,7 @@ import kgen_runtime
 from kgen import constants
 from kgen.errors import ArgumentError, BundleError, IntegrityError, SpecError
 from kgen.spec import DType, Layout, Matmul, Operand
-from kgen.targets.cpu.plan.ahead import packed_b
+from kgen.targets.cpu.plan.packing.prepacked import packed_b
 from kgen_runtime import manifest_json, packing
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.kernels import Kernels

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgen.check import inputs, oracle, peers
+from kgen.check import peers
+from kgen.check.oracle import operations as oracle
 from kgen.check.peers import Peer, dnnl
 from kgen.check.tensors import Bytes, decode
+from kgen.check.verify import inputs
 from kgen.errors import DeviceError
 from kgen.spec import DType, Epilogue, Layout, Matmul, Spec
 from kgen_runtime.backend import DeviceInfo

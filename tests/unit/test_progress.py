@@ -8,9 +8,9 @@ import time
 import pytest
 
 import kgen
-from kgen.check import progress
-from kgen.check.progress import Progress
-from kgen.check.verify import verify
+from kgen.check.verify import progress
+from kgen.check.verify.progress import Progress
+from kgen.check.verify.run import verify
 from kgen.spec import DType, Matmul
 
 

@@ -9,10 +9,10 @@ import pytest
 
 import kgen
 from kgen import targets
-from kgen.check import static
-from kgen.check.hot_loop import Loop, Work
-from kgen.check.roofline import Roofline, Traffic, busy_units, predict, roofline
-from kgen.check.verify import opened
+from kgen.check.static import facts as static
+from kgen.check.static.hot_loop import Loop, Work
+from kgen.check.static.roofline import Roofline, Traffic, busy_units, predict, roofline
+from kgen.check.verify.run import opened
 from kgen.spec import DType, Math, Matmul
 from kgen.targets.base import Family
 from kgen.targets.device import Occupancy, Rates

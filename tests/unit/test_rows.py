@@ -9,9 +9,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from kgen.check import inputs, oracle
-from kgen.check.compare import deviations
+from kgen.check.oracle import operations as oracle
 from kgen.check.tensors import decode, strided_bits
+from kgen.check.verify import inputs
+from kgen.check.verify.compare import deviations
 from kgen.errors import SpecError
 from kgen.ops import functions
 from kgen.spec import DType, Rowwise, from_json

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
-from kgen.check import cost, executor, inputs, oracle, sampling, tensors
-from kgen.check import verify as verification
+from kgen.check import tensors
+from kgen.check.execute import executor
+from kgen.check.oracle import operations as oracle
+from kgen.check.verify import cost, inputs, sampling
+from kgen.check.verify import run as verification
 from kgen.errors import VerificationError
 from kgen.spec import Matmul
 from kgen_runtime.manifest import Extent3, KernelEntry, Tile

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import kgen
-from kgen.check.machine_code import instructions
-from kgen.check.source_lines import locate
-from kgen.check.verify import opened
+from kgen.check.static.machine_code import instructions
+from kgen.check.static.source_lines import locate
+from kgen.check.verify.run import opened
 from kgen.spec.text import parse
 from kgen.targets.llvm_lines import with_lines
 

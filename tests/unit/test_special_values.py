@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgen.check import inputs, oracle, special_values
-from kgen.check.special_values import FINITE, INFINITE, KINDS, NAN
+from kgen.check.oracle import operations as oracle
 from kgen.check.tensors import decode, strided_bits
+from kgen.check.verify import inputs, special_values
+from kgen.check.verify.special_values import FINITE, INFINITE, KINDS, NAN
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen_runtime.manifest import KernelEntry
 from tests.specs import relu_of, softmax_of

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kgen.check import timing
+from kgen.check.bench import timing
 
 
 def test_medians_are_taken_over_interleaved_rounds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,15 +10,15 @@ import pytest
 
 import kgen
 from kgen import pipeline, render
-from kgen.check import tune
-from kgen.check.tune import Tuner
+from kgen.check.bench import tune
+from kgen.check.bench.tune import Tuner
 from kgen.cli.main import main
 from kgen.errors import TargetError
 from kgen.schedule import CpuMatmul, CpuStream, Origin
 from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets import find
 from kgen.targets.base import Plan
-from kgen.targets.cpu.neighbours import neighbours
+from kgen.targets.cpu.schedule.neighbours import neighbours
 from tests.specs import relu_of, softmax_of
 
 SPEC = Matmul(m=64, n=64, k=64, dtype=DType.F32)

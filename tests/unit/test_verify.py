@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from kgen.bundle import Bundle
-from kgen.check import cost, device, execute
-from kgen.check.verify import KernelResult, verify
+from kgen.check.execute import device
+from kgen.check.execute import places as execute
+from kgen.check.verify import cost
+from kgen.check.verify.run import KernelResult, verify
 from kgen.errors import VerificationError
 from kgen.spec import DType, Epilogue, Matmul, Spec
 from kgen_runtime.backend import Code

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from kgen.check import walk
+from kgen.check.verify import walk
 from kgen_runtime.manifest import Launch, Tile, Walk
 
 

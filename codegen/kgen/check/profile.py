@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from kgen.bundle import Bundle
-from kgen.check import cost, inputs, sampling
-from kgen.check.execute import LANGUAGES, EmulatorExecutor, Reader
-from kgen.check.verify import opened
+from kgen.check.execute.places import LANGUAGES, EmulatorExecutor, Reader
+from kgen.check.verify import cost, inputs, sampling
+from kgen.check.verify.run import opened
 from kgen.emulate.counters import MOST_OF_ANY
 from kgen.emulate.profile import WORDS, Profile
 from kgen.errors import EmulationError, VerificationError

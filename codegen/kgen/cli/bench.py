@@ -9,7 +9,7 @@ from kgen.cli.lists import comma_list
 from kgen.cli.output import end_progress, number, print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from kgen.check.bench import PeerResult
+    from kgen.check.bench.run import PeerResult
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kgen.check.bench import bench
+    from kgen.check.bench.run import bench
     from kgen.errors import SpecError
 
     if args.rounds < 1:

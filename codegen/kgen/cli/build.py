@@ -16,7 +16,7 @@ from kgen.errors import TargetError
 
 if TYPE_CHECKING:
     from kgen.bundle import Bundle
-    from kgen.check.tune import Tuner
+    from kgen.check.bench.tune import Tuner
     from kgen.constants import Array
 
 
@@ -138,14 +138,14 @@ def _tuner(args: argparse.Namespace) -> Tuner | None:
         if args.tune_cache is not None:
             raise TargetError(f"--tune-cache {args.tune_cache} is what --tune reads; give it too")
         return None
-    from kgen.check.tune import Tuner
+    from kgen.check.bench.tune import Tuner
 
     return Tuner(path=Path(args.tune_cache or TUNE_CACHE), progress=progress)
 
 
 def _verified(bundle: Bundle, args: argparse.Namespace) -> bool:
     """Verify the bundle and print the one table of results and resources."""
-    from kgen.check.verify import verify
+    from kgen.check.verify.run import verify
 
     report = verify(bundle, progress=progress)
     end_progress()

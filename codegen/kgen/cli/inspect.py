@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
             if args.source is not None:
                 text = bundle.source(entry)[1]
             else:
-                from kgen.check.disassemble import disassemble
+                from kgen.check.static.disassemble import disassemble
 
                 text = disassemble(bundle, entry)
             if args.json:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kgen.check.hot_loop import Loop, Work, mix
-from kgen.check.roofline import Prediction, Roofline
-from kgen.check.static import Facts, Outlook, facts, outlook
+from kgen.check.static.facts import Facts, Outlook, facts, outlook
+from kgen.check.static.hot_loop import Loop, Work, mix
+from kgen.check.static.roofline import Prediction, Roofline
 from kgen.cli.output import end_progress, print_json, progress
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry

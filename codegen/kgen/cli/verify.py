@@ -11,11 +11,11 @@ from kgen.cli.output import end_progress, print_json, print_table, progress
 
 if TYPE_CHECKING:
     from kgen.check.profile import KernelProfile
-    from kgen.check.verify import Coverage, KernelResult, Report
+    from kgen.check.verify.run import Coverage, KernelResult, Report
     from kgen_runtime.manifest import KernelEntry
 
 
-#: What the columns of the results mean, and how a bound is made (:mod:`kgen.check.tolerance`).
+#: What the columns of the results mean, and how bounds are made (kgen.check.oracle.tolerance).
 BOUNDS = """
 worst error: |kernel - reference| of the element that comes nearest to its own bound; beyond 100% of
 it the kernel is wrong. The bound is computed from the element's operands: the rounding of the
@@ -57,9 +57,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kgen.check.execute import Emulation
+    from kgen.check.execute.places import Emulation
     from kgen.check.profile import profile
-    from kgen.check.verify import verify
+    from kgen.check.verify.run import verify
     from kgen.cli.arguments import whole
     from kgen.cli.profile import print_kernel_profile
     from kgen.emulate.schedules import SCHEDULES

@@ -140,7 +140,9 @@ class _Reader:
         too_many = missing < 0 and not known.more
         if len(tensors) < (known.tensors or 2) or missing > len(known.defaults) or too_many:
             given = len(arguments) + len(keywords)
-            self.refuse(at, f"{name}({', '.join(known.parameters)}) does not take {given} arguments")
+            self.refuse(
+                at, f"{name}({', '.join(known.parameters)}) does not take {given} arguments"
+            )
         values = [self.value(tensor) for tensor in tensors]
         for tensor, value in zip(tensors, values, strict=True):
             if value.truth or value.primitive is Primitive.CONSTANT:

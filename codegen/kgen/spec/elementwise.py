@@ -61,7 +61,9 @@ class Elementwise(Formula):
             )
         as_values = {read.tensor for read in self.reads.reads if not read.is_index}
         for name in sorted(self.index_inputs & as_values):
-            raise SpecError(f"input {name} is an index and a number of {self.expression!r}; take two")
+            raise SpecError(
+                f"input {name} is an index and a number of {self.expression!r}; take two"
+            )
 
     @property
     def shape(self) -> Shape:

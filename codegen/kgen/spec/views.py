@@ -290,9 +290,7 @@ class _Reader:
         """The coordinates of what broadcasts to a tensor at these."""
         shape = self.shapes[node]
         behind = at[len(at) - len(shape) :]
-        return tuple(
-            Coordinate() if n == 1 else c for n, c in zip(shape, behind, strict=True)
-        )
+        return tuple(Coordinate() if n == 1 else c for n, c in zip(shape, behind, strict=True))
 
     def pieces(
         self,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kgen import bundle, pipeline, targets
-from kgen.check import inputs, verify
-from kgen.check.execute import EmulatorExecutor
+from kgen.check.execute.places import EmulatorExecutor
 from kgen.check.tensors import Bytes
+from kgen.check.verify import inputs
+from kgen.check.verify import run as verify
 from kgen.emulate import Report
 from kgen.errors import VerificationError
 from kgen.schedule import Schedule

@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from kgen.check.disassemble import disassemble
 from kgen.check.gate.metrics import METRICS, Metric, Tier
 from kgen.check.gate.values import Values, measure
-from kgen.check.machine_code import Instruction, instructions
+from kgen.check.static.disassemble import disassemble
+from kgen.check.static.machine_code import Instruction, instructions
 from kgen.errors import AssembleError, EmulationError
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry

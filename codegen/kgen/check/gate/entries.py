@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from kgen import targets
-from kgen.check.budgets import Entry, parse_text
+from kgen.check.gate.budgets import Entry, parse_text
 from kgen.check.gate.metrics import METRICS, Bound, Metric, Tier
 from kgen.check.gate.places import places
 from kgen.check.gate.tighten import format_number

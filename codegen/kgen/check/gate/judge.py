@@ -6,7 +6,7 @@ from collections.abc import Collection
 from enum import StrEnum
 from typing import Any
 
-from kgen.check.budgets import Entry, Limit
+from kgen.check.gate.budgets import Entry, Limit
 from kgen.check.gate.metrics import METRICS, Bound, Tier
 from kgen.check.gate.ratio import Ratio
 from kgen.check.gate.values import Contribution, Values

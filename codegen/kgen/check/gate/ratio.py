@@ -14,7 +14,10 @@ from pathlib import Path
 import kgen_runtime
 from kgen import targets
 from kgen.bundle import Bundle
-from kgen.check import bench, cost, inputs, peers, timing
+from kgen.check import peers
+from kgen.check.bench import run as bench
+from kgen.check.bench import timing
+from kgen.check.verify import cost, inputs
 from kgen.errors import DeviceError
 from kgen_runtime.values import frozen
 

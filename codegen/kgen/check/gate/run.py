@@ -12,14 +12,14 @@ from functools import partial
 
 from kgen import bundle, children, pipeline, targets
 from kgen.bundle import Bundle
-from kgen.check.budgets import Budgets, Entry
 from kgen.check.gate import metrics, ratio
+from kgen.check.gate.budgets import Budgets, Entry
 from kgen.check.gate.judge import EntryReport, Report, Verdict, judge
 from kgen.check.gate.metrics import Tier
 from kgen.check.gate.ratio import Ratio
 from kgen.check.gate.values import Values, measure
-from kgen.check.source_lines import locate
-from kgen.check.verify import opened
+from kgen.check.static.source_lines import locate
+from kgen.check.verify.run import opened
 from kgen.errors import BudgetError, DeviceError, KgenError
 
 Progress = Callable[[str], None]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kgen.check.budgets import Budgets, Entry, Limit, parse_text
+from kgen.check.gate.budgets import Budgets, Entry, Limit, parse_text
 from kgen.check.gate.judge import Report, Result, Verdict
 from kgen.check.gate.metrics import Tier
 from kgen.errors import BudgetError

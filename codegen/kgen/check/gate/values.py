@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import field
 
-from kgen.check import profile, static
-from kgen.check.execute import Reader
+from kgen.check import profile
+from kgen.check.execute.places import Reader
 from kgen.check.gate.metrics import Metric, Tier
-from kgen.check.source_lines import SourceLines
-from kgen.check.static import Facts
+from kgen.check.static import facts as static
+from kgen.check.static.facts import Facts
+from kgen.check.static.source_lines import SourceLines
 from kgen.emulate.profile import Profile
 from kgen.emulate.report import LineCounts
 from kgen.errors import EmulationError

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 import numpy as np
 
 from kgen import suggest
-from kgen.check import oracle
+from kgen.check.oracle import operations as oracle
 from kgen.check.peers import ceilings, onednn, torch_peers
 from kgen.check.peers.base import Peer, PeerMaker
 from kgen.check.peers.iree import iree

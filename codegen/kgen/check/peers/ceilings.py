@@ -25,11 +25,11 @@ from kgen.spec import Epilogue
 from kgen.targets import find
 from kgen.targets.base import Target
 from kgen.targets.cpu.linker import link
-from kgen.targets.cpu.plan.activations import normal_tail
-from kgen.targets.cpu.plan.amx_tiles import TILE_ROWS, tile_k, tile_product
+from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS, tile_k, tile_product
 from kgen.targets.cpu.plan.base import fuses, multiply_add
-from kgen.targets.cpu.plan.dots import dot_for
-from kgen.targets.cpu.plan.normal_tables import normal_tables
+from kgen.targets.cpu.plan.math.normal_tables import normal_tables
+from kgen.targets.cpu.plan.math.normal_tail import normal_tail
+from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.backends.cpu import request_tile_permission
 from kgen_runtime.backends.cpu_library import Library

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from kgen.check import oracle
-from kgen.check.elementwise import Arrays
-from kgen.check.views import split, viewed
+from kgen.check.oracle import operations as oracle
+from kgen.check.oracle.elementwise import Arrays
+from kgen.check.oracle.rowwise import FOLDS
+from kgen.check.oracle.views import TENSORS, split, viewed
 from kgen.check.peers.base import Array, Peer, aligned, values
-from kgen.check.rowwise import FOLDS
 from kgen.check.tensors import Bytes
 from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from kgen.check import oracle
+from kgen.check.oracle import operations as oracle
 from kgen.check.peers.base import Peer, PeerMaker, values
 from kgen.check.tensors import Bytes
 from kgen.errors import DeviceError

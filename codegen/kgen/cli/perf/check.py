@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kgen.check import budgets
+    from kgen.check.gate import budgets
     from kgen.check.gate.run import check
 
     tiers = _tiers(args.tier)

@@ -9,7 +9,7 @@ from kgen.cli.lists import comma_list
 from kgen.errors import BudgetError
 
 if TYPE_CHECKING:
-    from kgen.check.budgets import Budgets, Entry
+    from kgen.check.gate.budgets import Budgets, Entry
 
 BUDGETS = "perf_budgets.toml"
 

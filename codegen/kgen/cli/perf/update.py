@@ -16,8 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit 1 if a budget is broken: that one is a person's to mend, or to loosen with a `why`."""
-    from kgen.check import budgets
-    from kgen.check.gate import tighten
+    from kgen.check.gate import budgets, tighten
     from kgen.check.gate.metrics import Tier
     from kgen.check.gate.run import check
     from kgen.check.gate.summary import broken_lines, percent

@@ -10,7 +10,7 @@ A new instruction is a line in a table of :mod:`ops`, a new intrinsic one in :mo
 function from the parsed instruction to a function of the operands' values.
 """
 
-from kgen.emulate.llvm.launch import run
-from kgen.emulate.llvm.parser import parse
+from kgen.emulate.llvm.exec.launch import run
+from kgen.emulate.llvm.frontend.parser import parse
 
 __all__ = ["parse", "run"]

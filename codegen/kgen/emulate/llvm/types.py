@@ -137,7 +137,7 @@ _FLOATING: dict[str, np.dtype[Any]] = {
 
 @dataclass(frozen=True)
 class Pointer(Type):
-    """A pointer. Its value is an int64 address; see :mod:`kgen.emulate.llvm.memory`."""
+    """A pointer. Its value is an int64 address; see :mod:`kgen.emulate.llvm.memory.spaces`."""
 
     space: int = FLAT
     width: int = 64

@@ -18,19 +18,19 @@ import numpy.typing as npt
 
 from kgen.emulate.limits import check_launch
 from kgen.emulate.numerics import Numerics
-from kgen.emulate.ptx.arguments import copies, place, restore
-from kgen.emulate.ptx.decode import Decoder
-from kgen.emulate.ptx.dispatch import ctas_at_once, ordered
-from kgen.emulate.ptx.machine import Index3, Launch, Machine
-from kgen.emulate.ptx.memory import GlobalMemory
-from kgen.emulate.ptx.operations import Step
+from kgen.emulate.ptx.asynchronous.pending_registers import protected
+from kgen.emulate.ptx.exec.arguments import copies, place, restore
+from kgen.emulate.ptx.exec.dispatch import ctas_at_once, ordered
+from kgen.emulate.ptx.exec.machine import Index3, Launch, Machine
+from kgen.emulate.ptx.exec.operations import Step
+from kgen.emulate.ptx.exec.scheduler import Scheduler, is_exchange
+from kgen.emulate.ptx.frontend.decode import Decoder
+from kgen.emulate.ptx.frontend.parser import parse
+from kgen.emulate.ptx.frontend.syntax import Instruction, Kernel
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.memory.spaces import GlobalMemory
 from kgen.emulate.ptx.ops import BUILDERS
-from kgen.emulate.ptx.parser import parse
-from kgen.emulate.ptx.pending_registers import protected
-from kgen.emulate.ptx.remote import check_remote_accesses
-from kgen.emulate.ptx.scheduler import Scheduler, is_exchange
-from kgen.emulate.ptx.syntax import Instruction, Kernel
-from kgen.emulate.ptx.words import Unsupported, Words
+from kgen.emulate.ptx.races.remote import check_remote_accesses
 from kgen.emulate.report import EmulationFault, Report, UnknownInstruction
 from kgen.emulate.tensor_map import TensorMap
 from kgen.errors import EmulationError

@@ -19,17 +19,17 @@ from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.targets import llvm_ir
 from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.cpu import devices
-from kgen.targets.cpu.amx_blocks import in_place
-from kgen.targets.cpu.heuristics import choose, uses_dot
-from kgen.targets.cpu.inner_products import uses_inner
 from kgen.targets.cpu.limits import NATIVE, TARGETS, with_suffixes
-from kgen.targets.cpu.plan.amx_tiles import tile_product
+from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.base import CpuPlan, fuses
-from kgen.targets.cpu.plan.blis import plan_blis
-from kgen.targets.cpu.plan.blocks import MatmulPlan, with_tile
-from kgen.targets.cpu.plan.dot import plan_dot
-from kgen.targets.cpu.plan.dots import dot_for
-from kgen.targets.cpu.plan.steps import epilogue_steps, function_steps
+from kgen.targets.cpu.plan.epilogue import epilogue_steps, function_steps
+from kgen.targets.cpu.plan.kernels.blis import plan_blis
+from kgen.targets.cpu.plan.kernels.dot import plan_dot
+from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
+from kgen.targets.cpu.plan.tiles.dots import dot_for
+from kgen.targets.cpu.schedule.amx_blocks import in_place
+from kgen.targets.cpu.schedule.heuristics import choose, uses_dot
+from kgen.targets.cpu.schedule.inner import uses_inner
 from kgen.targets.device import Rates
 from kgen_runtime.manifest import Tolerance
 
@@ -70,11 +70,11 @@ class CpuFamily(Family):
             return with_tile(plan_matmul(spec, target, schedule))
         if isinstance(schedule, CpuStream):
             if isinstance(spec, Elementwise):
-                from kgen.targets.cpu.plan.elementwise import plan_elementwise
+                from kgen.targets.cpu.plan.kernels.elementwise import plan_elementwise
 
                 return plan_elementwise(spec, target, schedule)
             if isinstance(spec, Rowwise):
-                from kgen.targets.cpu.plan.rowwise import plan_rowwise
+                from kgen.targets.cpu.plan.kernels.rowwise import plan_rowwise
 
                 return plan_rowwise(spec, target, schedule)
         raise ScheduleError(
@@ -154,16 +154,16 @@ class CpuFamily(Family):
 
 def plan_matmul(spec: Matmul, target: Target, schedule: CpuMatmul) -> MatmulPlan:
     if isinstance(schedule, InnerMatmul):
-        from kgen.targets.cpu.plan.inner import plan_inner
+        from kgen.targets.cpu.plan.kernels.inner import plan_inner
 
         return plan_inner(spec, target, schedule)
     if isinstance(schedule, SweepMatmul):
-        from kgen.targets.cpu.plan.sweep import plan_sweep
+        from kgen.targets.cpu.plan.kernels.gemv import plan_sweep
 
         return plan_sweep(spec, target, schedule)
     product = tile_product(spec.dtype, target)
     if product and (isinstance(schedule, AmxMatmul) or not in_place(spec, target)):
-        from kgen.targets.cpu.plan.amx import plan_amx
+        from kgen.targets.cpu.plan.amx.matmul import plan_amx
 
         return plan_amx(spec, target, schedule, product)
     dot = dot_for(spec.dtype, target)

@@ -18,12 +18,13 @@ from kgen.targets.base import (
     Target,
     Toolchain,
 )
-from kgen.targets.cuda import candidates, devices, heuristics
+from kgen.targets.cuda import devices
 from kgen.targets.cuda.limits import TARGETS
-from kgen.targets.cuda.occupancy import occupancy
 from kgen.targets.cuda.plan import CudaPlan
 from kgen.targets.cuda.plan import plan as make_plan
-from kgen.targets.cuda.plan.instruction import instruction_of, warpgroup_instruction_of
+from kgen.targets.cuda.plan.mma.instruction import instruction_of, warpgroup_instruction_of
+from kgen.targets.cuda.schedule import candidates, heuristics
+from kgen.targets.cuda.schedule.occupancy import occupancy
 from kgen.targets.device import Occupancy, Rates
 from kgen_runtime.manifest import Launch, Resources, Tolerance
 
@@ -164,7 +165,7 @@ def _short_sums(spec: Matmul, target: Target) -> bool:
     """Whether an instruction that may multiply here adds with few bits."""
     by_warpgroups = None
     if target.has("wgmma"):
-        from kgen.targets.cuda.plan.wgmma_limits import obstacle
+        from kgen.targets.cuda.plan.wgmma.limits import obstacle
 
         by_warpgroups = warpgroup_instruction_of(spec) if obstacle(spec, target) is None else None
     return any(i.short_sums for i in (instruction_of(spec, target), by_warpgroups) if i is not None)
@@ -174,9 +175,9 @@ def _fallback(plan: CudaPlan) -> tuple[str, ...]:
     """Why a product is not one of wgmma's on a target that has it."""
     if not plan.target.has("wgmma"):
         return ()
-    from kgen.targets.cuda.plan.matmul_mma import MmaPlan
-    from kgen.targets.cuda.plan.split import SplitPlan
-    from kgen.targets.cuda.plan.wgmma_limits import obstacle
+    from kgen.targets.cuda.plan.mma.matmul import MmaPlan
+    from kgen.targets.cuda.plan.reduction.split_k import SplitPlan
+    from kgen.targets.cuda.plan.wgmma.limits import obstacle
 
     if not isinstance(plan, MmaPlan | SplitPlan):
         return ()

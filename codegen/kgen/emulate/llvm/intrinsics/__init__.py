@@ -9,6 +9,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kgen.emulate.llvm.frontend.lexer import words
+from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.intrinsics import (
     amx,
     bits,
@@ -26,9 +29,6 @@ from kgen.emulate.llvm.intrinsics import (
     wmma,
     workgroup,
 )
-from kgen.emulate.llvm.lexer import words
-from kgen.emulate.llvm.module import Instruction
-from kgen.emulate.llvm.program import Build
 
 PURE: Mapping[str, Build] = {
     **bits.PURE,

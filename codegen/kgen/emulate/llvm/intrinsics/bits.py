@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from kgen.emulate.llvm.module import Instruction
+from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.numbers import integer, signed, wrap
-from kgen.emulate.llvm.program import Build
 from kgen.emulate.llvm.types import Array
 
 

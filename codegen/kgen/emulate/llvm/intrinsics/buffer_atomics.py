@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kgen.emulate.llvm.exec.machine import Machine
+from kgen.emulate.llvm.frontend.literals import immediate
+from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.intrinsics.buffers import in_range
-from kgen.emulate.llvm.literals import immediate
-from kgen.emulate.llvm.machine import Machine
-from kgen.emulate.llvm.module import Instruction
 from kgen.emulate.llvm.ops.atomics import in_turns, of_active, update_of
-from kgen.emulate.llvm.program import Build
 from kgen.emulate.llvm.types import GLOBAL, Array
 
 #: The operation of atomicrmw that each is.

@@ -12,13 +12,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kgen.emulate.llvm.codec import raw_dtype
-from kgen.emulate.llvm.copies import Copies
+from kgen.emulate.llvm.exec.machine import Machine
+from kgen.emulate.llvm.frontend.literals import immediate
+from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.intrinsics.buffers import load_in_range, resource_of
-from kgen.emulate.llvm.literals import immediate
-from kgen.emulate.llvm.machine import Machine
-from kgen.emulate.llvm.module import Instruction
-from kgen.emulate.llvm.program import Build
+from kgen.emulate.llvm.memory.codec import raw_dtype
+from kgen.emulate.llvm.memory.copies import Copies
 from kgen.emulate.llvm.types import Array, Pointer
 
 _SIZES = (4, 12, 16)

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from kgen.emulate.llvm.module import Instruction
+from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.numbers import (
     floating,
     fused_multiply_add,
@@ -22,7 +23,6 @@ from kgen.emulate.llvm.numbers import (
     widen,
     wrap,
 )
-from kgen.emulate.llvm.program import Build
 from kgen.emulate.llvm.types import HALF, Array
 
 

@@ -17,7 +17,7 @@ from kgen.emulate.llvm.numbers import bfloat_to_float, widen
 from kgen.emulate.llvm.types import HALF, Array
 
 if TYPE_CHECKING:
-    from kgen.emulate.llvm.machine import Machine
+    from kgen.emulate.llvm.exec.machine import Machine
 
 #: Kinds whose products are exact in float64 and summed there: integers, and float64 itself.
 WIDE = frozenset(("f64", "i8", "iu8", "iu4"))

@@ -13,10 +13,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kgen.emulate.llvm.codec import decode
-from kgen.emulate.llvm.machine import Machine
-from kgen.emulate.llvm.module import Instruction
-from kgen.emulate.llvm.program import Build
+from kgen.emulate.llvm.exec.machine import Machine
+from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.program import Build
+from kgen.emulate.llvm.memory.codec import decode
 from kgen.emulate.llvm.types import Array, Pointer
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from kgen.emulate.llvm.codec import decode, encode
-from kgen.emulate.llvm.literals import immediate
-from kgen.emulate.llvm.machine import Machine
-from kgen.emulate.llvm.module import Instruction
+from kgen.emulate.llvm.exec.machine import Machine
+from kgen.emulate.llvm.frontend.literals import immediate
+from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.program import Build
+from kgen.emulate.llvm.memory.codec import decode, encode
 from kgen.emulate.llvm.numbers import (
     float_to_bfloat,
     floating,
@@ -20,7 +21,6 @@ from kgen.emulate.llvm.numbers import (
     widen,
     wrap,
 )
-from kgen.emulate.llvm.program import Build
 from kgen.emulate.llvm.types import Array, Integer, Pointer
 
 _INTEGER: dict[str, Any] = {

@@ -22,14 +22,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kgen.emulate.llvm.exec.machine import Machine
+from kgen.emulate.llvm.frontend.lexer import words
+from kgen.emulate.llvm.frontend.literals import immediate
+from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.intrinsics.matrix import accumulate
 from kgen.emulate.llvm.intrinsics.matrix_operands import fragments
-from kgen.emulate.llvm.lexer import words
-from kgen.emulate.llvm.literals import immediate
-from kgen.emulate.llvm.machine import Machine
-from kgen.emulate.llvm.module import Instruction
 from kgen.emulate.llvm.numbers import narrow, widen
-from kgen.emulate.llvm.program import Build
 from kgen.emulate.llvm.types import BFLOAT, HALF, Array
 from kgen_runtime.values import frozen
 

@@ -1,6 +1,6 @@
 """Where a lane is, barriers and fences (LLVM "User Guide for AMDGPU Backend", intrinsics).
 
-``s.barrier`` and ``s.barrier.wait`` end a segment: :mod:`kgen.emulate.llvm.flow` does them.
+``s.barrier`` and ``s.barrier.wait`` end a segment: :mod:`flow` does them.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kgen.emulate.llvm.hidden import ASKS
-from kgen.emulate.llvm.machine import Machine
-from kgen.emulate.llvm.module import Instruction
-from kgen.emulate.llvm.program import Build
+from kgen.emulate.llvm.exec.hidden import ASKS
+from kgen.emulate.llvm.exec.machine import Machine
+from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.types import Array
 
 _AXES = {"x": 0, "y": 1, "z": 2}
@@ -48,7 +48,7 @@ def _signal(ins: Instruction) -> Callable[..., None]:
 
 
 def _hidden(ins: Instruction) -> Callable[[Machine], Array]:
-    """implicitarg.ptr and dispatch.ptr: see :mod:`kgen.emulate.llvm.hidden`."""
+    """implicitarg.ptr and dispatch.ptr: see :mod:`hidden`."""
     which = ASKS[ins.callee]
     return lambda m: np.full((1, 1), m.memory.hidden[which], np.int64)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.ops import (
     aggregates,
     arithmetic,
@@ -15,7 +16,6 @@ from kgen.emulate.llvm.ops import (
     memory,
     vectors,
 )
-from kgen.emulate.llvm.program import Build
 
 PURE: Mapping[str, Build] = {
     **aggregates.PURE,

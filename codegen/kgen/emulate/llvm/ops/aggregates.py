@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kgen.emulate.llvm.module import Instruction
-from kgen.emulate.llvm.program import Build
+from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.program import Build
 
 
 def _extract(ins: Instruction) -> Callable[[Any], Any]:

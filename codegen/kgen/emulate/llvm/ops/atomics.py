@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from kgen.emulate.llvm import scopes
-from kgen.emulate.llvm.codec import decode, encode, gather, raw_dtype, scatter
-from kgen.emulate.llvm.machine import Machine
-from kgen.emulate.llvm.module import Instruction
+from kgen.emulate.llvm.exec.machine import Machine
+from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.program import Build
+from kgen.emulate.llvm.memory.codec import decode, encode, gather, raw_dtype, scatter
 from kgen.emulate.llvm.numbers import lifted, signed
 from kgen.emulate.llvm.ops.arithmetic import build_integer
-from kgen.emulate.llvm.program import Build
+from kgen.emulate.llvm.order import scopes
 from kgen.emulate.llvm.types import Array, Floating, Integer, Pointer, Type, value_shape
 
 Update = Callable[[Array, Array], Array]

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from kgen.emulate.llvm.machine import merge
-from kgen.emulate.llvm.module import Instruction
+from kgen.emulate.llvm.exec.machine import merge
+from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.numbers import floating, signed, widen
-from kgen.emulate.llvm.program import Build
 from kgen.emulate.llvm.types import Array, Integer
 
 _RELATIONS: dict[str, Any] = {

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kgen.emulate.llvm.codec import decode, encode
-from kgen.emulate.llvm.flat import APERTURES
-from kgen.emulate.llvm.module import Instruction
+from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.program import Build
+from kgen.emulate.llvm.memory.codec import decode, encode
+from kgen.emulate.llvm.memory.flat import APERTURES
 from kgen.emulate.llvm.numbers import floating, integer, narrow, signed, widen, wrap
-from kgen.emulate.llvm.program import Build
 from kgen.emulate.llvm.types import FLAT, Array, Pointer
 
 Convert = Callable[[Array], Array]

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from kgen.emulate.llvm import scopes
-from kgen.emulate.llvm.codec import decode, encode
-from kgen.emulate.llvm.machine import Machine
-from kgen.emulate.llvm.module import Constant, Instruction, Operand
+from kgen.emulate.llvm.exec.machine import Machine
+from kgen.emulate.llvm.frontend.module import Constant, Instruction, Operand
+from kgen.emulate.llvm.frontend.program import Build
+from kgen.emulate.llvm.memory.codec import decode, encode
 from kgen.emulate.llvm.numbers import integer, signed
-from kgen.emulate.llvm.program import Build
+from kgen.emulate.llvm.order import scopes
 from kgen.emulate.llvm.types import Aggregate, Array, Pointer, Type, Vector, stride
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from kgen.emulate.llvm.literals import immediate
-from kgen.emulate.llvm.module import Constant, Instruction, Operand
-from kgen.emulate.llvm.program import Build
+from kgen.emulate.llvm.frontend.literals import immediate
+from kgen.emulate.llvm.frontend.module import Constant, Instruction, Operand
+from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.types import Array
 
 

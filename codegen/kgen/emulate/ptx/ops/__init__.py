@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kgen.emulate.ptx.decode import Builder, Decoder
-from kgen.emulate.ptx.operations import Operation
+from kgen.emulate.ptx.exec.operations import Operation
+from kgen.emulate.ptx.frontend.decode import Builder, Decoder
+from kgen.emulate.ptx.frontend.syntax import Operand
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
 from kgen.emulate.ptx.ops import (
     atomics,
     bits,
@@ -30,9 +32,7 @@ from kgen.emulate.ptx.ops import (
     wgmma,
     wmma,
 )
-from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.types import TYPES
-from kgen.emulate.ptx.words import Unsupported, Words
 
 
 def _by_type(integers: Builder, floats: Builder) -> Builder:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.copies import Copy
-from kgen.emulate.ptx.decode import PRED, U32, Decoder
-from kgen.emulate.ptx.machine import Mask, uniform
-from kgen.emulate.ptx.operations import Action
+from kgen.emulate.ptx.asynchronous.copies import Copy
+from kgen.emulate.ptx.counting.traffic import Requests
+from kgen.emulate.ptx.exec.machine import Mask, uniform
+from kgen.emulate.ptx.exec.operations import Action
+from kgen.emulate.ptx.frontend.decode import PRED, U32, Decoder
+from kgen.emulate.ptx.frontend.syntax import Operand, Register
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
 from kgen.emulate.ptx.ops.loadstore import HINTS
-from kgen.emulate.ptx.syntax import Operand, Register
-from kgen.emulate.ptx.traffic import Requests
-from kgen.emulate.ptx.words import Unsupported, Words
 
 _SIZES = {"ca": (4, 8, 16), "cg": (16,)}
 

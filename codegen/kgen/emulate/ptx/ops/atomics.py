@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import Builder, Decoder
-from kgen.emulate.ptx.machine import Machine, Mask
-from kgen.emulate.ptx.operations import Action
+from kgen.emulate.ptx.exec.machine import Machine, Mask
+from kgen.emulate.ptx.exec.operations import Action
+from kgen.emulate.ptx.frontend.decode import Builder, Decoder
+from kgen.emulate.ptx.frontend.syntax import Operand
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.memory.semantics import semantics_of
 from kgen.emulate.ptx.ops.loadstore import by_window, space_of
-from kgen.emulate.ptx.semantics import semantics_of
-from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.types import Array, Type, narrow, pack, unpack, widen
-from kgen.emulate.ptx.words import Unsupported, Words
 
 _HINTS = frozenset(["noftz", "L2::cache_hint"])
 

@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.bulk_order import Rows
-from kgen.emulate.ptx.decode import U32, Decoder
-from kgen.emulate.ptx.machine import Mask, Violation
-from kgen.emulate.ptx.memory import WINDOW_BITS
-from kgen.emulate.ptx.operations import Action
+from kgen.emulate.ptx.asynchronous.tensor_box import CHUNK, REDUCTIONS, Combine, reduction
+from kgen.emulate.ptx.asynchronous.transfers import Issue, Transfers, issues, region
+from kgen.emulate.ptx.counting.traffic import Requests
+from kgen.emulate.ptx.exec.machine import Mask, Violation
+from kgen.emulate.ptx.exec.operations import Action
+from kgen.emulate.ptx.frontend.decode import U32, Decoder
+from kgen.emulate.ptx.frontend.syntax import Operand
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.memory.spaces import WINDOW_BITS
 from kgen.emulate.ptx.ops.bulk_destination import check_aligned, destination
-from kgen.emulate.ptx.syntax import Operand
-from kgen.emulate.ptx.tensor_box import CHUNK, REDUCTIONS, Combine, reduction
-from kgen.emulate.ptx.traffic import Requests
-from kgen.emulate.ptx.transfers import Issue, Transfers, issues, region
+from kgen.emulate.ptx.races.bulk_order import Rows
 from kgen.emulate.ptx.types import Array
-from kgen.emulate.ptx.words import Unsupported, Words
 
 SHARED_SPACES = ("shared::cluster", "shared::cta")
 _SPACES = (*SHARED_SPACES, "global")

@@ -7,18 +7,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kgen.emulate.ptx.accesses import RANK_SHIFT
-from kgen.emulate.ptx.bulk_order import Rows, begin_read, chosen
-from kgen.emulate.ptx.decode import Decoder
-from kgen.emulate.ptx.machine import Mask, Violation
-from kgen.emulate.ptx.mbarriers import Lanes, Mbarriers
-from kgen.emulate.ptx.operations import Source
+from kgen.emulate.ptx.asynchronous.mbarriers import Lanes, Mbarriers
+from kgen.emulate.ptx.asynchronous.tensor_box import CHUNK
+from kgen.emulate.ptx.asynchronous.transfers import Issue, Load, Transfers, region
+from kgen.emulate.ptx.exec.machine import Mask, Violation
+from kgen.emulate.ptx.exec.operations import Source
+from kgen.emulate.ptx.frontend.decode import Decoder
+from kgen.emulate.ptx.frontend.syntax import Operand
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.memory.accesses import RANK_SHIFT
 from kgen.emulate.ptx.ops.mbarrier_objects import objects_at
-from kgen.emulate.ptx.syntax import Operand
-from kgen.emulate.ptx.tensor_box import CHUNK
-from kgen.emulate.ptx.transfers import Issue, Load, Transfers, region
+from kgen.emulate.ptx.races.bulk_order import Rows, begin_read, chosen
 from kgen.emulate.ptx.types import TYPES, Array, any_of
-from kgen.emulate.ptx.words import Unsupported, Words
 from kgen_runtime.values import frozen
 
 _B16 = TYPES["b16"]

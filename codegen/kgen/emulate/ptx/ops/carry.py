@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import Builder, Decoder
-from kgen.emulate.ptx.machine import Machine, Mask
-from kgen.emulate.ptx.memory import choose
-from kgen.emulate.ptx.operations import Action, Operation
+from kgen.emulate.ptx.exec.machine import Machine, Mask
+from kgen.emulate.ptx.exec.operations import Action, Operation
+from kgen.emulate.ptx.frontend.decode import Builder, Decoder
+from kgen.emulate.ptx.frontend.syntax import Operand
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.memory.spaces import choose
 from kgen.emulate.ptx.ops import integer
-from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, Array
-from kgen.emulate.ptx.words import Unsupported, Words
 
 
 class _Carry:

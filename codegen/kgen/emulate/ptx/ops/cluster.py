@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.accesses import RANK_SHIFT
-from kgen.emulate.ptx.clusters import ClusterBarrier
-from kgen.emulate.ptx.decode import U32, Builder, Decoder, apply
-from kgen.emulate.ptx.machine import SHARED_WINDOW, Machine, Mask, Violation
-from kgen.emulate.ptx.operations import Action, Operation, Wait
+from kgen.emulate.ptx.exec.clusters import ClusterBarrier
+from kgen.emulate.ptx.exec.machine import SHARED_WINDOW, Machine, Mask, Violation
+from kgen.emulate.ptx.exec.operations import Action, Operation, Wait
+from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder, apply
+from kgen.emulate.ptx.frontend.syntax import Operand
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.memory.accesses import RANK_SHIFT
 from kgen.emulate.ptx.ops import control
-from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, Array
-from kgen.emulate.ptx.words import Unsupported, Words
 
 _OFFSET = (1 << RANK_SHIFT) - 1
 _WINDOW = SHARED_WINDOW - 1

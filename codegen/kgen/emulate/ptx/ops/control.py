@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import U32, Builder, Decoder
-from kgen.emulate.ptx.machine import Mask, Violation
-from kgen.emulate.ptx.operations import Action, Barrier, Branch, Collective, Exit, Operation
-from kgen.emulate.ptx.semantics import scope_of
-from kgen.emulate.ptx.syntax import Operand, Register
+from kgen.emulate.ptx.exec.machine import Mask, Violation
+from kgen.emulate.ptx.exec.operations import Action, Barrier, Branch, Collective, Exit, Operation
+from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder
+from kgen.emulate.ptx.frontend.syntax import Operand, Register
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.memory.semantics import scope_of
 from kgen.emulate.ptx.types import all_of, any_of
-from kgen.emulate.ptx.words import Unsupported, Words
 
 _FENCE_WORDS = frozenset(["sc", "acq_rel", "acquire", "release"])
 

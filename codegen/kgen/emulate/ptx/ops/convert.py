@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import Builder, Decoder, apply
-from kgen.emulate.ptx.operations import Action
+from kgen.emulate.ptx.exec.operations import Action
+from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
+from kgen.emulate.ptx.frontend.syntax import Operand
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
 from kgen.emulate.ptx.ops import convert_fp8
-from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.types import (
     CANONICAL_NAN_32,
     TYPES,
@@ -21,7 +22,6 @@ from kgen.emulate.ptx.types import (
     pack,
     widen,
 )
-from kgen.emulate.ptx.words import Unsupported, Words
 
 Function = Callable[[Array], Array]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kgen.emulate.ptx.decode import Builder, Decoder
-from kgen.emulate.ptx.operations import Operation
+from kgen.emulate.ptx.exec.operations import Operation
+from kgen.emulate.ptx.frontend.decode import Builder, Decoder
+from kgen.emulate.ptx.frontend.syntax import Operand
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
 from kgen.emulate.ptx.ops import async_copy, bulk_copy, mbarrier, tensor_copy
-from kgen.emulate.ptx.syntax import Operand
-from kgen.emulate.ptx.words import Unsupported, Words
 
 
 def _copy(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:

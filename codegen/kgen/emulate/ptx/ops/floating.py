@@ -12,9 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import Builder, Decoder, apply
-from kgen.emulate.ptx.operations import Action, Operation
-from kgen.emulate.ptx.syntax import Operand
+from kgen.emulate.ptx.exec.operations import Action, Operation
+from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
+from kgen.emulate.ptx.frontend.syntax import Operand
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
 from kgen.emulate.ptx.types import (
     TYPES,
     Array,
@@ -27,7 +28,6 @@ from kgen.emulate.ptx.types import (
     unpack,
     widen,
 )
-from kgen.emulate.ptx.words import Unsupported, Words
 from kgen_runtime.values import frozen
 
 Function = Callable[..., Array]

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from kgen.emulate.ptx import minifloat
-from kgen.emulate.ptx.tensor_core import MultiplyAdd
+from kgen.emulate.ptx.asynchronous.tensor_core import MultiplyAdd
 from kgen.emulate.ptx.types import F16_TO_F32, TYPES, Array, canonical, narrow, pack, unpack, widen
 
 _GROUPS, _IN_GROUP = 8, 4

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import U32, Builder, Decoder
-from kgen.emulate.ptx.machine import Mask
-from kgen.emulate.ptx.operations import Action
-from kgen.emulate.ptx.syntax import Operand
+from kgen.emulate.ptx.exec.machine import Mask
+from kgen.emulate.ptx.exec.operations import Action
+from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder
+from kgen.emulate.ptx.frontend.syntax import Operand
+from kgen.emulate.ptx.frontend.words import Words
 from kgen.emulate.ptx.types import TYPES
-from kgen.emulate.ptx.words import Words
 
 
 def _no_effect(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import Builder, Decoder, apply
-from kgen.emulate.ptx.operations import Action, Operation
-from kgen.emulate.ptx.syntax import Operand
+from kgen.emulate.ptx.exec.operations import Action, Operation
+from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
+from kgen.emulate.ptx.frontend.syntax import Operand
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
 from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array, Type, double_width, pack, unpack
-from kgen.emulate.ptx.words import Unsupported, Words
 
 Binary = Callable[[Array, Array], Array]
 

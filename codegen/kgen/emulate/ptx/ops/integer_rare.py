@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import U32, Builder, Decoder, apply
-from kgen.emulate.ptx.operations import Action
-from kgen.emulate.ptx.syntax import Operand
+from kgen.emulate.ptx.exec.operations import Action
+from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder, apply
+from kgen.emulate.ptx.frontend.syntax import Operand
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
 from kgen.emulate.ptx.types import TYPES, Array
-from kgen.emulate.ptx.words import Unsupported, Words
 
 _B32 = TYPES["b32"]
 

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.ctas import WARP
-from kgen.emulate.ptx.decode import Builder, Decoder
-from kgen.emulate.ptx.machine import Mask
-from kgen.emulate.ptx.operations import Collective
-from kgen.emulate.ptx.syntax import Operand
+from kgen.emulate.ptx.exec.ctas import WARP
+from kgen.emulate.ptx.exec.machine import Mask
+from kgen.emulate.ptx.exec.operations import Collective
+from kgen.emulate.ptx.frontend.decode import Builder, Decoder
+from kgen.emulate.ptx.frontend.syntax import Operand
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
 from kgen.emulate.ptx.types import TYPES, Array, pack, unpack
-from kgen.emulate.ptx.words import Unsupported, Words
 
 _B32 = TYPES["b32"]
 _COUNTS = {"x1": 1, "x2": 2, "x4": 4}

@@ -6,14 +6,14 @@ from collections.abc import Callable, Container, Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import Builder, Decoder, window
-from kgen.emulate.ptx.machine import GENERIC_WINDOW_BITS, Machine, Mask
-from kgen.emulate.ptx.memory import ParameterMemory, choose, settle
-from kgen.emulate.ptx.operations import Action
-from kgen.emulate.ptx.semantics import WEAK, Semantics, semantics_of
-from kgen.emulate.ptx.syntax import Address, Operand, Register
+from kgen.emulate.ptx.exec.machine import GENERIC_WINDOW_BITS, Machine, Mask
+from kgen.emulate.ptx.exec.operations import Action
+from kgen.emulate.ptx.frontend.decode import Builder, Decoder, window
+from kgen.emulate.ptx.frontend.syntax import Address, Operand, Register
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.memory.semantics import WEAK, Semantics, semantics_of
+from kgen.emulate.ptx.memory.spaces import ParameterMemory, choose, settle
 from kgen.emulate.ptx.types import UNSIGNED, Array, Type, bits_of
-from kgen.emulate.ptx.words import Unsupported, Words
 
 #: Words that choose caches and priorities.
 HINTS = frozenset(

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.ctas import WARP
-from kgen.emulate.ptx.decode import PRED, U32, Builder, Decoder
-from kgen.emulate.ptx.machine import Mask
-from kgen.emulate.ptx.operations import Collective
-from kgen.emulate.ptx.syntax import Operand
-from kgen.emulate.ptx.words import Unsupported, Words
+from kgen.emulate.ptx.exec.ctas import WARP
+from kgen.emulate.ptx.exec.machine import Mask
+from kgen.emulate.ptx.exec.operations import Collective
+from kgen.emulate.ptx.frontend.decode import PRED, U32, Builder, Decoder
+from kgen.emulate.ptx.frontend.syntax import Operand
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
 
 _BIT = np.uint32(1) << np.arange(WARP, dtype=np.uint32)
 

@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.copy_arrivals import CopyArrivals
-from kgen.emulate.ptx.decode import SINK, U32, Builder, Decoder
-from kgen.emulate.ptx.machine import Machine, Mask, Violation, uniform
-from kgen.emulate.ptx.mbarriers import OBJECT_BYTES, Lanes, Mbarriers, per_cta
-from kgen.emulate.ptx.operations import Action, Operation
+from kgen.emulate.ptx.asynchronous.copy_arrivals import CopyArrivals
+from kgen.emulate.ptx.asynchronous.mbarriers import OBJECT_BYTES, Lanes, Mbarriers, per_cta
+from kgen.emulate.ptx.exec.machine import Machine, Mask, Violation, uniform
+from kgen.emulate.ptx.exec.operations import Action, Operation
+from kgen.emulate.ptx.frontend.decode import SINK, U32, Builder, Decoder
+from kgen.emulate.ptx.frontend.syntax import Operand, Register
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
 from kgen.emulate.ptx.ops.mbarrier_objects import objects_at, shared_address, synchronises
 from kgen.emulate.ptx.ops.mbarrier_wait import wait
-from kgen.emulate.ptx.syntax import Operand, Register
 from kgen.emulate.ptx.types import TYPES, Array
-from kgen.emulate.ptx.words import Unsupported, Words
 
 _B64 = TYPES["b64"]
 _COUNT_SHIFT = 32

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kgen.emulate.ptx.decode import Decoder
-from kgen.emulate.ptx.machine import SHARED_WINDOW, Machine, Mask, Violation
-from kgen.emulate.ptx.mbarriers import OBJECT_BYTES, Lanes, Mbarriers
+from kgen.emulate.ptx.asynchronous.mbarriers import OBJECT_BYTES, Lanes, Mbarriers
+from kgen.emulate.ptx.exec.machine import SHARED_WINDOW, Machine, Mask, Violation
+from kgen.emulate.ptx.frontend.decode import Decoder
+from kgen.emulate.ptx.frontend.syntax import Operand
+from kgen.emulate.ptx.frontend.words import Words
 from kgen.emulate.ptx.ops.loadstore import by_window
-from kgen.emulate.ptx.syntax import Operand
-from kgen.emulate.ptx.tags import Strength
+from kgen.emulate.ptx.order.tags import Strength
 from kgen.emulate.ptx.types import Array
-from kgen.emulate.ptx.words import Words
 
 _SPACES = ("shared", "shared::cta", "shared::cluster")
 _SCOPES = ("cta", "cluster")

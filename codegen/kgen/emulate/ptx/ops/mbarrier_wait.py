@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import PRED, U32, Decoder
-from kgen.emulate.ptx.machine import Machine, Mask, StallRank
-from kgen.emulate.ptx.mbarriers import Lanes, Mbarriers
-from kgen.emulate.ptx.operations import Source, Target, Wait
+from kgen.emulate.ptx.asynchronous.mbarriers import Lanes, Mbarriers
+from kgen.emulate.ptx.exec.machine import Machine, Mask, StallRank
+from kgen.emulate.ptx.exec.operations import Source, Target, Wait
+from kgen.emulate.ptx.frontend.decode import PRED, U32, Decoder
+from kgen.emulate.ptx.frontend.syntax import Operand
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
 from kgen.emulate.ptx.ops.mbarrier_objects import objects_at, synchronises
-from kgen.emulate.ptx.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, Array
-from kgen.emulate.ptx.words import Unsupported, Words
 
 _B64 = TYPES["b64"]
 _PHASE_MASK = 0xFFFFFFFF

@@ -1,4 +1,4 @@
-"""mma.sync (PTX ISA 9.7.14.5.14); how sums are rounded is :mod:`kgen.emulate.ptx.tensor_core`'s."""
+"""mma.sync (PTX ISA 9.7.14.5.14); how sums are rounded is :mod:`tensor_core`'s."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import Builder, Decoder
-from kgen.emulate.ptx.machine import Mask
-from kgen.emulate.ptx.operations import Collective
+from kgen.emulate.ptx.asynchronous.tensor_core import multiply_add
+from kgen.emulate.ptx.exec.machine import Mask
+from kgen.emulate.ptx.exec.operations import Collective
+from kgen.emulate.ptx.frontend.decode import Builder, Decoder
+from kgen.emulate.ptx.frontend.syntax import Operand
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
 from kgen.emulate.ptx.ops.fragments import ELEMENTS, FragmentCache, accumulate, accumulate_by
-from kgen.emulate.ptx.syntax import Operand
-from kgen.emulate.ptx.tensor_core import multiply_add
 from kgen.emulate.ptx.types import TYPES
-from kgen.emulate.ptx.words import Unsupported, Words
 from kgen_runtime.values import frozen
 
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import PRED, Builder, Decoder, apply, window
-from kgen.emulate.ptx.machine import GENERIC_WINDOW_BITS, Mask
-from kgen.emulate.ptx.operations import Action
-from kgen.emulate.ptx.syntax import Operand, Vector
+from kgen.emulate.ptx.exec.machine import GENERIC_WINDOW_BITS, Mask
+from kgen.emulate.ptx.exec.operations import Action
+from kgen.emulate.ptx.frontend.decode import PRED, Builder, Decoder, apply, window
+from kgen.emulate.ptx.frontend.syntax import Operand, Vector
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
 from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array
-from kgen.emulate.ptx.words import Unsupported, Words
 
 _B64 = TYPES["b64"]
 

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.ctas import WARP
-from kgen.emulate.ptx.decode import Builder, Decoder
-from kgen.emulate.ptx.known import Fence
-from kgen.emulate.ptx.machine import Machine, Mask, Violation
-from kgen.emulate.ptx.operations import Action, Collective, Operation
+from kgen.emulate.ptx.asynchronous.warpgroups import WARPS
+from kgen.emulate.ptx.exec.ctas import WARP
+from kgen.emulate.ptx.exec.machine import Machine, Mask, Violation
+from kgen.emulate.ptx.exec.operations import Action, Collective, Operation
+from kgen.emulate.ptx.frontend.decode import Builder, Decoder
+from kgen.emulate.ptx.frontend.syntax import Operand
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
 from kgen.emulate.ptx.ops import control
-from kgen.emulate.ptx.syntax import Operand
+from kgen.emulate.ptx.order.known import Fence
 from kgen.emulate.ptx.types import Array
-from kgen.emulate.ptx.warpgroups import WARPS
-from kgen.emulate.ptx.words import Unsupported, Words
 from kgen.errors import EmulationError
 
 _LEAST, _MOST, _STEP = 24, 256, 8

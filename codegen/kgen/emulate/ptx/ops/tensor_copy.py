@@ -11,15 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from kgen.emulate.ptx.bulk_order import Rows
-from kgen.emulate.ptx.decode import Decoder
-from kgen.emulate.ptx.machine import Machine, Mask, Violation
-from kgen.emulate.ptx.memory import WINDOW_BITS
-from kgen.emulate.ptx.operations import Action, Source
-from kgen.emulate.ptx.ops.bulk_copy import SHARED_SPACES
-from kgen.emulate.ptx.ops.bulk_destination import check_aligned, destination
-from kgen.emulate.ptx.syntax import Address, Operand
-from kgen.emulate.ptx.tensor_box import (
+from kgen.emulate.ptx.asynchronous.tensor_box import (
     CHUNK,
     REDUCTIONS,
     Box,
@@ -28,10 +20,18 @@ from kgen.emulate.ptx.tensor_box import (
     chunks,
     reduction,
 )
-from kgen.emulate.ptx.traffic import Requests
-from kgen.emulate.ptx.transfers import Issue, Transfers, issues
+from kgen.emulate.ptx.asynchronous.transfers import Issue, Transfers, issues
+from kgen.emulate.ptx.counting.traffic import Requests
+from kgen.emulate.ptx.exec.machine import Machine, Mask, Violation
+from kgen.emulate.ptx.exec.operations import Action, Source
+from kgen.emulate.ptx.frontend.decode import Decoder
+from kgen.emulate.ptx.frontend.syntax import Address, Operand
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.memory.spaces import WINDOW_BITS
+from kgen.emulate.ptx.ops.bulk_copy import SHARED_SPACES
+from kgen.emulate.ptx.ops.bulk_destination import check_aligned, destination
+from kgen.emulate.ptx.races.bulk_order import Rows
 from kgen.emulate.ptx.types import TYPES, Array
-from kgen.emulate.ptx.words import Unsupported, Words
 from kgen.emulate.tensor_map import TensorMap
 from kgen_runtime.values import frozen
 

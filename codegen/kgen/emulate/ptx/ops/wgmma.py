@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.decode import Builder, Decoder
-from kgen.emulate.ptx.machine import Machine, Mask
-from kgen.emulate.ptx.operations import Collective, Operation, Source
+from kgen.emulate.ptx.asynchronous.tensor_core import MultiplyAdd, multiply_add
+from kgen.emulate.ptx.asynchronous.warpgroup_fragments import LAYOUTS, Layout
+from kgen.emulate.ptx.asynchronous.warpgroups import WARPS, Warpgroups
+from kgen.emulate.ptx.asynchronous.wgmma_descriptor import Operands, SharedMatrix
+from kgen.emulate.ptx.exec.machine import Machine, Mask
+from kgen.emulate.ptx.exec.operations import Collective, Operation, Source
+from kgen.emulate.ptx.frontend.decode import Builder, Decoder
+from kgen.emulate.ptx.frontend.syntax import Operand, Register, Vector
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
 from kgen.emulate.ptx.ops import fragments
-from kgen.emulate.ptx.syntax import Operand, Register, Vector
-from kgen.emulate.ptx.tensor_core import MultiplyAdd, multiply_add
 from kgen.emulate.ptx.types import TYPES, Array
-from kgen.emulate.ptx.warpgroup_fragments import LAYOUTS, Layout
-from kgen.emulate.ptx.warpgroups import WARPS, Warpgroups
-from kgen.emulate.ptx.wgmma_descriptor import Operands, SharedMatrix
-from kgen.emulate.ptx.words import Unsupported, Words
 from kgen.errors import EmulationError
 from kgen_runtime.values import frozen
 

@@ -11,17 +11,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.ctas import WARP
-from kgen.emulate.ptx.decode import U32, Builder, Decoder
-from kgen.emulate.ptx.machine import Mask, Violation
-from kgen.emulate.ptx.memory import settle
-from kgen.emulate.ptx.operations import Action, Collective, Source
+from kgen.emulate.ptx.asynchronous.tensor_core import multiply_add
+from kgen.emulate.ptx.exec.ctas import WARP
+from kgen.emulate.ptx.exec.machine import Mask, Violation
+from kgen.emulate.ptx.exec.operations import Action, Collective, Source
+from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder
+from kgen.emulate.ptx.frontend.syntax import Operand
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.memory.spaces import settle
 from kgen.emulate.ptx.ops.fragments import DECODERS, ELEMENTS
 from kgen.emulate.ptx.ops.loadstore import Note, access_note, by_window, loader, space_of
-from kgen.emulate.ptx.syntax import Operand
-from kgen.emulate.ptx.tensor_core import multiply_add
 from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array, Type, any_of, narrow, pack
-from kgen.emulate.ptx.words import Unsupported, Words
 from kgen_runtime.values import frozen
 
 _SHAPES = {"m16n16k16": (16, 16, 16), "m32n8k16": (32, 8, 16), "m8n32k16": (8, 32, 16)}

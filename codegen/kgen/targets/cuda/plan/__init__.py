@@ -17,7 +17,7 @@ from kgen.schedule import (
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan
-from kgen.targets.cuda.plan.gather import gathers
+from kgen.targets.cuda.plan.reduction.last_arriving import gathers
 
 __all__ = ["CudaPlan", "plan"]
 
@@ -29,16 +29,16 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
     """
     match spec, schedule:
         case Matmul(), SplitMatmul() | SplitFmaMatmul() | WgmmaMatmul() if schedule.split_k > 1:
-            from kgen.targets.cuda.plan.split import plan_gathered, plan_split
+            from kgen.targets.cuda.plan.reduction.split_k import plan_gathered, plan_split
 
             parts = plan_gathered if gathers(schedule) else plan_split
             return parts(spec, target, schedule)
         case Matmul(), MmaMatmul():
-            from kgen.targets.cuda.plan.matmul_mma import plan_mma
+            from kgen.targets.cuda.plan.mma.matmul import plan_mma
 
             return plan_mma(spec, target, schedule)
         case Matmul(), WgmmaMatmul():
-            from kgen.targets.cuda.plan.matmul_wgmma import plan_wgmma
+            from kgen.targets.cuda.plan.wgmma.matmul import plan_wgmma
 
             return plan_wgmma(spec, target, schedule)
         case Matmul(), GemvMatmul():

@@ -166,9 +166,7 @@ class ElementwisePlan(base.FormulaPlan):
 
     def _access(self, index: int) -> Access:
         vectors = index * self.num_threads
-        loads = tuple(
-            self._load(i, index, vectors) for i in self.operands if not i.is_index
-        )
+        loads = tuple(self._load(i, index, vectors) for i in self.operands if not i.is_index)
         return Access(
             index=index,
             vectors=vectors,

@@ -10,7 +10,7 @@ from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, MAX_IMMEDIATE
-from kgen.targets.cuda.plan.tiles import BANK_LINE_BYTES
+from kgen.targets.cuda.plan.staging.tiles import BANK_LINE_BYTES
 
 #: More rows are better multiplied on tensor cores: each of B's elements is multiplied by all.
 MAX_ROWS = 8

@@ -12,12 +12,12 @@ from kgen.schedule import GpuMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan, is_dynamic
-from kgen.targets.cuda.plan.copy import TileCopy
-from kgen.targets.cuda.plan.gather import Gather
+from kgen.targets.cuda.plan.epilogue.output import OutputTile
 from kgen.targets.cuda.plan.matrix import Matrix
-from kgen.targets.cuda.plan.output import OutputTile
 from kgen.targets.cuda.plan.raster import Raster
-from kgen.targets.cuda.plan.stream import Stream
+from kgen.targets.cuda.plan.reduction.last_arriving import Gather
+from kgen.targets.cuda.plan.reduction.stream_k import Stream
+from kgen.targets.cuda.plan.staging.copy import TileCopy
 from kgen.targets.cuda.plan.words import counted
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen

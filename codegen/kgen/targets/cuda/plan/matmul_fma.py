@@ -8,8 +8,7 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.base import log2
-from kgen.targets.cuda.plan.copy import TileCopy, plan_copy
-from kgen.targets.cuda.plan.gather import gathers, plan_gather
+from kgen.targets.cuda.plan.epilogue.output import plan_output
 from kgen.targets.cuda.plan.matmul import (
     MatmulPlan,
     matrices,
@@ -17,9 +16,10 @@ from kgen.targets.cuda.plan.matmul import (
     plan_launch,
     plan_pipeline,
 )
-from kgen.targets.cuda.plan.output import plan_output
-from kgen.targets.cuda.plan.tiles import PaddedTile
-from kgen.targets.cuda.plan.units import Unit
+from kgen.targets.cuda.plan.reduction.last_arriving import gathers, plan_gather
+from kgen.targets.cuda.plan.staging.copy import TileCopy, plan_copy
+from kgen.targets.cuda.plan.staging.tiles import PaddedTile
+from kgen.targets.cuda.plan.staging.units import Unit
 from kgen_runtime.values import frozen
 
 #: f32 elements of the widest shared-memory access.

@@ -15,10 +15,10 @@ from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan import base
+from kgen.targets.cuda.plan.epilogue.output import OutputTile
 from kgen.targets.cuda.plan.gemv_limits import check, gemv_obstacle
 from kgen.targets.cuda.plan.matmul import matrices, plan_launch
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, Matrix
-from kgen.targets.cuda.plan.output import OutputTile
 from kgen_runtime.values import frozen
 
 F32_BYTES = 4

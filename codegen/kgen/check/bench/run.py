@@ -1,0 +1,219 @@
+"""Timing kernels on a device, side by side with libraries in the same process.
+
+Kernel and libraries are timed in turn (:mod:`kgen.check.bench.timing`), and medians over the rounds
+are compared. Buffers are on the device before; the time is from the call until the result is there.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import field
+from functools import partial
+from typing import Any
+
+import kgen_runtime
+from kgen import spec, suggest, targets
+from kgen.check import peers
+from kgen.check.bench import timing
+from kgen.check.bench.timing import ROUNDS, Run, Taken
+from kgen.check.static.roofline import roofline
+from kgen.check.tensors import Bytes, strided_bits
+from kgen.check.verify import cost, inputs
+from kgen.check.verify.known import check_known
+from kgen.errors import DeviceError
+from kgen_runtime.backend import DeviceInfo
+from kgen_runtime.kernel import Kernel
+from kgen_runtime.kernels import Kernels
+from kgen_runtime.manifest import KernelEntry, TensorParam
+from kgen_runtime.values import frozen
+
+
+@frozen
+class PeerResult:
+    """A library's median `seconds`, and `ratio` = its time over the kernel's (above 1: the kernel
+    is faster), with its `noise` and the `quartiles` of the rounds' ratios; or why it was not timed.
+    """
+
+    name: str
+    seconds: float | None = None
+    ratio: float | None = None
+    quartiles: tuple[float, float] | None = None
+    noise: float | None = None
+    reason: str | None = None
+
+
+@frozen
+class BenchResult:
+    """One kernel's median `seconds` per call, and the `quartiles` of the rounds'.
+
+    `load` is the cores that other processes took meanwhile, `noise` how far apart two measurements
+    of a ratio were. Rates count the arithmetic and the bytes that the operation needs, not what the
+    kernel does. `roofline` is the fraction of what the device's published peaks allow, None where
+    they are not known, as of CPUs, for which there are peers that measure them.
+    """
+
+    kernel: str
+    target: str
+    device: str
+    seconds: float
+    quartiles: tuple[float, float]
+    load: float
+    noise: float
+    gflops: float
+    gbytes: float
+    roofline: float | None = None
+    peers: tuple[PeerResult, ...] = ()
+
+    @property
+    def disturbed(self) -> str | None:
+        """Why the figures are not to be relied on, in words; None if the machine was quiet."""
+        found = []
+        if self.load > timing.LOAD:
+            found.append(
+                f"other processes took {self.load:.2f} cores meanwhile (at most {timing.LOAD:g})"
+            )
+        if self.noise > timing.NOISE:
+            found.append(
+                f"two halves of the rounds gave ratios {self.noise:.0%} apart "
+                f"(at most {timing.NOISE:.0%})"
+            )
+        return " and ".join(found) or None
+
+    def to_json(self) -> dict[str, Any]:
+        return vars(self) | {
+            "disturbed": self.disturbed,
+            "peers": [vars(peer) for peer in self.peers],
+        }
+
+
+@frozen
+class BenchReport:
+    """Results of the kernels that run on the device; `skipped` says why not the others."""
+
+    kernels: tuple[BenchResult, ...]
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kernels": [k.to_json() for k in self.kernels], "skipped": dict(self.skipped)}
+
+
+def bench(
+    path: str | os.PathLike[str],
+    *,
+    device: str | None = None,
+    num_threads: int | None = None,
+    against: Sequence[str] = ("numpy",),
+    rounds: int = ROUNDS,
+    limit: float = math.inf,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> BenchReport:
+    """Time every kernel of a bundle that runs on the device (default: the best here).
+
+    `num_threads` is for the CPU, and holds for the libraries too. After `limit` seconds no further
+    round of a kernel is begun, once there are a few. A kernel is timed again, up to three times,
+    while the machine is not quiet.
+
+    Raises DeviceError for an unknown library in `against`, or if nothing here runs the bundle;
+    VerificationError for a shape that does not fit into this machine's memory.
+    """
+    if unknown := sorted(set(against) - set(peers.PEERS)):
+        raise DeviceError(suggest.unknown(f"against={unknown[0]}", unknown[0], peers.PEERS))
+    results = []
+    loaded = kgen_runtime.load(path, device=device, num_threads=num_threads)
+    with loaded as kernels, peers.threads(num_threads):
+        for kernel in kernels.values():
+            if progress is not None:
+                progress(f"timing {kernel.entry.name}")
+            check_known(kernel.entry)
+            cost.check_memory(kernel.entry, "timing")
+            data = next(iter(inputs.data_sets(kernel.entry, seed))).buffers
+            take = partial(timing.quiet_samples, rounds=rounds, limit=limit)
+            results.append(_bench_kernel(kernels, kernel, data, against, take))
+        return BenchReport(kernels=tuple(results), skipped=dict(kernels.skipped))
+
+
+def _bench_kernel(
+    kernels: Kernels,
+    kernel: Kernel,
+    data: dict[str, Bytes],
+    against: Sequence[str],
+    take: Callable[[Sequence[Run]], Taken],
+) -> BenchResult:
+    entry = kernel.entry
+    run = caller(kernels, kernel, data)
+    made, missing = [], []
+    for name in against:
+        try:
+            peer = peers.make(name, entry.unpacked, data, kernels.device)
+            peer.run()
+            if kernels.device.backend == "cpu":
+                peers.check_exact(peer, entry.unpacked, data)
+            made.append(peer)
+        except DeviceError as reason:
+            missing.append(PeerResult(name=name, reason=str(reason)))
+    taken = take([run, *(peer.run for peer in made)])
+    ours, *others = taken.times
+    seconds = statistics.median(ours)
+    problem = spec.from_json(entry.spec)
+    return BenchResult(
+        kernel=entry.key,
+        target=entry.target.name,
+        device=kernels.device.name,
+        seconds=seconds,
+        quartiles=timing.quartiles(ours),
+        load=taken.load,
+        noise=taken.noise,
+        gflops=problem.flops / seconds / 1e9,
+        gbytes=problem.bytes_moved / seconds / 1e9,
+        roofline=fraction(entry, kernels.device, seconds),
+        peers=(
+            *(_against(peer.name, ours, theirs) for peer, theirs in zip(made, others, strict=True)),
+            *missing,
+        ),
+    )
+
+
+def _against(name: str, ours: list[float], theirs: list[float]) -> PeerResult:
+    seconds = statistics.median(theirs)
+    return PeerResult(
+        name=name,
+        seconds=seconds,
+        ratio=seconds / statistics.median(ours),
+        quartiles=timing.quartiles([b / a for a, b in zip(ours, theirs, strict=True)]),
+        noise=timing.ratio_noise(ours, theirs),
+    )
+
+
+def caller(kernels: Kernels, kernel: Kernel, data: dict[str, Bytes]) -> Callable[[], object]:
+    """One prepared call of the kernel on arrays that lie where it wants them, and as."""
+    data = inputs.as_taken(kernel.entry, data)
+
+    def array(param: TensorParam, buffer: Bytes) -> Any:
+        bits = strided_bits(buffer, param)
+        host = bits if param.dtype.storage == bits.dtype else bits.view(param.dtype.storage)
+        return host if kernels.device.backend == "cpu" else kernels.to_device(host, param.dtype)
+
+    arguments = [array(param, data[param.name]) for param in kernel.entry.arguments]
+    out = array(kernel.entry.output, inputs.output_buffer(kernel.entry))
+
+    call = kernel.prepare(*arguments, out=out)
+    if kernels.device.backend == "cpu":
+        return call
+
+    def call_and_wait() -> None:
+        call()
+        kernels.synchronize()
+
+    return call_and_wait
+
+
+def fraction(entry: KernelEntry, device: DeviceInfo, seconds: float) -> float | None:
+    """The part of the roofline that a kernel reaches; None unless the model knows this GPU."""
+    rates = targets.family(entry.target.family).rates(targets.find(entry.target.name))
+    if device.kind != "gpu" or rates is None or rates.device not in device.name:
+        return None
+    return roofline(spec.from_json(entry.spec), rates).floor / seconds

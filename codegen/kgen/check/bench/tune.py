@@ -1,0 +1,215 @@
+"""`kgen build --tune`: schedules measured on this CPU, and a file that remembers what was found.
+
+A search in steps: all neighbours of the best schedule so far, and that one, run in turn, and the
+least time of each counts, so that a busy moment hits none of them alone. It ends when no neighbour
+is better. Each step goes into the file: a search that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgen import bundle, pipeline, render, targets
+from kgen.errors import ScheduleError, TargetError
+from kgen.files import replacing
+from kgen.schedule import Origin, Schedule
+from kgen.targets.base import Plan, Target
+from kgen.targets.cpu.schedule.neighbours import neighbours
+from kgen_runtime.array import bytes_at
+from kgen_runtime.backend import Code
+from kgen_runtime.backends.cpu import CpuBackend
+from kgen_runtime.cpu_features import cpu_name
+from kgen_runtime.values import frozen
+
+#: Turns of a step; calls of a turn take this many seconds at least, so that the clock's step and a
+#: call's cost do not count.
+ROUNDS, TURN_SECONDS = 9, 200e-6
+#: A neighbour must be better by this factor: less is noise.
+GAIN = 1.02
+#: Steps of a search at most.
+STEPS = 8
+#: Every byte of an input: small numbers in each type, no NaN and no subnormals.
+INPUT = 0x3A
+
+Call = Callable[[], None]
+#: Takes the part of a step that is done, 0 to 1.
+Report = Callable[[float], None]
+#: Characters of the progress bar.
+BAR = 24
+
+
+@frozen
+class Found:
+    """What a search found for a kernel: `gain` is the model's time over that of the best."""
+
+    kernel: str
+    steps: int
+    gain: float
+
+
+@dataclass(kw_only=True)
+class Tuner:
+    """Maps a plan to one whose schedule is the best found; `path` is the file of what is known."""
+
+    path: Path
+    progress: Callable[[str], None] = lambda _: None
+    #: Of each kernel in turn: the steps that it took, and the model's time over the best.
+    found: list[Found] = dataclasses.field(default_factory=list)
+
+    def __call__(self, plan: Plan) -> Plan:
+        """Raises TargetError for a target that this machine does not run."""
+        check_runs_here(plan.target)
+        if not self.path.parent.is_dir():
+            raise TargetError(f"{self.path}: {self.path.parent} is no directory; make it first")
+        if self.path.exists() and not self.path.is_file():
+            raise TargetError(f"{self.path} is a device or folder, not a plain file; name another")
+        known = self._read()
+        key = cache_key(plan)
+        record = {"schedule": {}, "steps": 0, "gain": 1.0, "done": False} | known.get(key, {})
+        best = self._resumed(plan, record)
+        while not record["done"]:
+            steps = record["steps"] + 1
+            better, gain = step(best, partial(self._show, plan.spec.key, steps))
+            done = better is best or steps == STEPS
+            best = better
+            fields = {name: getattr(best.schedule, name) for name in best.schedule.names}
+            gain = round(record["gain"] * gain, 3)
+            record = {"schedule": fields, "steps": steps, "gain": gain, "done": done}
+            self._write(known | {key: record})
+        self.found.append(Found(kernel=plan.spec.key, steps=record["steps"], gain=record["gain"]))
+        return with_schedule(best, dataclasses.replace(best.schedule, origin=Origin.TUNED))
+
+    def _show(self, kernel: str, step: int, part: float) -> None:
+        bar = ("#" * round(BAR * part)).ljust(BAR, "-")
+        self.progress(f"tuning {kernel}, step {step} of at most {STEPS} [{bar}]")
+
+    def _resumed(self, plan: Plan, record: Mapping[str, Any]) -> Plan:
+        """The plan with the schedule that was found so far."""
+        try:
+            schedule = dataclasses.replace(plan.schedule, **record["schedule"])
+            return with_schedule(plan, schedule)
+        except (TypeError, ScheduleError) as error:
+            raise TargetError(f"{self.path} is no tuning file ({error}); remove it") from None
+
+    def _read(self) -> dict[str, Any]:
+        if not self.path.exists():
+            return {}
+        try:
+            found = json.loads(self.path.read_text())
+        except OSError as error:
+            raise TargetError(f"{self.path} cannot be read: {error.strerror}") from None
+        except ValueError as error:
+            raise TargetError(f"{self.path} is no tuning file ({error}); remove it") from None
+        if not isinstance(found, dict) or not all(isinstance(v, dict) for v in found.values()):
+            raise TargetError(f"{self.path} is no tuning file; remove it")
+        return found
+
+    def _write(self, known: Mapping[str, Any]) -> None:
+        """At once: who is stopped here leaves the old file."""
+        try:
+            with replacing(self.path) as file:
+                file.write(json.dumps(known, indent=1, sort_keys=True).encode() + b"\n")
+        except OSError as error:
+            raise TargetError(f"{self.path} cannot be written: {error.strerror}") from None
+
+
+def cache_key(plan: Plan) -> str:
+    """What a result holds for: this CPU, the target, the spec, and where the search began."""
+    target = plan.target
+    words = [*sorted(target.features), *(f"{k}={v}" for k, v in sorted(target.limits.items()))]
+    begun = {name: getattr(plan.schedule, name) for name in plan.schedule.names}
+    digest = render.template_digest()[:16]
+    parts = (cpu_name(), " ".join(words), plan.spec.key, json.dumps(begun), f"templates {digest}")
+    return "; ".join(parts)
+
+
+def with_schedule(plan: Plan, schedule: Schedule) -> Plan:
+    return pipeline.plan(plan.spec, plan.target, schedule)
+
+
+def step(plan: Plan, report: Report = lambda _: None) -> tuple[Plan, float]:
+    """The best of the plan and its neighbours, and how many times as fast it is; the plan itself
+    if none is clearly better."""
+    plans = [plan]
+    for schedule in neighbours_that_differ(plan):
+        try:
+            plans.append(with_schedule(plan, schedule))
+        except ScheduleError:
+            continue
+    calls = []
+    for i, each in enumerate(plans):
+        report(i / len(plans) / 2)
+        calls.append(prepared(each))
+    seconds = race(calls, lambda part: report(0.5 + part / 2))
+    found = min(range(len(plans)), key=seconds.__getitem__)
+    gain = seconds[0] / seconds[found]
+    return (plans[found], gain) if gain > GAIN else (plan, 1.0)
+
+
+def neighbours_that_differ(plan: Plan) -> list[Schedule]:
+    here = dataclasses.replace(plan.schedule, origin=Origin.TUNED)
+    return [s for s in dict.fromkeys(neighbours(plan)) if s != here]
+
+
+def prepared(plan: Plan) -> Call:
+    """The kernel with buffers of its own, on one thread."""
+    packed = bundle.pack([pipeline.kernel(plan.spec, plan.target, plan.schedule)])
+    entry = packed.manifest.kernels[0]
+    artifact = entry.artifacts[0]
+    backend = CpuBackend(num_threads=1)
+    kernel = backend.load(
+        entry, {"main": Code(artifact=artifact, data=packed.files[artifact.file])}
+    )
+    buffers = {p.name: backend.alloc(p.nbytes) for p in entry.parameters}
+    for p in entry.parameters:
+        bytes_at(buffers[p.name], p.nbytes)[:] = np.uint8(INPUT)
+    call = backend.prepare(kernel, buffers)
+
+    def run(_alive: object = (backend, kernel)) -> None:
+        call()
+
+    return run
+
+
+def race(calls: list[Call], report: Report = lambda _: None) -> list[float]:
+    """The least seconds of a call of each, taken in turn."""
+    counts = [max(1, math.ceil(TURN_SECONDS / max(seconds_of(call, 1), 1e-7))) for call in calls]
+    best = [math.inf] * len(calls)
+    for turn in range(ROUNDS):
+        report(turn / ROUNDS)
+        for i, call in enumerate(calls):
+            best[i] = min(best[i], seconds_of(call, counts[i]))
+    return best
+
+
+def seconds_of(call: Call, count: int) -> float:
+    """Of one call, over `count` of them."""
+    start = time.perf_counter()
+    for _ in range(count):
+        call()
+    return (time.perf_counter() - start) / count
+
+
+def check_runs_here(target: Target) -> None:
+    """TargetError unless this machine runs the target."""
+    family = targets.family(target.family)
+    here = CpuBackend()
+    if family.backend != here.name:
+        raise TargetError(f"target={target.name}: --tune measures CPU kernels; leave it out")
+    able = here.info.capabilities
+    missing = sorted(target.features - set(able["features"]))
+    if target.arch != able["arch"] or missing:
+        lacks = f"has no {', '.join(missing)}" if missing else f"is {able['arch']}"
+        raise TargetError(
+            f"target={target.name}: --tune measures on this CPU, which {lacks}; take native"
+        )

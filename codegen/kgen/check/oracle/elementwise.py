@@ -1,0 +1,151 @@
+"""Element-wise expressions in float64, with the error that a correct kernel may make.
+
+Values come from the functions' definitions (:mod:`kgen_runtime.definitions`), call by call. An
+error that a value has already is carried on by computing the next function at both its ends; a
+comparison that it leaves open counts as either. To that comes what the function's own accuracy
+(:class:`kgen.ops.Accuracy`) allows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kgen.check.oracle import views
+from kgen.check.oracle.tolerance import Estimate
+from kgen.check.oracle.views import viewed
+from kgen.check.tensors import Values, round_to
+from kgen.ops import Accuracy, functions
+from kgen_runtime.definitions import DEFINITIONS, Evaluator
+from kgen_runtime.dtypes import DType
+from kgen_runtime.manifest import Tolerance
+
+#: Results below it may be zero.
+SMALLEST_NORMAL = 2.0**-126
+ERF, ERFC = (np.vectorize(f, otypes=[np.float64]) for f in (math.erf, math.erfc))
+
+
+class Arrays:
+    """The mathematics of numpy's arrays."""
+
+    exp, expm1, log, log1p = (staticmethod(f) for f in (np.exp, np.expm1, np.log, np.log1p))
+    sqrt, pow, sin, cos = (staticmethod(f) for f in (np.sqrt, np.power, np.sin, np.cos))
+    tanh, div, isnan, where = (staticmethod(f) for f in (np.tanh, np.divide, np.isnan, np.where))
+    floor, round = staticmethod(np.floor), staticmethod(np.rint)
+    erf, erfc = staticmethod(ERF), staticmethod(ERFC)
+
+    @staticmethod
+    def mod(x: Values, y: Values) -> Values:
+        return np.where(np.isinf(y), np.nan, np.mod(x, y))
+
+
+class Bounded(Evaluator):
+    """Evaluates to pairs of a value and its error; of a truth value that is where it is open."""
+
+    def __init__(self, values: Mapping[str, Values], target: Tolerance) -> None:
+        self.flushes = target.subnormals == "flushed"
+        pairs = {name: (value, self.flushed(value)) for name, value in values.items()}
+        super().__init__(pairs, Arrays())
+        self.target = target
+
+    def flushed(self, value: Values) -> Values:
+        """The error of a number that may have become zero for being subnormal."""
+        size = np.abs(value)
+        return np.where(self.flushes & (size < SMALLEST_NORMAL), size, 0.0)
+
+    def value(self, at: Any) -> Any:
+        found = super().value(at)
+        return found if isinstance(found, tuple) else self.constant(found)
+
+    @staticmethod
+    def constant(value: float) -> tuple[Values, Values]:
+        """A constant, which the kernel has in f32."""
+        number = np.asarray(value, np.float64)
+        off = np.abs(round_to(number, DType.F32) - number) if np.isfinite(number) else 0.0
+        return number, np.asarray(off)
+
+    def apply(self, name: str, arguments: list[Any]) -> Any:
+        values = [value for value, _ in arguments]
+        if name in views.TENSORS:
+            return self.moved(name, values, [error for _, error in arguments])
+        result = np.asarray(DEFINITIONS[name](self.m, *values))
+        ends = [_ends(value, error) for value, error in arguments]
+        others = [
+            np.asarray(DEFINITIONS[name](self.m, *corner)) for corner in itertools.product(*ends)
+        ]
+        if result.dtype == np.bool_:
+            return result, np.logical_or.reduce([other != result for other in others])
+        error = np.zeros(result.shape)
+        for other in others:
+            same = (other == result) | (np.isnan(other) & np.isnan(result))
+            gap = np.where(same, 0.0, np.abs(other - result))
+            error = np.maximum(error, np.where(np.isnan(gap), np.inf, gap))
+        accuracy = functions()[name].accuracy
+        own = self.own_error(accuracy, values, result, error)
+        if accuracy.slope:
+            carried = sum((e for _, e in arguments), start=np.zeros(()))
+            error = np.where(error > 0.0, error + accuracy.slope * carried, error)
+        return result, error + own
+
+    @staticmethod
+    def moved(name: str, values: list[Values], errors: list[Values]) -> Any:
+        """A view: errors go where their values do, an index goes with either."""
+        tensors, numbers = views.split(name, values)
+        moved_errors, number_errors = views.split(name, errors)
+        if name == "gather":
+            moved_errors = [moved_errors[0], tensors[1]]
+        if name == "pad":
+            number_errors = [*numbers[:3], number_errors[3]]
+        else:
+            number_errors = numbers
+        return viewed(name, tensors, numbers), viewed(name, moved_errors, number_errors)
+
+    def own_error(
+        self, accuracy: Accuracy, arguments: Sequence[Values], result: Values, error: Values
+    ) -> Values:
+        """What the function's expansion adds. Infinite where it promises nothing, and where the
+        result is beyond f32 although float64 has it."""
+        if accuracy.roundings == 0.0:
+            return np.zeros(result.shape)
+        numbers = [np.abs(a) for a in arguments if a.dtype != np.bool_]
+        largest = np.broadcast_to(np.max(np.broadcast_arrays(*numbers), axis=0), result.shape)
+        size = np.abs(result) + error
+        scale = {"result": size, "argument": np.maximum(size, largest), "one": np.maximum(size, 1)}
+        unit = DType.F32.unit_roundoff
+        relative = (accuracy.roundings + accuracy.growth * largest) * unit
+        relative = relative + accuracy.transcendental * self.target.function_error
+        own = relative * scale[accuracy.scale] + SMALLEST_NORMAL
+        if accuracy.roundings == 1.0:
+            exact = (error == 0.0) & (round_to(result, DType.F32) == result)
+            own = np.where(exact, self.flushed(result), own)
+        # NaN and infinity have no error.
+        own = np.where(np.isfinite(result), own, 0.0)
+        if accuracy.holds is not None:
+            own = np.where(accuracy.holds(*arguments), own, np.inf)
+        overflow = np.isfinite(result) & np.isinf(round_to(result, DType.F32))
+        return np.where(overflow, np.inf, own)
+
+
+def _ends(value: Values, error: Values) -> list[Values]:
+    """A value's least and largest; it alone if it has no error."""
+    if not error.any():
+        return [value]
+    if value.dtype == np.bool_:
+        return [value, np.logical_xor(value, error)]
+    return [value - error, value + error]
+
+
+def estimate(
+    tree: Any, inputs: Mapping[str, Values], target: Tolerance, shape: tuple[int, ...]
+) -> Estimate:
+    """The expression's value and error, in the shape that its inputs and views broadcast to."""
+    value, error = Bounded(inputs, target).value(tree)
+    return Estimate(
+        value=np.broadcast_to(value, shape).astype(np.float64),
+        error=np.broadcast_to(error, shape).astype(np.float64),
+        accumulate=DType.F32,
+    )

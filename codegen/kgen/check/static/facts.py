@@ -1,0 +1,119 @@
+"""What is known of a kernel from its machine code alone, with nothing executed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from kgen import spec, targets
+from kgen.check.execute.places import Reader
+from kgen.check.static import hot_loop
+from kgen.check.static.hot_loop import Loop, Work
+from kgen.check.static.machine_code import instructions
+from kgen.check.static.roofline import Prediction, Roofline, count, predict, roofline
+from kgen.targets.device import Occupancy
+from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.values import frozen
+
+
+@frozen
+class Facts:
+    """`metrics` by the names of :mod:`kgen.check.gate.metrics`, `opcodes` of all instructions; the
+    others are None where there is none: no hot loop, no device that is meant."""
+
+    metrics: Mapping[str, float]
+    opcodes: Counter[str]
+    loop: Loop | None = None
+    occupancy: Occupancy | None = None
+    findings: tuple[str, ...] = ()
+
+    def note(self, metric: str) -> str | None:
+        """What is behind one of the metrics, in words."""
+        if metric == "findings":
+            return "; ".join(self.findings)
+        if metric == "occupancy" and self.occupancy is not None:
+            return self.occupancy.sentence
+        return None if self.loop is None else f"hot loop: {self.loop.mix()}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "metrics": dict(self.metrics),
+            "opcodes": dict(self.opcodes.most_common()),
+            "hot_loop": None if self.loop is None else self.loop.to_json(),
+            "occupancy": None if self.occupancy is None else self.occupancy.to_json(),
+            "findings": list(self.findings),
+        }
+
+
+@frozen
+class Outlook:
+    """Where a kernel stands on a well-known device; `reason` says why nothing is predicted."""
+
+    roofline: Roofline | None = None
+    prediction: Prediction | None = None
+    reason: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "roofline": None if self.roofline is None else self.roofline.to_json(),
+            "prediction": None if self.prediction is None else self.prediction.to_json(),
+            "reason": self.reason,
+        }
+
+
+def facts(reader: Reader, entry: KernelEntry) -> Facts:
+    """The facts of a kernel in a bundle. Raises AssembleError if a tool is missing."""
+    code = instructions(reader, entry)
+    loop = hot_loop.find(code, hot_loop.WORDS[entry.target.family])
+    family = targets.family(entry.target.family)
+    occupancy = None
+    if entry.resources.registers is not None:
+        target = targets.find(entry.target.name)
+        occupancy = family.occupancy(target, entry.resources, entry.launches[0])
+    metrics = _resources(entry)
+    if occupancy is not None:
+        metrics["occupancy"] = occupancy.warps
+    if loop is not None:
+        metrics |= _of_loop(loop)
+    return Facts(
+        metrics=metrics,
+        opcodes=Counter(ins.opcode for ins in code),
+        loop=loop,
+        occupancy=occupancy,
+        findings=entry.resources.findings or (),
+    )
+
+
+def outlook(reader: Reader, entry: KernelEntry, facts: Facts) -> Outlook:
+    """The roofline, and what the emulator's counts make of it; takes seconds for a large kernel."""
+    family = targets.family(entry.target.family)
+    rates = family.rates(targets.find(entry.target.name))
+    if rates is None:
+        return Outlook(reason=f"{entry.target.name} names no device")
+    line = roofline(spec.from_json(entry.spec), rates)
+    if facts.occupancy is None:
+        return Outlook(roofline=line, reason="no emulator counts its traffic")
+    traffic = count(reader, entry)
+    if isinstance(traffic, str):
+        return Outlook(roofline=line, reason=traffic)
+    prediction = predict(entry, line, rates, traffic, facts.loop, facts.occupancy)
+    return Outlook(roofline=line, prediction=prediction)
+
+
+def _resources(entry: KernelEntry) -> dict[str, float]:
+    """The manifest's numbers, and how many findings there are."""
+    known = {name: n for name, n in vars(entry.resources).items() if n is not None}
+    return {name: len(n) if isinstance(n, tuple) else n for name, n in known.items()}
+
+
+def _of_loop(loop: Loop) -> dict[str, float]:
+    found: dict[str, float] = {
+        "hot_loop_instructions": loop.instructions,
+        "hot_loop_spills": loop.spills,
+    }
+    if loop.kind is not Work.LOAD:
+        found |= {"matrix_share": loop.share, "loads_per_matrix": loop.loads / loop.work}
+    if loop.kind is Work.MATRIX:
+        found["matrix_instructions"] = loop.work
+    return found

@@ -1,0 +1,232 @@
+"""A kernel's machine instructions, as a list.
+
+NVIDIA's are read from the cubin. Those of LLVM's families are printed by the LLVM that made the
+machine code, from the same IR in the same way, since few machines have a disassembler for them.
+SPIR-V is what a driver compiles: its instructions are as near to the machine as can be known.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from kgen import targets
+from kgen.check.execute.places import Reader
+from kgen.check.static.disassemble import run_tool
+from kgen.errors import AssembleError
+from kgen.targets.llvm_lines import with_lines
+from kgen_runtime.manifest import ArtifactEntry, KernelEntry
+from kgen_runtime.values import frozen
+
+#: SASS instructions of compute capability 7.0 and later.
+SASS_BYTES = 16
+
+
+@frozen
+class Instruction:
+    """`goes_to` is the index of the instruction that a branch may go to (of several, the first);
+    `spill` says that it puts a register on the stack or takes it back, `line` from which line of
+    the rendered text it comes, counted from 1, where that was asked for and is known."""
+
+    opcode: str
+    operands: str = ""
+    goes_to: int | None = None
+    spill: bool = False
+    line: int | None = None
+
+
+def instructions(reader: Reader, entry: KernelEntry, *, lines: bool = False) -> list[Instruction]:
+    """All of a kernel's instructions, those of several entry points one after the other.
+
+    With `lines` the kernel's text is assembled again with debug information. Raises AssembleError
+    if a tool is missing, or is not the version that made the machine code.
+    """
+    return _READERS[entry.target.family](reader, entry, lines)
+
+
+# ------------------------------------------------------------------------------------ NVIDIA
+
+#: Local memory; kgen's kernels have no arrays of their own there.
+_SASS_SPILLS = ("STL", "LDL")
+
+
+def _sass(reader: Reader, entry: KernelEntry, lines: bool) -> list[Instruction]:
+    artifact = _artifact(entry, "cubin")
+    code = reader.read(artifact)
+    if lines:
+        code = _with_lines(reader, entry)
+    functions = json.loads(run_tool("cubin", ("-json",), code, artifact.file))[1]
+    places = _places(run_tool("cubin", ("-c", "-gp"), code, artifact.file)) if lines else {}
+    found: list[Instruction] = []
+    for function in functions:
+        first = len(found)
+        known = places.get(function["function-name"], ())
+        for i, each in enumerate(function["sass-instructions"]):
+            opcode, operands = each["opcode"].partition(".")[0], each.get("operands", "")
+            target = re.search(r"0x([0-9a-f]+)\s*$", operands) if opcode == "BRA" else None
+            found.append(
+                Instruction(
+                    opcode=opcode,
+                    operands=operands,
+                    goes_to=first + int(target[1], 16) // SASS_BYTES if target else None,
+                    spill=opcode in _SASS_SPILLS,
+                    line=known[i] if i < len(known) else None,
+                )
+            )
+    return found
+
+
+def _with_lines(reader: Reader, entry: KernelEntry) -> bytes:
+    """The cubin of the kernel's PTX, assembled again. Raises AssembleError if another ptxas made
+    the first one."""
+    from kgen.targets.cuda.assemble import cubin_with_lines
+
+    _check_made_here(reader, entry)
+    return cubin_with_lines(reader.read(_artifact(entry, "ptx")).decode(), entry.target.arch)
+
+
+_SASS_FUNCTION = re.compile(r"^\.text\.(\w+):$")
+_SASS_PLACE = re.compile(r'^\s*//## File "\.nv_debug_ptx_txt", line (\d+)')
+_SASS_CODE = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/")
+
+
+def _places(text: str) -> dict[str, list[int | None]]:
+    """The PTX line of each instruction of each function, from what `nvdisasm -gp` prints."""
+    found: dict[str, list[int | None]] = {}
+    lines: list[int | None] = []
+    at: int | None = None
+    for line in text.splitlines():
+        if (function := _SASS_FUNCTION.match(line)) is not None:
+            lines = found.setdefault(function[1], [])
+        elif (place := _SASS_PLACE.match(line)) is not None:
+            at = int(place[1])
+        elif _SASS_CODE.match(line):
+            lines.append(at)
+    return found
+
+
+# ------------------------------------------------------------------------------------ LLVM
+
+_LABEL = re.compile(r"^(\.L\w+):")
+_LINE = re.compile(r"^\s+([a-z][\w.]*)(?:\s+(.*))?$")
+#: Comments of x86, AArch64 and AMDGPU; a # before a digit is an immediate of AArch64's.
+_COMMENT = re.compile(r"(?:^|\s)(?:#|//|;)(?:\s+(.*))?$")
+_PLACE = re.compile(r"^\s+\.loc\s+\d+\s+(\d+)")
+_SPILL = re.compile(r"\d+-byte (Folded )?(Spill|Reload)")
+
+
+def _amdgpu(reader: Reader, entry: KernelEntry, lines: bool) -> list[Instruction]:
+    from kgen.targets.amdgpu.assemble import assembly
+
+    return parse_assembly(assembly(_ir(reader, entry, lines), targets.find(entry.target.name)))
+
+
+def _cpu(reader: Reader, entry: KernelEntry, lines: bool) -> list[Instruction]:
+    from kgen.targets.cpu.assemble import assembly
+
+    code = _artifact(entry, f"elf-{entry.target.arch}")
+    text = assembly(_ir(reader, entry, lines), entry.target.arch, code.requires["features"])
+    return parse_assembly(text)
+
+
+def _ir(reader: Reader, entry: KernelEntry, lines: bool) -> str:
+    """The kernel's LLVM IR. Raises AssembleError if another LLVM made its machine code."""
+    _check_made_here(reader, entry)
+    text = reader.read(_artifact(entry, "llvm-ir")).decode()
+    return with_lines(text) if lines else text
+
+
+def _check_made_here(reader: Reader, entry: KernelEntry) -> None:
+    for tool in targets.family(entry.target.family).toolchain():
+        made_by = reader.manifest.provenance.get(tool.name)
+        if made_by != tool.version:
+            raise AssembleError(
+                f"{entry.name} was made by {tool.name} {made_by}, here is {tool.version}, which "
+                "makes other code; build the bundle again"
+            )
+
+
+def parse_assembly(text: str) -> list[Instruction]:
+    """The instructions of LLVM's assembly text; directives are left out.
+
+    LLVM's comments say which ones spill; without them (no `set_asm_verbosity`) none does.
+    """
+    labels: dict[str, int] = {}
+    found: list[tuple[str, str, bool, int | None]] = []
+    at: int | None = None
+    for line in text.splitlines():
+        comment = _COMMENT.search(line)
+        code = line[: comment.start()] if comment else line
+        if (label := _LABEL.match(code)) is not None:
+            labels[label[1]] = len(found)
+        elif (place := _PLACE.match(code)) is not None:
+            at = int(place[1]) or None
+        elif (words := _LINE.match(code)) is not None:
+            spill = comment is not None and bool(_SPILL.search(comment[1] or ""))
+            found.append((words[1], (words[2] or "").strip(), spill, at))
+    return [
+        Instruction(
+            opcode=opcode,
+            operands=operands,
+            # A branch's last operand is its label.
+            goes_to=labels.get(operands.rpartition(",")[2].strip()),
+            spill=spill,
+            line=line_number,
+        )
+        for opcode, operands, spill, line_number in found
+    ]
+
+
+# ------------------------------------------------------------------------------------ SPIR-V
+
+_RESULT = re.compile(r"^(%\w+) = ")
+
+
+def _spirv(reader: Reader, entry: KernelEntry, lines: bool) -> list[Instruction]:
+    return parse_spirv(reader.read(_artifact(entry, "spirv-asm")).decode())
+
+
+def parse_spirv(text: str) -> list[Instruction]:
+    """The instructions of SPIR-V assembly from the first function on, without the declarations
+    before; one of an extended set goes by its own name (Fma)."""
+    labels: dict[str, int] = {}
+    found: list[tuple[str, Sequence[str], int]] = []
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+        if not line or line.startswith(";"):
+            continue
+        result = _RESULT.match(line)
+        opcode, *operands = line[result.end() if result else 0 :].split()
+        if opcode != "OpFunction" and not found:
+            continue
+        if opcode == "OpLabel" and result is not None:
+            labels[result[1]] = len(found)
+        if opcode == "OpExtInst":
+            _type, _set, opcode, *operands = operands
+        found.append((opcode, operands, number))
+    return [
+        Instruction(
+            opcode=opcode,
+            operands=" ".join(operands),
+            goes_to=min((labels[name] for name in operands if name in labels), default=None)
+            if opcode.startswith("OpBranch")
+            else None,
+            line=number,
+        )
+        for opcode, operands, number in found
+    ]
+
+
+def _artifact(entry: KernelEntry, form: str) -> ArtifactEntry:
+    for artifact in entry.artifacts:
+        if artifact.format == form:
+            return artifact
+    raise AssembleError(f"{entry.name} holds no {form} to read instructions from")
+
+
+_READERS: Mapping[str, Callable[[Reader, KernelEntry, bool], list[Instruction]]] = {
+    "cuda": _sass,
+    "amdgpu": _amdgpu,
+    "cpu": _cpu,
+    "vulkan": _spirv,
+}

@@ -1,0 +1,185 @@
+"""How fast a kernel could be on a well-known device of its target, and how fast it seems to be.
+
+The floor is the least time that the device's peaks allow for the problem (Williams, Waterman and
+Patterson, "Roofline", CACM 52(4), 2009): arithmetic at its peak rate, or every byte of the tensors
+once. The prediction puts what was counted in the place of these ideals: the longest of a few terms,
+each of which the kernel cannot beat. It is no measurement; docs/how-it-works.md says what it leaves
+out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kgen.check import profile
+from kgen.check.execute.places import Reader
+from kgen.check.static.hot_loop import Loop, Work
+from kgen.check.verify import walk
+from kgen.emulate.counters import MOST_OF_ANY
+from kgen.spec import Math, Matmul, Spec
+from kgen.targets.device import Occupancy, Rates
+from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.values import frozen
+
+
+@frozen
+class Roofline:
+    """The problem on the device: `peak` is the rate of flops of type `operands`."""
+
+    device: str
+    operands: str
+    flops: float
+    nbytes: int
+    peak: float
+    bandwidth: float
+
+    @property
+    def intensity(self) -> float:
+        """Flops for each byte that must be moved."""
+        return self.flops / self.nbytes
+
+    @property
+    def ridge(self) -> float:
+        """The intensity above which arithmetic takes longer than memory."""
+        return self.peak / self.bandwidth
+
+    @property
+    def binds(self) -> str:
+        return "compute" if self.intensity > self.ridge else "memory"
+
+    @property
+    def floor(self) -> float:
+        """Seconds."""
+        return max(self.flops / self.peak, self.nbytes / self.bandwidth)
+
+    def to_json(self) -> dict[str, Any]:
+        derived = ("intensity", "ridge", "binds", "floor")
+        return vars(self) | {name: getattr(self, name) for name in derived}
+
+
+@frozen
+class Traffic:
+    """Counters of all launches, by the names of :mod:`kgen.emulate.counters`. `part` of the
+    workgroups were run; the sums are scaled to all of them."""
+
+    counters: Mapping[str, float]
+    part: float
+
+
+@frozen
+class Prediction:
+    """Seconds of each term; `fraction` is the part of the roofline that the longest leaves."""
+
+    terms: Mapping[str, float]
+    fraction: float
+    busy: float
+    part: float
+
+    @property
+    def seconds(self) -> float:
+        return max(self.terms.values())
+
+    @property
+    def binds(self) -> str:
+        return max(self.terms, key=lambda name: self.terms[name])
+
+    def to_json(self) -> dict[str, Any]:
+        return vars(self) | {"seconds": self.seconds, "binds": self.binds}
+
+
+def roofline(spec: Spec, rates: Rates) -> Roofline:
+    """The least time of a problem. Types that no unit takes are computed in f32."""
+    wanted, products = str(spec.dtype), 1
+    if isinstance(spec, Matmul) and spec.math is not Math.EXACT:
+        # Split in two, a product of f32 is three of tf32.
+        wanted, products = "tf32", 3 if spec.math is Math.TF32X3 else 1
+    operands = wanted if isinstance(spec, Matmul) and wanted in rates.flops else "f32"
+    return Roofline(
+        device=rates.device,
+        operands=operands,
+        flops=products * spec.flops,
+        nbytes=spec.bytes_moved,
+        peak=rates.flops[operands],
+        bandwidth=rates.dram,
+    )
+
+
+def count(reader: Reader, entry: KernelEntry) -> Traffic | str:
+    """What the emulator counts, of all workgroups or of a sample; or why nothing is counted."""
+    sample = profile.sample_of(entry, patience=1)
+    found = profile.profile_kernel(reader, entry, patience=1)
+    if found.reason is not None:
+        return found.reason
+    part = 1.0
+    if sample is not None:
+        part = len(sample.workgroups[0]) / math.prod(entry.launches[0].grid)
+    counters = {
+        name: number if name in MOST_OF_ANY else number / part
+        for name, number in profile.merged(found.launches).items()
+    }
+    return Traffic(counters=counters, part=part)
+
+
+def predict(
+    entry: KernelEntry,
+    line: Roofline,
+    rates: Rates,
+    traffic: Traffic,
+    loop: Loop | None,
+    occupancy: Occupancy,
+) -> Prediction:
+    """The longest of the terms that can be told."""
+    busy = busy_units(entry, rates.units)
+    terms = dict(_terms(entry, line, rates, traffic, loop, occupancy, busy))
+    return Prediction(
+        terms=terms, fraction=line.floor / max(terms.values()), busy=busy, part=traffic.part
+    )
+
+
+def busy_units(entry: KernelEntry, units: int) -> float:
+    """The part of the device's time in which units have work, if each workgroup takes as long as
+    any other: 130 of them on 108 units take as long as 216."""
+    launch = entry.launches[0]
+    pieces = math.prod(launch.grid)
+    # Where pieces are cut, all have the same to do.
+    if launch.tile is not None and launch.tile.walk is not None and not launch.tile.walk.steps:
+        pieces = math.prod(walk.counts(launch.tile))
+        units = min(units, math.prod(launch.grid))
+    return pieces / (units * -(-pieces // units))
+
+
+def _terms(
+    entry: KernelEntry,
+    line: Roofline,
+    rates: Rates,
+    traffic: Traffic,
+    loop: Loop | None,
+    occupancy: Occupancy,
+    busy: float,
+) -> Iterator[tuple[str, float]]:
+    """- math: the flops at the peak of the instruction that does them, on the units with work
+    - issue: the instructions that the hot loop needs for all products
+    - L2: the sectors that the emulator counted
+    - DRAM: every tensor once
+    - latency: copies under way in all CTAs that fit, against the time that one takes (Little)
+    """
+    counters = traffic.counters
+    if loop is not None and loop.kind is not Work.LOAD:
+        reach = min((rates.reach.get(opcode, 1.0) for opcode in loop.opcodes), default=1.0)
+        yield "math", line.flops / (line.peak * reach * busy)
+        issued = counters["matrix" if loop.kind is Work.MATRIX else "fma"] / loop.share
+        if rates.issues is not None:
+            yield "issue", issued / (rates.issues * busy)
+    if rates.l2 is not None:
+        nbytes = counters["global_sectors"] * profile.FAMILIES[entry.target.family].sector
+        yield "L2", nbytes / rates.l2
+    yield "DRAM", line.nbytes / rates.dram
+    in_flight = counters.get("copies_in_flight", 0)
+    if in_flight and rates.latency is not None:
+        workgroups = min(math.prod(entry.launches[0].grid), rates.units * occupancy.workgroups)
+        yield (
+            "latency",
+            counters["global_load_bytes"] * rates.latency / (in_flight * workgroups),
+        )

@@ -1,0 +1,69 @@
+"""Which lines of a kernel's text its machine instructions come from, for metrics counting them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from kgen.check.execute.places import Reader
+from kgen.check.static import hot_loop
+from kgen.check.static.hot_loop import WORDS, Work
+from kgen.check.static.machine_code import Instruction, instructions
+from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.values import frozen
+
+
+@frozen
+class SourceLines:
+    """A kernel's text, its machine instructions with their lines, and those of the hot loop."""
+
+    text: str
+    family: str
+    code: tuple[Instruction, ...]
+    loop: tuple[Instruction, ...]
+
+    def of(self, metric: str) -> Counter[int]:
+        """How many of the instructions that a metric counts come from each line; empty for metrics
+        that are no count of instructions."""
+        choose = _CHOICES.get(metric)
+        found = () if choose is None else choose(self)
+        return Counter(ins.line for ins in found if ins.line is not None)
+
+
+def locate(reader: Reader, entry: KernelEntry) -> SourceLines:
+    """Assemble a kernel again with debug information. Raises AssembleError."""
+    code = instructions(reader, entry, lines=True)
+    loop = hot_loop.find(code, WORDS[entry.target.family])
+    text = next(a for a in entry.artifacts if a.is_text)
+    return SourceLines(
+        text=reader.read(text).decode(),
+        family=entry.target.family,
+        code=tuple(code),
+        loop=() if loop is None else tuple(code[i] for i in loop.body),
+    )
+
+
+Choice = Callable[[SourceLines], tuple[Instruction, ...]]
+
+
+def _spills(found: SourceLines) -> tuple[Instruction, ...]:
+    return tuple(ins for ins in found.code if ins.spill)
+
+
+def _other_than_matrix(found: SourceLines) -> tuple[Instruction, ...]:
+    words = WORDS[found.family]
+    kind = next((k for k in Work if any(words.does(k, ins) for ins in found.loop)), Work.MATRIX)
+    return tuple(ins for ins in found.loop if not words.does(kind, ins))
+
+
+_CHOICES: Mapping[str, Choice] = {
+    "spills": _spills,
+    "stack": _spills,
+    "code_bytes": lambda found: found.code,
+    "hot_loop_instructions": lambda found: found.loop,
+    "hot_loop_spills": lambda found: tuple(ins for ins in found.loop if ins.spill),
+    "matrix_share": _other_than_matrix,
+    "loads_per_matrix": lambda found: tuple(
+        ins for ins in found.loop if WORDS[found.family].is_load(ins)
+    ),
+}

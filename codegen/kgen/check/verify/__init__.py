@@ -1,0 +1,1 @@
+"""Verification: seeded inputs, samples of the output, comparison with the reference."""

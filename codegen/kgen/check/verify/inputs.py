@@ -1,0 +1,248 @@
+"""Seeded data for one kernel: raw buffers with poison wherever a kernel has no business.
+
+Stride gaps of inputs hold NaN, so that reading one shows. The output holds NaN with a bit pattern
+of its own everywhere, so that an element that was never written, or a gap that was, shows.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from kgen.check.oracle.operations import row_shape, tree
+from kgen.check.tensors import (
+    BITS,
+    Bits,
+    Bytes,
+    Floats,
+    Mask,
+    empty_buffer,
+    encode,
+    flat_bits,
+    strided_bits,
+)
+from kgen.check.verify import special_values
+from kgen_runtime import packing, views
+from kgen_runtime.dtypes import DType
+from kgen_runtime.manifest import KernelEntry, TensorParam
+from kgen_runtime.values import frozen
+
+#: NaNs that no arithmetic makes: quiet, with a payload of alternating bits or, of 8 bits, a sign.
+#: s32 has a number instead that no sum of 65536 products reaches; s8 has nothing of the kind, and
+#: an element that was not written is found because it is wrong.
+INPUT_POISON = {
+    DType.F64: 0x7FFA_5A5A_5A5A_5A5A,
+    DType.F32: 0x7FDA_5A5A,
+    DType.F16: 0x7E5A,
+    DType.BF16: 0x7FDA,
+    DType.E4M3: 0x7F,
+    DType.E5M2: 0x7D,
+    DType.S64: 0x5A5A_5A5A_5A5A_5A5A,
+    DType.S32: 0x5A5A_5A5A,
+    DType.S8: 0x5A,
+}
+OUTPUT_POISON = {
+    DType.F64: 0xFFFA_A5A5_A5A5_A5A5,
+    DType.F32: 0xFFEA_5A5A,
+    DType.F16: 0xFEA5,
+    DType.BF16: 0xFFEA,
+    DType.E4M3: 0xFF,
+    DType.E5M2: 0xFE,
+    DType.S32: 0xA5A5_A5A5,
+    DType.S8: 0xA5,
+}
+
+#: Whole numbers up to 4: K = 65536 of their products still sum to less than 2**24.
+WHOLE_LIMIT = 4
+#: Inputs x of the whole-number data: logits far enough apart for small exponentials.
+LOGIT_LIMIT = 20
+#: How many indices are at an end of a tensor, or no place of it.
+OTHER_INDICES = 0.4
+
+
+@frozen
+class DataSet:
+    """One set of inputs. `whole` says that all values are whole numbers; `turns` is how many sets
+    there are of its kind, which share the time of the scalar reference."""
+
+    name: str
+    whole: bool
+    buffers: dict[str, Bytes]
+    turns: int = 1
+
+
+def data_sets(entry: KernelEntry, seed: int) -> Iterator[DataSet]:
+    """The data that one kernel is run on, one after another; constants are not packed yet."""
+    entry = entry.unpacked
+    integers = entry.op == "matmul" and entry.inputs[0].dtype.is_integer
+    turns = _special_turns(entry)
+    if not (turns and entry.op == "matmul" and special_values.is_large(entry)):
+        yield _fill(entry, "random", seed, _random_integers if integers else _random)
+    yield _fill(entry, "whole-number", seed, _whole, whole=True)
+    for turn in range(turns):
+        data = _fill(entry, "special-value", seed + turn, _special(entry, seed, turn))
+        yield replace(data, turns=turns)
+
+
+def _special_turns(entry: KernelEntry) -> int:
+    """How many runs on special values a kernel has."""
+    if entry.spec["op"] == "rowwise":
+        return special_values.row_turns(*row_shape(entry))
+    if entry.op != "matmul":
+        return special_values.element_turns(entry)
+    if entry.spec["alpha"] == 0.0:
+        return 0
+    if entry.inputs[0].dtype.is_integer:
+        return 0 if special_values.is_large(entry) else 1
+    return special_values.matmul_turns(entry)
+
+
+Maker = Callable[[np.random.Generator, TensorParam], Floats]
+
+
+def _fill(entry: KernelEntry, name: str, seed: int, make: Maker, whole: bool = False) -> DataSet:
+    generator = np.random.default_rng([seed, zlib.crc32(f"{entry.key} {name}".encode())])
+    places = index_places(entry)
+    buffers = {}
+    for param in entry.inputs:
+        buffer = poisoned(param.nbytes, param.dtype, INPUT_POISON)
+        bits = strided_bits(buffer, param)
+        if param.name in places:
+            bits[...] = _indices(generator, param, places[param.name])
+        else:
+            bits[...] = encode(make(generator, param), param.dtype)
+        buffers[param.name] = buffer
+    return DataSet(name=name, whole=whole, buffers=buffers)
+
+
+def index_places(entry: KernelEntry) -> dict[str, set[int]]:
+    """Inputs by which others are gathered, and how many places their tensors have."""
+    if entry.spec["op"] != "elementwise":
+        return {}
+    shapes = {p.name: p.shape for p in entry.inputs}
+    return views.index_places(tree(entry.spec["expression"]), shapes)
+
+
+def _indices(generator: np.random.Generator, param: TensorParam, places: set[int]) -> Bits:
+    """Mostly places of the tensor, from the start and from the end; among them the first ones that
+    are none, the ends of the type and, of 64 bits, what 32 of them would take for a place."""
+    largest = max(places)
+    ends = [e for n in places for e in (-n - 1, -n, -1, 0, n - 1, n)]
+    info = np.iinfo(param.dtype.storage)
+    ends += [info.min, info.max]
+    if param.dtype is DType.S64:
+        ends += [2**32, 2**32 + largest - 1, -(2**32), -(2**32) - 1, 2**63 - largest]
+    values = generator.integers(-largest, largest, param.shape, np.int64)
+    others = generator.choice(np.array(ends, np.int64), param.shape)
+    values = np.where(generator.random(param.shape) < OTHER_INDICES, others, values)
+    return np.asarray(values.astype(param.dtype.storage)).view(BITS[param.dtype.itemsize])
+
+
+def as_taken(entry: KernelEntry, buffers: Mapping[str, Bytes]) -> dict[str, Bytes]:
+    """The same inputs in the form that the kernel takes."""
+    taken = dict(buffers)
+    for param in entry.inputs:
+        if param.packing is not None:
+            taken[param.name] = empty_buffer(param.nbytes)
+            packing.pack(param, buffers[param.name], taken[param.name])
+    return taken
+
+
+def output_buffer(entry: KernelEntry) -> Bytes:
+    return poisoned(entry.output.nbytes, entry.output.dtype, OUTPUT_POISON)
+
+
+def poisoned(nbytes: int, dtype: DType, poison: dict[DType, int]) -> Bytes:
+    buffer = empty_buffer(nbytes)
+    flat_bits(buffer, dtype)[:] = poison[dtype]
+    return buffer
+
+
+def untouched_gaps(buffer: Bytes, param: TensorParam) -> bool:
+    """Whether every element of the output's buffer outside the tensor still holds its poison."""
+    mask = flat_bits(buffer, param.dtype) == OUTPUT_POISON[param.dtype]
+    view = np.lib.stride_tricks.as_strided(mask, param.shape, param.strides)
+    view[...] = True
+    return bool(mask.all())
+
+
+def unwritten(bits: Bits, dtype: DType) -> Mask:
+    """Which elements still hold the output's poison, where no result is like it."""
+    return holds_poison(bits, dtype) & (dtype is not DType.S8)
+
+
+def holds_poison(bits: Bits, dtype: DType) -> Mask:
+    """Which elements are as they were before the run."""
+    return np.asarray(bits == OUTPUT_POISON[dtype])
+
+
+def _random(generator: np.random.Generator, param: TensorParam) -> Floats:
+    """Zero-mean and normal, without the subnormals of f16, which some matrix units flush."""
+    wide = np.float64 if param.dtype is DType.F64 else np.float32
+    values = generator.standard_normal(param.shape, wide)
+    values[np.abs(values) < 2.0**-14] = 2.0**-14
+    return values
+
+
+def _random_integers(generator: np.random.Generator, param: TensorParam) -> Floats:
+    """All numbers of s8; scales that make sums of about their products fit it again."""
+    if param.dtype is DType.S8:
+        return generator.integers(-128, 128, param.shape).astype(np.float32)
+    values = _random(generator, param)
+    return values / np.float32(64.0) if param.name in ("scale_a", "scale_b") else values
+
+
+def _whole(generator: np.random.Generator, param: TensorParam) -> Floats:
+    if param.name.startswith("scale_"):
+        # Halves of sums are as often as not in the middle between two integers.
+        return np.full(param.shape, 0.5, np.float32)
+    limit = LOGIT_LIMIT if param.name == "x" else WHOLE_LIMIT
+    return generator.integers(-limit, limit, param.shape, np.int8, endpoint=True).astype(np.float32)
+
+
+def _special(entry: KernelEntry, seed: int, turn: int) -> Maker:
+    if entry.op == "matmul":
+        return _special_matmul(entry, seed, turn)
+
+    def make(generator: np.random.Generator, param: TensorParam) -> Floats:
+        values = _random(generator, param)
+        if entry.spec["op"] == "rowwise":
+            cols = row_shape(entry)[1]
+            # A weight that all rows share stays finite, or no row would.
+            if values.size >= cols and values.size % cols == 0 and not _is_shared(entry, param):
+                special_values.place_rows(values.reshape(-1, cols), turn)
+        else:
+            operand = entry.inputs.index(param)
+            special_values.place_elements(values, param.dtype, turn, operand)
+        return values
+
+    return make
+
+
+def _is_shared(entry: KernelEntry, param: TensorParam) -> bool:
+    """Whether an input is the same for many rows, unlike the first."""
+    return param is not entry.inputs[0] and math.prod(param.shape) < math.prod(row_shape(entry))
+
+
+def _special_matmul(entry: KernelEntry, seed: int, turn: int) -> Maker:
+    """s8 has no special values; it gets the numbers with the largest products."""
+    if entry.inputs[0].dtype is DType.S8:
+        return _extremes
+    special = special_values.MatmulValues(entry, seed, turn)
+
+    def make(generator: np.random.Generator, param: TensorParam) -> Floats:
+        values = _random(generator, param)
+        if param.name in ("a", "b"):
+            special.place(param.name, values)
+        return values
+
+    return make
+
+
+def _extremes(generator: np.random.Generator, param: TensorParam) -> Floats:
+    values = _random_integers(generator, param)
+    return np.where(values < 0, -128, 127) if param.name in ("a", "b") else values

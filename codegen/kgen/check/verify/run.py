@@ -1,0 +1,364 @@
+"""Verification: every kernel of a bundle executed here and compared with the reference."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from kgen import emulate
+from kgen.bundle import Bundle
+from kgen.check.execute import places as execute
+from kgen.check.execute.executor import Executor, Unavailable
+from kgen.check.execute.isolate import Devices
+from kgen.check.execute.places import Emulation, On, Reader
+from kgen.check.oracle import operations as oracle
+from kgen.check.oracle.operations import Box
+from kgen.check.oracle.tolerance import Estimate
+from kgen.check.tensors import Bits, Bytes, Mask, decode, strided_bits
+from kgen.check.verify import compare, cost, inputs, sampling
+from kgen.check.verify.compare import Comparison
+from kgen.check.verify.inputs import DataSet
+from kgen.check.verify.known import check_known
+from kgen.check.verify.progress import Progress
+from kgen.check.verify.sampling import Sample, Workgroups
+from kgen.emulate import EmulationFault
+from kgen.errors import EmulationError, VerificationError
+from kgen_runtime import scalar
+from kgen_runtime.bundle import BundleFile
+from kgen_runtime.launch_limits import kernel_refusal, limits_of
+from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest
+from kgen_runtime.values import frozen
+
+
+@frozen
+class Coverage:
+    """Workgroups run, of how many (CPU: tasks), and output elements compared per data set."""
+
+    workgroups: int
+    of: int
+    elements: int
+
+
+@frozen
+class KernelResult:
+    """One kernel's verification.
+
+    `status` is passed, failed or not-executed. `max_error` and `tolerance` belong to the element
+    with the largest ratio of the two, at `worst_at` in the output's own coordinates; an error is
+    infinite where a NaN or an infinity is missing or out of place.
+    """
+
+    kernel: str
+    target: str
+    status: str
+    passed: bool
+    executed_on: str | None = None
+    executed_form: str | None = None
+    coverage: Coverage | None = None
+    max_error: float | None = None
+    tolerance: float | None = None
+    worst_at: tuple[int, ...] | None = None
+    seconds: float = 0.0
+    reason: str | None = None
+    #: What the emulator found that is no fault, and the schedules that it tried.
+    warnings: tuple[str, ...] = ()
+    schedules: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; what JSON cannot hold (infinity) is null."""
+        return {
+            "kernel": self.kernel,
+            "target": self.target,
+            "status": self.status,
+            "passed": self.passed,
+            "executed_on": self.executed_on,
+            "executed_form": self.executed_form,
+            "coverage": None if self.coverage is None else vars(self.coverage).copy(),
+            "max_error": _finite(self.max_error),
+            "tolerance": _finite(self.tolerance),
+            "worst_at": None if self.worst_at is None else list(self.worst_at),
+            "seconds": round(self.seconds, 3),
+            "reason": self.reason,
+            "warnings": list(self.warnings),
+            "schedules": self.schedules,
+        }
+
+
+@frozen
+class Report:
+    """The results of all kernels, in the bundle's order."""
+
+    kernels: tuple[KernelResult, ...]
+
+    @property
+    def passed(self) -> bool:
+        return all(result.passed for result in self.kernels)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"passed": self.passed, "kernels": [r.to_json() for r in self.kernels]}
+
+
+def verify(
+    bundle: str | os.PathLike[str] | Bundle | BundleFile,
+    *,
+    on: On = "auto",
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+    emulation: Emulation | None = None,
+    devices: Devices | None = None,
+) -> Report:
+    """Execute every kernel on random, whole-number and special-value data.
+
+    `on` chooses devices, emulators (qemu included), or the first that there is. `seed` decides the
+    data and the samples. `progress` is called with what is being done and left, each second too.
+    `emulation` says under how many schedules an emulator runs a kernel. `devices` are those to use,
+    which stay open for the next call; otherwise what is opened is closed.
+
+    Raises BundleError for a file that is no good bundle and VerificationError for a shape that does
+    not fit into this machine's memory; a wrong kernel raises nothing, it fails in the report.
+    """
+    results = []
+    with (
+        opened(bundle) as reader,
+        Devices() if devices is None else nullcontext(devices) as devices,
+        Progress(progress, len(reader.manifest.kernels)) as told,
+    ):
+        for entry in reader.manifest.kernels:
+            told.kernel(entry.name)
+            check_known(entry)
+            cost.check_memory(entry)
+            start = time.perf_counter()
+            fields = _verify_kernel(reader, entry, on, seed, devices, told, emulation)
+            results.append(
+                KernelResult(
+                    kernel=entry.key,
+                    target=entry.target.name,
+                    passed=fields["status"] == "passed",
+                    seconds=time.perf_counter() - start,
+                    **fields,
+                )
+            )
+    return Report(kernels=tuple(results))
+
+
+@frozen
+class MemoryReader:
+    """A bundle that was not saved, read like one that was."""
+
+    manifest: Manifest
+    files: Mapping[str, bytes]
+
+    def read(self, artifact: ArtifactEntry) -> bytes:
+        return self.files[artifact.file]
+
+
+@contextmanager
+def opened(bundle: str | os.PathLike[str] | Bundle | BundleFile) -> Iterator[Reader]:
+    if isinstance(bundle, Bundle):
+        yield MemoryReader(manifest=bundle.manifest, files=bundle.files)
+    elif isinstance(bundle, BundleFile):
+        yield bundle
+    else:
+        with BundleFile(bundle) as file:
+            yield file
+
+
+def _verify_kernel(
+    reader: Reader,
+    entry: KernelEntry,
+    on: On,
+    seed: int,
+    devices: Devices,
+    told: Progress,
+    emulation: Emulation | None = None,
+) -> dict[str, Any]:
+    """The fields of the result that executing the kernel decides."""
+    if (beyond := kernel_refusal(entry, limits_of(entry))) is not None:
+        return {"status": "failed", "reason": beyond}
+    try:
+        executor = execute.executor(reader, entry, on, devices, emulation)
+    except Unavailable as reason:
+        return {"status": "not-executed", "reason": str(reason)}
+    sample = None
+    if executor.samples:
+        sample = sampling.sample(entry, cost.emulated_workgroups(entry), seed)
+        if (refusal := cost.emulation_refusal(entry, sample)) is not None:
+            return {"status": "not-executed", "reason": refusal}
+        told.expect(cost.emulated_seconds(entry, sample))
+    fields: dict[str, Any] = {"executed_on": executor.on, "executed_form": executor.form}
+    worst: Comparison | None = None
+    try:
+        few = sampling.fewest(entry, seed) if executor.schedules > 1 else None
+        for data, whole in _under_schedules(executor, inputs.data_sets(entry, seed), few):
+            told.data_set(data.name)
+            if not whole:
+                executor.run(_buffers(entry, inputs.as_taken(entry, data.buffers)), few)
+                continue
+            found = run(executor, entry, data, sample, seed)
+            if worst is None or not found.ratio <= worst.ratio:
+                worst = found
+            if not found.passed:
+                fields["reason"] = describe(entry, data, found)
+                break
+    except emulate.UnknownInstruction as unknown:
+        return {"status": "not-executed", "reason": str(unknown)}
+    except (VerificationError, EmulationError) as fault:
+        fields["reason"] = f"{data.name} data: {fault}"
+    finally:
+        executor.close()
+    if executor.schedules > 1:
+        fields["schedules"] = executor.schedules
+    fields["warnings"] = tuple(str(EmulationFault(found)) for found in executor.warnings)
+    for launch in entry.launches:
+        if (gap := sampling.uncovered(launch)) is not None:
+            fields.setdefault("reason", gap)
+    if worst is not None:
+        fields |= {
+            "coverage": _coverage(entry, sample, worst.elements),
+            "max_error": worst.error,
+            "tolerance": worst.bound,
+            "worst_at": own_coordinates(entry, worst.at),
+        }
+    return fields | {"status": "failed" if "reason" in fields else "passed"}
+
+
+def _under_schedules(
+    executor: Executor, sets: Iterator[DataSet], few: Workgroups | None
+) -> Iterator[tuple[DataSet, bool]]:
+    """Every data set, and what else it takes to run under each of the executor's schedules; and
+    whether all of the sample runs.
+
+    Other schedules than the first may take ten times as long: they have runs of their own on few
+    workgroups. A kernel of which no few stand for all takes its data sets under them in turns.
+    """
+    first, runs = None, 0
+    for data in sets:
+        executor.schedule = runs % executor.schedules if few is None else 0
+        yield data, True
+        first, runs = first or data, runs + 1
+    for schedule in range(runs if few is None else 1, executor.schedules):
+        assert first is not None
+        executor.schedule = schedule
+        yield first, few is None
+
+
+def run(
+    executor: Executor,
+    entry: KernelEntry,
+    data: DataSet,
+    sample: Sample | None,
+    seed: int,
+    expected: Iterable[tuple[Box, Estimate]] | None = None,
+) -> Comparison:
+    """One run on one data set, compared with what :func:`expectation` gives for it.
+
+    Raises VerificationError or EmulationError for a write where the kernel has no business.
+    """
+    taken = inputs.as_taken(entry, data.buffers)
+    buffers = _buffers(entry, taken)
+    executor.run(buffers, None if sample is None else sample.workgroups)
+    for name, before in taken.items():
+        if not np.array_equal(before, buffers[name]):
+            raise VerificationError(f"the kernel wrote to its input {name}")
+    out = buffers[entry.output.name]
+    if not inputs.untouched_gaps(out, entry.output):
+        raise VerificationError("the kernel wrote into the stride gaps of its output")
+    bits = oracle.in_coordinates(entry, strided_bits(out, entry.output))
+    chosen = np.zeros(bits.shape, np.bool_)
+    for box in _boxes(entry, sample, seed):
+        chosen[box] = True
+    if sample is not None:
+        _check_strays(entry, bits, chosen)
+    return _compare(entry, expected or expectation(entry, data, sample, seed), bits, chosen)
+
+
+def _buffers(entry: KernelEntry, taken: Mapping[str, Bytes]) -> dict[str, Bytes]:
+    """Fresh copies of what the kernel takes, and an output full of poison."""
+    buffers = {name: buffer.copy() for name, buffer in taken.items()}
+    return buffers | {entry.output.name: inputs.output_buffer(entry)}
+
+
+def _check_strays(entry: KernelEntry, bits: Bits, chosen: Mask) -> None:
+    """Raise VerificationError if a workgroup of a sample wrote outside of all their tiles."""
+    strays = ~chosen & ~inputs.holds_poison(bits, entry.output.dtype)
+    if strays.any():
+        first = np.unravel_index(int(strays.argmax()), strays.shape)
+        at = ", ".join(map(str, own_coordinates(entry, tuple(map(int, first)))))
+        raise VerificationError(f"out[{at}] was written by a workgroup whose tile it is not in")
+
+
+def _boxes(entry: KernelEntry, sample: Sample | None, seed: int) -> tuple[Box, ...]:
+    """What is compared of the output."""
+    return cost.compared_boxes(entry, seed) if sample is None else sample.boxes
+
+
+def expectation(
+    entry: KernelEntry, data: DataSet, sample: Sample | None, seed: int
+) -> Iterator[tuple[Box, Estimate]]:
+    """What a right kernel makes of a data set, piece by piece: the oracle's values, and those of
+    the scalar reference in place of as many as it has time for."""
+    boxes = _boxes(entry, sample, seed)
+    element = scalar.elements(entry.spec, data.buffers)
+    budget = cost.scalar_elements(entry) // (len(boxes) * data.turns)
+    points = [at for box in boxes for at in sampling.elements(entry, box, budget, seed)]
+    places = np.array(points, np.int64).reshape(len(points), -1)
+    for piece in cost.oracle_pieces(entry, boxes):
+        found = oracle.estimate(entry.unpacked, data.buffers, piece, data.whole)
+        starts, stops = np.array([(s.start, s.stop) for s in piece]).T
+        inside = np.flatnonzero(((places >= starts) & (places < stops)).all(axis=1))
+        values = [element(points[i]) for i in inside.tolist()]
+        found.value[tuple((places[inside] - starts).T)] = values
+        yield piece, found
+
+
+def _compare(
+    entry: KernelEntry, expected: Iterable[tuple[Box, Estimate]], bits: Bits, chosen: Mask
+) -> Comparison:
+    """Compare the chosen elements."""
+    dtype = entry.output.dtype
+    worst: Comparison | None = None
+    for piece, estimate in expected:
+        got = bits[piece]
+        found = compare.compare(
+            estimate,
+            decode(got, dtype),
+            unwritten=inputs.unwritten(got, dtype),
+            chosen=chosen[piece],
+            dtype=dtype,
+            box=piece,
+        )
+        worst = compare.merge(worst, found)
+    assert worst is not None
+    return worst
+
+
+def describe(entry: KernelEntry, data: DataSet, found: Comparison) -> str:
+    """What is wrong and where, in one line."""
+    at = ", ".join(map(str, own_coordinates(entry, found.at)))
+    line = (
+        f"{data.name} data, out[{at}]: got {found.got:.9g}, expected {found.expected:.9g} "
+        f"within {found.bound:.3g}; {found.wrong} of {found.elements} elements are wrong"
+    )
+    return f"{line}, {found.unwritten} were never written" if found.unwritten else line
+
+
+def own_coordinates(entry: KernelEntry, at: tuple[int, ...]) -> tuple[int, ...]:
+    """The oracle's coordinates as those of the output tensor."""
+    flat = np.ravel_multi_index(at, oracle.output_shape(entry))
+    return tuple(int(i) for i in np.unravel_index(int(flat), entry.output.shape))
+
+
+def _coverage(entry: KernelEntry, sample: Sample | None, elements: int) -> Coverage:
+    of = sum(math.prod(launch.grid) for launch in entry.launches)
+    run = of if sample is None else sum(map(len, sample.workgroups))
+    return Coverage(workgroups=run, of=of, elements=elements)
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,316 @@
+"""Seeded samples: of workgroups where running all takes too long, and of output elements. The
+workgroups of a CPU are its tasks.
+
+Samples are not luck alone: along every axis they take the first, the last and an interior position,
+and all combinations of these, because that is where tiles differ from one another.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Collection, Iterable, Sequence
+
+import numpy as np
+
+from kgen.check.oracle.operations import Box, output_shape
+from kgen.check.verify import walk
+from kgen_runtime.manifest import Extent3, KernelEntry, Launch, Tile
+from kgen_runtime.values import frozen
+
+#: Workgroups to run, per launch.
+Workgroups = tuple[tuple[Extent3, ...], ...]
+
+
+@frozen
+class Sample:
+    """Workgroups (tasks) to run, per launch, and the boxes of the output that they write."""
+
+    workgroups: Workgroups
+    boxes: tuple[Box, ...]
+
+
+def is_product_of_tasks(entry: KernelEntry) -> bool:
+    """A CPU's matmul, whose last launch multiplies: those before it pack what its tasks read."""
+    tile = entry.launches[-1].tile
+    return entry.target.family == "cpu" and tile is not None and tile.walk is not None
+
+
+def sampled_launch(entry: KernelEntry) -> Launch:
+    """The one whose workgroups a sample is of."""
+    return entry.launches[-1 if is_product_of_tasks(entry) else 0]
+
+
+def sample(entry: KernelEntry, budget: int, seed: int) -> Sample | None:
+    """At least the corners and up to `budget` workgroups in all; None to run everything. Of tasks,
+    which are few and long, at least the last, and others as long as the budget.
+
+    Everything runs if the budget allows it, and where a launch does not say what its workgroups
+    write. A sample is closed: whatever its workgroups wait for or read, others of it make.
+    """
+    launch = sampled_launch(entry)
+    tile = launch.tile
+    if tile is None or math.prod(launch.grid) <= budget:
+        return None
+    generator = np.random.default_rng(seed)
+    if is_product_of_tasks(entry):
+        return _of_tasks(entry.launches, tile, budget, generator)
+    if len(entry.launches) > 1:
+        last = entry.launches[1]
+        closed = len(entry.launches) == 2 and tile.parts > 1 and last.tile is not None
+        return _of_parts(launch, tile, last, budget, generator) if closed else None
+    if tile.walk is not None:
+        return (
+            _of_stream(launch, tile, budget) if tile.walk.steps else _of_walk(launch, tile, budget)
+        )
+    counts = [tile_count(tile, launch.grid, dim) for dim in range(len(tile.shape))]
+    chosen = set(corners(counts, generator))
+    groups = closed_group_size(launch)
+    for _ in range(max(0, budget // groups - len(chosen))):
+        chosen.add(tuple(int(generator.integers(n)) for n in counts))
+    workgroups = {w for piece in sorted(chosen) for w in closed_group(launch, tile, piece)}
+    return _sample(workgroups, (written(tile, w) for w in sorted(workgroups)))
+
+
+def _of_tasks(
+    launches: Sequence[Launch], tile: Tile, budget: int, generator: np.random.Generator
+) -> Sample:
+    """The last task and, as far as the budget of whole tasks goes, neighbours of which the second
+    packs anew, the last one's neighbour, which has packed for both, the first, the other corners,
+    and any."""
+    *before, launch = launches
+    counts = walk.counts(tile)
+    assert tile.walk is not None
+    last = math.prod(counts) - 1
+    line = min(tile.walk.group, counts[-2]) if tile.walk.group > 1 else counts[-1]
+    others = [walk.number_of(tile, corner) for corner in corners(counts, generator)]
+    numbers = [last, last - line, last - line + 1, last - 1, 0, 1, *others]
+    numbers += generator.permutation(last).tolist()
+    room = budget * math.prod(tile.extent)
+    chosen: dict[int, tuple[tuple[int, int], ...]] = {}
+    for number in dict.fromkeys(n for n in numbers if n >= 0):
+        (box,) = walk.written(launch, tile, (number, 0, 0))
+        elements = math.prod(stop - start for start, stop in box)
+        if number == last or elements <= room:
+            chosen[number] = box
+            room -= elements
+    whole = [tuple((x, 0, 0) for x in range(earlier.grid[0])) for earlier in before]
+    tasks = tuple((number, 0, 0) for number in sorted(chosen))
+    return Sample(workgroups=(*whole, tasks), boxes=_slices(chosen.values()))
+
+
+def fewest(entry: KernelEntry, seed: int) -> Workgroups | None:
+    """The fewest workgroups that can run without the others, at two corners of the output; None
+    where that is all of them."""
+    found = sample(entry, 1, seed)
+    if found is None:
+        return None
+    launch = entry.launches[0]
+    plain = launch.tile is not None and launch.tile.walk is None and len(entry.launches) == 1
+    if plain and closed_group_size(launch) == 1:
+        return ((found.workgroups[0][0], found.workgroups[0][-1]),)
+    return found.workgroups
+
+
+def _of_walk(launch: Launch, tile: Tile, budget: int) -> Sample:
+    """The clusters that write the first and the last corner of the output, and as many others' as
+    the budget allows; what else these write is interior enough."""
+    corners = list(itertools.product(*(sorted({0, n - 1}) for n in walk.counts(tile))))
+    workgroups: set[Extent3] = set()
+    for index, piece in enumerate([corners[0], corners[-1], *corners[1:-1]]):
+        if index < 2 or len(workgroups) < budget:
+            workgroups |= set(walk.workgroups(launch, tile, piece))
+    boxes = (box for w in sorted(workgroups) for box in walk.written(launch, tile, w))
+    return _sample(workgroups, boxes)
+
+
+def _of_stream(launch: Launch, tile: Tile, budget: int) -> Sample | None:
+    """Any workgroups, for they have the highest numbers of all, and what these numbers write."""
+    assert tile.walk is not None
+    total = launch.grid[0]
+    count = max(budget, walk.least_together(launch, tile.walk))
+    if count >= total:
+        return None
+    numbers = range(total - count, total)
+    boxes = (box for n in numbers for box in walk.written(launch, tile, (n, 0, 0)))
+    return _sample([(i, 0, 0) for i in range(count)], boxes)
+
+
+def _of_parts(
+    launch: Launch, tile: Tile, last: Launch, budget: int, generator: np.random.Generator
+) -> Sample | None:
+    """All parts of whole rows of pieces, the first, the last and some between them, and whoever
+    adds up nothing else."""
+    assert last.tile is not None
+    matrices, rows = (tile_count(tile, launch.grid, dim) for dim in (0, 1))
+    chosen = set(corners((matrices, rows), generator))
+    each = math.prod(launch.grid) // (matrices * rows)
+    for _ in range(max(0, budget // each - len(chosen))):
+        chosen.add((int(generator.integers(matrices)), int(generator.integers(rows))))
+    if len(chosen) == matrices * rows:
+        return None
+    (height, cols), (width, size) = (
+        (tile.extent[1], tile.shape[2]),
+        (last.tile.extent[1], last.tile.shape[1]),
+    )
+    makers = {w for matrix, row in chosen for w in closed_group(launch, tile, (matrix, row))}
+    adders: list[Extent3] = []
+    boxes: list[tuple[tuple[int, int], ...]] = []
+    for matrix, first, end in _strips(chosen, height * cols, size):
+        begin, stop = -(-first // width), -(-size // width) if end == size else end // width
+        if begin < stop:
+            adders += [_at(last.tile, (matrix, i)) for i in range(begin, stop)]
+            boxes += _boxes(matrix, begin * width, min(stop * width, size), cols)
+    return Sample(workgroups=(tuple(sorted(makers)), tuple(adders)), boxes=_slices(boxes))
+
+
+def _strips(
+    chosen: Collection[tuple[int, ...]], size: int, limit: int
+) -> list[tuple[int, int, int]]:
+    """(matrix, first element, end) of rows of pieces of `size` elements, neighbours joined."""
+    found: list[tuple[int, int, int]] = []
+    for matrix, row in sorted(chosen):
+        first, end = row * size, min((row + 1) * size, limit)
+        if found and found[-1][0] == matrix and found[-1][2] == first:
+            first = found.pop()[1]
+        found.append((matrix, first, end))
+    return found
+
+
+def _boxes(matrix: int, first: int, end: int, cols: int) -> list[tuple[tuple[int, int], ...]]:
+    """A matrix from one element to another: the end of a row, whole rows, the start of one."""
+    top, bottom = -(-first // cols), end // cols
+    here = (matrix, matrix + 1)
+    if top > bottom:
+        return [(here, (bottom, top), (first - bottom * cols, end - bottom * cols))]
+    pieces = [
+        (here, (top - 1, top), (first - (top - 1) * cols, cols)),
+        (here, (top, bottom), (0, cols)),
+        (here, (bottom, bottom + 1), (0, end - bottom * cols)),
+    ]
+    return [piece for piece in pieces if holds(piece)]
+
+
+def _at(tile: Tile, piece: Sequence[int]) -> Extent3:
+    """The workgroup that writes a piece."""
+    x, y, z = (piece[tile.axes.index(a)] if a in tile.axes else 0 for a in range(3))
+    return x, y, z
+
+
+def _sample(
+    workgroups: Collection[Extent3], bounds: Iterable[tuple[tuple[int, int], ...]]
+) -> Sample:
+    return Sample(workgroups=(tuple(sorted(workgroups)),), boxes=_slices(bounds))
+
+
+def _slices(bounds: Iterable[tuple[tuple[int, int], ...]]) -> tuple[Box, ...]:
+    """Bounds as boxes, once each; those without elements are left off."""
+    boxes = [box for box in dict.fromkeys(bounds) if holds(box)]
+    return tuple(tuple(slice(*ends) for ends in box) for box in boxes)
+
+
+def tile_count(tile: Tile, grid: Extent3, dim: int) -> int:
+    """How many pieces of an output dimension hold elements."""
+    if tile.axes[dim] < 0:
+        return 1
+    pieces = -(-tile.shape[dim] // tile.extent[dim])
+    return min(grid[tile.axes[dim]] // (tile.parts if dim == 0 else 1), pieces)
+
+
+def uncovered(launch: Launch) -> str | None:
+    """What of the output no workgroup of the grid writes, in words; None if nothing."""
+    if launch.tile is None or launch.tile.walk is not None:
+        return None
+    tile = launch.tile
+    for dim, (size, extent, axis) in enumerate(
+        zip(tile.shape, tile.extent, tile.axes, strict=True)
+    ):
+        workgroups = 1 if axis < 0 else launch.grid[axis] // (tile.parts if dim == 0 else 1)
+        reach = extent * workgroups
+        if reach < size:
+            return f"the grid reaches {reach} of {size} elements of output dimension {dim}"
+    return None
+
+
+def corners(counts: Sequence[int], generator: np.random.Generator) -> list[tuple[int, ...]]:
+    """All combinations of the first, the last and one interior position along every axis."""
+    positions = []
+    for count in counts:
+        interior = int(generator.integers(1, count - 1)) if count > 2 else 0
+        positions.append(sorted({0, interior, count - 1}))
+    return list(itertools.product(*positions))
+
+
+def closed_group_size(launch: Launch) -> int:
+    """Workgroups that have to run together, about: a cluster, or all parts of one tile."""
+    assert launch.tile is not None
+    free = [launch.grid[axis] for axis in range(3) if axis not in launch.tile.axes]
+    return max(math.prod(free) * launch.tile.parts, math.prod(launch.cluster))
+
+
+def closed_group(launch: Launch, tile: Tile, piece: Sequence[int]) -> list[Extent3]:
+    """All workgroups that make a piece of the output, or all pieces that begin so, with the rest of
+    their clusters."""
+    spans = []
+    for axis, (size, cluster) in enumerate(zip(launch.grid, launch.cluster, strict=True)):
+        dim = tile.axes.index(axis) if axis in tile.axes else len(piece)
+        if dim < len(piece):
+            parts = tile.parts if dim == 0 else 1
+            start = piece[dim] * parts // cluster * cluster
+            spans.append(range(start, min(start + max(cluster, parts), size)))
+        else:
+            spans.append(range(size))
+    return [(x, y, z) for x, y, z in itertools.product(*spans)]
+
+
+def holds(bounds: tuple[tuple[int, int], ...]) -> bool:
+    """Whether there are elements inside."""
+    return all(start < stop for start, stop in bounds)
+
+
+def written(tile: Tile, workgroup: Extent3) -> tuple[tuple[int, int], ...]:
+    """The bounds, per output dimension, of what a workgroup writes, or has a part in; empty if it
+    has no elements."""
+    bounds = []
+    for dim, (size, extent, axis) in enumerate(
+        zip(tile.shape, tile.extent, tile.axes, strict=True)
+    ):
+        index = 0 if axis < 0 else workgroup[axis] // (tile.parts if dim == 0 else 1)
+        start = min(index * extent, size)
+        bounds.append((start, size if axis < 0 else min(start + extent, size)))
+    return tuple(bounds)
+
+
+def elements(entry: KernelEntry, box: Box, limit: int, seed: int) -> list[tuple[int, ...]]:
+    """Up to `limit` elements of a box: all, or its corners, those at tile edges, and others.
+
+    The coordinates are those of the whole output.
+    """
+    spans = [range(s.start, s.stop) for s in box]
+    if math.prod(map(len, spans)) <= limit:
+        return list(itertools.product(*spans))
+    generator = np.random.default_rng(seed)
+    tile = sampled_launch(entry).tile
+    extents = tile.extent if tile is not None else output_shape(entry)
+    pairs = zip(spans, extents, strict=True)
+    box_corners = shuffled(generator, *(sorted({s[0], s[-1]}) for s in spans))
+    tile_edges = shuffled(generator, *(sorted(edge_positions(s, e)) for s, e in pairs))
+    chosen = dict.fromkeys(box_corners[: max(limit, 1)] + tile_edges[: limit // 2])
+    rest = max(0, limit - len(chosen))
+    # A few positions along every axis, crossed: neighbours in a row or column cost little more.
+    each = math.ceil(rest ** (1 / max(1, sum(len(s) > 1 for s in spans))))
+    axes = (generator.choice(s, min(each, len(s)), replace=False).tolist() for s in spans)
+    return sorted(chosen | dict.fromkeys(shuffled(generator, *axes)[:rest]))
+
+
+def shuffled(generator: np.random.Generator, *axes: Sequence[int]) -> list[tuple[int, ...]]:
+    """All combinations of positions along each axis, in random order."""
+    combinations = list(itertools.product(*axes))
+    return [combinations[i] for i in generator.permutation(len(combinations))]
+
+
+def edge_positions(span: range, extent: int) -> set[int]:
+    """First and last positions of the span's first, second and last tiles."""
+    last_tile = span[-1] // extent * extent
+    starts = (span[0], span[0] + extent, last_tile)
+    return {p for start in starts for p in (start - 1, start) if p in span} | {span[-1]}

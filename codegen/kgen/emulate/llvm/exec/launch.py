@@ -1,0 +1,287 @@
+"""Run a kernel: read its text, lay out memory, and run its workgroups in chunks."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from kgen.emulate.limits import check_launch
+from kgen.emulate.llvm.counting.counts import Events, counters, lines
+from kgen.emulate.llvm.counting.traffic import Traffic
+from kgen.emulate.llvm.exec.flow import execute
+from kgen.emulate.llvm.exec.hidden import place_hidden
+from kgen.emulate.llvm.exec.machine import Index3, Machine
+from kgen.emulate.llvm.exec.placement import place_globals, static_lds
+from kgen.emulate.llvm.frontend.decode import decode
+from kgen.emulate.llvm.frontend.granules import granule
+from kgen.emulate.llvm.frontend.module import Function, Module
+from kgen.emulate.llvm.frontend.parser import parse
+from kgen.emulate.llvm.frontend.processor import allowed_numerics, wave_size
+from kgen.emulate.llvm.frontend.program import Program
+from kgen.emulate.llvm.frontend.provenance import written_by
+from kgen.emulate.llvm.memory.global_memory import REGION_SHIFT, Buffer, GlobalMemory
+from kgen.emulate.llvm.memory.lds import Lds
+from kgen.emulate.llvm.memory.spaces import Memory, stack_buffer
+from kgen.emulate.llvm.order.device_clocks import DeviceClocks
+from kgen.emulate.llvm.order.global_races import GlobalShadow
+from kgen.emulate.llvm.order.lds_races import LdsShadow
+from kgen.emulate.llvm.types import CONSTANT, GLOBAL, LDS, Array, Pointer, Type
+from kgen.emulate.numerics import Numerics
+from kgen.emulate.report import Report
+from kgen.errors import EmulationError
+from kgen_runtime.launch_limits import Usage, amdgpu_limits
+
+Argument = np.ndarray[Any, Any] | np.generic
+
+#: Lanes that run in lockstep: enough to hide the cost of one step of the interpreter, few enough
+#: for the registers of a kernel to stay in the caches.
+_CHUNK_LANES = 1 << 15
+#: Bytes of LDS, with its checks, that a chunk may hold.
+_CHUNK_LDS_BYTES = 64 << 20
+#: A loop that ends goes round no oftener than there are bytes to work on; on the one lane of a CPU,
+#: which does all the work, a few times as often. Besides, this many steps are free.
+_FREE_STEPS = 20_000
+_CPU_STEPS_PER_BYTE = 8
+#: With a seed, only some workgroups run at a time, and of each only one wave.
+_HELD_BACK = 16
+
+
+def run(
+    source: str,
+    *,
+    entry: str,
+    grid: Index3,
+    block: Index3,
+    arguments: Sequence[Argument],
+    dynamic_shared: int = 0,
+    workgroups: Iterable[Index3] | None = None,
+    checks: bool = True,
+    profile: bool = False,
+    numerics: Numerics | None = None,
+    seed: int = 0,
+    arch: str | None = None,
+) -> Report:
+    """Execute the function ``entry`` of a module of textual LLVM IR.
+
+    An AMDGPU kernel runs ``grid`` workgroups of ``block`` lanes, of which ``workgroups`` selects
+    some; a function for a CPU runs as one lane, with a grid and a block of one.
+
+    An array argument is a pointer to a buffer of exactly its bytes, written in place; it must be
+    C-contiguous. A numpy scalar is passed by value. ``dynamic_shared`` is the size in bytes of the
+    LDS arrays declared without one. ``checks`` turns on everything but bounds, which are always
+    checked. ``profile`` counts the traffic of the memories too, and by source line. With the
+    ``seed`` 0 workgroups start in their natural order and run in lockstep; with any other, in an
+    order at random, in which waves are held back at random too (:mod:`turns`). ``numerics`` may
+    say that MFMA flushes subnormal numbers, on gfx90a.
+
+    Raises :class:`EmulationFault` at the first fault of the program, :class:`UnknownInstruction`
+    before anything runs if a word in it has no meaning here, and :class:`EmulationError` for text
+    that cannot be read and arguments that do not fit the function.
+    """
+    start = time.perf_counter()
+    module = parse(source)
+    function = module.functions.get(entry)
+    if function is None:
+        known = ", ".join(sorted(module.functions)) or "none"
+        raise EmulationError(f"no function {entry!r} in this module; it defines {known}")
+    if not function.kernel and (grid, block) != ((1, 1, 1), (1, 1, 1)):
+        raise EmulationError(
+            f"{entry} is not an amdgpu_kernel: its grid and block must be (1, 1, 1)"
+        )
+    if function.kernel:
+        limits = amdgpu_limits(arch or function.attributes.get("target-cpu", ""))
+        usage = Usage(static_shared_memory=static_lds(module, function))
+        check_launch(entry, limits, usage, grid=grid, block=block, dynamic_shared=dynamic_shared)
+    launch = _Launch(
+        module, function, arguments, dynamic_shared, checks, profile, (grid, block), seed
+    )
+    launch.numerics = allowed_numerics(numerics, launch.processor)
+    selected = _coordinates(grid, workgroups, seed)
+    with np.errstate(all="ignore"):
+        launch.start(selected)
+        for chunk in launch.chunks(selected):
+            launch.run(chunk)
+    programs = launch.programs.values()
+    totals = counters(programs, launch.events, launch.traffic)
+    return Report(
+        workgroups_run=len(selected),
+        workgroups_total=grid[0] * grid[1] * grid[2],
+        instructions=totals["instructions"],
+        seconds=time.perf_counter() - start,
+        subgroup_width=launch.wave,
+        counters=totals,
+        lines={} if launch.traffic is None else lines(programs, launch.traffic),
+    )
+
+
+def _coordinates(grid: Index3, workgroups: Iterable[Index3] | None, seed: int) -> Array:
+    """[workgroup, 3], x fastest unless shuffled."""
+    if workgroups is None:
+        z, y, x = np.indices(grid[::-1]).reshape(3, -1)
+        coordinates = np.stack([x, y, z], axis=1)
+    else:
+        coordinates = np.array(list(workgroups), np.int64).reshape(-1, 3)
+        if ((coordinates < 0) | (coordinates >= grid)).any():
+            raise EmulationError(f"a workgroup lies outside the grid {grid}")
+    if seed:
+        coordinates = np.random.default_rng(seed).permutation(coordinates)
+    return coordinates
+
+
+class _Launch:
+    def __init__(
+        self,
+        module: Module,
+        function: Function,
+        arguments: Sequence[Argument],
+        dynamic_shared: int,
+        checks: bool,
+        profile: bool,
+        shape: tuple[Index3, Index3],
+        seed: int,
+    ) -> None:
+        self.module = module
+        self.function = function
+        self.checks = checks
+        self.seed = seed
+        self.processor = function.attributes.get("target-cpu", "")
+        self.numerics: Numerics | None = None
+        self.random = np.random.default_rng(seed) if seed else None
+        grid, self.block = shape
+        self.wave = wave_size(function) if function.kernel else 1
+        self.lanes = _aligned(math.prod(self.block), self.wave)
+        self.races: GlobalShadow | None = None
+        self.memory = GlobalMemory()
+        self.events = Events()
+        self.traffic = None
+        if profile:
+            self.traffic = Traffic(self.processor, REGION_SHIFT)
+        self.arguments = [
+            self._argument(parameter.name, parameter.type, argument)
+            for parameter, argument in _paired(function, arguments)
+        ]
+        self.placement = place_globals(module, self.memory, dynamic_shared)
+        self.hidden = place_hidden(module, self.memory, grid, self.block)
+        self.programs = decode(module, function.name, self.placement.symbols)
+        self.stack = 0 if function.kernel else self.memory.add(stack_buffer())
+
+    # -- memory ---------------------------------------------------------------------------------
+
+    def _argument(self, name: str, type_: Type, argument: Argument) -> Any:
+        if isinstance(argument, np.ndarray):
+            if not isinstance(type_, Pointer):
+                raise EmulationError(f"argument {name} is {type_} but got an array")
+            if not argument.flags.c_contiguous:
+                raise EmulationError(f"argument {name} must be C-contiguous")
+            data = argument.reshape(-1).view(np.uint8)
+            address = self.memory.add(
+                Buffer(
+                    name=f"argument {name}",
+                    symbol=name,
+                    data=data,
+                    writable=argument.flags.writeable,
+                )
+            )
+            return np.full((1, 1), address, np.int64)
+        if isinstance(type_, Pointer) or argument.dtype.itemsize != type_.dtype.itemsize:
+            raise EmulationError(f"argument {name} is {type_} but got {argument.dtype}")
+        return np.full((1, 1), argument).view(type_.dtype)
+
+    # -- execution ------------------------------------------------------------------------------
+
+    def start(self, coordinates: Array) -> None:
+        """These are the workgroups that will run, in this order."""
+        if not self.checks or not self.function.kernel:
+            return
+        written = written_by(self.module, self.function)
+        buffers = self.memory.buffers
+        clocks = DeviceClocks(self.lanes, self.wave, len(coordinates))
+        self.races = GlobalShadow(
+            buffers,
+            [i for i, b in enumerate(buffers) if written is None or b.symbol in written],
+            granule=granule(self.module, (GLOBAL, CONSTANT)),
+            clocks=clocks,
+            coordinates=coordinates,
+        )
+
+    def chunks(self, coordinates: Array) -> Iterable[Array]:
+        by_lanes = _CHUNK_LANES // self.lanes
+        by_lds = (
+            _CHUNK_LDS_BYTES // self.placement.lds_size if self.placement.lds_size else by_lanes
+        )
+        step = max(1, min(by_lanes, by_lds))
+        return (coordinates[i : i + step] for i in range(0, len(coordinates), step))
+
+    def run(self, coordinates: Array) -> None:
+        shadow = None
+        size, lanes = math.prod(self.block), self.lanes
+        if self.races is not None:
+            self.races.clocks.begin(len(coordinates))
+        if self.checks and self.placement.lds_size:
+            unit = granule(self.module, (LDS,))
+            shadow = LdsShadow(self.placement.lds_size, unit, lanes, self.wave, self.placement.gaps)
+        machine = Machine(
+            module=self.module,
+            entry=self.function.name,
+            wave=self.wave,
+            block=self.block,
+            coordinates=coordinates,
+            memory=Memory(
+                shared=self.memory,
+                lds=Lds(self.placement.lds_size, len(coordinates), shadow),
+                private=np.empty((0, 0), np.uint8),
+                stack=self.stack,
+                hidden=self.hidden,
+            ),
+            checks=self.checks,
+            events=self.events,
+            random=None if self._has_barriers_in_calls() else self.random,
+            seed=self.seed,
+            processor=self.processor,
+            numerics=self.numerics,
+            races=self.races,
+            traffic=self.traffic,
+            steps=self._steps(),
+        )
+        if lanes != size:
+            machine.mask = machine.lane_numbers() < size
+        machine.call = partial(_call, machine, self.programs)
+        execute(machine, self.programs[self.function.name], self.arguments)
+        machine.finish()
+
+    def _steps(self) -> int:
+        if self.stack:
+            return _FREE_STEPS + self.memory.bytes * _CPU_STEPS_PER_BYTE
+        one_by_one = self.lanes // self.wave * _HELD_BACK if self.seed else 1
+        return (_FREE_STEPS + self.memory.bytes) * one_by_one
+
+    def _has_barriers_in_calls(self) -> bool:
+        """Lanes of a workgroup must come to them in one call: only lockstep brings them there."""
+        called = (p for name, p in self.programs.items() if name != self.function.name)
+        return any(segment.barrier for program in called for segment in program.segments)
+
+
+def _call(machine: Machine, programs: dict[str, Program], name: str, arguments: list[Any]) -> Any:
+    top = machine.memory.stack_top
+    machine.depth += 1
+    result = execute(machine, programs[name], arguments)
+    machine.depth -= 1
+    machine.memory.stack_top = top
+    return result
+
+
+def _paired(function: Function, arguments: Sequence[Argument]) -> Iterable[tuple[Any, Argument]]:
+    if len(arguments) != len(function.parameters):
+        raise EmulationError(
+            f"{function.name} takes {len(function.parameters)} arguments, got {len(arguments)}"
+        )
+    return zip(function.parameters, arguments, strict=True)
+
+
+def _aligned(offset: int, align: int) -> int:
+    return -(-offset // align) * align

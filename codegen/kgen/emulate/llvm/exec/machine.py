@@ -1,0 +1,247 @@
+"""The state that every instruction sees while a chunk of workgroups runs in lockstep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgen.emulate.llvm.frontend.module import Instruction, Module
+from kgen.emulate.llvm.memory.spaces import Memory
+from kgen.emulate.llvm.order.clocks import waves_in
+from kgen.emulate.llvm.types import Array
+from kgen.emulate.numerics import Numerics
+from kgen.emulate.report import EmulationFault, Fault
+
+if TYPE_CHECKING:
+    from kgen.emulate.llvm.counting.counts import Events
+    from kgen.emulate.llvm.counting.traffic import Traffic
+    from kgen.emulate.llvm.frontend.program import Segment
+    from kgen.emulate.llvm.memory.copies import Copies
+    from kgen.emulate.llvm.order.clocks import Clocks
+    from kgen.emulate.llvm.order.global_races import GlobalShadow
+
+Index3 = tuple[int, int, int]
+
+#: How many lanes a fault names.
+_LANES_NAMED = 8
+
+
+@dataclass(kw_only=True)
+class Machine:
+    """``workgroups`` x ``lanes`` lanes at once, the block rounded up to whole waves."""
+
+    module: Module
+    entry: str
+    wave: int
+    block: Index3
+    coordinates: Array
+    """Of the workgroups in this chunk: [workgroup, 3]."""
+    memory: Memory
+    checks: bool
+    steps: int
+    """How many segments one call may execute before it is held to run for ever."""
+    events: Events
+    random: np.random.Generator | None = None
+    """Deals the turns of waves; None is lockstep."""
+    seed: int = 0
+    """From which it was made."""
+    processor: str = ""
+    """gfx90a or the like."""
+    numerics: Numerics | None = None
+    """What matrix instructions lose."""
+    races: GlobalShadow | None = None
+    """The checks of global memory."""
+    traffic: Traffic | None = None
+    """What a profile counts."""
+    mask: Array | None = None
+    """The lanes that execute now, broadcastable to [workgroup, lane]; None is all of them."""
+    call: Callable[[str, list[Any]], Any] = field(init=False)
+    """Run another function of the module for the lanes of ``mask``."""
+    copies: Copies | None = None
+    """Loads to LDS, once there was one."""
+    unfinished: Array | None = None
+    """The lanes of the kernel that have not ended; None is all."""
+    depth: int = 0
+    """How many calls of functions are under way."""
+    barriers: Array = field(init=False)
+    """How many barriers each workgroup has passed."""
+    signalled: Array = field(init=False)
+    """Which waves have arrived at a split barrier: [workgroup | 1, wave, 1]."""
+    state: dict[str, Any] = field(default_factory=dict)
+    """What one group of instructions keeps for itself, such as the AMX tiles."""
+
+    def __post_init__(self) -> None:
+        self.barriers = np.zeros(len(self.coordinates), np.int64)
+        self.signalled = np.zeros((1, self.lanes // self.wave, 1), np.bool_)
+
+    @property
+    def workgroups(self) -> int:
+        return len(self.coordinates)
+
+    @cached_property
+    def lanes(self) -> int:
+        size = self.block[0] * self.block[1] * self.block[2]
+        return -(-size // self.wave) * self.wave
+
+    def lane_numbers(self) -> Array:
+        """[1, lane] flat thread number in the workgroup."""
+        return np.arange(self.lanes, dtype=np.int64)[None, :]
+
+    def selected(self) -> Array:
+        """The active lanes in full: [workgroup, lane]."""
+        mask = np.True_ if self.mask is None else self.mask
+        return np.broadcast_to(mask, (self.workgroups, self.lanes))
+
+    def waves(self, value: Array) -> Array:
+        """[w, lane, ...] or [w, 1, ...] -> [w, wave, lane of the wave, ...]"""
+        whole = np.broadcast_to(value, (len(value), self.lanes, *value.shape[2:]))
+        return whole.reshape(len(value), -1, self.wave, *value.shape[2:])
+
+    def of_wave(self, value: Array) -> Array:
+        """One value per wave, for each of its lanes: [w, wave, ...] -> [w, lane, ...]"""
+        repeated: Array = np.repeat(value, self.wave, axis=1)
+        return repeated
+
+    def count(self, segment: Segment) -> None:
+        """Count the waves and lanes that execute a segment now."""
+        if self.mask is None:
+            segment.waves += self.workgroups * (self.lanes // self.wave)
+            segment.lanes += self.workgroups * self.lanes
+            return
+        waves = self.waves(self.mask)
+        alike = self.workgroups // len(waves)
+        segment.waves += int(np.count_nonzero(waves.any(axis=2))) * alike
+        segment.lanes += int(np.count_nonzero(waves)) * alike
+
+    @contextmanager
+    def narrowed(self, condition: Array) -> Iterator[bool]:
+        """Only lanes for which the condition holds execute inside; yields whether any does."""
+        before = self.mask
+        mask = condition if before is None else before & condition
+        self.mask = None if mask.all() else mask
+        try:
+            yield bool(mask.any())
+        finally:
+            self.mask = before
+
+    def finish(self) -> None:
+        """Every workgroup of the chunk is done."""
+        self.events.barriers = max(self.events.barriers, int(self.barriers.max()))
+
+    def whole_waves(self, ins: Instruction) -> None:
+        """Fault unless every wave that executes ``ins`` does so with all its lanes."""
+        if self.mask is None or not self.checks:
+            return
+        waves = self.waves(self.mask)
+        missing = waves.any(axis=2, keepdims=True) & ~waves
+        if missing.any():
+            raise self.fault(
+                "divergent-warp-instruction",
+                "the whole wave must execute this; these lanes do not",
+                ins,
+                missing.reshape(len(self.mask), self.lanes),
+            )
+
+    # -- synchronisation ------------------------------------------------------------------------
+
+    def fence(
+        self,
+        ins: Instruction,
+        *,
+        release: bool = False,
+        acquire: bool = False,
+        device: bool = False,
+    ) -> None:
+        """Order the active lanes' accesses, as :class:`Clocks` says, in the memories that the
+        fence is for. A release that is for LDS waits for the wave's copies to it."""
+        if release and self.copies is not None and self.module.synchronizes(ins, "local"):
+            self.copies.land(self)
+        for name, clocks in self._clocks():
+            if self.module.synchronizes(ins, name):
+                clocks.fence(self, release=release, acquire=acquire, device=device)
+
+    def signal(self) -> None:
+        """The active waves arrive at a split barrier."""
+        self.signalled = self.signalled | waves_in(self, self.mask)
+        for _, clocks in self._clocks():
+            clocks.signal(self)
+
+    def _clocks(self) -> Iterator[tuple[str, Clocks]]:
+        if self.memory.lds.shadow is not None:
+            yield "local", self.memory.lds.shadow
+        if self.races is not None:
+            yield "global", self.races.clocks
+
+    def arrive(self, ins: Instruction) -> None:
+        """The active waves come to a barrier: to the wait of a split one, with a signal."""
+        if not ins.callee.endswith(".wait"):
+            return
+        waves = waves_in(self, self.mask)
+        if (waves & ~self.signalled).any():
+            raise self.fault(
+                "deadlock",
+                "a wave waits at a barrier at which it has not arrived: no signal comes before",
+                ins,
+                self.of_wave((waves & ~self.signalled)[..., 0]),
+            )
+        self.signalled = self.signalled & ~waves
+
+    def pass_barrier(self, released: Array | None) -> None:
+        """The lanes in ``released`` (None: all) leave a barrier."""
+        self.barriers += 1 if released is None else released.any(axis=1)
+        for _, clocks in self._clocks():
+            clocks.barrier(self, released)
+
+    # -- masks and faults -----------------------------------------------------------------------
+
+    def active(self, shape: tuple[int, ...]) -> Array | None:
+        """The mask at the shape of a value that is uniform along its axes of length 1."""
+        if self.mask is None:
+            return None
+        mask: Array = self.mask
+        if shape[0] == 1 and mask.shape[0] != 1:
+            mask = np.asarray(mask.any(axis=0, keepdims=True))
+        if shape[1] == 1 and mask.shape[1] != 1:
+            mask = np.asarray(mask.any(axis=1, keepdims=True))
+        return None if mask.all() else mask
+
+    def fault(
+        self,
+        kind: str,
+        message: str,
+        instruction: Instruction,
+        where: Array,
+        address: int | None = None,
+    ) -> EmulationFault:
+        """The fault of the lanes in ``where``, broadcastable to [workgroup, lane]."""
+        full = np.broadcast_to(where, (self.workgroups, self.lanes))
+        workgroup = int(np.argmax(full.any(axis=1)))
+        lanes = np.flatnonzero(full[workgroup])[:_LANES_NAMED]
+        x, y, z = (int(c) for c in self.coordinates[workgroup])
+        return EmulationFault(
+            Fault(
+                kind=kind,
+                message=message,
+                entry=self.entry,
+                instruction=self.module.text(instruction.line),
+                line=instruction.line,
+                workgroup=(x, y, z),
+                lanes=tuple(int(lane) for lane in lanes),
+                address=address,
+                seed=self.seed,
+            )
+        )
+
+
+def merge(mask: Array, new: Any, old: Any) -> Any:
+    """``new`` for the lanes in ``mask``, ``old`` for the others; tuples field by field."""
+    if isinstance(new, tuple):
+        return tuple(merge(mask, n, o) for n, o in zip(new, old, strict=True))
+    if new.ndim > mask.ndim:
+        mask = mask[..., None]
+    return np.where(mask, new, old)

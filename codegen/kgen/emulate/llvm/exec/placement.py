@@ -1,0 +1,110 @@
+"""Where the globals of a module lie: LDS arrays, and initialised data in global memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kgen.emulate.llvm.frontend.literals import constant_value
+from kgen.emulate.llvm.frontend.module import (
+    Constant,
+    Function,
+    Global,
+    Instruction,
+    Module,
+    Operand,
+)
+from kgen.emulate.llvm.memory.codec import encode
+from kgen.emulate.llvm.memory.global_memory import Buffer, GlobalMemory
+from kgen.emulate.llvm.types import LDS
+
+#: Bytes between two arrays in LDS: an access past the end of one is not one of the next.
+_GAP_BYTES = 128
+
+
+@dataclass(kw_only=True)
+class Placement:
+    symbols: dict[str, int] = field(default_factory=dict)
+    """The address of every global."""
+    lds_size: int = 0
+    gaps: list[range] = field(default_factory=list)
+    """Bytes of LDS between its arrays."""
+
+    def behind_gap(self, align: int) -> int:
+        """Where the next array in LDS starts, which is not where the last one ends."""
+        end = self.lds_size
+        start = -(-(end + _GAP_BYTES) // align) * align if end else 0
+        self.gaps.append(range(end, start))
+        return start
+
+
+def place_globals(module: Module, memory: GlobalMemory, dynamic_shared: int) -> Placement:
+    """LDS arrays of unknown size share the dynamic part, of ``dynamic_shared`` bytes."""
+    placement = Placement()
+    for variable in module.globals.values():
+        if variable.space == LDS and variable.type.size:
+            at = placement.behind_gap(variable.align)
+            placement.symbols[variable.name] = at
+            placement.lds_size = at + variable.type.size
+    dynamic = [g for g in module.globals.values() if g.space == LDS and not g.type.size]
+    if dynamic:
+        placement.lds_size = placement.behind_gap(max(variable.align for variable in dynamic))
+        placement.symbols.update((variable.name, placement.lds_size) for variable in dynamic)
+    placement.lds_size += dynamic_shared
+    for variable in module.globals.values():
+        if variable.space != LDS and variable.initializer is not None:
+            placement.symbols[variable.name] = _initialised(variable, memory, placement)
+    return placement
+
+
+def _initialised(variable: Global, memory: GlobalMemory, placement: Placement) -> int:
+    value = variable.initializer
+    assert isinstance(value, Constant)
+    if value.kind == "zero":
+        data = np.zeros(variable.type.size, np.uint8)
+    else:
+        raw = encode(constant_value(value, placement.symbols), variable.type)
+        data = np.ascontiguousarray(raw).reshape(-1).view(np.uint8)
+    return memory.add(Buffer(name=f"@{variable.name}", symbol=variable.name, data=data))
+
+
+def static_lds(module: Module, kernel: Function) -> int:
+    """Bytes of the LDS arrays that a kernel, or what it calls, names: what it has on a device.
+
+    Arrays of other kernels are left out, and so are the gaps between those that are placed here.
+    """
+    named: set[str] = set()
+    reached, ahead = {kernel.name}, [kernel]
+    while ahead:
+        for ins in _instructions(ahead.pop()):
+            named.update(name for operand in ins.operands for name in _globals(operand))
+            if ins.callee in module.functions and ins.callee not in reached:
+                reached.add(ins.callee)
+                ahead.append(module.functions[ins.callee])
+    end = 0
+    for variable in module.globals.values():
+        if variable.space == LDS and variable.name in named:
+            end = -(-end // max(1, variable.align)) * max(1, variable.align) + variable.type.size
+    return end
+
+
+def _instructions(function: Function) -> Iterator[Instruction]:
+    for block in function.blocks:
+        yield from block.instructions
+
+
+def _globals(operand: Operand) -> Iterator[str]:
+    """Names of the globals that an operand is made of."""
+    if not isinstance(operand, Constant):
+        return
+    if operand.kind == "global":
+        yield str(operand.value)
+    inner = operand.value
+    if isinstance(inner, Instruction):
+        for part in inner.operands:
+            yield from _globals(part)
+    elif isinstance(inner, list | tuple):
+        for part in inner:
+            yield from _globals(part)

@@ -1,0 +1,1 @@
+"""From textual LLVM IR to closures: tokens, a module, decoded instructions."""

@@ -1,0 +1,287 @@
+"""Types, operands and constants in textual LLVM IR."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+from kgen.emulate.llvm.frontend.lexer import Tokens, symbol, words
+from kgen.emulate.llvm.frontend.module import Constant, Instruction, Local, Operand
+from kgen.emulate.llvm.types import (
+    BFLOAT,
+    DOUBLE,
+    FLOAT,
+    HALF,
+    LDS,
+    PRIVATE,
+    REGION,
+    VOID,
+    ArrayType,
+    Floating,
+    Integer,
+    Pointer,
+    Struct,
+    Type,
+    Vector,
+    Void,
+)
+
+_NAMED_TYPES: dict[str, Type] = {
+    "void": VOID,
+    "label": Void("label"),
+    "token": Void("token"),
+    "metadata": Void("metadata"),
+    "half": HALF,
+    "bfloat": BFLOAT,
+    "float": FLOAT,
+    "double": DOUBLE,
+}
+_INTEGER_TYPE = re.compile(r"i\d+$")
+_ZEROS = frozenset(("zeroinitializer", "null", "undef", "poison", "none"))
+_CONSTANT_WORDS = _ZEROS | {"true", "false", "splat"}
+_EXPRESSIONS = frozenset(
+    words("getelementptr bitcast addrspacecast ptrtoint inttoptr trunc add sub xor")
+)
+#: Words between an opcode and its first type that change nothing here: wrapping and fast-math
+#: flags promise that a case does not arise or allow less precision.
+FLAGS = frozenset(
+    words(
+        "nuw nsw exact disjoint nneg inbounds nusw samesign fast nnan ninf nsz arcp contract afn"
+        " reassoc volatile"
+    )
+)
+
+#: What reads an instruction from its opcode, line and the name of its result, with the cursor
+#: behind the opcode.
+Parse = Callable[[str, int, str], Instruction]
+
+
+class OperandParser:
+    """Reads types and operands at the cursor of ``tokens``.
+
+    ``narrow_pointers`` says that LDS and private pointers have 32 bits (AMDGPU).
+    """
+
+    def __init__(self, tokens: Tokens, *, narrow_pointers: bool) -> None:
+        self.tokens = tokens
+        self.narrow_pointers = narrow_pointers
+        self.named_types: dict[str, Type] = {}
+
+    # -- types ----------------------------------------------------------------------------------
+
+    def at_type(self) -> bool:
+        t = self.tokens
+        if t.kind == "word":
+            return t.text == "ptr" or t.text in _NAMED_TYPES or bool(_INTEGER_TYPE.match(t.text))
+        return t.text in ("<", "[", "{") or (
+            t.kind == "local" and symbol(t.text) in self.named_types
+        )
+
+    def type(self) -> Type:
+        t = self.tokens
+        text = t.next()
+        if text == "ptr":
+            return self._pointer()
+        if text in _NAMED_TYPES:
+            return _NAMED_TYPES[text]
+        if _INTEGER_TYPE.match(text):
+            return Integer(int(text[1:]))
+        if text == "<":
+            if t.accept("{"):
+                fields = self._fields()
+                t.expect(">")
+                return Struct(fields, packed=True)
+            count, of = self._count_and_element()
+            t.expect(">")
+            return Vector(count, of)
+        if text == "[":
+            count, of = self._count_and_element()
+            t.expect("]")
+            return ArrayType(count, of)
+        if text == "{":
+            return Struct(self._fields())
+        if text.startswith("%") and symbol(text) in self.named_types:
+            return self.named_types[symbol(text)]
+        t.at -= 1
+        raise t.error("expected a type")
+
+    def _pointer(self) -> Pointer:
+        t = self.tokens
+        if not t.accept("addrspace"):
+            return Pointer()
+        t.expect("(")
+        space = t.integer()
+        t.expect(")")
+        narrow = self.narrow_pointers and space in (REGION, LDS, PRIVATE)
+        return Pointer(space, 32 if narrow else 64)
+
+    def _count_and_element(self) -> tuple[int, Type]:
+        count = self.tokens.integer()
+        self.tokens.expect("x")
+        return count, self.type()
+
+    def _fields(self) -> tuple[Type, ...]:
+        fields: list[Type] = []
+        while not self.tokens.accept("}"):
+            fields.append(self.type())
+            self.tokens.accept(",")
+        return tuple(fields)
+
+    # -- operands -------------------------------------------------------------------------------
+
+    def typed_operand(self) -> Operand:
+        """``<type> [attributes] <value>``"""
+        type_ = self.type()
+        if isinstance(type_, Void) and type_.name == "metadata":
+            self._skip_metadata()
+            return Constant(type_, "zero")
+        self.skip_attributes()
+        return self.operand(type_)
+
+    def typed_operands(self) -> list[Operand]:
+        """Separated by commas, up to a comma that starts something else."""
+        t = self.tokens
+        operands = [self.typed_operand()]
+        while t.text == "," and t.kinds[t.at + 1] != "metadata" and t.texts[t.at + 1] != "align":
+            t.next()
+            operands.append(self.typed_operand())
+        return operands
+
+    def alignment(self, type_: Type) -> int:
+        """``, align 16``, or else the ABI alignment of the type."""
+        t = self.tokens
+        if t.text == "," and t.texts[t.at + 1] == "align":
+            t.at += 2
+            return t.integer()
+        return type_.align
+
+    def skip_attributes(self) -> None:
+        """Parameter attributes: words, ``align 4``, ``range(...)``, ``"key"="value"``."""
+        t = self.tokens
+        while True:
+            if t.kind == "word" and t.text not in _CONSTANT_WORDS and t.text not in _EXPRESSIONS:
+                word = t.next()
+                if t.text == "(":
+                    t.skip_brackets()
+                elif word == "align":
+                    t.integer()
+            elif t.kind == "string" and not t.text.startswith("c"):
+                t.next()
+                if t.accept("="):
+                    t.next()
+            else:
+                return
+
+    def _skip_metadata(self) -> None:
+        """``!12``, ``!{...}``, ``!DILocation(...)`` or a typed value."""
+        t = self.tokens
+        if t.kind == "metadata":
+            t.next()
+            if t.text in ("{", "("):
+                t.skip_brackets()
+        else:
+            self.typed_operand()
+
+    def operand(self, type_: Type) -> Operand:
+        t = self.tokens
+        if t.kind == "local":
+            return Local(type_, symbol(t.next()))
+        return self.constant(type_)
+
+    def constant(self, type_: Type) -> Constant:
+        t = self.tokens
+        kind, text = t.kind, t.text
+        if kind == "number":
+            t.next()
+            return self._number(type_, text)
+        if kind == "global":
+            return Constant(type_, "global", symbol(t.next()))
+        if kind == "string" and text.startswith("c"):
+            return Constant(type_, "bytes", _unescape(t.next()[2:-1]))
+        if text in _ZEROS:
+            t.next()
+            return Constant(type_, "zero")
+        if text in ("true", "false"):
+            return Constant(type_, "int", int(t.next() == "true"))
+        if text == "splat":
+            t.next()
+            t.expect("(")
+            element = self.typed_operand()
+            t.expect(")")
+            return Constant(type_, "list", (element,) * type_.lanes)
+        if text in ("<", "[", "{"):
+            return Constant(type_, "list", self._list())
+        if text in _EXPRESSIONS:
+            return Constant(type_, "expression", self._expression(type_))
+        raise t.error("expected a value")
+
+    def _number(self, type_: Type, text: str) -> Constant:
+        if isinstance(type_, Floating):
+            return Constant(type_, "bits", _float_bits(text, type_))
+        value = int(text[3:], 16) if text[1:3] == "0x" else int(text)
+        return Constant(type_, "int", value)
+
+    def _list(self) -> tuple[Operand, ...]:
+        """``<...>``, ``[...]``, ``{...}`` or ``<{...}>``, opening here."""
+        t = self.tokens
+        packed = t.text == "<" and t.texts[t.at + 1] == "{"
+        t.at += 2 if packed else 1
+        elements: list[Operand] = []
+        while t.text not in (">", "]", "}"):
+            elements.append(self.typed_operand())
+            t.accept(",")
+        t.at += 2 if packed else 1
+        return tuple(elements)
+
+    def _expression(self, type_: Type) -> Instruction:
+        """A constant expression: ``opcode [flags] (operands)``."""
+        t = self.tokens
+        line = t.line
+        opcode = t.next()
+        while t.text in FLAGS:
+            t.next()
+        if t.accept("inrange"):
+            t.skip_brackets()
+        t.expect("(")
+        source: Type = VOID
+        if opcode == "getelementptr":
+            source = self.type()
+            t.expect(",")
+        operands = [self.typed_operand()]
+        while t.accept(","):
+            operands.append(self.typed_operand())
+        if t.accept("to"):
+            self.type()
+        t.expect(")")
+        return Instruction(
+            opcode=opcode, line=line, type=type_, operands=tuple(operands), source_type=source
+        )
+
+
+def _unescape(text: str) -> bytes:
+    return re.sub(
+        rb"\\([0-9A-Fa-f]{2})", lambda match: bytes([int(match[1], 16)]), text.encode("latin-1")
+    ).replace(b"\\\\", b"\\")
+
+
+def _float_bits(text: str, type_: Floating) -> int:
+    """The bits, in ``type_``, of a decimal or hexadecimal literal.
+
+    ``0x...`` without a letter gives the bits of the value as a double, for float too; ``0xH``
+    (half), ``0xR`` (bfloat) and ``f0x`` give the bits themselves.
+    """
+    if text.startswith(("0xH", "0xR", "f0x")):
+        return int(text[3:], 16)
+    as_double = text.startswith("0x")
+    value = np.uint64(int(text, 16)).view(np.float64) if as_double else np.float64(text)
+    return _BITS_OF[type_.name](value)
+
+
+_BITS_OF: dict[str, Callable[[np.float64], int]] = {
+    "double": lambda value: int(value.view(np.uint64)),
+    "float": lambda value: int(np.float32(value).view(np.uint32)),
+    "half": lambda value: int(np.float16(value).view(np.uint16)),
+    "bfloat": lambda value: int(np.float32(value).view(np.uint32)) >> 16,
+}

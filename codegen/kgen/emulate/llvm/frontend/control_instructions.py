@@ -1,0 +1,114 @@
+"""Terminators, phis and calls in textual LLVM IR; the part of :mod:`instructions` for them."""
+
+from __future__ import annotations
+
+from kgen.emulate.llvm.frontend.constants import OperandParser, Parse
+from kgen.emulate.llvm.frontend.lexer import symbol
+from kgen.emulate.llvm.frontend.module import Instruction, Operand
+from kgen.errors import EmulationError
+
+
+class ControlParser:
+    def __init__(self, operands: OperandParser) -> None:
+        self.operands = operands
+        self.tokens = operands.tokens
+        self.parsers: dict[str, Parse] = {
+            "br": self.br,
+            "call": self.call,
+            "phi": self.phi,
+            "ret": self.ret,
+            "switch": self.switch,
+            "unreachable": self.unreachable,
+        }
+
+    def _label(self) -> str:
+        self.tokens.expect("label")
+        return symbol(self.tokens.expect_kind("local"))
+
+    def br(self, opcode: str, line: int, result: str) -> Instruction:
+        if self.tokens.text == "label":
+            return Instruction(opcode=opcode, line=line, labels=(self._label(),))
+        condition = self.operands.typed_operand()
+        self.tokens.expect(",")
+        then = self._label()
+        self.tokens.expect(",")
+        return Instruction(
+            opcode=opcode, line=line, operands=(condition,), labels=(then, self._label())
+        )
+
+    def switch(self, opcode: str, line: int, result: str) -> Instruction:
+        t = self.tokens
+        operands = [self.operands.typed_operand()]
+        t.expect(",")
+        labels = [self._label()]
+        t.expect("[")
+        while not t.accept("]"):
+            operands.append(self.operands.typed_operand())
+            t.expect(",")
+            labels.append(self._label())
+        return Instruction(opcode=opcode, line=line, operands=tuple(operands), labels=tuple(labels))
+
+    def phi(self, opcode: str, line: int, result: str) -> Instruction:
+        t = self.tokens
+        type_ = self.operands.type()
+        operands, labels = [], []
+        while True:
+            t.expect("[")
+            operands.append(self.operands.operand(type_))
+            t.expect(",")
+            labels.append(symbol(t.expect_kind("local")))
+            t.expect("]")
+            if t.text != "," or t.texts[t.at + 1] != "[":
+                break
+            t.next()
+        return Instruction(
+            opcode=opcode,
+            line=line,
+            result=result,
+            type=type_,
+            operands=tuple(operands),
+            labels=tuple(labels),
+        )
+
+    def ret(self, opcode: str, line: int, result: str) -> Instruction:
+        if self.tokens.accept("void"):
+            return Instruction(opcode=opcode, line=line)
+        value = self.operands.typed_operand()
+        return Instruction(opcode=opcode, line=line, type=value.type, operands=(value,))
+
+    def unreachable(self, opcode: str, line: int, result: str) -> Instruction:
+        return Instruction(opcode=opcode, line=line)
+
+    def call(self, opcode: str, line: int, result: str) -> Instruction:
+        t = self.tokens
+        while not self.operands.at_type():
+            if t.kind not in ("word", "number", "string"):
+                raise t.error("expected the type of a call")
+            self._skip_attribute()
+        type_ = self.operands.type()
+        if t.text == "(":
+            t.skip_brackets()
+        if t.kind != "global":
+            raise EmulationError(f"line {line}: calls through a pointer are not supported")
+        callee = symbol(t.next())
+        t.expect("(")
+        operands: list[Operand] = []
+        while not t.accept(")"):
+            operands.append(self.operands.typed_operand())
+            t.accept(",")
+        while (t.kind == "word" and not t.starts_line()) or t.kind == "attribute":
+            self._skip_attribute()
+        return Instruction(
+            opcode=opcode,
+            line=line,
+            result=result,
+            type=type_,
+            operands=tuple(operands),
+            callee=callee,
+        )
+
+    def _skip_attribute(self) -> None:
+        """A word, a number or ``#3``; ``align(8)``."""
+        self.tokens.next()
+        if self.tokens.text == "(":
+            self.tokens.skip_brackets()

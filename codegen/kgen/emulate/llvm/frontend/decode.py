@@ -1,0 +1,282 @@
+"""A parsed function to a :class:`Program`: every instruction becomes a closure, once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from kgen.emulate.llvm import intrinsics, ops
+from kgen.emulate.llvm.frontend.literals import constant_value, immediate
+from kgen.emulate.llvm.frontend.module import (
+    Block,
+    Constant,
+    Function,
+    Instruction,
+    Local,
+    Module,
+    Operand,
+)
+from kgen.emulate.llvm.frontend.pieces import block_of, continuation, split, targets
+from kgen.emulate.llvm.frontend.program import DONE, Edge, Program, Registers, Segment, Step
+from kgen.emulate.llvm.frontend.topology import weak_topological_order
+from kgen.emulate.llvm.types import Array, Integer, Void
+from kgen.emulate.report import UnknownInstruction
+
+#: Bits of an integer that a value can hold.
+_WIDEST = 64
+
+
+def decode(module: Module, name: str, symbols: Mapping[str, int]) -> dict[str, Program]:
+    """The function ``name`` and all that it calls, by name.
+
+    Raises :class:`UnknownInstruction` for the first instruction in them that has no meaning here,
+    whether or not it would be executed.
+    """
+    programs: dict[str, Program] = {}
+    waiting = [name]
+    while waiting:
+        name = waiting.pop()
+        if name not in programs:
+            decoder = _Decoder(module, module.functions[name], symbols)
+            programs[name] = decoder.decode()
+            waiting.extend(decoder.callees)
+    return programs
+
+
+class _Decoder:
+    def __init__(self, module: Module, function: Function, symbols: Mapping[str, int]) -> None:
+        self.module = module
+        self.function = function
+        self.symbols = symbols
+        self.template: list[Any] = []
+        self.names: dict[str, int] = {}
+        self.constants: dict[Constant, int] = {}
+        self.callees: list[str] = []
+
+    def decode(self) -> Program:
+        parameters = tuple(self._named(p.name) for p in self.function.parameters)
+        result = self._new(None)
+        pieces = [piece for block in self.function.blocks for piece in split(block)]
+        index = {piece.name: i for i, piece in enumerate(pieces)}
+        successors = [[index[label] for label in targets(piece)] for piece in pieces]
+        order = weak_topological_order(successors)
+        position = {pieces[node].name: at for at, node in enumerate(order)}
+        blocks = {block.name: block for block in self.function.blocks}
+        escaping = self._escaping(pieces)
+        segments = []
+        for node in order:
+            piece = pieces[node]
+            segments.append(self._segment(piece, position, blocks, escaping[piece.name], result))
+        return Program(
+            name=self.function.name,
+            segments=tuple(segments),
+            template=tuple(self.template),
+            parameters=parameters,
+            result=result,
+        )
+
+    # -- registers ------------------------------------------------------------------------------
+
+    def _new(self, value: Any) -> int:
+        self.template.append(value)
+        return len(self.template) - 1
+
+    def _named(self, name: str) -> int:
+        if name not in self.names:
+            self.names[name] = self._new(None)
+        return self.names[name]
+
+    def _register(self, operand: Operand) -> int:
+        if isinstance(operand, Local):
+            return self._named(operand.name)
+        if operand not in self.constants:
+            value = None
+            if not isinstance(operand.type, Void):
+                value = constant_value(operand, self.symbols)
+            self.constants[operand] = self._new(value)
+        return self.constants[operand]
+
+    # -- segments -------------------------------------------------------------------------------
+
+    def _escaping(self, pieces: list[Block]) -> dict[str, set[str]]:
+        """By segment, the names that it defines and that another segment, or a phi, reads."""
+        home = {ins.result: p.name for p in pieces for ins in p.instructions if ins.result}
+        escaping: dict[str, set[str]] = defaultdict(set)
+        for piece in pieces:
+            for ins in piece.instructions:
+                for operand in ins.operands:
+                    if isinstance(operand, Local) and operand.name in home:
+                        defined_in = home[operand.name]
+                        if defined_in != piece.name or ins.opcode == "phi":
+                            escaping[defined_in].add(operand.name)
+        return escaping
+
+    def _segment(
+        self,
+        piece: Block,
+        position: Mapping[str, int],
+        blocks: Mapping[str, Block],
+        escaping: set[str],
+        result: int,
+    ) -> Segment:
+        *body, last = piece.instructions
+        body = [ins for ins in body if ins.opcode != "phi"]
+        steps: list[Step] = []
+        for ins in body:
+            step = self._guarded(ins, self._step)
+            if step is not None:
+                steps.append(step)
+        if last.opcode == "unreachable":
+            steps.append(_trap(last))
+        # A phi is assigned on the way in, so that what it defines is never lost to a mask.
+        written_here = {ins.result for ins in body}
+        edges: tuple[Edge, ...]
+        if last.opcode == "ret":
+            moves = tuple((result, self._register(value)) for value in last.operands)
+            edges = (Edge(target=DONE, moves=moves),)
+        elif last.opcode == "call":
+            edges = (Edge(target=position[continuation(piece.name)]),)
+        else:
+            edges = tuple(
+                Edge(target=position[label], moves=self._moves(blocks[label], piece.name))
+                for label in last.labels
+            )
+        return Segment(
+            steps=tuple(steps),
+            escaping=tuple(self.names[name] for name in sorted(escaping & written_here)),
+            choose=self._guarded(last, self._choose),
+            edges=edges,
+            terminator=last,
+            barrier=last.opcode == "call",
+            instructions=(*body, last),
+        )
+
+    def _moves(self, target: Block, piece: str) -> tuple[tuple[int, int], ...]:
+        """What the phis of ``target`` take over on the edge from a segment."""
+        came_from = block_of(piece)
+        moves = []
+        for ins in target.instructions:
+            if ins.opcode != "phi":
+                break
+            value = ins.operands[ins.labels.index(came_from)]
+            moves.append((self._named(ins.result), self._register(value)))
+        return tuple(moves)
+
+    # -- instructions ---------------------------------------------------------------------------
+
+    def _guarded(self, ins: Instruction, build: Callable[[Instruction], Any]) -> Any:
+        """Turn what a builder cannot do into the error that names the instruction."""
+        try:
+            return build(ins)
+        except (TypeError, KeyError) as error:
+            text = self.module.text(ins.line)
+            raise UnknownInstruction(self.function.name, text, ins.line) from error
+
+    def _step(self, ins: Instruction) -> Step | None:
+        for type_ in (ins.type, *(operand.type for operand in ins.operands)):
+            if isinstance(type_.element, Integer) and type_.element.width > _WIDEST:
+                raise TypeError(f"{type_} is wider than {_WIDEST} bits")
+        if ins.opcode == "call":
+            return self._call(ins)
+        if ins.opcode in ops.PURE:
+            return self._pure(ins, ops.PURE[ins.opcode](ins))
+        if ins.opcode in ops.EFFECTS:
+            return self._effect(ins, ops.EFFECTS[ins.opcode](ins))
+        raise TypeError(ins.opcode)
+
+    def _call(self, ins: Instruction) -> Step | None:
+        name = ins.callee
+        if name in self.module.functions:
+            self.callees.append(name)
+            return self._effect(ins, lambda m, *arguments: m.call(name, list(arguments)))
+        found = intrinsics.find(name)
+        if found is None:
+            raise TypeError(f"@{name}")
+        kind, build = found
+        if kind == "nothing":
+            return None
+        return (self._pure if kind == "pure" else self._effect)(ins, build(ins))
+
+    def _pure(self, ins: Instruction, compute: Callable[..., Any]) -> Step:
+        d = self._named(ins.result)
+        operands = [self._register(operand) for operand in ins.operands]
+        if len(operands) == 1:
+            (a,) = operands
+
+            def unary(m: Any, r: Registers) -> None:
+                r[d] = compute(r[a])
+
+            return unary
+        if len(operands) == 2:
+            a, b = operands
+
+            def binary(m: Any, r: Registers) -> None:
+                r[d] = compute(r[a], r[b])
+
+            return binary
+
+        def step(m: Any, r: Registers) -> None:
+            r[d] = compute(*[r[operand] for operand in operands])
+
+        return step
+
+    def _effect(self, ins: Instruction, perform: Callable[..., Any]) -> Step:
+        operands = [self._register(operand) for operand in ins.operands]
+        if not ins.result:
+
+            def act(m: Any, r: Registers) -> None:
+                perform(m, *[r[operand] for operand in operands])
+
+            return act
+        d = self._named(ins.result)
+
+        def step(m: Any, r: Registers) -> None:
+            r[d] = perform(m, *[r[operand] for operand in operands])
+
+        return step
+
+    # -- control --------------------------------------------------------------------------------
+
+    def _choose(self, ins: Instruction) -> Callable[[Registers], int | Array]:
+        """Which edge is taken, from the registers."""
+        if ins.opcode == "br" and ins.operands:
+            return self._choose_branch(ins)
+        if ins.opcode == "switch":
+            return self._choose_case(ins)
+        if ins.opcode in ("br", "ret", "call", "unreachable"):
+            return lambda r: 0
+        raise TypeError(ins.opcode)
+
+    def _choose_branch(self, ins: Instruction) -> Callable[[Registers], int | Array]:
+        condition = self._register(ins.operands[0])
+
+        def choose(r: Registers) -> int | Array:
+            holds: Array = r[condition]
+            if holds.size == 1 or holds.all() or not holds.any():
+                return 0 if holds.flat[0] else 1
+            return np.where(holds, 0, 1)
+
+        return choose
+
+    def _choose_case(self, ins: Instruction) -> Callable[[Registers], int | Array]:
+        selector = self._register(ins.operands[0])
+        cases = [immediate(case) for case in ins.operands[1:]]
+
+        def choose(r: Registers) -> int | Array:
+            value: Array = r[selector]
+            taken: Array = np.zeros(value.shape, np.int64)
+            for index, case in enumerate(cases, start=1):
+                taken[value == value.dtype.type(case % (1 << 8 * value.itemsize))] = index
+            return int(taken.flat[0]) if (taken == taken.flat[0]).all() else taken
+
+        return choose
+
+
+def _trap(ins: Instruction) -> Step:
+    def trap(m: Any, r: Registers) -> None:
+        raise m.fault("trap", "an unreachable place is reached", ins, m.selected())
+
+    return trap

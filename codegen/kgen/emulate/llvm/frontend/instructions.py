@@ -1,0 +1,200 @@
+"""One instruction of textual LLVM IR to an :class:`Instruction`.
+
+Those that compute a value of their operands are here; :mod:`memory_instructions` and
+:mod:`control_instructions` hold the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kgen.emulate.llvm.frontend.constants import FLAGS, OperandParser, Parse
+from kgen.emulate.llvm.frontend.control_instructions import ControlParser
+from kgen.emulate.llvm.frontend.lexer import symbol, words
+from kgen.emulate.llvm.frontend.memory_instructions import MemoryParser
+from kgen.emulate.llvm.frontend.module import Constant, Instruction
+from kgen.emulate.llvm.types import I1, Aggregate, Vector, value_shape
+
+_BINARY = frozenset(
+    words("add sub mul udiv sdiv urem srem shl lshr ashr and or xor fadd fsub fmul fdiv frem")
+)
+_CASTS = frozenset(
+    words(
+        "trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp ptrtoint inttoptr bitcast"
+        " addrspacecast ptrtoaddr"
+    )
+)
+_TAIL_WORDS = frozenset(("tail", "musttail", "notail"))
+
+
+class InstructionParser:
+    def __init__(self, operands: OperandParser) -> None:
+        self.operands = operands
+        self.tokens = operands.tokens
+        self._parsers: dict[str, Parse] = {
+            **dict.fromkeys(_BINARY, self._binary),
+            **dict.fromkeys(_CASTS, self._cast),
+            **dict.fromkeys(("fneg", "freeze"), self._unary),
+            **dict.fromkeys(("icmp", "fcmp"), self._compare),
+            **MemoryParser(operands).parsers,
+            **ControlParser(operands).parsers,
+            "extractelement": self._plain,
+            "extractvalue": self._extractvalue,
+            "insertelement": self._plain,
+            "insertvalue": self._insertvalue,
+            "select": self._select,
+            "shufflevector": self._shufflevector,
+        }
+
+    def parse(self) -> Instruction:
+        """The instruction at the cursor, with whatever trails it (alignment, metadata)."""
+        t = self.tokens
+        line = t.line
+        result = ""
+        if t.kind == "local":
+            result = symbol(t.next())
+            t.expect("=")
+        while t.text in _TAIL_WORDS:
+            t.next()
+        opcode = t.next()
+        parser = self._parsers.get(opcode)
+        if parser is None:
+            # Decoding names it as unknown; the parser only has to get past it.
+            instruction = Instruction(opcode=opcode, line=line, result=result)
+            while t.kind != "end" and t.line == line:
+                t.next()
+            return instruction
+        self._skip_flags()
+        instruction = parser(opcode, line, result)
+        mmra = self._skip_trailing()
+        return replace(instruction, mmra=mmra) if mmra else instruction
+
+    def _skip_flags(self) -> None:
+        t = self.tokens
+        while t.text in FLAGS:
+            t.next()
+
+    def _skip_trailing(self) -> str:
+        """``, !tbaa !3``, ``, addrspace(5)``, ``#2``, ``[ "bundle"(...) ]``; returns ``!mmra``."""
+        t = self.tokens
+        mmra = ""
+        while True:
+            if t.kind == "attribute":
+                t.next()
+            elif t.text == "[":
+                t.skip_brackets()
+            elif t.text == "," and t.kinds[t.at + 1] == "metadata":
+                is_mmra = t.texts[t.at + 1] == "!mmra"
+                t.at += 2
+                start = t.at
+                if t.kind == "metadata":
+                    t.next()
+                if t.text in ("{", "("):
+                    t.skip_brackets()
+                if is_mmra:
+                    mmra = "".join(t.texts[start : t.at])
+            else:
+                return mmra
+
+    def _binary(self, opcode: str, line: int, result: str) -> Instruction:
+        type_ = self.operands.type()
+        left = self.operands.operand(type_)
+        self.tokens.expect(",")
+        operands = (left, self.operands.operand(type_))
+        return Instruction(opcode=opcode, line=line, result=result, type=type_, operands=operands)
+
+    def _unary(self, opcode: str, line: int, result: str) -> Instruction:
+        operand = self.operands.typed_operand()
+        return Instruction(
+            opcode=opcode, line=line, result=result, type=operand.type, operands=(operand,)
+        )
+
+    def _cast(self, opcode: str, line: int, result: str) -> Instruction:
+        operand = self.operands.typed_operand()
+        self.tokens.expect("to")
+        type_ = self.operands.type()
+        return Instruction(opcode=opcode, line=line, result=result, type=type_, operands=(operand,))
+
+    def _compare(self, opcode: str, line: int, result: str) -> Instruction:
+        predicate = self.tokens.next()
+        type_ = self.operands.type()
+        left = self.operands.operand(type_)
+        self.tokens.expect(",")
+        right = self.operands.operand(type_)
+        return Instruction(
+            opcode=opcode,
+            line=line,
+            result=result,
+            type=Vector(type_.lanes, I1) if value_shape(type_) else I1,
+            operands=(left, right),
+            predicate=predicate,
+        )
+
+    def _select(self, opcode: str, line: int, result: str) -> Instruction:
+        operands = tuple(self.operands.typed_operands())
+        return Instruction(
+            opcode=opcode, line=line, result=result, type=operands[1].type, operands=operands
+        )
+
+    def _plain(self, opcode: str, line: int, result: str) -> Instruction:
+        operands = tuple(self.operands.typed_operands())
+        vector = operands[0].type
+        return Instruction(
+            opcode=opcode,
+            line=line,
+            result=result,
+            type=vector.element if opcode == "extractelement" else vector,
+            operands=operands,
+        )
+
+    def _shufflevector(self, opcode: str, line: int, result: str) -> Instruction:
+        first, second, mask = self.operands.typed_operands()
+        assert isinstance(mask, Constant)
+        elements = mask.value if mask.kind == "list" else ()
+        assert isinstance(elements, tuple)
+        indices = tuple(e.value if e.kind == "int" else -1 for e in elements)
+        return Instruction(
+            opcode=opcode,
+            line=line,
+            result=result,
+            type=Vector(mask.type.lanes, first.type.element),
+            operands=(first, second),
+            indices=indices or (0,) * mask.type.lanes,
+        )
+
+    def _indices(self) -> tuple[int, ...]:
+        t = self.tokens
+        indices: list[int] = []
+        while t.text == "," and t.kinds[t.at + 1] == "number":
+            t.next()
+            indices.append(t.integer())
+        return tuple(indices)
+
+    def _extractvalue(self, opcode: str, line: int, result: str) -> Instruction:
+        operand = self.operands.typed_operand()
+        indices = self._indices()
+        type_ = operand.type
+        for index in indices:
+            assert isinstance(type_, Aggregate)
+            type_ = type_.field(index)
+        return Instruction(
+            opcode=opcode,
+            line=line,
+            result=result,
+            type=type_,
+            operands=(operand,),
+            indices=indices,
+        )
+
+    def _insertvalue(self, opcode: str, line: int, result: str) -> Instruction:
+        operand = self.operands.typed_operand()
+        self.tokens.expect(",")
+        value = self.operands.typed_operand()
+        return Instruction(
+            opcode=opcode,
+            line=line,
+            result=result,
+            type=operand.type,
+            operands=(operand, value),
+            indices=self._indices(),
+        )

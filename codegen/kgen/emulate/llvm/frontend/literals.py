@@ -1,0 +1,66 @@
+"""Constants as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from kgen.emulate.llvm.frontend.module import Constant, Instruction, Operand
+from kgen.emulate.llvm.types import Aggregate, Array, Floating, Integer, Type, value_shape
+
+
+def constant_value(constant: Constant, symbols: Mapping[str, int]) -> Any:
+    """The value of a constant, uniform over workgroups and lanes; ``symbols`` are addresses."""
+    type_, kind, value = constant.type, constant.kind, constant.value
+    if kind == "zero":
+        return _zero(type_)
+    if kind == "list":
+        assert isinstance(value, tuple)
+        elements = [constant_value(element, symbols) for element in value]
+        return tuple(elements) if isinstance(type_, Aggregate) else np.stack(elements, axis=-1)
+    if kind == "bytes":
+        assert isinstance(value, bytes)
+        return tuple(np.full((1, 1), byte, np.uint8) for byte in value)
+    if kind == "global":
+        assert isinstance(value, str)
+        if value not in symbols:
+            raise TypeError(f"the address of @{value}")
+        return np.full((1, 1), symbols[value], np.int64)
+    if kind == "expression":
+        assert isinstance(value, Instruction)
+        return _evaluate(value, symbols)
+    assert isinstance(value, int)
+    if isinstance(type_, Floating):
+        bits = np.full((1, 1), value, f"u{type_.size}")
+        return bits.view(type_.dtype)
+    modulus = 1 << type_.width if isinstance(type_, Integer) else 1 << 64
+    return np.full((1, 1), value % modulus, type_.dtype)
+
+
+def _zero(type_: Type) -> Any:
+    if isinstance(type_, Aggregate):
+        return tuple(_zero(type_.field(i)) for i in range(type_.count))
+    zero: Array = np.zeros((1, 1, *value_shape(type_)), type_.dtype)
+    return zero
+
+
+def _evaluate(expression: Instruction, symbols: Mapping[str, int]) -> Any:
+    from kgen.emulate.llvm.ops import PURE  # the tables depend on this module's callers
+
+    operands = []
+    for operand in expression.operands:
+        assert isinstance(operand, Constant)
+        operands.append(constant_value(operand, symbols))
+    return PURE[expression.opcode](expression)(*operands)
+
+
+def immediate(operand: Operand) -> int:
+    """The value of an operand that the LangRef requires to be a constant integer."""
+    if isinstance(operand, Constant):
+        if operand.kind == "zero":
+            return 0
+        if isinstance(operand.value, int):
+            return operand.value
+    raise TypeError("an operand that must be a constant integer")

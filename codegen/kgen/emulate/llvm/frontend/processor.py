@@ -1,0 +1,33 @@
+"""What the text says of the processor that a kernel is for."""
+
+from __future__ import annotations
+
+from kgen.emulate.llvm.frontend.module import Function
+from kgen.emulate.numerics import Numerics
+from kgen.errors import EmulationError
+
+
+def wave_size(function: Function) -> int:
+    """From the features, else from the processor: gfx9 has waves of 64, later ones of 32."""
+    features = function.attributes.get("target-features", "")
+    for size in (32, 64):
+        if f"+wavefrontsize{size}" in features:
+            return size
+    processor = function.attributes.get("target-cpu", "")
+    if not processor.startswith("gfx"):
+        raise EmulationError(
+            f"{function.name} has no attribute that tells its wave size: "
+            '"target-cpu"="gfx..." or "target-features"="+wavefrontsize32"'
+        )
+    return 64 if processor.startswith("gfx9") else 32
+
+
+def allowed_numerics(numerics: Numerics | None, processor: str) -> Numerics | None:
+    """Options that describe this processor; others are refused."""
+    if numerics is not None and numerics != Numerics(flush_subnormals=numerics.flush_subnormals):
+        raise EmulationError("numerics: the adders of NVIDIA's matrix units are for PTX")
+    if numerics is not None and numerics.flush_subnormals and processor != "gfx90a":
+        raise EmulationError(
+            f"numerics: flush_subnormals is what MFMA does on gfx90a; this is {processor or 'none'}"
+        )
+    return numerics

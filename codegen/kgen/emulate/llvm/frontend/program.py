@@ -1,0 +1,67 @@
+"""A function made ready to run: closures over numbered registers, in segments.
+
+A segment is a stretch of a block without a barrier inside. Positions in a program are the indices
+of its segments, which stand in the order of :mod:`topology`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.types import Array
+from kgen_runtime.values import frozen
+
+if TYPE_CHECKING:
+    from kgen.emulate.llvm.exec.machine import Machine
+
+#: A register holds an array, or a tuple of values for a struct; None before its definition.
+Registers = list[Any]
+#: What a table of instructions or intrinsics holds: see :mod:`kgen.emulate.llvm.ops`.
+Build = Callable[[Instruction], Callable[..., Any]]
+Step = Callable[["Machine", Registers], None]
+
+#: Positions of lanes that run nothing: at a barrier, and done. Larger than any segment's index, so
+#: that the lowest position is one that can run as long as there is one.
+WAITING = 1 << 30
+DONE = WAITING + 1
+
+
+@frozen
+class Edge:
+    """A way out of a segment: where it leads, and the registers that phis assign on it."""
+
+    target: int
+    moves: tuple[tuple[int, int], ...] = ()
+    """(destination, source) pairs, all read before any is written."""
+
+
+@dataclass(kw_only=True)
+class Segment:
+    steps: tuple[Step, ...]
+    escaping: tuple[int, ...]
+    """Registers written here and read elsewhere: lanes that are not here must keep theirs."""
+    choose: Callable[[Registers], int | Array]
+    """The index of the edge taken: an int, or one per lane."""
+    edges: tuple[Edge, ...]
+    terminator: Instruction
+    barrier: bool
+    """Whether lanes wait for their workgroup before they take the (only) edge."""
+    instructions: tuple[Instruction, ...]
+    """All but phis, the terminator last."""
+    waves: int = 0
+    """How many waves have executed it, and lanes."""
+    lanes: int = 0
+
+
+@frozen
+class Program:
+    name: str
+    segments: tuple[Segment, ...]
+    template: tuple[Any, ...]
+    """The registers at entry: constants in place, parameters and results None."""
+    parameters: tuple[int, ...]
+    result: int
+    """The register that ret writes."""

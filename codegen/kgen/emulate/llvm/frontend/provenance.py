@@ -1,0 +1,102 @@
+"""Which memory a kernel may write, from its text: races need no books about the rest.
+
+A pointer comes from parameters and globals, through address arithmetic, phis and selects, and
+integers that pointers were turned into. What comes from elsewhere (a pointer loaded from memory)
+may point anywhere.
+"""
+
+from __future__ import annotations
+
+from kgen.emulate.llvm.frontend.module import Constant, Function, Instruction, Module, Operand
+from kgen.emulate.llvm.types import Pointer
+
+#: Of a pointer that may point anywhere.
+_ANYWHERE = ""
+_ONLY_FIRST = frozenset(("getelementptr",))
+_PASSES = frozenset(
+    ("llvm.amdgcn.make.buffer.rsrc", "llvm.ptrmask", "llvm.launder.invariant.group")
+)
+
+
+def written_by(module: Module, kernel: Function) -> frozenset[str] | None:
+    """Names of the kernel's parameters and of globals that it may write; None for any memory."""
+    if any(ins.callee in module.functions for ins in _instructions(kernel)):
+        return None
+    origins = _origins(kernel)
+    written: set[str] = set()
+    for ins in _instructions(kernel):
+        for operand in _written(ins):
+            written |= _of(operand, origins)
+    return None if _ANYWHERE in written else frozenset(written)
+
+
+def _instructions(function: Function) -> list[Instruction]:
+    return [ins for block in function.blocks for ins in block.instructions]
+
+
+def _written(ins: Instruction) -> tuple[Operand, ...]:
+    """The operands through which an instruction may write."""
+    if ins.opcode == "store":
+        return ins.operands[1:]
+    if ins.opcode in ("atomicrmw", "cmpxchg"):
+        return ins.operands[:1]
+    if ins.opcode != "call" or "load" in ins.callee:  # loads to LDS too
+        return ()
+    if any(ins.callee.startswith(name) for name in _PASSES):
+        return ()
+    if ins.callee.startswith(("llvm.memcpy", "llvm.memmove", "llvm.memset")):
+        return ins.operands[:1]
+    resources = "buffer.store" in ins.callee or "buffer.atomic" in ins.callee
+    return tuple(o for o in ins.operands if resources or isinstance(o.type.element, Pointer))
+
+
+def _origins(kernel: Function) -> dict[str, frozenset[str]]:
+    """Where each value that holds an address may come from. Values that hold none have none."""
+    origins: dict[str, frozenset[str]] = {
+        parameter.name: frozenset((parameter.name,))
+        for parameter in kernel.parameters
+        if isinstance(parameter.type, Pointer)
+    }
+    changed = True
+    while changed:
+        changed = False
+        for ins in _instructions(kernel):
+            if not ins.result:
+                continue
+            found = _result(ins, origins) | origins.get(ins.result, frozenset())
+            if found != origins.get(ins.result, frozenset()):
+                origins[ins.result] = found
+                changed = True
+    return origins
+
+
+def _result(ins: Instruction, origins: dict[str, frozenset[str]]) -> frozenset[str]:
+    if ins.opcode == "alloca":
+        return frozenset(("an alloca",))
+    if ins.opcode in ("load", "atomicrmw", "cmpxchg", "extractvalue"):
+        is_address = isinstance(ins.type.element, Pointer)
+        return frozenset((_ANYWHERE,)) if is_address else frozenset()
+    operands = ins.operands[:1] if ins.opcode in _ONLY_FIRST else ins.operands
+    if ins.opcode == "call" and not any(ins.callee.startswith(name) for name in _PASSES):
+        is_address = isinstance(ins.type.element, Pointer)
+        return frozenset((_ANYWHERE,)) if is_address else frozenset()
+    found = frozenset().union(*(_of(operand, origins, strict=False) for operand in operands))
+    if ins.opcode == "inttoptr" and not found:
+        return frozenset((_ANYWHERE,))
+    return found
+
+
+def _of(
+    operand: Operand, origins: dict[str, frozenset[str]], *, strict: bool = True
+) -> frozenset[str]:
+    """Where an operand may point. If ``strict``, it is used as an address: of no origin is any."""
+    if not isinstance(operand, Constant):
+        found = origins.get(operand.name, frozenset())
+        return found or frozenset((_ANYWHERE,)) if strict else found
+    if operand.kind == "global":
+        return frozenset((str(operand.value),))
+    if operand.kind == "expression":
+        inner = operand.value
+        assert isinstance(inner, Instruction)
+        return _result(inner, origins)
+    return frozenset()

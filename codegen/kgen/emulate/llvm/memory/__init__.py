@@ -1,0 +1,1 @@
+"""Address spaces: global memory, LDS, flat pointers, bytes to values and back."""

@@ -1,0 +1,101 @@
+"""Loads that go to LDS without passing through registers: asynchronous copies.
+
+A copy is under way from its instruction until its wave waits for it; it lands as late as that.
+Until then its bytes in LDS are poison, and no other wave may touch them. A wave waits
+
+- at ``s.waitcnt`` with a small enough vmcnt, which counts the wave's later accesses to global
+  memory, each as one, in order;
+- at a release fence of workgroup scope or wider that is for LDS: LLVM waits for all copies there;
+- before it reads what it copies itself: LLVM inserts that wait too.
+
+The barrier alone does not wait. (What LLVM 22 makes of it on gfx90a, gfx942 and gfx950; "User Guide
+for AMDGPU Backend", llvm.amdgcn.load.to.lds.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.order.clocks import waves_in
+from kgen.emulate.llvm.types import Array
+
+if TYPE_CHECKING:
+    from kgen.emulate.llvm.exec.machine import Machine
+
+
+@dataclass(kw_only=True, eq=False)
+class Copy:
+    ins: Instruction
+    offsets: Array
+    """Where in LDS: [workgroup, lane]."""
+    raw: Array
+    lanes: Array
+    """For which it is under way."""
+    number: Array
+    """How many accesses each wave had begun with it: [workgroup, wave, 1]."""
+
+
+class Copies:
+    """The copies of a chunk of workgroups."""
+
+    def __init__(self, m: Machine) -> None:
+        self.under_way: list[Copy] = []
+        self.begun = np.zeros((m.workgroups, m.lanes // m.wave, 1), np.int64)
+
+    def count(self, m: Machine) -> None:
+        """The active waves begin an access to global memory."""
+        self.begun += waves_in(m, m.mask)
+
+    def start(self, m: Machine, ins: Instruction, offsets: Array, raw: Array) -> None:
+        """The active lanes copy ``raw`` to ``offsets`` of LDS."""
+        m.memory.lds.begin_copy(m, ins, offsets, raw)
+        shape = (m.workgroups, m.lanes)
+        self.under_way.append(
+            Copy(
+                ins=ins,
+                offsets=np.broadcast_to(offsets, shape),
+                raw=np.broadcast_to(raw, shape),
+                lanes=m.selected().copy(),
+                number=self.begun.copy(),
+            )
+        )
+
+    def land(self, m: Machine, later: int = 0) -> None:
+        """Of the active waves, all copies but those among their ``later`` last accesses."""
+        waves = waves_in(m, m.mask)
+        for copy in list(self.under_way):
+            self._end(m, copy, waves & (self.begun - copy.number >= later))
+
+    def land_what_is_read(self, m: Machine, offsets: Array, size: int) -> None:
+        """The active waves' own copies to where they now read ``size`` bytes."""
+        waves = waves_in(m, m.mask)
+        low, high = _span(m, offsets, m.selected())
+        for copy in list(self.under_way):
+            start, end = _span(m, copy.offsets, copy.lanes)
+            apart = (high + size <= start) | (end + copy.raw.dtype.itemsize <= low)
+            self._end(m, copy, waves & ~apart)
+
+    def _end(self, m: Machine, copy: Copy, waves: Array) -> None:
+        lanes = copy.lanes & m.of_wave(waves[..., 0])
+        if lanes.any():
+            m.memory.lds.end_copy(m, copy, lanes)
+            copy.lanes &= ~lanes
+            if not copy.lanes.any():
+                self.under_way.remove(copy)
+
+    def line_of(self, workgroup: int, lane: int) -> int:
+        """Of the last copy of the lane that is under way."""
+        return next((c.ins.line for c in reversed(self.under_way) if c.lanes[workgroup, lane]), 0)
+
+
+def _span(m: Machine, offsets: Array, lanes: Array) -> tuple[Array, Array]:
+    """The lowest and the highest offset of each wave's lanes: [workgroup, wave, 1]."""
+    whole = np.broadcast_to(offsets, lanes.shape)
+    nowhere = np.iinfo(np.int64)
+    low = m.waves(np.where(lanes, whole, nowhere.max)).min(axis=2, keepdims=True)
+    high = m.waves(np.where(lanes, whole, -1)).max(axis=2, keepdims=True)
+    return low, high

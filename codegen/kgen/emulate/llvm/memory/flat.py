@@ -1,0 +1,32 @@
+"""Flat pointers: one instruction may reach global memory, LDS and private memory, by lane.
+
+Source: LLVM "User Guide for AMDGPU Backend", Address Spaces: the flat address space contains
+apertures of the local and the private one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgen.emulate.llvm.types import GLOBAL, LDS, PRIVATE, Array
+
+if TYPE_CHECKING:
+    from kgen.emulate.llvm.exec.machine import Machine
+
+#: Where flat pointers see an address space.
+APERTURES = {GLOBAL: 0, LDS: 1 << 60, PRIVATE: 1 << 61}
+
+
+def parts(m: Machine, pointer: Array) -> list[tuple[int, Array, Array]]:
+    """(address space, pointers into it, its lanes) for the active lanes' flat pointers [w, lane];
+    none if all are into global memory."""
+    mask = m.active(pointer.shape)
+    highest = int(pointer.max() if mask is None else pointer.max(where=mask, initial=0))
+    if highest < APERTURES[LDS]:
+        return []
+    space = np.where(pointer < APERTURES[LDS], GLOBAL, LDS)
+    space = np.where(pointer < APERTURES[PRIVATE], space, PRIVATE)
+    present = np.unique(space if mask is None else space[np.broadcast_to(mask, space.shape)])
+    return [(int(s), pointer - APERTURES[int(s)], space == s) for s in present]

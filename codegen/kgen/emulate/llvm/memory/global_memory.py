@@ -1,0 +1,136 @@
+"""Global memory, which outlives a workgroup: buffers far apart in a 64-bit space.
+
+Buffer k starts at ``(k + 1) << 40``, so that an address beyond either end of a buffer belongs to no
+other one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.types import Array
+from kgen.emulate.report import EmulationFault
+from kgen_runtime.values import frozen
+
+if TYPE_CHECKING:
+    from kgen.emulate.llvm.exec.machine import Machine
+
+REGION_SHIFT = 40
+_HALF = 1 << (REGION_SHIFT - 1)
+
+
+@frozen
+class Buffer:
+    name: str
+    data: Array
+    """Flat uint8."""
+    symbol: str = ""
+    """Of the parameter or global that it is."""
+    writable: bool = True
+
+
+@dataclass(kw_only=True)
+class GlobalMemory:
+    """What outlives a workgroup: arguments and initialised globals."""
+
+    buffers: list[Buffer] = field(default_factory=list)
+
+    @property
+    def bytes(self) -> int:
+        return sum(len(buffer.data) for buffer in self.buffers)
+
+    def add(self, buffer: Buffer) -> int:
+        """The address of the first byte."""
+        self.buffers.append(buffer)
+        return len(self.buffers) << REGION_SHIFT
+
+    def locate(
+        self,
+        m: Machine,
+        ins: Instruction,
+        pointer: Array,
+        size: int,
+        align: int,
+        *,
+        writing: bool = False,
+    ) -> tuple[Buffer | None, Array]:
+        """The buffer that holds every address, and the offsets into it; None for several buffers.
+
+        Raises the fault of an address that is in none.
+        """
+        first = int(pointer.flat[0])
+        region = (first + _HALF) >> REGION_SHIFT
+        offsets = pointer - (region << REGION_SHIFT)
+        low = high = bits = first - (region << REGION_SHIFT)
+        if offsets.size > 1:
+            low, high = int(offsets.min()), int(offsets.max())
+            bits = int(np.bitwise_or.reduce(offsets, axis=None))
+        if low < -_HALF or high >= _HALF:
+            return None, offsets
+        known = 1 <= region <= len(self.buffers)
+        buffer = self.buffers[region - 1] if known else None
+        if buffer is None or low < 0 or high > len(buffer.data) - size:
+            raise self._outside(m, ins, pointer, size, buffer)
+        if writing and not buffer.writable:
+            raise m.fault(
+                "out-of-bounds",
+                f"store to {buffer.name}, which is constant",
+                ins,
+                m.selected(),
+                first,
+            )
+        if m.checks and align > 1 and bits & (align - 1):
+            bad = int(offsets[(offsets & (align - 1)) != 0].flat[0])
+            raise m.fault(
+                "misaligned",
+                f"byte {bad} of {buffer.name} is not aligned to {align}",
+                ins,
+                _lanes_at(m, pointer, (region << REGION_SHIFT) + bad),
+                bad,
+            )
+        return buffer, offsets
+
+    def _outside(
+        self, m: Machine, ins: Instruction, pointer: Array, size: int, buffer: Buffer | None
+    ) -> EmulationFault:
+        if buffer is None:
+            address = int(pointer.flat[0])
+            where = _lanes_at(m, pointer, address)
+            return m.fault(
+                "out-of-bounds", f"address {address:#x} is in no buffer", ins, where, address
+            )
+        base = (self.buffers.index(buffer) + 1) << REGION_SHIFT
+        offsets = pointer - base
+        bad = int(offsets[(offsets < 0) | (offsets > len(buffer.data) - size)].flat[0])
+        return m.fault(
+            "out-of-bounds",
+            f"{size} bytes at byte {bad} of {buffer.name}, which has {len(buffer.data)} bytes",
+            ins,
+            _lanes_at(m, pointer, base + bad),
+            bad,
+        )
+
+
+def _lanes_at(m: Machine, pointer: Array, address: int) -> Array:
+    """The lanes whose pointer is ``address``; all that are active if pointers are no lanes.
+
+    A store passes the pointers of its active lanes only, a tile row by row.
+    """
+    here, selected = pointer == address, m.selected()
+    if pointer.ndim == 2 and pointer.shape[1] in (1, m.lanes):
+        return np.asarray(here & selected)
+    if here.size != np.count_nonzero(selected):
+        return selected
+    where = np.zeros(selected.shape, np.bool_)
+    where[selected] = here.reshape(-1)
+    return where
+
+
+def regions_of(pointer: Array) -> Array:
+    """Numbers of the buffers that addresses belong to, from 1, or lie a little before."""
+    regions: Array = (pointer + _HALF) >> REGION_SHIFT
+    return regions

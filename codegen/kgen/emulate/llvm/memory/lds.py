@@ -1,0 +1,137 @@
+"""The local data share: one array per workgroup, and what its checks remember."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.memory.codec import POISON, gather, raw_dtype, scatter
+from kgen.emulate.llvm.order.lds_races import LdsShadow
+from kgen.emulate.llvm.types import Array
+
+if TYPE_CHECKING:
+    from kgen.emulate.llvm.exec.machine import Machine
+    from kgen.emulate.llvm.memory.copies import Copy
+
+#: Rows are padded to the widest access, so that an aligned gather never crosses into the next one.
+_ROW_ALIGN = 64
+#: Copies go by dwords.
+_COPY_ALIGN = 4
+
+
+class Lds:
+    """``size`` bytes for each of ``workgroups``; the shadow is None when checks are off."""
+
+    def __init__(self, size: int, workgroups: int, shadow: LdsShadow | None) -> None:
+        self.size = size
+        self.row = -(-size // _ROW_ALIGN) * _ROW_ALIGN
+        self.data = np.full((workgroups, self.row), POISON, np.uint8)
+        self.shadow = shadow
+
+    def load(self, m: Machine, ins: Instruction, offsets: Array, size: int, align: int) -> Array:
+        """``size`` raw bytes: [workgroup, lane], the lane axis as in ``offsets``."""
+        if m.copies is not None:
+            m.copies.land_what_is_read(m, offsets, size)
+        offsets = self._accessed(m, ins, offsets, size, align, "load")
+        if self.shadow is not None:
+            self.shadow.read(m, ins, offsets, size)
+        shift = size.bit_length() - 1
+        if offsets.shape[0] == 1 and size == 1 << shift and not (offsets & (size - 1)).any():
+            view: Array = self.data.view(raw_dtype(size))
+            return np.asarray(np.take(view, offsets[0] >> shift, axis=1))
+        return gather(self.data.reshape(-1), offsets + self._rows(), size)
+
+    def store(self, m: Machine, ins: Instruction, offsets: Array, raw: Array, align: int) -> None:
+        size = raw.dtype.itemsize
+        self._accessed(m, ins, offsets, size, align, "store")
+        if self.shadow is not None:
+            self.shadow.write(m, ins, offsets, raw)
+        flat = offsets + self._rows()
+        shape = np.broadcast_shapes(flat.shape, raw.shape)
+        if m.mask is not None:
+            selected = np.broadcast_to(m.mask, (m.workgroups, m.lanes))
+            flat = np.broadcast_to(flat, selected.shape)[selected]
+            raw = np.broadcast_to(raw, selected.shape)[selected]
+        elif shape != flat.shape:
+            flat = np.broadcast_to(flat, shape)
+        scatter(self.data.reshape(-1), flat, raw)
+
+    def begin_copy(self, m: Machine, ins: Instruction, offsets: Array, raw: Array) -> None:
+        """Raw bytes are on their way to the active lanes' offsets; poison is there till then."""
+        size = raw.dtype.itemsize
+        self._check(m, ins, _settled(m, offsets), size, _COPY_ALIGN)
+        if m.traffic is not None:
+            m.traffic.shared(m, ins, offsets, size, size, "store")
+        if self.shadow is not None:
+            self.shadow.begin_copy(m, ins, offsets, size)
+        poison = np.full(size, POISON, np.uint8).view(raw.dtype)
+        self._put(m.selected(), offsets, poison)
+
+    def end_copy(self, m: Machine, copy: Copy, lanes: Array) -> None:
+        """A copy lands for these lanes."""
+        if self.shadow is not None:
+            self.shadow.end_copy(m, copy, lanes)
+        self._put(lanes, copy.offsets, copy.raw)
+
+    def _put(self, lanes: Array, offsets: Array, raw: Array) -> None:
+        flat = np.broadcast_to(offsets + self._rows(), lanes.shape)[lanes]
+        scatter(self.data.reshape(-1), flat, np.broadcast_to(raw, lanes.shape)[lanes])
+
+    def atomic_place(
+        self, m: Machine, ins: Instruction, offsets: Array, size: int
+    ) -> tuple[Array, Array]:
+        """As :meth:`Memory.atomic_place`."""
+        self._accessed(m, ins, offsets, size, size, "atomic")
+        if self.shadow is not None:
+            self.shadow.atomic(m, ins, offsets, size)
+        flat = np.broadcast_to(offsets + self._rows(), (m.workgroups, m.lanes))
+        return self.data.reshape(-1), flat[m.selected()]
+
+    def _accessed(
+        self, m: Machine, ins: Instruction, offsets: Array, size: int, align: int, kind: str
+    ) -> Array:
+        """Check and count an access; its offsets, those of inactive lanes within bounds."""
+        settled = _settled(m, offsets)
+        self._check(m, ins, settled, size, align)
+        if m.traffic is not None:
+            m.traffic.shared(m, ins, offsets, size, align, kind)
+        return settled
+
+    def _rows(self) -> Array:
+        return np.arange(len(self.data), dtype=np.int64)[:, None] * self.row
+
+    def _check(self, m: Machine, ins: Instruction, offsets: Array, size: int, align: int) -> None:
+        low, high = int(offsets.min()), int(offsets.max())
+        if low < 0 or high > self.size - size:
+            bad = (offsets < 0) | (offsets > self.size - size)
+            address = int(offsets[bad].flat[0])
+            raise m.fault(
+                "out-of-bounds",
+                f"{size} bytes at byte {address} of LDS, which has {self.size} bytes",
+                ins,
+                (offsets == address) & m.selected(),
+                address,
+            )
+        if m.checks and align > 1:
+            misaligned = (offsets & (align - 1)) != 0
+            if misaligned.any():
+                address = int(offsets[misaligned].flat[0])
+                raise m.fault(
+                    "misaligned",
+                    f"byte {address} of LDS is not aligned to {align}",
+                    ins,
+                    (offsets == address) & m.selected(),
+                    address,
+                )
+
+
+def _settled(m: Machine, offsets: Array) -> Array:
+    """Offsets with an active lane's in the place of inactive ones'."""
+    mask = m.active(offsets.shape)
+    if mask is None:
+        return offsets
+    full = np.broadcast_to(mask, np.broadcast_shapes(mask.shape, offsets.shape))
+    active = np.broadcast_to(offsets, full.shape).reshape(-1)[np.argmax(full)]
+    return np.where(mask, offsets, active)

@@ -1,0 +1,208 @@
+"""The address spaces of one launch, and loads and stores for many lanes at once.
+
+Global addresses are those of `global_memory`. Addresses in LDS and in private memory are offsets; a
+flat pointer reaches them through an aperture of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.memory import flat
+from kgen.emulate.llvm.memory.codec import POISON, gather, raw_dtype, scatter
+from kgen.emulate.llvm.memory.global_memory import Buffer, GlobalMemory, regions_of
+from kgen.emulate.llvm.types import FLAT, LDS, PRIVATE, Array
+from kgen.errors import EmulationError
+
+if TYPE_CHECKING:
+    from kgen.emulate.llvm.exec.machine import Machine
+    from kgen.emulate.llvm.memory.lds import Lds
+
+#: Bytes of private memory per lane, and of the stack on a CPU.
+_PRIVATE_BYTES = 16 << 10
+_STACK_BYTES = 1 << 20
+
+
+@dataclass(kw_only=True)
+class Memory:
+    """The memory that a chunk of workgroups sees."""
+
+    shared: GlobalMemory
+    lds: Lds
+    private: Array
+    """[workgroup * lane, bytes]"""
+    stack: int = 0
+    """Address of the stack of the one lane of a CPU, 0 on a GPU."""
+    stack_top: int = 0
+    hidden: dict[str, int] = field(default_factory=dict)
+    """The addresses of what tells of the launch."""
+
+    # -- loads and stores -----------------------------------------------------------------------
+
+    def load(
+        self, m: Machine, ins: Instruction, pointer: Array, size: int, align: int, space: int
+    ) -> Array:
+        """``size`` raw bytes for each lane, at the shape of ``pointer`` (LDS: per workgroup).
+
+        What inactive lanes get is arbitrary.
+        """
+        if space == LDS:
+            return self.lds.load(m, ins, pointer, size, align)
+        if space == PRIVATE:
+            data, offsets = self._private(m, ins, pointer, size)
+            return gather(data, offsets, size)
+        if space == FLAT and (parts := self._parts(m, pointer)):
+            if len(parts) == 1:
+                return self.load(m, ins, parts[0][1], size, align, parts[0][0])
+            found: Array = np.zeros(1, raw_dtype(size))
+            for of_part, within, here in parts:
+                with m.narrowed(here):
+                    loaded = self.load(m, ins, within, size, align, of_part)
+                found = np.where(here, loaded, found)
+            return found
+        if m.copies is not None:
+            m.copies.count(m)
+        if m.traffic is not None:
+            m.traffic.loaded(m, ins, pointer, size)
+        mask = m.active(pointer.shape)
+        if mask is not None:
+            pointer = np.where(mask, pointer, _first(pointer, mask))
+        buffer, offsets = self.shared.locate(m, ins, pointer, size, align)
+        if buffer is not None:
+            if m.races is not None and m.races.tracks(int(pointer.flat[0])):
+                m.races.read(m, ins, pointer, size)
+            return gather(buffer.data, offsets, size)
+        raw = np.zeros(pointer.shape, raw_dtype(size))
+        for region in np.unique(regions_of(pointer)):
+            here = regions_of(pointer) == region
+            buffer, offsets = self.shared.locate(m, ins, pointer[here], size, align)
+            assert buffer is not None
+            raw[here] = gather(buffer.data, offsets, size)
+        if m.races is not None:
+            m.races.read(m, ins, pointer, size)
+        return raw
+
+    def store(
+        self, m: Machine, ins: Instruction, pointer: Array, raw: Array, align: int, space: int
+    ) -> None:
+        """Store raw bytes of the active lanes; of lanes at the same address the last one wins."""
+        size = raw.dtype.itemsize
+        if space == LDS:
+            self.lds.store(m, ins, pointer, raw, align)
+            return
+        if space == FLAT and (parts := self._parts(m, pointer)):
+            for of_part, within, here in parts:
+                with m.narrowed(here):
+                    self.store(m, ins, within, raw, align, of_part)
+            return
+        if m.copies is not None and space != PRIVATE:
+            m.copies.count(m)
+        if m.traffic is not None and space != PRIVATE:
+            m.traffic.stored(m, ins, pointer, size)
+        shape = pointer.shape
+        if raw.shape != shape:
+            shape = np.broadcast_shapes(shape, raw.shape)
+        if space == PRIVATE:
+            data, pointer = self._private(m, ins, pointer, size)
+            shape = np.broadcast_shapes(shape, pointer.shape)
+        mask = m.active(shape)
+        whole, whole_raw = pointer, raw
+        if pointer.shape != shape:
+            pointer = np.broadcast_to(pointer, shape)
+        if mask is not None:
+            selected = np.broadcast_to(mask, shape)
+            pointer = pointer[selected]
+            raw = np.broadcast_to(raw, shape)[selected]
+        if space == PRIVATE:
+            scatter(data, pointer, raw)
+            return
+        buffer, offsets = self.shared.locate(m, ins, pointer, size, align, writing=True)
+        if buffer is not None:
+            if m.races is not None and m.races.tracks(int(pointer.flat[0])):
+                m.races.write(m, ins, whole, whole_raw)
+            scatter(buffer.data, offsets, raw)
+            return
+        raw = np.broadcast_to(raw, pointer.shape)
+        for region in np.unique(regions_of(pointer)):
+            here = regions_of(pointer) == region
+            buffer, offsets = self.shared.locate(m, ins, pointer[here], size, align, writing=True)
+            assert buffer is not None
+            scatter(buffer.data, offsets, raw[here])
+        if m.races is not None:
+            m.races.write(m, ins, whole, whole_raw)
+
+    def atomic_place(
+        self, m: Machine, ins: Instruction, pointer: Array, size: int, space: int
+    ) -> tuple[Array, Array]:
+        """The flat bytes that hold the one buffer all active lanes point into, and their offsets
+        in it: [active lane]."""
+        if space == FLAT and (parts := self._parts(m, pointer)):
+            if len(parts) > 1:
+                raise m.fault("trap", "atomic on several memories at once", ins, m.selected())
+            return self.atomic_place(m, ins, parts[0][1], size, parts[0][0])
+        if space == LDS:
+            return self.lds.atomic_place(m, ins, pointer, size)
+        if m.traffic is not None:
+            m.traffic.stored(m, ins, pointer, size)
+        full = np.broadcast_to(pointer, (m.workgroups, m.lanes))
+        addresses = full[m.selected()]
+        buffer, offsets = self.shared.locate(m, ins, addresses, size, size, writing=True)
+        if buffer is None:
+            raise m.fault("trap", "atomic on several buffers at once", ins, m.selected())
+        if m.races is not None:
+            m.races.atomic(m, ins, pointer, size)
+        return buffer.data, offsets
+
+    # -- addresses ------------------------------------------------------------------------------
+
+    def _parts(self, m: Machine, pointer: Array) -> list[tuple[int, Array, Array]]:
+        return [] if self.stack else flat.parts(m, pointer)  # a CPU has one space
+
+    def _private(
+        self, m: Machine, ins: Instruction, pointer: Array, size: int
+    ) -> tuple[Array, Array]:
+        """All lanes' private bytes, flat, and where each lane's pointer is in them."""
+        outside = ((pointer < 0) | (pointer > self.stack_top - size)) & m.selected()
+        if outside.any():
+            address = int(np.broadcast_to(pointer, outside.shape)[outside][0])
+            raise m.fault(
+                "out-of-bounds",
+                f"{size} bytes at byte {address} of private memory, of which {self.stack_top} "
+                "bytes are allocated",
+                ins,
+                outside,
+                address,
+            )
+        if not len(self.private):
+            self.private = np.full((m.workgroups * m.lanes, _PRIVATE_BYTES), POISON, np.uint8)
+        rows = np.arange(m.workgroups * m.lanes).reshape(m.workgroups, m.lanes)
+        inside = np.clip(pointer, 0, _PRIVATE_BYTES - size)  # of lanes that do not execute
+        return self.private.reshape(-1), inside + rows * _PRIVATE_BYTES
+
+    # -- the stack ------------------------------------------------------------------------------
+
+    def allocate(self, size: int, align: int, count: int) -> int:
+        """Address of ``count`` times ``size`` bytes of this call's frame."""
+        start = -(-self.stack_top // align) * align
+        self.stack_top = start + size * count
+        limit = _STACK_BYTES if self.stack else _PRIVATE_BYTES
+        if self.stack_top > limit:
+            raise EmulationError(
+                f"allocas of {self.stack_top} bytes; the emulator has a stack of {limit} bytes"
+            )
+        return self.stack + start
+
+
+def stack_buffer() -> Buffer:
+    return Buffer(name="the stack", data=np.full(_STACK_BYTES, POISON, np.uint8))
+
+
+def _first(pointer: Array, mask: Array) -> Array:
+    """The pointer of the first active lane."""
+    full = np.broadcast_to(mask, pointer.shape)
+    first: Array = pointer.reshape(-1)[np.argmax(full)]
+    return first

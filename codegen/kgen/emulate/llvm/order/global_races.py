@@ -1,0 +1,241 @@
+"""What the checks know of every granule of global memory that the launch may write.
+
+Two accesses of different lanes to one granule, one of them a write and not both atomic with a
+scope that holds both lanes, must be ordered as :mod:`device_clocks` says. The
+tables live as long as the launch; memory that nothing writes has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.memory.global_memory import REGION_SHIFT, Buffer, regions_of
+from kgen.emulate.llvm.order import scopes
+from kgen.emulate.llvm.order.clocks import NO_BARRIER, NO_FENCE
+from kgen.emulate.llvm.order.device_clocks import DeviceClocks
+from kgen.emulate.llvm.order.global_record import GlobalAccess, LaneRecord
+from kgen.emulate.llvm.order.shadow_layout import layout
+from kgen.emulate.llvm.types import Array
+
+if TYPE_CHECKING:
+    from kgen.emulate.llvm.exec.machine import Machine
+
+NO_ORDER = "no release, atomic and acquire that reach the device order them"
+
+
+class GlobalShadow:
+    """Tables over the granules of all buffers that may be written."""
+
+    def __init__(
+        self,
+        buffers: list[Buffer],
+        written: Collection[int],
+        *,
+        granule: int,
+        clocks: DeviceClocks,
+        coordinates: Array,
+    ) -> None:
+        """``written`` are the places in ``buffers`` of those that may be; ``coordinates`` of all
+        workgroups, in the order in which they start: [workgroup, 3]."""
+        self.clocks = clocks
+        self.coordinates = coordinates
+        self.names = [buffer.name for buffer in buffers]
+        self.starts, self.granule, size = layout(buffers, written, granule)
+        count = -(-size // self.granule)
+        #: The lane + 1 that made the last plain store, and when.
+        self.writer = np.zeros(count, np.int32)
+        self.written_at = np.zeros(count, np.int32)
+        self.reads = LaneRecord(count, clocks)
+        self.atomic_reads = LaneRecord(count, clocks)
+        self.updates = LaneRecord(count, clocks)
+
+    def tracks(self, address: int) -> bool:
+        """Whether the buffer that holds an address may be written."""
+        return bool(self.starts[(address >> REGION_SHIFT) - 1] >= 0)
+
+    # -- accesses -------------------------------------------------------------------------------
+
+    def read(self, m: Machine, ins: Instruction, pointer: Array, size: int) -> None:
+        a = self._access(m, ins, pointer, size)
+        self._check_writer(m, ins, a, "reads")
+        self._check_updates(m, ins, a, "reads")
+        if ins.is_atomic:
+            self.atomic_reads.note(a)
+            self._meet(a, leaves=False)
+        else:
+            self.reads.note(a)
+
+    def write(self, m: Machine, ins: Instruction, pointer: Array, raw: Array) -> None:
+        a = self._access(m, ins, pointer, raw.dtype.itemsize)
+        if ins.is_atomic:
+            self._update(m, ins, a, "writes", replaces=True)
+            return
+        self._check_writer(m, ins, a, "writes")
+        self._check_readers(m, ins, a, "writes")
+        self._check_updates(m, ins, a, "writes")
+        self.writer[a.granules] = a.lane + 1
+        self.written_at[a.granules] = self.clocks.time
+        self._check_collisions(m, ins, a, raw)
+
+    def atomic(self, m: Machine, ins: Instruction, pointer: Array, size: int) -> None:
+        self._update(m, ins, self._access(m, ins, pointer, size), "updates")
+
+    def _update(
+        self, m: Machine, ins: Instruction, a: GlobalAccess, verb: str, *, replaces: bool = False
+    ) -> None:
+        self._check_writer(m, ins, a, verb)
+        self._check_readers(m, ins, a, verb)
+        self._check_updates(m, ins, a, verb)
+        self._check_turns(m, ins, a)
+        self.updates.note(a)
+        self._meet(a, leaves=True, replaces=replaces)
+
+    def _access(self, m: Machine, ins: Instruction, pointer: Array, size: int) -> GlobalAccess:
+        self.clocks.tick(ins)
+        shape = (m.workgroups, m.lanes)
+        full = np.broadcast_to(pointer, shape).reshape(-1)
+        lane = np.arange(m.workgroups * m.lanes)
+        if m.mask is not None:
+            lane = np.flatnonzero(m.selected())
+            full = full[lane]
+        regions = regions_of(full)
+        starts = self.starts[regions - 1]
+        at: Array = (full - (regions << REGION_SHIFT) + starts) // self.granule
+        if starts.min(initial=0) < 0:  # what nothing writes has no place in the tables
+            at, lane = at[starts >= 0], lane[starts >= 0]
+        return GlobalAccess(
+            lane=lane[:, None] + self.clocks.first * m.lanes,
+            granules=at[:, None] + np.arange(-(-size // self.granule)),
+            narrow=_is_atomic(ins) and scopes.reach(ins) < scopes.DEVICE,
+        )
+
+    # -- checks ---------------------------------------------------------------------------------
+
+    def _check_writer(self, m: Machine, ins: Instruction, a: GlobalAccess, verb: str) -> None:
+        code = self.writer[a.granules]
+        foreign = (code != 0) & (code - 1 != a.lane)
+        if not foreign.any():
+            return
+        granules = a.granules[foreign]
+        lane = np.broadcast_to(a.lane, foreign.shape)[foreign]
+        other, time = code[foreign] - 1, self.written_at[granules]
+        race = ~self.clocks.before(lane, other, time)
+        if race.any():
+            granule, *pair = (int(v[race][0]) for v in (granules, lane, other, time))
+            self._fault(m, ins, pair, granule, f"{verb} what ", "wrote", lane[race])
+
+    def _check_readers(self, m: Machine, ins: Instruction, a: GlobalAccess, verb: str) -> None:
+        for record, how in ((self.reads, ""), (self.atomic_reads, "an atomic of ")):
+            atomic = record is self.atomic_reads and _is_atomic(ins)
+            self._check_record(m, ins, a, record, f"{verb} what {how}", "read", atomic)
+
+    def _check_updates(self, m: Machine, ins: Instruction, a: GlobalAccess, verb: str) -> None:
+        does = f"{verb} what an atomic of "
+        self._check_record(m, ins, a, self.updates, does, "wrote", _is_atomic(ins))
+
+    def _check_record(
+        self,
+        m: Machine,
+        ins: Instruction,
+        a: GlobalAccess,
+        record: LaneRecord,
+        does: str,
+        did: str,
+        atomic: bool,
+    ) -> None:
+        found = record.unordered(a, atomic=atomic)
+        if found is not None:
+            granule, *pair = (
+                int(v[0]) for v in (found.granule, found.lane, found.other, found.time)
+            )
+            self._fault(m, ins, pair, granule, does, did, found.lane)
+
+    def _check_collisions(self, m: Machine, ins: Instruction, a: GlobalAccess, raw: Array) -> None:
+        """Lanes of one wave may store the same value to the same place, as hardware does."""
+        winner = self.writer[a.granules] - 1
+        lost = winner != a.lane
+        if not lost.any():
+            return
+        first = self.clocks.first * self.clocks.lanes
+        values = np.broadcast_to(raw, (m.workgroups, m.lanes)).reshape(-1)
+        mine, theirs = np.broadcast_to(a.lane, lost.shape)[lost], winner[lost]
+        same_wave = mine // self.clocks.wave == theirs // self.clocks.wave
+        race = ~(same_wave & (values[mine - first] == values[theirs - first]))
+        if race.any():
+            at = int(np.argmax(race))
+            pair = (int(mine[at]), int(theirs[at]), self.clocks.time)
+            granule = int(a.granules[lost][at])
+            self._fault(m, ins, pair, granule, "writes what ", "writes as well", mine[race])
+
+    def _check_turns(self, m: Machine, ins: Instruction, a: GlobalAccess) -> None:
+        """Lanes of several workgroups take turns only if the scope of the atomic holds them."""
+        if not a.narrow:
+            return
+        order = np.argsort(a.granules, axis=None, kind="stable")
+        granules = a.granules.reshape(-1)[order]
+        lanes = np.broadcast_to(a.lane, a.granules.shape).reshape(-1)[order]
+        group = lanes // self.clocks.lanes
+        far = (granules[1:] == granules[:-1]) & (group[1:] != group[:-1])
+        if far.any():
+            mine, other = lanes[1:][far], lanes[:-1][far]
+            pair = (int(mine[0]), int(other[0]), self.clocks.time)
+            granule = int(granules[1:][far][0])
+            self._fault(m, ins, pair, granule, "updates what ", "updates as well", mine)
+
+    # -- notes ----------------------------------------------------------------------------------
+
+    def _meet(self, a: GlobalAccess, *, leaves: bool, replaces: bool = False) -> None:
+        clocks = self.clocks
+        if not (clocks.left or clocks.published.any()):
+            return
+        waves = a.lane[:, 0] // clocks.wave - clocks.first * clocks.waves
+        places = np.unique(np.stack([waves, a.granules[:, 0]]), axis=1)
+        for wave, place in places.T:
+            clocks.meet(int(wave), int(place), leaves=leaves, replaces=replaces)
+
+    def _address(self, granule: int) -> int:
+        """Of a granule, in the first buffer that has it."""
+        at = granule * self.granule
+        behind = np.where(self.starts >= 0, at - self.starts, -1)
+        index = int(np.argmin(np.where(behind >= 0, behind, 1 << 62)))
+        return ((index + 1) << REGION_SHIFT) + int(behind[index])
+
+    def _fault(
+        self,
+        m: Machine,
+        ins: Instruction,
+        pair: Sequence[int],
+        granule: int,
+        does: str,
+        did: str,
+        lanes: Array,
+    ) -> None:
+        """The fault of the lanes; ``pair`` is one of them, the other lane, and its time."""
+        lane, other, time = pair
+        clocks = self.clocks
+        size = clocks.lanes
+        group, other_group = lane // size, other // size
+        who = f"lane {other % size}"
+        why = NO_FENCE if lane // clocks.wave == other // clocks.wave else NO_BARRIER
+        if group != other_group:
+            x, y, z = (int(c) for c in self.coordinates[other_group])
+            who += f" of workgroup ({x}, {y}, {z})"
+            why = NO_ORDER
+        where = np.zeros((m.workgroups, m.lanes), np.bool_)
+        where.reshape(-1)[lanes[lanes // size == group] - clocks.first * size] = True
+        address = self._address(granule)
+        buffer = self.names[(address >> REGION_SHIFT) - 1]
+        offset = address & (1 << REGION_SHIFT) - 1
+        place = f"byte {offset} of {buffer}"
+        did = f"{did} at {clocks.line_at(time)}"
+        message = f"at {place}, lane {lane % size} {does}{who} {did}; {why}"
+        raise m.fault("race", message, ins, where, address)
+
+
+def _is_atomic(ins: Instruction) -> bool:
+    """Loads and stores are if they say so; the rest always."""
+    return ins.is_atomic or ins.opcode in ("atomicrmw", "cmpxchg") or "atomic" in ins.callee

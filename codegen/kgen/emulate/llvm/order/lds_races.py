@@ -1,0 +1,237 @@
+"""What the checks know of every granule of LDS: who wrote it, who read it, and when.
+
+Two accesses of different lanes to one granule, one of them a write and not both atomic, must be
+ordered as :mod:`clocks` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.order.clocks import NO_BARRIER, NO_FENCE, Clocks
+from kgen.emulate.llvm.order.lds_record import NONE, LdsAccess, WaveRecord
+from kgen.emulate.llvm.types import Array
+
+if TYPE_CHECKING:
+    from kgen.emulate.llvm.exec.machine import Machine
+    from kgen.emulate.llvm.memory.copies import Copy
+
+#: In place of the time of a write.
+_GAP = -4
+_PENDING = -5
+#: Before all else: of bytes that only atomics have written.
+_FIRST = 0
+
+
+class LdsShadow(Clocks):
+    """Tables over [row, granule]; ``row`` is 1 or the number of workgroups."""
+
+    def __init__(
+        self, size: int, granule: int, lanes: int, wave: int, gaps: Sequence[range]
+    ) -> None:
+        """``gaps`` are the bytes between arrays, which nothing may touch."""
+        super().__init__(lanes, wave)
+        self.granule = granule
+        count = -(-size // granule)
+        self.writer = np.full((1, count), NONE, np.int32)
+        self.written_at = np.full((1, count), NONE, np.int32)
+        #: What else was done since: the writer's table holds plain stores only.
+        self.reads = WaveRecord(count, self)
+        self.atomic_reads = WaveRecord(count, self)
+        self.updates = WaveRecord(count, self)
+        #: What atomics that released left there for those that come: [row, granule, wave].
+        self.left = np.zeros((1, 0, self.waves), np.int32)
+        for gap in gaps:
+            self.written_at[:, -(-gap.start // granule) : gap.stop // granule] = _GAP
+
+    # -- accesses -------------------------------------------------------------------------------
+
+    def read(self, m: Machine, ins: Instruction, offsets: Array, size: int) -> None:
+        a = self._access(m, ins, offsets, size)
+        self._check_written(m, ins, a, "reads")
+        self._check_writer(m, ins, a, "reads")
+        if ins.is_atomic:
+            self.atomic_reads.note(a)
+            self._meet(a, leaves=False)
+        else:
+            self._check_record(m, ins, a, self.updates, "reads", "updated atomically")
+            self.reads.note(a)
+
+    def write(self, m: Machine, ins: Instruction, offsets: Array, raw: Array) -> None:
+        a = self._access(m, ins, offsets, raw.dtype.itemsize)
+        if ins.is_atomic:
+            self._check_place(m, ins, a, "writes")
+            times = self.written_at.reshape(-1)
+            times[a.granules] = np.maximum(times[a.granules], _FIRST)
+            self._update(m, ins, a, "writes")
+            return
+        self._check_plain_write(m, ins, a, "writes")
+        self._wrote(a)
+        if (self.writer.reshape(-1)[a.granules] != a.lane).any():
+            self._check_collisions(m, ins, a, raw)
+
+    def atomic(self, m: Machine, ins: Instruction, offsets: Array, size: int) -> None:
+        a = self._access(m, ins, offsets, size)
+        self._check_written(m, ins, a, "updates")
+        self._update(m, ins, a, "updates")
+
+    def _update(self, m: Machine, ins: Instruction, a: LdsAccess, verb: str) -> None:
+        self._check_writer(m, ins, a, verb)
+        self._check_record(m, ins, a, self.reads, verb, "read")
+        self.updates.note(a)
+        self._meet(a, leaves=True)
+
+    def begin_copy(self, m: Machine, ins: Instruction, offsets: Array, size: int) -> None:
+        """A copy may write from now on, until it has landed."""
+        a = self._access(m, ins, offsets, size)
+        self._check_plain_write(m, ins, a, "copies to")
+        self._wrote(a)
+        self.written_at.reshape(-1)[a.granules] = _PENDING
+
+    def end_copy(self, m: Machine, copy: Copy, lanes: Array) -> None:
+        """It has landed for these lanes: they wrote it now."""
+        before = m.mask
+        m.mask = lanes
+        a = self._access(m, copy.ins, copy.offsets, copy.raw.dtype.itemsize)
+        m.mask = before
+        self._wrote(a)
+
+    def _wrote(self, a: LdsAccess) -> None:
+        self.writer.reshape(-1)[a.granules] = a.lane
+        self.written_at.reshape(-1)[a.granules] = self.time
+
+    def _access(self, m: Machine, ins: Instruction, offsets: Array, size: int) -> LdsAccess:
+        self.tick(ins)
+        self.spread(m, m.mask)
+        self.spread(m, offsets)
+        rows, lanes = self.fenced.shape
+        full = np.broadcast_to(offsets, (rows, lanes))
+        if m.mask is None:
+            row, lane = (index.reshape(-1) for index in np.indices((rows, lanes), sparse=False))
+            first = full.reshape(-1) // self.granule
+        else:
+            row, lane = np.nonzero(np.broadcast_to(m.mask, (rows, lanes)))
+            first = full[row, lane] // self.granule
+        count = -(-size // self.granule)
+        start = first + row * self.writer.shape[1]
+        return LdsAccess(
+            row=row[:, None],
+            lane=lane[:, None],
+            wave=lane[:, None] // self.wave,
+            granules=start[:, None] + np.arange(count),
+        )
+
+    # -- checks ---------------------------------------------------------------------------------
+
+    def _check_gaps(self, m: Machine, ins: Instruction, a: LdsAccess, verb: str) -> None:
+        gap = self.written_at.reshape(-1)[a.granules] == _GAP
+        if gap.any():
+            self._fault(m, ins, a, gap, "out-of-bounds", verb, "between two arrays")
+
+    def _check_pending(self, m: Machine, ins: Instruction, a: LdsAccess, verb: str) -> None:
+        pending = self.written_at.reshape(-1)[a.granules] == _PENDING
+        if pending.any():
+            other = int(self.writer.reshape(-1)[a.granules][pending][0])
+            row = int(np.broadcast_to(a.row, pending.shape)[pending][0])
+            line = m.copies.line_of(row, other) if m.copies is not None else 0
+            who = f"the copy of lane {other} at line {line}"
+            why = f"which {who} may still write: its wave has not waited for it"
+            self._fault(m, ins, a, pending, "pending-copy", verb, why)
+
+    def _check_written(self, m: Machine, ins: Instruction, a: LdsAccess, verb: str) -> None:
+        bad = self.written_at.reshape(-1)[a.granules] < 0
+        if bad.any():
+            self._check_pending(m, ins, a, verb)
+            self._check_gaps(m, ins, a, verb)
+            self._fault(m, ins, a, bad, "uninitialised-read", verb, "which nothing wrote")
+
+    def _check_place(self, m: Machine, ins: Instruction, a: LdsAccess, verb: str) -> None:
+        """Nothing stands against writing there."""
+        self._check_pending(m, ins, a, verb)
+        self._check_gaps(m, ins, a, verb)
+
+    def _check_plain_write(self, m: Machine, ins: Instruction, a: LdsAccess, verb: str) -> None:
+        self._check_place(m, ins, a, verb)
+        self._check_writer(m, ins, a, verb)
+        self._check_record(m, ins, a, self.reads, verb, "read")
+        self._check_record(m, ins, a, self.atomic_reads, verb, "read atomically")
+        self._check_record(m, ins, a, self.updates, verb, "updated atomically")
+
+    def _check_writer(self, m: Machine, ins: Instruction, a: LdsAccess, verb: str) -> None:
+        """The last plain write to each granule is the lane's own or ordered before this access."""
+        writer = self.writer.reshape(-1)[a.granules]
+        foreign = (writer != NONE) & (writer != a.lane)
+        if not foreign.any():
+            return
+        other = np.where(foreign, writer, a.lane)
+        written = self.written_at.reshape(-1)[a.granules]
+        race = ~self.ordered(a.row, a.lane, other, written)
+        if race.any():
+            culprit = int(other[race][0])
+            place = self.line_at(int(written[race][0]))
+            in_wave = culprit // self.wave == np.broadcast_to(a.wave, race.shape)[race][0]
+            why = NO_FENCE if in_wave else NO_BARRIER
+            message = f"written by lane {culprit} at {place}; {why}"
+            self._fault(m, ins, a, race, "race", verb, message)
+
+    def _check_record(
+        self, m: Machine, ins: Instruction, a: LdsAccess, record: WaveRecord, verb: str, did: str
+    ) -> None:
+        """All that is recorded is the lane's own or ordered before this access."""
+        found = record.unordered(a)
+        if found is not None:
+            why = f"{did} by {found.who} at {self.line_at(found.time)}; {found.why}"
+            self._fault(m, ins, a, found.where, "race", verb, why)
+
+    def _check_collisions(self, m: Machine, ins: Instruction, a: LdsAccess, raw: Array) -> None:
+        """Lanes of one wave may store the same value to the same place, as hardware does."""
+        winner = self.writer.reshape(-1)[a.granules]
+        lost = winner != a.lane
+        values = np.broadcast_to(raw, (m.workgroups, m.lanes))
+        mine, theirs = np.nonzero(lost)[0], winner[lost]
+        rows = slice(None) if len(self.writer) == 1 else a.row[mine, 0]
+        same = values[rows, a.lane[mine, 0]] == values[rows, theirs]
+        same = same.all(axis=0) if same.ndim == 2 else same
+        race = np.zeros_like(lost)
+        race[lost] = ~(same & (theirs // self.wave == a.wave[mine, 0]))
+        if race.any():
+            other = int(winner[race][0])
+            self._fault(m, ins, a, race, "race", "writes", f"written by lane {other} as well")
+
+    def _meet(self, a: LdsAccess, *, leaves: bool) -> None:
+        """Atomics take what earlier ones left at their places, wave after wave, and leave what
+        their wave released."""
+        if not self.left.shape[1]:
+            if not self.released.any():
+                return
+            shape = (len(self.writer), self.writer.shape[1], self.waves)
+            self.left = np.zeros(shape, np.int32)
+        left = self.left.reshape(-1, self.waves)
+        for wave in np.unique(a.wave):
+            mine = a.wave[:, 0] == wave
+            rows, granules = a.row[mine, 0], a.granules[mine, 0]
+            np.maximum.at(self.pending, (rows, wave), left[granules])
+            if leaves:
+                left[granules] = np.maximum(left[granules], self.released[rows, wave])
+
+    def _fault(
+        self,
+        m: Machine,
+        ins: Instruction,
+        a: LdsAccess,
+        bad: Array,
+        kind: str,
+        verb: str,
+        why: str,
+    ) -> None:
+        where = np.zeros((len(self.fenced), m.lanes), np.bool_)
+        hit = bad.any(axis=1)
+        where[a.row[hit, 0], a.lane[hit, 0]] = True
+        granule = int(a.granules[bad][0]) % self.writer.shape[1]
+        lane = int(np.broadcast_to(a.lane, bad.shape)[bad][0])
+        address = granule * self.granule
+        raise m.fault(kind, f"lane {lane} {verb} byte {address} of LDS, {why}", ins, where, address)

@@ -1,0 +1,205 @@
+"""cp.async: copies from global to shared memory that finish as late as they may (PTX ISA 9.7.9.25).
+
+Each thread has groups of its own. A copy's bytes are there for the thread that issued it after its
+wait, and for the others after a barrier that follows the wait. With a seed some groups also land as
+early as they may, when they are committed, which nobody can rely on.
+
+An mbarrier may count a thread's copies until now (cp.async.mbarrier.arrive). Whoever knows what the
+thread knew then may rely on them when they are finished, and on no later ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgen.emulate.ptx.memory.spaces import choose
+from kgen.emulate.ptx.types import Array
+from kgen_runtime.values import frozen
+
+if TYPE_CHECKING:
+    from kgen.emulate.ptx.exec.machine import Machine, Mask
+
+_WORD = 4
+
+
+@frozen
+class Copy:
+    """`nbytes` to shared address `to`; `given` of them come from `source`, the rest are zero.
+
+    The bytes of one that has `landed` are there already, which nobody can rely on. `number` counts
+    copies in the order of their issue; `counted` is the time of each actor, [row, actor], at which
+    an mbarrier first counted it.
+    """
+
+    to: Array
+    source: Array
+    nbytes: int
+    given: Array
+    mask: Mask
+    landed: bool = False
+    number: int = 0
+    counted: Array | None = None
+
+
+@dataclass(kw_only=True)
+class _Group:
+    """Copies that one commit closed, and its number among each thread's groups."""
+
+    copies: list[Copy]
+    number: Array
+
+
+class CopyQueue:
+    """The copies of a chunk that are not yet finished."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        #: How many copies have been issued.
+        self.issued = 0
+        self.open: list[Copy] = []
+        self.groups: list[_Group] = []
+        #: How many groups each thread has committed.
+        self.committed: Array = np.zeros((1, 1, 1), np.int64)
+        self._most_in_flight: Array = np.zeros((1, 1, 1), np.int64)
+        seed = machine.launch.seed
+        self._rng = np.random.default_rng((seed, machine.order.first_cluster))
+        #: How likely a group lands as soon as it is committed: never, at times, always.
+        self._early = float(self._rng.choice([0.0, 0.5, 1.0])) if seed else 0.0
+
+    def issue(self, copy: Copy) -> None:
+        """Start a copy; its addresses are checked now."""
+        machine = self.machine
+        machine.shared.begin_copy(copy.to, copy.nbytes, copy.mask)
+        whole = _lanes(copy.mask, copy.given >= copy.nbytes)
+        if whole is not None:
+            machine.memory.check_load(copy.source, copy.nbytes, whole[0])
+        self.open.append(replace(copy, number=self.issued))
+        self.issued += 1
+
+    def commit(self, mask: Mask) -> None:
+        """The open copies of these lanes become one group of theirs."""
+        taken, left = _divide(self.open, mask)
+        self.open = left
+        if taken and self._early and self._rng.random() < self._early:
+            taken = [self._land(copy) for copy in taken]
+        if taken:
+            self.groups.append(_Group(copies=taken, number=self.committed))
+        self.committed = self.committed + (1 if mask is None else mask.astype(np.int64))
+
+    def wait(self, pending: int, mask: Mask) -> None:
+        """Finish all groups of these lanes but the `pending` latest."""
+        remaining = []
+        for group in self.groups:
+            due = _lanes(mask, group.number < self.committed - pending)
+            if due is None:
+                remaining.append(group)
+                continue
+            done, group.copies = _divide(group.copies, due[0])
+            for copy in done:
+                self._finish(copy)
+            if group.copies:
+                remaining.append(group)
+        self.groups = remaining
+
+    def count(self, mask: Mask) -> int:
+        """An mbarrier counts all copies of these lanes until now: those below the number given."""
+        now = self.machine.clocks.own
+
+        def counted(copies: list[Copy]) -> list[Copy]:
+            mine, others = _divide(copies, mask)
+            return [
+                *(c if c.counted is not None else replace(c, counted=now) for c in mine),
+                *others,
+            ]
+
+        self.open = counted(self.open)
+        for group in self.groups:
+            group.copies = counted(group.copies)
+        return self.issued
+
+    def finish(self, mask: Mask, end: int) -> None:
+        """Finish the copies of these lanes that an mbarrier counts: those below a number."""
+
+        def left(copies: list[Copy]) -> list[Copy]:
+            mine, others = _divide([copy for copy in copies if copy.number < end], mask)
+            for copy in mine:
+                self._finish(copy)
+            return [*others, *(copy for copy in copies if copy.number >= end)]
+
+        self.open = left(self.open)
+        for group in self.groups:
+            group.copies = left(group.copies)
+        self.groups = [group for group in self.groups if group.copies]
+
+    def in_flight(self, mask: Mask) -> Array:
+        """The most bytes that each thread had under way after a wait; these lanes end one now."""
+        total: Array = np.zeros((1, 1, 1), np.int64)
+        for copy in (*self.open, *(copy for group in self.groups for copy in group.copies)):
+            given = np.minimum(copy.given, copy.nbytes)
+            total = total + (given if copy.mask is None else np.where(copy.mask, given, 0))
+        now = total if mask is None else np.where(mask, total, 0)
+        self._most_in_flight = np.maximum(self._most_in_flight, now)
+        return self._most_in_flight
+
+    def _land(self, copy: Copy) -> Copy:
+        if not copy.landed:
+            self.machine.shared.land(copy.to, list(self._fetch(copy)), _WORD, copy.mask)
+        return replace(copy, landed=True)
+
+    def _finish(self, copy: Copy) -> None:
+        self._land(copy)
+        self.machine.shared.finish_copy(copy.to, copy.nbytes, copy.mask, copy.counted)
+
+    def _fetch(self, copy: Copy) -> Iterator[Array]:
+        """The words of a copy: whole, cut off within, or all zero."""
+        memory, count = self.machine.memory, copy.nbytes // _WORD
+        words: list[Array] = [np.zeros((1, 1, 1), np.uint32)] * count
+        whole = _lanes(copy.mask, copy.given >= copy.nbytes)
+        if whole is not None:
+            words = memory.load(copy.source, _WORD, count, whole[0])
+            if whole[0] is copy.mask:
+                return iter(words)
+            words = [choose(whole[0], word, np.zeros((1, 1, 1), np.uint32)) for word in words]
+        if _lanes(copy.mask, (copy.given > 0) & (copy.given < copy.nbytes)) is not None:
+            for byte in range(copy.nbytes - 1):
+                part = _lanes(copy.mask, (copy.given > byte) & (copy.given < copy.nbytes))
+                if part is not None:
+                    (value,) = memory.load(copy.source + byte, 1, 1, part[0])
+                    moved = value.astype(np.uint32) << np.uint32(8 * (byte % _WORD))
+                    moved = choose(part[0], moved, np.zeros((1, 1, 1), np.uint32))
+                    words[byte // _WORD] = words[byte // _WORD] | moved
+        return iter(words)
+
+
+def _lanes(mask: Mask, condition: Array) -> tuple[Mask] | None:
+    """Lanes of a mask where a condition holds, the mask itself if all do; None if none does."""
+    if condition.all():
+        return (mask,)
+    chosen = condition if mask is None else mask & condition
+    return (chosen,) if chosen.any() else None
+
+
+def _divide(copies: list[Copy], mask: Mask) -> tuple[list[Copy], list[Copy]]:
+    """Copies as (those of the mask's lanes, those of other lanes)."""
+    if mask is None:
+        return copies, []
+    inside, outside = [], []
+    for copy in copies:
+        if copy.mask is mask:
+            inside.append(copy)
+            continue
+        mine = mask if copy.mask is None else copy.mask & mask
+        if not mine.any():
+            outside.append(copy)
+            continue
+        rest = ~mask if copy.mask is None else copy.mask & ~mask
+        if rest.any():
+            inside.append(replace(copy, mask=mine))
+            outside.append(replace(copy, mask=rest))
+        else:
+            inside.append(copy)
+    return inside, outside

@@ -1,0 +1,271 @@
+"""mbarrier objects: phases, pending arrivals, bytes of transactions (PTX ISA 9.7.13.15).
+
+An object is known by its offset in the shared memory of a CTA; all CTAs of a chunk that have one at
+an offset have theirs in one table. A phase completes when no arrival and no byte is pending. What
+those who arrived knew then is what those who see the completion learn.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kgen.emulate.ptx.exec.machine import Machine, Violation
+from kgen.emulate.ptx.exec.released import Released, at_rank
+from kgen.emulate.ptx.memory.accesses import RANK_SHIFT
+from kgen.emulate.ptx.order.known import Known
+from kgen.emulate.ptx.types import Array, any_of
+from kgen_runtime.values import frozen
+
+#: The largest pending count and transaction count (PTX ISA 9.7.13.15.2).
+LARGEST_COUNT = (1 << 20) - 1
+OBJECT_BYTES = 8
+
+
+@frozen
+class Lanes:
+    """Lanes [C or 1, W, 32] that use the objects at one offset.
+
+    The object is in the lanes' own CTA, or in the CTA of a rank of their cluster.
+    """
+
+    offset: int
+    rank: int | None
+    lanes: Array
+
+
+class _Objects:
+    """The objects at one offset, in every CTA [C] of the chunk."""
+
+    def __init__(self, machine: Machine) -> None:
+        ctas = machine.ctas
+        self.valid = np.zeros(ctas, bool)
+        self.expected, self.pending = np.zeros(ctas, np.int64), np.zeros(ctas, np.int64)
+        self.bytes, self.phase = np.zeros(ctas, np.int64), np.zeros(ctas, np.int64)
+        #: Copies under way that will complete here.
+        self.copies = np.zeros(ctas, np.int64)
+        self.arriving, self.completed = Released(machine), Released(machine)
+
+
+def per_cta(value: Array, lanes: Array) -> Array:
+    """The sum of a value over the lanes of each CTA [C or 1]."""
+    sums: Array = np.where(lanes, value.astype(np.int64), 0).sum(axis=(1, 2))
+    return sums
+
+
+class Mbarriers:
+    """The objects of all CTAs of a chunk. CTAs are given as masks [C]."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        machine.asynchronous = True
+        machine.on_reset.append(self._reset)
+        machine.on_end.append(self._check_end)
+        self._reset()
+
+    def _reset(self) -> None:
+        self._objects: dict[int, _Objects] = {}
+
+    # ------------------------------------------------------------------ who uses which
+
+    def used_by(self, address: Array, mask: Array | None) -> list[Lanes]:
+        """Shared addresses in active lanes, by object."""
+        lanes = self.machine.active(mask)
+        shape = np.broadcast_shapes(address.shape, lanes.shape)
+        address, lanes = np.broadcast_to(address, shape), np.broadcast_to(lanes, shape)
+        found = []
+        for value in np.unique(address[lanes]):
+            named, offset = divmod(int(value), 1 << RANK_SHIFT)
+            part = lanes & (address == value)
+            rank = named - 1 if named else None
+            found.append(Lanes(offset=offset, rank=rank, lanes=part))
+        return found
+
+    def destination(self, who: Lanes, per_cta: Array) -> Array:
+        """Numbers [C or 1] of the lanes' CTAs as sums [C] over those of the objects."""
+        count, cluster = self.machine.ctas, self.machine.cluster
+        whole = np.broadcast_to(per_cta, count)
+        if who.rank is None:
+            return whole
+        sums = np.zeros(count, np.int64)
+        sums[who.rank :: cluster] = whole.reshape(-1, cluster).sum(axis=1)
+        return sums
+
+    def known_at_destination(self, who: Lanes, known: Known) -> Known:
+        """What the lanes of each CTA released, where the objects are."""
+        return known if who.rank is None else at_rank(known, who.rank, self.machine.cluster)
+
+    # ------------------------------------------------------------------ what is done to them
+
+    def initialise(self, who: Lanes, count: Array) -> None:
+        """mbarrier.init by one lane of each CTA, with a count [C]."""
+        here = who.lanes.any(axis=(1, 2))
+        here = np.broadcast_to(here, self.machine.ctas)
+        outside = here & ((count < 1) | (count > LARGEST_COUNT))
+        if outside.any():
+            self._refuse(who, f"an arrival count of {int(count[outside][0])}")
+        objects = self._objects.setdefault(who.offset, _Objects(self.machine))
+        for table, value in (
+            (objects.valid, True),
+            (objects.expected, count),
+            (objects.pending, count),
+            (objects.bytes, 0),
+            (objects.phase, 0),
+        ):
+            table[here] = value[here] if isinstance(value, np.ndarray) else value
+        objects.completed.forget(here)
+        objects.arriving.forget(here)
+
+    def invalidate(self, who: Lanes) -> None:
+        objects = self._of(who)
+        objects.valid[self._ctas(who)] = False
+
+    def expect(self, who: Lanes, nbytes: Array) -> None:
+        """expect_tx of bytes [C]."""
+        objects = self._of(who)
+        objects.bytes += nbytes
+        if (np.abs(objects.bytes) > LARGEST_COUNT).any():
+            self._refuse(who, f"{int(np.abs(objects.bytes).max())} bytes pending")
+
+    def arrive(
+        self,
+        who: Lanes,
+        count: Array,
+        known: Known | None,
+        *,
+        drop: bool = False,
+        may_complete: bool = True,
+    ) -> None:
+        """Arrivals of lanes [C or 1, W, 32], each for so many, that know this.
+
+        They arrive one after the other, so that more than are pending go on in the next phase.
+        """
+        objects = self._of(who)
+        left = self.destination(who, per_cta(count, who.lanes))
+        largest = self.destination(who, np.where(who.lanes, count, 0).max(axis=(1, 2)))
+        while left.any():
+            some = np.minimum(left, objects.pending)
+            if ((left > 0) & (largest > objects.pending)).any():
+                self._refuse(who, "more arrivals at once than are pending")
+            if not may_complete and (left >= objects.pending)[left > 0].any():
+                self._refuse(who, "the last arrival of a phase by .noComplete")
+            if known is not None:
+                objects.arriving.add(known, some > 0)
+            objects.pending -= some
+            if drop:
+                objects.expected -= some
+            self._complete(who.offset, objects)
+            left = left - some
+
+    def more(self, who: Lanes, count: Array) -> None:
+        """One pending arrival more [C], made later (cp.async.mbarrier.arrive without .noinc)."""
+        self._of(who).pending += count
+
+    def complete_bytes(self, offset: int, ctas: Array, nbytes: int, known: Known | None) -> None:
+        """complete_tx in these CTAs [C], by a copy that `copy_started` announced."""
+        objects = self._objects[offset]
+        objects.bytes -= np.where(ctas, nbytes, 0)
+        objects.copies -= ctas
+        if known is not None:
+            objects.arriving.add(known, ctas)
+        self._complete(offset, objects)
+
+    def copy_started(self, who: Lanes, ctas: Array) -> None:
+        """A copy will complete on the objects of these CTAs [C]."""
+        self._of(who, ctas).copies += ctas
+
+    def complete_transaction(self, who: Lanes, nbytes: Array) -> None:
+        """mbarrier.complete_tx: as if a copy of these bytes [C] had completed, which gives none."""
+        objects = self._of(who)
+        objects.bytes -= nbytes
+        self._complete(who.offset, objects)
+
+    def states(self, who: Lanes, count: Array) -> Array:
+        """What each lane gets that arrives for so many: phase and pending count as it finds them.
+
+        The opaque state [C, W, 32] has the pending count above the phase.
+        """
+        objects = self._of(who)
+        each = np.where(who.lanes, np.broadcast_to(count, who.lanes.shape), 0).astype(np.int64)
+        flat = each.reshape(len(each), -1)
+        before = (flat.cumsum(axis=1) - flat).reshape(each.shape)
+        pending, expected, phase = (
+            table.reshape(-1, 1, 1) for table in (objects.pending, objects.expected, objects.phase)
+        )
+        beyond = before - pending
+        wrapped = beyond >= 0
+        expected = np.maximum(expected, 1)
+        left = np.where(wrapped, expected - beyond % expected, -beyond)
+        now = phase + np.where(wrapped, 1 + beyond // expected, 0)
+        state: Array = now & 0xFFFFFFFF | left << 32
+        return state
+
+    # ------------------------------------------------------------------ waiting
+
+    def phase(self, who: Lanes) -> Array:
+        """How many phases the objects of each CTA [C] have completed."""
+        return self._of(who).phase
+
+    def acquire(self, who: Lanes, lanes: Array) -> None:
+        """These lanes have seen the completion of the phase before the present one."""
+        if self.machine.checks and lanes.any():
+            self.machine.clocks.acquire(lanes, self._of(who).completed.known)
+
+    def describe(self, who: Lanes) -> tuple[str, str]:
+        """(kind of fault, what the first of the objects waits for), if that is for ever."""
+        cta = int(self._ctas(who).argmax())
+        objects = self._of(who)
+        pending, nbytes = int(objects.pending[cta]), int(objects.bytes[cta])
+        message = (
+            f"the mbarrier at offset {who.offset} waits for ever in phase {objects.phase[cta]}: "
+            f"{pending} of {objects.expected[cta]} arrivals and {nbytes} bytes are pending"
+        )
+        miscounted = nbytes < 0 or (nbytes > 0 and pending == 0)
+        return "transaction-count" if miscounted else "deadlock", message
+
+    # ------------------------------------------------------------------ inside
+
+    def _of(self, who: Lanes, ctas: Array | None = None) -> _Objects:
+        """The objects, which must have been initialised."""
+        ctas = self._ctas(who) if ctas is None else ctas
+        objects = self._objects.get(who.offset)
+        if objects is None or (ctas & ~objects.valid).any():
+            message = f"there is no initialised mbarrier at shared offset {who.offset}"
+            raise Violation("uninitialised-read", message, who.lanes)
+        return objects
+
+    def _ctas(self, who: Lanes) -> Array:
+        """Whether the objects of each CTA [C] are used."""
+        return self.destination(who, any_of(who.lanes, (1, 2))) > 0
+
+    def _complete(self, offset: int, objects: _Objects) -> None:
+        """Begin the next phase where nothing is pending."""
+        done = objects.valid & (objects.pending == 0) & (objects.bytes == 0)
+        self.machine.signals += 1
+        if not done.any():
+            return
+        early = done & (objects.copies > 0)
+        if early.any():
+            message = (
+                f"the mbarrier at offset {offset} completes its phase while "
+                f"{int(objects.copies[early][0])} copies that count on it are under way: "
+                "it expects fewer bytes than they bring"
+            )
+            raise Violation("transaction-count", message, early.reshape(-1, 1, 1))
+        objects.phase += done
+        objects.pending = np.where(done, objects.expected, objects.pending)
+        objects.completed.take_over(objects.arriving, done)
+
+    def _refuse(self, who: Lanes, what: str) -> None:
+        message = f"the mbarrier at offset {who.offset} gets {what}"
+        raise Violation("transaction-count", message, who.lanes)
+
+    def _check_end(self) -> None:
+        """Bytes that were expected and never came."""
+        for offset, objects in self._objects.items():
+            left = objects.valid & (objects.bytes != 0)
+            if left.any():
+                message = (
+                    f"the mbarrier at offset {offset} is left with "
+                    f"{int(objects.bytes[left][0])} bytes pending at the end"
+                )
+                raise Violation("transaction-count", message, left.reshape(-1, 1, 1))

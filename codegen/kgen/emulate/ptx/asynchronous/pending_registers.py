@@ -1,0 +1,44 @@
+"""Other instructions than wgmma must not touch registers of products under way (PTX ISA 9.7.15)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kgen.emulate.ptx.asynchronous.warpgroups import Warpgroups
+from kgen.emulate.ptx.exec.machine import Mask
+from kgen.emulate.ptx.exec.operations import Action, Collective, Step
+from kgen.emulate.ptx.frontend.decode import Decoder
+from kgen.emulate.ptx.frontend.syntax import names_in
+
+
+def protected(decoder: Decoder, steps: Sequence[Step]) -> list[Step]:
+    """Steps that refuse to touch registers of products under way."""
+    products = decoder.found(Warpgroups)
+    if products is None or not decoder.machine.checks:
+        return list(steps)
+    return [_protected(products, step) for step in steps]
+
+
+def _protected(products: Warpgroups, step: Step) -> Step:
+    names = names_in(step.instruction.operands)
+    known = products.machine.slots
+    slots = [known[name] for name in names if known.get(name) in products.slots]
+    if not slots or step.instruction.words[0] == "wgmma":
+        return step
+    operation = step.operation
+    if isinstance(operation, Collective):
+        action = _checked(products, slots, operation.action)
+        return replace(step, operation=replace(operation, action=action))
+    if callable(operation):
+        return replace(step, operation=_checked(products, slots, operation))
+    return step
+
+
+def _checked(products: Warpgroups, slots: Sequence[int], action: Action) -> Action:
+    def run(mask: Mask) -> None:
+        if products.pending:
+            products.refuse_pending(slots, products.warps(mask))
+        action(mask)
+
+    return run

@@ -1,0 +1,1 @@
+"""What a profile counts: instructions by class, wavefronts, sectors."""

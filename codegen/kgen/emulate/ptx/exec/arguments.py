@@ -1,0 +1,90 @@
+"""A launch's arguments as parameter space (PTX ISA 5.1.6.1), tensor maps among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kgen.emulate.ptx.asynchronous.tensor_box import MappedTensor
+from kgen.emulate.ptx.exec.machine import PARAMETER_WINDOW
+from kgen.emulate.ptx.frontend.syntax import Kernel, Parameter
+from kgen.emulate.ptx.memory.spaces import GlobalMemory, ParameterMemory
+from kgen.emulate.tensor_map import TensorMap
+from kgen.errors import EmulationError
+from kgen_runtime.values import frozen
+
+#: A tensor map, opaque to the program.
+_MAP_BYTES = 128
+_POINTER_BYTES = 8
+
+
+@frozen
+class Arguments:
+    """The bytes of parameter space, and the tensor maps by generic address."""
+
+    parameters: bytes
+    tensor_maps: Mapping[int, MappedTensor]
+
+
+def place(kernel: Kernel, memory: GlobalMemory, arguments: Sequence[Any]) -> Arguments:
+    """Each scalar's bytes, the address at which each buffer is mapped, each tensor map.
+
+    A tensor map stands where the kernel has a parameter of 128 bytes, or a pointer to them.
+    """
+    if len(arguments) != len(kernel.parameters):
+        wanted = ", ".join(f"{p.name} ({p.size} bytes)" for p in kernel.parameters)
+        raise EmulationError(
+            f"{kernel.name} takes {len(kernel.parameters)} arguments, not {len(arguments)}: "
+            f"{wanted or 'none'}"
+        )
+    space = bytearray(max((p.offset + p.size for p in kernel.parameters), default=0))
+    maps: dict[int, MappedTensor] = {}
+    for parameter, argument in zip(kernel.parameters, arguments, strict=True):
+        if isinstance(argument, TensorMap):
+            value = _place_map(parameter, memory, argument, maps)
+        elif isinstance(argument, np.ndarray):
+            value = memory.add(parameter.name, argument).to_bytes(_POINTER_BYTES, "little")
+        else:
+            value = argument.tobytes()
+        if len(value) != parameter.size:
+            raise EmulationError(
+                f"{kernel.name}: parameter {parameter.name} has {parameter.size} bytes, "
+                f"its argument has {len(value)}"
+            )
+        space[parameter.offset : parameter.offset + parameter.size] = value
+    return Arguments(parameters=bytes(space), tensor_maps=maps)
+
+
+def _place_map(
+    parameter: Parameter,
+    memory: GlobalMemory,
+    map_: TensorMap,
+    maps: dict[int, MappedTensor],
+) -> bytes:
+    base = memory.add(parameter.name, map_.buffer)
+    opaque = np.zeros(_MAP_BYTES, np.uint8)
+    address = PARAMETER_WINDOW + ParameterMemory.START + parameter.offset
+    value = opaque.tobytes()
+    if parameter.size == _POINTER_BYTES:
+        address = memory.add(f"the tensor map {parameter.name}", opaque)
+        value = address.to_bytes(_POINTER_BYTES, "little")
+    maps[address] = MappedTensor(map=map_, base=base)
+    return value
+
+
+def copies(arguments: Sequence[Any]) -> list[Any]:
+    """What the buffers hold that a launch may write."""
+    return [buffer.copy() for buffer in _buffers(arguments)]
+
+
+def restore(arguments: Sequence[Any], before: Sequence[Any]) -> None:
+    """Put the buffers back as they were when `copies` was called."""
+    for buffer, held in zip(_buffers(arguments), before, strict=True):
+        np.copyto(buffer, held)
+
+
+def _buffers(arguments: Sequence[Any]) -> list[Any]:
+    found = [a.buffer if isinstance(a, TensorMap) else a for a in arguments]
+    return [b for b in found if isinstance(b, np.ndarray) and b.flags.writeable]

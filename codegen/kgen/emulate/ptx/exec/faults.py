@@ -1,0 +1,33 @@
+"""From what an instruction sees to the fault that a user is told."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kgen.emulate.ptx.exec.machine import Machine, Violation
+from kgen.emulate.report import Fault
+
+#: How many lanes a fault names.
+_LANES_NAMED = 8
+
+
+def fault_of(machine: Machine, violation: Violation, pc: int) -> Fault:
+    """The fault at the instruction `pc`, in the first CTA that is concerned."""
+    instruction = machine.kernel.instructions[pc]
+    lanes = machine.everywhere(violation.lanes)
+    cta = int(lanes.any(axis=(1, 2)).argmax())
+    threads = np.flatnonzero(lanes[cta])
+    address = None
+    if violation.address is not None and threads.size:
+        address = int(machine.everywhere(violation.address)[cta].reshape(-1)[threads[0]])
+    return Fault(
+        kind=violation.kind,
+        message=violation.message,
+        entry=machine.kernel.name,
+        instruction=instruction.text,
+        line=instruction.line,
+        workgroup=machine.coordinates[cta],
+        lanes=tuple(int(t) for t in threads[:_LANES_NAMED]),
+        address=address,
+        seed=machine.launch.seed,
+    )

@@ -1,0 +1,287 @@
+"""The state of a chunk of CTAs that run in lockstep.
+
+A value is an array over [CTA, warp, lane] kept at its broadcast shape: (1, 1, 1) if it is the same
+everywhere, (1, W, 32) if it depends on the thread alone, (C, 1, 1) on the CTA alone. Arithmetic on
+addresses and counters therefore costs next to nothing. Arrays are never changed in place once they
+are in a register, so registers may share them. Threads are padded to whole warps; the padding is
+never active.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from kgen.emulate.numerics import Numerics
+from kgen.emulate.ptx.asynchronous.copies import CopyQueue
+from kgen.emulate.ptx.asynchronous.tensor_box import MappedTensor
+from kgen.emulate.ptx.counting.traffic import Traffic
+from kgen.emulate.ptx.exec.ctas import WARP
+from kgen.emulate.ptx.frontend.syntax import Kernel
+from kgen.emulate.ptx.memory.shared import SharedMemory
+from kgen.emulate.ptx.memory.spaces import GlobalMemory, LocalMemory, ParameterMemory
+from kgen.emulate.ptx.order.clocks import Clocks
+from kgen.emulate.ptx.order.memory_order import MemoryOrder
+from kgen.emulate.ptx.types import Array, Type, any_of
+from kgen_runtime.values import frozen
+
+Index3 = tuple[int, int, int]
+#: Active lanes at any broadcast shape; None means all of them.
+Mask = Array | None
+
+#: Generic addresses of the windows of shared, local and parameter memory (PTX ISA 5.2, 6.4.1.1).
+SHARED_WINDOW = 1 << 32
+LOCAL_WINDOW = 2 << 32
+PARAMETER_WINDOW = 3 << 32
+GENERIC_WINDOW_BITS = 32
+
+
+class StallRank(IntEnum):
+    """What is finished before what when no thread can go on.
+
+    Who relies on a bulk copy is known exactly, whenever it ends. What cp.async has copied counts as
+    its thread's, which others may know of without having waited: it stays under way for longer.
+    """
+
+    BULK_COPY = 0
+    COPY_ARRIVAL = 1
+    TIME_LIMIT = 2
+
+
+class Violation(Exception):
+    """A fault as an instruction sees it; the scheduler adds the instruction's place.
+
+    `lanes` are the offenders at any broadcast shape, `address` the bytes' addresses likewise.
+    """
+
+    def __init__(self, kind: str, message: str, lanes: Array, address: Array | None = None) -> None:
+        super().__init__(message)
+        self.kind, self.message, self.lanes, self.address = kind, message, lanes, address
+
+
+@frozen
+class Launch:
+    """What every CTA of a launch shares. `parameters` are the bytes of parameter space."""
+
+    grid: Index3
+    block: Index3
+    parameters: bytes
+    shared_bytes: int
+    checks: bool
+    seed: int = 0
+    #: Whether what works on every GPU, though no rule promises it, is a fault, not a warning.
+    strict: bool = False
+    #: Whether warp collectives order memory.
+    collectives_order: bool = False
+    profile: bool = False
+    #: CTAs of a cluster in each direction.
+    cluster: Index3 = (1, 1, 1)
+    numerics: Numerics = field(default_factory=Numerics)
+    #: Tensor maps by generic address.
+    tensor_maps: Mapping[int, MappedTensor] = field(default_factory=dict)
+
+    @property
+    def threads(self) -> int:
+        x, y, z = self.block
+        return x * y * z
+
+    @property
+    def warps(self) -> int:
+        return -(-self.threads // WARP)
+
+    @property
+    def cluster_size(self) -> int:
+        x, y, z = self.cluster
+        return x * y * z
+
+
+class Machine:
+    """Registers and memories of one chunk; :meth:`reset` starts the next."""
+
+    def __init__(self, kernel: Kernel, launch: Launch, memory: GlobalMemory, granule: int) -> None:
+        self.kernel, self.launch, self.memory = kernel, launch, memory
+        self.warps, self.checks, self.granule = launch.warps, launch.checks, granule
+        #: CTAs of a cluster. Those of one cluster are next to each other, in the order of ranks.
+        self.cluster = launch.cluster_size
+        #: Whether an instruction of the kernel completes asynchronously on an mbarrier.
+        self.asynchronous = False
+        #: The instruction that is being executed.
+        self.pc = 0
+        #: What the registers that count time hold, see :mod:`timers`.
+        self.time = 0
+        #: What no rule forbids but should be known, with the instruction.
+        self.warnings: list[tuple[int, Violation]] = []
+        self._warned: set[int] = set()
+        #: Changes whenever something happens that lanes at a Wait may wait for.
+        self.signals = 0
+        #: Whether all strong reads since the last turn of a loop saw what they had seen; None if
+        #: there was none.
+        self.in_vain: bool | None = None
+        self._looks: dict[int, tuple[Array, Array]] = {}
+        #: Called when no thread can go on, until one of them finishes what somebody waits for.
+        self.on_stall: list[Callable[[], bool]] = []
+        self._stall_ranks: list[StallRank] = []
+        #: Called when a chunk starts, and when all its threads have exited.
+        self.on_reset: list[Callable[[], None]] = []
+        self.on_end: list[Callable[[], None]] = []
+        self.traffic = Traffic(self) if launch.profile else None
+        #: The smallest global access of the kernel.
+        self.global_unit = granule
+        self.parameters = ParameterMemory(launch.parameters)
+        self.order = MemoryOrder(self)
+        memory.order = self.order if launch.checks else None
+        self.registers: list[Array] = []
+        self.slots = {name: slot for slot, name in enumerate(kernel.registers)}
+        self.special: dict[str, Array] = {}
+        self.reset([])
+
+    def reset(self, ctas: Sequence[Index3]) -> None:
+        """Start these CTAs. Registers and shared memory hold all-ones garbage: NaN in any float."""
+        self.coordinates = list(ctas)
+        self.ctas = len(self.coordinates)
+        self.registers[:] = [_garbage(type_) for type_ in self.kernel.registers.values()]
+        thread = np.arange(self.warps * WARP, dtype=np.uint32).reshape(1, self.warps, WARP)
+        self.exists = thread < self.launch.threads
+        #: Lanes [CTA, warp, lane] that have exited, or never were.
+        self.exited: Array = np.broadcast_to(~self.exists, self.shape)
+        self.clocks = Clocks(
+            self.ctas,
+            self.exists,
+            self.order.graph,
+            cluster=self.cluster,
+            asynchronous=self.asynchronous,
+        )
+        #: Whether the threads of the cluster have met at its barrier, [C].
+        self.met = np.zeros(self.ctas, bool)
+        self.shared = SharedMemory(self)
+        self.copies = CopyQueue(self)
+        self.order.start_chunk()
+        self.local = LocalMemory(self, self.kernel.spaces.get("local", 0))
+        self.special.clear()
+        self.special.update(self._special_registers(thread))
+        self.special.update(self._cluster_registers())
+        self.in_vain = None
+        self._looks.clear()
+        for start in self.on_reset:
+            start()
+
+    def _special_registers(self, thread: Array) -> dict[str, Array]:
+        """PTX ISA 10."""
+        x, y, _ = self.launch.block
+        lane = thread % np.uint32(WARP)
+        bit = np.uint32(1) << lane
+        found = {
+            "%laneid": lane,
+            "%warpid": thread // np.uint32(WARP),
+            "%nwarpid": uniform(self.warps, np.uint32),
+            "%lanemask_eq": bit,
+            "%lanemask_lt": bit - np.uint32(1),
+            "%lanemask_le": bit | (bit - np.uint32(1)),
+            "%lanemask_ge": ~(bit - np.uint32(1)),
+            "%lanemask_gt": ~(bit | (bit - np.uint32(1))),
+        }
+        dynamic = self.launch.shared_bytes - self.kernel.dynamic_shared
+        found["%dynamic_smem_size"] = uniform(dynamic, np.uint32)
+        where = np.array(self.coordinates, np.uint32).reshape(-1, 3)
+        tid = (thread % x, thread // x % y, thread // (x * y))
+        for axis, letter in enumerate("xyz"):
+            found[f"%tid.{letter}"] = tid[axis].astype(np.uint32)
+            found[f"%ntid.{letter}"] = uniform(self.launch.block[axis], np.uint32)
+            found[f"%nctaid.{letter}"] = uniform(self.launch.grid[axis], np.uint32)
+            found[f"%ctaid.{letter}"] = where[:, axis].reshape(-1, 1, 1)
+        return found
+
+    def _cluster_registers(self) -> dict[str, Array]:
+        """PTX ISA 10.12 to 10.18. Ranks count x first."""
+        rank = np.arange(self.ctas, dtype=np.uint32) % np.uint32(self.cluster)
+        found = {
+            "%cluster_ctarank": rank.reshape(-1, 1, 1),
+            "%cluster_nctarank": uniform(self.cluster, np.uint32),
+            "%is_explicit_cluster": uniform(self.cluster > 1, bool),
+        }
+        where = np.array(self.coordinates, np.uint32).reshape(-1, 3)
+        for axis, letter in enumerate("xyz"):
+            size = np.uint32(self.launch.cluster[axis])
+            cta = where[:, axis].reshape(-1, 1, 1)
+            found[f"%clusterid.{letter}"] = cta // size
+            found[f"%cluster_ctaid.{letter}"] = cta % size
+            found[f"%cluster_nctaid.{letter}"] = uniform(int(size), np.uint32)
+            clusters = self.launch.grid[axis] // int(size)
+            found[f"%nclusterid.{letter}"] = uniform(clusters, np.uint32)
+        return found
+
+    def when_stalled(self, rank: StallRank, finish: Callable[[], bool]) -> None:
+        """Have something finished when no thread can go on; it says whether it did so."""
+        place = bisect_right(self._stall_ranks, rank)
+        self._stall_ranks.insert(place, rank)
+        self.on_stall.insert(place, finish)
+
+    def line(self, pc: int) -> int:
+        """The source line of an instruction."""
+        return self.kernel.instructions[pc].line
+
+    def warn(self, violation: Violation) -> None:
+        """Note what the present instruction does; once is enough."""
+        if self.pc not in self._warned:
+            self._warned.add(self.pc)
+            self.warnings.append((self.pc, violation))
+
+    def look(self, address: Array, value: Array) -> None:
+        """A strong read, which a loop may do until it sees what it waits for."""
+        last = self._looks.get(self.pc)
+        same = last is not None and all(map(np.array_equal, last, (address, value)))
+        self._looks[self.pc] = address, value
+        self.in_vain = same and self.in_vain is not False
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        return self.ctas, self.warps, WARP
+
+    def everywhere(self, value: Array) -> Array:
+        """A read-only view over the whole of [CTA, warp, lane]."""
+        return np.broadcast_to(value, self.shape)
+
+    @staticmethod
+    def compact(value: Array) -> Array:
+        """An array [C or 1, ...] with a first axis of 1 if all CTAs have the same."""
+        return value[:1] if len(value) > 1 and (value == value[:1]).all() else value
+
+    def active(self, mask: Mask) -> Array:
+        """A mask as an array; padding lanes are never in one."""
+        return self.exists if mask is None else mask
+
+    def active_warps(self, mask: Mask) -> int:
+        """How many warps of the chunk have an active lane."""
+        if mask is None:
+            return self.ctas * self.warps
+        some = mask.any(axis=2)
+        scale: int = (self.ctas // some.shape[0]) * (self.warps // some.shape[1])
+        return int(np.count_nonzero(some)) * scale
+
+    def active_lanes(self, mask: Mask) -> int:
+        """How many lanes of the chunk are active."""
+        if mask is None:
+            return self.ctas * self.launch.threads
+        return int(np.count_nonzero(mask)) * (self.ctas * self.warps * WARP // mask.size)
+
+    def parted_warps(self, some: Mask, others: Mask) -> int:
+        """How many warps of the chunk have active lanes in both masks."""
+        warps = [any_of(self.active(mask), 2, keepdims=True) for mask in (some, others)]
+        return self.active_warps(warps[0] & warps[1])
+
+
+def _garbage(type_: Type) -> Array:
+    """What a register holds before it is written."""
+    if type_.kind == "pred":
+        return uniform(True, bool)
+    return np.full((1, 1, 1, type_.size), 0xFF, np.uint8).view(type_.dtype)[..., 0]
+
+
+def uniform(value: int, dtype: npt.DTypeLike) -> Array:
+    """One value for every lane."""
+    return np.full((1, 1, 1), value, dtype)

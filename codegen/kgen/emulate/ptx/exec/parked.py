@@ -1,0 +1,52 @@
+"""Lanes that wait for something asynchronous, by the instruction at which they wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from kgen.emulate.ptx.exec.machine import Machine, Violation
+from kgen.emulate.ptx.exec.operations import Operation, Wait
+from kgen.emulate.ptx.types import Array
+
+
+class Parked:
+    """`lanes` [C or 1, W, 32] by program counter."""
+
+    def __init__(self, machine: Machine, operations: Sequence[Operation]) -> None:
+        self._machine, self._operations = machine, operations
+        self._lanes: dict[int, Array] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._lanes)
+
+    def add(self, pc: int, lanes: Array) -> None:
+        self._lanes[pc] = self._lanes.get(pc, np.zeros((1, 1, 1), bool)) | lanes
+
+    def ready(self) -> Iterator[tuple[int, Array]]:
+        """Let go of the lanes whose wait is over."""
+        for pc, lanes in list(self._lanes.items()):
+            ready = lanes & self._wait(pc).ready(lanes)
+            if not ready.any():
+                continue
+            del self._lanes[pc]
+            if (lanes & ~ready).any():
+                self._lanes[pc] = lanes & ~ready
+            yield pc, ready
+
+    def stuck(self) -> tuple[int, Violation] | None:
+        """The instruction at which somebody waits for what nobody will do."""
+        if not self._lanes:
+            return None
+        found: list[tuple[int, Violation]] = []
+        for pc, lanes in sorted(self._lanes.items()):
+            kind, message = self._wait(pc).describe(self._machine.everywhere(lanes))
+            found.append((pc, Violation(kind, message, lanes)))
+        # What is wrong with one of them is more than that it waits.
+        return min(found, key=lambda stuck: stuck[1].kind == "deadlock")
+
+    def _wait(self, pc: int) -> Wait:
+        wait = self._operations[pc]
+        assert isinstance(wait, Wait)
+        return wait

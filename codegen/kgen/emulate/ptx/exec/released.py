@@ -1,0 +1,85 @@
+"""What those who arrived at a barrier knew: learned by those whom it lets go."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from kgen.emulate.ptx.exec.ctas import narrow
+from kgen.emulate.ptx.exec.machine import Machine
+from kgen.emulate.ptx.order.known import Known
+from kgen.emulate.ptx.order.lessons import among, both
+from kgen.emulate.ptx.types import Array
+
+
+class Released:
+    """Knowledge [CTA, actor] at the barrier of each CTA; CTAs are given as masks [C].
+
+    Tables have one row for each CTA of a cluster, while all clusters do the same.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self._cluster, self._checks = machine.cluster, machine.checks
+        nothing = np.zeros((machine.cluster, machine.clocks.actors), np.int64)
+        self.known = Known(seen=nothing)
+
+    def add(self, known: Known, ctas: Array) -> None:
+        """Knowledge arrives at the barriers of these CTAs."""
+        if not self._checks:
+            return
+        mine, where = self.known, narrow(ctas, self._cluster)
+        fences = mine.passed.keys() | known.passed.keys()
+        nothing = np.zeros_like(mine.seen[:, :1])
+        self.known = Known(
+            seen=_most(mine.seen, known.seen, where),
+            passed={
+                fence: _most(
+                    mine.passed.get(fence, nothing), known.passed.get(fence, nothing), where
+                )
+                for fence in fences
+            },
+            lessons=both(mine.lessons, among(known.lessons, ctas)),
+        )
+
+    def forget(self, ctas: Array) -> None:
+        """The barriers of these CTAs begin anew."""
+        if not self._checks:
+            return
+        left = ~narrow(ctas, self._cluster)
+        known = self.known
+        nothing = np.zeros_like(known.seen)
+        self.known = Known(
+            seen=_most(nothing, known.seen, left),
+            passed={fence: _most(nothing, table, left) for fence, table in known.passed.items()},
+            lessons=among(known.lessons, ~ctas),
+        )
+
+    def take_over(self, other: Released, ctas: Array) -> None:
+        """What is known at the barriers of these CTAs is now what the other has there."""
+        self.forget(ctas)
+        self.add(other.known, ctas)
+        other.forget(ctas)
+
+
+def at_rank(known: Known, rank: int, cluster: int) -> Known:
+    """What all CTAs of each cluster know, in its CTA of a rank."""
+    together = known.across(cluster)
+    elsewhere = np.arange(len(together.seen)) % cluster != rank
+    return replace(
+        together,
+        seen=np.where(elsewhere[:, None], 0, together.seen),
+        passed={f: np.where(elsewhere[:, None], 0, t) for f, t in together.passed.items()},
+        lessons=among(together.lessons, ~elsewhere),
+    )
+
+
+def _most(mine: Array, theirs: Array, where: Array) -> Array:
+    rows = max(len(mine), len(theirs), len(where))
+    mine, theirs = _tiled(mine, rows), _tiled(theirs, rows)
+    return np.maximum(mine, np.where(_tiled(where[:, None], rows), theirs, 0))
+
+
+def _tiled(table: Array, rows: int) -> Array:
+    """The same rows for every cluster."""
+    return table if len(table) == rows else np.tile(table, (rows // len(table), 1))

@@ -1,0 +1,301 @@
+"""Control flow: which lanes of a chunk execute which instruction next.
+
+All CTAs advance in lockstep. Lanes that branch apart become groups; the group with the lowest
+program counter runs first, and groups that meet at an instruction become one, so that lanes soon
+reconverge. An instruction for whole warps holds its lanes until the rest of their warp arrives (as
+on sm_70 and later), a barrier until the CTA does. When nothing can run any more, whoever is held is
+at fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgen.emulate.ptx.counting.counts import Counts
+from kgen.emulate.ptx.exec.barriers import Barriers
+from kgen.emulate.ptx.exec.faults import fault_of
+from kgen.emulate.ptx.exec.gathering import Gathering
+from kgen.emulate.ptx.exec.groups import Groups
+from kgen.emulate.ptx.exec.machine import Machine, Mask, Violation
+from kgen.emulate.ptx.exec.masks import guarded, remainder
+from kgen.emulate.ptx.exec.operations import (
+    Barrier,
+    Branch,
+    Collective,
+    Exit,
+    Operation,
+    Step,
+    Wait,
+)
+from kgen.emulate.ptx.exec.parked import Parked
+from kgen.emulate.ptx.exec.timers import DELAY, delays
+from kgen.emulate.ptx.frontend.syntax import Instruction
+from kgen.emulate.report import EmulationFault, Fault
+
+#: The instructions in which lanes of a warp tell each other something, but not through memory.
+_EXCHANGES = frozenset(["elect", "match", "redux", "shfl", "vote"])
+#: How often all loops that wait look again before they are taken to wait for ever.
+_VAIN_ROUNDS = 1000
+
+
+def is_exchange(instruction: Instruction) -> bool:
+    """Whether it is a warp collective that orders no memory."""
+    return instruction.words[0] in _EXCHANGES
+
+
+class Scheduler:
+    """Runs the CTAs of a machine from the first step to their last exit."""
+
+    def __init__(self, machine: Machine, steps: Sequence[Step], max_turns: int) -> None:
+        self.machine, self.steps = machine, steps
+        #: Jumps backwards after which the CTAs of a chunk are taken to run for ever.
+        self.max_turns = max_turns
+        #: Over all chunks.
+        self.counts = Counts([step.instruction for step in steps])
+        self.warnings: list[Fault] = []
+        self._delays = delays(machine.kernel)
+
+    def run(self) -> None:
+        """Run the CTAs that the machine was reset to. Raises EmulationFault."""
+        machine = self.machine
+        #: The mask of all lanes that exist: None, unless the last warp is padded.
+        self.everyone: Mask = None if machine.exists.all() else machine.exists
+        self.groups = Groups(machine, self.everyone)
+        self.gathering = Gathering(machine)
+        self.parked = Parked(machine, [step.operation for step in self.steps])
+        self.signals = machine.signals
+        self.turns = 0
+        self.barriers = Barriers(machine)
+        while self.groups or self._stuck():
+            if self.groups:
+                self._run_group(*self.groups.pop())
+            if self.groups.vain_rounds > 1:
+                self._look_around()
+            if self.parked and machine.signals != self.signals:
+                self._wake()
+        self._end()
+        self.warnings += [fault_of(machine, v, pc) for pc, v in machine.warnings]
+        machine.warnings.clear()
+        self.counts.barriers = max(self.counts.barriers, int(self.barriers.passed.max()))
+
+    def _finish_something(self) -> bool:
+        """Something asynchronous ends for which somebody may be waiting; False if nothing does."""
+        try:
+            return any(finish() for finish in self.machine.on_stall)
+        except Violation as violation:
+            raise self._fault(violation, self.machine.pc) from None
+
+    def _end(self) -> None:
+        """All threads have exited: what they left behind must be in order."""
+        try:
+            for end in self.machine.on_end:
+                end()
+        except Violation as violation:
+            raise self._fault(violation, self.machine.pc) from None
+
+    def _run_group(self, pc: int, mask: Mask, limit: int) -> None:
+        """Run a group until it ends, divides, or reaches the next group, at `limit`."""
+        steps, counts, machine = self.steps, self.counts, self.machine
+        warps, lanes = machine.active_warps(mask), machine.active_lanes(mask)
+        while pc < limit:
+            if pc == len(steps):
+                self._exit(mask)
+                return
+            step = steps[pc]
+            machine.pc = pc
+            machine.time += 1
+            counts.issued[pc] += warps
+            counts.lanes[pc] += lanes
+            active: Mask = mask
+            if step.guard is not None:
+                chosen = guarded(step.guard(), mask)
+                if not isinstance(step.operation, Branch):
+                    counts.lanes[pc] -= lanes - (machine.active_lanes(*chosen) if chosen else 0)
+                if chosen is None:
+                    pc += 1
+                    continue
+                active = chosen[0]
+            operation = step.operation
+            try:
+                if callable(operation):
+                    operation(active)
+                    pc += 1
+                    continue
+                if isinstance(operation, Branch):
+                    in_vain = self._turn(pc, operation.target, active)
+                    if in_vain:
+                        self._spin(pc, operation.target, active, mask)
+                        return
+                    if active is mask:
+                        pc = operation.target
+                        continue
+                if self._control(pc, operation, active, mask):
+                    return
+                pc += 1
+            except Violation as violation:
+                raise self._fault(violation, pc) from None
+        self.groups.add(pc, mask)
+
+    def _turn(self, pc: int, target: int, active: Mask) -> bool:
+        """A branch back to `target`; whether its loop looked at memory, and saw nothing new."""
+        if target > pc:
+            return False
+        machine = self.machine
+        self.turns += 1
+        if pc in self._delays:
+            machine.time += DELAY
+        if self.turns > self.max_turns:
+            message = f"no end after {self.max_turns} turns of its loops; it is here"
+            raise Violation("deadlock", message, machine.active(active))
+        in_vain, machine.in_vain = machine.in_vain is True, None
+        return in_vain
+
+    def _spin(self, pc: int, target: int, active: Mask, mask: Mask) -> None:
+        """Let others run before the loop looks again."""
+        self.groups.add(target, active, spins=True)
+        rest = remainder(mask, active)
+        if rest is not None:
+            self.counts.divergent_branches += self.machine.parted_warps(active, rest)
+            self.groups.add(pc + 1, rest)
+
+    def _look_around(self) -> None:
+        """All that can run looked at memory in vain: something must finish, or nothing will."""
+        if self._finish_something():
+            self._wake()
+            self.groups.vain_rounds = 0
+        elif self.groups.vain_rounds > _VAIN_ROUNDS:
+            pc, lanes = self.groups.first()
+            message = "waits for ever: nobody writes what its loop looks for"
+            raise self._fault(Violation("deadlock", message, self.machine.active(lanes)), pc)
+
+    # ------------------------------------------------------------------ control operations
+
+    def _control(self, pc: int, operation: Operation, active: Mask, mask: Mask) -> bool:
+        """Do it; whether the group has ended here."""
+        if isinstance(operation, Collective):
+            return self._collective(pc, operation, active, mask)
+        if isinstance(operation, Wait):
+            return self._wait(pc, operation, active, mask)
+        if isinstance(operation, Barrier) and self._whole_barrier(operation, active):
+            return False
+        rest = remainder(mask, active)
+        if rest is not None:
+            self.groups.add(pc + 1, rest)
+        if isinstance(operation, Branch):
+            if rest is not None:
+                self.counts.divergent_branches += self.machine.parted_warps(active, rest)
+            self.groups.add(operation.target, active)
+        elif isinstance(operation, Exit):
+            self._exit(active)
+        elif isinstance(operation, Barrier):
+            self._arrive(pc, operation, active)
+        return True
+
+    def _exit(self, mask: Mask) -> None:
+        self.machine.exited = self.machine.exited | self.machine.active(mask)
+        self.machine.signals += 1
+
+    def _whole_barrier(self, barrier: Barrier, active: Mask) -> bool:
+        """The common case: every lane of every CTA is here, so that none has to wait."""
+        if active is not self.everyone or not self.barriers.passed_by_all(barrier):
+            return False
+        if barrier.reduction is not None:
+            barrier.reduction(active)
+        return True
+
+    def _arrive(self, pc: int, barrier: Barrier, active: Mask) -> None:
+        lanes = self.machine.everywhere(self.machine.active(active))
+        self.barriers.arrive(pc, barrier, lanes)
+        if not barrier.waits:
+            self.groups.add(pc + 1, lanes)
+        self._release()
+
+    def _release(self) -> bool:
+        """Let go of the lanes of every barrier that is complete; whether there were any."""
+        released = self.barriers.complete(self.machine.exited)
+        for pc, lanes in released:
+            self.groups.add(pc + 1, lanes)
+            operation = self.steps[pc].operation
+            if isinstance(operation, Barrier) and operation.reduction is not None:
+                operation.reduction(lanes)
+        return bool(released)
+
+    # ------------------------------------------------------------------ waiting
+
+    def _wait(self, pc: int, wait: Wait, active: Mask, mask: Mask) -> bool:
+        """Let go on who may, and park the rest; whether the group has ended.
+
+        An instruction counts as issued when its lanes go on, however often they were asked.
+        """
+        machine = self.machine
+        here = machine.active(active)
+        ready = here & wait.ready(active)
+        late = here & ~ready
+        if not late.any():
+            wait.action(active)
+            return False
+        self._count(pc, active, -1)
+        rest = remainder(mask, active)
+        if rest is not None:
+            self.groups.add(pc + 1, rest)
+        self.parked.add(pc, late)
+        if ready.any():
+            self._count(pc, ready, 1)
+            wait.action(ready)
+            self.groups.add(pc + 1, ready)
+        return True
+
+    def _count(self, pc: int, lanes: Mask, times: int) -> None:
+        self.counts.issued[pc] += times * self.machine.active_warps(lanes)
+        self.counts.lanes[pc] += times * self.machine.active_lanes(lanes)
+
+    def _wake(self) -> None:
+        """Something has happened: parked lanes whose wait is over run again."""
+        self.signals = self.machine.signals
+        for pc, ready in self.parked.ready():
+            self.groups.add(pc, ready)
+
+    # ------------------------------------------------------------------ whole warps
+
+    def _collective(self, pc: int, operation: Collective, active: Mask, mask: Mask) -> bool:
+        """Run it in the warps that are complete and hold the rest; whether the group has ended."""
+        if active is self.everyone and operation.members is None:
+            self._act_together(pc, operation, active)
+            return False
+        here = self.machine.active(active)
+        ready, held = self.gathering.arrive(pc, operation, here)
+        alone = ready is here or (not held.any() and bool((ready == here).all()))
+        if ready.any():
+            self._act_together(pc, operation, active if alone else self.groups.simplest(ready))
+        if alone and active is mask:
+            return False
+        if ready.any():
+            self.groups.add(pc + 1, ready)
+        rest = remainder(mask, active)
+        if rest is not None:
+            self.groups.add(pc + 1, rest)
+        return True
+
+    def _act_together(self, pc: int, operation: Collective, lanes: Mask) -> None:
+        operation.action(lanes)
+        machine = self.machine
+        if machine.launch.collectives_order and is_exchange(self.steps[pc].instruction):
+            machine.clocks.warp_barrier(machine.active(lanes))
+
+    # ------------------------------------------------------------------ the end
+
+    def _stuck(self) -> bool:
+        """Nothing can run. False if all have exited, True if somebody may go on after all."""
+        if self._release():
+            return True
+        if self._finish_something():
+            self._wake()
+            return True
+        for found in (self.gathering.stuck(), self.barriers.stuck(), self.parked.stuck()):
+            if found is not None:
+                pc, violation = found
+                raise self._fault(violation, pc)
+        return False
+
+    def _fault(self, violation: Violation, pc: int) -> EmulationFault:
+        return EmulationFault(fault_of(self.machine, violation, pc))

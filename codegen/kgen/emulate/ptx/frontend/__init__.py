@@ -1,0 +1,1 @@
+"""From PTX text to closures: tokens, statements, operands, decoded instructions."""

@@ -1,0 +1,72 @@
+"""Which buffers a kernel may write, found from its text: only those need tables of accesses.
+
+Every register is taken to hold an address into whatever its sources hold an address into, in any
+order of the instructions. A pointer that is loaded from memory may point anywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kgen.emulate.ptx.frontend.syntax import Address, Instruction, Kernel, names_in
+
+#: In place of a name: any buffer.
+ANYWHERE = "*"
+_POINTER_BYTES = 8
+#: Instructions that write at the address in their first operand, and atom in its second.
+_WRITERS = {"st": 0, "red": 0, "atom": 1}
+
+
+def written(kernel: Kernel) -> frozenset[str]:
+    """Names of parameters and variables that may be written through; `ANYWHERE` for all."""
+    origins: dict[str, frozenset[str]] = {p.name: frozenset([p.name]) for p in kernel.parameters}
+    origins.update({name: frozenset([name]) for name in kernel.variables})
+    changed = True
+    while changed:
+        changed = False
+        for instruction in kernel.instructions:
+            found = _origin(kernel, instruction, origins)
+            for name in names_in(instruction.operands[:1]):
+                known = origins.get(name, frozenset())
+                if not found <= known:
+                    origins[name] = known | found
+                    changed = True
+    stored = [_stored(instruction, origins) for instruction in kernel.instructions]
+    return frozenset().union(*stored)
+
+
+def _origin(
+    kernel: Kernel, instruction: Instruction, origins: dict[str, frozenset[str]]
+) -> frozenset[str]:
+    """What the first operand may point into after the instruction."""
+    if instruction.words[0] in ("ld", "ldu") and "param" not in instruction.words:
+        targets = [kernel.registers.get(name) for name in names_in(instruction.operands[:1])]
+        pointer = any(t is not None and t.size == _POINTER_BYTES for t in targets)
+        return frozenset([ANYWHERE]) if pointer else frozenset()
+    found = [origins.get(name, frozenset()) for name in names_in(instruction.operands[1:])]
+    return frozenset().union(*found)
+
+
+def _stored(instruction: Instruction, origins: dict[str, frozenset[str]]) -> frozenset[str]:
+    """What an instruction may write into."""
+    words = instruction.words
+    if words[0] == "cp" and "bulk" in words:
+        return _copied_to(instruction, origins)
+    place = _WRITERS.get(words[0])
+    local = any(word.startswith(("shared", "local")) for word in words)
+    if place is None or local or len(instruction.operands) <= place:
+        return frozenset()
+    found = [origins.get(name, frozenset()) for name in names_in([instruction.operands[place]])]
+    return frozenset().union(*found)
+
+
+def _copied_to(instruction: Instruction, origins: dict[str, frozenset[str]]) -> frozenset[str]:
+    """What a bulk copy may write into; the first space that it names is where it goes."""
+    spaces = [word for word in instruction.words if word == "global" or word.startswith("shared")]
+    if spaces[:1] != ["global"] or "prefetch" in instruction.words:
+        return frozenset()
+    to = instruction.operands[0]
+    if isinstance(to, Address):
+        to = replace(to, coordinates=())
+    found = [origins.get(name, frozenset()) for name in names_in([to])]
+    return frozenset().union(*found) or frozenset([ANYWHERE])

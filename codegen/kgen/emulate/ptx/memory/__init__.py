@@ -1,0 +1,1 @@
+"""Memory spaces and the checks on every access: bounds, alignment, same values."""

@@ -1,0 +1,51 @@
+"""How strong an access or a fence is, from the words of its opcode (PTX ISA 8.3 to 8.6)."""
+
+from __future__ import annotations
+
+from kgen.emulate.ptx.frontend.words import Words
+from kgen.emulate.ptx.order.tags import Strength
+from kgen_runtime.values import frozen
+
+_SCOPES = {
+    "cta": Strength.CTA,
+    "cluster": Strength.CLUSTER,
+    "gpu": Strength.GPU,
+    "gl": Strength.GPU,
+    "sys": Strength.GPU,
+}
+
+
+@frozen
+class Semantics:
+    """`strength` is the scope of a strong access, which may be an acquire, a release, or both.
+
+    `constant` says that the bytes stay the same during the kernel (ld.global.nc).
+    """
+
+    strength: Strength = Strength.WEAK
+    acquire: bool = False
+    release: bool = False
+    constant: bool = False
+
+
+WEAK = Semantics()
+
+
+def scope_of(words: Words, default: Strength = Strength.GPU) -> Strength:
+    """The scope that is named; .sys is taken as the scope of the only GPU there is."""
+    name = words.choice(*_SCOPES)
+    return default if name is None else _SCOPES[name]
+
+
+def semantics_of(words: Words, default: str = "weak") -> Semantics:
+    """The semantics of ld, st, atom or red. `default` holds where the opcode names none."""
+    if words.flag("nc"):
+        return Semantics(constant=True)
+    order = words.choice("weak", "volatile", "relaxed", "acquire", "release", "acq_rel") or default
+    if order == "weak":
+        return WEAK
+    return Semantics(
+        strength=scope_of(words),
+        acquire=order in ("acquire", "acq_rel"),
+        release=order in ("release", "acq_rel"),
+    )

@@ -1,0 +1,1 @@
+"""What happened before what: vector clocks, fences, synchronisation through memory."""

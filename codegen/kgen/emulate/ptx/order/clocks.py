@@ -1,0 +1,225 @@
+"""Happens-before inside a cluster (a CTA where there are no clusters), as vector clocks.
+
+Actors are the warps of the cluster's CTAs, followed by what completes asynchronously (the copies
+that one mbarrier counts are one such actor). Every actor has a clock of its own that advances when
+it synchronises or completes; who knows what others did up to which time is in :mod:`knowledge`.
+(PTX ISA 8, Memory Consistency Model: synchronises-with through barriers and through release and
+acquire patterns.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from kgen.emulate.ptx.exec.ctas import WARP, narrow, over_ctas
+from kgen.emulate.ptx.order.knowledge import Knowledge
+from kgen.emulate.ptx.order.known import Fence, Known
+from kgen.emulate.ptx.order.lessons import Lessons
+from kgen.emulate.ptx.order.sync_graph import SyncGraph
+from kgen.emulate.ptx.order.vouching import Vouching
+from kgen.emulate.ptx.types import Array, all_of, any_of
+
+#: Lanes of a chunk, [C or 1, W, 32].
+Lanes = Array
+#: Asynchronous actors of each CTA, where a kernel has any.
+ASYNC_ACTORS = 32
+
+
+class Clocks:
+    """`own` [row, actor]: one row for each cluster, or one in all while they agree.
+
+    `asynchronous` says that there are asynchronous actors.
+    """
+
+    def __init__(
+        self,
+        ctas: int,
+        exists: Lanes,
+        graph: SyncGraph,
+        *,
+        cluster: int = 1,
+        asynchronous: bool = False,
+    ) -> None:
+        """`exists` are the lanes [1, W, 32] that are no padding of a CTA's last warp; the graph is
+        the launch's."""
+        warps = exists.shape[1]
+        self.clusters, self.cluster = ctas // cluster, cluster
+        self.cta_warps, self.warps = warps, cluster * warps
+        self.actors = self.warps + (cluster * ASYNC_ACTORS if asynchronous else 0)
+        self.own = np.zeros((1, self.actors), np.int64)
+        self.own[:, : self.warps] = 1
+        self.knowledge = Knowledge(cluster=cluster, warps=self.warps, actors=self.actors)
+        #: None while lanes have only synchronised together with the rest of their warp.
+        self.vouching: Vouching | None = None
+        self.lessons = Lessons(ctas, warps, graph)
+        self._padding = np.tile(~exists, (1, cluster, 1))
+        self._padded = bool(self._padding.any())
+        self._names: dict[tuple[int, object], int] = {}
+
+    @property
+    def rows(self) -> int:
+        return len(self.own)
+
+    # ------------------------------------------------------------------ who knows what
+
+    def now(self, row: Array, actor: Array | int) -> Array:
+        """The present time of an actor of each cluster."""
+        found: Array = self.own[row if self.rows > 1 else 0, actor]
+        return found
+
+    def unknown(self, row: Array, thread: Array, other: Array, time: Array) -> Array:
+        """Whether threads do not know what other threads, of any actor, did at a time."""
+        known = self.knowledge.of(row, thread, other >> 5)
+        found: Array = time > known
+        if self.vouching is not None:
+            found |= ~self.vouching.vouched(row, other, time, known)
+        return found
+
+    def all_known(self, row: Array, thread: Array) -> Array:
+        """[threads, warp]: the times of all warps up to which each thread knows them."""
+        return self.knowledge.of(row, thread, slice(self.warps))
+
+    def released_by(
+        self, row: Array, thread: Array, fences: Sequence[Fence], release: bool
+    ) -> tuple[Array, Array, Array]:
+        """What a strong write by each of some threads [n] makes known: what has passed one of the
+        fences, or, if it is a release, everything.
+
+        It is the times [line, actor] up to which all that is so, the line of each thread, and the
+        time up to which it is so of what each thread did itself.
+        """
+        seen, passed, line = self.knowledge.of_threads(row, thread, fences)
+        own = self.now(row, thread >> 5)
+        if not release:
+            times = np.maximum.reduce([np.zeros_like(seen), *passed])
+            own = times[line, thread >> 5]
+            # What other lanes of a warp did is known as far as it was seen.
+            times[line, thread >> 5] = np.minimum(own, seen[line, thread >> 5])
+            seen = times
+        return seen, line, own
+
+    # ------------------------------------------------------------------ what moves knowledge
+
+    def release(self, lanes: Lanes) -> Known:
+        """What these lanes know and did until now; what they do from now on is later."""
+        chosen = self._rows_of(lanes)
+        seen, passed = self.knowledge.gathered(chosen, self.own)
+        lessons = self.lessons.told(lanes)
+        known = Known(seen=seen, passed=passed, lessons=lessons)
+        self._advance(chosen)
+        return known
+
+    def advance(self, lanes: Lanes) -> None:
+        """What these lanes do from now on is later than what they did until now."""
+        self._advance(self._rows_of(lanes))
+
+    def acquire(self, lanes: Lanes, known: Known) -> None:
+        """These lanes learn what others released."""
+        chosen = self._rows_of(lanes)
+        if len(known.seen) > self.cluster:
+            self.split()
+        self.knowledge.learn(chosen, known)
+        if known.lessons is not None:
+            self.lessons.hear(lanes, known.lessons)
+
+    def fence(self, fence: Fence, lanes: Lanes) -> None:
+        """All that these lanes know and did until now passes a fence."""
+        chosen = self._rows_of(lanes)
+        self.knowledge.fence(fence, chosen, self.own)
+        self._advance(chosen)
+
+    def warp_barrier(self, lanes: Lanes) -> None:
+        """bar.warp.sync by these lanes."""
+        if self.lessons:
+            self.lessons.warp_barrier(lanes)
+        chosen = self._rows_of(lanes)
+        self.knowledge.share_in_warps(chosen, self.own)
+        self._advance(chosen)
+
+    def join_all(self) -> None:
+        """A barrier of all threads of each CTA, in all CTAs; the clocks of all become the same."""
+        if self.lessons:
+            self.lessons.cta_barrier()
+        now = int(self.own[:, : self.warps].max())
+        self.knowledge.share_in_ctas(now)
+        self.own = self.own.copy()
+        self.own[:, : self.warps] = now + 1
+        tables = [self.own, *self.knowledge.tables()]
+        if self.vouching is not None:
+            tables.append(self.vouching.lanes)
+        if self.rows > 1 and all((table == table[:1]).all() for table in tables):
+            self._change(lambda table: table[:1])
+
+    # ------------------------------------------------------------------ asynchronous actors
+
+    def actor(self, rank: int, name: object) -> int:
+        """The asynchronous actor of a name (an mbarrier, say) in the CTA of this rank.
+
+        Where there are too many names some share an actor, and what one completes is then taken
+        to be known to those who know the other.
+        """
+        first = self.warps + rank * ASYNC_ACTORS
+        taken = sum(1 for other, _ in self._names if other == rank)
+        return self._names.setdefault((rank, name), first + taken % ASYNC_ACTORS)
+
+    def tick(self, actor: int, ctas: Array) -> Known:
+        """The actor completes something, in these CTAs [C']; what is then to be released."""
+        if self.rows == 1:
+            ctas = narrow(ctas, self.cluster)
+        if len(ctas) > self.cluster:
+            self.split()
+        rows = over_ctas(ctas, self.rows * self.cluster)
+        rows = any_of(rows.reshape(-1, self.cluster), 1)
+        self.own = self.own.copy()
+        self.own[:, actor] += rows
+        seen = np.zeros((self.rows * self.cluster, self.actors), np.int64)
+        seen[:, actor] = self.own[:, actor].repeat(self.cluster)
+        return Known(seen=seen)
+
+    # ------------------------------------------------------------------ tables
+
+    def split(self) -> None:
+        """Give every cluster a row of its own."""
+        if self.rows < self.clusters:
+            self._change(lambda table: table.repeat(self.clusters, axis=0))
+
+    def forget(self) -> None:
+        """Its threads have exited: all but who vouched for whom is of no use any more."""
+        self.knowledge.change(lambda table: table[:0].copy())
+
+    def _change(self, changed: Callable[[Array], Array]) -> None:
+        """Put other tables in the place of all."""
+        self.own = changed(self.own)
+        self.knowledge.change(changed)
+        if self.vouching is not None:
+            self.vouching.lanes = changed(self.vouching.lanes)
+
+    def _rows_of(self, lanes: Lanes) -> Array:
+        """Lanes of CTAs [C or 1, W, 32] as lanes of clusters [row, warp, 32].
+
+        The padding of a warp does what its other lanes do.
+        """
+        if self.rows == 1:
+            lanes = narrow(lanes, self.cluster)
+        lanes = np.broadcast_to(lanes, (len(lanes), self.cta_warps, WARP))
+        if len(lanes) == 1:
+            lanes = np.tile(lanes, (self.cluster, 1, 1))
+        elif len(lanes) > self.cluster:
+            self.split()
+        lanes = lanes.reshape(-1, self.warps, WARP)
+        if self._padded:
+            lanes = lanes | (self._padding & any_of(lanes, 2, keepdims=True))
+        return lanes
+
+    def _advance(self, chosen: Array) -> None:
+        """Start a new time in the warps of these lanes [rows, V, 32], who vouch for the last."""
+        warps = any_of(chosen, 2)
+        if self.vouching is None and (warps & ~all_of(chosen, 2)).any():
+            self.vouching = Vouching(self.rows, self.warps)
+        if self.vouching is not None:
+            self.vouching.note(warps, chosen, self.own[:, : self.warps])
+        self.own = np.concatenate(
+            [self.own[:, : self.warps] + warps, self.own[:, self.warps :]], axis=1
+        )

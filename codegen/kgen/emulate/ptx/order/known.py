@@ -1,0 +1,81 @@
+"""What a thread, or several, knew when they released it: a value that moves with barriers."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Literal
+
+import numpy as np
+
+from kgen.emulate.ptx.order.lessons import Told, across, among, both
+from kgen.emulate.ptx.types import Array
+from kgen_runtime.values import frozen
+
+#: A fence by what it orders: the generic and the async proxy in a kind of memory, mbarrier.init
+#: before all else, or memory for threads in a scope.
+Fence = Literal["async.shared", "async.global", "mbarrier_init", "cta", "cluster", "gpu"]
+
+
+@frozen
+class Known:
+    """What somebody knows, as a time of every actor of the cluster: [CTA, actor].
+
+    The first axis has one entry for each CTA of the chunk, or of one cluster if all agree.
+    """
+
+    seen: Array
+    passed: dict[Fence, Array] = field(default_factory=dict)
+    #: What CTAs of the chunk learned through memory.
+    lessons: Told | None = None
+
+    def merge(self, other: Known, where: Array | None = None) -> Known:
+        """What both know; of the other only in the CTAs [C or 1] of `where`."""
+
+        def most(mine: Array, theirs: Array) -> Array:
+            if where is not None:
+                theirs = _spread(theirs, len(where))
+                theirs = np.where(_spread(where[:, None], len(theirs)), theirs, 0)
+            return np.maximum(_spread(mine, len(theirs)), _spread(theirs, len(mine)))
+
+        nothing = np.zeros((1, 1), np.int64)
+        return Known(
+            seen=most(self.seen, other.seen),
+            passed={
+                fence: most(self.passed.get(fence, nothing), other.passed.get(fence, nothing))
+                for fence in self.passed.keys() | other.passed.keys()
+            },
+            lessons=both(self.lessons, among(other.lessons, where)),
+        )
+
+    def forget(self, where: Array) -> Known:
+        """Nothing any more in the CTAs [C or 1] of `where`."""
+
+        def nothing(known: Array) -> Array:
+            known = _spread(known, len(where))
+            return np.where(_spread(where[:, None], len(known)), 0, known)
+
+        return Known(
+            seen=nothing(self.seen),
+            passed={fence: nothing(known) for fence, known in self.passed.items()},
+            lessons=among(self.lessons, ~where),
+        )
+
+    def across(self, cluster: int) -> Known:
+        """What the CTAs of each cluster know together."""
+
+        def joined(known: Array) -> Array:
+            most: Array = known.reshape(-1, cluster, known.shape[1]).max(axis=1)
+            return most.repeat(cluster, axis=0)
+
+        return Known(
+            seen=joined(self.seen),
+            passed={fence: joined(known) for fence, known in self.passed.items()},
+            lessons=across(self.lessons, cluster),
+        )
+
+
+def _spread(known: Array, ctas: int) -> Array:
+    """[1, cluster or CTAs, ...] with what one CTA or cluster knows repeated for at least `ctas`."""
+    return (
+        known if len(known) == 1 or len(known) >= ctas else np.tile(known, (ctas // len(known), 1))
+    )

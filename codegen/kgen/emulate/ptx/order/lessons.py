@@ -1,0 +1,171 @@
+"""What warps learned of other clusters, and of their own, through memory rather than barriers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kgen.emulate.ptx.exec.ctas import over_ctas
+from kgen.emulate.ptx.order.sync_graph import SyncGraph
+from kgen.emulate.ptx.order.tags import Strength
+from kgen.emulate.ptx.types import Array
+from kgen_runtime.values import frozen
+
+_BITS = np.uint64(1) << np.arange(32, dtype=np.uint64)
+#: Rows of a table of lessons: what is known; what will be after a fence of a scope or a wider one;
+#: what is known and has passed such a fence, which a strong write in that scope then releases.
+_KNOWN, _WAITING, _PASSED = 0, 0, 3
+_ROWS = 1 + 2 * len([scope for scope in Strength if scope])
+
+
+@frozen
+class Told:
+    """Lessons that CTAs of the chunk are told: nodes of the graph, [row of lessons, CTA]."""
+
+    graph: SyncGraph
+    nodes: Array
+
+    def among(self, where: Array) -> Told:
+        """The same in the CTAs [C'] of `where` alone."""
+        where = over_ctas(where, self.nodes.shape[1])
+        return Told(graph=self.graph, nodes=np.where(where, self.nodes, 0))
+
+    def across(self, cluster: int) -> Told:
+        """Every CTA of a cluster is told what any of them is."""
+        nodes = self.nodes
+        by_rank = nodes.reshape(_ROWS, -1, cluster)
+        found = by_rank[:, :, 0]
+        for rank in range(1, cluster):
+            found = _joined(self.graph, found, by_rank[:, :, rank])
+        return Told(graph=self.graph, nodes=found.repeat(cluster, axis=1))
+
+
+def both(mine: Told | None, theirs: Told | None) -> Told | None:
+    """Both together."""
+    if mine is None or theirs is None:
+        return mine or theirs
+    return Told(graph=mine.graph, nodes=_joined(mine.graph, mine.nodes, theirs.nodes))
+
+
+def among(told: Told | None, where: Array | None) -> Told | None:
+    return told if told is None or where is None else told.among(where)
+
+
+def across(told: Told | None, cluster: int) -> Told | None:
+    return None if told is None else told.across(cluster)
+
+
+def _joined(graph: SyncGraph, mine: Array, theirs: Array) -> Array:
+    if (mine == theirs).all():
+        return mine
+    return graph.join(mine.reshape(-1), theirs.reshape(-1)).reshape(mine.shape)
+
+
+def bits_of_lanes(lanes: Array) -> Array:
+    """[..., 32] as bits."""
+    found: Array = np.where(lanes, _BITS, np.uint64(0)).sum(axis=-1)
+    return found
+
+
+class Lessons:
+    """The lessons of each lane of a chunk: nodes of the graph, [row of lessons, lane].
+
+    A mask of lanes is [C or 1, W, 32].
+    """
+
+    def __init__(self, ctas: int, warps: int, graph: SyncGraph) -> None:
+        self._shape = ctas, warps, 32
+        self._graph = graph
+        self._nodes: Array | None = None
+
+    def __bool__(self) -> bool:
+        return self._nodes is not None
+
+    def known(self, lane: Array) -> Array:
+        """What lanes know."""
+        return np.zeros(lane.shape, np.int64) if self._nodes is None else self._nodes[_KNOWN, lane]
+
+    def passed(self, lane: Array, scope: Strength) -> Array:
+        """What of it has passed a fence of this scope or of a wider one."""
+        if self._nodes is None:
+            return np.zeros(lane.shape, np.int64)
+        found: Array = self._nodes[_PASSED + scope, lane]
+        return found
+
+    def learn(self, lane: Array, nodes: Array, needs: Strength, *, new: bool) -> None:
+        """Lanes learn what holds after a fence of the scope `needs` (WEAK if it holds already).
+
+        `new` says that no lane can have learned it before.
+        """
+        if not nodes.any():
+            return
+        row = self._table()[_WAITING + needs]
+        join = self._graph.link if new else self._graph.join
+        row[lane] = join(row[lane], nodes)
+
+    def fence(self, lanes: Array, scope: Strength) -> None:
+        """Lanes pass a memory fence."""
+        if self._nodes is None:
+            return
+        lane, nodes = self._lanes(lanes), self._nodes
+        known = nodes[_KNOWN, lane]
+        scopes = [one for one in Strength if Strength.WEAK < one <= scope]
+        for one in scopes:
+            known = self._graph.join(known, nodes[_WAITING + one, lane])
+            nodes[_WAITING + one, lane] = 0
+        nodes[_KNOWN, lane] = known
+        for one in scopes:
+            nodes[_PASSED + one, lane] = known
+
+    def warp_barrier(self, lanes: Array) -> None:
+        """Lanes of a warp tell each other."""
+        self._share(lanes, 32)
+
+    def cta_barrier(self) -> None:
+        """All lanes of a CTA tell each other, in all CTAs."""
+        self._share(np.ones((1, *self._shape[1:]), bool), 32 * self._shape[1])
+
+    def told(self, lanes: Array) -> Told | None:
+        """What these lanes learned, for each CTA."""
+        if self._nodes is None:
+            return None
+        found = np.zeros((_ROWS, self._shape[0]), np.int64)
+        for row, cta, _, node in self._together(lanes, 32 * self._shape[1]):
+            found[row, cta] = node
+        return Told(graph=self._graph, nodes=found)
+
+    def hear(self, lanes: Array, told: Told) -> None:
+        """These lanes learn what their CTA was told."""
+        if not told.nodes.any():
+            return
+        lane, table = self._lanes(lanes), self._table()
+        cta = lane // (32 * self._shape[1])
+        for row in np.flatnonzero(told.nodes.any(axis=1)).tolist():
+            table[row, lane] = self._graph.join(table[row, lane], told.nodes[row, cta])
+
+    def _share(self, lanes: Array, together: int) -> None:
+        for row, _, mine, node in self._together(lanes, together):
+            self._table()[row, mine] = node
+
+    def _together(self, lanes: Array, size: int) -> Iterator[tuple[int, int, Array, int]]:
+        """(row of lessons, group, its lanes, the join of what these have) for groups of `size`
+        lanes that have anything."""
+        assert self._nodes is not None
+        lane = self._lanes(lanes)
+        group = lane // size
+        starts = np.flatnonzero(np.diff(group, prepend=-1)).tolist()
+        for row in np.flatnonzero(self._nodes.any(axis=1)).tolist():
+            for start, end in zip(starts, [*starts[1:], len(lane)], strict=True):
+                mine = lane[start:end]
+                if node := self._graph.join_all(self._nodes[row, mine]):
+                    yield row, int(group[start]), mine, node
+
+    def _lanes(self, lanes: Array) -> Array:
+        return np.flatnonzero(np.broadcast_to(lanes, self._shape))
+
+    def _table(self) -> Array:
+        """The lessons, to read and to write."""
+        if self._nodes is None:
+            self._nodes = np.zeros((_ROWS, int(np.prod(self._shape))), np.int64)
+        return self._nodes

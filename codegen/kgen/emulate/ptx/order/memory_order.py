@@ -1,0 +1,237 @@
+"""The order of accesses to global memory, and of strong accesses to any, over a whole launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgen.emulate.ptx.frontend.written import ANYWHERE, written
+from kgen.emulate.ptx.memory.semantics import Semantics
+from kgen.emulate.ptx.memory.stored import Stored
+from kgen.emulate.ptx.order.flags import Flags, Turns, turns
+from kgen.emulate.ptx.order.known import Fence
+from kgen.emulate.ptx.order.sync_graph import SyncGraph
+from kgen.emulate.ptx.order.tags import Strength
+from kgen.emulate.ptx.order.vector_clocks import Releases
+from kgen.emulate.ptx.races.global_access import Access
+from kgen.emulate.ptx.races.global_shadow import GlobalShadow
+from kgen.emulate.ptx.types import Array, any_of
+
+if TYPE_CHECKING:
+    from kgen.emulate.ptx.exec.machine import Index3, Machine, Mask
+    from kgen.emulate.ptx.order.clocks import Clocks
+
+_FENCES: dict[Strength, Fence] = {
+    Strength.CTA: "cta",
+    Strength.CLUSTER: "cluster",
+    Strength.GPU: "gpu",
+}
+
+
+class MemoryOrder:
+    """Is told of all accesses to global memory, of strong accesses to any, and of fences."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.flags = Flags()
+        #: What strong writes released over the whole launch, and who saw it.
+        self.graph = SyncGraph(machine.cluster)
+        #: The number of the chunk's first cluster, over the launch.
+        self.first_cluster = 0
+        self._ctas: list[Index3] = []
+        #: The clocks of every chunk until now, by its first cluster.
+        self._chunks: dict[int, Clocks] = {}
+        self._shadows: dict[int, GlobalShadow | None] = {}
+        self._written = written(machine.kernel)
+
+    def start_chunk(self) -> None:
+        """The machine runs other CTAs."""
+        for clocks in self._chunks.values():
+            clocks.forget()
+        self.first_cluster = len(self._ctas) // self.machine.cluster
+        self._ctas += self.machine.coordinates
+        self._chunks[self.first_cluster] = self.machine.clocks
+        self.flags.forget("shared")
+
+    def name(self, cluster: int, thread: int) -> str:
+        """A thread of a cluster for a reader."""
+        rank, thread = divmod(thread, self.machine.warps * 32)
+        if rank >= self.machine.cluster:
+            return f"an asynchronous copy of CTA {self._ctas[cluster * self.machine.cluster]}"
+        cta = self._ctas[cluster * self.machine.cluster + rank]
+        return f"thread {thread} of CTA {cta}"
+
+    # ------------------------------------------------------------------ accesses
+
+    def accessed(
+        self,
+        buffer: int,
+        index: Array,
+        nbytes: int,
+        mask: Mask,
+        how: Semantics,
+        *,
+        reads: bool = False,
+        writes: bool = False,
+        stored: Callable[[], Stored] | None = None,
+        later: bool = False,
+    ) -> None:
+        """Lanes access units of `nbytes` bytes of a buffer; a read may be said to be done later.
+
+        `stored` are the values of a store that is excused where it leaves the bytes as they are.
+        """
+        buffer = self.machine.memory.same(buffer)
+        shadow = self.shadow(buffer)
+        if shadow is None:
+            return
+        access = Access(
+            offset=index * nbytes,
+            nbytes=nbytes,
+            mask=mask,
+            strength=how.strength,
+            stored=stored,
+            constant=how.constant,
+        )
+        if writes:
+            shadow.write(self.machine, access)
+        else:
+            shadow.read(self.machine, access, remember=not later)
+        if how.strength:
+            self.strong(buffer, access.offset, mask, how, reads=reads, writes=writes)
+
+    def shadow(self, buffer: int) -> GlobalShadow | None:
+        """The tables of a buffer; None for one that the kernel cannot write."""
+        buffer = self.machine.memory.same(buffer)
+        if buffer not in self._shadows:
+            memory, kernel = self.machine.memory, self.machine.kernel
+            alike = [i for i in range(len(memory.buffers)) if memory.same(i) == buffer]
+            names = {memory.names[i] for i in alike}
+            if not names & {p.name for p in kernel.parameters}:
+                names = set(kernel.variables)
+            tracked = ANYWHERE in self._written or bool(self._written & names)
+            shadow = GlobalShadow(
+                memory.address(buffer), len(memory.buffers[buffer]), self.machine.global_unit
+            )
+            self._shadows[buffer] = shadow if tracked else None
+        return self._shadows[buffer]
+
+    def learned(self, place: Array, cluster: Array, other: Array, time: Array) -> Array:
+        """Whether lanes of the chunk know, through memory, what a thread of a cluster did."""
+        known, told = np.zeros(place.shape, np.int64), np.zeros(place.shape, np.int64)
+        nodes = self.machine.clocks.lessons.known(place)
+        for node in np.unique(nodes[nodes > 0]).tolist():
+            here, clock = nodes == node, self.graph.clock(node)
+            known[here] = clock.known(cluster[here], other[here] >> 5)
+            told[here] = clock.told(cluster[here], other[here])
+        found: Array = time <= known
+        for first, clocks in self._chunks.items():
+            if clocks.vouching is not None:
+                row = cluster - first
+                here = np.flatnonzero(found & (row >= 0) & (row < clocks.clusters))
+                vouched = clocks.vouching.vouched(row[here], other[here], time[here], known[here])
+                found[here] = vouched
+        return found | (time <= told)
+
+    # ------------------------------------------------------------------ synchronisation
+
+    def fence(self, scope: Strength, mask: Mask) -> None:
+        """fence.sc, fence.acq_rel and membar."""
+        machine = self.machine
+        lanes = machine.active(mask)
+        machine.clocks.fence(_FENCES[scope], lanes)
+        if machine.clocks.lessons:
+            machine.clocks.lessons.fence(lanes, scope)
+
+    def strong(
+        self, space: object, place: Array, mask: Mask, how: Semantics, *, reads: bool, writes: bool
+    ) -> None:
+        """Strong accesses to places in a space: bytes of a buffer, given its number, or of "shared"
+        memory of all CTAs.
+
+        Lanes are taken in their order, as an atomic operation does.
+        """
+        machine, clocks = self.machine, self.machine.clocks
+        releasing = writes and bool(how.release or clocks.knowledge.passed or clocks.lessons)
+        if not self.flags and not releasing:
+            return
+        lane = np.flatnonzero(machine.everywhere(machine.active(mask)))
+        flags, unit = self._flags(space, np.broadcast_to(place, machine.shape).reshape(-1)[lane])
+        turn = turns(unit, lane)
+        lane, unit = lane[turn.order], turn.unit
+        cta = self.first_cluster * machine.cluster + lane // (machine.warps * 32)
+        found = flags[unit]
+        if releasing:
+            scopes = self._scopes_alike(how)
+            alike = scopes == [[*_FENCES]]
+            record = self._record(turn, found, cta, how, reads, alike=alike)
+            flags[unit[turn.last]] = record[turn.last]
+            # A group sees what the one before it wrote.
+            found = np.where(turn.first, found, record[turn.group - 1])
+        elif writes and not reads:
+            flags[unit] = 0
+        if reads:
+            self._read(found, lane, cta, how, new=releasing)
+        if releasing:
+            for same in scopes:
+                self.graph.fill(record, self._released(lane, same[0], how.release), same)
+        if how.release:
+            clocks.advance(machine.active(mask))
+
+    def _flags(self, space: object, place: Array) -> tuple[Array, Array]:
+        """The records of a space, and the units of places in it."""
+        if isinstance(space, int):
+            count, unit = len(self.machine.memory.buffers[space]), self.machine.global_unit
+        else:
+            count, unit = self.machine.shared.data.size, self.machine.granule
+        return self.flags.of(space, -(-count // unit)), place // unit
+
+    def _scopes_alike(self, how: Semantics) -> list[list[Strength]]:
+        """The scopes in which a strong write is seen; in one list those that see the same."""
+        scopes = [scope for scope in _FENCES if scope <= how.strength]
+        fenced = self.machine.clocks.knowledge.passed.keys()
+        if how.strength == Strength.GPU and (how.release or not fenced & {"cta", "cluster"}):
+            return [scopes]
+        return [[scope] for scope in scopes]
+
+    def _record(
+        self, turn: Turns, last: Array, cta: Array, how: Semantics, keeps: bool, *, alike: bool
+    ) -> Array:
+        """Records of strong writes in their turns, `last` being those that are there.
+
+        With `keeps` they hand on what was there. So does an acquire and release, as what its thread
+        releases: then the record before it is not needed any more.
+        """
+        mixed = self.graph.mixed(last) > 0 if keeps else np.zeros(last.shape, bool)
+        mixed |= not alike
+        place = np.arange(len(last))
+        mates = turn.group < place
+        handed_on = keeps & ~(how.acquire & how.release & ~mixed)
+        number = self.graph.next_record + place
+        previous = np.where(handed_on, np.where(turn.begins, last, number - 1), 0)
+        return self.graph.record(np.where(mates, number - 1, previous), cta, mixed)
+
+    def _read(self, record: Array, lane: Array, cta: Array, how: Semantics, *, new: bool) -> None:
+        """Lanes of CTAs read what strong writes wrote; `new` if nobody has read it before."""
+        lessons, view = self.machine.clocks.lessons, self.graph.view
+        if how.acquire:
+            seen = view(record, cta, Strength.CTA, how.strength, new=new)
+            lessons.learn(lane, seen, Strength.WEAK, new=new)
+            return
+        for scope in [scope for scope in _FENCES if scope <= how.strength]:
+            lessons.learn(lane, view(record, cta, scope, scope, new=new), scope, new=new)
+
+    def _released(self, lane: Array, scope: Strength, release: bool) -> Array:
+        """What strong writes make known, as nodes: what has passed a fence of the scope or a wider
+        one; everything, if it is a release."""
+        clocks = self.machine.clocks
+        row, thread = np.divmod(lane, clocks.warps * 32)
+        fences = [fence for wide, fence in _FENCES.items() if wide >= scope]
+        times, line, own = clocks.released_by(row, thread, fences, release)
+        before = clocks.lessons.known(lane) if release else clocks.lessons.passed(lane, scope)
+        releases = Releases(
+            cluster=self.first_cluster + row, thread=thread, own=own, times=times, line=line
+        )
+        nothing = ~any_of(times > 0, 1)[line] & (own == 0) & (before == 0)
+        return np.where(nothing, 0, self.graph.release(releases, before))

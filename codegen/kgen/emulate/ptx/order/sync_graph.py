@@ -1,0 +1,265 @@
+"""What was made known through memory, as a graph that only grows.
+
+Its nodes are what a lane released, what a reader sees of a place, and joins of two nodes. Nothing
+is worked out when a node is made, so that an atomic operation costs the same however many came
+before it. A vector clock is worked out from a node only when a check needs it, which few do: most
+programs that synchronise through memory then access it strongly, or wait at a barrier.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from kgen.emulate.ptx.order.tags import Strength
+from kgen.emulate.ptx.order.vector_clocks import Releases, VectorClock, joined, released
+from kgen.emulate.ptx.types import Array
+
+#: Kinds of nodes. A release has its fields in `releases[b]` at `c`, and follows node `a`. A view is
+#: what CTA `b` sees of record `a` in the scopes `c`. A join is of nodes `a` and `b`.
+_RELEASE, _VIEW, _JOIN = 1, 2, 3
+#: Columns of records; the first are the record before, and the CTA.
+_TO = {Strength.CTA: 2, Strength.CLUSTER: 3, Strength.GPU: 4}
+_MIXED = 5
+#: So many views below a node keep clocks of their own: those of the next node need only what is
+#: new. Of more, as of thousands of words that a lane changed, the walks would overlap.
+_FEW = 32
+
+
+class Columns:
+    """Rows of integers that are only appended; row 0 is there from the start, all zeros."""
+
+    def __init__(self, width: int) -> None:
+        self.columns = tuple(array("q", [0]) for _ in range(width))
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def of(self, column: int) -> Array:
+        """A column, to read and to write; not to be kept, for then nothing can be appended."""
+        return np.frombuffer(self.columns[column], np.int64)
+
+    def append(self, *values: Array | int, count: int) -> Array:
+        """Append `count` rows, given by column; their numbers."""
+        first = len(self)
+        for column, value in zip(self.columns, values, strict=True):
+            column.frombytes(np.broadcast_to(np.asarray(value, np.int64), count).tobytes())
+        return np.arange(first, first + count)
+
+    def append_one(self, *values: int) -> int:
+        """Append a row; its number."""
+        for column, value in zip(self.columns, values, strict=True):
+            column.append(value)
+        return len(self) - 1
+
+
+class SyncGraph:
+    """Nodes, and records of strong writes, which nodes refer to. 0 is nothing, of either.
+
+    A record of a place has the record before it that its readers see too (`previous`), the CTA that
+    wrote, what it released to readers in the CTA, in the cluster and on the GPU, and whether these
+    differ in it or one before (`mixed`).
+    """
+
+    def __init__(self, cluster: int) -> None:
+        """`cluster` is how many CTAs one has."""
+        self.cluster = cluster
+        self.nodes = Columns(4)
+        self.records = Columns(6)
+        self._releases: list[Releases] = []
+        self._views: dict[tuple[int, ...], int] = {}
+        self._joins: dict[tuple[int, int], int] = {}
+        self._clocks: dict[int, VectorClock] = {}
+        #: Views that have one, by record, CTA and scopes.
+        self._with_clock: dict[tuple[int, ...], int] = {}
+
+    # ------------------------------------------------------------------ nodes
+
+    def release(self, releases: Releases, before: Array) -> Array:
+        """What lanes release, beside what they know from memory: nodes `before`, [n]."""
+        self._releases.append(releases)
+        count = len(before)
+        block = len(self._releases) - 1
+        return self.nodes.append(_RELEASE, before, block, np.arange(count), count=count)
+
+    @property
+    def next_record(self) -> int:
+        return len(self.records)
+
+    def record(self, previous: Array, cta: Array, mixed: Array) -> Array:
+        """Records of strong writes by threads of CTAs [n], to be filled."""
+        return self.records.append(previous, cta, 0, 0, 0, mixed, count=len(previous))
+
+    def fill(self, record: Array, released: Array, scopes: Sequence[Strength]) -> None:
+        """What records [n] release to the readers in some scopes."""
+        for scope in scopes:
+            self.records.of(_TO[scope])[record] = released
+
+    def mixed(self, record: Array) -> Array:
+        """Whether records, or those before them, released different things to different scopes."""
+        found: Array = self.records.of(_MIXED)[record]
+        return found
+
+    def view(self, record: Array, cta: Array, low: Strength, high: Strength, *, new: bool) -> Array:
+        """What readers in CTAs [n] see released in records, in the scopes from `low` to `high`.
+
+        The same node is given for the same again, unless they are `new`.
+        """
+        lowest = np.full(record.shape, int(low))
+        if high == Strength.GPU:
+            # All that the narrower scopes saw is there for everybody.
+            lowest[self.mixed(record) == 0] = int(high)
+        cta = np.where(lowest == Strength.GPU, 0, cta)
+        fields = np.stack([record, cta, lowest * 4 + int(high)])
+        if new:
+            found = self.nodes.append(_VIEW, *fields, count=len(record))
+        else:
+            fields, which = np.unique(fields, axis=1, return_inverse=True)
+            found = np.array([self._view(one) for one in map(tuple, fields.T.tolist())])
+            found = found[which.reshape(-1)]
+        return np.where(record > 0, found, 0)
+
+    def _view(self, fields: tuple[int, ...]) -> int:
+        if fields not in self._views:
+            self._views[fields] = self.nodes.append_one(_VIEW, *fields)
+        return self._views[fields]
+
+    def link(self, old: Array, new: Array) -> Array:
+        """Joins of nodes that are known to be new to those who have the old ones."""
+        both = (old > 0) & (new > 0)
+        found = np.where(new > 0, new, old)
+        found[both] = self.nodes.append(
+            _JOIN, old[both], new[both], 0, count=int(np.count_nonzero(both))
+        )
+        return found
+
+    def join(self, one: Array, other: Array) -> Array:
+        """Joins of nodes; one of the two where it has the other, and the same for the same two."""
+        found = np.maximum(one, other)
+        unlike = np.flatnonzero((one != other) & (one > 0) & (other > 0))
+        if unlike.size:
+            pairs, which = np.unique(
+                np.stack([found[unlike], np.minimum(one, other)[unlike]]),
+                axis=1, return_inverse=True,
+            )  # fmt: skip
+            newer, older = pairs.tolist()
+            made = np.array([self._join(*pair) for pair in zip(newer, older, strict=True)])
+            found[unlike] = made[which.reshape(-1)]
+        return found
+
+    def join_all(self, nodes: Array) -> int:
+        """The join of all nodes in a list."""
+        left = np.unique(nodes[nodes > 0]).tolist()
+        if len(left) > 1:
+            below: set[int] = set()
+            for node in reversed(left):
+                self._add_parts(node, left[0], below)
+            left = [node for node in left if node not in below]
+        found = 0
+        for node in left:
+            found = self._pair(node, found) if found else node
+        return found
+
+    def _join(self, newer: int, older: int) -> int:
+        below: set[int] = set()
+        self._add_parts(newer, older, below)
+        return newer if older in below else self._pair(newer, older)
+
+    def _pair(self, one: int, other: int) -> int:
+        """The join of two nodes of which none has the other."""
+        pair = min(one, other), max(one, other)
+        if pair not in self._joins:
+            self._joins[pair] = self.nodes.append_one(_JOIN, *pair, 0)
+        return self._joins[pair]
+
+    def _add_parts(self, node: int, oldest: int, parts: set[int]) -> None:
+        """Add what a node is the join of, down to the age of the oldest."""
+        kinds, a, b, _ = self.nodes.columns
+        left = [node]
+        while left:
+            one = left.pop()
+            if kinds[one] == _JOIN:
+                for part in (a[one], b[one]):
+                    if part >= oldest and part not in parts:
+                        parts.add(part)
+                        left.append(part)
+
+    # ------------------------------------------------------------------ clocks
+
+    def clock(self, node: int) -> VectorClock:
+        """All that is known at a node."""
+        found = self._clocks.get(node)
+        if found is None:
+            new = self._without_clock(node)
+            for part in sorted(new) if len(new) <= _FEW else ():
+                self._clocks[part] = joined(self._reached(part))
+                self._with_clock[self._fields(part)] = part
+            found = self._clocks[node] = joined(self._reached(node))
+        return found
+
+    def _without_clock(self, node: int) -> set[int]:
+        """What a node is the join of, as far as it has no clock yet."""
+        kinds, a, b, _ = self.nodes.columns
+        found: set[int] = set()
+        visited: set[int] = set()
+        left = [node]
+        while left:
+            one = left.pop()
+            if one in visited or one in self._clocks:
+                continue
+            visited.add(one)
+            if kinds[one] == _JOIN:
+                left += [a[one], b[one]]
+            else:
+                found.add(one)
+        return found
+
+    def _fields(self, node: int) -> tuple[int, ...]:
+        return tuple(column[node] for column in self.nodes.columns[1:])
+
+    def _reached(self, last: int) -> Iterator[VectorClock]:
+        """The clocks of a node and of all that come before it, as far as they have one, and of the
+        releases among the others."""
+        kinds, a, b, c = self.nodes.columns
+        visited: set[int] = set()
+        records: set[tuple[int, int, int]] = set()
+        by_block: dict[int, list[int]] = {}
+        left = [last]
+        while left:
+            node = left.pop()
+            if not node or node in visited:
+                continue
+            visited.add(node)
+            if (known := self._clocks.get(node)) is not None:
+                yield known
+            elif kinds[node] == _JOIN:
+                left += [a[node], b[node]]
+            elif kinds[node] == _RELEASE:
+                left.append(a[node])
+                by_block.setdefault(b[node], []).append(c[node])
+            else:
+                left += self._seen(a[node], b[node], c[node], records)
+        for block, some in by_block.items():
+            yield released(self._releases[block], some)
+
+    def _seen(
+        self, record: int, cta: int, scopes: int, visited: set[tuple[int, int, int]]
+    ) -> Iterator[int]:
+        """The nodes that a CTA sees released in a record and those before it."""
+        previous, writer, to_cta, to_cluster, to_all, _ = self.records.columns
+        low, high = divmod(scopes, 4)
+        while record and (record, cta, scopes) not in visited:
+            if (node := self._with_clock.get((record, cta, scopes))) is not None:
+                yield node
+                return
+            visited.add((record, cta, scopes))
+            if low <= Strength.CTA and writer[record] == cta:
+                yield to_cta[record]
+            near = writer[record] // self.cluster == cta // self.cluster
+            if low <= Strength.CLUSTER <= high and near:
+                yield to_cluster[record]
+            if high == Strength.GPU:
+                yield to_all[record]
+            record = previous[record]

@@ -1,0 +1,1 @@
+"""Race detection: who accessed each granule of shared and global memory."""

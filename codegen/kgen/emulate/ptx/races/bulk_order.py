@@ -1,0 +1,113 @@
+"""Bulk copies among all accesses to global memory (PTX ISA 8.10, 9.7.9.25.4).
+
+A copy that reads global memory does so at some time until it completes, a copy that writes it at
+some time until its thread has waited for the group, and not only for the reads. Who conflicts must
+be ordered before the one or after the other. A reduction is a relaxed operation in the scope of the
+GPU, which is taken to happen when its group is waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from kgen.emulate.ptx.exec.machine import Machine
+from kgen.emulate.ptx.memory.spaces import WINDOW_BITS
+from kgen.emulate.ptx.order.tags import Strength
+from kgen.emulate.ptx.races.global_access import Transfer
+from kgen.emulate.ptx.races.global_shadow import GlobalShadow
+from kgen.emulate.ptx.races.global_units import Units
+from kgen.emulate.ptx.types import Array
+from kgen_runtime.values import frozen
+
+#: What a copy of each CTA touches: the global addresses of rows, and how many bytes each has.
+Rows = Mapping[int, tuple[Array, int]]
+
+
+@frozen
+class Reading:
+    """Units of a buffer that a copy reads, and who had written them when it started."""
+
+    shadow: GlobalShadow
+    units: Units
+    writers: Array
+
+
+@frozen
+class Writing:
+    """Rows of a buffer that a copy will write; `units` are None for a reduction."""
+
+    shadow: GlobalShadow
+    transfer: Transfer
+    units: Units | None
+
+
+def begin_read(machine: Machine, thread: Array, rows: Rows) -> list[Reading]:
+    """A copy starts to read, issued by a thread of each CTA, [C]. Raises Violation for a race."""
+    found = []
+    for shadow, transfer in _transfers(machine, thread, rows, Strength.WEAK):
+        units, writers = shadow.begin_read(machine, transfer)
+        found.append(Reading(shadow=shadow, units=units, writers=writers))
+    return found
+
+
+def finish_read(machine: Machine, readings: list[Reading], actor: int) -> None:
+    """It has completed, at the present time of an asynchronous actor."""
+    for reading in readings:
+        reading.shadow.finish_read(machine, reading.units, reading.writers, actor)
+
+
+def begin_write(machine: Machine, thread: Array, rows: Rows, *, reduces: bool) -> list[Writing]:
+    """A copy starts to write, or to combine with what is there."""
+    strength = Strength.GPU if reduces else Strength.WEAK
+    found = []
+    for shadow, transfer in _transfers(machine, thread, rows, strength):
+        units = None if reduces else shadow.begin_write(machine, transfer)
+        found.append(Writing(shadow=shadow, transfer=transfer, units=units))
+    return found
+
+
+def finish_write(machine: Machine, writings: list[Writing], ctas: Array) -> None:
+    """Threads of these CTAs [C] have waited for it: it is as if they wrote the bytes just now."""
+    for writing in writings:
+        if writing.units is not None:
+            writing.shadow.finish_write(machine, writing.units, ctas)
+        elif (part := writing.transfer.of_ctas(machine, ctas)).place.size:
+            writing.shadow.write(machine, part)
+
+
+def leave(machine: Machine, writings: list[Writing], ctas: Array) -> None:
+    """Threads of these CTAs have ended and not waited for it: nobody knows when it writes."""
+    for writing in writings:
+        if writing.units is None:
+            part = writing.transfer.of_ctas(machine, ctas)
+            writing.shadow.begin_write(machine, part)
+
+
+def _transfers(
+    machine: Machine, thread: Array, rows: Rows, strength: Strength
+) -> list[tuple[GlobalShadow, Transfer]]:
+    """Rows by buffer and size, of buffers that are looked after."""
+    if not machine.checks:
+        return []
+    parts: dict[tuple[int, int], list[tuple[Array, Array]]] = {}
+    for cta, (address, nbytes) in rows.items():
+        if address.size and nbytes:
+            number = (int(address[0]) >> WINDOW_BITS) - 1
+            place = np.full(address.shape, cta * machine.warps * 32 + int(thread[cta]))
+            offset = address & ((1 << WINDOW_BITS) - 1)
+            parts.setdefault((number, nbytes), []).append((place, offset))
+    found = []
+    for (number, nbytes), pieces in parts.items():
+        shadow = machine.order.shadow(number)
+        if shadow is not None:
+            places, offsets = (np.concatenate(arrays) for arrays in zip(*pieces, strict=True))
+            transfer = Transfer(place=places, offset=offsets, nbytes=nbytes, strength=strength)
+            found.append((shadow, transfer))
+    return found
+
+
+def chosen(rows: Rows, ctas: Array) -> Rows:
+    """Those of the CTAs in a mask [C]."""
+    return {cta: row for cta, row in rows.items() if ctas[cta]}

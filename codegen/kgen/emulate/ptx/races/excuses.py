@@ -1,0 +1,82 @@
+"""Stores to shared memory of the value that another thread wrote, with nothing that orders them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgen.emulate.ptx.memory.stored import Stored, last_of
+from kgen.emulate.ptx.order.tags import THREAD, TIME, labels_of
+from kgen.emulate.ptx.races.reads import remember
+from kgen.emulate.ptx.types import Array
+
+if TYPE_CHECKING:
+    from kgen.emulate.ptx.memory.accesses import Accesses
+    from kgen.emulate.ptx.races.shadow import Shadow
+
+
+class Excuses:
+    """What may be excused of one store: `which` are indices of its accesses."""
+
+    def __init__(self, shadow: Shadow, at: Accesses, stored: Callable[[], Stored]) -> None:
+        self._shadow, self._at, self._make = shadow, at, stored
+
+    @cached_property
+    def _stored(self) -> Stored:
+        return self._make()
+
+    def unchanged(self, which: Array) -> Array:
+        """Whether the store leaves bytes as they are, in all clusters that an access stands for."""
+        found: Array = np.logical_and.reduce(
+            [self._stored.unchanged(lane, unit) for lane, unit in self._places(which)]
+        )
+        return found
+
+    def alike(self, which: Array) -> Array:
+        """Whether the last lane that stores to the same bytes stores the same."""
+        last = last_of(self._at.cell)[which]
+        mine, other = self._places(which), self._places(last)
+        found: Array = np.logical_and.reduce(
+            [self._stored.alike(*one, *its) for one, its in zip(mine, other, strict=True)]
+        )
+        return found
+
+    def note(self, which: Array, writers: Array) -> None:
+        """Warn of writes of the value that others wrote, given as tags; all of them count now."""
+        if not len(which):
+            return
+        shadow, at = self._shadow, self._at.some(which)
+        tables, warps = shadow.tables, shadow.warps
+        if tables.twins is None:
+            tables.twins = np.zeros_like(tables.reads)
+        for line in np.unique(labels_of(writers)).tolist():
+            some = labels_of(writers) == line
+            thread = writers[some] & THREAD
+            cell = at.cell[some] * warps + (thread >> 5)
+            remember(tables.twins, cell, writers[some] >> TIME, line, thread & 31)
+        remember(
+            tables.twins, at.cell * warps + at.actor, shadow.now(at), shadow.machine.pc,
+            at.thread & 31,
+        )  # fmt: skip
+        what = "write of the value that another thread wrote without a barrier"
+        everything = np.ones(len(which), bool)
+        shadow.machine.warn(
+            shadow.granules.violation(
+                at, everything, "same-value-write",
+                f"{what} ({shadow.writer_text(int(writers[0]))})",
+            )
+        )  # fmt: skip
+
+    def _places(self, which: Array) -> list[tuple[Array, Array]]:
+        """(lanes of the chunk, which of its units each accesses), for every cluster."""
+        machine, at = self._shadow.machine, self._at
+        unit = which % self._stored.units
+        threads = machine.cluster * machine.warps * 32
+        first = at.row[which] * threads + at.thread[which]
+        if self._shadow.tables.rows > 1:
+            return [(first, unit)]
+        clusters = machine.ctas // machine.cluster
+        return [(first + cluster * threads, unit) for cluster in range(clusters)]

@@ -1,0 +1,65 @@
+"""What one instruction, or one asynchronous copy, accesses of a global buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgen.emulate.ptx.memory.stored import Stored
+from kgen.emulate.ptx.order.tags import Strength
+from kgen.emulate.ptx.types import Array
+from kgen_runtime.values import frozen
+
+if TYPE_CHECKING:
+    from kgen.emulate.ptx.exec.machine import Machine, Mask
+
+
+@frozen
+class Access:
+    """One instruction's accesses: byte offsets in the buffer at any broadcast shape."""
+
+    offset: Array
+    nbytes: int
+    mask: Mask
+    strength: int = Strength.WEAK
+    #: The values of a store, where one of the same value may be excused.
+    stored: Callable[[], Stored] | None = None
+    #: Nobody writes the bytes while the kernel runs, or so the program says.
+    constant: bool = False
+
+    def places(self, machine: Machine) -> tuple[Array, Array]:
+        """(lanes of the chunk, each one's offset), flat."""
+        offset = np.broadcast_to(self.offset, machine.shape).reshape(-1)
+        if self.mask is None:
+            return np.arange(offset.size), offset
+        place = np.flatnonzero(np.broadcast_to(self.mask, machine.shape))
+        return place, offset[place]
+
+    def unit_of(self, machine: Machine, place: Array, unit: Array, nbytes: int) -> Array:
+        """Which of its units of `nbytes` bytes lanes access, given as units of the buffer."""
+        offset = np.broadcast_to(self.offset, machine.shape).reshape(-1)[place]
+        found: Array = unit - offset // nbytes
+        return found
+
+
+@frozen
+class Transfer:
+    """What the async proxy accesses: `nbytes` at each byte offset [n] of the buffer, for a lane of
+    the chunk, [n]."""
+
+    place: Array
+    offset: Array
+    nbytes: int
+    strength: int = Strength.WEAK
+    constant: bool = False
+
+    def places(self, machine: Machine) -> tuple[Array, Array]:
+        return self.place, self.offset
+
+    def of_ctas(self, machine: Machine, ctas: Array) -> Transfer:
+        """The part of the CTAs in a mask [C]."""
+        chosen = ctas[self.place // (machine.warps * 32)]
+        return replace(self, place=self.place[chosen], offset=self.offset[chosen])

@@ -1,0 +1,296 @@
+"""What the checks know of a global buffer that a kernel writes: who wrote each unit, who read it.
+
+Two accesses to one unit by different threads, one of them a write, are a race unless they are
+ordered: by barriers inside a cluster, by release and acquire patterns between clusters, or because
+both are strong (PTX ISA 8.9.1). CTAs are not ordered by their numbers, nor by the chunks in which
+the emulator happens to run them: the tables are those of the whole launch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgen.emulate.access_log import AccessLog
+from kgen.emulate.ptx.memory.stored import last_of
+from kgen.emulate.ptx.order.tags import (
+    THREAD,
+    TIME,
+    UNENDED,
+    Strength,
+    labels_of,
+    owners_of,
+    plain,
+    strength_of,
+    tag,
+)
+from kgen.emulate.ptx.races.accessors import Accessors
+from kgen.emulate.ptx.races.global_access import Access, Transfer
+from kgen.emulate.ptx.races.global_units import (
+    Units,
+    both_strong,
+    happened_before,
+    happened_before_in_cluster,
+    unfenced,
+    units_of,
+)
+from kgen.emulate.ptx.types import Array
+
+if TYPE_CHECKING:
+    from kgen.emulate.ptx.exec.machine import Machine, Violation
+
+
+class GlobalShadow:
+    """One buffer: `writer` [unit] as tags whose label is the cluster, 0 for nobody.
+
+    A unit is the kernel's smallest global access. `lines` [unit] are the writers' source lines.
+    """
+
+    def __init__(self, base: int, nbytes: int, unit: int) -> None:
+        self.base = base
+        self.unit, self.count = unit, -(-nbytes // unit)
+        self.writer = np.zeros(self.count, np.int64)
+        self.lines = np.zeros(self.count, np.int32)
+        #: Who read it since, and what else is strong: strong accesses do not race with each other,
+        #: so that several may come between two that are weak.
+        self.reads, self.strong_reads = Accessors(self.count), Accessors(self.count)
+        self.strong_writes = Accessors(self.count)
+        #: The last weak writers of units that were written strongly since.
+        self.overwritten = np.zeros(self.count, np.int64)
+        #: Who wrote the value that another thread wrote too, with nothing that orders them.
+        self.twins = AccessLog()
+
+    def read(self, machine: Machine, access: Access | Transfer, *, remember: bool = True) -> None:
+        """Check a read, and note it."""
+        at = units_of(machine, access, self.unit)
+        if access.constant:
+            self._refuse_written(machine, at)
+        self._check_writers(
+            machine, at, access, "read of what another thread wrote, with nothing that orders them"
+        )
+        if not access.strength:
+            self._check_accessors(machine, at, access, self.strong_writes, "read of what", "wrote")
+        if remember:
+            accessors = self.strong_reads if access.strength else self.reads
+            self._note(machine, at, accessors)
+
+    def write(self, machine: Machine, access: Access | Transfer) -> None:
+        """Check a write, and note it."""
+        self._write(machine, access, units_of(machine, access, self.unit))
+
+    def begin_read(self, machine: Machine, transfer: Transfer) -> tuple[Units, Array]:
+        """Check a read that is not done yet; the units, and their writers until now."""
+        at = units_of(machine, transfer, self.unit)
+        what = "read of what another thread wrote, with nothing that orders them"
+        self._check_writers(machine, at, transfer, what)
+        self._check_accessors(machine, at, transfer, self.strong_writes, "read of what", "wrote")
+        return at, self.writer[at.unit]
+
+    def finish_read(self, machine: Machine, at: Units, writers: Array, actor: int) -> None:
+        """It is done, by an asynchronous actor at its present time."""
+        others = self.writer[at.unit]
+        late = others != writers
+        if late.any():
+            what = "asynchronous read of what another thread has written since it began"
+            self._refuse(machine, at.some(late), others[late], what, self.lines)
+        clocks = machine.clocks
+        row, _ = at.threads(machine)
+        mark = tag(
+            clocks.now(row, actor),
+            machine.order.first_cluster + row,
+            np.asarray(actor << 5),
+            asynchronous=True,
+        )
+        done = Units(place=at.place, unit=at.unit, mark=np.broadcast_to(mark, at.unit.shape))
+        # What the copy knew is what its thread knew when it began; that is not looked at.
+        self.reads.note(done.unit, done.mark, lambda which, last: np.zeros(which.shape, bool))
+
+    def begin_write(self, machine: Machine, transfer: Transfer) -> Units:
+        """Check a write that is not done yet: nobody may touch the units until it is."""
+        at = units_of(machine, transfer, self.unit, UNENDED)
+        self._write(machine, transfer, at)
+        return at
+
+    def finish_write(self, machine: Machine, at: Units, ctas: Array) -> None:
+        """It is done in these CTAs [C], for those who know what its threads do now."""
+        at = at.some(ctas[at.place // (machine.warps * 32)])
+        row, thread = at.threads(machine)
+        now = machine.clocks.now(row, thread >> 5)
+        self.writer[at.unit] = (now << TIME) | (at.mark & ((1 << TIME) - 1))
+
+    def _write(self, machine: Machine, access: Access | Transfer, at: Units) -> None:
+        over = "write over what"
+        self._check_writers(
+            machine, at, access, f"{over} another thread wrote, with nothing that orders them"
+        )
+        index, _, tags = self.twins.about(at.unit)
+        self._check(
+            machine, at.some(index), tags, access,
+            f"{over} another thread wrote, with nothing that orders them", excuse=True,
+        )  # fmt: skip
+        self._check_accessors(machine, at, access, self.reads, over, "reads")
+        self._check_accessors(machine, at, access, self.strong_reads, over, "reads")
+        if access.strength:
+            self._note(machine, at, self.strong_writes)
+            old = self.writer[at.unit]
+            weak = strength_of(old) == Strength.WEAK
+            self.overwritten[at.unit[weak]] = old[weak]
+        else:
+            self._check_accessors(machine, at, access, self.strong_writes, over, "wrote")
+        self.writer[at.unit] = at.mark
+        self.lines[at.unit] = machine.line(machine.pc)
+        there = self.writer[at.unit]
+        apart = (owners_of(there) ^ owners_of(at.mark)) >> 5 != 0
+        if apart.any():
+            apart &= ~both_strong(machine, at, there, access.strength)
+        if apart.any() and isinstance(access, Access) and access.stored is not None:
+            which, last = np.flatnonzero(apart), last_of(at.unit)[apart]
+            part = access.unit_of(machine, at.place, at.unit, self.unit)
+            place, other = at.place[which], at.place[last]
+            which = which[access.stored().alike(place, part[which], other, part[last])]
+            apart[which] = False
+            self._warn(machine, at.some(which), there[which], self.lines)
+        if apart.any():
+            what = f"{over} another thread writes, with nothing that orders them"
+            self._refuse(machine, at.some(apart), there[apart], what, self.lines)
+
+    def _note(self, machine: Machine, at: Units, accessors: Accessors) -> None:
+        accessors.note(
+            at.unit,
+            at.mark,
+            lambda which, last: happened_before_in_cluster(machine, at.some(which), last),
+        )
+
+    def _check_accessors(
+        self,
+        machine: Machine,
+        at: Units,
+        access: Access | Transfer,
+        accessors: Accessors,
+        what: str,
+        did: str,
+    ) -> None:
+        """Of strong accesses that a strong one meets, only the last is looked at."""
+        last = accessors.last[at.unit]
+        if not last.any():
+            return
+        what = f"{what} another thread {did}, with nothing that orders them"
+        self._check(machine, at, last, access, what)
+        if not access.strength or accessors is self.reads:
+            index, tags = accessors.before_last(at.unit)
+            self._check(machine, at.some(index), tags, access, what)
+
+    def _refuse_written(self, machine: Machine, at: Units) -> None:
+        """A read through the read-only path may miss what the kernel wrote, whoever it was."""
+        writers = self.writer[at.unit]
+        bad = writers > 0
+        if bad.any():
+            what = "read through the read-only path of what the kernel wrote"
+            self._refuse(machine, at.some(bad), writers[bad], what, self.lines)
+
+    def _check_writers(
+        self, machine: Machine, at: Units, access: Access | Transfer, what: str
+    ) -> None:
+        self._check(machine, at, self.writer[at.unit], access, what, self.lines, excuse=True)
+        if access.strength:
+            self._check(machine, at, self.overwritten[at.unit], access, what)
+
+    def _unordered(
+        self, machine: Machine, at: Units, others: Array, access: Access | Transfer
+    ) -> Array:
+        """Whether accesses are not ordered after those of other threads, given as tags."""
+        late: Array = (others > 0) & (owners_of(others) != owners_of(at.mark))
+        late |= others >> TIME == UNENDED
+        if isinstance(access, Transfer):
+            late = others > 0
+        which = np.flatnonzero(late)
+        if which.size:
+            strong = both_strong(machine, at.some(which), others[which], access.strength)
+            late[which[strong]] = False
+            which = which[~strong]
+            late[which] = ~happened_before(machine, at.some(which), others[which])
+        return late
+
+    def _check(
+        self,
+        machine: Machine,
+        at: Units,
+        others: Array,
+        access: Access | Transfer,
+        what: str,
+        lines: Array | None = None,
+        *,
+        excuse: bool = False,
+    ) -> None:
+        """Refuse accesses that are not ordered after those of other threads, given as tags.
+
+        With `excuse` the others wrote what is there, and a store may leave it as it is.
+        """
+        late = self._unordered(machine, at, others, access)
+        if excuse and isinstance(access, Access) and access.stored is not None and late.any():
+            which = np.flatnonzero(late & plain(others))
+            part = access.unit_of(machine, at.place, at.unit, self.unit)[which]
+            which = which[access.stored().unchanged(at.place[which], part)]
+            late[which] = False
+            self._warn(machine, at.some(which), others[which], lines)
+        if late.any():
+            self._refuse(machine, at.some(late), others[late], what, lines)
+        if isinstance(access, Transfer) and lines is not None:
+            written = others > 0
+            self._check_proxy(machine, at.some(written), others[written], what)
+
+    def _warn(self, machine: Machine, at: Units, others: Array, lines: Array | None) -> None:
+        """Several threads wrote the same value: none of them stands for the others."""
+        if not len(others):
+            return
+        for mark in (others, at.mark):
+            self.twins.append(at.unit, owners_of(mark), owners_of(mark) >> 5, mark)
+        what = "write of the value that another thread wrote, with nothing that orders them"
+        machine.warn(self._violation(machine, at, others, what, lines, kind="same-value-write"))
+
+    def _check_proxy(self, machine: Machine, at: Units, others: Array, what: str) -> None:
+        """The async proxy meets generic writes of its own cluster: they must be fenced besides."""
+        bad = unfenced(machine, at, others)
+        if bad.any():
+            self._refuse(
+                machine, at.some(bad), others[bad],
+                f"asynchronous {what} with no fence.proxy.async", self.lines,
+                kind="missing-proxy-fence",
+            )  # fmt: skip
+
+    def _refuse(
+        self,
+        machine: Machine,
+        at: Units,
+        others: Array,
+        what: str,
+        lines: Array | None = None,
+        kind: str = "race",
+    ) -> None:
+        """Raise Violation for all of these."""
+        raise self._violation(machine, at, others, what, lines, kind)
+
+    def _violation(
+        self,
+        machine: Machine,
+        at: Units,
+        others: Array,
+        what: str,
+        lines: Array | None = None,
+        kind: str = "race",
+    ) -> Violation:
+        """What is wrong with all of these; it names the other access of the first."""
+        from kgen.emulate.ptx.exec.machine import Violation
+
+        lanes = np.zeros(machine.ctas * machine.warps * 32, bool)
+        lanes[at.place] = True
+        cluster, thread = int(labels_of(others[:1])[0]), int(others[0]) & THREAD
+        who = machine.order.name(cluster, thread)
+        line = f" in line {int(lines[at.unit[0]])}" if lines is not None else ""
+        message = f"{what} ({who}{line})"
+        address = np.zeros(lanes.shape, np.int64)
+        address[at.place] = self.base + at.unit * self.unit
+        return Violation(
+            kind, message, lanes.reshape(machine.shape), address.reshape(machine.shape)
+        )

@@ -1,0 +1,113 @@
+"""Accesses to a global buffer in units, and what orders them with those of other threads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgen.emulate.ptx.order.tags import (
+    THREAD,
+    TIME,
+    UNENDED,
+    Strength,
+    is_async,
+    labels_of,
+    strength_of,
+    tag,
+)
+from kgen.emulate.ptx.races.global_access import Access, Transfer
+from kgen.emulate.ptx.types import Array
+from kgen_runtime.values import frozen
+
+if TYPE_CHECKING:
+    from kgen.emulate.ptx.exec.machine import Machine
+
+
+@frozen
+class Units:
+    """Active lanes' accesses, flat: one entry for each unit. `place` counts the chunk's lanes."""
+
+    place: Array
+    unit: Array
+    mark: Array
+
+    def some(self, which: Array) -> Units:
+        return Units(place=self.place[which], unit=self.unit[which], mark=self.mark[which])
+
+    def threads(self, machine: Machine) -> tuple[Array, Array]:
+        """(the cluster in the chunk, the thread in the cluster)"""
+        return _threads(machine, self.place)
+
+
+def _threads(machine: Machine, place: Array) -> tuple[Array, Array]:
+    row, thread = np.divmod(place, machine.clocks.warps * 32)
+    return row, thread
+
+
+def units_of(
+    machine: Machine, access: Access | Transfer, nbytes: int, time: int | None = None
+) -> Units:
+    """The units of `nbytes` of an access, at the present time of its threads or at another."""
+    place, offset = access.places(machine)
+    first = offset // nbytes
+    row, thread = _threads(machine, place)
+    mark = tag(
+        machine.clocks.now(row, thread >> 5) if time is None else np.asarray(time),
+        machine.order.first_cluster + row,
+        thread,
+        access.strength,
+        isinstance(access, Transfer),
+    )
+    count = max(1, access.nbytes // nbytes)
+    if count > 1:
+        first = (first[:, None] + np.arange(count)).reshape(-1)
+        place, mark = place.repeat(count), mark.repeat(count)
+    return Units(place=place, unit=first, mark=mark)
+
+
+def happened_before(machine: Machine, at: Units, others: Array) -> Array:
+    """Whether accesses of other threads, given as tags, happened before these."""
+    fine = happened_before_in_cluster(machine, at, others)
+    left = np.flatnonzero(~fine)
+    if left.size and machine.clocks.lessons:
+        fine[left] = machine.order.learned(
+            at.place[left], labels_of(others[left]), others[left] & THREAD, others[left] >> TIME
+        )
+    return fine
+
+
+def happened_before_in_cluster(machine: Machine, at: Units, others: Array) -> Array:
+    """The same, as far as barriers inside the cluster tell: what is never worked out anew."""
+    clocks, order = machine.clocks, machine.order
+    row, thread = at.threads(machine)
+    other, time = others & THREAD, others >> TIME
+    cluster = labels_of(others)
+    near = cluster == row + order.first_cluster
+    fine: Array = near & ~clocks.unknown(row, thread, other, time)
+    fine |= near & (other == thread) & (time != UNENDED)
+    return fine
+
+
+def both_strong(machine: Machine, at: Units, others: Array, strength: int) -> Array:
+    """Whether accesses and others, given as tags, are morally strong (PTX ISA 8.6)."""
+    if not strength:
+        return np.zeros(others.shape, bool)
+    row, thread = at.threads(machine)
+    near = labels_of(others) == row + machine.order.first_cluster
+    per_cta = machine.warps * 32
+    same = near & ((others & THREAD) // per_cta == thread // per_cta)
+    needed = np.where(near, int(Strength.CLUSTER), int(Strength.GPU))
+    needed = np.where(same, int(Strength.CTA), needed)
+    strong: Array = (strength_of(others) >= needed) & (strength >= needed)
+    return strong
+
+
+def unfenced(machine: Machine, at: Units, others: Array) -> Array:
+    """Whether others, given as tags, are generic writes of the own cluster that have not passed a
+    fence to the async proxy."""
+    row, thread = at.threads(machine)
+    past = machine.clocks.knowledge.past("async.global", row, thread, (others & THREAD) >> 5)
+    near = labels_of(others) == row + machine.order.first_cluster
+    found: Array = near & ~is_async(others) & (others >> TIME > past)
+    return found

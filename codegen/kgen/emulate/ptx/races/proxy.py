@@ -1,0 +1,105 @@
+"""What the async proxy does to shared memory: copies of whole regions, and wgmma (PTX ISA 8.10).
+
+An operation is under way from its issue until somebody may rely on its end. Between the generic
+accesses of threads and those of the async proxy there must be order and a proxy fence.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kgen.emulate.ptx.memory.accesses import Accesses, Region
+from kgen.emulate.ptx.order.known import Fence
+from kgen.emulate.ptx.order.tags import THREAD, TIME, Strength, is_async, tag
+from kgen.emulate.ptx.races.reads import READ_ASYNC, READ_PC, READ_SEVERAL, READ_TIME, once
+from kgen.emulate.ptx.races.shadow import Shadow
+from kgen.emulate.ptx.races.shadow_tables import PENDING, READING
+from kgen.emulate.ptx.types import Array, any_of
+
+_PC = (1 << READING) - 1
+
+
+class AsyncProxy:
+    """Checks and notes asynchronous operations in the tables of a Shadow."""
+
+    def __init__(self, shadow: Shadow) -> None:
+        self.shadow, self.machine, self.clocks = shadow, shadow.machine, shadow.clocks
+
+    def begin_write(self, region: Region) -> None:
+        """An asynchronous write starts: none may touch the bytes until it is finished."""
+        shadow = self.shadow
+        at = shadow.region(region, region.issuer)
+        self._refuse_unfenced(at, shadow.refuse_pending(at), "write over")
+        shadow.refuse_unordered_reads(at, Strength.WEAK)
+        self._warn_of_overwritten_reads(at)
+        shadow.tables.writers[at.cell] = PENDING - self.machine.pc
+
+    def finish_write(self, region: Region, actor: Array | int) -> None:
+        """The bytes are there, for those who know the asynchronous actor's present time."""
+        shadow = self.shadow
+        at = shadow.region(region, region.issuer)
+        writers = shadow.tables.writers
+        started = np.maximum(PENDING - writers[at.cell], 0)
+        now = self.clocks.now(at.row, actor)
+        thread = np.broadcast_to(np.asarray(actor) << 5, at.thread.shape)
+        writers[at.cell] = tag(now, started, thread, asynchronous=True)
+
+    def begin_read(self, region: Region) -> None:
+        """An asynchronous read starts: none may write the bytes until it is finished."""
+        at = self.refuse_read(region)
+        reading = self.shadow.tables.readings
+        # A granule that comes several times counts once, here and at the end.
+        reading[at.cell] = ((reading[at.cell] >> READING) + 1 << READING) | self.machine.pc
+
+    def refuse_read(self, region: Region, *fences: Fence) -> Accesses:
+        """Check a read, by one of these proxy fences or by that of shared memory."""
+        shadow = self.shadow
+        at = shadow.region(region, region.issuer)
+        writer = shadow.tables.writers[at.cell]
+        shadow.refuse_unwritten(at, writer)
+        self._refuse_unfenced(at, writer, "read of", *fences)
+        return at
+
+    def finish_read(self, region: Region, reader: Array, *, by_warp: bool) -> None:
+        """It is as if these threads of the issuing CTAs, [C or 1], read the bytes just now.
+
+        With `by_warp` it is their warps that do, whose lanes must then be ordered.
+        """
+        shadow = self.shadow
+        at = shadow.region(region, reader)
+        reading = self.shadow.tables.readings
+        started = int(np.max(reading[at.cell], initial=0)) & _PC
+        reading[at.cell] -= 1 << READING
+        entry = (shadow.now(at) << READ_TIME) | (started << READ_PC)
+        entry |= (1 << READ_SEVERAL) if by_warp else at.thread & 31
+        entry |= 1 << READ_ASYNC
+        shadow.tables.reads.reshape(-1)[at.cell * shadow.warps + at.actor] = entry
+
+    def _refuse_unfenced(self, at: Accesses, writer: Array, what: str, *fences: Fence) -> None:
+        """Generic writes that the async proxy meets must be ordered, and fenced besides."""
+        shadow, what = self.shadow, f"asynchronous {what}"
+        shadow.refuse_unordered(at, shadow.unordered(at, writer), writer, what)
+        unfenced = ~is_async(writer)
+        for fence in ("async.shared", *fences):
+            past = self.clocks.knowledge.past(fence, at.row, at.thread, (writer & THREAD) >> 5)
+            unfenced &= (writer >> TIME) > past
+        shadow.refuse(
+            unfenced, at, "missing-proxy-fence",
+            f"{what} bytes with no fence.proxy.async since they were written",
+            lambda first: shadow.writer_text(writer[first]),
+        )  # fmt: skip
+
+    def _warn_of_overwritten_reads(self, at: Accesses) -> None:
+        """Ordered, but no proxy fence lies between a generic read and the write."""
+        shadow = self.shadow
+        at, read = once(at, shadow.tables.all_reads(at.cell))
+        past = self.clocks.knowledge.past(
+            "async.shared", at.row[:, None], at.thread[:, None], np.arange(shadow.warps)
+        )
+        generic = (read >> READ_ASYNC) & 1 == 0
+        unfenced = any_of(generic & ((read >> READ_TIME) > past), 1)
+        if unfenced.any():
+            self.machine.warn(shadow.granules.violation(
+                at, unfenced, "proxy-read-overwritten",
+                "asynchronous write over bytes with no fence.proxy.async since they were read",
+            ))  # fmt: skip

@@ -1,0 +1,1 @@
+"""Products on AMX tiles: the plan, packing, scratch memory."""

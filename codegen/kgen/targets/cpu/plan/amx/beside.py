@@ -1,0 +1,94 @@
+"""What is done for B beside the products of AMX tiles: its next part is packed, or fetched."""
+
+from __future__ import annotations
+
+from kgen.schedule import AmxMatmul
+from kgen.spec import Matmul
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.amx.packing import TilePackingPlan
+from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS
+from kgen.targets.cpu.plan.matmul import LINE_BYTES
+from kgen_runtime.values import frozen
+
+
+def packs_between(spec: Matmul, target: Target, schedule: AmxMatmul) -> bool:
+    """B is packed beside the products: no row of A or B, and no block, is cut that would leave some
+    of it out, there are register tiles enough to share the work, and the stack has room."""
+    whole = spec.k % schedule.kc == 0 and spec.n % schedule.nr == 0 and spec.n > schedule.nr
+    even = spec.m <= schedule.mc or spec.m % schedule.mc == 0
+    enough = min(spec.m, schedule.mc) > schedule.mr
+    parts = 2 * schedule.nr * schedule.kc * spec.dtype.itemsize
+    fits = parts <= target.limits["stack_bytes"] // 2
+    return schedule.pack_b and not spec.layout.b_transposed and whole and even and enough and fits
+
+
+@frozen
+class BesidePlan(TilePackingPlan):
+    # -- packed: a part is a panel's block of K ------------------------------------------------
+    @property
+    def packs_b_between(self) -> bool:
+        assert isinstance(self.schedule, AmxMatmul)
+        return packs_between(self.spec, self.target, self.schedule)
+
+    @property
+    def part_bytes(self) -> int:
+        """Of a panel's block of K."""
+        return self.schedule.nr * self.part_column
+
+    @property
+    def part_column(self) -> int:
+        """Of a column in it."""
+        return self.schedule.kc * self.spec.dtype.itemsize
+
+    @property
+    def tile_column(self) -> int:
+        """Bytes of a column of B as it is multiplied."""
+        return self.part_column if self.packs_b_between else self.column_bytes
+
+    @property
+    def shared_groups(self) -> int:
+        """Groups of each step that a register tile packs: a power of two, so that it goes up in the
+        16 of a tile."""
+        register_tiles = -(-min(self.spec.m, self.schedule.mc) // self.schedule.mr)
+        needed = -(-TILE_ROWS // register_tiles)
+        return 1 << (needed - 1).bit_length()
+
+    @property
+    def panel_starts(self) -> tuple[tuple[int, int], ...]:
+        """Byte offsets of a panel's columns of tiles: in B, and in a part."""
+        return tuple(
+            (column * self.b_strides[2], column * self.part_column)
+            for column in range(0, self.schedule.nr, TILE_ROWS)
+        )
+
+    # -- fetched, a panel ahead ---------------------------------------------------------------
+
+    @property
+    def fetches_b(self) -> bool:
+        """The next panel is fetched while one is multiplied: B leaves the second-level cache."""
+        far = self.packed_matrix_bytes > self.target.limits["l2_bytes"] // 2
+        return (
+            far
+            and not self.packs_b_between
+            and min(self.spec.m, self.schedule.mc) > self.schedule.mr
+        )
+
+    @property
+    def _lines_fetched(self) -> int:
+        """Of each tile, by each register tile's rows."""
+        register_tiles = min(self.spec.m, self.schedule.mc) // self.schedule.mr
+        return max(1, TILE_ROWS // register_tiles)
+
+    @property
+    def fetched_row(self) -> int:
+        """Bytes that the next row of A's fetch begins further on."""
+        return self._lines_fetched * LINE_BYTES // self.schedule.mr
+
+    @property
+    def fetched_lines(self) -> tuple[int, ...]:
+        """Byte offsets in the panel of the lines that a step fetches."""
+        return tuple(
+            column * self.column_bytes + line * LINE_BYTES
+            for column in range(0, self.schedule.nr, TILE_ROWS)
+            for line in range(self._lines_fetched)
+        )

@@ -1,0 +1,126 @@
+"""What products on AMX tiles keep in scratch memory, on the stack or in a workspace."""
+
+from __future__ import annotations
+
+from kgen.targets.cpu.plan.amx.beside import BesidePlan
+from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS
+from kgen_runtime.values import frozen
+
+#: The workspace of B in the order of tiles.
+PACKED_B = "b.packed"
+
+
+@frozen
+class TileScratchPlan(BesidePlan):
+    # -- depth, in tiles ------------------------------------------------------------------------
+
+    @property
+    def kc_steps(self) -> int:
+        """Tiles along K of a block."""
+        return self.schedule.kc // self.run_k
+
+    @property
+    def block_groups(self) -> int:
+        """Groups along K of a block, a row of a tile each."""
+        return self.kc_steps * TILE_ROWS
+
+    @property
+    def last_steps0(self) -> int:
+        """Where the last block begins."""
+        return (self.k_steps - 1) // self.kc_steps * self.kc_steps
+
+    @property
+    def steps_vary(self) -> bool:
+        """The last block of K is shorter."""
+        return self.k_blocked and self.k_steps % self.kc_steps != 0
+
+    @property
+    def k_blocked(self) -> bool:
+        return self.k_steps > self.kc_steps
+
+    @property
+    def first_step(self) -> str:
+        """Of the current block of K."""
+        return "%s0" if self.k_blocked else "0"
+
+    @property
+    def end_step(self) -> str:
+        return "%s1" if self.k_blocked else str(self.k_steps)
+
+    @property
+    def last_panel(self) -> str:
+        """The first column of the task's last panel."""
+        if self.columns_vary:
+            return "%columns.last"
+        return str(min(self.spec.n, self.schedule.nc) - self.schedule.nr)
+
+    # -- scratch ------------------------------------------------------------------------------
+
+    @property
+    def packs_b_alone(self) -> bool:
+        """The task packs B for itself, on the stack: no other has the same B."""
+        alone = self.blocks_per_batch == 1 and self.spec.batch == self.packed_batches
+        needed = self.a_copy_bytes + self.packed_matrix_bytes + self.sums_bytes + self.last_bytes
+        fits = needed <= self.target.limits["stack_bytes"]
+        return self.packs_b and not self.packs_b_between and alone and fits
+
+    @property
+    def packs_b_before(self) -> bool:
+        """A launch of its own packs B."""
+        return self.packs_b and not self.packs_b_alone and not self.packs_b_between
+
+    @property
+    def has_copies_of_a(self) -> bool:
+        """A workspace holds them; the stack has no room."""
+        needed = self.a_copy_bytes + self.parts_bytes + self.sums_bytes + self.last_bytes
+        return not self.packs_b_alone and needed > self.target.limits["stack_bytes"]
+
+    @property
+    def parts_bytes(self) -> int:
+        """Of the part of B that is multiplied, and the next one, which is packed meanwhile."""
+        return 2 * self.part_bytes * self.packs_b_between
+
+    @property
+    def scratch_bytes(self) -> int:
+        a = 0 if self.has_copies_of_a else self.a_copy_bytes
+        b = self.packed_matrix_bytes if self.packs_b_alone else self.parts_bytes
+        return a + b + self.sums_bytes + self.last_bytes
+
+    @property
+    def memory_map(self) -> tuple[str, ...]:
+        """The scratch buffers, a line each, for the header."""
+        lines = []
+        workspace, stack = "in a workspace", "on the stack"
+        dtype, k = self.spec.dtype, f"k/{self.run_k}"
+        if self.schedule.pack_a:
+            order = f"[mc/mr][{k}][mr/{TILE_ROWS}] tiles"
+            if self.packs_a:
+                order = f"[mc][k], {self.a_pack_row} bytes a row, zero past K"
+            where = workspace if self.has_copies_of_a else stack
+            lines.append(f"%a.pack  {self.a_copy_bytes} bytes {where}: {dtype} {order}")
+        if self.packs_b_between:
+            order = f"[2][nr/{TILE_ROWS}][kc/{self.run_k}] tiles"
+            lines.append(f"%b.pack  {self.parts_bytes} bytes {stack}: {dtype} {order}")
+        elif self.packs_b:
+            name, where = ("%b.pack", stack) if self.packs_b_alone else (f"%{PACKED_B}", workspace)
+            order = f"[n/{TILE_ROWS}][{k}] tiles, zero past K and N"
+            lines.append(f"{name}  {self.packed_matrix_bytes} bytes {where}: {dtype} {order}")
+        order = f"{self.sum_vector.scalar} [mr][nr]"
+        if self.k_blocked:
+            lines.append(f"%sums  {self.sums_bytes} bytes {stack}: [mc/mr] times {order}")
+        lines.append(f"%last  {self.last_bytes} bytes {stack}: {order}")
+        return tuple(lines)
+
+    @property
+    def sums_row(self) -> int:
+        """Bytes of a row of a register tile's sums."""
+        return self.schedule.nr * self.accumulator_bytes
+
+    @property
+    def last_bytes(self) -> int:
+        return self.schedule.mr * self.sums_row
+
+    @property
+    def sums_bytes(self) -> int:
+        """Of all register tiles of a panel, between two blocks of K."""
+        return self.schedule.mc * self.sums_row if self.k_blocked else 0

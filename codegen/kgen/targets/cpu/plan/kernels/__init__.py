@@ -1,0 +1,1 @@
+"""One file per template, and what only these kernels need."""

@@ -1,0 +1,239 @@
+"""The plan of matmul_blis.ll.j2: fused multiply-adds on vectors."""
+
+from __future__ import annotations
+
+from kgen.errors import ScheduleError
+from kgen.schedule import CpuMatmul
+from kgen.spec import Matmul
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.base import access, vector_for
+from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
+from kgen.targets.cpu.plan.matmul import finishing_type, matmul_launch
+from kgen.targets.cpu.plan.packing.panel import PanelSquare, PanelVector, panel
+from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, check_registers
+from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
+from kgen_runtime.values import frozen
+
+#: Added to a row of packed A, so that rows a power of two apart do not share a cache set.
+ROW_PADDING = 64
+
+
+@frozen
+class BlisPlan(TiledPlan):
+    a: Access
+    b: Access
+
+    @property
+    def scratch_besides_b(self) -> int:
+        return self.packs_a * self.a_pack_bytes + (not self.is_direct) * self.acc_bytes
+
+    @property
+    def memory_map(self) -> tuple[str, ...]:
+        """The scratch buffers, a line each, for the header."""
+        lines = []
+        scalar = self.sum_vector.scalar
+        if self.packs_a:
+            order = f"{scalar} {self.a_pack_order}, {self.a_pack_row} bytes a row"
+            lines.append(f"%a.pack  {self.a_pack_bytes} bytes, {order}")
+        if self.packs_b:
+            order = f"{scalar} [kc][nr], {self.b_pack_row} bytes a row"
+            lines.append(f"%b.pack  {self.b_pack_bytes} bytes, {order}")
+        if not self.is_direct:
+            order = f"{scalar} [mc][nc], {self.acc_row} bytes a row"
+            lines.append(f"%acc     {self.acc_bytes} bytes, {order}")
+        return tuple(lines)
+
+    # -- A and B of the current block of K -----------------------------------------------------
+
+    @property
+    def a_m(self) -> int:
+        return self.a_pack_m if self.packs_a else self.a_strides[1]
+
+    @property
+    def a_k(self) -> int:
+        return self.a_pack_k if self.packs_a else self.a_strides[2]
+
+    @property
+    def b_row(self) -> int:
+        return self.b_pack_row if self.packs_b else self.b_strides[1]
+
+    @property
+    def k_steps(self) -> str:
+        return self.depth
+
+    # -- packed A: [mc][kc] where k is contiguous in memory, else [kc][mc] ---------------------
+
+    @property
+    def a_by_columns(self) -> bool:
+        return self.spec.layout.a_transposed
+
+    @property
+    def a_run_axis(self) -> str:
+        return "m" if self.a_by_columns else "k"
+
+    @property
+    def a_run(self) -> str:
+        """Length of a run: elements that lie side by side."""
+        return self.rows if self.a_by_columns else self.depth
+
+    @property
+    def a_runs(self) -> str:
+        return self.depth if self.a_by_columns else self.rows
+
+    @property
+    def a_run_varies(self) -> bool:
+        return self.rows_vary if self.a_by_columns else self.depth_varies
+
+    @property
+    def a_run_whole(self) -> str:
+        return "%a.whole" if self.a_run_varies else str(self._whole(int(self.a_run)))
+
+    @property
+    def a_has_whole_vectors(self) -> bool:
+        return self.a_run_varies or int(self.a_run) >= self.compute.count
+
+    @property
+    def a_run_tail(self) -> int:
+        extent = self.spec.m if self.a_by_columns else self.spec.k
+        return extent % self.compute.count
+
+    @property
+    def a_run_stride(self) -> int:
+        """Bytes in A from one run to the next."""
+        return self.a_strides[2] if self.a_by_columns else self.a_strides[1]
+
+    @property
+    def a_pack_order(self) -> str:
+        return "[kc][mc]" if self.a_by_columns else "[mc][kc]"
+
+    @property
+    def a_pack_row(self) -> int:
+        longest = self.schedule.mc if self.a_by_columns else self.schedule.kc
+        whole = -(-longest // self.compute.count) * self.compute.count
+        return whole * self.accumulator_bytes + ROW_PADDING
+
+    @property
+    def a_pack_bytes(self) -> int:
+        rows = self.schedule.kc if self.a_by_columns else self.schedule.mc
+        return rows * self.a_pack_row
+
+    @property
+    def a_pack_m(self) -> int:
+        """Bytes in packed A from one m to the next."""
+        return self.accumulator_bytes if self.a_by_columns else self.a_pack_row
+
+    @property
+    def a_pack_k(self) -> int:
+        return self.a_pack_row if self.a_by_columns else self.accumulator_bytes
+
+    # -- packed B: [kc][nr], zero past N -------------------------------------------------------
+
+    @property
+    def b_gathered(self) -> bool:
+        """The columns of a row of B do not lie side by side."""
+        return self.spec.layout.b_transposed and not self.b_is_packed
+
+    @property
+    def b_rows_are_whole(self) -> bool:
+        return not self.b_gathered
+
+    @property
+    def b_pack_row(self) -> int:
+        return self.schedule.nr * self.accumulator_bytes
+
+    @property
+    def b_panel_bytes(self) -> int:
+        return self.schedule.kc * self.b_pack_row
+
+    @property
+    def panel_vectors(self) -> int:
+        return self.schedule.nr // self.compute.count
+
+    @property
+    def panel(self) -> tuple[PanelVector, ...]:
+        return self._panel(self.schedule.nr)
+
+    @property
+    def edge_panel(self) -> tuple[PanelVector, ...]:
+        return self._panel(self.spec.n % self.schedule.nr)
+
+    def _panel(self, columns: int) -> tuple[PanelVector, ...]:
+        return panel(
+            columns,
+            vectors=-(-columns // self.compute.count),
+            count=self.compute.count,
+            stride=self.b_strides[2],
+            step=self.vector_bytes,
+        )
+
+    # -- squares of a panel, where B is transposed ---------------------------------------------
+
+    @property
+    def b_whole(self) -> str:
+        """K of the current block in whole vectors."""
+        if self.depth_varies:
+            return "%b.whole"
+        return str(self._whole(min(self.spec.k, self.schedule.kc)))
+
+    @property
+    def b_has_tail(self) -> bool:
+        """Some block of K is no whole number of vectors."""
+        lengths = (min(self.spec.k, self.schedule.kc), self.spec.k % self.schedule.kc)
+        return any(length % self.compute.count for length in lengths)
+
+    @property
+    def b_square(self) -> PanelSquare:
+        return PanelSquare(size=self.b_width, stride=self.b_strides[2], pack_row=self.b_pack_row)
+
+    @property
+    def masked_types(self) -> tuple[Vector, ...]:
+        """Vector types that are loaded or stored in part; one element alone goes as a scalar."""
+        types = self.out_masked_types
+        if self.packs_a and self.a_run_tail > 1:
+            types = types | {self.a.stored}
+        if self.n_tail > 1 and not self.b_gathered and not self.b_is_packed:
+            types = types | {self.b.stored}
+        return tuple(sorted(types, key=str))
+
+
+def plan_blis(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
+    """Raises ScheduleError if the schedule does not fit the target's vectors or the stack."""
+    if type(schedule) is not CpuMatmul:
+        raise ScheduleError(
+            f"a {schedule.mainloop} schedule does not go with {spec.dtype} on {target.name}; "
+            "use CpuMatmul"
+        )
+    compute = vector_for(target, finishing_type(spec), spec.n)
+    sums = compute.of(scalar_type(spec.accumulate))
+    plan = BlisPlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="cpu/matmul_blis.ll.j2",
+        launches=(matmul_launch(spec, schedule),),
+        compute=compute,
+        out=access(target, spec.out, compute),
+        a=access(target, spec.dtype, sums),
+        b=access(target, spec.dtype, sums),
+    )
+    check_ahead(spec, schedule)
+    check_multiple(schedule, "nr", compute.count, f"the elements of a vector of {target.name}")
+    check_packing(plan)
+    if plan.packs_a and plan.a_by_columns and plan.blocks_m > 1:
+        check_multiple(schedule, "mc", compute.count, "as a transposed A needs in several blocks")
+    if plan.packs_a and not plan.a_by_columns and plan.k_blocked:
+        check_multiple(schedule, "kc", compute.count, "as several blocks of K need")
+    check_registers(target, schedule, compute)
+    check_stack(target, plan.scratch_bytes)
+    return plan
+
+
+def check_packing(plan: BlisPlan) -> None:
+    """What cannot be read in place is packed: elements of A that are widened, a transposed B."""
+    spec = plan.spec
+    if not plan.packs_a and not plan.a.is_wide:
+        raise ScheduleError(
+            f"pack_a=0 is for {spec.accumulate} only, not {spec.dtype}; try pack_a=1"
+        )
+    if not plan.packs_b and plan.b_gathered:
+        raise ScheduleError("pack_b=0 is for a B that is not transposed; try pack_b=1")

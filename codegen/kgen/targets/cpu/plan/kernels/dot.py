@@ -1,0 +1,267 @@
+"""The plan of matmul_dot.ll.j2: products of groups of K by the instructions of dots.py."""
+
+from __future__ import annotations
+
+from kgen.errors import ScheduleError
+from kgen.schedule import CpuMatmul, DotMatmul
+from kgen.spec import DType, Matmul
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.base import access, vector_for
+from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
+from kgen.targets.cpu.plan.matmul import finishing_type, matmul_launch
+from kgen.targets.cpu.plan.packing.compensation import StartsPlan
+from kgen.targets.cpu.plan.packing.groups import GroupsPlan
+from kgen.targets.cpu.plan.packing.interleaved import InterleavedPlan
+from kgen.targets.cpu.plan.packing.lanes import Strip, StripRow, Unpack, strips
+from kgen.targets.cpu.plan.tiles.dots import VDPBF16PS, Dot
+from kgen.targets.cpu.plan.tiles.tile import Tile
+from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, check_registers
+from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen_runtime.values import frozen
+
+#: A group, as A is multiplied; and columns of the widest vectors.
+GROUP_BYTES, COLUMNS = 4, 16
+
+
+@frozen
+class DotPlan(StartsPlan, InterleavedPlan, TiledPlan, GroupsPlan):
+    dot: Dot
+
+    @property
+    def scratch_besides_b(self) -> int:
+        return (
+            self.packs_a * self.a_pack_bytes
+            + self.starts_bytes
+            + (not self.is_direct) * self.acc_bytes
+        )
+
+    @property
+    def memory_map(self) -> tuple[str, ...]:
+        """The scratch buffers, a line each, for the header."""
+        lines = []
+        if self.packs_a:
+            dtype = "s16" if self.a_widens else self.spec.dtype
+            order = f"{dtype} [mc][kc], {self.a_pack_row} bytes a row, zero past K"
+            lines.append(f"%a.pack    {self.a_pack_bytes} bytes, {order}")
+        if self.has_starts:
+            lines.append(f"%a.starts  {self.starts_bytes} bytes, i32 [mc]")
+        if self.packs_b:
+            order = f"{self.spec.dtype} [kc/{self.group}][nr][{self.group}]"
+            row = f"{self.b_pack_row} bytes a row, zero past K and N"
+            lines.append(f"%b.pack    {self.b_pack_bytes} bytes, {order}, {row}")
+        if not self.is_direct:
+            order = f"{self.sum_vector.scalar} [mc][nc], {self.acc_row} bytes a row"
+            lines.append(f"%acc       {self.acc_bytes} bytes, {order}")
+        return tuple(lines)
+
+    # -- A and B as they are multiplied --------------------------------------------------------
+
+    @property
+    def factors(self) -> Vector:
+        """Groups of A or B for all sums of a vector."""
+        return Vector(count=self.compute.count * self.group, scalar=self.dot.factor)
+
+    @property
+    def sums(self) -> Vector:
+        """What the instruction adds to."""
+        return self.sum_vector
+
+    @property
+    def has_halves(self) -> bool:
+        return self.dot.half is not None
+
+    @property
+    def group_of_a(self) -> Vector:
+        """A group for each sum, as integers: what one of A is broadcast to."""
+        return self.compute.of("i32")
+
+    @property
+    def a_packed(self) -> Vector:
+        return self.run.stored if self.factors.bits == self.run.stored.bits else self.factors
+
+    @property
+    def b_in_place(self) -> bool:
+        """Rows of B are multiplied where they lie, each group of them interleaved in registers."""
+        return not self.packs_b and not self.b_is_packed
+
+    @property
+    def k_depth(self) -> int:
+        return self.group
+
+    @property
+    def a_m(self) -> int:
+        return self.a_pack_row if self.packs_a else self.a_strides[1]
+
+    @property
+    def a_k(self) -> int:
+        return GROUP_BYTES
+
+    @property
+    def a_alignment(self) -> int:
+        """Of a group of A: that of the caller's array."""
+        return self.spec.dtype.itemsize
+
+    @property
+    def b_row(self) -> int:
+        return self.group_row
+
+    @property
+    def b_step(self) -> int:
+        return self.b_packed.bytes if self.packs_b else super().b_step
+
+    @property
+    def b_alignment(self) -> int:
+        """Of a vector of groups: that of scratch, or of the caller's array."""
+        return self.b_packed.bytes if self.packs_b else self.spec.dtype.itemsize
+
+    @property
+    def b_rows_are_whole(self) -> bool:
+        return not self.b_gathered and not (self.k_left and self.k_blocked)
+
+    @property
+    def tiles_pack_zeros(self) -> bool:
+        """The last group of a tile that packs is not whole."""
+        return self.packs_in_tiles and self.k_left > 0
+
+    @property
+    def b_widens(self) -> bool:
+        return self.b_packed.bits < self.factors.bits
+
+    @property
+    def k_steps(self) -> str:
+        if self.depth_varies:
+            return "%groups.all"
+        return str(-(-min(self.spec.k, self.schedule.kc) // self.group))
+
+    # -- rows of B that are interleaved within lanes -------------------------------------------
+
+    @property
+    def interleaves_lanes(self) -> bool:
+        """Whole panels do, where the sums go to scratch in any case."""
+        width = self.group * self.b_width
+        return self.streams_b and self.b_in_place and self.schedule.nr % width == 0
+
+    @property
+    def strip_row(self) -> Access:
+        width = self.row.compute.count * self.group
+        return Access(dtype=self.spec.dtype, compute=Vector(count=width, scalar="float"))
+
+    def strips(self, tile: Tile) -> tuple[Strip, ...]:
+        """Those of a whole panel; a panel at the edge has none."""
+        if not self.interleaves_lanes or tile.width != self.schedule.nr:
+            return ()
+        return strips(tile.columns, self.group)
+
+    def strip_rows(self, strip: Strip) -> tuple[StripRow, ...]:
+        return tuple(
+            StripRow(name=f"%b_{strip.name}.k{i}", at=strip.b + offset)
+            for i, offset in enumerate(self.row_offsets)
+        )
+
+    def unpacks(self, strip: Strip) -> tuple[Unpack, ...]:
+        return self.strip_unpacks(
+            [row.name for row in self.strip_rows(strip)],
+            [f"%b_{column.name}.stored" for column in strip.columns],
+        )
+
+    # -- where the sums start, if B is taken for unsigned --------------------------------------
+
+    @property
+    def start_sums(self) -> Vector:
+        return self.sums
+
+    @property
+    def blocks_are_cut(self) -> bool:
+        """Every block of K ends with a partial run; all are the same."""
+        return self.k_blocked and self.schedule.kc % self.run_k != 0
+
+    @property
+    def starts_depth(self) -> str:
+        """Depth that is added up in whole runs; packed A is zero past K."""
+        if self.blocks_are_cut:
+            return str(self.schedule.kc - self.starts_tail)
+        return self.depth_padded if self.packs_a else self.depth_whole
+
+    @property
+    def starts_tail(self) -> int:
+        """K of the last, partial run, in an A that is not packed."""
+        if self.blocks_are_cut:
+            return self.schedule.kc % self.run_k
+        return 0 if self.packs_a else self.k_tail
+
+    @property
+    def starts_tail_is_last(self) -> bool:
+        """Only the last of several blocks of K has it."""
+        return self.k_blocked and not self.blocks_are_cut
+
+    @property
+    def masked_types(self) -> tuple[Vector, ...]:
+        types = self.out_masked_types
+        a_tail = self.starts_tail if self.has_starts and not self.packs_a else self.k_tail
+        if (self.packs_a or self.has_starts) and a_tail > 1 and not self.a_gathered:
+            types = types | {self.run.stored}
+        if self.spec.n % self.b_width > 1 and not self.b_is_packed and not self.b_gathered:
+            types = types | {self.row.stored}
+        return tuple(sorted(types, key=str))
+
+
+def must_pack_a(spec: Matmul, dot: Dot) -> bool:
+    """Groups of K are read in place only where they lie side by side, as they are multiplied, and
+    none is half outside."""
+    widens = dot.group * spec.dtype.itemsize < GROUP_BYTES
+    return spec.layout.a_transposed or spec.k % dot.group != 0 or widens
+
+
+def must_pack_b(spec: Matmul, dot: Dot) -> bool:
+    """Rows of B are interleaved where they lie, if no group of them is half outside."""
+    return spec.layout.b_transposed or spec.k % dot.group != 0
+
+
+def rounds_bf16(spec: Matmul, dot: Dot) -> bool:
+    """By the extension that multiplied: subnormal numbers become zero in both."""
+    return spec.out is DType.BF16 and dot is VDPBF16PS
+
+
+def plan_dot(spec: Matmul, target: Target, schedule: CpuMatmul, dot: Dot) -> DotPlan:
+    """Raises ScheduleError if the schedule does not fit the vectors or the stack."""
+    if not isinstance(schedule, DotMatmul):
+        raise ScheduleError(
+            f"a {schedule.mainloop} schedule does not go with {spec.dtype} on {target.name}; "
+            "use DotMatmul"
+        )
+    check_ahead(spec, schedule)
+    if not schedule.pack_b and not spec.constant and must_pack_b(spec, dot):
+        raise ScheduleError(
+            f"pack_b=0 is for a B that is not transposed and a k of whole groups of {dot.group}, "
+            f"not {spec.layout} with k={spec.k}; try pack_b=1"
+        )
+    if not schedule.pack_a and must_pack_a(spec, dot):
+        raise ScheduleError(
+            f"pack_a=0 is for an A that is not transposed and a k of whole groups of {dot.group} "
+            f"that {dot.mnemonic} takes as they are, not {spec.layout} with k={spec.k}; "
+            "try pack_a=1"
+        )
+    sums = vector_for(target, DType.F32, COLUMNS)
+    check_multiple(schedule, "nr", sums.count, "the groups of a vector")
+    compute = vector_for(target, finishing_type(spec), COLUMNS)
+    run_k = sums.bytes // GROUP_BYTES * dot.group
+    plan = DotPlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="cpu/matmul_dot.ll.j2",
+        launches=(matmul_launch(spec, schedule),),
+        compute=compute,
+        out=access(target, spec.out, compute, rounded_by_cpu=rounds_bf16(spec, dot)),
+        group=dot.group,
+        dot=dot,
+        row=Access(dtype=spec.dtype, compute=sums),
+        run=Access(dtype=spec.dtype, compute=Vector(count=run_k, scalar="float")),
+    )
+    if plan.k_blocked and (plan.packs_a or (plan.has_starts and plan.depth_varies)):
+        check_multiple(schedule, "kc", run_k, "as runs of several blocks need")
+    if plan.k_blocked:
+        check_multiple(schedule, "kc", dot.group, "as groups of several blocks need")
+    check_registers(target, schedule, compute, dot.extra_registers)
+    check_stack(target, plan.scratch_bytes)
+    return plan

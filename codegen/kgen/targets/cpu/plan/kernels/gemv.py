@@ -1,0 +1,286 @@
+"""The plan of matmul_sweep.ll.j2: a few rows of A times a B that comes from memory.
+
+A few rows of B at once are multiplied from one end of a block of columns to the other, and the sums
+go to and fro in the first-level cache; what is multiplied of A stays in registers meanwhile. The
+rows are far apart in B, so that each is a stream of its own that goes on with the row behind it.
+"""
+
+from __future__ import annotations
+
+from kgen.errors import ScheduleError
+from kgen.schedule import SweepMatmul
+from kgen.spec import Matmul
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.base import access
+from kgen.targets.cpu.plan.checks import check_multiple, check_stack
+from kgen.targets.cpu.plan.kernels.dot import rounds_bf16
+from kgen.targets.cpu.plan.kernels.gemv_strips import (
+    RowOfA,
+    Sweep,
+    SweepGroup,
+    SweepStrip,
+    strips,
+    sums_of_sweep,
+    sweep,
+    sweep_registers,
+    sweeps_over,
+)
+from kgen.targets.cpu.plan.matmul import (
+    LINE_BYTES,
+    SUMS_PADDING,
+    matmul_launch,
+)
+from kgen.targets.cpu.plan.packing.compensation import StartsPlan
+from kgen.targets.cpu.plan.packing.interleaved import InterleavedPlan
+from kgen.targets.cpu.plan.packing.lanes import Unpack
+from kgen.targets.cpu.plan.tiles.dots import dot_for
+from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen_runtime.values import frozen
+
+#: Stores wait with loads whose addresses have the same lower bits: sums begin half as far from B.
+ALIAS_BYTES = 4096
+#: Rows behind the current ones that a step fetches: each twice, as prefetches are lost where many
+#: are on their way (4 rows by 4096 x 4096 in f32: 28 GB/s instead of 24, Zen 4).
+FETCHES = 2
+
+
+@frozen
+class SweepPlan(StartsPlan, InterleavedPlan):
+    schedule: SweepMatmul
+
+    @property
+    def streams_b(self) -> bool:
+        return True
+
+    # -- the scratch block of sums -------------------------------------------------------------
+
+    @property
+    def sums(self) -> Vector:
+        return self.sum_vector
+
+    @property
+    def strip(self) -> int:
+        """Columns of a strip: as many vectors of sums as a group has rows."""
+        return self.sums.count * self.group
+
+    @property
+    def panels_whole(self) -> str:
+        """Columns of the block of sums, all in whole strips."""
+        return str(-(-self.schedule.nc // self.strip) * self.strip)
+
+    @property
+    def acc_row(self) -> int:
+        return int(self.panels_whole) * self.accumulator_bytes + SUMS_PADDING
+
+    @property
+    def scratch_bytes(self) -> int:
+        return self.acc_room + self.starts_bytes
+
+    @property
+    def acc_room(self) -> int:
+        """Bytes in which the block of sums may begin anywhere in a page."""
+        return self.acc_bytes + ALIAS_BYTES
+
+    @property
+    def acc_distance(self) -> int:
+        """Bytes from B to the sums, but for whole pages."""
+        return ALIAS_BYTES // 2
+
+    @property
+    def acc_mask(self) -> int:
+        return ALIAS_BYTES - LINE_BYTES
+
+    @property
+    def strip_row(self) -> Access:
+        scalar = "float" if self.dot else self.compute.scalar
+        return Access(dtype=self.spec.dtype, compute=Vector(count=self.strip, scalar=scalar))
+
+    # -- A and B as they are multiplied --------------------------------------------------------
+
+    @property
+    def factors(self) -> Vector:
+        """Groups of A or B for all sums of a vector."""
+        if self.dot is None:
+            return self.sums
+        return Vector(count=self.sums.count * self.group, scalar=self.dot.factor)
+
+    @property
+    def b_packed(self) -> Vector:
+        """The same, as B is stored."""
+        return self.factors.of(self.strip_row.stored.scalar)
+
+    @property
+    def b_widens(self) -> bool:
+        return self.b_packed.bits < self.factors.bits
+
+    @property
+    def group_of_a(self) -> Vector:
+        """A group for each sum, as integers."""
+        return self.sums.of("i32")
+
+    @property
+    def a_elements(self) -> Vector:
+        """The elements of a group of A, as integers and as wide as they are multiplied."""
+        return Vector(count=self.group, scalar=f"i{self.factors.bits}")
+
+    def unpacks(self, b: str, group: SweepGroup) -> tuple[Unpack, ...]:
+        """From rows `b`.<row> to vectors of groups, `b`_v0.stored and so on."""
+        return self.strip_unpacks(
+            ["zeroinitializer" if row.absent else f"{b}.{row.name}" for row in group.rows],
+            [f"{b}_v{v}.stored" for v in range(self.group)],
+        )
+
+    # -- the sums' first values, if B is taken for unsigned ------------------------------------
+
+    @property
+    def start_sums(self) -> Vector:
+        return self.sums
+
+    @property
+    def a_tiles(self) -> str:
+        return self.a_origin.base
+
+    @property
+    def a_m(self) -> int:
+        return self.a_strides[1]
+
+    @property
+    def rows_of_a(self) -> tuple[RowOfA, ...]:
+        return tuple(
+            RowOfA(index=m, a=m * self.a_m, sums=m * self.acc_row) for m in range(self.schedule.mr)
+        )
+
+    @property
+    def run(self) -> Access:
+        """A vector of K of a row of A."""
+        return Access(dtype=self.spec.dtype, compute=Vector(count=self.run_k, scalar="float"))
+
+    @property
+    def run_k(self) -> int:
+        return self.factors.count
+
+    @property
+    def starts_depth(self) -> str:
+        return str(self.spec.k - self.starts_tail)
+
+    @property
+    def starts_tail(self) -> int:
+        return self.spec.k % self.run_k
+
+    @property
+    def starts_tail_is_last(self) -> bool:
+        return False
+
+    # -- K: blocks of parts, the rest of it in shorter parts, and what is left of that ---------
+
+    @property
+    def part(self) -> int:
+        """Rows of B from one of those at once to the next."""
+        return self.schedule.kc // self.schedule.parts
+
+    @property
+    def blocks_depth(self) -> int:
+        """K in whole blocks."""
+        return self.spec.k - self.spec.k % self.schedule.kc
+
+    @property
+    def rest_part(self) -> int:
+        return self.spec.k % self.schedule.kc // self.schedule.parts
+
+    @property
+    def rest_end(self) -> int:
+        """Behind the rows of the first of its parts."""
+        return self.blocks_depth + self.rest_part
+
+    @property
+    def left(self) -> int:
+        """Rows of B at the end, fewer than are taken at once."""
+        return self.spec.k % self.schedule.kc % self.schedule.parts
+
+    @property
+    def left_from(self) -> int:
+        return self.spec.k - self.left
+
+    @property
+    def whole_sweep(self) -> Sweep:
+        return sweep(self.schedule.parts, self.group)
+
+    @property
+    def left_sweep(self) -> Sweep:
+        return sweep(self.left, self.group)
+
+    @property
+    def sweeps(self) -> tuple[Sweep, ...]:
+        whole = (self.whole_sweep,) if self.spec.k >= self.schedule.parts else ()
+        return (*whole, self.left_sweep) if self.left else whole
+
+    @property
+    def fetch_offsets(self) -> tuple[int, ...]:
+        """Bytes from a row of B to those that are fetched meanwhile."""
+        return tuple((i + 1) * self.b_strides[1] for i in range(FETCHES))
+
+    # -- columns: steps of nr, and those left over at the right --------------------------------
+
+    @property
+    def strips(self) -> tuple[SweepStrip, ...]:
+        return strips(self.schedule.nr, self.strip)
+
+    @property
+    def edge_strips(self) -> tuple[SweepStrip, ...]:
+        return strips(self.spec.n % self.schedule.nr, self.strip)
+
+    @property
+    def columns_stepped(self) -> str:
+        """Columns of the block in whole steps."""
+        if self.columns_vary and self.has_edge_panel:
+            return "%columns.stepped"
+        return super().panels_whole
+
+    @property
+    def masked_types(self) -> tuple[Vector, ...]:
+        types = self.out_masked_types
+        if self.spec.n % self.strip > 1:
+            types = types | {self.strip_row.stored}
+        if self.has_starts and self.starts_tail > 1:
+            types = types | {self.run.stored}
+        return tuple(sorted(types, key=str))
+
+
+def plan_sweep(spec: Matmul, target: Target, schedule: SweepMatmul) -> SweepPlan:
+    """Raises ScheduleError if the schedule does not fit the operands, the vectors or the stack."""
+    if not sweeps_over(spec, target):
+        raise ScheduleError(
+            f"a sweep schedule takes a B whose columns lie side by side, of a type that "
+            f"{target.name} multiplies as it is, not {spec.key}; take layout nn and no constant"
+        )
+    if schedule.pack_a or schedule.pack_b or not schedule.mr == schedule.mc == spec.m:
+        raise ScheduleError(
+            f"mr={schedule.mr}, mc={schedule.mc}, pack_a={schedule.pack_a:d}, "
+            f"pack_b={schedule.pack_b:d}: a sweep packs nothing and takes all rows of A; "
+            f"try mr={spec.m}, mc={spec.m}, pack_a=0, pack_b=0"
+        )
+    dot = dot_for(spec.dtype, target)
+    compute = sums_of_sweep(spec, target)
+    rounded = dot is not None and rounds_bf16(spec, dot)
+    plan = SweepPlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="cpu/matmul_sweep.ll.j2",
+        launches=(matmul_launch(spec, schedule),),
+        compute=compute,
+        out=access(target, spec.out, compute, rounded_by_cpu=rounded),
+        dot=dot,
+        group=dot.group if dot else 1,
+    )
+    width = plan.strip
+    check_multiple(schedule, "nr", width, "the columns of a strip")
+    needed = sweep_registers(spec, target, schedule.parts, schedule.nr // width)
+    limit = target.limits["vector_registers"]
+    if needed > limit:
+        raise ScheduleError(
+            f"parts={schedule.parts} with mr={schedule.mr} and nr={schedule.nr} needs {needed} "
+            f"vector registers; {target.name} has {limit}; try nr={width}, parts={plan.group}"
+        )
+    check_stack(target, plan.scratch_bytes)
+    return plan

@@ -1,0 +1,109 @@
+"""What a sweep over B multiplies, rows of B in groups and strips of their columns, and for which
+operands and in how many registers."""
+
+from __future__ import annotations
+
+from kgen.spec import Matmul
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.base import vector_for
+from kgen.targets.cpu.plan.kernels.dot import COLUMNS
+from kgen.targets.cpu.plan.matmul import finishing_type
+from kgen.targets.cpu.plan.tiles.dots import dot_for
+from kgen.targets.cpu.plan.vectors import Vector
+from kgen_runtime.values import frozen
+
+
+@frozen
+class RowOfA:
+    """The `index`th row of A: bytes to it from the first one, and to its sums from theirs."""
+
+    index: int
+    a: int
+    sums: int
+
+
+@frozen
+class SweepRow:
+    """One of the rows of B at once, `part` parts from the first one; an `absent` one is zero."""
+
+    name: str
+    part: int
+    absent: bool
+
+
+@frozen
+class SweepGroup:
+    """Rows that are multiplied together."""
+
+    name: str
+    rows: tuple[SweepRow, ...]
+
+
+@frozen
+class SweepStrip:
+    """Columns of a step, from the `first` one on; `valid` is 0 if all exist, else how many."""
+
+    name: str
+    first: int
+    valid: int
+
+
+@frozen
+class Sweep:
+    """The function for so many rows of B."""
+
+    name: str
+    groups: tuple[SweepGroup, ...]
+
+
+def sweep(rows: int, group: int) -> Sweep:
+    """The last group has rows that are absent, if those of B are no multiple of it."""
+    return Sweep(
+        name=f"sweep_{rows}",
+        groups=tuple(
+            SweepGroup(
+                name=f"k{at}",
+                rows=tuple(
+                    SweepRow(name=f"k{i}", part=i, absent=i >= rows) for i in range(at, at + group)
+                ),
+            )
+            for at in range(0, rows, group)
+        ),
+    )
+
+
+def strips(columns: int, width: int) -> tuple[SweepStrip, ...]:
+    """Columns in strips of `width`."""
+    return tuple(
+        SweepStrip(
+            name=f"n{at}",
+            first=at,
+            valid=0 if at + width <= columns else columns - at,
+        )
+        for at in range(0, columns, width)
+    )
+
+
+def sweeps_over(spec: Matmul, target: Target) -> bool:
+    """Rows of B lie side by side, as they are multiplied; so does K in A, if it is added up."""
+    dot = dot_for(spec.dtype, target)
+    if spec.constant or spec.b_strides[2] != 1:
+        return False
+    if dot is None:
+        return spec.dtype is spec.accumulate
+    return not (dot.b_is_unsigned and spec.layout.a_transposed)
+
+
+def sums_of_sweep(spec: Matmul, target: Target) -> Vector:
+    """A vector of sums, of the type that the epilogue computes in."""
+    dot = dot_for(spec.dtype, target)
+    return vector_for(target, finishing_type(spec), COLUMNS if dot else spec.n)
+
+
+def sweep_registers(spec: Matmul, target: Target, parts: int, strips: int) -> int:
+    """Of a step: what is multiplied of A, sums, and rows of B before and after they are mixed."""
+    dot = dot_for(spec.dtype, target)
+    if dot is None:
+        return spec.m * (parts + strips) + strips + 1
+    groups = -(-parts // dot.group)
+    return spec.m * (groups + strips * dot.group) + 2 * dot.group + dot.extra_registers

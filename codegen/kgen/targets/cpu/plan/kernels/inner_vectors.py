@@ -1,0 +1,42 @@
+"""Vectors along K: which operands they suit, how they are read, how many registers a tile takes."""
+
+from __future__ import annotations
+
+from kgen.spec import DType, Matmul
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.base import access, vector_for
+from kgen.targets.cpu.plan.kernels.dot import COLUMNS
+from kgen.targets.cpu.plan.tiles.dots import dot_for
+from kgen.targets.cpu.plan.tiles.tiled import registers_needed
+from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
+
+#: Registers that elements pass through between memory and multiply-adds, where they are widened.
+WIDENING_REGISTERS = 4
+
+
+def is_inner(spec: Matmul) -> bool:
+    """K lies side by side in A, and in B as it is given."""
+    return not spec.constant and spec.a_strides[2] == 1 and spec.b_strides[1] == 1
+
+
+def vector_along(spec: Matmul, target: Target) -> tuple[Access, Vector]:
+    """How vectors of K are read, and the vector of sums that they are multiplied into."""
+    if dot := dot_for(spec.dtype, target):
+        sums = vector_for(target, DType.F32, COLUMNS)
+        along = Vector(count=sums.count * dot.group, scalar="float")
+        return access(target, spec.dtype, along), sums.of(scalar_type(spec.accumulate))
+    sums = vector_for(target, spec.accumulate, spec.k)
+    return access(target, spec.dtype, sums), sums
+
+
+def tile_registers(spec: Matmul, target: Target, rows: int, columns: int, unroll: int) -> int:
+    """Of a tile: what there is less of, rows or columns, is held while the others go by. Widening
+    takes some more, which LLVM would otherwise find by spilling."""
+    along, sums = vector_along(spec, target)
+    needed = registers_needed(max(rows, columns), min(rows, columns))
+    needed += (unroll - 1) * rows * columns
+    dot = dot_for(spec.dtype, target)
+    if dot is not None:
+        return needed + dot.extra_registers
+    widened = not along.is_wide and along.compute == sums
+    return needed + WIDENING_REGISTERS + unroll - 1 if widened else needed

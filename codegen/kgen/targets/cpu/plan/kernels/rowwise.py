@@ -1,0 +1,270 @@
+"""The plan of rowwise.ll.j2: a row at a time, each of its phases in unrolled vectors."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from kgen.errors import ScheduleError
+from kgen.ops import Primitive as P
+from kgen.ops.expression import node
+from kgen.schedule import CpuStream
+from kgen.spec import DType, Rowwise
+from kgen.targets.base import Target
+from kgen.targets.cpu.expressions import CpuRenderer, with_functions
+from kgen.targets.cpu.limits import BF16_FEATURES
+from kgen.targets.cpu.plan.base import FormulaPlan, Run, access, vector_for
+from kgen.targets.cpu.plan.kernels.kept import Kept, kept_values
+from kgen.targets.cpu.plan.kernels.row_phases import PhasePlan, RowPhases, combination
+from kgen.targets.cpu.plan.math.flushes import may_be_flushed
+from kgen.targets.cpu.plan.math.functions import Functions, functions_for
+from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen.targets.llvm_ir import FloatType
+from kgen.targets.row import RowInput, RowPlan, line_length
+from kgen.targets.stream import Dimension
+from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
+
+#: What is kept of a row between phases takes up to so many bytes of a thread's stack.
+ROW_BUFFER_BYTES = 128 * 1024
+
+
+@frozen
+class RowwisePlan(FormulaPlan):
+    spec: Rowwise
+    schedule: CpuStream
+    run: Run
+
+    @cached_property
+    def row(self) -> RowPlan:
+        """Its vectors are lines, in which no input begins again."""
+        return RowPlan(spec=self.spec, vector=self.run.length, lanes=1, form=with_functions)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        features = super().features
+        if self.out.rounded_by_cpu:
+            return tuple(sorted({*features, *BF16_FEATURES}))
+        return features
+
+    @property
+    def task_words(self) -> str:
+        return f"{self.schedule.task} rows"
+
+    @property
+    def last_task_is_short(self) -> bool:
+        return self.spec.rows % self.schedule.task != 0
+
+    # -- the expression ------------------------------------------------------------------------
+
+    @property
+    def functions(self) -> Functions:
+        """The constants of exp2 and log2, with the digits that the output has."""
+        return functions_for(self.target, self.compute, self.spec.out)
+
+    @property
+    def renderer(self) -> CpuRenderer:
+        type_ = FloatType(dtype=DType.F32, lanes=self.compute.count)
+        return CpuRenderer(type=type_, target=self.target)
+
+    @property
+    def rounds(self) -> bool:
+        """The output holds whole numbers."""
+        return self.out.is_integer
+
+    @property
+    def module_functions(self) -> tuple[str, ...]:
+        """Functions of the module that the expression calls."""
+        return self.renderer.functions(self.row.result)
+
+    @property
+    def declarations(self) -> tuple[str, ...]:
+        folds = [fold for phase in self.row.phases for fold in phase.folds]
+        computed = [self.row.result, *map(combination, folds)]
+        computed += [node(P.ROUND, self.row.result)] if self.rounds else []
+        found = [d for e in computed for d in self.renderer.declarations(e)]
+        if self.module_functions:
+            found += self.functions.declarations(self.compute)
+        if self.rounds:
+            t, whole = self.compute, self.out.stored
+            found.append(f"{whole} @llvm.fptosi.sat.{whole.suffix}.{t.suffix}({t})")
+        return tuple(dict.fromkeys(found))
+
+    # -- where rows lie ------------------------------------------------------------------------
+
+    @property
+    def out_row(self) -> int:
+        """Bytes of a row of the output."""
+        return (1 if self.spec.is_reduced else self.spec.cols) * self.out.itemsize
+
+    @property
+    def has_matrices(self) -> bool:
+        """`row` is counted within each of several matrices."""
+        return self.row.height < self.spec.rows
+
+    @property
+    def row_dimensions(self) -> tuple[Dimension, ...]:
+        """How a row's number gives the coordinates that some input needs and that are not it."""
+        return tuple(d for d in self.row.row_dimensions if d.divisor > 1 or not d.outermost)
+
+    @property
+    def of_row(self) -> tuple[RowInput, ...]:
+        """Inputs of which a row has one element."""
+        return tuple(i for i in self.row.inputs if i.columns is None)
+
+    def row_terms(self, of: RowInput) -> tuple[tuple[str, int], ...]:
+        """Where an input's row is: operands, and the bytes for each step of them."""
+        return self._bytes("%row", self.row_dimensions, of.row_terms)
+
+    def row_pointer(self, of: RowInput) -> str:
+        return f"%{of.name}.row" if of.row_terms else self.pointer(of.name)
+
+    def _bytes(
+        self, number: str, dimensions: tuple[Dimension, ...], terms: tuple[tuple[int, int], ...]
+    ) -> tuple[tuple[str, int], ...]:
+        """Coordinates, of which some are the `number` itself, as operands, and strides as bytes."""
+        named = {d.number for d in dimensions}
+        return tuple(
+            (f"{number}.at{d}" if d in named else number, stride * self.x.itemsize)
+            for d, stride in terms
+        )
+
+    # -- lines of a row ------------------------------------------------------------------------
+
+    @property
+    def lines(self) -> int:
+        """One, unless an input broadcasts along some of the row's axes."""
+        return self.row.row_vectors
+
+    @property
+    def line_dimensions(self) -> tuple[Dimension, ...]:
+        """How a line's number gives the coordinates that some input needs and that are not it."""
+        return tuple(
+            d
+            for d in self.row.column_dimensions
+            if d.number < self._inner and (d.divisor > 1 or not d.outermost)
+        )
+
+    @property
+    def _inner(self) -> int:
+        """The number of the dimension along a line."""
+        return next(len(i.columns.strides) for i in self.row.inputs if i.columns) - 1
+
+    def line_terms(self, of: RowInput, line: str) -> tuple[tuple[str, int], ...]:
+        """Where an input's line is in the row: operands, and the bytes for each step of them."""
+        assert of.columns is not None
+        if of.columns.linear:
+            return ((line, self.run.length * self.x.itemsize),)
+        terms = tuple((d, stride) for d, stride in of.columns.terms if d < self._inner)
+        return self._bytes(line, self.line_dimensions, terms)
+
+    def line_pointer(self, name: str, line: str) -> str:
+        of = next(i for i in self.row.inputs if i.name == name)
+        if self.lines == 1 or not self.line_terms(of, line):
+            return self.row_pointer(of)
+        return f"{line}.{name}.at"
+
+    @property
+    def first_columns(self) -> str:
+        """The numbers of a row's first columns."""
+        return self.compute.of_values(range(self.compute.count))
+
+    def is_streamed(self, of: RowInput) -> bool:
+        """An input that is read vector by vector, not one of which a line has one element."""
+        return of.columns is not None and (self.lines == 1 or not of.columns.single)
+
+    # -- what is kept between phases -----------------------------------------------------------
+
+    @property
+    def row_bytes(self) -> int:
+        """A row of floats, in whole vectors."""
+        vectors = -(-self.spec.cols // self.compute.count)
+        return vectors * self.compute.count * DType.F32.itemsize
+
+    @cached_property
+    def places(self) -> tuple[str, ...]:
+        """The slots that there may be: buffers on the stack, and out's row if it is of floats.
+
+        That comes first where it is in memory, for which what is stored does not wait. In a cache,
+        or if its vectors straddle lines of it, it is better written once (1.2x to 1.3x of softmax,
+        Zen 4).
+        """
+        stack = tuple(f"%kept{i}" for i in range(ROW_BUFFER_BYTES // self.row_bytes))
+        if self.spec.is_reduced or not self.out.is_wide:
+            return stack
+        far = self.spec.bytes_moved > self.target.limits["l3_bytes"]
+        straddles = self.out_row % self.compute.bytes
+        return ("%out.row", *stack) if far and not straddles else (*stack, "%out.row")
+
+    @cached_property
+    def kept(self) -> tuple[Kept, ...]:
+        return kept_values(self.row, len(self.places))
+
+    @property
+    def row_buffers(self) -> tuple[str, ...]:
+        """Slots on the stack."""
+        used = dict.fromkeys(self.places[kept.slot] for kept in self.kept)
+        return tuple(place for place in used if place != "%out.row")
+
+    @property
+    def scratch_bytes(self) -> int:
+        return len(self.row_buffers) * self.row_bytes
+
+    @property
+    def stage(self) -> Access:
+        """How slots are read and written."""
+        return Access(dtype=DType.F32, compute=self.compute)
+
+    @property
+    def masked_types(self) -> tuple[Vector, ...]:
+        """One element alone goes as a scalar."""
+        if self.run.tail <= 1:
+            return ()
+        types = {self.x.stored}
+        types |= set() if self.spec.is_reduced else {self.out.stored}
+        types |= {self.stage.stored} if self.kept else set()
+        return tuple(sorted(types, key=str))
+
+    # -- phases --------------------------------------------------------------------------------
+
+    @cached_property
+    def phases(self) -> tuple[PhasePlan, ...]:
+        known = {i.name: f"%{i.name}.all" for i in self.of_row} | {"row": "%row.number"}
+        return RowPhases(
+            row=self.row,
+            run=self.run,
+            renderer=self.renderer,
+            rounds=self.rounds,
+            kept=self.kept,
+            known_of_row=known,
+            loaded=tuple(i.name for i in self.row.inputs if self.is_streamed(i)),
+        ).phases()
+
+
+def plan_rowwise(spec: Rowwise, target: Target, schedule: CpuStream) -> RowwisePlan:
+    if schedule.nontemporal:
+        raise ScheduleError(
+            "nontemporal=1 is for element-wise operations, not for rows; try nontemporal=0"
+        )
+    line = line_length(spec)
+    compute = vector_for(target, DType.F32, line)
+    cols = 1 if spec.is_reduced else spec.cols
+    launch = Launch(
+        entry_point=spec.key,
+        grid=(-(-spec.rows // schedule.task), 1, 1),
+        arguments=tuple(p.name for p in spec.parameters),
+        tile=Tile(shape=(spec.rows, cols), extent=(schedule.task, cols), axes=(0, -1)),
+    )
+    rounded_by_cpu = (
+        spec.out is DType.BF16 and target.has("avx512_bf16") and may_be_flushed(spec.primitives())
+    )
+    return RowwisePlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="cpu/rowwise.ll.j2",
+        launches=(launch,),
+        compute=compute,
+        out=access(target, spec.out, compute, rounded_by_cpu=rounded_by_cpu),
+        x=access(target, spec.dtype, compute),
+        run=Run(length=line, vector=compute.count, unroll=schedule.unroll),
+    )

@@ -1,0 +1,1 @@
+"""Constants of the functions that kernels compute."""

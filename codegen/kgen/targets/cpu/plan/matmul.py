@@ -1,0 +1,352 @@
+"""What every CPU matmul shares: byte strides, the block of sums and the epilogue's steps."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from kgen.ops import Expression
+from kgen.ops.expression import variable
+from kgen.ops.registry import call_of
+from kgen.schedule import CpuMatmul
+from kgen.spec import DType, Epilogue, Matmul, Operand
+from kgen.targets.cpu.expressions import CpuRenderer
+from kgen.targets.cpu.plan.addresses import Origin, origin
+from kgen.targets.cpu.plan.base import access
+from kgen.targets.cpu.plan.epilogue import NATIVE, Step, epilogue_steps, function_steps
+from kgen.targets.cpu.plan.extents import BlockedPlan
+from kgen.targets.cpu.plan.math.functions import Functions, functions_for
+from kgen.targets.cpu.plan.math.normal_tables import NormalTables, normal_tables
+from kgen.targets.cpu.plan.math.normal_tail import NormalTail, normal_tail
+from kgen.targets.cpu.plan.packing.prepacked import packed_b
+from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
+from kgen.targets.expressions import Rendered
+from kgen.targets.llvm_ir import FloatType
+from kgen_runtime.manifest import Launch, TensorParam, Tile, Walk
+from kgen_runtime.values import frozen
+
+#: Of a cache; Intel, AMD and most of Arm.
+LINE_BYTES = 64
+#: Added to a row of sums that come and go with every few rows of B, so that rows a power of two
+#: apart do not share a cache set.
+SUMS_PADDING = 64
+
+
+@frozen
+class MatmulPlan(BlockedPlan):
+    """A block of mc x nc of out per task; sums in a scratch block, then the epilogue."""
+
+    # -- B packed ahead ------------------------------------------------------------------------
+
+    @property
+    def b_is_packed(self) -> bool:
+        """B comes packed, in panels of a vector's columns."""
+        return Operand.B in self.spec.constant
+
+    @property
+    def b_width(self) -> int:
+        """Columns of a packed panel."""
+        return self.compute.count
+
+    @property
+    def b_depth(self) -> int:
+        """Elements of a column of B that a packed panel has side by side."""
+        return 1
+
+    @property
+    def k_unit(self) -> int:
+        """What the depth of packed B is a multiple of."""
+        return 1
+
+    @property
+    def n_unit(self) -> int:
+        """What the columns of packed B are a multiple of."""
+        return self.b_width
+
+    @property
+    def packed_b(self) -> TensorParam:
+        return packed_b(
+            self.spec,
+            width=self.b_width,
+            depth=self.b_depth,
+            k_unit=self.k_unit,
+            n_unit=self.n_unit,
+        )
+
+    @property
+    def parameters(self) -> tuple[TensorParam, ...]:
+        given = self.spec.parameters
+        if not self.b_is_packed:
+            return given
+        return tuple(self.packed_b if p.name == Operand.B else p for p in given)
+
+    @property
+    def b_panel_bytes(self) -> int:
+        """A panel that the kernel packs."""
+        return 0
+
+    # -- B multiplied where it lies, a few rows at a time ------------------------------------
+
+    @property
+    def streams_b(self) -> bool:
+        """Each block of K is fetched while the one before it is multiplied."""
+        return self.k_blocked and not self.schedule.pack_b and not self.b_is_packed
+
+    @property
+    def fetches(self) -> bool:
+        """The kernel fetches lines that are read later."""
+        return self.streams_b
+
+    @property
+    def row_tiles(self) -> int:
+        """Register tiles, one below the other, that share a panel of B."""
+        return -(-min(self.spec.m, self.schedule.mc) // self.schedule.mr)
+
+    @property
+    def k_depth(self) -> int:
+        """K of a step."""
+        return 1
+
+    @property
+    def ahead_row(self) -> int:
+        """Bytes of a row of the block of B."""
+        return self.schedule.nc * self.spec.dtype.itemsize
+
+    @property
+    def ahead_column(self) -> int:
+        """Bytes of a column of the block of B."""
+        return self.schedule.kc * self.spec.dtype.itemsize
+
+    @property
+    def ahead_step(self) -> int:
+        """Bytes of the next block that one step of a tile fetches, in whole lines."""
+        step = self.k_depth * self.schedule.nr * self.spec.dtype.itemsize
+        return -(-step // (self.row_tiles * LINE_BYTES)) * LINE_BYTES
+
+    @property
+    def ahead_lines(self) -> range:
+        """Where they begin."""
+        return range(0, self.ahead_step, LINE_BYTES)
+
+    @property
+    def ahead_part(self) -> int:
+        """Bytes that a tile fetches."""
+        return self.schedule.kc // self.k_depth * self.ahead_step
+
+    # -- tensors, in bytes --------------------------------------------------------------------
+
+    @property
+    def a_strides(self) -> tuple[int, ...]:
+        """Batch, m, k."""
+        return tuple(s * self.spec.dtype.itemsize for s in self.spec.a_strides)
+
+    @property
+    def b_strides(self) -> tuple[int, ...]:
+        """Batch, k, n; where B comes packed, k by whole groups of pairs and n by whole panels."""
+        size = self.spec.dtype.itemsize
+        if self.b_is_packed:
+            panels, steps, width, depth = self.packed_b.shape[-4:]
+            batch = panels * steps * width * depth if self.spec.b_strides[0] else 0
+            return (batch * size, width * size, steps * depth * size)
+        return tuple(s * size for s in self.spec.b_strides)
+
+    @property
+    def out_strides(self) -> tuple[int, ...]:
+        """Batch, m, n of out, C and the residual."""
+        return tuple(s * self.spec.out.itemsize for s in self.spec.out_strides)
+
+    @property
+    def a_origin(self) -> Origin:
+        return self._origin("a", self.a_strides[0], m=self.a_strides[1])
+
+    @property
+    def b_origin(self) -> Origin:
+        return self._origin("b", self.b_strides[0], n=self.b_strides[2])
+
+    @property
+    def input_origins(self) -> tuple[Origin, ...]:
+        """Those of A and B that need steps."""
+        return tuple(place for place in (self.a_origin, self.b_origin) if place.terms)
+
+    @property
+    def out_origins(self) -> dict[str, Origin]:
+        """Of every tensor that the epilogue reads or writes."""
+        batch, m, n = self.out_strides
+        origins = {name: self._origin(name, batch, m=m, n=n) for name in self.out_like}
+        bias = {"bias": self._origin("bias", 0, n=self.bias.itemsize)} if self.has_bias else {}
+        return origins | bias | {name: origin(name, ()) for name in self.scales}
+
+    def _origin(self, tensor: str, batch: int, m: int = 0, n: int = 0) -> Origin:
+        """The block's corner: strides in bytes, of what varies from task to task."""
+        terms = []
+        if self.spec.batch > 1 and batch:
+            terms.append(("batch", batch))
+        if self.splits_m and m:
+            terms.append(("m0", m))
+        if self.splits_n and n:
+            terms.append(("n0", n))
+        return origin(tensor, terms)
+
+    @property
+    def out_like(self) -> tuple[str, ...]:
+        """Tensors of out's shape and strides."""
+        names = self.launches[-1].arguments
+        return tuple(name for name in ("c", "residual", "out") if name in names)
+
+    @property
+    def has_bias(self) -> bool:
+        return Epilogue.BIAS in self.spec.epilogue
+
+    @property
+    def bias(self) -> Access:
+        return access(self.target, self.spec.bias_dtype, self.compute)
+
+    @property
+    def scales(self) -> tuple[str, ...]:
+        """Tensors of one number."""
+        return tuple(f"scale_{scale}" for scale in self.spec.scales)
+
+    @property
+    def has_gelu(self) -> bool:
+        return Epilogue.GELU in self.spec.epilogue
+
+    # -- the scratch block of sums ------------------------------------------------------------
+
+    @property
+    def sum_vector(self) -> Vector:
+        """Sums of as many columns as the epilogue, in `compute`, takes at a time."""
+        return self.compute.of(scalar_type(self.spec.accumulate))
+
+    @property
+    def sums_are_integers(self) -> bool:
+        return self.spec.accumulate.is_integer
+
+    @property
+    def sums_are_rounded(self) -> bool:
+        """From integers to f32, before the epilogue."""
+        return self.sum_vector != self.compute
+
+    @property
+    def accumulator_bytes(self) -> int:
+        return self.spec.accumulate.itemsize
+
+    @property
+    def accumulator_alignment(self) -> int:
+        """Of a whole vector in scratch."""
+        return self.compute.count * self.accumulator_bytes
+
+    @property
+    def acc_row(self) -> int:
+        return self.schedule.nc * self.accumulator_bytes + self.streams_b * SUMS_PADDING
+
+    @property
+    def acc_bytes(self) -> int:
+        return self.schedule.mc * self.acc_row
+
+    @property
+    def vector_bytes(self) -> int:
+        return self.accumulator_alignment
+
+    @property
+    def vector_mask(self) -> int:
+        """Rounds a count down to whole vectors, by `and`."""
+        return -self.compute.count
+
+    # -- epilogue -----------------------------------------------------------------------------
+
+    @property
+    def function_steps(self) -> tuple[Step, ...]:
+        return function_steps(self.steps)
+
+    @property
+    def has_functions(self) -> bool:
+        return bool(self.function_steps)
+
+    @property
+    def _renderer(self) -> CpuRenderer:
+        type_ = FloatType(dtype=DType.F32, lanes=self.compute.count)
+        return CpuRenderer(type=type_, target=self.target)
+
+    @property
+    def _expanded(self) -> tuple[Expression, ...]:
+        """The functions that the scalar language makes."""
+        calls = (step.kind for step in self.function_steps if step.kind not in NATIVE)
+        return tuple(call_of(name, variable("x")) for name in calls)
+
+    def expanded(self, name: str) -> Rendered:
+        """The lines from %x to %y of a function that the scalar language makes."""
+        return self._renderer.apply(name, "%x", "%y")
+
+    @property
+    def module_functions(self) -> tuple[str, ...]:
+        """What these call."""
+        found = (name for call in self._expanded for name in self._renderer.functions(call))
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def expanded_declarations(self) -> tuple[str, ...]:
+        """Of the intrinsics that these take, but for those that the module has anyway."""
+        t = self.compute
+        known = {f"{t} @{self.functions.multiply_add}.{t.suffix}({t}, {t}, {t})"}
+        known |= {d for d in self.functions.declarations(t) if ".scalef." in d}
+        if self.has_gelu:
+            known |= {f"{t} @llvm.{name}.{t.suffix}({t})" for name in ("fabs", "roundeven")}
+        found = [d for call in self._expanded for d in self._renderer.declarations(call)]
+        found += self.functions.declarations(t) if self.module_functions else ()
+        return tuple(d for d in dict.fromkeys(found) if d not in known)
+
+    @property
+    def functions(self) -> Functions:
+        return functions_for(self.target, self.compute, self.spec.out)
+
+    @property
+    def normal_tail(self) -> NormalTail | None:
+        """What gelu in f32 takes; in f64 it has erfc."""
+        return normal_tail(self.spec.out) if self.compute.scalar == "float" else None
+
+    @property
+    def normal_tables(self) -> NormalTables | None:
+        """What it is found by where AVX-512 looks up coefficients."""
+        return normal_tables(self.spec.out) if self.functions.has_scalef else None
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return epilogue_steps(self.spec)
+
+    @property
+    def steps_result(self) -> str:
+        """The value that is stored, where there are steps."""
+        return self.steps[-1].result
+
+    @property
+    def out_masked_types(self) -> set[Vector]:
+        if self.n_tail <= 1:
+            return set()
+        return {self.out.stored, self.bias.stored} if self.has_bias else {self.out.stored}
+
+
+def finishing_type(spec: Matmul) -> DType:
+    """What sums become before anything else is done with them: s32 that are the output stay."""
+    return DType.S32 if spec.out is DType.S32 else spec.finishes_in
+
+
+def with_tile(plan: MatmulPlan) -> MatmulPlan:
+    """The same, whose last launch says which block of out each task writes."""
+    spec, schedule = plan.spec, plan.schedule
+    tile = Tile(
+        shape=(spec.batch, spec.m, spec.n),
+        extent=(1, min(schedule.mc, spec.m), min(schedule.nc, spec.n)),
+        axes=(0, 0, 0),
+        walk=Walk(group=plan.blocks_m if plan.rows_are_fastest else 1),
+    )
+    *before, multiply = plan.launches
+    launches = (*before, dataclasses.replace(multiply, tile=tile))
+    return dataclasses.replace(plan, launches=launches)
+
+
+def matmul_launch(spec: Matmul, schedule: CpuMatmul) -> Launch:
+    blocks = -(-spec.m // schedule.mc) * -(-spec.n // schedule.nc)
+    return Launch(
+        entry_point=spec.key,
+        grid=(spec.batch * blocks, 1, 1),
+        arguments=tuple(p.name for p in spec.parameters),
+    )

@@ -1,0 +1,100 @@
+"""Rows of B interleaved within lanes of 128 bits: whole vectors of them come in, and a shuffle or
+two make one of groups, where it takes more of them, and slower ones, to cross lanes.
+
+What comes out holds groups of a few neighbouring columns from every lane; sums stay in that order
+until K is at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgen.targets.cpu.plan.packing.panel import index_list
+from kgen.targets.cpu.plan.tiles.tile import Column
+from kgen_runtime.values import frozen
+
+LANE_BYTES = 16
+
+
+@frozen
+class Unpack:
+    """`result`: the lower or upper halves of each lane of x and y, element by element in turn
+    (PUNPCKL/H, ZIP1/2)."""
+
+    result: str
+    x: str
+    y: str
+    mask: str
+
+
+@frozen
+class Strip:
+    """As many vectors of columns as a group has rows, read `b` bytes from the tile's corner."""
+
+    name: str
+    b: int
+    columns: tuple[Column, ...]
+
+
+@frozen
+class StripRow:
+    """A row of it, `at` bytes from the tile's corner."""
+
+    name: str
+    at: int
+
+
+def strips(columns: Sequence[Column], group: int) -> tuple[Strip, ...]:
+    """Of a tile whose vectors of columns are a multiple of `group`."""
+    return tuple(
+        Strip(name=found[0].name, b=found[0].b, columns=tuple(found))
+        for found in (columns[at : at + group] for at in range(0, len(columns), group))
+    )
+
+
+def unpacks(
+    rows: Sequence[str], results: Sequence[str], *, count: int, lane: int
+) -> tuple[Unpack, ...]:
+    """Shuffles that interleave `rows`, a power of two of vectors of `count` elements, within lanes
+    of `lane` elements.
+
+    Of a lane's groups, the first of `results` has the first ones, the next the next ones.
+    """
+    found: list[Unpack] = []
+    held, unit = [[row] for row in rows], 1
+    while len(held) > 1:
+        pairs = list(zip(held[::2], held[1::2], strict=True))
+        held = []
+        for x_vectors, y_vectors in pairs:
+            held.append([])
+            for x, y in zip(x_vectors, y_vectors, strict=True):
+                for half in (0, 1):
+                    last = len(pairs) == 1
+                    name = results[len(held[-1])] if last else f"{results[0]}.u{len(found)}"
+                    mask = _mask(count, lane, unit, half)
+                    found.append(Unpack(result=name, x=x, y=y, mask=mask))
+                    held[-1].append(name)
+        unit *= 2
+    return tuple(found)
+
+
+def _mask(count: int, lane: int, unit: int, half: int) -> str:
+    """Runs of `unit` elements of two vectors in turn, from one half of each lane."""
+    return index_list(
+        [
+            vector * count + start + half * lane // 2 + at + i
+            for start in range(0, count, lane)
+            for at in range(0, lane // 2, unit)
+            for vector in (0, 1)
+            for i in range(unit)
+        ]
+    )
+
+
+def column_order(width: int, *, lane: int, group: int) -> tuple[int, ...]:
+    """Where in a strip's sums each column's is, for rows of `width` columns, `lane` in a lane."""
+    run = lane // group
+    return tuple(
+        column % lane // run * (width // group) + column // lane * run + column % run
+        for column in range(width)
+    )

@@ -1,0 +1,293 @@
+"""What products in vector registers share: tiles of sums, written to out as they are finished."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from kgen.errors import ScheduleError
+from kgen.schedule import CpuMatmul
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.matmul import LINE_BYTES, MatmulPlan
+from kgen.targets.cpu.plan.tiles.tile import Column, Tile, tile
+from kgen.targets.cpu.plan.vectors import Vector
+from kgen_runtime.values import frozen
+
+#: Steps of K ahead of which a tile that packs fetches rows of B: 1 % of 512 x 512 x 512 in bf16, as
+#: a panel's part of a row is too short for the hardware to go on with (Zen 4).
+PACKING_AHEAD = 8
+
+
+#: Of the widest vectors, whose instructions have forms for the halves (AVX512VL).
+AVX512_BYTES = 64
+
+
+@frozen
+class TiledPlan(MatmulPlan):
+    """Steps of K over register tiles of mr x nr."""
+
+    @property
+    def is_direct(self) -> bool:
+        """Sums go from registers through the epilogue to out, and never to scratch."""
+        return not self.k_blocked
+
+    @property
+    def sums_are_in_lanes(self) -> bool:
+        """Not in the order of columns, until K is at its end."""
+        return False
+
+    @property
+    def spreads_columns(self) -> bool:
+        """The columns of a tile are not side by side."""
+        return False
+
+    @property
+    def panels_stop(self) -> str:
+        """Where the first columns of whole panels end."""
+        return self.panels_whole
+
+    @property
+    def panels_step(self) -> int:
+        """From the first column of one to that of the next."""
+        return self.schedule.nr
+
+    @property
+    def packs_a(self) -> bool:
+        return self.schedule.pack_a
+
+    @property
+    def packs_b(self) -> bool:
+        return self.schedule.pack_b
+
+    # -- what stays packed from one task to the next -------------------------------------------
+
+    @property
+    def keeps_b(self) -> bool:
+        """Tasks of the same columns follow each other, and the first of them packs B for all."""
+        reused = self.packs_b and self.splits_m and not self.k_blocked
+        return reused and not (self.packs_a and self.splits_n) and self.b_block_fits
+
+    @property
+    def keeps_a(self) -> bool:
+        """Tasks of the same rows follow each other, and the first of them prepares A for all."""
+        prepared = self.packs_a or self.has_starts
+        return prepared and self.splits_n and not self.k_blocked and not self.keeps_b
+
+    @property
+    def rows_are_fastest(self) -> bool:
+        return self.keeps_b
+
+    @property
+    def packs_in_tiles(self) -> bool:
+        """The first tile of a panel packs it while it multiplies: shuffles and stores hide behind
+        multiply-adds. Every block has such a tile, and the rows of B are read as they lie."""
+        last_rows = self.spec.m - (self.blocks_m - 1) * self.schedule.mc
+        return self.packs_b and self.b_rows_are_whole and last_rows >= self.schedule.mr
+
+    @property
+    def b_rows_are_whole(self) -> bool:
+        """The columns of each step of K lie side by side in B, and only the very last is cut."""
+        return False
+
+    @property
+    def b_in_rows(self) -> int:
+        """Bytes in B, before it is packed, from one step of K to the next."""
+        return self.k_depth * self.b_strides[1]
+
+    def lines_ahead(self, tile: Tile) -> tuple[int, ...]:
+        """Bytes from what a step of a tile that packs reads of B to the lines that it fetches."""
+        width = tile.width * self.spec.dtype.itemsize
+        aligned = self.b_strides[1] % LINE_BYTES == 0
+        last = () if aligned else (width - 1,)
+        return tuple(
+            (PACKING_AHEAD * self.k_depth + row) * self.b_strides[1] + line
+            for row in range(self.k_depth)
+            for line in (*range(0, width, LINE_BYTES), *last)
+        )
+
+    @property
+    def fetches(self) -> bool:
+        """Some tile fetches lines that are read later."""
+        return self.streams_b or self.packs_in_tiles
+
+    @property
+    def b_panels(self) -> int:
+        """Packed panels that there is room for: one, or those of all the task's columns."""
+        return self.schedule.nc // self.schedule.nr if self.keeps_b else 1
+
+    @property
+    def b_pack_bytes(self) -> int:
+        return self.b_panels * self.b_panel_bytes
+
+    @property
+    def b_pack_column(self) -> int:
+        """Bytes of packed panels for a column."""
+        return self.b_panel_bytes // self.schedule.nr
+
+    @property
+    @abstractmethod
+    def scratch_besides_b(self) -> int:
+        """Bytes of the other buffers."""
+
+    @property
+    def b_block_fits(self) -> bool:
+        """All panels of a task can stay, beside the other buffers."""
+        panels = self.schedule.nc // self.schedule.nr
+        room = self.target.limits["stack_bytes"] - self.scratch_besides_b
+        return panels * self.b_panel_bytes <= room
+
+    @property
+    def scratch_bytes(self) -> int:
+        return self.scratch_besides_b + self.packs_b * self.b_pack_bytes
+
+    # -- A and B of the current block of K, as the tiles read them -----------------------------
+
+    @property
+    def a_block(self) -> str:
+        """Pointer to A at the block's corner."""
+        return "%a.k" if self.k_blocked else self.a_origin.base
+
+    @property
+    def b_block(self) -> str:
+        return "%b.k" if self.k_blocked else self.b_origin.base
+
+    @property
+    def a_tiles(self) -> str:
+        """Pointer to what the tiles read of A."""
+        return "%a.pack" if self.packs_a else self.a_block
+
+    @property
+    @abstractmethod
+    def a_m(self) -> int:
+        """Bytes from one row of A to the next."""
+
+    @property
+    @abstractmethod
+    def a_k(self) -> int:
+        """Bytes of A from one step of K to the next."""
+
+    @property
+    @abstractmethod
+    def b_row(self) -> int:
+        """Bytes of B from one step of K to the next."""
+
+    @property
+    @abstractmethod
+    def k_steps(self) -> str:
+        """Steps of K in the current block."""
+
+    @property
+    def b_step(self) -> int:
+        """Bytes of B from one vector of columns to the next."""
+        return self.vector_bytes if self.packs_b else self.compute.count * self.b_strides[2]
+
+    # -- register tiles ------------------------------------------------------------------------
+
+    @property
+    def tile(self) -> Tile:
+        return self._tile(self.schedule.mr, self.schedule.nr)
+
+    @property
+    def bottom_tile(self) -> Tile:
+        return self._tile(self.spec.m % self.schedule.mr, self.schedule.nr)
+
+    @property
+    def right_tile(self) -> Tile:
+        return self._tile(self.schedule.mr, self.spec.n % self.schedule.nr)
+
+    @property
+    def corner_tile(self) -> Tile:
+        return self._tile(self.spec.m % self.schedule.mr, self.spec.n % self.schedule.nr)
+
+    @property
+    def tiles(self) -> tuple[Tile, ...]:
+        """Those that the shape needs."""
+        panels = [(self.tile, self.bottom_tile)] if self.has_whole_panel else []
+        panels += [(self.right_tile, self.corner_tile)] if self.has_edge_panel else []
+        found = [whole for whole, _ in panels] if self.has_whole_rows else []
+        return (*found, *(bottom for _, bottom in panels if self.m_edge))
+
+    @property
+    def packing_tiles(self) -> tuple[Tile, ...]:
+        """Those at the top of each kind of panel."""
+        if not self.packs_in_tiles:
+            return ()
+        whole = (self.tile,) if self.has_whole_panel else ()
+        return (*whole, self.right_tile) if self.has_edge_panel else whole
+
+    def _tile(self, rows: int, width: int) -> Tile:
+        """Where the sums go is out, or the block of sums."""
+        if self.is_direct:
+            out = (self.out_strides[1], self.compute.count * self.out_strides[2])
+        else:
+            out = (self.acc_row, self.vector_bytes)
+        return tile(
+            rows,
+            width,
+            count=self.compute.count,
+            a_stride=self.a_m,
+            b_step=self.b_step,
+            out_strides=out,
+            has_halves=self.has_halves,
+        )
+
+    @property
+    def has_halves(self) -> bool:
+        """Half a vector costs half: AVX-512 has instructions for both widths."""
+        return self.sum_vector.bytes == AVX512_BYTES and not self.sums_are_integers
+
+    @property
+    def uses_halves(self) -> bool:
+        return any(column.is_half for tile in self.tiles for column in tile.columns)
+
+    @property
+    def tile_pointers(self) -> tuple[str, ...]:
+        """The tensors, besides A and B, whose corner a tile is given."""
+        if not self.is_direct:
+            return ("acc",)
+        return (*self.out_like, *(("bias",) if self.has_bias else ()), *self.scales)
+
+    def tile_offset(self, tensor: str, prefix: str) -> str:
+        """How far a tile is from the block's corner in one of them, in bytes."""
+        if tensor in self.scales:
+            return "0"
+        return f"%{prefix}.bias.offset" if tensor == "bias" else f"%{prefix}.corner"
+
+    def bias_at(self, column: Column) -> int:
+        """Bytes from the tile's corner in the bias."""
+        return column.first * self.bias.itemsize
+
+    @property
+    def tile_bases(self) -> dict[str, str]:
+        """The block's corner in each of them."""
+        if not self.is_direct:
+            return {"acc": "%acc"}
+        return {name: place.base for name, place in self.out_origins.items()}
+
+    @property
+    def sums_initial(self) -> str:
+        """The sums' first value, where it is the same for all."""
+        return "" if self.k_blocked or self.has_starts else "zeroinitializer"
+
+    @property
+    def has_starts(self) -> bool:
+        """The sums of each row start from a number that is found first."""
+        return False
+
+
+def check_registers(target: Target, schedule: CpuMatmul, compute: Vector, extra: int = 0) -> None:
+    """The sums and what they are made of stay in vector registers, besides `extra` ones."""
+    vectors = schedule.nr // compute.count
+    needed = registers_needed(schedule.mr, vectors) + extra
+    limit = target.limits["vector_registers"]
+    if needed > limit:
+        fits = max((limit - 2 - extra) // vectors - 1, 1)
+        raise ScheduleError(
+            f"mr={schedule.mr} with nr={schedule.nr} needs {needed} vector registers; "
+            f"{target.name} has {limit}; try mr={fits}"
+        )
+
+
+def registers_needed(rows: int, vectors: int) -> int:
+    """Sums, a row of B, one broadcast element of A, and one to spare: without it LLVM spills (a
+    4 x 24 tile in 16 registers runs at half the speed of a 6 x 16 one)."""
+    return rows * vectors + vectors + 2

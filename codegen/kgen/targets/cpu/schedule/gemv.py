@@ -1,0 +1,155 @@
+"""The schedule of products of a few rows with a B that comes from memory, which binds them.
+
+B is multiplied where it lies, a few of its rows at a time, while the next ones are fetched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from kgen.schedule import CpuMatmul, SweepMatmul
+from kgen.spec import DType, Matmul
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.base import vector_for
+from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING
+from kgen.targets.cpu.plan.kernels.gemv_strips import sums_of_sweep, sweep_registers, sweeps_over
+from kgen.targets.cpu.plan.matmul import LINE_BYTES, SUMS_PADDING
+from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
+from kgen.targets.cpu.plan.tiles.tiled import registers_needed
+from kgen.targets.cpu.schedule.block_sizes import balanced, rounded_up, rows_in_cache
+
+T = TypeVar("T")
+
+#: Up to this many rows, a large B is read once, as a stream, and the sums go to and fro in the
+#: caches: packing it costs more than it saves.
+STREAM_ROWS = 32
+#: Rows of B side by side, by rows of A at most, for elements of 32 bits or more and of 16: for few
+#: rows of A the streams bind, for more the sums' traffic (4096 x 4096 on Zen 4).
+STREAM_K = {2: (8, 16), 4: (8, 32), 8: (16, 64), STREAM_ROWS: (32, 64)}
+#: A of more rows than this is packed even if it need not be, lest its rows meet in a cache set.
+STREAM_A_ROWS = 4
+#: Vectors of a row of B, at most, that a tile of such a product has, by rows of A, or one whose B
+#: comes packed: each is a stream of its own (one row by 4096 x 4096: eight are a fifth slower than
+#: four, Zen 4).
+STREAM_VECTORS, STREAM_VECTORS_FEW = 2, 4
+STREAM_FEW = 2
+#: Of vectors whose rows of B are interleaved within lanes, what such a tile has at most.
+LANES_STRIPS = 2
+#: Rows of B side by side in that case, by rows of A. Their vectors cross lines of an array that is
+#: not aligned, which the next tile then reads again: few, lest a cache set has lost them (1 x 4096
+#: x 4096 of s8 in an array of numpy's: twice as fast as 64 rows, Zen 4).
+LANES_K = {STREAM_FEW: 8, STREAM_A_ROWS: 16}
+#: Columns of a task of such a product, at most: enough of a row for the hardware to see a stream,
+#: and tasks for several threads (2048 of 4096 columns cost one thread 4 % and make two 1.4x as
+#: fast; 1024 cost 10 %).
+STREAM_COLUMNS = 2048
+#: Rows of B that are swept over at once, each in another part of SWEEP_PART rows: four streams are
+#: followed best; pairs for more than two rows of A, where sums take as long, eight.
+SWEEP_PARTS, SWEEP_PARTS_PAIRS, SWEEP_PAIRS_FEW, SWEEP_PART = 4, 8, 2, 64
+#: Strips of a step, at most.
+SWEEP_STRIPS = 2
+#: Bytes of a row of sums, by bytes of an element and rows of A at most: with what passes of B they
+#: have room in the eight ways of the first-level cache (1 row by 4096 x 4096 in f32: 32 GB/s, 26
+#: with twice as many). More rows of A, and more than one of s8, are multiplied by tiles.
+SWEEP_SUMS = {1: {1: 8192}, 2: {2: 4096, 4: 2048}, 4: {1: 4096, 4: 3072}}
+
+
+def is_large(spec: Matmul, target: Target) -> bool:
+    """B leaves the second-level cache."""
+    return spec.k * spec.n * spec.dtype.itemsize > target.limits["l2_bytes"]
+
+
+def streams(spec: Matmul, target: Target) -> bool:
+    """B comes from memory, for so few rows that it is multiplied as it lies."""
+    few = spec.m <= STREAM_ROWS and not spec.constant
+    return few and is_large(spec, target) and not spec.layout.b_transposed
+
+
+def sweeps(spec: Matmul, target: Target) -> bool:
+    """A few rows of B at once pass by all rows of A."""
+    few = spec.m <= max(_sweep_sums(spec)) and streams(spec, target)
+    if not (few and sweeps_over(spec, target)):
+        return False
+    needed = sweep_registers(spec, target, _group(spec, target), 1)
+    return needed <= target.limits["vector_registers"]
+
+
+def sweep_matmul(spec: Matmul, target: Target) -> SweepMatmul:
+    """As many rows of B at once, and as wide steps, as the registers allow."""
+    registers, group = target.limits["vector_registers"], _group(spec, target)
+    pairs = group == 2 and spec.m > SWEEP_PAIRS_FEW
+    parts, strips = next(
+        (parts, strips)
+        for parts in range(SWEEP_PARTS_PAIRS if pairs else SWEEP_PARTS, 0, -group)
+        for strips in range(SWEEP_STRIPS, 0, -1)
+        if sweep_registers(spec, target, parts, strips) <= registers or parts == group
+    )
+    nr = strips * group * sums_of_sweep(spec, target).count
+    sums = _for_rows(spec, _sweep_sums(spec)) // spec.accumulate.itemsize
+    return SweepMatmul(
+        mr=spec.m,
+        nr=nr,
+        mc=spec.m,
+        kc=parts * SWEEP_PART,
+        nc=balanced(spec.n, sums, nr),
+        pack_a=False,
+        pack_b=False,
+        parts=parts,
+    )
+
+
+def _sweep_sums(spec: Matmul) -> Mapping[int, int]:
+    return SWEEP_SUMS[min(spec.dtype.itemsize, max(SWEEP_SUMS))]
+
+
+def _group(spec: Matmul, target: Target) -> int:
+    """Rows of B that are multiplied together."""
+    dot = dot_for(spec.dtype, target)
+    return dot.group if dot else 1
+
+
+def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
+    """A few rows of B at a time, over as many columns as the second-level cache holds sums."""
+    vector = vector_for(target, spec.accumulate, spec.n).count
+    dot = dot_for(spec.dtype, target)
+    registers = target.limits["vector_registers"] - (dot.extra_registers if dot else 0)
+
+    def rows(vectors: int) -> int:
+        return balanced(spec.m, min((registers - 2) // vectors - 1, rows_in_cache(spec)), 1)
+
+    widest = STREAM_VECTORS_FEW if spec.m <= STREAM_FEW else STREAM_VECTORS
+    widths = range(1, min(widest, -(-spec.n // vector)) + 1)
+    wide, narrow = _for_rows(spec, STREAM_K)
+    kc = narrow if spec.dtype.itemsize < 4 else wide
+    if dot and (most := strip_vectors(spec, dot, vector, registers)):
+        widths = range(most, most + 1)
+        kc = kc if spec.m > STREAM_A_ROWS else _for_rows(spec, LANES_K)
+    vectors = max(widths, key=lambda v: (rows(v), v))
+    mr, nr = rows(vectors), vectors * vector
+    mc = rounded_up(spec.m, mr)
+    if packs_a or (spec.dtype is DType.S8 and spec.k % kc):
+        kc = rounded_up(kc, LINE_BYTES // spec.dtype.itemsize if dot else vector)
+    itemsize = spec.accumulate.itemsize
+    copies = rounded_up(mc, vector) * kc * itemsize + max(mc, kc) * ROW_PADDING
+    room = target.limits["stack_bytes"] - packs_a * copies - mc * SUMS_PADDING
+    sums = min(target.limits["l2_bytes"] // 8, room) // (mc * itemsize)
+    nc = balanced(spec.n, min(sums, STREAM_COLUMNS), nr)
+    return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=False)
+
+
+def strip_vectors(spec: Matmul, dot: Dot, vector: int, registers: int) -> int:
+    """Vectors of a tile of all rows of A whose rows of B are interleaved within lanes; 0 if there
+    is none."""
+    fits = (
+        strips * dot.group
+        for strips in range(LANES_STRIPS, 0, -1)
+        if registers_needed(spec.m, strips * dot.group) <= registers
+        and spec.m <= rows_in_cache(spec)
+        and spec.n >= strips * dot.group * vector
+    )
+    return next(fits, 0)
+
+
+def _for_rows(spec: Matmul, table: Mapping[int, T]) -> T:
+    return next(found for most, found in table.items() if spec.m <= most)

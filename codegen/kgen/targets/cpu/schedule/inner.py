@@ -1,0 +1,123 @@
+"""The schedule of inner products, and for which products they are the way."""
+
+from __future__ import annotations
+
+import math
+
+from kgen.schedule import InnerMatmul
+from kgen.spec import Matmul, Spec
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.amx.tiles import tile_product
+from kgen.targets.cpu.plan.base import vector_for
+from kgen.targets.cpu.plan.kernels.inner_vectors import is_inner, tile_registers, vector_along
+from kgen.targets.cpu.plan.tiles.dots import dot_for
+from kgen.targets.cpu.schedule.block_sizes import rounded_up
+
+#: Up to this many rows or columns nothing is packed: both operands are multiplied as they lie.
+#: AMX tiles, whose B must be packed, pay from fewer rows on, if B is in the second-level cache.
+FEW, FEW_WITH_TILES = 16, 8
+#: Rows or columns of a tile, at most, that come from memory, a stream each; and how many where
+#: memory binds. One row by 4096 x 4096 in f32 reads B at 26 GB/s in one stream, 29 in two, 33 in
+#: four, 29 in eight, where each goes on with the row behind; and at 24 to 26 if they begin in rows
+#: side by side (Zen 4, whose prefetchers follow several streams better than one).
+STREAMS, BEST_STREAMS = 8, 4
+#: Cycles from a multiply-add to the next that needs its result, and how many start per cycle.
+FMA_LATENCY, PER_CYCLE = 4, 2
+#: Bytes per cycle that a core gets from memory and from the last-level cache, and cycles for a
+#: vector of the shorter side's operand where that is larger than the first-level cache (Zen 4:
+#: 40 and 75 GB/s at 3.7 GHz; 32 bytes per cycle from the second level).
+MEMORY_BYTES, L3_BYTES, FAR_LOAD = 11, 20, 2
+#: Multiply-adds of a task, and tasks that keep the cores of a common machine busy to the end.
+TASK_WORK, ENOUGH_TASKS = 1 << 20, 32
+
+
+def uses_inner(spec: Spec, target: Target) -> bool:
+    if not isinstance(spec, Matmul) or not is_inner(spec):
+        return False
+    longer = max(spec.m, spec.n) * spec.k * spec.dtype.itemsize
+    tiles = tile_product(spec.dtype, target) and longer <= target.limits["l2_bytes"]
+    most = FEW_WITH_TILES if tiles else FEW
+    if spec.accumulate.is_integer:
+        # B, which is longer, is the one that an instruction takes for unsigned.
+        return spec.m <= min(spec.n, most) and dot_for(spec.dtype, target) is not None
+    return min(spec.m, spec.n) <= most
+
+
+def inner_matmul(spec: Matmul, target: Target) -> InnerMatmul:
+    """Tasks are blocks of the longer side of out, the other side in all of them."""
+    mr, nr = inner_tile(spec, target)
+    count = vector_for(target, spec.accumulate, spec.n).count
+    mc, nc = rounded_up(spec.m, mr), rounded_up(spec.n, nr)
+    # Half of the stack: every width of a block is rounded up to whole vectors.
+    sums = target.limits["stack_bytes"] // 2 // spec.accumulate.itemsize
+    if spec.m > spec.n:
+        longest = min(task_length(spec.m, spec.n * spec.k), sums // rounded_up(nc, count))
+        if nc > nr:
+            # Each panel of columns reads the block of A, from the second-level cache.
+            row = spec.k * spec.dtype.itemsize
+            longest = min(longest, max(target.limits["l2_bytes"] // 2 // row, 1))
+        mc = min(mc, rounded_up(longest, mr))
+    else:
+        longest = min(task_length(spec.n, spec.m * spec.k), sums // mc)
+        nc = min(nc, rounded_up(longest, math.lcm(nr, count)))
+    unroll = chains(spec, target, mr, nr)
+    kc = k_block(spec, target, mr, nr, unroll) if spec.m <= spec.n else spec.k
+    return InnerMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=False, pack_b=False, unroll=unroll)
+
+
+def k_block(spec: Matmul, target: Target, mr: int, nr: int, unroll: int) -> int:
+    """The longest part of K for which a tile's rows of A stay in half of the first-level cache
+    (4 rows by 4096 x 4096 in f32: 1.6x as fast as from the second level, Zen 4); all of it for
+    one row, which is read once, if there is room for the columns too, or if it cannot be cut into
+    equal parts."""
+    along, _ = vector_along(spec, target)
+    step = along.compute.count * unroll
+    near = target.limits["l1_bytes"] // 2 // spec.dtype.itemsize
+    if spec.m == 1 or spec.k * (mr + nr - 1) <= near:
+        return spec.k
+    most = min(near // mr, spec.k - 1)
+    parts = (depth for depth in range(most // step * step, 0, -step) if spec.k % depth == 0)
+    return max((depth for depth in parts if depth >= most // 4), default=spec.k)
+
+
+def inner_tile(spec: Matmul, target: Target) -> tuple[int, int]:
+    """mr and nr of the fewest cycles for a vector of the longer side's operand, whichever binds:
+    multiply-adds, loads or memory. Of equals the one with the best number of streams where memory
+    binds; else the squarest: 4 x 4 leaves room for longer blocks of K than 8 x 3 (8 rows by 4096 x
+    4096: 1.1x in f32, 1.5x in bf16, Zen 4)."""
+    registers = target.limits["vector_registers"]
+    short, long = sorted((spec.m, spec.n))
+    row, near = spec.k * spec.dtype.itemsize, target.limits["l1_bytes"] // 2
+    cached = 2 * long * row <= target.limits["l3_bytes"]
+    memory = target.limits["vector_bytes"] / (L3_BYTES if cached else MEMORY_BYTES)
+
+    def cycles(held: int, streams: int) -> float:
+        step = max(held * streams, held * (FAR_LOAD if short * row > near else 1) + streams)
+        return max(step * math.ceil(short / held) / streams, memory)
+
+    tiles = (
+        (held, streams)
+        for held in range(1, min(short, registers) + 1)
+        for streams in range(1, min(long, STREAMS) + 1)
+        if tile_registers(spec, target, held, streams, 1) <= registers
+    )
+
+    def cost(tile: tuple[int, int]) -> tuple[float, int, int]:
+        found, (held, streams) = cycles(*tile), tile
+        return found, abs(streams - (BEST_STREAMS if found == memory else held)), -held
+
+    held, streams = min(tiles, key=cost)
+    return (streams, held) if spec.m > spec.n else (held, streams)
+
+
+def chains(spec: Matmul, target: Target, mr: int, nr: int) -> int:
+    """Vectors of K to a step, so that multiply-adds need not wait for each other."""
+    unroll = -(-FMA_LATENCY * PER_CYCLE // (mr * nr))
+    while tile_registers(spec, target, mr, nr, unroll) > target.limits["vector_registers"]:
+        unroll //= 2
+    return unroll
+
+
+def task_length(extent: int, work: int) -> int:
+    """How much of the longer side a task takes; `work` is that of one row or column."""
+    return max(-(-extent // ENOUGH_TASKS), TASK_WORK // work, 1)

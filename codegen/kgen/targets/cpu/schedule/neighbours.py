@@ -1,0 +1,66 @@
+"""Schedules a step away from a given one: what tuning on a CPU compares."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from kgen.errors import ScheduleError
+from kgen.schedule import CpuMatmul, CpuStream, InnerMatmul, Origin, Schedule, SweepMatmul
+from kgen.targets.base import Plan
+from kgen.targets.cpu.plan.base import CpuPlan
+from kgen.targets.cpu.plan.kernels.gemv import SweepPlan
+
+#: Rows and vectors of a register tile more or less; blocks and tasks this many times as large.
+TILE_STEPS = (-2, -1, 1, 2)
+FACTORS = (0.5, 2.0)
+
+
+def neighbours(plan: Plan) -> Iterator[Schedule]:
+    """Each differs in one field, and in those that must follow it. Not all of them fit."""
+    schedule = plan.schedule
+    assert isinstance(plan, CpuPlan)
+    found: Iterator[dict[str, int]]
+    if isinstance(schedule, CpuMatmul):
+        unit = 1 if isinstance(schedule, InnerMatmul) else plan.compute.count
+        unit = plan.strip if isinstance(plan, SweepPlan) else unit
+        found = _products(schedule, unit)
+    else:
+        assert isinstance(schedule, CpuStream)
+        found = _streams(schedule)
+    for fields in found:
+        try:
+            yield dataclasses.replace(schedule, **fields, origin=Origin.TUNED)  # type: ignore[arg-type]
+        except ScheduleError:
+            continue
+
+
+def _products(schedule: CpuMatmul, unit: int) -> Iterator[dict[str, int]]:
+    for step in TILE_STEPS:
+        if (mr := schedule.mr + step) > 0:
+            yield {"mr": mr, "mc": _multiple(schedule.mc, mr)}
+        if (nr := schedule.nr + step * unit) > 0:
+            yield {"nr": nr, "nc": _multiple(schedule.nc, nr)}
+    for factor in FACTORS:
+        yield {"mc": _multiple(int(schedule.mc * factor), schedule.mr)}
+        yield {"nc": _multiple(int(schedule.nc * factor), schedule.nr)}
+        yield {"kc": int(schedule.kc * factor)}
+    if isinstance(schedule, InnerMatmul):
+        yield from ({"unroll": int(schedule.unroll * factor)} for factor in FACTORS)
+    elif isinstance(schedule, SweepMatmul):
+        yield from ({"parts": int(schedule.parts * factor)} for factor in FACTORS)
+    else:
+        yield {"pack_a": not schedule.pack_a}
+        yield {"pack_b": not schedule.pack_b}
+
+
+def _streams(schedule: CpuStream) -> Iterator[dict[str, int]]:
+    for factor in FACTORS:
+        yield {"task": int(schedule.task * factor)}
+        yield {"unroll": int(schedule.unroll * factor)}
+    yield {"nontemporal": not schedule.nontemporal}
+
+
+def _multiple(extent: int, unit: int) -> int:
+    """The nearest multiple of `unit` from `extent` up; at least one."""
+    return max(-(-extent // unit), 1) * unit

@@ -1,0 +1,230 @@
+"""How a warp turns its fragments into whole lines of the output, through shared memory.
+
+A fragment holds a run of two adjacent outputs per lane and row (four if bytes of B were paired):
+stored as they are, two of 16 bits or any of 8 fill only a part of each 32-byte sector. So the warp
+writes them to a swizzled tile of its own and reads them back in units of up to 16 bytes along the
+rows; addends come the opposite way. The tile holds a strip of the warp's rows, in the memory that
+the pipeline's stages had.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kgen.schedule import MmaMatmul
+from kgen.spec import Matmul
+from kgen.targets.cuda.limits import WARP_SIZE
+from kgen.targets.cuda.plan.base import log2
+from kgen.targets.cuda.plan.epilogue.output import Column, Row
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.mma.products import Products
+from kgen.targets.cuda.plan.staging.tiles import SwizzledTile
+from kgen.targets.cuda.plan.staging.units import xor_suffix
+from kgen_runtime.values import frozen
+
+#: Rows of one mma's product, and lanes that hold one of them.
+MIN_ROWS = 16
+LANES_PER_ROW = 4
+#: Registers for addends that are out of the strip and not yet added: beside a warp tile of 64x64
+#: no more are free.
+MAX_ADDENDS = 32
+#: What global memory moves at once.
+SECTOR_BYTES = 32
+
+
+@frozen
+class LineUnit:
+    """Outputs that one lane moves at once: distances from its first unit of the warp's tile.
+
+    `row`, `col` in elements, `nbytes` of the row in global memory, `xor` and `shared` in the strip.
+    """
+
+    row: int
+    col: int
+    nbytes: int
+    xor: int
+    shared: int
+
+    @property
+    def at(self) -> str:
+        return xor_suffix(self.xor)
+
+
+@frozen
+class Run:
+    """Adjacent outputs of a fragment: their registers' place and theirs in the strip."""
+
+    row: Row
+    column: Column
+    xor: int
+    shared: int
+
+    @property
+    def at(self) -> str:
+        return xor_suffix(self.xor)
+
+    def names(self, prefix: str) -> tuple[str, ...]:
+        return self.column.names(f"{prefix}_m{self.row.offset}")
+
+
+@frozen
+class Strip:
+    """Rows of the warp's tile that are in shared memory at once."""
+
+    first: int
+    rows: int
+    runs: tuple[Run, ...]
+    units: tuple[LineUnit, ...]
+
+    @property
+    def last(self) -> int:
+        return self.first + self.rows - 1
+
+
+@frozen
+class Exchange:
+    """One warp's tile in shared memory, `width` elements of which are one global access.
+
+    `products` say where fragments have their outputs.
+    """
+
+    tile: SwizzledTile
+    products: Products
+    width: int
+    row_stride: int
+
+    @property
+    def warp_m(self) -> int:
+        return self.products.a.extent
+
+    @property
+    def warp_n(self) -> int:
+        return self.products.b.extent
+
+    @property
+    def unit_bytes(self) -> int:
+        return self.width * self.tile.itemsize
+
+    @property
+    def run_bytes(self) -> int:
+        """Of the adjacent outputs of a fragment: one access of shared memory."""
+        return self.products.run * self.tile.itemsize
+
+    @property
+    def row_step_bytes(self) -> int:
+        """From the first run of a row to that of the next lane's row."""
+        return self.tile.row_bytes * self.tile.row_step
+
+    @property
+    def run_type(self) -> str:
+        return f"b{8 * self.run_bytes}"
+
+    @property
+    def unit_words(self) -> tuple[str, ...]:
+        return tuple(f"word{i}" for i in range(max(1, self.unit_bytes // 4)))
+
+    @property
+    def word_type(self) -> str:
+        """Of a register."""
+        return "b32" if self.unit_bytes >= 4 else "b16"
+
+    @property
+    def access_type(self) -> str:
+        """Of an element of an access."""
+        return f"b{8 * min(4, self.unit_bytes)}"
+
+    @property
+    def units_per_row(self) -> int:
+        return self.warp_n // self.width
+
+    @property
+    def units_per_row_log2(self) -> int:
+        return log2(self.units_per_row)
+
+    @property
+    def unit_mask(self) -> int:
+        return self.units_per_row - 1
+
+    @property
+    def strips(self) -> tuple[Strip, ...]:
+        return tuple(
+            Strip(first=m, rows=self.tile.rows, runs=self._runs(m), units=self._units(m))
+            for m in range(0, self.warp_m, self.tile.rows)
+        )
+
+    def _runs(self, first: int) -> tuple[Run, ...]:
+        rows = [row for row in self.products.rows if first <= row < first + self.tile.rows]
+        cols = self.products.cols[:: self.products.run]
+        return tuple(self._run(first, row, col) for row in rows for col in cols)
+
+    def _run(self, first: int, row: int, col: int) -> Run:
+        xor, shared = self.tile.place(row - first, col)
+        return Run(
+            row=Row(offset=row, nbytes=row * self.row_stride),
+            column=Column(
+                elements=tuple(range(col, col + self.products.run)),
+                nbytes=col * self.tile.itemsize,
+            ),
+            xor=xor,
+            shared=shared,
+        )
+
+    def _units(self, first: int) -> tuple[LineUnit, ...]:
+        count = self.tile.rows * self.units_per_row // WARP_SIZE
+        return tuple(self._unit(first, i) for i in range(count))
+
+    def _unit(self, first: int, index: int) -> LineUnit:
+        row, unit = divmod(index * WARP_SIZE, self.units_per_row)
+        col = unit * self.width
+        xor, shared = self.tile.place(row, col)
+        return LineUnit(
+            row=first + row,
+            col=col,
+            nbytes=(first + row) * self.row_stride + col * self.tile.itemsize,
+            xor=xor,
+            shared=shared,
+        )
+
+    @property
+    def run_xors(self) -> tuple[int, ...]:
+        """The distinct exclusive ors on the fragments' side; the first is 0."""
+        return tuple(sorted({run.xor for run in self.strips[0].runs}))
+
+    @property
+    def unit_xors(self) -> tuple[int, ...]:
+        """The same on the lines' side."""
+        return tuple(sorted({unit.xor for unit in self.strips[0].units}))
+
+
+def plan_exchange(
+    spec: Matmul, schedule: MmaMatmul, products: Products, stage_bytes: int
+) -> Exchange | None:
+    """None where fragments fill whole sectors as they are, with four lanes to a row.
+
+    The strip is as high as `stage_bytes`, the memory of all stages, and the registers allow that
+    hold its addends.
+    """
+    itemsize = spec.out.itemsize
+    if LANES_PER_ROW * products.run * itemsize >= SECTOR_BYTES:
+        return None
+    row_bytes = schedule.warp_n * itemsize
+    rows = schedule.warp_m
+    addends = sum(p.name in ("c", "residual") for p in spec.parameters)
+    while rows > MIN_ROWS and (
+        schedule.num_warps * rows * row_bytes > stage_bytes
+        or addends * rows * schedule.warp_n > MAX_ADDENDS * WARP_SIZE
+    ):
+        rows //= 2
+    row_stride = spec.out_strides[1] if spec.m > 1 else 0
+    batch_stride = spec.out_strides[0] if spec.batch > 1 else 0
+    # A strip that is small gives each lane less, so that every lane has a part of it.
+    share = rows * schedule.warp_n // WARP_SIZE
+    width = math.gcd(MAX_ACCESS_BYTES // itemsize, share, row_stride, batch_stride, spec.n)
+    return Exchange(
+        tile=SwizzledTile(
+            rows=rows, row_bytes=row_bytes, itemsize=itemsize, row_step=products.a.stride
+        ),
+        products=products,
+        width=width,
+        row_stride=spec.out_strides[1] * itemsize,
+    )

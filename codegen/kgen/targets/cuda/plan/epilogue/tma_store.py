@@ -1,0 +1,232 @@
+"""How a warpgroup's outputs leave through TMA: fragments -> swizzled strips -> memory.
+
+A strip is 64 x 64 outputs of 16 bits, a box of the output's tensor map; the copy leaves out what
+lies outside of the matrix. While one strip is read by the copy engine, the next is written: by
+stmatrix, or word by word where operands are swapped. Then a lane's sums are columns 2 (l / 4) and
+one more, of rows 2 (l % 4) and one more of eight: 32 bytes of four rows, none in the others' banks.
+"""
+
+from __future__ import annotations
+
+from kgen.errors import ScheduleError
+from kgen.schedule import WgmmaMatmul
+from kgen.spec import Matmul
+from kgen.targets.cuda.plan.epilogue.output import Column, OutputTile, Row
+from kgen.targets.cuda.plan.matmul import matrices
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.staging.tiles import HALF_BYTES, SwizzledTile
+from kgen.targets.cuda.plan.staging.tma import MAX_STRIDE, ROW_BYTES
+from kgen.targets.cuda.plan.staging.units import xor_suffix
+from kgen.targets.cuda.plan.wgmma.products import EIGHT, WgmmaProducts
+from kgen_runtime.manifest import TensorMap
+from kgen_runtime.values import frozen
+
+ROWS, COLS = 64, 64
+#: stmatrix.x4 writes 16 rows x 16 columns of a warp.
+QUAD = 16
+MAP = "out_map"
+
+
+@frozen
+class Put:
+    """What one store writes to a strip: pairs of accumulators, by (row, columns), in its order;
+    `xor` and `offset` move the lane's address."""
+
+    pairs: tuple[tuple[Row, Column], ...]
+    xor: int
+    offset: int
+
+    @property
+    def at(self) -> str:
+        return xor_suffix(self.xor)
+
+
+@frozen
+class Strip:
+    """A box at row `m` and column `n` of the warpgroup's tile; `offset` is its buffer's byte.
+
+    Nothing has read a `fresh` buffer yet; before another is written, all copies but the `pending`
+    latest must have read theirs.
+    """
+
+    m: int
+    n: int
+    offset: int
+    fresh: bool
+    pending: int
+    puts: tuple[Put, ...]
+    rows: tuple[int, ...]
+    columns: tuple[Column, ...]
+
+    @property
+    def last_row(self) -> int:
+        return self.m + ROWS - 1
+
+    @property
+    def last_col(self) -> int:
+        return self.n + COLS - 1
+
+
+@frozen
+class TmaStore:
+    """`base` is the first byte of the warpgroups' buffers, `buffers` for each."""
+
+    spec: Matmul
+    schedule: WgmmaMatmul
+    products: WgmmaProducts
+    output: OutputTile
+    base: int
+
+    @property
+    def by_words(self) -> bool:
+        return self.products.swapped
+
+    @property
+    def buffers(self) -> int:
+        return buffers(self.schedule)
+
+    @property
+    def tile(self) -> SwizzledTile:
+        return SwizzledTile(rows=ROWS, row_bytes=ROW_BYTES)
+
+    @property
+    def group_bytes(self) -> int:
+        return self.buffers * self.tile.nbytes
+
+    @property
+    def xors(self) -> tuple[int, ...]:
+        """The distinct exclusive ors among the stores; the first is 0."""
+        return tuple(sorted({put.xor for put in self.strips[0].puts}))
+
+    @property
+    def strips(self) -> tuple[Strip, ...]:
+        products = self.products
+        height, width = products.rows, products.columns
+        if products.swapped:
+            height, width = width, height
+        places = [(m, n) for m in range(0, height, ROWS) for n in range(0, width, COLS)]
+        return tuple(
+            self._strip(index, *place, count=len(places)) for index, place in enumerate(places)
+        )
+
+    def _strip(self, index: int, m: int, n: int, *, count: int) -> Strip:
+        # Copies since the one that read this buffer, which may be the block tile's before.
+        since = index + (count - 1 - index) % self.buffers
+        return Strip(
+            m=m,
+            n=n,
+            offset=index % self.buffers * self.tile.nbytes,
+            fresh=index < self.buffers and not self.schedule.num_ctas,
+            pending=self.buffers - 1 if index >= self.buffers else since,
+            puts=self._words(m, n) if self.by_words else self._quads(m, n),
+            rows=tuple(row for row in self.output.row_offsets if m <= row < m + ROWS),
+            columns=tuple(c for c in self.output.columns if n <= c.offset < n + COLS),
+        )
+
+    def _quads(self, m: int, n: int) -> tuple[Put, ...]:
+        """By stmatrix."""
+        return tuple(
+            Put(
+                pairs=tuple(
+                    (self._row(m + i), self._pair(n + col + j))
+                    for j in (0, EIGHT)
+                    for i in self.products.parts
+                ),
+                xor=col * HALF_BYTES,
+                offset=0,
+            )
+            for col in range(0, COLS, QUAD)
+        )
+
+    def _words(self, m: int, n: int) -> tuple[Put, ...]:
+        """Of a lane's columns, row by row."""
+        found = []
+        for row in range(0, ROWS, EIGHT):
+            for j in (0, 1):
+                xor, offset = self.tile.split((row + j) * ROW_BYTES)
+                pair = (self._row(m + row + j), self._pair(n))
+                found.append(Put(pairs=(pair,), xor=xor, offset=offset))
+        return tuple(found)
+
+    def _row(self, m: int) -> Row:
+        return Row(offset=m, nbytes=m * self.output.row_stride)
+
+    def _pair(self, n: int) -> Column:
+        return Column(elements=(n, n + 1), nbytes=n * HALF_BYTES)
+
+    @property
+    def batched(self) -> bool:
+        return self.output.batch_stride != 0
+
+    @property
+    def dimensions(self) -> int:
+        return 3 if self.batched else 2
+
+    @property
+    def tensor_map(self) -> TensorMap:
+        spec = self.spec
+        batch, row, _ = spec.out_strides
+        return TensorMap(
+            name=MAP,
+            tensor="out",
+            dtype=spec.out,
+            shape=(*((spec.batch,) if self.batched else ()), spec.m, spec.n),
+            strides=(*((batch,) if self.batched else ()), row, 1),
+            box=(*((1,) if self.batched else ()), ROWS, COLS),
+            swizzle=ROW_BYTES,
+        )
+
+
+def buffers(schedule: WgmmaMatmul) -> int:
+    """Two, unless the warpgroup has a single strip."""
+    return min(2, schedule.rows // ROWS * (schedule.columns // COLS))
+
+
+def store_bytes(schedule: WgmmaMatmul) -> int:
+    """Shared memory that the strips of all warpgroups take."""
+    if not schedule.tma_store:
+        return 0
+    return schedule.consumers * buffers(schedule) * ROWS * ROW_BYTES
+
+
+def obstacle(spec: Matmul, *, block_m: int, block_n: int, swap: bool = False) -> str | None:
+    """Why TMA cannot write this output, or None if it can."""
+    if spec.out.itemsize != HALF_BYTES:
+        return f"it writes 16-bit outputs, not {spec.out}"
+    for name, stride, count in zip(
+        ("batches", "rows"), spec.out_strides, (spec.batch, spec.m), strict=False
+    ):
+        if count > 1 and stride * HALF_BYTES % MAX_ACCESS_BYTES:
+            return f"the output's {name} are no multiples of {MAX_ACCESS_BYTES} bytes"
+        if count > 1 and stride * HALF_BYTES >= MAX_STRIDE:
+            return f"the output's {name} are {stride * HALF_BYTES} bytes apart"
+    sides = ("block_m", block_m, ROWS, "rows") if swap else ("block_n", block_n, COLS, "columns")
+    name, extent, unit, what = sides
+    if extent % unit:
+        return f"it writes {unit} {what} at once, and {name}={extent} is no multiple of them"
+    left = matrices(spec)[swap]
+    if left.k_inner and swap:
+        return "a lane's outputs are in different columns where operands are swapped in their place"
+    if not left.k_inner and spec.dtype.itemsize > HALF_BYTES:
+        return f"a warp's outputs are too far apart where {left.name} comes to registers in words"
+    return None
+
+
+def plan_store(
+    spec: Matmul,
+    schedule: WgmmaMatmul,
+    products: WgmmaProducts,
+    output: OutputTile,
+    base: int,
+) -> TmaStore | None:
+    """None if the schedule does not ask for it. Raises ScheduleError if TMA cannot do it."""
+    if not schedule.tma_store:
+        return None
+    if (why := obstacle_of(spec, schedule)) is not None:
+        raise ScheduleError(f"tma_store=1 cannot be: {why}; try tma_store=0")
+    return TmaStore(spec=spec, schedule=schedule, products=products, output=output, base=base)
+
+
+def obstacle_of(spec: Matmul, schedule: WgmmaMatmul) -> str | None:
+    """The same for a schedule's block tile."""
+    return obstacle(spec, block_m=schedule.block_m, block_n=schedule.block_n, swap=schedule.swap)

@@ -1,0 +1,194 @@
+"""How a warp reads its strips of the operands' tiles: registers, addresses, bank by bank."""
+
+from __future__ import annotations
+
+from kgen.targets.cuda.plan.mma.instruction import MatrixInstruction
+from kgen.targets.cuda.plan.staging.copy import TileCopy
+from kgen.targets.cuda.plan.staging.tiles import SwizzledTile
+from kgen.targets.cuda.plan.staging.units import xor_suffix
+from kgen_runtime.values import frozen
+
+#: Rows (or columns) of a piece: with one step of k it is what one ldmatrix.x4 brings.
+PIECE = 16
+REGISTERS_PER_PIECE = 4
+#: Rows of an 8x8 matrix of ldmatrix, and columns of a product.
+EIGHT = 8
+#: Fragments of one step are multiplied while those of the next are loaded.
+FRAGMENT_SETS = 2
+
+
+@frozen
+class FragmentLoad:
+    """One load of operand `name` into `registers`, at (lane's address ^ xor) + offset."""
+
+    name: str
+    instruction: str
+    registers: tuple[str, ...]
+    xor: int
+    offset: int
+
+    @property
+    def at(self) -> str:
+        """The suffix of the register with the address that its xor gives."""
+        return xor_suffix(self.xor)
+
+
+@frozen
+class MmaOperand:
+    """A warp's strip (`extent` of m or n) of one operand's tile, a piece of 16 at a time.
+
+    By ldmatrix, lane l gives the address of row l % 8 of the 8x8 matrix l / 8 (in units of 16 bits;
+    for wider elements a row has fewer of them). Matrices are numbered in the order of mma's
+    registers: A (m, k), (m+8, k), (m, k+h), (m+8, k+h); B (k, n), (k+h, n), (k, n+8), (k+h, n+8),
+    with h half a step. So bit 3 of the lane picks the half of m for A and of k for B, and bit 4 the
+    other. Where k is not the inner dimension, matrices of 16-bit elements are transposed on the
+    way, and elements of 4 bytes are `gathered`, each lane loading those that mma wants from it, row
+    l % 4 along k and column l / 4.
+
+    Bytes are `paired`: transposed two at a time, so that a lane gets two neighbours of m (or n)
+    for each k, and of four k half from one matrix and half from the next; two prmt then make a
+    register of each neighbour. So the even m (or n) of a piece come first, where otherwise its
+    lower half does, then the odd. Which rows a matrix has is free, and chosen so that all eight lie
+    in different banks: k 0 1 4 5 10 11 14 15 and 2 3 6 7 8 9 12 13.
+    """
+
+    copy: TileCopy
+    tile: SwizzledTile
+    extent: int
+    instruction: MatrixInstruction
+    k_steps: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return self.copy.name
+
+    @property
+    def origin(self) -> str:
+        """The register with the block tile's first m or n."""
+        return "m0" if self.name == "a" else "n0"
+
+    @property
+    def gathered(self) -> bool:
+        return is_gathered(self.copy.matrix.k_inner, self.instruction)
+
+    @property
+    def paired(self) -> bool:
+        return is_paired(self.copy.matrix.k_inner, self.instruction)
+
+    @property
+    def parts(self) -> tuple[int, int]:
+        """Where the two parts of a piece begin: its halves, or even and odd m (or n)."""
+        return (0, 1) if self.paired else (0, EIGHT)
+
+    @property
+    def stride(self) -> int:
+        """From one m (or n) of a part to the next."""
+        return 2 if self.paired else 1
+
+    @property
+    def row_half_bit(self) -> int:
+        """The bit of the lane that picks the half of a piece's stored rows."""
+        return 3 if (self.name == "a") == self.copy.matrix.k_inner else 4
+
+    @property
+    def col_half_bit(self) -> int:
+        return 7 - self.row_half_bit
+
+    @property
+    def warp_bytes(self) -> int:
+        """From one warp's strip to the next."""
+        return self.extent * (
+            self.tile.row_bytes if self.copy.matrix.k_inner else self.tile.itemsize
+        )
+
+    def offset(self, free: int, k: int) -> tuple[int, int]:
+        """(xor, offset) from the strip's first element to the one at (free, k)."""
+        row, col = (free, k) if self.copy.matrix.k_inner else (k, free)
+        return self.tile.place(row, col)
+
+    def loads(self, k: int) -> tuple[FragmentLoad, ...]:
+        load = self._gather if self.gathered else self._matrices
+        return tuple(each for free in range(0, self.extent, PIECE) for each in load(free, k))
+
+    def _matrices(self, free: int, k: int) -> tuple[FragmentLoad, ...]:
+        modifier = "" if self.copy.matrix.k_inner else ".trans"
+        xor, offset = self.offset(free, k)
+        return (
+            FragmentLoad(
+                name=self.name,
+                instruction=f"ldmatrix.sync.aligned.m8n8.x4{modifier}.shared.b16",
+                registers=tuple(self._register(free, k, *half) for half in self._halves),
+                xor=xor,
+                offset=offset,
+            ),
+        )
+
+    def _gather(self, free: int, k: int) -> tuple[FragmentLoad, ...]:
+        loads = []
+        for free_half, k_half in self._halves:
+            xor, offset = self.offset(free + free_half, k + k_half)
+            loads.append(
+                FragmentLoad(
+                    name=self.name,
+                    instruction="ld.shared.b32",
+                    registers=(self._register(free, k, free_half, k_half),),
+                    xor=xor,
+                    offset=offset,
+                )
+            )
+        return tuple(loads)
+
+    @property
+    def _halves(self) -> tuple[tuple[int, int], ...]:
+        """Distances along m (or n) and k of a piece's registers, in the order of matrices."""
+        half = self.instruction.half
+        first, second = self.parts
+        if self.name == "a" or self.paired:
+            return ((first, 0), (second, 0), (first, half), (second, half))
+        return ((first, 0), (first, half), (second, 0), (second, half))
+
+    def _register(self, free: int, k: int, free_half: int, k_half: int) -> str:
+        letter = "m" if self.name == "a" else "n"
+        return f"{self.name}_{letter}{free + free_half}_k{self.set_of(k) + k_half}"
+
+    def set_of(self, k: int) -> int:
+        """The first k of the registers for step k: two sets take turns, if there are two steps."""
+        return k % (FRAGMENT_SETS * self.instruction.step)
+
+    def registers(self, k: int) -> tuple[str, ...]:
+        """All registers of a step."""
+        return tuple(register for load in self.loads(k) for register in load.registers)
+
+    def pairs(self, k: int) -> tuple[tuple[str, str], ...]:
+        """Registers of a step that two neighbours of m (or n) share until they are parted."""
+        if not self.paired:
+            return ()
+        names = self.registers(k)
+        return tuple(zip(names[::2], names[1::2], strict=True))
+
+    @property
+    def pieces(self) -> tuple[tuple[str, ...], ...]:
+        """The registers of all sets, a piece on a line."""
+        names = [r for k in self.k_steps[:FRAGMENT_SETS] for r in self.registers(k)]
+        size = REGISTERS_PER_PIECE
+        return tuple(tuple(names[i : i + size]) for i in range(0, len(names), size))
+
+    @property
+    def xors(self) -> tuple[int, ...]:
+        """The distinct exclusive ors among all loads; the first is 0."""
+        return tuple(sorted({load.xor for k in self.k_steps for load in self.loads(k)}))
+
+    @property
+    def at_suffixes(self) -> tuple[str, ...]:
+        """Suffixes of the registers with their addresses."""
+        return tuple(map(xor_suffix, self.xors))
+
+
+def is_gathered(k_inner: bool, instruction: MatrixInstruction) -> bool:
+    """Whether ldmatrix cannot bring the operand: it transposes 16-bit elements only."""
+    return not k_inner and instruction.itemsize == 4
+
+
+def is_paired(k_inner: bool, instruction: MatrixInstruction) -> bool:
+    """Whether ldmatrix transposes two elements at a time."""
+    return not k_inner and instruction.itemsize == 1

@@ -1,0 +1,90 @@
+"""How CTAs share the block tiles of a product by mma.sync: one each, parts of k, or stream-k."""
+
+from __future__ import annotations
+
+from kgen.errors import ScheduleError
+from kgen.schedule import MmaMatmul, SplitMatmul
+from kgen.spec import Matmul
+from kgen.targets.base import Target
+from kgen.targets.cuda.plan.epilogue.output import OutputTile
+from kgen.targets.cuda.plan.matmul import plan_launch
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.raster import Raster
+from kgen.targets.cuda.plan.reduction.last_arriving import Gather, plan_gather
+from kgen.targets.cuda.plan.reduction.partial import PartialSums
+from kgen.targets.cuda.plan.reduction.stream_k import Stream, plan_stream
+from kgen_runtime.manifest import Launch, Workspace
+from kgen_runtime.values import frozen
+
+
+@frozen
+class Arrangement:
+    """The launch, with what its CTAs need beside tiles to share work. `shared_bytes` are all."""
+
+    launch: Launch
+    shared_bytes: int
+    workspaces: tuple[Workspace, ...] = ()
+    gather: Gather | None = None
+    stream: Stream | None = None
+    raster: Raster | None = None
+
+
+def streams(schedule: MmaMatmul) -> bool:
+    """Whether CTAs share block tiles along k."""
+    return isinstance(schedule, SplitMatmul) and schedule.stream_k
+
+
+def ticket_bytes(schedule: MmaMatmul) -> int:
+    """Shared memory behind the tiles, where all threads find the ticket that one has drawn."""
+    return MAX_ACCESS_BYTES if streams(schedule) else 0
+
+
+def arrange(
+    spec: Matmul,
+    target: Target,
+    schedule: MmaMatmul,
+    output: OutputTile,
+    sums: PartialSums,
+    k_tiles: int,
+    shared_bytes: int,
+) -> Arrangement:
+    """`spec` is what goes out, by `sums.threads` threads whose tiles take `shared_bytes`.
+
+    Raises ScheduleError if the schedule's way of sharing cannot be.
+    """
+    if not (isinstance(schedule, SplitMatmul) and schedule.stream_k):
+        _check_alone(schedule)
+        launch = plan_launch(spec, schedule, sums.threads, shared_bytes, target)
+        gather = plan_gather(schedule, output, sums.names, launch)
+        if gather is None:
+            return Arrangement(launch=launch, shared_bytes=shared_bytes)
+        return Arrangement(
+            launch=gather.launch(launch),
+            shared_bytes=shared_bytes,
+            workspaces=gather.workspaces,
+            gather=gather,
+        )
+    raster = Raster(
+        shape=(spec.batch, spec.m, spec.n),
+        extent=(1, schedule.block_m, schedule.block_n),
+        group=schedule.group_m,
+    )
+    stream = plan_stream(raster.total, k_tiles, schedule, sums)
+    assert stream is not None
+    shared_bytes += ticket_bytes(schedule)
+    launch = plan_launch(spec, schedule, sums.threads, shared_bytes, target)
+    return Arrangement(
+        launch=stream.launch(launch, raster),
+        shared_bytes=shared_bytes,
+        workspaces=stream.workspaces,
+        stream=stream,
+        raster=raster,
+    )
+
+
+def _check_alone(schedule: MmaMatmul) -> None:
+    if isinstance(schedule, SplitMatmul) and (schedule.num_ctas or schedule.group_m > 1):
+        raise ScheduleError(
+            f"num_ctas={schedule.num_ctas} and group_m={schedule.group_m} are for CTAs that share "
+            "block tiles by stream_k=1; try num_ctas=0,group_m=1"
+        )

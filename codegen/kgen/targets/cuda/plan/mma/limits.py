@@ -1,0 +1,60 @@
+"""What a schedule for mma.sync must be like, and the registers that it holds."""
+
+from __future__ import annotations
+
+from kgen.errors import ScheduleError
+from kgen.schedule import MmaMatmul
+from kgen.spec import Matmul
+from kgen.targets.base import Target
+from kgen.targets.cuda.plan import base
+from kgen.targets.cuda.plan.mma.fragments import FRAGMENT_SETS, PIECE, REGISTERS_PER_PIECE
+from kgen.targets.cuda.plan.mma.instruction import MatrixInstruction
+from kgen.targets.cuda.plan.mma.products import promotion
+
+
+def check(
+    spec: Matmul,
+    schedule: MmaMatmul,
+    instruction: MatrixInstruction,
+    num_threads: int,
+    target: Target,
+) -> None:
+    """Raises ScheduleError if the schedule does not fit the instruction or the target."""
+    _check_promotion(spec, schedule, instruction)
+    base.check_powers_of_two(schedule)
+    least = {"warp_m": PIECE, "warp_n": PIECE, "block_k": instruction.step}
+    for name, limit in least.items():
+        value = getattr(schedule, name)
+        if value < limit:
+            raise ScheduleError(
+                f"{name}={value} is less than the {limit} of one ldmatrix; try {limit}"
+            )
+    if schedule.num_stages < 2:
+        raise ScheduleError(
+            f"num_stages={schedule.num_stages} leaves no stage to load while one computes; try 2"
+        )
+    base.check_threads(num_threads, target, f"warp_m={schedule.block_m}")
+
+
+def _check_promotion(spec: Matmul, schedule: MmaMatmul, instruction: MatrixInstruction) -> None:
+    interval = promotion(spec, schedule)
+    if interval and (schedule.block_k % interval or interval % instruction.step):
+        raise ScheduleError(
+            f"promote_k={interval} is no multiple of {instruction.step} that divides "
+            f"block_k={schedule.block_k}; try promote_k={min(schedule.block_k, 128)}"
+        )
+
+
+def registers_held(
+    spec: Matmul, schedule: MmaMatmul, instruction: MatrixInstruction, target: Target
+) -> int:
+    """Accumulators, all sets of fragments, and what rounding leaves of one set. Sums that are added
+    to others need registers beside these; ptxas takes two sets for those that it makes itself."""
+    sets = min(FRAGMENT_SETS, schedule.block_k // instruction.step)
+    fragments = (schedule.warp_m + schedule.warp_n) // PIECE * REGISTERS_PER_PIECE
+    accumulators = schedule.warp_m * schedule.warp_n // target.subgroup
+    if promotion(spec, schedule):
+        accumulators *= 2
+    if instruction.made_of_f16:
+        accumulators *= 3
+    return accumulators + fragments * (sets + instruction.splits)

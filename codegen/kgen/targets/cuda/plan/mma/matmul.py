@@ -1,0 +1,285 @@
+"""Matmul on tensor cores: ldmatrix feeds mma.sync from shared memory."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from kgen.errors import ScheduleError
+from kgen.schedule import MmaMatmul
+from kgen.spec import Matmul
+from kgen.targets.base import Target
+from kgen.targets.cuda.plan import base
+from kgen.targets.cuda.plan.epilogue.output import plan_output
+from kgen.targets.cuda.plan.epilogue.staging import Exchange, plan_exchange
+from kgen.targets.cuda.plan.matmul import (
+    MatmulPlan,
+    matrices,
+    order_tiles,
+    plan_pipeline,
+)
+from kgen.targets.cuda.plan.mma.fragments import (
+    EIGHT,
+    PIECE,
+    FragmentLoad,
+    MmaOperand,
+    is_gathered,
+)
+from kgen.targets.cuda.plan.mma.instruction import MatrixInstruction, instruction_of
+from kgen.targets.cuda.plan.mma.launch import arrange, streams, ticket_bytes
+from kgen.targets.cuda.plan.mma.limits import check, registers_held
+from kgen.targets.cuda.plan.mma.products import Mma, Products, Sum, promotion, rest_of
+from kgen.targets.cuda.plan.reduction.last_arriving import gathers
+from kgen.targets.cuda.plan.reduction.partial import PartialSums
+from kgen.targets.cuda.plan.staging.copy import TileCopy, plan_copy
+from kgen.targets.cuda.plan.staging.prefetch import Share, share_out
+from kgen.targets.cuda.plan.staging.tiles import CHUNK_BYTES, SwizzledTile
+from kgen_runtime.values import frozen
+
+
+@frozen
+class KStep:
+    """32 bytes of k: the products that it adds, and what is brought meanwhile for later steps.
+
+    `loads` are the fragments of the step after it. The last step `turns` to the next tile first.
+    `rounded` are fragments of this step that are rounded to the instruction's type, `paired` those
+    that two neighbours of m (or n) share so far. `promoted` are short sums that end with it.
+    """
+
+    k: int
+    last: int
+    rounded: tuple[str, ...]
+    paired: tuple[tuple[str, str], ...]
+    mmas: tuple[Mma, ...]
+    promoted: tuple[Sum, ...]
+    loads: tuple[FragmentLoad, ...]
+    shares: tuple[Share, ...]
+    turns: bool
+
+
+@frozen
+class MmaPlan(MatmulPlan):
+    schedule: MmaMatmul
+    products: Products
+    exchange: Exchange | None
+
+    @property
+    def operands(self) -> tuple[MmaOperand, MmaOperand]:
+        return self.products.a, self.products.b
+
+    @property
+    def paired(self) -> tuple[MmaOperand, ...]:
+        """Operands of bytes that are transposed on their way into registers."""
+        return tuple(operand for operand in self.operands if operand.paired)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """How operands reach shared memory and registers, and how short sums are kept exact."""
+        found = list(super().remarks)
+        for operand in self.paired:
+            found.append(
+                f"{operand.name.upper()}: k becomes the inner dimension in registers: ldmatrix "
+                "transposes pairs of bytes, prmt parts them"
+            )
+        if self.promotes_every:
+            found.append(f"sums are moved to f32 registers every {self.promotes_every} of k")
+        return tuple(found)
+
+    @property
+    def promotes_every(self) -> int:
+        """Of k, after which sums leave the tensor core's registers; 0 for never."""
+        return promotion(self.spec, self.schedule) if self.products.promoted else 0
+
+    @property
+    def warps_n_log2(self) -> int:
+        return base.log2(self.schedule.block_n // self.schedule.warp_n)
+
+    @property
+    def warps_n_mask(self) -> int:
+        return self.schedule.block_n // self.schedule.warp_n - 1
+
+    @property
+    def ticket_at(self) -> int:
+        """Where in shared memory a CTA of a stream keeps its ticket, behind all else."""
+        return self.shared_bytes - ticket_bytes(self.schedule)
+
+    @property
+    def instruction(self) -> MatrixInstruction:
+        return self.operands[0].instruction
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether a loop that the assembler unrolled would need more registers than there are."""
+        gathers = self.gather is not None and self.gather.is_tight
+        return self.promotes_every > 0 or self.instruction.made_of_f16 or gathers
+
+    @property
+    def single_step(self) -> bool:
+        """Whether a tile is a single step, so that its fragments have one set of registers."""
+        return self.schedule.block_k == self.instruction.step
+
+    @property
+    def first_fragments(self) -> tuple[FragmentLoad, ...]:
+        return self._fragments(0)
+
+    def _fragments(self, k: int) -> tuple[FragmentLoad, ...]:
+        a, b = self.operands
+        return a.loads(k) + b.loads(k)
+
+    @property
+    def rests(self) -> tuple[str, ...]:
+        """Registers of what rounding leaves of a step's fragments, if that is multiplied."""
+        if not self.instruction.splits:
+            return ()
+        return tuple(rest_of(r) for operand in self.operands for r in operand.registers(0))
+
+    @property
+    def k_steps(self) -> tuple[KStep, ...]:
+        depth, step = self.schedule.block_k, self.instruction.step
+        interval = self.promotes_every or depth
+        copies = [operand.copy for operand in self.operands]
+        shares = share_out(copies, depth // step) if self.pipeline.loads_in_loop else {}
+        promotions = self.products.promotions
+        steps = []
+        for k in range(0, depth, step):
+            turns = k + step == depth and self.pipeline.loops
+            loads = self._fragments((k + step) % depth) if turns or k + step < depth else ()
+            registers = [r for operand in self.operands for r in operand.registers(k)]
+            steps.append(
+                KStep(
+                    k=k,
+                    last=k + step - 1,
+                    rounded=tuple(registers) if self.instruction.rounds else (),
+                    paired=tuple(pair for operand in self.operands for pair in operand.pairs(k)),
+                    mmas=self.products.of_step(k, begins=bool(promotions) and k % interval == 0),
+                    promoted=promotions if (k + step) % interval == 0 else (),
+                    loads=loads,
+                    shares=shares.get(k // step, ()),
+                    turns=turns,
+                )
+            )
+        return tuple(steps)
+
+
+def plan_mma(
+    spec: Matmul, target: Target, schedule: MmaMatmul, whole: Matmul | None = None
+) -> MmaPlan:
+    """`whole`: the product of which the spec's batch are parts of k, where they are. What goes
+    out is this product if the schedule adds them in the same kernel, else the parts.
+
+    Raises ScheduleError if the schedule does not fit the instruction or the target.
+    """
+    instruction = instruction_of(spec, target)
+    if instruction is None:
+        raise ScheduleError(
+            f"mainloop={schedule.mainloop} has no {spec.dtype} tensor cores with f32 "
+            f"accumulators on {target.name}; try an FmaMatmul schedule"
+        )
+    num_threads = schedule.num_warps * target.subgroup
+    check(spec, schedule, instruction, num_threads, target)
+    tiles = _tiles(spec, schedule, instruction)
+    copies = _copies(spec, target, schedule, tiles, whole)
+    base.check_registers(
+        registers_held(spec, schedule, instruction, target)
+        + sum(copy.staging_registers for copy in copies),
+        f"a warp tile of {schedule.warp_m}x{schedule.warp_n}",
+        num_threads,
+        target,
+        f"warp_n={max(PIECE, schedule.warp_n // 2)}",
+    )
+    stage_bytes = sum(tile.nbytes for tile in tiles)
+    base.check_shared(schedule, stage_bytes, target, beside=ticket_bytes(schedule))
+    pipeline = plan_pipeline(spec.k, schedule, stage_bytes, counted=streams(schedule))
+    products = _products(spec, schedule, instruction, copies, tiles)
+    stored = whole if whole is not None and gathers(schedule) else spec
+    exchange = plan_exchange(stored, schedule, products, pipeline.nbytes)
+    exchange_bytes = schedule.num_warps * exchange.tile.nbytes if exchange else 0
+    output = plan_output(stored, schedule, rows=products.rows, cols=products.cols, run=products.run)
+    sums = PartialSums(names=products.sums, whole=output.whole, threads=num_threads)
+    shared = arrange(
+        stored,
+        target,
+        schedule,
+        output,
+        sums,
+        pipeline.k_tiles,
+        max(pipeline.nbytes, exchange_bytes),
+    )
+    return MmaPlan(
+        spec=stored,
+        target=target,
+        schedule=schedule,
+        template="ptx/matmul_mma.ptx.j2",
+        launches=(shared.launch,),
+        workspaces=shared.workspaces,
+        num_threads=num_threads,
+        shared_bytes=shared.shared_bytes,
+        ptx_version=base.ptx_version(target, "ldmatrix", instruction.feature),
+        pipeline=pipeline,
+        output=dataclasses.replace(output, repeated=shared.stream is not None),
+        gather=shared.gather,
+        stream=shared.stream,
+        raster=shared.raster,
+        products=products,
+        exchange=exchange,
+    )
+
+
+def _copies(
+    spec: Matmul,
+    target: Target,
+    schedule: MmaMatmul,
+    tiles: tuple[SwizzledTile, SwizzledTile],
+    whole: Matmul | None,
+) -> list[TileCopy]:
+    """Of A and B, from the matrices of `whole` if the spec is parts of it; a CTA that shares block
+    tiles can begin with any tile along k."""
+    copies = [
+        plan_copy(
+            matrix,
+            rows=tile.rows,
+            cols=tile.row_bytes // tile.itemsize,
+            num_threads=schedule.num_warps * target.subgroup,
+            target=target,
+            allow_async=True,
+            place=tile.place,
+            part_k=schedule.block_k if streams(schedule) else spec.k if whole else 0,
+        )
+        for matrix, tile in zip(matrices(whole or spec), tiles, strict=True)
+    ]
+    return order_tiles(spec.k, schedule.block_k, copies)
+
+
+def _products(
+    spec: Matmul,
+    schedule: MmaMatmul,
+    instruction: MatrixInstruction,
+    copies: list[TileCopy],
+    tiles: tuple[SwizzledTile, SwizzledTile],
+) -> Products:
+    """Of a warp, for each step of k."""
+    k_steps = tuple(range(0, schedule.block_k, instruction.step))
+    extents = (schedule.warp_m, schedule.warp_n)
+    a, b = (
+        MmaOperand(copy=copy, tile=tile, extent=extent, instruction=instruction, k_steps=k_steps)
+        for copy, tile, extent in zip(copies, tiles, extents, strict=True)
+    )
+    return Products(a=a, b=b, promoted=promotion(spec, schedule) > 0)
+
+
+def _tiles(
+    spec: Matmul, schedule: MmaMatmul, instruction: MatrixInstruction
+) -> tuple[SwizzledTile, SwizzledTile]:
+    """A's and B's tile: rows and columns as the matrices are stored."""
+    itemsize = instruction.itemsize
+
+    def tile(block: int, k_inner: bool, base: int) -> SwizzledTile:
+        rows, cols = (block, schedule.block_k) if k_inner else (schedule.block_k, block)
+        # A lane's eight columns are read at once, 16 bytes with ldmatrix.
+        chunk = EIGHT * itemsize if is_gathered(k_inner, instruction) else CHUNK_BYTES
+        return SwizzledTile(
+            rows=rows, row_bytes=cols * itemsize, base=base, itemsize=itemsize, chunk_bytes=chunk
+        )
+
+    a, b = matrices(spec)
+    a_tile = tile(schedule.block_m, a.k_inner, 0)
+    return a_tile, tile(schedule.block_n, b.k_inner, a_tile.nbytes)

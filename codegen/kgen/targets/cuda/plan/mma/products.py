@@ -1,0 +1,133 @@
+"""Which matrix instructions multiply the fragments of a step, in which order, into which sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kgen.schedule import GpuMatmul, PromotedMatmul, PromotedWgmmaMatmul
+from kgen.spec import Matmul
+from kgen.targets.cuda.plan.mma.fragments import PIECE, MmaOperand
+from kgen_runtime.values import frozen
+
+#: Only tf32 operands are split; a step has so many of them along k.
+TF32_STEP = 8
+ZERO = "zero"
+
+
+@frozen
+class Mma:
+    """One mma.sync: d = a b + c, by register names."""
+
+    d: tuple[str, ...]
+    a: tuple[str, ...]
+    b: tuple[str, ...]
+    c: tuple[str, ...]
+
+
+@frozen
+class Sum:
+    """acc += part: a short sum, moved to one in f32."""
+
+    acc: str
+    part: str
+
+
+@frozen
+class Products:
+    """Of the fragments of A and B.
+
+    `promoted`: sums of a few steps are kept in part_m<m>_n<n> and then added to acc_m<m>_n<n>.
+    """
+
+    a: MmaOperand
+    b: MmaOperand
+    promoted: bool = False
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The m of a lane's accumulators, from its first."""
+        pieces = range(0, self.a.extent, PIECE)
+        return tuple(m + part for m in pieces for part in self.a.parts)
+
+    @property
+    def cols(self) -> tuple[int, ...]:
+        """The n of a lane's accumulators, from its first."""
+        return tuple(sorted(n for tile in self._tiles for n in self._columns(tile)))
+
+    @property
+    def run(self) -> int:
+        """How many of these are neighbours."""
+        return 2 * self.b.stride
+
+    def _columns(self, tile: int) -> tuple[int, int]:
+        return tile, tile + self.b.stride
+
+    @property
+    def _tiles(self) -> tuple[int, ...]:
+        """Where the products' eight columns begin."""
+        pieces = range(0, self.b.extent, PIECE)
+        return tuple(n + part for n in pieces for part in self.b.parts)
+
+    @property
+    def sums(self) -> tuple[str, ...]:
+        """A lane's accumulators, product by product: the four of one are registers side by side."""
+        return tuple(
+            f"acc_m{m + i}_n{j}"
+            for m in range(0, self.a.extent, PIECE)
+            for n in self._tiles
+            for i in self.a.parts
+            for j in self._columns(n)
+        )
+
+    def of_step(self, k: int, *, begins: bool) -> tuple[Mma, ...]:
+        """Those of step k; `begins`: short sums have nothing in them yet."""
+        instruction = self.a.instruction
+        first = self.a.set_of(k)
+        return tuple(
+            mma
+            for depth in range(0, instruction.step, instruction.depth)
+            for m in range(0, self.a.extent, PIECE)
+            for n in self._tiles
+            for whole in self._pieces(m, n, first + depth)
+            for mma in self._all(
+                replace(whole, c=(ZERO,) * len(whole.c)) if begins and not depth else whole
+            )
+        )
+
+    def _pieces(self, m: int, n: int, k: int) -> Iterator[Mma]:
+        """The product of two fragments, in one instruction of 16 rows or two of 8. Their layouts:
+        PTX ISA, "Matrix Fragments for mma.m16n8k16" and its neighbours."""
+        instruction, parts = self.a.instruction, self.a.parts
+        halves = range(k, k + instruction.depth, instruction.half)
+        b = tuple(f"b_n{n}_k{half}" for half in halves)
+        sums = "part" if self.promoted else "acc"
+        for rows in (parts,) if instruction.rows == PIECE else ((part,) for part in parts):
+            d = tuple(f"{sums}_m{m + i}_n{j}" for i in rows for j in self._columns(n))
+            a = tuple(f"a_m{m + i}_k{half}" for half in halves for i in rows)
+            yield Mma(d=d, a=a, b=b, c=d)
+
+    def _all(self, whole: Mma) -> tuple[Mma, ...]:
+        """The small products first, if operands are split."""
+        if not self.a.instruction.splits:
+            return (whole,)
+        a_rest, b_rest = tuple(map(rest_of, whole.a)), tuple(map(rest_of, whole.b))
+        return (replace(whole, a=a_rest), replace(whole, b=b_rest), whole)
+
+    @property
+    def promotions(self) -> tuple[Sum, ...]:
+        places = [f"m{m}_n{n}" for m in self.rows for n in self.cols] if self.promoted else ()
+        return tuple(Sum(acc=f"acc_{place}", part=f"part_{place}") for place in places)
+
+
+def rest_of(register: str) -> str:
+    """The register with what rounding leaves of a fragment's; each step uses the same."""
+    name, _, k = register.rpartition("_k")
+    return f"{name}_rest{int(k) % TF32_STEP}"
+
+
+def promotion(spec: Matmul, schedule: GpuMatmul) -> int:
+    """Of k, after which short sums are added to ones in f32; 0 if k ends before."""
+    if not isinstance(schedule, PromotedMatmul | PromotedWgmmaMatmul):
+        return 0
+    return schedule.promote_k if schedule.promote_k < spec.k else 0

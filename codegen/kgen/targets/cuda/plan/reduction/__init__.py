@@ -1,0 +1,1 @@
+"""Split-k and stream-k: partial sums, and who adds them."""

@@ -1,0 +1,182 @@
+"""Split k in one kernel: of the CTAs that multiply parts of a block tile the last one adds them.
+
+Each leaves its sums in a workspace and counts itself at the block tile's counter, an atomic that
+releases what it has left and acquires what the others have. Who finds that all others have come
+adds all parts, its own too, in the order of k, whatever order they came in. Nobody waits, so that
+nothing is assumed about which CTAs run at once; and the counter wraps to zero, for the next launch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from kgen.schedule import GpuMatmul, SplitK
+from kgen.targets.cuda.plan.epilogue.output import OutputTile
+from kgen.targets.cuda.plan.reduction.partial import WORD_BYTES, Access, PartialSums
+from kgen_runtime.manifest import Extent3, Launch, Workspace
+from kgen_runtime.values import frozen
+
+PARTS, ARRIVALS = "parts", "arrivals"
+#: Registers of a thread for sums and for parts on their way, and for the latter alone: one way to
+#: L2 then brings as many parts as there is room for.
+HELD, ON_THEIR_WAY = 192, 128
+
+
+@frozen
+class PartSums:
+    """Sums of one part, of a thread: what is loaded, and to which `sums` each of it is added."""
+
+    accesses: tuple[Access, ...]
+    sums: tuple[str, ...]
+
+    @property
+    def registers(self) -> tuple[str, ...]:
+        return tuple(name for access in self.accesses for name in access.registers)
+
+
+#: Those that are loaded before any of them is added.
+Group = tuple[PartSums, ...]
+
+
+@frozen
+class Gather:
+    """`split` parts of each block tile of `grid` (x, y, products)."""
+
+    sums: PartialSums
+    split: int
+    grid: Extent3
+
+    @property
+    def together(self) -> int:
+        """Parts that a turn of the loop adds."""
+        return together(len(self.sums.names), self.split)
+
+    @property
+    def first_together(self) -> int:
+        """Parts before the loop: what no turn is full of."""
+        return self.split % self.together or self.together
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether registers for parts do not hold one."""
+        return len(self.sums.names) > room_for(len(self.sums.names))
+
+    @property
+    def turns(self) -> int:
+        """Of the loop."""
+        return (self.split - self.first_together) // self.together
+
+    @property
+    def first_groups(self) -> tuple[Group, ...]:
+        """What is added before the loop to the first part, which goes where sums belong."""
+        return self._groups(range(1, self.first_together))
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The same of a turn of the loop."""
+        return self._groups(range(self.together))
+
+    def _groups(self, parts: range) -> tuple[Group, ...]:
+        """All these parts, or pieces of each where registers do not hold one."""
+        accesses = self.sums.accesses
+        if not self.is_tight:
+            return (tuple(self._piece(part, accesses) for part in parts),) if parts else ()
+        room = room_for(len(self.sums.names)) // self.sums.width
+        starts = range(0, len(accesses), room)
+        return tuple((self._piece(part, accesses[i : i + room]),) for part in parts for i in starts)
+
+    def _piece(self, part: int, accesses: tuple[Access, ...]) -> PartSums:
+        return PartSums(
+            accesses=tuple(
+                Access(
+                    registers=tuple(_renamed(name, part) for name in access.registers),
+                    offset=part * self.sums.nbytes + access.offset,
+                )
+                for access in accesses
+            ),
+            sums=tuple(name for access in accesses for name in access.registers),
+        )
+
+    @property
+    def block_bytes(self) -> int:
+        """All parts of a block tile."""
+        return self.split * self.sums.nbytes
+
+    @property
+    def first_bytes(self) -> int:
+        return self.first_together * self.sums.nbytes
+
+    @property
+    def turn_bytes(self) -> int:
+        return self.together * self.sums.nbytes
+
+    @property
+    def last_part(self) -> int:
+        return self.split - 1
+
+    @property
+    def workspaces(self) -> tuple[Workspace, ...]:
+        across, down, products = self.grid
+        blocks = across * down * products
+        return (
+            Workspace(name=PARTS, nbytes=blocks * self.block_bytes),
+            Workspace(name=ARRIVALS, nbytes=blocks * WORD_BYTES, initial="zero"),
+        )
+
+    @property
+    def note(self) -> str:
+        return (
+            f"k in {self.split} parts, one for each z of the grid"
+            f"{' and matrix' if self.grid[2] > 1 else ''}; the CTA that comes last adds them"
+        )
+
+    @property
+    def remark(self) -> str:
+        return f"k in {self.split} parts, added in order by the CTA that comes last"
+
+    def launch(self, launch: Launch) -> Launch:
+        """The launch of one CTA per block tile as one of a CTA for each part."""
+        assert launch.tile is not None
+        across, down, products = launch.grid
+        return dataclasses.replace(
+            launch,
+            grid=(across, down, products * self.split),
+            arguments=(*launch.arguments, PARTS, ARRIVALS),
+            tile=dataclasses.replace(launch.tile, parts=self.split),
+        )
+
+
+def gathers(schedule: GpuMatmul) -> bool:
+    """Whether a schedule cuts k in parts that the same kernel adds."""
+    return isinstance(schedule, SplitK) and schedule.one_kernel
+
+
+def plan_gather(
+    schedule: GpuMatmul, output: OutputTile, names: tuple[str, ...], launch: Launch
+) -> Gather | None:
+    """Of a kernel with this launch of one CTA for each block tile, whose threads have the sums of
+    `output`, in registers that lie as `names` do. None if the schedule does not ask for it."""
+    if not (isinstance(schedule, SplitK) and schedule.one_kernel):
+        return None
+    sums = PartialSums(names=names, whole=output.whole, threads=launch.block[0])
+    return Gather(sums=sums, split=schedule.split_k, grid=launch.grid)
+
+
+def together(sums: int, split: int) -> int:
+    """Parts of `sums` of a thread that are on their way at once."""
+    return max(1, min(split, room_for(sums) // sums))
+
+
+def room_for(sums: int) -> int:
+    """Registers for parts that are on their way, beside a thread's `sums`."""
+    return min(ON_THEIR_WAY, HELD - sums)
+
+
+def registers_held(sums: int, split: int) -> int:
+    """By a thread's sums and the parts that are added to them."""
+    return sums + min(room_for(sums), sums * (split - 1))
+
+
+def _renamed(accumulator: str, part: int) -> str:
+    """Of a part, the register for what is added to an accumulator."""
+    return f"part{part}" + accumulator.removeprefix("acc")

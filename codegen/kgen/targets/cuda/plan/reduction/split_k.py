@@ -1,0 +1,257 @@
+"""Matmul with k cut in parts, for outputs too small to fill the GPU with CTAs.
+
+The parts are a batch of products: the kernel that multiplies them is an ordinary one whose outputs
+are the sums, in a workspace. A second one adds them, always in the same order, and applies the
+epilogue; or the kernel of the parts does both (last_arriving.py). Each part reads the whole
+operands from another k on, and zeros behind their end.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from kgen.errors import ScheduleError
+from kgen.schedule import SplitFmaMatmul, WgmmaMatmul
+from kgen.spec import Matmul
+from kgen.targets.base import Target
+from kgen.targets.cuda.plan.base import CudaPlan
+from kgen.targets.cuda.plan.epilogue.output import OutputTile
+from kgen.targets.cuda.plan.matmul_fma import FmaPlan, plan_fma
+from kgen.targets.cuda.plan.matrix import MAX_IMMEDIATE
+from kgen.targets.cuda.plan.mma.matmul import MmaPlan, plan_mma
+from kgen.targets.cuda.plan.reduction.last_arriving import gathers
+from kgen.targets.cuda.plan.reduction.slices import F32_BYTES, SplitSchedule, part_spec, part_tiles
+from kgen.targets.cuda.plan.wgmma.matmul import WgmmaPlan, plan_wgmma
+from kgen_runtime.manifest import Launch, Tile, Workspace
+from kgen_runtime.values import frozen
+
+#: The second kernel: threads of a CTA, and f32 of an access, where that makes so many CTAs; outputs
+#: that are fewer get smaller CTAs and accesses, so that more SMs fetch parts.
+NUM_THREADS, WIDEST, ENOUGH_CTAS = 128, 4, 128
+FEW_THREADS = 32
+WORKSPACE = "parts"
+
+
+#: Of the kernels that multiply parts.
+PartPlan = MmaPlan | FmaPlan | WgmmaPlan
+
+
+@frozen
+class PartLoad:
+    """One part of a thread's outputs: where, from the first part, and into what."""
+
+    offset: int
+    registers: tuple[str, ...]
+
+
+@frozen
+class Addition:
+    """to = before + value, by register names."""
+
+    to: str
+    before: str
+    value: str
+
+
+@frozen
+class ReductionPlan(CudaPlan):
+    """The second kernel: each thread adds up `width` adjacent outputs."""
+
+    spec: Matmul
+    schedule: SplitSchedule
+    output: OutputTile
+
+    @property
+    def width(self) -> int:
+        return self.output.width
+
+    @property
+    def row_threads(self) -> int:
+        """Threads that share a row."""
+        return self.spec.n // self.width
+
+    @property
+    def thread_bytes(self) -> int:
+        return self.width * F32_BYTES
+
+    @property
+    def last_thread(self) -> int:
+        return self.spec.m * self.row_threads - 1
+
+    @property
+    def accumulators(self) -> tuple[str, ...]:
+        return self.output.accumulators(self.output.rows[0])
+
+    @property
+    def has_idle_threads(self) -> bool:
+        """Whether the last CTA has more than there are outputs for."""
+        return (self.last_thread + 1) % self.num_threads != 0
+
+    @property
+    def matrix_bytes(self) -> int:
+        """From a matrix's first part to that of the next matrix of the batch."""
+        return _parts_bytes(self.spec, self.schedule)
+
+    @property
+    def parts(self) -> tuple[PartLoad, ...]:
+        size = self.spec.m * self.spec.n * F32_BYTES
+        return tuple(
+            PartLoad(offset=part * size, registers=self._registers(part))
+            for part in range(self.schedule.split_k)
+        )
+
+    def _registers(self, part: int) -> tuple[str, ...]:
+        return tuple(f"part{part}_n{i}" for i in range(self.width))
+
+    @property
+    def additions(self) -> tuple[Addition, ...]:
+        """From the first part to the last, as k runs."""
+        sums = self._registers(0)
+        found = []
+        for part in range(1, self.schedule.split_k):
+            for to, before, value in zip(
+                self.accumulators, sums, self._registers(part), strict=True
+            ):
+                found.append(Addition(to=to, before=before, value=value))
+            sums = self.accumulators
+        return tuple(found)
+
+
+@frozen
+class SplitPlan(CudaPlan):
+    """Both kernels, in one module."""
+
+    spec: Matmul
+    schedule: SplitSchedule
+    part: PartPlan
+    reduction: ReductionPlan
+
+    @property
+    def part_library(self) -> str:
+        """The macros of the first kernel."""
+        return f"ptx/lib/{self.schedule.mainloop}_kernel.j2"
+
+    @property
+    def shared_alignment(self) -> int:
+        return self.part.shared_alignment
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (
+            f"k in {self.schedule.split_k} parts of {self.part.spec.k}, one for each z of the "
+            f"grid{' and matrix' if self.spec.batch > 1 else ''}; their sums in workspace parts",
+            *self.part.notes,
+        )
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """How operands reach shared memory, and how parts are added."""
+        split = self.schedule.split_k
+        return (*self.part.remarks, f"k in {split} parts, added in order by a second kernel")
+
+
+def plan_split(spec: Matmul, target: Target, schedule: SplitSchedule) -> SplitPlan:
+    """Raises ScheduleError if k cannot be cut so, or a part does not fit the target."""
+    _check(spec, schedule)
+    part = _plan_part(spec, target, schedule)
+    launch = dataclasses.replace(part.launches[0], entry_point=f"{spec.key}_parts")
+    part = dataclasses.replace(part, launches=(launch,))
+    reduction = _plan_reduction(spec, target, schedule, part.ptx_version)
+    assert launch.tile is not None
+    to_workspace = dataclasses.replace(
+        launch,
+        arguments=(*launch.arguments[:-1], WORKSPACE),
+        tile=dataclasses.replace(
+            launch.tile, shape=(spec.batch, spec.m, spec.n), parts=schedule.split_k
+        ),
+    )
+    return SplitPlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="ptx/matmul_split.ptx.j2",
+        launches=(to_workspace, *reduction.launches),
+        workspaces=(Workspace(name=WORKSPACE, nbytes=spec.batch * _parts_bytes(spec, schedule)),),
+        tensor_maps=part.tensor_maps,
+        num_threads=part.num_threads,
+        shared_bytes=part.shared_bytes,
+        ptx_version=part.ptx_version,
+        part=part,
+        reduction=reduction,
+    )
+
+
+def plan_gathered(spec: Matmul, target: Target, schedule: SplitSchedule) -> PartPlan:
+    """One kernel, which multiplies parts and adds them. Raises as `plan_split` does."""
+    _check(spec, schedule)
+    return _plan_part(spec, target, schedule)
+
+
+def _plan_part(spec: Matmul, target: Target, schedule: SplitSchedule) -> PartPlan:
+    part = part_spec(spec, schedule)
+    if isinstance(schedule, WgmmaMatmul):
+        return plan_wgmma(part, target, schedule, whole=spec)
+    if isinstance(schedule, SplitFmaMatmul):
+        return plan_fma(part, target, schedule, whole=spec)
+    return plan_mma(part, target, schedule, whole=spec)
+
+
+def _parts_bytes(spec: Matmul, schedule: SplitSchedule) -> int:
+    """Of the sums of all parts of one matrix."""
+    return schedule.split_k * spec.m * spec.n * F32_BYTES
+
+
+def _plan_reduction(
+    spec: Matmul, target: Target, schedule: SplitSchedule, ptx_version: int
+) -> ReductionPlan:
+    row_stride = spec.out_strides[1] if spec.m > 1 else 0
+    batch_stride = spec.out_strides[0] if spec.batch > 1 else 0
+    few = spec.batch * spec.m * spec.n < ENOUGH_CTAS * NUM_THREADS * WIDEST
+    threads = FEW_THREADS if few else NUM_THREADS
+    width = 1 if few else math.gcd(WIDEST, spec.n, row_stride, batch_stride)
+    names = [p.name for p in spec.parameters if p.name not in ("a", "b")]
+    launch = Launch(
+        entry_point=spec.key,
+        grid=(-(-spec.m * spec.n // (width * threads)), 1, spec.batch),
+        block=(threads, 1, 1),
+        arguments=(WORKSPACE, *names),
+        tile=Tile(shape=(spec.batch, spec.m * spec.n), extent=(1, width * threads), axes=(2, 0)),
+    )
+    return ReductionPlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="ptx/matmul_split.ptx.j2",
+        launches=(launch,),
+        num_threads=threads,
+        ptx_version=ptx_version,
+        output=OutputTile(
+            spec=spec,
+            row_offsets=(0,),
+            col_offsets=tuple(range(width)),
+            width=width,
+            m_edge=False,
+            n_edge=False,
+        ),
+    )
+
+
+def _check(spec: Matmul, schedule: SplitSchedule) -> None:
+    split, each = schedule.split_k, part_tiles(spec, schedule)
+    tiles = -(-spec.k // schedule.block_k)
+    if (split - 1) * each >= tiles:
+        raise ScheduleError(
+            f"split_k={split} parts of {each} tiles of block_k={schedule.block_k} are more than "
+            f"k={spec.k} has; try split_k={-(-tiles // each)}"
+        )
+    if isinstance(schedule, WgmmaMatmul) and schedule.num_ctas:
+        raise ScheduleError(
+            f"split_k={split} gives every part a CTA, and num_ctas={schedule.num_ctas} shares "
+            "them; try num_ctas=0,group_m=1"
+        )
+    if (needed := _parts_bytes(spec, schedule)) > MAX_IMMEDIATE and not gathers(schedule):
+        raise ScheduleError(
+            f"split_k={split} needs {needed} B of workspace for a matrix; "
+            f"{MAX_IMMEDIATE} are the limit; try split_k=1"
+        )

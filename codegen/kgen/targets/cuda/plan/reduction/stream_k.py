@@ -1,0 +1,136 @@
+"""Stream-k: persistent CTAs share what is left behind full waves of block tiles, tile along k by
+tile along k.
+
+CTA number i takes the steps (a tile along k of a block tile) from i * steps / CTAs up to the next
+one's; then whole block tiles, one of each wave (M. Osama et al., "Stream-K: Work-centric Parallel
+Decomposition for Dense Matrix-Matrix Multiplication on the GPU", PPoPP 2023). Who has a block
+tile's first part adds the others' to its own, in the order of k, and stores.
+
+It waits for CTAs of higher numbers only. So numbers are handed out by a ticket, the highest first:
+whoever is waited for has started, however many CTAs run at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from kgen.errors import ScheduleError
+from kgen.schedule import SplitMatmul, WgmmaMatmul
+from kgen.targets.cuda.plan.raster import Raster
+from kgen.targets.cuda.plan.reduction.partial import WORD_BYTES, PartialSums
+from kgen_runtime.manifest import Launch, Walk, Workspace
+from kgen_runtime.values import frozen
+
+#: Products with 32-bit integers of steps and CTAs must not overflow.
+MAX_PRODUCT = 1 << 32
+PARTS, TICKETS = "parts", "tickets"
+
+
+@frozen
+class Stream:
+    """`ctas` share `blocks` block tiles of `k_tiles` steps each; `consumers` groups of threads of
+    a CTA hold `sums` each: warpgroups, or all of its threads if there is one."""
+
+    blocks: int
+    k_tiles: int
+    ctas: int
+    consumers: int
+    sums: PartialSums
+
+    @property
+    def cut_blocks(self) -> int:
+        """The first ones, which are shared: what no wave is full of, and a wave, so that no CTA
+        has less than a block tile to do where there are enough."""
+        return self.blocks - max(0, self.blocks // self.ctas - 1) * self.ctas
+
+    @property
+    def steps(self) -> int:
+        """Of the block tiles that are shared."""
+        return self.cut_blocks * self.k_tiles
+
+    @property
+    def all_steps(self) -> int:
+        return self.blocks * self.k_tiles
+
+    @property
+    def wave_steps(self) -> int:
+        """From a CTA's whole block tile to its next one."""
+        return self.ctas * self.k_tiles
+
+    @property
+    def last_cta(self) -> int:
+        return self.ctas - 1
+
+    def begin(self, cta: int) -> int:
+        """A CTA's first step."""
+        return cta * self.steps // self.ctas
+
+    @property
+    def flags(self) -> int:
+        """Where the flags begin, one for each warpgroup's part, behind the next ticket."""
+        return WORD_BYTES
+
+    @property
+    def workspaces(self) -> tuple[Workspace, ...]:
+        groups = self.ctas * self.consumers
+        return (
+            Workspace(name=PARTS, nbytes=groups * self.sums.nbytes),
+            Workspace(name=TICKETS, nbytes=self.flags + groups * WORD_BYTES, initial="zero"),
+        )
+
+    def launch(self, launch: Launch, raster: Raster) -> Launch:
+        """The launch of one CTA per block tile as one of CTAs that share them."""
+        walk = Walk(group=raster.group, shared=self.cut_blocks, steps=self.k_tiles)
+        names = tuple(workspace.name for workspace in self.workspaces)
+        return dataclasses.replace(
+            launch,
+            grid=(self.ctas, 1, 1),
+            arguments=launch.arguments + names,
+            tile=dataclasses.replace(raster.tile, walk=walk),
+        )
+
+    @property
+    def note(self) -> str:
+        return (
+            f"stream-k: {self.ctas} CTAs share {self.steps} steps of {self.cut_blocks} block "
+            f"tiles; {self.blocks - self.cut_blocks} are whole"
+        )
+
+
+def plan_stream(
+    blocks: int, k_tiles: int, schedule: SplitMatmul | WgmmaMatmul, sums: PartialSums
+) -> Stream | None:
+    """None if the schedule does not ask for it. Raises ScheduleError if it cannot be."""
+    if not schedule.stream_k:
+        return None
+    _check(blocks, k_tiles, schedule)
+    consumers = schedule.consumers if isinstance(schedule, WgmmaMatmul) else 1
+    return Stream(
+        blocks=blocks, k_tiles=k_tiles, ctas=schedule.num_ctas, consumers=consumers, sums=sums
+    )
+
+
+def _check(blocks: int, k_tiles: int, schedule: SplitMatmul | WgmmaMatmul) -> None:
+    if not schedule.num_ctas:
+        raise ScheduleError("stream_k=1 shares block tiles among persistent CTAs; try num_ctas=132")
+    if isinstance(schedule, WgmmaMatmul) and (
+        schedule.pingpong or schedule.cluster > 1 or schedule.split_k > 1
+    ):
+        raise ScheduleError(
+            "stream_k=1 cuts block tiles for single CTAs whose warpgroups work together; "
+            "try pingpong=0,cluster_m=1,cluster_n=1,split_k=1"
+        )
+    if schedule.split_k > 1:
+        raise ScheduleError(
+            f"stream_k=1 shares all of k, and split_k={schedule.split_k} cuts it; try split_k=1"
+        )
+    if schedule.num_ctas > (most := blocks * k_tiles):
+        raise ScheduleError(
+            f"num_ctas={schedule.num_ctas} are more than the {most} tiles along k of all block "
+            f"tiles; try num_ctas={most}"
+        )
+    if (blocks + schedule.num_ctas) * k_tiles * schedule.num_ctas >= MAX_PRODUCT:
+        raise ScheduleError(
+            f"stream_k=1 counts {blocks * k_tiles} tiles of num_ctas={schedule.num_ctas} in 32 "
+            "bits, which are too few; try stream_k=0"
+        )

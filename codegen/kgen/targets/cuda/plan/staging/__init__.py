@@ -1,0 +1,1 @@
+"""From global to shared memory: tiles, their swizzles, the copies of threads and of TMA."""

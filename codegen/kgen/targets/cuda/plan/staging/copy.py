@@ -1,0 +1,294 @@
+"""How a CTA brings one tile of a matrix from global to shared memory.
+
+The tile is cut into units of `unit_bytes`, one memory access each, numbered along the rows as the
+matrix is stored. Thread t of T takes the units t, t + T, t + 2T, ... As all counts are powers of
+two, unit t + iT lies at a constant distance from unit t: plain arithmetic in global memory, an
+exclusive or and an addition in shared memory.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kgen.errors import ScheduleError
+from kgen.targets.base import Target
+from kgen.targets.cuda.plan.base import log2
+from kgen.targets.cuda.plan.matrix import (
+    MAX_ACCESS_BYTES,
+    MAX_IMMEDIATE,
+    MIN_ASYNC_BYTES,
+    Matrix,
+)
+from kgen.targets.cuda.plan.staging.units import Guard, Place, Unit, xor_suffix
+from kgen.targets.cuda.plan.words import counted
+from kgen_runtime.values import frozen
+
+
+@frozen
+class TileCopy:
+    """`asynchronous`: by cp.async; otherwise through registers.
+
+    `rows` x `cols` is the tile. An edge is a side on which the matrix does not fill its last tile;
+    units beyond it are filled with zero. If `first_k` is not 0, the first tile along k has only so
+    many elements of k and all later ones are whole; otherwise the last tile has what is left. If
+    `part_k` is not 0, a CTA copies so much of k, a multiple of the tile's, from its own first on.
+    """
+
+    matrix: Matrix
+    rows: int
+    cols: int
+    num_threads: int
+    unit_bytes: int
+    asynchronous: bool
+    place: Place
+    first_k: int = 0
+    part_k: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.matrix.name
+
+    @property
+    def unit_elements(self) -> int:
+        return self.unit_bytes // self.matrix.dtype.itemsize
+
+    @property
+    def units_per_row(self) -> int:
+        return self.cols // self.unit_elements
+
+    @property
+    def units_per_row_log2(self) -> int:
+        return log2(self.units_per_row)
+
+    @property
+    def unit_elements_log2(self) -> int:
+        return log2(self.unit_elements)
+
+    @property
+    def itemsize_log2(self) -> int:
+        return log2(self.matrix.dtype.itemsize)
+
+    @property
+    def col_mask(self) -> int:
+        return self.units_per_row - 1
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """This thread's units, its first at distance zero."""
+        count = self.rows * self.units_per_row // self.num_threads
+        return tuple(self._unit(i) for i in range(count))
+
+    def _unit(self, index: int) -> Unit:
+        row, unit = divmod(index * self.num_threads, self.units_per_row)
+        col = unit * self.unit_elements
+        source = row * self.matrix.row_stride + col * self.matrix.dtype.itemsize
+        xor, shared = self.place(row, col)
+        return Unit(index=index, row=row, col=col, source=source, xor=xor, shared=shared)
+
+    @property
+    def xors(self) -> tuple[int, ...]:
+        """The distinct exclusive ors among the units; the first is 0."""
+        return tuple(sorted({unit.xor for unit in self.units}))
+
+    @property
+    def put_suffixes(self) -> tuple[str, ...]:
+        """Suffixes of the registers with shared addresses."""
+        return tuple(map(xor_suffix, self.xors))
+
+    @property
+    def far(self) -> bool:
+        """Whether units lie further apart in global memory than an immediate reaches."""
+        return max(unit.source for unit in self.units) > MAX_IMMEDIATE
+
+    def source(self, unit: Unit) -> str:
+        """The unit's global address as an operand; far units have a register for it."""
+        return "%from" if self.far else f"%{self.name}_from+{unit.source}"
+
+    @property
+    def row_edge(self) -> bool:
+        return self.matrix.rows % self.rows != 0
+
+    @property
+    def col_edge(self) -> bool:
+        return self.matrix.cols % self.cols != 0
+
+    @property
+    def k_edge(self) -> bool:
+        return self.matrix.k % (self.part_k or self.k_extent) != 0
+
+    @property
+    def free_edge(self) -> bool:
+        return self.row_edge if self.matrix.k_inner else self.col_edge
+
+    @property
+    def later_k_edge(self) -> bool:
+        """Whether k can end inside a tile that is not the first."""
+        return self.k_edge and not self.first_k
+
+    def can_begin_with(self, k: int) -> bool:
+        """Whether units stay aligned behind a first tile of `k`."""
+        return not self.matrix.k_inner or k % self.unit_elements == 0
+
+    @property
+    def straddles(self) -> bool:
+        """Whether a unit can be half inside the matrix (only its source size is then less)."""
+        return self.col_edge and self.matrix.cols % self.unit_elements != 0
+
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        """One for each distance along m (or n), where the matrix ends inside a tile."""
+        if not self.free_edge:
+            return ()
+        distances = sorted({self._free(unit) for unit in self.units})
+        return tuple(Guard(register=self._guard_register(d), along=d) for d in distances)
+
+    def _free(self, unit: Unit) -> int:
+        return unit.row if self.matrix.k_inner else unit.col
+
+    def _guard_register(self, distance: int) -> str:
+        return f"{self.free_coordinate}{distance}_bytes"
+
+    def free_bytes(self, unit: Unit) -> str:
+        """The operand with the unit's bytes inside the matrix along m (or n)."""
+        if not self.free_edge:
+            return str(self.unit_bytes)
+        return "%" + self._guard_register(self._free(unit))
+
+    @property
+    def free_left(self) -> str:
+        """The register with what is left of m (or n)."""
+        return f"{self.name}_{'rows' if self.matrix.k_inner else 'cols'}_left"
+
+    @property
+    def batched(self) -> bool:
+        return self.matrix.batch_stride != 0
+
+    @property
+    def k_step(self) -> int:
+        """Bytes from a tile to the next one along k."""
+        if self.matrix.k_inner:
+            return self.cols * self.matrix.dtype.itemsize
+        return self.rows * self.matrix.row_stride
+
+    @property
+    def first_k_step(self) -> int:
+        """The same from the first tile to the second."""
+        return self.k_step // self.k_extent * self.first_k if self.first_k else self.k_step
+
+    @property
+    def k_end(self) -> int:
+        """Where k ends, seen from the first tile that has an end."""
+        return self.first_k or self.matrix.k
+
+    @property
+    def free_end(self) -> int:
+        """Where m (or n) ends."""
+        return self.matrix.rows if self.matrix.k_inner else self.matrix.cols
+
+    @property
+    def k_left(self) -> str:
+        """The register that counts what is left of k."""
+        return f"{self.name}_{'cols' if self.matrix.k_inner else 'rows'}_left"
+
+    @property
+    def k_extent(self) -> int:
+        return self.cols if self.matrix.k_inner else self.rows
+
+    @property
+    def k_coordinate(self) -> str:
+        """The register with the thread's place along k, in elements of the tile."""
+        return f"{self.name}_{'col' if self.matrix.k_inner else 'row'}"
+
+    @property
+    def free_coordinate(self) -> str:
+        """The register with its place along m or n."""
+        return f"{self.name}_{'row' if self.matrix.k_inner else 'col'}"
+
+    @property
+    def cache(self) -> str:
+        """cp.async's cache operator: only 16 bytes may bypass L1."""
+        return "cg" if self.unit_bytes == MAX_ACCESS_BYTES else "ca"
+
+    @property
+    def word_type(self) -> str:
+        """The register type of what is staged."""
+        return "b32" if self.unit_bytes >= 4 else "b16"
+
+    @property
+    def access_type(self) -> str:
+        """The type of what a load or store moves to or from each of these."""
+        return f"b{8 * min(4, self.unit_bytes)}"
+
+    @property
+    def words(self) -> int:
+        """Registers per unit."""
+        return max(1, self.unit_bytes // 4)
+
+    def unit_words(self, unit: Unit) -> tuple[str, ...]:
+        """The registers that stage a unit."""
+        return tuple(f"{self.name}_unit{unit.index}_{word}" for word in range(self.words))
+
+    @property
+    def description(self) -> str:
+        """A comment: the tile and how it is copied."""
+        matrix, way = self.matrix, "cp.async" if self.asynchronous else "registers"
+        return (
+            f"{self.name.upper()}: tiles of {self.rows}x{self.cols} as stored, "
+            f"{len(self.units)} x {counted(self.unit_bytes, 'byte')} per thread by {way}, "
+            f"k {'along' if matrix.k_inner else 'across'} the rows"
+        )
+
+    @property
+    def remark(self) -> str:
+        """The description and, where accesses are narrower than they could be, what makes them."""
+        if self.unit_bytes == MAX_ACCESS_BYTES:
+            return self.description
+        if self.matrix.aligned_bytes < MAX_ACCESS_BYTES:
+            return (
+                f"{self.description}; its rows are multiples of {self.matrix.aligned_bytes} bytes"
+            )
+        return f"{self.description}; the tile has no more for each thread"
+
+    @property
+    def staging_registers(self) -> int:
+        return 0 if self.asynchronous else len(self.units) * self.words
+
+
+def plan_copy(
+    matrix: Matrix,
+    *,
+    rows: int,
+    cols: int,
+    num_threads: int,
+    target: Target,
+    allow_async: bool,
+    place: Place,
+    part_k: int = 0,
+) -> TileCopy:
+    """The widest copy that the strides' alignment allows, asynchronous where it can be.
+
+    Every tensor starts at a multiple of 16 bytes. Raises ScheduleError if the tile has less than
+    one element per thread.
+    """
+    itemsize = matrix.dtype.itemsize
+    share = rows * cols * itemsize // num_threads
+    if share < itemsize:
+        raise ScheduleError(
+            f"a tile of {rows}x{cols} elements of {matrix.name} is less than one for each of "
+            f"{num_threads} threads; try fewer warps or a larger block_k"
+        )
+    width = min(matrix.aligned_bytes, share, cols * itemsize)
+    asynchronous = allow_async and matrix.is_asynchronous(target) and width >= MIN_ASYNC_BYTES
+    if not asynchronous:
+        # Through registers a unit is inside the matrix or outside, never half of it.
+        width = min(width, math.gcd(MAX_ACCESS_BYTES, matrix.cols * itemsize))
+    return TileCopy(
+        matrix=matrix,
+        rows=rows,
+        cols=cols,
+        num_threads=num_threads,
+        unit_bytes=width,
+        asynchronous=asynchronous,
+        place=place,
+        part_k=part_k,
+    )

@@ -1,0 +1,1 @@
+"""Products by wgmma: operands, fragments in registers, the launch and the limits."""

@@ -1,0 +1,162 @@
+"""The left operand of wgmma in registers, transposed on the way from shared memory.
+
+wgmma wants k inside of both operands where elements are not of 16 bits. Its left one may also come
+from registers, and to these every lane loads what it likes. So an operand that is stored with m (or
+n) inside is made the left one; of B that takes swapping the operands, C^T = B^T A^T.
+"""
+
+from __future__ import annotations
+
+from kgen.spec import Matmul
+from kgen.targets.cuda.plan.matmul import matrices
+from kgen.targets.cuda.plan.matrix import Matrix
+from kgen.targets.cuda.plan.mma.fragments import FragmentLoad
+from kgen.targets.cuda.plan.mma.instruction import warpgroup_instruction_of
+from kgen.targets.cuda.plan.staging.tiles import SwizzledTile
+from kgen.targets.cuda.plan.staging.tma import ROW_BYTES, TmaOperand
+from kgen.targets.cuda.plan.staging.units import xor_suffix
+from kgen_runtime.values import frozen
+
+#: Rows of one instruction.
+WGMMA_M = 64
+#: Of an instruction's k, that lie in the lower two of a lane's four registers.
+HALVES = 2
+
+
+@frozen
+class RegisterOperand:
+    """`rows` of m (or n) of a consumer, in steps of `depth` of k.
+
+    For each 64 rows and step a lane of warp w holds four registers: rows 16 w + l / 4 and 8 further
+    down, of the lower half of k, then of the upper (PTX ISA, "Register Fragments for
+    wgmma.mma_async.m64k32" and its neighbours). Which m (or n) is which row is free; a lane's two
+    rows are always neighbours.
+
+    Bytes are `paired`: ldmatrix transposes two neighbours at a time, and two prmt part them, as in
+    MmaOperand. Elements of 4 bytes are loaded as pairs of neighbours, l % 4 along k. Rows 0 to 7 of
+    a warp then have the chunks of 16 bytes 0, 4, 1, 5, two each (of warps with odd numbers 2, 6, 3,
+    7): in these the four k of half a warp meet in no bank.
+    """
+
+    operand: TmaOperand
+    rows: int
+    depth: int
+
+    @property
+    def name(self) -> str:
+        return self.operand.name
+
+    @property
+    def paired(self) -> bool:
+        return self.operand.matrix.dtype.itemsize == 1
+
+    @property
+    def tile(self) -> SwizzledTile:
+        """Rows of k, as TMA swizzles them."""
+        return SwizzledTile(rows=self.operand.depth, row_bytes=ROW_BYTES)
+
+    @property
+    def step_bytes(self) -> int:
+        return self.depth * ROW_BYTES
+
+    @property
+    def group_bytes(self) -> int:
+        """From a consumer's first row to that of the next; less than a row of a box, inside it."""
+        return max(1, self.rows // self.operand.per_row) * self.operand.box_bytes
+
+    @property
+    def parts_of_rows(self) -> bool:
+        """Whether consumers share the rows of a box."""
+        return self.rows < self.operand.per_row
+
+    @property
+    def xors(self) -> tuple[int, ...]:
+        """The distinct exclusive ors among all loads; the first is 0."""
+        return tuple(sorted({load.xor for load in self.loads(0)}))
+
+    @property
+    def at_suffixes(self) -> tuple[str, ...]:
+        """Suffixes of the registers with their addresses."""
+        return tuple(map(xor_suffix, self.xors))
+
+    def loads(self, step: int) -> tuple[FragmentLoad, ...]:
+        """Of a step's fragments, 64 rows after 64."""
+        load = self._matrices if self.paired else self._pairs
+        return tuple(each for row in range(0, self.rows, WGMMA_M) for each in load(step, row))
+
+    def _matrices(self, step: int, row: int) -> tuple[FragmentLoad, ...]:
+        box, byte = divmod(row, self.operand.per_row)
+        return (
+            FragmentLoad(
+                name=self.name,
+                instruction="ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16",
+                registers=self.registers(step, row),
+                xor=byte,
+                offset=box * self.operand.box_bytes + step * self.step_bytes,
+            ),
+        )
+
+    def _pairs(self, step: int, row: int) -> tuple[FragmentLoad, ...]:
+        """The upper half of k lies four rows further down, whose chunks are permuted the other way
+        around in bit 2."""
+        registers = self.registers(step, row)
+        first = row // self.operand.per_row * self.operand.box_bytes + step * self.step_bytes
+        half = self.depth // HALVES * ROW_BYTES
+        return tuple(
+            FragmentLoad(
+                name=self.name,
+                instruction="ld.shared.v2.b32",
+                registers=registers[2 * i : 2 * i + 2],
+                xor=self.tile.swizzle(i * half) & self.tile.mask,
+                offset=first + i * half,
+            )
+            for i in range(HALVES)
+        )
+
+    def registers(self, step: int, row: int) -> tuple[str, ...]:
+        """Of 64 rows, in the instruction's order."""
+        letter, half = "m" if self.name == "a" else "n", self.depth // HALVES
+        first = step * self.depth
+        return tuple(
+            f"{self.name}_{letter}{row + i}_k{k}" for k in (first, first + half) for i in (0, 1)
+        )
+
+    def all_registers(self, step: int) -> tuple[str, ...]:
+        return tuple(r for row in range(0, self.rows, WGMMA_M) for r in self.registers(step, row))
+
+    def parted(self, step: int) -> tuple[tuple[str, str], ...]:
+        """Registers of a step that two neighbours share until prmt parts them."""
+        if not self.paired:
+            return ()
+        names = self.all_registers(step)
+        return tuple(zip(names[::2], names[1::2], strict=True))
+
+    @property
+    def steps(self) -> tuple[tuple[str, ...], ...]:
+        """All registers, a step on a line."""
+        return tuple(self.all_registers(i) for i in range(self.operand.depth // self.depth))
+
+    @property
+    def remark(self) -> str:
+        """How k comes inside."""
+        how = (
+            "ldmatrix transposes pairs of bytes, prmt parts them"
+            if self.paired
+            else "a lane loads what it multiplies"
+        )
+        return f"{self.name.upper()}: k becomes the inner dimension in registers: {how}"
+
+
+def transposed_operand(spec: Matmul) -> Matrix | None:
+    """The operand that wgmma cannot read as it is stored, if there is one (never both, or there is
+    an obstacle)."""
+    instruction = warpgroup_instruction_of(spec)
+    if instruction is None or instruction.either_major:
+        return None
+    return next((matrix for matrix in matrices(spec) if not matrix.k_inner), None)
+
+
+def wants_swap(spec: Matmul) -> bool:
+    """Whether that is B, which must then be the left operand."""
+    found = transposed_operand(spec)
+    return found is not None and found.name == "b"

@@ -1,0 +1,183 @@
+"""What a schedule of warpgroups must be like, and where wgmma cannot be used at all."""
+
+from __future__ import annotations
+
+from kgen.errors import ScheduleError
+from kgen.schedule import WgmmaMatmul
+from kgen.spec import Matmul
+from kgen.targets.base import Target
+from kgen.targets.cuda.limits import WARP_SIZE
+from kgen.targets.cuda.plan import base
+from kgen.targets.cuda.plan.epilogue.tma_store import store_bytes
+from kgen.targets.cuda.plan.matmul import matrices
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.mma.instruction import warpgroup_instruction_of
+from kgen.targets.cuda.plan.mma.products import promotion
+from kgen.targets.cuda.plan.staging.tma import MAX_STRIDE, ROW_BYTES
+from kgen.targets.cuda.plan.wgmma.fragments import WGMMA_M
+from kgen.targets.cuda.plan.wgmma.products import WgmmaProducts
+
+WARPGROUP = 128
+WARPS = WARPGROUP // WARP_SIZE
+#: Most columns of one instruction.
+MAX_N = 256
+BARRIER_BYTES = 8
+#: As many as a barrier behind which it lies.
+TICKET_BYTES = BARRIER_BYTES
+#: Registers per thread of the loading warpgroup and of the others, by how many others there are;
+#: multiples of 8 (PTX ISA, "setmaxnreg"). With one there are enough for all.
+REGISTERS = {2: (24, 240), 3: (32, 160)}
+MAX_CONSUMERS = 3
+#: What addresses, the ring and the epilogue take beside a multiplying thread's accumulators.
+OTHER_REGISTERS = 32
+#: A cluster that every GPU with clusters can run (CUDA C++ Programming Guide).
+MAX_CLUSTER = 8
+
+
+def obstacle(spec: Matmul, target: Target) -> str | None:
+    """Why TMA and wgmma cannot multiply these operands here, or None if they can."""
+    if not target.has("wgmma"):
+        return f"{target.name} has no wgmma"
+    instruction = warpgroup_instruction_of(spec)
+    if instruction is None:
+        return f"wgmma has no {spec.dtype} with math={spec.math}"
+    a, b = matrices(spec)
+    if not (a.k_inner or b.k_inner or instruction.either_major):
+        return (
+            f"it takes {instruction.element} with k inside only; one operand can be transposed on "
+            "its way to registers, but a has m inside and b has n; layout=nn has k inside a"
+        )
+    for matrix in (a, b):
+        if matrix.aligned_bytes < MAX_ACCESS_BYTES:
+            return (
+                f"{matrix.name}'s rows are multiples of {matrix.aligned_bytes} bytes, and TMA "
+                f"needs {MAX_ACCESS_BYTES}"
+            )
+        if (stride := max(matrix.row_stride, matrix.batch_stride)) >= MAX_STRIDE:
+            return f"{matrix.name} has a stride of {stride} bytes, and TMA's are below {MAX_STRIDE}"
+    return None
+
+
+def check(spec: Matmul, schedule: WgmmaMatmul, products: WgmmaProducts, target: Target) -> None:
+    """Raises ScheduleError, with a value that fits."""
+    depth = ROW_BYTES // spec.dtype.itemsize
+    if schedule.block_k != depth:
+        raise ScheduleError(
+            f"block_k={schedule.block_k} is not the {depth} elements of a row of "
+            f"{ROW_BYTES} bytes, over which TMA and wgmma swizzle; try {depth}"
+        )
+    if schedule.num_stages < 2:
+        raise ScheduleError(
+            f"num_stages={schedule.num_stages} leaves no stage to load while one computes; try 2"
+        )
+    if schedule.consumers > MAX_CONSUMERS:
+        raise ScheduleError(
+            f"consumers={schedule.consumers} leaves them too few registers; try {MAX_CONSUMERS}"
+        )
+    _check_sharing(schedule)
+    _check_sides(products)
+    _check_promotion(spec, schedule)
+    _check_tile(schedule, products)
+    _check_registers(schedule, products)
+    base.check_shared(
+        schedule,
+        sum(operand.nbytes for operand in products.operands) + 2 * BARRIER_BYTES,
+        target,
+        beside=bytes_beside(schedule),
+        instead="block_n=64",
+    )
+
+
+def _check_sharing(schedule: WgmmaMatmul) -> None:
+    if schedule.pingpong and (schedule.consumers != 2 or not schedule.num_ctas):
+        raise ScheduleError(
+            "pingpong=1 lets two warpgroups of persistent CTAs take turns; "
+            "try pingpong=1,consumers=2,num_ctas=132"
+        )
+    if schedule.group_m > 1 and not schedule.num_ctas:
+        raise ScheduleError(
+            f"group_m={schedule.group_m} orders the tiles of persistent CTAs; try num_ctas=132"
+        )
+    for name, size in (("cluster_m", schedule.cluster_m), ("cluster_n", schedule.cluster_n)):
+        if size > MAX_CLUSTER or size & (size - 1):
+            raise ScheduleError(f"{name}={size} is none of 1, 2, 4, {MAX_CLUSTER}; try 2")
+    if schedule.cluster_m > 1 and schedule.cluster_n > 1:
+        raise ScheduleError(
+            f"cluster_m={schedule.cluster_m} and cluster_n={schedule.cluster_n} are not both "
+            "possible; try cluster_n=1"
+        )
+    if schedule.num_ctas % schedule.cluster:
+        raise ScheduleError(
+            f"num_ctas={schedule.num_ctas} are no whole clusters of {schedule.cluster}; "
+            f"try num_ctas={-(-schedule.num_ctas // schedule.cluster) * schedule.cluster}"
+        )
+
+
+def _check_sides(products: WgmmaProducts) -> None:
+    """The right operand must be as wgmma wants it."""
+    right = products.right
+    if not (right.k_inner or products.instruction.either_major):
+        swapped = int(products.swapped)
+        raise ScheduleError(
+            f"swap={swapped} makes {right.name} the operand that wgmma takes with k inside only; "
+            f"try swap={1 - swapped}"
+        )
+
+
+def _check_promotion(spec: Matmul, schedule: WgmmaMatmul) -> None:
+    if (interval := promotion(spec, schedule)) not in (0, schedule.block_k):
+        raise ScheduleError(
+            f"promote_k={interval} is neither the block_k={schedule.block_k} of a tile nor all of "
+            f"k={spec.k}; try promote_k={schedule.block_k}"
+        )
+
+
+def _check_tile(schedule: WgmmaMatmul, products: WgmmaProducts) -> None:
+    rows, columns = ("block_n", "block_m") if schedule.swap else ("block_m", "block_n")
+    if schedule.rows % WGMMA_M:
+        raise ScheduleError(
+            f"{rows}={getattr(schedule, rows)} does not give each of {schedule.consumers} "
+            f"consumers multiples of {WGMMA_M} rows; try {WGMMA_M * schedule.consumers}"
+        )
+    for name, operand in zip(("block_m", "block_n"), products.operands, strict=True):
+        unit, extent = operand.unit * operand.shares, operand.extent
+        most = MAX_N if name == columns else extent
+        if extent % unit or extent > most:
+            raise ScheduleError(
+                f"{name}={extent} is no multiple of {unit}{f' up to {most}' * (name == columns)}; "
+                f"try {min(most, max(1, extent // unit) * unit)}"
+            )
+    if not products.takes(schedule.columns):
+        unit = products.right.unit * products.right.shares
+        fitting = (n for n in range(schedule.columns, 0, -unit) if products.takes(n))
+        pieces = f", {products.width} at a time" if products.promoted else ""
+        raise ScheduleError(
+            f"{columns}={schedule.columns} is no number of columns that wgmma has for "
+            f"{products.instruction.element}{pieces}; try {next(fitting, 2 * unit)}"
+        )
+
+
+def _check_registers(schedule: WgmmaMatmul, products: WgmmaProducts) -> None:
+    if (held := products.registers_held) <= (limit := free_registers(schedule)):
+        return
+    fitting = schedule.columns * limit // held // WGMMA_M * WGMMA_M
+    raise ScheduleError(
+        f"{schedule.rows} rows of {schedule.columns} columns need {held} registers per thread; "
+        f"{limit} are left with consumers={schedule.consumers}; "
+        f"try {'block_m' if schedule.swap else 'block_n'}={fitting or WGMMA_M}"
+    )
+
+
+def free_registers(schedule: WgmmaMatmul) -> int:
+    """For sums and fragments, of each thread that multiplies."""
+    return REGISTERS.get(schedule.consumers, (0, 255))[1] - OTHER_REGISTERS
+
+
+def shared_bytes(schedule: WgmmaMatmul, num_stages: int, stage_bytes: int) -> int:
+    """All shared memory of a CTA: stages with their two barriers, and what lies beside them."""
+    return num_stages * (stage_bytes + 2 * BARRIER_BYTES) + bytes_beside(schedule)
+
+
+def bytes_beside(schedule: WgmmaMatmul) -> int:
+    """Shared memory for the outputs' strips, and for the ticket of a CTA of a stream."""
+    return store_bytes(schedule) + (TICKET_BYTES if schedule.stream_k else 0)

@@ -1,0 +1,290 @@
+"""Matmul on Hopper: one warpgroup loads with TMA, others multiply with wgmma.
+
+The stages of shared memory are a ring. A stage is *full* when its bytes have come and *empty* when
+every warp that multiplies is done with it: two barriers in shared memory each, whose phases
+alternate from one turn of the ring to the next. In a cluster, whose CTAs send one another their
+parts of B, a stage is empty when all of the cluster's warps are done with it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from kgen.errors import ScheduleError
+from kgen.schedule import WgmmaMatmul
+from kgen.spec import Matmul
+from kgen.targets.base import Target
+from kgen.targets.cuda.plan import base
+from kgen.targets.cuda.plan.epilogue import tma_store
+from kgen.targets.cuda.plan.epilogue.output import OutputTile, plan_output
+from kgen.targets.cuda.plan.epilogue.tma_store import TmaStore, plan_store
+from kgen.targets.cuda.plan.matmul import plan_launch
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.mma.products import promotion
+from kgen.targets.cuda.plan.raster import Raster
+from kgen.targets.cuda.plan.reduction.partial import PartialSums
+from kgen.targets.cuda.plan.reduction.stream_k import Stream, plan_stream
+from kgen.targets.cuda.plan.staging.tma import GROUP_BYTES, ROW_BYTES, TmaOperand
+from kgen.targets.cuda.plan.wgmma.launch import arranged, cluster_tile
+from kgen.targets.cuda.plan.wgmma.limits import (
+    BARRIER_BYTES,
+    MAX_CONSUMERS,
+    REGISTERS,
+    WARPGROUP,
+    WARPS,
+    check,
+    obstacle,
+    shared_bytes,
+)
+from kgen.targets.cuda.plan.wgmma.operands import plan_products
+from kgen.targets.cuda.plan.wgmma.products import WgmmaProducts
+from kgen.targets.cuda.plan.words import counted
+from kgen_runtime.values import frozen
+
+
+@frozen
+class WgmmaPlan(base.CudaPlan):
+    """`k_tiles` of each block tile go through the ring of `num_stages` one after another."""
+
+    spec: Matmul
+    schedule: WgmmaMatmul
+    products: WgmmaProducts
+    output: OutputTile
+    raster: Raster
+    store: TmaStore | None
+    stream: Stream | None
+    k_tiles: int
+    num_stages: int
+
+    @property
+    def split(self) -> bool:
+        """Whether each product of the batch is a part of k."""
+        return self.schedule.split_k > 1
+
+    @property
+    def count(self) -> str:
+        """How many tiles along k a block tile has, as an operand."""
+        return "%count" if self.stream else str(self.k_tiles)
+
+    @property
+    def ticket_at(self) -> int:
+        """Where a CTA keeps the number that it has drawn, behind the barriers."""
+        return self.full_barriers + 2 * self.barrier_bytes
+
+    @property
+    def part_k(self) -> int:
+        """Of k, what a CTA multiplies; the last part's may end early, in zeros."""
+        return self.k_tiles * self.schedule.block_k
+
+    @property
+    def operands(self) -> tuple[TmaOperand, TmaOperand]:
+        return self.products.operands
+
+    @property
+    def everyone(self) -> int:
+        """The CTAs of a cluster, as a mask."""
+        return (1 << self.schedule.cluster) - 1
+
+    @property
+    def shared_alignment(self) -> int:
+        """Eight rows of a box, or the swizzle would begin in the middle."""
+        return GROUP_BYTES
+
+    @property
+    def persistent(self) -> bool:
+        return self.schedule.num_ctas > 0
+
+    @property
+    def by_warpgroups(self) -> bool:
+        """Whether each warpgroup has sums of its own to leave."""
+        return True
+
+    @property
+    def clustered(self) -> bool:
+        return self.schedule.cluster > 1
+
+    @property
+    def stage_bytes(self) -> int:
+        return sum(operand.nbytes for operand in self.operands)
+
+    # ------------------------------------------------------------------ the ring
+
+    @property
+    def full_barriers(self) -> int:
+        """The first of the stages' full barriers; the empty ones follow."""
+        return self.num_stages * self.stage_bytes + tma_store.store_bytes(self.schedule)
+
+    @property
+    def barrier_bytes(self) -> int:
+        return self.num_stages * BARRIER_BYTES
+
+    @property
+    def barriers(self) -> tuple[tuple[int, int], ...]:
+        """Each barrier's byte and how many arrivals complete a phase: the loading thread's, and
+        those of every warp that multiplies what is in the stage."""
+        full = range(self.full_barriers, self.full_barriers + self.barrier_bytes, BARRIER_BYTES)
+        readers = 1 if self.schedule.pingpong else self.schedule.consumers
+        arrivals = readers * WARPS * self.schedule.cluster
+        return (
+            *((at, 1) for at in full),
+            *((at + self.barrier_bytes, arrivals) for at in full),
+        )
+
+    @property
+    def skipped(self) -> tuple[int, bool]:
+        """Past the tiles of another warpgroup's block: stages, and whether the turn is odd."""
+        turns, stages = divmod(self.k_tiles, self.num_stages)
+        return stages, turns % 2 == 1
+
+    @property
+    def registers(self) -> tuple[int, int] | None:
+        """What the loading warpgroup keeps and the others get; None if that need not change."""
+        return REGISTERS.get(self.schedule.consumers)
+
+    # ------------------------------------------------------------------ the products
+
+    @property
+    def stage_words(self) -> int:
+        """From a stage to the next one, in the 16 bytes that descriptors count."""
+        return self.stage_bytes // MAX_ACCESS_BYTES
+
+    @property
+    def group_rows(self) -> int:
+        """From a warpgroup's first row of the block tile to that of the next, or column."""
+        return 0 if self.schedule.pingpong else self.schedule.rows
+
+    @property
+    def group_words(self) -> int:
+        """The same in the left operand's tile, in the 16 bytes that descriptors count."""
+        return self.group_rows * ROW_BYTES // MAX_ACCESS_BYTES
+
+    @property
+    def promotes_every(self) -> int:
+        """Of k, after which sums leave the tensor core's registers; 0 for never."""
+        return promotion(self.spec, self.schedule)
+
+    @property
+    def operands_batched(self) -> bool:
+        return any(operand.batched for operand in self.operands)
+
+    @property
+    def batched(self) -> bool:
+        """Whether any address depends on the batch."""
+        return self.operands_batched or self.output.batch_stride != 0
+
+    # ------------------------------------------------------------------ words
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        found = [operand.description for operand in self.operands]
+        if self.products.swapped:
+            found.append("operands are swapped: B^T A^T is computed, the transpose of the product")
+        if self.products.fragments is not None:
+            found.append(self.products.fragments.remark)
+        if self.promotes_every:
+            pieces = f", those of 64x{self.products.width} at a time" * self.products.in_turn
+            found.append(
+                f"sums are moved to f32 registers every {self.promotes_every} of k{pieces}"
+            )
+        if self.store is not None:
+            return (*found, "outputs through shared memory and TMA")
+        why = tma_store.obstacle_of(self.spec, self.schedule)
+        return (*found, f"outputs from registers{f': TMA cannot, {why}' if why else ''}")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The order of tiles and the map of shared memory, for the header."""
+        kind = "dynamic" if self.dynamic_shared else "static"
+        stages = self.num_stages
+        found = [f"{counted(self.k_tiles, 'tile')} along k"]
+        if self.products.swapped:
+            found.append("the transpose is computed: wgmma's rows are columns of the output")
+        if self.persistent:
+            rows, cols = self.raster.rows, self.raster.cols
+            found.append(f"{self.raster.total} block tiles, {rows} x {cols} of each matrix")
+        found.append(
+            f"shared memory ({kind}): {counted(stages, 'stage')} of {self.stage_bytes} bytes, "
+            f"A at 0, B at {self.operands[1].base} of each;"
+        )
+        if self.stream is not None:
+            found.append(self.stream.note)
+        if self.store is not None:
+            found.append(
+                f"  {counted(self.store.buffers, 'strip')} of outputs for each consumer at "
+                f"{self.store.base};"
+            )
+        first = self.full_barriers
+        found.append(
+            f"  barriers full[{stages}] at {first}, empty[{stages}] at {first + self.barrier_bytes}"
+        )
+        return tuple(found)
+
+
+def plan_wgmma(
+    spec: Matmul, target: Target, schedule: WgmmaMatmul, whole: Matmul | None = None
+) -> WgmmaPlan:
+    """`whole`: the product of which the spec's batch are parts of k, where they are.
+
+    Raises ScheduleError if the schedule does not fit the operands or the target.
+    """
+    whole = whole or spec
+    if (why := obstacle(whole, target)) is not None:
+        raise ScheduleError(f"mainloop={schedule.mainloop} cannot run: {why}; try another mainloop")
+    num_threads = (1 + schedule.consumers) * WARPGROUP
+    base.check_threads(num_threads, target, f"consumers={MAX_CONSUMERS}")
+    products = plan_products(spec, whole, schedule)
+    check(spec, schedule, products, target)
+    operands = products.operands
+    stage_bytes = sum(operand.nbytes for operand in operands)
+    k_tiles = -(-spec.k // schedule.block_k)
+    # The ring of a persistent CTA goes on with its next block tile.
+    num_stages = schedule.num_stages if schedule.num_ctas else min(schedule.num_stages, k_tiles)
+    nbytes = shared_bytes(schedule, num_stages, stage_bytes)
+    output = _output(spec, schedule, products)
+    store = plan_store(spec, schedule, products, output, num_stages * stage_bytes)
+    maps = tuple(o.tensor_map for o in operands) + ((store.tensor_map,) if store else ())
+    raster = Raster(
+        shape=(spec.batch, spec.m, spec.n),
+        extent=cluster_tile(schedule),
+        group=schedule.group_m,
+    )
+    sums = PartialSums(names=output.names, whole=output.whole, threads=WARPGROUP)
+    stream = plan_stream(raster.total, k_tiles, schedule, sums)
+    launch = plan_launch(spec, schedule, num_threads, nbytes, target)
+    names = {map_.tensor: map_.name for map_ in maps}
+    arguments = tuple(names.get(name, name) for name in launch.arguments)
+    return WgmmaPlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="ptx/matmul_wgmma.ptx.j2",
+        launches=(arranged(launch, schedule, raster, arguments, stream),),
+        workspaces=stream.workspaces if stream else (),
+        tensor_maps=maps,
+        num_threads=num_threads,
+        shared_bytes=nbytes,
+        ptx_version=base.ptx_version(target, "wgmma"),
+        products=products,
+        output=output,
+        raster=raster,
+        store=store,
+        stream=stream,
+        k_tiles=k_tiles,
+        num_stages=num_stages,
+    )
+
+
+def _output(spec: Matmul, schedule: WgmmaMatmul, products: WgmmaProducts) -> OutputTile:
+    rows, cols = products.lane_rows, products.lane_columns
+    if products.swapped:
+        rows, cols = cols, rows
+    neighbours = not products.swapped or products.fragments is not None
+    output = plan_output(spec, schedule, rows=rows, cols=cols, run=2 if neighbours else 1)
+    # The last CTA of a cluster may have nothing.
+    _, height, width = cluster_tile(schedule)
+    return dataclasses.replace(
+        output,
+        m_edge=spec.m % height != 0,
+        n_edge=spec.n % width != 0,
+        repeated=schedule.num_ctas > 0,
+    )

@@ -1,0 +1,52 @@
+"""What a product by warpgroups multiplies: tiles of A and B in a stage, and who sums what."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from kgen.schedule import WgmmaMatmul
+from kgen.spec import Matmul
+from kgen.targets.cuda.plan.matmul import matrices
+from kgen.targets.cuda.plan.mma.instruction import warpgroup_instruction_of
+from kgen.targets.cuda.plan.mma.products import promotion
+from kgen.targets.cuda.plan.staging.tma import TmaOperand
+from kgen.targets.cuda.plan.wgmma.limits import free_registers
+from kgen.targets.cuda.plan.wgmma.products import WgmmaProducts
+
+
+def plan_products(spec: Matmul, whole: Matmul, schedule: WgmmaMatmul) -> WgmmaProducts:
+    """`spec` may be parts of k of a `whole` product, whose operands are read. There must be no
+    obstacle; short sums share registers where the schedule leaves too few for all."""
+    instruction = warpgroup_instruction_of(spec)
+    assert instruction is not None, "there is no obstacle"
+    products = WgmmaProducts(
+        instruction=instruction,
+        operands=_operands(whole, schedule),
+        rows=schedule.rows,
+        columns=schedule.columns,
+        depth=schedule.block_k,
+        swapped=schedule.swap,
+        promoted=promotion(spec, schedule) > 0,
+    )
+    fits = products.registers_held <= free_registers(schedule)
+    return products if fits else dataclasses.replace(products, in_turn=products.promoted)
+
+
+def _operands(spec: Matmul, schedule: WgmmaMatmul) -> tuple[TmaOperand, TmaOperand]:
+    a, b = matrices(spec)
+    first = TmaOperand(
+        matrix=a,
+        batch=spec.batch,
+        extent=schedule.block_m,
+        depth=schedule.block_k,
+        base=0,
+        shares=schedule.cluster_n,
+    )
+    return first, TmaOperand(
+        matrix=b,
+        batch=spec.batch,
+        extent=schedule.block_n,
+        depth=schedule.block_k,
+        base=first.nbytes,
+        shares=schedule.cluster_m,
+    )

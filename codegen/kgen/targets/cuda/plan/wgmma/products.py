@@ -1,0 +1,191 @@
+"""Which wgmma multiply the tiles of a stage, in which order, into which sums."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
+from kgen.targets.cuda.plan.mma.instruction import WarpgroupInstruction
+from kgen.targets.cuda.plan.mma.products import Sum
+from kgen.targets.cuda.plan.staging.tma import ROW_BYTES, TmaOperand
+from kgen.targets.cuda.plan.wgmma.fragments import WGMMA_M, RegisterOperand
+from kgen_runtime.values import frozen
+
+#: Columns and rows of a fragment.
+EIGHT = 8
+
+
+@frozen
+class Product:
+    """One wgmma: `d` += left right over a step of k. `left` and `right` are what to add to the
+    descriptors; `fragment` are the left operand's registers, where it comes from these."""
+
+    instruction: str
+    d: tuple[str, ...]
+    left: int
+    right: int
+    first: bool
+    fragment: tuple[str, ...] = ()
+
+
+@frozen
+class Piece:
+    """Products of a part of the tile that are waited for together, and what then becomes of their
+    sums."""
+
+    products: tuple[Product, ...]
+    promoted: tuple[Sum, ...]
+
+
+@frozen
+class WgmmaProducts:
+    """Of `rows` x `columns` outputs of a warpgroup and `depth` of k.
+
+    The left operand is A, or B if they are `swapped`: then rows are of C^T, columns of C.
+    `promoted`: a tile's sums are kept in part_m<m>_n<n> and then added to acc_m<m>_n<n>, those of
+    one piece while the products of another run; or pieces are multiplied `in_turn`, by products
+    that wait for one another but share registers, and only another warpgroup's run meanwhile.
+    """
+
+    instruction: WarpgroupInstruction
+    operands: tuple[TmaOperand, TmaOperand]
+    rows: int
+    columns: int
+    depth: int
+    swapped: bool = False
+    promoted: bool = False
+    in_turn: bool = False
+
+    @property
+    def left(self) -> TmaOperand:
+        return self.operands[1 if self.swapped else 0]
+
+    @property
+    def right(self) -> TmaOperand:
+        return self.operands[0 if self.swapped else 1]
+
+    @property
+    def fragments(self) -> RegisterOperand | None:
+        """The left operand, where it comes from registers."""
+        if self.left.k_inner or self.instruction.either_major:
+            return None
+        return RegisterOperand(operand=self.left, rows=self.rows, depth=self.instruction.depth)
+
+    @property
+    def described(self) -> tuple[TmaOperand, ...]:
+        """Operands that wgmma reads from shared memory."""
+        return self.operands if self.fragments is None else (self.right,)
+
+    # ------------------------------------------------------------------ a lane's outputs
+
+    @property
+    def parts(self) -> tuple[int, int]:
+        """A lane's rows of 64, from its first."""
+        return (0, EIGHT) if self.fragments is None else (0, 1)
+
+    @property
+    def lane_rows(self) -> tuple[int, ...]:
+        """Of all its sums."""
+        return tuple(row + i for row in range(0, self.rows, WGMMA_M) for i in self.parts)
+
+    @property
+    def lane_columns(self) -> tuple[int, ...]:
+        return tuple(col + j for col in range(0, self.columns, EIGHT) for j in (0, 1))
+
+    # ------------------------------------------------------------------ products
+
+    @property
+    def whole(self) -> tuple[Product, ...]:
+        """All of a tile, in the order of k."""
+        return tuple(product for step in self.steps for product in self.of_step(step))
+
+    def of_step(self, step: int) -> tuple[Product, ...]:
+        """All rows."""
+        blocks = range(0, self.rows, WGMMA_M)
+        return tuple(
+            self._product(self._sums("acc", row, 0, self.columns), step, row, 0, self.columns)
+            for row in blocks
+        )
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The same in pieces, of which each has sums of its own."""
+        return tuple(
+            self._piece(row, col)
+            for row in range(0, self.rows, WGMMA_M)
+            for col in range(0, self.columns, self.width)
+        )
+
+    @property
+    def width(self) -> int:
+        """Columns of a piece. There are two pieces or more: a single block of rows is halved."""
+        return self.columns if self.rows > WGMMA_M else self.columns // 2
+
+    def takes(self, columns: int) -> bool:
+        """Whether there are instructions for a tile of so many columns."""
+        other = replace(self, columns=columns)
+        widths = (columns, other.width) if self.promoted else (columns,)
+        return all(self.instruction.takes(width) for width in widths)
+
+    def _piece(self, row: int, col: int) -> Piece:
+        width = self.width
+        place = (0, 0) if self.in_turn else (row, col)
+        parts, sums = self._sums("part", *place, width), self._sums("acc", row, col, width)
+        products = tuple(self._product(parts, step, row, col, width) for step in self.steps)
+        return Piece(
+            products=products,
+            promoted=tuple(Sum(acc=a, part=p) for a, p in zip(sums, parts, strict=True)),
+        )
+
+    @property
+    def parts_held(self) -> tuple[tuple[str, ...], ...]:
+        """Registers of short sums, by the pieces that have their own."""
+        if not self.promoted:
+            return ()
+        pieces = self.pieces[:1] if self.in_turn else self.pieces
+        return tuple(tuple(s.part for s in piece.promoted) for piece in pieces)
+
+    @property
+    def registers_held(self) -> int:
+        """Of each thread, for sums and fragments."""
+        fragments = self.fragments.steps if self.fragments else ()
+        each = self.lane_rows, self.lane_columns
+        return math.prod(map(len, each)) + sum(map(len, (*self.parts_held, *fragments)))
+
+    @property
+    def steps(self) -> range:
+        """Of k, in a tile."""
+        return range(self.depth // self.instruction.depth)
+
+    def _product(self, d: tuple[str, ...], step: int, row: int, col: int, width: int) -> Product:
+        words, fragments = ROW_BYTES // MAX_ACCESS_BYTES, self.fragments
+        return Product(
+            instruction=self.instruction.name(width),
+            d=d,
+            left=step * self.left.step_words + row * words,
+            right=step * self.right.step_words + col * words,
+            first=step == 0,
+            fragment=() if fragments is None else fragments.registers(step, row),
+        )
+
+    @property
+    def immediates(self) -> str:
+        """What follows the predicate: the factors of both, and whether m or n is inside."""
+        found = [1, 1] if self.instruction.signs else []
+        if self.instruction.either_major:
+            found += [self.left.is_transposed, self.right.is_transposed]
+        return "".join(f", {value}" for value in found)
+
+    def _sums(self, prefix: str, row: int, first: int, width: int) -> tuple[str, ...]:
+        """Registers in the instruction's order (PTX ISA, "Matrix Fragments for
+        wgmma.mma_async.m64nNk16", D, and the same of other k)."""
+        places = [
+            (row + i, col + j)
+            for col in range(first, first + width, EIGHT)
+            for i in self.parts
+            for j in (0, 1)
+        ]
+        if self.swapped:
+            return tuple(f"{prefix}_m{col}_n{row}" for row, col in places)
+        return tuple(f"{prefix}_m{row}_n{col}" for row, col in places)

@@ -1,0 +1,1 @@
+"""Choosing a schedule: candidates, their work, the cost model, the choice."""

@@ -1,0 +1,228 @@
+"""Which schedules of a matmul are worth ranking, and their order by the model."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from kgen.errors import ScheduleError
+from kgen.schedule import (
+    GemvMatmul,
+    GpuMatmul,
+    PromotedMatmul,
+    SplitMatmul,
+)
+from kgen.spec import Matmul
+from kgen.targets.base import Candidate, Target
+from kgen.targets.cuda.devices import device_of
+from kgen.targets.cuda.plan import base, plan
+from kgen.targets.cuda.plan.gemv_limits import columns_of, gemv_depth, gemv_obstacle
+from kgen.targets.cuda.plan.matmul import matrices
+from kgen.targets.cuda.plan.mma.instruction import instruction_of
+from kgen.targets.cuda.schedule.cost_model import least_seconds, predict, tile_clocks
+from kgen.targets.cuda.schedule.fma_candidates import fma_tiles
+from kgen.targets.cuda.schedule.shared_work import num_ctas_of
+from kgen.targets.cuda.schedule.split_k import (
+    GAINS,
+    SPLIT_GAIN,
+    group_of,
+    in_one_part,
+    shared_by,
+    splits,
+    ways_to_add,
+    worthwhile,
+)
+from kgen_runtime.values import frozen
+
+#: block_m, block_n, warp_m, warp_n. No warp tile is so large that its sums and two sets of
+#: fragments would not fit 255 registers.
+MMA_TILES = (
+    (128, 256, 64, 64),
+    (256, 128, 64, 64),
+    (128, 128, 64, 64),
+    (128, 128, 64, 32),
+    (64, 256, 64, 64),
+    (128, 64, 64, 32),
+    (64, 128, 32, 64),
+    (64, 64, 32, 32),
+    (128, 32, 32, 32),
+    (32, 128, 32, 32),
+    (64, 32, 32, 16),
+    (32, 64, 16, 32),
+    (32, 32, 16, 16),
+    (16, 128, 16, 32),
+    (128, 16, 32, 16),
+    (16, 64, 16, 16),
+    (64, 16, 16, 16),
+    (16, 32, 16, 16),
+    (32, 16, 16, 16),
+    (16, 16, 16, 16),
+)
+#: Of k, in each row of a tile.
+MMA_ROW_BYTES = (64, 128)
+#: With cp.async: a tile in use, one that must be there next, and some under way. Through registers
+#: there are always two.
+ASYNC_STAGES = (3, 4, 5, 6)
+STAGED_STAGES = (2,)
+
+GEMV_THREADS = (256, 128)
+
+#: A schedule's among all: its tile's, and its own.
+Place = tuple[int, int]
+
+
+@frozen
+class Choice:
+    """A schedule, and what it took to choose it: how many schedules the model predicted, and how
+    many of these were planned."""
+
+    schedule: GpuMatmul
+    predicted: int
+    planned: int
+
+
+def choose(spec: Matmul, target: Target) -> GpuMatmul:
+    """The fastest schedule, by the model, that the target's limits allow."""
+    return choice(spec, target).schedule
+
+
+def choice(spec: Matmul, target: Target) -> Choice:
+    """The first of `candidates`, with few of them predicted, and fewer planned.
+
+    Schedules are predicted in the order of the least time that each could have, up to the time of
+    one that fits and has k in one part: slower ones change neither the ranking up to there, nor
+    which parts are worthwhile. Where parts are far faster than that, it ends sooner: what is slower
+    than any that fits by what parts must gain, and once more, changes nothing up to those gains.
+    """
+    schedules = _by_least_seconds(spec, target)
+    found: dict[Place, Candidate[GpuMatmul]] = {}
+    predicted = planned = 0
+    whole = fastest = math.inf
+    for least, place, schedule in schedules:
+        if least > min(whole, fastest * GAINS * SPLIT_GAIN):
+            break
+        predicted += 1
+        if (candidate := _predicted(spec, target, schedule)) is None:
+            continue
+        found[place] = candidate
+        if candidate.seconds < (whole if in_one_part(schedule) else fastest):
+            planned += 1
+            if _fits(spec, target, schedule):
+                whole = candidate.seconds if in_one_part(schedule) else whole
+                fastest = min(fastest, candidate.seconds)
+    certain = whole if whole <= fastest * GAINS * SPLIT_GAIN else fastest * GAINS
+    for candidate in _ranked(found[place] for place in sorted(found)):
+        if candidate.seconds > certain:
+            break
+        planned += 1
+        if _fits(spec, target, candidate.schedule):
+            return Choice(schedule=candidate.schedule, predicted=predicted, planned=planned)
+    # What is fastest does not fit.
+    ranked = _all_ranked(spec, target)
+    fitting = next((c for c in ranked if _fits(spec, target, c.schedule)), None)
+    if fitting is None:  # what the best one meets is what the user must hear
+        plan(spec, target, ranked[0].schedule)
+    assert fitting is not None
+    return Choice(schedule=fitting.schedule, predicted=len(schedules), planned=len(ranked))
+
+
+def candidates(spec: Matmul, target: Target) -> tuple[Candidate[GpuMatmul], ...]:
+    """All that fit, the fastest first."""
+    return tuple(c for c in _all_ranked(spec, target) if _fits(spec, target, c.schedule))
+
+
+def _all_ranked(spec: Matmul, target: Target) -> list[Candidate[GpuMatmul]]:
+    schedules = itertools.chain.from_iterable(_tiles(spec, target))
+    found = (_predicted(spec, target, schedule) for schedule in schedules)
+    return _ranked(candidate for candidate in found if candidate is not None)
+
+
+def _by_least_seconds(spec: Matmul, target: Target) -> list[tuple[float, Place, GpuMatmul]]:
+    """All schedules in the order of the least time that each could have; that, and their places."""
+    found = []
+    for i, schedules in enumerate(_tiles(spec, target)):
+        clocks = None
+        for j, schedule in enumerate(schedules):
+            clocks = clocks or tile_clocks(spec, target, schedule)
+            found.append((least_seconds(spec, target, schedule, clocks), (i, j), schedule))
+    return sorted(found, key=lambda item: item[:2])
+
+
+def _predicted(spec: Matmul, target: Target, schedule: GpuMatmul) -> Candidate[GpuMatmul] | None:
+    """The schedule with its prediction; None if registers do not hold it."""
+    prediction = predict(spec, target, schedule)
+    if prediction.registers > target.limits["registers_per_thread"]:
+        return None  # the loop would spill
+    if num_ctas_of(schedule) > prediction.ctas_per_sm * device_of(target).sms:
+        return None  # some would wait for others to end
+    return Candidate(
+        schedule=schedule,
+        seconds=prediction.seconds,
+        terms=prediction.terms,
+        notes={
+            "bound": prediction.bound,
+            "waves": prediction.waves,
+            "CTAs/SM": prediction.ctas_per_sm,
+            "registers": prediction.registers,
+        },
+    )
+
+
+def _ranked(found: Iterable[Candidate[GpuMatmul]]) -> list[Candidate[GpuMatmul]]:
+    """The worthwhile ones, the fastest first. Of equals the first stays first: larger tiles, fewer
+    stages."""
+    return sorted(worthwhile([*found]), key=lambda candidate: candidate.seconds)
+
+
+def _fits(spec: Matmul, target: Target, schedule: GpuMatmul) -> bool:
+    try:
+        plan(spec, target, schedule)
+    except ScheduleError:
+        return False
+    return True
+
+
+def _tiles(spec: Matmul, target: Target) -> Iterator[Iterator[GpuMatmul]]:
+    """The schedules of each tile: what they differ in is stages, parts of k and persistent CTAs,
+    which do not change how much work there is."""
+    if gemv_obstacle(spec) is None:
+        yield from _gemv_tiles(spec)
+    instruction = instruction_of(spec, target)
+    if instruction is None:
+        yield from fma_tiles(spec, target)
+        return
+    if target.has("wgmma"):
+        from kgen.targets.cuda.schedule.wgmma_candidates import wgmma_tiles
+
+        yield from wgmma_tiles(spec, target)
+    deepest = max(instruction.step, base.power_of_two(spec.k))
+    kind = PromotedMatmul if instruction.short_sums else SplitMatmul
+    for m, n, warp_m, warp_n in MMA_TILES:
+        for depth in sorted({min(b // instruction.itemsize, deepest) for b in MMA_ROW_BYTES}):
+            tile = kind(block_m=m, block_n=n, block_k=depth, warp_m=warp_m, warp_n=warp_n)
+            yield _mma_schedules(spec, target, tile)
+
+
+def _mma_schedules(spec: Matmul, target: Target, tile: SplitMatmul) -> Iterator[GpuMatmul]:
+    runs_ahead = any(matrix.is_asynchronous(target) for matrix in matrices(spec))
+    limit = target.limits["dynamic_shared_memory"]
+    m, n, depth = tile.block_m, tile.block_n, tile.block_k
+    for stages in ASYNC_STAGES if runs_ahead else STAGED_STAGES:
+        if stages * (m + n) * depth * spec.dtype.itemsize > limit:
+            break
+        tile = replace(tile, num_stages=stages)
+        for split, one in ways_to_add(splits(spec, target, m, n, depth, tile.num_warps)):
+            yield replace(tile, split_k=split, one_kernel=one)
+        for ctas in shared_by(spec, tile, device_of(target).sms):
+            group = group_of(-(-spec.m // m), m, n, ctas)
+            yield replace(tile, num_ctas=ctas, group_m=group, stream_k=True)
+
+
+def _gemv_tiles(spec: Matmul) -> Iterator[Iterator[GpuMatmul]]:
+    for threads in GEMV_THREADS:
+        for columns in columns_of(spec, threads):
+            depth = gemv_depth(spec, threads, columns)
+            tile = GemvMatmul(block_m=spec.m, block_n=columns, block_k=depth, num_threads=threads)
+            yield iter((tile,))

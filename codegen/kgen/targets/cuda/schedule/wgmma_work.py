@@ -1,0 +1,99 @@
+"""What a CTA does for one tile along k on wgmma, as the model of run time counts it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kgen.ops import instructions_of
+from kgen.schedule import WgmmaMatmul
+from kgen.spec import Epilogue, Matmul
+from kgen.targets.cuda.devices import Device
+from kgen.targets.cuda.plan.mma.products import promotion
+from kgen.targets.cuda.plan.wgmma.fragments import WGMMA_M, transposed_operand
+from kgen.targets.cuda.plan.wgmma.limits import WARPGROUP, WARPS, free_registers, shared_bytes
+from kgen.targets.cuda.schedule.work import TILE_OVERHEAD, Work, loaded_bytes
+
+#: The same of wgmma: products of the tile before still run meanwhile.
+ASYNC_OVERHEAD = 20
+#: Instructions for a wgmma with its descriptors, and of the rest of its loop; for 64 rows and a
+#: step of k that come to registers, with the wait and the fence that it takes.
+WGMMA_INSTRUCTIONS, RING_INSTRUCTIONS = 6, 20
+TRANSPOSING_INSTRUCTIONS = 7
+#: Registers beside sums in what ptxas makes of these kernels (a test compares them).
+ADDRESS_REGISTERS = 26
+#: Clocks from the last product to the first of the next block tile, but for the instructions that
+#: each output takes: rounding and storing it through TMA or from registers, and its epilogue.
+TURN_LATENCY = 600
+STORE_INSTRUCTIONS = {True: 1.25, False: 2.0}
+STEP_INSTRUCTIONS: Mapping[str, float] = {
+    Epilogue.BIAS: 1.5,
+    Epilogue.RELU: 1,
+    Epilogue.GELU: 18,
+    Epilogue.GELU_TANH: 9,
+    Epilogue.SILU: 5,
+    Epilogue.RESIDUAL: 3,
+}
+
+
+def step_instructions(step: str) -> float:
+    """Of an epilogue's step for each output: those counted, or the primitives of its expansion."""
+    counted = STEP_INSTRUCTIONS.get(step)
+    return float(instructions_of(step)) if counted is None else counted
+
+
+def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
+    """wgmma reads both operands from shared memory, the right one once for each 64 rows; one that
+    is transposed comes to registers once. CTAs of a cluster read one from L2 together. Short sums
+    are added to others, a piece of the tile at a time, and the last piece's, or all, with no
+    product of the same warpgroup under way."""
+    depth, itemsize = schedule.block_k, spec.dtype.itemsize
+    m, n, rows = schedule.block_m, schedule.block_n, schedule.rows
+    steps = depth * itemsize // 32
+    stage = (m + n) * depth * itemsize
+    loaded = loaded_bytes(spec, schedule)
+    shared = min(n, spec.n) if schedule.cluster_m > 1 else min(m, spec.m)
+    others = shared * min(depth, spec.k) * itemsize * (1 - 1 / schedule.cluster)
+    threads = (1 + schedule.consumers) * WARPGROUP
+    sums = rows * schedule.columns // WARPGROUP
+    promotes = promotion(spec, schedule) > 0
+    blocks = rows // WGMMA_M
+    halves = 2 if promotes and blocks == 1 else 1
+    pieces = blocks * halves
+    last = sums // pieces if promotes else 0
+    rate = device.wgmma_fmas * 2 / itemsize
+    transposed = transposed_operand(spec) is not None
+    fragments = 4 * steps * blocks * transposed
+    held = sums * (1 + promotes) + fragments
+    if promotes and held > free_registers(schedule):
+        # One piece after another, each of which is waited for and added with nothing under way.
+        held -= sums - last
+        last = sums + (pieces - 1) * TILE_OVERHEAD
+    at_once = 1 if schedule.pingpong else schedule.consumers
+    outputs = STORE_INSTRUCTIONS[schedule.tma_store]
+    outputs += sum(step_instructions(step) for step in spec.epilogue)
+    alone = schedule.consumers == 1
+    return Work(
+        num_warps=(1 + schedule.consumers) * WARPS,
+        registers=held + ADDRESS_REGISTERS if alone else 65536 // threads // 8 * 8,
+        shared_bytes=shared_bytes(schedule, schedule.num_stages, stage),
+        product_clocks=m * n * depth / rate,
+        shared_traffic=stage
+        + at_once
+        * (rows * (1 if transposed else halves) + schedule.columns * blocks)
+        * depth
+        * itemsize,
+        instructions=blocks * halves * steps * WGMMA_INSTRUCTIONS
+        + blocks * steps * TRANSPOSING_INSTRUCTIONS * transposed
+        + sums * promotes
+        + RING_INSTRUCTIONS,
+        warp_clocks=rows * schedule.columns * depth / rate,
+        loaded_bytes=loaded - int(others),
+        port_bytes=loaded,
+        in_flight_bytes=(schedule.num_stages - 1) * loaded,
+        tile_overhead=TILE_OVERHEAD + last if promotes else ASYNC_OVERHEAD,
+        turn_clocks=TURN_LATENCY + sums * outputs * at_once,
+        takes_turns=schedule.pingpong,
+        persistent_ctas=schedule.num_ctas,
+        runs_on=schedule.num_ctas > 0,
+        streams=schedule.stream_k,
+    )
