@@ -1,5 +1,5 @@
-"""Expressions with views, from the definition of each view: the shape that it has, and which element
-of its tensor each of its elements is.
+"""Expressions with views, from the definition of each: the shape that it has, and which element of
+its tensor each of its elements is.
 
 Part of the reference: one element at a time, from the output down to the inputs.
 """

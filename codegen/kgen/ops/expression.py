@@ -305,6 +305,18 @@ def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) 
     return done[expression]
 
 
+def assuming(expression: Expression, known: Mapping[str, bool]) -> Expression:
+    """The expression where truth values among its inputs are known: of what they choose, the choice."""
+
+    def change(step: Expression) -> Expression:
+        if step.primitive is not Primitive.SELECT or step.arguments[0].name not in known:
+            return step
+        condition, x, y = step.arguments
+        return x if known[condition.name] else y
+
+    return rebuilt(expression, change)
+
+
 def with_arguments(step: Expression, arguments: tuple[Expression, ...]) -> Expression:
     """The same step of others."""
     if not arguments:

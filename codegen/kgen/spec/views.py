@@ -125,7 +125,7 @@ class Shapes:
                 return tuple(shapes[0][axis] for axis in self.order(node))
             case "slice":
                 axis = self.axis(node, shapes[0], numbers[0])
-                start, count, _ = self.span(node)
+                _, count, _ = self.span(node)
                 if not count:
                     _refuse(node, f"has no element of the {shapes[0][axis]} along axis {axis}")
                 return (*shapes[0][:axis], count, *shapes[0][axis + 1 :])

@@ -17,6 +17,7 @@ ELEMENT = {
     DType.F32: "float",
     DType.F16: "half",
     DType.BF16: "bfloat",
+    DType.S64: "i64",
     DType.S32: "i32",
 }
 #: Its name in an overloaded intrinsic's suffix.

@@ -98,10 +98,7 @@ class Bounded(Evaluator):
         moved_errors, number_errors = views.split(name, errors)
         if name == "gather":
             moved_errors = [moved_errors[0], tensors[1]]
-        if name == "pad":
-            number_errors = [*numbers[:3], number_errors[3]]
-        else:
-            number_errors = numbers
+        number_errors = [*numbers[:3], number_errors[3]] if name == "pad" else numbers
         return viewed(name, tensors, numbers), viewed(name, moved_errors, number_errors)
 
     def own_error(

@@ -13,8 +13,8 @@ from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_threads
 from kgen.targets.base import Target
 from kgen.targets.expressions import Rendered
-from kgen.targets.llvm_ir import FloatType
-from kgen.targets.stream import StreamPlan, widest_vector
+from kgen.targets.llvm_ir import ELEMENT, FloatType
+from kgen.targets.stream import StreamOperand, StreamPlan, widest_vector
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
@@ -52,6 +52,11 @@ class Part:
         return FloatType(dtype=self.dtype)
 
     @property
+    def each(self) -> range:
+        """The lanes' numbers."""
+        return range(self.lanes)
+
+    @property
     def widens(self) -> bool:
         return self.dtype is not self.spec.dtype
 
@@ -64,8 +69,10 @@ class Part:
         return AmdgpuRenderer(type=self.value)
 
     def rendered(self, prefix: str) -> Rendered:
-        """The expression on values %<prefix>.<input>; the result is %<prefix>.out."""
-        inputs = {name: f"%{prefix}.{name}" for name in self.spec.inputs}
+        """The expression on values %<prefix>.<operand>; the result is %<prefix>.out."""
+        reads, holds = self.spec.reads, "" if self.lanes > 1 else ".holds"
+        inputs = {read.name: f"%{prefix}.{read.name}" for read in reads.reads}
+        inputs |= {c.name: f"%{prefix}.{c.name}{holds}" for c in reads.conditions}
         return self.renderer.render(self.spec.calls, inputs, f"%{prefix}.out")
 
 
@@ -95,6 +102,20 @@ class ElementwisePlan(AmdgpuPlan):
 
     def _part(self, lanes: int) -> Part:
         return Part(lanes=lanes, spec=self.spec, dtype=computed_in(self.spec))
+
+    def is_plain(self, of: StreamOperand) -> bool:
+        """Its elements lie one behind the other, from the first of the tensor or a row on."""
+        up = of.whole and min(of.strides) >= 0
+        return up and not (of.offset or of.indices or of.guards)
+
+    def terms(self, prefix: str, of: StreamOperand) -> tuple[tuple[str, int], ...]:
+        """What an operand's place is summed of: values, and elements for each step of them."""
+        at = [(f"%{prefix}.at{d}", stride) for d, stride in of.terms]
+        return (*at, *((f"%{prefix}.{name}.place", stride) for name, stride in of.indices))
+
+    def index_type(self, of: StreamOperand) -> str:
+        """LLVM's type of an index' elements."""
+        return ELEMENT[self.spec.dtype_of(of.tensor)]
 
     @property
     def declarations(self) -> tuple[str, ...]:
