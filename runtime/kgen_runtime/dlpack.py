@@ -45,6 +45,7 @@ _DTYPES = {
     (10, 8): DType.E4M3,
     (12, 8): DType.E5M2,
     (0, 32): DType.S32,
+    (0, 64): DType.S64,
     (0, 8): DType.S8,
 }
 CODES = {dtype: pair for pair, dtype in reversed(_DTYPES.items())}

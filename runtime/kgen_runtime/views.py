@@ -106,7 +106,7 @@ def shape_of(at: ast.expr, inputs: Mapping[str, Shape]) -> Shape:
 def broadcast(shapes: Any) -> Shape:
     """The shape that several broadcast to, as numpy's do."""
     backwards = [shape[::-1] for shape in shapes]
-    found = []
+    found: list[int] = []
     for axis in range(max(map(len, backwards), default=0)):
         sizes = {shape[axis] for shape in backwards if axis < len(shape)} - {1}
         if len(sizes) > 1:

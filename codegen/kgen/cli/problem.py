@@ -23,6 +23,7 @@ from kgen.spec import (
     formula_class,
     op_class,
 )
+from kgen.spec.elementwise import INDEX_DTYPES
 from kgen.spec.formula import expression_of
 from kgen.spec.text import EXAMPLE, FORM, parse, shapes
 
@@ -36,7 +37,7 @@ _FIELDS = {
     name: name
     for name in (
         "out_dtype", "layout", "lda", "ldb", "ldc", "batch", "alpha", "beta", "epilogue", "math",
-        "scales", "constant", "axes",
+        "scales", "constant", "axes", "index_dtype",
     )
 } | {"batch_stride": "batch_stride_a"}  # fmt: skip
 
@@ -95,6 +96,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     problem.add_argument(
         "--axes", metavar="N", help="axes, the last ones, that a row-wise function reduces (1)"
+    )
+    problem.add_argument(
+        "--index-dtype", metavar="D", help=f"of what gather takes: {' '.join(INDEX_DTYPES)} (s32)"
     )
 
 
@@ -156,6 +160,8 @@ def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
         assert expression is not None
         if args.axes is not None:
             fields["axes"] = _integer("axes", args.axes)
+        if args.index_dtype is not None:
+            fields["index_dtype"] = args.index_dtype
         return cls(expression=expression, shapes=shapes(expression, shape), **fields)
     if args.batch_stride is not None and args.batch is None:
         raise SpecError("--batch-stride is between the products of a batch; give --batch with it")

@@ -306,7 +306,7 @@ def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) 
 
 
 def assuming(expression: Expression, known: Mapping[str, bool]) -> Expression:
-    """The expression where truth values among its inputs are known: of what they choose, the choice."""
+    """The expression where truth values among its inputs are known: what they choose is chosen."""
 
     def change(step: Expression) -> Expression:
         if step.primitive is not Primitive.SELECT or step.arguments[0].name not in known:

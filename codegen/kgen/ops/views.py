@@ -19,6 +19,7 @@ class View:
     """`tensors` that it takes, 0 for two or more; the names of its numbers, of which the last ones
     may have `defaults`; and of any number of further ones."""
 
+    example: str
     tensors: int = 1
     numbers: tuple[str, ...] = ()
     defaults: tuple[float, ...] = ()
@@ -33,13 +34,21 @@ class View:
 
 
 VIEWS: Mapping[str, View] = {
-    "permute": View(more="axes"),
-    "transpose": View(),
-    "expand": View(more="sizes"),
-    "slice": View(numbers=("axis", "start", "stop", "step"), defaults=(1.0,)),
-    "pad": View(numbers=("axis", "before", "after", "value"), defaults=(0.0,)),
-    "concat": View(tensors=0, numbers=("axis",)),
-    "gather": View(tensors=2, numbers=("axis",), defaults=(0.0,)),
+    "permute": View(example="permute(x, 1, 0)", more="axes"),
+    "transpose": View(example="transpose(x)"),
+    "expand": View(example="expand(x, 8, 64)", more="sizes"),
+    "slice": View(
+        example="slice(x, 0, 2, 10)",
+        numbers=("axis", "start", "stop", "step"),
+        defaults=(1.0,),
+    ),
+    "pad": View(
+        example="pad(x, 0, 1, 1)",
+        numbers=("axis", "before", "after", "value"),
+        defaults=(0.0,),
+    ),
+    "concat": View(example="concat(x, y, axis=0)", tensors=0, numbers=("axis",)),
+    "gather": View(example="gather(table, index)", tensors=2, numbers=("axis",), defaults=(0.0,)),
 }
 #: Numbers that need not be whole: what is put where there is no element, and no end of a slice.
 ANY_NUMBER = frozenset({"value"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container
 from functools import cached_property
 from typing import ClassVar
@@ -11,8 +12,9 @@ from kgen.ops import Expression, expand, is_exact
 from kgen.ops.views import has_views
 from kgen.spec.formula import MAX_RANK, Formula, Shape
 from kgen.spec.members import Member, OptionalMember
-from kgen.spec.views import Reads, Shapes, index_names, reads_of
+from kgen.spec.views import Reads, Shapes, input_uses, reads_of
 from kgen_runtime.dtypes import DType, DTypeLike
+from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
 
 #: What inputs may be by which others are gathered; the first where none is given.
@@ -51,18 +53,16 @@ class Elementwise(Formula):
     def _check_indices(self) -> None:
         if self.index_inputs and self.index_dtype is None:
             object.__setattr__(self, "index_dtype", INDEX_DTYPES[0])
-        if self.index_dtype not in (INDEX_DTYPES if self.index_inputs else (None,)):
-            known = " and ".join(INDEX_DTYPES)
+        known = INDEX_DTYPES if self.index_inputs else (None,)
+        if self.index_dtype not in known:
             raise SpecError(
-                f"index_dtype={self.index_dtype} is for an input of integers, {known}, by which "
-                f"others are gathered"
-                if not self.index_inputs
-                else f"index_dtype={self.index_dtype} is none that gather takes; it takes {known}"
+                f"index_dtype={self.index_dtype} is that of what gather takes: "
+                f"{' or '.join(INDEX_DTYPES)}"
+                + ("" if self.index_inputs else "; nothing is gathered here, so leave it out")
             )
-        as_values = {read.tensor for read in self.reads.reads if not read.is_index}
-        for name in sorted(self.index_inputs & as_values):
+        for name in sorted(self.index_inputs & input_uses(self.formula_calls)[0]):
             raise SpecError(
-                f"input {name} is an index and a number of {self.expression!r}; take two"
+                f"input {name} of {self.expression!r} is an index and a number; take two"
             )
 
     @property
@@ -87,7 +87,7 @@ class Elementwise(Formula):
     @cached_property
     def index_inputs(self) -> frozenset[str]:
         """Inputs by which others are gathered."""
-        return index_names(self.formula_calls)
+        return input_uses(self.formula_calls)[1]
 
     def dtype_of(self, name: str) -> DType:
         if name in self.index_inputs:
@@ -101,6 +101,28 @@ class Elementwise(Formula):
 
     def primitives(self, native: Container[str] = ()) -> Expression:
         return expand(self.calls, native)
+
+    @property
+    def bytes_moved(self) -> int:
+        """Of the inputs, those that are read; of a gather, as many as it has in its output."""
+        unread = sum(
+            p.nbytes - self._elements_read(p) * p.dtype.itemsize
+            for p in self.parameters
+            if p.role == "input"
+        )
+        return super().bytes_moved - unread
+
+    def _elements_read(self, of: TensorParam) -> int:
+        """The most elements of an input that the output may take."""
+        by_name = {read.name: read for read in self.reads.reads}
+        index_of = {c.name: by_name[c.index] for c in self.reads.conditions if c.index}
+        found = 0
+        for read in self.reads.reads:
+            if read.tensor == of.name:
+                moving = [read.strides, *(index_of[name].strides for name, _ in read.indices)]
+                sizes = zip(self.domain, zip(*moving, strict=True), strict=True)
+                found += math.prod(n for n, strides in sizes if any(strides))
+        return min(found, math.prod(of.shape))
 
     @cached_property
     def is_exact(self) -> bool:

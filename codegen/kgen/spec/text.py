@@ -21,7 +21,8 @@ from typing import Any
 
 from kgen import suggest
 from kgen.errors import SpecError
-from kgen.spec import Formula, Rowwise, Spec, formula_class, op_class
+from kgen.spec import Elementwise, Formula, Rowwise, Spec, formula_class, op_class
+from kgen.spec.elementwise import INDEX_DTYPES
 from kgen.spec.formula import expression_of, shapes_by_name
 from kgen.spec.members import Members
 
@@ -92,6 +93,8 @@ def form(spec: Spec) -> str:
             words.append(f"out={spec.out}")
         if isinstance(spec, Rowwise) and spec.axes > 1:
             words.append(f"axes={spec.axes}")
+        if isinstance(spec, Elementwise) and spec.index_dtype not in (None, INDEX_DTYPES[0]):
+            words.append(f"index_dtype={spec.index_dtype}")
         return " ".join(words)
     sizes = [getattr(spec, f.name) for f in fields if f.default is dataclasses.MISSING]
     words = [spec.op, "x".join(map(str, sizes)), spec.dtype]

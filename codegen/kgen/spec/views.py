@@ -87,15 +87,24 @@ class Coordinate:
 At = tuple[Coordinate, ...]
 
 
-def index_names(expression: Expression) -> frozenset[str]:
-    """Inputs that are the index of a gather."""
-    gathers = (s for s in steps(expression) if s.primitive is Primitive.VIEW and s.name == "gather")
-    return frozenset(
-        step.name
-        for gather in gathers
-        for step in steps(gather.arguments[1])
-        if step.primitive is Primitive.INPUT
-    )
+def input_uses(expression: Expression) -> tuple[frozenset[str], frozenset[str]]:
+    """Inputs whose elements are numbers of it, and those by which others are gathered."""
+    values: set[str] = set()
+    indices: set[str] = set()
+    seen: set[tuple[Expression, bool]] = set()
+
+    def visit(node: Expression, is_index: bool) -> None:
+        if (node, is_index) in seen:
+            return
+        seen.add((node, is_index))
+        if node.primitive is Primitive.INPUT:
+            (indices if is_index else values).add(node.name)
+        gathers = node.primitive is Primitive.VIEW and node.name == "gather"
+        for i, argument in enumerate(node.arguments):
+            visit(argument, is_index or (gathers and i == 1))
+
+    visit(expression, False)
+    return frozenset(values), frozenset(indices)
 
 
 class Shapes:
@@ -184,8 +193,8 @@ class Shapes:
         if not -len(shape) <= number < len(shape):
             _refuse(
                 node,
-                f"has axis {number:g}, and shape {by_x(shape)} has {len(shape)}; "
-                f"take {-len(shape)} to {len(shape) - 1}",
+                f"takes axis {number:g} of shape {by_x(shape)}; its axes are "
+                f"{-len(shape)} to {len(shape) - 1}",
             )
         return int(number) % len(shape)
 
@@ -248,7 +257,7 @@ class _Reader:
 
     def all(self, expression: Expression) -> Reads:
         at = tuple(Coordinate(step=1, axis=axis) for axis in range(len(self.out)))
-        self.index_inputs = index_names(expression)
+        self.index_inputs = input_uses(expression)[1]
         found = self.expression(expression, at, ())
         return Reads(
             expression=found,
@@ -305,7 +314,7 @@ class _Reader:
         found = constant(value)
         for i, (tensor, first) in reversed(list(enumerate(tensors))):
             inner = moved(at, axis, -first, 1)
-            held = self.within(node, inner[axis], self.shapes[tensor][axis])
+            held = self.within(node, inner[axis], self.shapes[tensor][axis], guards)
             if held is False:
                 continue
             if held is True:
@@ -317,20 +326,25 @@ class _Reader:
             found = here if last else select(variable(held, truth=True), here, found)
         return found
 
-    def within(self, node: Expression, c: Coordinate, size: int) -> str | bool:
-        """Whether a coordinate is one of so many: the name of a condition, unless it is known."""
+    def within(
+        self, node: Expression, c: Coordinate, size: int, guards: tuple[str, ...]
+    ) -> str | bool:
+        """Whether a coordinate is one of so many: the name of a condition, unless it is known where
+        all guards hold."""
         if c.index:
-            _refuse(node, "is gathered along the axis that it has no element everywhere of; "
-                    "gather first")  # fmt: skip
+            _refuse(node, "is gathered along its own axis; gather first, then pad or join that")
         if c.step == 0:
             return 0 <= c.start < size
         # Both ends of 0 <= start + step * coordinate < size, rounded inwards.
         below, above = (0, size - 1) if c.step > 0 else (size - 1, 0)
-        low = max(0, -((c.start - below) // c.step))
-        high = min(self.out[c.axis], (above - c.start) // c.step + 1)
+        known = [k for k in self.conditions.values() if k.axis == c.axis and k.name in guards]
+        least, most = max([0, *(k.low for k in known)]), self.out[c.axis]
+        most = min([most, *(k.high for k in known)])
+        low = max(least, -((c.start - below) // c.step))
+        high = min(most, (above - c.start) // c.step + 1)
         if low >= high:
             return False
-        if (low, high) == (0, self.out[c.axis]):
+        if (low, high) == (least, most):
             return True
         return self.condition(Condition(name="", axis=c.axis, low=low, high=high))
 

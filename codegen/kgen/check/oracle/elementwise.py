@@ -23,6 +23,7 @@ from kgen.ops import Accuracy, functions
 from kgen_runtime.definitions import DEFINITIONS, Evaluator
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import Tolerance
+from kgen_runtime.views import TENSORS
 
 #: Results below it may be zero.
 SMALLEST_NORMAL = 2.0**-126
@@ -70,7 +71,7 @@ class Bounded(Evaluator):
 
     def apply(self, name: str, arguments: list[Any]) -> Any:
         values = [value for value, _ in arguments]
-        if name in views.TENSORS:
+        if name in TENSORS:
             return self.moved(name, values, [error for _, error in arguments])
         result = np.asarray(DEFINITIONS[name](self.m, *values))
         ends = [_ends(value, error) for value, error in arguments]

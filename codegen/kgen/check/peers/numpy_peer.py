@@ -12,7 +12,7 @@ import numpy as np
 from kgen.check.oracle import operations as oracle
 from kgen.check.oracle.elementwise import Arrays
 from kgen.check.oracle.rowwise import FOLDS
-from kgen.check.oracle.views import TENSORS, split, viewed
+from kgen.check.oracle.views import split, viewed
 from kgen.check.peers.base import Array, Peer, aligned, values
 from kgen.check.tensors import Bytes
 from kgen.errors import DeviceError
@@ -20,6 +20,7 @@ from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.definitions import DEFINITIONS, Evaluator, Rows
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.views import TENSORS
 
 #: Functions that numpy has as one: of an array, into another.
 INTO: Mapping[str, Callable[[Array, Array], object]] = {

@@ -166,8 +166,7 @@ def vector_of(spec: Elementwise) -> int:
 
 
 def words_of(buffer: Tensor) -> int:
-    """Elements of a buffer that one of the tensor takes: an s64 is two words, the lower one first.
-    """
+    """Elements of a buffer to one of its tensor: an s64 is two words, the lower one first."""
     return 2 if buffer.dtype is DType.S64 else 1
 
 

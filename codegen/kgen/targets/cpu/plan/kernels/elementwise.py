@@ -160,8 +160,8 @@ class ElementwisePlan(FormulaPlan):
         return of.offset * self.spec.dtype_of(of.tensor).itemsize
 
     def spare_bytes(self, of: StreamOperand) -> int:
-        """A row's address in the tensor where a guard does not hold: the lowest of the elements that
-        are read of a row is then the tensor's first."""
+        """Where a row is if a guard does not hold: the lowest element that is read of it is then
+        the tensor's first."""
         inside = [s for s in self.segments if dict(s.known).items() >= self._held(of).items()]
         places = [i for s in inside for i in (s.start, s.stop - 1)]
         return -min((i * of.lane for i in places), default=0) * self.x.itemsize
