@@ -12,11 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+import kgen
 from kgen.check.oracle.views import viewed
 from kgen.errors import SpecError
 from kgen.ops import parse
 from kgen.ops.expression import inputs
 from kgen.spec import DType, Elementwise, formula_class, from_json, text
+from kgen.spec.views import KERNEL_WORDS
 from kgen.targets.stream import StreamPlan, widest_vector
 from kgen_runtime import views
 
@@ -313,3 +315,11 @@ def test_index_types_that_are_refused(expression: str, index_dtype: Any, message
 def test_a_view_alone_is_no_operation() -> None:
     with pytest.raises(SpecError, match=r"op=pad is a view; .* such as 'pad\(x, 0, 1, 1\)'"):
         text.parse("pad 4 f32")
+
+
+@pytest.mark.parametrize("target", ["sm_80", "gfx942", "vulkan1.3", "x86-64"])
+def test_inputs_may_have_the_names_that_kernels_use_themselves(target: str) -> None:
+    words = sorted(KERNEL_WORDS)
+    shapes = tuple((3, 16) if i % 2 else (16,) for i in range(len(words)))
+    spec = Elementwise(expression=" + ".join(words), shapes=shapes)
+    assert kgen.build([spec], [target]).manifest.kernels[0].inputs[0].name == words[0]

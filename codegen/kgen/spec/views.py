@@ -27,6 +27,14 @@ from kgen.ops.expression import (
 from kgen.spec.formula import Shape, packed
 from kgen_runtime.values import frozen
 
+#: What kernels call values of their own; operands have other names.
+KERNEL_WORDS = frozenset(
+    {
+        *("access", "at", "block", "done", "exists", "first", "in_block", "index", "inside"),
+        *("offset", "rest", "result", "thread", "to", "vector"),
+    }
+)
+
 
 @frozen
 class Read:
@@ -398,6 +406,7 @@ class _Reader:
         """The read with a name: the input's own for the first one of it."""
         if read not in self.reads:
             taken = {r.name for r in self.reads.values()}
+            taken |= KERNEL_WORDS
             name = self.unused(read.tensor) if read.tensor in taken else read.tensor
             self.reads[read] = dataclasses.replace(read, name=name)
         return self.reads[read]
