@@ -60,8 +60,6 @@ OUTPUT_POISON = {
 WHOLE_LIMIT = 4
 #: Inputs x of the whole-number data: logits far enough apart for small exponentials.
 LOGIT_LIMIT = 20
-#: How many indices are at an end of a tensor, or no place of it.
-OTHER_INDICES = 0.4
 
 
 @frozen
@@ -137,8 +135,9 @@ def _indices(generator: np.random.Generator, param: TensorParam, places: set[int
     if param.dtype is DType.S64:
         ends += [2**32, 2**32 + largest - 1, -(2**32), -(2**32) - 1, 2**63 - largest]
     values = generator.integers(-largest, largest, param.shape, np.int64)
-    others = generator.choice(np.array(ends, np.int64), param.shape)
-    values = np.where(generator.random(param.shape) < OTHER_INDICES, others, values)
+    # As many of them as there are, each as often as any other, in up to half of the places.
+    others = np.resize(generator.permutation(np.array(ends, np.int64)), (values.size + 1) // 2)
+    values.reshape(-1)[generator.permutation(values.size)[: others.size]] = others
     return np.asarray(values.astype(param.dtype.storage)).view(BITS[param.dtype.itemsize])
 
 
