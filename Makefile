@@ -5,11 +5,13 @@ BIN := $(VENV)/bin
 KGEN := $(BIN)/kgen
 BENCH := .venv-bench
 LIBRARIES := torch iree-base-compiler iree-base-runtime
+# The version that docs/performance.md and the tests' bars speak of.
+TRITON := 3.9.0
 SHAPE := 1024x1024x1024
 DEMO := demo.kgen
 PYTHON_FILES := codegen runtime tests scripts examples
 
-.PHONY: help setup demo test test-avx2 check format lint types fast generated readme gate bench bench-tool runtime-wheel fuzz flagships figures gpu clean
+.PHONY: help setup demo test test-avx2 check format lint types fast generated readme gate bench bench-tool bench-triton runtime-wheel fuzz flagships figures gpu clean
 
 help:
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -83,6 +85,14 @@ $(BENCH)/installed: pyproject.toml scripts/system-packages.sh
 bench-tool: setup ## time the tool itself: build, help, import; write docs/performance.md
 	$(BIN)/python -m scripts.bench_tool --write
 
+bench-triton: setup .venv-triton/installed ## count instructions beside Triton's; docs/performance.md
+	$(BIN)/python -m scripts.bench_triton --triton .venv-triton/bin/python --write
+
+.venv-triton/installed:
+	$(PYTHON) -m venv .venv-triton
+	.venv-triton/bin/python -m pip install --quiet triton==$(TRITON)
+	@touch $@
+
 runtime-wheel: setup ## the runtime alone, which needs numpy only, as a wheel in dist/
 	cd runtime && ../$(BIN)/python -m hatchling build -t wheel -d ../dist
 
@@ -93,7 +103,7 @@ flagships: setup ## verify every flagship shape and type for NVIDIA, write docs/
 	$(BIN)/python -m scripts.flagships --write
 
 figures: ## renew every figure in the documents, with day and commit; hours, on a quiet machine
-	$(MAKE) bench-tool
+	$(MAKE) bench-tool bench-triton
 	$(MAKE) bench-cpu
 	mkdir -p build
 	$(BENCH)/bin/python -m scripts.bench_cpu --tune-gap build/tune-gap.json --write
@@ -103,4 +113,4 @@ gpu: setup ## on a machine with an NVIDIA GPU: verify and bench everything on it
 	$(BIN)/python -m scripts.gpu
 
 clean:
-	rm -rf $(VENV) $(BENCH) bench-cpu.json dist build *.kgen .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) .venv-triton bench-cpu.json dist build *.kgen .mypy_cache .ruff_cache .pytest_cache .hypothesis

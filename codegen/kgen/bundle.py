@@ -29,7 +29,7 @@ from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen.constants import Array
-    from kgen.pipeline import Kernel
+    from kgen.targets.base import Kernel
 
 #: Files start at multiples of this many bytes, so that a loader may map them.
 ALIGNMENT = 64
@@ -188,6 +188,6 @@ def _write(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
 
 
 def _version() -> str:
-    from kgen import __version__
+    from kgen_runtime import __version__
 
     return __version__

@@ -11,28 +11,13 @@ from kgen import bundle, remedy, render, targets
 from kgen.errors import ScheduleError, SpecError, TargetError
 from kgen.schedule import Origin, Overrides, Schedule
 from kgen.spec import Matmul, Spec
-from kgen.targets.base import Assembled, Plan, Source, Target
-from kgen_runtime.values import frozen
+from kgen.targets.base import Kernel, Plan, Source, Target
 
 if TYPE_CHECKING:
     from kgen.constants import Array
 
 #: What of a schedule is set by name.
 MAINLOOP = "mainloop"
-
-
-@frozen
-class Kernel:
-    """One finished kernel: what it was made from, its text and its machine code."""
-
-    plan: Plan
-    source: Source
-    assembled: Assembled
-    seconds: float
-
-    @property
-    def name(self) -> str:
-        return f"{self.plan.target.name}/{self.plan.spec.key}"
 
 
 def schedule_for(spec: Spec, target: Target, overrides: Overrides) -> Schedule:

@@ -47,7 +47,7 @@ v0.inside:
   %v0.scale = shufflevector <2 x float> %v0.scale.lane, <2 x float> poison, <2 x i32> zeroinitializer
   %v0.residual.from = getelementptr float, ptr addrspace(1) %residual.ptr, i64 %v0.offset
   %v0.residual = load <2 x float>, ptr addrspace(1) %v0.residual.from, align 4
-  %v0.out_add = fadd <2 x float> %v0.x, %v0.bias
+  %v0.out_add = fadd contract <2 x float> %v0.x, %v0.bias
   %v0.out_less = fcmp olt <2 x float> %v0.out_add, splat (float 0x0000000000000000)
   %v0.out_abs = call <2 x float> @llvm.fabs.v2f32(<2 x float> %v0.out_add)
   %v0.out_fma = call <2 x float> @llvm.fma.v2f32(<2 x float> %v0.out_abs, <2 x float> splat (float 0x3FD301CCC0000000), <2 x float> splat (float 0x3FF0000000000000))
@@ -60,15 +60,15 @@ v0.inside:
   %v0.out_fma7 = call <2 x float> @llvm.fma.v2f32(<2 x float> %v0.out_fma6, <2 x float> %v0.out_reciprocal, <2 x float> splat (float 0x3FBF2D6100000000))
   %v0.out_fma8 = call <2 x float> @llvm.fma.v2f32(<2 x float> %v0.out_fma7, <2 x float> %v0.out_reciprocal, <2 x float> splat (float 0x3FBE3FF3C0000000))
   %v0.out_fma9 = call <2 x float> @llvm.fma.v2f32(<2 x float> %v0.out_fma8, <2 x float> %v0.out_reciprocal, <2 x float> splat (float 0x3EEB34B580000000))
-  %v0.out_mul = fmul <2 x float> %v0.out_add, %v0.out_add
-  %v0.out_mul2 = fmul <2 x float> %v0.out_mul, splat (float 0xBFE7154760000000)
+  %v0.out_mul = fmul contract <2 x float> %v0.out_add, %v0.out_add
+  %v0.out_mul2 = fmul contract <2 x float> %v0.out_mul, splat (float 0xBFE7154760000000)
   %v0.out_exp2 = call afn <2 x float> @llvm.exp2.v2f32(<2 x float> %v0.out_mul2)
-  %v0.out_mul3 = fmul <2 x float> %v0.out_fma9, %v0.out_exp2
-  %v0.out_sub = fsub <2 x float> splat (float 0x3FF0000000000000), %v0.out_mul3
+  %v0.out_mul3 = fmul contract <2 x float> %v0.out_fma9, %v0.out_exp2
+  %v0.out_sub = fsub contract <2 x float> splat (float 0x3FF0000000000000), %v0.out_mul3
   %v0.out_select = select <2 x i1> %v0.out_less, <2 x float> %v0.out_mul3, <2 x float> %v0.out_sub
-  %v0.out_mul4 = fmul <2 x float> %v0.out_add, %v0.out_select
-  %v0.out_mul5 = fmul <2 x float> %v0.out_mul4, %v0.scale
-  %v0.out = fadd <2 x float> %v0.out_mul5, %v0.residual
+  %v0.out_mul4 = fmul contract <2 x float> %v0.out_add, %v0.out_select
+  %v0.out_mul5 = fmul contract <2 x float> %v0.out_mul4, %v0.scale
+  %v0.out = fadd contract <2 x float> %v0.out_mul5, %v0.residual
   %v0.to = getelementptr float, ptr addrspace(1) %out.ptr, i64 %v0.offset
   store <2 x float> %v0.out, ptr addrspace(1) %v0.to, align 4
   br label %v0.done

@@ -40,16 +40,6 @@ entry:
   %v2.exists = icmp ult i32 %v2.number, 35
   %v2.index = select i1 %v2.exists, i32 %v2.number, i32 0
   %v2.wide = zext i32 %v2.index to i64
-  ; the lanes to exchange with, as ds_bpermute wants them: in bytes
-  %lane = and i32 %thread, 63
-  %lane.by1 = xor i32 %lane, 1
-  %lane.by1.bytes = shl nuw nsw i32 %lane.by1, 2
-  %lane.by2 = xor i32 %lane, 2
-  %lane.by2.bytes = shl nuw nsw i32 %lane.by2, 2
-  %lane.by4 = xor i32 %lane, 4
-  %lane.by4.bytes = shl nuw nsw i32 %lane.by4, 2
-  %lane.by8 = xor i32 %lane, 8
-  %lane.by8.bytes = shl nuw nsw i32 %lane.by8, 2
 
 ; ---- mainloop: sum = sum(x)
   %x.v0.at = getelementptr [2 x half], ptr addrspace(1) %x.row, i64 %v0.wide
@@ -58,66 +48,51 @@ entry:
   %x.v1.at = getelementptr [2 x half], ptr addrspace(1) %x.row, i64 %v1.wide
   %x.v1.stored = load <2 x half>, ptr addrspace(1) %x.v1.at, align 2
   %x.v1 = fpext <2 x half> %x.v1.stored to <2 x float>
-  %sum.lane1 = fadd <2 x float> %x.v0, %x.v1
+  %sum.lane1 = fadd contract <2 x float> %x.v0, %x.v1
   %x.v2.at = getelementptr [2 x half], ptr addrspace(1) %x.row, i64 %v2.wide
   %x.v2.stored = load <2 x half>, ptr addrspace(1) %x.v2.at, align 2
   %x.v2 = fpext <2 x half> %x.v2.stored to <2 x float>
   %sum.chosen = select i1 %v2.exists, <2 x float> %x.v2, <2 x float> splat (float 0x0000000000000000)
-  %sum.lane2 = fadd <2 x float> %sum.lane1, %sum.chosen
+  %sum.lane2 = fadd contract <2 x float> %sum.lane1, %sum.chosen
   %sum.by1 = call reassoc float @llvm.vector.reduce.fadd.v2f32(float 0x8000000000000000, <2 x float> %sum.lane2)
-  %sum.by1.bits = bitcast float %sum.by1 to i32
-  %sum.by1.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by1.bytes, i32 %sum.by1.bits)
-  %sum.by1.other = bitcast i32 %sum.by1.other.bits to float
-  %sum.by2 = fadd float %sum.by1, %sum.by1.other
-  %sum.by2.bits = bitcast float %sum.by2 to i32
-  %sum.by2.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by2.bytes, i32 %sum.by2.bits)
-  %sum.by2.other = bitcast i32 %sum.by2.other.bits to float
-  %sum.by4 = fadd float %sum.by2, %sum.by2.other
-  %sum.by4.bits = bitcast float %sum.by4 to i32
-  %sum.by4.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by4.bytes, i32 %sum.by4.bits)
-  %sum.by4.other = bitcast i32 %sum.by4.other.bits to float
-  %sum.by8 = fadd float %sum.by4, %sum.by4.other
-  %sum.by8.bits = bitcast float %sum.by8 to i32
-  %sum.by8.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by8.bytes, i32 %sum.by8.bits)
-  %sum.by8.other = bitcast i32 %sum.by8.other.bits to float
-  %row.sum = fadd float %sum.by8, %sum.by8.other
+  %sum.by1.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by1, i32 177, i32 15, i32 15, i1 true)
+  %sum.by2 = fadd contract float %sum.by1, %sum.by1.other
+  %sum.by2.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by2, i32 78, i32 15, i32 15, i1 true)
+  %sum.by4 = fadd contract float %sum.by2, %sum.by2.other
+  %sum.by4.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by4, i32 321, i32 15, i32 15, i1 true)
+  %sum.by8 = fadd contract float %sum.by4, %sum.by4.other
+  %sum.by8.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by8, i32 320, i32 15, i32 15, i1 true)
+  %row.sum = fadd contract float %sum.by8, %sum.by8.other
 
 ; ---- mainloop: sum2
-  %row1_mul = fmul float %row.sum, 0x3F8D41D420000000
-  %row1_mul.splat.lane = insertelement <2 x float> poison, float %row1_mul, i32 0
-  %row1_mul.splat = shufflevector <2 x float> %row1_mul.splat.lane, <2 x float> poison, <2 x i32> zeroinitializer
-  %sum2.v0_sub = fsub <2 x float> %x.v0, %row1_mul.splat
-  %sum2.v0_mul = fmul <2 x float> %sum2.v0_sub, %sum2.v0_sub
-  %sum2.v1_sub = fsub <2 x float> %x.v1, %row1_mul.splat
-  %sum2.v1_mul = fmul <2 x float> %sum2.v1_sub, %sum2.v1_sub
-  %sum2.lane1 = fadd <2 x float> %sum2.v0_mul, %sum2.v1_mul
-  %sum2.v2_sub = fsub <2 x float> %x.v2, %row1_mul.splat
-  %sum2.v2_mul = fmul <2 x float> %sum2.v2_sub, %sum2.v2_sub
+  %row1_mul = fmul contract float %row.sum, 0x3F8D41D420000000
+  %row1_neg = fneg float %row1_mul
+  %row1_neg.splat.lane = insertelement <2 x float> poison, float %row1_neg, i32 0
+  %row1_neg.splat = shufflevector <2 x float> %row1_neg.splat.lane, <2 x float> poison, <2 x i32> zeroinitializer
+  %sum2.v0_add = fadd contract <2 x float> %x.v0, %row1_neg.splat
+  %sum2.v0_mul = fmul contract <2 x float> %sum2.v0_add, %sum2.v0_add
+  %sum2.v1_add = fadd contract <2 x float> %x.v1, %row1_neg.splat
+  %sum2.v1_mul = fmul contract <2 x float> %sum2.v1_add, %sum2.v1_add
+  %sum2.lane1 = fadd contract <2 x float> %sum2.v0_mul, %sum2.v1_mul
+  %sum2.v2_add = fadd contract <2 x float> %x.v2, %row1_neg.splat
+  %sum2.v2_mul = fmul contract <2 x float> %sum2.v2_add, %sum2.v2_add
   %sum2.chosen = select i1 %v2.exists, <2 x float> %sum2.v2_mul, <2 x float> splat (float 0x0000000000000000)
-  %sum2.lane2 = fadd <2 x float> %sum2.lane1, %sum2.chosen
+  %sum2.lane2 = fadd contract <2 x float> %sum2.lane1, %sum2.chosen
   %sum2.by1 = call reassoc float @llvm.vector.reduce.fadd.v2f32(float 0x8000000000000000, <2 x float> %sum2.lane2)
-  %sum2.by1.bits = bitcast float %sum2.by1 to i32
-  %sum2.by1.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by1.bytes, i32 %sum2.by1.bits)
-  %sum2.by1.other = bitcast i32 %sum2.by1.other.bits to float
-  %sum2.by2 = fadd float %sum2.by1, %sum2.by1.other
-  %sum2.by2.bits = bitcast float %sum2.by2 to i32
-  %sum2.by2.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by2.bytes, i32 %sum2.by2.bits)
-  %sum2.by2.other = bitcast i32 %sum2.by2.other.bits to float
-  %sum2.by4 = fadd float %sum2.by2, %sum2.by2.other
-  %sum2.by4.bits = bitcast float %sum2.by4 to i32
-  %sum2.by4.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by4.bytes, i32 %sum2.by4.bits)
-  %sum2.by4.other = bitcast i32 %sum2.by4.other.bits to float
-  %sum2.by8 = fadd float %sum2.by4, %sum2.by4.other
-  %sum2.by8.bits = bitcast float %sum2.by8 to i32
-  %sum2.by8.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by8.bytes, i32 %sum2.by8.bits)
-  %sum2.by8.other = bitcast i32 %sum2.by8.other.bits to float
-  %row.sum2 = fadd float %sum2.by8, %sum2.by8.other
+  %sum2.by1.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum2.by1, i32 177, i32 15, i32 15, i1 true)
+  %sum2.by2 = fadd contract float %sum2.by1, %sum2.by1.other
+  %sum2.by2.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum2.by2, i32 78, i32 15, i32 15, i1 true)
+  %sum2.by4 = fadd contract float %sum2.by2, %sum2.by2.other
+  %sum2.by4.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum2.by4, i32 321, i32 15, i32 15, i1 true)
+  %sum2.by8 = fadd contract float %sum2.by4, %sum2.by4.other
+  %sum2.by8.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum2.by8, i32 320, i32 15, i32 15, i1 true)
+  %row.sum2 = fadd contract float %sum2.by8, %sum2.by8.other
 
 ; ---- epilogue: out = layer_norm(x, scale, shift, 1e-05)
-  %row2_mul = fmul float %row.sum2, 0x3F8D41D420000000
-  %row2_add = fadd float %row2_mul, 0x3EE4F8B580000000
-  %row2_rsqrt.root = call float @llvm.sqrt.f32(float %row2_add), !fpmath !9
-  %row2_rsqrt = fdiv float 0x3FF0000000000000, %row2_rsqrt.root, !fpmath !9
+  %row2_mul = fmul contract float %row.sum2, 0x3F8D41D420000000
+  %row2_add = fadd contract float %row2_mul, 0x3EE4F8B580000000
+  %row2_rsqrt.root = call contract float @llvm.sqrt.f32(float %row2_add), !fpmath !9
+  %row2_rsqrt = fdiv contract float 0x3FF0000000000000, %row2_rsqrt.root, !fpmath !9
   %row2_rsqrt.splat.lane = insertelement <2 x float> poison, float %row2_rsqrt, i32 0
   %row2_rsqrt.splat = shufflevector <2 x float> %row2_rsqrt.splat.lane, <2 x float> poison, <2 x i32> zeroinitializer
   br i1 %row.exists, label %out.entry, label %exit
@@ -128,9 +103,9 @@ out.entry:
   %shift.v0.at = getelementptr [2 x half], ptr addrspace(1) %shift.ptr, i64 %v0.wide
   %shift.v0.stored = load <2 x half>, ptr addrspace(1) %shift.v0.at, align 2
   %shift.v0 = fpext <2 x half> %shift.v0.stored to <2 x float>
-  %out.v0_mul = fmul <2 x float> %sum2.v0_sub, %row2_rsqrt.splat
-  %out.v0_mul2 = fmul <2 x float> %out.v0_mul, %scale.v0
-  %out.v0_add = fadd <2 x float> %out.v0_mul2, %shift.v0
+  %out.v0_mul = fmul contract <2 x float> %sum2.v0_add, %row2_rsqrt.splat
+  %out.v0_mul2 = fmul contract <2 x float> %out.v0_mul, %scale.v0
+  %out.v0_add = fadd contract <2 x float> %out.v0_mul2, %shift.v0
   %out.v0.at = getelementptr [2 x half], ptr addrspace(1) %out.row, i64 %v0.wide
   %out.v0.rounded = fptrunc <2 x float> %out.v0_add to <2 x half>
   store <2 x half> %out.v0.rounded, ptr addrspace(1) %out.v0.at, align 2
@@ -140,9 +115,9 @@ out.entry:
   %shift.v1.at = getelementptr [2 x half], ptr addrspace(1) %shift.ptr, i64 %v1.wide
   %shift.v1.stored = load <2 x half>, ptr addrspace(1) %shift.v1.at, align 2
   %shift.v1 = fpext <2 x half> %shift.v1.stored to <2 x float>
-  %out.v1_mul = fmul <2 x float> %sum2.v1_sub, %row2_rsqrt.splat
-  %out.v1_mul2 = fmul <2 x float> %out.v1_mul, %scale.v1
-  %out.v1_add = fadd <2 x float> %out.v1_mul2, %shift.v1
+  %out.v1_mul = fmul contract <2 x float> %sum2.v1_add, %row2_rsqrt.splat
+  %out.v1_mul2 = fmul contract <2 x float> %out.v1_mul, %scale.v1
+  %out.v1_add = fadd contract <2 x float> %out.v1_mul2, %shift.v1
   %out.v1.at = getelementptr [2 x half], ptr addrspace(1) %out.row, i64 %v1.wide
   %out.v1.rounded = fptrunc <2 x float> %out.v1_add to <2 x half>
   store <2 x half> %out.v1.rounded, ptr addrspace(1) %out.v1.at, align 2
@@ -154,9 +129,9 @@ out.last:
   %shift.v2.at = getelementptr [2 x half], ptr addrspace(1) %shift.ptr, i64 %v2.wide
   %shift.v2.stored = load <2 x half>, ptr addrspace(1) %shift.v2.at, align 2
   %shift.v2 = fpext <2 x half> %shift.v2.stored to <2 x float>
-  %out.v2_mul = fmul <2 x float> %sum2.v2_sub, %row2_rsqrt.splat
-  %out.v2_mul2 = fmul <2 x float> %out.v2_mul, %scale.v2
-  %out.v2_add = fadd <2 x float> %out.v2_mul2, %shift.v2
+  %out.v2_mul = fmul contract <2 x float> %sum2.v2_add, %row2_rsqrt.splat
+  %out.v2_mul2 = fmul contract <2 x float> %out.v2_mul, %scale.v2
+  %out.v2_add = fadd contract <2 x float> %out.v2_mul2, %shift.v2
   %out.v2.at = getelementptr [2 x half], ptr addrspace(1) %out.row, i64 %v2.wide
   %out.v2.rounded = fptrunc <2 x float> %out.v2_add to <2 x half>
   store <2 x half> %out.v2.rounded, ptr addrspace(1) %out.v2.at, align 2
@@ -171,7 +146,7 @@ declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.x()
 declare float @llvm.sqrt.f32(float)
 declare float @llvm.vector.reduce.fadd.v2f32(float, <2 x float>)
-declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)
+declare float @llvm.amdgcn.update.dpp.f32(float, float, i32, i32, i32, i1)
 
 attributes #0 = {
   nounwind

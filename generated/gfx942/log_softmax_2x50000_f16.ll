@@ -25,18 +25,8 @@ entry:
   %row.wide = zext i32 %block to i64
   %x.row = getelementptr [50000 x half], ptr addrspace(1) %x.ptr, i64 %row.wide
   %out.row = getelementptr [50000 x half], ptr addrspace(1) %out.ptr, i64 %row.wide
-  ; the lanes to exchange with, as ds_bpermute wants them: in bytes
   %lane = and i32 %thread, 63
-  %lane.by1 = xor i32 %lane, 1
-  %lane.by1.bytes = shl nuw nsw i32 %lane.by1, 2
-  %lane.by2 = xor i32 %lane, 2
-  %lane.by2.bytes = shl nuw nsw i32 %lane.by2, 2
-  %lane.by4 = xor i32 %lane, 4
-  %lane.by4.bytes = shl nuw nsw i32 %lane.by4, 2
-  %lane.by8 = xor i32 %lane, 8
-  %lane.by8.bytes = shl nuw nsw i32 %lane.by8, 2
-  %lane.by16 = xor i32 %lane, 16
-  %lane.by16.bytes = shl nuw nsw i32 %lane.by16, 2
+  ; the lane to exchange with, as ds_bpermute wants it: in bytes
   %lane.by32 = xor i32 %lane, 32
   %lane.by32.bytes = shl nuw nsw i32 %lane.by32, 2
   %wave_in_row = lshr i32 %thread, 6
@@ -57,24 +47,16 @@ maxnum.loop:
   br i1 %maxnum.more, label %maxnum.loop, label %maxnum.done
 maxnum.done:
   %maxnum.by1 = call float @llvm.vector.reduce.fmax.v8f32(<8 x float> %maxnum.lane)
-  %maxnum.by1.bits = bitcast float %maxnum.by1 to i32
-  %maxnum.by1.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by1.bytes, i32 %maxnum.by1.bits)
-  %maxnum.by1.other = bitcast i32 %maxnum.by1.other.bits to float
+  %maxnum.by1.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by1, i32 177, i32 15, i32 15, i1 true)
   %maxnum.by2 = call float @llvm.maxnum.f32(float %maxnum.by1, float %maxnum.by1.other)
-  %maxnum.by2.bits = bitcast float %maxnum.by2 to i32
-  %maxnum.by2.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by2.bytes, i32 %maxnum.by2.bits)
-  %maxnum.by2.other = bitcast i32 %maxnum.by2.other.bits to float
+  %maxnum.by2.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by2, i32 78, i32 15, i32 15, i1 true)
   %maxnum.by4 = call float @llvm.maxnum.f32(float %maxnum.by2, float %maxnum.by2.other)
-  %maxnum.by4.bits = bitcast float %maxnum.by4 to i32
-  %maxnum.by4.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by4.bytes, i32 %maxnum.by4.bits)
-  %maxnum.by4.other = bitcast i32 %maxnum.by4.other.bits to float
+  %maxnum.by4.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by4, i32 321, i32 15, i32 15, i1 true)
   %maxnum.by8 = call float @llvm.maxnum.f32(float %maxnum.by4, float %maxnum.by4.other)
-  %maxnum.by8.bits = bitcast float %maxnum.by8 to i32
-  %maxnum.by8.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by8.bytes, i32 %maxnum.by8.bits)
-  %maxnum.by8.other = bitcast i32 %maxnum.by8.other.bits to float
+  %maxnum.by8.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by8, i32 320, i32 15, i32 15, i1 true)
   %maxnum.by16 = call float @llvm.maxnum.f32(float %maxnum.by8, float %maxnum.by8.other)
   %maxnum.by16.bits = bitcast float %maxnum.by16 to i32
-  %maxnum.by16.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by16.bytes, i32 %maxnum.by16.bits)
+  %maxnum.by16.other.bits = call i32 @llvm.amdgcn.ds.swizzle(i32 %maxnum.by16.bits, i32 16415)
   %maxnum.by16.other = bitcast i32 %maxnum.by16.other.bits to float
   %maxnum.by32 = call float @llvm.maxnum.f32(float %maxnum.by16, float %maxnum.by16.other)
   %maxnum.by32.bits = bitcast float %maxnum.by32 to i32
@@ -94,9 +76,10 @@ maxnum.shared:
   %maxnum.parts = load <16 x float>, ptr addrspace(3) %maxnum.parts.at, align 16
   %row.maxnum = call float @llvm.vector.reduce.fmax.v16f32(<16 x float> %maxnum.parts)
 
-; ---- mainloop: sum = sum(exp2((x - maxnum) * 1.4426950408889634))
-  %row.maxnum.splat.lane = insertelement <8 x float> poison, float %row.maxnum, i32 0
-  %row.maxnum.splat = shufflevector <8 x float> %row.maxnum.splat.lane, <8 x float> poison, <8 x i32> zeroinitializer
+; ---- mainloop: sum = sum(exp2((x + neg(maxnum)) * 1.4426950408889634))
+  %row1_neg = fneg float %row.maxnum
+  %row1_neg.splat.lane = insertelement <8 x float> poison, float %row1_neg, i32 0
+  %row1_neg.splat = shufflevector <8 x float> %row1_neg.splat.lane, <8 x float> poison, <8 x i32> zeroinitializer
   br label %sum.loop
 sum.loop:
   %sum.index = phi i32 [ %thread, %maxnum.shared ], [ %sum.index.next, %sum.loop ]
@@ -105,39 +88,31 @@ sum.loop:
   %x.sum.at = getelementptr [8 x half], ptr addrspace(1) %x.row, i64 %sum.wide
   %x.sum.stored = load <8 x half>, ptr addrspace(1) %x.sum.at, align 2
   %x.sum = fpext <8 x half> %x.sum.stored to <8 x float>
-  %sum_sub = fsub <8 x float> %x.sum, %row.maxnum.splat
-  %sum_mul = fmul <8 x float> %sum_sub, splat (float 0x3FF7154760000000)
+  %sum_add = fadd contract <8 x float> %x.sum, %row1_neg.splat
+  %sum_mul = fmul contract <8 x float> %sum_add, splat (float 0x3FF7154760000000)
   %sum_exp2 = call afn <8 x float> @llvm.exp2.v8f32(<8 x float> %sum_mul)
-  %sum.lane = fadd <8 x float> %sum.before, %sum_exp2
+  %sum.lane = fadd contract <8 x float> %sum.before, %sum_exp2
   %sum.index.next = add nuw nsw i32 %sum.index, 1024
   %sum.more = icmp ult i32 %sum.index.next, 6250
   br i1 %sum.more, label %sum.loop, label %sum.done
 sum.done:
   %sum.by1 = call reassoc float @llvm.vector.reduce.fadd.v8f32(float 0x8000000000000000, <8 x float> %sum.lane)
-  %sum.by1.bits = bitcast float %sum.by1 to i32
-  %sum.by1.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by1.bytes, i32 %sum.by1.bits)
-  %sum.by1.other = bitcast i32 %sum.by1.other.bits to float
-  %sum.by2 = fadd float %sum.by1, %sum.by1.other
-  %sum.by2.bits = bitcast float %sum.by2 to i32
-  %sum.by2.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by2.bytes, i32 %sum.by2.bits)
-  %sum.by2.other = bitcast i32 %sum.by2.other.bits to float
-  %sum.by4 = fadd float %sum.by2, %sum.by2.other
-  %sum.by4.bits = bitcast float %sum.by4 to i32
-  %sum.by4.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by4.bytes, i32 %sum.by4.bits)
-  %sum.by4.other = bitcast i32 %sum.by4.other.bits to float
-  %sum.by8 = fadd float %sum.by4, %sum.by4.other
-  %sum.by8.bits = bitcast float %sum.by8 to i32
-  %sum.by8.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by8.bytes, i32 %sum.by8.bits)
-  %sum.by8.other = bitcast i32 %sum.by8.other.bits to float
-  %sum.by16 = fadd float %sum.by8, %sum.by8.other
+  %sum.by1.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by1, i32 177, i32 15, i32 15, i1 true)
+  %sum.by2 = fadd contract float %sum.by1, %sum.by1.other
+  %sum.by2.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by2, i32 78, i32 15, i32 15, i1 true)
+  %sum.by4 = fadd contract float %sum.by2, %sum.by2.other
+  %sum.by4.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by4, i32 321, i32 15, i32 15, i1 true)
+  %sum.by8 = fadd contract float %sum.by4, %sum.by4.other
+  %sum.by8.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by8, i32 320, i32 15, i32 15, i1 true)
+  %sum.by16 = fadd contract float %sum.by8, %sum.by8.other
   %sum.by16.bits = bitcast float %sum.by16 to i32
-  %sum.by16.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by16.bytes, i32 %sum.by16.bits)
+  %sum.by16.other.bits = call i32 @llvm.amdgcn.ds.swizzle(i32 %sum.by16.bits, i32 16415)
   %sum.by16.other = bitcast i32 %sum.by16.other.bits to float
-  %sum.by32 = fadd float %sum.by16, %sum.by16.other
+  %sum.by32 = fadd contract float %sum.by16, %sum.by16.other
   %sum.by32.bits = bitcast float %sum.by32 to i32
   %sum.by32.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by32.bytes, i32 %sum.by32.bits)
   %sum.by32.other = bitcast i32 %sum.by32.other.bits to float
-  %sum.by64 = fadd float %sum.by32, %sum.by32.other
+  %sum.by64 = fadd contract float %sum.by32, %sum.by32.other
   br i1 %is_first_lane, label %sum.share, label %sum.shared
 sum.share:
   %sum.part = getelementptr [1 x [16 x float]], ptr addrspace(3) @sum_parts, i32 0, i32 0, i32 %wave_in_row
@@ -153,9 +128,10 @@ sum.shared:
 
 ; ---- epilogue: out = log_softmax(x)
   %row2_log2 = call float @llvm.log2.f32(float %row.sum)
-  %row2_mul = fmul float %row2_log2, 0x3FE62E4300000000
-  %row2_mul.splat.lane = insertelement <8 x float> poison, float %row2_mul, i32 0
-  %row2_mul.splat = shufflevector <8 x float> %row2_mul.splat.lane, <8 x float> poison, <8 x i32> zeroinitializer
+  %row2_mul = fmul contract float %row2_log2, 0x3FE62E4300000000
+  %row2_neg = fneg float %row2_mul
+  %row2_neg.splat.lane = insertelement <8 x float> poison, float %row2_neg, i32 0
+  %row2_neg.splat = shufflevector <8 x float> %row2_neg.splat.lane, <8 x float> poison, <8 x i32> zeroinitializer
   br label %out.loop
 out.loop:
   %out.index = phi i32 [ %thread, %sum.shared ], [ %out.index.next, %out.loop ]
@@ -163,10 +139,10 @@ out.loop:
   %x.out.at = getelementptr [8 x half], ptr addrspace(1) %x.row, i64 %out.wide
   %x.out.stored = load <8 x half>, ptr addrspace(1) %x.out.at, align 2
   %x.out = fpext <8 x half> %x.out.stored to <8 x float>
-  %out_sub = fsub <8 x float> %x.out, %row.maxnum.splat
-  %out_sub2 = fsub <8 x float> %out_sub, %row2_mul.splat
+  %out_add = fadd contract <8 x float> %x.out, %row1_neg.splat
+  %out_add2 = fadd contract <8 x float> %out_add, %row2_neg.splat
   %out.out.at = getelementptr [8 x half], ptr addrspace(1) %out.row, i64 %out.wide
-  %out.out.rounded = fptrunc <8 x float> %out_sub2 to <8 x half>
+  %out.out.rounded = fptrunc <8 x float> %out_add2 to <8 x half>
   store <8 x half> %out.out.rounded, ptr addrspace(1) %out.out.at, align 2
   %out.index.next = add nuw nsw i32 %out.index, 1024
   %out.more = icmp ult i32 %out.index.next, 6250
@@ -187,6 +163,8 @@ declare float @llvm.maxnum.f32(float, float)
 declare float @llvm.vector.reduce.fmax.v16f32(<16 x float>)
 declare float @llvm.vector.reduce.fadd.v8f32(float, <8 x float>)
 declare float @llvm.vector.reduce.fadd.v16f32(float, <16 x float>)
+declare float @llvm.amdgcn.update.dpp.f32(float, float, i32, i32, i32, i1)
+declare i32 @llvm.amdgcn.ds.swizzle(i32, i32)
 declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)
 declare void @llvm.amdgcn.s.barrier()
 

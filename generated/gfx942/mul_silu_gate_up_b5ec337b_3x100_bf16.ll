@@ -37,12 +37,12 @@ v0.inside:
   %v0.up.from = getelementptr bfloat, ptr addrspace(1) %up.ptr, i64 %v0.offset
   %v0.up.stored = load <2 x bfloat>, ptr addrspace(1) %v0.up.from, align 2
   %v0.up = fpext <2 x bfloat> %v0.up.stored to <2 x float>
-  %v0.out_mul = fmul <2 x float> %v0.gate, splat (float 0xBFF7154760000000)
+  %v0.out_mul = fmul contract <2 x float> %v0.gate, splat (float 0xBFF7154760000000)
   %v0.out_exp2 = call afn <2 x float> @llvm.exp2.v2f32(<2 x float> %v0.out_mul)
-  %v0.out_add = fadd <2 x float> %v0.out_exp2, splat (float 0x3FF0000000000000)
+  %v0.out_add = fadd contract <2 x float> %v0.out_exp2, splat (float 0x3FF0000000000000)
   %v0.out_reciprocal = fdiv afn <2 x float> splat (float 0x3FF0000000000000), %v0.out_add
-  %v0.out_mul2 = fmul <2 x float> %v0.gate, %v0.out_reciprocal
-  %v0.out = fmul <2 x float> %v0.out_mul2, %v0.up
+  %v0.out_mul2 = fmul contract <2 x float> %v0.gate, %v0.out_reciprocal
+  %v0.out = fmul contract <2 x float> %v0.out_mul2, %v0.up
   %v0.to = getelementptr bfloat, ptr addrspace(1) %out.ptr, i64 %v0.offset
   %v0.rounded = fptrunc <2 x float> %v0.out to <2 x bfloat>
   store <2 x bfloat> %v0.rounded, ptr addrspace(1) %v0.to, align 2

@@ -36,16 +36,6 @@ entry:
   %v2.exists = icmp ult i32 %v2.number, 35
   %v2.index = select i1 %v2.exists, i32 %v2.number, i32 0
   %v2.wide = zext i32 %v2.index to i64
-  ; the lanes to exchange with, as ds_bpermute wants them: in bytes
-  %lane = and i32 %thread, 63
-  %lane.by1 = xor i32 %lane, 1
-  %lane.by1.bytes = shl nuw nsw i32 %lane.by1, 2
-  %lane.by2 = xor i32 %lane, 2
-  %lane.by2.bytes = shl nuw nsw i32 %lane.by2, 2
-  %lane.by4 = xor i32 %lane, 4
-  %lane.by4.bytes = shl nuw nsw i32 %lane.by4, 2
-  %lane.by8 = xor i32 %lane, 8
-  %lane.by8.bytes = shl nuw nsw i32 %lane.by8, 2
 
 ; ---- mainloop: maxnum = maxnum(x)
   %x.v0.at = getelementptr [2 x half], ptr addrspace(1) %x.row, i64 %v0.wide
@@ -61,55 +51,40 @@ entry:
   %maxnum.chosen = select i1 %v2.exists, <2 x float> %x.v2, <2 x float> splat (float 0xFFF0000000000000)
   %maxnum.lane2 = call <2 x float> @llvm.maxnum.v2f32(<2 x float> %maxnum.lane1, <2 x float> %maxnum.chosen)
   %maxnum.by1 = call float @llvm.vector.reduce.fmax.v2f32(<2 x float> %maxnum.lane2)
-  %maxnum.by1.bits = bitcast float %maxnum.by1 to i32
-  %maxnum.by1.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by1.bytes, i32 %maxnum.by1.bits)
-  %maxnum.by1.other = bitcast i32 %maxnum.by1.other.bits to float
+  %maxnum.by1.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by1, i32 177, i32 15, i32 15, i1 true)
   %maxnum.by2 = call float @llvm.maxnum.f32(float %maxnum.by1, float %maxnum.by1.other)
-  %maxnum.by2.bits = bitcast float %maxnum.by2 to i32
-  %maxnum.by2.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by2.bytes, i32 %maxnum.by2.bits)
-  %maxnum.by2.other = bitcast i32 %maxnum.by2.other.bits to float
+  %maxnum.by2.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by2, i32 78, i32 15, i32 15, i1 true)
   %maxnum.by4 = call float @llvm.maxnum.f32(float %maxnum.by2, float %maxnum.by2.other)
-  %maxnum.by4.bits = bitcast float %maxnum.by4 to i32
-  %maxnum.by4.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by4.bytes, i32 %maxnum.by4.bits)
-  %maxnum.by4.other = bitcast i32 %maxnum.by4.other.bits to float
+  %maxnum.by4.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by4, i32 321, i32 15, i32 15, i1 true)
   %maxnum.by8 = call float @llvm.maxnum.f32(float %maxnum.by4, float %maxnum.by4.other)
-  %maxnum.by8.bits = bitcast float %maxnum.by8 to i32
-  %maxnum.by8.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by8.bytes, i32 %maxnum.by8.bits)
-  %maxnum.by8.other = bitcast i32 %maxnum.by8.other.bits to float
+  %maxnum.by8.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by8, i32 320, i32 15, i32 15, i1 true)
   %row.maxnum = call float @llvm.maxnum.f32(float %maxnum.by8, float %maxnum.by8.other)
 
-; ---- mainloop: sum = sum(exp2((x - maxnum) * 1.4426950408889634))
-  %row.maxnum.splat.lane = insertelement <2 x float> poison, float %row.maxnum, i32 0
-  %row.maxnum.splat = shufflevector <2 x float> %row.maxnum.splat.lane, <2 x float> poison, <2 x i32> zeroinitializer
-  %sum.v0_sub = fsub <2 x float> %x.v0, %row.maxnum.splat
-  %sum.v0_mul = fmul <2 x float> %sum.v0_sub, splat (float 0x3FF7154760000000)
+; ---- mainloop: sum = sum(exp2((x + neg(maxnum)) * 1.4426950408889634))
+  %row1_neg = fneg float %row.maxnum
+  %row1_neg.splat.lane = insertelement <2 x float> poison, float %row1_neg, i32 0
+  %row1_neg.splat = shufflevector <2 x float> %row1_neg.splat.lane, <2 x float> poison, <2 x i32> zeroinitializer
+  %sum.v0_add = fadd contract <2 x float> %x.v0, %row1_neg.splat
+  %sum.v0_mul = fmul contract <2 x float> %sum.v0_add, splat (float 0x3FF7154760000000)
   %sum.v0_exp2 = call afn <2 x float> @llvm.exp2.v2f32(<2 x float> %sum.v0_mul)
-  %sum.v1_sub = fsub <2 x float> %x.v1, %row.maxnum.splat
-  %sum.v1_mul = fmul <2 x float> %sum.v1_sub, splat (float 0x3FF7154760000000)
+  %sum.v1_add = fadd contract <2 x float> %x.v1, %row1_neg.splat
+  %sum.v1_mul = fmul contract <2 x float> %sum.v1_add, splat (float 0x3FF7154760000000)
   %sum.v1_exp2 = call afn <2 x float> @llvm.exp2.v2f32(<2 x float> %sum.v1_mul)
-  %sum.lane1 = fadd <2 x float> %sum.v0_exp2, %sum.v1_exp2
-  %sum.v2_sub = fsub <2 x float> %x.v2, %row.maxnum.splat
-  %sum.v2_mul = fmul <2 x float> %sum.v2_sub, splat (float 0x3FF7154760000000)
+  %sum.lane1 = fadd contract <2 x float> %sum.v0_exp2, %sum.v1_exp2
+  %sum.v2_add = fadd contract <2 x float> %x.v2, %row1_neg.splat
+  %sum.v2_mul = fmul contract <2 x float> %sum.v2_add, splat (float 0x3FF7154760000000)
   %sum.v2_exp2 = call afn <2 x float> @llvm.exp2.v2f32(<2 x float> %sum.v2_mul)
   %sum.chosen = select i1 %v2.exists, <2 x float> %sum.v2_exp2, <2 x float> splat (float 0x0000000000000000)
-  %sum.lane2 = fadd <2 x float> %sum.lane1, %sum.chosen
+  %sum.lane2 = fadd contract <2 x float> %sum.lane1, %sum.chosen
   %sum.by1 = call reassoc float @llvm.vector.reduce.fadd.v2f32(float 0x8000000000000000, <2 x float> %sum.lane2)
-  %sum.by1.bits = bitcast float %sum.by1 to i32
-  %sum.by1.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by1.bytes, i32 %sum.by1.bits)
-  %sum.by1.other = bitcast i32 %sum.by1.other.bits to float
-  %sum.by2 = fadd float %sum.by1, %sum.by1.other
-  %sum.by2.bits = bitcast float %sum.by2 to i32
-  %sum.by2.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by2.bytes, i32 %sum.by2.bits)
-  %sum.by2.other = bitcast i32 %sum.by2.other.bits to float
-  %sum.by4 = fadd float %sum.by2, %sum.by2.other
-  %sum.by4.bits = bitcast float %sum.by4 to i32
-  %sum.by4.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by4.bytes, i32 %sum.by4.bits)
-  %sum.by4.other = bitcast i32 %sum.by4.other.bits to float
-  %sum.by8 = fadd float %sum.by4, %sum.by4.other
-  %sum.by8.bits = bitcast float %sum.by8 to i32
-  %sum.by8.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by8.bytes, i32 %sum.by8.bits)
-  %sum.by8.other = bitcast i32 %sum.by8.other.bits to float
-  %row.sum = fadd float %sum.by8, %sum.by8.other
+  %sum.by1.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by1, i32 177, i32 15, i32 15, i1 true)
+  %sum.by2 = fadd contract float %sum.by1, %sum.by1.other
+  %sum.by2.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by2, i32 78, i32 15, i32 15, i1 true)
+  %sum.by4 = fadd contract float %sum.by2, %sum.by2.other
+  %sum.by4.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by4, i32 321, i32 15, i32 15, i1 true)
+  %sum.by8 = fadd contract float %sum.by4, %sum.by4.other
+  %sum.by8.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by8, i32 320, i32 15, i32 15, i1 true)
+  %row.sum = fadd contract float %sum.by8, %sum.by8.other
 
 ; ---- epilogue: out = softmax(x)
   %row2_reciprocal = fdiv afn float 0x3FF0000000000000, %row.sum
@@ -117,17 +92,17 @@ entry:
   %row2_reciprocal.splat = shufflevector <2 x float> %row2_reciprocal.splat.lane, <2 x float> poison, <2 x i32> zeroinitializer
   br i1 %row.exists, label %out.entry, label %exit
 out.entry:
-  %out.v0_mul = fmul <2 x float> %sum.v0_exp2, %row2_reciprocal.splat
+  %out.v0_mul = fmul contract <2 x float> %sum.v0_exp2, %row2_reciprocal.splat
   %out.v0.at = getelementptr [2 x half], ptr addrspace(1) %out.row, i64 %v0.wide
   %out.v0.rounded = fptrunc <2 x float> %out.v0_mul to <2 x half>
   store <2 x half> %out.v0.rounded, ptr addrspace(1) %out.v0.at, align 2
-  %out.v1_mul = fmul <2 x float> %sum.v1_exp2, %row2_reciprocal.splat
+  %out.v1_mul = fmul contract <2 x float> %sum.v1_exp2, %row2_reciprocal.splat
   %out.v1.at = getelementptr [2 x half], ptr addrspace(1) %out.row, i64 %v1.wide
   %out.v1.rounded = fptrunc <2 x float> %out.v1_mul to <2 x half>
   store <2 x half> %out.v1.rounded, ptr addrspace(1) %out.v1.at, align 2
   br i1 %v2.exists, label %out.last, label %exit
 out.last:
-  %out.v2_mul = fmul <2 x float> %sum.v2_exp2, %row2_reciprocal.splat
+  %out.v2_mul = fmul contract <2 x float> %sum.v2_exp2, %row2_reciprocal.splat
   %out.v2.at = getelementptr [2 x half], ptr addrspace(1) %out.row, i64 %v2.wide
   %out.v2.rounded = fptrunc <2 x float> %out.v2_mul to <2 x half>
   store <2 x half> %out.v2.rounded, ptr addrspace(1) %out.v2.at, align 2
@@ -145,7 +120,7 @@ declare <2 x float> @llvm.maxnum.v2f32(<2 x float>, <2 x float>)
 declare float @llvm.vector.reduce.fmax.v2f32(<2 x float>)
 declare float @llvm.maxnum.f32(float, float)
 declare float @llvm.vector.reduce.fadd.v2f32(float, <2 x float>)
-declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)
+declare float @llvm.amdgcn.update.dpp.f32(float, float, i32, i32, i32, i1)
 
 attributes #0 = {
   nounwind

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _ML_DTYPES = (DType.BF16, DType.E4M3, DType.E5M2)
 #: The DType of arrays by the name of their numpy type.
 _DTYPES = {dtype.array_name: dtype for dtype in DType} | {"uint16": DType.BF16}
-#: numpy's name of what may be the bits of either of these.
-BITS_8 = "uint8"
+#: What may be the bits of either of these.
+BITS_8 = DType.U8
 FLOATS_8 = (DType.E4M3, DType.E5M2)
 
 
@@ -83,7 +83,8 @@ class Array:
     def from_host(cls, backend: Backend, value: Any, bits_of: str | None = None) -> Array:
         """A copy on the device of a numpy or other host DLPack array, strides included.
 
-        uint16 is taken as the bits of bf16, uint8 as those of the 8-bit float `bits_of`. Negative
+        uint16 is taken as the bits of bf16, uint8 as those of the 8-bit float `bits_of`, if that is
+        given. Negative
         strides are packed. Raises ArgumentError for anything else, OutOfMemory if the device cannot
         hold it.
         """
@@ -92,10 +93,7 @@ class Array:
         if dtype == BITS_8 and bits_of in FLOATS_8:
             dtype = bits_of
         if dtype not in tuple(DType):
-            remedy = "; name the 8-bit float whose bits these are" if dtype == BITS_8 else ""
-            raise ArgumentError(
-                f"to_device: no kernel takes {dtype}; known are {', '.join(DType)}{remedy}"
-            )
+            raise ArgumentError(f"to_device: no kernel takes {dtype}; known are {', '.join(DType)}")
         if host.size == 0:
             raise ArgumentError(f"to_device: shape {host.shape} is empty; no kernel takes that")
         if any(s < 0 or s % host.itemsize for s in host.strides):

@@ -27,6 +27,7 @@ class Mathematics(Protocol):
     def sqrt(self, x: Value) -> Value: ...
     def pow(self, x: Value, y: Value) -> Value: ...
     def mod(self, x: Value, y: Value) -> Value: ...
+    def floor_divide(self, x: Value, y: Value) -> Value: ...
     def sin(self, x: Value) -> Value: ...
     def cos(self, x: Value) -> Value: ...
     def tanh(self, x: Value) -> Value: ...
@@ -46,7 +47,7 @@ def minimum(m: Mathematics, x: Value, y: Value) -> Value:
 
 
 def maximum(m: Mathematics, x: Value, y: Value) -> Value:
-    return -minimum(m, -x, -y)
+    return m.where(m.isnan(x), x, m.where(m.isnan(y), y, m.where(x > y, x, y)))
 
 
 def sigmoid(m: Mathematics, x: Value) -> Value:
@@ -99,7 +100,9 @@ DEFINITIONS: dict[str, Definition] = {
     "mul": lambda m, x, y: x * y,
     "div": lambda m, x, y: m.div(x, y),
     "mod": lambda m, x, y: m.mod(x, y),
-    "pow": lambda m, x, exponent: m.pow(x, exponent),
+    "floor_divide": lambda m, x, y: m.floor_divide(x, y),
+    "cast": lambda m, x: x,
+    "pow": lambda m, x, y: m.pow(x, y),
     "square": lambda m, x: x * x,
     "sqrt": lambda m, x: m.sqrt(x),
     "rsqrt": lambda m, x: m.div(1.0, m.sqrt(x)),
@@ -212,20 +215,30 @@ class Scalars:
         return math.nan if x < 0.0 else math.sqrt(x)
 
     def pow(self, x: float, y: float) -> float:
+        """math.pow has IEEE 754's special values, and raises where it divides by zero."""
+        odd = math.isfinite(y) and y == int(y) and int(y) % 2 == 1
         if x == 0.0 and y < 0.0:
-            odd = y == int(y) and int(y) % 2 == 1
             return math.copysign(math.inf, x) if odd else math.inf
-        if x < 0.0 and y != int(y):
+        if math.isfinite(x) and x < 0.0 and math.isfinite(y) and y != int(y):
             return math.nan
         try:
             return float(math.pow(x, y))
         except OverflowError:
-            return -math.inf if x < 0.0 and int(y) % 2 == 1 else math.inf
+            return -math.inf if x < 0.0 and odd else math.inf
 
     def mod(self, x: float, y: float) -> float:
+        """With the sign of y; of integers by zero it is 0."""
+        if isinstance(y, int):
+            return x % y if y else 0
         if not math.isfinite(x) or not math.isfinite(y) or y == 0.0:
             return math.nan
         return x % y
+
+    def floor_divide(self, x: float, y: float) -> float:
+        """The quotient rounded down; of integers by zero it is 0."""
+        if isinstance(y, int):
+            return x // y if y else 0
+        return self.floor(self.div(x, y))
 
     def sin(self, x: float) -> float:
         return math.nan if math.isinf(x) else math.sin(x)
@@ -316,6 +329,25 @@ class Evaluator:
 
     def apply(self, name: str, arguments: list[Value]) -> Value:
         return DEFINITIONS[name](self.m, *arguments)
+
+
+class Integers(Evaluator):
+    """Walks an expression of whole numbers of so many bits: what overflows wraps around."""
+
+    def __init__(self, values: Mapping[str, Value], m: Mathematics, bits: int) -> None:
+        super().__init__(values, m)
+        self.bits = bits
+
+    def value(self, at: ast.expr) -> Value:
+        found = super().value(at)
+        return int(found) if isinstance(found, float) else found
+
+    def apply(self, name: str, arguments: list[Value]) -> Value:
+        return self.wrapped(super().apply(name, arguments))
+
+    def wrapped(self, x: Value) -> Value:
+        half = 1 << (self.bits - 1)
+        return x if isinstance(x, bool) else (int(x) + half) % (2 * half) - half
 
 
 class Operand:

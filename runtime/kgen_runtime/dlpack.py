@@ -44,9 +44,11 @@ _DTYPES = {
     (1, 16): DType.BF16,
     (10, 8): DType.E4M3,
     (12, 8): DType.E5M2,
-    (0, 32): DType.S32,
     (0, 64): DType.S64,
+    (0, 32): DType.S32,
     (0, 8): DType.S8,
+    (1, 8): DType.U8,
+    (6, 8): DType.BOOL,
 }
 CODES = {dtype: pair for pair, dtype in reversed(_DTYPES.items())}
 _CODE_NAMES = {0: "int", 1: "uint", 2: "float", 3: "handle", 4: "bfloat", 5: "complex", 6: "bool"}

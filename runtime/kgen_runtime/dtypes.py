@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 #: The names of the members of `DType`, and what numpy, ml_dtypes and PyTorch call the same.
-DTypeName = Literal["f64", "f32", "f16", "bf16", "e4m3", "e5m2", "s64", "s32", "s8"]
+DTypeName = Literal["f64", "f32", "f16", "bf16", "e4m3", "e5m2", "s64", "s32", "s8", "u8", "bool"]
 ArrayDTypeName = Literal[
-    "float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int64", "int32",
+    "float64",
+    "float32",
+    "float16",
+    "bfloat16",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "int64",
+    "int32",
     "int8",
-]  # fmt: skip
+    "uint8",
+    "bool",
+]
 
 
 if TYPE_CHECKING:
@@ -42,7 +52,8 @@ class DType(StrEnum):
 
     e4m3 and e5m2 are the 8-bit floats of the Open Compute Project (numpy's and torch's
     float8_e4m3fn and float8_e5m2). Rounding to an integer or to 8 bits saturates: what is too large
-    becomes the largest number of its sign, infinity too. NaN becomes 0 as an integer.
+    becomes the largest number of its sign, infinity too. NaN becomes 0 as an integer. A bool is a
+    byte, 0 or 1; every number but zero, NaN too, becomes 1.
     """
 
     F64 = "f64"
@@ -54,6 +65,8 @@ class DType(StrEnum):
     S64 = "s64"
     S32 = "s32"
     S8 = "s8"
+    U8 = "u8"
+    BOOL = "bool"
 
     @classmethod
     def _missing_(cls, value: object) -> DType | None:
@@ -71,7 +84,8 @@ class DType(StrEnum):
 
     @property
     def is_integer(self) -> bool:
-        return self in (DType.S64, DType.S32, DType.S8)
+        """Its numbers are whole; those of bool are 0 and 1."""
+        return self in (DType.S64, DType.S32, DType.S8, DType.U8, DType.BOOL)
 
     @property
     def mantissa_bits(self) -> int:
@@ -93,8 +107,9 @@ class DType(StrEnum):
         return 2.0 ** (_FORMATS[self].least_exponent - self.mantissa_bits)
 
     @property
-    def limits(self) -> tuple[float, float] | None:
-        """The least and the largest number of a type whose conversions saturate."""
+    def limits(self) -> tuple[Any, Any] | None:
+        """The least and the largest number of a type whose conversions saturate; of integers,
+        ints."""
         return _FORMATS[self].limits
 
     @property
@@ -114,7 +129,7 @@ class _Format:
     storage: str
     mantissa_bits: int = 0
     least_exponent: int = 0
-    limits: tuple[float, float] | None = None
+    limits: tuple[Any, Any] | None = None
 
 
 _FORMATS = {
@@ -128,14 +143,33 @@ _FORMATS = {
     DType.E5M2: _Format(
         "float8_e5m2", 1, "u1", mantissa_bits=2, least_exponent=-14, limits=(-57344.0, 57344.0)
     ),
-    DType.S64: _Format("int64", 8, "i8", limits=(-(2.0**63), 2.0**63 - 1)),
-    DType.S32: _Format("int32", 4, "i4", limits=(-(2.0**31), 2.0**31 - 1)),
-    DType.S8: _Format("int8", 1, "i1", limits=(-128.0, 127.0)),
+    DType.S64: _Format("int64", 8, "i8", limits=(-(2**63), 2**63 - 1)),
+    DType.S32: _Format("int32", 4, "i4", limits=(-(2**31), 2**31 - 1)),
+    DType.S8: _Format("int8", 1, "i1", limits=(-128, 127)),
+    DType.U8: _Format("uint8", 1, "u1", limits=(0, 255)),
+    DType.BOOL: _Format("bool", 1, "?", limits=(0, 1)),
 }
 _BY_ARRAY_NAME = {dtype.array_name: dtype for dtype in DType} | {
     "f8e4m3": DType.E4M3,
     "f8e5m2": DType.E5M2,
 }
+
+
+def computed_in(dtypes: Iterable[DType], out: DType) -> DType:
+    """The type that an expression of inputs of these types is computed in: f64 if one of them or
+    the output is that, f32 if an input is another float, else s64 or s32 if one is that, else f32,
+    which has all numbers of 8 bits."""
+    found = set(dtypes)
+    if out is DType.F64:
+        return out
+    if any(not dtype.is_integer for dtype in found):
+        return DType.F64 if DType.F64 in found else DType.F32
+    return next((dtype for dtype in (DType.S64, DType.S32) if dtype in found), DType.F32)
+
+
+def input_dtypes(spec: Mapping[str, Any], count: int) -> list[DType]:
+    """Those of an expression's inputs: each its own, or one for all."""
+    return list(map(DType, spec.get("dtypes") or [spec["dtype"]] * count))
 
 
 def _array_name(value: object) -> str:

@@ -21,6 +21,7 @@ class Operations:
     amin: Dispatch
     argmax: Dispatch
     argmin: Dispatch
+    cast: Dispatch
     ceil: Dispatch
     celu: Dispatch
     clip: Dispatch
@@ -33,6 +34,7 @@ class Operations:
     exp2: Dispatch
     expm1: Dispatch
     floor: Dispatch
+    floor_divide: Dispatch
     gelu: Dispatch
     gelu_tanh: Dispatch
     greater: Dispatch

@@ -21,7 +21,7 @@ from operator import mul
 from typing import Any, Literal
 
 from kgen_runtime import definitions, views
-from kgen_runtime.dtypes import DType
+from kgen_runtime.dtypes import DType, computed_in, input_dtypes
 
 Buffers = Mapping[str, memoryview]
 #: The value of one output element, before it is rounded to the output's type. It takes
@@ -41,7 +41,6 @@ _FORMATS = {
 #: How Python's memoryview names the types that it reads itself, and words of so many bytes.
 _PYTHON: dict[DType, Literal["f", "d"]] = {DType.F32: "f", DType.F64: "d"}
 _UNSIGNED: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
-_INTEGER_BITS = {DType.S8: 8, DType.S32: 32, DType.S64: 64}
 #: Rows of A, and columns of B, that are kept: more than a row of the samples has columns.
 SHARED_OPERANDS = 1024
 # The OCP specification's section 5.2, saturating mode: what is too large becomes the largest.
@@ -50,10 +49,12 @@ _LARGEST = {DType.E4M3: 448.0, DType.E5M2: 57344.0}
 
 @lru_cache(maxsize=1 << 16)
 def decode(bits: int, dtype: DType) -> float:
-    """The value of an element's bits."""
-    if dtype in _INTEGER_BITS:
-        width = _INTEGER_BITS[dtype]
-        return float(bits - (bits >> (width - 1) << width))
+    """The value of an element's bits; an int of integers."""
+    if dtype in (DType.U8, DType.BOOL):
+        return bits
+    if dtype.is_integer:
+        width = 8 * dtype.itemsize
+        return bits - (bits >> (width - 1) << width)
     width, mantissa_bits, least = _FORMATS[dtype]
     magnitude = bits & ~(1 << (width - 1))
     exponent, mantissa = magnitude >> mantissa_bits, magnitude & ((1 << mantissa_bits) - 1)
@@ -72,10 +73,13 @@ def decode(bits: int, dtype: DType) -> float:
 def encode(value: float, dtype: DType) -> int:
     """The bits of the number nearest to `value`, ties to even; NaN becomes the quiet NaN.
 
-    Integers and 8-bit floats saturate; a NaN becomes the integer 0 and the 8-bit float 0x7F.
+    Integers and 8-bit floats saturate; a NaN becomes the integer 0 and the 8-bit float 0x7F. Of
+    bool, all but zero is 1.
     """
-    if dtype in _INTEGER_BITS:
-        return encode_integer(value, _INTEGER_BITS[dtype])
+    if dtype is DType.BOOL:
+        return int(value != 0)
+    if dtype.is_integer:
+        return encode_integer(value, dtype)
     width, mantissa_bits, least = _FORMATS[dtype]
     if width == 8:
         if math.isnan(value):
@@ -96,13 +100,14 @@ def encode(value: float, dtype: DType) -> int:
     return sign | (magnitude if width == 8 else min(magnitude, infinity))
 
 
-def encode_integer(value: float, width: int) -> int:
+def encode_integer(value: float, dtype: DType) -> int:
     """The bits of the whole number nearest to `value`, ties to even, in two's complement."""
-    largest = (1 << (width - 1)) - 1
     if math.isnan(value):
         return 0
-    limited = max(-largest - 1.0, min(float(largest), value))
-    return round(limited) & (1 << width) - 1
+    assert dtype.limits is not None
+    least, largest = dtype.limits
+    nearest: int = round(max(least, min(largest, value)))
+    return nearest & (1 << 8 * dtype.itemsize) - 1
 
 
 def read(buffer: memoryview, index: int, dtype: DType) -> float:
@@ -249,34 +254,40 @@ def elementwise(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     # Data of special values repeats few of them.
     @lru_cache(maxsize=4096)
     def result(*bits: int) -> float:
-        values = {n: decode(b, broadcast.dtype) for n, b in zip(broadcast.names, bits, strict=True)}
-        return float(definitions.Evaluator(values, definitions.Scalars()).value(broadcast.tree))
+        found = map(decode, bits, broadcast.dtypes)
+        return evaluate(broadcast.tree, dict(zip(broadcast.names, found, strict=True)), compute)
 
+    compute = computed_in(broadcast.dtypes, DType(spec["out_dtype"]))
     return lambda index: result(*broadcast.bits(index[0]))
 
 
 def _viewed(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     """Elements of an expression with views, by their number in the output."""
     tree = ast.parse(spec["expression"], mode="eval").body
-    names = dict.fromkeys(definitions.input_names(tree))
+    names = list(dict.fromkeys(definitions.input_names(tree)))
     shapes = {n: tuple(shape) for n, shape in zip(names, spec["shapes"], strict=True)}
-    dtypes = dict.fromkeys(names, DType(spec["dtype"]))
-    for name in views.index_names(tree):
-        dtypes[name] = DType(spec["index_dtype"])
+    dtypes = dict(zip(names, input_dtypes(spec, len(names)), strict=True))
+    indices = views.index_names(tree)
+    compute = computed_in(
+        (dtypes[name] for name in names if name not in indices), DType(spec["out_dtype"])
+    )
+    dtypes |= {name: DType(spec["index_dtype"]) for name in indices}
     sizes = views.shape_of(tree, shapes)
 
     def read_at(name: str, index: tuple[int, ...]) -> float:
-        return read(buffers[name], number_of(index, shapes[name]), dtypes[name])
+        value = read(buffers[name], number_of(index, shapes[name]), dtypes[name])
+        return value if compute.is_integer or name in indices else float(value)
 
-    evaluator = definitions.Evaluator({}, definitions.Scalars())
-    elements = views.Elements(shapes, read_at, evaluator.apply)
+    evaluator = evaluator_of({}, compute)
+    elements = views.Elements(shapes, read_at, evaluator.apply, evaluator.value)
 
     def element(index: tuple[int, ...]) -> float:
         coordinates, left = [], index[0]
         for size in reversed(sizes):
             left, coordinate = divmod(left, size)
             coordinates.append(coordinate)
-        return float(elements.value(tree, tuple(reversed(coordinates))))
+        found = elements.value(tree, tuple(reversed(coordinates)))
+        return int(found) if compute.is_integer else float(found)
 
     return element
 
@@ -290,15 +301,32 @@ def number_of(index: Sequence[int], shape: Sequence[int]) -> int:
     return number
 
 
+def evaluator_of(values: Mapping[str, float], compute: DType) -> definitions.Evaluator:
+    """What evaluates an expression that is computed in a type."""
+    if compute.is_integer:
+        return definitions.Integers(values, definitions.Scalars(), 8 * compute.itemsize)
+    numbers = {name: float(value) for name, value in values.items()}
+    return definitions.Evaluator(numbers, definitions.Scalars())
+
+
+def evaluate(tree: ast.expr, values: Mapping[str, float], compute: DType) -> float:
+    """An expression of numbers, computed in a type: an int of integers."""
+    found = evaluator_of(values, compute).value(tree)
+    return int(found) if compute.is_integer else float(found)
+
+
 class Broadcast:
     """The inputs of an expression, read as if all had the shape that they broadcast to."""
 
     def __init__(self, spec: Mapping[str, Any], buffers: Buffers) -> None:
         self.tree = ast.parse(spec["expression"], mode="eval").body
-        self.dtype = DType(spec["dtype"])
         self.names = list(dict.fromkeys(definitions.input_names(self.tree)))
+        self.dtypes = input_dtypes(spec, len(self.names))
         self._buffers = buffers
-        self._words = [buffers[name].cast(_UNSIGNED[self.dtype.itemsize]) for name in self.names]
+        self._words = [
+            buffers[name].cast(_UNSIGNED[dtype.itemsize])
+            for name, dtype in zip(self.names, self.dtypes, strict=True)
+        ]
         shapes = dict(zip(self.names, spec["shapes"], strict=True))
         rank = max(map(len, shapes.values()))
         padded = [[1] * (rank - len(shapes[name])) + list(shapes[name]) for name in self.names]
@@ -328,10 +356,10 @@ class Broadcast:
         numbers = range(start, start + count) if self._strides else ()
         bits = list(map(self.bits, numbers))
         return {
-            name: [decode(each[i], self.dtype) for each in bits]
+            name: [decode(each[i], dtype) for each in bits]
             if i in self._strides
-            else values(self._buffers[name], start, count, 1, self.dtype)
-            for i, name in enumerate(self.names)
+            else values(self._buffers[name], start, count, 1, dtype)
+            for i, (name, dtype) in enumerate(zip(self.names, self.dtypes, strict=True))
         }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from kgen_runtime import definitions, views
 from kgen_runtime.dlpack import packed_strides
-from kgen_runtime.dtypes import DType
+from kgen_runtime.dtypes import DType, input_dtypes
 from kgen_runtime.errors import BundleError
 from kgen_runtime.manifest import TensorParam
 
@@ -78,11 +78,11 @@ def _elementwise(spec: Spec) -> tuple[TensorParam, ...]:
         raise ValueError(f"expression={expression!r:.60}")
     tree = ast.parse(expression, mode="eval").body
     names = dict.fromkeys(definitions.input_names(tree))
-    dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
+    dtypes, out = input_dtypes(spec, len(names)), DType(spec["out_dtype"])
     indices = views.index_names(tree)
     found = [
         _packed(name, DType(spec["index_dtype"]) if name in indices else dtype, shape)
-        for name, shape in zip(names, shapes, strict=True)
+        for name, dtype, shape in zip(names, dtypes, shapes, strict=True)
     ]
     domain = views.shape_of(tree, {p.name: p.shape for p in found})
     return (*found, _packed("out", out, domain))

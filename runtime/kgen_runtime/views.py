@@ -140,15 +140,16 @@ def taken(numbers: Sequence[float], size: int) -> range:
 
 class Elements:
     """The elements of an expression by their coordinates. `read` takes an input's name and
-    coordinates, `apply` a function's name and arguments."""
+    coordinates, `apply` a function's name and arguments, `constant` a number's text."""
 
     def __init__(
         self,
         inputs: Mapping[str, Shape],
         read: Callable[[str, Index], Any],
         apply: Callable[[str, list[Any]], Any],
+        constant: Callable[[ast.expr], Any] = definitions.number,
     ) -> None:
-        self.inputs, self.read, self.apply = inputs, read, apply
+        self.inputs, self.read, self.apply, self.constant = inputs, read, apply, constant
         self._shapes: dict[ast.expr, Shape] = {}
 
     def shape(self, at: ast.expr) -> Shape:
@@ -161,7 +162,7 @@ class Elements:
         if isinstance(at, ast.Name) and at.id in self.inputs:
             return self.read(at.id, index)
         if not isinstance(at, ast.Call):
-            return definitions.number(at)
+            return self.constant(at)
         if is_view(at):
             return self.viewed(at, list(index))
         assert isinstance(at.func, ast.Name)

@@ -9,10 +9,9 @@ import pytest
 
 from kgen import pipeline
 from kgen.errors import AssembleError
-from kgen.pipeline import Kernel
 from kgen.schedule import SplitMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul, Spec
-from kgen.targets.base import Source, Target
+from kgen.targets.base import Kernel, Source, Target
 from kgen.targets.cuda import FAMILY, assemble
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.plan.mma.matmul import MmaPlan

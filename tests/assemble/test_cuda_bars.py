@@ -15,9 +15,9 @@ import pytest
 
 from kgen import emulate, pipeline, targets
 from kgen.emulate import Report
-from kgen.pipeline import Kernel
 from kgen.spec import DType, Layout, Matmul
 from kgen.spec.text import parse
+from kgen.targets.base import Kernel
 from kgen.targets.cuda.assemble import SERIES, version
 from kgen.targets.cuda.plan.matmul import MatmulPlan
 from tests.assemble.sass import hot_loop, matrix

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from kgen import pipeline, targets
-from kgen.pipeline import Kernel
 from kgen.spec import DType, Layout, Matmul
+from kgen.targets.base import Kernel
 from kgen.targets.cuda.plan.mma.matmul import MmaPlan
 from tests.assemble.sass import hot_loop, matrix
 from tests.assemble.test_cuda_bars import profile

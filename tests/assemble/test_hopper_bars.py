@@ -20,9 +20,9 @@ import pytest
 from kgen import bundle, pipeline, targets
 from kgen.check.execute.places import EmulatorExecutor
 from kgen.emulate import Report
-from kgen.pipeline import Kernel
 from kgen.schedule import PromotedWgmmaMatmul, WgmmaMatmul
 from kgen.spec import DType, Layout, Math, Matmul
+from kgen.targets.base import Kernel
 from kgen.targets.cuda.assemble import SERIES, version
 from kgen.targets.cuda.plan.wgmma.limits import WARPGROUP
 from kgen.targets.cuda.plan.wgmma.matmul import WgmmaPlan

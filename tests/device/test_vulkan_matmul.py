@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 
-from kgen.pipeline import Kernel
 from kgen.schedule import FmaMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
+from kgen.targets.base import Kernel
 from kgen.targets.vulkan.spirv import assemble
 from kgen_runtime.backends.vulkan import VulkanBackend
 from tests.device.vulkan_support import NUMPY, Values, build, run

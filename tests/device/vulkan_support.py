@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from kgen import pipeline, targets
 from kgen.bundle import pack
-from kgen.pipeline import Kernel
 from kgen.schedule import Schedule
 from kgen.spec import DType, Spec
+from kgen.targets.base import Kernel
 from kgen_runtime.backend import Code
 from kgen_runtime.backends.vulkan import VulkanBackend
 from kgen_runtime.errors import DeviceError

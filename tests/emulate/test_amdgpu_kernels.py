@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 
 from kgen import bundle, emulate, pipeline
-from kgen.pipeline import Kernel
 from kgen.schedule import FmaMatmul, MmaMatmul, Schedule
 from kgen.spec import DType, Epilogue, Layout, Matmul, Rowwise, Spec
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.codegen import machine_for, optimise
-from kgen.targets.base import Target
+from kgen.targets.base import Kernel, Target
 from tests.emulate.one_schedule import verify
 from tests.specs import relu_of
 

@@ -11,9 +11,9 @@ import pytest
 
 from kgen import emulate, pipeline
 from kgen.emulate import Report
-from kgen.pipeline import Kernel
 from kgen.spec import DType, Epilogue, Layout, Matmul, Rowwise, Spec
 from kgen.targets.amdgpu import FAMILY
+from kgen.targets.base import Kernel
 from tests.emulate.llvm_kernels import Array
 from tests.specs import relu_of
 

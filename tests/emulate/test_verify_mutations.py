@@ -15,8 +15,8 @@ import pytest
 
 from kgen import bundle, pipeline, targets
 from kgen.cli.main import main
-from kgen.pipeline import Kernel
 from kgen.spec import DType, Matmul, Rowwise, Spec
+from kgen.targets.base import Kernel
 
 SPEC = Matmul(m=33, n=65, k=150, dtype=DType.F16)
 SPEC_F32 = dataclasses.replace(SPEC, dtype=DType.F32, out_dtype=DType.F32)

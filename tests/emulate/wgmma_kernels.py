@@ -6,9 +6,9 @@ from typing import Any
 
 from kgen import bundle, pipeline, targets
 from kgen.check.verify.run import KernelResult
-from kgen.pipeline import Kernel
 from kgen.schedule import PromotedWgmmaMatmul, WgmmaMatmul
 from kgen.spec import DType, Matmul
+from kgen.targets.base import Kernel
 from tests.emulate.one_schedule import verify
 
 SM_90A = targets.find("sm_90a")

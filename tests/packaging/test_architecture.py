@@ -68,3 +68,48 @@ def test_templates_do_no_arithmetic_on_architecture_names() -> None:
         for number, line in enumerate(path.read_text().splitlines(), 1):
             statement = "<%" in line and "target.arch" in line
             assert not statement, f"{path.relative_to(ROOT)}:{number}: decides on target.arch"
+
+
+def modules(root: Path) -> dict[str, Path]:
+    """The modules under a source root by name; a package stands for its `__init__`."""
+    return {
+        ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in root.rglob("*.py")
+    }
+
+
+def imported_modules(path: Path, known: set[str]) -> set[str]:
+    """Those of the known modules that a file imports; a package only for names of its own."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            inside = (f"{node.module}.{alias.name}" for alias in node.names)
+            found |= {name if name in known else node.module for name in inside}
+    return found & known
+
+
+def cycles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Modules that import each other, through whatever others: what is left when modules that
+    nobody of the rest imports, or that import none of the rest, are taken away."""
+    left = {module: set(imported) for module, imported in graph.items()}
+    while True:
+        imported = set().union(*left.values()) if left else set()
+        free = {module for module, its in left.items() if not its or module not in imported}
+        if not free:
+            return [[module, *sorted(its)] for module, its in sorted(left.items())]
+        left = {module: its - free for module, its in left.items() if module not in free}
+
+
+def test_cycles_are_found() -> None:
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": set()}) == []
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"], ["c", "b"]]
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    """Whether at the top, inside functions or for types only: whoever reads a module can read
+    what it stands on first."""
+    known = modules(CODEGEN)
+    graph = {name: imported_modules(path, set(known)) - {name} for name, path in known.items()}
+    assert cycles(graph) == []

@@ -21,9 +21,13 @@ def table() -> str:
         if f.rowwise:
             continue
         a = f.accuracy
-        growth = f" + {a.growth:g} \\|x\\|" if a.growth else ""
+        of_what = "m" if a.measure else "\\|x\\|"
+        growth = f" + {a.growth:g} {of_what}" if a.growth else ""
         terms = [f"({a.roundings:g}{growth}) u" if growth else f"{a.roundings:g} u"]
-        terms += [f"{a.transcendental:g} f"] if a.transcendental else []
+        if a.amplified:
+            terms.append(f"({a.transcendental:g} + {a.amplified:g} {of_what}) f")
+        elif a.transcendental:
+            terms.append(f"{a.transcendental:g} f")
         of = {"result": "the result", "argument": "the largest argument", "one": "1 or the result"}
         error, scale = (" + ".join(terms), of[a.scale]) if a.roundings else ("exact", "")
         lines.append(f"| {call(f)} | {error} | {scale} |")

@@ -14,6 +14,7 @@ from scripts import bench_tool, documents
 #: Every block that a command writes measurements into.
 BLOCKS = (
     ("docs/performance.md", "make bench-tool"),
+    ("docs/performance.md", "make bench-triton"),
     ("docs/performance.md", "make bench-cpu"),
     ("docs/performance.md", "tune gap"),
     ("docs/flagships.md", "make flagships"),
@@ -37,7 +38,7 @@ def test_no_document_has_a_block_that_no_command_renews() -> None:
             listed.add((str(path.relative_to(documents.ROOT)), name))
     assert listed == set(BLOCKS)
     rule = (documents.ROOT / "Makefile").read_text().split("\nfigures:")[1].split("\n\n")[0]
-    for word in ("bench-tool", "bench-cpu", "--tune-gap", "flagships", "readme"):
+    for word in ("bench-tool", "bench-triton", "bench-cpu", "--tune-gap", "flagships", "readme"):
         assert word in rule
 
 

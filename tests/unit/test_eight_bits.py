@@ -23,7 +23,6 @@ from kgen.spec import DType, Epilogue, Layout, Matmul, from_json, text
 from kgen.spec.choices import OUTPUTS
 from kgen_runtime import dlpack, scalar
 from kgen_runtime.array import Array, host_dtype
-from kgen_runtime.errors import ArgumentError
 from kgen_runtime.manifest import KernelEntry
 from tests import needs
 from tests.specs import relu_of, softmax_of
@@ -72,8 +71,8 @@ def test_what_does_not_go_together(fields: dict[str, Any], message: str) -> None
 def test_other_operations_take_none() -> None:
     with pytest.raises(SpecError, match="dtype=e4m3 is not one that row-wise operations take"):
         softmax_of(1, 1, dtype=DType.E4M3)
-    with pytest.raises(SpecError, match="dtype=s8 is not one that element-wise operations take"):
-        relu_of((4,), dtype=DType.S8)
+    with pytest.raises(SpecError, match="dtype=e5m2 is not one that element-wise operations"):
+        relu_of((4,), dtype=DType.E5M2)
     for family in targets.families():
         with pytest.raises(TargetError, match=r"dtype=e5m2 is not one that .* it has f32"):
             family.check_support(Matmul(m=1, n=1, k=1, dtype="e5m2"), family.targets[0])
@@ -199,7 +198,6 @@ def test_arrays_of_bytes() -> None:
     array = Array.from_host(backend, codes, bits_of="e4m3")
     assert array.dtype is DType.E4M3
     np.testing.assert_array_equal(array.numpy().astype(np.float32), [1.0, -1.0])
-    with pytest.raises(ArgumentError, match=r"no kernel takes uint8; .*name the 8-bit float"):
-        Array.from_host(backend, codes)
+    assert Array.from_host(backend, codes).dtype is DType.U8
     lent = dlpack.read(array)
     assert (lent.dtype, lent.shape) == (DType.E4M3, (2,))

@@ -104,7 +104,7 @@ def test_every_vector_reads_what_it_should(vector: int) -> None:
         ({"expression": "1 + 2"}, r"expression='add\(1, 2\)' names no input; name one such as x"),
         ({"expression": "X + y"}, "input 'X' is no name of an input; take small letters"),
         ({"expression": "out + y"}, "input 'out' is no name of an input"),
-        ({"dtype": "s8"}, "dtype=s8 is not one that element-wise operations take"),
+        ({"dtype": "e4m3"}, "dtype=e4m3 is not one that element-wise operations take"),
     ],
 )
 def test_what_is_refused(fields: dict[str, object], message: str) -> None:

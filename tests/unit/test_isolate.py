@@ -17,8 +17,8 @@ from kgen.bundle import Bundle
 from kgen.check.execute import isolate
 from kgen.check.execute.executor import Unavailable
 from kgen.check.verify.run import verify
-from kgen.pipeline import Kernel
 from kgen.spec import DType
+from kgen.targets.base import Kernel
 from tests.specs import relu_of
 
 needs_x86_64 = pytest.mark.skipif(

@@ -17,10 +17,9 @@ from kgen import bundle, emulate, pipeline, targets
 from kgen.check.verify.run import verify
 from kgen.cli.main import main
 from kgen.errors import AssembleError, DeviceError, EmulationError, KgenError, ScheduleError
-from kgen.pipeline import Kernel
 from kgen.schedule import SplitMatmul, WgmmaMatmul
 from kgen.spec import DType, Layout, Math, Matmul, Rowwise, Spec
-from kgen.targets.base import Plan, Target
+from kgen.targets.base import Kernel, Plan, Target
 from kgen.targets.cuda.plan import base as cuda_base
 from kgen.targets.vulkan.plan.base import VulkanPlan
 from kgen.targets.vulkan.spirv.usage import workgroup_usage

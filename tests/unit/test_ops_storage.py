@@ -18,7 +18,20 @@ from tests.specs import relu_of
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 #: Of the functions with arguments that are numbers, those that round nothing.
 EXACT = {
-    *("neg", "abs", "sign", "min", "max", "clip", "floor", "ceil", "round", "trunc", "relu"),
+    *(
+        "neg",
+        "abs",
+        "sign",
+        "min",
+        "max",
+        "clip",
+        "floor",
+        "ceil",
+        "round",
+        "trunc",
+        "relu",
+        "cast",
+    ),
     *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "isnan", "isinf"),
 }
 

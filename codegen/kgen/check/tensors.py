@@ -13,7 +13,7 @@ from kgen_runtime.manifest import TensorParam
 Bytes = npt.NDArray[np.uint8]
 Bits = npt.NDArray[np.unsignedinteger[Any]]
 Values = npt.NDArray[np.float64]
-Floats = npt.NDArray[np.float32] | Values
+Floats = npt.NDArray[np.float32] | npt.NDArray[np.int64] | Values
 Mask = npt.NDArray[np.bool_]
 
 #: The unsigned type as wide as an element.
@@ -49,7 +49,11 @@ def strided_bits(buffer: Bytes, param: TensorParam) -> Bits:
 
 
 def decode(bits: Bits, dtype: DType) -> Values:
-    """The values of bits, exactly."""
+    """The values of bits, exactly; those of s64 are int64."""
+    if dtype is DType.S64:
+        return bits.view(np.int64)
+    if dtype is DType.BOOL:
+        return bits.astype(np.float64)
     if dtype is DType.BF16:
         return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
     if dtype in FLOAT8:
@@ -76,6 +80,8 @@ def round_to(values: Values, dtype: DType) -> Values:
     """Each value rounded once, to nearest even, to the type; still in binary64."""
     if dtype is DType.F64:
         return values
+    if dtype is DType.BOOL:
+        return np.where(values != 0, 1.0, 0.0)
     if dtype.is_integer:
         return np.rint(saturate(values, dtype))
     with np.errstate(all="ignore"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kgen.cli.output import print_table
 
 if TYPE_CHECKING:
-    from kgen.pipeline import Kernel
+    from kgen.targets.base import Kernel
 
 #: Candidates that a reader gets to see; --json has all.
 SHOWN = 8

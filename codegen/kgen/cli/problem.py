@@ -25,7 +25,7 @@ from kgen.spec import (
 )
 from kgen.spec.elementwise import INDEX_DTYPES
 from kgen.spec.formula import expression_of
-from kgen.spec.text import EXAMPLE, FORM, parse, shapes
+from kgen.spec.text import EXAMPLE, FORM, dtype_fields, parse, shapes
 
 if TYPE_CHECKING:
     from kgen.constants import Array
@@ -59,7 +59,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="matmul, softmax, relu or any other function, or an expression of functions: "
         "'silu(gate) * up' (matmul)",
     )  # fmt: skip
-    problem.add_argument("--dtype", metavar="D", help=f"{_names(DType)} (f16)")
+    problem.add_argument(
+        "--dtype", metavar="D",
+        help=f"{_names(DType)} (f16); an expression's inputs may differ: "
+        "bool,f32 or mask=bool,x=f32",
+    )  # fmt: skip
     problem.add_argument(
         "--out-dtype", metavar="D", help="output type (that of the input; s8: s32, fp8: bf16)"
     )
@@ -154,7 +158,9 @@ def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
         if getattr(args, name) is not None and field not in names:
             option = name.replace("_", "-")
             raise SpecError(f"--{option} does not go with --op {_shown(op)}; leave it out")
-    fields: dict[str, Any] = {} if args.dtype is None else {"dtype": args.dtype}
+    fields: dict[str, Any] = {}
+    if args.dtype is not None:
+        fields = dtype_fields(cls, expression or "", args.dtype)
     fields["out_dtype"] = args.out_dtype
     if issubclass(cls, Formula):
         assert expression is not None

@@ -6,7 +6,7 @@ Knows no hardware. Each family of targets renders the primitives in its instruct
 
 from __future__ import annotations
 
-from kgen.ops.expand import expand, instructions_of, is_rowwise, reduces
+from kgen.ops.expand import beyond, expand, instructions_of, is_rowwise, reduces
 from kgen.ops.expression import Expression, Primitive, steps
 from kgen.ops.parse import parse
 from kgen.ops.registry import Accuracy, Function, function, functions, register
@@ -24,6 +24,7 @@ __all__ = [
     "Primitive",
     "Reduction",
     "Row",
+    "beyond",
     "expand",
     "function",
     "functions",

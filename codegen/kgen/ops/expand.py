@@ -6,8 +6,10 @@ from collections.abc import Container
 
 from kgen.errors import SpecError
 from kgen.ops.expression import (
+    WHOLE,
     Expression,
     Primitive,
+    call,
     constant,
     rebuilt,
     select,
@@ -16,15 +18,21 @@ from kgen.ops.expression import (
 )
 from kgen.ops.registry import call_of, functions
 from kgen.ops.rows import Row
+from kgen_runtime.dtypes import DType
 
 
 def expand(
-    expression: Expression, native: Container[str] = (), row: Row | None = None
+    expression: Expression,
+    native: Container[str] = (),
+    row: Row | None = None,
+    *,
+    whole: bool = False,
 ) -> Expression:
     """The expression with primitives in the place of calls, but for functions in `native`, of which
     a renderer has a better form. A truth value as the result becomes 1 or 0.
 
-    Row-wise functions need a `row`. Raises SpecError where there is none.
+    `whole`: the numbers are integers. Row-wise functions need a `row`. Raises SpecError where there
+    is none.
     """
 
     def change(step: Expression) -> Expression:
@@ -32,6 +40,8 @@ def expand(
             return step
         # An expansion may call another function by its Python name, but no node of it is a call.
         function = functions()[step.name]
+        if whole and function.whole is not None:
+            return function.whole(*step.arguments)
         if not function.rowwise:
             return function.expand(*step.arguments)
         if row is None:
@@ -40,6 +50,40 @@ def expand(
 
     result = rebuilt(expression, change)
     return select(result, constant(1.0), constant(0.0)) if result.truth else result
+
+
+#: What f64 lacks: polynomials have digits for f32, and not all CPUs have FMA.
+NOT_OF_F64 = frozenset({Primitive.EXP2, Primitive.LOG2, Primitive.FMA})
+
+
+def beyond(expression: Expression, compute: DType) -> str | None:
+    """What a type that is computed in lacks of an expression in calls: the name of a function, or a
+    constant; None if nothing, as of f32."""
+    whole = compute.is_integer
+
+    def lacks(step: Expression) -> bool:
+        if whole:
+            return step.primitive not in WHOLE or not step.number.is_integer()
+        return compute is DType.F64 and step.primitive in NOT_OF_F64
+
+    for step in steps(expression):
+        if step.primitive is Primitive.CALL:
+            # Its arguments are looked at by themselves, but for constants.
+            stand_ins = [
+                a if a.primitive is Primitive.CONSTANT else _any(a.truth) for a in step.arguments
+            ]
+            alone = expand(call(step.name, stand_ins, step.truth), whole=whole)
+            if any(map(lacks, steps(alone))):
+                return step.name
+        elif step.primitive is Primitive.CONSTANT and lacks(step):
+            return str(step)
+    return None
+
+
+def _any(truth: bool) -> Expression:
+    """An argument of a function."""
+    x = variable("x")
+    return x.equals(0.0) if truth else x
 
 
 def is_rowwise(expression: Expression) -> bool:

@@ -1,9 +1,9 @@
 """Expressions: formulas over some twenty primitives, which every instruction set can render.
 
-An expression is a frozen graph in which equal parts are one node. Its numbers are of one
-floating-point type, the one that a kernel computes in (f32, or f64 for f64 tensors); truth values
-are what comparisons give and `select` takes. A call of a function (`kgen.ops.functions`) is a node
-as well until :func:`expand` puts primitives in its place.
+An expression is a frozen graph in which equal parts are one node. Its numbers are of one type, the
+one that a kernel computes in: f32 (f64 for f64 tensors), or s32 or s64, of which there are the
+primitives in `WHOLE`. Truth values are what comparisons give and `select` takes. A call of a
+function (`kgen.ops.functions`) is a node as well until :func:`expand` puts primitives in its place.
 
 The primitives are those of IEEE 754-2019, rounded to nearest, except for:
 
@@ -15,6 +15,7 @@ The primitives are those of IEEE 754-2019, rounded to nearest, except for:
   MAX where no operand is NaN, and any number or NaN where one is.
 - ROUND goes to the nearest whole number, ties to even; FLOOR down.
 - LESS, LESS_EQUAL and EQUAL are false for NaN.
+- QUOTIENT is of whole numbers, cut to one towards zero; its divisor is neither 0 nor -1.
 
 REDUCE is one value for a row: its argument in all columns, folded as the reduction of that name
 says (`kgen.ops.rows`). VIEW is an element of another tensor's, of which the view of that name
@@ -54,6 +55,7 @@ class Primitive(StrEnum):
     LOG2 = "log2"
     FLOOR = "floor"
     ROUND = "round"
+    QUOTIENT = "quotient"
     LESS = "less"
     LESS_EQUAL = "less_equal"
     EQUAL = "equal"
@@ -72,6 +74,13 @@ TRUTH = frozenset(
         *(Primitive.AND, Primitive.OR, Primitive.NOT),
     }
 )
+
+#: Primitives of integers, in two's complement: what overflows wraps around.
+WHOLE = TRUTH | {
+    *(Primitive.INPUT, Primitive.CONSTANT, Primitive.SELECT),
+    *(Primitive.ADD, Primitive.SUB, Primitive.MUL, Primitive.QUOTIENT),
+    *(Primitive.NEG, Primitive.ABS, Primitive.MIN, Primitive.MAX),
+}
 
 #: Nodes by what they are made of, so that equal ones are the same object.
 _KNOWN: WeakValueDictionary[tuple[object, ...], Expression] = WeakValueDictionary()
@@ -139,6 +148,9 @@ class Expression:
 
     def __or__(self, other: Expression) -> Expression:
         return node(Primitive.OR, self, other)
+
+    def __xor__(self, other: Expression) -> Expression:
+        return (self | other) & ~(self & other)
 
     def __invert__(self) -> Expression:
         return node(Primitive.NOT, self)

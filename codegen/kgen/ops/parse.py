@@ -23,6 +23,7 @@ _BINARY: Mapping[type[ast.operator], str] = {
     ast.Sub: "sub",
     ast.Mult: "mul",
     ast.Div: "div",
+    ast.FloorDiv: "floor_divide",
     ast.Mod: "mod",
     ast.Pow: "pow",
     ast.BitAnd: "logical_and",
@@ -65,10 +66,16 @@ class _Reader:
         column = getattr(at, "col_offset", 0) + 1
         raise SpecError(f"expression={self.text!r}: column {column}: {why}")
 
+    def number(self, at: ast.expr, number: float) -> Expression:
+        """A constant, which f64 must have if it is whole."""
+        if isinstance(number, int) and (abs(number) > 2**1023 or float(number) != number):
+            self.refuse(at, "no f64 is this number; up to 2**53 all whole numbers are")
+        return constant(number)
+
     def value(self, at: ast.expr) -> Expression:
         match at:
             case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-                return constant(number)
+                return self.number(at, number)
             case ast.Name(id="inf" | "nan" as name):
                 return constant(float(name))
             case ast.Name(id=name):
@@ -78,7 +85,7 @@ class _Reader:
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
                 return self.apply(at, _BINARY[type(op)], [left, right])
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
-                return constant(-number)
+                return self.number(at, -number)
             case ast.UnaryOp(op=ast.USub(), operand=ast.Name(id="inf")):
                 return constant(float("-inf"))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
@@ -169,10 +176,15 @@ class _Reader:
             wants = str(most) if function.fewest == most else f"{function.fewest} to {most}"
             names = ", ".join(function.parameters)
             self.refuse(at, f"{name}({names}) takes {wants} arguments, not {len(operands)}")
-        values = [value for _, value in operands]
-        kinds = dict(zip(function.parameters, operands, strict=False))
-        for parameter, (operand, value) in kinds.items():
-            if value.truth != (parameter in function.truths):
+        values = []
+        for i, (operand, value) in enumerate(operands):
+            parameter = function.parameters[i]
+            wants_truth = parameter in function.truths
+            if wants_truth and value.primitive is Primitive.INPUT:
+                # An input is a truth value where one is wanted: whether it is not zero.
+                value = call("not_equal", (value, 0.0), truth=True)
+            if value.truth != wants_truth:
                 kind, wanted = ("a truth value", "a number")[:: 1 if value.truth else -1]
                 self.refuse(operand, f"{name} takes {wanted} for {parameter}, and this is {kind}")
+            values.append(value)
         return call(name, function.complete(values), function.truth)

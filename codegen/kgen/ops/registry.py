@@ -21,8 +21,9 @@ Scale = Literal["result", "argument", "one"]
 class Accuracy:
     """A bound on the error of an expansion with exact arguments.
 
-    It is `((roundings + growth |x|) u + transcendental f) s`: u the unit roundoff of the type that
-    is computed in, f the target's function_error, s what `scale` says, |x| the largest argument.
+    It is `((roundings + growth |x|) u + (transcendental + amplified |x|) f) s`: u the unit roundoff
+    of the type that is computed in, f the target's function_error, s what `scale` says, |x| the
+    largest argument, or the `measure` of the arguments.
     Whatever underflows to a subnormal may be zero. `holds` says of which arguments all of this is
     promised, all of them where it is None; it takes numbers or arrays. `slope` is for a function
     that jumps: what an error of an argument adds to how far its ends are apart.
@@ -31,6 +32,8 @@ class Accuracy:
     roundings: float = 0.0
     growth: float = 0.0
     transcendental: float = 0.0
+    amplified: float = 0.0
+    measure: Callable[..., Any] | None = None
     scale: Scale = "result"
     holds: Callable[..., Any] | None = None
     slope: float = 0.0
@@ -46,7 +49,7 @@ class Function:
     `parameters` are its arguments' names, of which the last ones may have `defaults`; `truths` are
     those that take truth values, and `truth` says that the result is one. `rowwise`: it depends on
     whole rows, and its expansion takes a :class:`kgen.ops.rows.Row` first; `reduces` says that the
-    result is one number for a row.
+    result is one number for a row. `whole` is the expansion in integers, where it is another.
     """
 
     name: str
@@ -58,6 +61,7 @@ class Function:
     truth: bool = False
     rowwise: bool = False
     reduces: bool = False
+    whole: Callable[..., Expression] | None = None
 
     @property
     def fewest(self) -> int:
@@ -98,7 +102,11 @@ def register(function: Function) -> None:
 
 
 def function(
-    accuracy: Accuracy = EXACT, *, truths: str = "", truth: bool = False
+    accuracy: Accuracy = EXACT,
+    *,
+    truths: str = "",
+    truth: bool = False,
+    whole: Callable[..., Expression] | None = None,
 ) -> Callable[[Callable[..., Expression]], Callable[..., Expression]]:
     """Register what is decorated under its own name, less a final underscore."""
 
@@ -114,6 +122,7 @@ def function(
                 defaults=tuple(map(float, given)),
                 truths=frozenset(truths.split()),
                 truth=truth,
+                whole=whole,
             )
         )
         return expand

@@ -29,6 +29,11 @@ class Spec(ABC):
         """The inputs' element type; a field of every operation."""
 
     @property
+    def needed_dtypes(self) -> tuple[DType, ...]:
+        """The element types that a target must have."""
+        return (self.dtype,)
+
+    @property
     def call_name(self) -> str:
         """What a loaded bundle calls the operation."""
         return self.op

@@ -14,7 +14,7 @@ from kgen_runtime.dtypes import DType
 #: The names of the members of the enums below, which a type checker knows.
 EpilogueName = Literal[
     "bias", "residual", "neg", "abs", "sign", "floor", "ceil", "round", "trunc", "square",
-    "sqrt", "rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "log1p", "tanh",
+    "sqrt", "rsqrt", "reciprocal", "cast", "exp", "exp2", "expm1", "log", "log2", "log1p", "tanh",
     "sigmoid", "relu", "leaky_relu", "elu", "selu", "celu", "gelu", "gelu_tanh", "silu",
     "mish", "hard_sigmoid", "hard_swish", "softplus", "softsign", "erf", "sin", "cos"
 ]  # fmt: skip

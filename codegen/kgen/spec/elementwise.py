@@ -8,12 +8,14 @@ from functools import cached_property
 from typing import ClassVar
 
 from kgen.errors import SpecError
-from kgen.ops import Expression, expand, is_exact
+from kgen.ops import Expression, beyond, expand, is_exact, steps
+from kgen.ops.expression import constant
+from kgen.ops.registry import call_of
 from kgen.ops.views import has_views
-from kgen.spec.formula import MAX_RANK, Formula, Shape
-from kgen.spec.members import Member, OptionalMember
+from kgen.spec.formula import FLOATS, INTEGERS, MAX_RANK, Formula, Shape
+from kgen.spec.members import Member, Members, OptionalMember
 from kgen.spec.views import Reads, Shapes, input_uses, reads_of
-from kgen_runtime.dtypes import DType, DTypeLike
+from kgen_runtime.dtypes import DType, DTypeLike, computed_in
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
 
@@ -25,12 +27,17 @@ INDEX_DTYPES = (DType.S32, DType.S64)
 class Elementwise(Formula):
     """out = expression, element by element.
 
-    `index_dtype` is that of the inputs by which others are gathered.
+    `dtypes` are those of the inputs, in the order in which the expression names them, where they
+    differ; then `dtype` is the widest of them. `index_dtype` is that of the inputs by which others
+    are gathered.
     """
 
     op: ClassVar[str] = "elementwise"
     kind: ClassVar[str] = "element-wise"
+    in_dtypes: ClassVar[tuple[DType, ...]] = (DType.F64, *FLOATS, *INTEGERS)
+    out_dtypes: ClassVar[tuple[DType, ...]] = (DType.F64, *FLOATS, *INTEGERS)
     dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
+    dtypes: Members[DType, DTypeLike] = Members(DType)
     out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
     index_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
 
@@ -45,6 +52,7 @@ class Elementwise(Formula):
 
     def _check_expression(self) -> None:
         self._check_indices()
+        self._check_computed()
         super()._check_expression()
         for name in self.inputs:
             if all(read.tensor != name for read in self.reads.reads):
@@ -64,6 +72,35 @@ class Elementwise(Formula):
             raise SpecError(
                 f"input {name} of {self.expression!r} is an index and a number; take two"
             )
+
+    def __post_init__(self) -> None:
+        if self.dtypes:
+            if len(self.dtypes) not in (1, len(self.inputs)):
+                raise SpecError(
+                    f"{len(self.dtypes)} dtypes for the inputs {', '.join(self.inputs)} of "
+                    f"{self.expression!r}; give one for each, or one for all"
+                )
+            self._take_index_dtype()
+            # Names of dtypes go from the widest to the narrowest.
+            object.__setattr__(self, "dtype", min(self.value_dtypes, key=list(DType).index))
+            if len(set(self.value_dtypes)) == 1:
+                object.__setattr__(self, "dtypes", ())
+        super().__post_init__()
+
+    def _take_index_dtype(self) -> None:
+        """That of an input which is an index, where dtypes name those of all inputs."""
+        if len(self.dtypes) == 1:
+            object.__setattr__(self, "dtypes", self.dtypes * len(self.inputs))
+            return
+        found = zip(self.inputs, self.dtypes, strict=True)
+        indices = {dtype for name, dtype in found if name in self.index_inputs}
+        if len(indices | {self.index_dtype} - {None}) > 1:
+            raise SpecError(
+                f"index_dtype={self.index_dtype} and dtypes {', '.join(sorted(indices))} of "
+                "indices differ; one is the limit"
+            )
+        if indices:
+            object.__setattr__(self, "index_dtype", indices.pop())
 
     @property
     def shape(self) -> Shape:
@@ -89,18 +126,63 @@ class Elementwise(Formula):
         """Inputs by which others are gathered."""
         return input_uses(self.formula_calls)[1]
 
-    def dtype_of(self, name: str) -> DType:
-        if name in self.index_inputs:
-            assert self.index_dtype is not None
-            return self.index_dtype
-        return self.dtype
+    @property
+    def value_dtypes(self) -> tuple[DType, ...]:
+        """Of each input whose elements are numbers of the expression."""
+        dtypes = self.dtypes or (self.dtype,) * len(self.inputs)
+        found = zip(self.inputs, dtypes, strict=True)
+        return tuple(dtype for name, dtype in found if name not in self.index_inputs)
 
     @property
-    def key_of_indices(self) -> str:
-        return f"_by_{self.index_dtype}" if self.index_inputs else ""
+    def input_dtypes(self) -> tuple[DType, ...]:
+        dtypes = self.dtypes or super().input_dtypes
+        found = zip(self.inputs, dtypes, strict=True)
+        index = self.index_dtype or INDEX_DTYPES[0]
+        return tuple(index if name in self.index_inputs else dtype for name, dtype in found)
+
+    @property
+    def needed_dtypes(self) -> tuple[DType, ...]:
+        return (*self.value_dtypes, self.out)
+
+    def dtype_of(self, name: str) -> DType:
+        """An input's dtype."""
+        return self.input_dtypes[self.inputs.index(name)]
+
+    @property
+    def default_out(self) -> DType:
+        return DType.BOOL if self.formula_calls.truth else self.dtype
+
+    @property
+    def compute(self) -> DType:
+        """The type that the expression is computed in."""
+        return computed_in(self.value_dtypes, self.out)
+
+    @cached_property
+    def result_calls(self) -> Expression:
+        """The expression in calls, of bool whether it is not zero; its inputs are the reads."""
+        calls = self.calls
+        is_number = self.out is DType.BOOL and not calls.truth
+        return call_of("not_equal", calls, constant(0.0)) if is_number else calls
 
     def primitives(self, native: Container[str] = ()) -> Expression:
-        return expand(self.calls, native)
+        return expand(self.result_calls, native, whole=self.compute.is_integer)
+
+    def _check_computed(self) -> None:
+        compute = self.compute
+        if (unfit := beyond(self.calls, compute)) is not None:
+            raise SpecError(
+                f"{unfit} is not for {compute}, which {self.expression!r} is computed in; "
+                "leave it out, or give inputs and output of f32"
+            )
+        if compute.is_integer:
+            assert compute.limits is not None
+            least, largest = compute.limits
+            for step in steps(self.primitives()):
+                if not least <= step.number <= largest:
+                    raise SpecError(
+                        f"{step} in {self.expression!r} is beyond {compute}, which it is computed "
+                        f"in; take a number from {least} to {largest}"
+                    )
 
     @property
     def bytes_moved(self) -> int:
@@ -124,7 +206,18 @@ class Elementwise(Formula):
                 found += math.prod(n for n, strides in sizes if any(strides))
         return min(found, math.prod(of.shape))
 
+    @property
+    def widest_itemsize(self) -> int:
+        """Bytes of the widest element of its tensors, but for indices."""
+        return max(dtype.itemsize for dtype in self.needed_dtypes)
+
+    @property
+    def has_exact_steps(self) -> bool:
+        """Nothing is rounded but, where it is another type, the output."""
+        return self.is_exact or self.compute.is_integer
+
     @cached_property
     def is_exact(self) -> bool:
-        """Inputs and output are of one type, in which nothing has to be rounded."""
-        return self.out is self.dtype and is_exact(self.calls, self.dtype)
+        """Inputs and output are of one floating-point type, in which nothing has to be rounded."""
+        one_type = set(self.needed_dtypes) == {self.dtype} and self.dtype in FLOATS
+        return one_type and is_exact(self.calls, self.dtype)

@@ -8,7 +8,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Container, Iterable, Mapping
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from kgen.errors import SpecError
 from kgen.ops import COORDINATES, Expression, functions, parse, steps
@@ -20,6 +20,7 @@ from kgen_runtime.values import frozen
 
 MAX_RANK = 8
 FLOATS = (DType.F32, DType.F16, DType.BF16)
+INTEGERS = (DType.S64, DType.S32, DType.S8, DType.U8, DType.BOOL)
 #: Characters of a key that an expression may take; a longer one is cut and gets a digest.
 KEY_CHARACTERS = 60
 
@@ -40,7 +41,8 @@ class Formula(Spec):
 
     #: What messages call such operations.
     kind: ClassVar[str]
-    #: What the result may be rounded to.
+    #: What the inputs may be, and what the result may be rounded to.
+    in_dtypes: ClassVar[tuple[DType, ...]] = FLOATS
     out_dtypes: ClassVar[tuple[DType, ...]] = FLOATS
     #: Names in the expression that are no inputs.
     coordinates: ClassVar[frozenset[str]] = frozenset()
@@ -55,7 +57,8 @@ class Formula(Spec):
     def __post_init__(self) -> None:
         if self.out_dtype is None:
             object.__setattr__(self, "out_dtype", self.default_out)
-        for dtype, known in ((self.dtype, FLOATS), (self.out, self.out_dtypes)):
+        taken = [(dtype, self.in_dtypes) for dtype in self.input_dtypes]
+        for dtype, known in (*taken, (self.out, self.out_dtypes)):
             if dtype not in known:
                 raise SpecError(
                     f"dtype={dtype} is not one that {self.kind} operations take; they take "
@@ -121,6 +124,11 @@ class Formula(Spec):
         """The output's shape."""
 
     @property
+    def input_dtypes(self) -> tuple[DType, ...]:
+        """Of each input."""
+        return (self.dtype,) * len(self.inputs)
+
+    @property
     def default_out(self) -> DType:
         """The output's dtype where none is given."""
         return self.dtype
@@ -145,22 +153,16 @@ class Formula(Spec):
         """Elements of the domain."""
         return math.prod(self.domain)
 
-    def dtype_of(self, name: str) -> DType:
-        """An input's dtype."""
-        return self.dtype
-
     @property
     def parameters(self) -> tuple[TensorParam, ...]:
         return (
             *(
                 TensorParam(
-                    name=name,
-                    role="input",
-                    dtype=self.dtype_of(name),
-                    shape=shape,
-                    strides=packed(shape),
+                    name=name, role="input", dtype=dtype, shape=shape, strides=packed(shape)
                 )
-                for name, shape in zip(self.inputs, self.shapes, strict=True)
+                for name, shape, dtype in zip(
+                    self.inputs, self.shapes, self.input_dtypes, strict=True
+                )
             ),
             TensorParam(
                 name="out",
@@ -222,12 +224,12 @@ class Formula(Spec):
         shapes = self.shapes if len(set(self.shapes)) > 1 else self.shapes[:1]
         sizes = "_".join("x".join(map(str, shape)) for shape in shapes)
         suffix = "" if self.out is self.dtype else f"_to_{self.out}"
-        return f"{name}_{sizes}{self.key_of_axes}_{self.dtype}{self.key_of_indices}{suffix}"
+        return f"{name}_{sizes}{self.key_of_axes}_{self.dtype_words('_')}{suffix}"
 
-    @property
-    def key_of_indices(self) -> str:
-        """What a key says of inputs that others are gathered by."""
-        return ""
+    def dtype_words(self, between: str) -> str:
+        """The inputs' dtypes, or the one that all have."""
+        dtypes = self.input_dtypes
+        return between.join(dtypes if len(set(dtypes)) > 1 else dtypes[:1])
 
     @property
     def key_of_axes(self) -> str:
@@ -247,17 +249,20 @@ def expression_of(op: str) -> str | None:
     if op in functions() and op not in OWN_KERNELS:
         function = functions()[op]
         inputs = function.parameters[: function.fewest]
-        return f"{op}({', '.join(f'{i} > 0' if i in function.truths else i for i in inputs)})"
+        return str(parse(f"{op}({', '.join(inputs)})"))
     return None if re.fullmatch(r"\w*", op) else op
 
 
-def shapes_by_name(expression: str, given: Mapping[str, Shape]) -> tuple[Shape, ...]:
-    """The shapes in the expression's order of its inputs. SpecError for a name that it lacks."""
+T = TypeVar("T")
+
+
+def by_name(what: str, expression: str, given: Mapping[str, T]) -> tuple[T, ...]:
+    """What inputs have in the expression's order of them. SpecError for a name that it lacks."""
     names = [name for name in inputs(parse(expression)) if name not in COORDINATES]
     for name in given:
         if name not in names:
-            raise SpecError(f"shape {name}=: {expression!r} has the inputs {', '.join(names)}")
+            raise SpecError(f"{what} {name}=: {expression!r} has the inputs {', '.join(names)}")
     for name in names:
         if name not in given:
-            raise SpecError(f"input {name} of {expression!r} has no shape; give {name}=SIZES")
+            raise SpecError(f"input {name} of {expression!r} has no {what}; give {name}=...")
     return tuple(given[name] for name in names)

@@ -6,7 +6,8 @@
     option   = field=value | flag
 
 The operation may be an expression without blanks, such as ``silu(gate)*up``. Sizes are M x N x K,
-ROWS x COLS, or those of an expression's inputs, one shape for all or one for each: ``64x512,512``.
+ROWS x COLS, or those of an expression's inputs, one shape for all or one for each: ``64x512,512``;
+so are their dtypes: ``bool,f32``.
 An option is another field of the operation under its own name (layout, lda, batch, batch_stride_a,
 alpha, ...), `out` standing for out_dtype; a field that is yes or no, such as log, is named alone.
 Steps are those of the epilogue, with or without blanks around the plus.
@@ -21,9 +22,8 @@ from typing import Any
 
 from kgen import suggest
 from kgen.errors import SpecError
-from kgen.spec import Elementwise, Formula, Rowwise, Spec, formula_class, op_class
-from kgen.spec.elementwise import INDEX_DTYPES
-from kgen.spec.formula import expression_of, shapes_by_name
+from kgen.spec import Formula, Rowwise, Spec, formula_class, op_class
+from kgen.spec.formula import by_name, expression_of
 from kgen.spec.members import Members
 
 FORM = "op size{xsize} dtype {option} [+epilogue]"
@@ -40,7 +40,7 @@ def parse(text: str) -> Spec:
     if len(words) < 3:
         raise SpecError(f"kernel={text!r} is not of the form {FORM}, as in {EXAMPLE!r}")
     cls, fields = _operation(words[0], words[1])
-    fields["dtype"] = words[2]
+    fields |= dtype_fields(cls, fields.get("expression", ""), words[2])
     for word in words[3:]:
         if word[0] == "+":
             fields["epilogue"] = (*fields.get("epilogue", ()), *word[1:].split("+"))
@@ -79,7 +79,20 @@ def shapes(expression: str, text: str) -> tuple[tuple[int, ...], ...]:
         return tuple(found)
     if len(names) < len(parts) or len(set(names)) < len(names):
         raise SpecError(f"shape={text} names some inputs and not others, or one twice; name each")
-    return shapes_by_name(expression, dict(zip(names, found, strict=True)))
+    return by_name("shape", expression, dict(zip(names, found, strict=True)))
+
+
+def dtype_fields(cls: type[Spec], expression: str, text: str) -> dict[str, Any]:
+    """The dtype of all inputs of an operation, or those of each: in order, or by name."""
+    if "dtypes" not in _names(cls) or not re.search("[,=]", text):
+        return {"dtype": text}
+    parts = [part.strip().rpartition("=") for part in text.split(",")]
+    named = {name: dtype for name, equals, dtype in parts if equals}
+    if not named:
+        return {"dtypes": tuple(dtype for _, _, dtype in parts)}
+    if len(named) < len(parts):
+        raise SpecError(f"dtype={text} names some inputs and not others, or one twice; name each")
+    return {"dtypes": by_name("dtype", expression, named)}
 
 
 def form(spec: Spec) -> str:
@@ -88,13 +101,11 @@ def form(spec: Spec) -> str:
     if isinstance(spec, Formula):
         shapes = spec.shapes if len(set(spec.shapes)) > 1 else spec.shapes[:1]
         places = ",".join("x".join(map(str, shape)) for shape in shapes)
-        words = [spec.text, places, spec.dtype]
+        words = [spec.text, places, spec.dtype_words(",")]
         if spec.out is not spec.default_out:
             words.append(f"out={spec.out}")
         if isinstance(spec, Rowwise) and spec.axes > 1:
             words.append(f"axes={spec.axes}")
-        if isinstance(spec, Elementwise) and spec.index_dtype not in (None, INDEX_DTYPES[0]):
-            words.append(f"index_dtype={spec.index_dtype}")
         return " ".join(words)
     sizes = [getattr(spec, f.name) for f in fields if f.default is dataclasses.MISSING]
     words = [spec.op, "x".join(map(str, sizes)), spec.dtype]

@@ -125,6 +125,20 @@ class Assembled:
 
 
 @frozen
+class Kernel:
+    """One finished kernel: what it was made from, its text and its machine code."""
+
+    plan: Plan
+    source: Source
+    assembled: Assembled
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.plan.target.name}/{self.plan.spec.key}"
+
+
+@frozen
 class Toolchain:
     """A tool that a family's machine code depends on, for the bundle's provenance.
 
@@ -196,9 +210,9 @@ class Family(ABC):
         dtypes = self.dtypes(spec.op, target)
         if not dtypes:
             raise TargetError(f"target={target.name} has no {spec.op}; see kgen targets")
-        if spec.dtype not in dtypes:
+        if missing := [dtype for dtype in spec.needed_dtypes if dtype not in dtypes]:
             raise TargetError(
-                f"dtype={spec.dtype} is not one that {target.name} has for {spec.op}; "
+                f"dtype={missing[0]} is not one that {target.name} has for {spec.op}; "
                 f"it has {', '.join(dtypes)}"
             )
         if isinstance(spec, Matmul) and spec.math not in (maths := self.maths(target)):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from kgen.ops import Expression, expand, steps
 from kgen.ops import Primitive as P
@@ -31,7 +32,12 @@ class Rendered:
 
 
 class Renderer(ABC):
-    """Expressions as text of one instruction set, on values of one type."""
+    """Expressions as text of one instruction set, on values of one type.
+
+    `whole`: they are integers.
+    """
+
+    whole: ClassVar[bool] = False
 
     @property
     def native(self) -> frozenset[str]:
@@ -63,7 +69,7 @@ class Renderer(ABC):
 
     def lowered(self, expression: Expression) -> Expression:
         """An expression in primitives and in calls of native functions."""
-        return expand(expression, self.native)
+        return expand(expression, self.native, whole=self.whole)
 
     def render(self, expression: Expression, inputs: Mapping[str, str], result: str) -> Rendered:
         """An expression in calls. `inputs` are operands by name; `result` names the value, and

@@ -1,4 +1,5 @@
-"""Expressions as LLVM IR, on scalars or vectors of f32, for the families whose kernels are that.
+"""Expressions as LLVM IR, on scalars or vectors of floats or integers, for the families whose
+kernels are that.
 
 LLVM Language Reference, "Binary Operations", "Standard C/C++ Library Intrinsics". A family says in
 a class of its own what it has of the primitives that IR leaves to it: EXP2, LOG2 and those with an
@@ -8,6 +9,7 @@ accuracy.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
 
 from kgen.ops import Expression, steps
 from kgen.ops import Primitive as P
@@ -68,9 +70,9 @@ class LlvmRenderer(Renderer):
             return [f"{result} = fdiv {flags}{t} {', '.join(operands)}{metadata}"]
         if p is P.RSQRT:
             return [
-                f"{result}.root = call {t} @llvm.sqrt.{t.suffix}({t} {operands[0]})"
+                f"{result}.root = call {flags}{t} @llvm.sqrt.{t.suffix}({t} {operands[0]})"
                 f"{self.metadata(P.SQRT)}",
-                f"{result} = fdiv {t} {t.constant(1.0)}, {result}.root{metadata}",
+                f"{result} = fdiv {flags}{t} {t.constant(1.0)}, {result}.root{metadata}",
             ]
         if p is P.NEG:
             return [f"{result} = fneg {t} {operands[0]}"]
@@ -115,3 +117,41 @@ class LlvmRenderer(Renderer):
         t, (name, start) = self.type, LANES[combine]
         begin = "" if start is None else f"{t.element}, "
         return f"{t.element} @llvm.vector.reduce.{name}.{t.suffix}({begin}{t})"
+
+
+WHOLE_OPERATORS: Mapping[P, str] = {
+    P.ADD: "add",
+    P.SUB: "sub",
+    P.MUL: "mul",
+    P.QUOTIENT: "sdiv",
+    P.LESS: "icmp slt",
+    P.LESS_EQUAL: "icmp sle",
+    P.EQUAL: "icmp eq",
+}
+WHOLE_INTRINSICS: Mapping[P, str] = {P.ABS: "llvm.abs", P.MIN: "llvm.smin", P.MAX: "llvm.smax"}
+
+
+@frozen
+class LlvmWholeRenderer(LlvmRenderer):
+    """On integers; the magnitude of the least one is itself."""
+
+    whole: ClassVar[bool] = True
+
+    def intrinsic(self, primitive: P) -> str | None:
+        return WHOLE_INTRINSICS.get(primitive)
+
+    def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
+        t, p = self.type, step.primitive
+        if p in WHOLE_OPERATORS:
+            return [f"{result} = {WHOLE_OPERATORS[p]} {t} {', '.join(operands)}"]
+        if p is P.NEG:
+            return [f"{result} = sub {t} {t.constant(0)}, {operands[0]}"]
+        if p is P.ABS:
+            return [f"{result} = call {t} @llvm.abs.{t.suffix}({t} {operands[0]}, i1 false)"]
+        return super().instruction(step, result, operands)
+
+    def declaration(self, step: Expression) -> Iterator[str]:
+        if step.primitive is P.ABS:
+            yield f"{self.type} @llvm.abs.{self.type.suffix}({self.type}, i1 immarg)"
+        else:
+            yield from super().declaration(step)

@@ -19,6 +19,7 @@ ELEMENT = {
     DType.BF16: "bfloat",
     DType.S64: "i64",
     DType.S32: "i32",
+    **dict.fromkeys((DType.S8, DType.U8, DType.BOOL), "i8"),
 }
 #: Its name in an overloaded intrinsic's suffix.
 _SUFFIX = {
@@ -26,14 +27,15 @@ _SUFFIX = {
     DType.F32: "f32",
     DType.F16: "f16",
     DType.BF16: "bf16",
-    DType.S32: "i32",
+    **{dtype: name for dtype, name in ELEMENT.items() if dtype.is_integer},
 }
+#: Integers that have no sign.
+UNSIGNED = (DType.U8, DType.BOOL)
 
 
 @frozen
 class FloatType:
-    """`lanes` elements: the scalar type itself for 1, else a vector. Prints as the IR type. An s32
-    is what floating-point results may be rounded to."""
+    """`lanes` elements: the scalar type itself for 1, else a vector. Prints as the IR type."""
 
     dtype: DType
     lanes: int = 1
@@ -63,8 +65,42 @@ class FloatType:
 
     def constant(self, value: float) -> str:
         """`value` in every lane: rounded to f32 or f64, or a number that f16 or bf16 has."""
-        literal = float_literal(value, self.dtype)
+        is_integer = self.dtype.is_integer
+        literal = str(int(value)) if is_integer else float_literal(value, self.dtype)
         return literal if self.lanes == 1 else f"splat ({self.element} {literal})"
+
+    @property
+    def is_bool(self) -> bool:
+        return self.dtype is DType.BOOL
+
+    @property
+    def is_integer(self) -> bool:
+        return self.dtype.is_integer
+
+    @property
+    def saturating(self) -> str:
+        """The intrinsic that makes floats the nearest of these integers, and NaN 0."""
+        return f"llvm.fpto{'u' if self.dtype in UNSIGNED else 's'}i.sat"
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the largest integer."""
+        assert self.dtype.limits is not None
+        return self.dtype.limits
+
+    def of(self, dtype: DType) -> FloatType:
+        """As many lanes of another type."""
+        return FloatType(dtype=DType(dtype), lanes=self.lanes)
+
+    def widening(self, value: FloatType) -> str:
+        """The instruction that makes values of a type of elements, which it has all, or of integers
+        the nearest."""
+        if not self.dtype.is_integer:
+            return "fpext"
+        unsigned = self.dtype in UNSIGNED
+        if value.dtype.is_integer:
+            return "zext" if unsigned else "sext"
+        return "uitofp" if unsigned else "sitofp"
 
     def __str__(self) -> str:
         return self.element if self.lanes == 1 else f"<{self.lanes} x {self.element}>"

@@ -93,7 +93,7 @@ class VulkanBackend(Backend):
             self.info = describe(index, found[index])
             self._device = Device(
                 found[index],
-                use_16bit="storageBuffer16BitAccess" in self.info.capabilities["features"],
+                features=self.info.capabilities["features"],
                 mapped=host_memory_is_device_memory(found[index]) if mapped is None else mapped,
             )
             self._queue = Queue(self._device)

@@ -98,22 +98,35 @@ def describe(index: int, device: Any) -> DeviceInfo:
         kind="software" if software else "gpu",
         capabilities={
             "api": list(min(_api_version(device), NEWEST_API)),
-            "features": ["storageBuffer16BitAccess"] if has_16bit_storage(device) else [],
+            "features": storage_features(device),
             "limits": {name: _limit(properties.limits, name) for name in LIMITS},
         },
     )
 
 
-def has_16bit_storage(device: Any) -> bool:
-    """Whether the device has the feature storageBuffer16BitAccess."""
+#: Features for elements of fewer than 32 bits: the bits, and the API that has the feature.
+STORAGE_FEATURES = {
+    "storageBuffer16BitAccess": (16, (1, 1)),
+    "storageBuffer8BitAccess": (8, (1, 2)),
+}
+
+
+def storage_features(device: Any) -> list[str]:
+    """Those of `STORAGE_FEATURES` that the device has."""
     vk = driver()
-    storage = vk.ffi.new("VkPhysicalDevice16BitStorageFeatures *")
-    storage.sType = vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES
-    features = vk.ffi.new("VkPhysicalDeviceFeatures2 *")
-    features.sType = vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2
-    features.pNext = storage
-    vk.vkGetPhysicalDeviceFeatures2(device, features)
-    return bool(storage.storageBuffer16BitAccess)
+    found = []
+    for name, (bits, api) in STORAGE_FEATURES.items():
+        if _api_version(device) < api:
+            continue
+        storage = vk.ffi.new(f"VkPhysicalDevice{bits}BitStorageFeatures *")
+        storage.sType = getattr(vk, f"VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_{bits}BIT_STORAGE_FEATURES")
+        features = vk.ffi.new("VkPhysicalDeviceFeatures2 *")
+        features.sType = vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2
+        features.pNext = storage
+        vk.vkGetPhysicalDeviceFeatures2(device, features)
+        if getattr(storage, name):
+            found.append(name)
+    return found
 
 
 def host_memory_is_device_memory(device: Any) -> bool:

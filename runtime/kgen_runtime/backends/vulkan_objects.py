@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kgen_runtime.backends.vulkan_driver import call, compute_queue_family, driver, memory_type
+from kgen_runtime.backends.vulkan_driver import (
+    STORAGE_FEATURES,
+    call,
+    compute_queue_family,
+    driver,
+    memory_type,
+)
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
@@ -51,17 +58,20 @@ class Pipeline:
 class Device:
     """A logical device with one queue. Not safe for threads: the backend holds a lock."""
 
-    def __init__(self, physical: Any, *, use_16bit: bool, mapped: bool) -> None:
-        """`mapped`: buffers are made of memory that the host sees."""
+    def __init__(self, physical: Any, *, features: Collection[str], mapped: bool) -> None:
+        """`features`: of `STORAGE_FEATURES`, those to use. `mapped`: buffers are made of memory
+        that the host sees."""
         vk = driver()
         self.queue_family = compute_queue_family(physical)
         queue = vk.VkDeviceQueueCreateInfo(
             queueFamilyIndex=self.queue_family, pQueuePriorities=[1.0]
         )
-        storage = vk.VkPhysicalDevice16BitStorageFeatures(storageBuffer16BitAccess=1)
-        info = vk.VkDeviceCreateInfo(
-            pNext=storage if use_16bit else None, pQueueCreateInfos=[queue]
-        )
+        # Each is held by the next one.
+        chain: list[Any] = [None]
+        for name in features:
+            make = getattr(vk, f"VkPhysicalDevice{STORAGE_FEATURES[name][0]}BitStorageFeatures")
+            chain.append(make(pNext=chain[-1], **{name: 1}))
+        info = vk.VkDeviceCreateInfo(pNext=chain[-1], pQueueCreateInfos=[queue])
         self._physical = physical
         self._mapped = mapped
         self.handle = call("vkCreateDevice", physical, info, None)

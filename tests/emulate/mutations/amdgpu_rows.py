@@ -12,7 +12,7 @@ from tests.emulate.mutations.templates import rendered
 
 @cache
 def softmax() -> Program:
-    """A row for each workgroup of four waves: ds_bpermute, then LDS."""
+    """A row for each workgroup of four waves: DPP, ds_swizzle and ds_bpermute, then LDS."""
     schedule = GpuRows(num_threads=256, rows_per_block=1, vector=4, resident=1)
     return rendered("softmax(x) 3x1100 f32", "gfx942", schedule)
 
@@ -44,7 +44,7 @@ SOFTMAX = (
             r"@maxnum_parts\1@maxnum_parts, i32 0",
         ),
         ("waves-of-128-lanes", r"(%wave_in_row = lshr i32 %thread, )6", r"\g<1>7"),
-        ("all-lanes-share", r"(%maxnum\.part = .*)%wave_in_row", r"\1%lane.by1"),
+        ("all-waves-share-a-place", r"(%maxnum\.part = .*)%wave_in_row", r"\g<1>0"),
     ),
     *bugs(
         softmax,
@@ -84,8 +84,9 @@ SOFTMAX = (
     *bugs(
         softmax,
         WRONG_RESULT,
-        ("lanes-not-in-bytes", r"(%lane\.by16\.bytes = shl nuw nsw i32 %lane\.by16, )2", r"\g<1>0"),
-        ("lane-of-another-step", r"(%sum\.by8\.other\.bits = .*)%lane\.by8", r"\1%lane.by4"),
+        ("lanes-not-in-bytes", r"(%lane\.by32\.bytes = shl nuw nsw i32 %lane\.by32, )2", r"\g<1>0"),
+        ("half-mirror-of-a-row", r"(%sum\.by8\.other = .*, i32 )320", r"\g<1>321"),
+        ("swizzle-of-another-step", r"(%sum\.by16\.other\.bits = .*, i32 )16415", r"\g<1>8223"),
         ("step-of-the-wave-left-out", r"(%lane\.by32 = xor i32 %lane, )32", r"\g<1>0"),
         (
             "tail-counted",

@@ -51,8 +51,8 @@ UNCAUGHT = (
     Mutation(
         program=amdgpu_rows.softmax,
         name="infinities-promised-away",
-        pattern=r"fsub ",
-        replacement="fsub ninf ",
+        pattern=r"(_add = fadd )contract ",
+        replacement=r"\1ninf contract ",
         times=2,
         expected=CLEAN,
         why="flags that let LLVM compute something else have no effect: there is no poison",

@@ -14,13 +14,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from kgen.check.oracle import views
 from kgen.check.oracle.tolerance import Estimate
 from kgen.check.oracle.views import viewed
 from kgen.check.tensors import Values, round_to
 from kgen.ops import Accuracy, functions
-from kgen_runtime.definitions import DEFINITIONS, Evaluator
+from kgen_runtime.definitions import DEFINITIONS, Evaluator, Integers
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import Tolerance
 from kgen_runtime.views import TENSORS
@@ -34,7 +35,8 @@ class Arrays:
     """The mathematics of numpy's arrays."""
 
     exp, expm1, log, log1p = (staticmethod(f) for f in (np.exp, np.expm1, np.log, np.log1p))
-    sqrt, pow, sin, cos = (staticmethod(f) for f in (np.sqrt, np.power, np.sin, np.cos))
+    # numpy.power takes a root for 0.5, which -inf has none of.
+    sqrt, pow, sin, cos = (staticmethod(f) for f in (np.sqrt, np.float_power, np.sin, np.cos))
     tanh, div, isnan, where = (staticmethod(f) for f in (np.tanh, np.divide, np.isnan, np.where))
     floor, round = staticmethod(np.floor), staticmethod(np.rint)
     erf, erfc = staticmethod(ERF), staticmethod(ERFC)
@@ -43,13 +45,51 @@ class Arrays:
     def mod(x: Values, y: Values) -> Values:
         return np.where(np.isinf(y), np.nan, np.mod(x, y))
 
+    @staticmethod
+    def floor_divide(x: Values, y: Values) -> Values:
+        return np.floor(np.divide(x, y))
+
+
+class WholeArrays(Arrays):
+    """That of arrays of int64, which wrap around."""
+
+    @staticmethod
+    def mod(x: Values, y: Values) -> Values:
+        return np.asarray(np.mod(x, y))
+
+    @staticmethod
+    def floor_divide(x: Values, y: Values) -> Values:
+        return np.asarray(np.floor_divide(x, y))
+
+    @staticmethod
+    def where(condition: Values, x: Values, y: Values) -> Values:
+        return np.where(condition, np.asarray(x, np.int64), np.asarray(y, np.int64))
+
+
+class WholeNumbers(Integers):
+    """Evaluates arrays of int64 that hold numbers of 32 or 64 bits."""
+
+    def value(self, at: Any) -> Any:
+        return np.asarray(super().value(at))
+
+    def wrapped(self, x: Values) -> Values:
+        if x.dtype == np.bool_:
+            return x
+        return x.astype(np.int64 if self.bits == 64 else np.int32).astype(np.int64)
+
 
 class Bounded(Evaluator):
     """Evaluates to pairs of a value and its error; of a truth value that is where it is open."""
 
-    def __init__(self, values: Mapping[str, Values], target: Tolerance) -> None:
+    def __init__(
+        self, values: Mapping[str, Values], target: Tolerance, compute: DType = DType.F32
+    ) -> None:
+        self.compute = compute
         self.flushes = target.subnormals == "flushed"
-        pairs = {name: (value, self.flushed(value)) for name, value in values.items()}
+        pairs = {
+            name: (value.astype(np.float64), self.flushed(value) + converted(value, compute))
+            for name, value in values.items()
+        }
         super().__init__(pairs, Arrays())
         self.target = target
 
@@ -60,13 +100,13 @@ class Bounded(Evaluator):
 
     def value(self, at: Any) -> Any:
         found = super().value(at)
-        return found if isinstance(found, tuple) else self.constant(found)
+        return found if isinstance(found, tuple) else self.constant(found, self.compute)
 
     @staticmethod
-    def constant(value: float) -> tuple[Values, Values]:
-        """A constant, which the kernel has in f32."""
+    def constant(value: float, dtype: DType = DType.F32) -> tuple[Values, Values]:
+        """A constant, which the kernel has in the type that it computes in."""
         number = np.asarray(value, np.float64)
-        off = np.abs(round_to(number, DType.F32) - number) if np.isfinite(number) else 0.0
+        off = np.abs(round_to(number, dtype) - number) if np.isfinite(number) else 0.0
         return number, np.asarray(off)
 
     def apply(self, name: str, arguments: list[Any]) -> Any:
@@ -113,18 +153,21 @@ class Bounded(Evaluator):
         largest = np.broadcast_to(np.max(np.broadcast_arrays(*numbers), axis=0), result.shape)
         size = np.abs(result) + error
         scale = {"result": size, "argument": np.maximum(size, largest), "one": np.maximum(size, 1)}
-        unit = DType.F32.unit_roundoff
-        relative = (accuracy.roundings + accuracy.growth * largest) * unit
+        unit = self.compute.unit_roundoff
+        measure = largest if accuracy.measure is None else accuracy.measure(*arguments)
+        relative = (accuracy.roundings + accuracy.growth * measure) * unit
         relative = relative + accuracy.transcendental * self.target.function_error
-        own = relative * scale[accuracy.scale] + SMALLEST_NORMAL
+        if accuracy.amplified:
+            relative = relative + accuracy.amplified * measure * self.target.function_error
+        own = relative * scale[accuracy.scale] + self.compute.smallest_normal
         if accuracy.roundings == 1.0:
-            exact = (error == 0.0) & (round_to(result, DType.F32) == result)
+            exact = (error == 0.0) & (round_to(result, self.compute) == result)
             own = np.where(exact, self.flushed(result), own)
         # NaN and infinity have no error.
         own = np.where(np.isfinite(result), own, 0.0)
         if accuracy.holds is not None:
             own = np.where(accuracy.holds(*arguments), own, np.inf)
-        overflow = np.isfinite(result) & np.isinf(round_to(result, DType.F32))
+        overflow = np.isfinite(result) & np.isinf(round_to(result, self.compute))
         return np.where(overflow, np.inf, own)
 
 
@@ -137,13 +180,36 @@ def _ends(value: Values, error: Values) -> list[Values]:
     return [value - error, value + error]
 
 
+def converted(value: Values | npt.NDArray[np.int64], dtype: DType) -> Values:
+    """The error of integers (int64) that become floats, of those beyond their digits."""
+    if value.dtype != np.int64:
+        return np.zeros(value.shape)
+    unit, size = dtype.unit_roundoff, np.abs(value.astype(np.float64))
+    return np.where(size * unit > 1.0, size * unit, 0.0)
+
+
 def estimate(
-    tree: Any, inputs: Mapping[str, Values], target: Tolerance, shape: tuple[int, ...]
+    tree: Any,
+    inputs: Mapping[str, Values],
+    target: Tolerance,
+    shape: tuple[int, ...],
+    compute: DType = DType.F32,
+    out: DType = DType.F32,
 ) -> Estimate:
-    """The expression's value and error, in the shape that its inputs and views broadcast to."""
-    value, error = Bounded(inputs, target).value(tree)
+    """The expression's value and error, in the shape that its inputs and views broadcast to. Whole
+    numbers that stay ones are int64, and exact."""
+    if compute.is_integer:
+        whole = WholeNumbers(inputs, WholeArrays(), 8 * compute.itemsize).value(tree)
+        found = np.broadcast_to(whole, shape).astype(np.int64)
+        error = np.zeros(shape) if out.is_integer else converted(found, DType.F32)
+        value = found if out.is_integer else found.astype(np.float64)
+        return Estimate(value=value, error=error, accumulate=compute)  # type: ignore[arg-type]
+    value, error = Bounded(inputs, target, compute).value(tree)
+    if compute is DType.F64 and out.itemsize == 2:
+        # By way of f32.
+        error = error + np.abs(value) * DType.F32.unit_roundoff
     return Estimate(
         value=np.broadcast_to(value, shape).astype(np.float64),
         error=np.broadcast_to(error, shape).astype(np.float64),
-        accumulate=DType.F32,
+        accumulate=compute,
     )

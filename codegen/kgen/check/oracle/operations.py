@@ -17,10 +17,10 @@ from kgen.check.oracle import elementwise, rowwise, tolerance
 from kgen.check.oracle.tolerance import Estimate
 from kgen.check.tensors import Bits, Bytes, Values, decode, strided_bits
 from kgen.ops import functions
-from kgen_runtime.dtypes import DType
+from kgen_runtime.dtypes import DType, computed_in
 from kgen_runtime.manifest import KernelEntry, TensorParam, Tolerance
 from kgen_runtime.scalar import out_columns
-from kgen_runtime.views import has_views
+from kgen_runtime.views import has_views, index_names
 
 Box = tuple[slice, ...]
 
@@ -124,7 +124,7 @@ def _elementwise(
     expression, shape = tree(entry.spec["expression"]), entry.output.shape
     if has_views(expression):
         values = {name: decode(bits, params[name].dtype) for name, bits in inputs.items()}
-        found = elementwise.estimate(expression, values, entry.tolerance, shape)
+        found = _estimate(entry, values, shape)
         return Estimate(
             value=found.value.reshape(-1)[box],
             error=found.error.reshape(-1)[box],
@@ -134,8 +134,18 @@ def _elementwise(
         name: decode(np.broadcast_to(bits, shape).reshape(-1)[box], params[name].dtype)
         for name, bits in inputs.items()
     }
-    piece = next(iter(values.values())).shape
-    return elementwise.estimate(expression, values, entry.tolerance, piece)
+    return _estimate(entry, values, next(iter(values.values())).shape)
+
+
+def _estimate(entry: KernelEntry, values: Mapping[str, Values], shape: tuple[int, ...]) -> Estimate:
+    expression, out = tree(entry.spec["expression"]), entry.output.dtype
+    indices = index_names(expression)
+    compute = computed_in((p.dtype for p in entry.inputs if p.name not in indices), out)
+    found: dict[str, Values] = {}
+    for p in entry.inputs:
+        whole = p.dtype.is_integer
+        found[p.name] = values[p.name].astype(np.int64) if whole else values[p.name]
+    return elementwise.estimate(expression, found, entry.tolerance, shape, compute, out)
 
 
 def _rowwise(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from kgen import targets
 from kgen.check.execute.places import Reader
@@ -53,13 +54,18 @@ _SASS_SPILLS = ("STL", "LDL")
 
 def _sass(reader: Reader, entry: KernelEntry, lines: bool) -> list[Instruction]:
     artifact = _artifact(entry, "cubin")
-    code = reader.read(artifact)
-    if lines:
-        code = _with_lines(reader, entry)
-    functions = json.loads(run_tool("cubin", ("-json",), code, artifact.file))[1]
+    code = _with_lines(reader, entry) if lines else reader.read(artifact)
     places = _places(run_tool("cubin", ("-c", "-gp"), code, artifact.file)) if lines else {}
+    return parse_cubin(code, artifact.file, places)
+
+
+def parse_cubin(
+    code: bytes, name: str, places: Mapping[str, Sequence[int | None]] = MappingProxyType({})
+) -> list[Instruction]:
+    """The instructions of a cubin, whose name is for messages; `places` are the lines that those of
+    each function come from. Raises AssembleError if nvdisasm is missing or refuses it."""
     found: list[Instruction] = []
-    for function in functions:
+    for function in json.loads(run_tool("cubin", ("-json",), code, name))[1]:
         first = len(found)
         known = places.get(function["function-name"], ())
         for i, each in enumerate(function["sass-instructions"]):

@@ -62,8 +62,18 @@ def deviations(expected: Estimate, got: Values, dtype: DType) -> tuple[Values, V
     NaN must be NaN and an infinite reference the same infinity. A finite reference may come out as
     infinity only if the bound reaches the number that rounds to it, and has to if it lies beyond.
     An element whose computation needs no rounding must equal the reference rounded once; one of
-    which nothing is promised has an infinite error in `expected`.
+    which nothing is promised has an infinite error in `expected`. A bool is open where zero is
+    within the error.
     """
+    if dtype is DType.BOOL:
+        reference = round_to(expected.value, dtype)
+        is_open = (expected.error > 0.0) & (np.abs(expected.value) <= expected.error)
+        return np.abs(got - reference), np.where(is_open, 1.0, 0.0)
+    if expected.value.dtype == np.int64:
+        assert dtype.limits is not None
+        reference = np.clip(expected.value, *dtype.limits)
+        gap = np.maximum(np.abs(got.astype(np.float64) - reference), 1.0)
+        return np.where(got == reference, 0.0, gap), np.zeros(gap.shape)
     rounded = round_to(expected.value, dtype)
     exact = expected.error == 0.0
     reference = np.where(exact, rounded, saturate(expected.value, dtype))

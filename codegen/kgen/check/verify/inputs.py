@@ -32,8 +32,8 @@ from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.values import frozen
 
 #: NaNs that no arithmetic makes: quiet, with a payload of alternating bits or, of 8 bits, a sign.
-#: s32 has a number instead that no sum of 65536 products reaches; s8 has nothing of the kind, and
-#: an element that was not written is found because it is wrong.
+#: s32 has a number instead that no sum of 65536 products reaches; s8 and u8 have nothing of the
+#: kind, and an element that was not written is found because it is wrong.
 INPUT_POISON = {
     DType.F64: 0x7FFA_5A5A_5A5A_5A5A,
     DType.F32: 0x7FDA_5A5A,
@@ -44,6 +44,10 @@ INPUT_POISON = {
     DType.S64: 0x5A5A_5A5A_5A5A_5A5A,
     DType.S32: 0x5A5A_5A5A,
     DType.S8: 0x5A,
+    DType.U8: 0x5A,
+    DType.BOOL: 0x5A,
+    DType.S32: 0x5A5A_5A5A,
+    DType.S64: 0x5A5A_5A5A_5A5A_5A5A,
 }
 OUTPUT_POISON = {
     DType.F64: 0xFFFA_A5A5_A5A5_A5A5,
@@ -54,6 +58,9 @@ OUTPUT_POISON = {
     DType.E5M2: 0xFE,
     DType.S32: 0xA5A5_A5A5,
     DType.S8: 0xA5,
+    DType.U8: 0xA5,
+    DType.BOOL: 0xA5,
+    DType.S64: 0xA5A5_A5A5_A5A5_A5A5,
 }
 
 #: Whole numbers up to 4: K = 65536 of their products still sum to less than 2**24.
@@ -79,7 +86,8 @@ def data_sets(entry: KernelEntry, seed: int) -> Iterator[DataSet]:
     integers = entry.op == "matmul" and entry.inputs[0].dtype.is_integer
     turns = _special_turns(entry)
     if not (turns and entry.op == "matmul" and special_values.is_large(entry)):
-        yield _fill(entry, "random", seed, _random_integers if integers else _random)
+        random = _random_integers if integers else _random
+        yield _fill(entry, "random", seed, _wide(entry, random))
     yield _fill(entry, "whole-number", seed, _whole, whole=True)
     for turn in range(turns):
         data = _fill(entry, "special-value", seed + turn, _special(entry, seed, turn))
@@ -171,7 +179,7 @@ def untouched_gaps(buffer: Bytes, param: TensorParam) -> bool:
 
 def unwritten(bits: Bits, dtype: DType) -> Mask:
     """Which elements still hold the output's poison, where no result is like it."""
-    return holds_poison(bits, dtype) & (dtype is not DType.S8)
+    return holds_poison(bits, dtype) & (dtype not in (DType.S8, DType.U8))
 
 
 def holds_poison(bits: Bits, dtype: DType) -> Mask:
@@ -180,11 +188,36 @@ def holds_poison(bits: Bits, dtype: DType) -> Mask:
 
 
 def _random(generator: np.random.Generator, param: TensorParam) -> Floats:
-    """Zero-mean and normal, without the subnormals of f16, which some matrix units flush."""
+    """Zero-mean and normal, without the subnormals of f16, which some matrix units flush. Half of
+    the integers are of any size, the others near the ends of 8 bits."""
+    if param.dtype.limits is not None and param.dtype.is_integer:
+        any_one = generator.integers(*param.dtype.limits, param.shape, np.int64, endpoint=True)
+        any_one >>= generator.integers(0, 8 * param.dtype.itemsize, param.shape)
+        near = np.clip(generator.integers(-300, 300, param.shape), *param.dtype.limits)
+        return np.where(generator.random(param.shape) < 0.5, any_one, near)
     wide = np.float64 if param.dtype is DType.F64 else np.float32
     values = generator.standard_normal(param.shape, wide)
     values[np.abs(values) < 2.0**-14] = 2.0**-14
     return values
+
+
+def _wide(entry: KernelEntry, make: Maker) -> Maker:
+    """For a result that becomes an integer: half of the floats are of any size that it has, or
+    beyond, and halves, which are as far from one integer as from the next."""
+    out = entry.output.dtype
+    if entry.spec["op"] != "elementwise" or not out.is_integer:
+        return make
+
+    def made(generator: np.random.Generator, param: TensorParam) -> Floats:
+        values = make(generator, param)
+        if param.dtype.is_integer:
+            return values
+        exponents = generator.integers(0, 8 * out.itemsize + 1, param.shape)
+        wide = np.rint(np.ldexp(values, exponents) * 2.0) / 2.0
+        chosen = np.where(generator.random(param.shape) < 0.5, wide, values)
+        return chosen.astype(np.float64 if param.dtype is DType.F64 else np.float32)
+
+    return made
 
 
 def _random_integers(generator: np.random.Generator, param: TensorParam) -> Floats:
@@ -200,7 +233,10 @@ def _whole(generator: np.random.Generator, param: TensorParam) -> Floats:
         # Halves of sums are as often as not in the middle between two integers.
         return np.full(param.shape, 0.5, np.float32)
     limit = LOGIT_LIMIT if param.name == "x" else WHOLE_LIMIT
-    return generator.integers(-limit, limit, param.shape, np.int8, endpoint=True).astype(np.float32)
+    values = generator.integers(-limit, limit, param.shape, np.int8, endpoint=True)
+    if param.dtype.limits is not None and param.dtype.is_integer:
+        return np.clip(values.astype(np.int64), *param.dtype.limits)
+    return values.astype(np.float32)
 
 
 def _special(entry: KernelEntry, seed: int, turn: int) -> Maker:

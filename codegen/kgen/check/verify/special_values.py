@@ -138,6 +138,11 @@ def kinds_of(rows: int, generator: np.random.Generator, turn: int) -> Ints:
 
 
 def special_elements(dtype: DType) -> Floats:
+    if dtype.is_integer:
+        assert dtype.limits is not None
+        least, most = dtype.limits
+        ends = [least, most, least + 1, most - 1, 0, 1, -1, 2, most // 2, least // 2]
+        return np.clip(np.array(ends, np.int64), least, most)
     tiny = dtype.smallest_subnormal
     return np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, tiny, -tiny, 3 * tiny, 1.0, -1.0])
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,10 @@ import numpy.typing as npt
 from kgen.emulate.limits import check_launch
 from kgen.emulate.numerics import Numerics
 from kgen.emulate.ptx.asynchronous.pending_registers import protected
+from kgen.emulate.ptx.chunk import Index3, Launch
 from kgen.emulate.ptx.exec.arguments import copies, place, restore
 from kgen.emulate.ptx.exec.dispatch import ctas_at_once, ordered
-from kgen.emulate.ptx.exec.machine import Index3, Launch, Machine
+from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Step
 from kgen.emulate.ptx.exec.scheduler import Scheduler, is_exchange
 from kgen.emulate.ptx.frontend.decode import Decoder
@@ -122,7 +122,7 @@ def _run(
     start: float,
 ) -> Report:
     machine = Machine(kernel, launch, memory, _GRANULE)
-    machine.on_end.append(partial(check_remote_accesses, machine))
+    machine.on_end.append(lambda: check_remote_accesses(machine, machine.shared.shadow))
     steps = _decode(machine)
     ctas = ordered(launch, workgroups)
     scheduler = Scheduler(machine, steps, most_turns(memory))

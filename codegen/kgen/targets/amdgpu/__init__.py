@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from kgen.schedule import Schedule
 from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
+from kgen.spec.formula import INTEGERS
 from kgen.targets import llvm_ir
 from kgen.targets.amdgpu import devices, heuristics
 from kgen.targets.amdgpu.limits import TARGETS
@@ -37,7 +38,7 @@ class Amdgpu(Family):
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=heuristics.matmul),
-        Operation(spec=Elementwise, dtypes=DTYPES, choose=heuristics.elementwise),
+        Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),
         Operation(spec=Rowwise, dtypes=DTYPES, choose=heuristics.rowwise),
     )
 
@@ -52,7 +53,7 @@ class Amdgpu(Family):
         return assemble(source, plan.target)
 
     def tolerance(self, spec: Spec, target: Target) -> Tolerance:
-        return EXACT if isinstance(spec, Elementwise) and spec.is_exact else TOLERANCE
+        return EXACT if isinstance(spec, Elementwise) and spec.has_exact_steps else TOLERANCE
 
     def proof(self, target: Target) -> str:
         return "emulated (LLVM IR)"

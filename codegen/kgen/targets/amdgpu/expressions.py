@@ -20,6 +20,10 @@ DIVISION_ULPS = 2.5
 #: What `!fpmath` is for.
 INEXACT = (P.DIV, P.SQRT, P.RSQRT)
 
+#: What LLVM may fuse: a product and what it is added to become v_fma_f32 or v_pk_fma_f32 (as ptxas
+#: does), a root and its reciprocal v_rsq_f32 with scaling.
+FUSED = frozenset({P.ADD, P.SUB, P.MUL, P.SQRT, P.RSQRT})
+
 #: What LLVM does on bf16 without widening it, but for comparisons, whose results it need not round.
 OF_BF16 = TRUTH | {P.NEG, P.ABS, P.SELECT}
 
@@ -31,6 +35,8 @@ class AmdgpuRenderer(LlvmRenderer):
         return {DType.F16: EXACT, DType.BF16: OF_BF16}.get(self.type.dtype, frozenset(P))
 
     def flags(self, primitive: P) -> str:
+        if primitive in FUSED:
+            return "contract "
         return "afn " if primitive in (P.EXP2, P.RECIPROCAL) else ""
 
     def metadata(self, primitive: P) -> str:

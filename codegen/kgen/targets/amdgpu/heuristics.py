@@ -61,6 +61,8 @@ THREADS = 256
 COLUMNS_PER_THREAD = 8
 #: Numbers of a row that a thread keeps in registers; a longer row is read again instead.
 RESIDENT_COLUMNS = 32
+#: Workgroups that keep a compute unit busy; with fewer rows than that, a row gets more threads.
+WORKGROUPS_PER_UNIT = 4
 
 
 def matmul(spec: Matmul, target: Target) -> MmaMatmul | FmaMatmul:
@@ -109,7 +111,7 @@ def cheapest(
 def elementwise(spec: Elementwise, target: Target) -> GpuStream:
     """16-byte accesses to the wider of inputs and output, narrower where rows are odd; more of them
     per thread where the grid would not fit otherwise."""
-    vector = widest_vector(spec, WIDEST // max(spec.dtype.itemsize, spec.out.itemsize))
+    vector = widest_vector(spec, WIDEST // spec.widest_itemsize)
     threads, unroll = THREADS, 1
     while spec.elements // (vector * unroll) + threads > target.limits["grid_threads"]:
         unroll *= 2
@@ -123,6 +125,11 @@ def rowwise(spec: Rowwise, target: Target) -> GpuRows:
     threads = 1
     while threads < target.limits["threads"] and threads * COLUMNS_PER_THREAD < spec.cols:
         threads *= 2
+    # Where there are rows for every compute unit, fewer threads with more of a row each take fewer
+    # instructions: what they exchange is work of each thread.
+    if spec.rows >= WORKGROUPS_PER_UNIT * target.limits["compute_units"]:
+        while threads > THREADS and spec.cols * kept <= threads // 2 * RESIDENT_COLUMNS:
+            threads //= 2
     # The rows round up to whole workgroups of at most THREADS rows.
     while (spec.rows + THREADS) * threads > target.limits["grid_threads"]:
         threads //= 2

@@ -16,6 +16,7 @@ from kgen.schedule import (
     SweepMatmul,
 )
 from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
+from kgen.spec.formula import INTEGERS
 from kgen.targets import llvm_ir
 from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.cpu import devices
@@ -51,7 +52,7 @@ class CpuFamily(Family):
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64, DType.S8), choose=choose),
-        Operation(spec=Elementwise, dtypes=FLOATS, choose=choose),
+        Operation(spec=Elementwise, dtypes=(*FLOATS, DType.F64, *INTEGERS), choose=choose),
         Operation(spec=Rowwise, dtypes=FLOATS, choose=choose),
     )
 
@@ -97,8 +98,12 @@ class CpuFamily(Family):
                 reason=f"exp2 and log2 by polynomials with digits for {spec.out}; sums in f32",
             )
         if isinstance(spec, Elementwise):
-            if spec.is_exact:
+            if spec.has_exact_steps:
                 return EXACT
+            if spec.compute is DType.F64:
+                return Tolerance(
+                    accumulate=DType.F64, factor=1.0, reason="every step is rounded once, in f64"
+                )
             return Tolerance(
                 accumulate=DType.F32,
                 factor=1.0,

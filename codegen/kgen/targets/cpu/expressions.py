@@ -23,8 +23,8 @@ from kgen_runtime.values import frozen
 
 #: A function of the module: 2^(x c) of x that are zero or below, with a constant c above zero.
 EXP2_NONPOSITIVE = "exp2_nonpositive"
-#: From 2^23 on every f32 is a whole number; one below that is added to it is rounded to one.
-WHOLE = 2.0**23
+#: From it on every number is a whole one; one below that is added to it is rounded to one.
+WHOLE = {DType.F32: 2.0**23, DType.F64: 2.0**52}
 
 
 @frozen
@@ -112,13 +112,13 @@ class CpuRenderer(LlvmRenderer):
 
     def round_by_magic(self, result: str, x: str) -> list[str]:
         """Zero keeps its sign; large numbers, infinity and NaN are left as they are."""
-        t, magic = self.type, self.type.constant(WHOLE)
+        t, magic = self.type, self.type.constant(WHOLE[self.type.dtype])
         return [
             f"{result}.size = call {t} @llvm.fabs.{t.suffix}({t} {x})",
             f"{result}.shifted = fadd {t} {result}.size, {magic}",
             f"{result}.whole = fsub {t} {result}.shifted, {magic}",
             f"{result}.signed = call {t} @llvm.copysign.{t.suffix}({t} {result}.whole, {t} {x})",
-            f"{result}.small = fcmp olt {t} {result}.size, {t.constant(WHOLE)}",
+            f"{result}.small = fcmp olt {t} {result}.size, {magic}",
             f"{result} = select {t.condition} {result}.small, {t} {result}.signed, {t} {x}",
         ]
 

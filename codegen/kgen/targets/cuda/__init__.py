@@ -7,6 +7,7 @@ from typing import Any
 
 from kgen.schedule import Schedule
 from kgen.spec import DType, Elementwise, Math, Matmul, Rowwise, Spec
+from kgen.spec.formula import INTEGERS
 from kgen.targets.base import (
     EXACT,
     Assembled,
@@ -62,7 +63,7 @@ class CudaFamily(Family):
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=candidates.choose),
-        Operation(spec=Elementwise, dtypes=DTYPES, choose=heuristics.elementwise),
+        Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),
         Operation(spec=Rowwise, dtypes=DTYPES, choose=heuristics.rowwise),
     )
 
@@ -121,7 +122,7 @@ class CudaFamily(Family):
         # ex2.approx and lg2.approx are within 2 ulp, rcp.approx within 1 (PTX ISA, "Floating Point
         # Instructions"); a step uses two of them and a polynomial good to 2 ulp.
         function_error = 2.0**-21
-        if isinstance(spec, Elementwise) and spec.is_exact:
+        if isinstance(spec, Elementwise) and spec.has_exact_steps:
             return EXACT
         instruction = instruction_of(spec, target) if isinstance(spec, Matmul) else None
         if isinstance(spec, Matmul) and spec.accumulate.is_integer:

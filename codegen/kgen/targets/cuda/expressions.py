@@ -1,4 +1,4 @@
-"""Expressions as PTX: on f32 registers, or on elements as they are stored.
+"""Expressions as PTX: on registers of f32 or integers, or on elements as they are stored.
 
 PTX ISA, "Floating Point Instructions", "Half Precision Floating Point Instructions" and "Comparison
 and Selection Instructions". Errors in units of the last place: div.full 2, sqrt.approx,
@@ -9,6 +9,7 @@ and 2 and relative elsewhere.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from kgen.ops import Expression, expand, steps
 from kgen.ops import Primitive as P
@@ -59,7 +60,12 @@ class RegisterType:
     @property
     def register(self) -> str:
         """The type that it is declared with."""
-        return "f32" if self.dtype is DType.F32 else f"b{16 * self.lanes}"
+        return self.dtype if self.is_number else f"b{16 * self.lanes}"
+
+    @property
+    def is_number(self) -> bool:
+        """It is computed with, whatever the tensors are: not the bits of what they hold."""
+        return self.dtype is DType.F32 or self.dtype.is_integer
 
     def everywhere(self, bits: int) -> int:
         """The bits of an element, in every lane."""
@@ -81,6 +87,7 @@ class PtxRenderer(Renderer):
 
     @property
     def primitives(self) -> frozenset[P]:
+        """In f32 all of them; less on elements as they are stored."""
         if self.type.dtype is DType.F32:
             return frozenset(P)
         found = {P.NEG, P.ABS}
@@ -143,3 +150,35 @@ class PtxRenderer(Renderer):
             f"selp.f32 {result}, %sum, {result}, %nan;",
             "}",
         ]
+
+
+WHOLE_OPCODES: Mapping[P, str] = {
+    **OPCODES,
+    P.MUL: "mul.lo",
+    P.MIN: "min",
+    P.MAX: "max",
+    P.QUOTIENT: "div",
+}
+
+
+@frozen
+class PtxWholeRenderer(PtxRenderer):
+    """On registers of s32 or s64. PTX ISA, "Integer Arithmetic Instructions"."""
+
+    whole: ClassVar[bool] = True
+
+    @property
+    def native(self) -> frozenset[str]:
+        return frozenset()
+
+    def constant(self, number: float) -> str:
+        return str(int(number))
+
+    def constants(self, expression: Expression) -> dict[str, str]:
+        return {}
+
+    def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
+        if step.primitive in (P.SELECT, *LOGIC):
+            return super().instruction(step, result, operands)
+        joined = ", ".join([result, *operands])
+        return [f"{WHOLE_OPCODES[step.primitive]}.{self.type} {joined};"]

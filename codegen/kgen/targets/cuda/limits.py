@@ -16,6 +16,7 @@ WARP_SIZE = 32
 #: What templates and plans may ask for, with the PTX version (times ten) that brought it.
 FEATURES: Mapping[str, int] = {
     "ldmatrix": 65,
+    "cvt_pack": 65,  # cvt.pack.sat of integers to 8 bits
     "mma_m16n8k8": 65,  # f16, f32 accumulators
     "mma_m16n8k16": 70,  # f16, f32 accumulators
     "bf16_mma": 70,  # m16n8k16 on bf16
@@ -30,7 +31,7 @@ FEATURES: Mapping[str, int] = {
     "clusters": 78,  # CTAs that meet and write to one another's shared memory
     "wgmma": 80,  # and what goes with it: TMA, mbarrier.try_wait, setmaxnreg
 }
-TURING = frozenset({"ldmatrix", "mma_m16n8k8", "s8_mma_m8n8k16"})
+TURING = frozenset({"ldmatrix", "cvt_pack", "mma_m16n8k8", "s8_mma_m8n8k16"})
 AMPERE = frozenset(FEATURES) - {"clusters", "wgmma", "fp8_mma", "fp8_tensor_cores"}
 ADA = AMPERE | {"fp8_mma", "fp8_tensor_cores"}
 HOPPER = AMPERE | {"fp8_mma", "clusters", "wgmma"}

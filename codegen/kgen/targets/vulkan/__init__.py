@@ -9,14 +9,17 @@ from typing import Any, ClassVar
 from kgen.errors import TargetError
 from kgen.schedule import Schedule
 from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
+from kgen.spec.formula import INTEGERS
 from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.vulkan import heuristics
-from kgen.targets.vulkan.expressions import SpirvBitsRenderer, renderer_for
+from kgen.targets.vulkan.expressions import SpirvRenderer, renderer_for
 from kgen.targets.vulkan.limits import MAX_TENSOR_BYTES, TARGETS
 from kgen_runtime.launch_limits import VULKAN_GUARANTEED
 from kgen_runtime.manifest import Tolerance
 
 DTYPES = (DType.F32, DType.F16, DType.BF16)
+#: Integers, but for those of 64 bits.
+NARROW_INTEGERS = tuple(dtype for dtype in INTEGERS if dtype is not DType.S64)
 
 #: Vulkan 1.3, "Precision of core SPIR-V Instructions" and "of GLSL.std.450": add and multiply are
 #: correctly rounded, in either direction, and fma may be both; division is within 2.5 ulp; exp(x)
@@ -51,7 +54,9 @@ class Vulkan(Family):
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=heuristics.matmul),
-        Operation(spec=Elementwise, dtypes=DTYPES, choose=heuristics.elementwise),
+        Operation(
+            spec=Elementwise, dtypes=(*DTYPES, *NARROW_INTEGERS), choose=heuristics.elementwise
+        ),
         Operation(spec=Rowwise, dtypes=DTYPES, choose=heuristics.rowwise),
     )
 
@@ -79,8 +84,8 @@ class Vulkan(Family):
 
     def tolerance(self, spec: Spec, target: Target) -> Tolerance:
         if isinstance(spec, Elementwise):
-            on_bits = isinstance(renderer_for(spec), SpirvBitsRenderer)
-            return EXACT if on_bits else ELEMENTWISE_TOLERANCE
+            on_floats = isinstance(renderer_for(spec), SpirvRenderer)
+            return ELEMENTWISE_TOLERANCE if on_floats else EXACT
         return ROWWISE_TOLERANCE if isinstance(spec, Rowwise) else MATMUL_TOLERANCE
 
     def proof(self, target: Target) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
 
 from kgen.ops import Expression, expand, steps
 from kgen.ops import Primitive as P
@@ -118,8 +119,49 @@ class SpirvBitsRenderer(BitsRenderer):
         return {}
 
 
-def renderer_for(spec: Elementwise) -> SpirvRenderer | SpirvBitsRenderer:
-    """On bits, if the expression is exact in the elements' type and all its steps are on bits."""
+WHOLE_OPCODES: Mapping[P, str] = {
+    P.ADD: "OpIAdd %uint",
+    P.SUB: "OpISub %uint",
+    P.MUL: "OpIMul %uint",
+    P.QUOTIENT: "OpSDiv %uint",
+    P.NEG: "OpSNegate %uint",
+    P.ABS: "OpExtInst %uint %glsl SAbs",
+    P.MIN: "OpExtInst %uint %glsl SMin",
+    P.MAX: "OpExtInst %uint %glsl SMax",
+    P.LESS: "OpSLessThan %bool",
+    P.LESS_EQUAL: "OpSLessThanEqual %bool",
+    P.EQUAL: "OpIEqual %bool",
+    P.SELECT: "OpSelect %uint",
+    **{logic: OPCODES[logic] for logic in (P.AND, P.OR, P.NOT)},
+}
+
+
+class SpirvWholeRenderer(Renderer):
+    """On s32 in ids of unsigned integers, whose sign is what an instruction takes it for."""
+
+    whole: ClassVar[bool] = True
+
+    def constant(self, number: float) -> str:
+        bits = int(number) & 0xFFFFFFFF
+        return f"%uint_0x{bits:x}" if bits else "%uint_0"
+
+    def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
+        return [f"{result} = {WHOLE_OPCODES[step.primitive]} {' '.join(operands)}"]
+
+    def functions(self, expression: Expression) -> Iterator[str]:
+        """None."""
+        return iter(())
+
+    def constants(self, expression: Expression) -> dict[str, str]:
+        """None: integers are named for their value."""
+        return {}
+
+
+def renderer_for(spec: Elementwise) -> SpirvRenderer | SpirvBitsRenderer | SpirvWholeRenderer:
+    """On integers if it is computed in them; on bits, if the expression is exact in the elements'
+    type and all its steps are on bits."""
+    if spec.compute.is_integer:
+        return SpirvWholeRenderer()
     on_bits = SpirvBitsRenderer(dtype=spec.dtype)
     return on_bits if spec.is_exact and on_bits.has(spec.calls) else SpirvRenderer()
 

@@ -24,6 +24,8 @@ MAX_TENSOR_BYTES = 2**32 - 1
 
 #: The feature that 16-bit tensors need; no core version before 1.4 guarantees it.
 STORAGE_16BIT = "storageBuffer16BitAccess"
+#: That of 8-bit tensors, of Vulkan 1.2.
+STORAGE_8BIT = "storageBuffer8BitAccess"
 
 
 def _target(api: str, spirv: tuple[int, int]) -> Target:

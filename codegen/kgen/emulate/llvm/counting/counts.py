@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from kgen.emulate.counters import MEANING
 from kgen.emulate.llvm.counting.classes import class_of, matrix_name
 from kgen.emulate.llvm.counting.traffic import Traffic
+from kgen.emulate.llvm.exec.machine import Events
 from kgen.emulate.llvm.frontend.module import Instruction
 from kgen.emulate.llvm.frontend.program import Program, Segment
 from kgen.emulate.report import LineCounts
 from kgen.emulate.traffic import TRAFFIC
-
-
-@dataclass(kw_only=True)
-class Events:
-    """What cannot be told from how often segments ran, over all chunks of a launch."""
-
-    divergent_branches: int = 0
-    """Waves whose lanes a branch parted."""
-    barriers: int = 0
-    """The most barriers that one workgroup passed."""
 
 
 def counters(

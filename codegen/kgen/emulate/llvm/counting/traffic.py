@@ -18,16 +18,13 @@ they lie side by side.
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgen.emulate.llvm.chunk import Chunk
 from kgen.emulate.llvm.frontend.module import Instruction
 from kgen.emulate.llvm.types import Array
 from kgen.emulate.traffic import NOWHERE, Moved, counters, first_of_each
-
-if TYPE_CHECKING:
-    from kgen.emulate.llvm.exec.machine import Machine
 
 _WORD = 4
 _SECTOR = 64
@@ -57,7 +54,7 @@ class Traffic:
     # -- LDS ------------------------------------------------------------------------------------
 
     def shared(
-        self, m: Machine, ins: Instruction, offsets: Array, size: int, align: int, kind: str
+        self, m: Chunk, ins: Instruction, offsets: Array, size: int, align: int, kind: str
     ) -> None:
         """The active lanes access ``size`` bytes of LDS each; ``kind`` is load, store or atomic."""
         waves, times = _by_wave(m, offsets)
@@ -96,21 +93,21 @@ class Traffic:
 
     # -- global memory --------------------------------------------------------------------------
 
-    def loaded(self, m: Machine, ins: Instruction, pointer: Array, size: int) -> None:
+    def loaded(self, m: Chunk, ins: Instruction, pointer: Array, size: int) -> None:
         """The active lanes load ``size`` bytes of global memory each."""
         moved = self.by_line[ins.line]
         sectors, asked = self._global(m, moved, pointer, size)
         moved.load_sectors += sectors
         moved.load_bytes += asked
 
-    def stored(self, m: Machine, ins: Instruction, pointer: Array, size: int) -> None:
+    def stored(self, m: Chunk, ins: Instruction, pointer: Array, size: int) -> None:
         """The active lanes store, or change atomically, ``size`` bytes of global memory each."""
         moved = self.by_line[ins.line]
         sectors, asked = self._global(m, moved, pointer, size)
         moved.store_sectors += sectors
         moved.store_bytes += asked
 
-    def _global(self, m: Machine, moved: Moved, pointer: Array, size: int) -> tuple[int, int]:
+    def _global(self, m: Chunk, moved: Moved, pointer: Array, size: int) -> tuple[int, int]:
         """(sectors, bytes) of the waves' accesses, whose ideal is counted."""
         waves, times = _by_wave(m, pointer)
         at = np.sort(waves, axis=1)
@@ -140,7 +137,7 @@ class Traffic:
         return counters(self.by_line.values(), unique)
 
 
-def _by_wave(m: Machine, address: Array) -> tuple[Array, int]:
+def _by_wave(m: Chunk, address: Array) -> tuple[Array, int]:
     """Addresses as [wave, lane], -1 in lanes that are not active, and how often each row stands.
 
     Workgroups that do the same stand once. The one lane of a CPU may touch several places at once.

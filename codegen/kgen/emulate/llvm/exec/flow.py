@@ -86,7 +86,7 @@ class _Flow:
     def _run_together(self, segment: Segment) -> None:
         machine, registers = self.machine, self.registers
         machine.mask = None
-        machine.count(segment)
+        segment.count(*machine.counted())
         for step in segment.steps:
             step(machine, registers)
         if segment.barrier:
@@ -103,7 +103,7 @@ class _Flow:
         machine, registers = self.machine, self.registers
         others = ~mask & (position != DONE)
         machine.mask = mask
-        machine.count(segment)
+        segment.count(*machine.counted())
         keep = [registers[r] for r in segment.escaping] if others.any() else []
         for step in segment.steps:
             step(machine, registers)

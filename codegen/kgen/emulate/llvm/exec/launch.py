@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from kgen.emulate.limits import check_launch
-from kgen.emulate.llvm.counting.counts import Events, counters, lines
+from kgen.emulate.llvm.counting.counts import counters, lines
 from kgen.emulate.llvm.counting.traffic import Traffic
 from kgen.emulate.llvm.exec.flow import execute
 from kgen.emulate.llvm.exec.hidden import place_hidden
-from kgen.emulate.llvm.exec.machine import Index3, Machine
+from kgen.emulate.llvm.exec.machine import Events, Index3, Machine
 from kgen.emulate.llvm.exec.placement import place_globals, static_lds
 from kgen.emulate.llvm.frontend.decode import decode
 from kgen.emulate.llvm.frontend.granules import granule

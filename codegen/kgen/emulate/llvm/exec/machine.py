@@ -6,29 +6,35 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from kgen.emulate.llvm.chunk import waves_in
+from kgen.emulate.llvm.counting.traffic import Traffic
 from kgen.emulate.llvm.frontend.module import Instruction, Module
+from kgen.emulate.llvm.memory.copies import Copies
 from kgen.emulate.llvm.memory.spaces import Memory
-from kgen.emulate.llvm.order.clocks import waves_in
+from kgen.emulate.llvm.order.clocks import Clocks
+from kgen.emulate.llvm.order.global_races import GlobalShadow
 from kgen.emulate.llvm.types import Array
 from kgen.emulate.numerics import Numerics
 from kgen.emulate.report import EmulationFault, Fault
-
-if TYPE_CHECKING:
-    from kgen.emulate.llvm.counting.counts import Events
-    from kgen.emulate.llvm.counting.traffic import Traffic
-    from kgen.emulate.llvm.frontend.program import Segment
-    from kgen.emulate.llvm.memory.copies import Copies
-    from kgen.emulate.llvm.order.clocks import Clocks
-    from kgen.emulate.llvm.order.global_races import GlobalShadow
 
 Index3 = tuple[int, int, int]
 
 #: How many lanes a fault names.
 _LANES_NAMED = 8
+
+
+@dataclass(kw_only=True)
+class Events:
+    """What cannot be told from how often segments ran, over all chunks of a launch."""
+
+    divergent_branches: int = 0
+    """Waves whose lanes a branch parted."""
+    barriers: int = 0
+    """The most barriers that one workgroup passed."""
 
 
 @dataclass(kw_only=True)
@@ -107,16 +113,14 @@ class Machine:
         repeated: Array = np.repeat(value, self.wave, axis=1)
         return repeated
 
-    def count(self, segment: Segment) -> None:
-        """Count the waves and lanes that execute a segment now."""
+    def counted(self) -> tuple[int, int]:
+        """How many waves and lanes execute now."""
         if self.mask is None:
-            segment.waves += self.workgroups * (self.lanes // self.wave)
-            segment.lanes += self.workgroups * self.lanes
-            return
+            return self.workgroups * (self.lanes // self.wave), self.workgroups * self.lanes
         waves = self.waves(self.mask)
         alike = self.workgroups // len(waves)
-        segment.waves += int(np.count_nonzero(waves.any(axis=2))) * alike
-        segment.lanes += int(np.count_nonzero(waves)) * alike
+        active = int(np.count_nonzero(waves.any(axis=2))) * alike
+        return active, int(np.count_nonzero(waves)) * alike
 
     @contextmanager
     def narrowed(self, condition: Array) -> Iterator[bool]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kgen.emulate.llvm import intrinsics, ops
-from kgen.emulate.llvm.frontend.literals import constant_value, immediate
+from kgen.emulate.llvm.frontend.literals import constant_value
 from kgen.emulate.llvm.frontend.module import (
     Block,
     Constant,
@@ -18,6 +18,7 @@ from kgen.emulate.llvm.frontend.module import (
     Local,
     Module,
     Operand,
+    immediate,
 )
 from kgen.emulate.llvm.frontend.pieces import block_of, continuation, split, targets
 from kgen.emulate.llvm.frontend.program import DONE, Edge, Program, Registers, Segment, Step

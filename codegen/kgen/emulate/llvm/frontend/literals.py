@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kgen.emulate.llvm.frontend.module import Constant, Instruction, Operand
+from kgen.emulate.llvm.frontend.module import Constant, Instruction
+from kgen.emulate.llvm.ops import PURE
 from kgen.emulate.llvm.types import Aggregate, Array, Floating, Integer, Type, value_shape
 
 
@@ -47,20 +48,8 @@ def _zero(type_: Type) -> Any:
 
 
 def _evaluate(expression: Instruction, symbols: Mapping[str, int]) -> Any:
-    from kgen.emulate.llvm.ops import PURE  # the tables depend on this module's callers
-
     operands = []
     for operand in expression.operands:
         assert isinstance(operand, Constant)
         operands.append(constant_value(operand, symbols))
     return PURE[expression.opcode](expression)(*operands)
-
-
-def immediate(operand: Operand) -> int:
-    """The value of an operand that the LangRef requires to be a constant integer."""
-    if isinstance(operand, Constant):
-        if operand.kind == "zero":
-            return 0
-        if isinstance(operand.value, int):
-            return operand.value
-    raise TypeError("an operand that must be a constant integer")

@@ -131,3 +131,13 @@ class Module:
     def text(self, line: int) -> str:
         """The source line, 1-based, without its indentation."""
         return self.lines[line - 1].strip() if 0 < line <= len(self.lines) else ""
+
+
+def immediate(operand: Operand) -> int:
+    """The value of an operand that the LangRef requires to be a constant integer."""
+    if isinstance(operand, Constant):
+        if operand.kind == "zero":
+            return 0
+        if isinstance(operand.value, int):
+            return operand.value
+    raise TypeError("an operand that must be a constant integer")

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.module import Instruction
 from kgen.emulate.llvm.types import Array
 from kgen_runtime.values import frozen
-
-if TYPE_CHECKING:
-    from kgen.emulate.llvm.exec.machine import Machine
 
 #: A register holds an array, or a tuple of values for a struct; None before its definition.
 Registers = list[Any]
 #: What a table of instructions or intrinsics holds: see :mod:`kgen.emulate.llvm.ops`.
 Build = Callable[[Instruction], Callable[..., Any]]
-Step = Callable[["Machine", Registers], None]
+Step = Callable[[Machine, Registers], None]
 
 #: Positions of lanes that run nothing: at a barrier, and done. Larger than any segment's index, so
 #: that the lowest position is one that can run as long as there is one.
@@ -54,6 +52,11 @@ class Segment:
     waves: int = 0
     """How many waves have executed it, and lanes."""
     lanes: int = 0
+
+    def count(self, waves: int, lanes: int) -> None:
+        """So many waves and lanes execute it now."""
+        self.waves += waves
+        self.lanes += lanes
 
 
 @frozen

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from kgen.emulate.llvm.exec.machine import Machine
-from kgen.emulate.llvm.frontend.literals import immediate
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import Instruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.numbers import bfloat_to_float, widen
 from kgen.emulate.llvm.types import FLAT, HALF, Array

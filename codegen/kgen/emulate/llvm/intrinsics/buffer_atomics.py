@@ -10,8 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kgen.emulate.llvm.exec.machine import Machine
-from kgen.emulate.llvm.frontend.literals import immediate
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import Instruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.intrinsics.buffers import in_range
 from kgen.emulate.llvm.ops.atomics import in_turns, of_active, update_of

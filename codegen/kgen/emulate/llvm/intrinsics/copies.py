@@ -13,8 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kgen.emulate.llvm.exec.machine import Machine
-from kgen.emulate.llvm.frontend.literals import immediate
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import Instruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.intrinsics.buffers import load_in_range, resource_of
 from kgen.emulate.llvm.memory.codec import raw_dtype
@@ -73,7 +72,7 @@ def _start(m: Machine, ins: Instruction, base: Array, offset: int, raw: Array) -
     start = m.of_wave(of_wave[..., 0]) + offset
     to = start + m.lane_numbers() % m.wave * raw.dtype.itemsize
     if m.copies is None:
-        m.copies = Copies(m)
+        m.copies = Copies(m, m.memory.lds)
     m.copies.start(m, ins, to, raw)
 
 

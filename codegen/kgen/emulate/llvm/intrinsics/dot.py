@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kgen.emulate.llvm.frontend.literals import immediate
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import Instruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.numbers import bfloat_to_float, floating, widen
 from kgen.emulate.llvm.types import Array, Floating

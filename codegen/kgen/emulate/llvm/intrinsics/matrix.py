@@ -26,8 +26,7 @@ import numpy as np
 
 from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.lexer import words
-from kgen.emulate.llvm.frontend.literals import immediate
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import Instruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.intrinsics.matrix_operands import WIDE, flushed, fragments
 from kgen.emulate.llvm.types import Array

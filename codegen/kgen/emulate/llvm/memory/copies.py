@@ -15,16 +15,13 @@ for AMDGPU Backend", llvm.amdgcn.load.to.lds.)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgen.emulate.llvm.chunk import Chunk, waves_in
 from kgen.emulate.llvm.frontend.module import Instruction
-from kgen.emulate.llvm.order.clocks import waves_in
+from kgen.emulate.llvm.memory.lds import Lds
 from kgen.emulate.llvm.types import Array
-
-if TYPE_CHECKING:
-    from kgen.emulate.llvm.exec.machine import Machine
 
 
 @dataclass(kw_only=True, eq=False)
@@ -42,17 +39,18 @@ class Copy:
 class Copies:
     """The copies of a chunk of workgroups."""
 
-    def __init__(self, m: Machine) -> None:
+    def __init__(self, m: Chunk, lds: Lds) -> None:
+        self._lds = lds
         self.under_way: list[Copy] = []
         self.begun = np.zeros((m.workgroups, m.lanes // m.wave, 1), np.int64)
 
-    def count(self, m: Machine) -> None:
+    def count(self, m: Chunk) -> None:
         """The active waves begin an access to global memory."""
         self.begun += waves_in(m, m.mask)
 
-    def start(self, m: Machine, ins: Instruction, offsets: Array, raw: Array) -> None:
+    def start(self, m: Chunk, ins: Instruction, offsets: Array, raw: Array) -> None:
         """The active lanes copy ``raw`` to ``offsets`` of LDS."""
-        m.memory.lds.begin_copy(m, ins, offsets, raw)
+        self._lds.begin_copy(m, ins, offsets, raw)
         shape = (m.workgroups, m.lanes)
         self.under_way.append(
             Copy(
@@ -64,13 +62,13 @@ class Copies:
             )
         )
 
-    def land(self, m: Machine, later: int = 0) -> None:
+    def land(self, m: Chunk, later: int = 0) -> None:
         """Of the active waves, all copies but those among their ``later`` last accesses."""
         waves = waves_in(m, m.mask)
         for copy in list(self.under_way):
             self._end(m, copy, waves & (self.begun - copy.number >= later))
 
-    def land_what_is_read(self, m: Machine, offsets: Array, size: int) -> None:
+    def land_what_is_read(self, m: Chunk, offsets: Array, size: int) -> None:
         """The active waves' own copies to where they now read ``size`` bytes."""
         waves = waves_in(m, m.mask)
         low, high = _span(m, offsets, m.selected())
@@ -79,10 +77,10 @@ class Copies:
             apart = (high + size <= start) | (end + copy.raw.dtype.itemsize <= low)
             self._end(m, copy, waves & ~apart)
 
-    def _end(self, m: Machine, copy: Copy, waves: Array) -> None:
+    def _end(self, m: Chunk, copy: Copy, waves: Array) -> None:
         lanes = copy.lanes & m.of_wave(waves[..., 0])
         if lanes.any():
-            m.memory.lds.end_copy(m, copy, lanes)
+            self._lds.end_copy(m, copy.ins, copy.offsets, copy.raw, lanes)
             copy.lanes &= ~lanes
             if not copy.lanes.any():
                 self.under_way.remove(copy)
@@ -92,7 +90,7 @@ class Copies:
         return next((c.ins.line for c in reversed(self.under_way) if c.lanes[workgroup, lane]), 0)
 
 
-def _span(m: Machine, offsets: Array, lanes: Array) -> tuple[Array, Array]:
+def _span(m: Chunk, offsets: Array, lanes: Array) -> tuple[Array, Array]:
     """The lowest and the highest offset of each wave's lanes: [workgroup, wave, 1]."""
     whole = np.broadcast_to(offsets, lanes.shape)
     nowhere = np.iinfo(np.int64)

@@ -6,20 +6,16 @@ apertures of the local and the private one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from kgen.emulate.llvm.chunk import Chunk
 from kgen.emulate.llvm.types import GLOBAL, LDS, PRIVATE, Array
-
-if TYPE_CHECKING:
-    from kgen.emulate.llvm.exec.machine import Machine
 
 #: Where flat pointers see an address space.
 APERTURES = {GLOBAL: 0, LDS: 1 << 60, PRIVATE: 1 << 61}
 
 
-def parts(m: Machine, pointer: Array) -> list[tuple[int, Array, Array]]:
+def parts(m: Chunk, pointer: Array) -> list[tuple[int, Array, Array]]:
     """(address space, pointers into it, its lanes) for the active lanes' flat pointers [w, lane];
     none if all are into global memory."""
     mask = m.active(pointer.shape)

@@ -7,17 +7,14 @@ other one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgen.emulate.llvm.chunk import Chunk
 from kgen.emulate.llvm.frontend.module import Instruction
 from kgen.emulate.llvm.types import Array
 from kgen.emulate.report import EmulationFault
 from kgen_runtime.values import frozen
-
-if TYPE_CHECKING:
-    from kgen.emulate.llvm.exec.machine import Machine
 
 REGION_SHIFT = 40
 _HALF = 1 << (REGION_SHIFT - 1)
@@ -50,7 +47,7 @@ class GlobalMemory:
 
     def locate(
         self,
-        m: Machine,
+        m: Chunk,
         ins: Instruction,
         pointer: Array,
         size: int,
@@ -95,7 +92,7 @@ class GlobalMemory:
         return buffer, offsets
 
     def _outside(
-        self, m: Machine, ins: Instruction, pointer: Array, size: int, buffer: Buffer | None
+        self, m: Chunk, ins: Instruction, pointer: Array, size: int, buffer: Buffer | None
     ) -> EmulationFault:
         if buffer is None:
             address = int(pointer.flat[0])
@@ -115,7 +112,7 @@ class GlobalMemory:
         )
 
 
-def _lanes_at(m: Machine, pointer: Array, address: int) -> Array:
+def _lanes_at(m: Chunk, pointer: Array, address: int) -> Array:
     """The lanes whose pointer is ``address``; all that are active if pointers are no lanes.
 
     A store passes the pointers of its active lanes only, a tile row by row.

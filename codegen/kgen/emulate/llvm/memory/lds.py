@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from kgen.emulate.llvm.chunk import Chunk
 from kgen.emulate.llvm.frontend.module import Instruction
 from kgen.emulate.llvm.memory.codec import POISON, gather, raw_dtype, scatter
 from kgen.emulate.llvm.order.lds_races import LdsShadow
 from kgen.emulate.llvm.types import Array
-
-if TYPE_CHECKING:
-    from kgen.emulate.llvm.exec.machine import Machine
-    from kgen.emulate.llvm.memory.copies import Copy
 
 #: Rows are padded to the widest access, so that an aligned gather never crosses into the next one.
 _ROW_ALIGN = 64
@@ -30,7 +25,7 @@ class Lds:
         self.data = np.full((workgroups, self.row), POISON, np.uint8)
         self.shadow = shadow
 
-    def load(self, m: Machine, ins: Instruction, offsets: Array, size: int, align: int) -> Array:
+    def load(self, m: Chunk, ins: Instruction, offsets: Array, size: int, align: int) -> Array:
         """``size`` raw bytes: [workgroup, lane], the lane axis as in ``offsets``."""
         if m.copies is not None:
             m.copies.land_what_is_read(m, offsets, size)
@@ -43,7 +38,7 @@ class Lds:
             return np.asarray(np.take(view, offsets[0] >> shift, axis=1))
         return gather(self.data.reshape(-1), offsets + self._rows(), size)
 
-    def store(self, m: Machine, ins: Instruction, offsets: Array, raw: Array, align: int) -> None:
+    def store(self, m: Chunk, ins: Instruction, offsets: Array, raw: Array, align: int) -> None:
         size = raw.dtype.itemsize
         self._accessed(m, ins, offsets, size, align, "store")
         if self.shadow is not None:
@@ -58,7 +53,7 @@ class Lds:
             flat = np.broadcast_to(flat, shape)
         scatter(self.data.reshape(-1), flat, raw)
 
-    def begin_copy(self, m: Machine, ins: Instruction, offsets: Array, raw: Array) -> None:
+    def begin_copy(self, m: Chunk, ins: Instruction, offsets: Array, raw: Array) -> None:
         """Raw bytes are on their way to the active lanes' offsets; poison is there till then."""
         size = raw.dtype.itemsize
         self._check(m, ins, _settled(m, offsets), size, _COPY_ALIGN)
@@ -69,18 +64,20 @@ class Lds:
         poison = np.full(size, POISON, np.uint8).view(raw.dtype)
         self._put(m.selected(), offsets, poison)
 
-    def end_copy(self, m: Machine, copy: Copy, lanes: Array) -> None:
+    def end_copy(
+        self, m: Chunk, ins: Instruction, offsets: Array, raw: Array, lanes: Array
+    ) -> None:
         """A copy lands for these lanes."""
         if self.shadow is not None:
-            self.shadow.end_copy(m, copy, lanes)
-        self._put(lanes, copy.offsets, copy.raw)
+            self.shadow.end_copy(m, ins, offsets, raw.dtype.itemsize, lanes)
+        self._put(lanes, offsets, raw)
 
     def _put(self, lanes: Array, offsets: Array, raw: Array) -> None:
         flat = np.broadcast_to(offsets + self._rows(), lanes.shape)[lanes]
         scatter(self.data.reshape(-1), flat, np.broadcast_to(raw, lanes.shape)[lanes])
 
     def atomic_place(
-        self, m: Machine, ins: Instruction, offsets: Array, size: int
+        self, m: Chunk, ins: Instruction, offsets: Array, size: int
     ) -> tuple[Array, Array]:
         """As :meth:`Memory.atomic_place`."""
         self._accessed(m, ins, offsets, size, size, "atomic")
@@ -90,7 +87,7 @@ class Lds:
         return self.data.reshape(-1), flat[m.selected()]
 
     def _accessed(
-        self, m: Machine, ins: Instruction, offsets: Array, size: int, align: int, kind: str
+        self, m: Chunk, ins: Instruction, offsets: Array, size: int, align: int, kind: str
     ) -> Array:
         """Check and count an access; its offsets, those of inactive lanes within bounds."""
         settled = _settled(m, offsets)
@@ -102,7 +99,7 @@ class Lds:
     def _rows(self) -> Array:
         return np.arange(len(self.data), dtype=np.int64)[:, None] * self.row
 
-    def _check(self, m: Machine, ins: Instruction, offsets: Array, size: int, align: int) -> None:
+    def _check(self, m: Chunk, ins: Instruction, offsets: Array, size: int, align: int) -> None:
         low, high = int(offsets.min()), int(offsets.max())
         if low < 0 or high > self.size - size:
             bad = (offsets < 0) | (offsets > self.size - size)
@@ -127,7 +124,7 @@ class Lds:
                 )
 
 
-def _settled(m: Machine, offsets: Array) -> Array:
+def _settled(m: Chunk, offsets: Array) -> Array:
     """Offsets with an active lane's in the place of inactive ones'."""
     mask = m.active(offsets.shape)
     if mask is None:

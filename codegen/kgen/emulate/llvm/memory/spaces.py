@@ -6,25 +6,35 @@ flat pointer reaches them through an aperture of its own.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
+from kgen.emulate.llvm.chunk import Chunk
 from kgen.emulate.llvm.frontend.module import Instruction
 from kgen.emulate.llvm.memory import flat
 from kgen.emulate.llvm.memory.codec import POISON, gather, raw_dtype, scatter
 from kgen.emulate.llvm.memory.global_memory import Buffer, GlobalMemory, regions_of
+from kgen.emulate.llvm.memory.lds import Lds
+from kgen.emulate.llvm.order.global_races import GlobalShadow
 from kgen.emulate.llvm.types import FLAT, LDS, PRIVATE, Array
 from kgen.errors import EmulationError
-
-if TYPE_CHECKING:
-    from kgen.emulate.llvm.exec.machine import Machine
-    from kgen.emulate.llvm.memory.lds import Lds
 
 #: Bytes of private memory per lane, and of the stack on a CPU.
 _PRIVATE_BYTES = 16 << 10
 _STACK_BYTES = 1 << 20
+
+
+class Accessing(Chunk, Protocol):
+    """A chunk with the checks of global memory, and masks that narrow for a while."""
+
+    @property
+    def races(self) -> GlobalShadow | None: ...
+
+    def narrowed(self, condition: Array) -> AbstractContextManager[bool]:
+        """Only lanes for which the condition holds execute inside; yields whether any does."""
 
 
 @dataclass(kw_only=True)
@@ -44,7 +54,7 @@ class Memory:
     # -- loads and stores -----------------------------------------------------------------------
 
     def load(
-        self, m: Machine, ins: Instruction, pointer: Array, size: int, align: int, space: int
+        self, m: Accessing, ins: Instruction, pointer: Array, size: int, align: int, space: int
     ) -> Array:
         """``size`` raw bytes for each lane, at the shape of ``pointer`` (LDS: per workgroup).
 
@@ -87,7 +97,7 @@ class Memory:
         return raw
 
     def store(
-        self, m: Machine, ins: Instruction, pointer: Array, raw: Array, align: int, space: int
+        self, m: Accessing, ins: Instruction, pointer: Array, raw: Array, align: int, space: int
     ) -> None:
         """Store raw bytes of the active lanes; of lanes at the same address the last one wins."""
         size = raw.dtype.itemsize
@@ -136,7 +146,7 @@ class Memory:
             m.races.write(m, ins, whole, whole_raw)
 
     def atomic_place(
-        self, m: Machine, ins: Instruction, pointer: Array, size: int, space: int
+        self, m: Accessing, ins: Instruction, pointer: Array, size: int, space: int
     ) -> tuple[Array, Array]:
         """The flat bytes that hold the one buffer all active lanes point into, and their offsets
         in it: [active lane]."""
@@ -159,11 +169,11 @@ class Memory:
 
     # -- addresses ------------------------------------------------------------------------------
 
-    def _parts(self, m: Machine, pointer: Array) -> list[tuple[int, Array, Array]]:
+    def _parts(self, m: Accessing, pointer: Array) -> list[tuple[int, Array, Array]]:
         return [] if self.stack else flat.parts(m, pointer)  # a CPU has one space
 
     def _private(
-        self, m: Machine, ins: Instruction, pointer: Array, size: int
+        self, m: Accessing, ins: Instruction, pointer: Array, size: int
     ) -> tuple[Array, Array]:
         """All lanes' private bytes, flat, and where each lane's pointer is in them."""
         outside = ((pointer < 0) | (pointer > self.stack_top - size)) & m.selected()

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kgen.emulate.llvm.frontend.literals import immediate
-from kgen.emulate.llvm.frontend.module import Constant, Instruction, Operand
+from kgen.emulate.llvm.frontend.module import Constant, Instruction, Operand, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.types import Array
 

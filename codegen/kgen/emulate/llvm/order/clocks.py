@@ -21,15 +21,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgen.emulate.llvm.chunk import Chunk, waves_in
 from kgen.emulate.llvm.frontend.module import Instruction
 from kgen.emulate.llvm.types import Array
-
-if TYPE_CHECKING:
-    from kgen.emulate.llvm.exec.machine import Machine
 
 NO_BARRIER = "no barrier between fences orders them"
 NO_FENCE = "no fence orders them"
@@ -70,7 +67,7 @@ class Clocks:
 
     # -- synchronisation ------------------------------------------------------------------------
 
-    def fence(self, m: Machine, *, release: bool, acquire: bool, device: bool) -> None:
+    def fence(self, m: Chunk, *, release: bool, acquire: bool, device: bool) -> None:
         """The active lanes order their accesses with their wave, and as said with other waves;
         with other workgroups if the fence reaches the ``device``."""
         self.spread(m, m.mask)
@@ -82,14 +79,14 @@ class Clocks:
         if release:
             self.released = np.where(waves, self._known_now(), self.released)
 
-    def signal(self, m: Machine) -> None:
+    def signal(self, m: Chunk) -> None:
         """The active waves arrive at a split barrier; later releases are not covered by it."""
         self.spread(m, m.mask)
         waves = waves_in(m, m.mask)
         self.arrived = np.where(waves, self.released, self.arrived)
         self.has_arrived = self.has_arrived | waves
 
-    def barrier(self, m: Machine, lanes: Array | None) -> None:
+    def barrier(self, m: Chunk, lanes: Array | None) -> None:
         """The waves of these lanes (None: all) leave a barrier that their workgroup completed."""
         self.spread(m, lanes)
         waves = waves_in(m, lanes)
@@ -103,7 +100,7 @@ class Clocks:
         own = np.eye(self.seen.shape[1], dtype=np.bool_)
         return np.where(own, np.int32(self.time), self.seen)
 
-    def spread(self, m: Machine, differs: Array | None) -> None:
+    def spread(self, m: Chunk, differs: Array | None) -> None:
         """Give each workgroup its own row if ``differs`` tells workgroups apart."""
         if differs is None or differs.shape[0] == 1 or len(self.fenced) > 1 or m.workgroups == 1:
             return
@@ -122,10 +119,3 @@ class Clocks:
         within = np.minimum(self.fenced[row, lane], self.fenced[row, other])
         horizon = np.where(wave == others, within, self.seen[row, wave, others])
         return np.asarray((time <= horizon) | (lane == other))
-
-
-def waves_in(m: Machine, lanes: Array | None) -> Array:
-    """[row, wave, 1]: the waves that have one of the lanes."""
-    if lanes is None:
-        return np.ones((1, m.lanes // m.wave, 1), np.bool_)
-    return np.asarray(m.waves(lanes).any(axis=2, keepdims=True))

@@ -12,15 +12,11 @@ pays nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from kgen.emulate.llvm.order.clocks import Clocks, waves_in
+from kgen.emulate.llvm.chunk import Chunk, waves_in
+from kgen.emulate.llvm.order.clocks import Clocks
 from kgen.emulate.llvm.types import Array
-
-if TYPE_CHECKING:
-    from kgen.emulate.llvm.exec.machine import Machine
 
 #: Of a wave, or at the place of an atomic: for every wave of the launch, the time up to which.
 Knowledge = dict[int, Array]
@@ -55,7 +51,7 @@ class DeviceClocks(Clocks):
 
     # -- synchronisation ------------------------------------------------------------------------
 
-    def fence(self, m: Machine, *, release: bool, acquire: bool, device: bool) -> None:
+    def fence(self, m: Chunk, *, release: bool, acquire: bool, device: bool) -> None:
         if acquire and (self.coming or self.read):
             for wave in self._active(m):
                 self._learn(m, wave, self.coming.pop(wave, None))
@@ -71,7 +67,7 @@ class DeviceClocks(Clocks):
             waves = waves_in(m, m.mask)
             self.published = np.where(waves, self.released, self.published)
 
-    def barrier(self, m: Machine, lanes: Array | None) -> None:
+    def barrier(self, m: Chunk, lanes: Array | None) -> None:
         super().barrier(m, lanes)
         if not self.known_at_release:
             return
@@ -101,7 +97,7 @@ class DeviceClocks(Clocks):
             far = self.known_at_release.get(wave)
             _join(self.left, place, given if far is None else np.maximum(given, far))
 
-    def _learn(self, m: Machine, wave: int, given: Array | None) -> None:
+    def _learn(self, m: Chunk, wave: int, given: Array | None) -> None:
         if given is None:
             return
         _join(self.known, wave, given)
@@ -113,7 +109,7 @@ class DeviceClocks(Clocks):
             own = given[start : start + self.waves]
             self.seen[row, number] = np.maximum(self.seen[row, number], own)
 
-    def _active(self, m: Machine) -> set[int]:
+    def _active(self, m: Chunk) -> set[int]:
         """The numbers in the chunk of the waves that execute now."""
         whole = np.broadcast_to(waves_in(m, m.mask)[..., 0], (m.workgroups, self.waves))
         return set(np.flatnonzero(whole).tolist())

@@ -8,21 +8,18 @@ tables live as long as the launch; memory that nothing writes has none.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
+from kgen.emulate.llvm.chunk import Chunk
 from kgen.emulate.llvm.frontend.module import Instruction
 from kgen.emulate.llvm.memory.global_memory import REGION_SHIFT, Buffer, regions_of
 from kgen.emulate.llvm.order import scopes
 from kgen.emulate.llvm.order.clocks import NO_BARRIER, NO_FENCE
 from kgen.emulate.llvm.order.device_clocks import DeviceClocks
 from kgen.emulate.llvm.order.global_record import GlobalAccess, LaneRecord
-from kgen.emulate.llvm.order.shadow_layout import layout
 from kgen.emulate.llvm.types import Array
-
-if TYPE_CHECKING:
-    from kgen.emulate.llvm.exec.machine import Machine
 
 NO_ORDER = "no release, atomic and acquire that reach the device order them"
 
@@ -59,7 +56,7 @@ class GlobalShadow:
 
     # -- accesses -------------------------------------------------------------------------------
 
-    def read(self, m: Machine, ins: Instruction, pointer: Array, size: int) -> None:
+    def read(self, m: Chunk, ins: Instruction, pointer: Array, size: int) -> None:
         a = self._access(m, ins, pointer, size)
         self._check_writer(m, ins, a, "reads")
         self._check_updates(m, ins, a, "reads")
@@ -69,7 +66,7 @@ class GlobalShadow:
         else:
             self.reads.note(a)
 
-    def write(self, m: Machine, ins: Instruction, pointer: Array, raw: Array) -> None:
+    def write(self, m: Chunk, ins: Instruction, pointer: Array, raw: Array) -> None:
         a = self._access(m, ins, pointer, raw.dtype.itemsize)
         if ins.is_atomic:
             self._update(m, ins, a, "writes", replaces=True)
@@ -81,11 +78,11 @@ class GlobalShadow:
         self.written_at[a.granules] = self.clocks.time
         self._check_collisions(m, ins, a, raw)
 
-    def atomic(self, m: Machine, ins: Instruction, pointer: Array, size: int) -> None:
+    def atomic(self, m: Chunk, ins: Instruction, pointer: Array, size: int) -> None:
         self._update(m, ins, self._access(m, ins, pointer, size), "updates")
 
     def _update(
-        self, m: Machine, ins: Instruction, a: GlobalAccess, verb: str, *, replaces: bool = False
+        self, m: Chunk, ins: Instruction, a: GlobalAccess, verb: str, *, replaces: bool = False
     ) -> None:
         self._check_writer(m, ins, a, verb)
         self._check_readers(m, ins, a, verb)
@@ -94,7 +91,7 @@ class GlobalShadow:
         self.updates.note(a)
         self._meet(a, leaves=True, replaces=replaces)
 
-    def _access(self, m: Machine, ins: Instruction, pointer: Array, size: int) -> GlobalAccess:
+    def _access(self, m: Chunk, ins: Instruction, pointer: Array, size: int) -> GlobalAccess:
         self.clocks.tick(ins)
         shape = (m.workgroups, m.lanes)
         full = np.broadcast_to(pointer, shape).reshape(-1)
@@ -115,7 +112,7 @@ class GlobalShadow:
 
     # -- checks ---------------------------------------------------------------------------------
 
-    def _check_writer(self, m: Machine, ins: Instruction, a: GlobalAccess, verb: str) -> None:
+    def _check_writer(self, m: Chunk, ins: Instruction, a: GlobalAccess, verb: str) -> None:
         code = self.writer[a.granules]
         foreign = (code != 0) & (code - 1 != a.lane)
         if not foreign.any():
@@ -128,18 +125,18 @@ class GlobalShadow:
             granule, *pair = (int(v[race][0]) for v in (granules, lane, other, time))
             self._fault(m, ins, pair, granule, f"{verb} what ", "wrote", lane[race])
 
-    def _check_readers(self, m: Machine, ins: Instruction, a: GlobalAccess, verb: str) -> None:
+    def _check_readers(self, m: Chunk, ins: Instruction, a: GlobalAccess, verb: str) -> None:
         for record, how in ((self.reads, ""), (self.atomic_reads, "an atomic of ")):
             atomic = record is self.atomic_reads and _is_atomic(ins)
             self._check_record(m, ins, a, record, f"{verb} what {how}", "read", atomic)
 
-    def _check_updates(self, m: Machine, ins: Instruction, a: GlobalAccess, verb: str) -> None:
+    def _check_updates(self, m: Chunk, ins: Instruction, a: GlobalAccess, verb: str) -> None:
         does = f"{verb} what an atomic of "
         self._check_record(m, ins, a, self.updates, does, "wrote", _is_atomic(ins))
 
     def _check_record(
         self,
-        m: Machine,
+        m: Chunk,
         ins: Instruction,
         a: GlobalAccess,
         record: LaneRecord,
@@ -154,7 +151,7 @@ class GlobalShadow:
             )
             self._fault(m, ins, pair, granule, does, did, found.lane)
 
-    def _check_collisions(self, m: Machine, ins: Instruction, a: GlobalAccess, raw: Array) -> None:
+    def _check_collisions(self, m: Chunk, ins: Instruction, a: GlobalAccess, raw: Array) -> None:
         """Lanes of one wave may store the same value to the same place, as hardware does."""
         winner = self.writer[a.granules] - 1
         lost = winner != a.lane
@@ -171,7 +168,7 @@ class GlobalShadow:
             granule = int(a.granules[lost][at])
             self._fault(m, ins, pair, granule, "writes what ", "writes as well", mine[race])
 
-    def _check_turns(self, m: Machine, ins: Instruction, a: GlobalAccess) -> None:
+    def _check_turns(self, m: Chunk, ins: Instruction, a: GlobalAccess) -> None:
         """Lanes of several workgroups take turns only if the scope of the atomic holds them."""
         if not a.narrow:
             return
@@ -206,7 +203,7 @@ class GlobalShadow:
 
     def _fault(
         self,
-        m: Machine,
+        m: Chunk,
         ins: Instruction,
         pair: Sequence[int],
         granule: int,
@@ -239,3 +236,34 @@ class GlobalShadow:
 def _is_atomic(ins: Instruction) -> bool:
     """Loads and stores are if they say so; the rest always."""
     return ins.is_atomic or ins.opcode in ("atomicrmw", "cmpxchg") or "atomic" in ins.callee
+
+
+#: Parts of the tables start at multiples of this.
+_ALIGN = 64
+
+
+def layout(buffers: list[Buffer], written: Collection[int], granule: int) -> tuple[Array, int, int]:
+    """(start of each buffer in bytes of the tables or -1, granule, bytes of the tables).
+
+    Arrays that share memory share their part of the tables.
+    """
+    starts = np.full(len(buffers), -1, np.int64)
+    bounds = [byte_bounds(b.data) if b.data.size else (0, 0) for b in buffers]
+    size = 0
+    groups: list[tuple[int, int, list[int]]] = []
+    for index in sorted(range(len(buffers)), key=lambda i: bounds[i]):
+        low, high = bounds[index]
+        if groups and low < groups[-1][1] and high > low:
+            start, end, members = groups.pop()
+            groups.append((start, max(end, high), [*members, index]))
+        else:
+            groups.append((low, high, [index]))
+    for low, high, members in groups:
+        if not any(index in written for index in members):
+            continue
+        for index in members:
+            starts[index] = size + bounds[index][0] - low
+            while starts[index] % granule:
+                granule //= 2
+        size += -(-(high - low) // _ALIGN) * _ALIGN
+    return starts, granule, size

@@ -7,18 +7,14 @@ ordered as :mod:`clocks` says.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgen.emulate.llvm.chunk import Chunk
 from kgen.emulate.llvm.frontend.module import Instruction
 from kgen.emulate.llvm.order.clocks import NO_BARRIER, NO_FENCE, Clocks
 from kgen.emulate.llvm.order.lds_record import NONE, LdsAccess, WaveRecord
 from kgen.emulate.llvm.types import Array
-
-if TYPE_CHECKING:
-    from kgen.emulate.llvm.exec.machine import Machine
-    from kgen.emulate.llvm.memory.copies import Copy
 
 #: In place of the time of a write.
 _GAP = -4
@@ -50,7 +46,7 @@ class LdsShadow(Clocks):
 
     # -- accesses -------------------------------------------------------------------------------
 
-    def read(self, m: Machine, ins: Instruction, offsets: Array, size: int) -> None:
+    def read(self, m: Chunk, ins: Instruction, offsets: Array, size: int) -> None:
         a = self._access(m, ins, offsets, size)
         self._check_written(m, ins, a, "reads")
         self._check_writer(m, ins, a, "reads")
@@ -61,7 +57,7 @@ class LdsShadow(Clocks):
             self._check_record(m, ins, a, self.updates, "reads", "updated atomically")
             self.reads.note(a)
 
-    def write(self, m: Machine, ins: Instruction, offsets: Array, raw: Array) -> None:
+    def write(self, m: Chunk, ins: Instruction, offsets: Array, raw: Array) -> None:
         a = self._access(m, ins, offsets, raw.dtype.itemsize)
         if ins.is_atomic:
             self._check_place(m, ins, a, "writes")
@@ -74,29 +70,29 @@ class LdsShadow(Clocks):
         if (self.writer.reshape(-1)[a.granules] != a.lane).any():
             self._check_collisions(m, ins, a, raw)
 
-    def atomic(self, m: Machine, ins: Instruction, offsets: Array, size: int) -> None:
+    def atomic(self, m: Chunk, ins: Instruction, offsets: Array, size: int) -> None:
         a = self._access(m, ins, offsets, size)
         self._check_written(m, ins, a, "updates")
         self._update(m, ins, a, "updates")
 
-    def _update(self, m: Machine, ins: Instruction, a: LdsAccess, verb: str) -> None:
+    def _update(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
         self._check_writer(m, ins, a, verb)
         self._check_record(m, ins, a, self.reads, verb, "read")
         self.updates.note(a)
         self._meet(a, leaves=True)
 
-    def begin_copy(self, m: Machine, ins: Instruction, offsets: Array, size: int) -> None:
+    def begin_copy(self, m: Chunk, ins: Instruction, offsets: Array, size: int) -> None:
         """A copy may write from now on, until it has landed."""
         a = self._access(m, ins, offsets, size)
         self._check_plain_write(m, ins, a, "copies to")
         self._wrote(a)
         self.written_at.reshape(-1)[a.granules] = _PENDING
 
-    def end_copy(self, m: Machine, copy: Copy, lanes: Array) -> None:
+    def end_copy(self, m: Chunk, ins: Instruction, offsets: Array, size: int, lanes: Array) -> None:
         """It has landed for these lanes: they wrote it now."""
         before = m.mask
         m.mask = lanes
-        a = self._access(m, copy.ins, copy.offsets, copy.raw.dtype.itemsize)
+        a = self._access(m, ins, offsets, size)
         m.mask = before
         self._wrote(a)
 
@@ -104,7 +100,7 @@ class LdsShadow(Clocks):
         self.writer.reshape(-1)[a.granules] = a.lane
         self.written_at.reshape(-1)[a.granules] = self.time
 
-    def _access(self, m: Machine, ins: Instruction, offsets: Array, size: int) -> LdsAccess:
+    def _access(self, m: Chunk, ins: Instruction, offsets: Array, size: int) -> LdsAccess:
         self.tick(ins)
         self.spread(m, m.mask)
         self.spread(m, offsets)
@@ -127,12 +123,12 @@ class LdsShadow(Clocks):
 
     # -- checks ---------------------------------------------------------------------------------
 
-    def _check_gaps(self, m: Machine, ins: Instruction, a: LdsAccess, verb: str) -> None:
+    def _check_gaps(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
         gap = self.written_at.reshape(-1)[a.granules] == _GAP
         if gap.any():
             self._fault(m, ins, a, gap, "out-of-bounds", verb, "between two arrays")
 
-    def _check_pending(self, m: Machine, ins: Instruction, a: LdsAccess, verb: str) -> None:
+    def _check_pending(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
         pending = self.written_at.reshape(-1)[a.granules] == _PENDING
         if pending.any():
             other = int(self.writer.reshape(-1)[a.granules][pending][0])
@@ -142,26 +138,26 @@ class LdsShadow(Clocks):
             why = f"which {who} may still write: its wave has not waited for it"
             self._fault(m, ins, a, pending, "pending-copy", verb, why)
 
-    def _check_written(self, m: Machine, ins: Instruction, a: LdsAccess, verb: str) -> None:
+    def _check_written(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
         bad = self.written_at.reshape(-1)[a.granules] < 0
         if bad.any():
             self._check_pending(m, ins, a, verb)
             self._check_gaps(m, ins, a, verb)
             self._fault(m, ins, a, bad, "uninitialised-read", verb, "which nothing wrote")
 
-    def _check_place(self, m: Machine, ins: Instruction, a: LdsAccess, verb: str) -> None:
+    def _check_place(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
         """Nothing stands against writing there."""
         self._check_pending(m, ins, a, verb)
         self._check_gaps(m, ins, a, verb)
 
-    def _check_plain_write(self, m: Machine, ins: Instruction, a: LdsAccess, verb: str) -> None:
+    def _check_plain_write(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
         self._check_place(m, ins, a, verb)
         self._check_writer(m, ins, a, verb)
         self._check_record(m, ins, a, self.reads, verb, "read")
         self._check_record(m, ins, a, self.atomic_reads, verb, "read atomically")
         self._check_record(m, ins, a, self.updates, verb, "updated atomically")
 
-    def _check_writer(self, m: Machine, ins: Instruction, a: LdsAccess, verb: str) -> None:
+    def _check_writer(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
         """The last plain write to each granule is the lane's own or ordered before this access."""
         writer = self.writer.reshape(-1)[a.granules]
         foreign = (writer != NONE) & (writer != a.lane)
@@ -179,7 +175,7 @@ class LdsShadow(Clocks):
             self._fault(m, ins, a, race, "race", verb, message)
 
     def _check_record(
-        self, m: Machine, ins: Instruction, a: LdsAccess, record: WaveRecord, verb: str, did: str
+        self, m: Chunk, ins: Instruction, a: LdsAccess, record: WaveRecord, verb: str, did: str
     ) -> None:
         """All that is recorded is the lane's own or ordered before this access."""
         found = record.unordered(a)
@@ -187,7 +183,7 @@ class LdsShadow(Clocks):
             why = f"{did} by {found.who} at {self.line_at(found.time)}; {found.why}"
             self._fault(m, ins, a, found.where, "race", verb, why)
 
-    def _check_collisions(self, m: Machine, ins: Instruction, a: LdsAccess, raw: Array) -> None:
+    def _check_collisions(self, m: Chunk, ins: Instruction, a: LdsAccess, raw: Array) -> None:
         """Lanes of one wave may store the same value to the same place, as hardware does."""
         winner = self.writer.reshape(-1)[a.granules]
         lost = winner != a.lane
@@ -220,7 +216,7 @@ class LdsShadow(Clocks):
 
     def _fault(
         self,
-        m: Machine,
+        m: Chunk,
         ins: Instruction,
         a: LdsAccess,
         bad: Array,

@@ -6,12 +6,17 @@ Source: LLVM "User Guide for AMDGPU Backend", memory scopes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from kgen.emulate.llvm.frontend.module import Instruction
 
-if TYPE_CHECKING:
-    from kgen.emulate.llvm.exec.machine import Machine
+
+class Fencing(Protocol):
+    """A chunk whose accesses fences put in order."""
+
+    def fence(self, ins: Instruction, *, release: bool, acquire: bool, device: bool) -> None:
+        """Order the active lanes' accesses."""
+
 
 #: Who takes part: the lanes of a wave, the waves of a workgroup, the workgroups of the device.
 LANE, WAVE, WORKGROUP, DEVICE = range(4)
@@ -26,7 +31,7 @@ def reach(ins: Instruction) -> int:
     return _REACH.get(ins.scope.removesuffix("one-as").removesuffix("-"), DEVICE)
 
 
-def fence(m: Machine, ins: Instruction, *, before: bool = True, after: bool = True) -> None:
+def fence(m: Fencing, ins: Instruction, *, before: bool = True, after: bool = True) -> None:
     """What a fence does, or an atomic ``before`` it takes place or ``after``."""
     scope = reach(ins)
     if scope == LANE:
@@ -44,7 +49,7 @@ def ordered(ins: Instruction, access: Callable[..., Any]) -> Callable[..., Any]:
     if ins.ordering not in _RELEASES | _ACQUIRES:
         return access
 
-    def fenced(m: Machine, *operands: Any) -> Any:
+    def fenced(m: Fencing, *operands: Any) -> Any:
         if ins.ordering in _RELEASES:
             fence(m, ins, after=False)
         result = access(m, *operands)

@@ -12,16 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
-from kgen.emulate.ptx.memory.spaces import choose
+from kgen.emulate.ptx.chunk import Chunk, Mask
+from kgen.emulate.ptx.memory.shared import SharedMemory
+from kgen.emulate.ptx.memory.spaces import GlobalMemory, choose
 from kgen.emulate.ptx.types import Array
 from kgen_runtime.values import frozen
-
-if TYPE_CHECKING:
-    from kgen.emulate.ptx.exec.machine import Machine, Mask
 
 _WORD = 4
 
@@ -53,10 +52,20 @@ class _Group:
     number: Array
 
 
+class Copying(Chunk, Protocol):
+    """A chunk with the memories that a copy reads and writes."""
+
+    @property
+    def memory(self) -> GlobalMemory: ...
+
+    @property
+    def shared(self) -> SharedMemory: ...
+
+
 class CopyQueue:
     """The copies of a chunk that are not yet finished."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Copying) -> None:
         self.machine = machine
         #: How many copies have been issued.
         self.issued = 0

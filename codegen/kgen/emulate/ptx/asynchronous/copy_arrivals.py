@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from kgen.emulate.ptx.asynchronous.mbarriers import Lanes, Mbarriers
-from kgen.emulate.ptx.exec.machine import Machine, StallRank, uniform
+from kgen.emulate.ptx.chunk import StallRank, uniform
+from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.order.known import Known
 from kgen_runtime.values import frozen
 

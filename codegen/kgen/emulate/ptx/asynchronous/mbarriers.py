@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgen.emulate.ptx.exec.machine import Machine, Violation
+from kgen.emulate.ptx.chunk import Violation
+from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.released import Released, at_rank
 from kgen.emulate.ptx.memory.accesses import RANK_SHIFT
 from kgen.emulate.ptx.order.known import Known

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kgen.emulate.ptx.asynchronous.warpgroups import Warpgroups
-from kgen.emulate.ptx.exec.machine import Mask
+from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.operations import Action, Collective, Step
 from kgen.emulate.ptx.frontend.decode import Decoder
 from kgen.emulate.ptx.frontend.syntax import names_in

@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kgen.emulate.ptx.asynchronous.mbarriers import OBJECT_BYTES, Lanes, Mbarriers
-from kgen.emulate.ptx.exec.machine import Machine, Mask, StallRank, Violation
+from kgen.emulate.ptx.chunk import Mask, StallRank, Violation
+from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.memory.accesses import RANK_SHIFT, Region
 from kgen.emulate.ptx.races.bulk_order import (
     Reading,

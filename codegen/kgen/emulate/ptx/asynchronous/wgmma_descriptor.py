@@ -20,8 +20,9 @@ import numpy as np
 
 from kgen.emulate.ptx.asynchronous.tensor_box import CHUNK, swizzle
 from kgen.emulate.ptx.asynchronous.warpgroups import WARPS
+from kgen.emulate.ptx.chunk import Violation
 from kgen.emulate.ptx.exec.ctas import WARP
-from kgen.emulate.ptx.exec.machine import Machine, Violation
+from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Source
 from kgen.emulate.ptx.memory.accesses import Region
 from kgen.emulate.ptx.ops.fragments import DECODERS, ELEMENTS

@@ -24,17 +24,15 @@ as pieces of contiguous bytes with :meth:`Requests.bulk`.
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
+from kgen.emulate.ptx.chunk import Chunk, Mask
 from kgen.emulate.ptx.exec.ctas import WARP
-from kgen.emulate.ptx.memory.spaces import WINDOW_BITS
+from kgen.emulate.ptx.memory.spaces import WINDOW_BITS, GlobalMemory
 from kgen.emulate.ptx.types import Array, all_of
 from kgen.emulate.traffic import NOWHERE, Moved, counters, first_of_each
-
-if TYPE_CHECKING:
-    from kgen.emulate.ptx.exec.machine import Machine, Mask
 
 _BANK_BYTES = 4
 #: What a wavefront moves at most: one word from each of 32 banks.
@@ -42,6 +40,13 @@ _WAVEFRONT_BYTES = 128
 _SECTOR_BYTES = 32
 #: The widest access of a lane.
 _WIDEST = 32
+
+
+class Counted(Chunk, Protocol):
+    """A chunk with the buffers whose bytes are counted."""
+
+    @property
+    def memory(self) -> GlobalMemory: ...
 
 
 class Requests(Moved):
@@ -131,7 +136,7 @@ class Requests(Moved):
 class Traffic:
     """The counts of a launch, by source line, and which bytes of global memory were touched."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Counted) -> None:
         self.machine = machine
         self.by_line: defaultdict[int, Requests] = defaultdict(lambda: Requests(self))
         self._touched: dict[int, Array] = {}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kgen.emulate.ptx.asynchronous.tensor_box import MappedTensor
-from kgen.emulate.ptx.exec.machine import PARAMETER_WINDOW
+from kgen.emulate.ptx.chunk import PARAMETER_WINDOW
 from kgen.emulate.ptx.frontend.syntax import Kernel, Parameter
 from kgen.emulate.ptx.memory.spaces import GlobalMemory, ParameterMemory
 from kgen.emulate.tensor_map import TensorMap

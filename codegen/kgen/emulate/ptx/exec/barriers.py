@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from kgen.emulate.ptx.chunk import Violation
 from kgen.emulate.ptx.exec.ctas import WARP
-from kgen.emulate.ptx.exec.machine import Machine, Violation
+from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Barrier
 from kgen.emulate.ptx.order.known import Known
 from kgen.emulate.ptx.types import Array, any_of

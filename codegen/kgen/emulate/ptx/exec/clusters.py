@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgen.emulate.ptx.exec.machine import Machine, Mask, Violation
+from kgen.emulate.ptx.chunk import Mask, Violation
+from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.released import Released
 from kgen.emulate.ptx.types import Array
 

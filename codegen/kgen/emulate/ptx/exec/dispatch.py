@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.exec.machine import Index3, Launch, Machine
+from kgen.emulate.ptx.chunk import Index3, Launch
+from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.frontend.syntax import Kernel, Register
 from kgen.errors import EmulationError
 

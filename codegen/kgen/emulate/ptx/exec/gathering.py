@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgen.emulate.ptx.exec.machine import Machine, Violation
+from kgen.emulate.ptx.chunk import Violation
+from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Collective
 from kgen.emulate.ptx.types import Array, any_of
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgen.emulate.ptx.exec.machine import Machine, Mask
+from kgen.emulate.ptx.chunk import Mask
+from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.types import Array
 
 #: Most parts into which a seed divides the warps of a CTA, and the clusters.

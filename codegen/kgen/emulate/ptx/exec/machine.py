@@ -10,16 +10,12 @@ never active.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
-from enum import IntEnum
+from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from kgen.emulate.numerics import Numerics
 from kgen.emulate.ptx.asynchronous.copies import CopyQueue
-from kgen.emulate.ptx.asynchronous.tensor_box import MappedTensor
+from kgen.emulate.ptx.chunk import Index3, Launch, Mask, StallRank, Violation, uniform
 from kgen.emulate.ptx.counting.traffic import Traffic
 from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.frontend.syntax import Kernel
@@ -28,76 +24,6 @@ from kgen.emulate.ptx.memory.spaces import GlobalMemory, LocalMemory, ParameterM
 from kgen.emulate.ptx.order.clocks import Clocks
 from kgen.emulate.ptx.order.memory_order import MemoryOrder
 from kgen.emulate.ptx.types import Array, Type, any_of
-from kgen_runtime.values import frozen
-
-Index3 = tuple[int, int, int]
-#: Active lanes at any broadcast shape; None means all of them.
-Mask = Array | None
-
-#: Generic addresses of the windows of shared, local and parameter memory (PTX ISA 5.2, 6.4.1.1).
-SHARED_WINDOW = 1 << 32
-LOCAL_WINDOW = 2 << 32
-PARAMETER_WINDOW = 3 << 32
-GENERIC_WINDOW_BITS = 32
-
-
-class StallRank(IntEnum):
-    """What is finished before what when no thread can go on.
-
-    Who relies on a bulk copy is known exactly, whenever it ends. What cp.async has copied counts as
-    its thread's, which others may know of without having waited: it stays under way for longer.
-    """
-
-    BULK_COPY = 0
-    COPY_ARRIVAL = 1
-    TIME_LIMIT = 2
-
-
-class Violation(Exception):
-    """A fault as an instruction sees it; the scheduler adds the instruction's place.
-
-    `lanes` are the offenders at any broadcast shape, `address` the bytes' addresses likewise.
-    """
-
-    def __init__(self, kind: str, message: str, lanes: Array, address: Array | None = None) -> None:
-        super().__init__(message)
-        self.kind, self.message, self.lanes, self.address = kind, message, lanes, address
-
-
-@frozen
-class Launch:
-    """What every CTA of a launch shares. `parameters` are the bytes of parameter space."""
-
-    grid: Index3
-    block: Index3
-    parameters: bytes
-    shared_bytes: int
-    checks: bool
-    seed: int = 0
-    #: Whether what works on every GPU, though no rule promises it, is a fault, not a warning.
-    strict: bool = False
-    #: Whether warp collectives order memory.
-    collectives_order: bool = False
-    profile: bool = False
-    #: CTAs of a cluster in each direction.
-    cluster: Index3 = (1, 1, 1)
-    numerics: Numerics = field(default_factory=Numerics)
-    #: Tensor maps by generic address.
-    tensor_maps: Mapping[int, MappedTensor] = field(default_factory=dict)
-
-    @property
-    def threads(self) -> int:
-        x, y, z = self.block
-        return x * y * z
-
-    @property
-    def warps(self) -> int:
-        return -(-self.threads // WARP)
-
-    @property
-    def cluster_size(self) -> int:
-        x, y, z = self.cluster
-        return x * y * z
 
 
 class Machine:
@@ -280,8 +206,3 @@ def _garbage(type_: Type) -> Array:
     if type_.kind == "pred":
         return uniform(True, bool)
     return np.full((1, 1, 1, type_.size), 0xFF, np.uint8).view(type_.dtype)[..., 0]
-
-
-def uniform(value: int, dtype: npt.DTypeLike) -> Array:
-    """One value for every lane."""
-    return np.full((1, 1, 1), value, dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgen.emulate.ptx.exec.machine import Mask
+from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.types import Array
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kgen.emulate.ptx.exec.machine import Mask
+from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.frontend.syntax import Instruction
 from kgen.emulate.ptx.types import Array
 from kgen_runtime.values import frozen

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.exec.machine import Machine, Violation
+from kgen.emulate.ptx.chunk import Violation
+from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Operation, Wait
 from kgen.emulate.ptx.types import Array
 

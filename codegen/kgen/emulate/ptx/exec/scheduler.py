@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.counting.counts import Counts
 from kgen.emulate.ptx.exec.barriers import Barriers
 from kgen.emulate.ptx.exec.faults import fault_of
 from kgen.emulate.ptx.exec.gathering import Gathering
 from kgen.emulate.ptx.exec.groups import Groups
-from kgen.emulate.ptx.exec.machine import Machine, Mask, Violation
+from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.masks import guarded, remainder
 from kgen.emulate.ptx.exec.operations import (
     Barrier,

@@ -9,15 +9,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from kgen.emulate.ptx.chunk import LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, Mask, uniform
 from kgen.emulate.ptx.counting.traffic import Requests
-from kgen.emulate.ptx.exec.machine import (
-    LOCAL_WINDOW,
-    PARAMETER_WINDOW,
-    SHARED_WINDOW,
-    Machine,
-    Mask,
-    uniform,
-)
+from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Operation, Source, Target
 from kgen.emulate.ptx.exec.timers import TIMERS
 from kgen.emulate.ptx.frontend.syntax import (

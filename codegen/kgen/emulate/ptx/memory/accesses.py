@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgen.emulate.ptx.chunk import Chunk, Mask, Violation
 from kgen.emulate.ptx.exec.ctas import narrow, over_ctas
 from kgen.emulate.ptx.memory.areas import Areas
 from kgen.emulate.ptx.types import Array
 from kgen_runtime.values import frozen
-
-if TYPE_CHECKING:
-    from kgen.emulate.ptx.exec.machine import Machine, Mask, Violation
 
 #: Upper bits of a shared address: 0, or 1 + the rank of a CTA in the cluster.
 RANK_SHIFT = 24
@@ -67,7 +64,7 @@ class Region:
 class Granules:
     """Shared memory of `nbytes` bytes for each CTA, in granules and areas of them."""
 
-    def __init__(self, machine: Machine, nbytes: int, grow: Callable[[Array], None]) -> None:
+    def __init__(self, machine: Chunk, nbytes: int, grow: Callable[[Array], None]) -> None:
         """`grow` is told of new areas, see `Areas`."""
         self.machine = machine
         self.granule = machine.granule
@@ -149,8 +146,6 @@ class Granules:
 
     def violation(self, at: Accesses, bad: Array, kind: str, message: str) -> Violation:
         """A fault of the accesses where `bad`."""
-        from kgen.emulate.ptx.exec.machine import Violation
-
         machine = self.machine
         rank, thread = np.divmod(at.thread[bad], self._cta_threads)
         where = at.row[bad] * machine.cluster + rank, thread

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgen.emulate.ptx.chunk import Chunk, Mask, Violation
 from kgen.emulate.ptx.exec.ctas import over_ctas
 from kgen.emulate.ptx.memory.accesses import RANK_SHIFT, Region
 from kgen.emulate.ptx.memory.semantics import WEAK, Semantics
@@ -17,9 +17,6 @@ from kgen.emulate.ptx.races.proxy import AsyncProxy
 from kgen.emulate.ptx.races.remote import check_started
 from kgen.emulate.ptx.races.shadow import Shadow
 from kgen.emulate.ptx.types import Array, any_of
-
-if TYPE_CHECKING:
-    from kgen.emulate.ptx.exec.machine import Machine, Mask
 
 #: The widest access, which rows are padded to.
 _WIDEST = 32
@@ -32,7 +29,7 @@ class SharedMemory:
     the checks on it.
     """
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Chunk) -> None:
         self.machine, self.nbytes = machine, machine.launch.shared_bytes
         padded = max(_WIDEST, -(-self.nbytes // _WIDEST) * _WIDEST)
         self.data = np.full((machine.ctas, padded), 0xFF, np.uint8)
@@ -184,8 +181,6 @@ class SharedMemory:
 
     def _check_region(self, region: Region, what: str) -> None:
         """Raise Violation, for the thread that issued it, if a region leaves shared memory."""
-        from kgen.emulate.ptx.exec.machine import Violation
-
         named, offset = np.divmod(region.address, 1 << RANK_SHIFT)
         outside = (offset > self.nbytes - region.unit) | (named > self.machine.cluster)
         if not outside.any():
@@ -230,8 +225,6 @@ class SharedMemory:
         return self.machine.cluster > 1 and int(address.max()) >> RANK_SHIFT > 0
 
     def _check_rank(self, address: Array, named: Array, mask: Mask) -> None:
-        from kgen.emulate.ptx.exec.machine import Violation
-
         outside = named > self.machine.cluster
         lanes = outside if mask is None else outside & mask
         if lanes.any():
@@ -256,8 +249,6 @@ class SharedMemory:
         self, address: Array, settled: Array, values: Sequence[Array], size: int, mask: Mask
     ) -> None:
         """Lanes of one instruction that store to the same bytes must store the same value."""
-        from kgen.emulate.ptx.exec.machine import Violation
-
         stored = self.peek(settled, size, len(values))
         lost = np.logical_or.reduce(
             [there != mine for there, mine in zip(stored, values, strict=True)]

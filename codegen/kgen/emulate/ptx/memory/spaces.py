@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from kgen.emulate.ptx.chunk import Chunk, Mask, Order, Violation
 from kgen.emulate.ptx.memory.semantics import WEAK, Semantics
 from kgen.emulate.ptx.memory.stored import Stored
 from kgen.emulate.ptx.types import UNSIGNED, Array
 from kgen.errors import EmulationError
-
-if TYPE_CHECKING:
-    from kgen.emulate.ptx.exec.machine import Machine, Mask
-    from kgen.emulate.ptx.order.memory_order import MemoryOrder
 
 Bytes = npt.NDArray[np.uint8]
 #: Every buffer has a window of this many bits of the address space, so that no overrun reaches
@@ -44,8 +41,6 @@ def check(address: Array, nbytes: int, limit: int, what: str, settled: Array, ma
 
     `settled` are the addresses that are really accessed, as offsets; `address` is what is reported.
     """
-    from kgen.emulate.ptx.exec.machine import Violation
-
     low, high = int(settled.min()), int(settled.max())
     if low < 0 or high > limit - nbytes:
         outside = (settled < 0) | (settled > limit - nbytes)
@@ -105,7 +100,7 @@ class GlobalMemory:
 
     def __init__(self) -> None:
         #: Checks the order of accesses; None if nobody does.
-        self.order: MemoryOrder | None = None
+        self.order: Order | None = None
         self.names: list[str] = []
         self.buffers: list[Bytes] = []
         self._same: list[int] = []
@@ -154,8 +149,6 @@ class GlobalMemory:
         how: Semantics = WEAK,
     ) -> None:
         """Store each active lane's elements; of lanes at one address, one lane's remain."""
-        from kgen.emulate.ptx.exec.machine import Violation
-
         settled = settle(address, mask)
         number = self._only_buffer(settled)
         if number is None:
@@ -273,7 +266,7 @@ class ParameterMemory:
 class LocalMemory:
     """Each thread's own memory (PTX ISA 5.1.5), as [CTA, warp, lane, byte]."""
 
-    def __init__(self, machine: Machine, nbytes: int) -> None:
+    def __init__(self, machine: Chunk, nbytes: int) -> None:
         self.machine, self.nbytes = machine, nbytes
         self.data = np.full((*machine.shape, -(-nbytes // 16) * 16), 0xFF, np.uint8)
 

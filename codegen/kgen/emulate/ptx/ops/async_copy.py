@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kgen.emulate.ptx.asynchronous.copies import Copy
+from kgen.emulate.ptx.chunk import Mask, uniform
 from kgen.emulate.ptx.counting.traffic import Requests
-from kgen.emulate.ptx.exec.machine import Mask, uniform
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import PRED, U32, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand, Register

@@ -8,8 +8,8 @@ import numpy as np
 
 from kgen.emulate.ptx.asynchronous.tensor_box import CHUNK, REDUCTIONS, Combine, reduction
 from kgen.emulate.ptx.asynchronous.transfers import Issue, Transfers, issues, region
+from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.counting.traffic import Requests
-from kgen.emulate.ptx.exec.machine import Mask, Violation
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import U32, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand

@@ -10,7 +10,7 @@ import numpy as np
 from kgen.emulate.ptx.asynchronous.mbarriers import Lanes, Mbarriers
 from kgen.emulate.ptx.asynchronous.tensor_box import CHUNK
 from kgen.emulate.ptx.asynchronous.transfers import Issue, Load, Transfers, region
-from kgen.emulate.ptx.exec.machine import Mask, Violation
+from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.exec.operations import Source
 from kgen.emulate.ptx.frontend.decode import Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.exec.machine import Machine, Mask
+from kgen.emulate.ptx.chunk import Mask
+from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand

@@ -69,7 +69,8 @@ def _from_float(words: Words, source: Type, target: Type) -> Function:
     if target.kind in ("signed", "unsigned", "bits"):
         if whole is None:
             raise Unsupported
-        return lambda register: _clamp_to_integer(value(register), target)
+        nan = 1 << (8 * target.size - 1) if 8 in (source.size, target.size) else 0
+        return lambda register: _clamp_to_integer(value(register), target, nan)
 
     def convert(register: Array) -> Array:
         number = canonical(value(register))
@@ -83,14 +84,17 @@ def _from_float(words: Words, source: Type, target: Type) -> Function:
     return convert
 
 
-def _clamp_to_integer(number: Array, target: Type) -> Array:
-    """Out of range gives the nearest end of the range, NaN gives 0."""
+def _clamp_to_integer(number: Array, target: Type, nan: int) -> Array:
+    """Out of range gives the nearest end of the range. NaN gives 0, but from f64 and to 64 bits the
+    highest bit alone (PTX ISA, "cvt")."""
     limits = np.iinfo(target.dtype)
     exact = number.astype(np.float64)
     inside = (exact > float(limits.min)) & (exact < float(limits.max))
     result = np.where(inside, exact, 0).astype(target.dtype)
     result = np.where(exact >= float(limits.max), target.dtype.type(limits.max), result)
-    return np.where(exact <= float(limits.min), target.dtype.type(limits.min), result)
+    result = np.where(exact <= float(limits.min), target.dtype.type(limits.min), result)
+    bits = np.array(nan, np.uint64).astype(target.dtype)
+    return np.where(np.isnan(exact), bits, result)
 
 
 def _integer_to_float(words: Words, target: Type) -> Function:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.exec.machine import Mask
+from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand

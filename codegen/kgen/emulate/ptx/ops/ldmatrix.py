@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.ctas import WARP
-from kgen.emulate.ptx.exec.machine import Mask
 from kgen.emulate.ptx.exec.operations import Collective
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand

@@ -6,7 +6,8 @@ from collections.abc import Callable, Container, Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.exec.machine import GENERIC_WINDOW_BITS, Machine, Mask
+from kgen.emulate.ptx.chunk import GENERIC_WINDOW_BITS, Mask
+from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, window
 from kgen.emulate.ptx.frontend.syntax import Address, Operand, Register

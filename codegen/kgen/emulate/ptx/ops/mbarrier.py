@@ -8,7 +8,8 @@ import numpy as np
 
 from kgen.emulate.ptx.asynchronous.copy_arrivals import CopyArrivals
 from kgen.emulate.ptx.asynchronous.mbarriers import OBJECT_BYTES, Lanes, Mbarriers, per_cta
-from kgen.emulate.ptx.exec.machine import Machine, Mask, Violation, uniform
+from kgen.emulate.ptx.chunk import Mask, Violation, uniform
+from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Operation
 from kgen.emulate.ptx.frontend.decode import SINK, U32, Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand, Register

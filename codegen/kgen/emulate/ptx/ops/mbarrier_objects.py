@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kgen.emulate.ptx.asynchronous.mbarriers import OBJECT_BYTES, Lanes, Mbarriers
-from kgen.emulate.ptx.exec.machine import SHARED_WINDOW, Machine, Mask, Violation
+from kgen.emulate.ptx.chunk import SHARED_WINDOW, Mask, Violation
+from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.frontend.decode import Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.frontend.words import Words

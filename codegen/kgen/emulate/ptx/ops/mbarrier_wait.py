@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kgen.emulate.ptx.asynchronous.mbarriers import Lanes, Mbarriers
-from kgen.emulate.ptx.exec.machine import Machine, Mask, StallRank
+from kgen.emulate.ptx.chunk import Mask, StallRank
+from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Source, Target, Wait
 from kgen.emulate.ptx.frontend.decode import PRED, U32, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand

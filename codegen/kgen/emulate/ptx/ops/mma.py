@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kgen.emulate.ptx.asynchronous.tensor_core import multiply_add
-from kgen.emulate.ptx.exec.machine import Mask
+from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.operations import Collective
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.exec.machine import GENERIC_WINDOW_BITS, Mask
+from kgen.emulate.ptx.chunk import GENERIC_WINDOW_BITS, Mask
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import PRED, Builder, Decoder, apply, window
 from kgen.emulate.ptx.frontend.syntax import Operand, Vector

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from kgen.emulate.ptx.asynchronous.warpgroups import WARPS
+from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.exec.ctas import WARP
-from kgen.emulate.ptx.exec.machine import Machine, Mask, Violation
+from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Collective, Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand

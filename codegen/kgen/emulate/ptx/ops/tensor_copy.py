@@ -21,8 +21,9 @@ from kgen.emulate.ptx.asynchronous.tensor_box import (
     reduction,
 )
 from kgen.emulate.ptx.asynchronous.transfers import Issue, Transfers, issues
+from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.counting.traffic import Requests
-from kgen.emulate.ptx.exec.machine import Machine, Mask, Violation
+from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Source
 from kgen.emulate.ptx.frontend.decode import Decoder
 from kgen.emulate.ptx.frontend.syntax import Address, Operand

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.ctas import WARP
-from kgen.emulate.ptx.exec.machine import Mask
 from kgen.emulate.ptx.exec.operations import Action, Collective
 from kgen.emulate.ptx.frontend.decode import PRED, U32, Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand

@@ -10,7 +10,8 @@ from kgen.emulate.ptx.asynchronous.tensor_core import MultiplyAdd, multiply_add
 from kgen.emulate.ptx.asynchronous.warpgroup_fragments import LAYOUTS, Layout
 from kgen.emulate.ptx.asynchronous.warpgroups import WARPS, Warpgroups
 from kgen.emulate.ptx.asynchronous.wgmma_descriptor import Operands, SharedMatrix
-from kgen.emulate.ptx.exec.machine import Machine, Mask
+from kgen.emulate.ptx.chunk import Mask
+from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Collective, Operation, Source
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand, Register, Vector

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kgen.emulate.ptx.asynchronous.tensor_core import multiply_add
+from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.exec.ctas import WARP
-from kgen.emulate.ptx.exec.machine import Mask, Violation
 from kgen.emulate.ptx.exec.operations import Action, Collective, Source
 from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
+from kgen.emulate.ptx.chunk import Chunk, Index3, Mask
+from kgen.emulate.ptx.frontend.syntax import Kernel
 from kgen.emulate.ptx.frontend.written import ANYWHERE, written
 from kgen.emulate.ptx.memory.semantics import Semantics
+from kgen.emulate.ptx.memory.spaces import GlobalMemory
 from kgen.emulate.ptx.memory.stored import Stored
+from kgen.emulate.ptx.order.clocks import Clocks
 from kgen.emulate.ptx.order.flags import Flags, Turns, turns
 from kgen.emulate.ptx.order.known import Fence
 from kgen.emulate.ptx.order.sync_graph import SyncGraph
@@ -19,9 +23,26 @@ from kgen.emulate.ptx.races.global_access import Access
 from kgen.emulate.ptx.races.global_shadow import GlobalShadow
 from kgen.emulate.ptx.types import Array, any_of
 
-if TYPE_CHECKING:
-    from kgen.emulate.ptx.exec.machine import Index3, Machine, Mask
-    from kgen.emulate.ptx.order.clocks import Clocks
+
+class _Shared(Protocol):
+    @property
+    def data(self) -> Array: ...
+
+
+class Launched(Chunk, Protocol):
+    """A chunk with the memories whose accesses are put in order."""
+
+    coordinates: list[Index3]
+
+    @property
+    def kernel(self) -> Kernel: ...
+
+    @property
+    def memory(self) -> GlobalMemory: ...
+
+    @property
+    def shared(self) -> _Shared: ...
+
 
 _FENCES: dict[Strength, Fence] = {
     Strength.CTA: "cta",
@@ -33,7 +54,7 @@ _FENCES: dict[Strength, Fence] = {
 class MemoryOrder:
     """Is told of all accesses to global memory, of strong accesses to any, and of fences."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Launched) -> None:
         self.machine = machine
         self.flags = Flags()
         #: What strong writes released over the whole launch, and who saw it.

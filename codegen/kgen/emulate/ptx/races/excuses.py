@@ -4,24 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
+from kgen.emulate.ptx.chunk import Chunk
+from kgen.emulate.ptx.memory.accesses import Accesses, Granules
 from kgen.emulate.ptx.memory.stored import Stored, last_of
 from kgen.emulate.ptx.order.tags import THREAD, TIME, labels_of
 from kgen.emulate.ptx.races.reads import remember
+from kgen.emulate.ptx.races.shadow_tables import Tables
 from kgen.emulate.ptx.types import Array
 
-if TYPE_CHECKING:
-    from kgen.emulate.ptx.memory.accesses import Accesses
-    from kgen.emulate.ptx.races.shadow import Shadow
+
+class Noted(Protocol):
+    """What is noted of shared memory, as far as an excuse goes."""
+
+    warps: int
+    tables: Tables
+    granules: Granules
+
+    @property
+    def machine(self) -> Chunk: ...
+
+    def now(self, at: Accesses) -> Array:
+        """The time of each access's actor."""
+
+    def writer_text(self, writer: int) -> str:
+        """A tag for a reader."""
 
 
 class Excuses:
     """What may be excused of one store: `which` are indices of its accesses."""
 
-    def __init__(self, shadow: Shadow, at: Accesses, stored: Callable[[], Stored]) -> None:
+    def __init__(self, shadow: Noted, at: Accesses, stored: Callable[[], Stored]) -> None:
         self._shadow, self._at, self._make = shadow, at, stored
 
     @cached_property

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgen.emulate.ptx.chunk import Chunk, Mask
 from kgen.emulate.ptx.memory.stored import Stored
 from kgen.emulate.ptx.order.tags import Strength
 from kgen.emulate.ptx.types import Array
 from kgen_runtime.values import frozen
-
-if TYPE_CHECKING:
-    from kgen.emulate.ptx.exec.machine import Machine, Mask
 
 
 @frozen
@@ -30,7 +27,7 @@ class Access:
     #: Nobody writes the bytes while the kernel runs, or so the program says.
     constant: bool = False
 
-    def places(self, machine: Machine) -> tuple[Array, Array]:
+    def places(self, machine: Chunk) -> tuple[Array, Array]:
         """(lanes of the chunk, each one's offset), flat."""
         offset = np.broadcast_to(self.offset, machine.shape).reshape(-1)
         if self.mask is None:
@@ -38,7 +35,7 @@ class Access:
         place = np.flatnonzero(np.broadcast_to(self.mask, machine.shape))
         return place, offset[place]
 
-    def unit_of(self, machine: Machine, place: Array, unit: Array, nbytes: int) -> Array:
+    def unit_of(self, machine: Chunk, place: Array, unit: Array, nbytes: int) -> Array:
         """Which of its units of `nbytes` bytes lanes access, given as units of the buffer."""
         offset = np.broadcast_to(self.offset, machine.shape).reshape(-1)[place]
         found: Array = unit - offset // nbytes
@@ -56,10 +53,10 @@ class Transfer:
     strength: int = Strength.WEAK
     constant: bool = False
 
-    def places(self, machine: Machine) -> tuple[Array, Array]:
+    def places(self, machine: Chunk) -> tuple[Array, Array]:
         return self.place, self.offset
 
-    def of_ctas(self, machine: Machine, ctas: Array) -> Transfer:
+    def of_ctas(self, machine: Chunk, ctas: Array) -> Transfer:
         """The part of the CTAs in a mask [C]."""
         chosen = ctas[self.place // (machine.warps * 32)]
         return replace(self, place=self.place[chosen], offset=self.offset[chosen])

@@ -8,11 +8,10 @@ the emulator happens to run them: the tables are those of the whole launch.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from kgen.emulate.access_log import AccessLog
+from kgen.emulate.ptx.chunk import Chunk, Violation
 from kgen.emulate.ptx.memory.stored import last_of
 from kgen.emulate.ptx.order.tags import (
     THREAD,
@@ -37,9 +36,6 @@ from kgen.emulate.ptx.races.global_units import (
 )
 from kgen.emulate.ptx.types import Array
 
-if TYPE_CHECKING:
-    from kgen.emulate.ptx.exec.machine import Machine, Violation
-
 
 class GlobalShadow:
     """One buffer: `writer` [unit] as tags whose label is the cluster, 0 for nobody.
@@ -61,7 +57,7 @@ class GlobalShadow:
         #: Who wrote the value that another thread wrote too, with nothing that orders them.
         self.twins = AccessLog()
 
-    def read(self, machine: Machine, access: Access | Transfer, *, remember: bool = True) -> None:
+    def read(self, machine: Chunk, access: Access | Transfer, *, remember: bool = True) -> None:
         """Check a read, and note it."""
         at = units_of(machine, access, self.unit)
         if access.constant:
@@ -75,11 +71,11 @@ class GlobalShadow:
             accessors = self.strong_reads if access.strength else self.reads
             self._note(machine, at, accessors)
 
-    def write(self, machine: Machine, access: Access | Transfer) -> None:
+    def write(self, machine: Chunk, access: Access | Transfer) -> None:
         """Check a write, and note it."""
         self._write(machine, access, units_of(machine, access, self.unit))
 
-    def begin_read(self, machine: Machine, transfer: Transfer) -> tuple[Units, Array]:
+    def begin_read(self, machine: Chunk, transfer: Transfer) -> tuple[Units, Array]:
         """Check a read that is not done yet; the units, and their writers until now."""
         at = units_of(machine, transfer, self.unit)
         what = "read of what another thread wrote, with nothing that orders them"
@@ -87,7 +83,7 @@ class GlobalShadow:
         self._check_accessors(machine, at, transfer, self.strong_writes, "read of what", "wrote")
         return at, self.writer[at.unit]
 
-    def finish_read(self, machine: Machine, at: Units, writers: Array, actor: int) -> None:
+    def finish_read(self, machine: Chunk, at: Units, writers: Array, actor: int) -> None:
         """It is done, by an asynchronous actor at its present time."""
         others = self.writer[at.unit]
         late = others != writers
@@ -106,20 +102,20 @@ class GlobalShadow:
         # What the copy knew is what its thread knew when it began; that is not looked at.
         self.reads.note(done.unit, done.mark, lambda which, last: np.zeros(which.shape, bool))
 
-    def begin_write(self, machine: Machine, transfer: Transfer) -> Units:
+    def begin_write(self, machine: Chunk, transfer: Transfer) -> Units:
         """Check a write that is not done yet: nobody may touch the units until it is."""
         at = units_of(machine, transfer, self.unit, UNENDED)
         self._write(machine, transfer, at)
         return at
 
-    def finish_write(self, machine: Machine, at: Units, ctas: Array) -> None:
+    def finish_write(self, machine: Chunk, at: Units, ctas: Array) -> None:
         """It is done in these CTAs [C], for those who know what its threads do now."""
         at = at.some(ctas[at.place // (machine.warps * 32)])
         row, thread = at.threads(machine)
         now = machine.clocks.now(row, thread >> 5)
         self.writer[at.unit] = (now << TIME) | (at.mark & ((1 << TIME) - 1))
 
-    def _write(self, machine: Machine, access: Access | Transfer, at: Units) -> None:
+    def _write(self, machine: Chunk, access: Access | Transfer, at: Units) -> None:
         over = "write over what"
         self._check_writers(
             machine, at, access, f"{over} another thread wrote, with nothing that orders them"
@@ -155,7 +151,7 @@ class GlobalShadow:
             what = f"{over} another thread writes, with nothing that orders them"
             self._refuse(machine, at.some(apart), there[apart], what, self.lines)
 
-    def _note(self, machine: Machine, at: Units, accessors: Accessors) -> None:
+    def _note(self, machine: Chunk, at: Units, accessors: Accessors) -> None:
         accessors.note(
             at.unit,
             at.mark,
@@ -164,7 +160,7 @@ class GlobalShadow:
 
     def _check_accessors(
         self,
-        machine: Machine,
+        machine: Chunk,
         at: Units,
         access: Access | Transfer,
         accessors: Accessors,
@@ -181,7 +177,7 @@ class GlobalShadow:
             index, tags = accessors.before_last(at.unit)
             self._check(machine, at.some(index), tags, access, what)
 
-    def _refuse_written(self, machine: Machine, at: Units) -> None:
+    def _refuse_written(self, machine: Chunk, at: Units) -> None:
         """A read through the read-only path may miss what the kernel wrote, whoever it was."""
         writers = self.writer[at.unit]
         bad = writers > 0
@@ -190,14 +186,14 @@ class GlobalShadow:
             self._refuse(machine, at.some(bad), writers[bad], what, self.lines)
 
     def _check_writers(
-        self, machine: Machine, at: Units, access: Access | Transfer, what: str
+        self, machine: Chunk, at: Units, access: Access | Transfer, what: str
     ) -> None:
         self._check(machine, at, self.writer[at.unit], access, what, self.lines, excuse=True)
         if access.strength:
             self._check(machine, at, self.overwritten[at.unit], access, what)
 
     def _unordered(
-        self, machine: Machine, at: Units, others: Array, access: Access | Transfer
+        self, machine: Chunk, at: Units, others: Array, access: Access | Transfer
     ) -> Array:
         """Whether accesses are not ordered after those of other threads, given as tags."""
         late: Array = (others > 0) & (owners_of(others) != owners_of(at.mark))
@@ -214,7 +210,7 @@ class GlobalShadow:
 
     def _check(
         self,
-        machine: Machine,
+        machine: Chunk,
         at: Units,
         others: Array,
         access: Access | Transfer,
@@ -240,7 +236,7 @@ class GlobalShadow:
             written = others > 0
             self._check_proxy(machine, at.some(written), others[written], what)
 
-    def _warn(self, machine: Machine, at: Units, others: Array, lines: Array | None) -> None:
+    def _warn(self, machine: Chunk, at: Units, others: Array, lines: Array | None) -> None:
         """Several threads wrote the same value: none of them stands for the others."""
         if not len(others):
             return
@@ -249,7 +245,7 @@ class GlobalShadow:
         what = "write of the value that another thread wrote, with nothing that orders them"
         machine.warn(self._violation(machine, at, others, what, lines, kind="same-value-write"))
 
-    def _check_proxy(self, machine: Machine, at: Units, others: Array, what: str) -> None:
+    def _check_proxy(self, machine: Chunk, at: Units, others: Array, what: str) -> None:
         """The async proxy meets generic writes of its own cluster: they must be fenced besides."""
         bad = unfenced(machine, at, others)
         if bad.any():
@@ -261,7 +257,7 @@ class GlobalShadow:
 
     def _refuse(
         self,
-        machine: Machine,
+        machine: Chunk,
         at: Units,
         others: Array,
         what: str,
@@ -273,7 +269,7 @@ class GlobalShadow:
 
     def _violation(
         self,
-        machine: Machine,
+        machine: Chunk,
         at: Units,
         others: Array,
         what: str,
@@ -281,8 +277,6 @@ class GlobalShadow:
         kind: str = "race",
     ) -> Violation:
         """What is wrong with all of these; it names the other access of the first."""
-        from kgen.emulate.ptx.exec.machine import Violation
-
         lanes = np.zeros(machine.ctas * machine.warps * 32, bool)
         lanes[at.place] = True
         cluster, thread = int(labels_of(others[:1])[0]), int(others[0]) & THREAD

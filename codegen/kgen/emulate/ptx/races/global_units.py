@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from kgen.emulate.ptx.chunk import Chunk
 from kgen.emulate.ptx.order.tags import (
     THREAD,
     TIME,
@@ -20,9 +19,6 @@ from kgen.emulate.ptx.races.global_access import Access, Transfer
 from kgen.emulate.ptx.types import Array
 from kgen_runtime.values import frozen
 
-if TYPE_CHECKING:
-    from kgen.emulate.ptx.exec.machine import Machine
-
 
 @frozen
 class Units:
@@ -35,18 +31,18 @@ class Units:
     def some(self, which: Array) -> Units:
         return Units(place=self.place[which], unit=self.unit[which], mark=self.mark[which])
 
-    def threads(self, machine: Machine) -> tuple[Array, Array]:
+    def threads(self, machine: Chunk) -> tuple[Array, Array]:
         """(the cluster in the chunk, the thread in the cluster)"""
         return _threads(machine, self.place)
 
 
-def _threads(machine: Machine, place: Array) -> tuple[Array, Array]:
+def _threads(machine: Chunk, place: Array) -> tuple[Array, Array]:
     row, thread = np.divmod(place, machine.clocks.warps * 32)
     return row, thread
 
 
 def units_of(
-    machine: Machine, access: Access | Transfer, nbytes: int, time: int | None = None
+    machine: Chunk, access: Access | Transfer, nbytes: int, time: int | None = None
 ) -> Units:
     """The units of `nbytes` of an access, at the present time of its threads or at another."""
     place, offset = access.places(machine)
@@ -66,7 +62,7 @@ def units_of(
     return Units(place=place, unit=first, mark=mark)
 
 
-def happened_before(machine: Machine, at: Units, others: Array) -> Array:
+def happened_before(machine: Chunk, at: Units, others: Array) -> Array:
     """Whether accesses of other threads, given as tags, happened before these."""
     fine = happened_before_in_cluster(machine, at, others)
     left = np.flatnonzero(~fine)
@@ -77,7 +73,7 @@ def happened_before(machine: Machine, at: Units, others: Array) -> Array:
     return fine
 
 
-def happened_before_in_cluster(machine: Machine, at: Units, others: Array) -> Array:
+def happened_before_in_cluster(machine: Chunk, at: Units, others: Array) -> Array:
     """The same, as far as barriers inside the cluster tell: what is never worked out anew."""
     clocks, order = machine.clocks, machine.order
     row, thread = at.threads(machine)
@@ -89,7 +85,7 @@ def happened_before_in_cluster(machine: Machine, at: Units, others: Array) -> Ar
     return fine
 
 
-def both_strong(machine: Machine, at: Units, others: Array, strength: int) -> Array:
+def both_strong(machine: Chunk, at: Units, others: Array, strength: int) -> Array:
     """Whether accesses and others, given as tags, are morally strong (PTX ISA 8.6)."""
     if not strength:
         return np.zeros(others.shape, bool)
@@ -103,7 +99,7 @@ def both_strong(machine: Machine, at: Units, others: Array, strength: int) -> Ar
     return strong
 
 
-def unfenced(machine: Machine, at: Units, others: Array) -> Array:
+def unfenced(machine: Chunk, at: Units, others: Array) -> Array:
     """Whether others, given as tags, are generic writes of the own cluster that have not passed a
     fence to the async proxy."""
     row, thread = at.threads(machine)

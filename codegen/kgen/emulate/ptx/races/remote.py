@@ -8,26 +8,20 @@ other CTAs did there: nothing else keeps it from ending first.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from kgen.emulate.ptx.chunk import Chunk, Mask, Violation
 from kgen.emulate.ptx.order.tags import THREAD, TIME, label_of
 from kgen.emulate.ptx.races.reads import READ_PC, READ_PC_MASK, READ_TIME
 from kgen.emulate.ptx.races.shadow import Shadow
 from kgen.emulate.ptx.types import Array
 
-if TYPE_CHECKING:
-    from kgen.emulate.ptx.exec.machine import Machine, Mask
 
-
-def check_started(machine: Machine, named: Array, mask: Mask) -> None:
+def check_started(machine: Chunk, named: Array, mask: Mask) -> None:
     """Raise Violation for lanes that access a CTA which may not have started.
 
     `named` is 1 + its rank, or 0 for the lane's own.
     """
-    from kgen.emulate.ptx.exec.machine import Violation
-
     clocks = machine.clocks
     if not machine.checks or machine.met.all() or clocks.lessons:
         return
@@ -51,9 +45,8 @@ def check_started(machine: Machine, named: Array, mask: Mask) -> None:
         raise Violation("race", message, lanes)
 
 
-def check_remote_accesses(machine: Machine) -> None:
+def check_remote_accesses(machine: Chunk, shadow: Shadow | None) -> None:
     """Raise Violation for the first access to a CTA that may have ended before it."""
-    shadow = machine.shared.shadow
     if shadow is None or machine.cluster == 1:
         return
     known = _known_by_cta(machine)
@@ -65,7 +58,7 @@ def check_remote_accesses(machine: Machine) -> None:
     _refuse(machine, np.maximum(last >> TIME, 0), known, last, "writes")
 
 
-def _known_by_cta(machine: Machine) -> Array:
+def _known_by_cta(machine: Chunk) -> Array:
     """[row, rank, warp]: up to when some thread of the CTA knows what the warp did."""
     clocks = machine.clocks
     seen = clocks.knowledge.seen.max(axis=2)[:, :, : clocks.warps]
@@ -92,10 +85,8 @@ def _last_writes(shadow: Shadow, ranks: list[Array]) -> Array:
     return last
 
 
-def _refuse(machine: Machine, time: Array, known: Array, place: Array, what: str) -> None:
+def _refuse(machine: Chunk, time: Array, known: Array, place: Array, what: str) -> None:
     """Raise Violation where the times [row, rank, warp] of other CTAs' warps are not known."""
-    from kgen.emulate.ptx.exec.machine import Violation
-
     owner = np.arange(time.shape[2]) // machine.warps
     foreign = owner != np.arange(machine.cluster)[:, None]
     for row, rank, warp in np.argwhere((time > known) & foreign).tolist():
@@ -110,7 +101,7 @@ def _refuse(machine: Machine, time: Array, known: Array, place: Array, what: str
         raise Violation("race", message, lanes)
 
 
-def _learned(machine: Machine, row: int, rank: int, warp: int, time: int) -> bool:
+def _learned(machine: Chunk, row: int, rank: int, warp: int, time: int) -> bool:
     """Whether a thread of the CTA knows through flags in memory what a warp did."""
     order = machine.order
     if not machine.clocks.lessons:

@@ -8,10 +8,10 @@ Granules that all accesses have met together share an entry of the tables, as an
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgen.emulate.ptx.chunk import Chunk, Mask
 from kgen.emulate.ptx.exec.ctas import narrow
 from kgen.emulate.ptx.memory.accesses import Accesses, Granules, Region
 from kgen.emulate.ptx.memory.stored import Stored
@@ -21,14 +21,11 @@ from kgen.emulate.ptx.races.reads import READ_TIME, by_whom, once, remember, unv
 from kgen.emulate.ptx.races.shadow_tables import PENDING, READING, UNWRITTEN, Tables
 from kgen.emulate.ptx.types import Array, any_of
 
-if TYPE_CHECKING:
-    from kgen.emulate.ptx.exec.machine import Machine, Mask
-
 
 class Shadow:
     """Checks what threads do to shared memory, and notes it in `tables`."""
 
-    def __init__(self, machine: Machine, nbytes: int) -> None:
+    def __init__(self, machine: Chunk, nbytes: int) -> None:
         self.machine, self.clocks = machine, machine.clocks
         self.granules = Granules(machine, nbytes, lambda parents: self.tables.grow(parents))
         self.warps = machine.clocks.warps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 from kgen.errors import ScheduleError
@@ -13,6 +14,7 @@ from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_threads
 from kgen.targets.base import Target
 from kgen.targets.expressions import Rendered
+from kgen.targets.llvm_expressions import LlvmRenderer, LlvmWholeRenderer
 from kgen.targets.llvm_ir import ELEMENT, FloatType
 from kgen.targets.stream import StreamOperand, StreamPlan, widest_vector
 from kgen_runtime.manifest import Launch, Tile
@@ -33,19 +35,17 @@ class Part:
         """What is computed with."""
         return FloatType(dtype=self.dtype, lanes=self.lanes)
 
-    @property
-    def read(self) -> FloatType:
+    def read(self, name: str) -> FloatType:
         """An access to an input."""
-        return FloatType(dtype=self.spec.dtype, lanes=self.lanes)
+        return FloatType(dtype=self.spec.parameter(name).dtype, lanes=self.lanes)
 
     @property
     def written(self) -> FloatType:
         return FloatType(dtype=self.spec.out, lanes=self.lanes)
 
-    @property
-    def one(self) -> FloatType:
+    def one(self, name: str) -> FloatType:
         """An access to an input of which one element serves all lanes."""
-        return FloatType(dtype=self.spec.dtype)
+        return FloatType(dtype=self.spec.parameter(name).dtype)
 
     @property
     def one_value(self) -> FloatType:
@@ -57,30 +57,34 @@ class Part:
         return range(self.lanes)
 
     @property
-    def widens(self) -> bool:
-        return self.dtype is not self.spec.dtype
-
-    @property
-    def rounds(self) -> bool:
-        return self.dtype is not self.spec.out
-
-    @property
-    def renderer(self) -> AmdgpuRenderer:
+    def renderer(self) -> LlvmRenderer:
+        if self.dtype.is_integer:
+            return LlvmWholeRenderer(type=self.value)
         return AmdgpuRenderer(type=self.value)
+
+    @property
+    def declarations(self) -> Iterator[str]:
+        """Intrinsics that the expression takes, and its result's rounding to an integer."""
+        yield from self.renderer.declarations(self.spec.result_calls)
+        t, written = self.value, self.written
+        if written.dtype.is_integer and not (t.dtype.is_integer or written.is_bool):
+            yield f"{t} @llvm.roundeven.{t.suffix}({t})"
+            yield f"{written} @{written.saturating}.{written.suffix}.{t.suffix}({t})"
 
     def rendered(self, prefix: str) -> Rendered:
         """The expression on values %<prefix>.<operand>; the result is %<prefix>.out."""
         reads, holds = self.spec.reads, "" if self.lanes > 1 else ".holds"
         inputs = {read.name: f"%{prefix}.{read.name}" for read in reads.reads}
         inputs |= {c.name: f"%{prefix}.{c.name}{holds}" for c in reads.conditions}
-        return self.renderer.render(self.spec.calls, inputs, f"%{prefix}.out")
+        return self.renderer.render(self.spec.result_calls, inputs, f"%{prefix}.out")
 
 
 def computed_in(spec: Elementwise) -> DType:
-    """The elements' own type if the expression is exact in it and LLVM has its steps, else f32."""
+    """The elements' own type if the expression is exact in it and LLVM has its steps, else the
+    expression's."""
     calls, dtype = spec.calls, spec.dtype
     stored = AmdgpuRenderer(type=FloatType(dtype=dtype))
-    return dtype if spec.is_exact and stored.has(calls) else DType.F32
+    return dtype if spec.is_exact and stored.has(calls) else spec.compute
 
 
 @frozen
@@ -121,7 +125,7 @@ class ElementwisePlan(AmdgpuPlan):
     def declarations(self) -> tuple[str, ...]:
         """Intrinsics that the expression takes."""
         parts = [self.vectors, self.rest] if self.stream.rest else [self.vectors]
-        found = [d for p in parts for d in p.renderer.declarations(self.spec.calls)]
+        found = [d for p in parts for d in p.declarations]
         return tuple(dict.fromkeys(found))
 
     @property
@@ -160,7 +164,7 @@ class ElementwisePlan(AmdgpuPlan):
 def plan(spec: Elementwise, target: Target, schedule: GpuStream) -> ElementwisePlan:
     """Raises ScheduleError, with a value that fits, if the schedule does not."""
     check_num_threads(target, schedule.num_threads)
-    widest = widest_vector(spec, WIDEST // max(spec.dtype.itemsize, spec.out.itemsize))
+    widest = widest_vector(spec, WIDEST // spec.widest_itemsize)
     if schedule.vector > widest or schedule.vector & (schedule.vector - 1):
         raise ScheduleError(
             f"vector={schedule.vector} is no power of two up to one access of {WIDEST} B or a row "

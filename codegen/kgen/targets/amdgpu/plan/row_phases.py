@@ -13,6 +13,7 @@ from kgen.ops import Expression, Primitive
 from kgen.ops.expression import node, unknown, variable
 from kgen.spec import DType
 from kgen.targets.amdgpu.expressions import AmdgpuRenderer
+from kgen.targets.amdgpu.plan.lanes import other_lane
 from kgen.targets.amdgpu.plan.pointers import Move, coordinate, moved, moves
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_ir import FloatType
@@ -93,10 +94,11 @@ class Body:
 
 @frozen
 class Step:
-    """`here`, and that of the lane `distance` away, which the line `combine` makes one."""
+    """A lane's value and that of the lane `distance` away: the lines that fetch it, and the one
+    that makes both one."""
 
-    here: str
     distance: int
+    fetch: tuple[str, ...]
     combine: str
 
 
@@ -133,12 +135,13 @@ class PhasePlan:
 @frozen
 class RowPhases:
     """`first` is the number of a lane's first vector. The lanes of a row in one wave are
-    `distances` away from each other, and `waves` share the row."""
+    `distances` away from each other, `waves` of `wave` lanes share the row."""
 
     row: RowPlan
     resident: bool
     first: str
     distances: tuple[int, ...]
+    wave: int
     waves: int
 
     @property
@@ -336,7 +339,8 @@ class RowPhases:
             result = whole if ends else f"{name}.by{2 * distance}"
             single = AmdgpuRenderer(type=self.single)
             line = combine(single, fold, result, here, f"{here}.other")
-            found.append(Step(here=here, distance=distance, combine=line))
+            fetch = other_lane(here, distance, self.wave)
+            found.append(Step(distance=distance, fetch=fetch, combine=line))
             here = result
         waves = AmdgpuRenderer(type=self.parts)
         return Exchange(

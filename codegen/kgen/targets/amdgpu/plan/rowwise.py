@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from kgen.errors import ScheduleError
-from kgen.ops import steps
-from kgen.ops.expression import node, variable
+from kgen.ops import Expression, Primitive, steps
+from kgen.ops.expression import node, rebuilt, variable
 from kgen.schedule import GpuRows
 from kgen.spec import DType, Rowwise
 from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, AmdgpuRenderer
+from kgen.targets.amdgpu.plan import lanes
 from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_threads
 from kgen.targets.amdgpu.plan.pointers import Move, moves
@@ -38,6 +39,7 @@ class RowwisePlan(AmdgpuPlan):
             vector=self.schedule.vector,
             lanes=self.schedule.threads_per_row,
             native=AmdgpuRenderer(type=FloatType(dtype=DType.F32)).native,
+            form=with_negated_folds,
         )
 
     @cached_property
@@ -47,6 +49,7 @@ class RowwisePlan(AmdgpuPlan):
             resident=self.resident,
             first=self.first,
             distances=self.distances,
+            wave=self.wave,
             waves=self.row_waves,
         )
 
@@ -179,6 +182,11 @@ class RowwisePlan(AmdgpuPlan):
         return tuple(1 << bit for bit in range(lanes.bit_length() - 1))
 
     @property
+    def addressed(self) -> tuple[int, ...]:
+        """The distances at which a lane needs the other's address."""
+        return tuple(d for d in self.distances if lanes.by_address(d))
+
+    @property
     def row_waves(self) -> int:
         """Waves that share a row; several exchange what they have folded through LDS."""
         return max(1, self.row.lanes // self.wave)
@@ -286,10 +294,31 @@ class RowwisePlan(AmdgpuPlan):
             t, whole = self.result, self.written
             yield f"{t} @llvm.roundeven.{t.suffix}({t})"
             yield f"{whole} @llvm.fptosi.sat.{whole.suffix}.{t.suffix}({t})"
-        if self.distances:
-            yield "i32 @llvm.amdgcn.ds.bpermute(i32, i32)"
+        yield from lanes.declarations(self.distances, self.wave)
         if self.has_barriers:
             yield "void @llvm.amdgcn.s.barrier()"
+
+
+def with_negated_folds(expression: Expression) -> Expression:
+    """x - r as x + (-r) where r is made of folds alone: v_pk_add_f32 has no counterpart that
+    subtracts, and -r is computed once for a row."""
+    return rebuilt(expression, _with_negated_fold)
+
+
+def _with_negated_fold(step: Expression) -> Expression:
+    if step.primitive is not Primitive.SUB:
+        return step
+    x, y = step.arguments
+    if not is_made_of_folds(y) or is_made_of_folds(x):
+        return step
+    return x + node(Primitive.NEG, y)
+
+
+def is_made_of_folds(expression: Expression) -> bool:
+    """Its leaves are reductions and constants."""
+    if expression.primitive in (Primitive.REDUCE, Primitive.CONSTANT):
+        return True
+    return bool(expression.arguments) and all(map(is_made_of_folds, expression.arguments))
 
 
 def vector_of(spec: Rowwise) -> int:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kgen.spec import DType
+from kgen.targets.llvm_ir import UNSIGNED
 from kgen_runtime.values import frozen
 
 _SUFFIX = {"half": "f16", "float": "f32", "double": "f64"}
-_SCALAR = {DType.F64: "double", DType.F32: "float", DType.F16: "half", DType.S32: "i32"}
+_SCALAR = {
+    DType.F64: "double",
+    DType.F32: "float",
+    DType.F16: "half",
+    DType.S32: "i32",
+    DType.S64: "i64",
+}
 _BITS = {
     "i8": 8,
     "bfloat": 16,
@@ -141,7 +149,9 @@ class Access:
     @property
     def is_wide(self) -> bool:
         """Stored as it is computed in."""
-        return self.itemsize * 8 == self.compute.bits and not self.is_whole_words
+        # Of 16 bits, integers are the bits of floats.
+        same_kind = self.is_integer == self.compute.is_integer or self.compute.bits == 16
+        return self.itemsize * 8 == self.compute.bits and same_kind
 
     @property
     def is_integer(self) -> bool:
@@ -149,8 +159,36 @@ class Access:
 
     @property
     def is_whole_words(self) -> bool:
-        """Integers of 32 bits, from floats that are whole numbers."""
-        return self.dtype is DType.S32 and not self.compute.is_integer
+        """Integers of 32 or 64 bits, from floats that are whole numbers."""
+        return self.dtype in (DType.S32, DType.S64) and not self.compute.is_integer
+
+    @property
+    def is_bool(self) -> bool:
+        return self.dtype is DType.BOOL
+
+    @property
+    def is_unsigned(self) -> bool:
+        return self.dtype in UNSIGNED
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The least and the largest integer."""
+        assert self.dtype.limits is not None
+        return self.dtype.limits
+
+    @property
+    def of_doubles(self) -> bool:
+        """Floats of fewer bits, where doubles are computed with."""
+        return self.compute.scalar == "double" and not (self.is_integer or self.is_wide)
+
+    @property
+    def of_floats(self) -> Access:
+        """The same tensor, where as many f32 are computed with."""
+        return replace(self, compute=self.compute.of("float"))
+
+    @property
+    def is_f32(self) -> bool:
+        return self.dtype is DType.F32
 
     @property
     def is_f16(self) -> bool:

@@ -12,7 +12,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import GpuStream
 from kgen.spec import DType, Elementwise
 from kgen.targets.base import Target
-from kgen.targets.cuda.expressions import PtxRenderer, RegisterType
+from kgen.targets.cuda.expressions import PtxRenderer, PtxWholeRenderer, RegisterType
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.expressions import Rendered
@@ -113,11 +113,16 @@ class ElementwisePlan(base.FormulaPlan):
         fitting = (
             t for t in stored if self.spec.is_exact and t.lanes * self.itemsize <= WORD_BYTES
         )
-        f32 = RegisterType(dtype=DType.F32)
-        return next((t for t in fitting if self._renderer(t).has(self.spec.calls)), f32)
+        number = RegisterType(dtype=self.spec.compute)
+        return next((t for t in fitting if self._renderer(t).has(self.spec.result_calls)), number)
 
     def _renderer(self, type_: RegisterType) -> PtxRenderer:
-        return PtxRenderer(target=self.target, type=type_)
+        renderer = PtxWholeRenderer if type_.dtype.is_integer else PtxRenderer
+        return renderer(target=self.target, type=type_)
+
+    def dtype(self, name: str) -> DType:
+        """An input's."""
+        return self.spec.parameter(name).dtype
 
     @property
     def registers(self) -> tuple[tuple[str, str, str], ...]:
@@ -126,7 +131,7 @@ class ElementwisePlan(base.FormulaPlan):
         return tuple(
             (t.register, name, bits)
             for t in types
-            for name, bits in self._renderer(t).constants(self.spec.calls).items()
+            for name, bits in self._renderer(t).constants(self.spec.result_calls).items()
         )
 
     @property
@@ -136,7 +141,7 @@ class ElementwisePlan(base.FormulaPlan):
 
     def place_of(self, operand: StreamOperand) -> str:
         """The address of the only element."""
-        nbytes = operand.offset * self.itemsize
+        nbytes = operand.offset * self.dtype(operand.tensor).itemsize
         return f"%{operand.tensor}_ptr" + (f"+{nbytes}" if nbytes else "")
 
     @property
@@ -151,7 +156,8 @@ class ElementwisePlan(base.FormulaPlan):
         found: dict[int, list[str]] = {}
         for i in self.stream.inputs:
             if i.linear:
-                found.setdefault(self.vector_bytes, []).append(i.tensor)
+                nbytes = self.schedule.vector * self.dtype(i.tensor).itemsize
+                found.setdefault(nbytes, []).append(i.tensor)
         found.setdefault(self.out_vector_bytes, []).append("out")
         return tuple((n, n * self.block_vectors, tuple(names)) for n, names in found.items())
 
@@ -192,7 +198,7 @@ class ElementwisePlan(base.FormulaPlan):
             registers=registers,
             parts=((registers, 0),) if of.whole else apart,
             linear=of.linear,
-            nbytes=vectors * self.vector_bytes if of.linear else of.offset * dtype.itemsize,
+            nbytes=(vectors * self.schedule.vector if of.linear else of.offset) * dtype.itemsize,
             terms=tuple(term for term in terms if term[1] > 0),
             terms_down=tuple(term for term in terms if term[1] < 0),
             places=tuple((f"{name}_{index}", n * dtype.itemsize) for name, n in of.indices),
@@ -216,7 +222,7 @@ class ElementwisePlan(base.FormulaPlan):
         for load in loads:
             operands[load.name] = f"%{load.registers[element % len(load.registers)]}"
         return self._renderer(self.type).render(
-            self.spec.calls, operands, f"%out{access}_{element}"
+            self.spec.result_calls, operands, f"%out{access}_{element}"
         )
 
     @property
@@ -232,7 +238,7 @@ class ElementwisePlan(base.FormulaPlan):
             i.name: f"%{i.name}_once" if i.name in once else f"%{i.name}_rest"
             for i in self.stream.inputs
         }
-        return self._renderer(self.rest_type).render(self.spec.calls, operands, "%out_rest")
+        return self._renderer(self.rest_type).render(self.spec.result_calls, operands, "%out_rest")
 
     @property
     def block_vectors(self) -> int:
@@ -248,11 +254,6 @@ class ElementwisePlan(base.FormulaPlan):
         return self.spec.elements - self.stream.rest
 
     @property
-    def rest_inputs(self) -> tuple[str, ...]:
-        """Inputs that the rest loads, all of them linear."""
-        return tuple(i.name for i in self.operands)
-
-    @property
     def last_block(self) -> int:
         return self.launches[0].grid[0] - 1
 
@@ -261,7 +262,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
     """Raises ScheduleError if a vector is no legal access or the grid is too long."""
     base.check_powers_of_two(schedule)
     base.check_threads(schedule.num_threads, target, "num_threads=256")
-    widest = widest_vector(spec, MAX_ACCESS_BYTES // max(spec.dtype.itemsize, spec.out.itemsize))
+    widest = widest_vector(spec, MAX_ACCESS_BYTES // spec.widest_itemsize)
     if schedule.vector > widest:
         raise ScheduleError(
             f"vector={schedule.vector} is more than one access of {MAX_ACCESS_BYTES} bytes or a "
@@ -289,6 +290,8 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
         tile=Tile(shape=(spec.elements,), extent=(schedule.block_elements,), axes=(0,)),
     )
     features = ["max_nan"] if target.has("max_nan") else []
+    if spec.out.is_integer and spec.out.itemsize == 1:
+        features.append("cvt_pack")
     return ElementwisePlan(
         spec=spec,
         target=target,

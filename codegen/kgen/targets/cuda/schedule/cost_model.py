@@ -44,8 +44,7 @@ from kgen.targets.cuda.devices import (
 from kgen.targets.cuda.plan.reduction.last_arriving import gathers, together
 from kgen.targets.cuda.plan.reduction.slices import F32_BYTES, SplitSchedule, part_spec
 from kgen.targets.cuda.schedule.occupancy import ctas_per_sm
-from kgen.targets.cuda.schedule.shared_work import fma_work, mma_work, sums_of
-from kgen.targets.cuda.schedule.work import Work, gemv_work
+from kgen.targets.cuda.schedule.work import Work, fma_work, gemv_work, mma_work, sums_of
 from kgen_runtime.values import frozen
 
 #: Clocks in which a launch starts, and in which a CTA finds its addresses and zeroes sums.

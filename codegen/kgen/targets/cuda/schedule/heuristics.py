@@ -30,7 +30,7 @@ RESIDENT_COLUMNS = 32
 def elementwise(spec: Elementwise, target: Target) -> GpuStream:
     """16-byte accesses to the wider of inputs and output, narrower where rows are odd; four per
     thread where that leaves enough CTAs, and more where the grid would not fit otherwise."""
-    vector = widest_vector(spec, MAX_ACCESS_BYTES // max(spec.dtype.itemsize, spec.out.itemsize))
+    vector = widest_vector(spec, MAX_ACCESS_BYTES // spec.widest_itemsize)
     unroll = 4 if spec.elements >= NOMINAL_CTAS * STREAM_THREADS * vector * 4 else 1
     while spec.elements > target.limits["grid_x"] * STREAM_THREADS * vector * unroll:
         unroll *= 2
@@ -49,6 +49,10 @@ def rowwise(spec: Rowwise, target: Target) -> GpuRows:
         return GpuRows(num_threads=ROW_THREADS, rows_per_block=rows, vector=vector)
     wanted = power_of_two(-(-spec.cols // min(COLUMNS_PER_THREAD, limit)))
     threads = max(ROW_THREADS, min(MAX_ROW_THREADS, wanted))
+    if spec.rows >= NOMINAL_CTAS:
+        # Fewer threads take fewer instructions: what they exchange is work of each.
+        while threads > STREAM_THREADS and spec.cols <= threads // 2 * limit:
+            threads //= 2
     if target.has("clusters") and spec.rows <= target.limits["grid_y"]:
         cluster = _row_cluster(spec, threads)
         if -(-spec.cols // (threads * cluster * vector)) * vector <= limit:

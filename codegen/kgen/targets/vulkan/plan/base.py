@@ -12,7 +12,7 @@ from kgen.spec import DType, Spec
 from kgen.targets.base import Plan, Target
 from kgen.targets.expressions import Rendered
 from kgen.targets.vulkan.expressions import SpirvRenderer
-from kgen.targets.vulkan.limits import CEILING, STORAGE_16BIT
+from kgen.targets.vulkan.limits import CEILING, STORAGE_8BIT, STORAGE_16BIT
 from kgen.targets.vulkan.plan import declarations
 from kgen_runtime.launch_limits import VULKAN_GUARANTEED, Limits, vulkan_limits
 from kgen_runtime.manifest import Extent3
@@ -23,15 +23,23 @@ VECTOR_WIDTHS = (4, 2, 1)
 #: Bytes of the scalars that workgroup memory holds.
 WORD = 4
 
-_VECTORS = {"float": "vec", "uint": "uvec", "ushort": "u16vec"}
-_BYTES = {"float": 4, "uint": 4, "ushort": 2, "half": 2}
+_VECTORS = {"float": "vec", "uint": "uvec", "ushort": "u16vec", "uchar": "u8vec"}
+_BYTES = {"float": 4, "uint": 4, "ushort": 2, "half": 2, "uchar": 1}
+#: What scalars of fewer than 32 bits take: the capability, and the device's feature.
+_NARROW = {
+    "half": ("StorageBuffer16BitAccess", STORAGE_16BIT),
+    "ushort": ("StorageBuffer16BitAccess", STORAGE_16BIT),
+    "uchar": ("StorageBuffer8BitAccess", STORAGE_8BIT),
+}
+#: The API that has elements of 8 bits, and the version of SPIR-V that needs no extension for them.
+API_8BIT, SPIRV_8BIT = (1, 2), (1, 5)
 
 
 @frozen
 class Tensor:
     """A storage buffer: an array of scalars, or of vectors of `vector` scalars.
 
-    `scalar` is the SPIR-V type that memory holds: float, half, or uint or ushort for bits.
+    `scalar` is the SPIR-V type that memory holds: float, half, or uint, ushort or uchar for bits.
     """
 
     name: str
@@ -120,9 +128,25 @@ class VulkanPlan(Plan):
         return tuple(names)
 
     @property
+    def narrow(self) -> tuple[tuple[str, str], ...]:
+        """What tensors of fewer than 32 bits take: capabilities, and features of the device."""
+        found = (_NARROW[t.scalar] for t in self.tensors if t.scalar in _NARROW)
+        return tuple(dict.fromkeys(found))
+
+    @property
     def capabilities(self) -> tuple[str, ...]:
-        has_16bit = any(t.scalar in ("half", "ushort") for t in self.tensors)
-        return ("Shader", "StorageBuffer16BitAccess") if has_16bit else ("Shader",)
+        return ("Shader", *(capability for capability, _ in self.narrow))
+
+    @property
+    def has_8bit(self) -> bool:
+        return any(feature == STORAGE_8BIT for _, feature in self.narrow)
+
+    @property
+    def extensions(self) -> tuple[str, ...]:
+        """Extensions of SPIR-V."""
+        limits = self.target.limits
+        version = (limits["spirv_major"], limits["spirv_minor"])
+        return ("SPV_KHR_8bit_storage",) if self.has_8bit and version < SPIRV_8BIT else ()
 
     @property
     def requires(self) -> Mapping[str, Any]:
@@ -136,13 +160,15 @@ class VulkanPlan(Plan):
             "maxPerStageDescriptorStorageBuffers": len(self.tensors),
             "maxStorageBufferRange": largest,
         }
-        has_16bit = "StorageBuffer16BitAccess" in self.capabilities
         beyond = {
-            "features": [STORAGE_16BIT] if has_16bit else [],
+            "features": [feature for _, feature in self.narrow],
             "limits": {name: n for name, n in used.items() if n > VULKAN_GUARANTEED[name]},
         }
-        api = f"{limits['api_major']}.{limits['api_minor']}"
-        return {"api": api} | {name: value for name, value in beyond.items() if value}
+        version = (limits["api_major"], limits["api_minor"])
+        api = max(version, API_8BIT) if self.has_8bit else version
+        return {"api": ".".join(map(str, api))} | {
+            name: value for name, value in beyond.items() if value
+        }
 
     @property
     def launch_limits(self) -> Limits:
@@ -181,7 +207,7 @@ def vector_type(scalar: str, width: int) -> str:
 
 def bits_of(dtype: DType) -> str:
     """The scalar type that holds a dtype's bits."""
-    return "uint" if dtype.itemsize == WORD else "ushort"
+    return {1: "uchar", 2: "ushort", WORD: "uint"}[dtype.itemsize]
 
 
 def tensors(spec: Spec, scalars: Mapping[str, str], vector: int = 1) -> tuple[Tensor, ...]:

@@ -16,7 +16,12 @@ from kgen.targets.stream import (
     StreamPlan,
     widest_vector,
 )
-from kgen.targets.vulkan.expressions import SpirvBitsRenderer, SpirvRenderer, renderer_for
+from kgen.targets.vulkan.expressions import (
+    SpirvBitsRenderer,
+    SpirvRenderer,
+    SpirvWholeRenderer,
+    renderer_for,
+)
 from kgen.targets.vulkan.plan.base import (
     VECTOR_WIDTHS,
     Tensor,
@@ -35,7 +40,7 @@ from kgen_runtime.values import frozen
 class ElementwisePlan(VulkanPlan):
     """Indices count vectors. `guarded`: some invocation has a vector beyond the last."""
 
-    renderer: SpirvRenderer | SpirvBitsRenderer
+    renderer: SpirvRenderer | SpirvBitsRenderer | SpirvWholeRenderer
 
     schedule: GpuStream
     spec: Elementwise
@@ -96,14 +101,32 @@ class ElementwisePlan(VulkanPlan):
         """Scalars are computed on as the integers that are loaded and stored."""
         return isinstance(self.renderer, SpirvBitsRenderer)
 
+    @property
+    def on_integers(self) -> bool:
+        return isinstance(self.renderer, SpirvWholeRenderer)
+
+    def conversions(self, name: str) -> tuple[str, ...]:
+        """Functions that make what is computed with of a tensor's bits, or the other way round."""
+        return conversions(self.tensor(name), self.renderer)
+
+    @property
+    def suffix(self) -> str:
+        """The end of the names of what is computed with."""
+        return "" if self.on_bits else "_whole" if self.on_integers else "_float"
+
+    @property
+    def scalar_type(self) -> str:
+        """The type of what is computed with."""
+        return "float" if self.suffix == "_float" else "uint"
+
     def element(self, access: int, component: int) -> Rendered:
-        """The expression of one scalar; the result is %out<access>_<component>, or with _float."""
-        suffix = "" if self.on_bits else "_float"
+        """The expression of one scalar; the result is %out<access>_<component> and the suffix."""
+        suffix = self.suffix
         inputs = {
             i.name: f"%{i.name}{access}_{0 if i.single else component}{suffix}"
             for i in self.stream.inputs
         } | {c.name: f"%{c.name}_{access}" for c in self.stream.conditions}
-        calls = self.spec.calls
+        calls = self.spec.result_calls
         return self.renderer.render(calls, inputs, f"%out{access}_{component}{suffix}")
 
 
@@ -137,12 +160,9 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
     )
     buffers = tuple(_buffers(spec, schedule.vector))
     renderer = renderer_for(spec)
-    conversions = [
-        f"{'widen' if b.read_only else 'narrow'}_{b.dtype}"
-        for b in buffers
-        if b.scalar == "ushort" and isinstance(renderer, SpirvRenderer)
-    ]
-    functions = dict.fromkeys([*conversions, *renderer.functions(spec.calls)])
+    read = [b for b in buffers if b.name not in spec.index_inputs]
+    needed = [name for buffer in read for name in conversions(buffer, renderer)]
+    functions = dict.fromkeys([*needed, *renderer.functions(spec.result_calls)])
     return ElementwisePlan(
         spec=spec,
         target=target,
@@ -153,10 +173,27 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
         tensors=buffers,
         functions=tuple(functions),
         renderer=renderer,
-        constants=renderer.constants(spec.calls),
+        constants=renderer.constants(spec.result_calls),
         folded=folded,
         guarded=covered != spec.elements,
     )
+
+
+def conversions(
+    tensor: Tensor, renderer: SpirvRenderer | SpirvBitsRenderer | SpirvWholeRenderer
+) -> tuple[str, ...]:
+    """Functions that make what is computed with of a tensor's bits, or the other way round."""
+    dtype = tensor.dtype
+    if isinstance(renderer, SpirvWholeRenderer):
+        if tensor.read_only:
+            return ("extend_s8",) if dtype is DType.S8 else ()
+        if not dtype.is_integer:
+            # To the bits of f32, and from there to those of 16 bits.
+            return ("widen_s32", *(() if dtype is DType.F32 else (f"narrow_{dtype}",)))
+        return (f"saturate_{dtype}",) if dtype in (DType.S8, DType.U8) else ()
+    if isinstance(renderer, SpirvBitsRenderer) or dtype is DType.F32:
+        return ()
+    return (f"{'widen' if tensor.read_only else 'narrow'}_{dtype}",)
 
 
 def vector_of(spec: Elementwise) -> int:
@@ -180,7 +217,7 @@ def _buffers(spec: Elementwise, vector: int) -> Iterator[Tensor]:
             name=p.name,
             binding=binding,
             dtype=p.dtype,
-            scalar="uint" if p.dtype.is_integer else bits_of(p.dtype),
+            scalar="uint" if p.name in spec.index_inputs else bits_of(p.dtype),
             vector=1 if p.name in scalars else vector,
             read_only=p.role == "input",
         )

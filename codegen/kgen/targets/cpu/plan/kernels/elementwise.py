@@ -9,6 +9,7 @@ from functools import cached_property
 from kgen.errors import ScheduleError
 from kgen.ops import Expression
 from kgen.ops.expression import assuming, inputs
+from kgen.ops.registry import call_of
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Elementwise
 from kgen.targets.base import Target
@@ -16,8 +17,9 @@ from kgen.targets.cpu.expressions import CpuBitsRenderer, CpuRenderer, on_bits
 from kgen.targets.cpu.plan.base import FormulaPlan, Run, access, check_task, vector_for
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.matmul import LINE_BYTES
-from kgen.targets.cpu.plan.vectors import Vector
+from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.expressions import Rendered
+from kgen.targets.llvm_expressions import LlvmWholeRenderer
 from kgen.targets.llvm_ir import ELEMENT, FloatType
 from kgen.targets.stream import Dimension, StreamCondition, StreamOperand, StreamPlan
 from kgen_runtime.manifest import Launch, Tile
@@ -50,6 +52,10 @@ class ElementwisePlan(FormulaPlan):
     schedule: CpuStream
     run: Run
 
+    def access(self, name: str) -> Access:
+        """How an input is read."""
+        return access(self.target, self.spec.parameter(name).dtype, self.compute)
+
     @cached_property
     def stream(self) -> StreamPlan:
         return StreamPlan(spec=self.spec, vector=1)
@@ -66,15 +72,23 @@ class ElementwisePlan(FormulaPlan):
     # -- the expression ------------------------------------------------------------------------
 
     @property
-    def renderer(self) -> CpuRenderer | CpuBitsRenderer:
+    def renderer(self) -> CpuRenderer | CpuBitsRenderer | LlvmWholeRenderer:
         if on_bits(self.spec):
             return CpuBitsRenderer(dtype=self.spec.dtype, type=self.compute)
-        type_ = FloatType(dtype=DType.F32, lanes=self.compute.count)
+        type_ = FloatType(dtype=self.spec.compute, lanes=self.compute.count)
+        if self.spec.compute.is_integer:
+            return LlvmWholeRenderer(type=type_)
         return CpuRenderer(type=type_, target=self.target)
+
+    @property
+    def whole_calls(self) -> Expression:
+        """The expression in calls; for an output of whole words it is rounded."""
+        calls = self.spec.result_calls
+        return call_of("round", calls) if self.out.is_whole_words else calls
 
     def calls(self, segment: Segment) -> Expression:
         """The expression in a segment."""
-        return assuming(self.spec.calls, dict(segment.known))
+        return assuming(self.whole_calls, dict(segment.known))
 
     def rendered(self, segment: Segment, prefix: str) -> Rendered:
         """On vectors %<prefix>.<operand>, or %<operand>.all of one that is the same for a row."""
@@ -93,15 +107,18 @@ class ElementwisePlan(FormulaPlan):
     @property
     def module_functions(self) -> tuple[str, ...]:
         """Functions of the module that the expression calls."""
-        renderer, calls = self.renderer, self.spec.calls
+        renderer, calls = self.renderer, self.whole_calls
         return renderer.functions(calls) if isinstance(renderer, CpuRenderer) else ()
 
     @property
     def declarations(self) -> tuple[str, ...]:
         renderer = self.renderer
-        if not isinstance(renderer, CpuRenderer):
+        if isinstance(renderer, CpuBitsRenderer):
             return ()
-        found = list(renderer.declarations(self.spec.calls))
+        found = list(renderer.declarations(self.whole_calls))
+        if self.out.is_whole_words:
+            t, whole = self.compute, self.out.stored
+            found.append(f"{whole} @llvm.fptosi.sat.{whole.suffix}.{t.suffix}({t})")
         if self.module_functions:
             found += self.functions.declarations(self.compute)
         return tuple(dict.fromkeys(found))
@@ -153,18 +170,21 @@ class ElementwisePlan(FormulaPlan):
     def places(self, of: StreamOperand) -> tuple[tuple[str, int], ...]:
         """What a row's place is summed of: values, and bytes for each step of them."""
         at = self.row_terms(of) if self.by_rows else ()
-        itemsize = self.spec.dtype_of(of.tensor).itemsize
+        itemsize = self._itemsize(of)
         return (*at, *((f"%{name}.place", stride * itemsize) for name, stride in of.indices))
 
     def offset_bytes(self, of: StreamOperand) -> int:
-        return of.offset * self.spec.dtype_of(of.tensor).itemsize
+        return of.offset * self._itemsize(of)
+
+    def _itemsize(self, of: StreamOperand) -> int:
+        return self.spec.dtype_of(of.tensor).itemsize
 
     def spare_bytes(self, of: StreamOperand) -> int:
         """Where a row is if a guard does not hold: the lowest element that is read of it is then
         the tensor's first."""
         inside = [s for s in self.segments if dict(s.known).items() >= self._held(of).items()]
         places = [i for s in inside for i in (s.start, s.stop - 1)]
-        return -min((i * of.lane for i in places), default=0) * self.x.itemsize
+        return -min((i * of.lane for i in places), default=0) * self._itemsize(of)
 
     def _held(self, of: StreamOperand) -> dict[str, bool]:
         """The conditions about places in a row that it is guarded by."""
@@ -173,7 +193,7 @@ class ElementwisePlan(FormulaPlan):
 
     def lanes(self, of: StreamOperand, valid: int) -> tuple[int, ...]:
         """Bytes from an operand's first element to those of a vector, or of its `valid` first."""
-        return tuple(e * of.lane * self.x.itemsize for e in range(valid or self.compute.count))
+        return tuple(e * of.lane * self._itemsize(of) for e in range(valid or self.compute.count))
 
     @property
     def rows(self) -> int:
@@ -198,13 +218,10 @@ class ElementwisePlan(FormulaPlan):
     def row_terms(self, of: StreamOperand) -> tuple[tuple[str, int], ...]:
         """Where an operand's row is: values, and the bytes for each step of them."""
         rows = len(self.stream.sizes) - 1
+        itemsize = self._itemsize(of)
         if of.linear:
-            return (("%r", self.cols * self.x.itemsize),)
-        return tuple(
-            (self.coordinate(d), stride * self.spec.dtype_of(of.tensor).itemsize)
-            for d, stride in of.terms
-            if d < rows
-        )
+            return (("%r", self.cols * itemsize),)
+        return tuple((self.coordinate(d), stride * itemsize) for d, stride in of.terms if d < rows)
 
     def coordinate(self, dimension: int) -> str:
         """A row's coordinate."""
@@ -238,7 +255,8 @@ class ElementwisePlan(FormulaPlan):
     @property
     def masked_types(self) -> tuple[Vector, ...]:
         """One element alone goes as a scalar."""
-        types = {self.x.stored, self.out.stored} if self._has_masks else set()
+        accesses = [self.out, *(self.access(i.tensor) for i in self.operands if not i.single)]
+        types = {a.stored for a in accesses} if self._has_masks else set()
         return tuple(sorted(types, key=str))
 
     @property
@@ -266,11 +284,10 @@ class ElementwisePlan(FormulaPlan):
         """Divides bytes by those of an element."""
         return (self.out.itemsize - 1).bit_length()
 
-    @property
-    def ahead(self) -> tuple[int, ...]:
+    def ahead(self, name: str) -> tuple[int, ...]:
         """Bytes from a step's first element to the lines of an input that it fetches, those of a
         later step (relu: 48 instead of 43 GB/s, Zen 4)."""
-        nbytes = self.schedule.unroll * self.x.stored.bytes
+        nbytes = self.schedule.unroll * self.access(name).stored.bytes
         return tuple(range(AHEAD_BYTES, AHEAD_BYTES + nbytes, LINE_BYTES))
 
 
@@ -285,7 +302,7 @@ def vector_of(spec: Elementwise, target: Target) -> Vector:
     if on_bits(spec):
         # As many as there are of f16.
         return vector_for(target, DType.F16, cols).integers
-    return vector_for(target, DType.F32, cols)
+    return vector_for(target, spec.compute, cols)
 
 
 def has_whole_tasks(spec: Elementwise, target: Target, task: int) -> bool:

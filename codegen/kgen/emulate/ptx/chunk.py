@@ -1,0 +1,180 @@
+"""What parts of the emulator share of a chunk of CTAs: lanes, the order of accesses, faults.
+
+A part takes a :class:`Chunk`, which says nothing of the other parts; the machine is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import field
+from enum import IntEnum
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from kgen.emulate.numerics import Numerics
+from kgen.emulate.ptx.asynchronous.tensor_box import MappedTensor
+from kgen.emulate.ptx.exec.ctas import WARP
+from kgen.emulate.ptx.memory.semantics import Semantics
+from kgen.emulate.ptx.memory.stored import Stored
+from kgen.emulate.ptx.order.clocks import Clocks
+from kgen.emulate.ptx.types import Array
+from kgen_runtime.values import frozen
+
+Index3 = tuple[int, int, int]
+#: Active lanes at any broadcast shape; None means all of them.
+Mask = Array | None
+
+#: Generic addresses of the windows of shared, local and parameter memory (PTX ISA 5.2, 6.4.1.1).
+SHARED_WINDOW = 1 << 32
+LOCAL_WINDOW = 2 << 32
+PARAMETER_WINDOW = 3 << 32
+GENERIC_WINDOW_BITS = 32
+
+
+class StallRank(IntEnum):
+    """What is finished before what when no thread can go on.
+
+    Who relies on a bulk copy is known exactly, whenever it ends. What cp.async has copied counts as
+    its thread's, which others may know of without having waited: it stays under way for longer.
+    """
+
+    BULK_COPY = 0
+    COPY_ARRIVAL = 1
+    TIME_LIMIT = 2
+
+
+class Violation(Exception):
+    """A fault as an instruction sees it; the scheduler adds the instruction's place.
+
+    `lanes` are the offenders at any broadcast shape, `address` the bytes' addresses likewise.
+    """
+
+    def __init__(self, kind: str, message: str, lanes: Array, address: Array | None = None) -> None:
+        super().__init__(message)
+        self.kind, self.message, self.lanes, self.address = kind, message, lanes, address
+
+
+@frozen
+class Launch:
+    """What every CTA of a launch shares. `parameters` are the bytes of parameter space."""
+
+    grid: Index3
+    block: Index3
+    parameters: bytes
+    shared_bytes: int
+    checks: bool
+    seed: int = 0
+    #: Whether what works on every GPU, though no rule promises it, is a fault, not a warning.
+    strict: bool = False
+    #: Whether warp collectives order memory.
+    collectives_order: bool = False
+    profile: bool = False
+    #: CTAs of a cluster in each direction.
+    cluster: Index3 = (1, 1, 1)
+    numerics: Numerics = field(default_factory=Numerics)
+    #: Tensor maps by generic address.
+    tensor_maps: Mapping[int, MappedTensor] = field(default_factory=dict)
+
+    @property
+    def threads(self) -> int:
+        x, y, z = self.block
+        return x * y * z
+
+    @property
+    def warps(self) -> int:
+        return -(-self.threads // WARP)
+
+    @property
+    def cluster_size(self) -> int:
+        x, y, z = self.cluster
+        return x * y * z
+
+
+class Order(Protocol):
+    """The order of accesses over a launch, as the memories tell it and ask it."""
+
+    @property
+    def machine(self) -> Chunk: ...
+
+    @property
+    def first_cluster(self) -> int:
+        """The number of the chunk's first cluster, over the launch."""
+
+    def learned(self, place: Array, cluster: Array, other: Array, time: Array) -> Array:
+        """Whether lanes of the chunk know, through memory, what a thread of a cluster did."""
+
+    def name(self, cluster: int, thread: int) -> str:
+        """A thread of a cluster for a reader."""
+
+    def accessed(
+        self,
+        buffer: int,
+        index: Array,
+        nbytes: int,
+        mask: Mask,
+        how: Semantics,
+        *,
+        reads: bool = False,
+        writes: bool = False,
+        stored: Callable[[], Stored] | None = None,
+        later: bool = False,
+    ) -> None:
+        """Lanes access a buffer of global memory."""
+
+    def strong(
+        self, space: object, place: Array, mask: Mask, how: Semantics, *, reads: bool, writes: bool
+    ) -> None:
+        """Lanes make strong accesses to a space."""
+
+
+class Chunk(Protocol):
+    """The lanes [CTA, warp, lane] of the CTAs that run, where they are, and what orders them."""
+
+    checks: bool
+    #: The smallest shared access of the kernel.
+    granule: int
+    #: The smallest global access.
+    global_unit: int
+    #: Whether an instruction of the kernel completes asynchronously on an mbarrier.
+    asynchronous: bool
+    ctas: int
+    warps: int
+    #: CTAs of a cluster. Those of one cluster are next to each other, in the order of ranks.
+    cluster: int
+    #: The instruction that is being executed.
+    pc: int
+    #: Lanes that are no padding, [1, warp, lane].
+    exists: Array
+    #: Whether the threads of the cluster have met at its barrier, [C].
+    met: Array
+
+    @property
+    def launch(self) -> Launch: ...
+
+    @property
+    def clocks(self) -> Clocks: ...
+
+    @property
+    def order(self) -> Order: ...
+
+    @property
+    def shape(self) -> tuple[int, int, int]: ...
+
+    def line(self, pc: int) -> int:
+        """The source line of an instruction."""
+
+    def warn(self, violation: Violation) -> None:
+        """Note what the present instruction does; once is enough."""
+
+    def active(self, mask: Mask) -> Array:
+        """A mask as an array."""
+
+    def everywhere(self, value: Array) -> Array:
+        """A read-only view over the whole of [CTA, warp, lane]."""
+
+
+def uniform(value: int, dtype: npt.DTypeLike) -> Array:
+    """One value for every lane."""
+    return np.full((1, 1, 1), value, dtype)
