@@ -215,7 +215,7 @@ def _wide(entry: KernelEntry, make: Maker) -> Maker:
         exponents = generator.integers(0, 8 * out.itemsize + 1, param.shape)
         wide = np.rint(np.ldexp(values, exponents) * 2.0) / 2.0
         chosen = np.where(generator.random(param.shape) < 0.5, wide, values)
-        return chosen.astype(np.float64 if param.dtype is DType.F64 else np.float32)
+        return chosen.astype(np.float64) if param.dtype is DType.F64 else chosen.astype(np.float32)
 
     return made
 

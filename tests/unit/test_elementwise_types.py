@@ -1,0 +1,126 @@
+"""Types of element-wise expressions: what is computed in, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kgen
+import kgen_runtime
+from kgen import targets
+from kgen.errors import SpecError, TargetError
+from kgen.spec import DType, Elementwise, from_json
+from kgen.spec.text import form, parse
+from kgen_runtime import scalar
+
+
+@pytest.mark.parametrize(
+    ("text", "compute", "out"),
+    [
+        ("x+y 8 s8", "f32", "s8"),
+        ("x+y 8 bool,s8", "f32", "s8"),
+        ("x+y 8 s32,u8", "s32", "s32"),
+        ("x+y 8 s64,s32", "s64", "s64"),
+        ("x+y 8 s64,f16", "f32", "f16"),
+        ("x+y 8 f64,bf16", "f64", "f64"),
+        ("x<y 8 s32", "s32", "bool"),
+        ("x<y 8 f32 out=f32", "f32", "f32"),
+        ("cast 8 s8 out=f64", "f64", "f64"),
+        ("where(mask,x,0) 8 x=f32,mask=bool", "f32", "f32"),
+    ],
+)
+def test_what_is_computed_in(text: str, compute: str, out: str) -> None:
+    spec = parse(text)
+    assert isinstance(spec, Elementwise)
+    assert (spec.compute, spec.out) == (compute, out)
+    assert parse(form(spec)) == spec and from_json(spec.to_json()) == spec
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("exp 8 s32", r"exp is not for s32, which 'exp\(x\)' is computed in"),
+        ("x*0.5 8 s64", "0.5 is not for s64"),
+        ("x/y 8 s32", "div is not for s32"),
+        ("x**y 8 s32", "pow is not for s32"),
+        ("x%y 8 f64", "mod is not for f64"),
+        ("tanh 8 f64", "tanh is not for f64"),
+        ("x+3000000000 8 s32", "take a number from -2147483648 to 2147483647"),
+        ("x+9007199254740993 8 s64", "no f64 is this number"),
+        ("x+y 8 s32,s32,s32", "3 dtypes for the inputs x, y"),
+        ("x+y 8 x=s32", r"input y of 'x\+y' has no dtype; give y="),
+        ("softmax 8 s32", "dtype=s32 is not one that row-wise operations take"),
+        ("x+y 8 f32,e5m2", "dtype=e5m2 is not one that element-wise operations take"),
+    ],
+)
+def test_what_is_refused(text: str, message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [("neg 8 f64", "sm_80"), ("neg 8 s64", "vulkan1.3"), ("cast 8 s8 out=s64", "vulkan1.1")],
+)
+def test_what_a_target_lacks(text: str, target: str) -> None:
+    found = targets.find(target)
+    with pytest.raises(TargetError, match=r"dtype=[sf]64 is not one that"):
+        targets.family(found.family).check_support(parse(text), found)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "bits"),
+    [
+        (DType.U8, 300.0, 255),
+        (DType.U8, -0.5, 0),
+        (DType.U8, 2.5, 2),
+        (DType.U8, float("nan"), 0),
+        (DType.BOOL, float("nan"), 1),
+        (DType.BOOL, -0.0, 0),
+        (DType.S64, float("inf"), 2**63 - 1),
+        (DType.S64, -(2**63), 2**63),
+        (DType.S64, 2**62 + 1, 2**62 + 1),
+    ],
+)
+def test_how_numbers_become_integers(dtype: DType, value: float, bits: int) -> None:
+    assert scalar.encode(value, dtype) == bits
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_integers_wrap_around_and_divide_downwards(bits: int) -> None:
+    least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    table = {
+        "add(x, y)": [(most, 1, least), (least, -1, most)],
+        "mul(x, y)": [(most, most, 1), (least, -1, least)],
+        "floor_divide(x, y)": [
+            (7, -2, -4),
+            (-7, 2, -4),
+            (-7, -2, 3),
+            (5, 0, 0),
+            (least, -1, least),
+        ],
+        "mod(x, y)": [(7, -2, -1), (-7, 2, 1), (5, 0, 0), (least, -1, 0)],
+        "abs(x) + neg(y) * 0": [(least, 3, least)],
+    }
+    for text, cases in table.items():
+        spec = parse(f"{text.replace(' ', '')} {len(cases)} s{bits}")
+        x, y, expected = np.array(cases, f"i{bits // 8}").T
+        buffers = {"x": np.ascontiguousarray(x), "y": np.ascontiguousarray(y)}
+        element = scalar.elements(spec.to_json(), {n: b.data for n, b in buffers.items()})
+        assert [element((i,)) for i in range(len(cases))] == expected.tolist(), text
+
+
+def test_arrays_of_these_types(tmp_path: Path) -> None:
+    texts = ("less 5 f32", "where(mask,x,-x) 5 bool,s32", "cast 5 f32 out=u8", "x*y 5 s64")
+    kgen.build(list(map(parse, texts)), ["native"]).save(tmp_path / "types.kgen")
+    kernels = kgen_runtime.load(tmp_path / "types.kgen", device="cpu")
+    x = np.array([1.5, -2.0, 300.0, np.nan, 0.25], np.float32)
+    less = kernels.less(x, np.zeros(5, np.float32))
+    assert less.dtype == np.bool_ and less.tolist() == [False, True, False, False, False]
+    assert kernels.cast(x).dtype == np.uint8 and kernels.cast(x).tolist() == [2, 0, 255, 0, 0]
+    numbers, mask = np.arange(5, dtype=np.int32), np.array([1, 0, 1, 0, 1], np.bool_)
+    assert kernels.elementwise(mask, x=numbers).tolist() == [0, -1, 2, -3, 4]
+    large = np.full(5, 2**40 + 1, np.int64)
+    assert (kernels.mul(large, large) == large * large).all()
