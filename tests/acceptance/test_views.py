@@ -99,3 +99,23 @@ def test_tasks_of_a_cpu() -> None:
     elements = (("slice(x, 0, 3, 3003)", ((3003,),)), ("slice(x, 0, 1, 3003, 3)", ((3003,),)))
     check(specs(elements, (DType.BF16, DType.F16)), "native", task=256, unroll=1)
     check(specs(elements, (DType.F32,)), "native", task=256, unroll=1, nontemporal=1)
+
+
+@pytest.mark.parametrize("target", FAMILIES)
+def test_other_types(target: str) -> None:
+    """Copies of integers, of which an index may be one too."""
+    types = [DType.S8, DType.S32, DType.BOOL, DType.U8]
+    types += [DType.S64, DType.F64] if target == "native" else []
+    cases: tuple[tuple[str, Shapes], ...] = (
+        ("concat(transpose(x), y, 1)", ((13, 8), (8, 19))),
+        ("pad(slice(x, 0, inf, -inf, -1), 0, 1, 2, 1)", ((3, 16),)),
+        ("gather(table, index)", ((9, 16), (11,))),
+    )
+    check(
+        [
+            Elementwise(expression=expression, shapes=shapes, dtype=dtype)
+            for (expression, shapes), dtype in itertools.product(cases, types)
+        ],
+        target,
+        schedules=1,
+    )

@@ -60,9 +60,10 @@ def a_view(dice: random.Random, of: str, array: Ints, others: dict[str, Ints]) -
     start, stop = sorted(dice.randrange(size + 1) for _ in range(2))
     stop += start == stop
     step = dice.choice((1, 1, 2, 3))
-    ends, up_to = (start, stop), slice(start, stop, step)
+    ends: tuple[float, float] = (start, stop)
+    up_to = slice(start, stop, step)
     if dice.random() < 0.4:
-        ends, up_to = (stop - 1, start - 1 if start else -math.inf), slice(None)
+        ends = (stop - 1, start - 1 if start else -math.inf)
         up_to = slice(stop - 1, start - 1 if start else None, -step)
         step = -step
     found = array[(slice(None),) * (axis % rank) + (up_to,)]
@@ -296,7 +297,7 @@ def test_what_is_refused(expression: str, shapes: str, message: str) -> None:
         formula_class(expression)(
             expression=expression,
             shapes=tuple(tuple(map(int, s.split("x"))) for s in shapes.split(",")),
-        )  # type: ignore[call-arg]
+        )
     assert message in str(error.value) and "\n" not in str(error.value)
 
 

@@ -24,7 +24,7 @@ from kgen.ops import Accuracy, functions
 from kgen_runtime.definitions import DEFINITIONS, Evaluator, Integers
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import Tolerance
-from kgen_runtime.views import TENSORS
+from kgen_runtime.views import TENSORS, is_view, parts
 
 #: Results below it may be zero.
 SMALLEST_NORMAL = 2.0**-126
@@ -70,6 +70,9 @@ class WholeNumbers(Integers):
     """Evaluates arrays of int64 that hold numbers of 32 or 64 bits."""
 
     def value(self, at: Any) -> Any:
+        if is_view(at):
+            name, tensors, numbers = parts(at)
+            return viewed(name, [self.value(tensor) for tensor in tensors], numbers)
         return np.asarray(super().value(at))
 
     def wrapped(self, x: Values) -> Values:
