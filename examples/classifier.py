@@ -1,4 +1,4 @@
-"""Two layers and a softmax in one bundle, with weights packed ahead and prepared calls.
+"""Two layers and a softmax in one bundle, with prepacked weights and prepared calls.
 
 A model at a fixed batch size calls the same kernels on the same memory again and again: what can be
 done once, checking arguments and ordering weights, is done once.

@@ -139,11 +139,11 @@ def schedule_words(fields: Mapping[str, Any]) -> str:
     if fields.get("swap"):
         words.append("operands swapped")
     if fields.get("pingpong"):
-        words.append("taking turns")
+        words.append("ping-pong")
     for name, least, what in (
         ("cluster_m", 1, "clusters of {}"),
         ("cluster_n", 1, "clusters of {} side by side"),
-        ("num_ctas", 0, "{} CTAs stay"),
+        ("num_ctas", 0, "{} persistent CTAs"),
         ("split_k", 1, "k in {} parts"),
     ):
         if fields.get(name, least) > least:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgen import settings
 from kgen.file_cache import FileCache
+from kgen.identities import without_identities
 from kgen.targets.base import Plan, Source
 
 if TYPE_CHECKING:
@@ -96,10 +97,11 @@ def text(template: str, values: Mapping[str, object]) -> str:
 
 
 def render(plan: Plan, extension: str) -> Source:
-    """The kernel's text: the plan's entry template over the plan, no two blank lines together."""
+    """The kernel's text: the plan's entry template over the plan, without two blank lines together
+    or arithmetic that changes nothing."""
     template = _environment().get_template(plan.template)
     text = template.render(plan=plan, spec=plan.spec, target=plan.target, schedule=plan.schedule)
-    text = _BLANK_LINES.sub("\n\n", text.lstrip("\n"))
+    text = without_identities(_BLANK_LINES.sub("\n\n", text.lstrip("\n")), extension)
     return Source(text=text, extension=extension, entry_point=plan.entry_point)
 
 

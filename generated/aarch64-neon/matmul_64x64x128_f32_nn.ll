@@ -48,8 +48,7 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 256
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <4 x float>, ptr %b_n0.at, align 4
+  %b_n0 = load <4 x float>, ptr %k.b, align 4
   %b_n1.at = getelementptr i8, ptr %k.b, i64 16
   %b_n1 = load <4 x float>, ptr %b_n1.at, align 4
   %b_n2.at = getelementptr i8, ptr %k.b, i64 32
@@ -58,8 +57,7 @@ k.body:
   %b_n3 = load <4 x float>, ptr %b_n3.at, align 4
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.scalar = load float, ptr %k.a, align 4
   %a_m0.first = insertelement <4 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <4 x float> %a_m0.first, <4 x float> poison, <4 x i32> zeroinitializer
   %sum_m0_n0.next = call <4 x float> @llvm.fma.v4f32(<4 x float> %a_m0, <4 x float> %b_n0, <4 x float> %sum_m0_n0)
@@ -112,8 +110,7 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  store <4 x float> %sum_m0_n0, ptr %sum_m0_n0.out.at, align 4
+  store <4 x float> %sum_m0_n0, ptr %out, align 4
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 16
   store <4 x float> %sum_m0_n1, ptr %sum_m0_n1.out.at, align 4
   %sum_m0_n2.out.at = getelementptr i8, ptr %out, i64 32
@@ -191,8 +188,7 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 256
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <4 x float>, ptr %b_n0.at, align 4
+  %b_n0 = load <4 x float>, ptr %k.b, align 4
   %b_n1.at = getelementptr i8, ptr %k.b, i64 16
   %b_n1 = load <4 x float>, ptr %b_n1.at, align 4
   %b_n2.at = getelementptr i8, ptr %k.b, i64 32
@@ -201,8 +197,7 @@ k.body:
   %b_n3 = load <4 x float>, ptr %b_n3.at, align 4
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.scalar = load float, ptr %k.a, align 4
   %a_m0.first = insertelement <4 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <4 x float> %a_m0.first, <4 x float> poison, <4 x i32> zeroinitializer
   %sum_m0_n0.next = call <4 x float> @llvm.fma.v4f32(<4 x float> %a_m0, <4 x float> %b_n0, <4 x float> %sum_m0_n0)
@@ -239,8 +234,7 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  store <4 x float> %sum_m0_n0, ptr %sum_m0_n0.out.at, align 4
+  store <4 x float> %sum_m0_n0, ptr %out, align 4
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 16
   store <4 x float> %sum_m0_n1, ptr %sum_m0_n1.out.at, align 4
   %sum_m0_n2.out.at = getelementptr i8, ptr %out, i64 32

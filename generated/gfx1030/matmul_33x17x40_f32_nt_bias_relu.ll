@@ -36,24 +36,20 @@ entry:
   ; rows behind the last are read at the last; what they give is never stored
   %a.row_limit = sub nuw nsw i32 32, %first_row
   %a.c0.k.chunk = urem i32 %thread, 8
-  %a.c0.k = mul nuw nsw i32 %a.c0.k.chunk, 1
   %a.c0.row.chunk = udiv i32 %thread, 8
   %a.c0.row = mul nuw nsw i32 %a.c0.row.chunk, 2
   %a.c0.row.exists = call i32 @llvm.umin.i32(i32 %a.c0.row, i32 %a.row_limit)
   %a.c0.line = mul nuw nsw i32 %a.c0.row.exists, 40
-  %a.c0.narrow = add nuw nsw i32 %a.c0.line, %a.c0.k
+  %a.c0.narrow = add nuw nsw i32 %a.c0.line, %a.c0.k.chunk
   %a.c0.offset = zext i32 %a.c0.narrow to i64
   %a.c0.l1.row = add nuw nsw i32 %a.c0.row, 1
   %a.c0.l1.row.exists = call i32 @llvm.umin.i32(i32 %a.c0.l1.row, i32 %a.row_limit)
   %a.c0.l1.line = mul nuw nsw i32 %a.c0.l1.row.exists, 40
-  %a.c0.l1.narrow = add nuw nsw i32 %a.c0.l1.line, %a.c0.k
+  %a.c0.l1.narrow = add nuw nsw i32 %a.c0.l1.line, %a.c0.k.chunk
   %a.c0.l1.offset = zext i32 %a.c0.l1.narrow to i64
-  %a.c0.lds_line = udiv i32 %a.c0.k, 1
   %a.c0.element = urem i32 %a.c0.row, 4
   %a.c0.position = udiv i32 %a.c0.row, 4
-  %a.c0.slot.high = lshr i32 %a.c0.lds_line, 0
-  %a.c0.slot.scaled = shl i32 %a.c0.slot.high, 0
-  %a.c0.slot.low = and i32 %a.c0.slot.scaled, 7
+  %a.c0.slot.low = and i32 %a.c0.k.chunk, 7
   %a.c0.slot = xor i32 %a.c0.position, %a.c0.slot.low
   ; B: chunks of 1 x 2 (k x n), 8 side by side along k
   %b.first_row = zext i32 %first_column to i64
@@ -62,36 +58,30 @@ entry:
   ; rows behind the last are read at the last; what they give is never stored
   %b.row_limit = sub nuw nsw i32 16, %first_column
   %b.c0.k.chunk = urem i32 %thread, 8
-  %b.c0.k = mul nuw nsw i32 %b.c0.k.chunk, 1
   %b.c0.row.chunk = udiv i32 %thread, 8
   %b.c0.row = mul nuw nsw i32 %b.c0.row.chunk, 2
   %b.c0.row.exists = call i32 @llvm.umin.i32(i32 %b.c0.row, i32 %b.row_limit)
   %b.c0.line = mul nuw nsw i32 %b.c0.row.exists, 40
-  %b.c0.narrow = add nuw nsw i32 %b.c0.line, %b.c0.k
+  %b.c0.narrow = add nuw nsw i32 %b.c0.line, %b.c0.k.chunk
   %b.c0.offset = zext i32 %b.c0.narrow to i64
   %b.c0.l1.row = add nuw nsw i32 %b.c0.row, 1
   %b.c0.l1.row.exists = call i32 @llvm.umin.i32(i32 %b.c0.l1.row, i32 %b.row_limit)
   %b.c0.l1.line = mul nuw nsw i32 %b.c0.l1.row.exists, 40
-  %b.c0.l1.narrow = add nuw nsw i32 %b.c0.l1.line, %b.c0.k
+  %b.c0.l1.narrow = add nuw nsw i32 %b.c0.l1.line, %b.c0.k.chunk
   %b.c0.l1.offset = zext i32 %b.c0.l1.narrow to i64
-  %b.c0.lds_line = udiv i32 %b.c0.k, 1
   %b.c0.element = urem i32 %b.c0.row, 4
   %b.c0.position = udiv i32 %b.c0.row, 4
-  %b.c0.slot.high = lshr i32 %b.c0.lds_line, 0
-  %b.c0.slot.scaled = shl i32 %b.c0.slot.high, 0
-  %b.c0.slot.low = and i32 %b.c0.slot.scaled, 7
+  %b.c0.slot.low = and i32 %b.c0.k.chunk, 7
   %b.c0.slot = xor i32 %b.c0.position, %b.c0.slot.low
   ; the thread's place among 8 x 8: the first of its rows and columns in the block tile
   %thread_m = udiv i32 %thread, 8
   %thread_n = urem i32 %thread, 8
   %thread_row = mul nuw nsw i32 %thread_m, 2
   %thread_column = mul nuw nsw i32 %thread_n, 2
-  %a.g0.row = add nuw nsw i32 %thread_row, 0
-  %a.g0.element = urem i32 %a.g0.row, 4
-  %a.g0.position = udiv i32 %a.g0.row, 4
-  %b.g0.row = add nuw nsw i32 %thread_column, 0
-  %b.g0.element = urem i32 %b.g0.row, 4
-  %b.g0.position = udiv i32 %b.g0.row, 4
+  %a.g0.element = urem i32 %thread_row, 4
+  %a.g0.position = udiv i32 %thread_row, 4
+  %b.g0.element = urem i32 %thread_column, 4
+  %b.g0.position = udiv i32 %thread_column, 4
 
 ; ---- prologue: the first tile ------------------------------------------------------------------
   %a.first.c0.l0.at = getelementptr float, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
@@ -104,11 +94,11 @@ entry:
   %b.first.c0.l1 = load float, ptr addrspace(1) %b.first.c0.l1.at, align 4
   %a.first.c0.s0.0 = insertelement <2 x float> poison, float %a.first.c0.l0, i32 0
   %a.first.c0.s0 = insertelement <2 x float> %a.first.c0.s0.0, float %a.first.c0.l1, i32 1
-  %a.first.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 %a.c0.element
+  %a.first.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.k.chunk, i32 %a.c0.slot, i32 %a.c0.element
   store <2 x float> %a.first.c0.s0, ptr addrspace(3) %a.first.c0.s0.at, align 8
   %b.first.c0.s0.0 = insertelement <2 x float> poison, float %b.first.c0.l0, i32 0
   %b.first.c0.s0 = insertelement <2 x float> %b.first.c0.s0.0, float %b.first.c0.l1, i32 1
-  %b.first.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.slot, i32 %b.c0.element
+  %b.first.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.k.chunk, i32 %b.c0.slot, i32 %b.c0.element
   store <2 x float> %b.first.c0.s0, ptr addrspace(3) %b.first.c0.s0.at, align 8
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
@@ -139,15 +129,11 @@ loop.multiply:
   %loop.k = phi i32 [ 0, %loop ], [ %loop.k.next, %loop.multiply ]
   %acc.m0.n0.loop.sum = phi <2 x float> [ %acc.m0.n0.start, %loop ], [ %acc.m0.n0.loop, %loop.multiply ]
   %acc.m1.n0.loop.sum = phi <2 x float> [ %acc.m1.n0.start, %loop ], [ %acc.m1.n0.loop, %loop.multiply ]
-  %a.g0.slot.loop.high = lshr i32 %loop.k, 0
-  %a.g0.slot.loop.scaled = shl i32 %a.g0.slot.loop.high, 0
-  %a.g0.slot.loop.low = and i32 %a.g0.slot.loop.scaled, 7
+  %a.g0.slot.loop.low = and i32 %loop.k, 7
   %a.g0.slot.loop = xor i32 %a.g0.position, %a.g0.slot.loop.low
   %a.loop.g0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %loop.k, i32 %a.g0.slot.loop, i32 %a.g0.element
   %a.loop.g0 = load <2 x float>, ptr addrspace(3) %a.loop.g0.at, align 8
-  %b.g0.slot.loop.high = lshr i32 %loop.k, 0
-  %b.g0.slot.loop.scaled = shl i32 %b.g0.slot.loop.high, 0
-  %b.g0.slot.loop.low = and i32 %b.g0.slot.loop.scaled, 7
+  %b.g0.slot.loop.low = and i32 %loop.k, 7
   %b.g0.slot.loop = xor i32 %b.g0.position, %b.g0.slot.loop.low
   %b.loop.g0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %loop.k, i32 %b.g0.slot.loop, i32 %b.g0.element
   %b.loop.g0 = load <2 x float>, ptr addrspace(3) %b.loop.g0.at, align 8
@@ -163,11 +149,11 @@ loop.multiplied:
   %stage.next = xor i32 %stage, 1
   %a.loop.c0.s0.0 = insertelement <2 x float> poison, float %a.loop.c0.l0, i32 0
   %a.loop.c0.s0 = insertelement <2 x float> %a.loop.c0.s0.0, float %a.loop.c0.l1, i32 1
-  %a.loop.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage.next, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 %a.c0.element
+  %a.loop.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage.next, i32 %a.c0.k.chunk, i32 %a.c0.slot, i32 %a.c0.element
   store <2 x float> %a.loop.c0.s0, ptr addrspace(3) %a.loop.c0.s0.at, align 8
   %b.loop.c0.s0.0 = insertelement <2 x float> poison, float %b.loop.c0.l0, i32 0
   %b.loop.c0.s0 = insertelement <2 x float> %b.loop.c0.s0.0, float %b.loop.c0.l1, i32 1
-  %b.loop.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.lds_line, i32 %b.c0.slot, i32 %b.c0.element
+  %b.loop.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.k.chunk, i32 %b.c0.slot, i32 %b.c0.element
   store <2 x float> %b.loop.c0.s0, ptr addrspace(3) %b.loop.c0.s0.at, align 8
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
@@ -183,15 +169,11 @@ last.multiply:
   %last.k = phi i32 [ 0, %last ], [ %last.k.next, %last.multiply ]
   %acc.m0.n0.last.sum = phi <2 x float> [ %acc.m0.n0.loop, %last ], [ %acc.m0.n0.last, %last.multiply ]
   %acc.m1.n0.last.sum = phi <2 x float> [ %acc.m1.n0.loop, %last ], [ %acc.m1.n0.last, %last.multiply ]
-  %a.g0.slot.last.high = lshr i32 %last.k, 0
-  %a.g0.slot.last.scaled = shl i32 %a.g0.slot.last.high, 0
-  %a.g0.slot.last.low = and i32 %a.g0.slot.last.scaled, 7
+  %a.g0.slot.last.low = and i32 %last.k, 7
   %a.g0.slot.last = xor i32 %a.g0.position, %a.g0.slot.last.low
   %a.last.g0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %last.k, i32 %a.g0.slot.last, i32 %a.g0.element
   %a.last.g0 = load <2 x float>, ptr addrspace(3) %a.last.g0.at, align 8
-  %b.g0.slot.last.high = lshr i32 %last.k, 0
-  %b.g0.slot.last.scaled = shl i32 %b.g0.slot.last.high, 0
-  %b.g0.slot.last.low = and i32 %b.g0.slot.last.scaled, 7
+  %b.g0.slot.last.low = and i32 %last.k, 7
   %b.g0.slot.last = xor i32 %b.g0.position, %b.g0.slot.last.low
   %b.last.g0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %last.k, i32 %b.g0.slot.last, i32 %b.g0.element
   %b.last.g0 = load <2 x float>, ptr addrspace(3) %b.last.g0.at, align 8
@@ -213,9 +195,8 @@ last.multiplied:
   %bias.block = getelementptr float, ptr addrspace(1) %bias, i64 %out.first_column
   %rows_left = sub nuw nsw i32 33, %first_row
   %columns_left = sub nuw nsw i32 17, %first_column
-  %column0 = add nuw nsw i32 %thread_column, 0
-  %column0.wide = zext i32 %column0 to i64
-  %column0.exists = icmp ult i32 %column0, %columns_left
+  %column0.wide = zext i32 %thread_column to i64
+  %column0.exists = icmp ult i32 %thread_column, %columns_left
   %column0.bias.offset = select i1 %column0.exists, i64 %column0.wide, i64 0
   %column0.bias.at = getelementptr float, ptr addrspace(1) %bias.block, i64 %column0.bias.offset
   %column0.bias = load float, ptr addrspace(1) %column0.bias.at, align 4
@@ -226,10 +207,9 @@ last.multiplied:
   %column1.bias.at = getelementptr float, ptr addrspace(1) %bias.block, i64 %column1.bias.offset
   %column1.bias = load float, ptr addrspace(1) %column1.bias.at, align 4
   ; row 0
-  %row0 = add nuw nsw i32 %thread_row, 0
-  %row0.wide = zext i32 %row0 to i64
+  %row0.wide = zext i32 %thread_row to i64
   %row0.offset = mul nuw nsw i64 %row0.wide, 17
-  %row0.exists = icmp ult i32 %row0, %rows_left
+  %row0.exists = icmp ult i32 %thread_row, %rows_left
   %m0.n0.e0 = extractelement <2 x float> %acc.m0.n0.last, i32 0
   %m0.n0.e0.exists = and i1 %row0.exists, %column0.exists
   br i1 %m0.n0.e0.exists, label %m0.n0.e0.inside, label %m0.n0.e0.done

@@ -40,11 +40,10 @@ entry:
   %a.c0.offset = zext i32 %a.c0.narrow to i64
   %a.c0.l1.narrow = add nuw nsw i32 %a.c0.narrow, 128
   %a.c0.l1.offset = zext i32 %a.c0.l1.narrow to i64
-  %a.c0.lds_line = udiv i32 %a.c0.k, 1
-  %a.c0.lds_line1 = add nuw nsw i32 %a.c0.lds_line, 1
+  %a.c0.lds_line1 = add nuw nsw i32 %a.c0.k, 1
   %a.c0.element = urem i32 %a.c0.row, 4
   %a.c0.position = udiv i32 %a.c0.row, 4
-  %a.c0.slot.high = lshr i32 %a.c0.lds_line, 1
+  %a.c0.slot.high = lshr i32 %a.c0.k, 1
   %a.c0.slot.scaled = shl i32 %a.c0.slot.high, 1
   %a.c0.slot.low = and i32 %a.c0.slot.scaled, 7
   %a.c0.slot = xor i32 %a.c0.position, %a.c0.slot.low
@@ -54,23 +53,19 @@ entry:
   %b.c0.row.chunk = urem i32 %thread, 4
   %b.c0.row = mul nuw nsw i32 %b.c0.row.chunk, 4
   %b.c0.k.chunk = udiv i32 %thread, 4
-  %b.c0.k = mul nuw nsw i32 %b.c0.k.chunk, 1
-  %b.c0.line = mul nuw nsw i32 %b.c0.k, 64
+  %b.c0.line = mul nuw nsw i32 %b.c0.k.chunk, 64
   %b.c0.narrow = add nuw nsw i32 %b.c0.line, %b.c0.row
   %b.c0.offset = zext i32 %b.c0.narrow to i64
-  %b.c0.lds_line = udiv i32 %b.c0.k, 1
   %b.c0.position = udiv i32 %b.c0.row, 4
   ; the thread's place among 4 x 8: the first of its rows and columns in the block tile
   %thread_m = udiv i32 %thread, 8
   %thread_n = urem i32 %thread, 8
   %thread_row = mul nuw nsw i32 %thread_m, 4
   %thread_column = mul nuw nsw i32 %thread_n, 2
-  %a.g0.row = add nuw nsw i32 %thread_row, 0
-  %a.g0.element = urem i32 %a.g0.row, 4
-  %a.g0.position = udiv i32 %a.g0.row, 4
-  %b.g0.row = add nuw nsw i32 %thread_column, 0
-  %b.g0.element = urem i32 %b.g0.row, 4
-  %b.g0.position = udiv i32 %b.g0.row, 4
+  %a.g0.element = urem i32 %thread_row, 4
+  %a.g0.position = udiv i32 %thread_row, 4
+  %b.g0.element = urem i32 %thread_column, 4
+  %b.g0.position = udiv i32 %thread_column, 4
 
 ; ---- prologue: the first tile ------------------------------------------------------------------
   %a.first.c0.l0.at = getelementptr float, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
@@ -87,11 +82,11 @@ entry:
   %a.first.c0.s0 = insertelement <2 x float> %a.first.c0.s0.0, float %a.first.c0.l1.0, i32 1
   %a.first.c0.s1.0 = insertelement <2 x float> poison, float %a.first.c0.l0.1, i32 0
   %a.first.c0.s1 = insertelement <2 x float> %a.first.c0.s1.0, float %a.first.c0.l1.1, i32 1
-  %a.first.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 %a.c0.element
+  %a.first.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.k, i32 %a.c0.slot, i32 %a.c0.element
   store <2 x float> %a.first.c0.s0, ptr addrspace(3) %a.first.c0.s0.at, align 8
   %a.first.c0.s1.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.lds_line1, i32 %a.c0.slot, i32 %a.c0.element
   store <2 x float> %a.first.c0.s1, ptr addrspace(3) %a.first.c0.s1.at, align 8
-  %b.first.c0.s0.at = getelementptr [2 x [8 x [4 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.position, i32 0
+  %b.first.c0.s0.at = getelementptr [2 x [8 x [4 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.k.chunk, i32 %b.c0.position, i32 0
   store <4 x float> %b.first.c0.l0, ptr addrspace(3) %b.first.c0.s0.at, align 16
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
@@ -154,11 +149,11 @@ loop.multiplied:
   %a.loop.c0.s0 = insertelement <2 x float> %a.loop.c0.s0.0, float %a.loop.c0.l1.0, i32 1
   %a.loop.c0.s1.0 = insertelement <2 x float> poison, float %a.loop.c0.l0.1, i32 0
   %a.loop.c0.s1 = insertelement <2 x float> %a.loop.c0.s1.0, float %a.loop.c0.l1.1, i32 1
-  %a.loop.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage.next, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 %a.c0.element
+  %a.loop.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage.next, i32 %a.c0.k, i32 %a.c0.slot, i32 %a.c0.element
   store <2 x float> %a.loop.c0.s0, ptr addrspace(3) %a.loop.c0.s0.at, align 8
   %a.loop.c0.s1.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage.next, i32 %a.c0.lds_line1, i32 %a.c0.slot, i32 %a.c0.element
   store <2 x float> %a.loop.c0.s1, ptr addrspace(3) %a.loop.c0.s1.at, align 8
-  %b.loop.c0.s0.at = getelementptr [2 x [8 x [4 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.lds_line, i32 %b.c0.position, i32 0
+  %b.loop.c0.s0.at = getelementptr [2 x [8 x [4 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.k.chunk, i32 %b.c0.position, i32 0
   store <4 x float> %b.loop.c0.l0, ptr addrspace(3) %b.loop.c0.s0.at, align 16
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
@@ -203,11 +198,9 @@ last.multiplied:
   %out.row_offset = mul nuw nsw i64 %out.first_row, 64
   %out.first = add nuw nsw i64 %out.row_offset, %out.first_column
   %out.block = getelementptr float, ptr addrspace(1) %out, i64 %out.first
-  %column0 = add nuw nsw i32 %thread_column, 0
-  %column0.wide = zext i32 %column0 to i64
+  %column0.wide = zext i32 %thread_column to i64
   ; row 0
-  %row0 = add nuw nsw i32 %thread_row, 0
-  %row0.wide = zext i32 %row0 to i64
+  %row0.wide = zext i32 %thread_row to i64
   %row0.offset = mul nuw nsw i64 %row0.wide, 64
   %m0.n0.e0.offset = add nuw nsw i64 %row0.offset, %column0.wide
   %m0.n0.e0.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m0.n0.e0.offset

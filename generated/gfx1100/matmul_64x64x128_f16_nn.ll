@@ -34,16 +34,13 @@ entry:
   %a.c0.k.chunk = urem i32 %thread, 4
   %a.c0.k = mul nuw nsw i32 %a.c0.k.chunk, 8
   %a.c0.row.chunk = udiv i32 %thread, 4
-  %a.c0.row = mul nuw nsw i32 %a.c0.row.chunk, 1
-  %a.c0.line = mul nuw nsw i32 %a.c0.row, 128
+  %a.c0.line = mul nuw nsw i32 %a.c0.row.chunk, 128
   %a.c0.narrow = add nuw nsw i32 %a.c0.line, %a.c0.k
   %a.c0.offset = zext i32 %a.c0.narrow to i64
   %a.c0.lds_line = udiv i32 %a.c0.k, 8
-  %a.c0.position = udiv i32 %a.c0.row, 1
-  %a.c0.slot.high = lshr i32 %a.c0.lds_line, 0
-  %a.c0.slot.scaled = shl i32 %a.c0.slot.high, 1
+  %a.c0.slot.scaled = shl i32 %a.c0.lds_line, 1
   %a.c0.slot.low = and i32 %a.c0.slot.scaled, 7
-  %a.c0.slot = xor i32 %a.c0.position, %a.c0.slot.low
+  %a.c0.slot = xor i32 %a.c0.row.chunk, %a.c0.slot.low
   ; B: chunks of 4 x 2 (k x n), 16 side by side along n
   %b.first_row = zext i32 %first_column to i64
   %b.tile.first = getelementptr half, ptr addrspace(1) %b, i64 %b.first_row
@@ -66,11 +63,10 @@ entry:
   %b.c0.l3.offset = zext i32 %b.c0.l3.narrow to i64
   %b.c0.lds_line = udiv i32 %b.c0.k, 8
   %b.c0.element = urem i32 %b.c0.k, 8
-  %b.c0.position = udiv i32 %b.c0.row, 1
-  %b.c0.settled.high = lshr i32 %b.c0.position, 1
+  %b.c0.settled.high = lshr i32 %b.c0.row, 1
   %b.c0.settled.low = and i32 %b.c0.settled.high, 7
-  %b.c0.settled = xor i32 %b.c0.position, %b.c0.settled.low
-  %b.c0.p1.position = add nuw nsw i32 %b.c0.position, 1
+  %b.c0.settled = xor i32 %b.c0.row, %b.c0.settled.low
+  %b.c0.p1.position = add nuw nsw i32 %b.c0.row, 1
   %b.c0.p1.settled.high = lshr i32 %b.c0.p1.position, 1
   %b.c0.p1.settled.low = and i32 %b.c0.p1.settled.high, 7
   %b.c0.p1.settled = xor i32 %b.c0.p1.position, %b.c0.p1.settled.low
@@ -87,33 +83,26 @@ entry:
   %lane_row = and i32 %lane, 15
   %lane_group = lshr i32 %lane, 4
   %lane_line = mul nuw nsw i32 %lane_group, 0
-  %line0 = add nuw nsw i32 %lane_line, 0
   %line1 = add nuw nsw i32 %lane_line, 1
   %line2 = add nuw nsw i32 %lane_line, 2
   %line3 = add nuw nsw i32 %lane_line, 3
   %a.fragment = add nuw nsw i32 %warp_row, %lane_row
-  %a.t0.position = add nuw nsw i32 %a.fragment, 0
-  %a.t0.slot0.high = lshr i32 %line0, 0
-  %a.t0.slot0.scaled = shl i32 %a.t0.slot0.high, 1
+  %a.t0.slot0.scaled = shl i32 %lane_line, 1
   %a.t0.slot0.low = and i32 %a.t0.slot0.scaled, 7
-  %a.t0.slot0 = xor i32 %a.t0.position, %a.t0.slot0.low
-  %a.t0.slot1.high = lshr i32 %line1, 0
-  %a.t0.slot1.scaled = shl i32 %a.t0.slot1.high, 1
+  %a.t0.slot0 = xor i32 %a.fragment, %a.t0.slot0.low
+  %a.t0.slot1.scaled = shl i32 %line1, 1
   %a.t0.slot1.low = and i32 %a.t0.slot1.scaled, 7
-  %a.t0.slot1 = xor i32 %a.t0.position, %a.t0.slot1.low
-  %a.t0.slot2.high = lshr i32 %line2, 0
-  %a.t0.slot2.scaled = shl i32 %a.t0.slot2.high, 1
+  %a.t0.slot1 = xor i32 %a.fragment, %a.t0.slot1.low
+  %a.t0.slot2.scaled = shl i32 %line2, 1
   %a.t0.slot2.low = and i32 %a.t0.slot2.scaled, 7
-  %a.t0.slot2 = xor i32 %a.t0.position, %a.t0.slot2.low
-  %a.t0.slot3.high = lshr i32 %line3, 0
-  %a.t0.slot3.scaled = shl i32 %a.t0.slot3.high, 1
+  %a.t0.slot2 = xor i32 %a.fragment, %a.t0.slot2.low
+  %a.t0.slot3.scaled = shl i32 %line3, 1
   %a.t0.slot3.low = and i32 %a.t0.slot3.scaled, 7
-  %a.t0.slot3 = xor i32 %a.t0.position, %a.t0.slot3.low
+  %a.t0.slot3 = xor i32 %a.fragment, %a.t0.slot3.low
   %b.fragment = add nuw nsw i32 %warp_column, %lane_row
-  %b.t0.position = add nuw nsw i32 %b.fragment, 0
-  %b.t0.settled.high = lshr i32 %b.t0.position, 1
+  %b.t0.settled.high = lshr i32 %b.fragment, 1
   %b.t0.settled.low = and i32 %b.t0.settled.high, 7
-  %b.t0.settled = xor i32 %b.t0.position, %b.t0.settled.low
+  %b.t0.settled = xor i32 %b.fragment, %b.t0.settled.low
 
 ; ---- prologue: the first tile ------------------------------------------------------------------
   %a.first.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
@@ -174,14 +163,12 @@ loop:
   %b.loop.c0.l3 = load <2 x half>, ptr addrspace(1) %b.loop.c0.l3.at, align 2
   call void @llvm.amdgcn.sched.barrier(i32 0)
   ; depths from 0 on
-  %a.loop.0.g0.line0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %line0, i32 %a.t0.slot0, i32 0
-  %a.loop.0.g0.line0.at = getelementptr <8 x half>, ptr addrspace(3) %a.loop.0.g0.line0.first, i32 0
-  %a.loop.0.g0.line0 = load <8 x half>, ptr addrspace(3) %a.loop.0.g0.line0.at, align 16
+  %a.loop.0.g0.line0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %lane_line, i32 %a.t0.slot0, i32 0
+  %a.loop.0.g0.line0 = load <8 x half>, ptr addrspace(3) %a.loop.0.g0.line0.first, align 16
   %a.loop.0.g0.line1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %line1, i32 %a.t0.slot1, i32 0
-  %a.loop.0.g0.line1.at = getelementptr <8 x half>, ptr addrspace(3) %a.loop.0.g0.line1.first, i32 0
-  %a.loop.0.g0.line1 = load <8 x half>, ptr addrspace(3) %a.loop.0.g0.line1.at, align 16
+  %a.loop.0.g0.line1 = load <8 x half>, ptr addrspace(3) %a.loop.0.g0.line1.first, align 16
   %a.loop.0.g0 = shufflevector <8 x half> %a.loop.0.g0.line0, <8 x half> %a.loop.0.g0.line1, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
-  %b.loop.0.g0.line0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %line0, i32 %b.t0.settled, i32 0
+  %b.loop.0.g0.line0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %lane_line, i32 %b.t0.settled, i32 0
   %b.loop.0.g0.line0 = load <8 x half>, ptr addrspace(3) %b.loop.0.g0.line0.at, align 16
   %b.loop.0.g0.line1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %line1, i32 %b.t0.settled, i32 0
   %b.loop.0.g0.line1 = load <8 x half>, ptr addrspace(3) %b.loop.0.g0.line1.at, align 16
@@ -189,11 +176,9 @@ loop:
   %acc.m0.n0.loop.s0 = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half> %a.loop.0.g0, <16 x half> %b.loop.0.g0, <8 x float> %acc.m0.n0.start)
   ; depths from 16 on
   %a.loop.0.g1.line2.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %line2, i32 %a.t0.slot2, i32 0
-  %a.loop.0.g1.line2.at = getelementptr <8 x half>, ptr addrspace(3) %a.loop.0.g1.line2.first, i32 0
-  %a.loop.0.g1.line2 = load <8 x half>, ptr addrspace(3) %a.loop.0.g1.line2.at, align 16
+  %a.loop.0.g1.line2 = load <8 x half>, ptr addrspace(3) %a.loop.0.g1.line2.first, align 16
   %a.loop.0.g1.line3.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %line3, i32 %a.t0.slot3, i32 0
-  %a.loop.0.g1.line3.at = getelementptr <8 x half>, ptr addrspace(3) %a.loop.0.g1.line3.first, i32 0
-  %a.loop.0.g1.line3 = load <8 x half>, ptr addrspace(3) %a.loop.0.g1.line3.at, align 16
+  %a.loop.0.g1.line3 = load <8 x half>, ptr addrspace(3) %a.loop.0.g1.line3.first, align 16
   %a.loop.0.g1 = shufflevector <8 x half> %a.loop.0.g1.line2, <8 x half> %a.loop.0.g1.line3, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %b.loop.0.g1.line2.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %line2, i32 %b.t0.settled, i32 0
   %b.loop.0.g1.line2 = load <8 x half>, ptr addrspace(3) %b.loop.0.g1.line2.at, align 16
@@ -235,14 +220,12 @@ loop:
 ; ---- mainloop: multiply the last tile ----------------------------------------------------------
 last:
   ; depths from 0 on
-  %a.last.0.g0.line0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line0, i32 %a.t0.slot0, i32 0
-  %a.last.0.g0.line0.at = getelementptr <8 x half>, ptr addrspace(3) %a.last.0.g0.line0.first, i32 0
-  %a.last.0.g0.line0 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.line0.at, align 16
+  %a.last.0.g0.line0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %lane_line, i32 %a.t0.slot0, i32 0
+  %a.last.0.g0.line0 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.line0.first, align 16
   %a.last.0.g0.line1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line1, i32 %a.t0.slot1, i32 0
-  %a.last.0.g0.line1.at = getelementptr <8 x half>, ptr addrspace(3) %a.last.0.g0.line1.first, i32 0
-  %a.last.0.g0.line1 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.line1.at, align 16
+  %a.last.0.g0.line1 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.line1.first, align 16
   %a.last.0.g0 = shufflevector <8 x half> %a.last.0.g0.line0, <8 x half> %a.last.0.g0.line1, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
-  %b.last.0.g0.line0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line0, i32 %b.t0.settled, i32 0
+  %b.last.0.g0.line0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %lane_line, i32 %b.t0.settled, i32 0
   %b.last.0.g0.line0 = load <8 x half>, ptr addrspace(3) %b.last.0.g0.line0.at, align 16
   %b.last.0.g0.line1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line1, i32 %b.t0.settled, i32 0
   %b.last.0.g0.line1 = load <8 x half>, ptr addrspace(3) %b.last.0.g0.line1.at, align 16
@@ -250,11 +233,9 @@ last:
   %acc.m0.n0.last.s0 = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half> %a.last.0.g0, <16 x half> %b.last.0.g0, <8 x float> %acc.m0.n0.loop)
   ; depths from 16 on
   %a.last.0.g1.line2.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line2, i32 %a.t0.slot2, i32 0
-  %a.last.0.g1.line2.at = getelementptr <8 x half>, ptr addrspace(3) %a.last.0.g1.line2.first, i32 0
-  %a.last.0.g1.line2 = load <8 x half>, ptr addrspace(3) %a.last.0.g1.line2.at, align 16
+  %a.last.0.g1.line2 = load <8 x half>, ptr addrspace(3) %a.last.0.g1.line2.first, align 16
   %a.last.0.g1.line3.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line3, i32 %a.t0.slot3, i32 0
-  %a.last.0.g1.line3.at = getelementptr <8 x half>, ptr addrspace(3) %a.last.0.g1.line3.first, i32 0
-  %a.last.0.g1.line3 = load <8 x half>, ptr addrspace(3) %a.last.0.g1.line3.at, align 16
+  %a.last.0.g1.line3 = load <8 x half>, ptr addrspace(3) %a.last.0.g1.line3.first, align 16
   %a.last.0.g1 = shufflevector <8 x half> %a.last.0.g1.line2, <8 x half> %a.last.0.g1.line3, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %b.last.0.g1.line2.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line2, i32 %b.t0.settled, i32 0
   %b.last.0.g1.line2 = load <8 x half>, ptr addrspace(3) %b.last.0.g1.line2.at, align 16
@@ -269,15 +250,11 @@ last:
   %out.row_offset = mul nuw nsw i64 %out.first_row, 64
   %out.first = add nuw nsw i64 %out.row_offset, %out.first_column
   %out.block = getelementptr half, ptr addrspace(1) %out, i64 %out.first
-  %out.lane_row = mul nuw nsw i32 %lane_group, 1
-  %out.row = add nuw nsw i32 %warp_row, %out.lane_row
-  %lane_column = mul nuw nsw i32 %lane_row, 1
-  %out.column = add nuw nsw i32 %warp_column, %lane_column
-  %column0 = add nuw nsw i32 %out.column, 0
-  %column0.wide = zext i32 %column0 to i64
+  %out.row = add nuw nsw i32 %warp_row, %lane_group
+  %out.column = add nuw nsw i32 %warp_column, %lane_row
+  %column0.wide = zext i32 %out.column to i64
   ; row 0
-  %row.m0.r0 = add nuw nsw i32 %out.row, 0
-  %row.m0.r0.wide = zext i32 %row.m0.r0 to i64
+  %row.m0.r0.wide = zext i32 %out.row to i64
   %row.m0.r0.offset = mul nuw nsw i64 %row.m0.r0.wide, 64
   %m0.c0.r0 = extractelement <8 x float> %acc.m0.n0.last, i32 0
   %m0.c0.r0.offset = add nuw nsw i64 %row.m0.r0.offset, %column0.wide

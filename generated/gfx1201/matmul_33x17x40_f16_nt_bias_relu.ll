@@ -38,32 +38,26 @@ entry:
   %a.c0.k.chunk = urem i32 %thread, 4
   %a.c0.k = mul nuw nsw i32 %a.c0.k.chunk, 8
   %a.c0.row.chunk = udiv i32 %thread, 4
-  %a.c0.row = mul nuw nsw i32 %a.c0.row.chunk, 1
-  %a.c0.row.exists = call i32 @llvm.umin.i32(i32 %a.c0.row, i32 %a.row_limit)
+  %a.c0.row.exists = call i32 @llvm.umin.i32(i32 %a.c0.row.chunk, i32 %a.row_limit)
   %a.c0.line = mul nuw nsw i32 %a.c0.row.exists, 40
   %a.c0.narrow = add nuw nsw i32 %a.c0.line, %a.c0.k
   %a.c0.offset = zext i32 %a.c0.narrow to i64
   %a.c0.lds_line = udiv i32 %a.c0.k, 8
-  %a.c0.position = udiv i32 %a.c0.row, 1
-  %a.c0.slot.high = lshr i32 %a.c0.lds_line, 0
-  %a.c0.slot.scaled = shl i32 %a.c0.slot.high, 1
+  %a.c0.slot.scaled = shl i32 %a.c0.lds_line, 1
   %a.c0.slot.low = and i32 %a.c0.slot.scaled, 7
-  %a.c0.slot = xor i32 %a.c0.position, %a.c0.slot.low
+  %a.c0.slot = xor i32 %a.c0.row.chunk, %a.c0.slot.low
   %a.c1 = add nuw nsw i32 %thread, 64
   %a.c1.k.chunk = urem i32 %a.c1, 4
   %a.c1.k = mul nuw nsw i32 %a.c1.k.chunk, 8
   %a.c1.row.chunk = udiv i32 %a.c1, 4
-  %a.c1.row = mul nuw nsw i32 %a.c1.row.chunk, 1
-  %a.c1.row.exists = call i32 @llvm.umin.i32(i32 %a.c1.row, i32 %a.row_limit)
+  %a.c1.row.exists = call i32 @llvm.umin.i32(i32 %a.c1.row.chunk, i32 %a.row_limit)
   %a.c1.line = mul nuw nsw i32 %a.c1.row.exists, 40
   %a.c1.narrow = add nuw nsw i32 %a.c1.line, %a.c1.k
   %a.c1.offset = zext i32 %a.c1.narrow to i64
   %a.c1.lds_line = udiv i32 %a.c1.k, 8
-  %a.c1.position = udiv i32 %a.c1.row, 1
-  %a.c1.slot.high = lshr i32 %a.c1.lds_line, 0
-  %a.c1.slot.scaled = shl i32 %a.c1.slot.high, 1
+  %a.c1.slot.scaled = shl i32 %a.c1.lds_line, 1
   %a.c1.slot.low = and i32 %a.c1.slot.scaled, 7
-  %a.c1.slot = xor i32 %a.c1.position, %a.c1.slot.low
+  %a.c1.slot = xor i32 %a.c1.row.chunk, %a.c1.slot.low
   ; B: chunks of 8 x 1 (k x n), 4 side by side along k
   %b.first_row = zext i32 %first_column to i64
   %b.row_offset = mul nuw nsw i64 %b.first_row, 40
@@ -73,52 +67,39 @@ entry:
   %b.c0.k.chunk = urem i32 %thread, 4
   %b.c0.k = mul nuw nsw i32 %b.c0.k.chunk, 8
   %b.c0.row.chunk = udiv i32 %thread, 4
-  %b.c0.row = mul nuw nsw i32 %b.c0.row.chunk, 1
-  %b.c0.row.exists = call i32 @llvm.umin.i32(i32 %b.c0.row, i32 %b.row_limit)
+  %b.c0.row.exists = call i32 @llvm.umin.i32(i32 %b.c0.row.chunk, i32 %b.row_limit)
   %b.c0.line = mul nuw nsw i32 %b.c0.row.exists, 40
   %b.c0.narrow = add nuw nsw i32 %b.c0.line, %b.c0.k
   %b.c0.offset = zext i32 %b.c0.narrow to i64
   %b.c0.lds_line = udiv i32 %b.c0.k, 8
-  %b.c0.position = udiv i32 %b.c0.row, 1
-  %b.c0.slot.high = lshr i32 %b.c0.lds_line, 0
-  %b.c0.slot.scaled = shl i32 %b.c0.slot.high, 1
+  %b.c0.slot.scaled = shl i32 %b.c0.lds_line, 1
   %b.c0.slot.low = and i32 %b.c0.slot.scaled, 7
-  %b.c0.slot = xor i32 %b.c0.position, %b.c0.slot.low
+  %b.c0.slot = xor i32 %b.c0.row.chunk, %b.c0.slot.low
   ; the wave's place among 2 x 1 warp tiles of 16 x 16
   %lane = and i32 %thread, 31
   %wave.of_thread = lshr i32 %thread, 5
   %wave = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %wave.of_thread)
-  %wave_m = udiv i32 %wave, 1
-  %wave_n = urem i32 %wave, 1
-  %warp_row = mul nuw nsw i32 %wave_m, 16
-  %warp_column = mul nuw nsw i32 %wave_n, 16
+  %warp_row = mul nuw nsw i32 %wave, 16
+  %warp_column = mul nuw nsw i32 0, 16
   ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads; a swizzle by
   ; line is the same for all MMA tiles, one by position is each tile's own
   %lane_row = and i32 %lane, 15
   %lane_group = lshr i32 %lane, 4
-  %lane_line = mul nuw nsw i32 %lane_group, 1
-  %line0 = add nuw nsw i32 %lane_line, 0
-  %line2 = add nuw nsw i32 %lane_line, 2
+  %line2 = add nuw nsw i32 %lane_group, 2
   %a.fragment = add nuw nsw i32 %warp_row, %lane_row
-  %a.t0.position = add nuw nsw i32 %a.fragment, 0
-  %a.t0.slot0.high = lshr i32 %line0, 0
-  %a.t0.slot0.scaled = shl i32 %a.t0.slot0.high, 1
+  %a.t0.slot0.scaled = shl i32 %lane_group, 1
   %a.t0.slot0.low = and i32 %a.t0.slot0.scaled, 7
-  %a.t0.slot0 = xor i32 %a.t0.position, %a.t0.slot0.low
-  %a.t0.slot2.high = lshr i32 %line2, 0
-  %a.t0.slot2.scaled = shl i32 %a.t0.slot2.high, 1
+  %a.t0.slot0 = xor i32 %a.fragment, %a.t0.slot0.low
+  %a.t0.slot2.scaled = shl i32 %line2, 1
   %a.t0.slot2.low = and i32 %a.t0.slot2.scaled, 7
-  %a.t0.slot2 = xor i32 %a.t0.position, %a.t0.slot2.low
+  %a.t0.slot2 = xor i32 %a.fragment, %a.t0.slot2.low
   %b.fragment = add nuw nsw i32 %warp_column, %lane_row
-  %b.t0.position = add nuw nsw i32 %b.fragment, 0
-  %b.t0.slot0.high = lshr i32 %line0, 0
-  %b.t0.slot0.scaled = shl i32 %b.t0.slot0.high, 1
+  %b.t0.slot0.scaled = shl i32 %lane_group, 1
   %b.t0.slot0.low = and i32 %b.t0.slot0.scaled, 7
-  %b.t0.slot0 = xor i32 %b.t0.position, %b.t0.slot0.low
-  %b.t0.slot2.high = lshr i32 %line2, 0
-  %b.t0.slot2.scaled = shl i32 %b.t0.slot2.high, 1
+  %b.t0.slot0 = xor i32 %b.fragment, %b.t0.slot0.low
+  %b.t0.slot2.scaled = shl i32 %line2, 1
   %b.t0.slot2.low = and i32 %b.t0.slot2.scaled, 7
-  %b.t0.slot2 = xor i32 %b.t0.position, %b.t0.slot2.low
+  %b.t0.slot2 = xor i32 %b.fragment, %b.t0.slot2.low
 
 ; ---- prologue: the first tile ------------------------------------------------------------------
   %a.first.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
@@ -160,20 +141,16 @@ tail:
   %b.tail.c0.l0.read = load <8 x half>, ptr addrspace(1) %b.tail.c0.l0.at, align 2
   %b.tail.c0.l0 = select i1 %b.tail.c0.l0.exists, <8 x half> %b.tail.c0.l0.read, <8 x half> zeroinitializer
   ; depths from 0 on
-  %a.tail.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %line0, i32 %a.t0.slot0, i32 0
-  %a.tail.0.g0.at = getelementptr <8 x half>, ptr addrspace(3) %a.tail.0.g0.first, i32 0
-  %a.tail.0.g0 = load <8 x half>, ptr addrspace(3) %a.tail.0.g0.at, align 16
-  %b.tail.0.g0.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line0, i32 %b.t0.slot0, i32 0
-  %b.tail.0.g0.at = getelementptr <8 x half>, ptr addrspace(3) %b.tail.0.g0.first, i32 0
-  %b.tail.0.g0 = load <8 x half>, ptr addrspace(3) %b.tail.0.g0.at, align 16
+  %a.tail.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %lane_group, i32 %a.t0.slot0, i32 0
+  %a.tail.0.g0 = load <8 x half>, ptr addrspace(3) %a.tail.0.g0.first, align 16
+  %b.tail.0.g0.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %lane_group, i32 %b.t0.slot0, i32 0
+  %b.tail.0.g0 = load <8 x half>, ptr addrspace(3) %b.tail.0.g0.first, align 16
   %acc.m0.n0.tail.s0 = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.tail.0.g0, <8 x half> %b.tail.0.g0, <8 x float> zeroinitializer)
   ; depths from 16 on
   %a.tail.0.g1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %line2, i32 %a.t0.slot2, i32 0
-  %a.tail.0.g1.at = getelementptr <8 x half>, ptr addrspace(3) %a.tail.0.g1.first, i32 0
-  %a.tail.0.g1 = load <8 x half>, ptr addrspace(3) %a.tail.0.g1.at, align 16
+  %a.tail.0.g1 = load <8 x half>, ptr addrspace(3) %a.tail.0.g1.first, align 16
   %b.tail.0.g1.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line2, i32 %b.t0.slot2, i32 0
-  %b.tail.0.g1.at = getelementptr <8 x half>, ptr addrspace(3) %b.tail.0.g1.first, i32 0
-  %b.tail.0.g1 = load <8 x half>, ptr addrspace(3) %b.tail.0.g1.at, align 16
+  %b.tail.0.g1 = load <8 x half>, ptr addrspace(3) %b.tail.0.g1.first, align 16
   %acc.m0.n0.tail = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.tail.0.g1, <8 x half> %b.tail.0.g1, <8 x float> %acc.m0.n0.tail.s0)
   %a.tail.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 0
   store <8 x half> %a.tail.c0.l0, ptr addrspace(3) %a.tail.c0.s0.at, align 16
@@ -189,20 +166,16 @@ tail:
 ; ---- mainloop: multiply the last tile ----------------------------------------------------------
 last:
   ; depths from 0 on
-  %a.last.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line0, i32 %a.t0.slot0, i32 0
-  %a.last.0.g0.at = getelementptr <8 x half>, ptr addrspace(3) %a.last.0.g0.first, i32 0
-  %a.last.0.g0 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.at, align 16
-  %b.last.0.g0.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line0, i32 %b.t0.slot0, i32 0
-  %b.last.0.g0.at = getelementptr <8 x half>, ptr addrspace(3) %b.last.0.g0.first, i32 0
-  %b.last.0.g0 = load <8 x half>, ptr addrspace(3) %b.last.0.g0.at, align 16
+  %a.last.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %lane_group, i32 %a.t0.slot0, i32 0
+  %a.last.0.g0 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.first, align 16
+  %b.last.0.g0.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %lane_group, i32 %b.t0.slot0, i32 0
+  %b.last.0.g0 = load <8 x half>, ptr addrspace(3) %b.last.0.g0.first, align 16
   %acc.m0.n0.last.s0 = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.last.0.g0, <8 x half> %b.last.0.g0, <8 x float> %acc.m0.n0.tail)
   ; depths from 16 on
   %a.last.0.g1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line2, i32 %a.t0.slot2, i32 0
-  %a.last.0.g1.at = getelementptr <8 x half>, ptr addrspace(3) %a.last.0.g1.first, i32 0
-  %a.last.0.g1 = load <8 x half>, ptr addrspace(3) %a.last.0.g1.at, align 16
+  %a.last.0.g1 = load <8 x half>, ptr addrspace(3) %a.last.0.g1.first, align 16
   %b.last.0.g1.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line2, i32 %b.t0.slot2, i32 0
-  %b.last.0.g1.at = getelementptr <8 x half>, ptr addrspace(3) %b.last.0.g1.first, i32 0
-  %b.last.0.g1 = load <8 x half>, ptr addrspace(3) %b.last.0.g1.at, align 16
+  %b.last.0.g1 = load <8 x half>, ptr addrspace(3) %b.last.0.g1.first, align 16
   %acc.m0.n0.last = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.last.0.g1, <8 x half> %b.last.0.g1, <8 x float> %acc.m0.n0.last.s0)
 
 ; ---- epilogue: result register r of a lane is one row of an MMA tile ---------------------------
@@ -216,20 +189,17 @@ last:
   %columns_left = sub nuw nsw i32 17, %first_column
   %out.lane_row = mul nuw nsw i32 %lane_group, 8
   %out.row = add nuw nsw i32 %warp_row, %out.lane_row
-  %lane_column = mul nuw nsw i32 %lane_row, 1
-  %out.column = add nuw nsw i32 %warp_column, %lane_column
-  %column0 = add nuw nsw i32 %out.column, 0
-  %column0.wide = zext i32 %column0 to i64
-  %column0.exists = icmp ult i32 %column0, %columns_left
+  %out.column = add nuw nsw i32 %warp_column, %lane_row
+  %column0.wide = zext i32 %out.column to i64
+  %column0.exists = icmp ult i32 %out.column, %columns_left
   %column0.bias.offset = select i1 %column0.exists, i64 %column0.wide, i64 0
   %column0.bias.at = getelementptr half, ptr addrspace(1) %bias.block, i64 %column0.bias.offset
   %column0.bias.stored = load half, ptr addrspace(1) %column0.bias.at, align 2
   %column0.bias = fpext half %column0.bias.stored to float
   ; row 0
-  %row.m0.r0 = add nuw nsw i32 %out.row, 0
-  %row.m0.r0.wide = zext i32 %row.m0.r0 to i64
+  %row.m0.r0.wide = zext i32 %out.row to i64
   %row.m0.r0.offset = mul nuw nsw i64 %row.m0.r0.wide, 17
-  %row.m0.r0.exists = icmp ult i32 %row.m0.r0, %rows_left
+  %row.m0.r0.exists = icmp ult i32 %out.row, %rows_left
   %m0.c0.r0 = extractelement <8 x float> %acc.m0.n0.last, i32 0
   %m0.c0.r0.exists = and i1 %row.m0.r0.exists, %column0.exists
   br i1 %m0.c0.r0.exists, label %m0.c0.r0.inside, label %m0.c0.r0.done

@@ -28,8 +28,7 @@ entry:
 
 ; ---- mainloop: out = gelu(x + bias) * scale + residual
 ; 30 vectors of 2 elements, 256 per workgroup
-  %v0.in_block = add nuw nsw i32 %thread, 0
-  %v0.in_block.wide = zext i32 %v0.in_block to i64
+  %v0.in_block.wide = zext i32 %thread to i64
   %v0.index = add nuw nsw i64 %block.first, %v0.in_block.wide
   %v0.exists = icmp ult i64 %v0.index, 30
   br i1 %v0.exists, label %v0.inside, label %v0.done
@@ -41,8 +40,7 @@ v0.inside:
   %v0.bias.sum1 = mul nuw nsw i64 %v0.at1, 2
   %v0.bias.from = getelementptr float, ptr addrspace(1) %bias.ptr, i64 %v0.bias.sum1
   %v0.bias = load <2 x float>, ptr addrspace(1) %v0.bias.from, align 4
-  %v0.scale.from = getelementptr float, ptr addrspace(1) %scale.ptr, i64 0
-  %v0.scale.one = load float, ptr addrspace(1) %v0.scale.from, align 4
+  %v0.scale.one = load float, ptr addrspace(1) %scale.ptr, align 4
   %v0.scale.lane = insertelement <2 x float> poison, float %v0.scale.one, i32 0
   %v0.scale = shufflevector <2 x float> %v0.scale.lane, <2 x float> poison, <2 x i32> zeroinitializer
   %v0.residual.from = getelementptr float, ptr addrspace(1) %residual.ptr, i64 %v0.offset

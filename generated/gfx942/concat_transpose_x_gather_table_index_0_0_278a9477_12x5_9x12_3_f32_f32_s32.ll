@@ -26,8 +26,7 @@ entry:
 
 ; ---- mainloop: out = concat(transpose(x), gather(table, index, 0), 0)
 ; 48 vectors of 2 elements, 256 per workgroup
-  %v0.in_block = add nuw nsw i32 %thread, 0
-  %v0.in_block.wide = zext i32 %v0.in_block to i64
+  %v0.in_block.wide = zext i32 %thread to i64
   %v0.index = add nuw nsw i64 %block.first, %v0.in_block.wide
   %v0.exists = icmp ult i64 %v0.index, 48
   br i1 %v0.exists, label %v0.inside, label %v0.done
@@ -39,8 +38,7 @@ v0.inside:
   %v0.within_1.holds = icmp ult i64 %v0.within_1.past, 3
   %v0.within_1.lane = insertelement <2 x i1> poison, i1 %v0.within_1.holds, i32 0
   %v0.within_1 = shufflevector <2 x i1> %v0.within_1.lane, <2 x i1> poison, <2 x i32> zeroinitializer
-  %v0.index_2.term0 = mul i64 %v0.at0, 1
-  %v0.index_2.sum0 = add i64 -5, %v0.index_2.term0
+  %v0.index_2.sum0 = add i64 -5, %v0.at0
   %v0.index_2.guarded0 = select i1 %v0.within_1.holds, i64 %v0.index_2.sum0, i64 0
   %v0.index_2.from = getelementptr i32, ptr addrspace(1) %index.ptr, i64 %v0.index_2.guarded0
   %v0.index_2.stored = load i32, ptr addrspace(1) %v0.index_2.from, align 4
@@ -54,9 +52,8 @@ v0.inside:
   %v0.within_3.holds = icmp ult i64 %v0.at0, 5
   %v0.within_3.lane = insertelement <2 x i1> poison, i1 %v0.within_3.holds, i32 0
   %v0.within_3 = shufflevector <2 x i1> %v0.within_3.lane, <2 x i1> poison, <2 x i32> zeroinitializer
-  %v0.x.term0 = mul i64 %v0.at0, 1
   %v0.x.term1 = mul i64 %v0.at1, 10
-  %v0.x.sum1 = add i64 %v0.x.term0, %v0.x.term1
+  %v0.x.sum1 = add i64 %v0.at0, %v0.x.term1
   %v0.x.guarded0 = select i1 %v0.within_3.holds, i64 %v0.x.sum1, i64 0
   %v0.x.from0 = getelementptr float, ptr addrspace(1) %x.ptr, i64 %v0.x.guarded0
   %v0.x.one0 = load float, ptr addrspace(1) %v0.x.from0, align 4

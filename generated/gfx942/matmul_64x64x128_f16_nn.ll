@@ -34,17 +34,14 @@ entry:
   %a.c0.k.chunk = urem i32 %thread, 8
   %a.c0.k = mul nuw nsw i32 %a.c0.k.chunk, 4
   %a.c0.row.chunk = udiv i32 %thread, 8
-  %a.c0.row = mul nuw nsw i32 %a.c0.row.chunk, 1
-  %a.c0.line = mul nuw nsw i32 %a.c0.row, 128
+  %a.c0.line = mul nuw nsw i32 %a.c0.row.chunk, 128
   %a.c0.narrow = add nuw nsw i32 %a.c0.line, %a.c0.k
   %a.c0.offset = zext i32 %a.c0.narrow to i64
   %a.c0.lds_line = udiv i32 %a.c0.k, 8
   %a.c0.element = urem i32 %a.c0.k, 8
-  %a.c0.position = udiv i32 %a.c0.row, 1
-  %a.c0.slot.high = lshr i32 %a.c0.lds_line, 0
-  %a.c0.slot.scaled = shl i32 %a.c0.slot.high, 1
+  %a.c0.slot.scaled = shl i32 %a.c0.lds_line, 1
   %a.c0.slot.low = and i32 %a.c0.slot.scaled, 7
-  %a.c0.slot = xor i32 %a.c0.position, %a.c0.slot.low
+  %a.c0.slot = xor i32 %a.c0.row.chunk, %a.c0.slot.low
   ; B: chunks of 2 x 2 (k x n), 16 side by side along n
   %b.first_row = zext i32 %first_column to i64
   %b.tile.first = getelementptr half, ptr addrspace(1) %b, i64 %b.first_row
@@ -63,11 +60,10 @@ entry:
   %b.c0.l1.offset = zext i32 %b.c0.l1.narrow to i64
   %b.c0.lds_line = udiv i32 %b.c0.k, 8
   %b.c0.element = urem i32 %b.c0.k, 8
-  %b.c0.position = udiv i32 %b.c0.row, 1
-  %b.c0.settled.high = lshr i32 %b.c0.position, 1
+  %b.c0.settled.high = lshr i32 %b.c0.row, 1
   %b.c0.settled.low = and i32 %b.c0.settled.high, 7
-  %b.c0.settled = xor i32 %b.c0.position, %b.c0.settled.low
-  %b.c0.p1.position = add nuw nsw i32 %b.c0.position, 1
+  %b.c0.settled = xor i32 %b.c0.row, %b.c0.settled.low
+  %b.c0.p1.position = add nuw nsw i32 %b.c0.row, 1
   %b.c0.p1.settled.high = lshr i32 %b.c0.p1.position, 1
   %b.c0.p1.settled.low = and i32 %b.c0.p1.settled.high, 7
   %b.c0.p1.settled = xor i32 %b.c0.p1.position, %b.c0.p1.settled.low
@@ -83,19 +79,14 @@ entry:
   ; line is the same for all MMA tiles, one by position is each tile's own
   %lane_row = and i32 %lane, 15
   %lane_group = lshr i32 %lane, 4
-  %lane_line = mul nuw nsw i32 %lane_group, 1
-  %line0 = add nuw nsw i32 %lane_line, 0
   %a.fragment = add nuw nsw i32 %warp_row, %lane_row
-  %a.t0.position = add nuw nsw i32 %a.fragment, 0
-  %a.t0.slot0.high = lshr i32 %line0, 0
-  %a.t0.slot0.scaled = shl i32 %a.t0.slot0.high, 1
+  %a.t0.slot0.scaled = shl i32 %lane_group, 1
   %a.t0.slot0.low = and i32 %a.t0.slot0.scaled, 7
-  %a.t0.slot0 = xor i32 %a.t0.position, %a.t0.slot0.low
+  %a.t0.slot0 = xor i32 %a.fragment, %a.t0.slot0.low
   %b.fragment = add nuw nsw i32 %warp_column, %lane_row
-  %b.t0.position = add nuw nsw i32 %b.fragment, 0
-  %b.t0.settled.high = lshr i32 %b.t0.position, 1
+  %b.t0.settled.high = lshr i32 %b.fragment, 1
   %b.t0.settled.low = and i32 %b.t0.settled.high, 7
-  %b.t0.settled = xor i32 %b.t0.position, %b.t0.settled.low
+  %b.t0.settled = xor i32 %b.fragment, %b.t0.settled.low
 
 ; ---- prologue: the first tile ------------------------------------------------------------------
   %a.first.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
@@ -140,12 +131,11 @@ loop:
   %b.loop.c0.l1 = load <2 x half>, ptr addrspace(1) %b.loop.c0.l1.at, align 2
   call void @llvm.amdgcn.sched.barrier(i32 0)
   ; depths from 0 on
-  %a.loop.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %line0, i32 %a.t0.slot0, i32 0
-  %a.loop.0.g0.at = getelementptr <8 x half>, ptr addrspace(3) %a.loop.0.g0.first, i32 0
-  %a.loop.0.g0 = load <8 x half>, ptr addrspace(3) %a.loop.0.g0.at, align 16
+  %a.loop.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %lane_group, i32 %a.t0.slot0, i32 0
+  %a.loop.0.g0 = load <8 x half>, ptr addrspace(3) %a.loop.0.g0.first, align 16
   %a.loop.0.g0.p0 = shufflevector <8 x half> %a.loop.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %a.loop.0.g0.p1 = shufflevector <8 x half> %a.loop.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
-  %b.loop.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %line0, i32 %b.t0.settled, i32 0
+  %b.loop.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %lane_group, i32 %b.t0.settled, i32 0
   %b.loop.0.g0 = load <8 x half>, ptr addrspace(3) %b.loop.0.g0.at, align 16
   %b.loop.0.g0.p0 = shufflevector <8 x half> %b.loop.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %b.loop.0.g0.p1 = shufflevector <8 x half> %b.loop.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
@@ -177,12 +167,11 @@ loop:
 ; ---- mainloop: multiply the last tile ----------------------------------------------------------
 last:
   ; depths from 0 on
-  %a.last.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line0, i32 %a.t0.slot0, i32 0
-  %a.last.0.g0.at = getelementptr <8 x half>, ptr addrspace(3) %a.last.0.g0.first, i32 0
-  %a.last.0.g0 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.at, align 16
+  %a.last.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %lane_group, i32 %a.t0.slot0, i32 0
+  %a.last.0.g0 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.first, align 16
   %a.last.0.g0.p0 = shufflevector <8 x half> %a.last.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %a.last.0.g0.p1 = shufflevector <8 x half> %a.last.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
-  %b.last.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line0, i32 %b.t0.settled, i32 0
+  %b.last.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %lane_group, i32 %b.t0.settled, i32 0
   %b.last.0.g0 = load <8 x half>, ptr addrspace(3) %b.last.0.g0.at, align 16
   %b.last.0.g0.p0 = shufflevector <8 x half> %b.last.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %b.last.0.g0.p1 = shufflevector <8 x half> %b.last.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
@@ -197,13 +186,10 @@ last:
   %out.block = getelementptr half, ptr addrspace(1) %out, i64 %out.first
   %out.lane_row = mul nuw nsw i32 %lane_group, 4
   %out.row = add nuw nsw i32 %warp_row, %out.lane_row
-  %lane_column = mul nuw nsw i32 %lane_row, 1
-  %out.column = add nuw nsw i32 %warp_column, %lane_column
-  %column0 = add nuw nsw i32 %out.column, 0
-  %column0.wide = zext i32 %column0 to i64
+  %out.column = add nuw nsw i32 %warp_column, %lane_row
+  %column0.wide = zext i32 %out.column to i64
   ; row 0
-  %row.m0.r0 = add nuw nsw i32 %out.row, 0
-  %row.m0.r0.wide = zext i32 %row.m0.r0 to i64
+  %row.m0.r0.wide = zext i32 %out.row to i64
   %row.m0.r0.offset = mul nuw nsw i64 %row.m0.r0.wide, 64
   %m0.c0.r0 = extractelement <4 x float> %acc.m0.n0.last, i32 0
   %m0.c0.r0.offset = add nuw nsw i64 %row.m0.r0.offset, %column0.wide

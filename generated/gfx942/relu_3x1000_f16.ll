@@ -22,8 +22,7 @@ entry:
 
 ; ---- mainloop: out = relu(x)
 ; 375 vectors of 8 elements, 256 per workgroup
-  %v0.in_block = add nuw nsw i32 %thread, 0
-  %v0.in_block.wide = zext i32 %v0.in_block to i64
+  %v0.in_block.wide = zext i32 %thread to i64
   %v0.index = add nuw nsw i64 %block.first, %v0.in_block.wide
   %v0.exists = icmp ult i64 %v0.index, 375
   br i1 %v0.exists, label %v0.inside, label %v0.done

@@ -41,8 +41,6 @@ task.body:
   ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
 
   ; -- prologue: pack the first part of B
-  %first.from = getelementptr i8, ptr %b, i64 0
-  %first.to = getelementptr i8, ptr %b.pack, i64 0
   br label %first.g.enter
 first.g.enter:
   br label %first.g.head
@@ -52,20 +50,16 @@ first.g.head:
   br i1 %first.g.more, label %first.g.body, label %first.g.done
 first.g.body:
   %first.g.from.offset = mul nuw i64 %first.g, 256
-  %first.g.from = getelementptr i8, ptr %first.from, i64 %first.g.from.offset
+  %first.g.from = getelementptr i8, ptr %b, i64 %first.g.from.offset
   %first.g.to.offset = mul nuw i64 %first.g, 64
-  %first.g.to = getelementptr i8, ptr %first.to, i64 %first.g.to.offset
-  %first.c0.from = getelementptr i8, ptr %first.g.from, i64 0
-  %first.c0.k0.from = getelementptr i8, ptr %first.c0.from, i64 0
-  %first.c0.k0 = load <16 x i16>, ptr %first.c0.k0.from, align 2
-  %first.c0.k1.from = getelementptr i8, ptr %first.c0.from, i64 128
+  %first.g.to = getelementptr i8, ptr %b.pack, i64 %first.g.to.offset
+  %first.c0.k0 = load <16 x i16>, ptr %first.g.from, align 2
+  %first.c0.k1.from = getelementptr i8, ptr %first.g.from, i64 128
   %first.c0.k1 = load <16 x i16>, ptr %first.c0.k1.from, align 2
   %first.c0 = shufflevector <16 x i16> %first.c0.k0, <16 x i16> %first.c0.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
-  %first.c0.to = getelementptr i8, ptr %first.g.to, i64 0
-  store <32 x i16> %first.c0, ptr %first.c0.to, align 64
+  store <32 x i16> %first.c0, ptr %first.g.to, align 64
   %first.c1.from = getelementptr i8, ptr %first.g.from, i64 32
-  %first.c1.k0.from = getelementptr i8, ptr %first.c1.from, i64 0
-  %first.c1.k0 = load <16 x i16>, ptr %first.c1.k0.from, align 2
+  %first.c1.k0 = load <16 x i16>, ptr %first.c1.from, align 2
   %first.c1.k1.from = getelementptr i8, ptr %first.c1.from, i64 128
   %first.c1.k1 = load <16 x i16>, ptr %first.c1.k1.from, align 2
   %first.c1 = shufflevector <16 x i16> %first.c1.k0, <16 x i16> %first.c1.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
@@ -143,10 +137,8 @@ s.body:
   %s.b = getelementptr i8, ptr %part, i64 %s.b.offset
   %s.a.offset = mul nuw i64 %s, 64
   %s.a = getelementptr i8, ptr %i.a, i64 %s.a.offset
-  %s.b.t6 = getelementptr i8, ptr %s.b, i64 0
-  call void @llvm.x86.tileloadd64(i8 6, ptr %s.b.t6, i64 64)
-  %s.a.t4 = getelementptr i8, ptr %s.a, i64 0
-  call void @llvm.x86.tileloaddt164(i8 4, ptr %s.a.t4, i64 256)
+  call void @llvm.x86.tileloadd64(i8 6, ptr %s.b, i64 64)
+  call void @llvm.x86.tileloaddt164(i8 4, ptr %s.a, i64 256)
   call void @llvm.x86.tdpbf16ps(i8 0, i8 4, i8 6)
   %s.b.t7 = getelementptr i8, ptr %s.b, i64 4096
   call void @llvm.x86.tileloadd64(i8 7, ptr %s.b.t7, i64 64)
@@ -171,17 +163,13 @@ s.pack.g.body:
   %s.pack.g.from = getelementptr i8, ptr %s.pack.from, i64 %s.pack.g.from.offset
   %s.pack.g.to.offset = mul nuw i64 %s.pack.g, 64
   %s.pack.g.to = getelementptr i8, ptr %s.pack.to, i64 %s.pack.g.to.offset
-  %s.pack.c0.from = getelementptr i8, ptr %s.pack.g.from, i64 0
-  %s.pack.c0.k0.from = getelementptr i8, ptr %s.pack.c0.from, i64 0
-  %s.pack.c0.k0 = load <16 x i16>, ptr %s.pack.c0.k0.from, align 2
-  %s.pack.c0.k1.from = getelementptr i8, ptr %s.pack.c0.from, i64 128
+  %s.pack.c0.k0 = load <16 x i16>, ptr %s.pack.g.from, align 2
+  %s.pack.c0.k1.from = getelementptr i8, ptr %s.pack.g.from, i64 128
   %s.pack.c0.k1 = load <16 x i16>, ptr %s.pack.c0.k1.from, align 2
   %s.pack.c0 = shufflevector <16 x i16> %s.pack.c0.k0, <16 x i16> %s.pack.c0.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
-  %s.pack.c0.to = getelementptr i8, ptr %s.pack.g.to, i64 0
-  store <32 x i16> %s.pack.c0, ptr %s.pack.c0.to, align 64
+  store <32 x i16> %s.pack.c0, ptr %s.pack.g.to, align 64
   %s.pack.c1.from = getelementptr i8, ptr %s.pack.g.from, i64 32
-  %s.pack.c1.k0.from = getelementptr i8, ptr %s.pack.c1.from, i64 0
-  %s.pack.c1.k0 = load <16 x i16>, ptr %s.pack.c1.k0.from, align 2
+  %s.pack.c1.k0 = load <16 x i16>, ptr %s.pack.c1.from, align 2
   %s.pack.c1.k1.from = getelementptr i8, ptr %s.pack.c1.from, i64 128
   %s.pack.c1.k1 = load <16 x i16>, ptr %s.pack.c1.k1.from, align 2
   %s.pack.c1 = shufflevector <16 x i16> %s.pack.c1.k0, <16 x i16> %s.pack.c1.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
@@ -210,12 +198,10 @@ s.f.i.body:
   %s.f.sums = getelementptr i8, ptr %last, i64 %s.f.sums.offset
   %s.f.out.offset = mul nuw i64 %s.f.row, 128
   %s.f.out = getelementptr i8, ptr %last.out, i64 %s.f.out.offset
-  %s.f.n0.sums.at = getelementptr i8, ptr %s.f.sums, i64 0
-  %s.f.n0.sums = load <16 x float>, ptr %s.f.n0.sums.at, align 64
-  %s.f.n0.out.at = getelementptr i8, ptr %s.f.out, i64 0
+  %s.f.n0.sums = load <16 x float>, ptr %s.f.sums, align 64
   %s.f.n0.sums.stored.bfloat = fptrunc <16 x float> %s.f.n0.sums to <16 x bfloat>
   %s.f.n0.sums.stored = bitcast <16 x bfloat> %s.f.n0.sums.stored.bfloat to <16 x i16>
-  store <16 x i16> %s.f.n0.sums.stored, ptr %s.f.n0.out.at, align 2
+  store <16 x i16> %s.f.n0.sums.stored, ptr %s.f.out, align 2
   %s.f.n16.sums.at = getelementptr i8, ptr %s.f.sums, i64 64
   %s.f.n16.sums = load <16 x float>, ptr %s.f.n16.sums.at, align 64
   %s.f.n16.out.at = getelementptr i8, ptr %s.f.out, i64 32
@@ -234,8 +220,7 @@ s.latch:
   %s.after = add nuw i64 %s, 1
   br label %s.head, !llvm.loop !0
 s.done:
-  %i.to.t0 = getelementptr i8, ptr %last, i64 0
-  call void @llvm.x86.tilestored64(i8 0, ptr %i.to.t0, i64 128)
+  call void @llvm.x86.tilestored64(i8 0, ptr %last, i64 128)
   %i.to.t1 = getelementptr i8, ptr %last, i64 64
   call void @llvm.x86.tilestored64(i8 1, ptr %i.to.t1, i64 128)
   %i.to.t2 = getelementptr i8, ptr %last, i64 2048
@@ -275,12 +260,10 @@ rest.row.body:
   %rest.r.sums = getelementptr i8, ptr %last, i64 %rest.r.sums.offset
   %rest.r.out.offset = mul nuw i64 %rest.row, 128
   %rest.r.out = getelementptr i8, ptr %rest.out, i64 %rest.r.out.offset
-  %rest.r.n0.sums.at = getelementptr i8, ptr %rest.r.sums, i64 0
-  %rest.r.n0.sums = load <16 x float>, ptr %rest.r.n0.sums.at, align 64
-  %rest.r.n0.out.at = getelementptr i8, ptr %rest.r.out, i64 0
+  %rest.r.n0.sums = load <16 x float>, ptr %rest.r.sums, align 64
   %rest.r.n0.sums.stored.bfloat = fptrunc <16 x float> %rest.r.n0.sums to <16 x bfloat>
   %rest.r.n0.sums.stored = bitcast <16 x bfloat> %rest.r.n0.sums.stored.bfloat to <16 x i16>
-  store <16 x i16> %rest.r.n0.sums.stored, ptr %rest.r.n0.out.at, align 2
+  store <16 x i16> %rest.r.n0.sums.stored, ptr %rest.r.out, align 2
   %rest.r.n16.sums.at = getelementptr i8, ptr %rest.r.sums, i64 64
   %rest.r.n16.sums = load <16 x float>, ptr %rest.r.n16.sums.at, align 64
   %rest.r.n16.out.at = getelementptr i8, ptr %rest.r.out, i64 32

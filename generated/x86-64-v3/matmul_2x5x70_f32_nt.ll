@@ -22,10 +22,9 @@ enter:
   %n0.b = mul nuw i64 %n0.index, 280
   %b.n0 = getelementptr i8, ptr %b, i64 %n0.b
   %acc.n0 = getelementptr float, ptr %acc, i64 %n0.index
-  %n1.index = mul nuw i64 %spread, 1
-  %n1.b = mul nuw i64 %n1.index, 280
+  %n1.b = mul nuw i64 %spread, 280
   %b.n1 = getelementptr i8, ptr %b, i64 %n1.b
-  %acc.n1 = getelementptr float, ptr %acc, i64 %n1.index
+  %acc.n1 = getelementptr float, ptr %acc, i64 %spread
   br label %k.enter
 k.enter:
   br label %k.head
@@ -42,32 +41,25 @@ k.head:
   %k.more = icmp ult i64 %k, 64
   br i1 %k.more, label %k.body, label %k.done
 k.body:
-  %k.k0 = add nuw i64 %k, 0
-  %k.k0.b_n0.row = getelementptr i8, ptr %b.n0, i64 0
-  %k.k0.b_n0.at = getelementptr float, ptr %k.k0.b_n0.row, i64 %k.k0
+  %k.k0.b_n0.at = getelementptr float, ptr %b.n0, i64 %k
   %k.k0.b_n0 = load <8 x float>, ptr %k.k0.b_n0.at, align 4
-  %k.k0.b_n1.row = getelementptr i8, ptr %b.n1, i64 0
-  %k.k0.b_n1.at = getelementptr float, ptr %k.k0.b_n1.row, i64 %k.k0
+  %k.k0.b_n1.at = getelementptr float, ptr %b.n1, i64 %k
   %k.k0.b_n1 = load <8 x float>, ptr %k.k0.b_n1.at, align 4
-  %k.k0.a_m0.row = getelementptr i8, ptr %a, i64 0
-  %k.k0.a_m0.at = getelementptr float, ptr %k.k0.a_m0.row, i64 %k.k0
+  %k.k0.a_m0.at = getelementptr float, ptr %a, i64 %k
   %k.k0.a_m0 = load <8 x float>, ptr %k.k0.a_m0.at, align 4
   %k.k0.a_m1.row = getelementptr i8, ptr %a, i64 280
-  %k.k0.a_m1.at = getelementptr float, ptr %k.k0.a_m1.row, i64 %k.k0
+  %k.k0.a_m1.at = getelementptr float, ptr %k.k0.a_m1.row, i64 %k
   %k.k0.a_m1 = load <8 x float>, ptr %k.k0.a_m1.at, align 4
   %sum_m0_n0_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0, <8 x float> %k.k0.b_n0, <8 x float> %sum_m0_n0_k0)
   %sum_m0_n1_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0, <8 x float> %k.k0.b_n1, <8 x float> %sum_m0_n1_k0)
   %sum_m1_n0_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m1, <8 x float> %k.k0.b_n0, <8 x float> %sum_m1_n0_k0)
   %sum_m1_n1_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m1, <8 x float> %k.k0.b_n1, <8 x float> %sum_m1_n1_k0)
   %k.k1 = add nuw i64 %k, 8
-  %k.k1.b_n0.row = getelementptr i8, ptr %b.n0, i64 0
-  %k.k1.b_n0.at = getelementptr float, ptr %k.k1.b_n0.row, i64 %k.k1
+  %k.k1.b_n0.at = getelementptr float, ptr %b.n0, i64 %k.k1
   %k.k1.b_n0 = load <8 x float>, ptr %k.k1.b_n0.at, align 4
-  %k.k1.b_n1.row = getelementptr i8, ptr %b.n1, i64 0
-  %k.k1.b_n1.at = getelementptr float, ptr %k.k1.b_n1.row, i64 %k.k1
+  %k.k1.b_n1.at = getelementptr float, ptr %b.n1, i64 %k.k1
   %k.k1.b_n1 = load <8 x float>, ptr %k.k1.b_n1.at, align 4
-  %k.k1.a_m0.row = getelementptr i8, ptr %a, i64 0
-  %k.k1.a_m0.at = getelementptr float, ptr %k.k1.a_m0.row, i64 %k.k1
+  %k.k1.a_m0.at = getelementptr float, ptr %a, i64 %k.k1
   %k.k1.a_m0 = load <8 x float>, ptr %k.k1.a_m0.at, align 4
   %k.k1.a_m1.row = getelementptr i8, ptr %a, i64 280
   %k.k1.a_m1.at = getelementptr float, ptr %k.k1.a_m1.row, i64 %k.k1
@@ -81,14 +73,11 @@ k.latch:
   %k.after = add nuw i64 %k, 16
   br label %k.head
 k.done:
-  %r.k0.b_n0.row = getelementptr i8, ptr %b.n0, i64 0
-  %r.k0.b_n0.at = getelementptr float, ptr %r.k0.b_n0.row, i64 64
+  %r.k0.b_n0.at = getelementptr float, ptr %b.n0, i64 64
   %r.k0.b_n0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.b_n0.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %r.k0.b_n1.row = getelementptr i8, ptr %b.n1, i64 0
-  %r.k0.b_n1.at = getelementptr float, ptr %r.k0.b_n1.row, i64 64
+  %r.k0.b_n1.at = getelementptr float, ptr %b.n1, i64 64
   %r.k0.b_n1 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.b_n1.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %r.k0.a_m0.row = getelementptr i8, ptr %a, i64 0
-  %r.k0.a_m0.at = getelementptr float, ptr %r.k0.a_m0.row, i64 64
+  %r.k0.a_m0.at = getelementptr float, ptr %a, i64 64
   %r.k0.a_m0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.a_m0.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
   %r.k0.a_m1.row = getelementptr i8, ptr %a, i64 280
   %r.k0.a_m1.at = getelementptr float, ptr %r.k0.a_m1.row, i64 64
@@ -110,11 +99,9 @@ k.done:
   %sum_m0_n0.all.f2.high = shufflevector <4 x float> %sum_m0_n0.all.f1, <4 x float> poison, <2 x i32> <i32 1, i32 3>
   %sum_m0_n0.all.f2 = fadd <2 x float> %sum_m0_n0.all.f2.low, %sum_m0_n0.all.f2.high
   %sum_m0_n0.all = extractelement <2 x float> %sum_m0_n0.all.f2, i64 0
-  %sum_m0_n0.row = getelementptr i8, ptr %acc.n0, i64 0
-  store float %sum_m0_n0.all, ptr %sum_m0_n0.row, align 4
+  store float %sum_m0_n0.all, ptr %acc.n0, align 4
   %sum_m0_n1.all = extractelement <2 x float> %sum_m0_n0.all.f2, i64 1
-  %sum_m0_n1.row = getelementptr i8, ptr %acc.n1, i64 0
-  store float %sum_m0_n1.all, ptr %sum_m0_n1.row, align 4
+  store float %sum_m0_n1.all, ptr %acc.n1, align 4
   %sum_m1_n0.1 = fadd <8 x float> %sum_m1_n0_k0.rest, %sum_m1_n0_k1
   %sum_m1_n1.1 = fadd <8 x float> %sum_m1_n1_k0.rest, %sum_m1_n1_k1
   %sum_m1_n0.all.f0.low = shufflevector <8 x float> %sum_m1_n0.1, <8 x float> %sum_m1_n1.1, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
@@ -152,24 +139,19 @@ k.head:
   %k.more = icmp ult i64 %k, 64
   br i1 %k.more, label %k.body, label %k.done
 k.body:
-  %k.k0 = add nuw i64 %k, 0
-  %k.k0.b_n0.row = getelementptr i8, ptr %b.n0, i64 0
-  %k.k0.b_n0.at = getelementptr float, ptr %k.k0.b_n0.row, i64 %k.k0
+  %k.k0.b_n0.at = getelementptr float, ptr %b.n0, i64 %k
   %k.k0.b_n0 = load <8 x float>, ptr %k.k0.b_n0.at, align 4
-  %k.k0.a_m0.row = getelementptr i8, ptr %a, i64 0
-  %k.k0.a_m0.at = getelementptr float, ptr %k.k0.a_m0.row, i64 %k.k0
+  %k.k0.a_m0.at = getelementptr float, ptr %a, i64 %k
   %k.k0.a_m0 = load <8 x float>, ptr %k.k0.a_m0.at, align 4
   %k.k0.a_m1.row = getelementptr i8, ptr %a, i64 280
-  %k.k0.a_m1.at = getelementptr float, ptr %k.k0.a_m1.row, i64 %k.k0
+  %k.k0.a_m1.at = getelementptr float, ptr %k.k0.a_m1.row, i64 %k
   %k.k0.a_m1 = load <8 x float>, ptr %k.k0.a_m1.at, align 4
   %sum_m0_n0_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0, <8 x float> %k.k0.b_n0, <8 x float> %sum_m0_n0_k0)
   %sum_m1_n0_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m1, <8 x float> %k.k0.b_n0, <8 x float> %sum_m1_n0_k0)
   %k.k1 = add nuw i64 %k, 8
-  %k.k1.b_n0.row = getelementptr i8, ptr %b.n0, i64 0
-  %k.k1.b_n0.at = getelementptr float, ptr %k.k1.b_n0.row, i64 %k.k1
+  %k.k1.b_n0.at = getelementptr float, ptr %b.n0, i64 %k.k1
   %k.k1.b_n0 = load <8 x float>, ptr %k.k1.b_n0.at, align 4
-  %k.k1.a_m0.row = getelementptr i8, ptr %a, i64 0
-  %k.k1.a_m0.at = getelementptr float, ptr %k.k1.a_m0.row, i64 %k.k1
+  %k.k1.a_m0.at = getelementptr float, ptr %a, i64 %k.k1
   %k.k1.a_m0 = load <8 x float>, ptr %k.k1.a_m0.at, align 4
   %k.k1.a_m1.row = getelementptr i8, ptr %a, i64 280
   %k.k1.a_m1.at = getelementptr float, ptr %k.k1.a_m1.row, i64 %k.k1
@@ -181,11 +163,9 @@ k.latch:
   %k.after = add nuw i64 %k, 16
   br label %k.head
 k.done:
-  %r.k0.b_n0.row = getelementptr i8, ptr %b.n0, i64 0
-  %r.k0.b_n0.at = getelementptr float, ptr %r.k0.b_n0.row, i64 64
+  %r.k0.b_n0.at = getelementptr float, ptr %b.n0, i64 64
   %r.k0.b_n0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.b_n0.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
-  %r.k0.a_m0.row = getelementptr i8, ptr %a, i64 0
-  %r.k0.a_m0.at = getelementptr float, ptr %r.k0.a_m0.row, i64 64
+  %r.k0.a_m0.at = getelementptr float, ptr %a, i64 64
   %r.k0.a_m0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.a_m0.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
   %r.k0.a_m1.row = getelementptr i8, ptr %a, i64 280
   %r.k0.a_m1.at = getelementptr float, ptr %r.k0.a_m1.row, i64 64
@@ -204,8 +184,7 @@ k.done:
   %sum_m0_n0.all.f2.high = shufflevector <2 x float> %sum_m0_n0.all.f1, <2 x float> poison, <1 x i32> <i32 1>
   %sum_m0_n0.all.f2 = fadd <1 x float> %sum_m0_n0.all.f2.low, %sum_m0_n0.all.f2.high
   %sum_m0_n0.all = extractelement <1 x float> %sum_m0_n0.all.f2, i64 0
-  %sum_m0_n0.row = getelementptr i8, ptr %acc.n0, i64 0
-  store float %sum_m0_n0.all, ptr %sum_m0_n0.row, align 4
+  store float %sum_m0_n0.all, ptr %acc.n0, align 4
   %sum_m1_n0.1 = fadd <8 x float> %sum_m1_n0_k0.rest, %sum_m1_n0_k1
   %sum_m1_n0.all.f0.low = shufflevector <8 x float> %sum_m1_n0.1, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %sum_m1_n0.all.f0.high = shufflevector <8 x float> %sum_m1_n0.1, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>

@@ -32,14 +32,12 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 64
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <8 x float>, ptr %b_n0.at, align 32
+  %b_n0 = load <8 x float>, ptr %k.b, align 32
   %b_n1.at = getelementptr i8, ptr %k.b, i64 32
   %b_n1 = load <8 x float>, ptr %b_n1.at, align 32
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.scalar = load float, ptr %k.a, align 4
   %a_m0.first = insertelement <8 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <8 x float> %a_m0.first, <8 x float> poison, <8 x i32> zeroinitializer
   %sum_m0_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n0, <8 x float> %sum_m0_n0)
@@ -56,15 +54,13 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m0_n0.bias = load <8 x float>, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias = load <8 x float>, ptr %bias, align 4
   %sum_m0_n0.x1.bias = fadd <8 x float> %sum_m0_n0, %sum_m0_n0.bias
   ; max(x, 0), NaN stays NaN
   %sum_m0_n0.x2.relu.negative = fcmp olt <8 x float> %sum_m0_n0.x1.bias, zeroinitializer
   %sum_m0_n0.x2.relu = select <8 x i1> %sum_m0_n0.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m0_n0.x1.bias
-  store <8 x float> %sum_m0_n0.x2.relu, ptr %sum_m0_n0.out.at, align 4
+  store <8 x float> %sum_m0_n0.x2.relu, ptr %out, align 4
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
   %sum_m0_n1.bias.at = getelementptr i8, ptr %bias, i64 32
   ; x + bias
@@ -75,9 +71,8 @@ k.done:
   %sum_m0_n1.x2.relu = select <8 x i1> %sum_m0_n1.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m0_n1.x1.bias
   store <8 x float> %sum_m0_n1.x2.relu, ptr %sum_m0_n1.out.at, align 4
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
-  %sum_m1_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m1_n0.bias = load <8 x float>, ptr %sum_m1_n0.bias.at, align 4
+  %sum_m1_n0.bias = load <8 x float>, ptr %bias, align 4
   %sum_m1_n0.x1.bias = fadd <8 x float> %sum_m1_n0, %sum_m1_n0.bias
   ; max(x, 0), NaN stays NaN
   %sum_m1_n0.x2.relu.negative = fcmp olt <8 x float> %sum_m1_n0.x1.bias, zeroinitializer
@@ -109,12 +104,10 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 64
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <8 x float>, ptr %b_n0.at, align 32
+  %b_n0 = load <8 x float>, ptr %k.b, align 32
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.scalar = load float, ptr %k.a, align 4
   %a_m0.first = insertelement <8 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <8 x float> %a_m0.first, <8 x float> poison, <8 x i32> zeroinitializer
   %sum_m0_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n0, <8 x float> %sum_m0_n0)
@@ -129,21 +122,18 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m0_n0.bias.scalar = load float, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m0_n0.bias = insertelement <8 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
   %sum_m0_n0.x1.bias = fadd <8 x float> %sum_m0_n0, %sum_m0_n0.bias
   ; max(x, 0), NaN stays NaN
   %sum_m0_n0.x2.relu.negative = fcmp olt <8 x float> %sum_m0_n0.x1.bias, zeroinitializer
   %sum_m0_n0.x2.relu = select <8 x i1> %sum_m0_n0.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m0_n0.x1.bias
   %sum_m0_n0.x2.relu.alone = extractelement <8 x float> %sum_m0_n0.x2.relu, i32 0
-  store float %sum_m0_n0.x2.relu.alone, ptr %sum_m0_n0.out.at, align 4
+  store float %sum_m0_n0.x2.relu.alone, ptr %out, align 4
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
-  %sum_m1_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m1_n0.bias.scalar = load float, ptr %sum_m1_n0.bias.at, align 4
+  %sum_m1_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m1_n0.bias = insertelement <8 x float> zeroinitializer, float %sum_m1_n0.bias.scalar, i32 0
   %sum_m1_n0.x1.bias = fadd <8 x float> %sum_m1_n0, %sum_m1_n0.bias
   ; max(x, 0), NaN stays NaN
@@ -168,14 +158,12 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 64
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <8 x float>, ptr %b_n0.at, align 32
+  %b_n0 = load <8 x float>, ptr %k.b, align 32
   %b_n1.at = getelementptr i8, ptr %k.b, i64 32
   %b_n1 = load <8 x float>, ptr %b_n1.at, align 32
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.scalar = load float, ptr %k.a, align 4
   %a_m0.first = insertelement <8 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <8 x float> %a_m0.first, <8 x float> poison, <8 x i32> zeroinitializer
   %sum_m0_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n0, <8 x float> %sum_m0_n0)
@@ -186,15 +174,13 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m0_n0.bias = load <8 x float>, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias = load <8 x float>, ptr %bias, align 4
   %sum_m0_n0.x1.bias = fadd <8 x float> %sum_m0_n0, %sum_m0_n0.bias
   ; max(x, 0), NaN stays NaN
   %sum_m0_n0.x2.relu.negative = fcmp olt <8 x float> %sum_m0_n0.x1.bias, zeroinitializer
   %sum_m0_n0.x2.relu = select <8 x i1> %sum_m0_n0.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m0_n0.x1.bias
-  store <8 x float> %sum_m0_n0.x2.relu, ptr %sum_m0_n0.out.at, align 4
+  store <8 x float> %sum_m0_n0.x2.relu, ptr %out, align 4
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
   %sum_m0_n1.bias.at = getelementptr i8, ptr %bias, i64 32
   ; x + bias
@@ -220,12 +206,10 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 64
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <8 x float>, ptr %b_n0.at, align 32
+  %b_n0 = load <8 x float>, ptr %k.b, align 32
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.scalar = load float, ptr %k.a, align 4
   %a_m0.first = insertelement <8 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <8 x float> %a_m0.first, <8 x float> poison, <8 x i32> zeroinitializer
   %sum_m0_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n0, <8 x float> %sum_m0_n0)
@@ -235,17 +219,15 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m0_n0.bias.scalar = load float, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m0_n0.bias = insertelement <8 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
   %sum_m0_n0.x1.bias = fadd <8 x float> %sum_m0_n0, %sum_m0_n0.bias
   ; max(x, 0), NaN stays NaN
   %sum_m0_n0.x2.relu.negative = fcmp olt <8 x float> %sum_m0_n0.x1.bias, zeroinitializer
   %sum_m0_n0.x2.relu = select <8 x i1> %sum_m0_n0.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m0_n0.x1.bias
   %sum_m0_n0.x2.relu.alone = extractelement <8 x float> %sum_m0_n0.x2.relu, i32 0
-  store float %sum_m0_n0.x2.relu.alone, ptr %sum_m0_n0.out.at, align 4
+  store float %sum_m0_n0.x2.relu.alone, ptr %out, align 4
   ret void
 }
 
@@ -298,8 +280,7 @@ bs.s.body:
   %bs.s.from = getelementptr i8, ptr %bs.v.from, i64 %bs.s.from.offset
   %bs.s.to.offset = mul nuw i64 %bs.s, 64
   %bs.s.to = getelementptr i8, ptr %bs.v.to, i64 %bs.s.to.offset
-  %bs.s.at0 = getelementptr i8, ptr %bs.s.from, i64 0
-  %bs.s.0.r0 = load <8 x float>, ptr %bs.s.at0, align 4
+  %bs.s.0.r0 = load <8 x float>, ptr %bs.s.from, align 4
   %bs.s.at1 = getelementptr i8, ptr %bs.s.from, i64 160
   %bs.s.0.r1 = load <8 x float>, ptr %bs.s.at1, align 4
   %bs.s.at2 = getelementptr i8, ptr %bs.s.from, i64 320
@@ -338,8 +319,7 @@ bs.s.body:
   %bs.s.3.r5 = shufflevector <8 x float> %bs.s.2.r4, <8 x float> %bs.s.2.r5, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
   %bs.s.3.r6 = shufflevector <8 x float> %bs.s.2.r6, <8 x float> %bs.s.2.r7, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
   %bs.s.3.r7 = shufflevector <8 x float> %bs.s.2.r6, <8 x float> %bs.s.2.r7, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
-  %bs.s.to0 = getelementptr i8, ptr %bs.s.to, i64 0
-  store <8 x float> %bs.s.3.r0, ptr %bs.s.to0, align 32
+  store <8 x float> %bs.s.3.r0, ptr %bs.s.to, align 32
   %bs.s.to1 = getelementptr i8, ptr %bs.s.to, i64 64
   store <8 x float> %bs.s.3.r1, ptr %bs.s.to1, align 32
   %bs.s.to2 = getelementptr i8, ptr %bs.s.to, i64 128
@@ -418,12 +398,9 @@ r.pb.body:
   %r.pb.from = getelementptr i8, ptr %r.b, i64 %r.pb.from.offset
   %r.pb.to.offset = mul nuw i64 %r.pb, 64
   %r.pb.to = getelementptr i8, ptr %b.pack, i64 %r.pb.to.offset
-  %r.pb.n0.to = getelementptr i8, ptr %r.pb.to, i64 0
-  %r.pb.n0.from = getelementptr i8, ptr %r.pb.from, i64 0
-  %r.pb.n0.p0 = getelementptr i8, ptr %r.pb.n0.from, i64 0
-  %r.pb.n0.s0 = load float, ptr %r.pb.n0.p0, align 4
+  %r.pb.n0.s0 = load float, ptr %r.pb.from, align 4
   %r.pb.n0 = insertelement <8 x float> zeroinitializer, float %r.pb.n0.s0, i32 0
-  store <8 x float> %r.pb.n0, ptr %r.pb.n0.to, align 32
+  store <8 x float> %r.pb.n0, ptr %r.pb.to, align 32
   br label %r.pb.latch
 r.pb.latch:
   %r.pb.after = add nuw i64 %r.pb, 1

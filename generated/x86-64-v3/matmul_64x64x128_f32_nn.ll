@@ -36,14 +36,12 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 256
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <8 x float>, ptr %b_n0.at, align 4
+  %b_n0 = load <8 x float>, ptr %k.b, align 4
   %b_n1.at = getelementptr i8, ptr %k.b, i64 32
   %b_n1 = load <8 x float>, ptr %b_n1.at, align 4
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.scalar = load float, ptr %k.a, align 4
   %a_m0.first = insertelement <8 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <8 x float> %a_m0.first, <8 x float> poison, <8 x i32> zeroinitializer
   %sum_m0_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n0, <8 x float> %sum_m0_n0)
@@ -84,8 +82,7 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  store <8 x float> %sum_m0_n0, ptr %sum_m0_n0.out.at, align 4
+  store <8 x float> %sum_m0_n0, ptr %out, align 4
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
   store <8 x float> %sum_m0_n1, ptr %sum_m0_n1.out.at, align 4
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 256
@@ -131,14 +128,12 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 256
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <8 x float>, ptr %b_n0.at, align 4
+  %b_n0 = load <8 x float>, ptr %k.b, align 4
   %b_n1.at = getelementptr i8, ptr %k.b, i64 32
   %b_n1 = load <8 x float>, ptr %b_n1.at, align 4
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.scalar = load float, ptr %k.a, align 4
   %a_m0.first = insertelement <8 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <8 x float> %a_m0.first, <8 x float> poison, <8 x i32> zeroinitializer
   %sum_m0_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n0, <8 x float> %sum_m0_n0)
@@ -167,8 +162,7 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  store <8 x float> %sum_m0_n0, ptr %sum_m0_n0.out.at, align 4
+  store <8 x float> %sum_m0_n0, ptr %out, align 4
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
   store <8 x float> %sum_m0_n1, ptr %sum_m0_n1.out.at, align 4
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 256

@@ -37,16 +37,14 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 128
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0.stored = load <32 x i16>, ptr %b_n0.at, align 64
+  %b_n0.stored = load <32 x i16>, ptr %k.b, align 64
   %b_n1.at = getelementptr i8, ptr %k.b, i64 64
   %b_n1.stored = load <32 x i16>, ptr %b_n1.at, align 64
   %b_n0 = bitcast <32 x i16> %b_n0.stored to <32 x bfloat>
   %b_n1 = bitcast <32 x i16> %b_n1.stored to <32 x bfloat>
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.group = load i32, ptr %a_m0.at, align 2
+  %a_m0.group = load i32, ptr %k.a, align 2
   %a_m0.bits.first = insertelement <16 x i32> poison, i32 %a_m0.group, i32 0
   %a_m0.bits = shufflevector <16 x i32> %a_m0.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %a_m0 = bitcast <16 x i32> %a_m0.bits to <32 x bfloat>
@@ -79,10 +77,8 @@ k.latch:
   br label %k.head, !llvm.loop !0
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m0_n0.bias.bits = load <16 x i16>, ptr %sum_m0_n0.bias.at, align 2
+  %sum_m0_n0.bias.bits = load <16 x i16>, ptr %bias, align 2
   %sum_m0_n0.bias.wide = zext <16 x i16> %sum_m0_n0.bias.bits to <16 x i32>
   %sum_m0_n0.bias.high = shl <16 x i32> %sum_m0_n0.bias.wide, splat (i32 16)
   %sum_m0_n0.bias = bitcast <16 x i32> %sum_m0_n0.bias.high to <16 x float>
@@ -91,7 +87,7 @@ k.done:
   %sum_m0_n0.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m0_n0.x1.bias)
   %sum_m0_n0.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m0_n0.x2.gelu to <16 x bfloat>
   %sum_m0_n0.x2.gelu.stored = bitcast <16 x bfloat> %sum_m0_n0.x2.gelu.stored.bfloat to <16 x i16>
-  store <16 x i16> %sum_m0_n0.x2.gelu.stored, ptr %sum_m0_n0.out.at, align 2
+  store <16 x i16> %sum_m0_n0.x2.gelu.stored, ptr %out, align 2
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
   %sum_m0_n1.bias.at = getelementptr i8, ptr %bias, i64 32
   ; x + bias
@@ -106,9 +102,8 @@ k.done:
   %sum_m0_n1.x2.gelu.stored = bitcast <16 x bfloat> %sum_m0_n1.x2.gelu.stored.bfloat to <16 x i16>
   store <16 x i16> %sum_m0_n1.x2.gelu.stored, ptr %sum_m0_n1.out.at, align 2
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 64
-  %sum_m1_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m1_n0.bias.bits = load <16 x i16>, ptr %sum_m1_n0.bias.at, align 2
+  %sum_m1_n0.bias.bits = load <16 x i16>, ptr %bias, align 2
   %sum_m1_n0.bias.wide = zext <16 x i16> %sum_m1_n0.bias.bits to <16 x i32>
   %sum_m1_n0.bias.high = shl <16 x i32> %sum_m1_n0.bias.wide, splat (i32 16)
   %sum_m1_n0.bias = bitcast <16 x i32> %sum_m1_n0.bias.high to <16 x float>
@@ -132,9 +127,8 @@ k.done:
   %sum_m1_n1.x2.gelu.stored = bitcast <16 x bfloat> %sum_m1_n1.x2.gelu.stored.bfloat to <16 x i16>
   store <16 x i16> %sum_m1_n1.x2.gelu.stored, ptr %sum_m1_n1.out.at, align 2
   %sum_m2_n0.out.at = getelementptr i8, ptr %out, i64 128
-  %sum_m2_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m2_n0.bias.bits = load <16 x i16>, ptr %sum_m2_n0.bias.at, align 2
+  %sum_m2_n0.bias.bits = load <16 x i16>, ptr %bias, align 2
   %sum_m2_n0.bias.wide = zext <16 x i16> %sum_m2_n0.bias.bits to <16 x i32>
   %sum_m2_n0.bias.high = shl <16 x i32> %sum_m2_n0.bias.wide, splat (i32 16)
   %sum_m2_n0.bias = bitcast <16 x i32> %sum_m2_n0.bias.high to <16 x float>
@@ -158,9 +152,8 @@ k.done:
   %sum_m2_n1.x2.gelu.stored = bitcast <16 x bfloat> %sum_m2_n1.x2.gelu.stored.bfloat to <16 x i16>
   store <16 x i16> %sum_m2_n1.x2.gelu.stored, ptr %sum_m2_n1.out.at, align 2
   %sum_m3_n0.out.at = getelementptr i8, ptr %out, i64 192
-  %sum_m3_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m3_n0.bias.bits = load <16 x i16>, ptr %sum_m3_n0.bias.at, align 2
+  %sum_m3_n0.bias.bits = load <16 x i16>, ptr %bias, align 2
   %sum_m3_n0.bias.wide = zext <16 x i16> %sum_m3_n0.bias.bits to <16 x i32>
   %sum_m3_n0.bias.high = shl <16 x i32> %sum_m3_n0.bias.wide, splat (i32 16)
   %sum_m3_n0.bias = bitcast <16 x i32> %sum_m3_n0.bias.high to <16 x float>
@@ -212,18 +205,14 @@ k.body:
   call void @llvm.prefetch.p0(ptr %k.ahead.0, i32 0, i32 3, i32 1)
   %k.ahead.1 = getelementptr i8, ptr %k.b, i64 1088
   call void @llvm.prefetch.p0(ptr %k.ahead.1, i32 0, i32 3, i32 1)
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0.to = getelementptr i8, ptr %k.pack, i64 0
-  %b_n0.stored.k0.from = getelementptr i8, ptr %b_n0.at, i64 0
-  %b_n0.stored.k0 = load <16 x i16>, ptr %b_n0.stored.k0.from, align 2
-  %b_n0.stored.k1.from = getelementptr i8, ptr %b_n0.at, i64 64
+  %b_n0.stored.k0 = load <16 x i16>, ptr %k.b, align 2
+  %b_n0.stored.k1.from = getelementptr i8, ptr %k.b, i64 64
   %b_n0.stored.k1 = load <16 x i16>, ptr %b_n0.stored.k1.from, align 2
   %b_n0.stored = shufflevector <16 x i16> %b_n0.stored.k0, <16 x i16> %b_n0.stored.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
-  store <32 x i16> %b_n0.stored, ptr %b_n0.to, align 64
+  store <32 x i16> %b_n0.stored, ptr %k.pack, align 64
   %b_n1.at = getelementptr i8, ptr %k.b, i64 32
   %b_n1.to = getelementptr i8, ptr %k.pack, i64 64
-  %b_n1.stored.k0.from = getelementptr i8, ptr %b_n1.at, i64 0
-  %b_n1.stored.k0 = load <16 x i16>, ptr %b_n1.stored.k0.from, align 2
+  %b_n1.stored.k0 = load <16 x i16>, ptr %b_n1.at, align 2
   %b_n1.stored.k1.from = getelementptr i8, ptr %b_n1.at, i64 64
   %b_n1.stored.k1 = load <16 x i16>, ptr %b_n1.stored.k1.from, align 2
   %b_n1.stored = shufflevector <16 x i16> %b_n1.stored.k0, <16 x i16> %b_n1.stored.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
@@ -232,8 +221,7 @@ k.body:
   %b_n1 = bitcast <32 x i16> %b_n1.stored to <32 x bfloat>
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.group = load i32, ptr %a_m0.at, align 2
+  %a_m0.group = load i32, ptr %k.a, align 2
   %a_m0.bits.first = insertelement <16 x i32> poison, i32 %a_m0.group, i32 0
   %a_m0.bits = shufflevector <16 x i32> %a_m0.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %a_m0 = bitcast <16 x i32> %a_m0.bits to <32 x bfloat>
@@ -266,10 +254,8 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m0_n0.bias.bits = load <16 x i16>, ptr %sum_m0_n0.bias.at, align 2
+  %sum_m0_n0.bias.bits = load <16 x i16>, ptr %bias, align 2
   %sum_m0_n0.bias.wide = zext <16 x i16> %sum_m0_n0.bias.bits to <16 x i32>
   %sum_m0_n0.bias.high = shl <16 x i32> %sum_m0_n0.bias.wide, splat (i32 16)
   %sum_m0_n0.bias = bitcast <16 x i32> %sum_m0_n0.bias.high to <16 x float>
@@ -278,7 +264,7 @@ k.done:
   %sum_m0_n0.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m0_n0.x1.bias)
   %sum_m0_n0.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m0_n0.x2.gelu to <16 x bfloat>
   %sum_m0_n0.x2.gelu.stored = bitcast <16 x bfloat> %sum_m0_n0.x2.gelu.stored.bfloat to <16 x i16>
-  store <16 x i16> %sum_m0_n0.x2.gelu.stored, ptr %sum_m0_n0.out.at, align 2
+  store <16 x i16> %sum_m0_n0.x2.gelu.stored, ptr %out, align 2
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
   %sum_m0_n1.bias.at = getelementptr i8, ptr %bias, i64 32
   ; x + bias
@@ -293,9 +279,8 @@ k.done:
   %sum_m0_n1.x2.gelu.stored = bitcast <16 x bfloat> %sum_m0_n1.x2.gelu.stored.bfloat to <16 x i16>
   store <16 x i16> %sum_m0_n1.x2.gelu.stored, ptr %sum_m0_n1.out.at, align 2
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 64
-  %sum_m1_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m1_n0.bias.bits = load <16 x i16>, ptr %sum_m1_n0.bias.at, align 2
+  %sum_m1_n0.bias.bits = load <16 x i16>, ptr %bias, align 2
   %sum_m1_n0.bias.wide = zext <16 x i16> %sum_m1_n0.bias.bits to <16 x i32>
   %sum_m1_n0.bias.high = shl <16 x i32> %sum_m1_n0.bias.wide, splat (i32 16)
   %sum_m1_n0.bias = bitcast <16 x i32> %sum_m1_n0.bias.high to <16 x float>
@@ -319,9 +304,8 @@ k.done:
   %sum_m1_n1.x2.gelu.stored = bitcast <16 x bfloat> %sum_m1_n1.x2.gelu.stored.bfloat to <16 x i16>
   store <16 x i16> %sum_m1_n1.x2.gelu.stored, ptr %sum_m1_n1.out.at, align 2
   %sum_m2_n0.out.at = getelementptr i8, ptr %out, i64 128
-  %sum_m2_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m2_n0.bias.bits = load <16 x i16>, ptr %sum_m2_n0.bias.at, align 2
+  %sum_m2_n0.bias.bits = load <16 x i16>, ptr %bias, align 2
   %sum_m2_n0.bias.wide = zext <16 x i16> %sum_m2_n0.bias.bits to <16 x i32>
   %sum_m2_n0.bias.high = shl <16 x i32> %sum_m2_n0.bias.wide, splat (i32 16)
   %sum_m2_n0.bias = bitcast <16 x i32> %sum_m2_n0.bias.high to <16 x float>
@@ -345,9 +329,8 @@ k.done:
   %sum_m2_n1.x2.gelu.stored = bitcast <16 x bfloat> %sum_m2_n1.x2.gelu.stored.bfloat to <16 x i16>
   store <16 x i16> %sum_m2_n1.x2.gelu.stored, ptr %sum_m2_n1.out.at, align 2
   %sum_m3_n0.out.at = getelementptr i8, ptr %out, i64 192
-  %sum_m3_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m3_n0.bias.bits = load <16 x i16>, ptr %sum_m3_n0.bias.at, align 2
+  %sum_m3_n0.bias.bits = load <16 x i16>, ptr %bias, align 2
   %sum_m3_n0.bias.wide = zext <16 x i16> %sum_m3_n0.bias.bits to <16 x i32>
   %sum_m3_n0.bias.high = shl <16 x i32> %sum_m3_n0.bias.wide, splat (i32 16)
   %sum_m3_n0.bias = bitcast <16 x i32> %sum_m3_n0.bias.high to <16 x float>

@@ -6,7 +6,7 @@
 ; memory
 ;   %a  bf16, shape 64 x 128, strides 128, 1 elements
 ;   %b  bf16, shape 4 x 64 x 16 x 2, strides 2048, 32, 2, 1 elements
-;       packed ahead: element (k, n) at [n / 16][k / 2][n % 16][k % 2], zero past K and N
+;       prepacked: element (k, n) at [n / 16][k / 2][n % 16][k % 2], zero past K and N
 ;   %out  bf16, shape 64 x 64, strides 64, 1 elements
 target triple = "x86_64-unknown-linux-gnu"
 ;
@@ -34,16 +34,14 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 64
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0.stored = load <32 x i16>, ptr %b_n0.at, align 2
+  %b_n0.stored = load <32 x i16>, ptr %k.b, align 2
   %b_n1.at = getelementptr i8, ptr %k.b, i64 4096
   %b_n1.stored = load <32 x i16>, ptr %b_n1.at, align 2
   %b_n0 = bitcast <32 x i16> %b_n0.stored to <32 x bfloat>
   %b_n1 = bitcast <32 x i16> %b_n1.stored to <32 x bfloat>
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.group = load i32, ptr %a_m0.at, align 2
+  %a_m0.group = load i32, ptr %k.a, align 2
   %a_m0.bits.first = insertelement <16 x i32> poison, i32 %a_m0.group, i32 0
   %a_m0.bits = shufflevector <16 x i32> %a_m0.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %a_m0 = bitcast <16 x i32> %a_m0.bits to <32 x bfloat>
@@ -76,10 +74,9 @@ k.latch:
   br label %k.head, !llvm.loop !0
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
   %sum_m0_n0.stored.bfloat = fptrunc <16 x float> %sum_m0_n0 to <16 x bfloat>
   %sum_m0_n0.stored = bitcast <16 x bfloat> %sum_m0_n0.stored.bfloat to <16 x i16>
-  store <16 x i16> %sum_m0_n0.stored, ptr %sum_m0_n0.out.at, align 2
+  store <16 x i16> %sum_m0_n0.stored, ptr %out, align 2
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
   %sum_m0_n1.stored.bfloat = fptrunc <16 x float> %sum_m0_n1 to <16 x bfloat>
   %sum_m0_n1.stored = bitcast <16 x bfloat> %sum_m0_n1.stored.bfloat to <16 x i16>

@@ -22,12 +22,10 @@ target triple = "x86_64-unknown-linux-gnu"
 
 define internal void @tile_2x64(ptr noalias %a, ptr noalias %b, ptr noalias %acc, ptr noalias %ahead, ptr noalias %starts) #1 {
 enter:
-  %start_m0.at = getelementptr i32, ptr %starts, i64 0
-  %start_m0 = load i32, ptr %start_m0.at, align 4
+  %start_m0 = load i32, ptr %starts, align 4
   %start_m1.at = getelementptr i32, ptr %starts, i64 1
   %start_m1 = load i32, ptr %start_m1.at, align 4
-  %sum_m0_n0.at = getelementptr i8, ptr %acc, i64 0
-  %sum_m0_n0.before = load <16 x i32>, ptr %sum_m0_n0.at, align 64
+  %sum_m0_n0.before = load <16 x i32>, ptr %acc, align 64
   %sum_m0_n0.row.first = insertelement <16 x i32> poison, i32 %start_m0, i32 0
   %sum_m0_n0.row = shufflevector <16 x i32> %sum_m0_n0.row.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %sum_m0_n0.start = add <16 x i32> %sum_m0_n0.before, %sum_m0_n0.row
@@ -84,8 +82,7 @@ k.head:
 k.body:
   %k.ahead.offset = mul nuw i64 %k, 256
   %k.ahead = getelementptr i8, ptr %ahead, i64 %k.ahead.offset
-  %k.ahead.0 = getelementptr i8, ptr %k.ahead, i64 0
-  call void @llvm.prefetch.p0(ptr %k.ahead.0, i32 0, i32 2, i32 1)
+  call void @llvm.prefetch.p0(ptr %k.ahead, i32 0, i32 2, i32 1)
   %k.ahead.64 = getelementptr i8, ptr %k.ahead, i64 64
   call void @llvm.prefetch.p0(ptr %k.ahead.64, i32 0, i32 2, i32 1)
   %k.ahead.128 = getelementptr i8, ptr %k.ahead, i64 128
@@ -94,8 +91,7 @@ k.body:
   call void @llvm.prefetch.p0(ptr %k.ahead.192, i32 0, i32 2, i32 1)
   %k.b.offset = mul nuw i64 %k, 280
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.k0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0.k0 = load <64 x i8>, ptr %b_n0.k0.at, align 1
+  %b_n0.k0 = load <64 x i8>, ptr %k.b, align 1
   %b_n0.k1.at = getelementptr i8, ptr %k.b, i64 70
   %b_n0.k1 = load <64 x i8>, ptr %b_n0.k1.at, align 1
   %b_n0.k2.at = getelementptr i8, ptr %k.b, i64 140
@@ -116,8 +112,7 @@ k.body:
   %b_n3 = xor <64 x i8> %b_n3.stored, splat (i8 -128)
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.group = load i32, ptr %a_m0.at, align 1
+  %a_m0.group = load i32, ptr %k.a, align 1
   %a_m0.bits.first = insertelement <16 x i32> poison, i32 %a_m0.group, i32 0
   %a_m0.bits = shufflevector <16 x i32> %a_m0.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %a_m0 = bitcast <16 x i32> %a_m0.bits to <64 x i8>
@@ -139,7 +134,7 @@ k.latch:
   %k.after = add nuw i64 %k, 1
   br label %k.head, !llvm.loop !0
 k.done:
-  store <16 x i32> %sum_m0_n0, ptr %sum_m0_n0.at, align 64
+  store <16 x i32> %sum_m0_n0, ptr %acc, align 64
   store <16 x i32> %sum_m0_n1, ptr %sum_m0_n1.at, align 64
   store <16 x i32> %sum_m0_n2, ptr %sum_m0_n2.at, align 64
   store <16 x i32> %sum_m0_n3, ptr %sum_m0_n3.at, align 64
@@ -152,12 +147,10 @@ k.done:
 
 define internal void @tile_2x6(ptr noalias %a, ptr noalias %b, ptr noalias %acc, ptr noalias %ahead, ptr noalias %starts) #1 {
 enter:
-  %start_m0.at = getelementptr i32, ptr %starts, i64 0
-  %start_m0 = load i32, ptr %start_m0.at, align 4
+  %start_m0 = load i32, ptr %starts, align 4
   %start_m1.at = getelementptr i32, ptr %starts, i64 1
   %start_m1 = load i32, ptr %start_m1.at, align 4
-  %sum_m0_n0.at = getelementptr i8, ptr %acc, i64 0
-  %sum_m0_n0.before = load <16 x i32>, ptr %sum_m0_n0.at, align 64
+  %sum_m0_n0.before = load <16 x i32>, ptr %acc, align 64
   %sum_m0_n0.row.first = insertelement <16 x i32> poison, i32 %start_m0, i32 0
   %sum_m0_n0.row = shufflevector <16 x i32> %sum_m0_n0.row.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %sum_m0_n0.start = add <16 x i32> %sum_m0_n0.before, %sum_m0_n0.row
@@ -178,8 +171,7 @@ k.head:
 k.body:
   %k.ahead.offset = mul nuw i64 %k, 256
   %k.ahead = getelementptr i8, ptr %ahead, i64 %k.ahead.offset
-  %k.ahead.0 = getelementptr i8, ptr %k.ahead, i64 0
-  call void @llvm.prefetch.p0(ptr %k.ahead.0, i32 0, i32 2, i32 1)
+  call void @llvm.prefetch.p0(ptr %k.ahead, i32 0, i32 2, i32 1)
   %k.ahead.64 = getelementptr i8, ptr %k.ahead, i64 64
   call void @llvm.prefetch.p0(ptr %k.ahead.64, i32 0, i32 2, i32 1)
   %k.ahead.128 = getelementptr i8, ptr %k.ahead, i64 128
@@ -188,14 +180,12 @@ k.body:
   call void @llvm.prefetch.p0(ptr %k.ahead.192, i32 0, i32 2, i32 1)
   %k.b.offset = mul nuw i64 %k, 280
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0.stored.k0.from = getelementptr i8, ptr %b_n0.at, i64 0
-  %b_n0.stored.k0 = call <16 x i8> @llvm.masked.load.v16i8.p0(ptr align 1 %b_n0.stored.k0.from, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x i8> zeroinitializer)
-  %b_n0.stored.k1.from = getelementptr i8, ptr %b_n0.at, i64 70
+  %b_n0.stored.k0 = call <16 x i8> @llvm.masked.load.v16i8.p0(ptr align 1 %k.b, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x i8> zeroinitializer)
+  %b_n0.stored.k1.from = getelementptr i8, ptr %k.b, i64 70
   %b_n0.stored.k1 = call <16 x i8> @llvm.masked.load.v16i8.p0(ptr align 1 %b_n0.stored.k1.from, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x i8> zeroinitializer)
-  %b_n0.stored.k2.from = getelementptr i8, ptr %b_n0.at, i64 140
+  %b_n0.stored.k2.from = getelementptr i8, ptr %k.b, i64 140
   %b_n0.stored.k2 = call <16 x i8> @llvm.masked.load.v16i8.p0(ptr align 1 %b_n0.stored.k2.from, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x i8> zeroinitializer)
-  %b_n0.stored.k3.from = getelementptr i8, ptr %b_n0.at, i64 210
+  %b_n0.stored.k3.from = getelementptr i8, ptr %k.b, i64 210
   %b_n0.stored.k3 = call <16 x i8> @llvm.masked.load.v16i8.p0(ptr align 1 %b_n0.stored.k3.from, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x i8> zeroinitializer)
   %b_n0.stored.k01 = shufflevector <16 x i8> %b_n0.stored.k0, <16 x i8> %b_n0.stored.k1, <32 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
   %b_n0.stored.k23 = shufflevector <16 x i8> %b_n0.stored.k2, <16 x i8> %b_n0.stored.k3, <32 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
@@ -203,8 +193,7 @@ k.body:
   %b_n0 = xor <64 x i8> %b_n0.stored, splat (i8 -128)
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.group = load i32, ptr %a_m0.at, align 1
+  %a_m0.group = load i32, ptr %k.a, align 1
   %a_m0.bits.first = insertelement <16 x i32> poison, i32 %a_m0.group, i32 0
   %a_m0.bits = shufflevector <16 x i32> %a_m0.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %a_m0 = bitcast <16 x i32> %a_m0.bits to <64 x i8>
@@ -228,7 +217,7 @@ k.latch:
   %k.after = add nuw i64 %k, 1
   br label %k.head, !llvm.loop !0
 k.done:
-  store <16 x i32> %sum_m0_n0, ptr %sum_m0_n0.at, align 64
+  store <16 x i32> %sum_m0_n0, ptr %acc, align 64
   store <16 x i32> %sum_m1_n0, ptr %sum_m1_n0.at, align 64
   ret void
 }
@@ -254,8 +243,7 @@ task.body:
   %columns.whole = and i64 %columns, -16
   %panels.left.over = urem i64 %columns, 64
   %panels.whole = sub i64 %columns, %panels.left.over
-  %b.n0.offset = mul nuw i64 %n0, 1
-  %b.n0 = getelementptr i8, ptr %b, i64 %b.n0.offset
+  %b.n0 = getelementptr i8, ptr %b, i64 %n0
 
   br label %acc.clear.enter
 acc.clear.enter:
@@ -282,8 +270,7 @@ k0.head:
 k0.body:
   %k.isfirst = icmp eq i64 %k0, 0
   %k.islast = icmp uge i64 %k0, 24
-  %a.k.offset = mul nuw i64 %k0, 1
-  %a.k = getelementptr i8, ptr %a, i64 %a.k.offset
+  %a.k = getelementptr i8, ptr %a, i64 %k0
   %b.k.offset = mul nuw i64 %k0, 70
   %b.k = getelementptr i8, ptr %b.n0, i64 %b.k.offset
   ; -- prologue: what 128 more in each element of B will add
@@ -297,7 +284,6 @@ sr.head:
 sr.body:
   %sr.a.offset = mul nuw i64 %sr, 32
   %sr.a = getelementptr i8, ptr %a.k, i64 %sr.a.offset
-  %sr.a_m0 = getelementptr i8, ptr %sr.a, i64 0
   %sr.at = getelementptr i32, ptr %a.starts, i64 %sr
   br label %srk.enter
 srk.enter:
@@ -308,7 +294,7 @@ srk.head:
   %srk.more = icmp ult i64 %srk, 0
   br i1 %srk.more, label %srk.body, label %srk.done
 srk.body:
-  %srk.m0.at = getelementptr i8, ptr %sr.a_m0, i64 %srk
+  %srk.m0.at = getelementptr i8, ptr %sr.a, i64 %srk
   %srk.m0 = load <64 x i8>, ptr %srk.m0.at, align 1
   %sr.sums_m0.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sr.sums_m0, <64 x i8> splat (i8 -128), <64 x i8> %srk.m0)
   br label %srk.latch
@@ -316,8 +302,7 @@ srk.latch:
   %srk.after = add nuw i64 %srk, 64
   br label %srk.head
 srk.done:
-  %sr.tail_m0.at = getelementptr i8, ptr %sr.a_m0, i64 0
-  %sr.tail_m0 = call <64 x i8> @llvm.masked.load.v64i8.p0(ptr align 1 %sr.tail_m0.at, <64 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <64 x i8> zeroinitializer)
+  %sr.tail_m0 = call <64 x i8> @llvm.masked.load.v64i8.p0(ptr align 1 %sr.a, <64 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <64 x i8> zeroinitializer)
   %sr.sums_m0.all = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %sr.sums_m0, <64 x i8> splat (i8 -128), <64 x i8> %sr.tail_m0)
   %sr.f0.low = shufflevector <16 x i32> %sr.sums_m0.all, <16 x i32> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
   %sr.f0.high = shufflevector <16 x i32> %sr.sums_m0.all, <16 x i32> poison, <8 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
@@ -347,8 +332,7 @@ j.head:
   br i1 %j.more, label %j.body, label %j.done
 j.body:
   ; -- a panel of nr columns
-  %p.b.offset = mul nuw i64 %j, 1
-  %p.b = getelementptr i8, ptr %b.k, i64 %p.b.offset
+  %p.b = getelementptr i8, ptr %b.k, i64 %j
 
   ; -- mainloop: register tiles, from the top to the bottom
   br label %p.i.enter
@@ -388,8 +372,7 @@ j.done:
   br i1 %right, label %right.panel.do, label %right.panel.done
 right.panel.do:
   ; -- the panel at the right edge
-  %r.b.offset = mul nuw i64 %panels.whole, 1
-  %r.b = getelementptr i8, ptr %b.k, i64 %r.b.offset
+  %r.b = getelementptr i8, ptr %b.k, i64 %panels.whole
 
   ; -- mainloop: register tiles, from the top to the bottom
   br label %r.i.enter

@@ -25,8 +25,7 @@ target triple = "x86_64-unknown-linux-gnu"
 
 define internal void @tile_2x32(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %scale_a, ptr noalias %scale_b, ptr noalias %scale_out, ptr noalias %starts) #1 {
 enter:
-  %start_m0.at = getelementptr i32, ptr %starts, i64 0
-  %start_m0 = load i32, ptr %start_m0.at, align 4
+  %start_m0 = load i32, ptr %starts, align 4
   %start_m1.at = getelementptr i32, ptr %starts, i64 1
   %start_m1 = load i32, ptr %start_m1.at, align 4
   %sum_m0_n0.start.first = insertelement <16 x i32> poison, i32 %start_m0, i32 0
@@ -51,16 +50,14 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 128
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0.stored = load <64 x i8>, ptr %b_n0.at, align 64
+  %b_n0.stored = load <64 x i8>, ptr %k.b, align 64
   %b_n1.at = getelementptr i8, ptr %k.b, i64 64
   %b_n1.stored = load <64 x i8>, ptr %b_n1.at, align 64
   %b_n0 = xor <64 x i8> %b_n0.stored, splat (i8 -128)
   %b_n1 = xor <64 x i8> %b_n1.stored, splat (i8 -128)
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.group = load i32, ptr %a_m0.at, align 1
+  %a_m0.group = load i32, ptr %k.a, align 1
   %a_m0.bits.first = insertelement <16 x i32> poison, i32 %a_m0.group, i32 0
   %a_m0.bits = shufflevector <16 x i32> %a_m0.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %a_m0 = bitcast <16 x i32> %a_m0.bits to <64 x i8>
@@ -79,7 +76,6 @@ k.latch:
   br label %k.head, !llvm.loop !0
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
   %sum_m0_n0.rounded = sitofp <16 x i32> %sum_m0_n0 to <16 x float>
   ; x * scale of A
   %sum_m0_n0.scale_a.number = load float, ptr %scale_a, align 4
@@ -105,7 +101,7 @@ k.done:
   %sum_m0_n0.x3.scale_out.stored.shifted = fadd <16 x float> %sum_m0_n0.x3.scale_out.stored.most, splat (float 0x4168000000000000)
   %sum_m0_n0.x3.scale_out.stored.shifted.bits = bitcast <16 x float> %sum_m0_n0.x3.scale_out.stored.shifted to <16 x i32>
   %sum_m0_n0.x3.scale_out.stored = trunc <16 x i32> %sum_m0_n0.x3.scale_out.stored.shifted.bits to <16 x i8>
-  store <16 x i8> %sum_m0_n0.x3.scale_out.stored, ptr %sum_m0_n0.out.at, align 1
+  store <16 x i8> %sum_m0_n0.x3.scale_out.stored, ptr %out, align 1
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 16
   %sum_m0_n1.rounded = sitofp <16 x i32> %sum_m0_n1 to <16 x float>
   ; x * scale of A
@@ -192,8 +188,7 @@ k.done:
 
 define internal void @tile_2x32_packing(ptr noalias %a, ptr noalias %b, ptr noalias %pack, ptr noalias %out, ptr noalias %scale_a, ptr noalias %scale_b, ptr noalias %scale_out, ptr noalias %starts) #1 {
 enter:
-  %start_m0.at = getelementptr i32, ptr %starts, i64 0
-  %start_m0 = load i32, ptr %start_m0.at, align 4
+  %start_m0 = load i32, ptr %starts, align 4
   %start_m1.at = getelementptr i32, ptr %starts, i64 1
   %start_m1 = load i32, ptr %start_m1.at, align 4
   %sum_m0_n0.start.first = insertelement <16 x i32> poison, i32 %start_m0, i32 0
@@ -228,24 +223,20 @@ k.body:
   call void @llvm.prefetch.p0(ptr %k.ahead.2, i32 0, i32 3, i32 1)
   %k.ahead.3 = getelementptr i8, ptr %k.b, i64 2240
   call void @llvm.prefetch.p0(ptr %k.ahead.3, i32 0, i32 3, i32 1)
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0.to = getelementptr i8, ptr %k.pack, i64 0
-  %b_n0.stored.k0.from = getelementptr i8, ptr %b_n0.at, i64 0
-  %b_n0.stored.k0 = load <16 x i8>, ptr %b_n0.stored.k0.from, align 1
-  %b_n0.stored.k1.from = getelementptr i8, ptr %b_n0.at, i64 64
+  %b_n0.stored.k0 = load <16 x i8>, ptr %k.b, align 1
+  %b_n0.stored.k1.from = getelementptr i8, ptr %k.b, i64 64
   %b_n0.stored.k1 = load <16 x i8>, ptr %b_n0.stored.k1.from, align 1
-  %b_n0.stored.k2.from = getelementptr i8, ptr %b_n0.at, i64 128
+  %b_n0.stored.k2.from = getelementptr i8, ptr %k.b, i64 128
   %b_n0.stored.k2 = load <16 x i8>, ptr %b_n0.stored.k2.from, align 1
-  %b_n0.stored.k3.from = getelementptr i8, ptr %b_n0.at, i64 192
+  %b_n0.stored.k3.from = getelementptr i8, ptr %k.b, i64 192
   %b_n0.stored.k3 = load <16 x i8>, ptr %b_n0.stored.k3.from, align 1
   %b_n0.stored.k01 = shufflevector <16 x i8> %b_n0.stored.k0, <16 x i8> %b_n0.stored.k1, <32 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
   %b_n0.stored.k23 = shufflevector <16 x i8> %b_n0.stored.k2, <16 x i8> %b_n0.stored.k3, <32 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
   %b_n0.stored = shufflevector <32 x i8> %b_n0.stored.k01, <32 x i8> %b_n0.stored.k23, <64 x i32> <i32 0, i32 16, i32 32, i32 48, i32 1, i32 17, i32 33, i32 49, i32 2, i32 18, i32 34, i32 50, i32 3, i32 19, i32 35, i32 51, i32 4, i32 20, i32 36, i32 52, i32 5, i32 21, i32 37, i32 53, i32 6, i32 22, i32 38, i32 54, i32 7, i32 23, i32 39, i32 55, i32 8, i32 24, i32 40, i32 56, i32 9, i32 25, i32 41, i32 57, i32 10, i32 26, i32 42, i32 58, i32 11, i32 27, i32 43, i32 59, i32 12, i32 28, i32 44, i32 60, i32 13, i32 29, i32 45, i32 61, i32 14, i32 30, i32 46, i32 62, i32 15, i32 31, i32 47, i32 63>
-  store <64 x i8> %b_n0.stored, ptr %b_n0.to, align 64
+  store <64 x i8> %b_n0.stored, ptr %k.pack, align 64
   %b_n1.at = getelementptr i8, ptr %k.b, i64 16
   %b_n1.to = getelementptr i8, ptr %k.pack, i64 64
-  %b_n1.stored.k0.from = getelementptr i8, ptr %b_n1.at, i64 0
-  %b_n1.stored.k0 = load <16 x i8>, ptr %b_n1.stored.k0.from, align 1
+  %b_n1.stored.k0 = load <16 x i8>, ptr %b_n1.at, align 1
   %b_n1.stored.k1.from = getelementptr i8, ptr %b_n1.at, i64 64
   %b_n1.stored.k1 = load <16 x i8>, ptr %b_n1.stored.k1.from, align 1
   %b_n1.stored.k2.from = getelementptr i8, ptr %b_n1.at, i64 128
@@ -260,8 +251,7 @@ k.body:
   %b_n1 = xor <64 x i8> %b_n1.stored, splat (i8 -128)
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.group = load i32, ptr %a_m0.at, align 1
+  %a_m0.group = load i32, ptr %k.a, align 1
   %a_m0.bits.first = insertelement <16 x i32> poison, i32 %a_m0.group, i32 0
   %a_m0.bits = shufflevector <16 x i32> %a_m0.bits.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %a_m0 = bitcast <16 x i32> %a_m0.bits to <64 x i8>
@@ -280,7 +270,6 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
   %sum_m0_n0.rounded = sitofp <16 x i32> %sum_m0_n0 to <16 x float>
   ; x * scale of A
   %sum_m0_n0.scale_a.number = load float, ptr %scale_a, align 4
@@ -306,7 +295,7 @@ k.done:
   %sum_m0_n0.x3.scale_out.stored.shifted = fadd <16 x float> %sum_m0_n0.x3.scale_out.stored.most, splat (float 0x4168000000000000)
   %sum_m0_n0.x3.scale_out.stored.shifted.bits = bitcast <16 x float> %sum_m0_n0.x3.scale_out.stored.shifted to <16 x i32>
   %sum_m0_n0.x3.scale_out.stored = trunc <16 x i32> %sum_m0_n0.x3.scale_out.stored.shifted.bits to <16 x i8>
-  store <16 x i8> %sum_m0_n0.x3.scale_out.stored, ptr %sum_m0_n0.out.at, align 1
+  store <16 x i8> %sum_m0_n0.x3.scale_out.stored, ptr %out, align 1
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 16
   %sum_m0_n1.rounded = sitofp <16 x i32> %sum_m0_n1 to <16 x float>
   ; x * scale of A
@@ -425,7 +414,6 @@ s.head:
 s.body:
   %s.a.offset = mul nuw i64 %s, 128
   %s.a = getelementptr i8, ptr %a.m0, i64 %s.a.offset
-  %s.a_m0 = getelementptr i8, ptr %s.a, i64 0
   %s.a_m1 = getelementptr i8, ptr %s.a, i64 128
   %s.a_m2 = getelementptr i8, ptr %s.a, i64 256
   %s.a_m3 = getelementptr i8, ptr %s.a, i64 384
@@ -442,7 +430,7 @@ sk.head:
   %sk.more = icmp ult i64 %sk, 128
   br i1 %sk.more, label %sk.body, label %sk.done
 sk.body:
-  %sk.m0.at = getelementptr i8, ptr %s.a_m0, i64 %sk
+  %sk.m0.at = getelementptr i8, ptr %s.a, i64 %sk
   %sk.m0 = load <64 x i8>, ptr %sk.m0.at, align 1
   %s.sums_m0.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %s.sums_m0, <64 x i8> splat (i8 -128), <64 x i8> %sk.m0)
   %sk.m1.at = getelementptr i8, ptr %s.a_m1, i64 %sk
@@ -490,8 +478,7 @@ j.head:
   br i1 %j.more, label %j.body, label %j.done
 j.body:
   ; -- a panel of nr columns
-  %p.b.offset = mul nuw i64 %j, 1
-  %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
+  %p.b = getelementptr i8, ptr %b, i64 %j
   %p.b.pack.offset = mul nuw i64 %j, 128
   %p.b.pack = getelementptr i8, ptr %b.pack, i64 %p.b.pack.offset
   ; -- prologue: pack it, unless an earlier task has
@@ -500,14 +487,9 @@ p.pack.do:
   %p.f.a.offset = mul nuw i64 0, 128
   %p.f.a = getelementptr i8, ptr %a.m0, i64 %p.f.a.offset
   %p.f.row = mul nuw i64 0, 64
-  %p.f.column = mul nuw i64 %j, 1
-  %p.f.corner = add nuw i64 %p.f.row, %p.f.column
+  %p.f.corner = add nuw i64 %p.f.row, %j
   %p.f.out = getelementptr i8, ptr %out.m0, i64 %p.f.corner
-  %p.f.scale_a = getelementptr i8, ptr %scale_a, i64 0
-  %p.f.scale_b = getelementptr i8, ptr %scale_b, i64 0
-  %p.f.scale_out = getelementptr i8, ptr %scale_out, i64 0
-  %p.f.starts = getelementptr i32, ptr %a.starts, i64 0
-  call void @tile_2x32_packing(ptr %p.f.a, ptr %p.b, ptr %p.b.pack, ptr %p.f.out, ptr %p.f.scale_a, ptr %p.f.scale_b, ptr %p.f.scale_out, ptr %p.f.starts)
+  call void @tile_2x32_packing(ptr %p.f.a, ptr %p.b, ptr %p.b.pack, ptr %p.f.out, ptr %scale_a, ptr %scale_b, ptr %scale_out, ptr %a.starts)
   br label %p.pack.done
 p.pack.done:
   %p.first = select i1 %packs, i64 2, i64 0
@@ -524,14 +506,10 @@ p.i.body:
   %p.w.a.offset = mul nuw i64 %p.i, 128
   %p.w.a = getelementptr i8, ptr %a.m0, i64 %p.w.a.offset
   %p.w.row = mul nuw i64 %p.i, 64
-  %p.w.column = mul nuw i64 %j, 1
-  %p.w.corner = add nuw i64 %p.w.row, %p.w.column
+  %p.w.corner = add nuw i64 %p.w.row, %j
   %p.w.out = getelementptr i8, ptr %out.m0, i64 %p.w.corner
-  %p.w.scale_a = getelementptr i8, ptr %scale_a, i64 0
-  %p.w.scale_b = getelementptr i8, ptr %scale_b, i64 0
-  %p.w.scale_out = getelementptr i8, ptr %scale_out, i64 0
   %p.w.starts = getelementptr i32, ptr %a.starts, i64 %p.i
-  call void @tile_2x32(ptr %p.w.a, ptr %p.b.pack, ptr %p.w.out, ptr %p.w.scale_a, ptr %p.w.scale_b, ptr %p.w.scale_out, ptr %p.w.starts)
+  call void @tile_2x32(ptr %p.w.a, ptr %p.b.pack, ptr %p.w.out, ptr %scale_a, ptr %scale_b, ptr %scale_out, ptr %p.w.starts)
   br label %p.i.latch
 p.i.latch:
   %p.i.after = add nuw i64 %p.i, 2

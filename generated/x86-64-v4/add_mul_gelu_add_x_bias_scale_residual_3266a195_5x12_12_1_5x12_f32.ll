@@ -46,9 +46,7 @@ r.body:
 
   %x.row.term0 = mul nuw i64 %r, 48
   %x.row = getelementptr i8, ptr %x.ptr, i64 %x.row.term0
-  %bias.row = getelementptr i8, ptr %bias.ptr, i64 0
-  %scale.row = getelementptr i8, ptr %scale.ptr, i64 0
-  %scale.one.scalar = load float, ptr %scale.row, align 4
+  %scale.one.scalar = load float, ptr %scale.ptr, align 4
   %scale.one = insertelement <16 x float> zeroinitializer, float %scale.one.scalar, i32 0
   %scale.all = shufflevector <16 x float> %scale.one, <16 x float> poison, <16 x i32> zeroinitializer
   %residual.row.term0 = mul nuw i64 %r, 48
@@ -60,13 +58,9 @@ r.body:
   %has.tail = icmp ult i64 0, 12
   br i1 %has.tail, label %t.do, label %t.done
 t.do:
-  %t.x.at = getelementptr float, ptr %x.row, i64 0
-  %t.bias.at = getelementptr float, ptr %bias.row, i64 0
-  %t.residual.at = getelementptr float, ptr %residual.row, i64 0
-  %t.out.at = getelementptr float, ptr %out.row, i64 0
-  %t.x = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %t.x.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
-  %t.bias = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %t.bias.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
-  %t.residual = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %t.residual.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
+  %t.x = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %x.row, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
+  %t.bias = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %bias.ptr, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
+  %t.residual = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %residual.row, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
   %t.result_add = fadd <16 x float> %t.x, %t.bias
   %t.result_less = fcmp olt <16 x float> %t.result_add, splat (float 0x0000000000000000)
   %t.result_abs = call <16 x float> @llvm.fabs.v16f32(<16 x float> %t.result_add)
@@ -89,7 +83,7 @@ t.do:
   %t.result_mul4 = fmul <16 x float> %t.result_add, %t.result_select
   %t.result_mul5 = fmul <16 x float> %t.result_mul4, %scale.all
   %t.result = fadd <16 x float> %t.result_mul5, %t.residual
-  call void @llvm.masked.store.v16f32.p0(<16 x float> %t.result, ptr align 4 %t.out.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>)
+  call void @llvm.masked.store.v16f32.p0(<16 x float> %t.result, ptr align 4 %out.row, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>)
   br label %t.done
 t.done:
   br label %r.latch

@@ -61,10 +61,7 @@ r.body:
 t.do:
   %t.x.i = mul i64 0, 5
   %t.x.at = getelementptr float, ptr %x.row, i64 %t.x.i
-  %t.table.at = getelementptr float, ptr %table.row, i64 0
-  %t.out.at = getelementptr float, ptr %out.row, i64 0
-  %t.x.p0 = getelementptr i8, ptr %t.x.at, i64 0
-  %t.x.s0 = load float, ptr %t.x.p0, align 4
+  %t.x.s0 = load float, ptr %t.x.at, align 4
   %t.x.v1 = insertelement <16 x float> zeroinitializer, float %t.x.s0, i32 0
   %t.x.p1 = getelementptr i8, ptr %t.x.at, i64 20
   %t.x.s1 = load float, ptr %t.x.p1, align 4
@@ -99,10 +96,10 @@ t.do:
   %t.x.p11 = getelementptr i8, ptr %t.x.at, i64 220
   %t.x.s11 = load float, ptr %t.x.p11, align 4
   %t.x = insertelement <16 x float> %t.x.v11, float %t.x.s11, i32 11
-  %t.table = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %t.table.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
+  %t.table = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %table.row, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
   %t.result_select = select <16 x i1> %within_2.all, <16 x float> %t.table, <16 x float> splat (float 0x0000000000000000)
   %t.result = select <16 x i1> %within_3.all, <16 x float> %t.x, <16 x float> %t.result_select
-  call void @llvm.masked.store.v16f32.p0(<16 x float> %t.result, ptr align 4 %t.out.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>)
+  call void @llvm.masked.store.v16f32.p0(<16 x float> %t.result, ptr align 4 %out.row, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>)
   br label %t.done
 t.done:
   br label %r.latch

@@ -57,14 +57,12 @@ define internal <16 x float> @log2(<16 x float> %x) #2 {
 define void @log_softmax_2x50000_f16(ptr %x.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
   ; -- addresses
-  %row.start = mul nuw i64 %begin, 1
-  %row.stop = mul nuw i64 %end, 1
   br label %row.enter
 row.enter:
   br label %row.head
 row.head:
-  %row = phi i64 [ %row.start, %row.enter ], [ %row.after, %row.latch ]
-  %row.more = icmp ult i64 %row, %row.stop
+  %row = phi i64 [ %begin, %row.enter ], [ %row.after, %row.latch ]
+  %row.more = icmp ult i64 %row, %end
   br i1 %row.more, label %row.body, label %row.done
 row.body:
 

@@ -23,8 +23,7 @@ enter:
   %b.k0 = getelementptr i8, ptr %b, i64 %k0.b.offset
   %a0_k0.element.k = mul nuw i64 %part, 0
   %a0_k0.element.offset = mul nuw i64 %a0_k0.element.k, 4
-  %a0_k0.element.row = getelementptr i8, ptr %a, i64 0
-  %a0_k0.element.at = getelementptr i8, ptr %a0_k0.element.row, i64 %a0_k0.element.offset
+  %a0_k0.element.at = getelementptr i8, ptr %a, i64 %a0_k0.element.offset
   %a0_k0.element = load float, ptr %a0_k0.element.at, align 4
   %a0_k0.first = insertelement <16 x float> poison, float %a0_k0.element, i32 0
   %a0_k0 = shufflevector <16 x float> %a0_k0.first, <16 x float> poison, <16 x i32> zeroinitializer
@@ -35,18 +34,14 @@ enter:
   %a1_k0.element = load float, ptr %a1_k0.element.at, align 4
   %a1_k0.first = insertelement <16 x float> poison, float %a1_k0.element, i32 0
   %a1_k0 = shufflevector <16 x float> %a1_k0.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %k1.b.rows = mul nuw i64 %part, 1
-  %k1.b.offset = mul nuw i64 %k1.b.rows, 280
+  %k1.b.offset = mul nuw i64 %part, 280
   %b.k1 = getelementptr i8, ptr %b, i64 %k1.b.offset
-  %a0_k1.element.k = mul nuw i64 %part, 1
-  %a0_k1.element.offset = mul nuw i64 %a0_k1.element.k, 4
-  %a0_k1.element.row = getelementptr i8, ptr %a, i64 0
-  %a0_k1.element.at = getelementptr i8, ptr %a0_k1.element.row, i64 %a0_k1.element.offset
+  %a0_k1.element.offset = mul nuw i64 %part, 4
+  %a0_k1.element.at = getelementptr i8, ptr %a, i64 %a0_k1.element.offset
   %a0_k1.element = load float, ptr %a0_k1.element.at, align 4
   %a0_k1.first = insertelement <16 x float> poison, float %a0_k1.element, i32 0
   %a0_k1 = shufflevector <16 x float> %a0_k1.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %a1_k1.element.k = mul nuw i64 %part, 1
-  %a1_k1.element.offset = mul nuw i64 %a1_k1.element.k, 4
+  %a1_k1.element.offset = mul nuw i64 %part, 4
   %a1_k1.element.row = getelementptr i8, ptr %a, i64 16004
   %a1_k1.element.at = getelementptr i8, ptr %a1_k1.element.row, i64 %a1_k1.element.offset
   %a1_k1.element = load float, ptr %a1_k1.element.at, align 4
@@ -57,8 +52,7 @@ enter:
   %b.k2 = getelementptr i8, ptr %b, i64 %k2.b.offset
   %a0_k2.element.k = mul nuw i64 %part, 2
   %a0_k2.element.offset = mul nuw i64 %a0_k2.element.k, 4
-  %a0_k2.element.row = getelementptr i8, ptr %a, i64 0
-  %a0_k2.element.at = getelementptr i8, ptr %a0_k2.element.row, i64 %a0_k2.element.offset
+  %a0_k2.element.at = getelementptr i8, ptr %a, i64 %a0_k2.element.offset
   %a0_k2.element = load float, ptr %a0_k2.element.at, align 4
   %a0_k2.first = insertelement <16 x float> poison, float %a0_k2.element, i32 0
   %a0_k2 = shufflevector <16 x float> %a0_k2.first, <16 x float> poison, <16 x i32> zeroinitializer
@@ -74,8 +68,7 @@ enter:
   %b.k3 = getelementptr i8, ptr %b, i64 %k3.b.offset
   %a0_k3.element.k = mul nuw i64 %part, 3
   %a0_k3.element.offset = mul nuw i64 %a0_k3.element.k, 4
-  %a0_k3.element.row = getelementptr i8, ptr %a, i64 0
-  %a0_k3.element.at = getelementptr i8, ptr %a0_k3.element.row, i64 %a0_k3.element.offset
+  %a0_k3.element.at = getelementptr i8, ptr %a, i64 %a0_k3.element.offset
   %a0_k3.element = load float, ptr %a0_k3.element.at, align 4
   %a0_k3.first = insertelement <16 x float> poison, float %a0_k3.element, i32 0
   %a0_k3 = shufflevector <16 x float> %a0_k3.first, <16 x float> poison, <16 x i32> zeroinitializer
@@ -94,16 +87,12 @@ n.head:
   %n.more = icmp ult i64 %n, 64
   br i1 %n.more, label %n.body, label %n.done
 n.body:
-  %n_n0.n = add nuw i64 %n, 0
-  %n_n0.b = mul nuw i64 %n_n0.n, 4
-  %n_n0_m0.row = getelementptr i8, ptr %acc, i64 0
-  %n_n0_m0 = getelementptr float, ptr %n_n0_m0.row, i64 %n_n0.n
-  %n_n0_m0_v0 = getelementptr <16 x float>, ptr %n_n0_m0, i64 0
-  %n_n0_m0_v0.x0 = load <16 x float>, ptr %n_n0_m0_v0, align 64
+  %n_n0.b = mul nuw i64 %n, 4
+  %n_n0_m0 = getelementptr float, ptr %acc, i64 %n
+  %n_n0_m0_v0.x0 = load <16 x float>, ptr %n_n0_m0, align 64
   %n_n0_m1.row = getelementptr i8, ptr %acc, i64 448
-  %n_n0_m1 = getelementptr float, ptr %n_n0_m1.row, i64 %n_n0.n
-  %n_n0_m1_v0 = getelementptr <16 x float>, ptr %n_n0_m1, i64 0
-  %n_n0_m1_v0.x0 = load <16 x float>, ptr %n_n0_m1_v0, align 64
+  %n_n0_m1 = getelementptr float, ptr %n_n0_m1.row, i64 %n
+  %n_n0_m1_v0.x0 = load <16 x float>, ptr %n_n0_m1, align 64
   %n_n0_bk0_v0.at = getelementptr i8, ptr %b.k0, i64 %n_n0.b
   %n_n0_bk0_v0 = load <16 x float>, ptr %n_n0_bk0_v0.at, align 4
   %n_n0_bk0_v0.next1 = getelementptr i8, ptr %n_n0_bk0_v0.at, i64 280
@@ -136,18 +125,15 @@ n.body:
   call void @llvm.prefetch.p0(ptr %n_n0_bk3_v0.next2, i32 0, i32 2, i32 1)
   %n_n0_m0_v0.x4 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k3, <16 x float> %n_n0_bk3_v0, <16 x float> %n_n0_m0_v0.x3)
   %n_n0_m1_v0.x4 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k3, <16 x float> %n_n0_bk3_v0, <16 x float> %n_n0_m1_v0.x3)
-  store <16 x float> %n_n0_m0_v0.x4, ptr %n_n0_m0_v0, align 64
-  store <16 x float> %n_n0_m1_v0.x4, ptr %n_n0_m1_v0, align 64
+  store <16 x float> %n_n0_m0_v0.x4, ptr %n_n0_m0, align 64
+  store <16 x float> %n_n0_m1_v0.x4, ptr %n_n0_m1, align 64
   %n_n16.n = add nuw i64 %n, 16
   %n_n16.b = mul nuw i64 %n_n16.n, 4
-  %n_n16_m0.row = getelementptr i8, ptr %acc, i64 0
-  %n_n16_m0 = getelementptr float, ptr %n_n16_m0.row, i64 %n_n16.n
-  %n_n16_m0_v0 = getelementptr <16 x float>, ptr %n_n16_m0, i64 0
-  %n_n16_m0_v0.x0 = load <16 x float>, ptr %n_n16_m0_v0, align 64
+  %n_n16_m0 = getelementptr float, ptr %acc, i64 %n_n16.n
+  %n_n16_m0_v0.x0 = load <16 x float>, ptr %n_n16_m0, align 64
   %n_n16_m1.row = getelementptr i8, ptr %acc, i64 448
   %n_n16_m1 = getelementptr float, ptr %n_n16_m1.row, i64 %n_n16.n
-  %n_n16_m1_v0 = getelementptr <16 x float>, ptr %n_n16_m1, i64 0
-  %n_n16_m1_v0.x0 = load <16 x float>, ptr %n_n16_m1_v0, align 64
+  %n_n16_m1_v0.x0 = load <16 x float>, ptr %n_n16_m1, align 64
   %n_n16_bk0_v0.at = getelementptr i8, ptr %b.k0, i64 %n_n16.b
   %n_n16_bk0_v0 = load <16 x float>, ptr %n_n16_bk0_v0.at, align 4
   %n_n16_bk0_v0.next1 = getelementptr i8, ptr %n_n16_bk0_v0.at, i64 280
@@ -180,23 +166,19 @@ n.body:
   call void @llvm.prefetch.p0(ptr %n_n16_bk3_v0.next2, i32 0, i32 2, i32 1)
   %n_n16_m0_v0.x4 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k3, <16 x float> %n_n16_bk3_v0, <16 x float> %n_n16_m0_v0.x3)
   %n_n16_m1_v0.x4 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k3, <16 x float> %n_n16_bk3_v0, <16 x float> %n_n16_m1_v0.x3)
-  store <16 x float> %n_n16_m0_v0.x4, ptr %n_n16_m0_v0, align 64
-  store <16 x float> %n_n16_m1_v0.x4, ptr %n_n16_m1_v0, align 64
+  store <16 x float> %n_n16_m0_v0.x4, ptr %n_n16_m0, align 64
+  store <16 x float> %n_n16_m1_v0.x4, ptr %n_n16_m1, align 64
   br label %n.latch
 n.latch:
   %n.after = add nuw i64 %n, 32
   br label %n.head
 n.done:
-  %e_n0.n = add nuw i64 64, 0
-  %e_n0.b = mul nuw i64 %e_n0.n, 4
-  %e_n0_m0.row = getelementptr i8, ptr %acc, i64 0
-  %e_n0_m0 = getelementptr float, ptr %e_n0_m0.row, i64 %e_n0.n
-  %e_n0_m0_v0 = getelementptr <16 x float>, ptr %e_n0_m0, i64 0
-  %e_n0_m0_v0.x0 = load <16 x float>, ptr %e_n0_m0_v0, align 64
+  %e_n0.b = mul nuw i64 64, 4
+  %e_n0_m0 = getelementptr float, ptr %acc, i64 64
+  %e_n0_m0_v0.x0 = load <16 x float>, ptr %e_n0_m0, align 64
   %e_n0_m1.row = getelementptr i8, ptr %acc, i64 448
-  %e_n0_m1 = getelementptr float, ptr %e_n0_m1.row, i64 %e_n0.n
-  %e_n0_m1_v0 = getelementptr <16 x float>, ptr %e_n0_m1, i64 0
-  %e_n0_m1_v0.x0 = load <16 x float>, ptr %e_n0_m1_v0, align 64
+  %e_n0_m1 = getelementptr float, ptr %e_n0_m1.row, i64 64
+  %e_n0_m1_v0.x0 = load <16 x float>, ptr %e_n0_m1, align 64
   %e_n0_bk0_v0.at = getelementptr i8, ptr %b.k0, i64 %e_n0.b
   %e_n0_bk0_v0 = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %e_n0_bk0_v0.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
   %e_n0_bk0_v0.next1 = getelementptr i8, ptr %e_n0_bk0_v0.at, i64 280
@@ -229,8 +211,8 @@ n.done:
   call void @llvm.prefetch.p0(ptr %e_n0_bk3_v0.next2, i32 0, i32 2, i32 1)
   %e_n0_m0_v0.x4 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k3, <16 x float> %e_n0_bk3_v0, <16 x float> %e_n0_m0_v0.x3)
   %e_n0_m1_v0.x4 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k3, <16 x float> %e_n0_bk3_v0, <16 x float> %e_n0_m1_v0.x3)
-  store <16 x float> %e_n0_m0_v0.x4, ptr %e_n0_m0_v0, align 64
-  store <16 x float> %e_n0_m1_v0.x4, ptr %e_n0_m1_v0, align 64
+  store <16 x float> %e_n0_m0_v0.x4, ptr %e_n0_m0, align 64
+  store <16 x float> %e_n0_m1_v0.x4, ptr %e_n0_m1, align 64
   ret void
 }
 
@@ -241,8 +223,7 @@ enter:
   %b.k0 = getelementptr i8, ptr %b, i64 %k0.b.offset
   %a0_k0.element.k = mul nuw i64 %part, 0
   %a0_k0.element.offset = mul nuw i64 %a0_k0.element.k, 4
-  %a0_k0.element.row = getelementptr i8, ptr %a, i64 0
-  %a0_k0.element.at = getelementptr i8, ptr %a0_k0.element.row, i64 %a0_k0.element.offset
+  %a0_k0.element.at = getelementptr i8, ptr %a, i64 %a0_k0.element.offset
   %a0_k0.element = load float, ptr %a0_k0.element.at, align 4
   %a0_k0.first = insertelement <16 x float> poison, float %a0_k0.element, i32 0
   %a0_k0 = shufflevector <16 x float> %a0_k0.first, <16 x float> poison, <16 x i32> zeroinitializer
@@ -261,16 +242,12 @@ n.head:
   %n.more = icmp ult i64 %n, 64
   br i1 %n.more, label %n.body, label %n.done
 n.body:
-  %n_n0.n = add nuw i64 %n, 0
-  %n_n0.b = mul nuw i64 %n_n0.n, 4
-  %n_n0_m0.row = getelementptr i8, ptr %acc, i64 0
-  %n_n0_m0 = getelementptr float, ptr %n_n0_m0.row, i64 %n_n0.n
-  %n_n0_m0_v0 = getelementptr <16 x float>, ptr %n_n0_m0, i64 0
-  %n_n0_m0_v0.x0 = load <16 x float>, ptr %n_n0_m0_v0, align 64
+  %n_n0.b = mul nuw i64 %n, 4
+  %n_n0_m0 = getelementptr float, ptr %acc, i64 %n
+  %n_n0_m0_v0.x0 = load <16 x float>, ptr %n_n0_m0, align 64
   %n_n0_m1.row = getelementptr i8, ptr %acc, i64 448
-  %n_n0_m1 = getelementptr float, ptr %n_n0_m1.row, i64 %n_n0.n
-  %n_n0_m1_v0 = getelementptr <16 x float>, ptr %n_n0_m1, i64 0
-  %n_n0_m1_v0.x0 = load <16 x float>, ptr %n_n0_m1_v0, align 64
+  %n_n0_m1 = getelementptr float, ptr %n_n0_m1.row, i64 %n
+  %n_n0_m1_v0.x0 = load <16 x float>, ptr %n_n0_m1, align 64
   %n_n0_bk0_v0.at = getelementptr i8, ptr %b.k0, i64 %n_n0.b
   %n_n0_bk0_v0 = load <16 x float>, ptr %n_n0_bk0_v0.at, align 4
   %n_n0_bk0_v0.next1 = getelementptr i8, ptr %n_n0_bk0_v0.at, i64 280
@@ -279,18 +256,15 @@ n.body:
   call void @llvm.prefetch.p0(ptr %n_n0_bk0_v0.next2, i32 0, i32 2, i32 1)
   %n_n0_m0_v0.x1 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k0, <16 x float> %n_n0_bk0_v0, <16 x float> %n_n0_m0_v0.x0)
   %n_n0_m1_v0.x1 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k0, <16 x float> %n_n0_bk0_v0, <16 x float> %n_n0_m1_v0.x0)
-  store <16 x float> %n_n0_m0_v0.x1, ptr %n_n0_m0_v0, align 64
-  store <16 x float> %n_n0_m1_v0.x1, ptr %n_n0_m1_v0, align 64
+  store <16 x float> %n_n0_m0_v0.x1, ptr %n_n0_m0, align 64
+  store <16 x float> %n_n0_m1_v0.x1, ptr %n_n0_m1, align 64
   %n_n16.n = add nuw i64 %n, 16
   %n_n16.b = mul nuw i64 %n_n16.n, 4
-  %n_n16_m0.row = getelementptr i8, ptr %acc, i64 0
-  %n_n16_m0 = getelementptr float, ptr %n_n16_m0.row, i64 %n_n16.n
-  %n_n16_m0_v0 = getelementptr <16 x float>, ptr %n_n16_m0, i64 0
-  %n_n16_m0_v0.x0 = load <16 x float>, ptr %n_n16_m0_v0, align 64
+  %n_n16_m0 = getelementptr float, ptr %acc, i64 %n_n16.n
+  %n_n16_m0_v0.x0 = load <16 x float>, ptr %n_n16_m0, align 64
   %n_n16_m1.row = getelementptr i8, ptr %acc, i64 448
   %n_n16_m1 = getelementptr float, ptr %n_n16_m1.row, i64 %n_n16.n
-  %n_n16_m1_v0 = getelementptr <16 x float>, ptr %n_n16_m1, i64 0
-  %n_n16_m1_v0.x0 = load <16 x float>, ptr %n_n16_m1_v0, align 64
+  %n_n16_m1_v0.x0 = load <16 x float>, ptr %n_n16_m1, align 64
   %n_n16_bk0_v0.at = getelementptr i8, ptr %b.k0, i64 %n_n16.b
   %n_n16_bk0_v0 = load <16 x float>, ptr %n_n16_bk0_v0.at, align 4
   %n_n16_bk0_v0.next1 = getelementptr i8, ptr %n_n16_bk0_v0.at, i64 280
@@ -299,23 +273,19 @@ n.body:
   call void @llvm.prefetch.p0(ptr %n_n16_bk0_v0.next2, i32 0, i32 2, i32 1)
   %n_n16_m0_v0.x1 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k0, <16 x float> %n_n16_bk0_v0, <16 x float> %n_n16_m0_v0.x0)
   %n_n16_m1_v0.x1 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k0, <16 x float> %n_n16_bk0_v0, <16 x float> %n_n16_m1_v0.x0)
-  store <16 x float> %n_n16_m0_v0.x1, ptr %n_n16_m0_v0, align 64
-  store <16 x float> %n_n16_m1_v0.x1, ptr %n_n16_m1_v0, align 64
+  store <16 x float> %n_n16_m0_v0.x1, ptr %n_n16_m0, align 64
+  store <16 x float> %n_n16_m1_v0.x1, ptr %n_n16_m1, align 64
   br label %n.latch
 n.latch:
   %n.after = add nuw i64 %n, 32
   br label %n.head
 n.done:
-  %e_n0.n = add nuw i64 64, 0
-  %e_n0.b = mul nuw i64 %e_n0.n, 4
-  %e_n0_m0.row = getelementptr i8, ptr %acc, i64 0
-  %e_n0_m0 = getelementptr float, ptr %e_n0_m0.row, i64 %e_n0.n
-  %e_n0_m0_v0 = getelementptr <16 x float>, ptr %e_n0_m0, i64 0
-  %e_n0_m0_v0.x0 = load <16 x float>, ptr %e_n0_m0_v0, align 64
+  %e_n0.b = mul nuw i64 64, 4
+  %e_n0_m0 = getelementptr float, ptr %acc, i64 64
+  %e_n0_m0_v0.x0 = load <16 x float>, ptr %e_n0_m0, align 64
   %e_n0_m1.row = getelementptr i8, ptr %acc, i64 448
-  %e_n0_m1 = getelementptr float, ptr %e_n0_m1.row, i64 %e_n0.n
-  %e_n0_m1_v0 = getelementptr <16 x float>, ptr %e_n0_m1, i64 0
-  %e_n0_m1_v0.x0 = load <16 x float>, ptr %e_n0_m1_v0, align 64
+  %e_n0_m1 = getelementptr float, ptr %e_n0_m1.row, i64 64
+  %e_n0_m1_v0.x0 = load <16 x float>, ptr %e_n0_m1, align 64
   %e_n0_bk0_v0.at = getelementptr i8, ptr %b.k0, i64 %e_n0.b
   %e_n0_bk0_v0 = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %e_n0_bk0_v0.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
   %e_n0_bk0_v0.next1 = getelementptr i8, ptr %e_n0_bk0_v0.at, i64 280
@@ -324,8 +294,8 @@ n.done:
   call void @llvm.prefetch.p0(ptr %e_n0_bk0_v0.next2, i32 0, i32 2, i32 1)
   %e_n0_m0_v0.x1 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k0, <16 x float> %e_n0_bk0_v0, <16 x float> %e_n0_m0_v0.x0)
   %e_n0_m1_v0.x1 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k0, <16 x float> %e_n0_bk0_v0, <16 x float> %e_n0_m1_v0.x0)
-  store <16 x float> %e_n0_m0_v0.x1, ptr %e_n0_m0_v0, align 64
-  store <16 x float> %e_n0_m1_v0.x1, ptr %e_n0_m1_v0, align 64
+  store <16 x float> %e_n0_m0_v0.x1, ptr %e_n0_m0, align 64
+  store <16 x float> %e_n0_m1_v0.x1, ptr %e_n0_m1, align 64
   ret void
 }
 

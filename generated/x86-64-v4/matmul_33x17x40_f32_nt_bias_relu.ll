@@ -30,12 +30,10 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 64
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <16 x float>, ptr %b_n0.at, align 64
+  %b_n0 = load <16 x float>, ptr %k.b, align 64
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.scalar = load float, ptr %k.a, align 4
   %a_m0.first = insertelement <16 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <16 x float> %a_m0.first, <16 x float> poison, <16 x i32> zeroinitializer
   %sum_m0_n0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m0, <16 x float> %b_n0, <16 x float> %sum_m0_n0)
@@ -50,19 +48,16 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m0_n0.bias = load <16 x float>, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias = load <16 x float>, ptr %bias, align 4
   %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
   ; max(x, 0), NaN stays NaN
   %sum_m0_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m0_n0.x1.bias, zeroinitializer
   %sum_m0_n0.x2.relu = select <16 x i1> %sum_m0_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m0_n0.x1.bias
-  store <16 x float> %sum_m0_n0.x2.relu, ptr %sum_m0_n0.out.at, align 4
+  store <16 x float> %sum_m0_n0.x2.relu, ptr %out, align 4
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
-  %sum_m1_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m1_n0.bias = load <16 x float>, ptr %sum_m1_n0.bias.at, align 4
+  %sum_m1_n0.bias = load <16 x float>, ptr %bias, align 4
   %sum_m1_n0.x1.bias = fadd <16 x float> %sum_m1_n0, %sum_m1_n0.bias
   ; max(x, 0), NaN stays NaN
   %sum_m1_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m1_n0.x1.bias, zeroinitializer
@@ -85,12 +80,10 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 64
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <16 x float>, ptr %b_n0.at, align 64
+  %b_n0 = load <16 x float>, ptr %k.b, align 64
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.scalar = load float, ptr %k.a, align 4
   %a_m0.first = insertelement <16 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <16 x float> %a_m0.first, <16 x float> poison, <16 x i32> zeroinitializer
   %a_m0.low = shufflevector <16 x float> %a_m0, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
@@ -113,21 +106,18 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m0_n0.bias.scalar = load float, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m0_n0.bias = insertelement <16 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
   %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
   ; max(x, 0), NaN stays NaN
   %sum_m0_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m0_n0.x1.bias, zeroinitializer
   %sum_m0_n0.x2.relu = select <16 x i1> %sum_m0_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m0_n0.x1.bias
   %sum_m0_n0.x2.relu.alone = extractelement <16 x float> %sum_m0_n0.x2.relu, i32 0
-  store float %sum_m0_n0.x2.relu.alone, ptr %sum_m0_n0.out.at, align 4
+  store float %sum_m0_n0.x2.relu.alone, ptr %out, align 4
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
-  %sum_m1_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m1_n0.bias.scalar = load float, ptr %sum_m1_n0.bias.at, align 4
+  %sum_m1_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m1_n0.bias = insertelement <16 x float> zeroinitializer, float %sum_m1_n0.bias.scalar, i32 0
   %sum_m1_n0.x1.bias = fadd <16 x float> %sum_m1_n0, %sum_m1_n0.bias
   ; max(x, 0), NaN stays NaN
@@ -151,12 +141,10 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 64
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <16 x float>, ptr %b_n0.at, align 64
+  %b_n0 = load <16 x float>, ptr %k.b, align 64
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.scalar = load float, ptr %k.a, align 4
   %a_m0.first = insertelement <16 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <16 x float> %a_m0.first, <16 x float> poison, <16 x i32> zeroinitializer
   %sum_m0_n0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m0, <16 x float> %b_n0, <16 x float> %sum_m0_n0)
@@ -166,15 +154,13 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m0_n0.bias = load <16 x float>, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias = load <16 x float>, ptr %bias, align 4
   %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
   ; max(x, 0), NaN stays NaN
   %sum_m0_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m0_n0.x1.bias, zeroinitializer
   %sum_m0_n0.x2.relu = select <16 x i1> %sum_m0_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m0_n0.x1.bias
-  store <16 x float> %sum_m0_n0.x2.relu, ptr %sum_m0_n0.out.at, align 4
+  store <16 x float> %sum_m0_n0.x2.relu, ptr %out, align 4
   ret void
 }
 
@@ -191,12 +177,10 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 64
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <16 x float>, ptr %b_n0.at, align 64
+  %b_n0 = load <16 x float>, ptr %k.b, align 64
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.scalar = load float, ptr %k.a, align 4
   %a_m0.first = insertelement <16 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <16 x float> %a_m0.first, <16 x float> poison, <16 x i32> zeroinitializer
   %a_m0.low = shufflevector <16 x float> %a_m0, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
@@ -210,17 +194,15 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m0_n0.bias.scalar = load float, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m0_n0.bias = insertelement <16 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
   %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
   ; max(x, 0), NaN stays NaN
   %sum_m0_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m0_n0.x1.bias, zeroinitializer
   %sum_m0_n0.x2.relu = select <16 x i1> %sum_m0_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m0_n0.x1.bias
   %sum_m0_n0.x2.relu.alone = extractelement <16 x float> %sum_m0_n0.x2.relu, i32 0
-  store float %sum_m0_n0.x2.relu.alone, ptr %sum_m0_n0.out.at, align 4
+  store float %sum_m0_n0.x2.relu.alone, ptr %out, align 4
   ret void
 }
 
@@ -273,8 +255,7 @@ bs.s.body:
   %bs.s.from = getelementptr i8, ptr %bs.v.from, i64 %bs.s.from.offset
   %bs.s.to.offset = mul nuw i64 %bs.s, 64
   %bs.s.to = getelementptr i8, ptr %bs.v.to, i64 %bs.s.to.offset
-  %bs.s.at0 = getelementptr i8, ptr %bs.s.from, i64 0
-  %bs.s.0.r0 = load <16 x float>, ptr %bs.s.at0, align 4
+  %bs.s.0.r0 = load <16 x float>, ptr %bs.s.from, align 4
   %bs.s.at1 = getelementptr i8, ptr %bs.s.from, i64 160
   %bs.s.0.r1 = load <16 x float>, ptr %bs.s.at1, align 4
   %bs.s.at2 = getelementptr i8, ptr %bs.s.from, i64 320
@@ -369,8 +350,7 @@ bs.s.body:
   %bs.s.4.r13 = shufflevector <16 x float> %bs.s.3.r12, <16 x float> %bs.s.3.r13, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
   %bs.s.4.r14 = shufflevector <16 x float> %bs.s.3.r14, <16 x float> %bs.s.3.r15, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
   %bs.s.4.r15 = shufflevector <16 x float> %bs.s.3.r14, <16 x float> %bs.s.3.r15, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
-  %bs.s.to0 = getelementptr i8, ptr %bs.s.to, i64 0
-  store <16 x float> %bs.s.4.r0, ptr %bs.s.to0, align 64
+  store <16 x float> %bs.s.4.r0, ptr %bs.s.to, align 64
   %bs.s.to1 = getelementptr i8, ptr %bs.s.to, i64 64
   store <16 x float> %bs.s.4.r1, ptr %bs.s.to1, align 64
   %bs.s.to2 = getelementptr i8, ptr %bs.s.to, i64 128
@@ -423,57 +403,54 @@ pb.body:
   %pb.from = getelementptr i8, ptr %p.b, i64 %pb.from.offset
   %pb.to.offset = mul nuw i64 %pb, 64
   %pb.to = getelementptr i8, ptr %b.pack, i64 %pb.to.offset
-  %pb.n0.to = getelementptr i8, ptr %pb.to, i64 0
-  %pb.n0.from = getelementptr i8, ptr %pb.from, i64 0
-  %pb.n0.p0 = getelementptr i8, ptr %pb.n0.from, i64 0
-  %pb.n0.s0 = load float, ptr %pb.n0.p0, align 4
+  %pb.n0.s0 = load float, ptr %pb.from, align 4
   %pb.n0.v1 = insertelement <16 x float> zeroinitializer, float %pb.n0.s0, i32 0
-  %pb.n0.p1 = getelementptr i8, ptr %pb.n0.from, i64 160
+  %pb.n0.p1 = getelementptr i8, ptr %pb.from, i64 160
   %pb.n0.s1 = load float, ptr %pb.n0.p1, align 4
   %pb.n0.v2 = insertelement <16 x float> %pb.n0.v1, float %pb.n0.s1, i32 1
-  %pb.n0.p2 = getelementptr i8, ptr %pb.n0.from, i64 320
+  %pb.n0.p2 = getelementptr i8, ptr %pb.from, i64 320
   %pb.n0.s2 = load float, ptr %pb.n0.p2, align 4
   %pb.n0.v3 = insertelement <16 x float> %pb.n0.v2, float %pb.n0.s2, i32 2
-  %pb.n0.p3 = getelementptr i8, ptr %pb.n0.from, i64 480
+  %pb.n0.p3 = getelementptr i8, ptr %pb.from, i64 480
   %pb.n0.s3 = load float, ptr %pb.n0.p3, align 4
   %pb.n0.v4 = insertelement <16 x float> %pb.n0.v3, float %pb.n0.s3, i32 3
-  %pb.n0.p4 = getelementptr i8, ptr %pb.n0.from, i64 640
+  %pb.n0.p4 = getelementptr i8, ptr %pb.from, i64 640
   %pb.n0.s4 = load float, ptr %pb.n0.p4, align 4
   %pb.n0.v5 = insertelement <16 x float> %pb.n0.v4, float %pb.n0.s4, i32 4
-  %pb.n0.p5 = getelementptr i8, ptr %pb.n0.from, i64 800
+  %pb.n0.p5 = getelementptr i8, ptr %pb.from, i64 800
   %pb.n0.s5 = load float, ptr %pb.n0.p5, align 4
   %pb.n0.v6 = insertelement <16 x float> %pb.n0.v5, float %pb.n0.s5, i32 5
-  %pb.n0.p6 = getelementptr i8, ptr %pb.n0.from, i64 960
+  %pb.n0.p6 = getelementptr i8, ptr %pb.from, i64 960
   %pb.n0.s6 = load float, ptr %pb.n0.p6, align 4
   %pb.n0.v7 = insertelement <16 x float> %pb.n0.v6, float %pb.n0.s6, i32 6
-  %pb.n0.p7 = getelementptr i8, ptr %pb.n0.from, i64 1120
+  %pb.n0.p7 = getelementptr i8, ptr %pb.from, i64 1120
   %pb.n0.s7 = load float, ptr %pb.n0.p7, align 4
   %pb.n0.v8 = insertelement <16 x float> %pb.n0.v7, float %pb.n0.s7, i32 7
-  %pb.n0.p8 = getelementptr i8, ptr %pb.n0.from, i64 1280
+  %pb.n0.p8 = getelementptr i8, ptr %pb.from, i64 1280
   %pb.n0.s8 = load float, ptr %pb.n0.p8, align 4
   %pb.n0.v9 = insertelement <16 x float> %pb.n0.v8, float %pb.n0.s8, i32 8
-  %pb.n0.p9 = getelementptr i8, ptr %pb.n0.from, i64 1440
+  %pb.n0.p9 = getelementptr i8, ptr %pb.from, i64 1440
   %pb.n0.s9 = load float, ptr %pb.n0.p9, align 4
   %pb.n0.v10 = insertelement <16 x float> %pb.n0.v9, float %pb.n0.s9, i32 9
-  %pb.n0.p10 = getelementptr i8, ptr %pb.n0.from, i64 1600
+  %pb.n0.p10 = getelementptr i8, ptr %pb.from, i64 1600
   %pb.n0.s10 = load float, ptr %pb.n0.p10, align 4
   %pb.n0.v11 = insertelement <16 x float> %pb.n0.v10, float %pb.n0.s10, i32 10
-  %pb.n0.p11 = getelementptr i8, ptr %pb.n0.from, i64 1760
+  %pb.n0.p11 = getelementptr i8, ptr %pb.from, i64 1760
   %pb.n0.s11 = load float, ptr %pb.n0.p11, align 4
   %pb.n0.v12 = insertelement <16 x float> %pb.n0.v11, float %pb.n0.s11, i32 11
-  %pb.n0.p12 = getelementptr i8, ptr %pb.n0.from, i64 1920
+  %pb.n0.p12 = getelementptr i8, ptr %pb.from, i64 1920
   %pb.n0.s12 = load float, ptr %pb.n0.p12, align 4
   %pb.n0.v13 = insertelement <16 x float> %pb.n0.v12, float %pb.n0.s12, i32 12
-  %pb.n0.p13 = getelementptr i8, ptr %pb.n0.from, i64 2080
+  %pb.n0.p13 = getelementptr i8, ptr %pb.from, i64 2080
   %pb.n0.s13 = load float, ptr %pb.n0.p13, align 4
   %pb.n0.v14 = insertelement <16 x float> %pb.n0.v13, float %pb.n0.s13, i32 13
-  %pb.n0.p14 = getelementptr i8, ptr %pb.n0.from, i64 2240
+  %pb.n0.p14 = getelementptr i8, ptr %pb.from, i64 2240
   %pb.n0.s14 = load float, ptr %pb.n0.p14, align 4
   %pb.n0.v15 = insertelement <16 x float> %pb.n0.v14, float %pb.n0.s14, i32 14
-  %pb.n0.p15 = getelementptr i8, ptr %pb.n0.from, i64 2400
+  %pb.n0.p15 = getelementptr i8, ptr %pb.from, i64 2400
   %pb.n0.s15 = load float, ptr %pb.n0.p15, align 4
   %pb.n0 = insertelement <16 x float> %pb.n0.v15, float %pb.n0.s15, i32 15
-  store <16 x float> %pb.n0, ptr %pb.n0.to, align 64
+  store <16 x float> %pb.n0, ptr %pb.to, align 64
   br label %pb.latch
 pb.latch:
   %pb.after = add nuw i64 %pb, 1
@@ -533,12 +510,9 @@ r.pb.body:
   %r.pb.from = getelementptr i8, ptr %r.b, i64 %r.pb.from.offset
   %r.pb.to.offset = mul nuw i64 %r.pb, 64
   %r.pb.to = getelementptr i8, ptr %b.pack, i64 %r.pb.to.offset
-  %r.pb.n0.to = getelementptr i8, ptr %r.pb.to, i64 0
-  %r.pb.n0.from = getelementptr i8, ptr %r.pb.from, i64 0
-  %r.pb.n0.p0 = getelementptr i8, ptr %r.pb.n0.from, i64 0
-  %r.pb.n0.s0 = load float, ptr %r.pb.n0.p0, align 4
+  %r.pb.n0.s0 = load float, ptr %r.pb.from, align 4
   %r.pb.n0 = insertelement <16 x float> zeroinitializer, float %r.pb.n0.s0, i32 0
-  store <16 x float> %r.pb.n0, ptr %r.pb.n0.to, align 64
+  store <16 x float> %r.pb.n0, ptr %r.pb.to, align 64
   br label %r.pb.latch
 r.pb.latch:
   %r.pb.after = add nuw i64 %r.pb, 1

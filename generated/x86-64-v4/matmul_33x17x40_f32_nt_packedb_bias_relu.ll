@@ -6,7 +6,7 @@
 ; memory
 ;   %a  f32, shape 33 x 40, strides 40, 1 elements
 ;   %b  f32, shape 2 x 40 x 16 x 1, strides 640, 16, 1, 1 elements
-;       packed ahead: element (k, n) at [n / 16][k / 1][n % 16][k % 1], zero past K and N
+;       prepacked: element (k, n) at [n / 16][k / 1][n % 16][k % 1], zero past K and N
 ;   %bias  f32, shape 17, strides 1 elements
 ;   %out  f32, shape 33 x 17, strides 17, 1 elements
 target triple = "x86_64-unknown-linux-gnu"
@@ -28,12 +28,10 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 64
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <16 x float>, ptr %b_n0.at, align 4
+  %b_n0 = load <16 x float>, ptr %k.b, align 4
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.scalar = load float, ptr %k.a, align 4
   %a_m0.first = insertelement <16 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <16 x float> %a_m0.first, <16 x float> poison, <16 x i32> zeroinitializer
   %sum_m0_n0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m0, <16 x float> %b_n0, <16 x float> %sum_m0_n0)
@@ -48,19 +46,16 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m0_n0.bias = load <16 x float>, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias = load <16 x float>, ptr %bias, align 4
   %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
   ; max(x, 0), NaN stays NaN
   %sum_m0_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m0_n0.x1.bias, zeroinitializer
   %sum_m0_n0.x2.relu = select <16 x i1> %sum_m0_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m0_n0.x1.bias
-  store <16 x float> %sum_m0_n0.x2.relu, ptr %sum_m0_n0.out.at, align 4
+  store <16 x float> %sum_m0_n0.x2.relu, ptr %out, align 4
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
-  %sum_m1_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m1_n0.bias = load <16 x float>, ptr %sum_m1_n0.bias.at, align 4
+  %sum_m1_n0.bias = load <16 x float>, ptr %bias, align 4
   %sum_m1_n0.x1.bias = fadd <16 x float> %sum_m1_n0, %sum_m1_n0.bias
   ; max(x, 0), NaN stays NaN
   %sum_m1_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m1_n0.x1.bias, zeroinitializer
@@ -83,12 +78,10 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 64
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <16 x float>, ptr %b_n0.at, align 4
+  %b_n0 = load <16 x float>, ptr %k.b, align 4
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.scalar = load float, ptr %k.a, align 4
   %a_m0.first = insertelement <16 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <16 x float> %a_m0.first, <16 x float> poison, <16 x i32> zeroinitializer
   %a_m0.low = shufflevector <16 x float> %a_m0, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
@@ -111,21 +104,18 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m0_n0.bias.scalar = load float, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m0_n0.bias = insertelement <16 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
   %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
   ; max(x, 0), NaN stays NaN
   %sum_m0_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m0_n0.x1.bias, zeroinitializer
   %sum_m0_n0.x2.relu = select <16 x i1> %sum_m0_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m0_n0.x1.bias
   %sum_m0_n0.x2.relu.alone = extractelement <16 x float> %sum_m0_n0.x2.relu, i32 0
-  store float %sum_m0_n0.x2.relu.alone, ptr %sum_m0_n0.out.at, align 4
+  store float %sum_m0_n0.x2.relu.alone, ptr %out, align 4
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
-  %sum_m1_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m1_n0.bias.scalar = load float, ptr %sum_m1_n0.bias.at, align 4
+  %sum_m1_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m1_n0.bias = insertelement <16 x float> zeroinitializer, float %sum_m1_n0.bias.scalar, i32 0
   %sum_m1_n0.x1.bias = fadd <16 x float> %sum_m1_n0, %sum_m1_n0.bias
   ; max(x, 0), NaN stays NaN
@@ -149,12 +139,10 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 64
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <16 x float>, ptr %b_n0.at, align 4
+  %b_n0 = load <16 x float>, ptr %k.b, align 4
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.scalar = load float, ptr %k.a, align 4
   %a_m0.first = insertelement <16 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <16 x float> %a_m0.first, <16 x float> poison, <16 x i32> zeroinitializer
   %sum_m0_n0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m0, <16 x float> %b_n0, <16 x float> %sum_m0_n0)
@@ -164,15 +152,13 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m0_n0.bias = load <16 x float>, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias = load <16 x float>, ptr %bias, align 4
   %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
   ; max(x, 0), NaN stays NaN
   %sum_m0_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m0_n0.x1.bias, zeroinitializer
   %sum_m0_n0.x2.relu = select <16 x i1> %sum_m0_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m0_n0.x1.bias
-  store <16 x float> %sum_m0_n0.x2.relu, ptr %sum_m0_n0.out.at, align 4
+  store <16 x float> %sum_m0_n0.x2.relu, ptr %out, align 4
   ret void
 }
 
@@ -189,12 +175,10 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 64
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <16 x float>, ptr %b_n0.at, align 4
+  %b_n0 = load <16 x float>, ptr %k.b, align 4
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.scalar = load float, ptr %k.a, align 4
   %a_m0.first = insertelement <16 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <16 x float> %a_m0.first, <16 x float> poison, <16 x i32> zeroinitializer
   %a_m0.low = shufflevector <16 x float> %a_m0, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
@@ -208,17 +192,15 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m0_n0.bias.scalar = load float, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m0_n0.bias = insertelement <16 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
   %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
   ; max(x, 0), NaN stays NaN
   %sum_m0_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m0_n0.x1.bias, zeroinitializer
   %sum_m0_n0.x2.relu = select <16 x i1> %sum_m0_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m0_n0.x1.bias
   %sum_m0_n0.x2.relu.alone = extractelement <16 x float> %sum_m0_n0.x2.relu, i32 0
-  store float %sum_m0_n0.x2.relu.alone, ptr %sum_m0_n0.out.at, align 4
+  store float %sum_m0_n0.x2.relu.alone, ptr %out, align 4
   ret void
 }
 

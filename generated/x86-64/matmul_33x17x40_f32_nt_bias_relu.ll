@@ -36,8 +36,7 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 64
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <4 x float>, ptr %b_n0.at, align 16
+  %b_n0 = load <4 x float>, ptr %k.b, align 16
   %b_n1.at = getelementptr i8, ptr %k.b, i64 16
   %b_n1 = load <4 x float>, ptr %b_n1.at, align 16
   %b_n2.at = getelementptr i8, ptr %k.b, i64 32
@@ -46,8 +45,7 @@ k.body:
   %b_n3 = load <4 x float>, ptr %b_n3.at, align 16
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.scalar = load float, ptr %k.a, align 4
   %a_m0.first = insertelement <4 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <4 x float> %a_m0.first, <4 x float> poison, <4 x i32> zeroinitializer
   %sum_m0_n0.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m0, <4 x float> %b_n0, <4 x float> %sum_m0_n0)
@@ -68,15 +66,13 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m0_n0.bias = load <4 x float>, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias = load <4 x float>, ptr %bias, align 4
   %sum_m0_n0.x1.bias = fadd <4 x float> %sum_m0_n0, %sum_m0_n0.bias
   ; max(x, 0), NaN stays NaN
   %sum_m0_n0.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n0.x1.bias, zeroinitializer
   %sum_m0_n0.x2.relu = select <4 x i1> %sum_m0_n0.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n0.x1.bias
-  store <4 x float> %sum_m0_n0.x2.relu, ptr %sum_m0_n0.out.at, align 4
+  store <4 x float> %sum_m0_n0.x2.relu, ptr %out, align 4
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 16
   %sum_m0_n1.bias.at = getelementptr i8, ptr %bias, i64 16
   ; x + bias
@@ -105,9 +101,8 @@ k.done:
   %sum_m0_n3.x2.relu = select <4 x i1> %sum_m0_n3.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n3.x1.bias
   store <4 x float> %sum_m0_n3.x2.relu, ptr %sum_m0_n3.out.at, align 4
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
-  %sum_m1_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m1_n0.bias = load <4 x float>, ptr %sum_m1_n0.bias.at, align 4
+  %sum_m1_n0.bias = load <4 x float>, ptr %bias, align 4
   %sum_m1_n0.x1.bias = fadd <4 x float> %sum_m1_n0, %sum_m1_n0.bias
   ; max(x, 0), NaN stays NaN
   %sum_m1_n0.x2.relu.negative = fcmp olt <4 x float> %sum_m1_n0.x1.bias, zeroinitializer
@@ -157,12 +152,10 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 64
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <4 x float>, ptr %b_n0.at, align 16
+  %b_n0 = load <4 x float>, ptr %k.b, align 16
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.scalar = load float, ptr %k.a, align 4
   %a_m0.first = insertelement <4 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <4 x float> %a_m0.first, <4 x float> poison, <4 x i32> zeroinitializer
   %sum_m0_n0.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m0, <4 x float> %b_n0, <4 x float> %sum_m0_n0)
@@ -177,21 +170,18 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m0_n0.bias.scalar = load float, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m0_n0.bias = insertelement <4 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
   %sum_m0_n0.x1.bias = fadd <4 x float> %sum_m0_n0, %sum_m0_n0.bias
   ; max(x, 0), NaN stays NaN
   %sum_m0_n0.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n0.x1.bias, zeroinitializer
   %sum_m0_n0.x2.relu = select <4 x i1> %sum_m0_n0.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n0.x1.bias
   %sum_m0_n0.x2.relu.alone = extractelement <4 x float> %sum_m0_n0.x2.relu, i32 0
-  store float %sum_m0_n0.x2.relu.alone, ptr %sum_m0_n0.out.at, align 4
+  store float %sum_m0_n0.x2.relu.alone, ptr %out, align 4
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
-  %sum_m1_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m1_n0.bias.scalar = load float, ptr %sum_m1_n0.bias.at, align 4
+  %sum_m1_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m1_n0.bias = insertelement <4 x float> zeroinitializer, float %sum_m1_n0.bias.scalar, i32 0
   %sum_m1_n0.x1.bias = fadd <4 x float> %sum_m1_n0, %sum_m1_n0.bias
   ; max(x, 0), NaN stays NaN
@@ -218,8 +208,7 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 64
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <4 x float>, ptr %b_n0.at, align 16
+  %b_n0 = load <4 x float>, ptr %k.b, align 16
   %b_n1.at = getelementptr i8, ptr %k.b, i64 16
   %b_n1 = load <4 x float>, ptr %b_n1.at, align 16
   %b_n2.at = getelementptr i8, ptr %k.b, i64 32
@@ -228,8 +217,7 @@ k.body:
   %b_n3 = load <4 x float>, ptr %b_n3.at, align 16
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.scalar = load float, ptr %k.a, align 4
   %a_m0.first = insertelement <4 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <4 x float> %a_m0.first, <4 x float> poison, <4 x i32> zeroinitializer
   %sum_m0_n0.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m0, <4 x float> %b_n0, <4 x float> %sum_m0_n0)
@@ -242,15 +230,13 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m0_n0.bias = load <4 x float>, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias = load <4 x float>, ptr %bias, align 4
   %sum_m0_n0.x1.bias = fadd <4 x float> %sum_m0_n0, %sum_m0_n0.bias
   ; max(x, 0), NaN stays NaN
   %sum_m0_n0.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n0.x1.bias, zeroinitializer
   %sum_m0_n0.x2.relu = select <4 x i1> %sum_m0_n0.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n0.x1.bias
-  store <4 x float> %sum_m0_n0.x2.relu, ptr %sum_m0_n0.out.at, align 4
+  store <4 x float> %sum_m0_n0.x2.relu, ptr %out, align 4
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 16
   %sum_m0_n1.bias.at = getelementptr i8, ptr %bias, i64 16
   ; x + bias
@@ -294,12 +280,10 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 64
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.at = getelementptr i8, ptr %k.b, i64 0
-  %b_n0 = load <4 x float>, ptr %b_n0.at, align 16
+  %b_n0 = load <4 x float>, ptr %k.b, align 16
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %a_m0.at = getelementptr i8, ptr %k.a, i64 0
-  %a_m0.scalar = load float, ptr %a_m0.at, align 4
+  %a_m0.scalar = load float, ptr %k.a, align 4
   %a_m0.first = insertelement <4 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <4 x float> %a_m0.first, <4 x float> poison, <4 x i32> zeroinitializer
   %sum_m0_n0.next = call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %a_m0, <4 x float> %b_n0, <4 x float> %sum_m0_n0)
@@ -309,17 +293,15 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  %sum_m0_n0.out.at = getelementptr i8, ptr %out, i64 0
-  %sum_m0_n0.bias.at = getelementptr i8, ptr %bias, i64 0
   ; x + bias
-  %sum_m0_n0.bias.scalar = load float, ptr %sum_m0_n0.bias.at, align 4
+  %sum_m0_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m0_n0.bias = insertelement <4 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
   %sum_m0_n0.x1.bias = fadd <4 x float> %sum_m0_n0, %sum_m0_n0.bias
   ; max(x, 0), NaN stays NaN
   %sum_m0_n0.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n0.x1.bias, zeroinitializer
   %sum_m0_n0.x2.relu = select <4 x i1> %sum_m0_n0.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n0.x1.bias
   %sum_m0_n0.x2.relu.alone = extractelement <4 x float> %sum_m0_n0.x2.relu, i32 0
-  store float %sum_m0_n0.x2.relu.alone, ptr %sum_m0_n0.out.at, align 4
+  store float %sum_m0_n0.x2.relu.alone, ptr %out, align 4
   ret void
 }
 
@@ -372,8 +354,7 @@ bs.s.body:
   %bs.s.from = getelementptr i8, ptr %bs.v.from, i64 %bs.s.from.offset
   %bs.s.to.offset = mul nuw i64 %bs.s, 64
   %bs.s.to = getelementptr i8, ptr %bs.v.to, i64 %bs.s.to.offset
-  %bs.s.at0 = getelementptr i8, ptr %bs.s.from, i64 0
-  %bs.s.0.r0 = load <4 x float>, ptr %bs.s.at0, align 4
+  %bs.s.0.r0 = load <4 x float>, ptr %bs.s.from, align 4
   %bs.s.at1 = getelementptr i8, ptr %bs.s.from, i64 160
   %bs.s.0.r1 = load <4 x float>, ptr %bs.s.at1, align 4
   %bs.s.at2 = getelementptr i8, ptr %bs.s.from, i64 320
@@ -388,8 +369,7 @@ bs.s.body:
   %bs.s.2.r1 = shufflevector <4 x float> %bs.s.1.r0, <4 x float> %bs.s.1.r1, <4 x i32> <i32 1, i32 5, i32 3, i32 7>
   %bs.s.2.r2 = shufflevector <4 x float> %bs.s.1.r2, <4 x float> %bs.s.1.r3, <4 x i32> <i32 0, i32 4, i32 2, i32 6>
   %bs.s.2.r3 = shufflevector <4 x float> %bs.s.1.r2, <4 x float> %bs.s.1.r3, <4 x i32> <i32 1, i32 5, i32 3, i32 7>
-  %bs.s.to0 = getelementptr i8, ptr %bs.s.to, i64 0
-  store <4 x float> %bs.s.2.r0, ptr %bs.s.to0, align 16
+  store <4 x float> %bs.s.2.r0, ptr %bs.s.to, align 16
   %bs.s.to1 = getelementptr i8, ptr %bs.s.to, i64 64
   store <4 x float> %bs.s.2.r1, ptr %bs.s.to1, align 16
   %bs.s.to2 = getelementptr i8, ptr %bs.s.to, i64 128
@@ -460,12 +440,9 @@ r.pb.body:
   %r.pb.from = getelementptr i8, ptr %r.b, i64 %r.pb.from.offset
   %r.pb.to.offset = mul nuw i64 %r.pb, 64
   %r.pb.to = getelementptr i8, ptr %b.pack, i64 %r.pb.to.offset
-  %r.pb.n0.to = getelementptr i8, ptr %r.pb.to, i64 0
-  %r.pb.n0.from = getelementptr i8, ptr %r.pb.from, i64 0
-  %r.pb.n0.p0 = getelementptr i8, ptr %r.pb.n0.from, i64 0
-  %r.pb.n0.s0 = load float, ptr %r.pb.n0.p0, align 4
+  %r.pb.n0.s0 = load float, ptr %r.pb.from, align 4
   %r.pb.n0 = insertelement <4 x float> zeroinitializer, float %r.pb.n0.s0, i32 0
-  store <4 x float> %r.pb.n0, ptr %r.pb.n0.to, align 16
+  store <4 x float> %r.pb.n0, ptr %r.pb.to, align 16
   br label %r.pb.latch
 r.pb.latch:
   %r.pb.after = add nuw i64 %r.pb, 1

@@ -281,23 +281,53 @@ NUMBERS = {"inf": math.inf, "nan": math.nan}
 COORDINATES = ("column", "row")
 
 
-def input_names(at: ast.expr) -> Iterator[str]:
-    """Names of the inputs, in the order in which the expression has them."""
+Formulas = Mapping[str, ast.expr]
+
+
+def formulas(text: str) -> Formulas:
+    """The outputs' expressions by name; one without a name is `out`. ValueError for other text."""
+    found: dict[str, ast.expr] = {}
+    for statement in ast.parse(text).body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in found:
+                found[name] = value
+            case ast.Expr(value=value) if "out" not in found:
+                found["out"] = value
+            case _:
+                raise ValueError(f"no formula: {ast.unparse(statement):.60}")
+    return found
+
+
+def input_names(formulas: Formulas) -> list[str]:
+    """Names of the inputs, in the order in which the expressions have them."""
+    beside = {*NUMBERS, *COORDINATES, *formulas}
+    found = (name for at in formulas.values() for name in _names(at) if name not in beside)
+    return list(dict.fromkeys(found))
+
+
+def _names(at: ast.expr) -> Iterator[str]:
     match at:
-        case ast.Name(id=name) if name not in NUMBERS and name not in COORDINATES:
+        case ast.Name(id=name):
             yield name
         case ast.Call(args=arguments):
             for argument in arguments:
-                yield from input_names(argument)
+                yield from _names(argument)
 
 
-def reduces(at: ast.expr) -> bool:
-    """Whether an expression is one number for a row: every input of it is reduced."""
+def reduced(formulas: Formulas) -> dict[str, bool]:
+    """Whether each output is one number for a row: everything that it is made of is reduced."""
+    found: dict[str, bool] = {}
+    for name, at in formulas.items():
+        found[name] = _reduces(at, found)
+    return found
+
+
+def _reduces(at: ast.expr, known: Mapping[str, bool]) -> bool:
     match at:
         case ast.Name(id=name):
-            return name in NUMBERS
+            return name in NUMBERS or known.get(name, False)
         case ast.Call(func=ast.Name(id=name), args=arguments):
-            return name in REDUCTIONS or all(map(reduces, arguments))
+            return name in REDUCTIONS or all(_reduces(argument, known) for argument in arguments)
     return True
 
 
@@ -318,6 +348,12 @@ class Evaluator:
 
     def __init__(self, values: Mapping[str, Value], m: Mathematics) -> None:
         self.values, self.m = values, m
+
+    def outputs(self, formulas: Formulas) -> Mapping[str, Value]:
+        """Every output's value. A later one takes an earlier one's as it is computed."""
+        for name, at in formulas.items():
+            self.values = {**self.values, name: self.value(at)}
+        return {name: self.values[name] for name in formulas}
 
     def value(self, at: ast.expr) -> Value:
         match at:

@@ -37,13 +37,13 @@ class Kernel:
         self._constants = tuple(constants)
         #: The operand that calls are given packed, None if there is none.
         self.packed = next((PackedOperand(s, backend) for s in self._inputs if s.is_packed), None)
-        self._output = Slot(entry.key, entry.output, backend)
+        self._outputs = tuple(Slot(entry.key, param, backend) for param in entry.outputs)
         self.on_host = backend.memory == dlpack.HOST
         self._has_addresses = backend.memory is not None
         self._workspaces = entry.workspaces
         #: What a call may name its arguments.
         self.argument_names = tuple(slot.name for slot in self._inputs)
-        self._names = [*self.argument_names, self._output.name]
+        self._names = [*self.argument_names, *(slot.name for slot in self._outputs)]
         self._names += [*self._constants, *(workspace.name for workspace in self._workspaces)]
         #: None once it is closed. A call holds what it finds here until it is done.
         self._loaded: LoadedKernel | None = LoadedKernel(backend, handle, self._names, constants)
@@ -64,7 +64,8 @@ class Kernel:
     def __call__(
         self, /, *arguments: Any, out: Any = None, stream: int | None = None, **named: Any
     ) -> Any:
-        """Run the kernel and give its output: `out` if given, else a new array.
+        """Run the kernel and give its output: `out` if given, else a new array. A kernel of several
+        outputs gives a tuple of them, and takes a tuple as `out`.
 
         Arguments come in the order of `argument_names`, and those at the end may be given by name.
         On the CPU arguments are numpy or host DLPack arrays and the result is a numpy array; an
@@ -104,7 +105,8 @@ class Kernel:
         if named:
             arguments = self.ordered(arguments, named)
         buffers, result = self._bind(loaded, arguments, out, stream, keep, copies=False)
-        keep += map(holder, (*arguments, result))
+        results = result if isinstance(result, tuple) else (result,)
+        keep += map(holder, (*arguments, *results))
         settled = dict(zip(self._names, buffers, strict=True))
         if self.on_host:
             # No stream puts such calls in order: any thread may run them, several at once.
@@ -141,33 +143,60 @@ class Kernel:
         *,
         copies: bool = True,
     ) -> tuple[list[Any], Any]:
-        """The buffers in the order of `_names`, and the output."""
+        """The buffers in the order of `_names`, and the output, or a tuple of several."""
         if len(arguments) != len(self._inputs):
             raise ArgumentError(self._count_message(len(arguments)))
-        output = self._output
-        result = self._new_output(arguments) if out is None else out
+        results = self._new_outputs(arguments) if out is None else self._given(out)
+        written = []
         # Here and below a finder is called without a method of the slot's around it: 60 ns each.
-        own = output.finders[type(result)](result)
-        if own is None:
-            own = output.closer(result, stream, keep)
+        for output, result in zip(self._outputs, results):  # noqa: B905
+            own = output.finders[type(result)](result)
+            if own is None:
+                own = output.closer(result, stream, keep)
+            written.append(own)
         # What a caller gave may overlap; ranges that do not meet are passed over without a call.
-        end = own + output.nbytes if out is not None and self._has_addresses else 0
+        ranges = []
+        if out is not None and self._has_addresses:
+            ranges = [(s, o, o + s.nbytes) for s, o in zip(self._outputs, written, strict=True)]
         buffers = []
         for slot, value in zip(self._inputs, arguments):  # noqa: B905
             found = slot.finders[type(value)](value)
             if found is None:
                 found = slot.closer(value, stream, keep, copies=copies)
-            if end and found < end and own < found + slot.nbytes:
-                self._check_overlap(own, slot, found)
+            for output, own, end in ranges:
+                if found < end and own < found + slot.nbytes:
+                    self._check_overlap(output, own, slot, found)
             buffers.append(found)
-        if out is not None and not self._has_addresses:
-            for slot, found in zip(self._inputs, buffers, strict=True):
-                self._check_overlap(own, slot, found)
-        buffers.append(own)
+        if out is not None:
+            self._check_outputs(written, buffers)
+        buffers += written
         buffers += loaded.stored
         for workspace in self._workspaces:
             buffers.append(loaded.workspace(workspace, stream).buffer)
-        return buffers, result
+        return buffers, results if len(results) > 1 else results[0]
+
+    def _given(self, out: Any) -> tuple[Any, ...]:
+        """The outputs that a caller gives."""
+        if len(self._outputs) == 1:
+            return (out,)
+        if not isinstance(out, tuple | list) or len(out) != len(self._outputs):
+            names = ", ".join(slot.name for slot in self._outputs)
+            raise ArgumentError(f"{self.key}: writes ({names}); give out= a tuple of these")
+        return tuple(out)
+
+    def _check_outputs(self, written: Sequence[Any], read: Sequence[Any]) -> None:
+        """Raises ArgumentError if outputs that were given share memory with one another; or, where
+        there are no addresses, with an input."""
+        for i, (output, own) in enumerate(zip(self._outputs, written, strict=True)):
+            for other, found in zip(self._outputs[:i], written, strict=False):
+                meet = not self._has_addresses or (
+                    found < own + output.nbytes and own < found + other.nbytes
+                )
+                if meet:
+                    self._check_overlap(output, own, other, found)
+            if not self._has_addresses:
+                for slot, found in zip(self._inputs, read, strict=True):
+                    self._check_overlap(output, own, slot, found)
 
     def ordered(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments of a call by position; ArgumentError for names that do not fit."""
@@ -184,8 +213,12 @@ class Kernel:
         if len(arguments) != len(self._inputs):
             return False
         pairs = list(zip(self._inputs, arguments, strict=True))
-        if out is not None:
-            pairs.append((self._output, out))
+        if out is not None and len(self._outputs) == 1:
+            pairs.append((self._outputs[0], out))
+        elif out is not None:
+            if not isinstance(out, tuple | list) or len(out) != len(self._outputs):
+                return False
+            pairs += zip(self._outputs, out, strict=True)
         views = [(slot, slot.view(value, None)) for slot, value in pairs]
         return all(s.problem(v) is None or (copies and s.can_copy(v)) for s, v in views)
 
@@ -201,16 +234,16 @@ class Kernel:
         names = ", ".join(self.argument_names)
         return f"{self.key}: takes {len(self._inputs)} arguments ({names}), got {count}"
 
-    def _new_output(self, arguments: Sequence[Any]) -> Any:
+    def _new_outputs(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         if self.on_host and Array not in map(type, arguments):
-            return self._output.empty()
-        param = self._output.param
-        return Array.empty(self._backend, param.dtype, param.shape, param.strides)
+            return tuple([output.empty() for output in self._outputs])
+        params = (output.param for output in self._outputs)
+        return tuple(Array.empty(self._backend, p.dtype, p.shape, p.strides) for p in params)
 
-    def _check_overlap(self, own: Any, slot: Slot, buffer: Any) -> None:
-        if self._output.overlaps(own, slot, buffer):
+    def _check_overlap(self, output: Slot, own: Any, slot: Slot, buffer: Any) -> None:
+        if output.overlaps(own, slot, buffer):
             raise ArgumentError(
-                f"{self.key}: {self._output.name} overlaps {slot.name}; pass memory of its own"
+                f"{self.key}: {output.name} overlaps {slot.name}; pass memory of its own"
             )
 
     def _closed_error(self) -> DeviceError:

@@ -134,7 +134,8 @@ class Walk:
 
 @frozen
 class Tile:
-    """Which box of the output a workgroup writes, so that a sample can be checked on its own.
+    """Which box of the output a workgroup writes, so that a sample can be checked on its own. Of
+    several outputs it is the largest; a row-wise operation's dimensions are rows and columns.
 
     Output dimension i is cut in pieces of `extent[i]` elements, and the workgroup's coordinate
     `axes[i]` (0 = x, 1 = y, 2 = z, -1 = the whole dimension) says which piece is its own.
@@ -270,8 +271,22 @@ class KernelEntry:
         return tuple(p for p in self.inputs if p.name not in stored)
 
     @property
+    def outputs(self) -> tuple[TensorParam, ...]:
+        return tuple(p for p in self.parameters if p.role == "output")
+
+    @property
     def output(self) -> TensorParam:
-        return next(p for p in self.parameters if p.role == "output")
+        """The largest one, which tiles are of."""
+        return max(self.outputs, key=lambda p: math.prod(p.shape))
+
+    @property
+    def by_output(self) -> tuple[KernelEntry, ...]:
+        """The same kernel, once with each output as its only one."""
+        if len(self.outputs) == 1:
+            return (self,)
+        return tuple(
+            dataclasses.replace(self, parameters=(*self.inputs, output)) for output in self.outputs
+        )
 
     @property
     def files(self) -> tuple[ArtifactEntry | StoredTensor, ...]:

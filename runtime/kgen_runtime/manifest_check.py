@@ -71,16 +71,16 @@ def _names(kernel: KernelEntry) -> None:
 
 
 def _parameters(kernel: KernelEntry) -> None:
-    outputs = [p.name for p in kernel.parameters if p.role == "output"]
-    _refuse(len(outputs) != 1, f"it has {len(outputs)} outputs; a kernel has one")
+    _refuse(not kernel.outputs, "it has no output")
     for p in kernel.parameters:
         _tensor(p.name, p.shape, p.strides, p.dtype.itemsize)
         if p.packing is not None:
             _packing(p, p.packing)
-    _refuse(
-        not _is_disjoint(kernel.output),
-        f"elements of {kernel.output.name} overlap with strides {list(kernel.output.strides)}",
-    )
+    for output in kernel.outputs:
+        _refuse(
+            not _is_disjoint(output),
+            f"elements of {output.name} overlap with strides {list(output.strides)}",
+        )
     wanted = tensors(kernel.spec)
     given = tuple(p.unpacked for p in kernel.parameters)
     if wanted is None or wanted == given:
@@ -207,7 +207,7 @@ def _extents(kernel: KernelEntry, launch: Launch) -> None:
     beyond = refusal(launch, CPU if is_cpu else ANYTHING)
     _refuse(beyond, str(beyond))
     if is_cpu:
-        written = {kernel.output.name, *(w.name for w in kernel.workspaces)}
+        written = {*(p.name for p in kernel.outputs), *(w.name for w in kernel.workspaces)}
         most = sum(kernel.sizes[name] for name in launch.arguments if name in written)
         tasks = launch.grid[0]
         _refuse(tasks > most, f"grid={launch.grid} has more tasks than the {most} bytes they write")
@@ -219,7 +219,7 @@ def _tile(kernel: KernelEntry, launch: Launch, tile: Tile) -> None:
         0 < rank == len(tile.extent) == len(tile.axes)
         and all(n > 0 for n in (*tile.shape, *tile.extent, tile.parts))
         and all(-1 <= axis <= 2 for axis in tile.axes)
-        and math.prod(tile.shape) == math.prod(kernel.output.shape)
+        and math.prod(tile.shape) == max(math.prod(p.shape) for p in kernel.outputs)
     ):
         raise BundleError("its tile is none of its output")
     if tile.walk is not None:

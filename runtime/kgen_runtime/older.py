@@ -28,12 +28,25 @@ def _softmax(spec: Spec) -> dict[str, Any]:
         "shapes": [[spec["rows"], spec["cols"]]],
         "dtype": spec["dtype"],
         "out_dtype": spec["out_dtype"],
-        "axes": 1,
+        "axes": [1],
     }
 
 
-#: Operations that have become functions of expressions, and what their specs are now.
-RENEWED: Mapping[str, Callable[[Spec], dict[str, Any]]] = {"relu": _relu, "softmax": _softmax}
+def _rowwise(spec: Spec) -> dict[str, Any]:
+    """Axes were counted from the last one; now they have numbers."""
+    count = spec["axes"]
+    if type(count) is not int:
+        return dict(spec)
+    rank = max(map(len, spec["shapes"]))
+    return {**spec, "axes": list(range(max(0, rank - count), rank))}
+
+
+#: Operations whose specs were other ones, and what they are now.
+RENEWED: Mapping[str, Callable[[Spec], dict[str, Any]]] = {
+    "relu": _relu,
+    "softmax": _softmax,
+    "rowwise": _rowwise,
+}
 
 
 def renewed(kernel: KernelEntry) -> KernelEntry:
@@ -41,5 +54,5 @@ def renewed(kernel: KernelEntry) -> KernelEntry:
     make = RENEWED.get(str(kernel.spec.get("op")))
     try:
         return kernel if make is None else dataclasses.replace(kernel, spec=make(kernel.spec))
-    except KeyError:
+    except (KeyError, TypeError):
         return kernel

@@ -13,9 +13,9 @@ result once, to nearest even, to the output's type.
 
 from __future__ import annotations
 
-import ast
+import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import mul
 from typing import Any, Literal
@@ -245,48 +245,50 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     return element
 
 
-def elementwise(spec: Mapping[str, Any], buffers: Buffers) -> Element:
-    """Elements of an expression over inputs that broadcast, by their number in the output."""
-    if views.has_views(ast.parse(spec["expression"], mode="eval").body):
-        return _viewed(spec, buffers)
+def elementwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> Element:
+    """Elements of an output over inputs that broadcast, by their number in the output."""
+    if views.has_views(definitions.formulas(spec["expression"])):
+        return _viewed(spec, buffers, output)
     broadcast = Broadcast(spec, buffers)
+    name = output or broadcast.outputs[0]
 
     # Data of special values repeats few of them.
     @lru_cache(maxsize=4096)
     def result(*bits: int) -> float:
         found = map(decode, bits, broadcast.dtypes)
-        return evaluate(broadcast.tree, dict(zip(broadcast.names, found, strict=True)), compute)
+        numbers = dict(zip(broadcast.names, found, strict=True))
+        return evaluate(broadcast.formulas, name, numbers, compute)
 
     compute = computed_in(broadcast.dtypes, DType(spec["out_dtype"]))
     return lambda index: result(*broadcast.bits(index[0]))
 
 
-def _viewed(spec: Mapping[str, Any], buffers: Buffers) -> Element:
-    """Elements of an expression with views, by their number in the output."""
-    tree = ast.parse(spec["expression"], mode="eval").body
-    names = list(dict.fromkeys(definitions.input_names(tree)))
+def _viewed(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> Element:
+    """Elements of an output whose expressions have views, by their number in it."""
+    formulas = definitions.formulas(spec["expression"])
+    names = definitions.input_names(formulas)
     shapes = {n: tuple(shape) for n, shape in zip(names, spec["shapes"], strict=True)}
     dtypes = dict(zip(names, input_dtypes(spec, len(names)), strict=True))
-    indices = views.index_names(tree)
+    indices = views.index_names(formulas)
     compute = computed_in(
         (dtypes[name] for name in names if name not in indices), DType(spec["out_dtype"])
     )
     dtypes |= {name: DType(spec["index_dtype"]) for name in indices}
-    sizes = views.shape_of(tree, shapes)
 
     def read_at(name: str, index: tuple[int, ...]) -> float:
         value = read(buffers[name], number_of(index, shapes[name]), dtypes[name])
         return value if compute.is_integer or name in indices else float(value)
 
     evaluator = evaluator_of({}, compute)
-    elements = views.Elements(shapes, read_at, evaluator.apply, evaluator.value)
+    elements = views.Elements(formulas, shapes, read_at, evaluator.apply, evaluator.value)
+    name = output or next(iter(formulas))
 
     def element(index: tuple[int, ...]) -> float:
         coordinates, left = [], index[0]
-        for size in reversed(sizes):
+        for size in reversed(elements.domain):
             left, coordinate = divmod(left, size)
             coordinates.append(coordinate)
-        found = elements.value(tree, tuple(reversed(coordinates)))
+        found = elements.output(name, tuple(reversed(coordinates)))
         return int(found) if compute.is_integer else float(found)
 
     return element
@@ -309,28 +311,37 @@ def evaluator_of(values: Mapping[str, float], compute: DType) -> definitions.Eva
     return definitions.Evaluator(numbers, definitions.Scalars())
 
 
-def evaluate(tree: ast.expr, values: Mapping[str, float], compute: DType) -> float:
-    """An expression of numbers, computed in a type: an int of integers."""
-    found = evaluator_of(values, compute).value(tree)
+def evaluate(
+    formulas: definitions.Formulas, output: str, values: Mapping[str, float], compute: DType
+) -> float:
+    """An output of expressions of numbers, computed in a type: an int of integers."""
+    found = evaluator_of(values, compute).outputs(formulas)[output]
     return int(found) if compute.is_integer else float(found)
+
+
+def broadcast_shape(shapes: Sequence[Sequence[int]]) -> list[int]:
+    """The shape that inputs of these shapes broadcast to."""
+    rank = max(map(len, shapes))
+    padded = [[1] * (rank - len(shape)) + list(shape) for shape in shapes]
+    return [max(column) for column in zip(*padded, strict=True)]
 
 
 class Broadcast:
     """The inputs of an expression, read as if all had the shape that they broadcast to."""
 
     def __init__(self, spec: Mapping[str, Any], buffers: Buffers) -> None:
-        self.tree = ast.parse(spec["expression"], mode="eval").body
-        self.names = list(dict.fromkeys(definitions.input_names(self.tree)))
+        self.formulas = definitions.formulas(spec["expression"])
+        self.outputs = list(self.formulas)
+        self.names = definitions.input_names(self.formulas)
         self.dtypes = input_dtypes(spec, len(self.names))
         self._buffers = buffers
         self._words = [
             buffers[name].cast(_UNSIGNED[dtype.itemsize])
             for name, dtype in zip(self.names, self.dtypes, strict=True)
         ]
-        shapes = dict(zip(self.names, spec["shapes"], strict=True))
-        rank = max(map(len, shapes.values()))
-        padded = [[1] * (rank - len(shapes[name])) + list(shapes[name]) for name in self.names]
-        self.sizes = [max(column) for column in zip(*padded, strict=True)]
+        self.sizes = broadcast_shape(spec["shapes"])
+        rank = len(self.sizes)
+        padded = [[1] * (rank - len(shape)) + list(shape) for shape in spec["shapes"]]
         #: Of inputs that are broadcast; the others have the common shape's own offsets.
         self._strides = {
             i: [math.prod(shape[axis + 1 :]) if n > 1 else 0 for axis, n in enumerate(shape)]
@@ -351,14 +362,14 @@ class Broadcast:
                 offsets[i] = sum(map(mul, reversed(coordinates), steps))
         return [view[offset] for view, offset in zip(self._words, offsets, strict=True)]
 
-    def elements(self, start: int, count: int) -> dict[str, list[float]]:
-        """`count` elements of the common shape, from `start` on, of each input."""
-        numbers = range(start, start + count) if self._strides else ()
-        bits = list(map(self.bits, numbers))
+    def elements(self, numbers: range | Sequence[int]) -> dict[str, list[float]]:
+        """These elements of the common shape, of each input."""
+        in_order = isinstance(numbers, range)
+        bits = [] if in_order and not self._strides else list(map(self.bits, numbers))
         return {
-            name: [decode(each[i], dtype) for each in bits]
-            if i in self._strides
-            else values(self._buffers[name], start, count, 1, dtype)
+            name: values(self._buffers[name], numbers[0], len(numbers), 1, dtype)
+            if in_order and i not in self._strides
+            else [decode(each[i], dtype) for each in bits]
             for i, (name, dtype) in enumerate(zip(self.names, self.dtypes, strict=True))
         }
 
@@ -395,40 +406,70 @@ class ScalarRows(definitions.Rows):
         return float(next(i for i, v in enumerate(values) if v == value or math.isnan(v)))
 
 
-def rowwise(spec: Mapping[str, Any], buffers: Buffers) -> Element:
-    """Elements of a row-wise expression, by row and column; one that is reduced has column 0."""
+def rowwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> Element:
+    """Elements of a row-wise output, by row and column; one that is reduced has column 0."""
     broadcast = Broadcast(spec, buffers)
-    cols = math.prod(broadcast.sizes[len(broadcast.sizes) - spec["axes"] :])
-    height = [1, *broadcast.sizes][-1 - spec["axes"]]
+    name = output or broadcast.outputs[0]
+    sizes = broadcast.sizes
+    kept, reduced = split_axes(len(sizes), spec["axes"])
+    cols = math.prod(sizes[axis] for axis in reduced)
+    height = sizes[kept[-1]] if kept else 1
+    last = kept + reduced == list(range(len(sizes)))
+    columns = [] if last else [number_along(sizes, reduced, i) for i in range(cols)]
 
     @lru_cache(maxsize=16)
     def row_values(row: int) -> list[float]:
-        inputs = broadcast.elements(row * cols, cols)
+        first = number_along(sizes, kept, row)
+        numbers = range(first, first + cols) if last else [first + i for i in columns]
+        inputs = broadcast.elements(numbers)
         inputs["column"] = [float(column) for column in range(cols)]
         inputs["row"] = [float(row % height)] * cols
-        rows = ScalarRows(inputs, cols)
-        return rows.columns(rows.value(broadcast.tree))
+        found = ScalarRows(inputs, cols)
+        return found.columns(found.outputs(broadcast.formulas)[name])
 
     return lambda index: float(row_values(index[0])[index[1]])
 
 
-def out_columns(spec: Mapping[str, Any], shape: Sequence[int]) -> int:
-    """The columns of a row-wise operation's output of this shape: 1 if rows are reduced."""
-    reduced = definitions.reduces(ast.parse(spec["expression"], mode="eval").body)
-    return 1 if reduced else math.prod(shape[-spec["axes"] :])
+def row_elements(spec: Mapping[str, Any], output: str) -> Iterator[tuple[tuple[int, int], int]]:
+    """Every element of a row-wise output, which is packed: its row and column, and its number."""
+    sizes = broadcast_shape(spec["shapes"])
+    kept, reduced = split_axes(len(sizes), spec["axes"])
+    rows, cols = (math.prod(sizes[axis] for axis in axes) for axes in (kept, reduced))
+    if definitions.reduced(definitions.formulas(spec["expression"]))[output]:
+        yield from (((row, 0), row) for row in range(rows))
+        return
+    for row, col in itertools.product(range(rows), range(cols)):
+        yield (row, col), number_along(sizes, kept, row) + number_along(sizes, reduced, col)
 
 
-OPERATIONS: Mapping[str, Callable[[Mapping[str, Any], Buffers], Element]] = {
-    "matmul": matmul,
+def split_axes(rank: int, axes: Sequence[int]) -> tuple[list[int], list[int]]:
+    """The axes that rows are numbered along, and those that are reduced."""
+    return [axis for axis in range(rank) if axis not in axes], sorted(axes)
+
+
+def number_along(sizes: Sequence[int], axes: Sequence[int], i: int) -> int:
+    """The number, in a packed tensor, of the i-th element along some axes."""
+    found = 0
+    for axis in reversed(axes):
+        i, coordinate = divmod(i, sizes[axis])
+        found += coordinate * math.prod(sizes[axis + 1 :])
+    return found
+
+
+OPERATIONS: Mapping[str, Callable[[Mapping[str, Any], Buffers, str | None], Element]] = {
+    "matmul": lambda spec, buffers, _: matmul(spec, buffers),
     "elementwise": elementwise,
     "rowwise": rowwise,
 }
 
 
-def elements(spec: Mapping[str, Any], buffers: Mapping[str, Any]) -> Element:
-    """The function that computes one output element, from the spec's JSON form and raw buffers.
+def elements(
+    spec: Mapping[str, Any], buffers: Mapping[str, Any], output: str | None = None
+) -> Element:
+    """The function that computes one element of an output (the first, if none is named), from the
+    spec's JSON form and raw buffers.
 
     `buffers` holds an object with Python's buffer protocol per input.
     """
     views = {name: memoryview(buffer).cast("B") for name, buffer in buffers.items()}
-    return OPERATIONS[spec["op"]](spec, views)
+    return OPERATIONS[spec["op"]](spec, views, output)

@@ -6,9 +6,8 @@ the reference does not know have none.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from kgen_runtime import definitions, views
 from kgen_runtime.dlpack import packed_strides
@@ -17,10 +16,11 @@ from kgen_runtime.errors import BundleError
 from kgen_runtime.manifest import TensorParam
 
 Spec = Mapping[str, Any]
+Role = Literal["input", "output"]
 
 
 def tensors(spec: Spec) -> tuple[TensorParam, ...] | None:
-    """All of them in calling order, the output last; None for an unknown operation.
+    """All of them in calling order, the outputs last; None for an unknown operation.
 
     Raises BundleError for a specification that lacks a field, or has one of another type.
     """
@@ -41,14 +41,16 @@ def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
         raise ValueError(f"layout={layout!r}")
     _number(spec, "alpha")
 
-    def matrix(name: str, of: str, dtype: DType, shape: tuple[int, int]) -> TensorParam:
+    def matrix(
+        name: str, of: str, dtype: DType, shape: tuple[int, int], role: Role = "input"
+    ) -> TensorParam:
         ld, step = _whole(spec, f"ld{of}", shape[1]), _whole(spec, f"batch_stride_{of}", 0)
         if batch > 1 and step:
-            return _tensor(name, dtype, (batch, *shape), (step, ld, 1))
-        return _tensor(name, dtype, shape, (ld, 1))
+            return _tensor(name, dtype, (batch, *shape), (step, ld, 1), role)
+        return _tensor(name, dtype, shape, (ld, 1), role)
 
-    def like_out(name: str) -> TensorParam:
-        return matrix(name, "c", out, (m, n))
+    def like_out(name: str, role: Role = "input") -> TensorParam:
+        return matrix(name, "c", out, (m, n), role)
 
     def one(name: str) -> TensorParam:
         return _tensor(name, DType.F32, (1,), (1,))
@@ -69,33 +71,44 @@ def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
             found.append(like_out("residual"))
     if "out" in scales:
         found.append(one("scale_out"))
-    return (*found, like_out("out"))
+    return (*found, like_out("out", "output"))
 
 
 def _elementwise(spec: Spec) -> tuple[TensorParam, ...]:
+    formulas, found, domain = _broadcast(spec)
+    dtype = DType(spec["out_dtype"])
+    return (*found, *(_packed(name, dtype, domain, "output") for name in formulas))
+
+
+def _broadcast(spec: Spec) -> tuple[definitions.Formulas, list[TensorParam], list[int]]:
+    """The outputs' expressions, the inputs, and the shape that they broadcast to."""
     expression, shapes = spec["expression"], spec["shapes"]
     if not isinstance(expression, str) or len(expression) > MAX_EXPRESSION:
         raise ValueError(f"expression={expression!r:.60}")
-    tree = ast.parse(expression, mode="eval").body
-    names = dict.fromkeys(definitions.input_names(tree))
-    dtypes, out = input_dtypes(spec, len(names)), DType(spec["out_dtype"])
-    indices = views.index_names(tree)
+    formulas = definitions.formulas(expression)
+    names = definitions.input_names(formulas)
+    dtypes, indices = input_dtypes(spec, len(names)), views.index_names(formulas)
     found = [
         _packed(name, DType(spec["index_dtype"]) if name in indices else dtype, shape)
         for name, dtype, shape in zip(names, dtypes, shapes, strict=True)
     ]
-    domain = views.shape_of(tree, {p.name: p.shape for p in found})
-    return (*found, _packed("out", out, domain))
+    domain = views.domain(formulas, {p.name: p.shape for p in found})
+    return formulas, found, list(domain)
 
 
 def _rowwise(spec: Spec) -> tuple[TensorParam, ...]:
-    *inputs, out = _elementwise(spec)
-    axes = _whole(spec, "axes", 1)
-    if axes > len(out.shape):
-        raise ValueError(f"axes={axes}")
-    if definitions.reduces(ast.parse(spec["expression"], mode="eval").body):
-        out = _packed("out", out.dtype, list(out.shape[:-axes]) or [1])
-    return (*inputs, out)
+    formulas, found, domain = _broadcast(spec)
+    axes, dtype = spec["axes"], DType(spec["out_dtype"])
+    if not isinstance(axes, list | tuple) or not set(axes) <= set(range(len(domain))):
+        raise ValueError(f"axes={axes!r:.60}")
+    if not axes or len(set(axes)) < len(axes):
+        raise ValueError(f"axes={axes!r:.60}")
+    kept = [n for axis, n in enumerate(domain) if axis not in axes] or [1]
+    outputs = (
+        _packed(name, dtype, kept if reduced else domain, "output")
+        for name, reduced in definitions.reduced(formulas).items()
+    )
+    return (*found, *outputs)
 
 
 #: Characters of an expression.
@@ -108,16 +121,19 @@ OPERATIONS: Mapping[str, Callable[[Spec], tuple[TensorParam, ...]]] = {
 }
 
 
-def _packed(name: str, dtype: DType, shape: Any) -> TensorParam:
+def _packed(name: str, dtype: DType, shape: Any, role: Role = "input") -> TensorParam:
     if not isinstance(shape, list | tuple) or not all(type(n) is int and n > 0 for n in shape):
         raise ValueError(f"shape={shape!r:.60}")
-    return _tensor(name, dtype, tuple(shape), packed_strides(tuple(shape)))
+    return _tensor(name, dtype, tuple(shape), packed_strides(tuple(shape)), role)
 
 
 def _tensor(
-    name: str, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...]
+    name: str,
+    dtype: DType,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    role: Role = "input",
 ) -> TensorParam:
-    role: Any = "output" if name == "out" else "input"
     return TensorParam(name=name, role=role, dtype=dtype, shape=shape, strides=strides)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from kgen_runtime import definitions
@@ -32,8 +33,9 @@ def is_view(at: ast.expr) -> bool:
     return isinstance(at, ast.Call) and isinstance(at.func, ast.Name) and at.func.id in TENSORS
 
 
-def has_views(at: ast.expr) -> bool:
-    return any(is_view(part) for part in ast.walk(at) if isinstance(part, ast.expr))
+def has_views(formulas: definitions.Formulas) -> bool:
+    parts = (part for at in formulas.values() for part in ast.walk(at))
+    return any(is_view(part) for part in parts if isinstance(part, ast.expr))
 
 
 def parts(at: ast.expr) -> tuple[str, list[ast.expr], list[float]]:
@@ -44,28 +46,45 @@ def parts(at: ast.expr) -> tuple[str, list[ast.expr], list[float]]:
     return name, at.args[:count], [definitions.number(n) for n in at.args[count:]]
 
 
-def gathers(at: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, float]]:
+def gathers(formulas: definitions.Formulas) -> Iterator[tuple[ast.expr, ast.expr, float]]:
     """The table, index and axis of each gather."""
-    for part in ast.walk(at):
-        if isinstance(part, ast.Call) and is_view(part):
-            name, tensors, numbers = parts(part)
-            if name == "gather":
-                yield tensors[0], tensors[1], numbers[0]
+    for at in formulas.values():
+        for part in ast.walk(at):
+            if isinstance(part, ast.Call) and is_view(part):
+                name, tensors, numbers = parts(part)
+                if name == "gather":
+                    yield tensors[0], tensors[1], numbers[0]
 
 
-def index_names(at: ast.expr) -> set[str]:
+def index_names(formulas: definitions.Formulas) -> set[str]:
     """Inputs by which others are gathered."""
-    return {name for _, by, _ in gathers(at) for name in definitions.input_names(by)}
+    return {name for _, by, _ in gathers(formulas) for name in definitions.input_names({"": by})}
 
 
-def index_places(at: ast.expr, inputs: Mapping[str, Shape]) -> dict[str, set[int]]:
+def index_places(
+    formulas: definitions.Formulas, inputs: Mapping[str, Shape]
+) -> dict[str, set[int]]:
     """Of each input by which others are gathered, how many places it may say."""
+    shapes = {**inputs, **shapes_of(formulas, inputs)}
     found: dict[str, set[int]] = {}
-    for table, by, axis in gathers(at):
-        shape = shape_of(table, inputs)
-        for name in definitions.input_names(by):
+    for table, by, axis in gathers(formulas):
+        shape = shape_of(table, shapes)
+        for name in definitions.input_names({"": by}):
             found.setdefault(name, set()).add(shape[axis_of(axis, len(shape))])
     return found
+
+
+def shapes_of(formulas: definitions.Formulas, inputs: Mapping[str, Shape]) -> dict[str, Shape]:
+    """The shape of each output's expression. Raises ValueError where there is none."""
+    known = dict(inputs)
+    for name, at in formulas.items():
+        known[name] = shape_of(at, known)
+    return {name: known[name] for name in formulas}
+
+
+def domain(formulas: definitions.Formulas, inputs: Mapping[str, Shape]) -> Shape:
+    """The shape that all outputs have, to which their expressions broadcast."""
+    return broadcast(shapes_of(formulas, inputs).values())
 
 
 def shape_of(at: ast.expr, inputs: Mapping[str, Shape]) -> Shape:
@@ -139,28 +158,40 @@ def taken(numbers: Sequence[float], size: int) -> range:
 
 
 class Elements:
-    """The elements of an expression by their coordinates. `read` takes an input's name and
+    """The elements of outputs' expressions by their coordinates. `read` takes an input's name and
     coordinates, `apply` a function's name and arguments, `constant` a number's text."""
 
     def __init__(
         self,
+        formulas: definitions.Formulas,
         inputs: Mapping[str, Shape],
         read: Callable[[str, Index], Any],
         apply: Callable[[str, list[Any]], Any],
         constant: Callable[[ast.expr], Any] = definitions.number,
     ) -> None:
-        self.inputs, self.read, self.apply, self.constant = inputs, read, apply, constant
+        self.formulas, self.inputs = formulas, inputs
+        self.read, self.apply, self.constant = read, apply, constant
+        self.domain = domain(formulas, inputs)
+        self._known = {**inputs, **shapes_of(formulas, inputs)}
         self._shapes: dict[ast.expr, Shape] = {}
+        # A later expression may have an earlier output many times.
+        self._named = lru_cache(maxsize=1024)(self.value)
+
+    def output(self, name: str, index: Index) -> Any:
+        """An output's element."""
+        return self.shared(self.formulas[name], index)
 
     def shape(self, at: ast.expr) -> Shape:
         if at not in self._shapes:
-            self._shapes[at] = shape_of(at, self.inputs)
+            self._shapes[at] = shape_of(at, self._known)
         return self._shapes[at]
 
     def value(self, at: ast.expr, index: Index) -> Any:
         """A part's element."""
         if isinstance(at, ast.Name) and at.id in self.inputs:
             return self.read(at.id, index)
+        if isinstance(at, ast.Name) and at.id in self.formulas:
+            return self._named(self.formulas[at.id], index)
         if not isinstance(at, ast.Call):
             return self.constant(at)
         if is_view(at):

@@ -1,4 +1,4 @@
-"""What is said of a bar: reached, or missed by how much, and what binds.
+"""What is said of a bar: reached, or missed by how much, and its bottleneck.
 
 A kernel is named with its value and, in brackets, that of a kernel at the ceiling.
 """
@@ -38,7 +38,7 @@ def sentence(verdict: Verdict) -> str:
 
 
 def lines(found: Sequence[Verdict]) -> list[str]:
-    """A paragraph for each bar that is missed: which shapes, what binds them and what is left."""
+    """A paragraph for each bar that is missed: shapes, their bottleneck, what is left."""
     missed = [verdict for verdict in found if verdict.value is not None and not verdict.reached]
     return [f"- **{v.bar.title}**, {threshold(v)}: {' '.join(_reasons(v))}" for v in missed]
 

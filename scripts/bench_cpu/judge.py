@@ -25,9 +25,9 @@ class Statistic(StrEnum):
 class Bar:
     """`value` of a row, None where it was not measured; `rows` selects by the kernel's name.
 
-    `ceilings` are peers that do nothing but what binds; the one that takes longest does. A ratio
-    grows as the kernel's speed does, so at the ceiling it is `value` over the fraction that the
-    kernel reaches of it. `note` is said of a miss.
+    `ceilings` are peers that do one thing that limits kernels; the one that takes longest does. A
+    ratio grows as the kernel's speed does, so at the ceiling it is `value` over the fraction that
+    the kernel reaches of it. `note` is said of a miss.
     """
 
     title: str

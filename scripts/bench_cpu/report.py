@@ -15,7 +15,7 @@ from scripts.bench_cpu.results import Results, Row
 from scripts.bench_cpu.tables import Table
 
 MISSED = """
-**Bars that are missed, and what binds**
+**Bars that are missed, and their bottleneck**
 
 In brackets what a kernel at the ceiling would have. *Out of reach*: even that is beyond the bar.
 """
@@ -109,7 +109,7 @@ def _value(value: float | None, unit: str) -> str:
 
 
 def ceiling_lines(results: Results, tables: Sequence[Table]) -> list[str]:
-    """What binds, as it was measured beside the kernels: medians over those of one kind."""
+    """The bottleneck, as it was measured beside the kernels: medians over those of one kind."""
     found: dict[str, list[float]] = {}
     for table in tables:
         # Rates are of products: their epilogue's multiply-adds are in the time of the peak alone.
@@ -211,7 +211,7 @@ def summary_lines(results: Results) -> list[str]:
     reached = sum(verdict.reached for verdict in judged)
     lines.append(
         f"\n{reached} of {len(judged)} bars are reached; "
-        "[what binds the others](docs/performance.md#what-binds-on-this-machine)."
+        "[the bottleneck of the others](docs/performance.md#bottlenecks-on-this-machine)."
     )
     return [*lines, ""]
 

@@ -33,7 +33,7 @@ GEMV_ROWS, GEMV_SIDE = (1, 2, 4, 8, 16), 4096
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """`ceilings`: those that are no libraries but what binds. Tables without specs are measured by
+    """`ceilings`: those that are no libraries but limits. Tables without specs are measured by
     functions of their own."""
 
     name: str
@@ -117,7 +117,7 @@ def _products() -> Iterator[Table]:
         if dtype in claimed:
             yield Table(
                 name=f"{dtype}-packed",
-                title=f"matmul {dtype}, B packed ahead",
+                title=f"matmul {dtype}, prepacked B",
                 specs=_matmuls(SHAPES, dtype=dtype, constant=(Operand.B,)),
                 peers=libraries,
                 ceilings=ROOF,
@@ -140,7 +140,7 @@ def _gemv() -> Table:
     ends = [shapes[0], shapes[3]]
     return Table(
         name="gemv",
-        title="Few rows: B read once",
+        title="Skinny GEMM: B read once",
         specs=[
             *_matmuls(shapes, dtype=DType.F32),
             *_matmuls(ends, dtype=DType.F32, layout=Layout.NT),

@@ -62,8 +62,8 @@ def specs() -> list[Spec]:
     shapes: tuple[tuple[int, ...], ...] = ((5, 1, 12), (12,), (3, 1))
     found.append(Elementwise(expression="relu(x) * y + z", shapes=shapes))
     found += [
-        Rowwise(expression=text, shapes=shapes, dtype=dtype, axes=axes)
-        for text, shapes, axes in ROWS
+        Rowwise(expression=text, shapes=shapes, dtype=dtype, axes=tuple(range(-last, 0)))
+        for text, shapes, last in ROWS
         for dtype in (DType.F32, DType.BF16)
     ]
     found.append(Rowwise(expression="softmax(x)", shapes=((2**24 + 1, 16),), dtype=DType.F32))

@@ -1,4 +1,4 @@
-"""Kernels that take B packed ahead, against the reference, which knows nothing of packing."""
+"""Kernels that take prepacked B, against the reference, which knows nothing of packing."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ X86 = ("native", "x86-64", "x86-64-v3", "x86-64-v4")
 F32, F16, BF16 = DType.F32, DType.F16, DType.BF16
 
 
-def spec_of(text: str, *shapes: tuple[int, ...], dtype: DType = F32, axes: int = 1) -> Rowwise:
-    return Rowwise(expression=text, shapes=shapes, dtype=dtype, axes=axes)
+def spec_of(text: str, *shapes: tuple[int, ...], dtype: DType = F32, last: int = 1) -> Rowwise:
+    return Rowwise(expression=text, shapes=shapes, dtype=dtype, axes=tuple(range(-last, 0)))
 
 
 SPECS = (
@@ -32,8 +32,8 @@ SPECS = (
     spec_of("softmax(x)", (2, 40000), dtype=F16),
     spec_of("layer_norm(x, scale, shift)", (5, 97), (97,), (5, 1), dtype=F16),
     # Lines: one element of the scale for each, and inputs that begin again in each.
-    spec_of("layer_norm(x, scale, shift)", (3, 4, 37), (4, 1), (37,), axes=2),
-    spec_of("sum(x * scale + column)", (3, 2, 4, 5), (2, 1, 5), axes=3),
+    spec_of("layer_norm(x, scale, shift)", (3, 4, 37), (4, 1), (37,), last=2),
+    spec_of("sum(x * scale + column)", (3, 2, 4, 5), (2, 1, 5), last=3),
     spec_of("amax(x) - amin(x)", (7, 33), dtype=BF16),
     spec_of("prod(x)", (3, 7)),
     spec_of("argmin(x)", (3, 300), dtype=F16),

@@ -210,7 +210,7 @@ def test_mutations_are_seen(vulkan: VulkanBackend) -> None:
         ("OpControlBarrier %uint_2 %uint_2 %uint_264", "OpNop"),
         ("%tail_a_m0 %tail_b_n0 %tail_sum", "%tail_a_m0 %tail_a_m0 %tail_sum"),
         ("OpStore %out_m1_n0_ptr", "; OpStore %out_m1_n0_ptr"),
-        ("OpULessThan %bool %row_m0 %uint_65", "OpULessThan %bool %row_m0 %uint_64"),
+        ("OpULessThan %bool %row_first %uint_65", "OpULessThan %bool %row_first %uint_64"),
     ):
         assert old in kernel.source.text
         broken = _with_module(kernel, assemble(kernel.source.text.replace(old, new), (1, 6)))

@@ -36,7 +36,7 @@ OTHERS: tuple[Spec, ...] = (
     Rowwise(
         expression="layer_norm(x, scale, shift)",
         shapes=((2, 3, 4, 10), (3, 4, 1), (3, 4, 1)),
-        axes=2,
+        axes=(2, 3),
     ),
 )
 

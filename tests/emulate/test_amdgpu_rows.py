@@ -12,7 +12,9 @@ from tests.emulate.one_schedule import verify
 
 NORM = Rowwise(expression="layer_norm(x, scale, shift)", shapes=((3, 70), (70,), (70,)))
 GROUPS = Rowwise(
-    expression="layer_norm(x, scale, shift)", shapes=((2, 3, 4, 10), (3, 4, 1), (3, 4, 1)), axes=2
+    expression="layer_norm(x, scale, shift)",
+    shapes=((2, 3, 4, 10), (3, 4, 1), (3, 4, 1)),
+    axes=(2, 3),
 )
 CAUSAL = Rowwise(
     expression="softmax(where(column <= row, x + mask, -inf))",

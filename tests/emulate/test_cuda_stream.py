@@ -14,8 +14,8 @@ from tests.emulate.one_schedule import verify
 
 TILE = {"block_m": 64, "block_n": 64, "block_k": 64, "consumers": 1, "num_stages": 3, "stream_k": 1}
 PLAIN = {"pingpong": 0, "cluster_m": 1, "tma_store": 0, "group_m": 1}
-#: More CTAs than block tiles; whole waves besides, edges, a batch; two warpgroups of short sums;
-#: a tile along k for each CTA.
+#: More CTAs than block tiles; whole waves besides, edges, a batch; two warpgroups of
+#: reduced-precision sums; a tile along k for each CTA.
 CASES: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
     "many": ({"m": 64, "n": 72, "k": 520, "ldb": 80}, {"num_ctas": 5}),
     "waves": (

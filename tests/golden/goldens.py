@@ -167,7 +167,7 @@ def goldens() -> Iterator[Golden]:
     yield Golden(target="x86-64-v4+vnni", spec=spec, schedule=lanes)
     # A few rows of a large B at once pass by all rows of A.
     yield Golden(target="x86-64-v4", spec=Matmul(m=2, n=70, k=4001, dtype=DType.F32))
-    # B packed ahead: nothing of it is packed or masked.
+    # prepacked B: nothing of it is packed or masked.
     spec = _ahead(_as(EVEN, DType.BF16))
     yield Golden(target="x86-64-v4+bf16", spec=spec, schedule=pairs)
     # A function of every sum, inlined where it is called.
@@ -187,8 +187,13 @@ def goldens() -> Iterator[Golden]:
     row = Rowwise(expression=norm, shapes=((5, 86), (86,), (86,)), dtype=DType.BF16)
     yield Golden(target="x86-64-v4", spec=row, schedule={"unroll": 2})
     planes = ((2, 3, 4, 10), (3, 4, 1), (3, 4, 1))
-    row = Rowwise(expression=norm, shapes=planes, dtype=DType.F32, axes=2)
+    row = Rowwise(expression=norm, shapes=planes, dtype=DType.F32, axes=(2, 3))
     yield Golden(target="x86-64-v3", spec=row)
+    # Rows whose elements lie next to those of other rows.
+    for target in ("sm_80", "gfx942", "vulkan1.3", "x86-64-v3"):
+        yield Golden(target=target, spec=text.parse("softmax 3x20x37 f16 axes=1"))
+        kept = "h=x+residual;out=rms_norm(h,w) x=5x24,residual=5x24,w=24 f16"
+        yield Golden(target=target, spec=text.parse(kept))
     # No F16C: f16 is widened and rounded by integer operations.
     yield Golden(target="x86-64", spec=text.parse("softmax 3x100 f16"))
     # As an output that is larger than the last-level cache is written.

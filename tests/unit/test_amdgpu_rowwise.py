@@ -70,9 +70,9 @@ KERNELS: dict[str, tuple[Rowwise, GpuRows | None]] = {
         GpuRows(num_threads=128, rows_per_block=2, resident=0),
     ),
     "reduced-loop": (rowwise("mean(x)", (3, 37)), GpuRows(num_threads=128, resident=0)),
-    "coordinates": (rowwise(LAYER_NORM, (2, 3, 4, 10), (3, 4, 1), (3, 4, 1), axes=2), None),
+    "coordinates": (rowwise(LAYER_NORM, (2, 3, 4, 10), (3, 4, 1), (3, 4, 1), axes=(2, 3)), None),
     "coordinates-in-a-loop": (
-        rowwise(LAYER_NORM, (2, 3, 4, 10), (3, 4, 1), (3, 4, 1), axes=2),
+        rowwise(LAYER_NORM, (2, 3, 4, 10), (3, 4, 1), (3, 4, 1), axes=(2, 3)),
         GpuRows(num_threads=16, vector=2, resident=0),
     ),
     "causal": (

@@ -168,7 +168,10 @@ def test_a_document_holds_bars_tables_and_why_a_peer_is_missing() -> None:
     assert "a machine. Measured on an unknown day." in lines
     summary = "\n".join(report.summary_lines(results))
     assert "| matmul f32 | best of MKL, OpenBLAS, oneDNN | 1.59x | 1.00x | 4.00x |" in summary
-    assert "2 of 4 bars are reached; [what binds the others](docs/performance.md#what" in summary
+    assert (
+        "2 of 4 bars are reached; [the bottleneck of the others](docs/performance.md#bott"
+        in summary
+    )
 
 
 def test_figures_say_when_each_of_them_was_measured() -> None:

@@ -1,4 +1,4 @@
-"""What binds a kernel on this CPU: the loops do what they are taken for."""
+"""What limits a kernel on this CPU: the loops do what they are taken for."""
 
 from __future__ import annotations
 

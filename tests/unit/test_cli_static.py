@@ -29,7 +29,7 @@ def test_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     cuda, amd, cpu, vulkan = out.strip().split("\n\n")
     for words in ("bytes spilled", "HMMA", "per SM", "limited by", "A100", "FLOP/byte", "floor"):
         assert words in cuda, words
-    assert re.search(r"prediction +[\d.]+ us at best, \d+ % of the roofline; \w+ binds", cuda)
+    assert re.search(r"prediction +[\d.]+ us at best, \d+ % of the roofline; limited by \w+", cuda)
     for words in ("scalar ones per wave", "v_mfma", "waves per SIMD", "MI300X", "not measured"):
         assert words in amd, words
     assert "no spills in it" in cpu and "EPYC" in cpu

@@ -41,7 +41,7 @@ def steps(plan: AmxPlan) -> list[list[str]]:
 
 
 CASES: dict[str, tuple[int, int, int, dict[str, Any]]] = {
-    "packed ahead": (256, 256, 256, {"constant": (Operand.B,)}),
+    "prepacked": (256, 256, 256, {"constant": (Operand.B,)}),
     "packed beside": (512, 512, 512, {"epilogue": (Epilogue.BIAS, Epilogue.RELU)}),
     "blocks of k": (1024, 1024, 1024, {}),
     "packed before": (1000, 1000, 1000, {"epilogue": (Epilogue.BIAS,)}),

@@ -23,11 +23,11 @@ def plan_of(
     *shapes: tuple[int, ...],
     name: str = "x86-64-v3",
     dtype: DType = DType.F32,
-    axes: int = 1,
+    last: int = 1,
 ) -> RowwisePlan:
     target = FAMILY.find(name)
     assert target is not None
-    spec = Rowwise(expression=text, shapes=shapes, dtype=dtype, axes=axes)
+    spec = Rowwise(expression=text, shapes=shapes, dtype=dtype, axes=tuple(range(-last, 0)))
     plan = pipeline.plan(spec, target)
     assert isinstance(plan, RowwisePlan)
     return plan
@@ -69,9 +69,9 @@ def test_where_it_is_kept() -> None:
 def test_lines_are_where_no_input_begins_again() -> None:
     norm = "layer_norm(x, scale, shift)"
     assert plan_of(norm, (5, 96), (96,), (5, 1)).lines == 1
-    planes = plan_of(norm, (2, 3, 4, 10), (3, 4, 1), (10,), axes=2)
+    planes = plan_of(norm, (2, 3, 4, 10), (3, 4, 1), (10,), last=2)
     assert (planes.lines, planes.run.length) == (4, 10)
-    assert plan_of(norm, (2, 3, 4, 10), (3, 4, 10), (1,), axes=3).lines == 1
+    assert plan_of(norm, (2, 3, 4, 10), (3, 4, 10), (1,), last=3).lines == 1
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_an_instruction_rounds_what_may_be_flushed(text: str, flushed: bool) -> 
     shapes = {"x": (4, 300), "scale": (300,), "shift": (300,)}
     names = Rowwise(expression=text, shapes=((1, 1),), dtype=DType.BF16).inputs
     plan = plan_of(text, *(shapes[n] for n in names), name="x86-64-v4+bf16", dtype=DType.BF16)
-    assert may_be_flushed(plan.row.result) == flushed
+    assert may_be_flushed(plan.row.results[0]) == flushed
     assert plan.out.rounded_by_cpu == flushed
     assert ("avx512_bf16" in plan.features) == flushed
 

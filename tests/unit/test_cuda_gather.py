@@ -70,7 +70,7 @@ def test_launch_and_workspaces() -> None:
 
 @pytest.mark.parametrize("schedule", [SCHEDULE, FMA], ids=["mma", "fma"])
 def test_outputs_are_the_products(schedule: SplitMatmul | SplitFmaMatmul) -> None:
-    """Parts of k are multiplied, and the whole product goes out."""
+    """Split-k slices are multiplied, and the whole product goes out."""
     dtype = DType.F32 if schedule is FMA else DType.F16
     spec = Matmul(m=64, n=64, k=500, dtype=dtype, epilogue=(Epilogue.RELU,))
     plan = make_plan(spec, SM_80, schedule)
@@ -147,7 +147,10 @@ def test_the_model_takes_it_where_outputs_are_few(name: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"split_k": 1, "one_kernel": 1}, "one_kernel=1 adds parts of k, and split_k=1 has none"),
+        (
+            {"split_k": 1, "one_kernel": 1},
+            "one_kernel=1 adds split-k slices, and split_k=1 has none",
+        ),
         ({"split_k": 200}, "split_k=200 parts of 1 tiles of block_k=32 are more than k=4096 has"),
     ],
 )

@@ -73,7 +73,7 @@ def test_dimensions_walked_alike_are_one(
 ) -> None:
     spec = Elementwise(expression="x + y", shapes=shapes)
     assert merged_of(spec).sizes == sizes and widest_vector(spec, 8) == vector
-    assert spec.shape == np.broadcast_shapes(*shapes)
+    assert spec.output_shape("out") == np.broadcast_shapes(*shapes)
 
 
 @pytest.mark.parametrize("vector", [1, 2, 4])
@@ -83,14 +83,16 @@ def test_every_vector_reads_what_it_should(vector: int) -> None:
     spec = Elementwise(expression="x + y + z", shapes=shapes)
     stream = StreamPlan(spec=spec, vector=vector)
     for of, shape in zip(stream.inputs, shapes, strict=True):
-        places = np.broadcast_to(np.arange(math.prod(shape)).reshape(shape), spec.shape).ravel()
+        places = np.broadcast_to(
+            np.arange(math.prod(shape)).reshape(shape), spec.output_shape("out")
+        ).ravel()
         for i in range(stream.vectors):
             at = [i // d.divisor % d.size for d in stream.dimensions]
             first = sum(at[d] * stride for d, stride in of.terms)
             step = 0 if of.single else 1
             found = [first + e * step for e in range(vector)]
             assert found == list(places[i * vector : (i + 1) * vector])
-        assert not of.linear or shape == spec.shape
+        assert not of.linear or shape == spec.output_shape("out")
 
 
 @pytest.mark.parametrize(

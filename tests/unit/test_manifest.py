@@ -150,8 +150,8 @@ def _set(data: Any, path: list[Any], value: Any) -> Any:
         (["kernels", 0, "artifacts", 0, "role"], "toy", "'toy' is none of machine-code"),
         (["kernels", 0, "parameters"], {}, "expected a list, got {}"),
         (["kernels", 0, "spec"], [], "expected an object, got []"),
-        (["kernels", 0, "parameters", 0, "role"], "output", "it has 2 outputs; a kernel has one"),
-        (["kernels", 0, "parameters", 2, "role"], "input", "it has 0 outputs; a kernel has one"),
+        (["kernels", 0, "parameters", 0, "role"], "output", "its spec asks for"),
+        (["kernels", 0, "parameters", 2, "role"], "input", "it has no output"),
         (["kernels", 0, "parameters", 0, "strides"], [1], "a has not one stride per dimension"),
         (
             ["kernels", 0, "parameters", 0, "shape"],

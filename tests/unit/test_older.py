@@ -56,6 +56,19 @@ def test_its_spec_is_checked_as_before(bundle: kgen.Bundle) -> None:
         from_json(data)
 
 
+def test_axes_that_were_counted_from_the_last_one() -> None:
+    spec = kgen.Rowwise(expression="mean(x)", shapes=((2, 3, 5),), dtype="f32", axes=(1, 2))
+    new = kgen.build(spec, ["x86-64"])
+    data = to_json(new.manifest)
+    assert data["kernels"][0]["key"] == "mean_2x3x5_axes2_f32"
+    data["kernels"][0]["spec"]["axes"] = 2
+    (kernel,) = from_json(data).kernels
+    assert kernel.spec == new.manifest.kernels[0].spec
+    data["kernels"][0]["spec"]["axes"] = 4
+    with pytest.raises(BundleError, match="its spec asks for"):
+        from_json(data)
+
+
 def test_a_softmax_of_its_own_is_a_row_wise_expression(tmp_path: Path) -> None:
     new = kgen.build(softmax_of(3, 5, dtype="f32"), ["x86-64", "sm_80"])
     spec = {"op": "softmax", "dtype": "f32", "rows": 3, "cols": 5, "out_dtype": "f32", "log": False}

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from kgen.check.oracle import elementwise
-from kgen.check.oracle import operations as oracle
 from kgen.check.verify.compare import deviations
 from kgen.errors import SpecError
 from kgen.ops import Primitive, expand, functions, parse, register, steps
 from kgen.ops.expression import constant, node, variable
-from kgen_runtime.definitions import DEFINITIONS, Evaluator, Scalars
+from kgen_runtime.definitions import DEFINITIONS, Evaluator, Scalars, formulas
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import Tolerance
 from tests.unit.ops_in_numpy import call_of, run
@@ -64,10 +63,10 @@ def check(text: str) -> None:
     names = [s.name for s in steps(calls) if s.primitive is Primitive.INPUT]
     values = dict(zip(names, samples(len(names)), strict=True))
     got = run(expand(calls), values)
-    tree = oracle.tree(str(calls))
+    tree = formulas(str(calls))["out"]
     wide = {name: value.astype(np.float64) for name, value in values.items()}
     with np.errstate(all="ignore"):
-        expected = elementwise.estimate(tree, wide, TARGET, got.shape)
+        expected = elementwise.estimate({"out": tree}, "out", wide, TARGET, got.shape)
         error, bound = deviations(expected, np.broadcast_to(got, expected.value.shape), DType.F32)
         wrong = error > bound
     assert not wrong.any(), [

@@ -1,4 +1,4 @@
-"""Operands packed ahead: the order, `pack`, constants in the bundle, and what is refused."""
+"""Prepacked operands: the order, `pack`, constants in the bundle, and what is refused."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def test_a_peer_that_is_not_exact_says_so(entry_for: EntryFor) -> None:
     ):
         with pytest.raises(DeviceError, match="x's sums of s8 are not exact on this CPU"):
             peers.check_exact(peer, entry, data)
-    # What binds computes nothing, and numpy computes in f32.
+    # A ceiling computes nothing, and numpy computes in f32.
     for nothing in (lambda: None, lambda: exact * np.float32(0.5)):
         peers.check_exact(Peer(name="x", run=nothing), entry, data)
 

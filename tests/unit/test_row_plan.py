@@ -15,12 +15,12 @@ Shape = tuple[int, ...]
 def row_plan(
     text: str,
     *shapes: Shape,
-    axes: int = 1,
+    last: int = 1,
     vector: int = 1,
     lanes: int = 4,
     online: bool = False,
 ) -> RowPlan:
-    spec = Rowwise(expression=text, shapes=shapes, dtype="f32", axes=axes)
+    spec = Rowwise(expression=text, shapes=shapes, dtype="f32", axes=tuple(range(-last, 0)))
     return RowPlan(spec=spec, vector=vector, lanes=lanes, online=online)
 
 
@@ -57,7 +57,7 @@ def test_a_sum_of_exponentials_is_found_with_its_maximum() -> None:
     )
     # An infinite maximum is not subtracted here, so this one is another number.
     assert phases(row_plan("logsumexp(x)", (3, 8), online=True)) == [["maxnum"], ["sum"], []]
-    assert maximum_of(plan.result) is None
+    assert maximum_of(plan.results[0]) is None
 
 
 def test_what_is_the_same_for_a_row_is_computed_once() -> None:
@@ -92,20 +92,20 @@ def test_lanes_cover_a_row_once(cols: int, vector: int, lanes: int) -> None:
 
 
 def test_where_rows_and_columns_lie() -> None:
-    plan = row_plan("x + mask + scale - mean(x)", (2, 3, 5, 8), (2, 1, 1, 8), (3, 1, 1), axes=1)
+    plan = row_plan("x + mask + scale - mean(x)", (2, 3, 5, 8), (2, 1, 1, 8), (3, 1, 1), last=1)
     x, mask, scale = plan.inputs
     assert x.row_terms == ((0, 120), (1, 40), (2, 8)) and x.columns and x.columns.linear
     assert mask.row_terms == ((0, 8),) and mask.columns and mask.columns.linear
     assert scale.row_terms == ((1, 1),) and scale.columns is None
     # What varies with a channel of a group's places.
-    group = row_plan("layer_norm(x, scale)", (2, 3, 4, 10), (3, 4, 1), axes=2)
+    group = row_plan("layer_norm(x, scale)", (2, 3, 4, 10), (3, 4, 1), last=2)
     _, scale = group.inputs
     assert scale.columns and scale.columns.single and scale.columns.terms == ((0, 1),)
     assert [d.divisor for d in group.column_dimensions] == [10]
 
 
 @pytest.mark.parametrize(
-    ("shapes", "axes", "vector"),
+    ("shapes", "last", "vector"),
     [
         (((3, 16),), 1, 8),
         (((3, 12),), 1, 4),
@@ -115,9 +115,12 @@ def test_where_rows_and_columns_lie() -> None:
         (((16,),), 1, 8),
     ],
 )
-def test_vectors_stay_in_rows(shapes: tuple[Shape, ...], axes: int, vector: int) -> None:
+def test_vectors_stay_in_rows(shapes: tuple[Shape, ...], last: int, vector: int) -> None:
     text = "mean(x + y)" if len(shapes) > 1 else "mean(x)"
-    assert widest_vector(Rowwise(expression=text, shapes=shapes, axes=axes), 8) == vector
+    assert (
+        widest_vector(Rowwise(expression=text, shapes=shapes, axes=tuple(range(-last, 0))), 8)
+        == vector
+    )
 
 
 def test_titles_name_what_is_known() -> None:

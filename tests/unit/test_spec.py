@@ -139,7 +139,8 @@ MADE: tuple[tuple[type[Spec], dict[str, Any], tuple[dict[str, Any], ...]], ...] 
     )),
     (Matmul, {"m": 4, "n": 6, "k": 8, "dtype": "s8", "out_dtype": "f32"}, ({"scales": ("a",)},)),
     (Rowwise, {"expression": "softmax(x)", "shapes": ((3, 4),)}, (
-        {"shapes": ((4, 4),)}, {"expression": "log_softmax(x)"}, {"out_dtype": "f32"}, {"axes": 2},
+        {"shapes": ((4, 4),)}, {"expression": "log_softmax(x)"}, {"out_dtype": "f32"},
+        {"axes": (0, 1)},
     )),
     (Elementwise, {"expression": "relu(x)", "shapes": ((3, 4),)}, (
         {"shapes": ((34,),)}, {"dtype": "f32"}, {"out_dtype": "f32"}, {"expression": "abs(x)"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from kgen.spec import DType, Elementwise, formula_class, from_json, text
 from kgen.spec.views import KERNEL_WORDS
 from kgen.targets.stream import StreamPlan, widest_vector
 from kgen_runtime import views
+from kgen_runtime.definitions import formulas
 
 Ints = npt.NDArray[np.int64]
 SIZES = (1, 2, 3, 4, 5, 8)
@@ -97,17 +98,17 @@ def compositions(count: int, seed: int) -> Iterator[tuple[Elementwise, dict[str,
             inner = Elementwise(
                 expression=expression.partition(" * ")[0], shapes=spec.shapes, dtype="f32"
             )
-            one = planned(inner, arrays, 1)
+            (one,) = planned(inner, arrays, 1)
             found = one * np.swapaxes(one, -1, -2)
         count -= 1
         yield spec, arrays, found
 
 
-def planned(spec: Elementwise, arrays: dict[str, Ints], most: int) -> Ints:
-    """The output by the plan: each vector's coordinates, conditions and addresses. No address is
+def planned(spec: Elementwise, arrays: dict[str, Ints], most: int) -> list[Ints]:
+    """The outputs by the plan: each vector's coordinates, conditions and addresses. No address is
     outside of its tensor, a guard that does not hold or not."""
     stream = StreamPlan(spec=spec, vector=widest_vector(spec, most))
-    out = np.zeros(spec.elements, np.int64)
+    out = np.zeros((len(spec.outputs), spec.elements), np.int64)
     for vector in range(stream.vectors):
         at = {
             d.number: vector // d.divisor % (math.inf if d.outermost else d.size)
@@ -144,7 +145,8 @@ def planned(spec: Elementwise, arrays: dict[str, Ints], most: int) -> Ints:
             if not of.is_index:
                 values[of.name] = lanes(of)
         piece = slice(vector * stream.vector, (vector + 1) * stream.vector)
-        out[piece] = evaluated(spec.calls, values | truths)
+        for of, calls in zip(out, spec.calls, strict=True):
+            of[piece] = evaluated(calls, values | truths)
     assert not stream.rest or all(i.linear or i.is_constant for i in stream.inputs)
     if stream.rest:
         piece = slice(stream.vectors * stream.vector, spec.elements)
@@ -152,8 +154,9 @@ def planned(spec: Elementwise, arrays: dict[str, Ints], most: int) -> Ints:
             i.name: arrays[i.tensor].reshape(-1)[piece if i.linear else i.offset]
             for i in stream.inputs
         }
-        out[piece] = evaluated(spec.calls, flat)
-    return out.reshape(spec.shape)
+        for of, calls in zip(out, spec.calls, strict=True):
+            of[piece] = evaluated(calls, flat)
+    return [of.reshape(spec.domain) for of in out]
 
 
 def evaluated(node: Any, values: dict[str, Any]) -> Any:
@@ -168,30 +171,31 @@ def evaluated(node: Any, values: dict[str, Any]) -> Any:
     return arguments[0] * arguments[1]
 
 
-def referred(spec: Elementwise, arrays: dict[str, Ints]) -> Ints:
-    """The output by the reference's own walk."""
-    import ast
-
-    tree = ast.parse(spec.expression, mode="eval").body
+def referred(spec: Elementwise, arrays: dict[str, Ints]) -> list[Ints]:
+    """The outputs by the reference's own walk."""
+    found = formulas(spec.expression)
     shapes = {name: array.shape for name, array in arrays.items() if name in spec.inputs}
-    assert views.shape_of(tree, shapes) == spec.shape
+    assert views.domain(found, shapes) == spec.domain
     elements = views.Elements(
-        shapes, lambda name, index: arrays[name][index], lambda _, pair: pair[0] * pair[1]
+        found, shapes, lambda name, index: arrays[name][index], lambda _, pair: pair[0] * pair[1]
     )
-    places = itertools.product(*map(range, spec.shape))
-    return np.array([elements.value(tree, at) for at in places]).reshape(spec.shape)
+    places = list(itertools.product(*map(range, spec.domain)))
+    return [
+        np.array([elements.output(name, at) for at in places]).reshape(spec.domain)
+        for name in found
+    ]
 
 
 def test_plans_and_the_reference_do_what_numpy_does() -> None:
     """Any views upon one another, up to eight axes, in vectors as wide as may be."""
     ranks = set()
     for spec, arrays, expected in compositions(100, seed=1):
-        ranks.add(len(spec.shape))
-        assert spec.shape == expected.shape, spec.expression
+        ranks.add(len(spec.domain))
+        assert spec.domain == expected.shape, spec.expression
         if spec.elements > 4000:
             continue
-        np.testing.assert_array_equal(planned(spec, arrays, 8), expected, spec.expression)
-        np.testing.assert_array_equal(referred(spec, arrays), expected, spec.expression)
+        np.testing.assert_array_equal(planned(spec, arrays, 8), [expected], spec.expression)
+        np.testing.assert_array_equal(referred(spec, arrays), [expected], spec.expression)
         assert from_json(spec.to_json()) == spec
         assert text.parse(text.form(spec)) == spec
     assert max(ranks) >= 5
@@ -217,13 +221,75 @@ def test_gathers(expression: str, index: Ints) -> None:
     t = numbered((7, 8))
     arrays = {"t": t, "i": index}
     spec = Elementwise(expression=expression, shapes=((7, 8), index.shape), dtype="f32")
-    expected = referred(spec, arrays)
-    np.testing.assert_array_equal(planned(spec, arrays, 4), expected)
+    (expected,) = referred(spec, arrays)
+    np.testing.assert_array_equal(planned(spec, arrays, 4), [expected])
     if expression == "gather(t, i)":
         np.testing.assert_array_equal(viewed("gather", [t, index], [0]), expected)
         held = (index >= -7) & (index < 7)
         np.testing.assert_array_equal(expected[held], t[index[held]])
         assert not expected[~held].any()
+
+
+#: Outputs of x 4x6, y 6x4 and the index i of 6, what numpy gives for each, and the reads and
+#: conditions of all.
+SEVERAL: tuple[tuple[str, Callable[[Ints, Ints, Ints], list[Ints]], int, int], ...] = (
+    ("h = transpose(x); out = h * y", lambda x, y, i: [x.T, x.T * y], 2, 0),
+    # Views of an output, and one that broadcasts to the other's shape.
+    (
+        "h = x * transpose(y); out = slice(h, 0, inf, -inf, -1)",
+        lambda x, y, i: [x * y.T, (x * y.T)[::-1]],
+        4,
+        0,
+    ),
+    (
+        "h = slice(x, 0, 1, 2); out = pad(x, 0, 1, 0) * h",
+        lambda x, y, i: [np.tile(x[1:2], (5, 1)), np.pad(x, ((1, 0), (0, 0))) * x[1:2]],
+        2,
+        1,
+    ),
+    (
+        "h = gather(y, i); k = h * transpose(x); out = gather(y, i) * h",
+        lambda x, y, i: [y[i], y[i] * x.T, y[i] * y[i]],
+        3,
+        1,
+    ),
+    (
+        "h = concat(x, x, 0); out = h * concat(x, transpose(y), 0)",
+        lambda x, y, i: [np.concatenate([x, x]), np.concatenate([x * x, x * y.T])],
+        3,
+        2,
+    ),
+)
+
+
+@pytest.mark.parametrize(("expression", "of", "reads", "conditions"), SEVERAL)
+def test_several_outputs_share_their_reads(
+    expression: str, of: Callable[[Ints, Ints, Ints], list[Ints]], reads: int, conditions: int
+) -> None:
+    arrays = {
+        "x": numbered((4, 6)),
+        "y": numbered((6, 4)) + 1000,
+        "i": np.array([5, 0, 3, -1, -6, 3]),
+    }
+    names = inputs(*kgen.ops.formulas(expression).values())
+    shapes = tuple(arrays[name].shape for name in names)
+    spec = Elementwise(expression=expression, shapes=shapes, dtype="f32")
+    expected = of(*arrays.values())
+    np.testing.assert_array_equal(planned(spec, arrays, 4), expected)
+    np.testing.assert_array_equal(referred(spec, arrays), expected)
+    assert (len(spec.reads.reads), len(spec.reads.conditions)) == (reads, conditions)
+    assert from_json(spec.to_json()) == spec
+    assert text.parse(text.form(spec)) == spec
+
+
+def test_outputs_are_no_indices_and_have_one_shape() -> None:
+    with pytest.raises(SpecError, match=r"input i of .* is an index and a number"):
+        Elementwise(expression="k = i; gather(t, k)", shapes=((4, 4), (4,)))
+    with pytest.raises(SpecError, match=r"^x of shape 4 does not broadcast to 6;"):
+        Elementwise(expression="h = x; pad(x, 0, 1, 1)", shapes=((4,),))
+    # No operand is called as an output is.
+    spec = Elementwise(expression="x_2 = x; x + slice(x, 0, inf, -inf, -1)", shapes=((4,),))
+    assert not {read.name for read in spec.reads.reads} & set(spec.outputs)
 
 
 @pytest.mark.parametrize(

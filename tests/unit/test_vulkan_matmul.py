@@ -1,4 +1,4 @@
-"""Plans of Vulkan products: how slabs and tiles are shared out, edges, the epilogue."""
+"""Plans of Vulkan products: how K-tiles and tiles are shared out, edges, the epilogue."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.unit.vulkan_plans import matmul_plan, plan, text
 
 
 def copied(o: Operand) -> list[tuple[int, int]]:
-    """(edge, k) of all elements of a slab that the invocations store, as the template says it."""
+    """(edge, k) of all elements of a K-tile that the invocations store, as the template says it."""
     places = []
     for thread in range(o.num_threads):
         if o.idle and thread >= o.elements:
@@ -42,7 +42,7 @@ TILES: tuple[dict[str, int], ...] = (
 
 @pytest.mark.parametrize("overrides", TILES, ids=str)
 @pytest.mark.parametrize("layout", Layout)
-def test_each_element_of_a_slab_is_copied_once(layout: Layout, overrides: dict[str, int]) -> None:
+def test_each_element_of_a_k_tile_is_copied_once(layout: Layout, overrides: dict[str, int]) -> None:
     found = matmul_plan(Matmul(m=300, n=200, k=100, layout=layout), **overrides)
     for o in found.operands:
         wanted = set(product(range(o.edge_block), range(o.block_k)))
@@ -70,8 +70,8 @@ def test_each_output_of_a_tile_belongs_to_one_invocation(overrides: dict[str, in
 def test_the_phases_make_up_k(k: int) -> None:
     found = matmul_plan(Matmul(m=8, n=8, k=k, dtype=DType.F32))
     phases = [p for p in (found.main, found.tail) if p is not None]
-    assert sum(p.slabs * p.steps for p in phases) == k
-    assert phases[0].overwrites == (phases[0].slabs > 1)
+    assert sum(p.k_tiles * p.steps for p in phases) == k
+    assert phases[0].overwrites == (phases[0].k_tiles > 1)
 
 
 def test_a_shape_of_whole_tiles_has_no_edge_code() -> None:

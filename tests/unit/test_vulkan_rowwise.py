@@ -19,8 +19,10 @@ from tests.unit.vulkan_plans import VULKAN13, plan, text
 Shape = tuple[int, ...]
 
 
-def rows(expression: str, *shapes: Shape, axes: int = 1) -> Rowwise:
-    return Rowwise(expression=expression, shapes=shapes, dtype=DType.F32, axes=axes)
+def rows(expression: str, *shapes: Shape, last: int = 1) -> Rowwise:
+    return Rowwise(
+        expression=expression, shapes=shapes, dtype=DType.F32, axes=tuple(range(-last, 0))
+    )
 
 
 def planned(spec: Rowwise, **overrides: int) -> RowwisePlan:
@@ -116,7 +118,7 @@ def test_rows_and_columns_are_numbers_of_the_matrix() -> None:
 
 def test_groups_read_an_element_for_several_columns() -> None:
     """A channel's scale serves its pixels, whose number the columns are divided by."""
-    spec = rows("layer_norm(x, scale, shift)", (2, 3, 4, 10), (3, 4, 1), (3, 4, 1), axes=2)
+    spec = rows("layer_norm(x, scale, shift)", (2, 3, 4, 10), (3, 4, 1), (3, 4, 1), last=2)
     found = planned(spec)
     assert found.tensor("scale").vector == 1 and found.tensor("x").vector == 2
     assert "OpUDiv %uint %lane %uint_5" in text(spec)
@@ -157,7 +159,7 @@ def test_refusals(spec: Rowwise, overrides: dict[str, int], message: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("shapes", "axes", "vector"),
+    ("shapes", "last", "vector"),
     [
         (((5, 64),), 1, 4),
         (((5, 70),), 1, 2),
@@ -166,9 +168,9 @@ def test_refusals(spec: Rowwise, overrides: dict[str, int], message: str) -> Non
         (((2, 3, 4, 10), (3, 4, 1)), 2, 2),
     ],
 )
-def test_the_widest_vector(shapes: tuple[Shape, ...], axes: int, vector: int) -> None:
+def test_the_widest_vector(shapes: tuple[Shape, ...], last: int, vector: int) -> None:
     expression = "sum(x)" if len(shapes) == 1 else "sum(x * y)"
-    assert vector_of(rows(expression, *shapes, axes=axes)) == vector
+    assert vector_of(rows(expression, *shapes, last=last)) == vector
 
 
 def test_an_index_computes_only_what_it_must() -> None:

@@ -90,7 +90,7 @@ def profile_kernel(
     artifact = next(a for a in entry.artifacts if a.format in LANGUAGES)
     source = reader.read(artifact).decode()
     data = next(inputs.data_sets(entry, seed))
-    buffers = data.buffers | {entry.output.name: inputs.output_buffer(entry)}
+    buffers = data.buffers | inputs.output_buffers(entry)
     workgroups = None if sample is None else sample.workgroups
     executor = EmulatorExecutor(entry, artifact.format, source)
     try:

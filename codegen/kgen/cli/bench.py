@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="numpy",
         metavar="L,...",
         help="libraries: numpy, torch, torch-compile, cublas, onednn (from C), iree; with packed "
-        "weights torch-onednn, torch-mkl, onednn-packed; what binds CPUs: peak, read, copy (numpy)",
+        "weights torch-onednn, torch-mkl, onednn-packed; limits of CPUs: peak, read, copy (numpy)",
     )
     parser.add_argument(
         "--threads", type=int, metavar="N", help="CPU threads, of the libraries too (all cores)"

@@ -99,7 +99,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="also build a kernel that takes B prepacked (CPU), or that has it in the bundle",
     )
     problem.add_argument(
-        "--axes", metavar="N", help="axes, the last ones, that a row-wise function reduces (1)"
+        "--axes",
+        metavar="LIST",
+        help="axes of row-wise functions, as numpy's axis: 1 or 0,2 or =-2,-1 (the last)",
     )
     problem.add_argument(
         "--index-dtype", metavar="D", help=f"of what gather takes: {' '.join(INDEX_DTYPES)} (s32)"
@@ -165,7 +167,8 @@ def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
     if issubclass(cls, Formula):
         assert expression is not None
         if args.axes is not None:
-            fields["axes"] = _integer("axes", args.axes)
+            axes = comma_list(args.axes or None)
+            fields["axes"] = [_whole("axes", axis, args.axes) for axis in axes]
         if args.index_dtype is not None:
             fields["index_dtype"] = args.index_dtype
         return cls(expression=expression, shapes=shapes(expression, shape), **fields)

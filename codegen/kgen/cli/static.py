@@ -95,7 +95,7 @@ def _roofline(line: Roofline) -> Iterator[tuple[str, str]]:
     yield (
         "roofline",
         f"{line.flops / 1e9:.4g} GFLOP, {line.nbytes / 1e6:.4g} MB at least: "
-        f"{line.intensity:.4g} FLOP/byte, {side} {line.ridge:.4g}, so {line.binds} binds",
+        f"{line.intensity:.4g} FLOP/byte, {side} {line.ridge:.4g}, so limited by {line.binds}",
     )
     yield "floor", f"{_microseconds(line.floor)} us"
 
@@ -104,7 +104,7 @@ def _prediction(found: Prediction) -> Iterator[tuple[str, str]]:
     yield (
         "prediction",
         f"{_microseconds(found.seconds)} us at best, {100 * found.fraction:.0f} % of the roofline; "
-        f"{found.binds} binds (not measured: see docs/how-it-works.md)",
+        f"limited by {found.binds} (not measured: see docs/how-it-works.md)",
     )
     terms = sorted(found.terms.items(), key=lambda term: -term[1])
     yield "", "us by term: " + ", ".join(f"{k} {_microseconds(v)}" for k, v in terms)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kgen.ops.expand import beyond, expand, instructions_of, is_rowwise, reduces
 from kgen.ops.expression import Expression, Primitive, steps
-from kgen.ops.parse import parse
+from kgen.ops.parse import OUT, canonical, formulas, parse
 from kgen.ops.registry import Accuracy, Function, function, functions, register
 from kgen.ops.rows import COORDINATES, REDUCTIONS, Reduction, Row, row_function
 from kgen.ops.storage import is_exact
@@ -16,6 +16,7 @@ from kgen.ops.views import VIEWS
 
 __all__ = [
     "COORDINATES",
+    "OUT",
     "REDUCTIONS",
     "VIEWS",
     "Accuracy",
@@ -25,7 +26,9 @@ __all__ = [
     "Reduction",
     "Row",
     "beyond",
+    "canonical",
     "expand",
+    "formulas",
     "function",
     "functions",
     "instructions_of",

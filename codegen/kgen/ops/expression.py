@@ -161,13 +161,7 @@ class Expression:
 
     def __str__(self) -> str:
         """The expression as `kgen.ops.parse` reads it, every call written out."""
-        if self.primitive is Primitive.CONSTANT:
-            short = f"{self.number:g}"
-            return short if float(short) == self.number else repr(self.number)
-        if self.primitive is Primitive.INPUT:
-            return self.name
-        name = self.name or self.primitive.value
-        return f"{name}({', '.join(map(str, self.arguments))})"
+        return text_of(self, {})
 
 
 Number = Expression | float | int
@@ -221,6 +215,19 @@ def as_node(value: Number) -> Expression:
     return value if isinstance(value, Expression) else constant(value)
 
 
+def text_of(expression: Expression, names: Mapping[Expression, str]) -> str:
+    """An expression as `kgen.ops.parse` reads it, every call written out but those with names."""
+    if expression in names:
+        return names[expression]
+    if expression.primitive is Primitive.CONSTANT:
+        short = f"{expression.number:g}"
+        return short if float(short) == expression.number else repr(expression.number)
+    if expression.primitive is Primitive.INPUT:
+        return expression.name
+    name = expression.name or expression.primitive.value
+    return f"{name}({', '.join(text_of(a, names) for a in expression.arguments)})"
+
+
 def _interned(
     primitive: Primitive,
     arguments: tuple[Expression, ...],
@@ -268,16 +275,20 @@ def _folded(primitive: Primitive, nodes: tuple[Expression, ...]) -> Expression |
 _OPERATORS = {"add": ("+", 1), "sub": ("-", 1), "mul": ("*", 2), "div": ("/", 2)}
 
 
-def infix(expression: Expression, outer: int = 0) -> str:
-    """An expression as people write it: ``silu(gate) * up``."""
+def infix(
+    expression: Expression, outer: int = 0, names: Mapping[Expression, str] | None = None
+) -> str:
+    """An expression as people write it: ``silu(gate) * up``; some parts may have `names`."""
+    if names and expression in names:
+        return names[expression]
     name = expression.name or expression.primitive.value
     if name not in _OPERATORS:
         if not expression.arguments:
             return str(expression)
-        return f"{name}({', '.join(map(infix, expression.arguments))})"
+        return f"{name}({', '.join(infix(a, 0, names) for a in expression.arguments)})"
     sign, binds = _OPERATORS[name]
     left, right = expression.arguments
-    text = f"{infix(left, binds)} {sign} {infix(right, binds + 1)}"
+    text = f"{infix(left, binds, names)} {sign} {infix(right, binds + 1, names)}"
     return f"({text})" if binds < outer else text
 
 

@@ -1,20 +1,23 @@
-"""An expression from its text: ``gelu(x + bias) * scale + residual``.
+"""Expressions from their text: ``gelu(x + bias) * scale + residual``.
 
 Python's own grammar of expressions: arithmetic, comparisons, ``and or not & | ^ ~``, ``x if c else
 y``, numbers, names of inputs, and calls of the functions in :mod:`kgen.ops.functions` and of the
-views in :mod:`kgen.ops.views`.
+views in :mod:`kgen.ops.views`. Several outputs are assigned one after another: ``h = x + residual;
+out = rms_norm(h, w)``. A name that has been assigned stands for its expression from there on.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from typing import NoReturn
 
 from kgen import suggest
 from kgen.errors import SpecError
-from kgen.ops.expression import Expression, Primitive, call, constant, variable, view
+from kgen.ops.expression import Expression, Primitive, call, constant, text_of, variable, view
 from kgen.ops.registry import functions
+from kgen.ops.rows import COORDINATES
 from kgen.ops.views import ENDS, VIEWS, fits
 
 #: What Python's operators are called.
@@ -42,18 +45,48 @@ _COMPARISONS: Mapping[type[ast.cmpop], str] = {
 LONGEST = 1000
 
 
+#: What an expression without a name gives.
+OUT = "out"
+#: Outputs of a kernel.
+MOST_OUTPUTS = 8
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
 def parse(text: str) -> Expression:
     """The expression, in calls. Raises SpecError with the column of what is wrong."""
+    found = formulas(text)
+    if list(found) != [OUT]:
+        raise SpecError(f"expression={text!r}: it is not one expression without outputs' names")
+    return found[OUT]
+
+
+def formulas(text: str) -> Mapping[str, Expression]:
+    """The outputs' expressions by name, in calls. SpecError with the column of what is wrong."""
     if len(text) > LONGEST:
         raise SpecError(f"expression has {len(text)} characters; {LONGEST} is the limit")
     try:
-        tree = ast.parse(text.strip(), mode="eval")
+        statements = ast.parse(text.strip()).body
+        if not statements:
+            raise SyntaxError
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         column = getattr(error, "offset", None) or 1
         raise SpecError(
             f"expression={text!r}: column {column}: it is not a formula such as 'gelu(x + bias)'"
         ) from None
-    return _Reader(text).value(tree.body)
+    return _Reader(text).outputs(statements)
+
+
+def canonical(formulas: Mapping[str, Expression]) -> str:
+    """Their text, every call written out, and outputs by name where later ones are made of them."""
+    if list(formulas) == [OUT]:
+        return str(formulas[OUT])
+    names: dict[Expression, str] = {}
+    lines = []
+    for name, expression in formulas.items():
+        lines.append(f"{name} = {text_of(expression, names)}")
+        if expression.arguments:
+            names.setdefault(expression, name)
+    return "; ".join(lines)
 
 
 class _Reader:
@@ -61,6 +94,37 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.known: dict[str, Expression] = {}
+
+    def outputs(self, statements: list[ast.stmt]) -> Mapping[str, Expression]:
+        for at in statements:
+            match at:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    self.check_name(at, name)
+                case ast.Expr(value=value) if at is statements[-1] and OUT not in self.known:
+                    name = OUT
+                case ast.Expr():
+                    self.refuse(at, "only the last output goes without a name; write name = ...")
+                case _:
+                    self.refuse(at, "only expressions and name = expression are formulas")
+            self.known[name] = self.value(value)
+        if len(self.known) > MOST_OUTPUTS:
+            raise SpecError(
+                f"expression={self.text!r} has {len(self.known)} outputs; {MOST_OUTPUTS} is the "
+                "limit; split it into two kernels"
+            )
+        return self.known
+
+    def check_name(self, at: ast.AST, name: str) -> None:
+        """Raises SpecError if no output may be called so."""
+        if name in self.known:
+            self.refuse(at, f"{name} is assigned twice; every output has a name of its own")
+        if not NAME.fullmatch(name) or name in {*functions(), *VIEWS, *COORDINATES, "inf", "nan"}:
+            self.refuse(
+                at,
+                f"{name} is no name of an output; take small letters, digits and _, no function's "
+                f"name, and none of {', '.join(sorted(COORDINATES))}",
+            )
 
     def refuse(self, at: ast.AST, why: str) -> NoReturn:
         column = getattr(at, "col_offset", 0) + 1
@@ -79,6 +143,8 @@ class _Reader:
             case ast.Name(id="inf" | "nan" as name):
                 return constant(float(name))
             case ast.Name(id=name):
+                if name in self.known:
+                    return self.known[name]
                 if name in functions() or name in VIEWS:
                     self.refuse(at, f"{name} is a function; call it, or name the input otherwise")
                 return variable(name)

@@ -7,7 +7,7 @@ What they mean for shapes is said in :mod:`kgen.spec.views`; an expression in pr
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from kgen.errors import SpecError
 from kgen.ops.expression import Expression, Primitive, infix, steps
@@ -64,13 +64,13 @@ def fits(name: str, number: float) -> bool:
     )
 
 
-def has_views(expression: Expression) -> bool:
-    return any(step.primitive is Primitive.VIEW for step in steps(expression))
+def has_views(*expressions: Expression) -> bool:
+    return any(step.primitive is Primitive.VIEW for step in steps(*expressions))
 
 
-def refuse_views(expression: Expression, kind: str) -> None:
+def refuse_views(expressions: Iterable[Expression], kind: str) -> None:
     """Raises SpecError for an operation that takes its inputs as they lie."""
-    for step in steps(expression):
+    for step in steps(*expressions):
         if step.primitive is Primitive.VIEW:
             raise SpecError(
                 f"{infix(step)} is a view, and {kind} operations take their inputs as they lie; "

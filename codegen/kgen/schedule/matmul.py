@@ -52,7 +52,7 @@ class SplitK(GpuMatmul):
         super().__post_init__()
         if self.one_kernel and self.split_k == 1:
             raise ScheduleError(
-                "one_kernel=1 adds parts of k, and split_k=1 has none; try split_k=2"
+                "one_kernel=1 adds split-k slices, and split_k=1 has none; try split_k=2"
             )
 
     def override(self, **fields: int) -> Self:
@@ -99,7 +99,7 @@ class WgmmaMatmul(GpuMatmul):
     column tile of B together, or `cluster_n`, side by side, each row tile of A. `num_ctas` CTAs
     share all block tiles (0: each has one), in groups of `group_m` rows of them. `tma_store`:
     outputs go out through shared memory and TMA. `split_k`: k is cut in so many parts, which
-    different CTAs multiply. `stream_k`: CTAs that stay share the last block tiles along k.
+    different CTAs multiply. `stream_k`: persistent CTAs share the last block tiles along k.
     """
 
     mainloop: ClassVar[str] = "wgmma"
@@ -121,8 +121,8 @@ class WgmmaMatmul(GpuMatmul):
             self.check_divides("consumers", "block_n" if self.swap else "block_m")
 
     def override(self, **fields: int) -> Self:
-        """As for all schedules. Parts of k leave no choice of what is for many tiles: each has a
-        CTA, and sums to store from registers."""
+        """As for all schedules. Split-k slices leave no choice of what is for many tiles: each has
+        a CTA, and sums to store from registers."""
         if fields.get("split_k", 1) > 1:
             fields = {
                 "pingpong": 0,

@@ -12,7 +12,7 @@ from typing import Any
 
 from kgen import suggest
 from kgen.errors import SpecError
-from kgen.ops import VIEWS, functions, is_rowwise, parse
+from kgen.ops import VIEWS, formulas, functions, is_rowwise
 from kgen.spec.base import Spec
 from kgen.spec.choices import Epilogue, Layout, Math, Operand, Scale
 from kgen.spec.elementwise import Elementwise
@@ -61,7 +61,8 @@ def op_class(name: str) -> type[Spec]:
 
 def formula_class(expression: str) -> type[Formula]:
     """The spec class of an expression: row-wise if it calls a function of whole rows."""
-    return Rowwise if is_rowwise(parse(expression)) else Elementwise
+    rowwise = any(map(is_rowwise, formulas(expression).values()))
+    return Rowwise if rowwise else Elementwise
 
 
 def from_json(data: Mapping[str, Any]) -> Spec:

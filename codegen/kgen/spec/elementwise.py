@@ -25,7 +25,8 @@ INDEX_DTYPES = (DType.S32, DType.S64)
 
 @frozen
 class Elementwise(Formula):
-    """out = expression, element by element.
+    """out = expression, element by element; outputs have the shape that all inputs broadcast to,
+    or all outputs' expressions where some have views.
 
     `dtypes` are those of the inputs, in the order in which the expression names them, where they
     differ; then `dtype` is the widest of them. `index_dtype` is that of the inputs by which others
@@ -43,9 +44,9 @@ class Elementwise(Formula):
 
     @cached_property
     def domain(self) -> Shape:
-        if not has_views(self.formula_calls):
+        if not has_views(*self.formula_calls):
             return super().domain
-        found = Shapes(self.shapes_of)[self.formula_calls]
+        found = Shapes(self.shapes_of).broadcast(self.formula_calls)
         if len(found) > MAX_RANK:
             raise SpecError(f"the output has {len(found)} dimensions; {MAX_RANK} is the limit")
         return found
@@ -68,7 +69,7 @@ class Elementwise(Formula):
                 f"{' or '.join(INDEX_DTYPES)}"
                 + ("" if self.index_inputs else "; nothing is gathered here, so leave it out")
             )
-        for name in sorted(self.index_inputs & input_uses(self.formula_calls)[0]):
+        for name in sorted(self.index_inputs & input_uses(*self.formula_calls)[0]):
             raise SpecError(
                 f"input {name} of {self.expression!r} is an index and a number; take two"
             )
@@ -102,8 +103,7 @@ class Elementwise(Formula):
         if indices:
             object.__setattr__(self, "index_dtype", indices.pop())
 
-    @property
-    def shape(self) -> Shape:
+    def output_shape(self, name: str) -> Shape:
         return self.domain
 
     @property
@@ -113,18 +113,18 @@ class Elementwise(Formula):
 
     @cached_property
     def reads(self) -> Reads:
-        """The expression without views, and where it reads its operands."""
-        return reads_of(self.formula_calls, self.shapes_of, self.domain)
+        """The expressions without views, and where they read their operands."""
+        return reads_of(self.formulas, self.shapes_of, self.domain)
 
     @property
-    def calls(self) -> Expression:
-        """The expression in calls, of the operands that are read."""
-        return self.reads.expression
+    def calls(self) -> tuple[Expression, ...]:
+        """The outputs' expressions in calls, of the operands that are read."""
+        return self.reads.expressions
 
     @cached_property
     def index_inputs(self) -> frozenset[str]:
         """Inputs by which others are gathered."""
-        return input_uses(self.formula_calls)[1]
+        return input_uses(*self.formula_calls)[1]
 
     @property
     def value_dtypes(self) -> tuple[DType, ...]:
@@ -150,7 +150,8 @@ class Elementwise(Formula):
 
     @property
     def default_out(self) -> DType:
-        return DType.BOOL if self.formula_calls.truth else self.dtype
+        truths = all(calls.truth for calls in self.formula_calls)
+        return DType.BOOL if truths else self.dtype
 
     @property
     def compute(self) -> DType:
@@ -158,26 +159,32 @@ class Elementwise(Formula):
         return computed_in(self.value_dtypes, self.out)
 
     @cached_property
-    def result_calls(self) -> Expression:
-        """The expression in calls, of bool whether it is not zero; its inputs are the reads."""
-        calls = self.calls
-        is_number = self.out is DType.BOOL and not calls.truth
-        return call_of("not_equal", calls, constant(0.0)) if is_number else calls
+    def result_calls(self) -> tuple[Expression, ...]:
+        """The outputs' expressions in calls, of bool whether they are not zero; their inputs are
+        the reads."""
+        if self.out is not DType.BOOL:
+            return self.calls
+        return tuple(
+            calls if calls.truth else call_of("not_equal", calls, constant(0.0))
+            for calls in self.calls
+        )
 
-    def primitives(self, native: Container[str] = ()) -> Expression:
-        return expand(self.result_calls, native, whole=self.compute.is_integer)
+    def primitives(self, native: Container[str] = ()) -> tuple[Expression, ...]:
+        whole = self.compute.is_integer
+        return tuple(expand(calls, native, whole=whole) for calls in self.result_calls)
 
     def _check_computed(self) -> None:
         compute = self.compute
-        if (unfit := beyond(self.calls, compute)) is not None:
-            raise SpecError(
-                f"{unfit} is not for {compute}, which {self.expression!r} is computed in; "
-                "leave it out, or give inputs and output of f32"
-            )
+        for unfit in (beyond(calls, compute) for calls in self.calls):
+            if unfit is not None:
+                raise SpecError(
+                    f"{unfit} is not for {compute}, which {self.expression!r} is computed in; "
+                    "leave it out, or give inputs and output of f32"
+                )
         if compute.is_integer:
             assert compute.limits is not None
             least, largest = compute.limits
-            for step in steps(self.primitives()):
+            for step in steps(*self.primitives()):
                 if not least <= step.number <= largest:
                     raise SpecError(
                         f"{step} in {self.expression!r} is beyond {compute}, which it is computed "
@@ -218,6 +225,6 @@ class Elementwise(Formula):
 
     @cached_property
     def is_exact(self) -> bool:
-        """Inputs and output are of one floating-point type, in which nothing has to be rounded."""
+        """Inputs and outputs are of one floating-point type, in which nothing has to be rounded."""
         one_type = set(self.needed_dtypes) == {self.dtype} and self.dtype in FLOATS
-        return one_type and is_exact(self.calls, self.dtype)
+        return one_type and all(is_exact(calls, self.dtype) for calls in self.calls)

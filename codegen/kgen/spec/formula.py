@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import ClassVar, TypeVar
 
 from kgen.errors import SpecError
-from kgen.ops import COORDINATES, Expression, functions, parse, steps
+from kgen.ops import COORDINATES, OUT, Expression, canonical, formulas, functions, parse, steps
 from kgen.ops.expression import infix, inputs
 from kgen.spec.base import MAX_BYTES, Spec, whole
 from kgen_runtime.dtypes import DType
@@ -32,11 +32,13 @@ Shape = tuple[int, ...]
 
 @frozen
 class Formula(Spec):
-    """An expression over packed inputs that broadcast as numpy's do.
+    """An expression, or several outputs' expressions, over packed inputs that broadcast as numpy's.
 
-    `shapes` are those of the inputs in the order in which the expression names them; a single one
-    is that of all. All are of `dtype`; what is computed in between is f32, and `out_dtype` is what
-    the result is rounded to. Raises SpecError for an expression or shapes that do not fit.
+    `h = x + residual; out = rms_norm(h, w)` has two outputs. A name stands for the value as it is
+    computed, in f32, and not as it is written, rounded to the output's type. `shapes` are those of
+    the inputs in the order in which the expression names them; a single one is that of all. All are
+    of `dtype`; what is computed in between is f32, and `out_dtype` is what results are rounded to.
+    Raises SpecError for an expression or shapes that do not fit.
     """
 
     #: What messages call such operations.
@@ -57,22 +59,26 @@ class Formula(Spec):
     def __post_init__(self) -> None:
         if self.out_dtype is None:
             object.__setattr__(self, "out_dtype", self.default_out)
-        taken = [(dtype, self.in_dtypes) for dtype in self.input_dtypes]
-        for dtype, known in (*taken, (self.out, self.out_dtypes)):
+        inputs_may = [(dtype, self.in_dtypes) for dtype in self.input_dtypes]
+        for dtype, known in (*inputs_may, (self.out, self.out_dtypes)):
             if dtype not in known:
                 raise SpecError(
                     f"dtype={dtype} is not one that {self.kind} operations take; they take "
                     f"{', '.join(known)}"
                 )
-        object.__setattr__(self, "expression", str(parse(self.expression)))
+        object.__setattr__(self, "expression", canonical(formulas(self.expression)))
         if not self.inputs:
             raise SpecError(f"expression={self.expression!r} names no input; name one such as x")
+        reserved = {OUT, *self.outputs, *COORDINATES}
         for name in self.inputs:
-            if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in {"out", *COORDINATES}:
+            if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in reserved:
                 raise SpecError(
                     f"input {name!r} is no name of an input; take small letters, digits and _, "
-                    f"and none of out, {', '.join(sorted(COORDINATES))}"
+                    f"and none of {', '.join(sorted(reserved))}"
                 )
+        for name, calls in self.formulas.items():
+            if not set(self.inputs).intersection(inputs(calls)):
+                raise SpecError(f"output {name} of {self.expression!r} depends on no input")
         shapes = tuple(self._sizes(shape) for shape in self.shapes)
         if len(shapes) == 1:
             shapes *= len(self.inputs)
@@ -91,8 +97,8 @@ class Formula(Spec):
         self.primitives()
 
     @abstractmethod
-    def primitives(self, native: Container[str] = ()) -> Expression:
-        """The expression in primitives, and in calls of functions that are `native`."""
+    def primitives(self, native: Container[str] = ()) -> tuple[Expression, ...]:
+        """The outputs' expressions in primitives, and in calls of functions that are `native`."""
 
     def _sizes(self, shape: Iterable[int]) -> Shape:
         if isinstance(shape, int | str):
@@ -109,19 +115,27 @@ class Formula(Spec):
         return self.out_dtype
 
     @cached_property
-    def formula_calls(self) -> Expression:
-        """The expression in calls of functions."""
-        return parse(self.expression)
+    def formulas(self) -> Mapping[str, Expression]:
+        """The outputs' expressions by name, in calls of functions."""
+        return formulas(self.expression)
+
+    @property
+    def formula_calls(self) -> tuple[Expression, ...]:
+        return tuple(self.formulas.values())
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the outputs, in the order of their expressions."""
+        return tuple(self.formulas)
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
         """Names of the inputs, in the order in which the expression has them."""
-        return tuple(n for n in inputs(self.formula_calls) if n not in self.coordinates)
+        return tuple(n for n in inputs(*self.formula_calls) if n not in self.coordinates)
 
-    @property
     @abstractmethod
-    def shape(self) -> Shape:
-        """The output's shape."""
+    def output_shape(self, name: str) -> Shape:
+        """An output's shape."""
 
     @property
     def input_dtypes(self) -> tuple[DType, ...]:
@@ -164,12 +178,11 @@ class Formula(Spec):
                     self.inputs, self.shapes, self.input_dtypes, strict=True
                 )
             ),
-            TensorParam(
-                name="out",
-                role="output",
-                dtype=self.out,
-                shape=self.shape,
-                strides=packed(self.shape),
+            *(
+                TensorParam(
+                    name=name, role="output", dtype=self.out, shape=shape, strides=packed(shape)
+                )
+                for name, shape in ((name, self.output_shape(name)) for name in self.outputs)
             ),
         )
 
@@ -182,18 +195,17 @@ class Formula(Spec):
     @property
     def text(self) -> str:
         """The shortest name of the operation, as :func:`expression_of` takes it."""
-        calls = self.formula_calls
-        function = functions().get(calls.name)
-        if function and expression_of(calls.name) == self.expression:
-            return calls.name
+        name = self.formula_calls[0].name
+        if name in functions() and expression_of(name) == self.expression:
+            return name
         return self.expression.replace(" ", "")
 
     @property
     def call_name(self) -> str:
         """That of the function, if the expression is one function of its inputs."""
-        calls = self.formula_calls
+        calls = self.formula_calls[0]
         function = functions().get(calls.name)
-        if function is None or not calls.arguments:
+        if function is None or not calls.arguments or self.outputs != (OUT,):
             return self.op
         defaults = (None,) * function.fewest + function.defaults
         plain = all(
@@ -204,12 +216,18 @@ class Formula(Spec):
 
     @property
     def formula(self) -> str:
-        return f"out = {infix(self.formula_calls)}"
+        names: dict[Expression, str] = {}
+        words = []
+        for name, calls in self.formulas.items():
+            words.append(f"{name} = {infix(calls, 0, names)}")
+            if calls.arguments:
+                names.setdefault(calls, name)
+        return "; ".join(words)
 
     @property
     def flops(self) -> int:
         """Primitives of the expansion, each counted as one operation."""
-        computed = [s for s in steps(self.primitives()) if s.arguments]
+        computed = [s for s in steps(*self.primitives()) if s.arguments]
         return self.elements * max(1, len(computed))
 
     @property
@@ -258,7 +276,8 @@ T = TypeVar("T")
 
 def by_name(what: str, expression: str, given: Mapping[str, T]) -> tuple[T, ...]:
     """What inputs have in the expression's order of them. SpecError for a name that it lacks."""
-    names = [name for name in inputs(parse(expression)) if name not in COORDINATES]
+    found = inputs(*formulas(expression).values())
+    names = [name for name in found if name not in COORDINATES]
     for name in given:
         if name not in names:
             raise SpecError(f"{what} {name}=: {expression!r} has the inputs {', '.join(names)}")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container
+from collections.abc import Container, Iterable, Mapping
 from functools import cached_property
 from typing import ClassVar
 
 from kgen.errors import SpecError
 from kgen.ops import COORDINATES, Expression, Row, expand, reduces
 from kgen.ops.views import refuse_views
-from kgen.spec.formula import FLOATS, Formula, Shape
+from kgen.spec.base import whole
+from kgen.spec.formula import FLOATS, MAX_RANK, Formula, Shape, packed
 from kgen.spec.members import Member, OptionalMember
 from kgen_runtime.dtypes import DType, DTypeLike
-from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
 
 #: Functions whose results are numbers of columns.
@@ -23,21 +23,29 @@ MAX_COLS = 2**24
 MAX_ROWS = 2**31 - 1
 
 
-def packed_pair(shape: tuple[int, ...], dtype: DType, out: DType) -> tuple[TensorParam, ...]:
-    strides = tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
-    return (
-        TensorParam(name="x", role="input", dtype=dtype, shape=shape, strides=strides),
-        TensorParam(name="out", role="output", dtype=out, shape=shape, strides=strides),
-    )
+class Axes:
+    """A field of axis numbers, which may be given as one."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object | None, owner: type | None = None) -> tuple[int, ...]:
+        return (-1,) if instance is None else instance.__dict__[self.name]
+
+    def __set__(self, instance: object, value: int | Iterable[int]) -> None:
+        given = value if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
+        found = tuple(whole(self.name, axis, -MAX_RANK, MAX_RANK) for axis in given)
+        instance.__dict__[self.name] = found
 
 
 @frozen
 class Rowwise(Formula):
     """out = expression, in which functions of whole rows are called: softmax(x), x / l2(x).
 
-    A row is what lies along the last `axes` axes of the shape that the inputs broadcast to. Where
-    every input is reduced, the output lacks these axes; else it has the whole shape. `column` is an
-    element's number in its row, and `row` its row's number along the axis before them.
+    A row is what lies along the `axes` of the shape that the inputs broadcast to: numbers as
+    numpy's `axis` takes them, by default the last one. An output of which every input is reduced
+    lacks these axes; any other has the whole shape. `column` is an element's number in its row, and
+    `row` its row's number along the last axis that is kept.
     """
 
     op: ClassVar[str] = "rowwise"
@@ -46,10 +54,23 @@ class Rowwise(Formula):
     coordinates: ClassVar[frozenset[str]] = COORDINATES
     dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
     out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
-    axes: int = 1
+    axes: Axes = Axes()
 
     def _check_expression(self) -> None:
-        self._check_int("axes", 1, len(self.domain))
+        rank = len(self.domain)
+        for axis in self.axes:
+            if not -rank <= axis < rank:
+                raise SpecError(
+                    f"axes={axis} is out of range for inputs that broadcast to "
+                    f"{'x'.join(map(str, self.domain))}; it must be {-rank} to {rank - 1}"
+                )
+        axes = sorted(axis % rank for axis in self.axes)
+        twice = [axis for axis in axes if axes.count(axis) > 1]
+        if twice or not axes:
+            what = f"names axis {twice[0]} twice" if twice else "names no axis"
+            given = ",".join(map(str, self.axes))
+            raise SpecError(f"axes={given} {what}; name each axis that is reduced once")
+        object.__setattr__(self, "axes", tuple(axes))
         for what, count, limit in (("rows", self.rows, MAX_ROWS), ("columns", self.cols, MAX_COLS)):
             if count > limit:
                 raise SpecError(f"{count} {what} are more than {limit}; use a smaller shape")
@@ -62,28 +83,56 @@ class Rowwise(Formula):
 
     @property
     def default_out(self) -> DType:
-        return DType.S32 if self.formula_calls.name in INDICES else self.dtype
+        indices = all(calls.name in INDICES for calls in self.formula_calls)
+        return DType.S32 if indices else self.dtype
 
     @property
     def key_of_axes(self) -> str:
-        return f"_axes{self.axes}" if self.axes > 1 else ""
+        count = len(self.axes)
+        if self.axes == tuple(range(len(self.domain)))[-count:]:
+            return f"_axes{count}" if count > 1 else ""
+        return f"_axis{'_'.join(map(str, self.axes))}"
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The other axes, along which rows are numbered."""
+        return tuple(axis for axis in range(len(self.domain)) if axis not in self.axes)
 
     @property
     def rows(self) -> int:
-        return math.prod(self.domain[: -self.axes])
+        return math.prod(self.domain[axis] for axis in self.kept)
 
     @property
     def cols(self) -> int:
-        return math.prod(self.domain[-self.axes :])
-
-    @cached_property
-    def is_reduced(self) -> bool:
-        """The output is one number for a row."""
-        return reduces(self.formula_calls)
+        return math.prod(self.domain[axis] for axis in self.axes)
 
     @property
-    def shape(self) -> Shape:
-        return self.domain[: -self.axes] or (1,) if self.is_reduced else self.domain
+    def height(self) -> int:
+        """Rows from one whose `row` is 0 to the next."""
+        return self.domain[self.kept[-1]] if self.kept else 1
 
-    def primitives(self, native: Container[str] = ()) -> Expression:
-        return expand(self.formula_calls, native, Row(count=self.cols))
+    @cached_property
+    def reduced(self) -> Mapping[str, bool]:
+        """Whether an output is one number for a row."""
+        return {name: reduces(calls) for name, calls in self.formulas.items()}
+
+    @property
+    def out_cols(self) -> int:
+        """Columns of the widest output."""
+        return 1 if all(self.reduced.values()) else self.cols
+
+    def output_shape(self, name: str) -> Shape:
+        if not self.reduced[name]:
+            return self.domain
+        return tuple(self.domain[axis] for axis in self.kept) or (1,)
+
+    def output_strides(self, name: str) -> Shape:
+        """An output's strides in the domain's dimensions, 0 along those that it lacks."""
+        if not self.reduced[name]:
+            return packed(self.domain)
+        steps = dict(zip(self.kept, packed(self.output_shape(name)), strict=False))
+        return tuple(steps.get(axis, 0) for axis in range(len(self.domain)))
+
+    def primitives(self, native: Container[str] = ()) -> tuple[Expression, ...]:
+        row = Row(count=self.cols)
+        return tuple(expand(calls, native, row) for calls in self.formula_calls)

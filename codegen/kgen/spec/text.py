@@ -9,7 +9,8 @@ The operation may be an expression without blanks, such as ``silu(gate)*up``. Si
 ROWS x COLS, or those of an expression's inputs, one shape for all or one for each: ``64x512,512``;
 so are their dtypes: ``bool,f32``.
 An option is another field of the operation under its own name (layout, lda, batch, batch_stride_a,
-alpha, ...), `out` standing for out_dtype; a field that is yes or no, such as log, is named alone.
+alpha, axes=0,2, ...), `out` standing for out_dtype; a field that is yes or no, such as log, is
+named alone.
 Steps are those of the epilogue, with or without blanks around the plus.
 """
 
@@ -25,6 +26,7 @@ from kgen.errors import SpecError
 from kgen.spec import Formula, Rowwise, Spec, formula_class, op_class
 from kgen.spec.formula import by_name, expression_of
 from kgen.spec.members import Members
+from kgen.spec.rowwise import Axes
 
 FORM = "op size{xsize} dtype {option} [+epilogue]"
 EXAMPLE = "matmul 1024x1024x1024 f16 +bias+relu"
@@ -104,8 +106,8 @@ def form(spec: Spec) -> str:
         words = [spec.text, places, spec.dtype_words(",")]
         if spec.out is not spec.default_out:
             words.append(f"out={spec.out}")
-        if isinstance(spec, Rowwise) and spec.axes > 1:
-            words.append(f"axes={spec.axes}")
+        if isinstance(spec, Rowwise) and spec.axes != (len(spec.domain) - 1,):
+            words.append(f"axes={','.join(map(str, spec.axes))}")
         return " ".join(words)
     sizes = [getattr(spec, f.name) for f in fields if f.default is dataclasses.MISSING]
     words = [spec.op, "x".join(map(str, sizes)), spec.dtype]
@@ -169,6 +171,8 @@ def _option(cls: type[Spec], word: str) -> tuple[str, Any]:
         raise SpecError(f"{word} has no value; write {name}=VALUE")
     if kind is float:
         return name, _number(name, value)
+    if kind is Axes:
+        return name, tuple(_whole(name, axis) for axis in value.split(","))
     if typing.get_origin(kind) is Members:
         return name, tuple(value.split(","))
     return name, _whole(name, value) if int in (kind, *typing.get_args(kind)) else value

@@ -67,9 +67,10 @@ class Condition:
 
 @frozen
 class Reads:
-    """An expression without views: its operands are `reads` and `conditions`."""
+    """Expressions without views, one for each output: their operands are `reads` and
+    `conditions`."""
 
-    expression: Expression
+    expressions: tuple[Expression, ...]
     reads: tuple[Read, ...]
     conditions: tuple[Condition, ...]
 
@@ -95,8 +96,8 @@ class Coordinate:
 At = tuple[Coordinate, ...]
 
 
-def input_uses(expression: Expression) -> tuple[frozenset[str], frozenset[str]]:
-    """Inputs whose elements are numbers of it, and those by which others are gathered."""
+def input_uses(*expressions: Expression) -> tuple[frozenset[str], frozenset[str]]:
+    """Inputs whose elements are numbers of them, and those by which others are gathered."""
     values: set[str] = set()
     indices: set[str] = set()
     seen: set[tuple[Expression, bool]] = set()
@@ -111,7 +112,8 @@ def input_uses(expression: Expression) -> tuple[frozenset[str], frozenset[str]]:
         for i, argument in enumerate(node.arguments):
             visit(argument, is_index or (gathers and i == 1))
 
-    visit(expression, False)
+    for expression in expressions:
+        visit(expression, False)
     return frozenset(values), frozenset(indices)
 
 
@@ -134,7 +136,7 @@ class Shapes:
         if node.primitive is Primitive.CONSTANT:
             return ()
         if node.primitive is not Primitive.VIEW:
-            return self._broadcast(node.arguments)
+            return self.broadcast(node.arguments)
         tensors, numbers = parts(node)
         shapes = [self[tensor] for tensor in tensors]
         match node.name:
@@ -159,7 +161,8 @@ class Shapes:
                 return (*shapes[0][:axis], *shapes[1], *shapes[0][axis + 1 :])
         return self._expanded(node, shapes[0], numbers)
 
-    def _broadcast(self, arguments: Sequence[Expression]) -> Shape:
+    def broadcast(self, arguments: Sequence[Expression]) -> Shape:
+        """The shape that several parts broadcast to."""
         shapes = [self[argument] for argument in arguments]
         rank = max(map(len, shapes))
         padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
@@ -247,34 +250,43 @@ def by_x(shape: Shape) -> str:
     return "x".join(map(str, shape)) or "()"
 
 
-def reads_of(expression: Expression, inputs: Mapping[str, Shape], out: Shape) -> Reads:
-    """The expression without views, for an output of a shape. Raises SpecError for what cannot be
-    read so."""
-    return _Reader(inputs, out).all(expression)
+def reads_of(formulas: Mapping[str, Expression], inputs: Mapping[str, Shape], out: Shape) -> Reads:
+    """The outputs' expressions without views, for outputs of a shape. Raises SpecError for what
+    cannot be read so."""
+    return _Reader(inputs, out, formulas).all()
 
 
 class _Reader:
     """Pushes views down to the inputs."""
 
-    def __init__(self, inputs: Mapping[str, Shape], out: Shape) -> None:
-        self.inputs, self.out = inputs, out
+    def __init__(
+        self, inputs: Mapping[str, Shape], out: Shape, formulas: Mapping[str, Expression]
+    ) -> None:
+        self.inputs, self.out, self.formulas = inputs, out, formulas
+        self.index_inputs = input_uses(*formulas.values())[1]
         self.shapes = Shapes(inputs)
         self.reads: dict[Read, Read] = {}
         self.conditions: dict[Condition, Condition] = {}
-        self.names = set(inputs)
+        self.done: dict[tuple[Expression, At, tuple[str, ...]], Expression] = {}
+        self.names = {*inputs, *formulas}
 
-    def all(self, expression: Expression) -> Reads:
+    def all(self) -> Reads:
         at = tuple(Coordinate(step=1, axis=axis) for axis in range(len(self.out)))
-        self.index_inputs = input_uses(expression)[1]
-        found = self.expression(expression, at, ())
+        found = tuple(self.expression(e, self.shared(e, at), ()) for e in self.formulas.values())
         return Reads(
-            expression=found,
+            expressions=found,
             reads=tuple(self.reads.values()),
             conditions=tuple(self.conditions.values()),
         )
 
     def expression(self, node: Expression, at: At, guards: tuple[str, ...]) -> Expression:
         """A node at coordinates, of which there are as many as the node has axes."""
+        key = node, at, guards
+        if key not in self.done:
+            self.done[key] = self._expression(node, at, guards)
+        return self.done[key]
+
+    def _expression(self, node: Expression, at: At, guards: tuple[str, ...]) -> Expression:
         if node.primitive is Primitive.CONSTANT:
             return node
         if node.primitive is Primitive.INPUT:

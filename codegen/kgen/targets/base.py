@@ -92,7 +92,7 @@ class Plan:
 
     @property
     def parameters(self) -> tuple[TensorParam, ...]:
-        """The kernel's tensors: the spec's, those that are packed ahead in their packed form."""
+        """The kernel's tensors: the spec's, prepacked ones in their packed form."""
         return self.spec.parameters
 
 

@@ -22,13 +22,18 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Rendered:
-    """Instructions, one a line, and what holds the result. `numbers` and `truths` are the names
+    """Instructions, one a line, and what holds the results. `numbers` and `truths` are the names
     that they define, for instruction sets that declare registers."""
 
     lines: tuple[str, ...]
-    result: str
+    results: tuple[str, ...]
     numbers: tuple[str, ...]
     truths: tuple[str, ...]
+
+    @property
+    def result(self) -> str:
+        """The last one."""
+        return self.results[-1] if self.results else ""
 
 
 class Renderer(ABC):
@@ -50,13 +55,17 @@ class Renderer(ABC):
         stored."""
         return frozenset(P)
 
-    def has(self, expression: Expression) -> bool:
-        """Whether it renders all steps of an expression in calls."""
+    def has(self, *expressions: Expression) -> bool:
+        """Whether it renders all steps of expressions in calls."""
         beside = (P.INPUT, P.CONSTANT, P.CALL)
         return all(
             step.primitive in beside or step.primitive in self.primitives
-            for step in steps(expand(expression, self.native))
+            for step in self.steps(expressions)
         )
+
+    def steps(self, expressions: Sequence[Expression]) -> tuple[Expression, ...]:
+        """All nodes of expressions in calls, each once."""
+        return steps(*(expand(each, self.native, whole=self.whole) for each in expressions))
 
     @abstractmethod
     def constant(self, number: float) -> str:
@@ -74,10 +83,21 @@ class Renderer(ABC):
     def render(self, expression: Expression, inputs: Mapping[str, str], result: str) -> Rendered:
         """An expression in calls. `inputs` are operands by name; `result` names the value, and
         starts the names of what is computed on the way, which say which primitive gave them."""
-        primitives = self.lowered(expression)
-        leaves = (s for s in steps(primitives) if s.primitive is P.INPUT)
+        return self.render_all([expression], inputs, result, [result])
+
+    def render_all(
+        self,
+        expressions: Sequence[Expression],
+        inputs: Mapping[str, str],
+        prefix: str,
+        results: Sequence[str],
+    ) -> Rendered:
+        """Several at once, of which common parts are computed once. `results` name their values,
+        `prefix` starts the names of what is computed on the way."""
+        wanted = [self.lowered(expression) for expression in expressions]
+        leaves = (s for s in steps(*wanted) if s.primitive is P.INPUT)
         known = {leaf: inputs[leaf.name] for leaf in leaves}
-        return self.compute([primitives], known, result, {primitives: result})
+        return self.compute(wanted, known, prefix, dict(zip(wanted, results, strict=True)))
 
     def apply(self, function: str, x: str, result: str) -> Rendered:
         """A function of one value, its other arguments their defaults."""
@@ -91,8 +111,7 @@ class Renderer(ABC):
         names: Mapping[Expression, str] | None = None,
     ) -> Rendered:
         """Expressions in primitives and native calls, from what is `known`, to which they and all
-        that is computed on the way are added. `names` says what some are to be called. The result
-        is the last one's."""
+        that is computed on the way are added. `names` says what some are to be called."""
         counts: Counter[str] = Counter()
         lines: list[str] = []
         defined: dict[bool, list[str]] = {False: [], True: []}
@@ -109,7 +128,7 @@ class Renderer(ABC):
             known[step] = name
         return Rendered(
             lines=tuple(lines),
-            result=known[wanted[-1]] if wanted else "",
+            results=tuple(known[each] for each in wanted),
             numbers=tuple(defined[False]),
             truths=tuple(defined[True]),
         )

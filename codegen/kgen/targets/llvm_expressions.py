@@ -92,9 +92,9 @@ class LlvmRenderer(Renderer):
         name = f"{self.intrinsic(p)}.{t.suffix}"
         return [f"{result} = call {flags}{t} @{name}({typed}){metadata}"]
 
-    def declarations(self, expression: Expression) -> Iterator[str]:
-        """The intrinsics that an expression in calls takes, declared."""
-        for step in steps(self.lowered(expression)):
+    def declarations(self, *expressions: Expression) -> Iterator[str]:
+        """The intrinsics that expressions in calls take, declared."""
+        for step in steps(*map(self.lowered, expressions)):
             yield from self.declaration(step)
 
     def declaration(self, step: Expression) -> Iterator[str]:

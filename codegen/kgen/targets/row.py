@@ -6,12 +6,15 @@ is computed once. The last phase computes the output. A row is either *resident*
 vectors once and keeps them, and what a phase computes of them is there in the next; or *streamed*:
 every phase reads the row again.
 
-A row has `lanes` lanes; lane i has the vectors i, i + lanes, i + 2 lanes, ... of it.
+A row has `lanes` lanes; lane i has the vectors i, i + lanes, i + 2 lanes, ... of it. Where the
+innermost axis is reduced, lanes next to one another have vectors next to one another. Where it is
+kept (the sums of a matrix' columns, softmax over the channels of NCHW), rows are *interleaved*:
+elements next to one another are of rows next to one another. Then neighbouring threads take
+neighbouring rows, so that what they read and write at once is contiguous all the same.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -20,11 +23,16 @@ from functools import cached_property
 from kgen.ops import COORDINATES, REDUCTIONS, Expression, Primitive, Reduction, steps
 from kgen.ops.expression import infix, unknown, variable, with_arguments
 from kgen.spec import Rowwise
+from kgen.spec.formula import Shape, packed
 from kgen.targets.stream import Dimension, StreamInput, coordinates, merge
 from kgen_runtime.values import frozen
 
 #: What a comment may say of a fold.
 TITLE_CHARACTERS = 70
+#: Interleaved rows of a block: those of a warp, which read 64 bytes of f16 at once.
+INTERLEAVED_ROWS = 32
+#: What a lane of an interleaved row has at least, so that more lanes are worth their exchange.
+COLUMNS_PER_LANE = 4
 
 
 @frozen
@@ -64,7 +72,7 @@ class Fold:
 @frozen
 class Phase:
     """`row_values` are computed once for the row, from the folds of the phases before; then the
-    folds' arguments, or in the last phase the `result`, element by element."""
+    folds' arguments, or in the last phase the results, element by element."""
 
     number: int
     folds: tuple[Fold, ...]
@@ -103,6 +111,18 @@ class RowInput:
 
 
 @frozen
+class RowOutput:
+    """Where an output lies: as an input does, or `row_stride` from row to row where that is all.
+    `columns` is None if it has one element for a row."""
+
+    name: str
+    result: Expression
+    row_stride: int
+    row_terms: tuple[tuple[int, int], ...]
+    columns: StreamInput | None
+
+
+@frozen
 class RowPlan:
     """`vector` divides the innermost dimension of the columns, `native` are the functions of which
     the family has a better form.
@@ -123,15 +143,16 @@ class RowPlan:
     # -- the expression ------------------------------------------------------------------------
 
     @cached_property
-    def result(self) -> Expression:
-        return self.form(self.spec.primitives(self.native))
+    def results(self) -> tuple[Expression, ...]:
+        """Those of the outputs."""
+        return tuple(map(self.form, self.spec.primitives(self.native)))
 
     @cached_property
     def _of_row(self) -> frozenset[Expression]:
         """What is the same for a whole row."""
         same = {i.name for i in self.inputs if i.columns is None} | {"row"}
         found: set[Expression] = set()
-        for step in steps(self.result):
+        for step in steps(*self.results):
             leaf = step.name in same if step.primitive is Primitive.INPUT else None
             reduced = step.primitive is Primitive.REDUCE
             if leaf or reduced or (leaf is None and found.issuperset(step.arguments)):
@@ -142,7 +163,7 @@ class RowPlan:
     def _depths(self) -> dict[Expression, int]:
         """How many phases come before each step's value is known."""
         found: dict[Expression, int] = {}
-        for step in steps(self.result):
+        for step in steps(*self.results):
             before = max((found[a] for a in step.arguments), default=0)
             together = self.online and maximum_of(step) is not None
             found[step] = before + (step.primitive is Primitive.REDUCE and not together)
@@ -157,7 +178,7 @@ class RowPlan:
         counts: Counter[str] = Counter()
         folds: dict[int, list[Fold]] = {}
         found: list[Fold] = []
-        for step in steps(self.result):
+        for step in steps(*self.results):
             if step.primitive is Primitive.REDUCE:
                 counts[step.name] += 1
                 number = counts[step.name] if counts[step.name] > 1 else ""
@@ -170,7 +191,7 @@ class RowPlan:
                 fold = Fold(name=name, step=step, title=title, relative_to=relative_to)
                 found.append(fold)
                 folds.setdefault(self._depths[step], []).append(fold)
-        last = self._depths[self.result]
+        last = max(self._depths[result] for result in self.results)
         return tuple(
             self._phase(number, tuple(folds.get(number + 1, ()))) for number in range(last + 1)
         )
@@ -188,7 +209,7 @@ class RowPlan:
         return done[expression]
 
     def _phase(self, number: int, folds: tuple[Fold, ...]) -> Phase:
-        wanted = tuple(fold.argument for fold in folds) or (self.result,)
+        wanted = tuple(fold.argument for fold in folds) or self.results
         return self.given(Phase(number=number, folds=folds, wanted=wanted), ())
 
     def given(self, phase: Phase, known: Collection[Expression]) -> Phase:
@@ -220,51 +241,90 @@ class RowPlan:
     @property
     def coordinates(self) -> frozenset[str]:
         """Which of `row` and `column` the expression asks for."""
-        return COORDINATES & {s.name for s in steps(self.result)}
+        return COORDINATES & {s.name for s in steps(*self.results)}
 
     @property
     def height(self) -> int:
         """Rows of a matrix, from whose first one `row` counts."""
-        return (1, *self.spec.domain)[-1 - self.spec.axes]
+        return self.spec.height
 
     # -- where things lie ----------------------------------------------------------------------
 
+    @property
+    def interleaved(self) -> bool:
+        """Neighbouring elements are of neighbouring rows."""
+        return is_interleaved(self.spec)
+
     @cached_property
-    def _split(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[RowInput, ...]]:
-        """Sizes of the rows' dimensions, of the columns', and the inputs."""
-        spec, axes = self.spec, self.spec.axes
-        strides = [spec.broadcast_strides(name) for name in spec.inputs]
-        rows, row_strides = merge(spec.domain[:-axes], [s[:-axes] for s in strides])
-        cols, column_strides = merge(spec.domain[-axes:], [s[-axes:] for s in strides])
-        packed = tuple(math.prod(cols[i + 1 :]) for i in range(len(cols)))
+    def _split(self) -> Split:
+        return split(self.spec)
+
+    @cached_property
+    def inputs(self) -> tuple[RowInput, ...]:
         found = []
-        for name, outer, inner in zip(spec.inputs, row_strides, column_strides, strict=True):
-            columns = StreamInput(
-                name=name,
-                strides=(*inner[:-1], inner[-1] * self.vector),
-                linear=inner == packed,
-                single=inner[-1] == 0,
-            )
+        for name in self.spec.inputs:
+            outer, inner = self._split.strides[name]
             terms = tuple((d, stride) for d, stride in enumerate(outer) if stride)
             # A row of one column has strides of 0.
             whole = any(inner) or self.spec.cols == 1
-            found.append(RowInput(name=name, row_terms=terms, columns=columns if whole else None))
-        return rows, cols, tuple(found)
+            columns = self._columns(name, inner) if whole else None
+            found.append(RowInput(name=name, row_terms=terms, columns=columns))
+        return tuple(found)
+
+    @cached_property
+    def outputs(self) -> tuple[RowOutput, ...]:
+        rows, found = self._split.rows, []
+        for name, result in zip(self.spec.outputs, self.results, strict=True):
+            outer, inner = self._split.strides[name]
+            reduced = self.spec.reduced[name]
+            linear = all(s == outer[-1] * n for s, n in zip(outer, packed(rows), strict=True))
+            step = outer[-1] or (1 if reduced else self.spec.cols)
+            terms = tuple((d, stride) for d, stride in enumerate(outer) if stride)
+            found.append(
+                RowOutput(
+                    name=name,
+                    result=result,
+                    row_stride=step if linear else 0,
+                    row_terms=() if linear else terms,
+                    columns=None if reduced else self._columns(name, inner),
+                )
+            )
+        return tuple(found)
 
     @property
-    def inputs(self) -> tuple[RowInput, ...]:
-        return self._split[2]
+    def tensors(self) -> tuple[RowInput | RowOutput, ...]:
+        """The inputs, then the outputs."""
+        return (*self.inputs, *self.outputs)
+
+    @property
+    def whole_outputs(self) -> tuple[RowOutput, ...]:
+        """Those that have a row's columns."""
+        return tuple(of for of in self.outputs if of.columns)
+
+    @property
+    def reduced_outputs(self) -> tuple[RowOutput, ...]:
+        """Those that have one element for a row."""
+        return tuple(of for of in self.outputs if not of.columns)
+
+    def _columns(self, name: str, inner: Shape) -> StreamInput:
+        return StreamInput(
+            name=name,
+            strides=(*inner[:-1], inner[-1] * self.vector),
+            linear=inner == packed(self._split.cols)
+            or (name in self.spec.outputs and not any(inner)),
+            single=inner[-1] == 0,
+        )
 
     @property
     def row_dimensions(self) -> tuple[Dimension, ...]:
-        """How a row's number gives the coordinates that some input needs."""
-        return coordinates(self._split[0], {d for i in self.inputs for d, _ in i.row_terms})
+        """How a row's number gives the coordinates that some tensor needs."""
+        return coordinates(self._split.rows, {d for i in self.tensors for d, _ in i.row_terms})
 
     @property
     def column_dimensions(self) -> tuple[Dimension, ...]:
-        """How a vector's number in its row gives the coordinates that some input needs."""
-        *outer, inner = self._split[1]
-        columns = [i.columns for i in self.inputs if i.columns is not None]
+        """How a vector's number in its row gives the coordinates that some tensor needs."""
+        *outer, inner = self._split.cols
+        columns = [i.columns for i in self.tensors if i.columns is not None]
         needed = {d for c in columns if not c.linear for d, _ in c.terms}
         return coordinates((*outer, inner // self.vector), needed)
 
@@ -305,11 +365,49 @@ class RowPlan:
         )
 
 
+@frozen
+class Split:
+    """Sizes of the rows' dimensions and of the columns', those merged that all tensors walk alike;
+    and every tensor's strides in both, by name."""
+
+    rows: Shape
+    cols: Shape
+    strides: Mapping[str, tuple[Shape, Shape]]
+
+
+def split(spec: Rowwise) -> Split:
+    whole = {name: spec.broadcast_strides(name) for name in spec.inputs}
+    whole |= {name: spec.output_strides(name) for name in spec.outputs}
+    (rows, outer), (cols, inner) = (
+        merge([spec.domain[a] for a in axes], [[s[a] for a in axes] for s in whole.values()])
+        for axes in (spec.kept, spec.axes)
+    )
+    pairs = zip(outer, inner, strict=True)
+    return Split(rows=rows, cols=cols, strides=dict(zip(whole, pairs, strict=True)))
+
+
+def is_interleaved(spec: Rowwise) -> bool:
+    """The innermost axis along which there is something is kept."""
+    last = len(spec.domain) - 1
+    inner = max((a for a, n in enumerate(spec.domain) if n > 1), default=last)
+    return not {inner, last} & set(spec.axes)
+
+
+def interleaved_block(spec: Rowwise, threads: int) -> tuple[int, int]:
+    """Rows of a block that are next to one another, and lanes for each of them: as many rows as
+    read whole sectors of memory at once, and lanes while each has a few columns."""
+    rows, lanes = 1, 1
+    while rows < min(INTERLEAVED_ROWS, spec.rows):
+        rows *= 2
+    while 2 * lanes * rows <= threads and 2 * lanes * COLUMNS_PER_LANE <= spec.cols:
+        lanes *= 2
+    return rows, lanes
+
+
 def line_length(spec: Rowwise) -> int:
     """Columns one after the other in which no input begins again: those of a row, unless an input
-    broadcasts along some of its axes."""
-    strides = [spec.broadcast_strides(name)[-spec.axes :] for name in spec.inputs]
-    return merge(spec.domain[-spec.axes :], strides)[0][-1]
+    broadcasts along some of its axes, or other axes lie between."""
+    return split(spec).cols[-1]
 
 
 def maximum_of(step: Expression) -> Expression | None:
@@ -339,12 +437,13 @@ def maximum_of(step: Expression) -> Expression | None:
 
 def widest_vector(spec: Rowwise, most: int) -> int:
     """The most elements, a power of two up to `most`, that a vector of every tensor can have."""
-    strides = [spec.broadcast_strides(name) for name in spec.inputs]
-    cols, columns = merge(spec.domain[-spec.axes :], [s[-spec.axes :] for s in strides])
-    lengths = [cols[-1]]
-    for whole, inner in zip(strides, columns, strict=True):
-        # A vector stays in its row, and rows of an input that is read by vectors start at one.
-        lengths += [s for s in (*whole[: -spec.axes], *inner[:-1]) if inner[-1] and s]
+    if is_interleaved(spec):
+        return 1
+    found = split(spec)
+    lengths = [found.cols[-1]]
+    for outer, inner in found.strides.values():
+        # A vector stays in its row, and rows of a tensor that is walked by vectors start at one.
+        lengths += [s for s in (*outer, *inner[:-1]) if inner[-1] and s]
     vector = most
     while any(length % vector for length in lengths):
         vector //= 2

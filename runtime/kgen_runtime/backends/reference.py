@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @frozen
 class ReferenceKernel:
-    """What `load` hands out: the specification, the output's layout, and inputs to be unpacked."""
+    """What `load` hands out: the specification, the outputs' layout, and inputs to be unpacked."""
 
     name: str
     spec: Mapping[str, Any]
-    output: TensorParam
+    outputs: tuple[TensorParam, ...]
     packed: tuple[TensorParam, ...] = ()
 
 
@@ -86,20 +86,23 @@ class ReferenceBackend(Backend):
                 f"it has {', '.join(scalar.OPERATIONS)}"
             )
         packed = tuple(param for param in entry.inputs if param.packing is not None)
-        return ReferenceKernel(name=entry.name, spec=entry.spec, output=entry.output, packed=packed)
+        return ReferenceKernel(
+            name=entry.name, spec=entry.spec, outputs=entry.outputs, packed=packed
+        )
 
     def launch(
         self, kernel: ReferenceKernel, buffers: Mapping[str, Any], stream: int | None = None
     ) -> None:
         if stream is not None:
             raise DeviceError(f"reference: stream={stream} is not possible; it has no streams")
-        inputs = {name: buffer for name, buffer in buffers.items() if name != kernel.output.name}
+        written = {output.name for output in kernel.outputs}
+        inputs = {name: buffer for name, buffer in buffers.items() if name not in written}
         inputs |= {param.name: unpacked(param, inputs[param.name]) for param in kernel.packed}
-        out = buffers[kernel.output.name]
         try:
-            element = scalar.elements(kernel.spec, inputs)
-            for index, offset in output_elements(kernel.spec, kernel.output):
-                scalar.write(out, offset, kernel.output.dtype, element(index))
+            for output in kernel.outputs:
+                element = scalar.elements(kernel.spec, inputs, output.name)
+                for index, offset in output_elements(kernel.spec, output):
+                    scalar.write(buffers[output.name], offset, output.dtype, element(index))
         except (ArithmeticError, LookupError, SyntaxError, TypeError, ValueError) as error:
             raise DeviceError(
                 f"{kernel.name}: the reference cannot compute its spec ({error!r:.60}); "
@@ -126,13 +129,14 @@ def output_elements(
     spec: Mapping[str, Any], output: TensorParam
 ) -> Iterator[tuple[tuple[int, ...], int]]:
     """Index (see :data:`kgen_runtime.scalar.Element`) and offset of every output element."""
+    if spec["op"] == "rowwise":
+        yield from scalar.row_elements(spec, output.name)
+        return
     for flat, position in enumerate(itertools.product(*map(range, output.shape))):
         offset = sum(i * stride for i, stride in zip(position, output.strides, strict=True))
         if spec["op"] == "elementwise":
             yield (flat,), offset
         elif spec["op"] == "matmul":
             yield (0, *position)[-3:], offset
-        elif spec["op"] == "rowwise":
-            yield divmod(flat, scalar.out_columns(spec, output.shape)), offset
         else:
             yield position, offset

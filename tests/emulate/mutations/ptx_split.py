@@ -11,7 +11,7 @@ from tests.emulate.mutations.templates import rendered
 
 @cache
 def split_product() -> Program:
-    """Four parts of k, two stages each; the second launch adds them in a fixed order."""
+    """Four split-k slices, two stages each; the second launch adds them in a fixed order."""
     schedule = SplitMatmul(
         block_m=32, block_n=32, block_k=32, num_stages=2, warp_m=16, warp_n=16, split_k=4
     )
@@ -20,14 +20,14 @@ def split_product() -> Program:
 
 @cache
 def ring_product() -> Program:
-    """Two products by wgmma, three parts of k each, of which the last ends early."""
+    """Two products by wgmma, three split-k slices each, of which the last ends early."""
     schedule = WgmmaMatmul(block_m=64, block_n=64, block_k=64, num_stages=2, consumers=1, split_k=3)
     return rendered("matmul 72x80x328 f16 batch=2", "sm_90a", schedule)
 
 
 @cache
 def scalar_product() -> Program:
-    """Two products in f32, three parts of k each, of which the last ends early."""
+    """Two products in f32, three split-k slices each, of which the last ends early."""
     schedule = SplitFmaMatmul(
         block_m=16, block_n=16, block_k=8, num_stages=2, thread_m=2, thread_n=4, split_k=3
     )

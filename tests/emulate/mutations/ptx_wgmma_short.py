@@ -1,4 +1,4 @@
-"""Bugs in what the Hopper product of fp8 adds: short sums in two pieces that are promoted."""
+"""Bugs in what the Hopper product of fp8 adds: reduced-precision sums in two pieces."""
 
 from __future__ import annotations
 

@@ -198,8 +198,9 @@ def caller(kernels: Kernels, kernel: Kernel, data: dict[str, Bytes]) -> Callable
         return host if kernels.device.backend == "cpu" else kernels.to_device(host, param.dtype)
 
     arguments = [array(param, data[param.name]) for param in kernel.entry.arguments]
-    out = array(kernel.entry.output, inputs.output_buffer(kernel.entry))
-
+    poison = inputs.output_buffers(kernel.entry)
+    outs = tuple(array(param, poison[param.name]) for param in kernel.entry.outputs)
+    out: Any = outs if len(outs) > 1 else outs[0]
     call = kernel.prepare(*arguments, out=out)
     if kernels.device.backend == "cpu":
         return call

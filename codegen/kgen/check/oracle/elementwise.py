@@ -21,7 +21,7 @@ from kgen.check.oracle.tolerance import Estimate
 from kgen.check.oracle.views import viewed
 from kgen.check.tensors import Values, round_to
 from kgen.ops import Accuracy, functions
-from kgen_runtime.definitions import DEFINITIONS, Evaluator, Integers
+from kgen_runtime.definitions import DEFINITIONS, Evaluator, Formulas, Integers
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import Tolerance
 from kgen_runtime.views import TENSORS, is_view, parts
@@ -192,22 +192,23 @@ def converted(value: Values | npt.NDArray[np.int64], dtype: DType) -> Values:
 
 
 def estimate(
-    tree: Any,
+    formulas: Formulas,
+    output: str,
     inputs: Mapping[str, Values],
     target: Tolerance,
     shape: tuple[int, ...],
     compute: DType = DType.F32,
     out: DType = DType.F32,
 ) -> Estimate:
-    """The expression's value and error, in the shape that its inputs and views broadcast to. Whole
-    numbers that stay ones are int64, and exact."""
+    """An output's value and error, in the shape that inputs and views broadcast to. Whole numbers
+    that stay ones are int64, and exact."""
     if compute.is_integer:
-        whole = WholeNumbers(inputs, WholeArrays(), 8 * compute.itemsize).value(tree)
-        found = np.broadcast_to(whole, shape).astype(np.int64)
+        wholes = WholeNumbers(inputs, WholeArrays(), 8 * compute.itemsize)
+        found = np.broadcast_to(wholes.outputs(formulas)[output], shape).astype(np.int64)
         error = np.zeros(shape) if out.is_integer else converted(found, DType.F32)
         value = found if out.is_integer else found.astype(np.float64)
         return Estimate(value=value, error=error, accumulate=compute)  # type: ignore[arg-type]
-    value, error = Bounded(inputs, target, compute).value(tree)
+    value, error = Bounded(inputs, target, compute).outputs(formulas)[output]
     if compute is DType.F64 and out.itemsize == 2:
         # By way of f32.
         error = error + np.abs(value) * DType.F32.unit_roundoff

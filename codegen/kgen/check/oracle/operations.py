@@ -7,7 +7,6 @@ of :class:`kgen_runtime.manifest.Tile`: (batch, m, n), (element,) or (row, colum
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Mapping
 
@@ -17,9 +16,10 @@ from kgen.check.oracle import elementwise, rowwise, tolerance
 from kgen.check.oracle.tolerance import Estimate
 from kgen.check.tensors import Bits, Bytes, Values, decode, strided_bits
 from kgen.ops import functions
+from kgen_runtime.definitions import Formulas, formulas, reduced
 from kgen_runtime.dtypes import DType, computed_in
 from kgen_runtime.manifest import KernelEntry, TensorParam, Tolerance
-from kgen_runtime.scalar import out_columns
+from kgen_runtime.scalar import split_axes
 from kgen_runtime.views import has_views, index_names
 
 Box = tuple[slice, ...]
@@ -31,21 +31,56 @@ def output_shape(entry: KernelEntry) -> tuple[int, ...]:
     if entry.op == "matmul":
         return (1, *shape)[-3:]
     if entry.spec["op"] == "rowwise":
-        cols = out_columns(entry.spec, shape)
-        return (math.prod(shape) // cols, cols)
+        rows, cols = row_shape(entry)
+        return rows, 1 if is_reduced(entry) else cols
     return (math.prod(shape),)
+
+
+def domain(entry: KernelEntry) -> tuple[int, ...]:
+    """The shape that the inputs of an expression broadcast to."""
+    return np.broadcast_shapes(*(p.shape for p in entry.inputs))
 
 
 def row_shape(entry: KernelEntry) -> tuple[int, int]:
     """Rows and columns that a row-wise operation's inputs broadcast to."""
-    domain = np.broadcast_shapes(*(p.shape for p in entry.inputs))
-    cols = math.prod(domain[len(domain) - entry.spec["axes"] :])
-    return math.prod(domain) // cols, cols
+    shape = domain(entry)
+    cols = math.prod(shape[axis] for axis in entry.spec["axes"])
+    return math.prod(shape) // cols, cols
+
+
+def rows_first(entry: KernelEntry) -> list[int]:
+    """The order of a row-wise operation's axes in which rows come before columns."""
+    kept, reduced = split_axes(len(domain(entry)), entry.spec["axes"])
+    return kept + reduced
+
+
+def height(entry: KernelEntry) -> int:
+    """Rows of a row-wise operation from one whose `row` is 0 to the next."""
+    kept, _ = split_axes(len(domain(entry)), entry.spec["axes"])
+    return domain(entry)[kept[-1]] if kept else 1
+
+
+def is_reduced(entry: KernelEntry) -> bool:
+    """The output of a row-wise operation has one number for a row."""
+    return reduced(formulas(entry.spec["expression"]))[entry.output.name]
 
 
 def in_coordinates(entry: KernelEntry, bits: Bits) -> Bits:
     """The output's bits, given in its own shape, reshaped to the coordinates used here."""
+    if entry.spec["op"] == "rowwise" and not is_reduced(entry):
+        bits = bits.transpose(rows_first(entry))
     return bits.reshape(output_shape(entry))
+
+
+def own_coordinates(entry: KernelEntry, at: tuple[int, ...]) -> tuple[int, ...]:
+    """The coordinates used here as those of the output tensor."""
+    flat = int(np.ravel_multi_index(at, output_shape(entry)))
+    shape = entry.output.shape
+    if entry.spec["op"] != "rowwise" or is_reduced(entry):
+        return tuple(int(i) for i in np.unravel_index(flat, shape))
+    order = rows_first(entry)
+    place = np.unravel_index(flat, tuple(shape[axis] for axis in order))
+    return tuple(int(place[order.index(axis)]) for axis in range(len(shape)))
 
 
 def estimate(
@@ -121,8 +156,8 @@ def _applied(result: Estimate, step: str, target: Tolerance) -> Estimate:
 def _elementwise(
     entry: KernelEntry, inputs: Mapping[str, Bits], params: Mapping[str, TensorParam], box: Box
 ) -> Estimate:
-    expression, shape = tree(entry.spec["expression"]), entry.output.shape
-    if has_views(expression):
+    shape = entry.output.shape
+    if has_views(formulas_of(entry)):
         values = {name: decode(bits, params[name].dtype) for name, bits in inputs.items()}
         found = _estimate(entry, values, shape)
         return Estimate(
@@ -138,43 +173,52 @@ def _elementwise(
 
 
 def _estimate(entry: KernelEntry, values: Mapping[str, Values], shape: tuple[int, ...]) -> Estimate:
-    expression, out = tree(entry.spec["expression"]), entry.output.dtype
-    indices = index_names(expression)
-    compute = computed_in((p.dtype for p in entry.inputs if p.name not in indices), out)
-    found: dict[str, Values] = {}
+    found, out = formulas_of(entry), entry.output
+    indices = index_names(found)
+    compute = computed_in((p.dtype for p in entry.inputs if p.name not in indices), out.dtype)
+    numbers: dict[str, Values] = {}
     for p in entry.inputs:
         whole = p.dtype.is_integer
-        found[p.name] = values[p.name].astype(np.int64) if whole else values[p.name]
-    return elementwise.estimate(expression, found, entry.tolerance, shape, compute, out)
+        numbers[p.name] = values[p.name].astype(np.int64) if whole else values[p.name]
+    return elementwise.estimate(
+        found, out.name, numbers, entry.tolerance, shape, compute, out.dtype
+    )
 
 
 def _rowwise(
     entry: KernelEntry, inputs: Mapping[str, Bits], params: Mapping[str, TensorParam], box: Box
 ) -> Estimate:
     """Whole rows, of which the box' columns are taken."""
-    domain = np.broadcast_shapes(*(bits.shape for bits in inputs.values()))
-    rows, cols = box[0], row_shape(entry)[1]
+    shape, order, cols = domain(entry), rows_first(entry), row_shape(entry)[1]
+    kept = tuple(shape[axis] for axis in order[: len(order) - len(entry.spec["axes"])])
+    rows = np.unravel_index(np.arange(box[0].start, box[0].stop), kept) if kept else (None,)
     values = {
-        name: decode(np.broadcast_to(bits, domain).reshape(-1, cols)[rows], params[name].dtype)
+        name: decode(
+            np.broadcast_to(bits, shape).transpose(order)[rows].reshape(-1, cols),
+            params[name].dtype,
+        )
         for name, bits in inputs.items()
     }
-    height = (1, *domain)[-1 - entry.spec["axes"]]
     found = rowwise.estimate(
-        tree(entry.spec["expression"]), values, rows.start, height, entry.tolerance
+        formulas_of(entry),
+        entry.output.name,
+        values,
+        box[0].start,
+        height(entry),
+        entry.tolerance,
     )
-    reduced = output_shape(entry)[1] == 1
-    columns = slice(0, 1) if reduced else box[1]
-    shape = (rows.stop - rows.start, 1 if reduced else cols)
+    columns = slice(0, 1) if is_reduced(entry) else box[1]
+    whole = (box[0].stop - box[0].start, output_shape(entry)[1])
     return Estimate(
-        value=np.broadcast_to(found.value, shape)[:, columns].copy(),
-        error=np.broadcast_to(found.error, shape)[:, columns].copy(),
+        value=np.broadcast_to(found.value, whole)[:, columns].copy(),
+        error=np.broadcast_to(found.error, whole)[:, columns].copy(),
         accumulate=found.accumulate,
     )
 
 
-def tree(expression: str) -> ast.expr:
-    """An expression in calls as Python's grammar has it."""
-    return ast.parse(expression, mode="eval").body
+def formulas_of(entry: KernelEntry) -> Formulas:
+    """The outputs' expressions in calls, as Python's grammar has them."""
+    return formulas(entry.spec["expression"])
 
 
 def relu(x: Values) -> Values:

@@ -19,7 +19,7 @@ import numpy as np
 from kgen.check.oracle.elementwise import SMALLEST_NORMAL, Bounded
 from kgen.check.oracle.tolerance import Estimate
 from kgen.check.tensors import Values, round_to
-from kgen_runtime.definitions import Rows
+from kgen_runtime.definitions import Formulas, Rows
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import Tolerance
 
@@ -106,15 +106,20 @@ class BoundedRows(Rows):
 
 
 def estimate(
-    tree: ast.expr, inputs: Mapping[str, Values], first_row: int, height: int, target: Tolerance
+    formulas: Formulas,
+    output: str,
+    inputs: Mapping[str, Values],
+    first_row: int,
+    height: int,
+    target: Tolerance,
 ) -> Estimate:
-    """The expression's value and error for inputs that have been broadcast to rows x columns; the
+    """An output's value and error for inputs that have been broadcast to rows x columns; the
     first of the rows is `first_row`, and `height` of them make a matrix."""
     rows, cols = next(iter(inputs.values())).shape
     number = np.arange(first_row, first_row + rows, dtype=np.float64) % height
     places = {"column": np.arange(cols, dtype=np.float64)[None, :], "row": number[:, None]}
     evaluator = BoundedRows({**inputs, **places}, cols, target)
-    value, error = evaluator.value(tree)
+    value, error = evaluator.outputs(formulas)[output]
     shape = np.broadcast_shapes(value.shape, (rows, 1))
     return Estimate(
         value=np.broadcast_to(value, shape).astype(np.float64),

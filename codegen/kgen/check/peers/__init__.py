@@ -1,4 +1,4 @@
-"""Libraries that compute the same operation, to time kernels side by side with; and what binds.
+"""Libraries that compute the same operation, to time kernels side by side with; and ceilings.
 
 What a library cannot do here is a DeviceError that names it: it is not installed, it has no such
 product on this CPU, or its sums of s8 are not exact (x86 has, before VNNI, only an instruction that

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy.typing as npt
 
+from kgen.check.oracle import operations as oracle
 from kgen.check.tensors import Bits, Bytes, Values, decode, empty_buffer, strided_bits
+from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.values import frozen
@@ -41,3 +43,14 @@ def aligned(array: Array) -> Array:
     copy = empty_buffer(array.nbytes).view(array.dtype).reshape(array.shape)
     copy[...] = array
     return copy
+
+
+def first(outputs: Mapping[str, Any]) -> Any:
+    """The first output, by which a peer is checked."""
+    return next(iter(outputs.values()))
+
+
+def check_last_axes(entry: KernelEntry) -> None:
+    """Raises DeviceError for rows along other axes, which peers would get in another order."""
+    if oracle.rows_first(entry) != list(range(len(oracle.domain(entry)))):
+        raise DeviceError("peers take rows along the last axes")

@@ -1,4 +1,4 @@
-"""What binds a kernel on this CPU, measured beside it: arithmetic in registers, reading, copying.
+"""What limits a kernel on this CPU, measured beside it: arithmetic in registers, reading, copying.
 
 Each is a peer that runs in one thread: `peak` does as many multiply-adds as the kernel, by the best
 instruction that this CPU has for its type, on registers alone; `read` reads as many bytes as the

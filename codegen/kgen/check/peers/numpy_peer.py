@@ -13,7 +13,7 @@ from kgen.check.oracle import operations as oracle
 from kgen.check.oracle.elementwise import Arrays
 from kgen.check.oracle.rowwise import FOLDS
 from kgen.check.oracle.views import split, viewed
-from kgen.check.peers.base import Array, Peer, aligned, values
+from kgen.check.peers.base import Array, Peer, aligned, check_last_axes, first, values
 from kgen.check.tensors import Bytes
 from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo
@@ -43,7 +43,7 @@ def numpy_peer(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceI
 def _operation(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]:
     spec = entry.spec
     if spec["op"] == "elementwise":
-        return _elementwise(spec["expression"], x)
+        return _elementwise(entry, x)
     if spec["op"] == "rowwise":
         return _rowwise(entry, x)
     a = x["a"].swapaxes(-1, -2) if spec["layout"][0] == "t" else x["a"]
@@ -66,21 +66,23 @@ def _operation(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], objec
     return matmul
 
 
-def _elementwise(expression: str, x: Mapping[str, Array]) -> Callable[[], object]:
+def _elementwise(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]:
     """Call by call, as a program that uses numpy would; a single one into an array that is there,
     where numpy has the function."""
-    tree = oracle.tree(expression)
-    match tree:
-        case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=only)]) if name in INTO:
+    formulas = oracle.formulas_of(entry)
+    match next(iter(formulas.values())):
+        case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=only)]) if (
+            name in INTO and len(formulas) == 1
+        ):
             result = np.empty_like(x[only])
             return lambda: INTO[name](x[only], result)
     for name in ("gelu", "erf"):
-        if f"{name}(" in expression:
+        if f"{name}(" in entry.spec["expression"]:
             raise DeviceError(f"numpy has no erf, so no {name}; take torch")
 
     def run() -> object:
         with np.errstate(all="ignore"):
-            return NumpyElements(x, Arrays()).value(tree)
+            return first(NumpyElements(x, Arrays()).outputs(formulas))
 
     return run
 
@@ -108,13 +110,14 @@ class NumpyRows(Rows):
 
 
 def _rowwise(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]:
-    tree = oracle.tree(entry.spec["expression"])
-    domain = np.broadcast_shapes(*(v.shape for v in x.values()))
+    formulas = oracle.formulas_of(entry)
+    domain = oracle.domain(entry)
     rows, cols = oracle.row_shape(entry)
+    check_last_axes(entry)
     values: dict[str, Array] = {
         name: np.broadcast_to(v, domain).reshape(rows, cols) for name, v in x.items()
     }
-    height = (1, *domain)[-1 - entry.spec["axes"]]
+    height = oracle.height(entry)
     values["column"] = np.arange(cols, dtype=np.float32)
     values["row"] = (np.arange(rows, dtype=np.float32) % height)[:, None]
     evaluator = NumpyRows(values, Arrays())
@@ -122,7 +125,7 @@ def _rowwise(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]
 
     def run() -> object:
         with np.errstate(all="ignore"):
-            return evaluator.value(tree)
+            return first(evaluator.outputs(formulas))
 
     return run
 

@@ -1,4 +1,4 @@
-"""PyTorch: called as its users call it, with the weights packed ahead, and compiled."""
+"""PyTorch: called as its users call it, with prepacked weights, and compiled."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from kgen.check.oracle import operations as oracle
-from kgen.check.peers.base import Peer, PeerMaker, values
+from kgen.check.peers.base import Peer, PeerMaker, check_last_axes, first, values
 from kgen.check.tensors import Bytes
 from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo
@@ -91,7 +91,7 @@ def mkl_packed(torch: Any, a: Any, b: Any) -> Operation:
 
 
 def packed_by(name: str, product: Product) -> PeerMaker:
-    """PyTorch with the weights packed ahead."""
+    """PyTorch with prepacked weights."""
 
     def make(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
         _check_single_product(name, entry, device)
@@ -193,12 +193,14 @@ def _linear(bias: Any) -> Product:
 
 def _operation(torch: Any, entry: KernelEntry, x: Mapping[str, Any], product: Product) -> Operation:
     if entry.spec["op"] == "elementwise":
-        tree = oracle.tree(entry.spec["expression"])
-        match tree:
-            case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=only)]) if name in INTO:
+        formulas = oracle.formulas_of(entry)
+        match next(iter(formulas.values())):
+            case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=only)]) if (
+                name in INTO and len(formulas) == 1
+            ):
                 into = torch.empty_like(x[only])
                 return lambda: INTO[name](torch, x[only], into)
-        return lambda: _Expression(torch, x).value(tree)
+        return lambda: first(_Expression(torch, x).outputs(formulas))
     if entry.spec["op"] == "rowwise":
         return _rowwise(torch, entry, x)
     return _matmul(torch, entry, x, product)
@@ -257,6 +259,7 @@ class _Rows(Rows):
 
 def _rowwise(torch: Any, entry: KernelEntry, x: Mapping[str, Any]) -> Operation:
     """Weights that a row shares stay a row, as `layer_norm` takes them."""
+    check_last_axes(entry)
     rows, cols = oracle.row_shape(entry)
     domain = torch.broadcast_shapes(*(v.shape for v in x.values()))
 
@@ -269,11 +272,11 @@ def _rowwise(torch: Any, entry: KernelEntry, x: Mapping[str, Any]) -> Operation:
 
     values = {name: view(v) for name, v in x.items()}
     first = next(iter(x.values()))
-    height = (1, *domain)[-1 - entry.spec["axes"]]
+    height = oracle.height(entry)
     values["column"] = torch.arange(cols, device=first.device)
     values["row"] = (torch.arange(rows, device=first.device) % height)[:, None]
-    tree = oracle.tree(entry.spec["expression"])
-    return lambda: _Rows(torch, values, cols).value(tree)
+    formulas = oracle.formulas_of(entry)
+    return lambda: first(_Rows(torch, values, cols).outputs(formulas))
 
 
 def _matmul(torch: Any, entry: KernelEntry, x: Mapping[str, Any], product: Product) -> Operation:

@@ -16,7 +16,8 @@ from kgen_runtime.values import frozen
 class Comparison:
     """The element with the largest ratio of error to bound, among `elements` compared.
 
-    `at` is in the coordinates of the oracle; `wrong` counts the elements beyond their bound.
+    `at` is in the coordinates of the oracle, in the output of this name; `wrong` counts the
+    elements beyond their bound.
     """
 
     elements: int
@@ -28,6 +29,7 @@ class Comparison:
     got: float
     expected: float
     unwritten: int
+    output: str = "out"
 
     @property
     def passed(self) -> bool:
@@ -35,7 +37,14 @@ class Comparison:
 
 
 def compare(
-    expected: Estimate, got: Values, *, unwritten: Mask, chosen: Mask, dtype: DType, box: Box
+    expected: Estimate,
+    got: Values,
+    *,
+    unwritten: Mask,
+    chosen: Mask,
+    dtype: DType,
+    box: Box,
+    output: str = "out",
 ) -> Comparison:
     """Compare the chosen elements of one box; `unwritten` marks those that still hold poison."""
     with np.errstate(all="ignore"):
@@ -53,6 +62,7 @@ def compare(
         got=float(got[worst]),
         expected=float(round_to(expected.value[worst], dtype)),
         unwritten=int(np.count_nonzero(chosen & unwritten)),
+        output=output,
     )
 
 
@@ -106,4 +116,5 @@ def merge(first: Comparison | None, second: Comparison) -> Comparison:
         got=worse.got,
         expected=worse.expected,
         unwritten=first.unwritten + second.unwritten,
+        output=worse.output,
     )

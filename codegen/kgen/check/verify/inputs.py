@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kgen.check.oracle.operations import row_shape, tree
+from kgen.check.oracle.operations import domain, formulas_of, row_shape, rows_first
 from kgen.check.tensors import (
     BITS,
     Bits,
@@ -130,7 +130,7 @@ def index_places(entry: KernelEntry) -> dict[str, set[int]]:
     if entry.spec["op"] != "elementwise":
         return {}
     shapes = {p.name: p.shape for p in entry.inputs}
-    return views.index_places(tree(entry.spec["expression"]), shapes)
+    return views.index_places(formulas_of(entry), shapes)
 
 
 def _indices(generator: np.random.Generator, param: TensorParam, places: set[int]) -> Bits:
@@ -159,8 +159,9 @@ def as_taken(entry: KernelEntry, buffers: Mapping[str, Bytes]) -> dict[str, Byte
     return taken
 
 
-def output_buffer(entry: KernelEntry) -> Bytes:
-    return poisoned(entry.output.nbytes, entry.output.dtype, OUTPUT_POISON)
+def output_buffers(entry: KernelEntry) -> dict[str, Bytes]:
+    """Outputs full of poison, by name."""
+    return {p.name: poisoned(p.nbytes, p.dtype, OUTPUT_POISON) for p in entry.outputs}
 
 
 def poisoned(nbytes: int, dtype: DType, poison: dict[DType, int]) -> Bytes:
@@ -246,9 +247,14 @@ def _special(entry: KernelEntry, seed: int, turn: int) -> Maker:
     def make(generator: np.random.Generator, param: TensorParam) -> Floats:
         values = _random(generator, param)
         if entry.spec["op"] == "rowwise":
-            cols = row_shape(entry)[1]
+            cols, order = row_shape(entry)[1], rows_first(entry)
             # A weight that all rows share stays finite, or no row would.
-            if values.size >= cols and values.size % cols == 0 and not _is_shared(entry, param):
+            if param.shape == domain(entry):
+                rows = values.transpose(order).reshape(-1, cols)
+                special_values.place_rows(rows, turn)
+                moved = values.transpose(order)
+                moved[...] = rows.reshape(moved.shape)
+            elif values.size >= cols and values.size % cols == 0 and not _is_shared(entry, param):
                 special_values.place_rows(values.reshape(-1, cols), turn)
         else:
             operand = entry.inputs.index(param)

@@ -223,7 +223,7 @@ def _verify_kernel(
             "coverage": _coverage(entry, sample, worst.elements),
             "max_error": worst.error,
             "tolerance": worst.bound,
-            "worst_at": own_coordinates(entry, worst.at),
+            "worst_at": _own_coordinates(entry, worst),
         }
     return fields | {"status": "failed" if "reason" in fields else "passed"}
 
@@ -254,7 +254,7 @@ def run(
     data: DataSet,
     sample: Sample | None,
     seed: int,
-    expected: Iterable[tuple[Box, Estimate]] | None = None,
+    expected: Iterable[Expected] | None = None,
 ) -> Comparison:
     """One run on one data set, compared with what :func:`expectation` gives for it.
 
@@ -266,22 +266,31 @@ def run(
     for name, before in taken.items():
         if not np.array_equal(before, buffers[name]):
             raise VerificationError(f"the kernel wrote to its input {name}")
-    out = buffers[entry.output.name]
-    if not inputs.untouched_gaps(out, entry.output):
-        raise VerificationError("the kernel wrote into the stride gaps of its output")
-    bits = oracle.in_coordinates(entry, strided_bits(out, entry.output))
-    chosen = np.zeros(bits.shape, np.bool_)
-    for box in _boxes(entry, sample, seed):
-        chosen[box] = True
-    if sample is not None:
-        _check_strays(entry, bits, chosen)
-    return _compare(entry, expected or expectation(entry, data, sample, seed), bits, chosen)
+    views = {view.output.name: view for view in entry.by_output}
+    found = {}
+    for name, view in views.items():
+        out = view.output
+        if not inputs.untouched_gaps(buffers[name], out):
+            raise VerificationError(f"the kernel wrote into the stride gaps of {name}")
+        bits = oracle.in_coordinates(view, strided_bits(buffers[name], out))
+        chosen = np.zeros(bits.shape, np.bool_)
+        for box in _boxes(view, sample, seed):
+            chosen[box] = True
+        if sample is not None:
+            _check_strays(view, bits, chosen)
+        found[name] = (bits, chosen)
+    worst: Comparison | None = None
+    for name, box, estimate in expected or expectation(entry, data, sample, seed):
+        bits, chosen = found[name]
+        compared = _compare(views[name], estimate, box, bits[box], chosen[box])
+        worst = compare.merge(worst, compared)
+    assert worst is not None
+    return worst
 
 
 def _buffers(entry: KernelEntry, taken: Mapping[str, Bytes]) -> dict[str, Bytes]:
-    """Fresh copies of what the kernel takes, and an output full of poison."""
-    buffers = {name: buffer.copy() for name, buffer in taken.items()}
-    return buffers | {entry.output.name: inputs.output_buffer(entry)}
+    """Fresh copies of what the kernel takes, and outputs full of poison."""
+    return {name: buffer.copy() for name, buffer in taken.items()} | inputs.output_buffers(entry)
 
 
 def _check_strays(entry: KernelEntry, bits: Bits, chosen: Mask) -> None:
@@ -289,22 +298,43 @@ def _check_strays(entry: KernelEntry, bits: Bits, chosen: Mask) -> None:
     strays = ~chosen & ~inputs.holds_poison(bits, entry.output.dtype)
     if strays.any():
         first = np.unravel_index(int(strays.argmax()), strays.shape)
-        at = ", ".join(map(str, own_coordinates(entry, tuple(map(int, first)))))
-        raise VerificationError(f"out[{at}] was written by a workgroup whose tile it is not in")
+        at = ", ".join(map(str, oracle.own_coordinates(entry, tuple(map(int, first)))))
+        raise VerificationError(
+            f"{entry.output.name}[{at}] was written by a workgroup whose tile it is not in"
+        )
 
 
 def _boxes(entry: KernelEntry, sample: Sample | None, seed: int) -> tuple[Box, ...]:
-    """What is compared of the output."""
-    return cost.compared_boxes(entry, seed) if sample is None else sample.boxes
+    """What is compared of the output, whose rows may have one column where a tile has all."""
+    if sample is None:
+        return cost.compared_boxes(entry, seed)
+    shape = oracle.output_shape(entry)
+    return tuple(
+        tuple(slice(s.start, min(s.stop, n)) for s, n in zip(box, shape, strict=True))
+        for box in sample.boxes
+    )
+
+
+#: The name of an output, a box of it, and what a right kernel makes of that.
+Expected = tuple[str, Box, Estimate]
 
 
 def expectation(
     entry: KernelEntry, data: DataSet, sample: Sample | None, seed: int
-) -> Iterator[tuple[Box, Estimate]]:
+) -> Iterator[Expected]:
     """What a right kernel makes of a data set, piece by piece: the oracle's values, and those of
     the scalar reference in place of as many as it has time for."""
+    for view in entry.by_output:
+        for box, estimate in _expectation(view, data, sample, seed):
+            yield view.output.name, box, estimate
+
+
+def _expectation(
+    entry: KernelEntry, data: DataSet, sample: Sample | None, seed: int
+) -> Iterator[tuple[Box, Estimate]]:
+    """That of one output."""
     boxes = _boxes(entry, sample, seed)
-    element = scalar.elements(entry.spec, data.buffers)
+    element = scalar.elements(entry.spec, data.buffers, entry.output.name)
     budget = cost.scalar_elements(entry) // (len(boxes) * data.turns)
     points = [at for box in boxes for at in sampling.elements(entry, box, budget, seed)]
     places = np.array(points, np.int64).reshape(len(points), -1)
@@ -318,40 +348,36 @@ def expectation(
 
 
 def _compare(
-    entry: KernelEntry, expected: Iterable[tuple[Box, Estimate]], bits: Bits, chosen: Mask
+    entry: KernelEntry, estimate: Estimate, box: Box, bits: Bits, chosen: Mask
 ) -> Comparison:
-    """Compare the chosen elements."""
+    """Compare the chosen elements of a box."""
     dtype = entry.output.dtype
-    worst: Comparison | None = None
-    for piece, estimate in expected:
-        got = bits[piece]
-        found = compare.compare(
-            estimate,
-            decode(got, dtype),
-            unwritten=inputs.unwritten(got, dtype),
-            chosen=chosen[piece],
-            dtype=dtype,
-            box=piece,
-        )
-        worst = compare.merge(worst, found)
-    assert worst is not None
-    return worst
+    return compare.compare(
+        estimate,
+        decode(bits, dtype),
+        unwritten=inputs.unwritten(bits, dtype),
+        chosen=chosen,
+        dtype=dtype,
+        box=box,
+        output=entry.output.name,
+    )
 
 
 def describe(entry: KernelEntry, data: DataSet, found: Comparison) -> str:
     """What is wrong and where, in one line."""
-    at = ", ".join(map(str, own_coordinates(entry, found.at)))
+    at = ", ".join(map(str, _own_coordinates(entry, found)))
     line = (
-        f"{data.name} data, out[{at}]: got {found.got:.9g}, expected {found.expected:.9g} "
-        f"within {found.bound:.3g}; {found.wrong} of {found.elements} elements are wrong"
+        f"{data.name} data, {found.output}[{at}]: got {found.got:.9g}, "
+        f"expected {found.expected:.9g} within {found.bound:.3g}; {found.wrong} of "
+        f"{found.elements} elements are wrong"
     )
     return f"{line}, {found.unwritten} were never written" if found.unwritten else line
 
 
-def own_coordinates(entry: KernelEntry, at: tuple[int, ...]) -> tuple[int, ...]:
-    """The oracle's coordinates as those of the output tensor."""
-    flat = np.ravel_multi_index(at, oracle.output_shape(entry))
-    return tuple(int(i) for i in np.unravel_index(int(flat), entry.output.shape))
+def _own_coordinates(entry: KernelEntry, found: Comparison) -> tuple[int, ...]:
+    """Where the worst element is in its output."""
+    view = next(v for v in entry.by_output if v.output.name == found.output)
+    return oracle.own_coordinates(view, found.at)
 
 
 def _coverage(entry: KernelEntry, sample: Sample | None, elements: int) -> Coverage:

@@ -8,7 +8,7 @@ from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.rowwise import vector_of
 from kgen.targets.base import Target
-from kgen.targets.row import RowPlan
+from kgen.targets.row import RowPlan, interleaved_block, is_interleaved
 from kgen.targets.stream import widest_vector
 
 #: (block_m, block_n, warp_m, warp_n), most in one block first.
@@ -122,6 +122,12 @@ def rowwise(spec: Rowwise, target: Target) -> GpuRows:
     """A row per group of threads, as few as keep it in registers; one workgroup per row at most."""
     vector = vector_of(spec)
     kept = max(1, RowPlan(spec=spec, vector=vector, lanes=1).values_kept)
+    if is_interleaved(spec):
+        rows, lanes = interleaved_block(spec, THREADS)
+        held = -(-spec.cols // lanes) * kept
+        return GpuRows(
+            num_threads=rows * lanes, rows_per_block=rows, resident=int(held <= RESIDENT_COLUMNS)
+        )
     threads = 1
     while threads < target.limits["threads"] and threads * COLUMNS_PER_THREAD < spec.cols:
         threads *= 2

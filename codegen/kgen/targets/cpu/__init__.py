@@ -75,9 +75,12 @@ class CpuFamily(Family):
 
                 return plan_elementwise(spec, target, schedule)
             if isinstance(spec, Rowwise):
+                from kgen.targets.cpu.plan.kernels.interleaved import plan_interleaved
                 from kgen.targets.cpu.plan.kernels.rowwise import plan_rowwise
+                from kgen.targets.row import is_interleaved
 
-                return plan_rowwise(spec, target, schedule)
+                planned = plan_interleaved if is_interleaved(spec) else plan_rowwise
+                return planned(spec, target, schedule)
         raise ScheduleError(
             f"a {schedule.mainloop} schedule does not go with {spec.op} on {target.name}; "
             f"use {type(choose(spec, target)).__name__}"

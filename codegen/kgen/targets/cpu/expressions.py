@@ -16,7 +16,7 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import fuses
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen.targets.expressions import BitsRenderer
-from kgen.targets.llvm_expressions import LlvmRenderer
+from kgen.targets.llvm_expressions import LlvmRenderer, LlvmWholeRenderer
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
@@ -43,9 +43,9 @@ class CpuRenderer(LlvmRenderer):
         """There is an instruction that rounds to whole numbers."""
         return bool(self.target.features & {"sse4_1", "asimd"})
 
-    def functions(self, expression: Expression) -> tuple[str, ...]:
-        """The functions of the module that an expression takes."""
-        found = map(function_of, steps(self.lowered(expression)))
+    def functions(self, *expressions: Expression) -> tuple[str, ...]:
+        """The functions of the module that expressions take."""
+        found = map(function_of, steps(*map(self.lowered, expressions)))
         return tuple(sorted({name for name in found if name is not None}))
 
     def lowered(self, expression: Expression) -> Expression:
@@ -64,8 +64,8 @@ class CpuRenderer(LlvmRenderer):
         """Zeros are zeros, which spares x86 most of a maximum's instructions."""
         return "nsz " if primitive in (P.MIN, P.MAX) else ""
 
-    def declarations(self, expression: Expression) -> Iterator[str]:
-        yield from super().declarations(expression)
+    def declarations(self, *expressions: Expression) -> Iterator[str]:
+        yield from super().declarations(*expressions)
         if not self.rounds:
             t = self.type
             yield f"{t} @llvm.fabs.{t.suffix}({t})"
@@ -124,6 +124,24 @@ class CpuRenderer(LlvmRenderer):
 
 
 @frozen
+class CpuWholeRenderer(LlvmWholeRenderer):
+    """Vectors of integers have no division: that of s32 goes through f64, whose quotient, cut, is
+    exact for 32 bits."""
+
+    def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
+        t, wide = self.type, self.type.of(DType.F64)
+        if step.primitive is not P.QUOTIENT or t.dtype is not DType.S32:
+            return super().instruction(step, result, operands)
+        x, y = operands
+        return [
+            f"{result}.x = sitofp {t} {x} to {wide}",
+            f"{result}.y = sitofp {t} {y} to {wide}",
+            f"{result}.exact = fdiv {wide} {result}.x, {result}.y",
+            f"{result} = fptosi {wide} {result}.exact to {t}",
+        ]
+
+
+@frozen
 class CpuBitsRenderer(BitsRenderer):
     """Values are vectors of integers, the bits of 16-bit elements.
 
@@ -170,7 +188,7 @@ def on_bits(spec: Elementwise) -> bool:
     """An expression of 16-bit elements is computed on them as they are stored: it is exact in their
     type, and all its steps are steps on bits."""
     renderer = CpuBitsRenderer(dtype=spec.dtype, type=Vector(count=1, scalar="i16"))
-    return spec.dtype.itemsize == 2 and spec.is_exact and renderer.has(spec.calls)
+    return spec.dtype.itemsize == 2 and spec.is_exact and renderer.has(*spec.calls)
 
 
 def function_of(step: Expression) -> str | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from kgen.ops import Expression, expand, steps
+from kgen.ops import Expression
 from kgen.ops import Primitive as P
 from kgen.ops.storage import bits_of, sign_bit
 from kgen.spec import DType
@@ -102,11 +102,11 @@ class PtxRenderer(Renderer):
         """A literal, or a register of :meth:`constants`: 16-bit types have no literals."""
         return float_bits(number) if self.type.dtype is DType.F32 else f"%{self._name(number)}"
 
-    def constants(self, expression: Expression) -> dict[str, str]:
-        """Registers without % that an expression in calls needs, and their bits."""
+    def constants(self, *expressions: Expression) -> dict[str, str]:
+        """Registers without % that expressions in calls need, and their bits."""
         if self.type.dtype is DType.F32:
             return {}
-        found = steps(expand(expression, self.native))
+        found = self.steps(expressions)
         numbers = [s.number for s in found if s.primitive is P.CONSTANT]
         numbers += [0.0 for s in found if s.name == "relu"]
         return {self._name(n): f"0x{self.type.everywhere(self._bits(n)):X}" for n in numbers}
@@ -174,7 +174,7 @@ class PtxWholeRenderer(PtxRenderer):
     def constant(self, number: float) -> str:
         return str(int(number))
 
-    def constants(self, expression: Expression) -> dict[str, str]:
+    def constants(self, *expressions: Expression) -> dict[str, str]:
         return {}
 
     def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:

@@ -9,10 +9,10 @@ x - x too, which drivers take for 0.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from kgen.ops import Expression, expand, steps
+from kgen.ops import Expression
 from kgen.ops import Primitive as P
 from kgen.ops.storage import infinity_bits, sign_bit
 from kgen.spec import Elementwise
@@ -71,16 +71,14 @@ class SpirvRenderer(Renderer):
             ]
         return [f"{result} = {OPCODES[step.primitive]} {joined}"]
 
-    def functions(self, expression: Expression) -> Iterator[str]:
-        """Helper functions of the module that an expression in calls takes."""
-        if any(step.name == "relu" for step in steps(expand(expression, self.native))):
+    def functions(self, *expressions: Expression) -> Iterator[str]:
+        """Helper functions of the module that expressions in calls take."""
+        if any(step.name == "relu" for step in self.steps(expressions)):
             yield "relu"
 
-    def constants(self, expression: Expression, *further: float) -> dict[str, str]:
-        """Its constants, and further ones, by name, as literals."""
-        numbers = (
-            s.number for s in steps(expand(expression, self.native)) if s.primitive == "constant"
-        )
+    def constants(self, *expressions: Expression, further: Iterable[float] = ()) -> dict[str, str]:
+        """Their constants, and further ones, by name, as literals."""
+        numbers = (s.number for s in self.steps(expressions) if s.primitive == "constant")
         return {_name(number): _literal(number) for number in (*numbers, *further)}
 
 
@@ -110,11 +108,11 @@ class SpirvBitsRenderer(BitsRenderer):
         opcode = "OpSelect %uint" if step.primitive is P.SELECT else OPCODES[step.primitive]
         return [f"{result} = {opcode} {joined}"]
 
-    def functions(self, expression: Expression) -> Iterator[str]:
-        if any(step.name == "relu" for step in steps(expand(expression, self.native))):
+    def functions(self, *expressions: Expression) -> Iterator[str]:
+        if any(step.name == "relu" for step in self.steps(expressions)):
             yield f"relu_{self.dtype}"
 
-    def constants(self, expression: Expression) -> dict[str, str]:
+    def constants(self, *expressions: Expression) -> dict[str, str]:
         """None: integers are named for their value."""
         return {}
 
@@ -148,11 +146,11 @@ class SpirvWholeRenderer(Renderer):
     def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
         return [f"{result} = {WHOLE_OPCODES[step.primitive]} {' '.join(operands)}"]
 
-    def functions(self, expression: Expression) -> Iterator[str]:
+    def functions(self, *expressions: Expression) -> Iterator[str]:
         """None."""
         return iter(())
 
-    def constants(self, expression: Expression) -> dict[str, str]:
+    def constants(self, *expressions: Expression) -> dict[str, str]:
         """None: integers are named for their value."""
         return {}
 
@@ -163,7 +161,7 @@ def renderer_for(spec: Elementwise) -> SpirvRenderer | SpirvBitsRenderer | Spirv
     if spec.compute.is_integer:
         return SpirvWholeRenderer()
     on_bits = SpirvBitsRenderer(dtype=spec.dtype)
-    return on_bits if spec.is_exact and on_bits.has(spec.calls) else SpirvRenderer()
+    return on_bits if spec.is_exact and on_bits.has(*spec.calls) else SpirvRenderer()
 
 
 def _is_nan(result: str, x: str) -> list[str]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from kgen.schedule import FmaMatmul, GpuRows, GpuStream
 from kgen.spec import Elementwise, Matmul, Rowwise
 from kgen.targets.base import Target
-from kgen.targets.row import RowPlan
+from kgen.targets.row import RowPlan, interleaved_block
 from kgen.targets.vulkan.plan.base import VECTOR_WIDTHS
 from kgen.targets.vulkan.plan.elementwise import vector_of
 from kgen.targets.vulkan.plan.rowwise import fewest_lanes
@@ -31,7 +31,7 @@ FMA_TILES = (
 MAX_BLOCK_K = 16
 #: Workgroups that run at once on a middling GPU; only the balance of tiles depends on it.
 TYPICAL_UNITS = 64
-#: Copying one row or column of a slab counts as much as multiplying this many of its elements.
+#: Copying one row or column of a K-tile counts as much as multiplying this many of its elements.
 EDGE_WEIGHT = 16
 
 THREADS = 128
@@ -72,6 +72,8 @@ def rowwise(spec: Rowwise, target: Target) -> GpuRows:
     """As few lanes as hold a row; several rows in a workgroup where they are short."""
     vector, cols = vector_of_row(spec), spec.cols
     row = RowPlan(spec=spec, vector=vector, lanes=1)
+    if row.interleaved:
+        return _interleaved(spec, row)
     lanes = fewest_lanes(row)
     while lanes < THREADS and lanes * max(vector, COLUMNS_PER_THREAD) < cols:
         lanes *= 2
@@ -86,6 +88,18 @@ def rowwise(spec: Rowwise, target: Target) -> GpuRows:
         rows_per_block=rows,
         vector=vector,
         resident=int(held <= RESIDENT_COLUMNS),
+    )
+
+
+def _interleaved(spec: Rowwise, row: RowPlan) -> GpuRows:
+    """Rows next to one another in a workgroup, and lanes for each."""
+    rows, lanes = interleaved_block(spec, THREADS)
+    lanes = max(lanes, fewest_lanes(row))
+    while -(-spec.cols // lanes) > MAX_TURNS:
+        lanes *= 2
+    held = -(-spec.cols // lanes) * max(1, row.values_kept)
+    return GpuRows(
+        num_threads=lanes * rows, rows_per_block=rows, resident=int(held <= RESIDENT_COLUMNS)
     )
 
 

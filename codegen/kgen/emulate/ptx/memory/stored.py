@@ -1,5 +1,5 @@
 """The values of a store, compared with what memory holds: writes of the same value by threads that
-nothing orders leave the same bytes in memory, whoever comes last."""
+nothing orders leave the same bytes in memory, whichever comes last."""
 
 from __future__ import annotations
 

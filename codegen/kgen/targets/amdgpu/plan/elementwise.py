@@ -65,18 +65,19 @@ class Part:
     @property
     def declarations(self) -> Iterator[str]:
         """Intrinsics that the expression takes, and its result's rounding to an integer."""
-        yield from self.renderer.declarations(self.spec.result_calls)
+        yield from self.renderer.declarations(*self.spec.result_calls)
         t, written = self.value, self.written
         if written.dtype.is_integer and not (t.dtype.is_integer or written.is_bool):
             yield f"{t} @llvm.roundeven.{t.suffix}({t})"
             yield f"{written} @{written.saturating}.{written.suffix}.{t.suffix}({t})"
 
     def rendered(self, prefix: str) -> Rendered:
-        """The expression on values %<prefix>.<operand>; the result is %<prefix>.out."""
+        """The expressions on values %<prefix>.<operand>; the results are %<prefix>.<output>."""
         reads, holds = self.spec.reads, "" if self.lanes > 1 else ".holds"
         inputs = {read.name: f"%{prefix}.{read.name}" for read in reads.reads}
         inputs |= {c.name: f"%{prefix}.{c.name}{holds}" for c in reads.conditions}
-        return self.renderer.render(self.spec.result_calls, inputs, f"%{prefix}.out")
+        names = [f"%{prefix}.{name}" for name in self.spec.outputs]
+        return self.renderer.render_all(self.spec.result_calls, inputs, names[-1], names)
 
 
 def computed_in(spec: Elementwise) -> DType:
@@ -84,7 +85,7 @@ def computed_in(spec: Elementwise) -> DType:
     expression's."""
     calls, dtype = spec.calls, spec.dtype
     stored = AmdgpuRenderer(type=FloatType(dtype=dtype))
-    return dtype if spec.is_exact and stored.has(calls) else spec.compute
+    return dtype if spec.is_exact and stored.has(*calls) else spec.compute
 
 
 @frozen
@@ -131,7 +132,7 @@ class ElementwisePlan(AmdgpuPlan):
     @property
     def divides(self) -> bool:
         """Some step may be off by `division_ulps`."""
-        return any(step.primitive in INEXACT for step in steps(self.spec.primitives()))
+        return any(step.primitive in INEXACT for step in steps(*self.spec.primitives()))
 
     @property
     def division_ulps(self) -> str:

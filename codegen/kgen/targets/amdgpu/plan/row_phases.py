@@ -6,7 +6,7 @@ which are splat where vectors need them.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from functools import cached_property
 
 from kgen.ops import Expression, Primitive
@@ -17,7 +17,7 @@ from kgen.targets.amdgpu.plan.lanes import other_lane
 from kgen.targets.amdgpu.plan.pointers import Move, coordinate, moved, moves
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_ir import FloatType
-from kgen.targets.row import Fold, Phase, Piece, RowInput, RowPlan
+from kgen.targets.row import Fold, Phase, Piece, RowInput, RowOutput, RowPlan
 from kgen.targets.stream import Dimension, StreamInput
 from kgen_runtime.values import frozen
 
@@ -67,6 +67,16 @@ class Load:
 
 
 @frozen
+class Store:
+    """`value` to its place in an output."""
+
+    name: str
+    value: str
+    moves: tuple[Move, ...]
+    pointer: str
+
+
+@frozen
 class Splat:
     """A number, or a truth value, in every lane of a vector."""
 
@@ -78,13 +88,13 @@ class Splat:
 @frozen
 class Body:
     """What a phase does with one vector: `folds` are lines that put it to what the lane has folded,
-    `result` is what the last phase writes."""
+    `stores` are what the last phase writes."""
 
     place: Place
     loads: tuple[Load, ...]
     rendered: Rendered
     folds: tuple[str, ...]
-    result: str
+    stores: tuple[Store, ...]
 
     @property
     def is_computed(self) -> bool:
@@ -127,6 +137,8 @@ class PhasePlan:
     phase: Phase
     block: str
     row_values: Rendered
+    #: What is the same for a whole row.
+    row_known: Mapping[Expression, str]
     splats: tuple[Splat, ...]
     bodies: tuple[Body, ...]
     exchanges: tuple[Exchange, ...]
@@ -187,6 +199,7 @@ class RowPhases:
                     phase=phase,
                     block=block,
                     row_values=row_values,
+                    row_known=dict(row_known),
                     splats=splats,
                     bodies=tuple(bodies),
                     exchanges=exchanges,
@@ -203,11 +216,11 @@ class RowPhases:
         self, phase: Phase, row_known: Mapping[Expression, str], splat: dict[Expression, str]
     ) -> tuple[Splat, ...]:
         """Those of the row's values that vectors come to need; `splat` gets their names."""
-        if not phase.folds and self.row.spec.is_reduced:
-            return ()
+        wanted = self._wanted(phase)
+        taken = {a for step in self.row.elements(wanted) for a in step.arguments}.union(wanted)
         found = []
         for value in phase.row_values:
-            if value in splat or value.primitive is Primitive.CONSTANT:
+            if value in splat or value not in taken or value.primitive is Primitive.CONSTANT:
                 continue
             splat[value] = row_known[value]
             if self.value.lanes > 1:
@@ -216,12 +229,18 @@ class RowPhases:
                 found.append(made)
         return tuple(found)
 
+    def _wanted(self, phase: Phase) -> tuple[Expression, ...]:
+        """What a phase computes of vectors."""
+        if phase.folds:
+            return phase.wanted
+        return tuple(of.result for of in self.row.whole_outputs)
+
     # -- a lane's vectors ----------------------------------------------------------------------
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
         """Those of a resident row, which all phases share."""
-        terms = any(of.columns and not of.columns.linear for of in self.row.inputs)
+        terms = any(of.columns and not of.columns.linear for of in self.row.tensors)
         columns = "column" in self.row.coordinates
         pieces = self.row.pieces if self.resident else ()
         return tuple(self._place(f"v{p.index}", p, terms, columns) for p in pieces)
@@ -229,8 +248,10 @@ class RowPhases:
     def _turn(self, phase: Phase, known: Container[Expression]) -> Place:
         """The vector of one turn of a loop along a streamed row."""
         used = [of.columns for of in self.row.inputs if of.name in phase.inputs and of.columns]
+        if not phase.folds:
+            used += [of.columns for of in self.row.outputs if of.columns]
         terms = not all(columns.linear for columns in used)
-        columns = COLUMN in unknown(phase.wanted, known)
+        columns = COLUMN in unknown(self._wanted(phase), known)
         return self._place(phase.name, self.row.pieces[0], terms, columns)
 
     def _place(self, name: str, piece: Piece, terms: bool, columns: bool) -> Place:
@@ -263,7 +284,7 @@ class RowPhases:
             known[COLUMN] = f"%{place.name}.column"
         name = f"%{phase.name}.{place.name}" if self.resident else f"%{phase.name}"
         renderer = AmdgpuRenderer(type=self.value)
-        rendered = renderer.compute(phase.wanted, known, name)
+        rendered = renderer.compute(self._wanted(phase), known, name)
         folds = []
         for fold in phase.folds:
             value = known[fold.argument]
@@ -281,8 +302,14 @@ class RowPhases:
             loads=tuple(loads),
             rendered=rendered,
             folds=tuple(folds),
-            result=known[phase.wanted[-1]],
+            stores=() if phase.folds else tuple(self._stores(place, known)),
         )
+
+    def _stores(self, place: Place, known: Mapping[Expression, str]) -> Iterator[Store]:
+        for of in self.row.whole_outputs:
+            row, name = moved(f"%{of.name}.ptr", self.out_row_moves(of)), f"%{of.name}.{place.name}"
+            by = moves(f"{name}.at", row, self._column_terms(place, of.columns))
+            yield Store(name=name, value=known[of.result], moves=by, pointer=moved(row, by))
 
     def _or_identity(self, fold: Fold, result: str, place: Place, value: str) -> str:
         """The line that keeps a vector which is not there out of a fold."""
@@ -290,20 +317,24 @@ class RowPhases:
         return f"{result} = select i1 %{place.name}.exists, {t} {value}, {t} {identity}"
 
     def _load(self, place: Place, of: RowInput, columns: StreamInput) -> Load:
-        terms = [(place.wide, self.row.vector)]
-        if not columns.linear:
-            dimensions = self.row.column_dimensions
-            at = {d.number: coordinate(place.name, place.wide, d) for d in dimensions}
-            terms = [(at[d], stride) for d, stride in columns.terms]
         row = self.row_pointer(of)
         value = f"%{of.name}.{place.name}"
-        by = moves(f"{value}.at", row, terms)
+        by = moves(f"{value}.at", row, self._column_terms(place, columns))
         return Load(
             value=value,
             moves=by,
             pointer=moved(row, by),
             single=columns.single,
         )
+
+    def _column_terms(self, place: Place, columns: StreamInput | None) -> list[tuple[str, int]]:
+        """From a row's first element to a vector: operands, and the elements for each step."""
+        assert columns is not None
+        if columns.linear:
+            return [(place.wide, self.row.vector)]
+        dimensions = self.row.column_dimensions
+        at = {d.number: coordinate(place.name, place.wide, d) for d in dimensions}
+        return [(at[d], stride) for d, stride in columns.terms]
 
     # -- where rows begin ----------------------------------------------------------------------
 
@@ -317,12 +348,13 @@ class RowPhases:
     def row_pointer(self, of: RowInput) -> str:
         return moved(f"%{of.name}.ptr", self.row_moves(of))
 
-    def out_moves(self, place: Place) -> tuple[Move, ...]:
-        """From the start of the output's row to a vector."""
-        return moves(f"%out.{place.name}.at", "%out.row", [(place.wide, self.row.vector)])
-
-    def out_pointer(self, place: Place) -> str:
-        return moved("%out.row", self.out_moves(place))
+    def out_row_moves(self, of: RowOutput) -> tuple[Move, ...]:
+        """From an output's first element to the row's."""
+        terms = [("%row.wide", of.row_stride)]
+        if not of.row_stride:
+            at = {d.number: coordinate("row", "%row.wide", d) for d in self.row.row_dimensions}
+            terms = [(at[d], stride) for d, stride in of.row_terms]
+        return moves(f"%{of.name}.row", f"%{of.name}.ptr", terms)
 
     # -- exchanges -----------------------------------------------------------------------------
 

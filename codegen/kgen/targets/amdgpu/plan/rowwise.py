@@ -14,17 +14,19 @@ from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, AmdgpuRender
 from kgen.targets.amdgpu.plan import lanes
 from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_threads
-from kgen.targets.amdgpu.plan.pointers import Move, moves
+from kgen.targets.amdgpu.plan.pointers import Move
 from kgen.targets.amdgpu.plan.row_phases import PhasePlan, RowPhases
 from kgen.targets.base import Target
 from kgen.targets.llvm_ir import FloatType, float_literal
-from kgen.targets.row import Fold, Phase, RowInput, RowPlan, widest_vector
+from kgen.targets.row import Fold, Phase, RowInput, RowPlan, is_interleaved, widest_vector
 from kgen.targets.stream import Dimension
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
 #: f32 values of a resident row per thread; more would leave few registers for anything else.
 MAX_RESIDENT = 64
+#: Threads of an interleaved row: each reads what all of them have folded.
+MAX_PARTNERS = 32
 
 
 @frozen
@@ -81,13 +83,14 @@ class RowwisePlan(AmdgpuPlan):
         return FloatType(dtype=self.spec.dtype, lanes=self.schedule.vector)
 
     @property
-    def result(self) -> FloatType:
-        """What is written at once, before it is rounded."""
-        return self.single if self.spec.is_reduced else self.value
+    def written(self) -> FloatType:
+        """A vector of an output."""
+        return FloatType(dtype=self.spec.out, lanes=self.value.lanes)
 
     @property
-    def written(self) -> FloatType:
-        return FloatType(dtype=self.spec.out, lanes=self.result.lanes)
+    def one_written(self) -> FloatType:
+        """The element of an output of which a row has one."""
+        return FloatType(dtype=self.spec.out)
 
     @property
     def column_offsets(self) -> str:
@@ -106,6 +109,16 @@ class RowwisePlan(AmdgpuPlan):
     def lanes_share(self) -> bool:
         """A row has several threads."""
         return self.row.lanes > 1
+
+    @property
+    def interleaved(self) -> bool:
+        """Neighbouring threads have neighbouring rows, of which each has several threads."""
+        return self.row.interleaved and self.rows_share and self.lanes_share
+
+    @property
+    def part_of_row(self) -> str:
+        """The number of what a thread has folded among that of its row."""
+        return "%first" if self.interleaved else "%wave_in_row"
 
     @property
     def row_number(self) -> str:
@@ -145,15 +158,15 @@ class RowwisePlan(AmdgpuPlan):
     @property
     def first_writes(self) -> bool:
         """One of a row's several threads has the result to write."""
-        return self.spec.is_reduced and self.lanes_share
+        return bool(self.row.reduced_outputs) and self.lanes_share
 
     @property
     def write_conditions(self) -> tuple[str, ...]:
         """What must hold for a thread that writes."""
         found = ["%row.exists"] if self.row_edge else []
-        if self.first_writes:
+        if self.first_writes and not self.row.whole_outputs:
             found.append("%is_first")
-        elif self.vectors.idle_lanes and not self.spec.is_reduced:
+        elif self.vectors.idle_lanes and self.row.whole_outputs:
             found.append("%first.exists")
         return tuple(found)
 
@@ -165,12 +178,19 @@ class RowwisePlan(AmdgpuPlan):
     @property
     def loops_to_exit(self) -> bool:
         """The last phase is a loop, whose end is the exit."""
-        return not self.resident and not self.spec.is_reduced
+        return not self.resident and bool(self.row.whole_outputs)
+
+    @property
+    def last_block(self) -> str:
+        """The label of the block from which the last phase's loop begins."""
+        if self.first_writes and self.row.whole_outputs:
+            return "row.written"
+        return "out.entry" if self.writes else self.phases[-1].block
 
     @property
     def has_exit(self) -> bool:
         """Some threads go to the exit from within the last phase."""
-        lacks_last = self.row.pieces[-1].partial and not self.spec.is_reduced
+        lacks_last = self.row.pieces[-1].partial and bool(self.row.whole_outputs)
         return bool(self.writes) or self.loops_to_exit or lacks_last
 
     # -- exchanges -----------------------------------------------------------------------------
@@ -178,7 +198,7 @@ class RowwisePlan(AmdgpuPlan):
     @property
     def distances(self) -> tuple[int, ...]:
         """Those of the exchanges between the lanes of a row in one wave."""
-        lanes = min(self.row.lanes, self.wave)
+        lanes = 1 if self.interleaved else min(self.row.lanes, self.wave)
         return tuple(1 << bit for bit in range(lanes.bit_length() - 1))
 
     @property
@@ -188,8 +208,9 @@ class RowwisePlan(AmdgpuPlan):
 
     @property
     def row_waves(self) -> int:
-        """Waves that share a row; several exchange what they have folded through LDS."""
-        return max(1, self.row.lanes // self.wave)
+        """Waves that share a row; several exchange what they have folded through LDS. So do all
+        lanes of an interleaved row."""
+        return self.row.lanes if self.interleaved else max(1, self.row.lanes // self.wave)
 
     @property
     def has_barriers(self) -> bool:
@@ -228,10 +249,13 @@ class RowwisePlan(AmdgpuPlan):
         kept = "kept in registers" if self.resident else f"read {times} times"
         threads = f"{self.row.lanes} threads" if self.lanes_share else "1 thread"
         found = [f"rows:     {threads} each, {kept}"]
+        if self.row.interleaved and self.rows_share:
+            found.append("          neighbouring threads have neighbouring rows")
         if self.has_barriers:
             nbytes = self.parts.nbytes * self.schedule.rows_per_block
             names = ", ".join(f"@{fold.name}_parts" for fold in self.folds)
-            found.append(f"LDS:      {names}, {nbytes} B each of f32: [row][wave]")
+            of = "thread" if self.interleaved else "wave"
+            found.append(f"LDS:      {names}, {nbytes} B each of f32: [row][{of}]")
         return tuple(found)
 
     # -- where rows lie ------------------------------------------------------------------------
@@ -253,21 +277,21 @@ class RowwisePlan(AmdgpuPlan):
 
     @property
     def out_moves(self) -> tuple[Move, ...]:
-        """From the first element of the output to the row's."""
-        cols = 1 if self.spec.is_reduced else self.spec.cols
-        return moves("%out.row", "%out.ptr", [("%row.wide", cols)])
+        """From the first element of each output to the row's."""
+        return tuple(move for of in self.row.outputs for move in self.vectors.out_row_moves(of))
 
     # -- the expression ------------------------------------------------------------------------
 
     @property
-    def result_of_row(self) -> str:
-        """What the last phase makes of a reduced row."""
-        return self.phases[-1].row_values.result
+    def results_of_row(self) -> tuple[tuple[str, str], ...]:
+        """Outputs of which a row has one element, and what the last phase makes them."""
+        known = self.phases[-1].row_known
+        return tuple((of.name, known[of.result]) for of in self.row.reduced_outputs)
 
     @property
     def division_ulps(self) -> str:
         """What a division may be off by, as LLVM writes it; nothing if there is none."""
-        inexact = any(s.primitive in INEXACT for s in steps(self.row.result))
+        inexact = any(s.primitive in INEXACT for s in steps(*self.row.results))
         return f"{DIVISION_ULPS:e}" if inexact else ""
 
     @property
@@ -277,7 +301,7 @@ class RowwisePlan(AmdgpuPlan):
     def _intrinsics(self) -> Iterator[str]:
         """Those that the kernel takes, declared."""
         of_rows, of_vectors = AmdgpuRenderer(type=self.single), AmdgpuRenderer(type=self.value)
-        for step in steps(self.row.result):
+        for step in steps(*self.row.results):
             yield from (of_rows if self.row.is_of_row(step) else of_vectors).declaration(step)
         for fold in self.folds:
             primitive = fold.reduction.combine
@@ -291,9 +315,11 @@ class RowwisePlan(AmdgpuPlan):
             if self.has_barriers:
                 yield AmdgpuRenderer(type=self.parts).across_declaration(primitive)
         if self.spec.out is DType.S32:
-            t, whole = self.result, self.written
-            yield f"{t} @llvm.roundeven.{t.suffix}({t})"
-            yield f"{whole} @llvm.fptosi.sat.{whole.suffix}.{t.suffix}({t})"
+            written = [(self.value, self.written)] if self.row.whole_outputs else []
+            written += [(self.single, self.one_written)] if self.row.reduced_outputs else []
+            for t, whole in written:
+                yield f"{t} @llvm.roundeven.{t.suffix}({t})"
+                yield f"{whole} @llvm.fptosi.sat.{whole.suffix}.{t.suffix}({t})"
         yield from lanes.declarations(self.distances, self.wave)
         if self.has_barriers:
             yield "void @llvm.amdgcn.s.barrier()"
@@ -323,7 +349,7 @@ def is_made_of_folds(expression: Expression) -> bool:
 
 def vector_of(spec: Rowwise) -> int:
     """Elements of the widest access that keeps every row aligned."""
-    dtypes = [spec.dtype] if spec.is_reduced else [spec.dtype, spec.out]
+    dtypes = [spec.dtype] if all(spec.reduced.values()) else [spec.dtype, spec.out]
     return widest_vector(spec, WIDEST // max(dtype.itemsize for dtype in dtypes))
 
 
@@ -333,7 +359,7 @@ def plan(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePlan:
     _check_shape(spec, target, schedule)
     grid = (-(-spec.rows // schedule.rows_per_block), 1, 1)
     check_grid(grid, schedule.num_threads, target, f"rows_per_block={schedule.rows_per_block * 2}")
-    out_cols = 1 if spec.is_reduced else spec.cols
+    out_cols = spec.out_cols
     launch = Launch(
         entry_point=spec.key,
         grid=grid,
@@ -369,6 +395,13 @@ def _check_shape(spec: Rowwise, target: Target, schedule: GpuRows) -> None:
             raise ScheduleError(
                 f"{name}={value} is not a power of two; try {1 << value.bit_length()}"
             )
+    per_row = schedule.threads_per_row
+    if is_interleaved(spec) and schedule.rows_per_block > 1 and per_row > MAX_PARTNERS:
+        raise ScheduleError(
+            f"rows_per_block={schedule.rows_per_block} with num_threads={schedule.num_threads} "
+            f"gives a row {per_row} threads; {MAX_PARTNERS} is the limit; "
+            f"try rows_per_block={schedule.num_threads // MAX_PARTNERS}"
+        )
     if schedule.vector > vector_of(spec):
         raise ScheduleError(
             f"vector={schedule.vector} is more than one access of {WIDEST} B or does not divide "

@@ -35,7 +35,7 @@ SUMS_PADDING = 64
 class MatmulPlan(BlockedPlan):
     """A block of mc x nc of out per task; sums in a scratch block, then the epilogue."""
 
-    # -- B packed ahead ------------------------------------------------------------------------
+    # -- prepacked B ------------------------------------------------------------------------
 
     @property
     def b_is_packed(self) -> bool:

@@ -1,4 +1,4 @@
-"""The schedule of products of a few rows with a B that comes from memory, which binds them.
+"""The schedule of skinny products whose B comes from memory, limited by its bandwidth.
 
 B is multiplied where it lies, a few of its rows at a time, while the next ones are fetched.
 """

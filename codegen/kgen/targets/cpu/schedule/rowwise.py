@@ -5,9 +5,10 @@ from __future__ import annotations
 from kgen.ops import Primitive as P
 from kgen.ops import steps
 from kgen.schedule import CpuStream
-from kgen.spec import Elementwise, Rowwise
+from kgen.spec import DType, Elementwise, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.kernels.elementwise import has_whole_tasks, takes_rows
+from kgen.targets.row import is_interleaved
 from kgen.targets.stream import StreamPlan
 
 #: Elements per task.
@@ -29,6 +30,7 @@ def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream:
     if takes_rows(stream):
         return CpuStream(task=max(1, STREAM_ELEMENTS // sizes[-1]), unroll=unroll)
     past = passes_caches(spec, target) and has_whole_tasks(spec, target, STREAM_ELEMENTS)
+    past = past and len(spec.outputs) == 1
     return CpuStream(task=STREAM_ELEMENTS, unroll=unroll, nontemporal=past)
 
 
@@ -36,9 +38,13 @@ def rowwise_schedule(spec: Rowwise, target: Target) -> CpuStream:
     """As many vectors as there are registers for with exponentials and logarithms; of cheaper
     values as many as hide the latency of what folds them."""
     unroll = ROW_UNROLL
-    if any(step.primitive in (P.EXP2, P.LOG2) for step in steps(spec.primitives())):
+    if any(step.primitive in (P.EXP2, P.LOG2) for step in steps(*spec.primitives())):
         unroll = target.limits["vector_registers"] // EXPONENTIAL_REGISTERS
-    return CpuStream(task=max(1, STREAM_ELEMENTS // spec.cols), unroll=unroll)
+    units = spec.cols
+    if is_interleaved(spec):
+        # Tasks are of vectors of rows.
+        units *= target.limits["vector_bytes"] // DType.F32.itemsize
+    return CpuStream(task=max(1, STREAM_ELEMENTS // units), unroll=unroll)
 
 
 def passes_caches(spec: Elementwise, target: Target) -> bool:

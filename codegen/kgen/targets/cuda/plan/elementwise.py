@@ -71,7 +71,7 @@ class Condition:
 @frozen
 class Access:
     """One vector of a thread: `vectors` after its first one. `elements` are what gives
-    its registers of the output."""
+    its registers of the outputs."""
 
     index: int
     vectors: int
@@ -81,10 +81,9 @@ class Access:
     elements: tuple[Rendered, ...]
     out_bytes: int
 
-    @property
-    def results(self) -> tuple[str, ...]:
-        """The results' registers without %."""
-        return tuple(e.result.removeprefix("%") for e in self.elements)
+    def results(self, output: int) -> tuple[str, ...]:
+        """The registers of an output without %."""
+        return tuple(e.results[output].removeprefix("%") for e in self.elements)
 
 
 @frozen
@@ -114,7 +113,7 @@ class ElementwisePlan(base.FormulaPlan):
             t for t in stored if self.spec.is_exact and t.lanes * self.itemsize <= WORD_BYTES
         )
         number = RegisterType(dtype=self.spec.compute)
-        return next((t for t in fitting if self._renderer(t).has(self.spec.result_calls)), number)
+        return next((t for t in fitting if self._renderer(t).has(*self.spec.result_calls)), number)
 
     def _renderer(self, type_: RegisterType) -> PtxRenderer:
         renderer = PtxWholeRenderer if type_.dtype.is_integer else PtxRenderer
@@ -131,7 +130,7 @@ class ElementwisePlan(base.FormulaPlan):
         return tuple(
             (t.register, name, bits)
             for t in types
-            for name, bits in self._renderer(t).constants(self.spec.result_calls).items()
+            for name, bits in self._renderer(t).constants(*self.spec.result_calls).items()
         )
 
     @property
@@ -158,7 +157,7 @@ class ElementwisePlan(base.FormulaPlan):
             if i.linear:
                 nbytes = self.schedule.vector * self.dtype(i.tensor).itemsize
                 found.setdefault(nbytes, []).append(i.tensor)
-        found.setdefault(self.out_vector_bytes, []).append("out")
+        found.setdefault(self.out_vector_bytes, []).extend(self.spec.outputs)
         return tuple((n, n * self.block_vectors, tuple(names)) for n, names in found.items())
 
     @property
@@ -221,9 +220,12 @@ class ElementwisePlan(base.FormulaPlan):
         operands |= {c.name: f"%{c.name}_{access}" for c in self.stream.conditions}
         for load in loads:
             operands[load.name] = f"%{load.registers[element % len(load.registers)]}"
-        return self._renderer(self.type).render(
-            self.spec.result_calls, operands, f"%out{access}_{element}"
-        )
+        return self._render(self.type, operands, f"{access}_{element}")
+
+    def _render(self, type_: RegisterType, operands: dict[str, str], suffix: str) -> Rendered:
+        """The outputs, in registers of their names with this suffix."""
+        names = [f"%{name}{suffix}" for name in self.spec.outputs]
+        return self._renderer(type_).render_all(self.spec.result_calls, operands, names[-1], names)
 
     @property
     def rest_is_unpacked(self) -> bool:
@@ -238,7 +240,7 @@ class ElementwisePlan(base.FormulaPlan):
             i.name: f"%{i.name}_once" if i.name in once else f"%{i.name}_rest"
             for i in self.stream.inputs
         }
-        return self._renderer(self.rest_type).render(self.spec.result_calls, operands, "%out_rest")
+        return self._render(self.rest_type, operands, "_rest")
 
     @property
     def block_vectors(self) -> int:

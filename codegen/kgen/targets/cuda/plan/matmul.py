@@ -129,7 +129,7 @@ class Operand(Protocol):
 @frozen
 class MatmulPlan(CudaPlan):
     """`operands` are A and B; B's tile follows A's in each stage. With a `gather` the kernel
-    multiplies parts of k and adds them; with a `stream` CTAs share block tiles, in the order of
+    multiplies split-k slices and adds them; with a `stream` CTAs share block tiles, in the order of
     `raster`."""
 
     spec: Matmul

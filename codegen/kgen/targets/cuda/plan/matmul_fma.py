@@ -178,7 +178,7 @@ class FmaPlan(MatmulPlan):
 def plan_fma(
     spec: Matmul, target: Target, schedule: FmaMatmul, whole: Matmul | None = None
 ) -> FmaPlan:
-    """`whole`: the product of which the spec's batch are parts of k, where they are. What goes
+    """`whole`: the product of which the spec's batch are split-k slices, where they are. What goes
     out is this product if the schedule adds them in the same kernel, else the parts.
 
     Raises ScheduleError if the schedule does not fit the target."""

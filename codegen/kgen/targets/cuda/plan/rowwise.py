@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -17,7 +17,16 @@ from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.constants import float_bits
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.expressions import Rendered
-from kgen.targets.row import Fold, Phase, Piece, RowInput, RowPlan, widest_vector
+from kgen.targets.row import (
+    Fold,
+    Phase,
+    Piece,
+    RowInput,
+    RowOutput,
+    RowPlan,
+    is_interleaved,
+    widest_vector,
+)
 from kgen.targets.stream import StreamInput
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
@@ -27,6 +36,8 @@ PARTIAL_BYTES = 4
 #: CTAs of a cluster that every GPU with clusters takes (CUDA C++ Programming Guide 12.9, "Thread
 #: Block Clusters").
 MAX_CLUSTER = 8
+#: Threads of an interleaved row: each reads what all of them have folded.
+MAX_PARTNERS = 32
 
 
 @frozen
@@ -52,6 +63,18 @@ class Step:
 
 
 @frozen
+class Store:
+    """A vector of an output, at `nbytes` behind the thread's first of a linear one, else at `terms`
+    as of a :class:`Load`."""
+
+    name: str
+    registers: tuple[str, ...]
+    linear: bool
+    nbytes: int
+    terms: tuple[tuple[int, int], ...]
+
+
+@frozen
 class Body:
     """What a phase does with one of a thread's vectors: `columns` are registers of the columns'
     numbers, `steps` what is computed and folded, one after another. `predicate` names that of the
@@ -62,9 +85,7 @@ class Body:
     loads: tuple[Load, ...]
     columns: tuple[str, ...]
     steps: tuple[Step, ...]
-    results: tuple[str, ...]
-    #: From the thread's first output to this vector's.
-    out_bytes: int
+    stores: tuple[Store, ...]
     #: What the names of its coordinates start with.
     vector: str
 
@@ -75,19 +96,27 @@ class Body:
     @property
     def has_terms(self) -> bool:
         """Whether some input's address is made of the column's coordinates."""
-        return any(load.terms and not load.linear for load in self.loads)
+        places: tuple[Load | Store, ...] = (*self.loads, *self.stores)
+        return any(of.terms and not of.linear for of in places)
 
 
 @frozen
 class PhasePlan:
     phase: Phase
     row_values: Rendered
+    #: What is the same for a whole row.
+    row_known: Mapping[Expression, str]
     bodies: tuple[Body, ...]
 
     @property
     def linear(self) -> tuple[str, ...]:
         """Inputs of which every turn of a loop reads the next vector."""
         return tuple(load.name for load in self.bodies[0].loads if load.linear)
+
+    @property
+    def linear_outputs(self) -> tuple[str, ...]:
+        """Outputs of which every turn writes the next vector."""
+        return tuple(store.name for store in self.bodies[0].stores if store.linear)
 
 
 @frozen
@@ -120,6 +149,24 @@ class RowwisePlan(base.FormulaPlan):
         return self.threads_per_row - 1
 
     @property
+    def interleaved(self) -> bool:
+        """Neighbouring threads have neighbouring rows."""
+        return self.row.interleaved and self.schedule.rows_per_block > 1
+
+    @property
+    def rows_per_block_log2(self) -> int:
+        return base.log2(self.schedule.rows_per_block)
+
+    @property
+    def row_mask(self) -> int:
+        return self.schedule.rows_per_block - 1
+
+    def partners(self, fold: Fold) -> tuple[int, ...]:
+        """Where the lanes of an interleaved row have their parts in shared memory."""
+        first, step = self.partials[fold.name], self.schedule.rows_per_block * PARTIAL_BYTES
+        return tuple(first + lane * step for lane in range(self.threads_per_row))
+
+    @property
     def row_edge(self) -> bool:
         return self.spec.rows % self.schedule.rows_per_block != 0
 
@@ -134,6 +181,9 @@ class RowwisePlan(base.FormulaPlan):
 
     @property
     def across_warps(self) -> bool:
+        """A row's threads meet in shared memory."""
+        if self.interleaved:
+            return self.threads_per_row > 1
         return self.threads_per_row > self.target.subgroup
 
     @property
@@ -161,8 +211,9 @@ class RowwisePlan(base.FormulaPlan):
 
     @property
     def partials(self) -> dict[str, int]:
-        """Where each fold keeps its value per warp; a place for each spares a barrier."""
-        nbytes = self.num_warps * PARTIAL_BYTES
+        """Where each fold keeps its value per warp, or per thread of interleaved rows; a place for
+        each spares a barrier."""
+        nbytes = (self.num_threads if self.interleaved else self.num_warps) * PARTIAL_BYTES
         return {fold.name: i * nbytes for i, fold in enumerate(self._folds)}
 
     @property
@@ -178,14 +229,13 @@ class RowwisePlan(base.FormulaPlan):
         times = len([p for p in self.row.phases if p.inputs])
         kept = "kept in registers" if self.schedule.resident else f"read {times} times"
         ctas = f" in {self.cluster} CTAs" if self.cluster > 1 else ""
-        return (f"{self.threads_per_row} threads{ctas} for each row, which is {kept}",)
+        threads = f"{self.threads_per_row} thread{'s' if self.threads_per_row > 1 else ''}"
+        found = [f"{threads}{ctas} for each row, which is {kept}"]
+        if self.interleaved:
+            found.append("neighbouring threads have neighbouring rows, which are contiguous")
+        return tuple(found)
 
     # -- memory --------------------------------------------------------------------------------
-
-    @property
-    def out_row_bytes(self) -> int:
-        cols = 1 if self.spec.is_reduced else self.spec.cols
-        return cols * self.spec.out.itemsize
 
     @property
     def turn_bytes(self) -> int:
@@ -196,9 +246,14 @@ class RowwisePlan(base.FormulaPlan):
     def out_turn_bytes(self) -> int:
         return self.threads_per_row * self.out_vector_bytes
 
-    def row_terms(self, of: RowInput) -> tuple[tuple[int, int], ...]:
+    def row_terms(self, of: RowInput | RowOutput) -> tuple[tuple[int, int], ...]:
         """(coordinate of the row, bytes for each step of it)."""
-        return tuple((d, stride * self.itemsize) for d, stride in of.row_terms)
+        itemsize = self.itemsize if isinstance(of, RowInput) else self.spec.out.itemsize
+        return tuple((d, stride * itemsize) for d, stride in of.row_terms)
+
+    def out_row_bytes(self, of: RowOutput) -> int:
+        """From an output's row to the next."""
+        return of.row_stride * self.spec.out.itemsize
 
     # -- the expression ------------------------------------------------------------------------
 
@@ -228,7 +283,11 @@ class RowwisePlan(base.FormulaPlan):
             bodies = tuple(
                 self._body(phase, piece, known) for piece, known in zip(pieces, kept, strict=True)
             )
-            found.append(PhasePlan(phase=phase, row_values=row_values, bodies=bodies))
+            found.append(
+                PhasePlan(
+                    phase=phase, row_values=row_values, row_known=dict(row_known), bodies=bodies
+                )
+            )
             row_known |= {fold.step: f"%{fold.name}" for fold in phase.folds}
         return tuple(found)
 
@@ -253,10 +312,21 @@ class RowwisePlan(base.FormulaPlan):
             loads=tuple(loads),
             columns=columns,
             steps=tuple(self._steps(phase, piece, known, partial)),
-            out_bytes=piece.offset * self.out_vector_bytes,
+            stores=() if phase.folds else tuple(self._stores(piece, known)),
             vector=f"{phase.name}_v{piece.index}_at",
-            results=tuple(element[phase.wanted[-1]].removeprefix("%") for element in known),
         )
+
+    def _stores(self, piece: Piece, known: list[dict[Expression, str]]) -> Iterator[Store]:
+        itemsize = self.spec.out.itemsize
+        for of in self.row.outputs:
+            if of.columns:
+                yield Store(
+                    name=of.name,
+                    registers=tuple(e[of.result].removeprefix("%") for e in known),
+                    linear=of.columns.linear,
+                    nbytes=piece.offset * self.out_vector_bytes,
+                    terms=tuple((d, stride * itemsize) for d, stride in of.columns.terms),
+                )
 
     def _steps(
         self, phase: Phase, piece: Piece, known: list[dict[Expression, str]], partial: bool
@@ -374,7 +444,7 @@ class RowwisePlan(base.FormulaPlan):
     @property
     def forms_addresses(self) -> bool:
         """Whether some vector is not behind the thread's first."""
-        return any(i.columns and not i.columns.linear for i in self.row.inputs)
+        return any(i.columns and not i.columns.linear for i in self.row.tensors)
 
     @property
     def row_guard(self) -> str:
@@ -383,13 +453,15 @@ class RowwisePlan(base.FormulaPlan):
     @property
     def whole_names(self) -> tuple[str, ...]:
         """Registers of results that are rounded to whole numbers."""
-        count = 1 if self.spec.is_reduced else self.schedule.vector
-        return tuple(f"whole{i}" for i in range(count))
+        return tuple(f"whole{i}" for i in range(self.schedule.vector))
 
     @property
-    def result_of_row(self) -> str:
-        """The register of a reduced row's result."""
-        return self.phases[-1].row_values.result.removeprefix("%")
+    def results_of_row(self) -> tuple[tuple[str, str], ...]:
+        """Outputs of which a row has one element, and their registers."""
+        known = self.phases[-1].row_known
+        return tuple(
+            (of.name, known[of.result].removeprefix("%")) for of in self.row.reduced_outputs
+        )
 
     def identity(self, fold: Fold) -> str:
         """What an accumulator starts from. The maximum of an online sum starts from a number: -inf
@@ -407,7 +479,7 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePla
     _check(spec, target, schedule)
     blocks = -(-spec.rows // schedule.rows_per_block)
     cluster = cluster_of(schedule)
-    out_cols = 1 if spec.is_reduced else spec.cols
+    out_cols = spec.out_cols
     launch = Launch(
         entry_point=spec.key,
         grid=(blocks, 1, 1) if cluster == 1 else (cluster, spec.rows, 1),
@@ -443,6 +515,8 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePla
         )
     if not made.across_warps:
         return made
+    if made.interleaved:
+        return replace(made, shared_bytes=len(made.partials) * PARTIAL_BYTES * made.num_threads)
     partials = made.num_warps + (cluster if cluster > 1 else 0)
     return replace(made, shared_bytes=len(made.partials) * PARTIAL_BYTES * partials)
 
@@ -473,6 +547,16 @@ def _check(spec: Rowwise, target: Target, schedule: GpuRows) -> None:
             f"vector={schedule.vector} does not keep rows of {spec.cols} elements aligned; "
             f"try vector={vector_of(spec)}"
         )
+    if is_interleaved(spec):
+        if cluster > 1:
+            raise ScheduleError(f"cluster={cluster} is for rows that are contiguous; try cluster=1")
+        if schedule.rows_per_block > 1 and schedule.threads_per_row > MAX_PARTNERS:
+            raise ScheduleError(
+                f"rows_per_block={schedule.rows_per_block} with num_threads={schedule.num_threads} "
+                f"gives a row {schedule.threads_per_row} threads; {MAX_PARTNERS} is the limit; "
+                f"try rows_per_block={schedule.num_threads // MAX_PARTNERS}"
+            )
+        return
     if schedule.rows_per_block > 1 and schedule.threads_per_row > target.subgroup:
         raise ScheduleError(
             f"rows_per_block={schedule.rows_per_block} with num_threads={schedule.num_threads} "

@@ -187,8 +187,8 @@ def _fits(spec: Matmul, target: Target, schedule: GpuMatmul) -> bool:
 
 
 def _tiles(spec: Matmul, target: Target) -> Iterator[Iterator[GpuMatmul]]:
-    """The schedules of each tile: what they differ in is stages, parts of k and persistent CTAs,
-    which do not change how much work there is."""
+    """The schedules of each tile: what they differ in is stages, split-k slices and persistent
+    CTAs, which do not change how much work there is."""
     if gemv_obstacle(spec) is None:
         yield from _gemv_tiles(spec)
     instruction = instruction_of(spec, target)

@@ -9,7 +9,7 @@ from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.base import power_of_two
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.rowwise import MAX_CLUSTER, vector_of
-from kgen.targets.row import RowPlan
+from kgen.targets.row import RowPlan, interleaved_block, is_interleaved
 from kgen.targets.stream import widest_vector
 
 #: CTAs that run at once on a GPU of ordinary size. Only speed depends on it.
@@ -43,6 +43,14 @@ def rowwise(spec: Rowwise, target: Target) -> GpuRows:
     vector = vector_of(spec)
     kept = RowPlan(spec=spec, vector=vector, lanes=1).values_kept
     limit = RESIDENT_COLUMNS // max(1, kept)
+    if is_interleaved(spec):
+        rows, lanes = interleaved_block(spec, ROW_THREADS)
+        lanes = max(lanes, WARP_SIZE // rows)
+        return GpuRows(
+            num_threads=rows * lanes,
+            rows_per_block=rows,
+            resident=int(-(-spec.cols // lanes) <= limit),
+        )
     if spec.cols <= min(WARP_ROW_COLS, WARP_SIZE * limit):
         per_row = min(WARP_SIZE, power_of_two(spec.cols // vector))
         rows = ROW_THREADS // per_row

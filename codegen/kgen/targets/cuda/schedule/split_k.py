@@ -11,7 +11,7 @@ from kgen.targets.base import Candidate, Target
 from kgen.targets.cuda.devices import device_of
 from kgen.targets.cuda.plan.reduction.slices import SplitSchedule
 
-#: How much faster a product in parts of k must be.
+#: How much faster a product in split-k slices must be.
 SPLIT_GAIN = 1.1
 #: The same of block tiles that CTAs share, where copies do not run on from one to the next.
 STREAM_GAIN = 1.08
@@ -26,15 +26,15 @@ WARPS_PER_SM = 16
 def splits(
     spec: Matmul, target: Target, block_m: int, block_n: int, block_k: int, warps: int
 ) -> list[int]:
-    """Parts of k until each SM has two CTAs, or so many that they have WARPS_PER_SM."""
+    """Split-k slices until each SM has two CTAs, or so many that they have WARPS_PER_SM."""
     blocks = -(-spec.m // block_m) * -(-spec.n // block_n) * spec.batch
     ctas = max(2, WARPS_PER_SM // warps) * device_of(target).sms
     return part_counts(blocks, -(-spec.k // block_k), ctas)
 
 
 def part_counts(blocks: int, tiles: int, ctas: int) -> list[int]:
-    """1, and more parts of k: powers of two, and as many as make `ctas` or half of them; never more
-    than take some of the `tiles` each."""
+    """1, and more split-k slices: powers of two, and as many as make `ctas` or half of them; never
+    more than take some of the `tiles` each."""
     most = min(tiles, ctas // blocks)
     powers = (1 << i for i in range(1, most.bit_length()))
     wanted = {*powers, ctas // 2 // blocks, most}
@@ -60,8 +60,8 @@ def group_of(rows: int, height: int, width: int, clusters: int) -> int:
 
 
 def worthwhile(found: list[Candidate[GpuMatmul]]) -> list[Candidate[GpuMatmul]]:
-    """Without parts of k that gain little: they take a workspace, and mostly a second launch. The
-    same of block tiles that are shared along k."""
+    """Without split-k slices that gain little: they take a workspace, and mostly a second launch.
+    The same of block tiles that are shared along k."""
     found = _clearly_faster(found, _shares, STREAM_GAIN)
     return _clearly_faster(found, _is_split, SPLIT_GAIN)
 

@@ -43,9 +43,9 @@ def step_instructions(step: str) -> float:
 
 def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
     """wgmma reads both operands from shared memory, the right one once for each 64 rows; one that
-    is transposed comes to registers once. CTAs of a cluster read one from L2 together. Short sums
-    are added to others, a piece of the tile at a time, and the last piece's, or all, with no
-    product of the same warpgroup under way."""
+    is transposed comes to registers once. CTAs of a cluster read one from L2 together.
+    Reduced-precision sums are added to others, a piece of the tile at a time, and the last piece's,
+    or all, with no product of the same warpgroup under way."""
     depth, itemsize = schedule.block_k, spec.dtype.itemsize
     m, n, rows = schedule.block_m, schedule.block_n, schedule.rows
     steps = depth * itemsize // 32

@@ -104,7 +104,7 @@ LOOP_INSTRUCTIONS = 28
 
 
 def num_ctas_of(schedule: GpuMatmul) -> int:
-    """Of CTAs that stay; 0 if each has a block tile."""
+    """Of persistent CTAs; 0 if each has a block tile."""
     return schedule.num_ctas if isinstance(schedule, SplitMatmul | WgmmaMatmul) else 0
 
 

@@ -120,14 +120,15 @@ class ElementwisePlan(VulkanPlan):
         return "float" if self.suffix == "_float" else "uint"
 
     def element(self, access: int, component: int) -> Rendered:
-        """The expression of one scalar; the result is %out<access>_<component> and the suffix."""
+        """The expressions of one scalar; the results are %<output><access>_<component> and the
+        suffix."""
         suffix = self.suffix
         inputs = {
             i.name: f"%{i.name}{access}_{0 if i.single else component}{suffix}"
             for i in self.stream.inputs
         } | {c.name: f"%{c.name}_{access}" for c in self.stream.conditions}
-        calls = self.spec.result_calls
-        return self.renderer.render(calls, inputs, f"%out{access}_{component}{suffix}")
+        names = [f"%{name}{access}_{component}{suffix}" for name in self.spec.outputs]
+        return self.renderer.render_all(self.spec.result_calls, inputs, names[-1], names)
 
 
 def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> ElementwisePlan:
@@ -162,7 +163,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
     renderer = renderer_for(spec)
     read = [b for b in buffers if b.name not in spec.index_inputs]
     needed = [name for buffer in read for name in conversions(buffer, renderer)]
-    functions = dict.fromkeys([*needed, *renderer.functions(spec.result_calls)])
+    functions = dict.fromkeys([*needed, *renderer.functions(*spec.result_calls)])
     return ElementwisePlan(
         spec=spec,
         target=target,
@@ -173,7 +174,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
         tensors=buffers,
         functions=tuple(functions),
         renderer=renderer,
-        constants=renderer.constants(spec.result_calls),
+        constants=renderer.constants(*spec.result_calls),
         folded=folded,
         guarded=covered != spec.elements,
     )

@@ -1,8 +1,8 @@
 """Matmul by multiply-adds: tiles in workgroup memory, thread_m x thread_n sums per invocation.
 
-The block tile advances over K in slabs of block_k. Invocations copy a slab of A and B to workgroup
-memory as f32, k by k, and multiply from there. What is left of K below a whole slab is a slab of
-its own after the loop, with exactly as many steps.
+The block tile advances over K in K-tiles of block_k. Invocations copy a K-tile of A and B to
+workgroup memory as f32, k by k, and multiply from there. What is left of K below a whole K-tile is
+a K-tile of its own after the loop, with exactly as many steps.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ class Element:
 
 @frozen
 class Phase:
-    """Slabs of the same number of k steps.
+    """K-tiles of the same number of k steps.
 
     Before a k step a sum is `<name>_sum_<m>_<n>`, after it `<name>_total_<m>_<n>`; `before` is the
-    stem of the first sums, None where they are 0. `partial`: not all places of a slab are inside K,
-    whose last is `last_k`. `overwrites`: workgroup memory still holds the slab before.
+    stem of the first sums, None where they are 0. `partial`: not all places of a K-tile are inside
+    K, whose last is `last_k`. `overwrites`: workgroup memory still holds the K-tile before.
     """
 
     name: str
     steps: int
-    slabs: int
+    k_tiles: int
     before: str | None
     partial: bool
     last_k: int
@@ -86,30 +86,30 @@ class MatmulPlan(VulkanPlan):
 
     @property
     def main(self) -> Phase | None:
-        """The loop over whole slabs; None if K has none."""
-        slabs = self.spec.k // self.schedule.block_k
-        if slabs == 0:
+        """The loop over whole K-tiles; None if K has none."""
+        k_tiles = self.spec.k // self.schedule.block_k
+        if k_tiles == 0:
             return None
         return Phase(
             name="main",
             steps=self.schedule.block_k,
-            slabs=slabs,
+            k_tiles=k_tiles,
             before="acc",
             partial=False,
             last_k=self.spec.k - 1,
-            overwrites=slabs > 1,
+            overwrites=k_tiles > 1,
         )
 
     @property
     def tail(self) -> Phase | None:
-        """The last slab if it is not a whole one."""
+        """The last K-tile if it is not a whole one."""
         steps = self.spec.k % self.schedule.block_k
         if steps == 0:
             return None
         return Phase(
             name="tail",
             steps=steps,
-            slabs=1,
+            k_tiles=1,
             before="main_total" if self.main else None,
             partial=True,
             last_k=self.spec.k - 1,
@@ -202,7 +202,7 @@ def _check(spec: Matmul, target: Target, schedule: FmaMatmul) -> None:
     check_powers_of_two(schedule, "block_m", "block_n", "block_k", "thread_m", "thread_n")
     if schedule.num_stages != 1:
         raise ScheduleError(
-            f"num_stages={schedule.num_stages} is not 1; {target.name} kernels hold one slab in "
+            f"num_stages={schedule.num_stages} is not 1; {target.name} kernels hold one K-tile in "
             "workgroup memory; try num_stages=1"
         )
     check_threads(

@@ -1,4 +1,4 @@
-"""A and B of a matmul: how a slab of each goes to workgroup memory, and from there to products."""
+"""A and B of a matmul: how K-tiles go to workgroup memory, and from there to products."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Copy:
-    """One element that an invocation copies per slab: its places along the edge and along k, by
+    """One element that an invocation copies per K-tile: its places along the edge and along k, by
     number, and its distance from the invocation's first element in workgroup memory."""
 
     index: int
@@ -23,7 +23,7 @@ class Copy:
 class Operand:
     """A or B. `edge` is its dimension that is not k: m for A, n for B.
 
-    The slab is `edge_block` x block_k; in memory neighbours along k are next to one another if
+    The K-tile is `edge_block` x block_k; in memory neighbours along k are next to one another if
     `k_inner`, else those along the edge. In workgroup memory those along the edge are, `pitch`
     apart from one k to the next.
     """
@@ -53,7 +53,7 @@ class Operand:
 
     @property
     def inner(self) -> str:
-        """The name of the slab's dimension that is contiguous in memory."""
+        """The name of the K-tile's dimension that is contiguous in memory."""
         return "k" if self.k_inner else self.edge
 
     @property
@@ -75,7 +75,7 @@ class Operand:
 
     @property
     def idle(self) -> bool:
-        """There are more invocations than elements in a slab."""
+        """There are more invocations than elements in a K-tile."""
         return self.num_threads > self.elements
 
     @property

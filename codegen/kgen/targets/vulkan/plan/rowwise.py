@@ -11,7 +11,7 @@ from kgen.ops.expression import node, unknown, variable
 from kgen.schedule import GpuRows
 from kgen.spec import DType, Rowwise
 from kgen.targets.base import Target
-from kgen.targets.row import Fold, Phase, RowInput, RowPlan, widest_vector
+from kgen.targets.row import Fold, Phase, RowInput, RowOutput, RowPlan, widest_vector
 from kgen.targets.stream import Dimension
 from kgen.targets.vulkan.expressions import SpirvRenderer
 from kgen.targets.vulkan.plan.base import (
@@ -72,15 +72,24 @@ class Load:
 
 
 @frozen
+class Store:
+    """`values` (ids of floats) to an element of a tensor; `name` starts names on the way."""
+
+    name: str
+    tensor: Tensor
+    index: Index
+    values: tuple[str, ...]
+
+
+@frozen
 class Body:
-    """What a phase does with one of a lane's vectors: `lines` compute and fold; `results` are what
-    the last phase stores at `out`."""
+    """What a phase does with one of a lane's vectors: `lines` compute and fold; `stores` are what
+    the last phase writes."""
 
     vector: Vector
     loads: tuple[Load, ...]
     lines: tuple[str, ...]
-    results: tuple[str, ...]
-    out: Index
+    stores: tuple[Store, ...]
 
 
 @frozen
@@ -106,13 +115,13 @@ class Exchange:
 
 @frozen
 class PhasePlan:
-    """`after` is the label of the block from which a loop is entered; `row_result` the id of the
-    result, if it is the same for a whole row."""
+    """`after` is the label of the block from which a loop is entered; `row_stores` are outputs of
+    which a row has one element."""
 
     phase: Phase
     after: str
     row_lines: tuple[str, ...]
-    row_result: str
+    row_stores: tuple[Store, ...]
     bodies: tuple[Body, ...]
     carried: tuple[Carried, ...]
     exchanges: tuple[Exchange, ...]
@@ -136,7 +145,10 @@ class RowwisePlan(VulkanPlan):
     def notes(self) -> tuple[str, ...]:
         times = len([p for p in self.row.phases if p.inputs])
         kept = "which they hold" if self.schedule.resident else f"which they read {times} times"
-        return (f"{self.lanes} invocations for each row, {kept}",)
+        found = [f"{self.lanes} invocations for each row, {kept}"]
+        if self.interleaved:
+            found.append("neighbouring invocations have neighbouring rows")
+        return tuple(found)
 
     # -- a row's invocations -------------------------------------------------------------------
 
@@ -149,6 +161,19 @@ class RowwisePlan(VulkanPlan):
     def shares_block(self) -> bool:
         """Whether a workgroup has several rows."""
         return self.schedule.rows_per_block > 1
+
+    @property
+    def interleaved(self) -> bool:
+        """Neighbouring invocations have neighbouring rows."""
+        return self.row.interleaved and self.shares_block
+
+    @property
+    def row_mask(self) -> int:
+        return self.schedule.rows_per_block - 1
+
+    @property
+    def row_bits(self) -> int:
+        return log2(self.schedule.rows_per_block)
 
     @property
     def lane_mask(self) -> int:
@@ -172,17 +197,14 @@ class RowwisePlan(VulkanPlan):
     @property
     def row_starts(self) -> tuple[Index, ...]:
         """Where the row starts in each tensor that has an element of its own for it."""
-        starts = (*map(self._start, self.row.inputs), self.out_start)
+        starts = map(self._start, self.row.tensors)
         return tuple(start for start in starts if start.terms)
 
-    @property
-    def out_start(self) -> Index:
-        vectors = 1 if self.spec.is_reduced else self.row.row_vectors
-        return index_of("out_first", [("row", vectors)])
-
-    def _start(self, of: RowInput) -> Index:
+    def _start(self, of: RowInput | RowOutput) -> Index:
         names = coordinate_names(self.row_read, self.row.row_dimensions)
         scalars = self.tensor(of.name).vector
+        if isinstance(of, RowOutput) and of.row_stride:
+            return index_of(f"{of.name}_first", [("row", of.row_stride // scalars)])
         return index_of(
             f"{of.name}_first", [(names[d], stride // scalars) for d, stride in of.row_terms]
         )
@@ -197,16 +219,21 @@ class RowwisePlan(VulkanPlan):
         )
 
     def _load(self, of: RowInput, vector: Vector) -> Load:
+        name = f"{of.name}_{vector.name}"
+        index = self._index(of, vector, vector.read)
+        return Load(name=name, tensor=self.tensor(of.name), index=index)
+
+    def _index(self, of: RowInput | RowOutput, vector: Vector, number: str) -> Index:
+        """Where a tensor has a vector, of which the row's `number` is given."""
         assert of.columns is not None
         tensor, start = self.tensor(of.name), self._start(of)
         names = coordinate_names(vector.read, vector.coordinates)
         terms = [(start.name, 1)] if start.terms else []
         if of.columns.linear:
-            terms.append((vector.read, 1))
+            terms.append((number, 1))
         else:
             terms += [(names[d], stride // tensor.vector) for d, stride in of.columns.terms]
-        name = f"{of.name}_{vector.name}"
-        return Load(name=name, tensor=tensor, index=index_of(f"{name}_at", terms))
+        return index_of(f"{of.name}_{vector.name}_at", terms)
 
     @cached_property
     def vectors(self) -> tuple[Vector, ...]:
@@ -226,7 +253,8 @@ class RowwisePlan(VulkanPlan):
     def _turn(self, phase: Phase, has_columns: bool) -> Vector:
         """The vector of a turn of a phase's loop."""
         name = f"turn{phase.number}"
-        near = (i.columns for i in self.row.inputs if i.name in phase.inputs)
+        near = [i.columns for i in self.row.inputs if i.name in phase.inputs]
+        near += [] if phase.folds else [of.columns for of in self.row.outputs]
         has_coordinates = any(c and c.terms and not c.linear for c in near)
         return self._vector(
             name, name, 0, False, has_coordinates=has_coordinates, has_columns=has_columns
@@ -291,11 +319,15 @@ class RowwisePlan(VulkanPlan):
                 steps = self._exchanges(fold, mine, first_exchange + len(exchanges))
                 exchanges += steps
                 row_known[fold.step] = f"%{fold.name}" if steps else mine
+            row_stores: tuple[Store, ...] = ()
+            if not phase.folds:
+                row_stores = tuple(self._row_stores(row_known))
+                after = "row_stored" if row_stores else after
             yield PhasePlan(
                 phase=phase,
                 after=after,
                 row_lines=row_values.lines,
-                row_result=row_known.get(phase.wanted[-1], ""),
+                row_stores=row_stores,
                 bodies=tuple(bodies),
                 carried=carried,
                 exchanges=tuple(exchanges),
@@ -329,9 +361,26 @@ class RowwisePlan(VulkanPlan):
             vector=vector,
             loads=tuple(loads),
             lines=tuple(lines),
-            results=tuple(element[phase.wanted[-1]] for element in known),
-            out=index_of(f"out_{vector.name}_at", [(self.out_start.name, 1), (vector.index, 1)]),
+            stores=() if phase.folds else tuple(self._stores(vector, known)),
         )
+
+    def _stores(self, vector: Vector, known: list[dict[Expression, str]]) -> Iterator[Store]:
+        for of in self.row.whole_outputs:
+            yield Store(
+                name=f"{of.name}_{vector.name}",
+                tensor=self.tensor(of.name),
+                index=self._index(of, vector, vector.index),
+                values=tuple(element[of.result] for element in known),
+            )
+
+    def _row_stores(self, known: dict[Expression, str]) -> Iterator[Store]:
+        for of in self.row.reduced_outputs:
+            yield Store(
+                name=f"{of.name}_of_row",
+                tensor=self.tensor(of.name),
+                index=self._start(of),
+                values=(known[of.result],),
+            )
 
     def _fold(
         self, fold: Fold, values: Sequence[str], vector: Vector, lane: dict[Fold, str]
@@ -363,7 +412,7 @@ class RowwisePlan(VulkanPlan):
             found.append(
                 Exchange(
                     name=name,
-                    distance=1 << i,
+                    distance=(self.schedule.rows_per_block if self.interleaved else 1) << i,
                     buffer=(first + i) % EXCHANGE_BUFFERS,
                     mine=value,
                     lines=tuple(self.combine(fold, result, value, f"%{name}_theirs")),
@@ -408,7 +457,7 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePla
     _check(row, target, schedule)
     grid = fold_grid(-(-spec.rows // schedule.rows_per_block))
     folded = grid[1] > 1
-    cols = 1 if spec.is_reduced else spec.cols
+    cols = spec.out_cols
     tile = Tile(shape=(spec.rows, cols), extent=(schedule.rows_per_block, cols), axes=(0, -1))
     launch = Launch(
         entry_point=spec.key,
@@ -437,8 +486,8 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePla
         num_threads=schedule.num_threads,
         tensors=buffers,
         shared=exchange if folds and row.lanes > 1 else (),
-        functions=tuple(dict.fromkeys([*conversions, *RENDERER.functions(row.result)])),
-        constants=RENDERER.constants(row.result, *identities),
+        functions=tuple(dict.fromkeys([*conversions, *RENDERER.functions(*row.results)])),
+        constants=RENDERER.constants(*row.results, further=identities),
         folded=folded,
         guarded=grid[0] * grid[1] * schedule.rows_per_block != spec.rows,
     )
@@ -460,8 +509,7 @@ def fewest_lanes(row: RowPlan) -> int:
 def _buffers(row: RowPlan) -> Iterator[Tensor]:
     """Tensors of bits; one of which a row or a vector has a single element is taken by scalars."""
     single = {i.name for i in row.inputs if i.columns is None or i.columns.single}
-    if row.spec.is_reduced:
-        single.add("out")
+    single |= {of.name for of in row.reduced_outputs}
     for binding, p in enumerate(row.spec.parameters):
         yield Tensor(
             name=p.name,

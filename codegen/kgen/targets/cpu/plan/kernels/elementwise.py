@@ -7,19 +7,23 @@ import math
 from functools import cached_property
 
 from kgen.errors import ScheduleError
-from kgen.ops import Expression
+from kgen.ops import OUT, Expression
 from kgen.ops.expression import assuming, inputs
 from kgen.ops.registry import call_of
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Elementwise
 from kgen.targets.base import Target
-from kgen.targets.cpu.expressions import CpuBitsRenderer, CpuRenderer, on_bits
+from kgen.targets.cpu.expressions import (
+    CpuBitsRenderer,
+    CpuRenderer,
+    CpuWholeRenderer,
+    on_bits,
+)
 from kgen.targets.cpu.plan.base import FormulaPlan, Run, access, check_task, vector_for
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.matmul import LINE_BYTES
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.expressions import Rendered
-from kgen.targets.llvm_expressions import LlvmWholeRenderer
 from kgen.targets.llvm_ir import ELEMENT, FloatType
 from kgen.targets.stream import Dimension, StreamCondition, StreamOperand, StreamPlan
 from kgen_runtime.manifest import Launch, Tile
@@ -72,23 +76,24 @@ class ElementwisePlan(FormulaPlan):
     # -- the expression ------------------------------------------------------------------------
 
     @property
-    def renderer(self) -> CpuRenderer | CpuBitsRenderer | LlvmWholeRenderer:
+    def renderer(self) -> CpuRenderer | CpuBitsRenderer | CpuWholeRenderer:
         if on_bits(self.spec):
             return CpuBitsRenderer(dtype=self.spec.dtype, type=self.compute)
         type_ = FloatType(dtype=self.spec.compute, lanes=self.compute.count)
         if self.spec.compute.is_integer:
-            return LlvmWholeRenderer(type=type_)
+            return CpuWholeRenderer(type=type_)
         return CpuRenderer(type=type_, target=self.target)
 
     @property
-    def whole_calls(self) -> Expression:
-        """The expression in calls; for an output of whole words it is rounded."""
+    def whole_calls(self) -> tuple[Expression, ...]:
+        """The expressions in calls; for outputs of whole words they are rounded."""
         calls = self.spec.result_calls
-        return call_of("round", calls) if self.out.is_whole_words else calls
+        return tuple(call_of("round", c) for c in calls) if self.out.is_whole_words else calls
 
-    def calls(self, segment: Segment) -> Expression:
-        """The expression in a segment."""
-        return assuming(self.whole_calls, dict(segment.known))
+    def calls(self, segment: Segment) -> tuple[Expression, ...]:
+        """The expressions in a segment."""
+        known = dict(segment.known)
+        return tuple(assuming(calls, known) for calls in self.whole_calls)
 
     def rendered(self, segment: Segment, prefix: str) -> Rendered:
         """On vectors %<prefix>.<operand>, or %<operand>.all of one that is the same for a row."""
@@ -96,26 +101,39 @@ class ElementwisePlan(FormulaPlan):
             i.name: f"%{i.name}.all" if i.single else f"%{prefix}.{i.name}"
             for i in self.stream.inputs
         } | {c.name: f"%{c.name}.all" for c in self.row_conditions}
-        return self.renderer.render(self.calls(segment), operands, f"%{prefix}.result")
+        names = self._result_names(prefix)
+        return self.renderer.render_all(
+            self.calls(segment), operands, next(reversed(names.values())), list(names.values())
+        )
 
-    def result_name(self, rendered: Rendered, prefix: str) -> str:
-        """What the names begin with of what is made of a vector's result: its own, unless that is a
-        constant or the same for all vectors."""
-        own = rendered.result.startswith(f"%{prefix}.")
-        return rendered.result if own else f"%{prefix}.result"
+    def _result_names(self, prefix: str) -> dict[str, str]:
+        """What each output's value is called, unless it is another's, a constant or read so."""
+        return {
+            name: f"%{prefix}.result" if name == OUT else f"%{prefix}.{name}.result"
+            for name in self.spec.outputs
+        }
+
+    def stem(self, rendered: Rendered, prefix: str, output: str) -> str:
+        """What the names begin with of what is made of an output's vector: that of the value, if no
+        other vector or output has the same."""
+        names = self._result_names(prefix)
+        own = names.pop(output)
+        result = rendered.results[self.spec.outputs.index(output)]
+        alone = result.startswith(f"%{prefix}.") and result not in names.values()
+        return result if output == OUT and alone else own
 
     @property
     def module_functions(self) -> tuple[str, ...]:
         """Functions of the module that the expression calls."""
         renderer, calls = self.renderer, self.whole_calls
-        return renderer.functions(calls) if isinstance(renderer, CpuRenderer) else ()
+        return renderer.functions(*calls) if isinstance(renderer, CpuRenderer) else ()
 
     @property
     def declarations(self) -> tuple[str, ...]:
         renderer = self.renderer
         if isinstance(renderer, CpuBitsRenderer):
             return ()
-        found = list(renderer.declarations(self.whole_calls))
+        found = list(renderer.declarations(*self.whole_calls))
         if self.out.is_whole_words:
             t, whole = self.compute, self.out.stored
             found.append(f"{whole} @llvm.fptosi.sat.{whole.suffix}.{t.suffix}({t})")
@@ -238,7 +256,7 @@ class ElementwisePlan(FormulaPlan):
 
     def streamed(self, segment: Segment) -> tuple[StreamOperand, ...]:
         """Operands that are read vector by vector."""
-        names = inputs(self.calls(segment))
+        names = inputs(*self.calls(segment))
         return tuple(i for i in self.operands if not i.single and i.name in names)
 
     @property
@@ -321,6 +339,8 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: CpuStream) -> 
     tasks = -(-units // schedule.task)
     if tasks > 1 and not by_rows:
         check_task(schedule, run.step)
+    if schedule.nontemporal and len(spec.outputs) > 1:
+        raise ScheduleError("nontemporal=1 aligns to one output; with several try nontemporal=0")
     if schedule.nontemporal and (by_rows or not has_whole_tasks(spec, target, schedule.task)):
         raise ScheduleError(
             f"nontemporal=1 needs inputs that do not broadcast, and {compute.count} elements in "

@@ -11,8 +11,7 @@ from kgen.ops.rows import COLUMN
 from kgen.targets.cpu.expressions import CpuRenderer
 from kgen.targets.cpu.plan.base import Run
 from kgen.targets.cpu.plan.kernels.kept import Kept
-from kgen.targets.expressions import Rendered
-from kgen.targets.row import Fold, Phase, RowPlan
+from kgen.targets.row import Fold, Phase, RowOutput, RowPlan
 from kgen_runtime.values import frozen
 
 
@@ -32,7 +31,7 @@ class Cut:
 class Body:
     """What is done with one vector. `name` starts the names of its values; it begins at the line's
     element `index`, `offset` behind the loop's. `reads` are slots, `writes` operands and the slots
-    that they go to; `result` is what the last phase stores."""
+    that they go to; `results` are what the last phase stores, by output."""
 
     name: str
     index: str
@@ -43,12 +42,12 @@ class Body:
     has_column: bool
     lines: tuple[str, ...]
     writes: tuple[tuple[str, int], ...]
-    result: str
+    results: Mapping[str, str]
 
     @property
     def has_place(self) -> bool:
         """It asks for the place in the row."""
-        return bool(self.has_column or self.slots or self.result)
+        return bool(self.has_column or self.slots or self.results)
 
     @property
     def slots(self) -> tuple[int, ...]:
@@ -70,13 +69,14 @@ class Stretch:
 
 @frozen
 class PhasePlan:
-    """`row_values` are lines that come first, and compute in all elements of vectors; the last of
-    a reduced row end with the `result_of_row`. `carried` are the accumulators of a loop over lines,
-    if there are several; `exchange` ends with each fold's value in all elements."""
+    """`row_values` are lines that come first, and compute in all elements of vectors;
+    `results_of_row` are the outputs of which a row has one element. `carried` are the accumulators
+    of a loop over lines, if there are several; `exchange` ends with each fold's value in all
+    elements."""
 
     phase: Phase
     row_values: tuple[str, ...]
-    result_of_row: str
+    results_of_row: Mapping[str, str]
     stretches: tuple[Stretch, ...]
     carried: tuple[tuple[str, str, str], ...]
     exchange: tuple[str, ...]
@@ -101,6 +101,11 @@ class RowPhases:
     known_of_row: Mapping[str, str]
     loaded: tuple[str, ...]
 
+    @property
+    def has_lines(self) -> bool:
+        """There are several lines in a row."""
+        return self.row.row_vectors > 1
+
     def phases(self) -> tuple[PhasePlan, ...]:
         known = {variable(name): operand for name, operand in self.known_of_row.items()}
         found = []
@@ -108,32 +113,31 @@ class RowPhases:
             kept = {k.step: k.slot for k in self.kept if k.phase < each.number}
             phase = self.row.given(each, kept)
             row_values = self.renderer.compute(phase.row_values, known, f"%row{phase.number}")
-            found.append(self._phase(phase, row_values, known, kept))
+            found.append(self._phase(phase, row_values.lines, known, kept))
             known |= {fold.step: f"%row.{fold.name}" for fold in phase.folds}
         return tuple(found)
 
     def _phase(
         self,
         phase: Phase,
-        row_values: Rendered,
+        row_values: Sequence[str],
         known: Mapping[Expression, str],
         kept: Mapping[Expression, int],
     ) -> PhasePlan:
         stretches: list[Stretch] = []
-        several = self.row.row_vectors > 1
+        several = self.has_lines
         identities = tuple(map(self.identity, phase.folds))
         names = tuple(accumulator(f"{phase.name}.line", fold) for fold in phase.folds)
         totals = names if several else identities
-        ends_row = self.row.spec.is_reduced and not phase.folds
-        if not ends_row:
+        if phase.folds or self.row.whole_outputs:
             for cut in self.cuts(phase.name):
                 stretches.append(self._stretch(phase, cut, totals, known, kept))
                 totals = stretches[-1].totals
-        rounding, result = self._rounded(row_values.result, "%row.whole") if ends_row else ([], "")
+        rounding, results = self._results(phase, self.row.reduced_outputs, known, "%row")
         return PhasePlan(
             phase=phase,
-            row_values=(*row_values.lines, *rounding),
-            result_of_row=result,
+            row_values=(*row_values, *rounding),
+            results_of_row=results,
             stretches=tuple(stretches),
             carried=tuple(zip(names, identities, totals, strict=True)) if several else (),
             exchange=tuple(
@@ -209,7 +213,7 @@ class RowPhases:
             own = leaf in loads or leaf == COLUMN
             known[variable(leaf)] = f"%{name}.{leaf}" if own else f"%{phase.name}.line.{leaf}.all"
         rendered = self.renderer.compute(phase.wanted, known, f"%{name}")
-        lines, result = list(rendered.lines), rendered.result
+        lines = list(rendered.lines)
         for fold, (before, after) in zip(phase.folds, accumulators, strict=True):
             value = known[fold.argument]
             if cut.valid:
@@ -217,9 +221,8 @@ class RowPhases:
                 lines.append(self._select(there, cut.valid, value, self.identity(fold)))
                 value = there
             lines += self.combine(fold, after, value, before)
-        if not phase.folds:
-            rounding, result = self._rounded(result, f"%{name}.out.whole")
-            lines += rounding
+        rounding, results = self._results(phase, self.row.whole_outputs, known, f"%{name}")
+        lines += rounding
         used = {*phase.wanted, *(a for step in missing for a in step.arguments)}
         return Body(
             name=name,
@@ -231,8 +234,24 @@ class RowPhases:
             has_column=COLUMN in leaves,
             lines=tuple(lines),
             writes=tuple((known[k.step], k.slot) for k in self.kept if k.phase == phase.number),
-            result="" if phase.folds else result,
+            results=results,
         )
+
+    def _results(
+        self,
+        phase: Phase,
+        outputs: Sequence[RowOutput],
+        known: Mapping[Expression, str],
+        prefix: str,
+    ) -> tuple[list[str], dict[str, str]]:
+        """What the last phase writes to some outputs, by their names, and lines that round it."""
+        lines, results = [], {}
+        for of in () if phase.folds else outputs:
+            rounding, results[of.name] = self._rounded(
+                known[of.result], f"{prefix}.{of.name}.whole"
+            )
+            lines += rounding
+        return lines, results
 
     def _rounded(self, value: str, name: str) -> tuple[list[str], str]:
         """Lines that make a result a whole number of this name, if it is to be one."""

@@ -19,7 +19,7 @@ from kgen.targets.cpu.plan.math.flushes import may_be_flushed
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.llvm_ir import FloatType
-from kgen.targets.row import RowInput, RowPlan, line_length
+from kgen.targets.row import RowInput, RowOutput, RowPlan, line_length
 from kgen.targets.stream import Dimension
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
@@ -74,14 +74,14 @@ class RowwisePlan(FormulaPlan):
     @property
     def module_functions(self) -> tuple[str, ...]:
         """Functions of the module that the expression calls."""
-        return self.renderer.functions(self.row.result)
+        return self.renderer.functions(*self.row.results)
 
     @property
     def declarations(self) -> tuple[str, ...]:
         folds = [fold for phase in self.row.phases for fold in phase.folds]
-        computed = [self.row.result, *map(combination, folds)]
-        computed += [node(P.ROUND, self.row.result)] if self.rounds else []
-        found = [d for e in computed for d in self.renderer.declarations(e)]
+        computed = [*self.row.results, *map(combination, folds)]
+        computed += [node(P.ROUND, result) for result in self.row.results if self.rounds]
+        found = list(self.renderer.declarations(*computed))
         if self.module_functions:
             found += self.functions.declarations(self.compute)
         if self.rounds:
@@ -90,11 +90,6 @@ class RowwisePlan(FormulaPlan):
         return tuple(dict.fromkeys(found))
 
     # -- where rows lie ------------------------------------------------------------------------
-
-    @property
-    def out_row(self) -> int:
-        """Bytes of a row of the output."""
-        return (1 if self.spec.is_reduced else self.spec.cols) * self.out.itemsize
 
     @property
     def has_matrices(self) -> bool:
@@ -111,21 +106,29 @@ class RowwisePlan(FormulaPlan):
         """Inputs of which a row has one element."""
         return tuple(i for i in self.row.inputs if i.columns is None)
 
-    def row_terms(self, of: RowInput) -> tuple[tuple[str, int], ...]:
-        """Where an input's row is: operands, and the bytes for each step of them."""
-        return self._bytes("%row", self.row_dimensions, of.row_terms)
+    def row_terms(self, of: RowInput | RowOutput) -> tuple[tuple[str, int], ...]:
+        """Where a tensor's row is: operands, and the bytes for each step of them."""
+        if isinstance(of, RowOutput) and of.row_stride:
+            return (("%row", of.row_stride * self.out.itemsize),)
+        return self._bytes(of, "%row", self.row_dimensions, of.row_terms)
 
-    def row_pointer(self, of: RowInput) -> str:
+    def row_pointer(self, of: RowInput | RowOutput) -> str:
+        if isinstance(of, RowOutput):
+            return f"%{of.name}.row"
         return f"%{of.name}.row" if of.row_terms else self.pointer(of.name)
 
     def _bytes(
-        self, number: str, dimensions: tuple[Dimension, ...], terms: tuple[tuple[int, int], ...]
+        self,
+        of: RowInput | RowOutput,
+        number: str,
+        dimensions: tuple[Dimension, ...],
+        terms: tuple[tuple[int, int], ...],
     ) -> tuple[tuple[str, int], ...]:
         """Coordinates, of which some are the `number` itself, as operands, and strides as bytes."""
         named = {d.number for d in dimensions}
+        itemsize = (self.x if isinstance(of, RowInput) else self.out).itemsize
         return tuple(
-            (f"{number}.at{d}" if d in named else number, stride * self.x.itemsize)
-            for d, stride in terms
+            (f"{number}.at{d}" if d in named else number, stride * itemsize) for d, stride in terms
         )
 
     # -- lines of a row ------------------------------------------------------------------------
@@ -147,18 +150,19 @@ class RowwisePlan(FormulaPlan):
     @property
     def _inner(self) -> int:
         """The number of the dimension along a line."""
-        return next(len(i.columns.strides) for i in self.row.inputs if i.columns) - 1
+        return next(len(i.columns.strides) for i in self.row.tensors if i.columns) - 1
 
-    def line_terms(self, of: RowInput, line: str) -> tuple[tuple[str, int], ...]:
-        """Where an input's line is in the row: operands, and the bytes for each step of them."""
+    def line_terms(self, of: RowInput | RowOutput, line: str) -> tuple[tuple[str, int], ...]:
+        """Where a tensor's line is in the row: operands, and the bytes for each step of them."""
         assert of.columns is not None
         if of.columns.linear:
-            return ((line, self.run.length * self.x.itemsize),)
+            itemsize = (self.x if isinstance(of, RowInput) else self.out).itemsize
+            return ((line, self.run.length * itemsize),)
         terms = tuple((d, stride) for d, stride in of.columns.terms if d < self._inner)
-        return self._bytes(line, self.line_dimensions, terms)
+        return self._bytes(of, line, self.line_dimensions, terms)
 
     def line_pointer(self, name: str, line: str) -> str:
-        of = next(i for i in self.row.inputs if i.name == name)
+        of = next(i for i in self.row.tensors if i.name == name)
         if self.lines == 1 or not self.line_terms(of, line):
             return self.row_pointer(of)
         return f"{line}.{name}.at"
@@ -189,11 +193,18 @@ class RowwisePlan(FormulaPlan):
         Zen 4).
         """
         stack = tuple(f"%kept{i}" for i in range(ROW_BUFFER_BYTES // self.row_bytes))
-        if self.spec.is_reduced or not self.out.is_wide:
+        if not self.row_as_place or not self.out.is_wide:
             return stack
         far = self.spec.bytes_moved > self.target.limits["l3_bytes"]
-        straddles = self.out_row % self.compute.bytes
-        return ("%out.row", *stack) if far and not straddles else (*stack, "%out.row")
+        straddles = self.spec.cols * self.out.itemsize % self.compute.bytes
+        row = self.row_as_place
+        return (row, *stack) if far and not straddles else (*stack, row)
+
+    @property
+    def row_as_place(self) -> str:
+        """The row of an output whose elements lie as those of a buffer do, if there is one."""
+        names = [of.name for of in self.row.whole_outputs if of.columns and of.columns.linear]
+        return f"%{names[-1]}.row" if names else ""
 
     @cached_property
     def kept(self) -> tuple[Kept, ...]:
@@ -203,7 +214,7 @@ class RowwisePlan(FormulaPlan):
     def row_buffers(self) -> tuple[str, ...]:
         """Slots on the stack."""
         used = dict.fromkeys(self.places[kept.slot] for kept in self.kept)
-        return tuple(place for place in used if place != "%out.row")
+        return tuple(place for place in used if place != self.row_as_place)
 
     @property
     def scratch_bytes(self) -> int:
@@ -220,7 +231,7 @@ class RowwisePlan(FormulaPlan):
         if self.run.tail <= 1:
             return ()
         types = {self.x.stored}
-        types |= set() if self.spec.is_reduced else {self.out.stored}
+        types |= {self.out.stored} if self.row.whole_outputs else set()
         types |= {self.stage.stored} if self.kept else set()
         return tuple(sorted(types, key=str))
 
@@ -247,7 +258,7 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: CpuStream) -> RowwiseP
         )
     line = line_length(spec)
     compute = vector_for(target, DType.F32, line)
-    cols = 1 if spec.is_reduced else spec.cols
+    cols = spec.out_cols
     launch = Launch(
         entry_point=spec.key,
         grid=(-(-spec.rows // schedule.task), 1, 1),
@@ -255,7 +266,9 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: CpuStream) -> RowwiseP
         tile=Tile(shape=(spec.rows, cols), extent=(schedule.task, cols), axes=(0, -1)),
     )
     rounded_by_cpu = (
-        spec.out is DType.BF16 and target.has("avx512_bf16") and may_be_flushed(spec.primitives())
+        spec.out is DType.BF16
+        and target.has("avx512_bf16")
+        and all(map(may_be_flushed, spec.primitives()))
     )
     return RowwisePlan(
         spec=spec,

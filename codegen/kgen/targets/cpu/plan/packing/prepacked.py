@@ -1,4 +1,4 @@
-"""B packed ahead, in an order that all kernels of a target agree on, whatever M is.
+"""Prepacked B: an order that all kernels of a target agree on, whatever M is.
 
 Panels are one vector wide, so that register tiles of any width read whole panels, each as a stream
 of its own; and a kernel for one row and one for a thousand take the same packed weights.

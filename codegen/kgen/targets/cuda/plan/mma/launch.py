@@ -1,4 +1,4 @@
-"""How CTAs share the block tiles of a product by mma.sync: one each, parts of k, or stream-k."""
+"""How CTAs share the block tiles of a product by mma.sync: one each, split-k or stream-k."""
 
 from __future__ import annotations
 

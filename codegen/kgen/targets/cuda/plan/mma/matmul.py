@@ -42,7 +42,8 @@ class KStep:
 
     `loads` are the fragments of the step after it. The last step `turns` to the next tile first.
     `rounded` are fragments of this step that are rounded to the instruction's type, `paired` those
-    that two neighbours of m (or n) share so far. `promoted` are short sums that end with it.
+    that two neighbours of m (or n) share so far. `promoted` are reduced-precision sums that end
+    with it.
     """
 
     k: int
@@ -73,7 +74,7 @@ class MmaPlan(MatmulPlan):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """How operands reach shared memory and registers, and how short sums are kept exact."""
+        """How operands reach shared memory and registers, and how sums are kept exact."""
         found = list(super().remarks)
         for operand in self.paired:
             found.append(
@@ -163,7 +164,7 @@ class MmaPlan(MatmulPlan):
 def plan_mma(
     spec: Matmul, target: Target, schedule: MmaMatmul, whole: Matmul | None = None
 ) -> MmaPlan:
-    """`whole`: the product of which the spec's batch are parts of k, where they are. What goes
+    """`whole`: the product of which the spec's batch are split-k slices, where they are. What goes
     out is this product if the schedule adds them in the same kernel, else the parts.
 
     Raises ScheduleError if the schedule does not fit the instruction or the target.

@@ -81,7 +81,7 @@ class Products:
         )
 
     def of_step(self, k: int, *, begins: bool) -> tuple[Mma, ...]:
-        """Those of step k; `begins`: short sums have nothing in them yet."""
+        """Those of step k; `begins`: reduced-precision sums have nothing in them yet."""
         instruction = self.a.instruction
         first = self.a.set_of(k)
         return tuple(
@@ -127,7 +127,7 @@ def rest_of(register: str) -> str:
 
 
 def promotion(spec: Matmul, schedule: GpuMatmul) -> int:
-    """Of k, after which short sums are added to ones in f32; 0 if k ends before."""
+    """Of k, after which reduced-precision sums are added to ones in f32; 0 if k ends before."""
     if not isinstance(schedule, PromotedMatmul | PromotedWgmmaMatmul):
         return 0
     return schedule.promote_k if schedule.promote_k < spec.k else 0

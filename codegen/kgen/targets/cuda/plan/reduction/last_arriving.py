@@ -1,4 +1,4 @@
-"""Split k in one kernel: of the CTAs that multiply parts of a block tile the last one adds them.
+"""Split-k in one kernel: the last-arriving CTA of a block tile adds the partial sums of all.
 
 Each leaves its sums in a workspace and counts itself at the block tile's counter, an atomic that
 releases what it has left and acquires what the others have. Who finds that all others have come
@@ -127,12 +127,12 @@ class Gather:
     def note(self) -> str:
         return (
             f"k in {self.split} parts, one for each z of the grid"
-            f"{' and matrix' if self.grid[2] > 1 else ''}; the CTA that comes last adds them"
+            f"{' and matrix' if self.grid[2] > 1 else ''}; the last-arriving CTA adds them"
         )
 
     @property
     def remark(self) -> str:
-        return f"k in {self.split} parts, added in order by the CTA that comes last"
+        return f"k in {self.split} parts, added in order by the last-arriving CTA"
 
     def launch(self, launch: Launch) -> Launch:
         """The launch of one CTA per block tile as one of a CTA for each part."""

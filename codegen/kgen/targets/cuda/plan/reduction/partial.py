@@ -1,4 +1,4 @@
-"""Sums of a part of k as a CTA leaves them in a workspace, for whoever adds the parts of a block
+"""Sums of a part of k as a CTA leaves them in a workspace, for the reduction of a block
 tile."""
 
 from __future__ import annotations

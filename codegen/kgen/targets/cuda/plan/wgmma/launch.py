@@ -1,4 +1,4 @@
-"""The launch of a product by warpgroups: clusters, and CTAs that stay."""
+"""The launch of a product by warpgroups: clusters, and persistent CTAs."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ class WgmmaPlan(base.CudaPlan):
 def plan_wgmma(
     spec: Matmul, target: Target, schedule: WgmmaMatmul, whole: Matmul | None = None
 ) -> WgmmaPlan:
-    """`whole`: the product of which the spec's batch are parts of k, where they are.
+    """`whole`: the product of which the spec's batch are split-k slices, where they are.
 
     Raises ScheduleError if the schedule does not fit the operands or the target.
     """

@@ -15,8 +15,8 @@ from kgen.targets.cuda.plan.wgmma.products import WgmmaProducts
 
 
 def plan_products(spec: Matmul, whole: Matmul, schedule: WgmmaMatmul) -> WgmmaProducts:
-    """`spec` may be parts of k of a `whole` product, whose operands are read. There must be no
-    obstacle; short sums share registers where the schedule leaves too few for all."""
+    """`spec` may be split-k slices of a `whole` product, whose operands are read. There must be no
+    obstacle; reduced-precision sums share registers where the schedule leaves too few for all."""
     instruction = warpgroup_instruction_of(spec)
     assert instruction is not None, "there is no obstacle"
     products = WgmmaProducts(

@@ -140,7 +140,7 @@ class WgmmaProducts:
 
     @property
     def parts_held(self) -> tuple[tuple[str, ...], ...]:
-        """Registers of short sums, by the pieces that have their own."""
+        """Registers of reduced-precision sums, by the pieces that have their own."""
         if not self.promoted:
             return ()
         pieces = self.pieces[:1] if self.in_turn else self.pieces

@@ -1,0 +1,85 @@
+"""Identity arithmetic in rendered text: what adds 0, multiplies by 1 or shifts by 0 is left out.
+
+Templates write an address or an index once for all tiles; where a step of it is 0 or 1, the line
+computes what is there already. PTX gets a move, or nothing where the register is its own result. In
+LLVM IR and SPIR-V, where a name stands for one value, the value's name takes the result's place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+#: Patterns are compiled when the first kernel of their language is rendered.
+_PTX = (
+    r"(?m)^(?P<indent>[ \t]*)(?P<guard>@!?%\w+ )?(?:"
+    r"(?P<same>(?:add|sub|or|xor|shl|shr|mul\.lo|div)\.(?P<type>[usb](?P<bits>32|64)))"
+    r" (?P<to>%\w+), (?P<of>%\w+), (?P<number>[01]);"
+    r"|mad\.lo\.(?P<sum_type>[us]\d\d) (?P<sum>%\w+), (?P<one>%\w+), 1, (?P<other>%\w+);"
+    r"|rem\.(?P<rem_type>u\d\d) (?P<rem>%\w+), %\w+, 1;"
+    r")[ \t]*\n"
+)
+_LLVM = (
+    r"(?m)^[ \t]*(?P<to>%[\w.$-]+) = (?:"
+    r"(?:add|sub|or|xor|shl|lshr|ashr)(?: nuw| nsw| exact| disjoint)* i\d+ (?P<of0>%?[\w.$-]+), 0"
+    r"|(?:mul|udiv|sdiv)(?: nuw| nsw| exact)* i\d+ (?P<of1>%[\w.$-]+), 1"
+    r"|urem i\d+ %[\w.$-]+, 1"
+    r"|getelementptr(?: inbounds| nuw| nusw)* (?:[\w.]+|<[^>]+>),"
+    r" ptr(?: addrspace\(\d+\))? (?P<of2>[%@][\w.$-]+), i\d+ 0"
+    r")[ \t]*\n"
+)
+_SPIRV = (
+    r"(?m)^[ \t]*(?P<to>%\w+) = Op(?:"
+    r"(?:IAdd|ISub|ShiftLeftLogical|ShiftRightLogical|BitwiseOr|BitwiseXor)"
+    r" %uint (?P<of0>%\w+) %uint_0"
+    r"|(?:IMul|UDiv) %uint (?P<of1>%\w+) %uint_1"
+    r"|UMod %uint (?P<of2>%\w+) %uint_1"
+    r")[ \t]*\n"
+)
+_NEUTRAL = {"mul.lo": "1", "div": "1"}
+_NAME = r"%[\w.$-]*[\w$-]"
+_FUNCTION = r"(?ms)^define .*?^}$"
+
+
+def without_identities(text: str, extension: str) -> str:
+    """The text of a kernel in PTX, LLVM IR or SPIR-V assembly, by its file's extension."""
+    if extension == "ptx":
+        return re.sub(_PTX, _moved, text)
+    if extension == "ll":
+        return re.sub(_FUNCTION, lambda found: _renamed(found[0], _LLVM, _llvm_value), text)
+    return _renamed(text, _SPIRV, _spirv_value)
+
+
+def _moved(found: re.Match[str]) -> str:
+    """One line of PTX, in which registers take new values."""
+    start = found["indent"] + (found["guard"] or "")
+    if found["sum"]:
+        first, second = found["one"], found["other"]
+        return f"{start}add.{found['sum_type']} {found['sum']}, {first}, {second};\n"
+    if found["rem"]:
+        return f"{start}mov.{found['rem_type']} {found['rem']}, 0;\n"
+    operation = found["same"].rpartition(".")[0]
+    if found["number"] != _NEUTRAL.get(operation, "0"):
+        return found[0]
+    if found["to"] == found["of"]:
+        return ""
+    return f"{start}mov.{found['type']} {found['to']}, {found['of']};\n"
+
+
+def _llvm_value(found: re.Match[str]) -> str:
+    return found["of0"] or found["of1"] or found["of2"] or "0"
+
+
+def _spirv_value(found: re.Match[str]) -> str:
+    return found["of0"] or found["of1"] or "%uint_0"
+
+
+def _renamed(text: str, identity: str, value: Callable[[re.Match[str]], str]) -> str:
+    """Text without the definitions of what is another value, whose name is written for theirs."""
+    while same := {found["to"]: value(found) for found in re.finditer(identity, text)}:
+        for name, other in same.items():
+            while other in same:
+                other = same[other]
+            same[name] = other
+        text = re.sub(_NAME, lambda found: same.get(found[0], found[0]), re.sub(identity, "", text))
+    return text

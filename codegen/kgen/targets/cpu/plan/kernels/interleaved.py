@@ -1,0 +1,191 @@
+"""The plan of rowwise_interleaved.ll.j2: a vector of neighbouring rows at a time, column by column.
+
+Rows whose elements lie next to those of other rows (the sums of a matrix' columns) are computed
+side by side: every element of a vector is of another row, so nothing is exchanged in it. The last
+vector of a line of rows begins where it ends with the line, and some of its rows are computed
+twice; a line shorter than a vector is masked.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from kgen.errors import ScheduleError
+from kgen.schedule import CpuStream
+from kgen.spec import DType, Rowwise
+from kgen.targets.base import Target
+from kgen.targets.cpu.expressions import with_functions
+from kgen.targets.cpu.plan.base import Run, access, vector_for
+from kgen.targets.cpu.plan.kernels.row_phases import PhasePlan, RowPhases
+from kgen.targets.cpu.plan.kernels.rowwise import RowwisePlan
+from kgen.targets.cpu.plan.vectors import Vector
+from kgen.targets.row import Fold, RowInput, RowOutput, RowPlan, split
+from kgen.targets.stream import Dimension
+from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
+
+
+@frozen
+class InterleavedPhases(RowPhases):
+    """A row's folds are complete when its loop is: there are no lines, and nothing to exchange."""
+
+    @property
+    def has_lines(self) -> bool:
+        return False
+
+    def exchange(self, fold: Fold, value: str) -> list[str]:
+        t = self.renderer.type
+        return [f"%row.{fold.name} = bitcast {t} {value} to {t}"]
+
+
+@frozen
+class InterleavedPlan(RowwisePlan):
+    """`run` is along the columns, of which each is a vector of rows."""
+
+    @cached_property
+    def row(self) -> RowPlan:
+        return RowPlan(spec=self.spec, vector=1, lanes=1, form=with_functions)
+
+    # -- vectors of rows -----------------------------------------------------------------------
+
+    @property
+    def line(self) -> int:
+        """Rows next to one another."""
+        return split(self.spec).rows[-1]
+
+    @property
+    def valid(self) -> int:
+        """Rows of a line that is shorter than a vector, else 0."""
+        return self.line if self.line < self.compute.count else 0
+
+    @property
+    def line_vectors(self) -> int:
+        return -(-self.line // self.compute.count)
+
+    @property
+    def overlaps(self) -> bool:
+        """The last vector of a line has rows of the one before."""
+        return not self.valid and self.line % self.compute.count != 0
+
+    @property
+    def last_start(self) -> int:
+        """Where the last vector of a line begins."""
+        return self.line - self.compute.count
+
+    @property
+    def units(self) -> int:
+        """Vectors of rows, which tasks divide between them."""
+        return self.spec.rows // self.line * self.line_vectors
+
+    @property
+    def task_words(self) -> str:
+        return f"{self.schedule.task} vectors of rows"
+
+    @property
+    def last_task_is_short(self) -> bool:
+        return self.units % self.schedule.task != 0
+
+    @property
+    def integers(self) -> Vector:
+        """The numbers of a vector's rows."""
+        return Vector(count=self.compute.count, scalar="i64")
+
+    @property
+    def row_offsets(self) -> str:
+        """A vector's rows, counted from its first."""
+        return f"<{', '.join(f'i64 {i}' for i in range(self.compute.count))}>"
+
+    @property
+    def masked_types(self) -> tuple[Vector, ...]:
+        """One element alone goes as a scalar."""
+        return tuple(sorted({self.x.stored, self.out.stored}, key=str)) if self.valid > 1 else ()
+
+    # -- where things lie ----------------------------------------------------------------------
+
+    def is_vector(self, name: str) -> bool:
+        """An input's elements differ from row to row, and lie next to one another."""
+        return split(self.spec).strides[name][0][-1] != 0
+
+    @property
+    def column_dimensions(self) -> tuple[Dimension, ...]:
+        """How a column's number gives the coordinates that some tensor needs and are not it."""
+        return tuple(d for d in self.row.column_dimensions if not d.is_whole)
+
+    def column_terms(self, name: str, body: str, index: str) -> tuple[tuple[str, int], ...]:
+        """Where a tensor's column is in the row: operands, and the bytes for each step of them."""
+        of = self._tensor(name)
+        assert of.columns is not None
+        itemsize = (self.x if isinstance(of, RowInput) else self.out).itemsize
+        if of.columns.linear and of.columns.terms:
+            return ((index, itemsize),)
+        named = {d.number for d in self.column_dimensions}
+        return tuple(
+            (f"%{body}.at{d}" if d in named else index, stride * itemsize)
+            for d, stride in of.columns.terms
+        )
+
+    def pointer_of(self, name: str) -> str:
+        """The address of a vector's first row."""
+        return self.row_pointer(self._tensor(name))
+
+    def _tensor(self, name: str) -> RowInput | RowOutput:
+        return next(of for of in self.row.tensors if of.name == name)
+
+    # -- what is kept between phases -----------------------------------------------------------
+
+    @property
+    def row_bytes(self) -> int:
+        """Vectors of floats, one for each column."""
+        return self.spec.cols * self.compute.bytes
+
+    @property
+    def row_as_place(self) -> str:
+        """None: the columns of an output lie apart."""
+        return ""
+
+    # -- phases --------------------------------------------------------------------------------
+
+    @cached_property
+    def phases(self) -> tuple[PhasePlan, ...]:
+        known = {i.name: f"%{i.name}.of_row" for i in self.of_row} | {"row": "%row.number"}
+        return InterleavedPhases(
+            row=self.row,
+            run=self.run,
+            renderer=self.renderer,
+            rounds=self.rounds,
+            kept=self.kept,
+            known_of_row=known,
+            loaded=tuple(i.name for i in self.row.inputs if i.columns is not None),
+        ).phases()
+
+
+def plan_interleaved(spec: Rowwise, target: Target, schedule: CpuStream) -> InterleavedPlan:
+    if schedule.nontemporal:
+        raise ScheduleError(
+            "nontemporal=1 is for element-wise operations, not for rows; try nontemporal=0"
+        )
+    line = split(spec).rows[-1]
+    compute = vector_for(target, DType.F32, line)
+    vectors = -(-line // compute.count)
+    tasks = -(-(spec.rows // line * vectors) // schedule.task)
+    cols = spec.out_cols
+    # A task's rows are one box of the output unless vectors overlap.
+    exact = line % compute.count == 0 or line < compute.count
+    rows = schedule.task * min(line, compute.count)
+    launch = Launch(
+        entry_point=spec.key,
+        grid=(tasks, 1, 1),
+        arguments=tuple(p.name for p in spec.parameters),
+        tile=Tile(shape=(spec.rows, cols), extent=(rows, cols), axes=(0, -1)) if exact else None,
+    )
+    return InterleavedPlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="cpu/rowwise_interleaved.ll.j2",
+        launches=(launch,),
+        compute=compute,
+        out=access(target, spec.out, compute),
+        x=access(target, spec.dtype, compute),
+        run=Run(length=spec.cols, vector=1, unroll=schedule.unroll),
+    )
