@@ -197,14 +197,14 @@ last.multiplied:
   %columns_left = sub nuw nsw i32 17, %first_column
   %column0.wide = zext i32 %thread_column to i64
   %column0.exists = icmp ult i32 %thread_column, %columns_left
-  %column0.bias.offset = select i1 %column0.exists, i64 %column0.wide, i64 0
-  %column0.bias.at = getelementptr float, ptr addrspace(1) %bias.block, i64 %column0.bias.offset
+  %column0.inside = select i1 %column0.exists, i64 %column0.wide, i64 0
+  %column0.bias.at = getelementptr float, ptr addrspace(1) %bias.block, i64 %column0.inside
   %column0.bias = load float, ptr addrspace(1) %column0.bias.at, align 4
   %column1 = add nuw nsw i32 %thread_column, 1
   %column1.wide = zext i32 %column1 to i64
   %column1.exists = icmp ult i32 %column1, %columns_left
-  %column1.bias.offset = select i1 %column1.exists, i64 %column1.wide, i64 0
-  %column1.bias.at = getelementptr float, ptr addrspace(1) %bias.block, i64 %column1.bias.offset
+  %column1.inside = select i1 %column1.exists, i64 %column1.wide, i64 0
+  %column1.bias.at = getelementptr float, ptr addrspace(1) %bias.block, i64 %column1.inside
   %column1.bias = load float, ptr addrspace(1) %column1.bias.at, align 4
   ; row 0
   %row0.wide = zext i32 %thread_row to i64
@@ -215,11 +215,12 @@ last.multiplied:
   br i1 %m0.n0.e0.exists, label %m0.n0.e0.inside, label %m0.n0.e0.done
 m0.n0.e0.inside:
   %m0.n0.e0.offset = add nuw nsw i64 %row0.offset, %column0.wide
-  %m0.n0.e0.bias1 = fadd float %m0.n0.e0, %column0.bias
-  %m0.n0.e0.relu2_less_equal = fcmp ole float %m0.n0.e0.bias1, 0x0000000000000000
-  %m0.n0.e0.relu2 = select i1 %m0.n0.e0.relu2_less_equal, float 0x0000000000000000, float %m0.n0.e0.bias1
+  ; relu(A @ B + bias)
+  %m0.n0.e0.finished_add = fadd contract float %m0.n0.e0, %column0.bias
+  %m0.n0.e0.finished_less_equal = fcmp ole float %m0.n0.e0.finished_add, 0x0000000000000000
+  %m0.n0.e0.finished = select i1 %m0.n0.e0.finished_less_equal, float 0x0000000000000000, float %m0.n0.e0.finished_add
   %m0.n0.e0.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m0.n0.e0.offset
-  store float %m0.n0.e0.relu2, ptr addrspace(1) %m0.n0.e0.at, align 4
+  store float %m0.n0.e0.finished, ptr addrspace(1) %m0.n0.e0.at, align 4
   br label %m0.n0.e0.done
 m0.n0.e0.done:
   %m0.n0.e1 = extractelement <2 x float> %acc.m0.n0.last, i32 1
@@ -227,11 +228,12 @@ m0.n0.e0.done:
   br i1 %m0.n0.e1.exists, label %m0.n0.e1.inside, label %m0.n0.e1.done
 m0.n0.e1.inside:
   %m0.n0.e1.offset = add nuw nsw i64 %row0.offset, %column1.wide
-  %m0.n0.e1.bias1 = fadd float %m0.n0.e1, %column1.bias
-  %m0.n0.e1.relu2_less_equal = fcmp ole float %m0.n0.e1.bias1, 0x0000000000000000
-  %m0.n0.e1.relu2 = select i1 %m0.n0.e1.relu2_less_equal, float 0x0000000000000000, float %m0.n0.e1.bias1
+  ; relu(A @ B + bias)
+  %m0.n0.e1.finished_add = fadd contract float %m0.n0.e1, %column1.bias
+  %m0.n0.e1.finished_less_equal = fcmp ole float %m0.n0.e1.finished_add, 0x0000000000000000
+  %m0.n0.e1.finished = select i1 %m0.n0.e1.finished_less_equal, float 0x0000000000000000, float %m0.n0.e1.finished_add
   %m0.n0.e1.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m0.n0.e1.offset
-  store float %m0.n0.e1.relu2, ptr addrspace(1) %m0.n0.e1.at, align 4
+  store float %m0.n0.e1.finished, ptr addrspace(1) %m0.n0.e1.at, align 4
   br label %m0.n0.e1.done
 m0.n0.e1.done:
   ; row 1
@@ -244,11 +246,12 @@ m0.n0.e1.done:
   br i1 %m1.n0.e0.exists, label %m1.n0.e0.inside, label %m1.n0.e0.done
 m1.n0.e0.inside:
   %m1.n0.e0.offset = add nuw nsw i64 %row1.offset, %column0.wide
-  %m1.n0.e0.bias1 = fadd float %m1.n0.e0, %column0.bias
-  %m1.n0.e0.relu2_less_equal = fcmp ole float %m1.n0.e0.bias1, 0x0000000000000000
-  %m1.n0.e0.relu2 = select i1 %m1.n0.e0.relu2_less_equal, float 0x0000000000000000, float %m1.n0.e0.bias1
+  ; relu(A @ B + bias)
+  %m1.n0.e0.finished_add = fadd contract float %m1.n0.e0, %column0.bias
+  %m1.n0.e0.finished_less_equal = fcmp ole float %m1.n0.e0.finished_add, 0x0000000000000000
+  %m1.n0.e0.finished = select i1 %m1.n0.e0.finished_less_equal, float 0x0000000000000000, float %m1.n0.e0.finished_add
   %m1.n0.e0.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m1.n0.e0.offset
-  store float %m1.n0.e0.relu2, ptr addrspace(1) %m1.n0.e0.at, align 4
+  store float %m1.n0.e0.finished, ptr addrspace(1) %m1.n0.e0.at, align 4
   br label %m1.n0.e0.done
 m1.n0.e0.done:
   %m1.n0.e1 = extractelement <2 x float> %acc.m1.n0.last, i32 1
@@ -256,11 +259,12 @@ m1.n0.e0.done:
   br i1 %m1.n0.e1.exists, label %m1.n0.e1.inside, label %m1.n0.e1.done
 m1.n0.e1.inside:
   %m1.n0.e1.offset = add nuw nsw i64 %row1.offset, %column1.wide
-  %m1.n0.e1.bias1 = fadd float %m1.n0.e1, %column1.bias
-  %m1.n0.e1.relu2_less_equal = fcmp ole float %m1.n0.e1.bias1, 0x0000000000000000
-  %m1.n0.e1.relu2 = select i1 %m1.n0.e1.relu2_less_equal, float 0x0000000000000000, float %m1.n0.e1.bias1
+  ; relu(A @ B + bias)
+  %m1.n0.e1.finished_add = fadd contract float %m1.n0.e1, %column1.bias
+  %m1.n0.e1.finished_less_equal = fcmp ole float %m1.n0.e1.finished_add, 0x0000000000000000
+  %m1.n0.e1.finished = select i1 %m1.n0.e1.finished_less_equal, float 0x0000000000000000, float %m1.n0.e1.finished_add
   %m1.n0.e1.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m1.n0.e1.offset
-  store float %m1.n0.e1.relu2, ptr addrspace(1) %m1.n0.e1.at, align 4
+  store float %m1.n0.e1.finished, ptr addrspace(1) %m1.n0.e1.at, align 4
   br label %m1.n0.e1.done
 m1.n0.e1.done:
 

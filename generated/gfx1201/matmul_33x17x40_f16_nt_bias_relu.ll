@@ -192,8 +192,8 @@ last:
   %out.column = add nuw nsw i32 %warp_column, %lane_row
   %column0.wide = zext i32 %out.column to i64
   %column0.exists = icmp ult i32 %out.column, %columns_left
-  %column0.bias.offset = select i1 %column0.exists, i64 %column0.wide, i64 0
-  %column0.bias.at = getelementptr half, ptr addrspace(1) %bias.block, i64 %column0.bias.offset
+  %column0.inside = select i1 %column0.exists, i64 %column0.wide, i64 0
+  %column0.bias.at = getelementptr half, ptr addrspace(1) %bias.block, i64 %column0.inside
   %column0.bias.stored = load half, ptr addrspace(1) %column0.bias.at, align 2
   %column0.bias = fpext half %column0.bias.stored to float
   ; row 0
@@ -205,10 +205,11 @@ last:
   br i1 %m0.c0.r0.exists, label %m0.c0.r0.inside, label %m0.c0.r0.done
 m0.c0.r0.inside:
   %m0.c0.r0.offset = add nuw nsw i64 %row.m0.r0.offset, %column0.wide
-  %m0.c0.r0.bias1 = fadd float %m0.c0.r0, %column0.bias
-  %m0.c0.r0.relu2_less_equal = fcmp ole float %m0.c0.r0.bias1, 0x0000000000000000
-  %m0.c0.r0.relu2 = select i1 %m0.c0.r0.relu2_less_equal, float 0x0000000000000000, float %m0.c0.r0.bias1
-  %m0.c0.r0.rounded = fptrunc float %m0.c0.r0.relu2 to half
+  ; relu(A @ B + bias)
+  %m0.c0.r0.finished_add = fadd contract float %m0.c0.r0, %column0.bias
+  %m0.c0.r0.finished_less_equal = fcmp ole float %m0.c0.r0.finished_add, 0x0000000000000000
+  %m0.c0.r0.finished = select i1 %m0.c0.r0.finished_less_equal, float 0x0000000000000000, float %m0.c0.r0.finished_add
+  %m0.c0.r0.rounded = fptrunc float %m0.c0.r0.finished to half
   %m0.c0.r0.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r0.offset
   store half %m0.c0.r0.rounded, ptr addrspace(1) %m0.c0.r0.at, align 2
   br label %m0.c0.r0.done
@@ -223,10 +224,11 @@ m0.c0.r0.done:
   br i1 %m0.c0.r1.exists, label %m0.c0.r1.inside, label %m0.c0.r1.done
 m0.c0.r1.inside:
   %m0.c0.r1.offset = add nuw nsw i64 %row.m0.r1.offset, %column0.wide
-  %m0.c0.r1.bias1 = fadd float %m0.c0.r1, %column0.bias
-  %m0.c0.r1.relu2_less_equal = fcmp ole float %m0.c0.r1.bias1, 0x0000000000000000
-  %m0.c0.r1.relu2 = select i1 %m0.c0.r1.relu2_less_equal, float 0x0000000000000000, float %m0.c0.r1.bias1
-  %m0.c0.r1.rounded = fptrunc float %m0.c0.r1.relu2 to half
+  ; relu(A @ B + bias)
+  %m0.c0.r1.finished_add = fadd contract float %m0.c0.r1, %column0.bias
+  %m0.c0.r1.finished_less_equal = fcmp ole float %m0.c0.r1.finished_add, 0x0000000000000000
+  %m0.c0.r1.finished = select i1 %m0.c0.r1.finished_less_equal, float 0x0000000000000000, float %m0.c0.r1.finished_add
+  %m0.c0.r1.rounded = fptrunc float %m0.c0.r1.finished to half
   %m0.c0.r1.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r1.offset
   store half %m0.c0.r1.rounded, ptr addrspace(1) %m0.c0.r1.at, align 2
   br label %m0.c0.r1.done
@@ -241,10 +243,11 @@ m0.c0.r1.done:
   br i1 %m0.c0.r2.exists, label %m0.c0.r2.inside, label %m0.c0.r2.done
 m0.c0.r2.inside:
   %m0.c0.r2.offset = add nuw nsw i64 %row.m0.r2.offset, %column0.wide
-  %m0.c0.r2.bias1 = fadd float %m0.c0.r2, %column0.bias
-  %m0.c0.r2.relu2_less_equal = fcmp ole float %m0.c0.r2.bias1, 0x0000000000000000
-  %m0.c0.r2.relu2 = select i1 %m0.c0.r2.relu2_less_equal, float 0x0000000000000000, float %m0.c0.r2.bias1
-  %m0.c0.r2.rounded = fptrunc float %m0.c0.r2.relu2 to half
+  ; relu(A @ B + bias)
+  %m0.c0.r2.finished_add = fadd contract float %m0.c0.r2, %column0.bias
+  %m0.c0.r2.finished_less_equal = fcmp ole float %m0.c0.r2.finished_add, 0x0000000000000000
+  %m0.c0.r2.finished = select i1 %m0.c0.r2.finished_less_equal, float 0x0000000000000000, float %m0.c0.r2.finished_add
+  %m0.c0.r2.rounded = fptrunc float %m0.c0.r2.finished to half
   %m0.c0.r2.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r2.offset
   store half %m0.c0.r2.rounded, ptr addrspace(1) %m0.c0.r2.at, align 2
   br label %m0.c0.r2.done
@@ -259,10 +262,11 @@ m0.c0.r2.done:
   br i1 %m0.c0.r3.exists, label %m0.c0.r3.inside, label %m0.c0.r3.done
 m0.c0.r3.inside:
   %m0.c0.r3.offset = add nuw nsw i64 %row.m0.r3.offset, %column0.wide
-  %m0.c0.r3.bias1 = fadd float %m0.c0.r3, %column0.bias
-  %m0.c0.r3.relu2_less_equal = fcmp ole float %m0.c0.r3.bias1, 0x0000000000000000
-  %m0.c0.r3.relu2 = select i1 %m0.c0.r3.relu2_less_equal, float 0x0000000000000000, float %m0.c0.r3.bias1
-  %m0.c0.r3.rounded = fptrunc float %m0.c0.r3.relu2 to half
+  ; relu(A @ B + bias)
+  %m0.c0.r3.finished_add = fadd contract float %m0.c0.r3, %column0.bias
+  %m0.c0.r3.finished_less_equal = fcmp ole float %m0.c0.r3.finished_add, 0x0000000000000000
+  %m0.c0.r3.finished = select i1 %m0.c0.r3.finished_less_equal, float 0x0000000000000000, float %m0.c0.r3.finished_add
+  %m0.c0.r3.rounded = fptrunc float %m0.c0.r3.finished to half
   %m0.c0.r3.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r3.offset
   store half %m0.c0.r3.rounded, ptr addrspace(1) %m0.c0.r3.at, align 2
   br label %m0.c0.r3.done
@@ -277,10 +281,11 @@ m0.c0.r3.done:
   br i1 %m0.c0.r4.exists, label %m0.c0.r4.inside, label %m0.c0.r4.done
 m0.c0.r4.inside:
   %m0.c0.r4.offset = add nuw nsw i64 %row.m0.r4.offset, %column0.wide
-  %m0.c0.r4.bias1 = fadd float %m0.c0.r4, %column0.bias
-  %m0.c0.r4.relu2_less_equal = fcmp ole float %m0.c0.r4.bias1, 0x0000000000000000
-  %m0.c0.r4.relu2 = select i1 %m0.c0.r4.relu2_less_equal, float 0x0000000000000000, float %m0.c0.r4.bias1
-  %m0.c0.r4.rounded = fptrunc float %m0.c0.r4.relu2 to half
+  ; relu(A @ B + bias)
+  %m0.c0.r4.finished_add = fadd contract float %m0.c0.r4, %column0.bias
+  %m0.c0.r4.finished_less_equal = fcmp ole float %m0.c0.r4.finished_add, 0x0000000000000000
+  %m0.c0.r4.finished = select i1 %m0.c0.r4.finished_less_equal, float 0x0000000000000000, float %m0.c0.r4.finished_add
+  %m0.c0.r4.rounded = fptrunc float %m0.c0.r4.finished to half
   %m0.c0.r4.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r4.offset
   store half %m0.c0.r4.rounded, ptr addrspace(1) %m0.c0.r4.at, align 2
   br label %m0.c0.r4.done
@@ -295,10 +300,11 @@ m0.c0.r4.done:
   br i1 %m0.c0.r5.exists, label %m0.c0.r5.inside, label %m0.c0.r5.done
 m0.c0.r5.inside:
   %m0.c0.r5.offset = add nuw nsw i64 %row.m0.r5.offset, %column0.wide
-  %m0.c0.r5.bias1 = fadd float %m0.c0.r5, %column0.bias
-  %m0.c0.r5.relu2_less_equal = fcmp ole float %m0.c0.r5.bias1, 0x0000000000000000
-  %m0.c0.r5.relu2 = select i1 %m0.c0.r5.relu2_less_equal, float 0x0000000000000000, float %m0.c0.r5.bias1
-  %m0.c0.r5.rounded = fptrunc float %m0.c0.r5.relu2 to half
+  ; relu(A @ B + bias)
+  %m0.c0.r5.finished_add = fadd contract float %m0.c0.r5, %column0.bias
+  %m0.c0.r5.finished_less_equal = fcmp ole float %m0.c0.r5.finished_add, 0x0000000000000000
+  %m0.c0.r5.finished = select i1 %m0.c0.r5.finished_less_equal, float 0x0000000000000000, float %m0.c0.r5.finished_add
+  %m0.c0.r5.rounded = fptrunc float %m0.c0.r5.finished to half
   %m0.c0.r5.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r5.offset
   store half %m0.c0.r5.rounded, ptr addrspace(1) %m0.c0.r5.at, align 2
   br label %m0.c0.r5.done
@@ -313,10 +319,11 @@ m0.c0.r5.done:
   br i1 %m0.c0.r6.exists, label %m0.c0.r6.inside, label %m0.c0.r6.done
 m0.c0.r6.inside:
   %m0.c0.r6.offset = add nuw nsw i64 %row.m0.r6.offset, %column0.wide
-  %m0.c0.r6.bias1 = fadd float %m0.c0.r6, %column0.bias
-  %m0.c0.r6.relu2_less_equal = fcmp ole float %m0.c0.r6.bias1, 0x0000000000000000
-  %m0.c0.r6.relu2 = select i1 %m0.c0.r6.relu2_less_equal, float 0x0000000000000000, float %m0.c0.r6.bias1
-  %m0.c0.r6.rounded = fptrunc float %m0.c0.r6.relu2 to half
+  ; relu(A @ B + bias)
+  %m0.c0.r6.finished_add = fadd contract float %m0.c0.r6, %column0.bias
+  %m0.c0.r6.finished_less_equal = fcmp ole float %m0.c0.r6.finished_add, 0x0000000000000000
+  %m0.c0.r6.finished = select i1 %m0.c0.r6.finished_less_equal, float 0x0000000000000000, float %m0.c0.r6.finished_add
+  %m0.c0.r6.rounded = fptrunc float %m0.c0.r6.finished to half
   %m0.c0.r6.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r6.offset
   store half %m0.c0.r6.rounded, ptr addrspace(1) %m0.c0.r6.at, align 2
   br label %m0.c0.r6.done
@@ -331,10 +338,11 @@ m0.c0.r6.done:
   br i1 %m0.c0.r7.exists, label %m0.c0.r7.inside, label %m0.c0.r7.done
 m0.c0.r7.inside:
   %m0.c0.r7.offset = add nuw nsw i64 %row.m0.r7.offset, %column0.wide
-  %m0.c0.r7.bias1 = fadd float %m0.c0.r7, %column0.bias
-  %m0.c0.r7.relu2_less_equal = fcmp ole float %m0.c0.r7.bias1, 0x0000000000000000
-  %m0.c0.r7.relu2 = select i1 %m0.c0.r7.relu2_less_equal, float 0x0000000000000000, float %m0.c0.r7.bias1
-  %m0.c0.r7.rounded = fptrunc float %m0.c0.r7.relu2 to half
+  ; relu(A @ B + bias)
+  %m0.c0.r7.finished_add = fadd contract float %m0.c0.r7, %column0.bias
+  %m0.c0.r7.finished_less_equal = fcmp ole float %m0.c0.r7.finished_add, 0x0000000000000000
+  %m0.c0.r7.finished = select i1 %m0.c0.r7.finished_less_equal, float 0x0000000000000000, float %m0.c0.r7.finished_add
+  %m0.c0.r7.rounded = fptrunc float %m0.c0.r7.finished to half
   %m0.c0.r7.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r7.offset
   store half %m0.c0.r7.rounded, ptr addrspace(1) %m0.c0.r7.at, align 2
   br label %m0.c0.r7.done

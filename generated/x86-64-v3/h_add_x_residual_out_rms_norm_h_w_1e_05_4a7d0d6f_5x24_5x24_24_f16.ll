@@ -55,12 +55,11 @@ sum.s.body:
   %sum.s0.residual.half = bitcast <8 x i16> %sum.s0.residual.bits to <8 x half>
   %sum.s0.residual = fpext <8 x half> %sum.s0.residual.half to <8 x float>
   %sum.s0_add = fadd <8 x float> %sum.s0.x, %sum.s0.residual
-  %sum.s0_mul = fmul <8 x float> %sum.s0_add, %sum.s0_add
-  %sum.s0.fold.sum.next = fadd <8 x float> %sum.s0_mul, %sum.s0.fold.sum
+  %sum.s0.fold.sum.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %sum.s0_add, <8 x float> %sum.s0_add, <8 x float> %sum.s0.fold.sum)
   br label %sum.s.latch
 sum.s.latch:
   %sum.s.after = add nuw i64 %sum.s, 8
-  br label %sum.s.head
+  br label %sum.s.head, !llvm.loop !1
 sum.s.done:
   %sum.by4 = shufflevector <8 x float> %sum.s0.fold.sum, <8 x float> poison, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 0, i32 1, i32 2, i32 3>
   %sum.by4.folded = fadd <8 x float> %sum.s0.fold.sum, %sum.by4
@@ -108,7 +107,7 @@ out.s.body:
   br label %out.s.latch
 out.s.latch:
   %out.s.after = add nuw i64 %out.s, 8
-  br label %out.s.head
+  br label %out.s.head, !llvm.loop !1
 out.s.done:
   br label %row.latch
 row.latch:
@@ -120,6 +119,10 @@ row.done:
 }
 
 declare <8 x float> @llvm.sqrt.v8f32(<8 x float>)
+declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
 
 attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="256" "prefer-vector-width"="256" }
 
+; steps are unrolled as the schedule says, no further
+!1 = distinct !{!1, !2}
+!2 = !{!"llvm.loop.unroll.disable"}

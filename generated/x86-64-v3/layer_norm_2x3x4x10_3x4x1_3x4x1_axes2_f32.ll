@@ -66,7 +66,7 @@ sum.s.body:
   br label %sum.s.latch
 sum.s.latch:
   %sum.s.after = add nuw i64 %sum.s, 8
-  br label %sum.s.head
+  br label %sum.s.head, !llvm.loop !1
 sum.s.done:
   %sum.t0.x.at = getelementptr float, ptr %sum.line.x.at, i64 8
   %sum.t0.x = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %sum.t0.x.at, <8 x i1> <i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
@@ -110,12 +110,11 @@ sum2.s.body:
   %sum2.s0.x.at = getelementptr float, ptr %sum2.line.x.at, i64 %sum2.s
   %sum2.s0.x = load <8 x float>, ptr %sum2.s0.x.at, align 4
   %sum2.s0_sub = fsub <8 x float> %sum2.s0.x, %row1_mul
-  %sum2.s0_mul = fmul <8 x float> %sum2.s0_sub, %sum2.s0_sub
-  %sum2.s0.fold.sum2.next = fadd <8 x float> %sum2.s0_mul, %sum2.s0.fold.sum2
+  %sum2.s0.fold.sum2.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %sum2.s0_sub, <8 x float> %sum2.s0_sub, <8 x float> %sum2.s0.fold.sum2)
   br label %sum2.s.latch
 sum2.s.latch:
   %sum2.s.after = add nuw i64 %sum2.s, 8
-  br label %sum2.s.head
+  br label %sum2.s.head, !llvm.loop !1
 sum2.s.done:
   %sum2.t0.x.at = getelementptr float, ptr %sum2.line.x.at, i64 8
   %sum2.t0.x = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %sum2.t0.x.at, <8 x i1> <i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
@@ -182,7 +181,7 @@ out.s.body:
   br label %out.s.latch
 out.s.latch:
   %out.s.after = add nuw i64 %out.s, 8
-  br label %out.s.head
+  br label %out.s.head, !llvm.loop !1
 out.s.done:
   %out.t0.column.place = add nuw i64 %out.line.start, 8
   %out.t0.x.at = getelementptr float, ptr %out.line.x.at, i64 8
@@ -208,8 +207,12 @@ row.done:
 }
 
 declare <8 x float> @llvm.sqrt.v8f32(<8 x float>)
+declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
 declare <8 x float> @llvm.masked.load.v8f32.p0(ptr, <8 x i1>, <8 x float>)
 declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, <8 x i1>)
 
 attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="256" "prefer-vector-width"="256" }
 
+; steps are unrolled as the schedule says, no further
+!1 = distinct !{!1, !2}
+!2 = !{!"llvm.loop.unroll.disable"}

@@ -54,39 +54,35 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  ; x + bias
   %sum_m0_n0.bias = load <8 x float>, ptr %bias, align 4
-  %sum_m0_n0.x1.bias = fadd <8 x float> %sum_m0_n0, %sum_m0_n0.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m0_n0.x2.relu.negative = fcmp olt <8 x float> %sum_m0_n0.x1.bias, zeroinitializer
-  %sum_m0_n0.x2.relu = select <8 x i1> %sum_m0_n0.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m0_n0.x1.bias
-  store <8 x float> %sum_m0_n0.x2.relu, ptr %out, align 4
+  ; relu(A @ B + bias)
+  %sum_m0_n0.finished_add = fadd <8 x float> %sum_m0_n0, %sum_m0_n0.bias
+  %sum_m0_n0.finished_less_equal = fcmp ole <8 x float> %sum_m0_n0.finished_add, splat (float 0x0000000000000000)
+  %sum_m0_n0.finished = select <8 x i1> %sum_m0_n0.finished_less_equal, <8 x float> splat (float 0x0000000000000000), <8 x float> %sum_m0_n0.finished_add
+  store <8 x float> %sum_m0_n0.finished, ptr %out, align 4
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
   %sum_m0_n1.bias.at = getelementptr i8, ptr %bias, i64 32
-  ; x + bias
   %sum_m0_n1.bias = load <8 x float>, ptr %sum_m0_n1.bias.at, align 4
-  %sum_m0_n1.x1.bias = fadd <8 x float> %sum_m0_n1, %sum_m0_n1.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m0_n1.x2.relu.negative = fcmp olt <8 x float> %sum_m0_n1.x1.bias, zeroinitializer
-  %sum_m0_n1.x2.relu = select <8 x i1> %sum_m0_n1.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m0_n1.x1.bias
-  store <8 x float> %sum_m0_n1.x2.relu, ptr %sum_m0_n1.out.at, align 4
+  ; relu(A @ B + bias)
+  %sum_m0_n1.finished_add = fadd <8 x float> %sum_m0_n1, %sum_m0_n1.bias
+  %sum_m0_n1.finished_less_equal = fcmp ole <8 x float> %sum_m0_n1.finished_add, splat (float 0x0000000000000000)
+  %sum_m0_n1.finished = select <8 x i1> %sum_m0_n1.finished_less_equal, <8 x float> splat (float 0x0000000000000000), <8 x float> %sum_m0_n1.finished_add
+  store <8 x float> %sum_m0_n1.finished, ptr %sum_m0_n1.out.at, align 4
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
-  ; x + bias
   %sum_m1_n0.bias = load <8 x float>, ptr %bias, align 4
-  %sum_m1_n0.x1.bias = fadd <8 x float> %sum_m1_n0, %sum_m1_n0.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m1_n0.x2.relu.negative = fcmp olt <8 x float> %sum_m1_n0.x1.bias, zeroinitializer
-  %sum_m1_n0.x2.relu = select <8 x i1> %sum_m1_n0.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m1_n0.x1.bias
-  store <8 x float> %sum_m1_n0.x2.relu, ptr %sum_m1_n0.out.at, align 4
+  ; relu(A @ B + bias)
+  %sum_m1_n0.finished_add = fadd <8 x float> %sum_m1_n0, %sum_m1_n0.bias
+  %sum_m1_n0.finished_less_equal = fcmp ole <8 x float> %sum_m1_n0.finished_add, splat (float 0x0000000000000000)
+  %sum_m1_n0.finished = select <8 x i1> %sum_m1_n0.finished_less_equal, <8 x float> splat (float 0x0000000000000000), <8 x float> %sum_m1_n0.finished_add
+  store <8 x float> %sum_m1_n0.finished, ptr %sum_m1_n0.out.at, align 4
   %sum_m1_n1.out.at = getelementptr i8, ptr %out, i64 100
   %sum_m1_n1.bias.at = getelementptr i8, ptr %bias, i64 32
-  ; x + bias
   %sum_m1_n1.bias = load <8 x float>, ptr %sum_m1_n1.bias.at, align 4
-  %sum_m1_n1.x1.bias = fadd <8 x float> %sum_m1_n1, %sum_m1_n1.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m1_n1.x2.relu.negative = fcmp olt <8 x float> %sum_m1_n1.x1.bias, zeroinitializer
-  %sum_m1_n1.x2.relu = select <8 x i1> %sum_m1_n1.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m1_n1.x1.bias
-  store <8 x float> %sum_m1_n1.x2.relu, ptr %sum_m1_n1.out.at, align 4
+  ; relu(A @ B + bias)
+  %sum_m1_n1.finished_add = fadd <8 x float> %sum_m1_n1, %sum_m1_n1.bias
+  %sum_m1_n1.finished_less_equal = fcmp ole <8 x float> %sum_m1_n1.finished_add, splat (float 0x0000000000000000)
+  %sum_m1_n1.finished = select <8 x i1> %sum_m1_n1.finished_less_equal, <8 x float> splat (float 0x0000000000000000), <8 x float> %sum_m1_n1.finished_add
+  store <8 x float> %sum_m1_n1.finished, ptr %sum_m1_n1.out.at, align 4
   ret void
 }
 
@@ -122,25 +118,23 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  ; x + bias
   %sum_m0_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m0_n0.bias = insertelement <8 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
-  %sum_m0_n0.x1.bias = fadd <8 x float> %sum_m0_n0, %sum_m0_n0.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m0_n0.x2.relu.negative = fcmp olt <8 x float> %sum_m0_n0.x1.bias, zeroinitializer
-  %sum_m0_n0.x2.relu = select <8 x i1> %sum_m0_n0.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m0_n0.x1.bias
-  %sum_m0_n0.x2.relu.alone = extractelement <8 x float> %sum_m0_n0.x2.relu, i32 0
-  store float %sum_m0_n0.x2.relu.alone, ptr %out, align 4
+  ; relu(A @ B + bias)
+  %sum_m0_n0.finished_add = fadd <8 x float> %sum_m0_n0, %sum_m0_n0.bias
+  %sum_m0_n0.finished_less_equal = fcmp ole <8 x float> %sum_m0_n0.finished_add, splat (float 0x0000000000000000)
+  %sum_m0_n0.finished = select <8 x i1> %sum_m0_n0.finished_less_equal, <8 x float> splat (float 0x0000000000000000), <8 x float> %sum_m0_n0.finished_add
+  %sum_m0_n0.finished.alone = extractelement <8 x float> %sum_m0_n0.finished, i32 0
+  store float %sum_m0_n0.finished.alone, ptr %out, align 4
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
-  ; x + bias
   %sum_m1_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m1_n0.bias = insertelement <8 x float> zeroinitializer, float %sum_m1_n0.bias.scalar, i32 0
-  %sum_m1_n0.x1.bias = fadd <8 x float> %sum_m1_n0, %sum_m1_n0.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m1_n0.x2.relu.negative = fcmp olt <8 x float> %sum_m1_n0.x1.bias, zeroinitializer
-  %sum_m1_n0.x2.relu = select <8 x i1> %sum_m1_n0.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m1_n0.x1.bias
-  %sum_m1_n0.x2.relu.alone = extractelement <8 x float> %sum_m1_n0.x2.relu, i32 0
-  store float %sum_m1_n0.x2.relu.alone, ptr %sum_m1_n0.out.at, align 4
+  ; relu(A @ B + bias)
+  %sum_m1_n0.finished_add = fadd <8 x float> %sum_m1_n0, %sum_m1_n0.bias
+  %sum_m1_n0.finished_less_equal = fcmp ole <8 x float> %sum_m1_n0.finished_add, splat (float 0x0000000000000000)
+  %sum_m1_n0.finished = select <8 x i1> %sum_m1_n0.finished_less_equal, <8 x float> splat (float 0x0000000000000000), <8 x float> %sum_m1_n0.finished_add
+  %sum_m1_n0.finished.alone = extractelement <8 x float> %sum_m1_n0.finished, i32 0
+  store float %sum_m1_n0.finished.alone, ptr %sum_m1_n0.out.at, align 4
   ret void
 }
 
@@ -174,22 +168,20 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  ; x + bias
   %sum_m0_n0.bias = load <8 x float>, ptr %bias, align 4
-  %sum_m0_n0.x1.bias = fadd <8 x float> %sum_m0_n0, %sum_m0_n0.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m0_n0.x2.relu.negative = fcmp olt <8 x float> %sum_m0_n0.x1.bias, zeroinitializer
-  %sum_m0_n0.x2.relu = select <8 x i1> %sum_m0_n0.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m0_n0.x1.bias
-  store <8 x float> %sum_m0_n0.x2.relu, ptr %out, align 4
+  ; relu(A @ B + bias)
+  %sum_m0_n0.finished_add = fadd <8 x float> %sum_m0_n0, %sum_m0_n0.bias
+  %sum_m0_n0.finished_less_equal = fcmp ole <8 x float> %sum_m0_n0.finished_add, splat (float 0x0000000000000000)
+  %sum_m0_n0.finished = select <8 x i1> %sum_m0_n0.finished_less_equal, <8 x float> splat (float 0x0000000000000000), <8 x float> %sum_m0_n0.finished_add
+  store <8 x float> %sum_m0_n0.finished, ptr %out, align 4
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
   %sum_m0_n1.bias.at = getelementptr i8, ptr %bias, i64 32
-  ; x + bias
   %sum_m0_n1.bias = load <8 x float>, ptr %sum_m0_n1.bias.at, align 4
-  %sum_m0_n1.x1.bias = fadd <8 x float> %sum_m0_n1, %sum_m0_n1.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m0_n1.x2.relu.negative = fcmp olt <8 x float> %sum_m0_n1.x1.bias, zeroinitializer
-  %sum_m0_n1.x2.relu = select <8 x i1> %sum_m0_n1.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m0_n1.x1.bias
-  store <8 x float> %sum_m0_n1.x2.relu, ptr %sum_m0_n1.out.at, align 4
+  ; relu(A @ B + bias)
+  %sum_m0_n1.finished_add = fadd <8 x float> %sum_m0_n1, %sum_m0_n1.bias
+  %sum_m0_n1.finished_less_equal = fcmp ole <8 x float> %sum_m0_n1.finished_add, splat (float 0x0000000000000000)
+  %sum_m0_n1.finished = select <8 x i1> %sum_m0_n1.finished_less_equal, <8 x float> splat (float 0x0000000000000000), <8 x float> %sum_m0_n1.finished_add
+  store <8 x float> %sum_m0_n1.finished, ptr %sum_m0_n1.out.at, align 4
   ret void
 }
 
@@ -219,15 +211,14 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  ; x + bias
   %sum_m0_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m0_n0.bias = insertelement <8 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
-  %sum_m0_n0.x1.bias = fadd <8 x float> %sum_m0_n0, %sum_m0_n0.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m0_n0.x2.relu.negative = fcmp olt <8 x float> %sum_m0_n0.x1.bias, zeroinitializer
-  %sum_m0_n0.x2.relu = select <8 x i1> %sum_m0_n0.x2.relu.negative, <8 x float> zeroinitializer, <8 x float> %sum_m0_n0.x1.bias
-  %sum_m0_n0.x2.relu.alone = extractelement <8 x float> %sum_m0_n0.x2.relu, i32 0
-  store float %sum_m0_n0.x2.relu.alone, ptr %out, align 4
+  ; relu(A @ B + bias)
+  %sum_m0_n0.finished_add = fadd <8 x float> %sum_m0_n0, %sum_m0_n0.bias
+  %sum_m0_n0.finished_less_equal = fcmp ole <8 x float> %sum_m0_n0.finished_add, splat (float 0x0000000000000000)
+  %sum_m0_n0.finished = select <8 x i1> %sum_m0_n0.finished_less_equal, <8 x float> splat (float 0x0000000000000000), <8 x float> %sum_m0_n0.finished_add
+  %sum_m0_n0.finished.alone = extractelement <8 x float> %sum_m0_n0.finished, i32 0
+  store float %sum_m0_n0.finished.alone, ptr %out, align 4
   ret void
 }
 

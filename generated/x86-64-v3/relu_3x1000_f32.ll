@@ -31,10 +31,12 @@ entry:
   %gap = lshr i64 %gap.bytes, 2
   %aligned.start = add nuw i64 %begin.unit, %gap
   %length = sub nuw i64 %end.unit, %aligned.start
-
-  ; -- mainloop: 4 vectors of 8 elements a step
   %unrolled.length = and i64 %length, -32
   %unrolled.stop = add nuw i64 %aligned.start, %unrolled.length
+  %whole.length = and i64 %length, -8
+  %whole.stop = add nuw i64 %aligned.start, %whole.length
+
+  ; -- mainloop: 4 vectors of 8 elements a step
   br label %i.enter
 i.enter:
   br label %i.head
@@ -81,8 +83,6 @@ i.latch:
 i.done:
 
   ; -- epilogue: whole vectors that are left, then the last one
-  %whole.length = and i64 %length, -8
-  %whole.stop = add nuw i64 %aligned.start, %whole.length
   br label %s.enter
 s.enter:
   br label %s.head

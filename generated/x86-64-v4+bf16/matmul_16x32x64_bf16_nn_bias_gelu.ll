@@ -77,105 +77,97 @@ k.latch:
   br label %k.head, !llvm.loop !0
 k.done:
   ; -- epilogue
-  ; x + bias
   %sum_m0_n0.bias.bits = load <16 x i16>, ptr %bias, align 2
   %sum_m0_n0.bias.wide = zext <16 x i16> %sum_m0_n0.bias.bits to <16 x i32>
   %sum_m0_n0.bias.high = shl <16 x i32> %sum_m0_n0.bias.wide, splat (i32 16)
   %sum_m0_n0.bias = bitcast <16 x i32> %sum_m0_n0.bias.high to <16 x float>
-  %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
-  ; x/2 (1 + erf(x / sqrt 2))
-  %sum_m0_n0.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m0_n0.x1.bias)
-  %sum_m0_n0.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m0_n0.x2.gelu to <16 x bfloat>
-  %sum_m0_n0.x2.gelu.stored = bitcast <16 x bfloat> %sum_m0_n0.x2.gelu.stored.bfloat to <16 x i16>
-  store <16 x i16> %sum_m0_n0.x2.gelu.stored, ptr %out, align 2
+  ; gelu(A @ B + bias)
+  %sum_m0_n0.finished_add = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
+  %sum_m0_n0.finished = call <16 x float> @gelu(<16 x float> %sum_m0_n0.finished_add)
+  %sum_m0_n0.finished.stored.bfloat = fptrunc <16 x float> %sum_m0_n0.finished to <16 x bfloat>
+  %sum_m0_n0.finished.stored = bitcast <16 x bfloat> %sum_m0_n0.finished.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m0_n0.finished.stored, ptr %out, align 2
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
   %sum_m0_n1.bias.at = getelementptr i8, ptr %bias, i64 32
-  ; x + bias
   %sum_m0_n1.bias.bits = load <16 x i16>, ptr %sum_m0_n1.bias.at, align 2
   %sum_m0_n1.bias.wide = zext <16 x i16> %sum_m0_n1.bias.bits to <16 x i32>
   %sum_m0_n1.bias.high = shl <16 x i32> %sum_m0_n1.bias.wide, splat (i32 16)
   %sum_m0_n1.bias = bitcast <16 x i32> %sum_m0_n1.bias.high to <16 x float>
-  %sum_m0_n1.x1.bias = fadd <16 x float> %sum_m0_n1, %sum_m0_n1.bias
-  ; x/2 (1 + erf(x / sqrt 2))
-  %sum_m0_n1.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m0_n1.x1.bias)
-  %sum_m0_n1.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m0_n1.x2.gelu to <16 x bfloat>
-  %sum_m0_n1.x2.gelu.stored = bitcast <16 x bfloat> %sum_m0_n1.x2.gelu.stored.bfloat to <16 x i16>
-  store <16 x i16> %sum_m0_n1.x2.gelu.stored, ptr %sum_m0_n1.out.at, align 2
+  ; gelu(A @ B + bias)
+  %sum_m0_n1.finished_add = fadd <16 x float> %sum_m0_n1, %sum_m0_n1.bias
+  %sum_m0_n1.finished = call <16 x float> @gelu(<16 x float> %sum_m0_n1.finished_add)
+  %sum_m0_n1.finished.stored.bfloat = fptrunc <16 x float> %sum_m0_n1.finished to <16 x bfloat>
+  %sum_m0_n1.finished.stored = bitcast <16 x bfloat> %sum_m0_n1.finished.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m0_n1.finished.stored, ptr %sum_m0_n1.out.at, align 2
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 64
-  ; x + bias
   %sum_m1_n0.bias.bits = load <16 x i16>, ptr %bias, align 2
   %sum_m1_n0.bias.wide = zext <16 x i16> %sum_m1_n0.bias.bits to <16 x i32>
   %sum_m1_n0.bias.high = shl <16 x i32> %sum_m1_n0.bias.wide, splat (i32 16)
   %sum_m1_n0.bias = bitcast <16 x i32> %sum_m1_n0.bias.high to <16 x float>
-  %sum_m1_n0.x1.bias = fadd <16 x float> %sum_m1_n0, %sum_m1_n0.bias
-  ; x/2 (1 + erf(x / sqrt 2))
-  %sum_m1_n0.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m1_n0.x1.bias)
-  %sum_m1_n0.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m1_n0.x2.gelu to <16 x bfloat>
-  %sum_m1_n0.x2.gelu.stored = bitcast <16 x bfloat> %sum_m1_n0.x2.gelu.stored.bfloat to <16 x i16>
-  store <16 x i16> %sum_m1_n0.x2.gelu.stored, ptr %sum_m1_n0.out.at, align 2
+  ; gelu(A @ B + bias)
+  %sum_m1_n0.finished_add = fadd <16 x float> %sum_m1_n0, %sum_m1_n0.bias
+  %sum_m1_n0.finished = call <16 x float> @gelu(<16 x float> %sum_m1_n0.finished_add)
+  %sum_m1_n0.finished.stored.bfloat = fptrunc <16 x float> %sum_m1_n0.finished to <16 x bfloat>
+  %sum_m1_n0.finished.stored = bitcast <16 x bfloat> %sum_m1_n0.finished.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m1_n0.finished.stored, ptr %sum_m1_n0.out.at, align 2
   %sum_m1_n1.out.at = getelementptr i8, ptr %out, i64 96
   %sum_m1_n1.bias.at = getelementptr i8, ptr %bias, i64 32
-  ; x + bias
   %sum_m1_n1.bias.bits = load <16 x i16>, ptr %sum_m1_n1.bias.at, align 2
   %sum_m1_n1.bias.wide = zext <16 x i16> %sum_m1_n1.bias.bits to <16 x i32>
   %sum_m1_n1.bias.high = shl <16 x i32> %sum_m1_n1.bias.wide, splat (i32 16)
   %sum_m1_n1.bias = bitcast <16 x i32> %sum_m1_n1.bias.high to <16 x float>
-  %sum_m1_n1.x1.bias = fadd <16 x float> %sum_m1_n1, %sum_m1_n1.bias
-  ; x/2 (1 + erf(x / sqrt 2))
-  %sum_m1_n1.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m1_n1.x1.bias)
-  %sum_m1_n1.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m1_n1.x2.gelu to <16 x bfloat>
-  %sum_m1_n1.x2.gelu.stored = bitcast <16 x bfloat> %sum_m1_n1.x2.gelu.stored.bfloat to <16 x i16>
-  store <16 x i16> %sum_m1_n1.x2.gelu.stored, ptr %sum_m1_n1.out.at, align 2
+  ; gelu(A @ B + bias)
+  %sum_m1_n1.finished_add = fadd <16 x float> %sum_m1_n1, %sum_m1_n1.bias
+  %sum_m1_n1.finished = call <16 x float> @gelu(<16 x float> %sum_m1_n1.finished_add)
+  %sum_m1_n1.finished.stored.bfloat = fptrunc <16 x float> %sum_m1_n1.finished to <16 x bfloat>
+  %sum_m1_n1.finished.stored = bitcast <16 x bfloat> %sum_m1_n1.finished.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m1_n1.finished.stored, ptr %sum_m1_n1.out.at, align 2
   %sum_m2_n0.out.at = getelementptr i8, ptr %out, i64 128
-  ; x + bias
   %sum_m2_n0.bias.bits = load <16 x i16>, ptr %bias, align 2
   %sum_m2_n0.bias.wide = zext <16 x i16> %sum_m2_n0.bias.bits to <16 x i32>
   %sum_m2_n0.bias.high = shl <16 x i32> %sum_m2_n0.bias.wide, splat (i32 16)
   %sum_m2_n0.bias = bitcast <16 x i32> %sum_m2_n0.bias.high to <16 x float>
-  %sum_m2_n0.x1.bias = fadd <16 x float> %sum_m2_n0, %sum_m2_n0.bias
-  ; x/2 (1 + erf(x / sqrt 2))
-  %sum_m2_n0.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m2_n0.x1.bias)
-  %sum_m2_n0.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m2_n0.x2.gelu to <16 x bfloat>
-  %sum_m2_n0.x2.gelu.stored = bitcast <16 x bfloat> %sum_m2_n0.x2.gelu.stored.bfloat to <16 x i16>
-  store <16 x i16> %sum_m2_n0.x2.gelu.stored, ptr %sum_m2_n0.out.at, align 2
+  ; gelu(A @ B + bias)
+  %sum_m2_n0.finished_add = fadd <16 x float> %sum_m2_n0, %sum_m2_n0.bias
+  %sum_m2_n0.finished = call <16 x float> @gelu(<16 x float> %sum_m2_n0.finished_add)
+  %sum_m2_n0.finished.stored.bfloat = fptrunc <16 x float> %sum_m2_n0.finished to <16 x bfloat>
+  %sum_m2_n0.finished.stored = bitcast <16 x bfloat> %sum_m2_n0.finished.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m2_n0.finished.stored, ptr %sum_m2_n0.out.at, align 2
   %sum_m2_n1.out.at = getelementptr i8, ptr %out, i64 160
   %sum_m2_n1.bias.at = getelementptr i8, ptr %bias, i64 32
-  ; x + bias
   %sum_m2_n1.bias.bits = load <16 x i16>, ptr %sum_m2_n1.bias.at, align 2
   %sum_m2_n1.bias.wide = zext <16 x i16> %sum_m2_n1.bias.bits to <16 x i32>
   %sum_m2_n1.bias.high = shl <16 x i32> %sum_m2_n1.bias.wide, splat (i32 16)
   %sum_m2_n1.bias = bitcast <16 x i32> %sum_m2_n1.bias.high to <16 x float>
-  %sum_m2_n1.x1.bias = fadd <16 x float> %sum_m2_n1, %sum_m2_n1.bias
-  ; x/2 (1 + erf(x / sqrt 2))
-  %sum_m2_n1.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m2_n1.x1.bias)
-  %sum_m2_n1.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m2_n1.x2.gelu to <16 x bfloat>
-  %sum_m2_n1.x2.gelu.stored = bitcast <16 x bfloat> %sum_m2_n1.x2.gelu.stored.bfloat to <16 x i16>
-  store <16 x i16> %sum_m2_n1.x2.gelu.stored, ptr %sum_m2_n1.out.at, align 2
+  ; gelu(A @ B + bias)
+  %sum_m2_n1.finished_add = fadd <16 x float> %sum_m2_n1, %sum_m2_n1.bias
+  %sum_m2_n1.finished = call <16 x float> @gelu(<16 x float> %sum_m2_n1.finished_add)
+  %sum_m2_n1.finished.stored.bfloat = fptrunc <16 x float> %sum_m2_n1.finished to <16 x bfloat>
+  %sum_m2_n1.finished.stored = bitcast <16 x bfloat> %sum_m2_n1.finished.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m2_n1.finished.stored, ptr %sum_m2_n1.out.at, align 2
   %sum_m3_n0.out.at = getelementptr i8, ptr %out, i64 192
-  ; x + bias
   %sum_m3_n0.bias.bits = load <16 x i16>, ptr %bias, align 2
   %sum_m3_n0.bias.wide = zext <16 x i16> %sum_m3_n0.bias.bits to <16 x i32>
   %sum_m3_n0.bias.high = shl <16 x i32> %sum_m3_n0.bias.wide, splat (i32 16)
   %sum_m3_n0.bias = bitcast <16 x i32> %sum_m3_n0.bias.high to <16 x float>
-  %sum_m3_n0.x1.bias = fadd <16 x float> %sum_m3_n0, %sum_m3_n0.bias
-  ; x/2 (1 + erf(x / sqrt 2))
-  %sum_m3_n0.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m3_n0.x1.bias)
-  %sum_m3_n0.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m3_n0.x2.gelu to <16 x bfloat>
-  %sum_m3_n0.x2.gelu.stored = bitcast <16 x bfloat> %sum_m3_n0.x2.gelu.stored.bfloat to <16 x i16>
-  store <16 x i16> %sum_m3_n0.x2.gelu.stored, ptr %sum_m3_n0.out.at, align 2
+  ; gelu(A @ B + bias)
+  %sum_m3_n0.finished_add = fadd <16 x float> %sum_m3_n0, %sum_m3_n0.bias
+  %sum_m3_n0.finished = call <16 x float> @gelu(<16 x float> %sum_m3_n0.finished_add)
+  %sum_m3_n0.finished.stored.bfloat = fptrunc <16 x float> %sum_m3_n0.finished to <16 x bfloat>
+  %sum_m3_n0.finished.stored = bitcast <16 x bfloat> %sum_m3_n0.finished.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m3_n0.finished.stored, ptr %sum_m3_n0.out.at, align 2
   %sum_m3_n1.out.at = getelementptr i8, ptr %out, i64 224
   %sum_m3_n1.bias.at = getelementptr i8, ptr %bias, i64 32
-  ; x + bias
   %sum_m3_n1.bias.bits = load <16 x i16>, ptr %sum_m3_n1.bias.at, align 2
   %sum_m3_n1.bias.wide = zext <16 x i16> %sum_m3_n1.bias.bits to <16 x i32>
   %sum_m3_n1.bias.high = shl <16 x i32> %sum_m3_n1.bias.wide, splat (i32 16)
   %sum_m3_n1.bias = bitcast <16 x i32> %sum_m3_n1.bias.high to <16 x float>
-  %sum_m3_n1.x1.bias = fadd <16 x float> %sum_m3_n1, %sum_m3_n1.bias
-  ; x/2 (1 + erf(x / sqrt 2))
-  %sum_m3_n1.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m3_n1.x1.bias)
-  %sum_m3_n1.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m3_n1.x2.gelu to <16 x bfloat>
-  %sum_m3_n1.x2.gelu.stored = bitcast <16 x bfloat> %sum_m3_n1.x2.gelu.stored.bfloat to <16 x i16>
-  store <16 x i16> %sum_m3_n1.x2.gelu.stored, ptr %sum_m3_n1.out.at, align 2
+  ; gelu(A @ B + bias)
+  %sum_m3_n1.finished_add = fadd <16 x float> %sum_m3_n1, %sum_m3_n1.bias
+  %sum_m3_n1.finished = call <16 x float> @gelu(<16 x float> %sum_m3_n1.finished_add)
+  %sum_m3_n1.finished.stored.bfloat = fptrunc <16 x float> %sum_m3_n1.finished to <16 x bfloat>
+  %sum_m3_n1.finished.stored = bitcast <16 x bfloat> %sum_m3_n1.finished.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m3_n1.finished.stored, ptr %sum_m3_n1.out.at, align 2
   ret void
 }
 
@@ -254,105 +246,97 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  ; x + bias
   %sum_m0_n0.bias.bits = load <16 x i16>, ptr %bias, align 2
   %sum_m0_n0.bias.wide = zext <16 x i16> %sum_m0_n0.bias.bits to <16 x i32>
   %sum_m0_n0.bias.high = shl <16 x i32> %sum_m0_n0.bias.wide, splat (i32 16)
   %sum_m0_n0.bias = bitcast <16 x i32> %sum_m0_n0.bias.high to <16 x float>
-  %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
-  ; x/2 (1 + erf(x / sqrt 2))
-  %sum_m0_n0.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m0_n0.x1.bias)
-  %sum_m0_n0.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m0_n0.x2.gelu to <16 x bfloat>
-  %sum_m0_n0.x2.gelu.stored = bitcast <16 x bfloat> %sum_m0_n0.x2.gelu.stored.bfloat to <16 x i16>
-  store <16 x i16> %sum_m0_n0.x2.gelu.stored, ptr %out, align 2
+  ; gelu(A @ B + bias)
+  %sum_m0_n0.finished_add = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
+  %sum_m0_n0.finished = call <16 x float> @gelu(<16 x float> %sum_m0_n0.finished_add)
+  %sum_m0_n0.finished.stored.bfloat = fptrunc <16 x float> %sum_m0_n0.finished to <16 x bfloat>
+  %sum_m0_n0.finished.stored = bitcast <16 x bfloat> %sum_m0_n0.finished.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m0_n0.finished.stored, ptr %out, align 2
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
   %sum_m0_n1.bias.at = getelementptr i8, ptr %bias, i64 32
-  ; x + bias
   %sum_m0_n1.bias.bits = load <16 x i16>, ptr %sum_m0_n1.bias.at, align 2
   %sum_m0_n1.bias.wide = zext <16 x i16> %sum_m0_n1.bias.bits to <16 x i32>
   %sum_m0_n1.bias.high = shl <16 x i32> %sum_m0_n1.bias.wide, splat (i32 16)
   %sum_m0_n1.bias = bitcast <16 x i32> %sum_m0_n1.bias.high to <16 x float>
-  %sum_m0_n1.x1.bias = fadd <16 x float> %sum_m0_n1, %sum_m0_n1.bias
-  ; x/2 (1 + erf(x / sqrt 2))
-  %sum_m0_n1.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m0_n1.x1.bias)
-  %sum_m0_n1.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m0_n1.x2.gelu to <16 x bfloat>
-  %sum_m0_n1.x2.gelu.stored = bitcast <16 x bfloat> %sum_m0_n1.x2.gelu.stored.bfloat to <16 x i16>
-  store <16 x i16> %sum_m0_n1.x2.gelu.stored, ptr %sum_m0_n1.out.at, align 2
+  ; gelu(A @ B + bias)
+  %sum_m0_n1.finished_add = fadd <16 x float> %sum_m0_n1, %sum_m0_n1.bias
+  %sum_m0_n1.finished = call <16 x float> @gelu(<16 x float> %sum_m0_n1.finished_add)
+  %sum_m0_n1.finished.stored.bfloat = fptrunc <16 x float> %sum_m0_n1.finished to <16 x bfloat>
+  %sum_m0_n1.finished.stored = bitcast <16 x bfloat> %sum_m0_n1.finished.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m0_n1.finished.stored, ptr %sum_m0_n1.out.at, align 2
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 64
-  ; x + bias
   %sum_m1_n0.bias.bits = load <16 x i16>, ptr %bias, align 2
   %sum_m1_n0.bias.wide = zext <16 x i16> %sum_m1_n0.bias.bits to <16 x i32>
   %sum_m1_n0.bias.high = shl <16 x i32> %sum_m1_n0.bias.wide, splat (i32 16)
   %sum_m1_n0.bias = bitcast <16 x i32> %sum_m1_n0.bias.high to <16 x float>
-  %sum_m1_n0.x1.bias = fadd <16 x float> %sum_m1_n0, %sum_m1_n0.bias
-  ; x/2 (1 + erf(x / sqrt 2))
-  %sum_m1_n0.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m1_n0.x1.bias)
-  %sum_m1_n0.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m1_n0.x2.gelu to <16 x bfloat>
-  %sum_m1_n0.x2.gelu.stored = bitcast <16 x bfloat> %sum_m1_n0.x2.gelu.stored.bfloat to <16 x i16>
-  store <16 x i16> %sum_m1_n0.x2.gelu.stored, ptr %sum_m1_n0.out.at, align 2
+  ; gelu(A @ B + bias)
+  %sum_m1_n0.finished_add = fadd <16 x float> %sum_m1_n0, %sum_m1_n0.bias
+  %sum_m1_n0.finished = call <16 x float> @gelu(<16 x float> %sum_m1_n0.finished_add)
+  %sum_m1_n0.finished.stored.bfloat = fptrunc <16 x float> %sum_m1_n0.finished to <16 x bfloat>
+  %sum_m1_n0.finished.stored = bitcast <16 x bfloat> %sum_m1_n0.finished.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m1_n0.finished.stored, ptr %sum_m1_n0.out.at, align 2
   %sum_m1_n1.out.at = getelementptr i8, ptr %out, i64 96
   %sum_m1_n1.bias.at = getelementptr i8, ptr %bias, i64 32
-  ; x + bias
   %sum_m1_n1.bias.bits = load <16 x i16>, ptr %sum_m1_n1.bias.at, align 2
   %sum_m1_n1.bias.wide = zext <16 x i16> %sum_m1_n1.bias.bits to <16 x i32>
   %sum_m1_n1.bias.high = shl <16 x i32> %sum_m1_n1.bias.wide, splat (i32 16)
   %sum_m1_n1.bias = bitcast <16 x i32> %sum_m1_n1.bias.high to <16 x float>
-  %sum_m1_n1.x1.bias = fadd <16 x float> %sum_m1_n1, %sum_m1_n1.bias
-  ; x/2 (1 + erf(x / sqrt 2))
-  %sum_m1_n1.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m1_n1.x1.bias)
-  %sum_m1_n1.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m1_n1.x2.gelu to <16 x bfloat>
-  %sum_m1_n1.x2.gelu.stored = bitcast <16 x bfloat> %sum_m1_n1.x2.gelu.stored.bfloat to <16 x i16>
-  store <16 x i16> %sum_m1_n1.x2.gelu.stored, ptr %sum_m1_n1.out.at, align 2
+  ; gelu(A @ B + bias)
+  %sum_m1_n1.finished_add = fadd <16 x float> %sum_m1_n1, %sum_m1_n1.bias
+  %sum_m1_n1.finished = call <16 x float> @gelu(<16 x float> %sum_m1_n1.finished_add)
+  %sum_m1_n1.finished.stored.bfloat = fptrunc <16 x float> %sum_m1_n1.finished to <16 x bfloat>
+  %sum_m1_n1.finished.stored = bitcast <16 x bfloat> %sum_m1_n1.finished.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m1_n1.finished.stored, ptr %sum_m1_n1.out.at, align 2
   %sum_m2_n0.out.at = getelementptr i8, ptr %out, i64 128
-  ; x + bias
   %sum_m2_n0.bias.bits = load <16 x i16>, ptr %bias, align 2
   %sum_m2_n0.bias.wide = zext <16 x i16> %sum_m2_n0.bias.bits to <16 x i32>
   %sum_m2_n0.bias.high = shl <16 x i32> %sum_m2_n0.bias.wide, splat (i32 16)
   %sum_m2_n0.bias = bitcast <16 x i32> %sum_m2_n0.bias.high to <16 x float>
-  %sum_m2_n0.x1.bias = fadd <16 x float> %sum_m2_n0, %sum_m2_n0.bias
-  ; x/2 (1 + erf(x / sqrt 2))
-  %sum_m2_n0.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m2_n0.x1.bias)
-  %sum_m2_n0.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m2_n0.x2.gelu to <16 x bfloat>
-  %sum_m2_n0.x2.gelu.stored = bitcast <16 x bfloat> %sum_m2_n0.x2.gelu.stored.bfloat to <16 x i16>
-  store <16 x i16> %sum_m2_n0.x2.gelu.stored, ptr %sum_m2_n0.out.at, align 2
+  ; gelu(A @ B + bias)
+  %sum_m2_n0.finished_add = fadd <16 x float> %sum_m2_n0, %sum_m2_n0.bias
+  %sum_m2_n0.finished = call <16 x float> @gelu(<16 x float> %sum_m2_n0.finished_add)
+  %sum_m2_n0.finished.stored.bfloat = fptrunc <16 x float> %sum_m2_n0.finished to <16 x bfloat>
+  %sum_m2_n0.finished.stored = bitcast <16 x bfloat> %sum_m2_n0.finished.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m2_n0.finished.stored, ptr %sum_m2_n0.out.at, align 2
   %sum_m2_n1.out.at = getelementptr i8, ptr %out, i64 160
   %sum_m2_n1.bias.at = getelementptr i8, ptr %bias, i64 32
-  ; x + bias
   %sum_m2_n1.bias.bits = load <16 x i16>, ptr %sum_m2_n1.bias.at, align 2
   %sum_m2_n1.bias.wide = zext <16 x i16> %sum_m2_n1.bias.bits to <16 x i32>
   %sum_m2_n1.bias.high = shl <16 x i32> %sum_m2_n1.bias.wide, splat (i32 16)
   %sum_m2_n1.bias = bitcast <16 x i32> %sum_m2_n1.bias.high to <16 x float>
-  %sum_m2_n1.x1.bias = fadd <16 x float> %sum_m2_n1, %sum_m2_n1.bias
-  ; x/2 (1 + erf(x / sqrt 2))
-  %sum_m2_n1.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m2_n1.x1.bias)
-  %sum_m2_n1.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m2_n1.x2.gelu to <16 x bfloat>
-  %sum_m2_n1.x2.gelu.stored = bitcast <16 x bfloat> %sum_m2_n1.x2.gelu.stored.bfloat to <16 x i16>
-  store <16 x i16> %sum_m2_n1.x2.gelu.stored, ptr %sum_m2_n1.out.at, align 2
+  ; gelu(A @ B + bias)
+  %sum_m2_n1.finished_add = fadd <16 x float> %sum_m2_n1, %sum_m2_n1.bias
+  %sum_m2_n1.finished = call <16 x float> @gelu(<16 x float> %sum_m2_n1.finished_add)
+  %sum_m2_n1.finished.stored.bfloat = fptrunc <16 x float> %sum_m2_n1.finished to <16 x bfloat>
+  %sum_m2_n1.finished.stored = bitcast <16 x bfloat> %sum_m2_n1.finished.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m2_n1.finished.stored, ptr %sum_m2_n1.out.at, align 2
   %sum_m3_n0.out.at = getelementptr i8, ptr %out, i64 192
-  ; x + bias
   %sum_m3_n0.bias.bits = load <16 x i16>, ptr %bias, align 2
   %sum_m3_n0.bias.wide = zext <16 x i16> %sum_m3_n0.bias.bits to <16 x i32>
   %sum_m3_n0.bias.high = shl <16 x i32> %sum_m3_n0.bias.wide, splat (i32 16)
   %sum_m3_n0.bias = bitcast <16 x i32> %sum_m3_n0.bias.high to <16 x float>
-  %sum_m3_n0.x1.bias = fadd <16 x float> %sum_m3_n0, %sum_m3_n0.bias
-  ; x/2 (1 + erf(x / sqrt 2))
-  %sum_m3_n0.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m3_n0.x1.bias)
-  %sum_m3_n0.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m3_n0.x2.gelu to <16 x bfloat>
-  %sum_m3_n0.x2.gelu.stored = bitcast <16 x bfloat> %sum_m3_n0.x2.gelu.stored.bfloat to <16 x i16>
-  store <16 x i16> %sum_m3_n0.x2.gelu.stored, ptr %sum_m3_n0.out.at, align 2
+  ; gelu(A @ B + bias)
+  %sum_m3_n0.finished_add = fadd <16 x float> %sum_m3_n0, %sum_m3_n0.bias
+  %sum_m3_n0.finished = call <16 x float> @gelu(<16 x float> %sum_m3_n0.finished_add)
+  %sum_m3_n0.finished.stored.bfloat = fptrunc <16 x float> %sum_m3_n0.finished to <16 x bfloat>
+  %sum_m3_n0.finished.stored = bitcast <16 x bfloat> %sum_m3_n0.finished.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m3_n0.finished.stored, ptr %sum_m3_n0.out.at, align 2
   %sum_m3_n1.out.at = getelementptr i8, ptr %out, i64 224
   %sum_m3_n1.bias.at = getelementptr i8, ptr %bias, i64 32
-  ; x + bias
   %sum_m3_n1.bias.bits = load <16 x i16>, ptr %sum_m3_n1.bias.at, align 2
   %sum_m3_n1.bias.wide = zext <16 x i16> %sum_m3_n1.bias.bits to <16 x i32>
   %sum_m3_n1.bias.high = shl <16 x i32> %sum_m3_n1.bias.wide, splat (i32 16)
   %sum_m3_n1.bias = bitcast <16 x i32> %sum_m3_n1.bias.high to <16 x float>
-  %sum_m3_n1.x1.bias = fadd <16 x float> %sum_m3_n1, %sum_m3_n1.bias
-  ; x/2 (1 + erf(x / sqrt 2))
-  %sum_m3_n1.x2.gelu = call <16 x float> @gelu(<16 x float> %sum_m3_n1.x1.bias)
-  %sum_m3_n1.x2.gelu.stored.bfloat = fptrunc <16 x float> %sum_m3_n1.x2.gelu to <16 x bfloat>
-  %sum_m3_n1.x2.gelu.stored = bitcast <16 x bfloat> %sum_m3_n1.x2.gelu.stored.bfloat to <16 x i16>
-  store <16 x i16> %sum_m3_n1.x2.gelu.stored, ptr %sum_m3_n1.out.at, align 2
+  ; gelu(A @ B + bias)
+  %sum_m3_n1.finished_add = fadd <16 x float> %sum_m3_n1, %sum_m3_n1.bias
+  %sum_m3_n1.finished = call <16 x float> @gelu(<16 x float> %sum_m3_n1.finished_add)
+  %sum_m3_n1.finished.stored.bfloat = fptrunc <16 x float> %sum_m3_n1.finished to <16 x bfloat>
+  %sum_m3_n1.finished.stored = bitcast <16 x bfloat> %sum_m3_n1.finished.stored.bfloat to <16 x i16>
+  store <16 x i16> %sum_m3_n1.finished.stored, ptr %sum_m3_n1.out.at, align 2
   ret void
 }
 

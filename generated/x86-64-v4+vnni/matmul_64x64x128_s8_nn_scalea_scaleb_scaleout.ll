@@ -76,113 +76,78 @@ k.latch:
   br label %k.head, !llvm.loop !0
 k.done:
   ; -- epilogue
+  %scale_a.all.element = load float, ptr %scale_a, align 4
+  %scale_a.all.first = insertelement <16 x float> poison, float %scale_a.all.element, i32 0
+  %scale_a.all = shufflevector <16 x float> %scale_a.all.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %scale_b.all.element = load float, ptr %scale_b, align 4
+  %scale_b.all.first = insertelement <16 x float> poison, float %scale_b.all.element, i32 0
+  %scale_b.all = shufflevector <16 x float> %scale_b.all.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %scale_out.all.element = load float, ptr %scale_out, align 4
+  %scale_out.all.first = insertelement <16 x float> poison, float %scale_out.all.element, i32 0
+  %scale_out.all = shufflevector <16 x float> %scale_out.all.first, <16 x float> poison, <16 x i32> zeroinitializer
   %sum_m0_n0.rounded = sitofp <16 x i32> %sum_m0_n0 to <16 x float>
-  ; x * scale of A
-  %sum_m0_n0.scale_a.number = load float, ptr %scale_a, align 4
-  %sum_m0_n0.scale_a.first = insertelement <16 x float> poison, float %sum_m0_n0.scale_a.number, i32 0
-  %sum_m0_n0.scale_a = shufflevector <16 x float> %sum_m0_n0.scale_a.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m0_n0.x1.scale_a = fmul <16 x float> %sum_m0_n0.rounded, %sum_m0_n0.scale_a
-  ; x * scale of B
-  %sum_m0_n0.scale_b.number = load float, ptr %scale_b, align 4
-  %sum_m0_n0.scale_b.first = insertelement <16 x float> poison, float %sum_m0_n0.scale_b.number, i32 0
-  %sum_m0_n0.scale_b = shufflevector <16 x float> %sum_m0_n0.scale_b.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m0_n0.x2.scale_b = fmul <16 x float> %sum_m0_n0.x1.scale_a, %sum_m0_n0.scale_b
-  ; x * scale of out
-  %sum_m0_n0.scale_out.number = load float, ptr %scale_out, align 4
-  %sum_m0_n0.scale_out.first = insertelement <16 x float> poison, float %sum_m0_n0.scale_out.number, i32 0
-  %sum_m0_n0.scale_out = shufflevector <16 x float> %sum_m0_n0.scale_out.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m0_n0.x3.scale_out = fmul <16 x float> %sum_m0_n0.x2.scale_b, %sum_m0_n0.scale_out
-  %sum_m0_n0.x3.scale_out.stored.known = fcmp ord <16 x float> %sum_m0_n0.x3.scale_out, %sum_m0_n0.x3.scale_out
-  %sum_m0_n0.x3.scale_out.stored.number = select <16 x i1> %sum_m0_n0.x3.scale_out.stored.known, <16 x float> %sum_m0_n0.x3.scale_out, <16 x float> zeroinitializer
-  %sum_m0_n0.x3.scale_out.stored.below = fcmp olt <16 x float> %sum_m0_n0.x3.scale_out.stored.number, splat (float 0xC060000000000000)
-  %sum_m0_n0.x3.scale_out.stored.least = select <16 x i1> %sum_m0_n0.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m0_n0.x3.scale_out.stored.number
-  %sum_m0_n0.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m0_n0.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
-  %sum_m0_n0.x3.scale_out.stored.most = select <16 x i1> %sum_m0_n0.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m0_n0.x3.scale_out.stored.least
-  %sum_m0_n0.x3.scale_out.stored.shifted = fadd <16 x float> %sum_m0_n0.x3.scale_out.stored.most, splat (float 0x4168000000000000)
-  %sum_m0_n0.x3.scale_out.stored.shifted.bits = bitcast <16 x float> %sum_m0_n0.x3.scale_out.stored.shifted to <16 x i32>
-  %sum_m0_n0.x3.scale_out.stored = trunc <16 x i32> %sum_m0_n0.x3.scale_out.stored.shifted.bits to <16 x i8>
-  store <16 x i8> %sum_m0_n0.x3.scale_out.stored, ptr %out, align 1
+  ; A @ B * (scale_a * scale_b) * scale_out
+  %sum_m0_n0.finished_mul = fmul <16 x float> %scale_a.all, %scale_b.all
+  %sum_m0_n0.finished_mul2 = fmul <16 x float> %sum_m0_n0.rounded, %sum_m0_n0.finished_mul
+  %sum_m0_n0.finished = fmul <16 x float> %sum_m0_n0.finished_mul2, %scale_out.all
+  %sum_m0_n0.finished.stored.known = fcmp ord <16 x float> %sum_m0_n0.finished, %sum_m0_n0.finished
+  %sum_m0_n0.finished.stored.number = select <16 x i1> %sum_m0_n0.finished.stored.known, <16 x float> %sum_m0_n0.finished, <16 x float> zeroinitializer
+  %sum_m0_n0.finished.stored.below = fcmp olt <16 x float> %sum_m0_n0.finished.stored.number, splat (float 0xC060000000000000)
+  %sum_m0_n0.finished.stored.least = select <16 x i1> %sum_m0_n0.finished.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m0_n0.finished.stored.number
+  %sum_m0_n0.finished.stored.above = fcmp ogt <16 x float> %sum_m0_n0.finished.stored.least, splat (float 0x405FC00000000000)
+  %sum_m0_n0.finished.stored.most = select <16 x i1> %sum_m0_n0.finished.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m0_n0.finished.stored.least
+  %sum_m0_n0.finished.stored.shifted = fadd <16 x float> %sum_m0_n0.finished.stored.most, splat (float 0x4168000000000000)
+  %sum_m0_n0.finished.stored.shifted.bits = bitcast <16 x float> %sum_m0_n0.finished.stored.shifted to <16 x i32>
+  %sum_m0_n0.finished.stored = trunc <16 x i32> %sum_m0_n0.finished.stored.shifted.bits to <16 x i8>
+  store <16 x i8> %sum_m0_n0.finished.stored, ptr %out, align 1
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 16
   %sum_m0_n1.rounded = sitofp <16 x i32> %sum_m0_n1 to <16 x float>
-  ; x * scale of A
-  %sum_m0_n1.scale_a.number = load float, ptr %scale_a, align 4
-  %sum_m0_n1.scale_a.first = insertelement <16 x float> poison, float %sum_m0_n1.scale_a.number, i32 0
-  %sum_m0_n1.scale_a = shufflevector <16 x float> %sum_m0_n1.scale_a.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m0_n1.x1.scale_a = fmul <16 x float> %sum_m0_n1.rounded, %sum_m0_n1.scale_a
-  ; x * scale of B
-  %sum_m0_n1.scale_b.number = load float, ptr %scale_b, align 4
-  %sum_m0_n1.scale_b.first = insertelement <16 x float> poison, float %sum_m0_n1.scale_b.number, i32 0
-  %sum_m0_n1.scale_b = shufflevector <16 x float> %sum_m0_n1.scale_b.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m0_n1.x2.scale_b = fmul <16 x float> %sum_m0_n1.x1.scale_a, %sum_m0_n1.scale_b
-  ; x * scale of out
-  %sum_m0_n1.scale_out.number = load float, ptr %scale_out, align 4
-  %sum_m0_n1.scale_out.first = insertelement <16 x float> poison, float %sum_m0_n1.scale_out.number, i32 0
-  %sum_m0_n1.scale_out = shufflevector <16 x float> %sum_m0_n1.scale_out.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m0_n1.x3.scale_out = fmul <16 x float> %sum_m0_n1.x2.scale_b, %sum_m0_n1.scale_out
-  %sum_m0_n1.x3.scale_out.stored.known = fcmp ord <16 x float> %sum_m0_n1.x3.scale_out, %sum_m0_n1.x3.scale_out
-  %sum_m0_n1.x3.scale_out.stored.number = select <16 x i1> %sum_m0_n1.x3.scale_out.stored.known, <16 x float> %sum_m0_n1.x3.scale_out, <16 x float> zeroinitializer
-  %sum_m0_n1.x3.scale_out.stored.below = fcmp olt <16 x float> %sum_m0_n1.x3.scale_out.stored.number, splat (float 0xC060000000000000)
-  %sum_m0_n1.x3.scale_out.stored.least = select <16 x i1> %sum_m0_n1.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m0_n1.x3.scale_out.stored.number
-  %sum_m0_n1.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m0_n1.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
-  %sum_m0_n1.x3.scale_out.stored.most = select <16 x i1> %sum_m0_n1.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m0_n1.x3.scale_out.stored.least
-  %sum_m0_n1.x3.scale_out.stored.shifted = fadd <16 x float> %sum_m0_n1.x3.scale_out.stored.most, splat (float 0x4168000000000000)
-  %sum_m0_n1.x3.scale_out.stored.shifted.bits = bitcast <16 x float> %sum_m0_n1.x3.scale_out.stored.shifted to <16 x i32>
-  %sum_m0_n1.x3.scale_out.stored = trunc <16 x i32> %sum_m0_n1.x3.scale_out.stored.shifted.bits to <16 x i8>
-  store <16 x i8> %sum_m0_n1.x3.scale_out.stored, ptr %sum_m0_n1.out.at, align 1
+  ; A @ B * (scale_a * scale_b) * scale_out
+  %sum_m0_n1.finished_mul = fmul <16 x float> %scale_a.all, %scale_b.all
+  %sum_m0_n1.finished_mul2 = fmul <16 x float> %sum_m0_n1.rounded, %sum_m0_n1.finished_mul
+  %sum_m0_n1.finished = fmul <16 x float> %sum_m0_n1.finished_mul2, %scale_out.all
+  %sum_m0_n1.finished.stored.known = fcmp ord <16 x float> %sum_m0_n1.finished, %sum_m0_n1.finished
+  %sum_m0_n1.finished.stored.number = select <16 x i1> %sum_m0_n1.finished.stored.known, <16 x float> %sum_m0_n1.finished, <16 x float> zeroinitializer
+  %sum_m0_n1.finished.stored.below = fcmp olt <16 x float> %sum_m0_n1.finished.stored.number, splat (float 0xC060000000000000)
+  %sum_m0_n1.finished.stored.least = select <16 x i1> %sum_m0_n1.finished.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m0_n1.finished.stored.number
+  %sum_m0_n1.finished.stored.above = fcmp ogt <16 x float> %sum_m0_n1.finished.stored.least, splat (float 0x405FC00000000000)
+  %sum_m0_n1.finished.stored.most = select <16 x i1> %sum_m0_n1.finished.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m0_n1.finished.stored.least
+  %sum_m0_n1.finished.stored.shifted = fadd <16 x float> %sum_m0_n1.finished.stored.most, splat (float 0x4168000000000000)
+  %sum_m0_n1.finished.stored.shifted.bits = bitcast <16 x float> %sum_m0_n1.finished.stored.shifted to <16 x i32>
+  %sum_m0_n1.finished.stored = trunc <16 x i32> %sum_m0_n1.finished.stored.shifted.bits to <16 x i8>
+  store <16 x i8> %sum_m0_n1.finished.stored, ptr %sum_m0_n1.out.at, align 1
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 64
   %sum_m1_n0.rounded = sitofp <16 x i32> %sum_m1_n0 to <16 x float>
-  ; x * scale of A
-  %sum_m1_n0.scale_a.number = load float, ptr %scale_a, align 4
-  %sum_m1_n0.scale_a.first = insertelement <16 x float> poison, float %sum_m1_n0.scale_a.number, i32 0
-  %sum_m1_n0.scale_a = shufflevector <16 x float> %sum_m1_n0.scale_a.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m1_n0.x1.scale_a = fmul <16 x float> %sum_m1_n0.rounded, %sum_m1_n0.scale_a
-  ; x * scale of B
-  %sum_m1_n0.scale_b.number = load float, ptr %scale_b, align 4
-  %sum_m1_n0.scale_b.first = insertelement <16 x float> poison, float %sum_m1_n0.scale_b.number, i32 0
-  %sum_m1_n0.scale_b = shufflevector <16 x float> %sum_m1_n0.scale_b.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m1_n0.x2.scale_b = fmul <16 x float> %sum_m1_n0.x1.scale_a, %sum_m1_n0.scale_b
-  ; x * scale of out
-  %sum_m1_n0.scale_out.number = load float, ptr %scale_out, align 4
-  %sum_m1_n0.scale_out.first = insertelement <16 x float> poison, float %sum_m1_n0.scale_out.number, i32 0
-  %sum_m1_n0.scale_out = shufflevector <16 x float> %sum_m1_n0.scale_out.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m1_n0.x3.scale_out = fmul <16 x float> %sum_m1_n0.x2.scale_b, %sum_m1_n0.scale_out
-  %sum_m1_n0.x3.scale_out.stored.known = fcmp ord <16 x float> %sum_m1_n0.x3.scale_out, %sum_m1_n0.x3.scale_out
-  %sum_m1_n0.x3.scale_out.stored.number = select <16 x i1> %sum_m1_n0.x3.scale_out.stored.known, <16 x float> %sum_m1_n0.x3.scale_out, <16 x float> zeroinitializer
-  %sum_m1_n0.x3.scale_out.stored.below = fcmp olt <16 x float> %sum_m1_n0.x3.scale_out.stored.number, splat (float 0xC060000000000000)
-  %sum_m1_n0.x3.scale_out.stored.least = select <16 x i1> %sum_m1_n0.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m1_n0.x3.scale_out.stored.number
-  %sum_m1_n0.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m1_n0.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
-  %sum_m1_n0.x3.scale_out.stored.most = select <16 x i1> %sum_m1_n0.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m1_n0.x3.scale_out.stored.least
-  %sum_m1_n0.x3.scale_out.stored.shifted = fadd <16 x float> %sum_m1_n0.x3.scale_out.stored.most, splat (float 0x4168000000000000)
-  %sum_m1_n0.x3.scale_out.stored.shifted.bits = bitcast <16 x float> %sum_m1_n0.x3.scale_out.stored.shifted to <16 x i32>
-  %sum_m1_n0.x3.scale_out.stored = trunc <16 x i32> %sum_m1_n0.x3.scale_out.stored.shifted.bits to <16 x i8>
-  store <16 x i8> %sum_m1_n0.x3.scale_out.stored, ptr %sum_m1_n0.out.at, align 1
+  ; A @ B * (scale_a * scale_b) * scale_out
+  %sum_m1_n0.finished_mul = fmul <16 x float> %scale_a.all, %scale_b.all
+  %sum_m1_n0.finished_mul2 = fmul <16 x float> %sum_m1_n0.rounded, %sum_m1_n0.finished_mul
+  %sum_m1_n0.finished = fmul <16 x float> %sum_m1_n0.finished_mul2, %scale_out.all
+  %sum_m1_n0.finished.stored.known = fcmp ord <16 x float> %sum_m1_n0.finished, %sum_m1_n0.finished
+  %sum_m1_n0.finished.stored.number = select <16 x i1> %sum_m1_n0.finished.stored.known, <16 x float> %sum_m1_n0.finished, <16 x float> zeroinitializer
+  %sum_m1_n0.finished.stored.below = fcmp olt <16 x float> %sum_m1_n0.finished.stored.number, splat (float 0xC060000000000000)
+  %sum_m1_n0.finished.stored.least = select <16 x i1> %sum_m1_n0.finished.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m1_n0.finished.stored.number
+  %sum_m1_n0.finished.stored.above = fcmp ogt <16 x float> %sum_m1_n0.finished.stored.least, splat (float 0x405FC00000000000)
+  %sum_m1_n0.finished.stored.most = select <16 x i1> %sum_m1_n0.finished.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m1_n0.finished.stored.least
+  %sum_m1_n0.finished.stored.shifted = fadd <16 x float> %sum_m1_n0.finished.stored.most, splat (float 0x4168000000000000)
+  %sum_m1_n0.finished.stored.shifted.bits = bitcast <16 x float> %sum_m1_n0.finished.stored.shifted to <16 x i32>
+  %sum_m1_n0.finished.stored = trunc <16 x i32> %sum_m1_n0.finished.stored.shifted.bits to <16 x i8>
+  store <16 x i8> %sum_m1_n0.finished.stored, ptr %sum_m1_n0.out.at, align 1
   %sum_m1_n1.out.at = getelementptr i8, ptr %out, i64 80
   %sum_m1_n1.rounded = sitofp <16 x i32> %sum_m1_n1 to <16 x float>
-  ; x * scale of A
-  %sum_m1_n1.scale_a.number = load float, ptr %scale_a, align 4
-  %sum_m1_n1.scale_a.first = insertelement <16 x float> poison, float %sum_m1_n1.scale_a.number, i32 0
-  %sum_m1_n1.scale_a = shufflevector <16 x float> %sum_m1_n1.scale_a.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m1_n1.x1.scale_a = fmul <16 x float> %sum_m1_n1.rounded, %sum_m1_n1.scale_a
-  ; x * scale of B
-  %sum_m1_n1.scale_b.number = load float, ptr %scale_b, align 4
-  %sum_m1_n1.scale_b.first = insertelement <16 x float> poison, float %sum_m1_n1.scale_b.number, i32 0
-  %sum_m1_n1.scale_b = shufflevector <16 x float> %sum_m1_n1.scale_b.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m1_n1.x2.scale_b = fmul <16 x float> %sum_m1_n1.x1.scale_a, %sum_m1_n1.scale_b
-  ; x * scale of out
-  %sum_m1_n1.scale_out.number = load float, ptr %scale_out, align 4
-  %sum_m1_n1.scale_out.first = insertelement <16 x float> poison, float %sum_m1_n1.scale_out.number, i32 0
-  %sum_m1_n1.scale_out = shufflevector <16 x float> %sum_m1_n1.scale_out.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m1_n1.x3.scale_out = fmul <16 x float> %sum_m1_n1.x2.scale_b, %sum_m1_n1.scale_out
-  %sum_m1_n1.x3.scale_out.stored.known = fcmp ord <16 x float> %sum_m1_n1.x3.scale_out, %sum_m1_n1.x3.scale_out
-  %sum_m1_n1.x3.scale_out.stored.number = select <16 x i1> %sum_m1_n1.x3.scale_out.stored.known, <16 x float> %sum_m1_n1.x3.scale_out, <16 x float> zeroinitializer
-  %sum_m1_n1.x3.scale_out.stored.below = fcmp olt <16 x float> %sum_m1_n1.x3.scale_out.stored.number, splat (float 0xC060000000000000)
-  %sum_m1_n1.x3.scale_out.stored.least = select <16 x i1> %sum_m1_n1.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m1_n1.x3.scale_out.stored.number
-  %sum_m1_n1.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m1_n1.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
-  %sum_m1_n1.x3.scale_out.stored.most = select <16 x i1> %sum_m1_n1.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m1_n1.x3.scale_out.stored.least
-  %sum_m1_n1.x3.scale_out.stored.shifted = fadd <16 x float> %sum_m1_n1.x3.scale_out.stored.most, splat (float 0x4168000000000000)
-  %sum_m1_n1.x3.scale_out.stored.shifted.bits = bitcast <16 x float> %sum_m1_n1.x3.scale_out.stored.shifted to <16 x i32>
-  %sum_m1_n1.x3.scale_out.stored = trunc <16 x i32> %sum_m1_n1.x3.scale_out.stored.shifted.bits to <16 x i8>
-  store <16 x i8> %sum_m1_n1.x3.scale_out.stored, ptr %sum_m1_n1.out.at, align 1
+  ; A @ B * (scale_a * scale_b) * scale_out
+  %sum_m1_n1.finished_mul = fmul <16 x float> %scale_a.all, %scale_b.all
+  %sum_m1_n1.finished_mul2 = fmul <16 x float> %sum_m1_n1.rounded, %sum_m1_n1.finished_mul
+  %sum_m1_n1.finished = fmul <16 x float> %sum_m1_n1.finished_mul2, %scale_out.all
+  %sum_m1_n1.finished.stored.known = fcmp ord <16 x float> %sum_m1_n1.finished, %sum_m1_n1.finished
+  %sum_m1_n1.finished.stored.number = select <16 x i1> %sum_m1_n1.finished.stored.known, <16 x float> %sum_m1_n1.finished, <16 x float> zeroinitializer
+  %sum_m1_n1.finished.stored.below = fcmp olt <16 x float> %sum_m1_n1.finished.stored.number, splat (float 0xC060000000000000)
+  %sum_m1_n1.finished.stored.least = select <16 x i1> %sum_m1_n1.finished.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m1_n1.finished.stored.number
+  %sum_m1_n1.finished.stored.above = fcmp ogt <16 x float> %sum_m1_n1.finished.stored.least, splat (float 0x405FC00000000000)
+  %sum_m1_n1.finished.stored.most = select <16 x i1> %sum_m1_n1.finished.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m1_n1.finished.stored.least
+  %sum_m1_n1.finished.stored.shifted = fadd <16 x float> %sum_m1_n1.finished.stored.most, splat (float 0x4168000000000000)
+  %sum_m1_n1.finished.stored.shifted.bits = bitcast <16 x float> %sum_m1_n1.finished.stored.shifted to <16 x i32>
+  %sum_m1_n1.finished.stored = trunc <16 x i32> %sum_m1_n1.finished.stored.shifted.bits to <16 x i8>
+  store <16 x i8> %sum_m1_n1.finished.stored, ptr %sum_m1_n1.out.at, align 1
   ret void
 }
 
@@ -270,113 +235,78 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
+  %scale_a.all.element = load float, ptr %scale_a, align 4
+  %scale_a.all.first = insertelement <16 x float> poison, float %scale_a.all.element, i32 0
+  %scale_a.all = shufflevector <16 x float> %scale_a.all.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %scale_b.all.element = load float, ptr %scale_b, align 4
+  %scale_b.all.first = insertelement <16 x float> poison, float %scale_b.all.element, i32 0
+  %scale_b.all = shufflevector <16 x float> %scale_b.all.first, <16 x float> poison, <16 x i32> zeroinitializer
+  %scale_out.all.element = load float, ptr %scale_out, align 4
+  %scale_out.all.first = insertelement <16 x float> poison, float %scale_out.all.element, i32 0
+  %scale_out.all = shufflevector <16 x float> %scale_out.all.first, <16 x float> poison, <16 x i32> zeroinitializer
   %sum_m0_n0.rounded = sitofp <16 x i32> %sum_m0_n0 to <16 x float>
-  ; x * scale of A
-  %sum_m0_n0.scale_a.number = load float, ptr %scale_a, align 4
-  %sum_m0_n0.scale_a.first = insertelement <16 x float> poison, float %sum_m0_n0.scale_a.number, i32 0
-  %sum_m0_n0.scale_a = shufflevector <16 x float> %sum_m0_n0.scale_a.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m0_n0.x1.scale_a = fmul <16 x float> %sum_m0_n0.rounded, %sum_m0_n0.scale_a
-  ; x * scale of B
-  %sum_m0_n0.scale_b.number = load float, ptr %scale_b, align 4
-  %sum_m0_n0.scale_b.first = insertelement <16 x float> poison, float %sum_m0_n0.scale_b.number, i32 0
-  %sum_m0_n0.scale_b = shufflevector <16 x float> %sum_m0_n0.scale_b.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m0_n0.x2.scale_b = fmul <16 x float> %sum_m0_n0.x1.scale_a, %sum_m0_n0.scale_b
-  ; x * scale of out
-  %sum_m0_n0.scale_out.number = load float, ptr %scale_out, align 4
-  %sum_m0_n0.scale_out.first = insertelement <16 x float> poison, float %sum_m0_n0.scale_out.number, i32 0
-  %sum_m0_n0.scale_out = shufflevector <16 x float> %sum_m0_n0.scale_out.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m0_n0.x3.scale_out = fmul <16 x float> %sum_m0_n0.x2.scale_b, %sum_m0_n0.scale_out
-  %sum_m0_n0.x3.scale_out.stored.known = fcmp ord <16 x float> %sum_m0_n0.x3.scale_out, %sum_m0_n0.x3.scale_out
-  %sum_m0_n0.x3.scale_out.stored.number = select <16 x i1> %sum_m0_n0.x3.scale_out.stored.known, <16 x float> %sum_m0_n0.x3.scale_out, <16 x float> zeroinitializer
-  %sum_m0_n0.x3.scale_out.stored.below = fcmp olt <16 x float> %sum_m0_n0.x3.scale_out.stored.number, splat (float 0xC060000000000000)
-  %sum_m0_n0.x3.scale_out.stored.least = select <16 x i1> %sum_m0_n0.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m0_n0.x3.scale_out.stored.number
-  %sum_m0_n0.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m0_n0.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
-  %sum_m0_n0.x3.scale_out.stored.most = select <16 x i1> %sum_m0_n0.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m0_n0.x3.scale_out.stored.least
-  %sum_m0_n0.x3.scale_out.stored.shifted = fadd <16 x float> %sum_m0_n0.x3.scale_out.stored.most, splat (float 0x4168000000000000)
-  %sum_m0_n0.x3.scale_out.stored.shifted.bits = bitcast <16 x float> %sum_m0_n0.x3.scale_out.stored.shifted to <16 x i32>
-  %sum_m0_n0.x3.scale_out.stored = trunc <16 x i32> %sum_m0_n0.x3.scale_out.stored.shifted.bits to <16 x i8>
-  store <16 x i8> %sum_m0_n0.x3.scale_out.stored, ptr %out, align 1
+  ; A @ B * (scale_a * scale_b) * scale_out
+  %sum_m0_n0.finished_mul = fmul <16 x float> %scale_a.all, %scale_b.all
+  %sum_m0_n0.finished_mul2 = fmul <16 x float> %sum_m0_n0.rounded, %sum_m0_n0.finished_mul
+  %sum_m0_n0.finished = fmul <16 x float> %sum_m0_n0.finished_mul2, %scale_out.all
+  %sum_m0_n0.finished.stored.known = fcmp ord <16 x float> %sum_m0_n0.finished, %sum_m0_n0.finished
+  %sum_m0_n0.finished.stored.number = select <16 x i1> %sum_m0_n0.finished.stored.known, <16 x float> %sum_m0_n0.finished, <16 x float> zeroinitializer
+  %sum_m0_n0.finished.stored.below = fcmp olt <16 x float> %sum_m0_n0.finished.stored.number, splat (float 0xC060000000000000)
+  %sum_m0_n0.finished.stored.least = select <16 x i1> %sum_m0_n0.finished.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m0_n0.finished.stored.number
+  %sum_m0_n0.finished.stored.above = fcmp ogt <16 x float> %sum_m0_n0.finished.stored.least, splat (float 0x405FC00000000000)
+  %sum_m0_n0.finished.stored.most = select <16 x i1> %sum_m0_n0.finished.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m0_n0.finished.stored.least
+  %sum_m0_n0.finished.stored.shifted = fadd <16 x float> %sum_m0_n0.finished.stored.most, splat (float 0x4168000000000000)
+  %sum_m0_n0.finished.stored.shifted.bits = bitcast <16 x float> %sum_m0_n0.finished.stored.shifted to <16 x i32>
+  %sum_m0_n0.finished.stored = trunc <16 x i32> %sum_m0_n0.finished.stored.shifted.bits to <16 x i8>
+  store <16 x i8> %sum_m0_n0.finished.stored, ptr %out, align 1
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 16
   %sum_m0_n1.rounded = sitofp <16 x i32> %sum_m0_n1 to <16 x float>
-  ; x * scale of A
-  %sum_m0_n1.scale_a.number = load float, ptr %scale_a, align 4
-  %sum_m0_n1.scale_a.first = insertelement <16 x float> poison, float %sum_m0_n1.scale_a.number, i32 0
-  %sum_m0_n1.scale_a = shufflevector <16 x float> %sum_m0_n1.scale_a.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m0_n1.x1.scale_a = fmul <16 x float> %sum_m0_n1.rounded, %sum_m0_n1.scale_a
-  ; x * scale of B
-  %sum_m0_n1.scale_b.number = load float, ptr %scale_b, align 4
-  %sum_m0_n1.scale_b.first = insertelement <16 x float> poison, float %sum_m0_n1.scale_b.number, i32 0
-  %sum_m0_n1.scale_b = shufflevector <16 x float> %sum_m0_n1.scale_b.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m0_n1.x2.scale_b = fmul <16 x float> %sum_m0_n1.x1.scale_a, %sum_m0_n1.scale_b
-  ; x * scale of out
-  %sum_m0_n1.scale_out.number = load float, ptr %scale_out, align 4
-  %sum_m0_n1.scale_out.first = insertelement <16 x float> poison, float %sum_m0_n1.scale_out.number, i32 0
-  %sum_m0_n1.scale_out = shufflevector <16 x float> %sum_m0_n1.scale_out.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m0_n1.x3.scale_out = fmul <16 x float> %sum_m0_n1.x2.scale_b, %sum_m0_n1.scale_out
-  %sum_m0_n1.x3.scale_out.stored.known = fcmp ord <16 x float> %sum_m0_n1.x3.scale_out, %sum_m0_n1.x3.scale_out
-  %sum_m0_n1.x3.scale_out.stored.number = select <16 x i1> %sum_m0_n1.x3.scale_out.stored.known, <16 x float> %sum_m0_n1.x3.scale_out, <16 x float> zeroinitializer
-  %sum_m0_n1.x3.scale_out.stored.below = fcmp olt <16 x float> %sum_m0_n1.x3.scale_out.stored.number, splat (float 0xC060000000000000)
-  %sum_m0_n1.x3.scale_out.stored.least = select <16 x i1> %sum_m0_n1.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m0_n1.x3.scale_out.stored.number
-  %sum_m0_n1.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m0_n1.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
-  %sum_m0_n1.x3.scale_out.stored.most = select <16 x i1> %sum_m0_n1.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m0_n1.x3.scale_out.stored.least
-  %sum_m0_n1.x3.scale_out.stored.shifted = fadd <16 x float> %sum_m0_n1.x3.scale_out.stored.most, splat (float 0x4168000000000000)
-  %sum_m0_n1.x3.scale_out.stored.shifted.bits = bitcast <16 x float> %sum_m0_n1.x3.scale_out.stored.shifted to <16 x i32>
-  %sum_m0_n1.x3.scale_out.stored = trunc <16 x i32> %sum_m0_n1.x3.scale_out.stored.shifted.bits to <16 x i8>
-  store <16 x i8> %sum_m0_n1.x3.scale_out.stored, ptr %sum_m0_n1.out.at, align 1
+  ; A @ B * (scale_a * scale_b) * scale_out
+  %sum_m0_n1.finished_mul = fmul <16 x float> %scale_a.all, %scale_b.all
+  %sum_m0_n1.finished_mul2 = fmul <16 x float> %sum_m0_n1.rounded, %sum_m0_n1.finished_mul
+  %sum_m0_n1.finished = fmul <16 x float> %sum_m0_n1.finished_mul2, %scale_out.all
+  %sum_m0_n1.finished.stored.known = fcmp ord <16 x float> %sum_m0_n1.finished, %sum_m0_n1.finished
+  %sum_m0_n1.finished.stored.number = select <16 x i1> %sum_m0_n1.finished.stored.known, <16 x float> %sum_m0_n1.finished, <16 x float> zeroinitializer
+  %sum_m0_n1.finished.stored.below = fcmp olt <16 x float> %sum_m0_n1.finished.stored.number, splat (float 0xC060000000000000)
+  %sum_m0_n1.finished.stored.least = select <16 x i1> %sum_m0_n1.finished.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m0_n1.finished.stored.number
+  %sum_m0_n1.finished.stored.above = fcmp ogt <16 x float> %sum_m0_n1.finished.stored.least, splat (float 0x405FC00000000000)
+  %sum_m0_n1.finished.stored.most = select <16 x i1> %sum_m0_n1.finished.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m0_n1.finished.stored.least
+  %sum_m0_n1.finished.stored.shifted = fadd <16 x float> %sum_m0_n1.finished.stored.most, splat (float 0x4168000000000000)
+  %sum_m0_n1.finished.stored.shifted.bits = bitcast <16 x float> %sum_m0_n1.finished.stored.shifted to <16 x i32>
+  %sum_m0_n1.finished.stored = trunc <16 x i32> %sum_m0_n1.finished.stored.shifted.bits to <16 x i8>
+  store <16 x i8> %sum_m0_n1.finished.stored, ptr %sum_m0_n1.out.at, align 1
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 64
   %sum_m1_n0.rounded = sitofp <16 x i32> %sum_m1_n0 to <16 x float>
-  ; x * scale of A
-  %sum_m1_n0.scale_a.number = load float, ptr %scale_a, align 4
-  %sum_m1_n0.scale_a.first = insertelement <16 x float> poison, float %sum_m1_n0.scale_a.number, i32 0
-  %sum_m1_n0.scale_a = shufflevector <16 x float> %sum_m1_n0.scale_a.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m1_n0.x1.scale_a = fmul <16 x float> %sum_m1_n0.rounded, %sum_m1_n0.scale_a
-  ; x * scale of B
-  %sum_m1_n0.scale_b.number = load float, ptr %scale_b, align 4
-  %sum_m1_n0.scale_b.first = insertelement <16 x float> poison, float %sum_m1_n0.scale_b.number, i32 0
-  %sum_m1_n0.scale_b = shufflevector <16 x float> %sum_m1_n0.scale_b.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m1_n0.x2.scale_b = fmul <16 x float> %sum_m1_n0.x1.scale_a, %sum_m1_n0.scale_b
-  ; x * scale of out
-  %sum_m1_n0.scale_out.number = load float, ptr %scale_out, align 4
-  %sum_m1_n0.scale_out.first = insertelement <16 x float> poison, float %sum_m1_n0.scale_out.number, i32 0
-  %sum_m1_n0.scale_out = shufflevector <16 x float> %sum_m1_n0.scale_out.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m1_n0.x3.scale_out = fmul <16 x float> %sum_m1_n0.x2.scale_b, %sum_m1_n0.scale_out
-  %sum_m1_n0.x3.scale_out.stored.known = fcmp ord <16 x float> %sum_m1_n0.x3.scale_out, %sum_m1_n0.x3.scale_out
-  %sum_m1_n0.x3.scale_out.stored.number = select <16 x i1> %sum_m1_n0.x3.scale_out.stored.known, <16 x float> %sum_m1_n0.x3.scale_out, <16 x float> zeroinitializer
-  %sum_m1_n0.x3.scale_out.stored.below = fcmp olt <16 x float> %sum_m1_n0.x3.scale_out.stored.number, splat (float 0xC060000000000000)
-  %sum_m1_n0.x3.scale_out.stored.least = select <16 x i1> %sum_m1_n0.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m1_n0.x3.scale_out.stored.number
-  %sum_m1_n0.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m1_n0.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
-  %sum_m1_n0.x3.scale_out.stored.most = select <16 x i1> %sum_m1_n0.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m1_n0.x3.scale_out.stored.least
-  %sum_m1_n0.x3.scale_out.stored.shifted = fadd <16 x float> %sum_m1_n0.x3.scale_out.stored.most, splat (float 0x4168000000000000)
-  %sum_m1_n0.x3.scale_out.stored.shifted.bits = bitcast <16 x float> %sum_m1_n0.x3.scale_out.stored.shifted to <16 x i32>
-  %sum_m1_n0.x3.scale_out.stored = trunc <16 x i32> %sum_m1_n0.x3.scale_out.stored.shifted.bits to <16 x i8>
-  store <16 x i8> %sum_m1_n0.x3.scale_out.stored, ptr %sum_m1_n0.out.at, align 1
+  ; A @ B * (scale_a * scale_b) * scale_out
+  %sum_m1_n0.finished_mul = fmul <16 x float> %scale_a.all, %scale_b.all
+  %sum_m1_n0.finished_mul2 = fmul <16 x float> %sum_m1_n0.rounded, %sum_m1_n0.finished_mul
+  %sum_m1_n0.finished = fmul <16 x float> %sum_m1_n0.finished_mul2, %scale_out.all
+  %sum_m1_n0.finished.stored.known = fcmp ord <16 x float> %sum_m1_n0.finished, %sum_m1_n0.finished
+  %sum_m1_n0.finished.stored.number = select <16 x i1> %sum_m1_n0.finished.stored.known, <16 x float> %sum_m1_n0.finished, <16 x float> zeroinitializer
+  %sum_m1_n0.finished.stored.below = fcmp olt <16 x float> %sum_m1_n0.finished.stored.number, splat (float 0xC060000000000000)
+  %sum_m1_n0.finished.stored.least = select <16 x i1> %sum_m1_n0.finished.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m1_n0.finished.stored.number
+  %sum_m1_n0.finished.stored.above = fcmp ogt <16 x float> %sum_m1_n0.finished.stored.least, splat (float 0x405FC00000000000)
+  %sum_m1_n0.finished.stored.most = select <16 x i1> %sum_m1_n0.finished.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m1_n0.finished.stored.least
+  %sum_m1_n0.finished.stored.shifted = fadd <16 x float> %sum_m1_n0.finished.stored.most, splat (float 0x4168000000000000)
+  %sum_m1_n0.finished.stored.shifted.bits = bitcast <16 x float> %sum_m1_n0.finished.stored.shifted to <16 x i32>
+  %sum_m1_n0.finished.stored = trunc <16 x i32> %sum_m1_n0.finished.stored.shifted.bits to <16 x i8>
+  store <16 x i8> %sum_m1_n0.finished.stored, ptr %sum_m1_n0.out.at, align 1
   %sum_m1_n1.out.at = getelementptr i8, ptr %out, i64 80
   %sum_m1_n1.rounded = sitofp <16 x i32> %sum_m1_n1 to <16 x float>
-  ; x * scale of A
-  %sum_m1_n1.scale_a.number = load float, ptr %scale_a, align 4
-  %sum_m1_n1.scale_a.first = insertelement <16 x float> poison, float %sum_m1_n1.scale_a.number, i32 0
-  %sum_m1_n1.scale_a = shufflevector <16 x float> %sum_m1_n1.scale_a.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m1_n1.x1.scale_a = fmul <16 x float> %sum_m1_n1.rounded, %sum_m1_n1.scale_a
-  ; x * scale of B
-  %sum_m1_n1.scale_b.number = load float, ptr %scale_b, align 4
-  %sum_m1_n1.scale_b.first = insertelement <16 x float> poison, float %sum_m1_n1.scale_b.number, i32 0
-  %sum_m1_n1.scale_b = shufflevector <16 x float> %sum_m1_n1.scale_b.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m1_n1.x2.scale_b = fmul <16 x float> %sum_m1_n1.x1.scale_a, %sum_m1_n1.scale_b
-  ; x * scale of out
-  %sum_m1_n1.scale_out.number = load float, ptr %scale_out, align 4
-  %sum_m1_n1.scale_out.first = insertelement <16 x float> poison, float %sum_m1_n1.scale_out.number, i32 0
-  %sum_m1_n1.scale_out = shufflevector <16 x float> %sum_m1_n1.scale_out.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m1_n1.x3.scale_out = fmul <16 x float> %sum_m1_n1.x2.scale_b, %sum_m1_n1.scale_out
-  %sum_m1_n1.x3.scale_out.stored.known = fcmp ord <16 x float> %sum_m1_n1.x3.scale_out, %sum_m1_n1.x3.scale_out
-  %sum_m1_n1.x3.scale_out.stored.number = select <16 x i1> %sum_m1_n1.x3.scale_out.stored.known, <16 x float> %sum_m1_n1.x3.scale_out, <16 x float> zeroinitializer
-  %sum_m1_n1.x3.scale_out.stored.below = fcmp olt <16 x float> %sum_m1_n1.x3.scale_out.stored.number, splat (float 0xC060000000000000)
-  %sum_m1_n1.x3.scale_out.stored.least = select <16 x i1> %sum_m1_n1.x3.scale_out.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m1_n1.x3.scale_out.stored.number
-  %sum_m1_n1.x3.scale_out.stored.above = fcmp ogt <16 x float> %sum_m1_n1.x3.scale_out.stored.least, splat (float 0x405FC00000000000)
-  %sum_m1_n1.x3.scale_out.stored.most = select <16 x i1> %sum_m1_n1.x3.scale_out.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m1_n1.x3.scale_out.stored.least
-  %sum_m1_n1.x3.scale_out.stored.shifted = fadd <16 x float> %sum_m1_n1.x3.scale_out.stored.most, splat (float 0x4168000000000000)
-  %sum_m1_n1.x3.scale_out.stored.shifted.bits = bitcast <16 x float> %sum_m1_n1.x3.scale_out.stored.shifted to <16 x i32>
-  %sum_m1_n1.x3.scale_out.stored = trunc <16 x i32> %sum_m1_n1.x3.scale_out.stored.shifted.bits to <16 x i8>
-  store <16 x i8> %sum_m1_n1.x3.scale_out.stored, ptr %sum_m1_n1.out.at, align 1
+  ; A @ B * (scale_a * scale_b) * scale_out
+  %sum_m1_n1.finished_mul = fmul <16 x float> %scale_a.all, %scale_b.all
+  %sum_m1_n1.finished_mul2 = fmul <16 x float> %sum_m1_n1.rounded, %sum_m1_n1.finished_mul
+  %sum_m1_n1.finished = fmul <16 x float> %sum_m1_n1.finished_mul2, %scale_out.all
+  %sum_m1_n1.finished.stored.known = fcmp ord <16 x float> %sum_m1_n1.finished, %sum_m1_n1.finished
+  %sum_m1_n1.finished.stored.number = select <16 x i1> %sum_m1_n1.finished.stored.known, <16 x float> %sum_m1_n1.finished, <16 x float> zeroinitializer
+  %sum_m1_n1.finished.stored.below = fcmp olt <16 x float> %sum_m1_n1.finished.stored.number, splat (float 0xC060000000000000)
+  %sum_m1_n1.finished.stored.least = select <16 x i1> %sum_m1_n1.finished.stored.below, <16 x float> splat (float 0xC060000000000000), <16 x float> %sum_m1_n1.finished.stored.number
+  %sum_m1_n1.finished.stored.above = fcmp ogt <16 x float> %sum_m1_n1.finished.stored.least, splat (float 0x405FC00000000000)
+  %sum_m1_n1.finished.stored.most = select <16 x i1> %sum_m1_n1.finished.stored.above, <16 x float> splat (float 0x405FC00000000000), <16 x float> %sum_m1_n1.finished.stored.least
+  %sum_m1_n1.finished.stored.shifted = fadd <16 x float> %sum_m1_n1.finished.stored.most, splat (float 0x4168000000000000)
+  %sum_m1_n1.finished.stored.shifted.bits = bitcast <16 x float> %sum_m1_n1.finished.stored.shifted to <16 x i32>
+  %sum_m1_n1.finished.stored = trunc <16 x i32> %sum_m1_n1.finished.stored.shifted.bits to <16 x i8>
+  store <16 x i8> %sum_m1_n1.finished.stored, ptr %sum_m1_n1.out.at, align 1
   ret void
 }
 

@@ -70,7 +70,7 @@ sum.u.body:
   br label %sum.u.latch
 sum.u.latch:
   %sum.u.after = add nuw i64 %sum.u, 64
-  br label %sum.u.head
+  br label %sum.u.head, !llvm.loop !1
 sum.u.done:
   %sum.u1.fold.sum.joined = fadd <16 x float> %sum.u0.fold.sum, %sum.u1.fold.sum
   %sum.u2.fold.sum.joined = fadd <16 x float> %sum.u1.fold.sum.joined, %sum.u2.fold.sum
@@ -109,36 +109,32 @@ sum2.u.body:
   %sum2.u0.x.half = bitcast <16 x i16> %sum2.u0.x.bits to <16 x half>
   %sum2.u0.x = fpext <16 x half> %sum2.u0.x.half to <16 x float>
   %sum2.u0_sub = fsub <16 x float> %sum2.u0.x, %row1_mul
-  %sum2.u0_mul = fmul <16 x float> %sum2.u0_sub, %sum2.u0_sub
-  %sum2.u0.fold.sum2.next = fadd <16 x float> %sum2.u0_mul, %sum2.u0.fold.sum2
+  %sum2.u0.fold.sum2.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum2.u0_sub, <16 x float> %sum2.u0_sub, <16 x float> %sum2.u0.fold.sum2)
   %sum2.u1.first.i = add nuw i64 %sum2.u, 16
   %sum2.u1.x.at = getelementptr i16, ptr %x.row, i64 %sum2.u1.first.i
   %sum2.u1.x.bits = load <16 x i16>, ptr %sum2.u1.x.at, align 2
   %sum2.u1.x.half = bitcast <16 x i16> %sum2.u1.x.bits to <16 x half>
   %sum2.u1.x = fpext <16 x half> %sum2.u1.x.half to <16 x float>
   %sum2.u1_sub = fsub <16 x float> %sum2.u1.x, %row1_mul
-  %sum2.u1_mul = fmul <16 x float> %sum2.u1_sub, %sum2.u1_sub
-  %sum2.u1.fold.sum2.next = fadd <16 x float> %sum2.u1_mul, %sum2.u1.fold.sum2
+  %sum2.u1.fold.sum2.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum2.u1_sub, <16 x float> %sum2.u1_sub, <16 x float> %sum2.u1.fold.sum2)
   %sum2.u2.first.i = add nuw i64 %sum2.u, 32
   %sum2.u2.x.at = getelementptr i16, ptr %x.row, i64 %sum2.u2.first.i
   %sum2.u2.x.bits = load <16 x i16>, ptr %sum2.u2.x.at, align 2
   %sum2.u2.x.half = bitcast <16 x i16> %sum2.u2.x.bits to <16 x half>
   %sum2.u2.x = fpext <16 x half> %sum2.u2.x.half to <16 x float>
   %sum2.u2_sub = fsub <16 x float> %sum2.u2.x, %row1_mul
-  %sum2.u2_mul = fmul <16 x float> %sum2.u2_sub, %sum2.u2_sub
-  %sum2.u2.fold.sum2.next = fadd <16 x float> %sum2.u2_mul, %sum2.u2.fold.sum2
+  %sum2.u2.fold.sum2.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum2.u2_sub, <16 x float> %sum2.u2_sub, <16 x float> %sum2.u2.fold.sum2)
   %sum2.u3.first.i = add nuw i64 %sum2.u, 48
   %sum2.u3.x.at = getelementptr i16, ptr %x.row, i64 %sum2.u3.first.i
   %sum2.u3.x.bits = load <16 x i16>, ptr %sum2.u3.x.at, align 2
   %sum2.u3.x.half = bitcast <16 x i16> %sum2.u3.x.bits to <16 x half>
   %sum2.u3.x = fpext <16 x half> %sum2.u3.x.half to <16 x float>
   %sum2.u3_sub = fsub <16 x float> %sum2.u3.x, %row1_mul
-  %sum2.u3_mul = fmul <16 x float> %sum2.u3_sub, %sum2.u3_sub
-  %sum2.u3.fold.sum2.next = fadd <16 x float> %sum2.u3_mul, %sum2.u3.fold.sum2
+  %sum2.u3.fold.sum2.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum2.u3_sub, <16 x float> %sum2.u3_sub, <16 x float> %sum2.u3.fold.sum2)
   br label %sum2.u.latch
 sum2.u.latch:
   %sum2.u.after = add nuw i64 %sum2.u, 64
-  br label %sum2.u.head
+  br label %sum2.u.head, !llvm.loop !1
 sum2.u.done:
   %sum2.u1.fold.sum2.joined = fadd <16 x float> %sum2.u0.fold.sum2, %sum2.u1.fold.sum2
   %sum2.u2.fold.sum2.joined = fadd <16 x float> %sum2.u1.fold.sum2.joined, %sum2.u2.fold.sum2
@@ -259,7 +255,7 @@ out.u.body:
   br label %out.u.latch
 out.u.latch:
   %out.u.after = add nuw i64 %out.u, 64
-  br label %out.u.head
+  br label %out.u.head, !llvm.loop !1
 out.u.done:
   %out.t0.x.at = getelementptr i16, ptr %x.row, i64 64
   %out.t0.x.bits = call <16 x i16> @llvm.masked.load.v16i16.p0(ptr align 2 %out.t0.x.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x i16> zeroinitializer)
@@ -291,8 +287,12 @@ row.done:
 }
 
 declare <16 x float> @llvm.sqrt.v16f32(<16 x float>)
+declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
 declare <16 x i16> @llvm.masked.load.v16i16.p0(ptr, <16 x i1>, <16 x i16>)
 declare void @llvm.masked.store.v16i16.p0(<16 x i16>, ptr, <16 x i1>)
 
 attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
 
+; steps are unrolled as the schedule says, no further
+!1 = distinct !{!1, !2}
+!2 = !{!"llvm.loop.unroll.disable"}

@@ -58,7 +58,7 @@ sum.u.body:
   br label %sum.u.latch
 sum.u.latch:
   %sum.u.after = add nuw i64 %sum.u, 32
-  br label %sum.u.head
+  br label %sum.u.head, !llvm.loop !1
 sum.u.done:
   %sum.u1.fold.sum.joined = fadd <16 x float> %sum.u0.fold.sum, %sum.u1.fold.sum
   br label %sum.s.enter
@@ -79,7 +79,7 @@ sum.s.body:
   br label %sum.s.latch
 sum.s.latch:
   %sum.s.after = add nuw i64 %sum.s, 16
-  br label %sum.s.head
+  br label %sum.s.head, !llvm.loop !1
 sum.s.done:
   %sum.t0.x.at = getelementptr i16, ptr %x.row, i64 80
   %sum.t0.x.bits = call <16 x i16> @llvm.masked.load.v16i16.p0(ptr align 2 %sum.t0.x.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x i16> zeroinitializer)
@@ -115,8 +115,7 @@ sum2.u.body:
   %sum2.u0.x.high = shl <16 x i32> %sum2.u0.x.wide, splat (i32 16)
   %sum2.u0.x = bitcast <16 x i32> %sum2.u0.x.high to <16 x float>
   %sum2.u0_sub = fsub <16 x float> %sum2.u0.x, %row1_mul
-  %sum2.u0_mul = fmul <16 x float> %sum2.u0_sub, %sum2.u0_sub
-  %sum2.u0.fold.sum2.next = fadd <16 x float> %sum2.u0_mul, %sum2.u0.fold.sum2
+  %sum2.u0.fold.sum2.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum2.u0_sub, <16 x float> %sum2.u0_sub, <16 x float> %sum2.u0.fold.sum2)
   %sum2.u1.first.i = add nuw i64 %sum2.u, 16
   %sum2.u1.x.at = getelementptr i16, ptr %x.row, i64 %sum2.u1.first.i
   %sum2.u1.x.bits = load <16 x i16>, ptr %sum2.u1.x.at, align 2
@@ -124,12 +123,11 @@ sum2.u.body:
   %sum2.u1.x.high = shl <16 x i32> %sum2.u1.x.wide, splat (i32 16)
   %sum2.u1.x = bitcast <16 x i32> %sum2.u1.x.high to <16 x float>
   %sum2.u1_sub = fsub <16 x float> %sum2.u1.x, %row1_mul
-  %sum2.u1_mul = fmul <16 x float> %sum2.u1_sub, %sum2.u1_sub
-  %sum2.u1.fold.sum2.next = fadd <16 x float> %sum2.u1_mul, %sum2.u1.fold.sum2
+  %sum2.u1.fold.sum2.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum2.u1_sub, <16 x float> %sum2.u1_sub, <16 x float> %sum2.u1.fold.sum2)
   br label %sum2.u.latch
 sum2.u.latch:
   %sum2.u.after = add nuw i64 %sum2.u, 32
-  br label %sum2.u.head
+  br label %sum2.u.head, !llvm.loop !1
 sum2.u.done:
   %sum2.u1.fold.sum2.joined = fadd <16 x float> %sum2.u0.fold.sum2, %sum2.u1.fold.sum2
   br label %sum2.s.enter
@@ -147,12 +145,11 @@ sum2.s.body:
   %sum2.s0.x.high = shl <16 x i32> %sum2.s0.x.wide, splat (i32 16)
   %sum2.s0.x = bitcast <16 x i32> %sum2.s0.x.high to <16 x float>
   %sum2.s0_sub = fsub <16 x float> %sum2.s0.x, %row1_mul
-  %sum2.s0_mul = fmul <16 x float> %sum2.s0_sub, %sum2.s0_sub
-  %sum2.s0.fold.sum2.next = fadd <16 x float> %sum2.s0_mul, %sum2.s0.fold.sum2
+  %sum2.s0.fold.sum2.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %sum2.s0_sub, <16 x float> %sum2.s0_sub, <16 x float> %sum2.s0.fold.sum2)
   br label %sum2.s.latch
 sum2.s.latch:
   %sum2.s.after = add nuw i64 %sum2.s, 16
-  br label %sum2.s.head
+  br label %sum2.s.head, !llvm.loop !1
 sum2.s.done:
   %sum2.t0.x.at = getelementptr i16, ptr %x.row, i64 80
   %sum2.t0.x.bits = call <16 x i16> @llvm.masked.load.v16i16.p0(ptr align 2 %sum2.t0.x.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x i16> zeroinitializer)
@@ -251,7 +248,7 @@ out.u.body:
   br label %out.u.latch
 out.u.latch:
   %out.u.after = add nuw i64 %out.u, 32
-  br label %out.u.head
+  br label %out.u.head, !llvm.loop !1
 out.u.done:
   br label %out.s.enter
 out.s.enter:
@@ -295,7 +292,7 @@ out.s.body:
   br label %out.s.latch
 out.s.latch:
   %out.s.after = add nuw i64 %out.s, 16
-  br label %out.s.head
+  br label %out.s.head, !llvm.loop !1
 out.s.done:
   %out.t0.x.at = getelementptr i16, ptr %x.row, i64 80
   %out.t0.x.bits = call <16 x i16> @llvm.masked.load.v16i16.p0(ptr align 2 %out.t0.x.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x i16> zeroinitializer)
@@ -338,8 +335,12 @@ row.done:
 }
 
 declare <16 x float> @llvm.sqrt.v16f32(<16 x float>)
+declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
 declare <16 x i16> @llvm.masked.load.v16i16.p0(ptr, <16 x i1>, <16 x i16>)
 declare void @llvm.masked.store.v16i16.p0(<16 x i16>, ptr, <16 x i1>)
 
 attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
 
+; steps are unrolled as the schedule says, no further
+!1 = distinct !{!1, !2}
+!2 = !{!"llvm.loop.unroll.disable"}

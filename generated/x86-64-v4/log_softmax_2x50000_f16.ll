@@ -114,7 +114,7 @@ maxnum.u.body:
   br label %maxnum.u.latch
 maxnum.u.latch:
   %maxnum.u.after = add nuw i64 %maxnum.u, 64
-  br label %maxnum.u.head
+  br label %maxnum.u.head, !llvm.loop !1
 maxnum.u.done:
   %maxnum.u1.fold.maxnum.joined.above = fcmp ogt <16 x float> %maxnum.u0.fold.maxnum, %maxnum.u1.fold.maxnum
   %maxnum.u1.fold.maxnum.joined = select <16 x i1> %maxnum.u1.fold.maxnum.joined.above, <16 x float> %maxnum.u0.fold.maxnum, <16 x float> %maxnum.u1.fold.maxnum
@@ -140,7 +140,7 @@ maxnum.s.body:
   br label %maxnum.s.latch
 maxnum.s.latch:
   %maxnum.s.after = add nuw i64 %maxnum.s, 16
-  br label %maxnum.s.head
+  br label %maxnum.s.head, !llvm.loop !1
 maxnum.s.done:
   %maxnum.by8 = shufflevector <16 x float> %maxnum.s0.fold.maxnum, <16 x float> poison, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
   %maxnum.by8.folded.above = fcmp ogt <16 x float> %maxnum.s0.fold.maxnum, %maxnum.by8
@@ -202,7 +202,7 @@ sum.u.body:
   br label %sum.u.latch
 sum.u.latch:
   %sum.u.after = add nuw i64 %sum.u, 64
-  br label %sum.u.head
+  br label %sum.u.head, !llvm.loop !1
 sum.u.done:
   %sum.u1.fold.sum.joined = fadd <16 x float> %sum.u0.fold.sum, %sum.u1.fold.sum
   %sum.u2.fold.sum.joined = fadd <16 x float> %sum.u1.fold.sum.joined, %sum.u2.fold.sum
@@ -226,7 +226,7 @@ sum.s.body:
   br label %sum.s.latch
 sum.s.latch:
   %sum.s.after = add nuw i64 %sum.s, 16
-  br label %sum.s.head
+  br label %sum.s.head, !llvm.loop !1
 sum.s.done:
   %sum.by8 = shufflevector <16 x float> %sum.s0.fold.sum, <16 x float> poison, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
   %sum.by8.folded = fadd <16 x float> %sum.s0.fold.sum, %sum.by8
@@ -294,7 +294,7 @@ out.u.body:
   br label %out.u.latch
 out.u.latch:
   %out.u.after = add nuw i64 %out.u, 64
-  br label %out.u.head
+  br label %out.u.head, !llvm.loop !1
 out.u.done:
   br label %out.s.enter
 out.s.enter:
@@ -317,7 +317,7 @@ out.s.body:
   br label %out.s.latch
 out.s.latch:
   %out.s.after = add nuw i64 %out.s, 16
-  br label %out.s.head
+  br label %out.s.head, !llvm.loop !1
 out.s.done:
   br label %row.latch
 row.latch:
@@ -335,3 +335,6 @@ declare <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float>, <16 x flo
 
 attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
 attributes #2 = { alwaysinline nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
+; steps are unrolled as the schedule says, no further
+!1 = distinct !{!1, !2}
+!2 = !{!"llvm.loop.unroll.disable"}

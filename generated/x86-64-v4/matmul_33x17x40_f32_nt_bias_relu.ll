@@ -48,21 +48,19 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  ; x + bias
   %sum_m0_n0.bias = load <16 x float>, ptr %bias, align 4
-  %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m0_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m0_n0.x1.bias, zeroinitializer
-  %sum_m0_n0.x2.relu = select <16 x i1> %sum_m0_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m0_n0.x1.bias
-  store <16 x float> %sum_m0_n0.x2.relu, ptr %out, align 4
+  ; relu(A @ B + bias)
+  %sum_m0_n0.finished_add = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
+  %sum_m0_n0.finished_less_equal = fcmp ole <16 x float> %sum_m0_n0.finished_add, splat (float 0x0000000000000000)
+  %sum_m0_n0.finished = select <16 x i1> %sum_m0_n0.finished_less_equal, <16 x float> splat (float 0x0000000000000000), <16 x float> %sum_m0_n0.finished_add
+  store <16 x float> %sum_m0_n0.finished, ptr %out, align 4
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
-  ; x + bias
   %sum_m1_n0.bias = load <16 x float>, ptr %bias, align 4
-  %sum_m1_n0.x1.bias = fadd <16 x float> %sum_m1_n0, %sum_m1_n0.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m1_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m1_n0.x1.bias, zeroinitializer
-  %sum_m1_n0.x2.relu = select <16 x i1> %sum_m1_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m1_n0.x1.bias
-  store <16 x float> %sum_m1_n0.x2.relu, ptr %sum_m1_n0.out.at, align 4
+  ; relu(A @ B + bias)
+  %sum_m1_n0.finished_add = fadd <16 x float> %sum_m1_n0, %sum_m1_n0.bias
+  %sum_m1_n0.finished_less_equal = fcmp ole <16 x float> %sum_m1_n0.finished_add, splat (float 0x0000000000000000)
+  %sum_m1_n0.finished = select <16 x i1> %sum_m1_n0.finished_less_equal, <16 x float> splat (float 0x0000000000000000), <16 x float> %sum_m1_n0.finished_add
+  store <16 x float> %sum_m1_n0.finished, ptr %sum_m1_n0.out.at, align 4
   ret void
 }
 
@@ -106,25 +104,23 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  ; x + bias
   %sum_m0_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m0_n0.bias = insertelement <16 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
-  %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m0_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m0_n0.x1.bias, zeroinitializer
-  %sum_m0_n0.x2.relu = select <16 x i1> %sum_m0_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m0_n0.x1.bias
-  %sum_m0_n0.x2.relu.alone = extractelement <16 x float> %sum_m0_n0.x2.relu, i32 0
-  store float %sum_m0_n0.x2.relu.alone, ptr %out, align 4
+  ; relu(A @ B + bias)
+  %sum_m0_n0.finished_add = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
+  %sum_m0_n0.finished_less_equal = fcmp ole <16 x float> %sum_m0_n0.finished_add, splat (float 0x0000000000000000)
+  %sum_m0_n0.finished = select <16 x i1> %sum_m0_n0.finished_less_equal, <16 x float> splat (float 0x0000000000000000), <16 x float> %sum_m0_n0.finished_add
+  %sum_m0_n0.finished.alone = extractelement <16 x float> %sum_m0_n0.finished, i32 0
+  store float %sum_m0_n0.finished.alone, ptr %out, align 4
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
-  ; x + bias
   %sum_m1_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m1_n0.bias = insertelement <16 x float> zeroinitializer, float %sum_m1_n0.bias.scalar, i32 0
-  %sum_m1_n0.x1.bias = fadd <16 x float> %sum_m1_n0, %sum_m1_n0.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m1_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m1_n0.x1.bias, zeroinitializer
-  %sum_m1_n0.x2.relu = select <16 x i1> %sum_m1_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m1_n0.x1.bias
-  %sum_m1_n0.x2.relu.alone = extractelement <16 x float> %sum_m1_n0.x2.relu, i32 0
-  store float %sum_m1_n0.x2.relu.alone, ptr %sum_m1_n0.out.at, align 4
+  ; relu(A @ B + bias)
+  %sum_m1_n0.finished_add = fadd <16 x float> %sum_m1_n0, %sum_m1_n0.bias
+  %sum_m1_n0.finished_less_equal = fcmp ole <16 x float> %sum_m1_n0.finished_add, splat (float 0x0000000000000000)
+  %sum_m1_n0.finished = select <16 x i1> %sum_m1_n0.finished_less_equal, <16 x float> splat (float 0x0000000000000000), <16 x float> %sum_m1_n0.finished_add
+  %sum_m1_n0.finished.alone = extractelement <16 x float> %sum_m1_n0.finished, i32 0
+  store float %sum_m1_n0.finished.alone, ptr %sum_m1_n0.out.at, align 4
   ret void
 }
 
@@ -154,13 +150,12 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  ; x + bias
   %sum_m0_n0.bias = load <16 x float>, ptr %bias, align 4
-  %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m0_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m0_n0.x1.bias, zeroinitializer
-  %sum_m0_n0.x2.relu = select <16 x i1> %sum_m0_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m0_n0.x1.bias
-  store <16 x float> %sum_m0_n0.x2.relu, ptr %out, align 4
+  ; relu(A @ B + bias)
+  %sum_m0_n0.finished_add = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
+  %sum_m0_n0.finished_less_equal = fcmp ole <16 x float> %sum_m0_n0.finished_add, splat (float 0x0000000000000000)
+  %sum_m0_n0.finished = select <16 x i1> %sum_m0_n0.finished_less_equal, <16 x float> splat (float 0x0000000000000000), <16 x float> %sum_m0_n0.finished_add
+  store <16 x float> %sum_m0_n0.finished, ptr %out, align 4
   ret void
 }
 
@@ -194,15 +189,14 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  ; x + bias
   %sum_m0_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m0_n0.bias = insertelement <16 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
-  %sum_m0_n0.x1.bias = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m0_n0.x2.relu.negative = fcmp olt <16 x float> %sum_m0_n0.x1.bias, zeroinitializer
-  %sum_m0_n0.x2.relu = select <16 x i1> %sum_m0_n0.x2.relu.negative, <16 x float> zeroinitializer, <16 x float> %sum_m0_n0.x1.bias
-  %sum_m0_n0.x2.relu.alone = extractelement <16 x float> %sum_m0_n0.x2.relu, i32 0
-  store float %sum_m0_n0.x2.relu.alone, ptr %out, align 4
+  ; relu(A @ B + bias)
+  %sum_m0_n0.finished_add = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
+  %sum_m0_n0.finished_less_equal = fcmp ole <16 x float> %sum_m0_n0.finished_add, splat (float 0x0000000000000000)
+  %sum_m0_n0.finished = select <16 x i1> %sum_m0_n0.finished_less_equal, <16 x float> splat (float 0x0000000000000000), <16 x float> %sum_m0_n0.finished_add
+  %sum_m0_n0.finished.alone = extractelement <16 x float> %sum_m0_n0.finished, i32 0
+  store float %sum_m0_n0.finished.alone, ptr %out, align 4
   ret void
 }
 

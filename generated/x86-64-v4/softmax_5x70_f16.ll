@@ -90,7 +90,7 @@ maxnum.u.body:
   br label %maxnum.u.latch
 maxnum.u.latch:
   %maxnum.u.after = add nuw i64 %maxnum.u, 64
-  br label %maxnum.u.head
+  br label %maxnum.u.head, !llvm.loop !1
 maxnum.u.done:
   %maxnum.u1.fold.maxnum.joined.above = fcmp ogt <16 x float> %maxnum.u0.fold.maxnum, %maxnum.u1.fold.maxnum
   %maxnum.u1.fold.maxnum.joined = select <16 x i1> %maxnum.u1.fold.maxnum.joined.above, <16 x float> %maxnum.u0.fold.maxnum, <16 x float> %maxnum.u1.fold.maxnum
@@ -173,7 +173,7 @@ sum.u.body:
   br label %sum.u.latch
 sum.u.latch:
   %sum.u.after = add nuw i64 %sum.u, 64
-  br label %sum.u.head
+  br label %sum.u.head, !llvm.loop !1
 sum.u.done:
   %sum.u1.fold.sum.joined = fadd <16 x float> %sum.u0.fold.sum, %sum.u1.fold.sum
   %sum.u2.fold.sum.joined = fadd <16 x float> %sum.u1.fold.sum.joined, %sum.u2.fold.sum
@@ -241,7 +241,7 @@ out.u.body:
   br label %out.u.latch
 out.u.latch:
   %out.u.after = add nuw i64 %out.u, 64
-  br label %out.u.head
+  br label %out.u.head, !llvm.loop !1
 out.u.done:
   %out.t0.kept.0.at = getelementptr float, ptr %kept0, i64 64
   %out.t0.kept.0 = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %out.t0.kept.0.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
@@ -270,3 +270,6 @@ declare void @llvm.masked.store.v16i16.p0(<16 x i16>, ptr, <16 x i1>)
 
 attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
 attributes #2 = { alwaysinline nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
+; steps are unrolled as the schedule says, no further
+!1 = distinct !{!1, !2}
+!2 = !{!"llvm.loop.unroll.disable"}

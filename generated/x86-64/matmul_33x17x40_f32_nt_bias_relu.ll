@@ -66,75 +66,67 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  ; x + bias
   %sum_m0_n0.bias = load <4 x float>, ptr %bias, align 4
-  %sum_m0_n0.x1.bias = fadd <4 x float> %sum_m0_n0, %sum_m0_n0.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m0_n0.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n0.x1.bias, zeroinitializer
-  %sum_m0_n0.x2.relu = select <4 x i1> %sum_m0_n0.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n0.x1.bias
-  store <4 x float> %sum_m0_n0.x2.relu, ptr %out, align 4
+  ; relu(A @ B + bias)
+  %sum_m0_n0.finished_add = fadd <4 x float> %sum_m0_n0, %sum_m0_n0.bias
+  %sum_m0_n0.finished_less_equal = fcmp ole <4 x float> %sum_m0_n0.finished_add, splat (float 0x0000000000000000)
+  %sum_m0_n0.finished = select <4 x i1> %sum_m0_n0.finished_less_equal, <4 x float> splat (float 0x0000000000000000), <4 x float> %sum_m0_n0.finished_add
+  store <4 x float> %sum_m0_n0.finished, ptr %out, align 4
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 16
   %sum_m0_n1.bias.at = getelementptr i8, ptr %bias, i64 16
-  ; x + bias
   %sum_m0_n1.bias = load <4 x float>, ptr %sum_m0_n1.bias.at, align 4
-  %sum_m0_n1.x1.bias = fadd <4 x float> %sum_m0_n1, %sum_m0_n1.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m0_n1.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n1.x1.bias, zeroinitializer
-  %sum_m0_n1.x2.relu = select <4 x i1> %sum_m0_n1.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n1.x1.bias
-  store <4 x float> %sum_m0_n1.x2.relu, ptr %sum_m0_n1.out.at, align 4
+  ; relu(A @ B + bias)
+  %sum_m0_n1.finished_add = fadd <4 x float> %sum_m0_n1, %sum_m0_n1.bias
+  %sum_m0_n1.finished_less_equal = fcmp ole <4 x float> %sum_m0_n1.finished_add, splat (float 0x0000000000000000)
+  %sum_m0_n1.finished = select <4 x i1> %sum_m0_n1.finished_less_equal, <4 x float> splat (float 0x0000000000000000), <4 x float> %sum_m0_n1.finished_add
+  store <4 x float> %sum_m0_n1.finished, ptr %sum_m0_n1.out.at, align 4
   %sum_m0_n2.out.at = getelementptr i8, ptr %out, i64 32
   %sum_m0_n2.bias.at = getelementptr i8, ptr %bias, i64 32
-  ; x + bias
   %sum_m0_n2.bias = load <4 x float>, ptr %sum_m0_n2.bias.at, align 4
-  %sum_m0_n2.x1.bias = fadd <4 x float> %sum_m0_n2, %sum_m0_n2.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m0_n2.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n2.x1.bias, zeroinitializer
-  %sum_m0_n2.x2.relu = select <4 x i1> %sum_m0_n2.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n2.x1.bias
-  store <4 x float> %sum_m0_n2.x2.relu, ptr %sum_m0_n2.out.at, align 4
+  ; relu(A @ B + bias)
+  %sum_m0_n2.finished_add = fadd <4 x float> %sum_m0_n2, %sum_m0_n2.bias
+  %sum_m0_n2.finished_less_equal = fcmp ole <4 x float> %sum_m0_n2.finished_add, splat (float 0x0000000000000000)
+  %sum_m0_n2.finished = select <4 x i1> %sum_m0_n2.finished_less_equal, <4 x float> splat (float 0x0000000000000000), <4 x float> %sum_m0_n2.finished_add
+  store <4 x float> %sum_m0_n2.finished, ptr %sum_m0_n2.out.at, align 4
   %sum_m0_n3.out.at = getelementptr i8, ptr %out, i64 48
   %sum_m0_n3.bias.at = getelementptr i8, ptr %bias, i64 48
-  ; x + bias
   %sum_m0_n3.bias = load <4 x float>, ptr %sum_m0_n3.bias.at, align 4
-  %sum_m0_n3.x1.bias = fadd <4 x float> %sum_m0_n3, %sum_m0_n3.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m0_n3.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n3.x1.bias, zeroinitializer
-  %sum_m0_n3.x2.relu = select <4 x i1> %sum_m0_n3.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n3.x1.bias
-  store <4 x float> %sum_m0_n3.x2.relu, ptr %sum_m0_n3.out.at, align 4
+  ; relu(A @ B + bias)
+  %sum_m0_n3.finished_add = fadd <4 x float> %sum_m0_n3, %sum_m0_n3.bias
+  %sum_m0_n3.finished_less_equal = fcmp ole <4 x float> %sum_m0_n3.finished_add, splat (float 0x0000000000000000)
+  %sum_m0_n3.finished = select <4 x i1> %sum_m0_n3.finished_less_equal, <4 x float> splat (float 0x0000000000000000), <4 x float> %sum_m0_n3.finished_add
+  store <4 x float> %sum_m0_n3.finished, ptr %sum_m0_n3.out.at, align 4
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
-  ; x + bias
   %sum_m1_n0.bias = load <4 x float>, ptr %bias, align 4
-  %sum_m1_n0.x1.bias = fadd <4 x float> %sum_m1_n0, %sum_m1_n0.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m1_n0.x2.relu.negative = fcmp olt <4 x float> %sum_m1_n0.x1.bias, zeroinitializer
-  %sum_m1_n0.x2.relu = select <4 x i1> %sum_m1_n0.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m1_n0.x1.bias
-  store <4 x float> %sum_m1_n0.x2.relu, ptr %sum_m1_n0.out.at, align 4
+  ; relu(A @ B + bias)
+  %sum_m1_n0.finished_add = fadd <4 x float> %sum_m1_n0, %sum_m1_n0.bias
+  %sum_m1_n0.finished_less_equal = fcmp ole <4 x float> %sum_m1_n0.finished_add, splat (float 0x0000000000000000)
+  %sum_m1_n0.finished = select <4 x i1> %sum_m1_n0.finished_less_equal, <4 x float> splat (float 0x0000000000000000), <4 x float> %sum_m1_n0.finished_add
+  store <4 x float> %sum_m1_n0.finished, ptr %sum_m1_n0.out.at, align 4
   %sum_m1_n1.out.at = getelementptr i8, ptr %out, i64 84
   %sum_m1_n1.bias.at = getelementptr i8, ptr %bias, i64 16
-  ; x + bias
   %sum_m1_n1.bias = load <4 x float>, ptr %sum_m1_n1.bias.at, align 4
-  %sum_m1_n1.x1.bias = fadd <4 x float> %sum_m1_n1, %sum_m1_n1.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m1_n1.x2.relu.negative = fcmp olt <4 x float> %sum_m1_n1.x1.bias, zeroinitializer
-  %sum_m1_n1.x2.relu = select <4 x i1> %sum_m1_n1.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m1_n1.x1.bias
-  store <4 x float> %sum_m1_n1.x2.relu, ptr %sum_m1_n1.out.at, align 4
+  ; relu(A @ B + bias)
+  %sum_m1_n1.finished_add = fadd <4 x float> %sum_m1_n1, %sum_m1_n1.bias
+  %sum_m1_n1.finished_less_equal = fcmp ole <4 x float> %sum_m1_n1.finished_add, splat (float 0x0000000000000000)
+  %sum_m1_n1.finished = select <4 x i1> %sum_m1_n1.finished_less_equal, <4 x float> splat (float 0x0000000000000000), <4 x float> %sum_m1_n1.finished_add
+  store <4 x float> %sum_m1_n1.finished, ptr %sum_m1_n1.out.at, align 4
   %sum_m1_n2.out.at = getelementptr i8, ptr %out, i64 100
   %sum_m1_n2.bias.at = getelementptr i8, ptr %bias, i64 32
-  ; x + bias
   %sum_m1_n2.bias = load <4 x float>, ptr %sum_m1_n2.bias.at, align 4
-  %sum_m1_n2.x1.bias = fadd <4 x float> %sum_m1_n2, %sum_m1_n2.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m1_n2.x2.relu.negative = fcmp olt <4 x float> %sum_m1_n2.x1.bias, zeroinitializer
-  %sum_m1_n2.x2.relu = select <4 x i1> %sum_m1_n2.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m1_n2.x1.bias
-  store <4 x float> %sum_m1_n2.x2.relu, ptr %sum_m1_n2.out.at, align 4
+  ; relu(A @ B + bias)
+  %sum_m1_n2.finished_add = fadd <4 x float> %sum_m1_n2, %sum_m1_n2.bias
+  %sum_m1_n2.finished_less_equal = fcmp ole <4 x float> %sum_m1_n2.finished_add, splat (float 0x0000000000000000)
+  %sum_m1_n2.finished = select <4 x i1> %sum_m1_n2.finished_less_equal, <4 x float> splat (float 0x0000000000000000), <4 x float> %sum_m1_n2.finished_add
+  store <4 x float> %sum_m1_n2.finished, ptr %sum_m1_n2.out.at, align 4
   %sum_m1_n3.out.at = getelementptr i8, ptr %out, i64 116
   %sum_m1_n3.bias.at = getelementptr i8, ptr %bias, i64 48
-  ; x + bias
   %sum_m1_n3.bias = load <4 x float>, ptr %sum_m1_n3.bias.at, align 4
-  %sum_m1_n3.x1.bias = fadd <4 x float> %sum_m1_n3, %sum_m1_n3.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m1_n3.x2.relu.negative = fcmp olt <4 x float> %sum_m1_n3.x1.bias, zeroinitializer
-  %sum_m1_n3.x2.relu = select <4 x i1> %sum_m1_n3.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m1_n3.x1.bias
-  store <4 x float> %sum_m1_n3.x2.relu, ptr %sum_m1_n3.out.at, align 4
+  ; relu(A @ B + bias)
+  %sum_m1_n3.finished_add = fadd <4 x float> %sum_m1_n3, %sum_m1_n3.bias
+  %sum_m1_n3.finished_less_equal = fcmp ole <4 x float> %sum_m1_n3.finished_add, splat (float 0x0000000000000000)
+  %sum_m1_n3.finished = select <4 x i1> %sum_m1_n3.finished_less_equal, <4 x float> splat (float 0x0000000000000000), <4 x float> %sum_m1_n3.finished_add
+  store <4 x float> %sum_m1_n3.finished, ptr %sum_m1_n3.out.at, align 4
   ret void
 }
 
@@ -170,25 +162,23 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  ; x + bias
   %sum_m0_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m0_n0.bias = insertelement <4 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
-  %sum_m0_n0.x1.bias = fadd <4 x float> %sum_m0_n0, %sum_m0_n0.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m0_n0.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n0.x1.bias, zeroinitializer
-  %sum_m0_n0.x2.relu = select <4 x i1> %sum_m0_n0.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n0.x1.bias
-  %sum_m0_n0.x2.relu.alone = extractelement <4 x float> %sum_m0_n0.x2.relu, i32 0
-  store float %sum_m0_n0.x2.relu.alone, ptr %out, align 4
+  ; relu(A @ B + bias)
+  %sum_m0_n0.finished_add = fadd <4 x float> %sum_m0_n0, %sum_m0_n0.bias
+  %sum_m0_n0.finished_less_equal = fcmp ole <4 x float> %sum_m0_n0.finished_add, splat (float 0x0000000000000000)
+  %sum_m0_n0.finished = select <4 x i1> %sum_m0_n0.finished_less_equal, <4 x float> splat (float 0x0000000000000000), <4 x float> %sum_m0_n0.finished_add
+  %sum_m0_n0.finished.alone = extractelement <4 x float> %sum_m0_n0.finished, i32 0
+  store float %sum_m0_n0.finished.alone, ptr %out, align 4
   %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 68
-  ; x + bias
   %sum_m1_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m1_n0.bias = insertelement <4 x float> zeroinitializer, float %sum_m1_n0.bias.scalar, i32 0
-  %sum_m1_n0.x1.bias = fadd <4 x float> %sum_m1_n0, %sum_m1_n0.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m1_n0.x2.relu.negative = fcmp olt <4 x float> %sum_m1_n0.x1.bias, zeroinitializer
-  %sum_m1_n0.x2.relu = select <4 x i1> %sum_m1_n0.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m1_n0.x1.bias
-  %sum_m1_n0.x2.relu.alone = extractelement <4 x float> %sum_m1_n0.x2.relu, i32 0
-  store float %sum_m1_n0.x2.relu.alone, ptr %sum_m1_n0.out.at, align 4
+  ; relu(A @ B + bias)
+  %sum_m1_n0.finished_add = fadd <4 x float> %sum_m1_n0, %sum_m1_n0.bias
+  %sum_m1_n0.finished_less_equal = fcmp ole <4 x float> %sum_m1_n0.finished_add, splat (float 0x0000000000000000)
+  %sum_m1_n0.finished = select <4 x i1> %sum_m1_n0.finished_less_equal, <4 x float> splat (float 0x0000000000000000), <4 x float> %sum_m1_n0.finished_add
+  %sum_m1_n0.finished.alone = extractelement <4 x float> %sum_m1_n0.finished, i32 0
+  store float %sum_m1_n0.finished.alone, ptr %sum_m1_n0.out.at, align 4
   ret void
 }
 
@@ -230,40 +220,36 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  ; x + bias
   %sum_m0_n0.bias = load <4 x float>, ptr %bias, align 4
-  %sum_m0_n0.x1.bias = fadd <4 x float> %sum_m0_n0, %sum_m0_n0.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m0_n0.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n0.x1.bias, zeroinitializer
-  %sum_m0_n0.x2.relu = select <4 x i1> %sum_m0_n0.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n0.x1.bias
-  store <4 x float> %sum_m0_n0.x2.relu, ptr %out, align 4
+  ; relu(A @ B + bias)
+  %sum_m0_n0.finished_add = fadd <4 x float> %sum_m0_n0, %sum_m0_n0.bias
+  %sum_m0_n0.finished_less_equal = fcmp ole <4 x float> %sum_m0_n0.finished_add, splat (float 0x0000000000000000)
+  %sum_m0_n0.finished = select <4 x i1> %sum_m0_n0.finished_less_equal, <4 x float> splat (float 0x0000000000000000), <4 x float> %sum_m0_n0.finished_add
+  store <4 x float> %sum_m0_n0.finished, ptr %out, align 4
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 16
   %sum_m0_n1.bias.at = getelementptr i8, ptr %bias, i64 16
-  ; x + bias
   %sum_m0_n1.bias = load <4 x float>, ptr %sum_m0_n1.bias.at, align 4
-  %sum_m0_n1.x1.bias = fadd <4 x float> %sum_m0_n1, %sum_m0_n1.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m0_n1.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n1.x1.bias, zeroinitializer
-  %sum_m0_n1.x2.relu = select <4 x i1> %sum_m0_n1.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n1.x1.bias
-  store <4 x float> %sum_m0_n1.x2.relu, ptr %sum_m0_n1.out.at, align 4
+  ; relu(A @ B + bias)
+  %sum_m0_n1.finished_add = fadd <4 x float> %sum_m0_n1, %sum_m0_n1.bias
+  %sum_m0_n1.finished_less_equal = fcmp ole <4 x float> %sum_m0_n1.finished_add, splat (float 0x0000000000000000)
+  %sum_m0_n1.finished = select <4 x i1> %sum_m0_n1.finished_less_equal, <4 x float> splat (float 0x0000000000000000), <4 x float> %sum_m0_n1.finished_add
+  store <4 x float> %sum_m0_n1.finished, ptr %sum_m0_n1.out.at, align 4
   %sum_m0_n2.out.at = getelementptr i8, ptr %out, i64 32
   %sum_m0_n2.bias.at = getelementptr i8, ptr %bias, i64 32
-  ; x + bias
   %sum_m0_n2.bias = load <4 x float>, ptr %sum_m0_n2.bias.at, align 4
-  %sum_m0_n2.x1.bias = fadd <4 x float> %sum_m0_n2, %sum_m0_n2.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m0_n2.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n2.x1.bias, zeroinitializer
-  %sum_m0_n2.x2.relu = select <4 x i1> %sum_m0_n2.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n2.x1.bias
-  store <4 x float> %sum_m0_n2.x2.relu, ptr %sum_m0_n2.out.at, align 4
+  ; relu(A @ B + bias)
+  %sum_m0_n2.finished_add = fadd <4 x float> %sum_m0_n2, %sum_m0_n2.bias
+  %sum_m0_n2.finished_less_equal = fcmp ole <4 x float> %sum_m0_n2.finished_add, splat (float 0x0000000000000000)
+  %sum_m0_n2.finished = select <4 x i1> %sum_m0_n2.finished_less_equal, <4 x float> splat (float 0x0000000000000000), <4 x float> %sum_m0_n2.finished_add
+  store <4 x float> %sum_m0_n2.finished, ptr %sum_m0_n2.out.at, align 4
   %sum_m0_n3.out.at = getelementptr i8, ptr %out, i64 48
   %sum_m0_n3.bias.at = getelementptr i8, ptr %bias, i64 48
-  ; x + bias
   %sum_m0_n3.bias = load <4 x float>, ptr %sum_m0_n3.bias.at, align 4
-  %sum_m0_n3.x1.bias = fadd <4 x float> %sum_m0_n3, %sum_m0_n3.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m0_n3.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n3.x1.bias, zeroinitializer
-  %sum_m0_n3.x2.relu = select <4 x i1> %sum_m0_n3.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n3.x1.bias
-  store <4 x float> %sum_m0_n3.x2.relu, ptr %sum_m0_n3.out.at, align 4
+  ; relu(A @ B + bias)
+  %sum_m0_n3.finished_add = fadd <4 x float> %sum_m0_n3, %sum_m0_n3.bias
+  %sum_m0_n3.finished_less_equal = fcmp ole <4 x float> %sum_m0_n3.finished_add, splat (float 0x0000000000000000)
+  %sum_m0_n3.finished = select <4 x i1> %sum_m0_n3.finished_less_equal, <4 x float> splat (float 0x0000000000000000), <4 x float> %sum_m0_n3.finished_add
+  store <4 x float> %sum_m0_n3.finished, ptr %sum_m0_n3.out.at, align 4
   ret void
 }
 
@@ -293,15 +279,14 @@ k.latch:
   br label %k.head
 k.done:
   ; -- epilogue
-  ; x + bias
   %sum_m0_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m0_n0.bias = insertelement <4 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
-  %sum_m0_n0.x1.bias = fadd <4 x float> %sum_m0_n0, %sum_m0_n0.bias
-  ; max(x, 0), NaN stays NaN
-  %sum_m0_n0.x2.relu.negative = fcmp olt <4 x float> %sum_m0_n0.x1.bias, zeroinitializer
-  %sum_m0_n0.x2.relu = select <4 x i1> %sum_m0_n0.x2.relu.negative, <4 x float> zeroinitializer, <4 x float> %sum_m0_n0.x1.bias
-  %sum_m0_n0.x2.relu.alone = extractelement <4 x float> %sum_m0_n0.x2.relu, i32 0
-  store float %sum_m0_n0.x2.relu.alone, ptr %out, align 4
+  ; relu(A @ B + bias)
+  %sum_m0_n0.finished_add = fadd <4 x float> %sum_m0_n0, %sum_m0_n0.bias
+  %sum_m0_n0.finished_less_equal = fcmp ole <4 x float> %sum_m0_n0.finished_add, splat (float 0x0000000000000000)
+  %sum_m0_n0.finished = select <4 x i1> %sum_m0_n0.finished_less_equal, <4 x float> splat (float 0x0000000000000000), <4 x float> %sum_m0_n0.finished_add
+  %sum_m0_n0.finished.alone = extractelement <4 x float> %sum_m0_n0.finished, i32 0
+  store float %sum_m0_n0.finished.alone, ptr %out, align 4
   ret void
 }
 
@@ -491,5 +476,7 @@ task.done:
 }
 
 declare <4 x float> @llvm.fmuladd.v4f32(<4 x float>, <4 x float>, <4 x float>)
+declare <4 x float> @llvm.fabs.v4f32(<4 x float>)
+declare <4 x float> @llvm.copysign.v4f32(<4 x float>, <4 x float>)
 attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="128" "prefer-vector-width"="128" }
 attributes #1 = { noinline nounwind "no-builtins" "min-legal-vector-width"="128" "prefer-vector-width"="128" }

@@ -79,7 +79,7 @@ maxnum.u.body:
   br label %maxnum.u.latch
 maxnum.u.latch:
   %maxnum.u.after = add nuw i64 %maxnum.u, 4
-  br label %maxnum.u.head
+  br label %maxnum.u.head, !llvm.loop !1
 maxnum.u.done:
   %maxnum.by2 = shufflevector <4 x float> %maxnum.u0.fold.maxnum, <4 x float> poison, <4 x i32> <i32 2, i32 3, i32 0, i32 1>
   %maxnum.by2.folded.above = fcmp ogt <4 x float> %maxnum.u0.fold.maxnum, %maxnum.by2
@@ -120,7 +120,7 @@ sum.u.body:
   br label %sum.u.latch
 sum.u.latch:
   %sum.u.after = add nuw i64 %sum.u, 4
-  br label %sum.u.head
+  br label %sum.u.head, !llvm.loop !1
 sum.u.done:
   %sum.by2 = shufflevector <4 x float> %sum.u0.fold.sum, <4 x float> poison, <4 x i32> <i32 2, i32 3, i32 0, i32 1>
   %sum.by2.folded = fadd <4 x float> %sum.u0.fold.sum, %sum.by2
@@ -168,7 +168,7 @@ out.u.body:
   br label %out.u.latch
 out.u.latch:
   %out.u.after = add nuw i64 %out.u, 4
-  br label %out.u.head
+  br label %out.u.head, !llvm.loop !1
 out.u.done:
   br label %row.latch
 row.latch:
@@ -185,3 +185,6 @@ declare <4 x float> @llvm.fmuladd.v4f32(<4 x float>, <4 x float>, <4 x float>)
 
 attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="128" "prefer-vector-width"="128" }
 attributes #2 = { alwaysinline nounwind "no-builtins" "min-legal-vector-width"="128" "prefer-vector-width"="128" }
+; steps are unrolled as the schedule says, no further
+!1 = distinct !{!1, !2}
+!2 = !{!"llvm.loop.unroll.disable"}

@@ -32,6 +32,25 @@ def _softmax(spec: Spec) -> dict[str, Any]:
     }
 
 
+def _matmul(spec: Spec) -> dict[str, Any]:
+    """An epilogue was a list of steps; now it is an expression of x."""
+    steps = spec["epilogue"]
+    if isinstance(steps, str):
+        return dict(spec)
+    expression, shapes = "x", []
+    for step in steps:
+        if step in SUMS:
+            expression = f"add({expression}, {step})"
+            shapes.append(f"{step}={SUMS[step]}")
+        else:
+            expression = f"{step}({expression})"
+    return {**spec, "epilogue": expression, "epilogue_shapes": shapes}
+
+
+#: Steps that added a tensor, and what it had a number for.
+SUMS = {"bias": "n", "residual": "mxn"}
+
+
 def _rowwise(spec: Spec) -> dict[str, Any]:
     """Axes were counted from the last one; now they have numbers."""
     count = spec["axes"]
@@ -46,6 +65,7 @@ RENEWED: Mapping[str, Callable[[Spec], dict[str, Any]]] = {
     "relu": _relu,
     "softmax": _softmax,
     "rowwise": _rowwise,
+    "matmul": _matmul,
 }
 
 

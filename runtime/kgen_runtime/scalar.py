@@ -13,6 +13,7 @@ result once, to nearest even, to the output's type.
 
 from __future__ import annotations
 
+import ast
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -167,49 +168,21 @@ def halves(x: float) -> tuple[float, float]:
     return high, x - high
 
 
-def relu(x: float) -> float:
-    return 0.0 if x <= 0.0 else x
-
-
-def sigmoid(x: float) -> float:
-    if x >= 0.0:
-        return 1.0 / (1.0 + math.exp(-x))
-    small = math.exp(x)
-    return small / (1.0 + small)
-
-
-def gelu(x: float) -> float:
-    # 1 + erf(z) = erfc(-z), without the cancellation for negative z.
-    return 0.5 * x * math.erfc(-x / math.sqrt(2.0))
-
-
-def gelu_tanh(x: float) -> float:
-    # (1 + tanh(z)) / 2 = sigmoid(2z), without the cancellation for negative z.
-    return x * sigmoid(2.0 * math.sqrt(2.0 / math.pi) * (x + 0.044715 * x * x * x))
-
-
-def silu(x: float) -> float:
-    return x * sigmoid(x)
-
-
-_FUNCTIONS = {"relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh, "silu": silu}
-
-
-def function(name: str) -> Callable[[float], float]:
-    """A step of an epilogue that is a function."""
-    if name in _FUNCTIONS:
-        return _FUNCTIONS[name]
-    definition, m = definitions.DEFINITIONS[name], definitions.Scalars()
-    return lambda x: float(definition(m, x))
-
-
 def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     """Elements of scale_out * epilogue(alpha * scale_a * scale_b * A @ B + beta * C)."""
     dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
-    # Eight bits are too few for a bias, which is added before the result is rounded to them.
-    bias = DType.F32 if out in (DType.S8, DType.E4M3, DType.E5M2) else out
     scales = {name: read(buffers[f"scale_{name}"], 0, DType.F32) for name in spec["scales"]}
     a_transposed, b_transposed = (letter == "t" for letter in spec["layout"])
+
+    tree = ast.parse(spec["epilogue"], mode="eval").body
+    extents = dict(shape.split("=") for shape in spec["epilogue_shapes"])
+    # Eight bits are too few for a vector that is applied before rounding to them, or that restores
+    # the range of operands of 8 bits.
+    bytes_ = (DType.S8, DType.E4M3, DType.E5M2)
+    vectors = {
+        name: DType.F32 if out in bytes_ or (dtype in bytes_ and name != "bias") else out
+        for name in extents
+    }
 
     # Neighbouring output elements share rows of A and columns of B.
     @lru_cache(maxsize=SHARED_OPERANDS)
@@ -233,14 +206,12 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
         x: float = spec["alpha"] * scales.get("a", 1.0) * scales.get("b", 1.0) * product
         if spec["beta"] != 0.0:
             x += spec["beta"] * read(buffers["c"], out_offset, out)
-        for step in spec["epilogue"]:
-            if step == "bias":
-                x += read(buffers["bias"], col, bias)
-            elif step == "residual":
-                x += read(buffers["residual"], out_offset, out)
-            else:
-                x = function(step)(x)
-        return x * scales.get("out", 1.0)
+        inputs = {"x": x}
+        for name, extent in extents.items():
+            place = {"n": col, "mx1": row, "1": 0, "mxn": out_offset}[extent]
+            inputs[name] = read(buffers[name], place, out if extent == "mxn" else vectors[name])
+        finished = float(definitions.Evaluator(inputs, definitions.Scalars()).value(tree))
+        return finished * scales.get("out", 1.0)
 
     return element
 

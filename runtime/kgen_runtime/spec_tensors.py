@@ -36,7 +36,7 @@ def tensors(spec: Spec) -> tuple[TensorParam, ...] | None:
 def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
     m, n, k, batch = (_whole(spec, name, 1) for name in ("m", "n", "k", "batch"))
     dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
-    layout, scales, epilogue = spec["layout"], _names(spec, "scales"), _names(spec, "epilogue")
+    layout, scales = spec["layout"], _names(spec, "scales")
     if layout not in ("nn", "nt", "tn", "tt"):
         raise ValueError(f"layout={layout!r}")
     _number(spec, "alpha")
@@ -62,16 +62,24 @@ def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
     ]
     if _number(spec, "beta") != 0.0:
         found.append(like_out("c"))
-    # Eight bits are too few for a bias.
-    bias = DType.F32 if out.itemsize == 1 else out
-    for step in epilogue:
-        if step == "bias":
-            found.append(_tensor("bias", bias, (n,), (1,)))
-        elif step == "residual":
-            found.append(like_out("residual"))
+    for name, extent in epilogue_operands(spec).items():
+        # Eight bits are too few for what is added before rounding to them, or restores a range.
+        narrow = out.itemsize == 1 or (dtype.itemsize == 1 and name != "bias")
+        shape = {"n": (n,), "mx1": (m, 1), "1": (1,), "mxn": None}[extent]
+        if shape is None:
+            found.append(like_out(name))
+        else:
+            found.append(_tensor(name, DType.F32 if narrow else out, shape, (1,) * len(shape)))
     if "out" in scales:
         found.append(one("scale_out"))
     return (*found, like_out("out", "output"))
+
+
+def epilogue_operands(spec: Spec) -> dict[str, str]:
+    """The extents of an epilogue's operands, by name, in the order in which it has them."""
+    extents = dict(text.split("=", 1) for text in _names(spec, "epilogue_shapes"))
+    names = definitions.input_names(_formulas(spec, "epilogue"))
+    return {name: extents[name] for name in names if name != "x"}
 
 
 def _elementwise(spec: Spec) -> tuple[TensorParam, ...]:
@@ -82,10 +90,7 @@ def _elementwise(spec: Spec) -> tuple[TensorParam, ...]:
 
 def _broadcast(spec: Spec) -> tuple[definitions.Formulas, list[TensorParam], list[int]]:
     """The outputs' expressions, the inputs, and the shape that they broadcast to."""
-    expression, shapes = spec["expression"], spec["shapes"]
-    if not isinstance(expression, str) or len(expression) > MAX_EXPRESSION:
-        raise ValueError(f"expression={expression!r:.60}")
-    formulas = definitions.formulas(expression)
+    formulas, shapes = _formulas(spec, "expression"), spec["shapes"]
     names = definitions.input_names(formulas)
     dtypes, indices = input_dtypes(spec, len(names)), views.index_names(formulas)
     found = [
@@ -119,6 +124,13 @@ OPERATIONS: Mapping[str, Callable[[Spec], tuple[TensorParam, ...]]] = {
     "elementwise": _elementwise,
     "rowwise": _rowwise,
 }
+
+
+def _formulas(spec: Spec, field: str) -> definitions.Formulas:
+    expression = spec[field]
+    if not isinstance(expression, str) or len(expression) > MAX_EXPRESSION:
+        raise ValueError(f"{field}={expression!r:.60}")
+    return definitions.formulas(expression)
 
 
 def _packed(name: str, dtype: DType, shape: Any, role: Role = "input") -> TensorParam:

@@ -5,17 +5,27 @@ No command changes them; they are those of the project's aims, and a miss is rep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from kgen.ops.parse import parse
+from kgen.spec import DType, Formula
 from scripts.bench_cpu import calls
 from scripts.bench_cpu.judge import Bar, Statistic
 from scripts.bench_cpu.results import Row
-from scripts.bench_cpu.tables import ROOF
+from scripts.bench_cpu.tables import (
+    CHEAP,
+    NORMS,
+    REDUCTIONS,
+    ROOF,
+    ROWS,
+    TRANSCENDENTAL,
+    Table,
+    streams,
+)
 
 MEAN, LEAST, MOST = Statistic
-IN_CACHE, OUT_OF_CACHE = ("64x512", "1024x1024"), ("8192x4096",)
 SAME_INSTRUCTION = (
     "Where it is out of reach, the library is as near the peak of the same instruction."
 )
@@ -87,17 +97,39 @@ def _fused(dtype: str) -> Iterator[Bar]:
 
 
 def _streams() -> Iterator[Bar]:
-    softmax = (("f32", IN_CACHE, 2.0), ("f32", OUT_OF_CACHE, 1.3), ("bf16", (), 2.0))
-    for dtype, sizes, least in softmax:
-        where = {IN_CACHE: ", in cache", OUT_OF_CACHE: ", out of cache"}.get(sizes, "")
-        yield _bar(
-            f"softmax {dtype}{where}, against PyTorch", f"stream-{dtype}", LEAST, least,
-            against="torch", rows=_of("softmax", *sizes), ceilings=("copy",),
-            note="The ceiling is copying; exponentials take longer than that, so it is not near.",
-        )  # fmt: skip
-    for dtype in ("f32", "bf16"):
-        title = f"relu {dtype}, of the copy bandwidth"
-        yield _bar(title, f"stream-{dtype}", LEAST, 0.95, of="copy", rows=_of("relu"))
+    for table in streams():
+        kind, _, dtype = table.name.partition("-")
+        words = f"{kind} {dtype.replace('-2', ', two threads')}"
+        if kind == "functions":
+            if table.ceilings:
+                title = f"cheap {words}, of the copy bandwidth"
+                yield _bar(title, table.name, LEAST, 0.95, of="copy", rows=_among(table, CHEAP))
+            rows, words = _among(table, TRANSCENDENTAL), f"transcendental {words}"
+        else:
+            rows = _among(table, (*NORMS, *REDUCTIONS))
+        for statistic, threshold in ((MEAN, 1.5), (LEAST, 1.0)):
+            yield _bar(
+                f"{words}, against PyTorch", table.name, statistic, threshold,
+                against="torch", ceilings=table.ceilings, rows=rows,
+            )  # fmt: skip
+        if kind == "reductions" and table.ceilings:
+            large = {
+                spec.key
+                for spec in table.specs
+                if spec.parameters[0].shape == ROWS[-1] and spec.dtype is DType.F32
+            }
+            if large:
+                yield _bar(
+                    f"{words} of one large tensor, of the read bandwidth", table.name, LEAST, 0.95,
+                    of="read", rows=large.__contains__,
+                )  # fmt: skip
+
+
+def _among(table: Table, expressions: Sequence[str]) -> Callable[[str], bool]:
+    """The kernels of a table that compute one of these."""
+    calls = [parse(expression) for expression in expressions]
+    keys = {s.key for s in table.specs if isinstance(s, Formula) and parse(s.expression) in calls}
+    return keys.__contains__
 
 
 def _threads() -> Iterator[Bar]:
@@ -158,14 +190,6 @@ def _large(kernel: str) -> bool:
     """512^3 multiply-adds and more, in products of more than a few rows."""
     m, n, k = (int(side) for side in kernel.split("_")[1].split("x"))
     return m * n * k >= 512**3 and m >= 64
-
-
-def _of(op: str, *sizes: str) -> Callable[[str], bool]:
-    def selects(kernel: str) -> bool:
-        words = kernel.split("_")
-        return words[0] == op and (not sizes or words[1] in sizes)
-
-    return selects
 
 
 def _called(way: str, arrays: str | None = None) -> Callable[[str], bool]:

@@ -94,8 +94,10 @@ def _named(verdict: Verdict, standings: Sequence[Standing]) -> str:
 
 
 def _words(kernel: str) -> tuple[str, str]:
-    """A kernel's sizes, and type and layout; of a call its name alone."""
+    """A product's sizes, and type and layout; of all else its name alone."""
     op, _, rest = kernel.partition("_")
+    if op != "matmul":
+        return kernel, ""
     sizes, _, rest = rest.partition("_")
     return (sizes, rest) if sizes else (op, "")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import kgen
@@ -36,16 +36,16 @@ def measure(table: Table, rounds: int, known: Collection[str] = ()) -> Iterator[
         for spec in table.specs:
             if spec.key not in known:
                 path = kgen.build(spec, targets=["native"]).save(Path(folder) / "kernel.kgen")
-                yield timed(spec, path, table.beside(spec), rounds)
+                yield timed(spec, path, table, rounds)
 
 
-def _against(spec: Spec, path: Path, peers: Sequence[str], rounds: int) -> Row:
-    """One thread against the libraries in one thread."""
+def _against(spec: Spec, path: Path, table: Table, rounds: int) -> Row:
+    """Against the libraries in as many threads."""
     report = bench.bench(
         path,
         device="cpu",
-        num_threads=1,
-        against=peers,
+        num_threads=table.threads,
+        against=table.beside(spec),
         rounds=rounds,
         limit=LIMIT,
     )
@@ -63,10 +63,10 @@ def _against(spec: Spec, path: Path, peers: Sequence[str], rounds: int) -> Row:
     )
 
 
-def _two_threads(spec: Spec, path: Path, peers: Sequence[str], rounds: int) -> Row:
+def _two_threads(spec: Spec, path: Path, table: Table, rounds: int) -> Row:
     """Two threads against one, of the same kernel on the same data, and against what two cores give
     at that time: times of a moment in which they give little are taken again."""
-    one_thread, two_cores = peers
+    one_thread, two_cores = table.beside(spec)
     with (
         kgen_runtime.load(path, device="cpu", num_threads=1) as one,
         kgen_runtime.load(path, device="cpu", num_threads=2) as two,

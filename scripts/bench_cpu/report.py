@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +13,7 @@ from scripts.bench_cpu import explain
 from scripts.bench_cpu.bars import BARS
 from scripts.bench_cpu.judge import Verdict, judge
 from scripts.bench_cpu.results import Results, Row
-from scripts.bench_cpu.tables import Table
+from scripts.bench_cpu.tables import Table, streams
 
 MISSED = """
 **Bars that are missed, and their bottleneck**
@@ -85,6 +86,12 @@ def verdicts(results: Results) -> list[Verdict]:
     return [judge(bar, results.tables[bar.table]) for bar in BARS if bar.table in results.tables]
 
 
+def _of(results: Results, tables: Sequence[Table]) -> Results:
+    """What is known of these tables."""
+    found = {t.name: results.tables[t.name] for t in tables if t.name in results.tables}
+    return Results(machine=results.machine, tables=found)
+
+
 def bar_lines(found: Sequence[Verdict]) -> list[str]:
     """The bars: reached, or missed by how much and what a kernel at the ceiling would reach."""
     lines = [
@@ -127,13 +134,16 @@ def ceiling_lines(results: Results, tables: Sequence[Table]) -> list[str]:
 
 def _ceiling_name(ceiling: str, kernel: str) -> str:
     """Products of one type have one peak; what is read or copied, as fast as its place allows."""
-    _, sizes, dtype = kernel.split("_")[:3]
+    words = kernel.partition("_to_")[0].split("_")
+    sizes = next((w for w in words if re.fullmatch(r"\d+(x\d+)+", w)), words[0])
+    if words[0] != "matmul":
+        verb = {"read": "reading", "copy": "copying"}[ceiling]
+        both = " read and written" if ceiling == "copy" else ""
+        return f"{verb} {sizes} of {words[-1]}, GB/s{both}"
     if ceiling == "peak":
-        return f"multiply-adds of {dtype}, GFLOP/s"
-    if ceiling == "read":
-        _, columns, depth = sizes.split("x")
-        return f"reading what few rows times a B of {depth}x{columns} of {dtype} read, GB/s"
-    return f"copying {sizes} of {dtype}, GB/s read and written"
+        return f"multiply-adds of {words[2]}, GFLOP/s"
+    _, columns, depth = sizes.split("x")
+    return f"reading what few rows times a B of {depth}x{columns} of {words[2]} read, GB/s"
 
 
 def document_lines(results: Results, tables: Sequence[Table]) -> list[str]:
@@ -185,8 +195,15 @@ SUMMARY = (
     ("matmul s8", "s8", "oneDNN", ("onednn",)),
     ("matmul f32 + bias + gelu", "fused-f32", "PyTorch", ("torch",)),
     ("matmul bf16 + bias + gelu", "fused-bf16", "PyTorch", ("torch",)),
-    ("softmax, relu f32", "stream-f32", "PyTorch", ("torch",)),
-    ("softmax, relu bf16", "stream-bf16", "PyTorch", ("torch",)),
+    *(
+        (f"{what} {dtype}", f"{name}-{dtype}", "PyTorch", ("torch",))
+        for dtype in ("f32", "bf16")
+        for what, name in (
+            ("element-wise functions", "functions"),
+            ("softmax and norms", "rows"),
+            ("reductions", "reductions"),
+        )
+    ),
 )
 
 
@@ -217,6 +234,12 @@ def summary_lines(results: Results) -> list[str]:
 
 
 def write(results: Results, tables: Sequence[Table]) -> None:
-    """Both documents."""
-    documents.put(documents.PERFORMANCE, "make bench-cpu", document_lines(results, tables))
-    documents.put(documents.ROOT / "README.md", "bench-cpu summary", summary_lines(results))
+    """Both documents: of products, and of streams and rows, what was measured."""
+    rows = [table.name for table in streams()]
+    products = _of(results, [table for table in tables if table.name not in rows])
+    others = _of(results, [table for table in tables if table.name in rows])
+    for name, found in (("make bench-cpu", products), ("make bench-cpu, rows", others)):
+        if found.tables:
+            documents.put(documents.PERFORMANCE, name, document_lines(found, tables))
+    if products.tables:
+        documents.put(documents.ROOT / "README.md", "bench-cpu summary", summary_lines(results))

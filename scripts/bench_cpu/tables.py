@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kgen import targets
+from kgen.ops.expression import inputs
+from kgen.ops.parse import parse
 from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Spec, text
 
 CUBES = tuple((n, n, n) for n in (16, 32, 64, 128, 256, 512, 1024, 2048))
@@ -24,6 +26,17 @@ SHAPES = (*CUBES, *OTHERS)
 FUSED = tuple(shape for shape in SHAPES if math.prod(shape) >= 100**3 and shape[0] > 1)
 #: In the second-level cache, in the third, in neither.
 ROWS = ((64, 512), (1024, 1024), (8192, 4096))
+#: Functions that take no longer than memory does.
+CHEAP = ("relu(x)", "abs(x)", "leaky_relu(x)", "hard_swish(x)")
+TRANSCENDENTAL = (
+    *("exp(x)", "log(x)", "tanh(x)", "sigmoid(x)", "silu(x)", "gelu(x)", "gelu_tanh(x)", "erf(x)"),
+    *("softplus(x)", "sin(x)", "silu(gate) * up"),
+)
+#: With their weights, which a row shares.
+NORMS = ("softmax(x)", "log_softmax(x)", "layer_norm(x, scale, shift)", "rms_norm(x, scale)")
+REDUCTIONS = ("sum(x)", "mean(x)", "amax(x)", "var(x)", "l2(x)", "logsumexp(x)", "argmax(x)")
+#: In the second-level cache, as large as the last-level one of many CPUs, in neither.
+NORM_ROWS, FUNCTION_ROWS = ((64, 512), (4096, 1024), (8192, 4096)), (ROWS[0], ROWS[-1])
 #: Multiply-adds, or elements, of the largest problem of a quick run.
 QUICK = 2**24
 #: A product takes as long as the slower of these at least.
@@ -41,6 +54,7 @@ class Table:
     specs: Sequence[Spec] = ()
     peers: Sequence[str] = ()
     ceilings: Sequence[str] = ()
+    threads: int = 1
 
     def beside(self, spec: Spec) -> list[str]:
         """What is timed beside a kernel. Products but those of few rows and many columns spend more
@@ -57,7 +71,7 @@ def _has_few_rows(spec: Matmul) -> bool:
 
 def tables(quick: bool = False) -> list[Table]:
     """All of them, in the order of the document."""
-    found = [*_products(), *_fused(), _gemv(), *_streams()]
+    found = [*_products(), *_fused(), _gemv(), *streams()]
     if quick:
         found = [_quick(table) for table in found]
     return [
@@ -154,14 +168,34 @@ def _gemv() -> Table:
     )
 
 
-def _streams() -> Iterator[Table]:
-    for dtype in (DType.F32, DType.BF16):
-        softmax = [text.parse(f"softmax {r}x{c} {dtype}") for r, c in ROWS]
-        relu = [text.parse(f"relu {r}x{c} {dtype}") for r, c in ROWS]
-        yield Table(
-            name=f"stream-{dtype}",
-            title=f"softmax and relu {dtype}",
-            specs=[*softmax, *relu],
-            peers=("numpy", "torch"),
-            ceilings=("copy",),
-        )
+def streams() -> Iterator[Table]:
+    """Element-wise functions and rows: in one thread in f32 and bf16, in two in f32."""
+    for dtype, threads in ((DType.F32, 1), (DType.BF16, 1), (DType.F32, 2)):
+        several = "-2" if threads > 1 else ""
+        beside = ", two threads" if several else ""
+        functions = [_formula(e, *shape, dtype) for e in CHEAP for shape in ROWS]
+        functions += [_formula(e, *shape, dtype) for e in TRANSCENDENTAL for shape in FUNCTION_ROWS]
+        rows = [_formula(e, *shape, dtype) for e in NORMS for shape in NORM_ROWS]
+        reduced = [_formula(e, *shape, dtype) for e in REDUCTIONS for shape in ROWS]
+        for name, title, specs, ceiling in (
+            ("functions", "Element-wise functions", functions, "copy"),
+            ("rows", "Softmax and norms", rows, "copy"),
+            ("reductions", "Reductions of rows", reduced, "read"),
+        ):
+            yield Table(
+                name=f"{name}-{dtype}{several}",
+                title=f"{title}, {dtype}{beside}",
+                specs=specs,
+                peers=("torch",),
+                # Ceilings take one thread.
+                ceilings=() if several else (ceiling,),
+                threads=threads,
+            )
+
+
+def _formula(expression: str, rows: int, cols: int, dtype: DType) -> Spec:
+    """On rows of so many columns; weights are one row."""
+    weights = ("scale", "shift")
+    names = inputs(parse(expression))
+    sizes = ",".join(f"{cols}" if name in weights else f"{rows}x{cols}" for name in names)
+    return text.parse(f"{expression.replace(' ', '')} {sizes} {dtype}")

@@ -14,8 +14,19 @@ from kgen.bundle import pack
 from kgen.check.verify.run import verify
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Elementwise, Rowwise
+from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
-from tests.device.cpu_support import addresses, check, here, load, require_qemu, target
+from kgen.targets.cpu.plan.kernels.rowwise import RowwisePlan
+from tests.device.cpu_support import (
+    GuardedBytes,
+    addresses,
+    check,
+    here,
+    load,
+    require_qemu,
+    target,
+)
+from tests.device.test_cpu_streams import loaded
 
 X86 = ("native", "x86-64", "x86-64-v3", "x86-64-v4")
 F32, F16, BF16 = DType.F32, DType.F16, DType.BF16
@@ -83,6 +94,83 @@ def test_what_is_kept_lies_in_out_or_on_the_stack() -> None:
         small = dataclasses.replace(found, limits={**found.limits, "l3_bytes": 4096})
         for limits, cols in ((found, 40000), (small, 128), (small, 127)):
             check(spec_of("softmax(x)", (2, cols)), limits)
+
+
+def small_caches(name: str) -> Target:
+    """A target whose last-level cache is as small as the tests' rows."""
+    found = here(name)
+    return dataclasses.replace(found, limits={**found.limits, "l3_bytes": 128})
+
+
+@pytest.mark.parametrize("name", X86[1:])
+@pytest.mark.parametrize("dtype", [F32, BF16], ids=str)
+def test_rows_past_the_caches_wherever_they_lie(name: str, dtype: DType) -> None:
+    """Every distance of out from an aligned address, rows of any length from one vector on; not a
+    byte outside."""
+    found = small_caches(name)
+    for cols in (16, 31, 131):
+        spec = spec_of("layer_norm(x)", (5, cols), dtype=dtype)
+        plan = pipeline.plan(spec, found)
+        assert "!nontemporal !0" in pipeline.source(plan).text
+        check(spec, found)
+        run = loaded(spec, name, CpuStream(task=2, unroll=2, nontemporal=True))
+        plain = loaded(spec, name, CpuStream(task=2, unroll=2))
+        x, expected = (GuardedBytes(spec.elements * dtype.itemsize, at_end=True) for _ in "xy")
+        values = np.random.default_rng(0).standard_normal(spec.elements).astype(np.float32)
+        bits = values.view(np.uint32) >> (32 - 8 * dtype.itemsize)
+        x.data[:] = bits.astype(f"u{dtype.itemsize}").view(np.uint8)
+        plain(x.address, expected.address, 0, 3)
+        for shift in range(0, 64, 4 if cols > 64 else 12):
+            out = GuardedBytes(x.data.size + shift, at_end=shift % 8 == 0)
+            out.data[:] = 0xA5
+            run(x.address, out.address + shift, 0, 3)
+            assert np.array_equal(out.data[shift:], expected.data), (cols, shift)
+            assert np.all(out.data[:shift] == 0xA5)
+
+
+def test_lines_are_fetched_where_rows_come_from_memory() -> None:
+    """Only by what the caches do not hold; what is computed stays the same."""
+
+    def fetches(spec: Rowwise, of: Target) -> dict[str, int]:
+        plan = pipeline.plan(spec, of)
+        assert isinstance(plan, RowwisePlan)
+        assert ("@llvm.prefetch" in pipeline.source(plan).text) == bool(plan.fetches)
+        return {fetch.name: fetch.phase for fetch in plan.fetches}
+
+    plain, small = here("x86-64-v3"), small_caches("x86-64-v3")
+    norm = spec_of("layer_norm(x, scale, shift)", (5, 97), (97,), (5, 1))
+    assert fetches(spec_of("var(x)", (5, 97)), small) == {"x": 0}
+    assert fetches(norm, small) == {"x": 2}
+    assert fetches(spec_of("softmax(x)", (5, 97), dtype=F16), small) == {"out": 1}
+    assert fetches(spec_of("rms_norm(x)", (5, 97), dtype=F16), small) == {}
+    for spec in (norm, spec_of("var(x)", (5, 97)), spec_of("softmax(x)", (5, 97), dtype=F16)):
+        assert fetches(spec, plain) == {}
+        check(spec, small)
+    middle = dataclasses.replace(plain, limits={**plain.limits, "l3_bytes": 2 * norm.bytes_moved})
+    assert fetches(norm, middle) == {}
+    half = dataclasses.replace(plain, limits={**plain.limits, "l3_bytes": norm.bytes_moved})
+    assert fetches(norm, half) == {"x": 2, "out": 1}
+    assert not pipeline.plan(norm, half).schedule.nontemporal  # type: ignore[attr-defined]
+    check(norm, half)
+
+
+def test_products_are_added_by_one_instruction() -> None:
+    """Where the CPU has it, and nothing else takes the product."""
+    both, one = "sum(x * x) + amax(x * x)", "sum(x * x)"
+    for text, name, fused in (
+        (one, "x86-64-v3", True),
+        (one, "x86-64", False),
+        (both, "x86-64-v3", True),
+        ("sum(x)", "x86-64-v3", False),
+    ):
+        source = pipeline.source(pipeline.plan(spec_of(text, (3, 67)), target(name))).text
+        assert ("call <8 x float> @llvm.fma" in source) == fused, text
+        check(spec_of(text, (3, 67)), here(name))
+    # A product that is kept for later is there already.
+    check(
+        spec_of("sigmoid(x) * sigmoid(x) / sum(sigmoid(x) * sigmoid(x))", (3, 67)),
+        here("x86-64-v3"),
+    )
 
 
 #: What is changed, from what, to what. The inputs of the first data set are below zero in no row
@@ -164,3 +252,24 @@ def test_columns_are_rounded_and_saturated() -> None:
     for name in X86:
         load(spec, here(name)).run(addresses({"x": x, "out": out}))
         assert out.tolist() == [0, 2, -2, 0, 2**31 - 1, -(2**31)]
+
+
+def test_a_large_mean_costs_a_variance_no_digits() -> None:
+    """Two passes: the mean of n elements is off by d <= n / (lanes x vectors) u |mean|, which adds
+    d^2 to the variance; the mean of squares less the square of the mean would lose all digits."""
+    cols, mean = 100_003, 1e4
+    spec = spec_of("var(x)", (2, cols))
+    found = here("x86-64-v3")
+    x = np.random.default_rng(0).standard_normal((2, cols)).astype(np.float32) + np.float32(mean)
+    exact = x.astype(np.float64).var(axis=1)
+    plan = pipeline.plan(spec, found)
+    assert isinstance(plan, RowwisePlan)
+    chain = cols / plan.run.step
+    unit = 2.0**-24
+    got = np.zeros(2, np.float32)
+    load(spec, found).run(addresses({"x": x, "out": got}))
+    assert np.all(np.abs(got - exact) <= (chain * unit * mean) ** 2 + 2 * chain * unit * exact)
+    assert np.all(np.abs(got - exact) < 1e-3 * exact)
+    # What one pass would give.
+    squares = (x * x).mean(axis=1) - x.mean(axis=1) ** 2
+    assert np.all(np.abs(squares - exact) > exact)

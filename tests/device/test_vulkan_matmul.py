@@ -12,6 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from kgen.schedule import FmaMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
+from kgen.spec.epilogue import steps_of
 from kgen.targets.base import Kernel
 from kgen.targets.vulkan.spirv import assemble
 from kgen_runtime.backends.vulkan import VulkanBackend
@@ -46,7 +47,7 @@ def expected(spec: Matmul, inputs: dict[str, Values]) -> Values:
     x: Values = spec.alpha * (a @ b) + np.zeros((spec.batch, 1, 1))
     if spec.beta:
         x = x + spec.beta * strided(spec, "c", inputs["c"])
-    for step in spec.epilogue:
+    for step in steps_of(spec.epilogue) or ():
         match step:
             case Epilogue.BIAS | Epilogue.RESIDUAL:
                 x = x + strided(spec, step, inputs[step])

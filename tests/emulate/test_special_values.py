@@ -159,7 +159,7 @@ def built(spec: str, target: str, schedule: Schedule | None) -> tuple[KernelEntr
 @cache
 def data_and_results(
     spec: str, target: str, schedule: Schedule | None
-) -> tuple[tuple[inputs.DataSet, tuple[tuple[Box, Estimate], ...]], ...]:
+) -> tuple[tuple[inputs.DataSet, tuple[tuple[str, Box, Estimate], ...]], ...]:
     """All data that verify brings, each with what a right kernel makes of it."""
     entry, _, _ = built(spec, target, schedule)
     return tuple(

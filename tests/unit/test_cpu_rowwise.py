@@ -124,9 +124,37 @@ def test_edges_are_there_only_where_a_row_has_them() -> None:
     assert "masked" not in pipeline.source(plan_of("softmax(x)", (2, 1), dtype=DType.BF16)).text
 
 
-def test_rows_do_not_pass_the_caches() -> None:
+def test_which_rows_pass_the_caches() -> None:
     target = FAMILY.find("x86-64-v4")
     assert target is not None
-    spec = Rowwise(expression="softmax(x)", shapes=((5, 128),), dtype=DType.F32)
-    with pytest.raises(ScheduleError, match="try nontemporal=0"):
-        pipeline.plan(spec, target, CpuStream(task=1, nontemporal=True))
+
+    def plan(
+        text: str, *shapes: tuple[int, ...], axes: tuple[int, ...] = (-1,), unroll: int = 1
+    ) -> None:
+        spec = Rowwise(expression=text, shapes=shapes, dtype=DType.F32, axes=axes)
+        pipeline.plan(spec, target, CpuStream(task=1, unroll=unroll, nontemporal=True))
+
+    plan("softmax(x)", (5, 128))
+    plan("softmax(x)", (5, 16), unroll=4)
+    for text, shapes, axes in (
+        ("sum(x)", [(5, 128)], (-1,)),
+        ("softmax(x)", [(5, 3)], (-1,)),
+        ("layer_norm(x, scale)", [(5, 4, 32), (4, 1)], (1, 2)),
+    ):
+        with pytest.raises(ScheduleError, match="try nontemporal=0"):
+            plan(text, *shapes, axes=axes)
+    with pytest.raises(ScheduleError, match="not unroll=3; try unroll=2"):
+        plan("softmax(x)", (5, 128), unroll=3)
+
+
+def test_rows_pass_the_caches_where_nothing_is_kept_in_the_output() -> None:
+    """And where they are two last-level caches and more."""
+    for text, rows, past in (
+        ("layer_norm(x)", 4096, True),
+        ("layer_norm(x)", 1024, False),
+        ("softmax(x)", 4096, False),
+        ("sum(x)", 4096, False),
+    ):
+        for name in ("x86-64-v3", "x86-64-v4", "aarch64-neon"):
+            schedule = plan_of(text, (rows, 4096), name=name).schedule
+            assert schedule.nontemporal == (past and name != "aarch64-neon"), (text, rows, name)

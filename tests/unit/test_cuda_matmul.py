@@ -143,9 +143,9 @@ def test_store_width_follows_alignment(fields: dict[str, Any], width: int) -> No
 
 def test_edges_only_where_the_tile_does_not_divide() -> None:
     divided = plan_mma(Matmul(m=128, n=64, k=32), SM_80, MMA).output
-    assert divided.guard == divided.bias_guard == ""
+    assert divided.guard == divided.column_guard == ""
     ragged = plan_mma(Matmul(m=127, n=64, k=32), SM_80, MMA).output
-    assert (ragged.m_edge, ragged.n_edge, ragged.bias_guard) == (True, False, "")
+    assert (ragged.m_edge, ragged.n_edge, ragged.column_guard) == (True, False, "")
 
 
 def test_launch_and_tile() -> None:

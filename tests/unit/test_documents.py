@@ -16,6 +16,7 @@ BLOCKS = (
     ("docs/performance.md", "make bench-tool"),
     ("docs/performance.md", "make bench-triton"),
     ("docs/performance.md", "make bench-cpu"),
+    ("docs/performance.md", "make bench-cpu, rows"),
     ("docs/performance.md", "tune gap"),
     ("docs/flagships.md", "make flagships"),
     ("README.md", "bench-cpu summary"),

@@ -60,7 +60,8 @@ def test_out_is_a_tuple(kernels: Any) -> None:
 def test_the_reference_computes_all(path: Path) -> None:
     with kgen_runtime.load(path, device="reference") as kernels:
         device = map(kernels.to_device, (X, RESIDUAL))
-        agree(tuple(each.numpy() for each in kernels.rowwise(*device)))
+        results: Any = kernels.rowwise(*device)
+        agree(tuple(each.numpy() for each in results))
 
 
 def test_what_is_refused(kernels: Any) -> None:

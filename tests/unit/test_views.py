@@ -145,8 +145,8 @@ def planned(spec: Elementwise, arrays: dict[str, Ints], most: int) -> list[Ints]
             if not of.is_index:
                 values[of.name] = lanes(of)
         piece = slice(vector * stream.vector, (vector + 1) * stream.vector)
-        for of, calls in zip(out, spec.calls, strict=True):
-            of[piece] = evaluated(calls, values | truths)
+        for result, calls in zip(out, spec.calls, strict=True):
+            result[piece] = evaluated(calls, values | truths)
     assert not stream.rest or all(i.linear or i.is_constant for i in stream.inputs)
     if stream.rest:
         piece = slice(stream.vectors * stream.vector, spec.elements)
@@ -154,9 +154,9 @@ def planned(spec: Elementwise, arrays: dict[str, Ints], most: int) -> list[Ints]
             i.name: arrays[i.tensor].reshape(-1)[piece if i.linear else i.offset]
             for i in stream.inputs
         }
-        for of, calls in zip(out, spec.calls, strict=True):
-            of[piece] = evaluated(calls, flat)
-    return [of.reshape(spec.domain) for of in out]
+        for result, calls in zip(out, spec.calls, strict=True):
+            result[piece] = evaluated(calls, flat)
+    return [result.reshape(spec.domain) for result in out]
 
 
 def evaluated(node: Any, values: dict[str, Any]) -> Any:

@@ -95,7 +95,7 @@ def test_an_edge_brings_its_own_code_only(
 def test_helper_functions_are_those_in_use() -> None:
     epilogue = (Epilogue.SILU, Epilogue.BIAS)
     spec = Matmul(m=8, n=8, k=8, dtype=DType.BF16, out_dtype=DType.F16, epilogue=epilogue)
-    assert plan(spec).functions == ("widen_bf16", "widen_f16", "narrow_f16", "silu")
+    assert plan(spec).functions == ("widen_bf16", "widen_f16", "narrow_f16", "epilogue")
     assert plan(Matmul(m=8, n=8, k=8, dtype=DType.F32)).functions == ()
 
 
@@ -108,14 +108,10 @@ def test_the_epilogue_keeps_its_order() -> None:
         beta=2.0,
         epilogue=(Epilogue.RELU, Epilogue.RESIDUAL, Epilogue.RELU, Epilogue.BIAS),
     )
-    steps = matmul_plan(spec).steps
-    assert [(s.kind, s.name) for s in steps] == [
-        ("scale", "alpha"),
-        ("add_scaled", "c"),
-        ("call", "relu"),
-        ("add", "residual"),
-        ("call", "relu"),
-        ("add_column", "bias"),
+    fused = matmul_plan(spec).epilogue.fused
+    assert fused.line == "relu(relu(fma(c, 2, A @ B * 0.5)) + residual) + bias"
+    assert [(a.name, a.extent) for a in fused.arguments] == [
+        ("c", "mxn"),
+        ("residual", "mxn"),
+        ("bias", "n"),
     ]
-    assert [s.source for s in steps[1:]] == [s.result for s in steps[:-1]]
-    assert len({s.result for s in steps}) == len(steps)

@@ -24,6 +24,7 @@ from kgen.spec import (
     op_class,
 )
 from kgen.spec.elementwise import INDEX_DTYPES
+from kgen.spec.epilogue import EXTENTS
 from kgen.spec.formula import expression_of
 from kgen.spec.text import EXAMPLE, FORM, dtype_fields, parse, shapes
 
@@ -36,10 +37,14 @@ _EXAMPLE = f"a whole one in quotes: '{EXAMPLE}'"
 _FIELDS = {
     name: name
     for name in (
-        "out_dtype", "layout", "lda", "ldb", "ldc", "batch", "alpha", "beta", "epilogue", "math",
-        "scales", "constant", "axes", "index_dtype",
+        "out_dtype", "layout", "lda", "ldb", "ldc", "batch", "alpha", "beta", "epilogue",
+        "epilogue_shapes", "math", "scales", "constant", "axes", "index_dtype",
     )
 } | {"batch_stride": "batch_stride_a"}  # fmt: skip
+
+
+#: Options that are comma lists of words.
+LISTS = ("epilogue_shapes", "scales")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -82,8 +87,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     problem.add_argument("--beta", metavar="X", help="scale of the added C (0: no C)")
     problem.add_argument(
         "--epilogue",
-        metavar="E,...",
-        help=f"in the order given: {_names(Epilogue)}, tanh and any other function of one number",
+        metavar="E",
+        help="an expression of x, the product, and of operands: 'gelu(x + bias) * scale'; or steps "
+        f"in the order given: {','.join(Epilogue)} and any other function of one number",
+    )
+    problem.add_argument(
+        "--epilogue-shapes",
+        metavar="NAME=S,...",
+        help="operands of an epilogue: n (a number for each column), mx1 (each row), mxn, 1 "
+        f"({', '.join(f'{name}={extent}' for name, extent in EXTENTS.items())})",
     )
     problem.add_argument(
         "--math", metavar="M", help=f"how products of f32 are computed: {_names(Math)} (exact)"
@@ -180,7 +192,8 @@ def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
     )
     fields |= {f"batch_stride_{name}": stride for name, stride in strides.items()}
     fields |= {name: _integer(name, getattr(args, name)) for name in ("lda", "ldb", "ldc")}
-    fields |= {name: comma_list(getattr(args, name) or None) for name in ("epilogue", "scales")}
+    fields |= {name: comma_list(getattr(args, name) or None) for name in LISTS}
+    fields["epilogue"] = args.epilogue or ()
     given = {name: getattr(args, name) for name in ("layout", "math")}
     fields |= {name: value for name, value in given.items() if value is not None}
     if args.constant is not None:

@@ -16,7 +16,7 @@ from kgen.ops.expression import (
     steps,
     variable,
 )
-from kgen.ops.registry import call_of, functions
+from kgen.ops.registry import functions
 from kgen.ops.rows import Row
 from kgen_runtime.dtypes import DType
 
@@ -99,7 +99,7 @@ def reduces(expression: Expression) -> bool:
     return expression.primitive is not Primitive.INPUT and all(map(reduces, expression.arguments))
 
 
-def instructions_of(function: str) -> int:
-    """Primitives that a function of one number is made of."""
-    expanded = expand(call_of(function, variable("x")))
-    return sum(bool(step.arguments) for step in steps(expanded))
+def instructions_of(called: Expression) -> int:
+    """Primitives that a call is made of, less those of its arguments."""
+    inner = {step for argument in called.arguments for step in steps(expand(argument))}
+    return sum(bool(step.arguments) and step not in inner for step in steps(expand(called)))

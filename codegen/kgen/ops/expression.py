@@ -340,6 +340,15 @@ def assuming(expression: Expression, known: Mapping[str, bool]) -> Expression:
     return rebuilt(expression, change)
 
 
+def substituted(expression: Expression, values: Mapping[str, Expression]) -> Expression:
+    """The expression with other expressions in the place of inputs, by their names."""
+
+    def change(step: Expression) -> Expression:
+        return values.get(step.name, step) if step.primitive is Primitive.INPUT else step
+
+    return rebuilt(expression, change)
+
+
 def with_arguments(step: Expression, arguments: tuple[Expression, ...]) -> Expression:
     """The same step of others."""
     if not arguments:

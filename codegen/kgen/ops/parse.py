@@ -52,18 +52,19 @@ MOST_OUTPUTS = 8
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
-def parse(text: str) -> Expression:
-    """The expression, in calls. Raises SpecError with the column of what is wrong."""
-    found = formulas(text)
+def parse(text: str, field: str = "expression") -> Expression:
+    """The expression, in calls. Raises SpecError with the column of what is wrong; `field` is what
+    a message calls the text."""
+    found = formulas(text, field)
     if list(found) != [OUT]:
-        raise SpecError(f"expression={text!r}: it is not one expression without outputs' names")
+        raise SpecError(f"{field}={text!r}: it is not one expression without outputs' names")
     return found[OUT]
 
 
-def formulas(text: str) -> Mapping[str, Expression]:
+def formulas(text: str, field: str = "expression") -> Mapping[str, Expression]:
     """The outputs' expressions by name, in calls. SpecError with the column of what is wrong."""
     if len(text) > LONGEST:
-        raise SpecError(f"expression has {len(text)} characters; {LONGEST} is the limit")
+        raise SpecError(f"{field} has {len(text)} characters; {LONGEST} is the limit")
     try:
         statements = ast.parse(text.strip()).body
         if not statements:
@@ -71,9 +72,17 @@ def formulas(text: str) -> Mapping[str, Expression]:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         column = getattr(error, "offset", None) or 1
         raise SpecError(
-            f"expression={text!r}: column {column}: it is not a formula such as 'gelu(x + bias)'"
+            f"{field}={text!r}: column {column}: it is not a formula such as 'gelu(x + bias)'"
         ) from None
-    return _Reader(text).outputs(statements)
+    return _Reader(text, field).outputs(statements)
+
+
+def refuse_name(text: str, field: str, name: str, why: str) -> NoReturn:
+    """Raises SpecError with the column of a name in an expression that can be read."""
+    tree = ast.parse(text.strip(), mode="eval")
+    named = [at for at in ast.walk(tree) if isinstance(at, ast.Name) and at.id == name]
+    first = min(named, key=lambda at: (at.lineno, at.col_offset), default=tree)
+    _Reader(text, field).refuse(first, why)
 
 
 def canonical(formulas: Mapping[str, Expression]) -> str:
@@ -92,8 +101,8 @@ def canonical(formulas: Mapping[str, Expression]) -> str:
 class _Reader:
     """One text's nodes, for messages with columns."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, field: str) -> None:
+        self.text, self.field = text, field
         self.known: dict[str, Expression] = {}
 
     def outputs(self, statements: list[ast.stmt]) -> Mapping[str, Expression]:
@@ -110,7 +119,7 @@ class _Reader:
             self.known[name] = self.value(value)
         if len(self.known) > MOST_OUTPUTS:
             raise SpecError(
-                f"expression={self.text!r} has {len(self.known)} outputs; {MOST_OUTPUTS} is the "
+                f"{self.field}={self.text!r} has {len(self.known)} outputs; {MOST_OUTPUTS} is the "
                 "limit; split it into two kernels"
             )
         return self.known
@@ -128,7 +137,7 @@ class _Reader:
 
     def refuse(self, at: ast.AST, why: str) -> NoReturn:
         column = getattr(at, "col_offset", 0) + 1
-        raise SpecError(f"expression={self.text!r}: column {column}: {why}")
+        raise SpecError(f"{self.field}={self.text!r}: column {column}: {why}")
 
     def number(self, at: ast.expr, number: float) -> Expression:
         """A constant, which f64 must have if it is whole."""

@@ -16,6 +16,7 @@ from kgen.ops import VIEWS, formulas, functions, is_rowwise
 from kgen.spec.base import Spec
 from kgen.spec.choices import Epilogue, Layout, Math, Operand, Scale
 from kgen.spec.elementwise import Elementwise
+from kgen.spec.epilogue import EpilogueOperand, Extent
 from kgen.spec.formula import Formula
 from kgen.spec.matmul import Matmul
 from kgen.spec.rowwise import Rowwise
@@ -26,6 +27,8 @@ __all__ = [
     "DType",
     "Elementwise",
     "Epilogue",
+    "EpilogueOperand",
+    "Extent",
     "Formula",
     "Layout",
     "Math",

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import StrEnum
 from typing import Literal
 
-from kgen import suggest
-from kgen.errors import SpecError
 from kgen.ops import functions
 from kgen_runtime.dtypes import DType
 
@@ -38,27 +35,6 @@ class Epilogue(StrEnum):
 
 #: Steps that add a tensor.
 SUMS = (Epilogue.BIAS, Epilogue.RESIDUAL)
-
-
-class Steps:
-    """The field of an epilogue's steps, in the order given; none by default."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: object | None, owner: type | None = None) -> tuple[str, ...]:
-        return () if instance is None else instance.__dict__[self.name]
-
-    def __set__(self, instance: object, value: Iterable[Epilogue | EpilogueName]) -> None:
-        if isinstance(value, str) or not isinstance(value, Iterable):
-            example = value if isinstance(value, str) else Epilogue.BIAS.value
-            raise SpecError(f"{self.name}={value!r} is not a tuple; give ({example!r},)")
-        steps = tuple(map(str, value))
-        for step in steps:
-            if step not in steps_known():
-                unknown = suggest.unknown(f"{self.name}={step}", step, list(Epilogue))
-                raise SpecError(f"{unknown}, and functions such as tanh (docs/operations.md)")
-        instance.__dict__[self.name] = steps
 
 
 def steps_known() -> tuple[str, ...]:

@@ -236,9 +236,7 @@ class Formula(Spec):
         if function is not None and self.inputs == function.parameters[: len(self.inputs)]:
             name = self.call_name
         else:
-            words = re.sub(r"[^a-z0-9]+", "_", self.expression.lower())[:KEY_CHARACTERS]
-            digest = hashlib.sha256(self.expression.encode()).hexdigest()[:8]
-            name = f"{words.strip('_')}_{digest}"
+            name = expression_key(self.expression)
         shapes = self.shapes if len(set(self.shapes)) > 1 else self.shapes[:1]
         sizes = "_".join("x".join(map(str, shape)) for shape in shapes)
         suffix = "" if self.out is self.dtype else f"_to_{self.out}"
@@ -253,6 +251,13 @@ class Formula(Spec):
     def key_of_axes(self) -> str:
         """What a key says of the axes that are reduced."""
         return ""
+
+
+def expression_key(text: str) -> str:
+    """An expression as an identifier: its words, and a digest that tells it from others."""
+    words = re.sub(r"[^a-z0-9]+", "_", text.lower())[:KEY_CHARACTERS]
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return f"{words.strip('_')}_{digest}"
 
 
 def packed(shape: Shape) -> Shape:

@@ -10,10 +10,12 @@ from numbers import Real
 from typing import ClassVar
 
 from kgen.errors import SpecError
+from kgen.ops import Expression, expand, parse, steps
+from kgen.ops import Primitive as P
+from kgen.ops.expression import call, constant, infix, substituted, variable
 from kgen.spec.base import MAX_BYTES, Spec
 from kgen.spec.choices import (
     OUTPUTS,
-    SUMS,
     Epilogue,
     Layout,
     LayoutName,
@@ -23,8 +25,17 @@ from kgen.spec.choices import (
     OperandName,
     Scale,
     ScaleName,
-    Steps,
 )
+from kgen.spec.epilogue import (
+    PRODUCT,
+    EpilogueOperand,
+    EpilogueShapes,
+    EpilogueText,
+    Extent,
+    checked,
+    steps_of,
+)
+from kgen.spec.formula import expression_key
 from kgen.spec.members import Member, Members, OptionalMember
 from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.manifest import TensorParam
@@ -47,10 +58,13 @@ class Matmul(Spec):
     f32 unless they are the output). A is M x K, B is K x N, C, residual and out are M x N, bias is
     N; a transposed operand is stored as K x M or N x K. Leading dimensions and batch strides are in
     elements; None means packed, and an input's batch stride 0 means that one matrix is shared by
-    the whole batch. C and the residual have the output's dtype, leading dimension and batch stride;
-    so has bias its dtype, or f32 if that has 8 bits. `scales` are those of A, B and the output that
-    are arguments, a f32 each, for operands of 8 bits; the others are 1. `constant` operands are
-    given to the kernel in an order that suits it, which the runtime's `pack` puts them in.
+    the whole batch. `epilogue` is an expression of x, or steps; `epilogue_shapes` says of its
+    operands, but for some known names, what they have a value for (:class:`Extent`). C and full
+    operands have the output's dtype, leading dimension and batch stride; so have vectors its dtype,
+    or f32 where 8 bits are too few (:meth:`operand_dtype`). `scales` are those of A, B
+    and the output that are arguments, a f32 each, for operands of 8 bits; the others are 1.
+    `constant` operands are given to the kernel in an order that suits it, which the runtime's
+    `pack` puts them in.
 
     Raises SpecError for anything out of range.
     """
@@ -71,7 +85,8 @@ class Matmul(Spec):
     batch_stride_c: int | None = None
     alpha: float = 1.0
     beta: float = 0.0
-    epilogue: Steps = Steps()
+    epilogue: EpilogueText = EpilogueText()
+    epilogue_shapes: EpilogueShapes = EpilogueShapes()
     math: Member[Math, MathName] = Member(Math, Math.EXACT)
     scales: Members[Scale, ScaleName] = Members(Scale)
     constant: Members[Operand, OperandName] = Members(Operand)
@@ -95,22 +110,23 @@ class Matmul(Spec):
             )
         if self.math is not Math.EXACT and self.dtype is not DType.F32:
             raise SpecError(f"math={self.math} is for dtype=f32, not {self.dtype}; leave it out")
-        for step in SUMS:
-            if self.epilogue.count(step) > 1:
-                raise SpecError(
-                    f"epilogue has {step} {self.epilogue.count(step)} times; once is the limit"
-                )
-        for name in self.epilogue:
-            if self.dtype is DType.F64 and name not in list(Epilogue):
-                raise SpecError(
-                    f"epilogue={name} is computed in f32, and products of f64 are not; theirs take "
-                    f"{', '.join(Epilogue)}"
-                )
+        self._check_epilogue()
         self._check_scales()
         if len(set(self.constant)) < len(self.constant):
             raise SpecError(f"constant={','.join(self.constant)} has one twice; once is the limit")
         self._fill_strides()
         self._check_sizes()
+
+    def _check_epilogue(self) -> None:
+        expression, operands = checked(self.epilogue, self.epilogue_shapes)
+        if self.dtype is DType.F64 and (inexact := calls_of_f32(expression)):
+            raise SpecError(
+                f"epilogue={inexact} is computed in f32, and products of f64 are not; theirs take "
+                f"{', '.join(Epilogue)}, arithmetic, and functions made of it"
+            )
+        object.__setattr__(self, "epilogue", str(expression))
+        shapes = tuple(f"{o.name}={o.extent}" for o in operands)
+        object.__setattr__(self, "epilogue_shapes", shapes)
 
     def _check_scales(self) -> None:
         if self.scales and self.dtype.itemsize > 1:
@@ -121,7 +137,7 @@ class Matmul(Spec):
         if len(set(self.scales)) < len(self.scales):
             raise SpecError(f"scales={','.join(self.scales)} has one twice; once is the limit")
         object.__setattr__(self, "scales", tuple(s for s in Scale if s in self.scales))
-        plain = (self.alpha, self.beta, self.epilogue, self.scales) == (1.0, 0.0, (), ())
+        plain = (self.alpha, self.beta, self.epilogue, self.scales) == (1.0, 0.0, PRODUCT, ())
         if self.out is DType.S32 and not plain:
             raise SpecError(
                 "out_dtype=s32 is the sum as it is; take f32, f16, bf16 or s8 with alpha, beta, "
@@ -171,10 +187,24 @@ class Matmul(Spec):
         """The type in which alpha, beta, scales and the epilogue are computed."""
         return DType.F64 if self.dtype is DType.F64 else DType.F32
 
-    @property
-    def bias_dtype(self) -> DType:
-        """Eight bits are too few for a bias, which is added before rounding to them."""
-        return DType.F32 if self.out.itemsize == 1 else self.out
+    @cached_property
+    def epilogue_calls(self) -> Expression:
+        """The epilogue in calls of functions."""
+        return parse(self.epilogue)
+
+    @cached_property
+    def operands(self) -> tuple[EpilogueOperand, ...]:
+        """The epilogue's arguments, in their order."""
+        return checked(self.epilogue, self.epilogue_shapes)[1]
+
+    def operand_dtype(self, name: str) -> DType:
+        """What elements of an operand of the epilogue are. Eight bits are too few for what is added
+        before rounding to them, and 16 for what restores the range of operands of 8 bits."""
+        extents = {o.name: o.extent for o in self.operands}
+        if extents.get(name, Extent.FULL) is Extent.FULL:
+            return self.out
+        narrow = self.out.itemsize == 1 or (self.dtype.itemsize == 1 and name != Epilogue.BIAS)
+        return DType.F32 if narrow else self.out
 
     @property
     def a_shape(self) -> tuple[int, int]:
@@ -222,15 +252,24 @@ class Matmul(Spec):
         params += [self._vector(f"scale_{s}", DType.F32, 1) for s in self.scales if s != Scale.OUT]
         if self.beta != 0.0:
             params.append(self._matrix("c", *out_like))
-        for step in self.epilogue:
-            if step == Epilogue.BIAS:
-                params.append(self._vector("bias", self.bias_dtype, self.n))
-            elif step == Epilogue.RESIDUAL:
-                params.append(self._matrix("residual", *out_like))
+        for operand in self.operands:
+            if operand.extent is Extent.FULL:
+                params.append(self._matrix(operand.name, *out_like))
+            else:
+                params.append(self._broadcast(operand))
         if Scale.OUT in self.scales:
             params.append(self._vector("scale_out", DType.F32, 1))
         params.append(dataclasses.replace(self._matrix("out", *out_like), role="output"))
         return tuple(params)
+
+    def _broadcast(self, operand: EpilogueOperand) -> TensorParam:
+        """A vector along n or m, or one number."""
+        dtype = self.operand_dtype(operand.name)
+        size = {Extent.N: self.n, Extent.M: self.m}.get(operand.extent, 1)
+        vector = self._vector(operand.name, dtype, size)
+        if operand.extent is not Extent.M:
+            return vector
+        return dataclasses.replace(vector, shape=(size, 1), strides=(1, 1))
 
     def _vector(self, name: str, dtype: DType, size: int) -> TensorParam:
         return TensorParam(name=name, role="input", dtype=dtype, shape=(size,), strides=(1,))
@@ -249,18 +288,17 @@ class Matmul(Spec):
 
     @property
     def formula(self) -> str:
-        scales = [f"scale_{scale}" for scale in self.scales if scale != Scale.OUT]
-        factors = [repr(self.alpha)] if self.alpha != 1.0 else []
-        text = " * ".join([*factors, *scales, "A @ B"])
+        factors = [constant(self.alpha)] if self.alpha != 1.0 else []
+        factors += [variable(f"scale_{scale}") for scale in self.scales if scale != Scale.OUT]
+        found, *others = [*factors, variable("A @ B")]
+        for other in others:
+            found = call("mul", (found, other))
         if self.beta != 0.0:
-            text += f" + {self.beta!r} * C"
-        is_sum = True
-        for step in self.epilogue:
-            is_sum = step in SUMS
-            text = f"{text} + {step}" if is_sum else f"{step}({text})"
+            found = call("add", (found, call("mul", (self.beta, variable("C")))))
+        found = substituted(self.epilogue_calls, {PRODUCT: found})
         if Scale.OUT in self.scales:
-            text = f"scale_out * ({text})" if is_sum else f"scale_out * {text}"
-        return f"out = {text}, summed in {self.accumulate}"
+            found = call("mul", (variable("scale_out"), found))
+        return f"out = {infix(found)}, summed in {self.accumulate}"
 
     @property
     def flops(self) -> int:
@@ -282,8 +320,15 @@ class Matmul(Spec):
             parts.append(f"beta{number_name(self.beta)}")
         parts += [f"scale{scale}" for scale in self.scales]
         parts += [f"packed{operand}" for operand in self.constant]
-        parts += self.epilogue
+        parts += self._epilogue_names()
         return "_".join(parts)
+
+    def _epilogue_names(self) -> tuple[str, ...]:
+        """The steps of a chain; else an expression with its operands' shapes, cut short."""
+        steps = steps_of(self.epilogue)
+        if steps is not None:
+            return steps
+        return (expression_key(" ".join([self.epilogue, *(self.epilogue_shapes or ())])),)
 
     def _stride_names(self) -> list[str]:
         rows = {"a": self.a_shape, "b": self.b_shape, "c": (self.m, self.n)}
@@ -295,6 +340,20 @@ class Matmul(Spec):
             if self.batch > 1 and stride != n_rows * ld:
                 names.append(f"s{name}{stride}")
         return names
+
+
+#: Functions that products of f64 have in f64; others are polynomials with the digits of f32.
+OF_F64 = frozenset({Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU})
+
+
+def calls_of_f32(expression: Expression) -> str | None:
+    """A function that is approximated with the digits of f32, if an expression in calls has one."""
+    for step in steps(expression):
+        if step.primitive is P.CALL and step.name not in OF_F64:
+            alone = call(step.name, [variable(f"v{i}") for i, _ in enumerate(step.arguments)])
+            if {s.primitive for s in steps(expand(alone))} & {P.EXP2, P.LOG2}:
+                return step.name
+    return None
 
 
 def check_scalar(name: str, value: float, applied_in: DType) -> None:

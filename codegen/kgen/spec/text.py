@@ -11,7 +11,8 @@ so are their dtypes: ``bool,f32``.
 An option is another field of the operation under its own name (layout, lda, batch, batch_stride_a,
 alpha, axes=0,2, ...), `out` standing for out_dtype; a field that is yes or no, such as log, is
 named alone.
-Steps are those of the epilogue, with or without blanks around the plus.
+Steps are those of the epilogue, with or without blanks around the plus; one that is no chain of
+steps is an option: ``epilogue=gelu(x+bias)*scale``.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from typing import Any
 
 from kgen import suggest
 from kgen.errors import SpecError
+from kgen.ops import parse as parse_expression
+from kgen.ops.expression import infix
 from kgen.spec import Formula, Rowwise, Spec, formula_class, op_class
+from kgen.spec.epilogue import EpilogueShapes, steps_of
 from kgen.spec.formula import by_name, expression_of
 from kgen.spec.members import Members
 from kgen.spec.rowwise import Axes
@@ -45,7 +49,10 @@ def parse(text: str) -> Spec:
     fields |= dtype_fields(cls, fields.get("expression", ""), words[2])
     for word in words[3:]:
         if word[0] == "+":
-            fields["epilogue"] = (*fields.get("epilogue", ()), *word[1:].split("+"))
+            steps = fields.get("epilogue", ())
+            if isinstance(steps, str):
+                raise SpecError(f"kernel={text!r} gives epilogue twice; once is the limit")
+            fields["epilogue"] = (*steps, *word[1:].split("+"))
             continue
         name, value = _option(cls, word)
         if name in fields:
@@ -132,7 +139,12 @@ def _word(name: str, value: Any) -> str:
     if value is True:
         return name
     if name == "epilogue":
-        return "+" + "+".join(value)
+        steps = steps_of(value)
+        return (
+            f"epilogue={infix(parse_expression(value))}".replace(" ", "")
+            if steps is None
+            else ("+" + "+".join(steps))
+        )
     shown = ",".join(value) if isinstance(value, tuple) else value
     return f"{LONG.get(name, name)}={shown}"
 
@@ -156,8 +168,8 @@ def _option(cls: type[Spec], word: str) -> tuple[str, Any]:
     name = SHORT.get(name, name)
     kinds = {k: v for k, v in typing.get_type_hints(cls).items() if k in _names(cls)}
     optional = [f.name for f in dataclasses.fields(cls) if f.default is not dataclasses.MISSING]
-    if name not in optional or name in ("dtype", "epilogue"):
-        known = sorted(set(optional) - {"dtype", "epilogue"})
+    if name not in optional or name == "dtype":
+        known = sorted(set(optional) - {"dtype"})
         question = suggest.meant(name, known, after=" ")
         raise SpecError(
             f"{name} is no option of {cls.op}; {question}its options are {' '.join(known) or '-'}"
@@ -173,7 +185,7 @@ def _option(cls: type[Spec], word: str) -> tuple[str, Any]:
         return name, _number(name, value)
     if kind is Axes:
         return name, tuple(_whole(name, axis) for axis in value.split(","))
-    if typing.get_origin(kind) is Members:
+    if typing.get_origin(kind) is Members or kind is EpilogueShapes:
         return name, tuple(value.split(","))
     return name, _whole(name, value) if int in (kind, *typing.get_args(kind)) else value
 

@@ -3,7 +3,7 @@
 Values come from the functions' definitions (:mod:`kgen_runtime.definitions`), call by call. An
 error that a value has already is carried on by computing the next function at both its ends; a
 comparison that it leaves open counts as either. To that comes what the function's own accuracy
-(:class:`kgen.ops.Accuracy`) allows.
+(:class:`kgen.ops.Accuracy`) allows: whatever is subnormal may be zero.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import Tolerance
 from kgen_runtime.views import TENSORS, is_view, parts
 
-#: Results below it may be zero.
-SMALLEST_NORMAL = 2.0**-126
 ERF, ERFC = (np.vectorize(f, otypes=[np.float64]) for f in (math.erf, math.erfc))
 
 
@@ -99,7 +97,7 @@ class Bounded(Evaluator):
     def flushed(self, value: Values) -> Values:
         """The error of a number that may have become zero for being subnormal."""
         size = np.abs(value)
-        return np.where(self.flushes & (size < SMALLEST_NORMAL), size, 0.0)
+        return np.where(self.flushes & (size < self.compute.smallest_normal), size, 0.0)
 
     def value(self, at: Any) -> Any:
         found = super().value(at)
@@ -149,7 +147,7 @@ class Bounded(Evaluator):
         self, accuracy: Accuracy, arguments: Sequence[Values], result: Values, error: Values
     ) -> Values:
         """What the function's expansion adds. Infinite where it promises nothing, and where the
-        result is beyond f32 although float64 has it."""
+        result is beyond the type that is computed in although float64 has it."""
         if accuracy.roundings == 0.0:
             return np.zeros(result.shape)
         numbers = [np.abs(a) for a in arguments if a.dtype != np.bool_]
@@ -172,6 +170,19 @@ class Bounded(Evaluator):
             own = np.where(accuracy.holds(*arguments), own, np.inf)
         overflow = np.isfinite(result) & np.isinf(round_to(result, self.compute))
         return np.where(overflow, np.inf, own)
+
+
+def applied(tree: Any, x: Estimate, operands: Mapping[str, Values], target: Tolerance) -> Estimate:
+    """An expression of `x`, which has an error already, and of operands that broadcast to it."""
+    bounded = Bounded(operands, target, x.accumulate)
+    bounded.values = {**bounded.values, "x": (x.value, x.error)}
+    value, error = bounded.value(tree)
+    return Estimate(
+        value=np.broadcast_to(value, x.value.shape).astype(np.float64),
+        error=np.broadcast_to(error, x.value.shape).astype(np.float64),
+        accumulate=x.accumulate,
+        function_error=x.function_error,
+    )
 
 
 def _ends(value: Values, error: Values) -> list[Values]:

@@ -7,6 +7,7 @@ of :class:`kgen_runtime.manifest.Tile`: (batch, m, n), (element,) or (row, colum
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Mapping
 
@@ -15,10 +16,9 @@ import numpy as np
 from kgen.check.oracle import elementwise, rowwise, tolerance
 from kgen.check.oracle.tolerance import Estimate
 from kgen.check.tensors import Bits, Bytes, Values, decode, strided_bits
-from kgen.ops import functions
 from kgen_runtime.definitions import Formulas, formulas, reduced
 from kgen_runtime.dtypes import DType, computed_in
-from kgen_runtime.manifest import KernelEntry, TensorParam, Tolerance
+from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.scalar import split_axes
 from kgen_runtime.views import has_views, index_names
 
@@ -131,26 +131,18 @@ def _matmul(
             result = result.scale(float(decode(inputs[name], DType.F32)[0]))
     if spec["beta"] != 0.0:
         result = result.add(piece("c", False, rows, cols), spec["beta"])
-    for step in spec["epilogue"]:
-        if step == "bias":
-            result = result.add(decode(inputs["bias"][cols], params["bias"].dtype))
-        elif step == "residual":
-            result = result.add(piece("residual", False, rows, cols))
+    operands = {}
+    for shape in spec["epilogue_shapes"]:
+        name, extent = shape.split("=")
+        if extent == "mxn":
+            operands[name] = piece(name, False, rows, cols)
         else:
-            result = _applied(result, step, entry.tolerance)
+            part = {"n": cols, "mx1": rows, "1": everything}[extent]
+            operands[name] = decode(inputs[name][part], params[name].dtype)
+    result = elementwise.applied(tree(spec["epilogue"]), result, operands, entry.tolerance)
     if "scale_out" in inputs:
         result = result.scale(float(decode(inputs["scale_out"], DType.F32)[0]))
     return result
-
-
-def _applied(result: Estimate, step: str, target: Tolerance) -> Estimate:
-    """A function of the scalar language; those of old have a known slope, which costs less."""
-    if step in FUNCTIONS:
-        return result.apply(step, FUNCTIONS[step])
-    defaults = [elementwise.Bounded.constant(d) for d in functions()[step].defaults]
-    bounded = elementwise.Bounded({}, target)
-    value, error = bounded.apply(step, [(result.value, result.error), *defaults])
-    return Estimate(value=value, error=error, accumulate=result.accumulate)
 
 
 def _elementwise(
@@ -216,34 +208,11 @@ def _rowwise(
     )
 
 
+def tree(expression: str) -> ast.expr:
+    """An expression in calls as Python's grammar has it."""
+    return ast.parse(expression, mode="eval").body
+
+
 def formulas_of(entry: KernelEntry) -> Formulas:
     """The outputs' expressions in calls, as Python's grammar has them."""
     return formulas(entry.spec["expression"])
-
-
-def relu(x: Values) -> Values:
-    return np.where(x <= 0.0, 0.0, x)
-
-
-def sigmoid(x: Values) -> Values:
-    small = np.exp(-np.abs(x))
-    return np.asarray(np.where(x >= 0.0, 1.0, small) / (1.0 + small))
-
-
-def silu(x: Values) -> Values:
-    return x * sigmoid(x)
-
-
-#: numpy has no erfc; this is the math module's, element by element.
-ERFC = np.vectorize(math.erfc, otypes=[np.float64])
-
-
-def gelu(x: Values) -> Values:
-    return np.asarray(0.5 * x * ERFC(-x / math.sqrt(2.0)))
-
-
-def gelu_tanh(x: Values) -> Values:
-    return x * sigmoid(2.0 * math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3))
-
-
-FUNCTIONS = {"relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh, "silu": silu}

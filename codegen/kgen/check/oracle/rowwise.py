@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from kgen.check.oracle.elementwise import SMALLEST_NORMAL, Bounded
+from kgen.check.oracle.elementwise import Bounded
 from kgen.check.oracle.tolerance import Estimate
 from kgen.check.tensors import Values, round_to
 from kgen_runtime.definitions import Formulas, Rows
@@ -85,7 +85,9 @@ class BoundedRows(Rows):
     def product_error(self, value: Values, error: Values, product: Values) -> Values:
         relative = np.where(value == 0.0, 0.0, error / np.abs(value)).sum(axis=1, keepdims=True)
         own = self.count * DType.F32.unit_roundoff if self.count > 1 else 0.0
-        found = np.abs(product) * (np.expm1(relative) + own) + SMALLEST_NORMAL * (self.count > 1)
+        found = np.abs(product) * (np.expm1(relative) + own) + DType.F32.smallest_normal * (
+            self.count > 1
+        )
         # What is multiplied first may be too large or too small.
         logs = np.log2(np.abs(value))
         high = np.where(logs > 0.0, logs, 0.0).sum(axis=1, keepdims=True) >= LARGEST_EXPONENT

@@ -12,9 +12,8 @@ of the output's type, `factor` and `function_error` are the target's own
   are exact, and rounded when they become f32.
 - A sum or product of two values adds u_acc of what it rounds, and half the accumulator's smallest
   subnormal.
-- A function f adds function_error |x| + 8 u_acc |x| (its polynomial and the arithmetic around it,
-  which for x/2 (1 + erf ..) and its kin are absolute on the scale of x, not of f(x)), and scales
-  what was there by its Lipschitz constant: relu 1, gelu 1.13, gelu_tanh 1.13, silu 1.10.
+- An epilogue's functions add their own accuracy, and carry on what was there, as in every
+  expression (:mod:`kgen.check.oracle.elementwise`).
 - The final rounding adds u_out of the result, and at least half the smallest subnormal, which is
   half of the step from one integer to the next.
 
@@ -26,7 +25,6 @@ kernel has to produce the exact result rounded once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -36,10 +34,6 @@ from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import Tolerance
 from kgen_runtime.values import frozen
 
-#: Largest slopes: of gelu and gelu_tanh near x = 1.41 and 1.42, of silu at x = 2.40.
-LIPSCHITZ = {"relu": 1.0, "gelu": 1.13, "gelu_tanh": 1.13, "silu": 1.1}
-#: Roundings in the arithmetic around an exp, erf or tanh.
-FUNCTION_ROUNDINGS = 8
 #: f64 kernels are compared with a float64 sum, which has the same error as theirs.
 F64_ORACLE_FACTOR = 2.0
 
@@ -79,34 +73,17 @@ class Estimate:
         ).scale(factor)
         return self._step(self.value + start.value, self.error + start.error)
 
-    def apply(self, step: str, function: Callable[[Values], Values]) -> Estimate:
-        """An epilogue function; `step` is its name."""
-        error = LIPSCHITZ[step] * self.error
-        if step == "relu":
-            return self._replace(function(self.value), error)
-        own = self.function_error + FUNCTION_ROUNDINGS * self.accumulate.unit_roundoff
-        return self._replace(function(self.value), error + own * np.abs(self.value))
-
     def _step(self, value: Values, error: Values) -> Estimate:
-        oracle = F64_ORACLE_FACTOR if self.accumulate is DType.F64 else 1.0
         rounding = np.where(
             # A result that needs no rounding may need it once its operands are off.
-            self._is_exact(value) & (error == 0.0),
+            is_exact(value, self.accumulate) & (error == 0.0),
             0.0,
-            oracle * self.accumulate.unit_roundoff * (np.abs(value) + error)
+            rounding_unit(self.accumulate) * (np.abs(value) + error)
             # Subnormals: fl(x) = x (1 + d) + e with |e| at most half of the smallest.
             + self.accumulate.smallest_subnormal / 2.0,
         )
         # Infinity times an inexact constant is exact.
         return self._replace(value, np.where(np.isfinite(value), error + rounding, 0.0))
-
-    def _is_exact(self, value: Values) -> npt.NDArray[np.bool_]:
-        """Where a step's result needs no rounding. In f64 the oracle's own result does not show
-        that: there only whole numbers up to 1/u_acc count."""
-        if self.accumulate is not DType.F64:
-            return np.equal(round_to(value, self.accumulate), value)
-        is_whole = np.equal(np.rint(value), value)
-        return is_whole & (np.abs(value) <= 1.0 / self.accumulate.unit_roundoff)
 
     def _replace(self, value: Values, error: Values) -> Estimate:
         return Estimate(
@@ -115,6 +92,20 @@ class Estimate:
             accumulate=self.accumulate,
             function_error=self.function_error,
         )
+
+
+def is_exact(value: Values, dtype: DType) -> npt.NDArray[np.bool_]:
+    """Where a step's result needs no rounding. In f64 the oracle's own result does not show that:
+    there only whole numbers up to 1/u_acc count."""
+    if dtype is not DType.F64:
+        return np.equal(round_to(value, dtype), value)
+    is_whole = np.equal(np.rint(value), value)
+    return is_whole & (np.abs(value) <= 1.0 / dtype.unit_roundoff)
+
+
+def rounding_unit(dtype: DType) -> float:
+    """What a step's result may be off by, relative to it, if kernel and oracle both round it."""
+    return (F64_ORACLE_FACTOR if dtype is DType.F64 else 1.0) * dtype.unit_roundoff
 
 
 def product(value: Values, magnitude: Values, k: int, whole: bool, target: Tolerance) -> Estimate:

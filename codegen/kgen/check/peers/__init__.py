@@ -58,7 +58,7 @@ def make(name: str, entry: KernelEntry, buffers: Mapping[str, Bytes], device: De
 def check_exact(peer: Peer, entry: KernelEntry, buffers: Mapping[str, Bytes]) -> None:
     """Raise DeviceError if sums of whole numbers, in a corner of what the peer computes on the CPU,
     are not the exact ones. A library that sums in a float type says so in its name."""
-    if entry.output.dtype is not DType.S32:
+    if entry.op != "matmul" or entry.output.dtype is not DType.S32:
         return
     got = np.asarray(peer.run() if peer.result is None else peer.result())
     if got.dtype.kind not in "iu":

@@ -107,7 +107,7 @@ def peak(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -
 def epilogue_multiply_adds(entry: KernelEntry, target: Target) -> int:
     """Those of the polynomials of an exact gelu, of the least degrees that the rounding of the
     output allows, by tables where there are; 0 for what is in no such form."""
-    if Epilogue.GELU not in entry.spec["epilogue"] or entry.inputs[0].dtype is DType.F64:
+    if f"{Epilogue.GELU}(" not in entry.spec["epilogue"] or entry.inputs[0].dtype is DType.F64:
         return 0
     tail = normal_tail(entry.output.dtype)
     tables = normal_tables(entry.output.dtype) if target.has("avx512f") else tail

@@ -14,6 +14,7 @@ import numpy as np
 from kgen.check.peers.base import Peer
 from kgen.check.tensors import BITS, Bits, Bytes, strided_bits
 from kgen.errors import DeviceError
+from kgen.spec.epilogue import PRODUCT
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry
@@ -35,7 +36,7 @@ def iree(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -
     spec = entry.spec
     if device.backend != "cpu" or entry.op != "matmul" or spec["batch"] > 1:
         raise DeviceError("iree is timed on single products on CPUs; take torch")
-    plain = spec["alpha"] == 1.0 and spec["beta"] == 0.0 and not spec["epilogue"]
+    plain = spec["alpha"] == 1.0 and spec["beta"] == 0.0 and spec["epilogue"] == PRODUCT
     a, b = (next(p for p in entry.inputs if p.name == name) for name in "ab")
     if not plain or spec["layout"] != "nn" or spec["scales"] or a.dtype not in ELEMENTS:
         raise DeviceError(f"iree is not set up for {entry.key}; take torch")

@@ -50,6 +50,8 @@ def _operation(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], objec
     b = x["b"].swapaxes(-1, -2) if spec["layout"][1] == "t" else x["b"]
 
     out = aligned(np.matmul(a, b))
+    epilogue, arrays = oracle.tree(spec["epilogue"]), Arrays()
+    _check_erf(spec["epilogue"])
 
     def matmul() -> Array:
         y: Array = np.matmul(a, b, out=out)
@@ -59,8 +61,9 @@ def _operation(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], objec
             y *= x.get(name, 1.0)
         if spec["beta"] != 0.0:
             y += spec["beta"] * x["c"]
-        for step in spec["epilogue"]:
-            y = y + x[step] if step in x else _function(step)(y)
+        if spec["epilogue"] != "x":
+            with np.errstate(all="ignore"):
+                y = _Steps({**x, "x": y}, arrays).value(epilogue)
         return y * x["scale_out"] if "scale_out" in x else y
 
     return matmul
@@ -76,9 +79,7 @@ def _elementwise(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], obj
         ):
             result = np.empty_like(x[only])
             return lambda: INTO[name](x[only], result)
-    for name in ("gelu", "erf"):
-        if f"{name}(" in entry.spec["expression"]:
-            raise DeviceError(f"numpy has no erf, so no {name}; take torch")
+    _check_erf(entry.spec["expression"])
 
     def run() -> object:
         with np.errstate(all="ignore"):
@@ -94,6 +95,33 @@ class NumpyElements(Evaluator):
         if name in TENSORS:
             return viewed(name, *split(name, arguments))
         return super().apply(name, arguments)
+
+
+class _Steps(Evaluator):
+    """Functions in the form that a program which uses numpy has them in."""
+
+    def apply(self, name: str, arguments: list[Any]) -> Any:
+        if name in STEPS:
+            return STEPS[name](*arguments)
+        return super().apply(name, arguments)
+
+
+def _gelu_tanh(x: Array) -> Array:
+    return np.asarray(0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
+
+
+STEPS: Mapping[str, Callable[[Array], Array]] = {
+    "relu": lambda x: np.maximum(x, 0),
+    "gelu_tanh": _gelu_tanh,
+    "silu": lambda x: np.asarray(x / (1 + np.exp(-x))),
+}
+
+
+def _check_erf(expression: str) -> None:
+    """Raises DeviceError."""
+    for name in ("gelu", "erf"):
+        if f"{name}(" in expression:
+            raise DeviceError(f"numpy has no erf, so no {name}; take torch")
 
 
 class NumpyRows(Rows):
@@ -128,26 +156,3 @@ def _rowwise(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]
             return first(evaluator.outputs(formulas))
 
     return run
-
-
-def _gelu_tanh(x: Array) -> Array:
-    return np.asarray(0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
-
-
-def _gelu(x: Array) -> Array:
-    raise DeviceError("numpy has no erf, so no gelu; take torch")
-
-
-def _function(name: str) -> Callable[[Array], Array]:
-    """A step of an epilogue."""
-    if name in _FUNCTIONS:
-        return _FUNCTIONS[name]
-    return lambda x: np.asarray(DEFINITIONS[name](Arrays(), x))
-
-
-_FUNCTIONS: Mapping[str, Callable[[Array], Array]] = {
-    "relu": lambda x: np.maximum(x, 0),
-    "gelu": _gelu,
-    "gelu_tanh": _gelu_tanh,
-    "silu": lambda x: np.asarray(x / (1 + np.exp(-x))),
-}

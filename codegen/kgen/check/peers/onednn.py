@@ -10,6 +10,7 @@ from kgen.check.peers import dnnl
 from kgen.check.peers.base import Peer
 from kgen.check.tensors import Bytes, empty_buffer, strided_bits
 from kgen.errors import DeviceError
+from kgen.spec.epilogue import steps_of
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.manifest import KernelEntry, TensorParam
 
@@ -90,7 +91,8 @@ def _post_operations(name: str, entry: KernelEntry, device: DeviceInfo) -> list[
     spec = entry.spec
     if device.backend != "cpu" or entry.op != "matmul" or spec["batch"] > 1:
         raise DeviceError(f"{name} is timed on single products on CPUs; take torch")
-    steps = list(spec["epilogue"])
+    chain = steps_of(spec["epilogue"])
+    steps = ["an expression"] if chain is None else list(chain)
     if steps[:1] == ["bias"]:
         steps = steps[1:]
     plain = spec["alpha"] == 1.0 and spec["beta"] == 0.0 and not spec["scales"]

@@ -12,6 +12,9 @@ from kgen.check.oracle import operations as oracle
 from kgen.check.peers.base import Peer, PeerMaker, check_last_axes, first, values
 from kgen.check.tensors import Bytes
 from kgen.errors import DeviceError
+from kgen.ops import Expression, parse
+from kgen.ops.expression import call, inputs, rebuilt, variable
+from kgen.spec.epilogue import PRODUCT
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.definitions import Evaluator, Rows
 from kgen_runtime.dtypes import DType
@@ -206,6 +209,17 @@ def _operation(torch: Any, entry: KernelEntry, x: Mapping[str, Any], product: Pr
     return _matmul(torch, entry, x, product)
 
 
+#: What an epilogue is an expression of where a library adds the bias: no name of an operand.
+BIASED = "BIASED"
+
+
+def _of_biased(epilogue: Expression) -> Expression | None:
+    """An epilogue of x + bias; None if it takes either by itself."""
+    biased = call("add", (variable(PRODUCT), variable("bias")))
+    found = rebuilt(epilogue, lambda step: variable(BIASED) if step is biased else step)
+    return None if {PRODUCT, "bias"} & {*inputs(found)} else found
+
+
 class _Expression(Evaluator):
     """An expression call by call, as a program that uses PyTorch would: what it has as one function
     is one."""
@@ -217,6 +231,8 @@ class _Expression(Evaluator):
     def apply(self, name: str, arguments: list[Any]) -> Any:
         if name == "gelu_tanh":
             return self.torch.nn.functional.gelu(*arguments, approximate="tanh")
+        if name == "hard_swish":
+            return self.torch.nn.functional.hardswish(*arguments)
         if name == "mod":
             return self.torch.remainder(*arguments)
         for home in (self.torch.nn.functional, self.torch):
@@ -280,27 +296,18 @@ def _rowwise(torch: Any, entry: KernelEntry, x: Mapping[str, Any]) -> Operation:
 
 
 def _matmul(torch: Any, entry: KernelEntry, x: Mapping[str, Any], product: Product) -> Operation:
-    spec, functional = entry.spec, torch.nn.functional
+    spec = entry.spec
     a = x["a"].mT if spec["layout"][0] == "t" else x["a"]
     b = x["b"].mT if spec["layout"][1] == "t" else x["b"]
-    functions = {
-        "relu": torch.relu,
-        "gelu": functional.gelu,
-        "gelu_tanh": lambda y: functional.gelu(y, approximate="tanh"),
-        "silu": functional.silu,
-    }
-    expression = _Expression(torch, {})
-
-    def apply(step: str, y: Any) -> Any:
-        return functions[step](y) if step in functions else expression.apply(step, [y])
-
     plain = spec["alpha"] == 1.0 and spec["beta"] == 0.0
-    steps = list(spec["epilogue"])
-    if product is _product and plain and a.ndim == 2 and steps[:1] == ["bias"]:
-        product, steps = _linear(x["bias"]), steps[1:]
+    epilogue, name = parse(spec["epilogue"]), PRODUCT
+    takes_bias = product is _product and plain and a.ndim == 2
+    if takes_bias and (rest := _of_biased(epilogue)) is not None:
+        product, epilogue, name = _linear(x["bias"]), rest, BIASED
     multiply = product(torch, a, b)
-    if plain and not steps:
+    if plain and epilogue is variable(name):
         return multiply
+    tree = oracle.tree(str(epilogue))
 
     def matmul() -> Any:
         y = multiply()
@@ -308,8 +315,6 @@ def _matmul(torch: Any, entry: KernelEntry, x: Mapping[str, Any], product: Produ
             y = y * spec["alpha"]
         if spec["beta"] != 0.0:
             y = y + spec["beta"] * x["c"]
-        for step in steps:
-            y = y + x[step] if step in x else apply(step, y)
-        return y
+        return _Expression(torch, {**x, name: y}).value(tree)
 
     return matmul

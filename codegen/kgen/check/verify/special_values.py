@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgen.check.tensors import Floats
-from kgen.spec import Epilogue
-from kgen.spec.choices import SUMS
+from kgen.ops import parse, steps
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry
 
@@ -51,6 +50,8 @@ def spread(number: int, length: int) -> int:
 
 # -- matmul ------------------------------------------------------------------------------------
 
+#: What an epilogue may do to infinities that every kernel does alike.
+EXACT = {"add", "sub", "mul", "neg", "relu"}
 FINITE, NAN, INFINITE = range(3)
 #: Of eight neighbouring rows of A, or columns of B.
 KINDS = (NAN, INFINITE, NAN, FINITE, FINITE, FINITE, FINITE, FINITE)
@@ -77,18 +78,18 @@ class MatmulValues:
     NaN. Rows of infinities must not add up to NaN, nor finite ones to a large sum: the signs
     along K of A's infinities are those of B's finite numbers, and the other way round.
 
-    gelu and silu of -inf are 0 times inf, so kernels with them get NaN in place of infinities; so
-    do those that split operands, whose products of an infinity's parts are of both signs, and e4m3,
-    which has no infinity.
+    gelu and silu of -inf are 0 times inf, so kernels with functions beyond arithmetic and relu get
+    NaN in place of infinities; so do those that split operands, whose products of an infinity's
+    parts are of both signs, and e4m3, which has no infinity.
     """
 
     def __init__(self, entry: KernelEntry, seed: int, turn: int) -> None:
         spec, dtype = entry.spec, entry.inputs[0].dtype
-        smooth = set(spec["epilogue"]) - {*SUMS, Epilogue.RELU}
+        calls = {at.name for at in steps(parse(spec["epilogue"])) if at.arguments}
         self._turn = turn
         #: The same in every turn.
         self._generator = np.random.default_rng(seed)
-        self._nan_only = bool(smooth) or spec.get("math") == "3xtf32" or dtype is DType.E4M3
+        self._nan_only = bool(calls - EXACT) or spec.get("math") == "3xtf32" or dtype is DType.E4M3
         self._signs = {name: _signs(self._generator, spec["k"]) for name in ("a", "b")}
         self._is_transposed = {"a": spec["layout"][0] == "t", "b": spec["layout"][1] == "n"}
 

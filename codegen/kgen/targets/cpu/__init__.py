@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from kgen.errors import ScheduleError
+from kgen.ops import Primitive as P
 from kgen.schedule import (
     AmxMatmul,
     CpuMatmul,
@@ -23,7 +24,6 @@ from kgen.targets.cpu import devices
 from kgen.targets.cpu.limits import NATIVE, TARGETS, with_suffixes
 from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.base import CpuPlan, fuses
-from kgen.targets.cpu.plan.epilogue import epilogue_steps, function_steps
 from kgen.targets.cpu.plan.kernels.blis import plan_blis
 from kgen.targets.cpu.plan.kernels.dot import plan_dot
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
@@ -32,6 +32,7 @@ from kgen.targets.cpu.schedule.amx_blocks import in_place
 from kgen.targets.cpu.schedule.heuristics import choose, uses_dot
 from kgen.targets.cpu.schedule.inner import uses_inner
 from kgen.targets.device import Rates
+from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.manifest import Tolerance
 
 #: Of gelu, gelu_tanh and silu of x, relative to x.
@@ -114,7 +115,7 @@ class CpuFamily(Family):
                 reason="exp2 and log2 by polynomials, to about two units in the last place of f32",
             )
         assert isinstance(spec, Matmul)
-        smooth = bool(function_steps(epilogue_steps(spec)))
+        smooth = bool(FusedEpilogue(spec=spec).primitives & {P.EXP2, P.LOG2})
         digits = DType.F64 if spec.dtype is DType.F64 else spec.out
         error = ACTIVATION_ERRORS.get(digits, 2e-6) if smooth else 0.0
         inner = uses_inner(spec, target)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from kgen.errors import TargetError
+from kgen.ops import steps
 from kgen.schedule import Schedule
 from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.spec.formula import INTEGERS
@@ -32,6 +33,8 @@ MATMUL_TOLERANCE = Tolerance(
     function_error=2.0**-20,
     reason="f32 sums may be rounded in either direction; exp within 3 + 2 |x| ulp, erf 1.5e-7",
 )
+#: Epilogues of which that is true.
+WEIGHED_DOWN = {"add", "sub", "mul", "neg", "abs", "relu", "gelu", "gelu_tanh", "silu"}
 ELEMENTWISE_TOLERANCE = Tolerance(
     accumulate=DType.F32,
     factor=1.0,
@@ -41,7 +44,7 @@ ELEMENTWISE_TOLERANCE = Tolerance(
     reason="a driver's exp2 is within 3 + 2 |x| ulp and its log2 within 2^-21; it may flush "
     "subnormal numbers",
 )
-#: Sums may be rounded in either direction, as those of products.
+#: Sums may be rounded in either direction, as those of products; that of other epilogues as well.
 ROWWISE_TOLERANCE = replace(ELEMENTWISE_TOLERANCE, factor=MATMUL_TOLERANCE.factor)
 
 
@@ -86,7 +89,11 @@ class Vulkan(Family):
         if isinstance(spec, Elementwise):
             on_floats = isinstance(renderer_for(spec), SpirvRenderer)
             return ELEMENTWISE_TOLERANCE if on_floats else EXACT
-        return ROWWISE_TOLERANCE if isinstance(spec, Rowwise) else MATMUL_TOLERANCE
+        if isinstance(spec, Rowwise):
+            return ROWWISE_TOLERANCE
+        assert isinstance(spec, Matmul)
+        called = {step.name for step in steps(spec.epilogue_calls) if step.arguments}
+        return MATMUL_TOLERANCE if called <= WEIGHED_DOWN else ROWWISE_TOLERANCE
 
     def proof(self, target: Target) -> str:
         return "executed (lavapipe)"

@@ -12,6 +12,10 @@ from kgen_runtime.values import frozen
 class AmdgpuPlan(Plan):
     """A kernel of one launch."""
 
+    def stem(self, name: str) -> str:
+        """What a tensor is called in the kernel."""
+        return name
+
     @property
     def threads(self) -> int:
         return self.launches[0].block[0]

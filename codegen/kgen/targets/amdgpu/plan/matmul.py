@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
+from functools import cached_property
 
 from kgen.errors import ScheduleError
-from kgen.ops import Expression, expand, steps
-from kgen.ops.expression import variable
-from kgen.ops.registry import call_of
 from kgen.schedule import GpuMatmul
-from kgen.spec import DType, Epilogue, Matmul
-from kgen.spec.choices import SUMS
+from kgen.spec import DType, Matmul
 from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, AmdgpuRenderer
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan
 from kgen.targets.amdgpu.plan.staging import Staging
 from kgen.targets.base import Target
+from kgen.targets.epilogue import ACCUMULATOR, Argument, FusedEpilogue
+from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
@@ -106,21 +106,18 @@ class EpiloguePlan:
     def guarded(self) -> bool:
         return self.ragged_rows or self.ragged_columns
 
-    @property
-    def narrows(self) -> bool:
-        return self.spec.out is not DType.F32
+    @cached_property
+    def fused(self) -> FusedEpilogue:
+        return FusedEpilogue(spec=self.spec)
 
-    @property
-    def scaled(self) -> bool:
-        return self.spec.alpha != 1.0
+    def stored(self, argument: Argument) -> FloatType:
+        """A piece of an argument as it lies in memory: of a number or a row's, one element."""
+        lanes = self.value.lanes if argument.varies_along_n else 1
+        return FloatType(dtype=argument.dtype, lanes=lanes)
 
-    @property
-    def adds_c(self) -> bool:
-        return self.spec.beta != 0.0
-
-    @property
-    def has_bias(self) -> bool:
-        return Epilogue.BIAS in self.spec.epilogue
+    def wide(self, argument: Argument) -> FloatType:
+        """The same in f32."""
+        return dataclasses.replace(self.stored(argument), dtype=self.value.dtype)
 
     @property
     def row_stride(self) -> int:
@@ -130,35 +127,32 @@ class EpiloguePlan:
     def batch_stride(self) -> int:
         return self.spec.out_strides[0]
 
-    @property
-    def tensors(self) -> tuple[str, ...]:
-        """Tensors with the output's shape and strides, the output last."""
-        names = [p.name for p in self.spec.parameters]
-        return tuple(n for n in names if n in ("c", "residual", "out"))
+    def finished(self, piece: str, row: str, column: str, accumulators: str) -> Rendered:
+        """A piece through the epilogue. Names are those that the template gives to what depends on
+        the piece, on its row and its column."""
+        e = self.fused
+        values = {
+            ACCUMULATOR: accumulators,
+            **{a.name: f"{piece}.{a.stem}" for a in e.full},
+            **{a.name: f"{column}.{a.stem}" for a in e.by_column},
+            **{a.name: f"{row}.{a.stem}" for a in e.by_row},
+            **{a.name: f"%{a.stem}.all" for a in e.numbers},
+        }
+        return self._renderer.render(e.expression, values, f"{piece}.finished")
 
-    def function(self, name: str, x: str, result: str) -> tuple[str, ...]:
-        """The lines of a step that is a function."""
-        return AmdgpuRenderer(type=self.value).apply(name, x, result).lines
+    @property
+    def _renderer(self) -> AmdgpuRenderer:
+        return AmdgpuRenderer(type=self.value)
 
     @property
     def declarations(self) -> tuple[str, ...]:
-        """Of the intrinsics that the steps call."""
-        t, renderer = self.value, AmdgpuRenderer(type=self.value)
-        found = [f"{t} @llvm.fma.{t.suffix}({t}, {t}, {t})"] if self.adds_c else []
-        found += (d for call in self._calls for d in renderer.declarations(call))
-        return tuple(dict.fromkeys(found))
-
-    @property
-    def _calls(self) -> tuple[Expression, ...]:
-        """The steps that are functions."""
-        names = (step for step in self.spec.epilogue if step not in SUMS)
-        return tuple(call_of(name, variable("x")) for name in names)
+        """Of the intrinsics that the epilogue calls."""
+        return tuple(dict.fromkeys(self._renderer.declarations(self.fused.expression)))
 
     @property
     def division_ulps(self) -> str:
         """What a division or a root may be off by, as LLVM writes it; nothing if there is none."""
-        primitives = {step.primitive for call in self._calls for step in steps(expand(call))}
-        return f"{DIVISION_ULPS:e}" if primitives & set(INEXACT) else ""
+        return f"{DIVISION_ULPS:e}" if self.fused.primitives & set(INEXACT) else ""
 
 
 @frozen
@@ -171,6 +165,9 @@ class MatmulPlan(AmdgpuPlan):
     b: Staging
     k_loop: KLoop
     epilogue: EpiloguePlan
+
+    def stem(self, name: str) -> str:
+        return next((a.stem for a in self.epilogue.fused.arguments if a.name == name), name)
 
     @property
     def batched(self) -> bool:

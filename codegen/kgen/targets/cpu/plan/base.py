@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuStream
-from kgen.spec import DType
+from kgen.spec import DType, Spec
 from kgen.targets.base import Plan, Target
 from kgen.targets.cpu.limits import PRODUCT_FEATURES
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen_runtime.values import frozen
+
+#: Of a cache; Intel, AMD and most of Arm.
+LINE_BYTES = 64
+#: From a load that streams to the line that is fetched meanwhile.
+AHEAD_BYTES = 2048
 
 
 @frozen
@@ -60,16 +65,6 @@ class CpuPlan(Plan):
 
 
 @frozen
-class FormulaPlan(CpuPlan):
-    """A plan whose inputs have names that users choose, which are no other value's."""
-
-    x: Access
-
-    def pointer(self, name: str) -> str:
-        return f"%{name}.ptr"
-
-
-@frozen
 class Run:
     """`length` consecutive elements, taken as unrolled vectors, single vectors and a masked tail.
 
@@ -103,6 +98,55 @@ class Run:
     @property
     def has_single(self) -> bool:
         return self.whole > self.unrolled
+
+
+@frozen
+class FormulaPlan(CpuPlan):
+    """A plan whose inputs have names that users choose, which are no other value's. Elements come
+    in runs, from memory if they are not in a cache."""
+
+    schedule: CpuStream
+    x: Access
+    run: Run
+
+    def pointer(self, name: str) -> str:
+        return f"%{name}.ptr"
+
+    @property
+    def is_far(self) -> bool:
+        """What is read and written does not stay in the last-level cache."""
+        return leaves_caches(self.spec, self.target)
+
+    # -- out written past the caches, by whole vectors of memory -------------------------------
+
+    @property
+    def out_mask(self) -> int:
+        """What an address has beyond a whole vector, by `and`."""
+        return self.out.stored.bytes - 1
+
+    @property
+    def item_shift(self) -> int:
+        """Divides bytes by those of an element."""
+        return (self.out.itemsize - 1).bit_length()
+
+    @property
+    def vector_mask(self) -> int:
+        return -self.compute.count
+
+    @property
+    def step_mask(self) -> int:
+        """A mask, where a step is a power of two."""
+        return -self.run.step
+
+
+def leaves_caches(spec: Spec, target: Target, caches: int = 1) -> bool:
+    """More bytes go by than so many last-level caches have."""
+    return spec.bytes_moved > caches * target.limits["l3_bytes"]
+
+
+def fills_caches(spec: Spec, target: Target) -> bool:
+    """So many bytes go by that the last-level cache, which other cores use too, may lose some."""
+    return 2 * spec.bytes_moved > target.limits["l3_bytes"]
 
 
 def vector_for(target: Target, dtype: DType, elements: int) -> Vector:

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from functools import cached_property
 
-from kgen.ops import Expression
-from kgen.ops.expression import variable
-from kgen.ops.registry import call_of
 from kgen.schedule import CpuMatmul
-from kgen.spec import DType, Epilogue, Matmul, Operand
-from kgen.targets.cpu.expressions import CpuRenderer
+from kgen.spec import DType, Matmul, Operand
 from kgen.targets.cpu.plan.addresses import Origin, origin
-from kgen.targets.cpu.plan.base import access
-from kgen.targets.cpu.plan.epilogue import NATIVE, Step, epilogue_steps, function_steps
+from kgen.targets.cpu.plan.base import LINE_BYTES, access, fuses
+from kgen.targets.cpu.plan.epilogue import NATIVE, FinishRenderer
 from kgen.targets.cpu.plan.extents import BlockedPlan
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.math.normal_tables import NormalTables, normal_tables
 from kgen.targets.cpu.plan.math.normal_tail import NormalTail, normal_tail
 from kgen.targets.cpu.plan.packing.prepacked import packed_b
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
+from kgen.targets.epilogue import ACCUMULATOR, Argument, FusedEpilogue
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.manifest import Launch, TensorParam, Tile, Walk
 from kgen_runtime.values import frozen
 
-#: Of a cache; Intel, AMD and most of Arm.
-LINE_BYTES = 64
 #: Added to a row of sums that come and go with every few rows of B, so that rows a power of two
 #: apart do not share a cache set.
 SUMS_PADDING = 64
@@ -151,7 +148,7 @@ class MatmulPlan(BlockedPlan):
 
     @property
     def out_strides(self) -> tuple[int, ...]:
-        """Batch, m, n of out, C and the residual."""
+        """Batch, m, n of out and of all tensors like it."""
         return tuple(s * self.spec.out.itemsize for s in self.spec.out_strides)
 
     @property
@@ -171,9 +168,12 @@ class MatmulPlan(BlockedPlan):
     def out_origins(self) -> dict[str, Origin]:
         """Of every tensor that the epilogue reads or writes."""
         batch, m, n = self.out_strides
-        origins = {name: self._origin(name, batch, m=m, n=n) for name in self.out_like}
-        bias = {"bias": self._origin("bias", 0, n=self.bias.itemsize)} if self.has_bias else {}
-        return origins | bias | {name: origin(name, ()) for name in self.scales}
+        found = {name: self._origin(name, batch, m=m, n=n) for name in self.out_like}
+        for a in self.epilogue.by_column:
+            found[a.stem] = self._origin(a.stem, 0, n=a.dtype.itemsize)
+        for a in self.epilogue.by_row:
+            found[a.stem] = self._origin(a.stem, 0, m=a.dtype.itemsize)
+        return found | {a.stem: origin(a.stem, ()) for a in self.epilogue.numbers}
 
     def _origin(self, tensor: str, batch: int, m: int = 0, n: int = 0) -> Origin:
         """The block's corner: strides in bytes, of what varies from task to task."""
@@ -189,25 +189,17 @@ class MatmulPlan(BlockedPlan):
     @property
     def out_like(self) -> tuple[str, ...]:
         """Tensors of out's shape and strides."""
-        names = self.launches[-1].arguments
-        return tuple(name for name in ("c", "residual", "out") if name in names)
+        return (*(a.stem for a in self.epilogue.full), "out")
 
-    @property
-    def has_bias(self) -> bool:
-        return Epilogue.BIAS in self.spec.epilogue
+    def pointer(self, name: str) -> str:
+        return f"%{next((a.stem for a in self.epilogue.arguments if a.name == name), name)}"
 
-    @property
-    def bias(self) -> Access:
-        return access(self.target, self.spec.bias_dtype, self.compute)
-
-    @property
-    def scales(self) -> tuple[str, ...]:
-        """Tensors of one number."""
-        return tuple(f"scale_{scale}" for scale in self.spec.scales)
+    def access_of(self, argument: Argument) -> Access:
+        return access(self.target, argument.dtype, self.compute)
 
     @property
     def has_gelu(self) -> bool:
-        return Epilogue.GELU in self.spec.epilogue
+        return "gelu" in self.natives
 
     # -- the scratch block of sums ------------------------------------------------------------
 
@@ -253,44 +245,71 @@ class MatmulPlan(BlockedPlan):
 
     # -- epilogue -----------------------------------------------------------------------------
 
-    @property
-    def function_steps(self) -> tuple[Step, ...]:
-        return function_steps(self.steps)
+    @cached_property
+    def epilogue(self) -> FusedEpilogue:
+        return FusedEpilogue(spec=self.spec, fused=fuses(self.target))
 
     @property
-    def has_functions(self) -> bool:
-        return bool(self.function_steps)
+    def _renderer(self) -> FinishRenderer:
+        dtype = DType.F64 if self.compute.scalar == "double" else DType.F32
+        return FinishRenderer(
+            type=FloatType(dtype=dtype, lanes=self.compute.count), target=self.target
+        )
+
+    def finished(self, prefix: str, sums: str, loaded: Mapping[str, str]) -> Rendered:
+        """A vector of sums through the epilogue: names begin with `prefix`, as do those of
+        arguments that are not `loaded` before, by their stems."""
+        e = self.epilogue
+        values = {a.name: loaded.get(a.stem, f"%{prefix}.{a.stem}") for a in e.arguments}
+        values[ACCUMULATOR] = sums
+        return self._renderer.render(e.expression, values, f"%{prefix}.finished")
 
     @property
-    def _renderer(self) -> CpuRenderer:
-        type_ = FloatType(dtype=DType.F32, lanes=self.compute.count)
-        return CpuRenderer(type=type_, target=self.target)
+    def loaded(self) -> Mapping[str, str]:
+        """Arguments that are the same in a whole row, in all lanes, by their stems."""
+        alike = (*self.epilogue.by_row, *self.epilogue.numbers)
+        return {a.stem: f"%{a.stem}.all" for a in alike}
+
+    def loaded_in(self, row: str) -> Mapping[str, str]:
+        """The same where several rows are at hand, whose own values' names begin with theirs."""
+        own = {a.stem: f"%{row}.{a.stem}.all" for a in self.epilogue.by_row}
+        return {**self.loaded, **own}
+
+    def loaded_columns(self, rows: str, row: str, columns: str) -> Mapping[str, str]:
+        """The same where the columns' values are at hand as well, for several rows."""
+        names = {a.stem: f"%{rows}.{columns}.{a.stem}" for a in self.epilogue.by_column}
+        names |= {a.stem: f"%{rows}.{a.stem}.all" for a in self.epilogue.numbers}
+        return {**self.loaded_in(row), **names}
 
     @property
-    def _expanded(self) -> tuple[Expression, ...]:
-        """The functions that the scalar language makes."""
-        calls = (step.kind for step in self.function_steps if step.kind not in NATIVE)
-        return tuple(call_of(name, variable("x")) for name in calls)
-
-    def expanded(self, name: str) -> Rendered:
-        """The lines from %x to %y of a function that the scalar language makes."""
-        return self._renderer.apply(name, "%x", "%y")
+    def natives(self) -> Mapping[str, str]:
+        """The functions that the epilogue calls in the family's own form, and what they are."""
+        if not self.epilogue.changes:
+            return {}
+        return {name: NATIVE[name] for name in self._renderer.natives(self.epilogue.expression)}
 
     @property
     def module_functions(self) -> tuple[str, ...]:
-        """What these call."""
-        found = (name for call in self._expanded for name in self._renderer.functions(call))
-        return tuple(dict.fromkeys(found))
+        """What the other functions of the epilogue call."""
+        if not self.epilogue.changes:
+            return ()
+        return self._renderer.functions(self.epilogue.expression)
 
     @property
-    def expanded_declarations(self) -> tuple[str, ...]:
-        """Of the intrinsics that these take, but for those that the module has anyway."""
+    def has_functions(self) -> bool:
+        return bool(self.natives or self.module_functions)
+
+    @property
+    def finish_declarations(self) -> tuple[str, ...]:
+        """Of the intrinsics that the epilogue takes, but for those that the module has anyway."""
+        if not self.epilogue.changes:
+            return ()
         t = self.compute
         known = {f"{t} @{self.functions.multiply_add}.{t.suffix}({t}, {t}, {t})"}
         known |= {d for d in self.functions.declarations(t) if ".scalef." in d}
         if self.has_gelu:
             known |= {f"{t} @llvm.{name}.{t.suffix}({t})" for name in ("fabs", "roundeven")}
-        found = [d for call in self._expanded for d in self._renderer.declarations(call)]
+        found = list(self._renderer.declarations(self.epilogue.expression))
         found += self.functions.declarations(t) if self.module_functions else ()
         return tuple(d for d in dict.fromkeys(found) if d not in known)
 
@@ -309,19 +328,14 @@ class MatmulPlan(BlockedPlan):
         return normal_tables(self.spec.out) if self.functions.has_scalef else None
 
     @property
-    def steps(self) -> tuple[Step, ...]:
-        return epilogue_steps(self.spec)
-
-    @property
-    def steps_result(self) -> str:
-        """The value that is stored, where there are steps."""
-        return self.steps[-1].result
+    def finish_types(self) -> set[Vector]:
+        """The stored vectors that the epilogue loads and stores."""
+        vectors = (*self.epilogue.by_column, *self.epilogue.full)
+        return {self.out.stored, *(self.access_of(a).stored for a in vectors)}
 
     @property
     def out_masked_types(self) -> set[Vector]:
-        if self.n_tail <= 1:
-            return set()
-        return {self.out.stored, self.bias.stored} if self.has_bias else {self.out.stored}
+        return self.finish_types if self.n_tail > 1 else set()
 
 
 def finishing_type(spec: Matmul) -> DType:

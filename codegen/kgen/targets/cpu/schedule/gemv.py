@@ -11,10 +11,10 @@ from typing import TypeVar
 from kgen.schedule import CpuMatmul, SweepMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import vector_for
+from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING
 from kgen.targets.cpu.plan.kernels.gemv_strips import sums_of_sweep, sweep_registers, sweeps_over
-from kgen.targets.cpu.plan.matmul import LINE_BYTES, SUMS_PADDING
+from kgen.targets.cpu.plan.matmul import SUMS_PADDING
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed
 from kgen.targets.cpu.schedule.block_sizes import balanced, rounded_up, rows_in_cache

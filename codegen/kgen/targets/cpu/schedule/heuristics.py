@@ -10,10 +10,9 @@ from kgen.schedule import CpuMatmul, DotMatmul, Schedule
 from kgen.spec import DType, Elementwise, Layout, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.amx.tiles import tile_product
-from kgen.targets.cpu.plan.base import vector_for
+from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS, GROUP_BYTES, must_pack_a, must_pack_b
-from kgen.targets.cpu.plan.matmul import LINE_BYTES
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed
 from kgen.targets.cpu.schedule.amx_blocks import amx_matmul, in_place

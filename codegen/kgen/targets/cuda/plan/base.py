@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import replace
 
 from kgen.errors import ScheduleError
+from kgen.ops import Expression
 from kgen.schedule import GpuMatmul, GpuRows, GpuStream, Schedule
 from kgen.spec import Elementwise, Rowwise
 from kgen.targets.base import Plan, Target
@@ -39,11 +41,11 @@ class CudaPlan(Plan):
         """How the kernel does what could be done in several ways, a line each."""
         return ()
 
-    def function(self, name: str, x: str) -> Rendered:
-        """What puts a function's value in the place of its argument, a f32 register without %; the
-        registers to declare are `numbers` and `truths`."""
-        rendered = PtxRenderer(target=self.target).apply(name, f"%{x}", f"%{x}")
-        return replace(rendered, numbers=rendered.numbers[:-1])
+    def rendered(self, expression: Expression, inputs: Mapping[str, str], result: str) -> Rendered:
+        """What computes an expression in calls into a f32 register that is there; the registers to
+        declare are `numbers` and `truths`."""
+        found = PtxRenderer(target=self.target).render(expression, inputs, result)
+        return replace(found, numbers=found.numbers[:-1])
 
     @property
     def shared_alignment(self) -> int:

@@ -11,8 +11,8 @@ from typing import Protocol
 from kgen.schedule import GpuMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.cuda.plan.base import CudaPlan, is_dynamic
-from kgen.targets.cuda.plan.epilogue.output import OutputTile
+from kgen.targets.cuda.plan.base import is_dynamic
+from kgen.targets.cuda.plan.epilogue.output import OutputPlan
 from kgen.targets.cuda.plan.matrix import Matrix
 from kgen.targets.cuda.plan.raster import Raster
 from kgen.targets.cuda.plan.reduction.last_arriving import Gather
@@ -127,7 +127,7 @@ class Operand(Protocol):
 
 
 @frozen
-class MatmulPlan(CudaPlan):
+class MatmulPlan(OutputPlan):
     """`operands` are A and B; B's tile follows A's in each stage. With a `gather` the kernel
     multiplies split-k slices and adds them; with a `stream` CTAs share block tiles, in the order of
     `raster`."""
@@ -135,7 +135,6 @@ class MatmulPlan(CudaPlan):
     spec: Matmul
     schedule: GpuMatmul
     pipeline: Pipeline
-    output: OutputTile
     gather: Gather | None = None
     stream: Stream | None = None
     raster: Raster | None = None

@@ -15,7 +15,7 @@ from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan import base
-from kgen.targets.cuda.plan.epilogue.output import OutputTile
+from kgen.targets.cuda.plan.epilogue.output import OutputPlan, OutputTile
 from kgen.targets.cuda.plan.gemv_limits import check, gemv_obstacle
 from kgen.targets.cuda.plan.matmul import matrices, plan_launch
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, Matrix
@@ -58,12 +58,11 @@ class SumStore:
 
 
 @frozen
-class GemvPlan(base.CudaPlan):
+class GemvPlan(OutputPlan):
     spec: Matmul
     schedule: GemvMatmul
     a: Matrix
     b: Matrix
-    output: OutputTile
 
     @property
     def vector(self) -> int:

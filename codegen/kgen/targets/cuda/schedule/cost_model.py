@@ -45,6 +45,7 @@ from kgen.targets.cuda.plan.reduction.last_arriving import gathers, together
 from kgen.targets.cuda.plan.reduction.slices import F32_BYTES, SplitSchedule, part_spec
 from kgen.targets.cuda.schedule.occupancy import ctas_per_sm
 from kgen.targets.cuda.schedule.work import Work, fma_work, gemv_work, mma_work, sums_of
+from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.values import frozen
 
 #: Clocks in which a launch starts, and in which a CTA finds its addresses and zeroes sums.
@@ -266,7 +267,7 @@ def _terms(tiles: int, device: Device, work: Work) -> dict[str, Callable[[int], 
 def _store_clocks(spec: Matmul, schedule: GpuMatmul, device: Device, ctas: int) -> float:
     """Outputs of a wave, and addends, through the SM's port to L2 and, if that cannot hold all
     tensors, to DRAM."""
-    tensors = 1 + sum(p.name in ("c", "residual") for p in spec.parameters)
+    tensors = 1 + len(FusedEpilogue(spec=spec).full)
     fits = sum(p.nbytes for p in spec.parameters) <= device.l2_bytes
     beyond = device.l2_per_clock if fits else device.dram_per_clock
     outputs = min(schedule.block_m, spec.m) * min(schedule.block_n, spec.n)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kgen.ops import instructions_of
+from kgen.ops import instructions_of, steps
 from kgen.schedule import WgmmaMatmul
-from kgen.spec import Epilogue, Matmul
+from kgen.spec import Extent, Matmul
 from kgen.targets.cuda.devices import Device
 from kgen.targets.cuda.plan.mma.products import promotion
 from kgen.targets.cuda.plan.wgmma.fragments import WGMMA_M, transposed_operand
@@ -25,20 +25,22 @@ ADDRESS_REGISTERS = 26
 #: each output takes: rounding and storing it through TMA or from registers, and its epilogue.
 TURN_LATENCY = 600
 STORE_INSTRUCTIONS = {True: 1.25, False: 2.0}
-STEP_INSTRUCTIONS: Mapping[str, float] = {
-    Epilogue.BIAS: 1.5,
-    Epilogue.RELU: 1,
-    Epilogue.GELU: 18,
-    Epilogue.GELU_TANH: 9,
-    Epilogue.SILU: 5,
-    Epilogue.RESIDUAL: 3,
+#: Instructions of an epilogue for each output, as they were counted: functions, and loads of an
+#: operand by its extent, many of which serve several outputs.
+FUNCTION_INSTRUCTIONS: Mapping[str, int] = {
+    **dict.fromkeys(("add", "sub", "mul", "relu"), 1),
+    "gelu": 18,
+    "gelu_tanh": 9,
+    "silu": 5,
 }
+LOAD_INSTRUCTIONS = {Extent.N: 0.5, Extent.M: 0.25, Extent.ONE: 0.0, Extent.FULL: 2.0}
 
 
-def step_instructions(step: str) -> float:
-    """Of an epilogue's step for each output: those counted, or the primitives of its expansion."""
-    counted = STEP_INSTRUCTIONS.get(step)
-    return float(instructions_of(step)) if counted is None else counted
+def epilogue_instructions(spec: Matmul) -> float:
+    """For each output; of a function that was not counted, the primitives of its expansion."""
+    calls = [step for step in steps(spec.epilogue_calls) if step.arguments]
+    computed = (FUNCTION_INSTRUCTIONS.get(c.name) or instructions_of(c) for c in calls)
+    return sum(computed) + sum(LOAD_INSTRUCTIONS[o.extent] for o in spec.operands)
 
 
 def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
@@ -48,7 +50,7 @@ def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
     or all, with no product of the same warpgroup under way."""
     depth, itemsize = schedule.block_k, spec.dtype.itemsize
     m, n, rows = schedule.block_m, schedule.block_n, schedule.rows
-    steps = depth * itemsize // 32
+    k_steps = depth * itemsize // 32
     stage = (m + n) * depth * itemsize
     loaded = loaded_bytes(spec, schedule)
     shared = min(n, spec.n) if schedule.cluster_m > 1 else min(m, spec.m)
@@ -62,7 +64,7 @@ def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
     last = sums // pieces if promotes else 0
     rate = device.wgmma_fmas * 2 / itemsize
     transposed = transposed_operand(spec) is not None
-    fragments = 4 * steps * blocks * transposed
+    fragments = 4 * k_steps * blocks * transposed
     held = sums * (1 + promotes) + fragments
     if promotes and held > free_registers(schedule):
         # One piece after another, each of which is waited for and added with nothing under way.
@@ -70,7 +72,7 @@ def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
         last = sums + (pieces - 1) * TILE_OVERHEAD
     at_once = 1 if schedule.pingpong else schedule.consumers
     outputs = STORE_INSTRUCTIONS[schedule.tma_store]
-    outputs += sum(step_instructions(step) for step in spec.epilogue)
+    outputs += epilogue_instructions(spec)
     alone = schedule.consumers == 1
     return Work(
         num_warps=(1 + schedule.consumers) * WARPS,
@@ -82,8 +84,8 @@ def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
         * (rows * (1 if transposed else halves) + schedule.columns * blocks)
         * depth
         * itemsize,
-        instructions=blocks * halves * steps * WGMMA_INSTRUCTIONS
-        + blocks * steps * TRANSPOSING_INSTRUCTIONS * transposed
+        instructions=blocks * halves * k_steps * WGMMA_INSTRUCTIONS
+        + blocks * k_steps * TRANSPOSING_INSTRUCTIONS * transposed
         + sums * promotes
         + RING_INSTRUCTIONS,
         warp_clocks=rows * schedule.columns * depth / rate,

@@ -10,8 +10,6 @@ from kgen.errors import ScheduleError
 from kgen.schedule import Schedule
 from kgen.spec import DType, Spec
 from kgen.targets.base import Plan, Target
-from kgen.targets.expressions import Rendered
-from kgen.targets.vulkan.expressions import SpirvRenderer
 from kgen.targets.vulkan.limits import CEILING, STORAGE_8BIT, STORAGE_16BIT
 from kgen.targets.vulkan.plan import declarations
 from kgen_runtime.launch_limits import VULKAN_GUARANTEED, Limits, vulkan_limits
@@ -102,10 +100,6 @@ class VulkanPlan(Plan):
     @property
     def shared_bytes(self) -> int:
         return sum(s.nbytes for s in self.shared)
-
-    def helper(self, name: str) -> Rendered:
-        """The body of a helper function from f32 to f32: of %<name>_x, to %<name>_result."""
-        return SpirvRenderer().apply(name, f"%{name}_x", f"%{name}_result")
 
     def tensor(self, name: str) -> Tensor:
         return next(t for t in self.tensors if t.name == name)

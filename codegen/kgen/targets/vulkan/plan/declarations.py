@@ -43,6 +43,8 @@ MEANINGS = {
     "s32_highest": "2147483520",
 }
 
+#: The type of a function of so many f32.
+_FUNCTION = re.compile(r"float_from_(\d+)_floats")
 _NAME = re.compile(r"%(\w+)")
 _VALUE = re.compile(r"(uint|int|float)_(m?)(0x[0-9a-f]+|\d+)(?:p(\d+))?")
 
@@ -62,8 +64,13 @@ def find(text: str, constants: Mapping[str, str]) -> tuple[str, ...]:
             names |= set(_NAME.findall(TYPES[name]))
     lines = [f"%{name} = {TYPES[name]}" for name in TYPES if name in names]
     lines += [
+        f"%{name} = OpTypeFunction %float{' %float' * int(found[1])}"
+        for name in sorted(names)
+        if (found := _FUNCTION.fullmatch(name))
+    ]
+    lines += [
         f"%{name} = OpConstant %{found[1]} {_literal(found)}"
-        for name, found in sorted(values.items(), key=lambda item: _order(item[1]))
+        for name, found in sorted(values.items(), key=lambda item: (_order(item[1]), item[0]))
     ]
     return (*lines, *(f"%{name} = OpConstant %float {literals[name]}" for name in named))
 

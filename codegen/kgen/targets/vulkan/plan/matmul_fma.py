@@ -11,8 +11,8 @@ from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
+from kgen.targets.epilogue import FusedEpilogue
 from kgen.targets.vulkan.limits import CEILING
-from kgen.targets.vulkan.plan import epilogue
 from kgen.targets.vulkan.plan.base import (
     VulkanPlan,
     check_blocks,
@@ -21,6 +21,7 @@ from kgen.targets.vulkan.plan.base import (
     log2,
     tensors,
 )
+from kgen.targets.vulkan.plan.epilogue import Epilogue
 from kgen.targets.vulkan.plan.operand import Operand, plan_operands
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
@@ -69,7 +70,7 @@ class MatmulPlan(VulkanPlan):
     spec: Matmul
     a: Operand
     b: Operand
-    steps: tuple[epilogue.Step, ...]
+    epilogue: Epilogue
 
     @property
     def operands(self) -> tuple[Operand, Operand]:
@@ -142,9 +143,9 @@ class MatmulPlan(VulkanPlan):
         return self.a.clamped or self.b.clamped
 
     @property
-    def result(self) -> str:
-        """The stem of the ids that hold what is stored."""
-        return self.steps[-1].result if self.steps else _totals(self.spec, self.schedule)
+    def totals(self) -> str:
+        """The stem of the ids that hold the final sums."""
+        return "tail_total" if self.spec.k % self.schedule.block_k else "main_total"
 
     @property
     def out_batch_stride(self) -> int:
@@ -162,7 +163,7 @@ def plan_matmul(spec: Matmul, target: Target, schedule: FmaMatmul) -> MatmulPlan
     scalars |= dict.fromkeys(("a", "b"), _OPERAND_SCALARS[spec.dtype])
     buffers = tensors(spec, scalars)
     a, b = plan_operands(spec, schedule, buffers[0], buffers[1])
-    steps = epilogue.steps(spec, _totals(spec, schedule))
+    epilogue = Epilogue(fused=FusedEpilogue(spec=spec))
     launch = Launch(
         entry_point=spec.key,
         grid=(-(-spec.n // schedule.block_n), -(-spec.m // schedule.block_m), spec.batch),
@@ -183,19 +184,14 @@ def plan_matmul(spec: Matmul, target: Target, schedule: FmaMatmul) -> MatmulPlan
         num_threads=schedule.num_threads,
         tensors=buffers,
         shared=(a.shared, b.shared),
-        functions=epilogue.functions(buffers, steps),
-        constants=epilogue.constants(spec, steps),
+        functions=epilogue.functions(buffers),
+        constants=epilogue.constants,
         a=a,
         b=b,
-        steps=steps,
+        epilogue=epilogue,
     )
     _check_shared(plan)
     return plan
-
-
-def _totals(spec: Matmul, schedule: FmaMatmul) -> str:
-    """The stem of the ids that hold the final sums."""
-    return "tail_total" if spec.k % schedule.block_k else "main_total"
 
 
 def _check(spec: Matmul, target: Target, schedule: FmaMatmul) -> None:

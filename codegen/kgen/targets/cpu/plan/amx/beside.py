@@ -7,7 +7,7 @@ from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.amx.packing import TilePackingPlan
 from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS
-from kgen.targets.cpu.plan.matmul import LINE_BYTES
+from kgen.targets.cpu.plan.base import LINE_BYTES
 from kgen_runtime.values import frozen
 
 

@@ -194,7 +194,7 @@ class AmxPlan(TileScratchPlan):
         masked = [c for c in self.finished_columns("") if c.valid not in (0, 1)]
         if not masked:
             return set()
-        return {self.out.stored, self.bias.stored} if self.has_bias else {self.out.stored}
+        return self.finish_types
 
 
 def plan_amx(spec: Matmul, target: Target, schedule: CpuMatmul, product: TileProduct) -> AmxPlan:

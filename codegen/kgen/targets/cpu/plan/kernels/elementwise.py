@@ -19,18 +19,22 @@ from kgen.targets.cpu.expressions import (
     CpuWholeRenderer,
     on_bits,
 )
-from kgen.targets.cpu.plan.base import FormulaPlan, Run, access, check_task, vector_for
+from kgen.targets.cpu.plan.base import (
+    AHEAD_BYTES,
+    LINE_BYTES,
+    FormulaPlan,
+    Run,
+    access,
+    check_task,
+    vector_for,
+)
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
-from kgen.targets.cpu.plan.matmul import LINE_BYTES
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_ir import ELEMENT, FloatType
 from kgen.targets.stream import Dimension, StreamCondition, StreamOperand, StreamPlan
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
-
-#: From a load that streams to the line that is fetched meanwhile.
-AHEAD_BYTES = 2048
 
 
 @frozen
@@ -53,8 +57,6 @@ class Segment:
 @frozen
 class ElementwisePlan(FormulaPlan):
     spec: Elementwise
-    schedule: CpuStream
-    run: Run
 
     def access(self, name: str) -> Access:
         """How an input is read."""
@@ -280,27 +282,6 @@ class ElementwisePlan(FormulaPlan):
     @property
     def _has_masks(self) -> bool:
         return any(segment.run.tail > 1 for segment in self.segments)
-
-    @property
-    def vector_mask(self) -> int:
-        return -self.compute.count
-
-    @property
-    def step_mask(self) -> int:
-        """A mask, where a step is a power of two."""
-        return -self.run.step
-
-    # -- out written past the caches -----------------------------------------------------------
-
-    @property
-    def out_mask(self) -> int:
-        """What an address has beyond a whole vector, by `and`."""
-        return self.out.stored.bytes - 1
-
-    @property
-    def item_shift(self) -> int:
-        """Divides bytes by those of an element."""
-        return (self.out.itemsize - 1).bit_length()
 
     def ahead(self, name: str) -> tuple[int, ...]:
         """Bytes from a step's first element to the lines of an input that it fetches, those of a

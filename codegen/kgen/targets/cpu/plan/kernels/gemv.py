@@ -11,7 +11,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import SweepMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import access
+from kgen.targets.cpu.plan.base import LINE_BYTES, access
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
 from kgen.targets.cpu.plan.kernels.dot import rounds_bf16
 from kgen.targets.cpu.plan.kernels.gemv_strips import (
@@ -25,11 +25,7 @@ from kgen.targets.cpu.plan.kernels.gemv_strips import (
     sweep_registers,
     sweeps_over,
 )
-from kgen.targets.cpu.plan.matmul import (
-    LINE_BYTES,
-    SUMS_PADDING,
-    matmul_launch,
-)
+from kgen.targets.cpu.plan.matmul import SUMS_PADDING, matmul_launch
 from kgen.targets.cpu.plan.packing.compensation import StartsPlan
 from kgen.targets.cpu.plan.packing.interleaved import InterleavedPlan
 from kgen.targets.cpu.plan.packing.lanes import Unpack

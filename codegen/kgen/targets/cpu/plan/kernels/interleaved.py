@@ -15,8 +15,8 @@ from kgen.schedule import CpuStream
 from kgen.spec import DType, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import with_functions
-from kgen.targets.cpu.plan.base import Run, access, vector_for
-from kgen.targets.cpu.plan.kernels.row_phases import PhasePlan, RowPhases
+from kgen.targets.cpu.plan.base import Run, access, fuses, vector_for
+from kgen.targets.cpu.plan.kernels.row_phases import RowPhases
 from kgen.targets.cpu.plan.kernels.rowwise import RowwisePlan
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen.targets.row import Fold, RowInput, RowOutput, RowPlan, split
@@ -146,23 +146,24 @@ class InterleavedPlan(RowwisePlan):
     # -- phases --------------------------------------------------------------------------------
 
     @cached_property
-    def phases(self) -> tuple[PhasePlan, ...]:
+    def row_phases(self) -> RowPhases:
         known = {i.name: f"%{i.name}.of_row" for i in self.of_row} | {"row": "%row.number"}
         return InterleavedPhases(
             row=self.row,
             run=self.run,
             renderer=self.renderer,
+            fuses=fuses(self.target),
             rounds=self.rounds,
             kept=self.kept,
             known_of_row=known,
             loaded=tuple(i.name for i in self.row.inputs if i.columns is not None),
-        ).phases()
+        )
 
 
 def plan_interleaved(spec: Rowwise, target: Target, schedule: CpuStream) -> InterleavedPlan:
     if schedule.nontemporal:
         raise ScheduleError(
-            "nontemporal=1 is for element-wise operations, not for rows; try nontemporal=0"
+            "nontemporal=1 is for rows that lie in one piece each; try nontemporal=0"
         )
     line = split(spec).rows[-1]
     compute = vector_for(target, DType.F32, line)

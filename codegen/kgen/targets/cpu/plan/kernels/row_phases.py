@@ -14,17 +14,38 @@ from kgen.targets.cpu.plan.kernels.kept import Kept
 from kgen.targets.row import Fold, Phase, RowOutput, RowPlan
 from kgen_runtime.values import frozen
 
+#: A product added to what there is.
+ADD_PRODUCT = node(P.FMA, variable("x"), variable("y"), variable("z"))
+
 
 @frozen
 class Cut:
-    """A part of a line: from element `start` to `stop` in steps of `units` vectors, or the last
-    `valid` elements."""
+    """A part of a line: from element `start` to `stop`, operands, in a loop of steps of `units`
+    vectors; or one vector alone, of which `valid` elements count, all if 0."""
 
     name: str
-    start: int
-    stop: int
+    start: str
+    stop: str = ""
     units: int = 1
     valid: int = 0
+    past_caches: bool = False
+
+    @property
+    def is_loop(self) -> bool:
+        return bool(self.stop)
+
+
+@frozen
+class Fetch:
+    """Lines of a tensor that a phase's steps fetch, `ahead` bytes from a step's place in the row at
+    `pointer`. `locality` is LLVM's: 3 for the first-level cache, 2 for the second."""
+
+    phase: int
+    name: str
+    pointer: str
+    ahead: int
+    locality: int
+    itemsize: int
 
 
 @frozen
@@ -39,6 +60,7 @@ class Body:
     offset: int
     loads: tuple[str, ...]
     reads: tuple[int, ...]
+    fetches: tuple[Fetch, ...]
     has_column: bool
     lines: tuple[str, ...]
     writes: tuple[tuple[str, int], ...]
@@ -82,6 +104,11 @@ class PhasePlan:
     exchange: tuple[str, ...]
 
     @property
+    def past_caches(self) -> bool:
+        """It writes the output past the caches."""
+        return any(stretch.cut.past_caches for stretch in self.stretches)
+
+    @property
     def has_place(self) -> bool:
         """Some vector asks for its place in the row."""
         return any(body.has_place for stretch in self.stretches for body in stretch.bodies)
@@ -90,16 +117,22 @@ class PhasePlan:
 @frozen
 class RowPhases:
     """`loaded` are the inputs that are read vector by vector, `known_of_row` operands of those that
-    are the same for a row; those that are for a line are %<phase>.line.<name>.all."""
+    are the same for a row; those that are for a line are %<phase>.line.<name>.all.
+    """
 
     row: RowPlan
     run: Run
     renderer: CpuRenderer
+    #: Products and sums are one instruction.
+    fuses: bool
     #: Results are rounded to whole numbers.
     rounds: bool
     kept: tuple[Kept, ...]
     known_of_row: Mapping[str, str]
     loaded: tuple[str, ...]
+    fetches: tuple[Fetch, ...] = ()
+    #: The output is written past the caches.
+    past_caches: bool = False
 
     @property
     def has_lines(self) -> bool:
@@ -130,7 +163,8 @@ class RowPhases:
         names = tuple(accumulator(f"{phase.name}.line", fold) for fold in phase.folds)
         totals = names if several else identities
         if phase.folds or self.row.whole_outputs:
-            for cut in self.cuts(phase.name):
+            aligned = self.past_caches and not phase.folds
+            for cut in self.aligned_cuts(phase.name) if aligned else self.cuts(phase.name):
                 stretches.append(self._stretch(phase, cut, totals, known, kept))
                 totals = stretches[-1].totals
         rounding, results = self._results(phase, self.row.reduced_outputs, known, "%row")
@@ -149,13 +183,30 @@ class RowPhases:
 
     def cuts(self, name: str) -> tuple[Cut, ...]:
         """A line's unrolled steps, the vectors behind them, and its tail; those that it has."""
-        run = self.run
-        cuts = (
-            Cut(name=f"{name}.u", start=0, stop=run.unrolled, units=run.unroll),
-            Cut(name=f"{name}.s", start=run.unrolled, stop=run.whole),
-            Cut(name=f"{name}.t", start=run.whole, stop=run.length, valid=run.tail),
+        run, found = self.run, []
+        if run.has_unrolled:
+            found.append(Cut(name=f"{name}.u", start="0", stop=str(run.unrolled), units=run.unroll))
+        if run.has_single:
+            found.append(Cut(name=f"{name}.s", start=str(run.unrolled), stop=str(run.whole)))
+        if run.tail:
+            found.append(Cut(name=f"{name}.t", start=str(run.whole), valid=run.tail))
+        return tuple(found)
+
+    def aligned_cuts(self, name: str) -> tuple[Cut, ...]:
+        """The same for an output that is written past the caches, by whole vectors of memory: its
+        first and its last vector go through the caches and overlap the others."""
+        return (
+            Cut(name=f"{name}.f", start="0"),
+            Cut(
+                name=f"{name}.u",
+                start="%aligned.start",
+                stop="%unrolled.stop",
+                units=self.run.unroll,
+                past_caches=True,
+            ),
+            Cut(name=f"{name}.s", start="%unrolled.stop", stop="%whole.stop"),
+            Cut(name=f"{name}.l", start=str(self.run.length - self.run.vector)),
         )
-        return tuple(cut for cut in cuts if cut.start < cut.stop)
 
     def _stretch(
         self,
@@ -171,7 +222,7 @@ class RowPhases:
         for u, name in enumerate(names):
             accumulators = [accumulator(name, fold) for fold in phase.folds]
             pairs = [(a, f"{a}.next") for a in accumulators]
-            if cut.valid:
+            if not cut.is_loop:
                 pairs = list(zip(before, accumulators, strict=True))
             bodies.append(self._body(phase, cut, u, pairs, known, kept))
             carried += [
@@ -187,7 +238,7 @@ class RowPhases:
         return Stretch(
             cut=cut,
             step=cut.units * self.run.vector,
-            carried=() if cut.valid else tuple(carried),
+            carried=tuple(carried) if cut.is_loop else (),
             bodies=tuple(bodies),
             joins=tuple(joins),
             totals=tuple(totals),
@@ -212,9 +263,21 @@ class RowPhases:
         for leaf in leaves:
             own = leaf in loads or leaf == COLUMN
             known[variable(leaf)] = f"%{name}.{leaf}" if own else f"%{phase.name}.line.{leaf}.all"
-        rendered = self.renderer.compute(phase.wanted, known, f"%{name}")
+        added = [
+            fold
+            for fold in phase.folds
+            if not cut.valid and fold.argument not in known and self.adds_product(fold)
+        ]
+        wanted = [] if phase.folds else [*phase.wanted]
+        for fold in phase.folds:
+            wanted += fold.argument.arguments if fold in added else [fold.argument]
+        rendered = self.renderer.compute(wanted, known, f"%{name}")
         lines = list(rendered.lines)
         for fold, (before, after) in zip(phase.folds, accumulators, strict=True):
+            if fold in added:
+                factors = [known[factor] for factor in fold.argument.arguments]
+                lines += self.renderer.instruction(ADD_PRODUCT, after, [*factors, before])
+                continue
             value = known[fold.argument]
             if cut.valid:
                 there = f"{after}.there"
@@ -226,15 +289,30 @@ class RowPhases:
         used = {*phase.wanted, *(a for step in missing for a in step.arguments)}
         return Body(
             name=name,
-            index=str(cut.start) if cut.valid else f"%{name}.first.i" if unit else f"%{cut.name}",
+            index=f"%{name}.first.i" if unit else f"%{cut.name}" if cut.is_loop else cut.start,
             loop_index=f"%{cut.name}",
             offset=unit * self.run.vector,
             loads=loads,
             reads=tuple(sorted(slot for step, slot in kept.items() if step in used)),
+            fetches=tuple(
+                fetch
+                for fetch in self.fetches
+                if fetch.phase == phase.number and cut.units > 1 and not unit
+            ),
             has_column=COLUMN in leaves,
             lines=tuple(lines),
             writes=tuple((known[k.step], k.slot) for k in self.kept if k.phase == phase.number),
             results=results,
+        )
+
+    def adds_product(self, fold: Fold) -> bool:
+        """A product is added to the fold in one instruction, unless something else takes it too."""
+        product = fold.argument
+        return (
+            self.fuses
+            and fold.reduction.combine is P.ADD
+            and product.primitive is P.MUL
+            and all(kept.step is not product for kept in self.kept)
         )
 
     def _results(

@@ -6,9 +6,11 @@ from abc import abstractmethod
 
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul
+from kgen.spec import Extent
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.matmul import LINE_BYTES, MatmulPlan
-from kgen.targets.cpu.plan.tiles.tile import Column, Tile, tile
+from kgen.targets.cpu.plan.base import LINE_BYTES
+from kgen.targets.cpu.plan.matmul import MatmulPlan
+from kgen.targets.cpu.plan.tiles.tile import Tile, tile
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
 
@@ -244,17 +246,15 @@ class TiledPlan(MatmulPlan):
         """The tensors, besides A and B, whose corner a tile is given."""
         if not self.is_direct:
             return ("acc",)
-        return (*self.out_like, *(("bias",) if self.has_bias else ()), *self.scales)
+        e = self.epilogue
+        return (*self.out_like, *(a.stem for a in (*e.by_column, *e.by_row, *e.numbers)))
 
     def tile_offset(self, tensor: str, prefix: str) -> str:
         """How far a tile is from the block's corner in one of them, in bytes."""
-        if tensor in self.scales:
+        extents = {a.stem: a.extent for a in self.epilogue.arguments if a.extent != Extent.FULL}
+        if extents.get(tensor) == Extent.ONE:
             return "0"
-        return f"%{prefix}.bias.offset" if tensor == "bias" else f"%{prefix}.corner"
-
-    def bias_at(self, column: Column) -> int:
-        """Bytes from the tile's corner in the bias."""
-        return column.first * self.bias.itemsize
+        return f"%{prefix}.{tensor}.offset" if tensor in extents else f"%{prefix}.corner"
 
     @property
     def tile_bases(self) -> dict[str, str]:

@@ -1,13 +1,17 @@
-"""What happens to a thread's accumulators: the epilogue's steps, and the stores."""
+"""What happens to a thread's accumulators: the epilogue, and the stores."""
 
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 from kgen.schedule import GpuMatmul
-from kgen.spec import Matmul, Scale
+from kgen.spec import Extent, Matmul
+from kgen.targets.cuda.plan.base import CudaPlan
 from kgen.targets.cuda.plan.constants import float_bits
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
+from kgen.targets.epilogue import ACCUMULATOR, FACTOR, Argument, FusedEpilogue
+from kgen.targets.expressions import Rendered
 from kgen_runtime.values import frozen
 
 
@@ -17,6 +21,10 @@ class Row:
 
     offset: int
     nbytes: int
+
+    def name(self, prefix: str) -> str:
+        """What its registers are called: prefix_m<row>."""
+        return f"{prefix}_m{self.offset}"
 
 
 @frozen
@@ -83,15 +91,19 @@ class OutputTile:
         return self.spec.out.itemsize
 
     @property
-    def tensors(self) -> tuple[str, ...]:
-        """Tensors of the output's shape and strides, as parameters are named."""
-        shaped = ("c", "residual", "out")
-        return tuple(p.name for p in self.spec.parameters if p.name in shaped)
+    def tensors(self) -> tuple[Argument, ...]:
+        """Tensors of the output's shape and strides."""
+        out = Argument(name="out", extent=Extent.FULL, dtype=self.spec.out)
+        return (*self.addends, out)
 
     @property
-    def addends(self) -> tuple[str, ...]:
+    def addends(self) -> tuple[Argument, ...]:
         """Tensors of the output's shape that are read."""
-        return self.tensors[:-1]
+        return self.epilogue.full
+
+    @cached_property
+    def epilogue(self) -> FusedEpilogue:
+        return FusedEpilogue(spec=self.spec, hoists=True)
 
     @property
     def guard(self) -> str:
@@ -99,21 +111,22 @@ class OutputTile:
         return "@%inside " if self.m_edge or self.n_edge else ""
 
     @property
-    def bias_guard(self) -> str:
+    def column_guard(self) -> str:
         return "@%inside " if self.n_edge else ""
 
     @property
-    def has_bias(self) -> bool:
-        return any(p.name == "bias" for p in self.spec.parameters)
+    def row_guard(self) -> str:
+        return "@%inside " if self.m_edge else ""
 
     @property
-    def has_scales(self) -> bool:
-        """Whether numbers that are arguments scale the product."""
-        return any(scale != Scale.OUT for scale in self.spec.scales)
+    def has_vectors(self) -> bool:
+        return bool(self.epilogue.by_column or self.epilogue.by_row)
 
     @property
-    def scales_out(self) -> bool:
-        return Scale.OUT in self.spec.scales
+    def guards_vectors(self) -> bool:
+        """Whether a vector along n or m may end inside a tile."""
+        e = self.epilogue
+        return bool((e.by_column and self.n_edge) or (e.by_row and self.m_edge))
 
     @property
     def whole(self) -> bool:
@@ -134,39 +147,39 @@ class OutputTile:
     def zero(self) -> str:
         return "0" if self.whole else float_bits(0.0)
 
-    @property
-    def bias_bytes(self) -> int:
-        return self.spec.bias_dtype.itemsize
+    def values(self, row: Row, column: Column, index: int) -> dict[str, str]:
+        """The registers of the epilogue's inputs for one output of a row's columns."""
+        at = column.elements[index]
+        e = self.epilogue
+        return {
+            ACCUMULATOR: f"%acc_m{row.offset}_n{at}",
+            FACTOR: "%factor",
+            **{a.name: f"%{a.stem}_m{row.offset}_n{at}" for a in e.full},
+            **{a.name: f"%{a.stem}_n{at}" for a in e.by_column},
+            **{a.name: f"%{a.stem}_m{row.offset}" for a in e.by_row},
+            **{a.name: f"%{a.stem}" for a in e.numbers},
+        }
 
-    def bias_offset(self, column: Column) -> int:
-        """Bytes from the bias of the thread's first column to this one's."""
-        return column.offset * self.bias_bytes
 
-    @property
-    def steps(self) -> tuple[str, ...]:
-        return self.spec.epilogue
+@frozen
+class OutputPlan(CudaPlan):
+    """A kernel that finishes a product."""
 
-    @property
-    def changes(self) -> bool:
-        """Whether the epilogue does anything but round."""
-        return self.scaled or bool(self.addends) or bool(self.steps) or self.scales_out
+    output: OutputTile
 
-    @property
-    def scaled(self) -> bool:
-        return self.spec.alpha != 1.0 or self.has_scales
-
-    @property
-    def factor(self) -> str:
-        """What products are multiplied by, as an operand."""
-        return "%factor" if self.has_scales else self.alpha
-
-    @property
-    def alpha(self) -> str:
-        return float_bits(self.spec.alpha)
+    def finished(self, row: Row, column: Column) -> tuple[Rendered, ...]:
+        """What puts finished outputs into the accumulators of these columns."""
+        expression = self.output.epilogue.expression
+        values = (self.output.values(row, column, i) for i in range(len(column.elements)))
+        return tuple(self.rendered(expression, v, v[ACCUMULATOR]) for v in values)
 
     @property
-    def beta(self) -> str:
-        return float_bits(self.spec.beta)
+    def factor(self) -> Rendered:
+        """What makes %factor of the arguments that all sums are multiplied by."""
+        epilogue = self.output.epilogue
+        assert epilogue.factor is not None
+        values = {a.name: f"%{a.stem}" for a in epilogue.numbers}
+        return self.rendered(epilogue.factor, values, "%factor")
 
 
 def plan_output(

@@ -20,6 +20,7 @@ from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.mma.products import Products
 from kgen.targets.cuda.plan.staging.tiles import SwizzledTile
 from kgen.targets.cuda.plan.staging.units import xor_suffix
+from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.values import frozen
 
 #: Rows of one mma's product, and lanes that hold one of them.
@@ -209,7 +210,7 @@ def plan_exchange(
         return None
     row_bytes = schedule.warp_n * itemsize
     rows = schedule.warp_m
-    addends = sum(p.name in ("c", "residual") for p in spec.parameters)
+    addends = len(FusedEpilogue(spec=spec).full)
     while rows > MIN_ROWS and (
         schedule.num_warps * rows * row_bytes > stage_bytes
         or addends * rows * schedule.warp_n > MAX_ADDENDS * WARP_SIZE

@@ -55,7 +55,7 @@ class Strip:
     fresh: bool
     pending: int
     puts: tuple[Put, ...]
-    rows: tuple[int, ...]
+    rows: tuple[Row, ...]
     columns: tuple[Column, ...]
 
     @property
@@ -119,7 +119,7 @@ class TmaStore:
             fresh=index < self.buffers and not self.schedule.num_ctas,
             pending=self.buffers - 1 if index >= self.buffers else since,
             puts=self._words(m, n) if self.by_words else self._quads(m, n),
-            rows=tuple(row for row in self.output.row_offsets if m <= row < m + ROWS),
+            rows=tuple(row for row in self.output.rows if m <= row.offset < m + ROWS),
             columns=tuple(c for c in self.output.columns if n <= c.offset < n + COLS),
         )
 

@@ -16,7 +16,7 @@ from kgen.schedule import SplitFmaMatmul, WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan
-from kgen.targets.cuda.plan.epilogue.output import OutputTile
+from kgen.targets.cuda.plan.epilogue.output import OutputPlan, OutputTile
 from kgen.targets.cuda.plan.matmul_fma import FmaPlan, plan_fma
 from kgen.targets.cuda.plan.matrix import MAX_IMMEDIATE
 from kgen.targets.cuda.plan.mma.matmul import MmaPlan, plan_mma
@@ -55,12 +55,11 @@ class Addition:
 
 
 @frozen
-class ReductionPlan(CudaPlan):
+class ReductionPlan(OutputPlan):
     """The second kernel: each thread adds up `width` adjacent outputs."""
 
     spec: Matmul
     schedule: SplitSchedule
-    output: OutputTile
 
     @property
     def width(self) -> int:

@@ -16,7 +16,7 @@ from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.epilogue import tma_store
-from kgen.targets.cuda.plan.epilogue.output import OutputTile, plan_output
+from kgen.targets.cuda.plan.epilogue.output import OutputPlan, OutputTile, plan_output
 from kgen.targets.cuda.plan.epilogue.tma_store import TmaStore, plan_store
 from kgen.targets.cuda.plan.matmul import plan_launch
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
@@ -43,13 +43,12 @@ from kgen_runtime.values import frozen
 
 
 @frozen
-class WgmmaPlan(base.CudaPlan):
+class WgmmaPlan(OutputPlan):
     """`k_tiles` of each block tile go through the ring of `num_stages` one after another."""
 
     spec: Matmul
     schedule: WgmmaMatmul
     products: WgmmaProducts
-    output: OutputTile
     raster: Raster
     store: TmaStore | None
     stream: Stream | None

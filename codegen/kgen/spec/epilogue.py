@@ -1,0 +1,202 @@
+"""A product's epilogue: an expression of `x`, the product, and of operands that broadcast to it.
+
+A chain of steps (``bias,gelu``) is short for such an expression (``gelu(x + bias)``), and an
+expression that is one is named like it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from functools import lru_cache
+from typing import NoReturn
+
+from kgen import suggest
+from kgen.errors import SpecError
+from kgen.ops import COORDINATES, Expression, functions, parse, steps
+from kgen.ops import Primitive as P
+from kgen.ops.expression import call, inputs, variable
+from kgen.ops.parse import refuse_name
+from kgen.ops.registry import call_of
+from kgen.spec.choices import SUMS, Epilogue, EpilogueName, steps_known
+from kgen_runtime.values import frozen
+
+#: What an epilogue calls the product, alpha A @ B + beta C.
+PRODUCT = "x"
+#: Names of a product's other arguments, of coordinates and of kernels' workspaces.
+TAKEN = frozenset(
+    {
+        *("a", "b", "c", "out", "scale_a", "scale_b", "scale_out"),
+        *COORDINATES,
+        *("parts", "arrivals", "tickets"),
+    }
+)
+
+
+class Extent(StrEnum):
+    """What an operand has a value for."""
+
+    N = "n"  # each column
+    M = "mx1"  # each row
+    ONE = "1"  # all outputs together
+    FULL = "mxn"  # each output of each product of a batch
+
+
+#: Operands whose extent goes without saying.
+EXTENTS: Mapping[str, Extent] = {
+    "bias": Extent.N,
+    "scale": Extent.N,
+    "col_scale": Extent.N,
+    "row_scale": Extent.M,
+    "residual": Extent.FULL,
+}
+
+
+@frozen
+class EpilogueOperand:
+    """An argument of the epilogue."""
+
+    name: str
+    extent: Extent
+
+
+class EpilogueText:
+    """The field of an epilogue: an expression, or steps in the order given; `x` by default."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object | None, owner: type | None = None) -> str:
+        return PRODUCT if instance is None else instance.__dict__[self.name]
+
+    def __set__(self, instance: object, value: str | Iterable[Epilogue | EpilogueName]) -> None:
+        instance.__dict__[self.name] = text_of(self.name, value)
+
+
+class EpilogueShapes:
+    """The field of the operands' extents: ``{"up": "mxn"}``, or ``("up=mxn",)`` as it is kept."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object | None, owner: type | None = None) -> tuple[str, ...] | None:
+        return None if instance is None else instance.__dict__[self.name]
+
+    def __set__(self, instance: object, value: Mapping[str, str] | Iterable[str] | None) -> None:
+        if isinstance(value, Mapping):
+            value = [f"{name}={extent}" for name, extent in value.items()]
+        if isinstance(value, str) or not isinstance(value, Iterable | None):
+            raise SpecError(f"{self.name}={value!r} is not a mapping; give {{'up': 'mxn'}}")
+        instance.__dict__[self.name] = tuple(map(str, value or ()))
+
+
+def text_of(field: str, value: str | Iterable[str]) -> str:
+    """The expression that is meant, as text; a chain's in calls. SpecError for an unknown step."""
+    if isinstance(value, str):
+        words = [word.strip() for word in value.split(",")]
+        if words == [PRODUCT] or not all(re.fullmatch(r"\w+", word) for word in words):
+            return value
+        value = words
+    if not isinstance(value, Iterable):
+        raise SpecError(f"{field}={value!r} is neither steps nor an expression; give ('bias',)")
+    chain = tuple(map(str, value))
+    for step in chain:
+        if step not in steps_known():
+            unknown = suggest.unknown(f"{field}={step}", step, list(Epilogue))
+            raise SpecError(f"{unknown}, and functions such as tanh (docs/operations.md)")
+        if step in SUMS and chain.count(step) > 1:
+            raise SpecError(f"{field} has {step} {chain.count(step)} times; once is the limit")
+    return str(of_steps(chain))
+
+
+def of_steps(chain: Iterable[str]) -> Expression:
+    """The expression that a chain of steps is short for."""
+    found = variable(PRODUCT)
+    for step in chain:
+        found = call("add", (found, variable(step))) if step in SUMS else call_of(step, found)
+    return found
+
+
+@lru_cache(maxsize=1024)
+def steps_of(text: str) -> tuple[str, ...] | None:
+    """The chain of steps that an expression in calls is; None if it is none."""
+    chain: list[str] = []
+    at = parse(text)
+    while at is not variable(PRODUCT):
+        first, rest = at.arguments[:1], at.arguments[1:]
+        sums = [step for step in SUMS if rest == (variable(step),)]
+        if at.name == "add" and sums:
+            chain += sums
+        elif at.name in steps_known() and at is call_of(at.name, *first):
+            chain.append(at.name)
+        else:
+            return None
+        (at,) = first
+    is_one = all(chain.count(step) < 2 for step in SUMS)
+    return tuple(reversed(chain)) if is_one else None
+
+
+def checked(
+    text: str, shapes: Iterable[str] | None
+) -> tuple[Expression, tuple[EpilogueOperand, ...]]:
+    """An epilogue's expression in calls, and its operands in the order in which they are met.
+
+    Raises SpecError with the column of what does not fit.
+    """
+    expression = parse(text, "epilogue")
+    given = _extents(shapes or ())
+
+    def refuse(name: str, why: str) -> NoReturn:
+        refuse_name(text, "epilogue", name, why)
+
+    for step in steps(expression):
+        if step.primitive is P.CALL and functions()[step.name].rowwise:
+            refuse(step.name, f"{step.name} is row-wise; an epilogue is element-wise")
+        if step.primitive is P.VIEW:
+            refuse(step.name, f"{step.name} is a view; an epilogue takes its operands as they lie")
+    names = inputs(expression)
+    if PRODUCT not in names:
+        raise SpecError(f"epilogue={text!r} lacks {PRODUCT}, which stands for the product")
+    operands = []
+    for name in names:
+        if name == PRODUCT:
+            continue
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in TAKEN:
+            refuse(
+                name,
+                f"{name} is no name of an operand; take small letters, digits and _, and none of "
+                f"{', '.join(sorted(TAKEN))}",
+            )
+        extent = given.pop(name, None) or EXTENTS.get(name)
+        if extent is None:
+            refuse(
+                name,
+                f"{name} has no shape; say {name}=n (a number for each column), {name}=mx1 (for "
+                f"each row), {name}=mxn or {name}=1 in epilogue_shapes",
+            )
+        if name in SUMS and extent is not EXTENTS[name]:
+            refuse(name, f"{name} is {EXTENTS[name]}, not {extent}; name the operand otherwise")
+        operands.append(EpilogueOperand(name=name, extent=extent))
+    for name, extent in given.items():
+        # What goes without saying may be said of an epilogue that has been replaced.
+        if EXTENTS.get(name) is not extent:
+            known = ", ".join(o.name for o in operands) or "none"
+            raise SpecError(f"epilogue_shapes={name}={extent}: {text!r} has the operands {known}")
+    return expression, tuple(operands)
+
+
+def _extents(shapes: Iterable[str]) -> dict[str, Extent]:
+    found: dict[str, Extent] = {}
+    for part in shapes:
+        name, _, extent = part.partition("=")
+        name, extent = name.strip(), extent.strip()
+        if extent not in list(Extent):
+            raise SpecError(
+                f"epilogue_shapes={part}: {extent or 'nothing'} is no shape of an operand; say "
+                f"{', '.join(f'{name}={e}' for e in Extent)}"
+            )
+        if name in found:
+            raise SpecError(f"epilogue_shapes gives {name} twice; once is the limit")
+        found[name] = Extent(extent)
+    return found

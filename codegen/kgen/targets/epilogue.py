@@ -1,0 +1,133 @@
+"""What becomes of a product's sums before they are stored, for all families: one expression.
+
+Its inputs are the sums and the arguments that are read beside them. A family loads those by their
+extent, renders the expression, and stores the result.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from kgen.ops import Expression, expand, steps
+from kgen.ops import Primitive as P
+from kgen.ops.expression import constant, fma, infix, inputs, node, select, substituted, variable
+from kgen.spec import DType, Extent, Matmul, Scale
+from kgen.spec.epilogue import EXTENTS, PRODUCT
+from kgen_runtime.values import frozen
+
+#: The inputs that stand for the sums, and for what they are multiplied by where a kernel computes
+#: that once. Neither is a name that an operand may have.
+ACCUMULATOR, FACTOR = "A @ B", "%factor"
+
+
+@frozen
+class Argument:
+    """A tensor that the epilogue reads."""
+
+    name: str
+    extent: Extent
+    dtype: DType
+
+    @property
+    def varies_along_n(self) -> bool:
+        return self.extent in (Extent.N, Extent.FULL)
+
+    @property
+    def stem(self) -> str:
+        """What names of its values begin with: a user's name is none of the kernel's own."""
+        return self.name if self.name in OWN_NAMES else f"operand_{self.name}"
+
+
+#: Arguments whose names no kernel gives to anything else.
+OWN_NAMES = frozenset({*EXTENTS, "c", "out", "scale_a", "scale_b", "scale_out"})
+
+
+@frozen
+class FusedEpilogue:
+    """From the sums to what is stored."""
+
+    spec: Matmul
+    #: beta C is added by a multiply-add.
+    fused: bool = True
+    #: The factor of all sums is an input.
+    hoists: bool = False
+
+    @cached_property
+    def expression(self) -> Expression:
+        """scale_out * epilogue(alpha * scale_a * scale_b * sums + beta * C), in calls."""
+        spec, sums = self.spec, variable(ACCUMULATOR)
+        factor = variable(FACTOR) if self.hoists_factor else self.factor
+        product = sums if factor is None else node(P.MUL, sums, factor)
+        if spec.beta != 0.0:
+            c = variable("c")
+            product = fma(c, spec.beta, product) if self.fused else product + c * spec.beta
+        found = substituted(spec.epilogue_calls, {PRODUCT: product})
+        if found.truth:
+            found = select(found, 1.0, 0.0)
+        return node(P.MUL, found, variable("scale_out")) if Scale.OUT in spec.scales else found
+
+    @cached_property
+    def factor(self) -> Expression | None:
+        """What sums are multiplied by; None if it is 1."""
+        scales = (f"scale_{scale}" for scale in self.spec.scales if scale is not Scale.OUT)
+        found = constant(self.spec.alpha)
+        for name in scales:
+            found = node(P.MUL, found, variable(name))
+        return None if found is constant(1.0) else found
+
+    @property
+    def factor_inputs(self) -> tuple[str, ...]:
+        return () if self.factor is None else inputs(self.factor)
+
+    @property
+    def hoists_factor(self) -> bool:
+        return self.hoists and bool(self.factor_inputs)
+
+    @property
+    def changes(self) -> bool:
+        """Whether it does anything but round."""
+        return self.expression is not variable(ACCUMULATOR)
+
+    @cached_property
+    def arguments(self) -> tuple[Argument, ...]:
+        """What is read beside the sums, in the order of the kernel's arguments."""
+        extents = {operand.name: operand.extent for operand in self.spec.operands}
+        read = {*inputs(self.expression), *self.factor_inputs}
+        return tuple(
+            Argument(name=p.name, extent=extents.get(p.name, self._extent(p.name)), dtype=p.dtype)
+            for p in self.spec.parameters
+            if p.name in read
+        )
+
+    def _extent(self, name: str) -> Extent:
+        return Extent.FULL if name == "c" else Extent.ONE
+
+    def of(self, extent: Extent) -> tuple[Argument, ...]:
+        return tuple(a for a in self.arguments if a.extent is extent)
+
+    @property
+    def full(self) -> tuple[Argument, ...]:
+        """Those with the output's shape and strides."""
+        return self.of(Extent.FULL)
+
+    @property
+    def by_column(self) -> tuple[Argument, ...]:
+        return self.of(Extent.N)
+
+    @property
+    def by_row(self) -> tuple[Argument, ...]:
+        return self.of(Extent.M)
+
+    @property
+    def numbers(self) -> tuple[Argument, ...]:
+        """Those that are one number."""
+        return self.of(Extent.ONE)
+
+    @property
+    def line(self) -> str:
+        """The expression as people write it."""
+        return infix(self.expression)
+
+    @property
+    def primitives(self) -> frozenset[P]:
+        return frozenset(step.primitive for step in steps(expand(self.expression)))

@@ -1,0 +1,129 @@
+"""Epilogues as expressions: what they are short for, their operands, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kgen.errors import SpecError
+from kgen.spec import DType, Matmul, from_json, text
+from kgen.spec.epilogue import steps_of
+from kgen_runtime import spec_tensors
+from kgen_runtime.manifest import TensorParam
+from kgen_runtime.older import _matmul as renewed_matmul
+
+SHAPE: dict[str, Any] = {"m": 3, "n": 4, "k": 5}
+
+
+def operands(spec: Matmul) -> dict[str, tuple[tuple[int, ...], DType]]:
+    return {p.name: (p.shape, p.dtype) for p in spec.parameters[2:-1]}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("bias", "gelu"), "gelu(x + bias)"),
+        ("bias, gelu", "gelu(x + bias)"),
+        (("relu", "residual"), "relu(x) + residual"),
+        ((), "x"),
+        ("leaky_relu", "leaky_relu(x, 0.01)"),
+    ],
+)
+def test_steps_are_short_for_an_expression(one: Any, other: str) -> None:
+    spec = Matmul(**SHAPE, epilogue=one)
+    assert spec == Matmul(**SHAPE, epilogue=other)
+    assert spec.key == Matmul(**SHAPE, epilogue=other).key
+    assert steps_of(spec.epilogue) is not None
+    assert steps_of("mul(x, bias)") is steps_of("add(bias, x)") is None
+
+
+def test_operands_have_their_extents_and_types() -> None:
+    spec = Matmul(
+        **SHAPE,
+        batch=2,
+        epilogue="gelu(x * scale + bias) * row_scale + where(gate > 0, up, residual) * t",
+        epilogue_shapes={"gate": "mx1", "up": "mxn", "t": "1"},
+    )
+    half = DType.F16
+    assert operands(spec) == {
+        "scale": ((4,), half),
+        "bias": ((4,), half),
+        "row_scale": ((3, 1), half),
+        "gate": ((3, 1), half),
+        "up": ((2, 3, 4), half),
+        "residual": ((2, 3, 4), half),
+        "t": ((1,), half),
+    }
+
+
+def test_vectors_that_restore_the_range_of_bytes_are_f32() -> None:
+    fields: dict[str, Any] = {
+        **SHAPE,
+        "dtype": "s8",
+        "epilogue": "x * row_scale * col_scale + bias",
+    }
+    wide, half = ((3, 1), DType.F32), ((4,), DType.F16)
+    spec = Matmul(**fields, out_dtype="f16")
+    assert operands(spec) == {"row_scale": wide, "col_scale": ((4,), DType.F32), "bias": half}
+    assert operands(Matmul(**fields, out_dtype="s8"))["bias"] == ((4,), DType.F32)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"epilogue": "silu(x) * up", "epilogue_shapes": {"up": "mxn"}},
+        {"epilogue": "x * row_scale - t", "epilogue_shapes": ("t=1",), "beta": 2.0, "batch": 2},
+        {"epilogue": "x * x"},
+        {"dtype": "e4m3", "epilogue": "x * row_scale + bias"},
+    ],
+)
+def test_a_spec_comes_back_from_its_json_and_its_line(fields: dict[str, Any]) -> None:
+    spec = Matmul(**SHAPE, **fields)
+    assert from_json(json.loads(json.dumps(spec.to_json()))) == spec
+    assert text.parse(text.form(spec)) == spec
+    found: tuple[TensorParam, ...] | None = spec_tensors.tensors(spec.to_json())
+    assert found == spec.parameters
+
+
+def test_the_same_expression_of_other_shapes_has_another_key() -> None:
+    keys = {
+        Matmul(**SHAPE, epilogue="x * t", epilogue_shapes={"t": extent}).key
+        for extent in ("n", "mx1", "1", "mxn")
+    }
+    assert len(keys) == 4 and all(key.isidentifier() for key in keys)
+
+
+def test_bundles_of_before_had_steps() -> None:
+    spec = Matmul(**SHAPE, epilogue=("bias", "leaky_relu", "residual"))
+    old = {**spec.to_json(), "epilogue": ["bias", "leaky_relu", "residual"]}
+    del old["epilogue_shapes"]
+    assert from_json(renewed_matmul(old)) == spec
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"epilogue": "silu(x) * up"}, "column 11: up has no shape; say up=n (a number for each"),
+        ({"epilogue": "x * up", "epilogue_shapes": {"up": "k"}}, "up=k: k is no shape of an op"),
+        ({"epilogue": "x * up", "epilogue_shapes": ("up=n", "up=n")}, "gives up twice"),
+        ({"epilogue": "x", "epilogue_shapes": {"up": "n"}}, "epilogue_shapes=up=n: 'x' has the"),
+        ({"epilogue": "x", "epilogue_shapes": "up=n"}, "is not a mapping; give {'up': 'mxn'}"),
+        ({"epilogue": "x + residual", "epilogue_shapes": {"residual": "n"}}, "column 5: residual"),
+        ({"epilogue": "x + out"}, "column 5: out is no name of an operand; take small letters"),
+        ({"epilogue": "x + parts"}, "column 5: parts is no name of an operand"),
+        ({"epilogue": "x + Up"}, "column 5: Up is no name of an operand"),
+        ({"epilogue": "x + softmax(x)"}, "column 5: softmax is row-wise; an epilogue is element-"),
+        ({"epilogue": "x + transpose(y)"}, "column 5: transpose is a view; an epilogue takes its"),
+        ({"epilogue": "x + gelo(bias)"}, "column 5: there is no function gelo; did you mean gelu"),
+        ({"epilogue": "bias * 2"}, "epilogue='bias * 2' lacks x, which stands for the product"),
+        ({"epilogue": "x *"}, "it is not a formula"),
+        ({"dtype": "f64", "epilogue": "tanh(x) * scale"}, "epilogue=tanh is computed in f32"),
+        ({"dtype": "s8", "epilogue": "x * row_scale"}, "out_dtype=s32 is the sum as it is"),
+    ],
+)
+def test_what_does_not_fit_is_named_with_its_place(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(SpecError) as error:
+        Matmul(**SHAPE, **fields)
+    assert message in str(error.value) and "\n" not in str(error.value)
