@@ -247,6 +247,13 @@ SEVERAL: tuple[tuple[str, Callable[[Ints, Ints, Ints], list[Ints]], int, int], .
         2,
         1,
     ),
+    # The same elements, behind a condition and without.
+    (
+        "h = pad(slice(x, 0, 0, 2), 0, 0, 2); k = x * transpose(y)",
+        lambda x, y, i: [np.pad(x[:2], ((0, 2), (0, 0))), x * y.T],
+        3,
+        1,
+    ),
     (
         "h = gather(y, i); k = h * transpose(x); out = gather(y, i) * h",
         lambda x, y, i: [y[i], y[i] * x.T, y[i] * y[i]],
