@@ -21,7 +21,7 @@ from functools import lru_cache
 from operator import mul
 from typing import Any, Literal
 
-from kgen_runtime import definitions
+from kgen_runtime import definitions, views
 from kgen_runtime.dtypes import DType, computed_in, input_dtypes
 
 Buffers = Mapping[str, memoryview]
@@ -218,6 +218,8 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
 
 def elementwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> Element:
     """Elements of an output over inputs that broadcast, by their number in the output."""
+    if views.has_views(definitions.formulas(spec["expression"])):
+        return _viewed(spec, buffers, output)
     broadcast = Broadcast(spec, buffers)
     name = output or broadcast.outputs[0]
 
@@ -232,16 +234,60 @@ def elementwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -
     return lambda index: result(*broadcast.bits(index[0]))
 
 
+def _viewed(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> Element:
+    """Elements of an output whose expressions have views, by their number in it."""
+    formulas = definitions.formulas(spec["expression"])
+    names = definitions.input_names(formulas)
+    shapes = {n: tuple(shape) for n, shape in zip(names, spec["shapes"], strict=True)}
+    dtypes = dict(zip(names, input_dtypes(spec, len(names)), strict=True))
+    indices = views.index_names(formulas)
+    compute = computed_in(
+        (dtypes[name] for name in names if name not in indices), DType(spec["out_dtype"])
+    )
+    dtypes |= {name: DType(spec["index_dtype"]) for name in indices}
+
+    def read_at(name: str, index: tuple[int, ...]) -> float:
+        value = read(buffers[name], number_of(index, shapes[name]), dtypes[name])
+        return value if compute.is_integer or name in indices else float(value)
+
+    evaluator = evaluator_of({}, compute)
+    elements = views.Elements(formulas, shapes, read_at, evaluator.apply, evaluator.value)
+    name = output or next(iter(formulas))
+
+    def element(index: tuple[int, ...]) -> float:
+        coordinates, left = [], index[0]
+        for size in reversed(elements.domain):
+            left, coordinate = divmod(left, size)
+            coordinates.append(coordinate)
+        found = elements.output(name, tuple(reversed(coordinates)))
+        return int(found) if compute.is_integer else float(found)
+
+    return element
+
+
+def number_of(index: Sequence[int], shape: Sequence[int]) -> int:
+    """The number of an element of a packed tensor."""
+    number = 0
+    for i, size in zip(index, shape, strict=True):
+        assert 0 <= i < size
+        number = number * size + i
+    return number
+
+
+def evaluator_of(values: Mapping[str, float], compute: DType) -> definitions.Evaluator:
+    """What evaluates an expression that is computed in a type."""
+    if compute.is_integer:
+        return definitions.Integers(values, definitions.Scalars(), 8 * compute.itemsize)
+    numbers = {name: float(value) for name, value in values.items()}
+    return definitions.Evaluator(numbers, definitions.Scalars())
+
+
 def evaluate(
     formulas: definitions.Formulas, output: str, values: Mapping[str, float], compute: DType
 ) -> float:
     """An output of expressions of numbers, computed in a type: an int of integers."""
-    if compute.is_integer:
-        wholes = definitions.Integers(values, definitions.Scalars(), 8 * compute.itemsize)
-        return int(wholes.outputs(formulas)[output])
-    numbers = {name: float(value) for name, value in values.items()}
-    evaluator = definitions.Evaluator(numbers, definitions.Scalars())
-    return float(evaluator.outputs(formulas)[output])
+    found = evaluator_of(values, compute).outputs(formulas)[output]
+    return int(found) if compute.is_integer else float(found)
 
 
 def broadcast_shape(shapes: Sequence[Sequence[int]]) -> list[int]:

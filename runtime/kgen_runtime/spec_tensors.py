@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from kgen_runtime import definitions
+from kgen_runtime import definitions, views
 from kgen_runtime.dlpack import packed_strides
 from kgen_runtime.dtypes import DType, input_dtypes
 from kgen_runtime.errors import BundleError
@@ -92,14 +92,13 @@ def _broadcast(spec: Spec) -> tuple[definitions.Formulas, list[TensorParam], lis
     """The outputs' expressions, the inputs, and the shape that they broadcast to."""
     formulas, shapes = _formulas(spec, "expression"), spec["shapes"]
     names = definitions.input_names(formulas)
-    dtypes = input_dtypes(spec, len(names))
-    found = [_packed(*each) for each in zip(names, dtypes, shapes, strict=True)]
-    rank = max(len(p.shape) for p in found)
-    columns = zip(*((1,) * (rank - len(p.shape)) + p.shape for p in found), strict=True)
-    sizes = [set(column) - {1} or {1} for column in columns]
-    if any(len(size) > 1 for size in sizes):
-        raise ValueError(f"shapes={shapes!r:.60}")
-    return formulas, found, [n for (n,) in sizes]
+    dtypes, indices = input_dtypes(spec, len(names)), views.index_names(formulas)
+    found = [
+        _packed(name, DType(spec["index_dtype"]) if name in indices else dtype, shape)
+        for name, dtype, shape in zip(names, dtypes, shapes, strict=True)
+    ]
+    domain = views.domain(formulas, {p.name: p.shape for p in found})
+    return formulas, found, list(domain)
 
 
 def _rowwise(spec: Spec) -> tuple[TensorParam, ...]:

@@ -60,7 +60,7 @@ def cases(target: Target, random: Random, count: int) -> Iterator[Case]:
         spec = product(target, random)
         yield Case(spec=spec, schedule=small_blocks(spec, target, random))
     for _ in range(count - count // 2):
-        yield Case(spec=random.choice((relu, rowwise))(random))
+        yield Case(spec=random.choice((relu, rowwise, views))(random))
 
 
 def length(random: Random) -> int:
@@ -113,6 +113,25 @@ def small_blocks(spec: Matmul, target: Target, random: Random) -> Schedule | Non
 
 def relu(random: Random) -> Elementwise:
     return relu_of((random.randint(1, 300),), dtype=random.choice(FLOATS))
+
+
+def views(random: Random) -> Elementwise:
+    """Copies of rows of any length, with places that no element of an input is at."""
+    rows, cols, more = random.randint(1, 9), length(random), random.randint(1, 40)
+    start = random.randint(0, cols - 1)
+    expression, shapes = random.choice(
+        (
+            ("permute(x, 1, 0)", ((rows, cols),)),
+            (f"slice(x, 1, {start}, inf, {random.randint(1, 3)})", ((rows, cols),)),
+            ("slice(x, 1, inf, -inf, -1)", ((rows, cols),)),
+            (f"pad(x, {random.randint(0, 1)}, {more}, {rows}, 1)", ((rows, cols),)),
+            (f"pad(slice(x, 1, inf, -inf, -1), 1, {more}, 3)", ((rows, cols),)),
+            ("concat(x, y, 1)", ((rows, cols), (rows, more))),
+            ("concat(transpose(x), y, 0)", ((cols, rows), (more, cols))),
+            ("gather(table, index)", ((rows, cols), (more,))),
+        )
+    )
+    return Elementwise(expression=expression, shapes=shapes, dtype=random.choice(FLOATS))
 
 
 def softmax(random: Random) -> Rowwise:

@@ -62,6 +62,11 @@ STREAMS = (
         expression="gelu(x + bias) * scale + residual", shapes=((5, 12), (12,), (1,), (5, 12)),
         dtype=DType.F32,
     ),
+    # Rows by their numbers behind a tensor that is transposed.
+    Elementwise(
+        expression="concat(transpose(x), gather(table, index), 0)", shapes=((12, 5), (9, 12), (3,)),
+        dtype=DType.F32,
+    ),
 )  # fmt: skip
 #: Rows that stay in registers, some lanes of which lack the last vector, and rows that are read
 #: again; weights of columns.

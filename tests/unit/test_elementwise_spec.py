@@ -16,7 +16,7 @@ from kgen.ops import functions
 from kgen.pipeline import plan_with
 from kgen.spec import DType, Elementwise, from_json, text
 from kgen.targets import find
-from kgen.targets.stream import StreamPlan, merged, widest_vector
+from kgen.targets.stream import StreamPlan, merged_of, widest_vector
 from kgen_runtime.operations import Operations
 
 GATED = Elementwise(expression="silu(gate) * up", shapes=((64, 512), (512,)))
@@ -72,7 +72,7 @@ def test_dimensions_walked_alike_are_one(
     shapes: tuple[tuple[int, ...], ...], sizes: tuple[int, ...], vector: int
 ) -> None:
     spec = Elementwise(expression="x + y", shapes=shapes)
-    assert merged(spec)[0] == sizes and widest_vector(spec, 8) == vector
+    assert merged_of(spec).sizes == sizes and widest_vector(spec, 8) == vector
     assert spec.output_shape("out") == np.broadcast_shapes(*shapes)
 
 

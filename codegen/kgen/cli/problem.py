@@ -23,6 +23,7 @@ from kgen.spec import (
     formula_class,
     op_class,
 )
+from kgen.spec.elementwise import INDEX_DTYPES
 from kgen.spec.epilogue import EXTENTS
 from kgen.spec.formula import expression_of
 from kgen.spec.text import EXAMPLE, FORM, dtype_fields, parse, shapes
@@ -37,7 +38,7 @@ _FIELDS = {
     name: name
     for name in (
         "out_dtype", "layout", "lda", "ldb", "ldc", "batch", "alpha", "beta", "epilogue",
-        "epilogue_shapes", "math", "scales", "constant", "axes",
+        "epilogue_shapes", "math", "scales", "constant", "axes", "index_dtype",
     )
 } | {"batch_stride": "batch_stride_a"}  # fmt: skip
 
@@ -114,6 +115,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="LIST",
         help="axes of row-wise functions, as numpy's axis: 1 or 0,2 or =-2,-1 (the last)",
     )
+    problem.add_argument(
+        "--index-dtype", metavar="D", help=f"of what gather takes: {' '.join(INDEX_DTYPES)} (s32)"
+    )
 
 
 def specs_of(args: argparse.Namespace) -> list[Spec]:
@@ -177,6 +181,8 @@ def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
         if args.axes is not None:
             axes = comma_list(args.axes or None)
             fields["axes"] = [_whole("axes", axis, args.axes) for axis in axes]
+        if args.index_dtype is not None:
+            fields["index_dtype"] = args.index_dtype
         return cls(expression=expression, shapes=shapes(expression, shape), **fields)
     if args.batch_stride is not None and args.batch is None:
         raise SpecError("--batch-stride is between the products of a batch; give --batch with it")

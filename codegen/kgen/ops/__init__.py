@@ -12,11 +12,13 @@ from kgen.ops.parse import OUT, canonical, formulas, parse
 from kgen.ops.registry import Accuracy, Function, function, functions, register
 from kgen.ops.rows import COORDINATES, REDUCTIONS, Reduction, Row, row_function
 from kgen.ops.storage import is_exact
+from kgen.ops.views import VIEWS
 
 __all__ = [
     "COORDINATES",
     "OUT",
     "REDUCTIONS",
+    "VIEWS",
     "Accuracy",
     "Expression",
     "Function",

@@ -18,7 +18,8 @@ The primitives are those of IEEE 754-2019, rounded to nearest, except for:
 - QUOTIENT is of whole numbers, cut to one towards zero; its divisor is neither 0 nor -1.
 
 REDUCE is one value for a row: its argument in all columns, folded as the reduction of that name
-says (`kgen.ops.rows`).
+says (`kgen.ops.rows`). VIEW is an element of another tensor's, of which the view of that name
+(`kgen.ops.views`) says which one.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ class Primitive(StrEnum):
     NOT = "not"
     SELECT = "select"
     REDUCE = "reduce"
+    VIEW = "view"
 
 
 #: Primitives whose result is a truth value.
@@ -169,9 +171,9 @@ def constant(number: float) -> Expression:
     return _interned(Primitive.CONSTANT, (), "", float(number), False)
 
 
-def variable(name: str) -> Expression:
+def variable(name: str, truth: bool = False) -> Expression:
     """An input."""
-    return _interned(Primitive.INPUT, (), name, 0.0, False)
+    return _interned(Primitive.INPUT, (), name, 0.0, truth)
 
 
 def call(name: str, arguments: Iterable[Number], truth: bool = False) -> Expression:
@@ -202,6 +204,11 @@ def fma(x: Number, y: Number, z: Number) -> Expression:
 def reduce(kind: str, x: Expression) -> Expression:
     """x of a row's columns, made one by the reduction of this name."""
     return _interned(Primitive.REDUCE, (x,), kind, 0.0, False)
+
+
+def view(name: str, arguments: Iterable[Number]) -> Expression:
+    """An element of a view: its tensors, and its numbers as constants."""
+    return _interned(Primitive.VIEW, tuple(map(as_node, arguments)), name, 0.0, False)
 
 
 def as_node(value: Number) -> Expression:
@@ -321,6 +328,18 @@ def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) 
     return done[expression]
 
 
+def assuming(expression: Expression, known: Mapping[str, bool]) -> Expression:
+    """The expression where truth values among its inputs are known: what they choose is chosen."""
+
+    def change(step: Expression) -> Expression:
+        if step.primitive is not Primitive.SELECT or step.arguments[0].name not in known:
+            return step
+        condition, x, y = step.arguments
+        return x if known[condition.name] else y
+
+    return rebuilt(expression, change)
+
+
 def substituted(expression: Expression, values: Mapping[str, Expression]) -> Expression:
     """The expression with other expressions in the place of inputs, by their names."""
 
@@ -338,4 +357,6 @@ def with_arguments(step: Expression, arguments: tuple[Expression, ...]) -> Expre
         return call(step.name, arguments, step.truth)
     if step.primitive is Primitive.REDUCE:
         return reduce(step.name, *arguments)
+    if step.primitive is Primitive.VIEW:
+        return view(step.name, arguments)
     return node(step.primitive, *arguments)

@@ -1,9 +1,9 @@
 """Expressions from their text: ``gelu(x + bias) * scale + residual``.
 
 Python's own grammar of expressions: arithmetic, comparisons, ``and or not & | ^ ~``, ``x if c else
-y``, numbers, names of inputs, and calls of the functions in :mod:`kgen.ops.functions`. Several
-outputs are assigned one after another: ``h = x + residual; out = rms_norm(h, w)``. A name that has
-been assigned stands for its expression from there on.
+y``, numbers, names of inputs, and calls of the functions in :mod:`kgen.ops.functions` and of the
+views in :mod:`kgen.ops.views`. Several outputs are assigned one after another: ``h = x + residual;
+out = rms_norm(h, w)``. A name that has been assigned stands for its expression from there on.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import NoReturn
 
 from kgen import suggest
 from kgen.errors import SpecError
-from kgen.ops.expression import Expression, Primitive, call, constant, text_of, variable
+from kgen.ops.expression import Expression, Primitive, call, constant, text_of, variable, view
 from kgen.ops.registry import functions
 from kgen.ops.rows import COORDINATES
+from kgen.ops.views import ENDS, VIEWS, fits
 
 #: What Python's operators are called.
 _BINARY: Mapping[type[ast.operator], str] = {
@@ -127,7 +128,7 @@ class _Reader:
         """Raises SpecError if no output may be called so."""
         if name in self.known:
             self.refuse(at, f"{name} is assigned twice; every output has a name of its own")
-        if not NAME.fullmatch(name) or name in {*functions(), *COORDINATES, "inf", "nan"}:
+        if not NAME.fullmatch(name) or name in {*functions(), *VIEWS, *COORDINATES, "inf", "nan"}:
             self.refuse(
                 at,
                 f"{name} is no name of an output; take small letters, digits and _, no function's "
@@ -153,7 +154,7 @@ class _Reader:
             case ast.Name(id=name):
                 if name in self.known:
                     return self.known[name]
-                if name in functions():
+                if name in functions() or name in VIEWS:
                     self.refuse(at, f"{name} is a function; call it, or name the input otherwise")
                 return variable(name)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
@@ -178,6 +179,10 @@ class _Reader:
                 return self.apply(at, _COMPARISONS[type(op)], [left, right])
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return self.apply(at, "where", [test, body, orelse])
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=keywords) if (
+                name in VIEWS
+            ):
+                return self.view(at, name, arguments, keywords)
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=keywords):
                 return self.apply(at, name, arguments, keywords)
         self.refuse(at, "only numbers, names, arithmetic, comparisons and calls are expressions")
@@ -190,7 +195,7 @@ class _Reader:
         keywords: list[ast.keyword] | None = None,
     ) -> Expression:
         if name not in functions():
-            meant = suggest.meant(name, functions())
+            meant = suggest.meant(name, [*functions(), *VIEWS])
             self.refuse(at, f"there is no function {name}{f'; {meant}' if meant else ''}")
         operands = list(arguments)
         for keyword in keywords or []:
@@ -199,6 +204,42 @@ class _Reader:
                 self.refuse(keyword, f"{keyword.arg}= is not the next argument of {name}")
             operands.append(keyword.value)
         return self.checked(at, name, [(operand, self.value(operand)) for operand in operands])
+
+    def view(
+        self, at: ast.expr, name: str, arguments: list[ast.expr], keywords: list[ast.keyword]
+    ) -> Expression:
+        """A view, with defaults put in, if its numbers are constants of the kind that it takes."""
+        known = VIEWS[name]
+        # Of any number of tensors, the numbers come last; they may be named.
+        count = known.tensors or len(arguments) - len(known.numbers) + len(keywords)
+        tensors, numbers = arguments[:count], list(arguments[count:])
+        for keyword in keywords:
+            expected = known.numbers[len(numbers) :]
+            if not expected or keyword.arg != expected[0]:
+                self.refuse(keyword, f"{keyword.arg}= is not the next argument of {name}")
+            numbers.append(keyword.value)
+        missing = len(known.numbers) - len(numbers)
+        too_many = missing < 0 and not known.more
+        if len(tensors) < (known.tensors or 2) or missing > len(known.defaults) or too_many:
+            given = len(arguments) + len(keywords)
+            self.refuse(
+                at, f"{name}({', '.join(known.parameters)}) does not take {given} arguments"
+            )
+        values = [self.value(tensor) for tensor in tensors]
+        for tensor, value in zip(tensors, values, strict=True):
+            if value.truth or value.primitive is Primitive.CONSTANT:
+                kind = "a truth value" if value.truth else "a number"
+                self.refuse(tensor, f"{name} takes a tensor of numbers here, and this is {kind}")
+        for i, number in enumerate(numbers):
+            value = self.value(number)
+            parameter = (*known.numbers, *[known.more] * len(numbers))[i]
+            if value.primitive is not Primitive.CONSTANT or not fits(parameter, value.number):
+                whole = "a whole number" + (", inf or -inf" if parameter in ENDS else "")
+                wanted = "a number" if parameter == "value" else whole
+                self.refuse(number, f"{name} takes {wanted} for {parameter}")
+            values.append(value)
+        defaults = known.defaults[len(known.defaults) - max(0, missing) :] if missing > 0 else ()
+        return view(name, (*values, *map(constant, defaults)))
 
     def checked(
         self, at: ast.expr, name: str, operands: list[tuple[ast.expr, Expression]]

@@ -12,7 +12,7 @@ from typing import Any
 
 from kgen import suggest
 from kgen.errors import SpecError
-from kgen.ops import formulas, functions, is_rowwise
+from kgen.ops import VIEWS, formulas, functions, is_rowwise
 from kgen.spec.base import Spec
 from kgen.spec.choices import Epilogue, Layout, Math, Operand, Scale
 from kgen.spec.elementwise import Elementwise
@@ -50,6 +50,10 @@ def op_class(name: str) -> type[Spec]:
     for cls in OPS:
         if cls.op == name:
             return cls
+    if name in VIEWS:
+        raise SpecError(
+            f"op={name} is a view; give its arguments too, such as {VIEWS[name].example!r}"
+        )
     own = [cls.op for cls in OPS if not issubclass(cls, Formula)]
     raise SpecError(
         f"op={name} is unknown; {suggest.meant(name, [*own, *functions()], after=' ')}known are "

@@ -153,6 +153,8 @@ def checked(
     for step in steps(expression):
         if step.primitive is P.CALL and functions()[step.name].rowwise:
             refuse(step.name, f"{step.name} is row-wise; an epilogue is element-wise")
+        if step.primitive is P.VIEW:
+            refuse(step.name, f"{step.name} is a view; an epilogue takes its operands as they lie")
     names = inputs(expression)
     if PRODUCT not in names:
         raise SpecError(f"epilogue={text!r} lacks {PRODUCT}, which stands for the product")

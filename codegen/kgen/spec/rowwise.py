@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from kgen.errors import SpecError
 from kgen.ops import COORDINATES, Expression, Row, expand, reduces
+from kgen.ops.views import refuse_views
 from kgen.spec.base import whole
 from kgen.spec.formula import FLOATS, MAX_RANK, Formula, Shape, packed
 from kgen.spec.members import Member, OptionalMember
@@ -74,6 +75,11 @@ class Rowwise(Formula):
             if count > limit:
                 raise SpecError(f"{count} {what} are more than {limit}; use a smaller shape")
         super()._check_expression()
+
+    @cached_property
+    def domain(self) -> Shape:
+        refuse_views(self.formula_calls, self.kind)
+        return super().domain
 
     @property
     def default_out(self) -> DType:

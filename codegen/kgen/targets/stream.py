@@ -9,7 +9,7 @@ dimension, in which an input either is as long as the output or is one element.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 
 from kgen.spec import Elementwise
@@ -56,31 +56,114 @@ class StreamInput:
 
 
 @frozen
+class StreamOperand(StreamInput):
+    """An operand of an element-wise expression: what it takes of its `tensor`, from `offset` on.
+
+    `lane` is how far a vector's elements are apart; unless it is read `whole`, they are read one by
+    one. `indices` are the conditions whose places this one is gathered by, with their strides.
+    Where one of the conditions in `guards` does not hold there may be no element; then `spare` is
+    read, from which on a whole vector is in the tensor.
+    """
+
+    tensor: str
+    offset: int
+    lane: int
+    whole: bool
+    indices: tuple[tuple[str, int], ...]
+    guards: tuple[str, ...]
+    is_index: bool
+    spare: int
+
+    @property
+    def is_constant(self) -> bool:
+        """One element serves the whole output."""
+        return not (any(self.strides) or self.indices or self.guards)
+
+
+@frozen
+class StreamCondition:
+    """A truth value of the expression: a vector's coordinate in a dimension is in [low, high), both
+    in vectors in the innermost; or an operand that is an `index` is a place below `high`, negative
+    ones from the end. `loads` are indices that none before it needs."""
+
+    name: str
+    dimension: int
+    low: int
+    high: int
+    index: str
+    loads: tuple[StreamOperand, ...]
+
+    @property
+    def count(self) -> int:
+        """Coordinates of which it holds."""
+        return self.high - self.low
+
+
+@frozen
 class StreamPlan:
-    """`vector` elements at a time; it divides the innermost dimension if there are several."""
+    """`vector` elements at a time; it divides the innermost dimension if there are several, and
+    wherever a condition begins or ends to hold along it."""
 
     spec: Elementwise
     vector: int
 
     @cached_property
+    def merged(self) -> Merged:
+        return merged_of(self.spec)
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """The output's dimensions, those merged that every tensor walks alike."""
-        return merged(self.spec)[0]
+        return self.merged.sizes
 
     @cached_property
-    def inputs(self) -> tuple[StreamInput, ...]:
-        """The inputs in the order of the parameters."""
-        sizes, strides = merged(self.spec)
+    def inputs(self) -> tuple[StreamOperand, ...]:
+        """The operands in the order of the parameters, those that are indices first."""
+        sizes = self.sizes
         packed = tuple(math.prod(sizes[i + 1 :]) for i in range(len(sizes)))
         found = []
-        for name, steps in zip(self.spec.inputs, strides, strict=True):
+        for read, steps in zip(self.spec.reads.reads, self.merged.strides, strict=True):
             inner = steps[-1]
+            plain = not (read.offset or read.indices or read.guards)
+            places = (read.offset, *steps[:-1], *(stride for _, stride in read.indices))
             found.append(
-                StreamInput(
-                    name=name,
+                StreamOperand(
+                    name=read.name,
+                    tensor=read.tensor,
+                    offset=read.offset,
                     strides=(*steps[:-1], inner * self.vector),
-                    linear=steps == packed,
+                    lane=inner,
+                    linear=plain and steps == packed,
                     single=inner == 0,
+                    whole=self.vector == 1
+                    or (inner in (0, 1) and not any(n % self.vector for n in places if inner)),
+                    indices=read.indices,
+                    guards=read.guards,
+                    is_index=read.is_index,
+                    spare=max(0, -inner * (self.vector - 1)),
+                )
+            )
+        order = {name: i for i, name in enumerate(self.spec.inputs)}
+        return tuple(sorted(found, key=lambda i: (not i.is_index, order[i.tensor])))
+
+    @cached_property
+    def conditions(self) -> tuple[StreamCondition, ...]:
+        """Those of the expression, and of operands that have no element everywhere; each after
+        those that its index is guarded by."""
+        found: list[StreamCondition] = []
+        indices = {i.name: i for i in self.inputs if i.is_index}
+        for c in self.spec.reads.conditions:
+            dimension = -1 if c.index else self.merged.dimension_of[c.axis]
+            step = self.vector if dimension == len(self.sizes) - 1 else 1
+            loads = [indices.pop(c.index)] if c.index in indices else []
+            found.append(
+                StreamCondition(
+                    name=c.name,
+                    dimension=dimension,
+                    low=c.low // step,
+                    high=c.high // step,
+                    index=c.index,
+                    loads=tuple(loads),
                 )
             )
         return tuple(found)
@@ -102,32 +185,63 @@ class StreamPlan:
         return self.coordinates(counts)
 
     def coordinates(self, counts: tuple[int, ...]) -> tuple[Dimension, ...]:
-        """How a number gives its coordinates in these dimensions, those that some input needs."""
-        return coordinates(counts, {d for i in self.inputs if not i.linear for d, _ in i.terms})
+        """How a number gives its coordinates in these dimensions, those that something needs."""
+        needed = {d for i in self.inputs if not i.linear for d, _ in i.terms}
+        needed |= {c.dimension for c in self.conditions if not c.index}
+        return coordinates(counts, needed)
 
 
-def merged(spec: Elementwise) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
-    """The output's sizes and each input's strides, in as few dimensions as there can be."""
-    return merge(spec.domain, [spec.broadcast_strides(name) for name in spec.inputs])
+@frozen
+class Merged:
+    """The output's `sizes` and each operand's `strides`, in as few dimensions as there can be, and
+    the dimension that each of the output's axes has become part of."""
+
+    sizes: tuple[int, ...]
+    strides: tuple[tuple[int, ...], ...]
+    dimension_of: Mapping[int, int]
+
+
+def merged_of(spec: Elementwise) -> Merged:
+    """Dimensions that a condition is about stay apart. Where indices differ from element to element
+    there is an innermost dimension of one element, so that no vector has several."""
+    reads = spec.reads
+    strides = [read.strides for read in reads.reads]
+    apart = {c.axis for c in reads.conditions}
+    sizes, columns, dimension_of = merge_apart(spec.domain, strides, apart)
+    of = zip(reads.reads, columns, strict=True)
+    if any(read.is_index and steps[-1] for read, steps in of):
+        sizes = (*sizes, 1)
+        columns = tuple((*steps, 0) for steps in columns)
+    return Merged(sizes=sizes, strides=columns, dimension_of=dimension_of)
 
 
 def merge(
     shape: Sequence[int], strides: Sequence[Sequence[int]]
 ) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
     """A shape and the strides of tensors in it, dimensions merged that all of them walk alike."""
-    # From the innermost outwards: (size, the stride of every tensor).
-    found: list[tuple[int, list[int]]] = []
+    return merge_apart(shape, strides, ())[:2]
+
+
+def merge_apart(
+    shape: Sequence[int], strides: Sequence[Sequence[int]], apart: Collection[int]
+) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...], dict[int, int]]:
+    """The same, but for axes that stay `apart`; and the dimension that each axis is part of."""
+    # From the innermost outwards: (the axes, their size, the stride of every tensor).
+    found: list[tuple[list[int], int, list[int]]] = []
     for axis in reversed(range(len(shape))):
         size, steps = shape[axis], [s[axis] for s in strides]
         if size == 1:
             continue
-        if found and steps == [s * found[-1][0] for s in found[-1][1]]:
-            found[-1] = (found[-1][0] * size, found[-1][1])
+        inner, count, inner_steps = found[-1] if found else ([], 0, [])
+        alike = steps == [s * count for s in inner_steps] and not {axis, *inner} & set(apart)
+        if found and alike:
+            found[-1] = ([axis, *inner], count * size, inner_steps)
         else:
-            found.append((size, steps))
-    found = found[::-1] or [(1, [0] * len(strides))]
-    columns = tuple(zip(*(steps for _, steps in found), strict=True))
-    return tuple(size for size, _ in found), columns
+            found.append(([axis], size, steps))
+    found = found[::-1] or [([], 1, [0] * len(strides))]
+    columns = tuple(zip(*(steps for _, _, steps in found), strict=True))
+    dimension_of = {axis: d for d, (axes, _, _) in enumerate(found) for axis in axes}
+    return tuple(size for _, size, _ in found), columns, dimension_of
 
 
 def coordinates(counts: Sequence[int], needed: Collection[int]) -> tuple[Dimension, ...]:
@@ -141,12 +255,14 @@ def coordinates(counts: Sequence[int], needed: Collection[int]) -> tuple[Dimensi
 
 def widest_vector(spec: Elementwise, most: int) -> int:
     """The most elements, a power of two up to `most`, that a vector of every tensor can have."""
-    sizes, strides = merged(spec)
-    if len(sizes) == 1:
+    stream = StreamPlan(spec=spec, vector=1)
+    sizes = stream.sizes
+    if all(i.linear or i.is_constant for i in stream.inputs):
         return most
     vector = most
-    # A vector stays in its row, and every row of an input that is read by vectors starts at one.
-    lengths = [sizes[-1], *(s for steps in strides if steps[-1] for s in steps[:-1])]
-    while any(length % vector for length in lengths):
+    # A vector stays in its row, and a condition holds for all of it or for none.
+    inner = len(sizes) - 1
+    ends = [end for c in stream.conditions if c.dimension == inner for end in (c.low, c.high)]
+    while any(length % vector for length in (sizes[-1], *ends)):
         vector //= 2
     return vector

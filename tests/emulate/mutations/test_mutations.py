@@ -28,6 +28,7 @@ from tests.emulate.mutations import (
     amdgpu_copies,
     amdgpu_products,
     amdgpu_rows,
+    amdgpu_views,
     hopper_gemm,
     hopper_ring,
     hopper_small,
@@ -40,6 +41,7 @@ from tests.emulate.mutations import (
     ptx_rows,
     ptx_split,
     ptx_stream,
+    ptx_views,
     ptx_wgmma,
     ptx_wgmma_short,
     ptx_wgmma_transposed,
@@ -58,6 +60,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         ptx_bytes,
         ptx_gemv,
         ptx_rows,
+        ptx_views,
         ptx_split,
         ptx_gather,
         ptx_stream,
@@ -70,7 +73,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         hopper_ring,
         hopper_small,
     ),
-    "amdgpu": (amdgpu_products, amdgpu_rows, amdgpu_copies),
+    "amdgpu": (amdgpu_products, amdgpu_rows, amdgpu_views, amdgpu_copies),
 }
 #: How many mutations of each family must have each outcome.
 AT_LEAST = 4

@@ -16,12 +16,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kgen.check.oracle import views
 from kgen.check.oracle.tolerance import Estimate
+from kgen.check.oracle.views import viewed
 from kgen.check.tensors import Values, round_to
 from kgen.ops import Accuracy, functions
 from kgen_runtime.definitions import DEFINITIONS, Evaluator, Formulas, Integers
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import Tolerance
+from kgen_runtime.views import TENSORS, is_view, parts
 
 ERF, ERFC = (np.vectorize(f, otypes=[np.float64]) for f in (math.erf, math.erfc))
 
@@ -65,6 +68,9 @@ class WholeNumbers(Integers):
     """Evaluates arrays of int64 that hold numbers of 32 or 64 bits."""
 
     def value(self, at: Any) -> Any:
+        if is_view(at):
+            name, tensors, numbers = parts(at)
+            return viewed(name, [self.value(tensor) for tensor in tensors], numbers)
         return np.asarray(super().value(at))
 
     def wrapped(self, x: Values) -> Values:
@@ -106,6 +112,8 @@ class Bounded(Evaluator):
 
     def apply(self, name: str, arguments: list[Any]) -> Any:
         values = [value for value, _ in arguments]
+        if name in TENSORS:
+            return self.moved(name, values, [error for _, error in arguments])
         result = np.asarray(DEFINITIONS[name](self.m, *values))
         ends = [_ends(value, error) for value, error in arguments]
         others = [
@@ -124,6 +132,16 @@ class Bounded(Evaluator):
             carried = sum((e for _, e in arguments), start=np.zeros(()))
             error = np.where(error > 0.0, error + accuracy.slope * carried, error)
         return result, error + own
+
+    @staticmethod
+    def moved(name: str, values: list[Values], errors: list[Values]) -> Any:
+        """A view: errors go where their values do, an index goes with either."""
+        tensors, numbers = views.split(name, values)
+        moved_errors, number_errors = views.split(name, errors)
+        if name == "gather":
+            moved_errors = [moved_errors[0], tensors[1]]
+        number_errors = [*numbers[:3], number_errors[3]] if name == "pad" else numbers
+        return viewed(name, tensors, numbers), viewed(name, moved_errors, number_errors)
 
     def own_error(
         self, accuracy: Accuracy, arguments: Sequence[Values], result: Values, error: Values
@@ -189,12 +207,12 @@ def estimate(
     output: str,
     inputs: Mapping[str, Values],
     target: Tolerance,
+    shape: tuple[int, ...],
     compute: DType = DType.F32,
     out: DType = DType.F32,
 ) -> Estimate:
-    """An output's value and error for inputs that have been broadcast to one shape. Whole numbers
+    """An output's value and error, in the shape that inputs and views broadcast to. Whole numbers
     that stay ones are int64, and exact."""
-    shape = next(iter(inputs.values())).shape
     if compute.is_integer:
         wholes = WholeNumbers(inputs, WholeArrays(), 8 * compute.itemsize)
         found = np.broadcast_to(wholes.outputs(formulas)[output], shape).astype(np.int64)

@@ -20,6 +20,7 @@ from kgen_runtime.definitions import Formulas, formulas, reduced
 from kgen_runtime.dtypes import DType, computed_in
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.scalar import split_axes
+from kgen_runtime.views import has_views, index_names
 
 Box = tuple[slice, ...]
 
@@ -147,17 +148,33 @@ def _matmul(
 def _elementwise(
     entry: KernelEntry, inputs: Mapping[str, Bits], params: Mapping[str, TensorParam], box: Box
 ) -> Estimate:
+    shape = entry.output.shape
+    if has_views(formulas_of(entry)):
+        values = {name: decode(bits, params[name].dtype) for name, bits in inputs.items()}
+        found = _estimate(entry, values, shape)
+        return Estimate(
+            value=found.value.reshape(-1)[box],
+            error=found.error.reshape(-1)[box],
+            accumulate=found.accumulate,
+        )
     values = {
-        name: decode(np.broadcast_to(bits, entry.output.shape).reshape(-1)[box], params[name].dtype)
+        name: decode(np.broadcast_to(bits, shape).reshape(-1)[box], params[name].dtype)
         for name, bits in inputs.items()
     }
-    for name, value in values.items():
-        if params[name].dtype.is_integer:
-            values[name] = value.astype(np.int64)
-    out = entry.output
-    compute = computed_in((p.dtype for p in entry.inputs), out.dtype)
-    found = formulas_of(entry)
-    return elementwise.estimate(found, out.name, values, entry.tolerance, compute, out.dtype)
+    return _estimate(entry, values, next(iter(values.values())).shape)
+
+
+def _estimate(entry: KernelEntry, values: Mapping[str, Values], shape: tuple[int, ...]) -> Estimate:
+    found, out = formulas_of(entry), entry.output
+    indices = index_names(found)
+    compute = computed_in((p.dtype for p in entry.inputs if p.name not in indices), out.dtype)
+    numbers: dict[str, Values] = {}
+    for p in entry.inputs:
+        whole = p.dtype.is_integer
+        numbers[p.name] = values[p.name].astype(np.int64) if whole else values[p.name]
+    return elementwise.estimate(
+        found, out.name, numbers, entry.tolerance, shape, compute, out.dtype
+    )
 
 
 def _rowwise(

@@ -12,6 +12,7 @@ import numpy as np
 from kgen.check.oracle import operations as oracle
 from kgen.check.oracle.elementwise import Arrays
 from kgen.check.oracle.rowwise import FOLDS
+from kgen.check.oracle.views import split, viewed
 from kgen.check.peers.base import Array, Peer, aligned, check_last_axes, first, values
 from kgen.check.tensors import Bytes
 from kgen.errors import DeviceError
@@ -19,6 +20,7 @@ from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.definitions import DEFINITIONS, Evaluator, Rows
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.views import TENSORS
 
 #: Functions that numpy has as one: of an array, into another.
 INTO: Mapping[str, Callable[[Array, Array], object]] = {
@@ -81,9 +83,18 @@ def _elementwise(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], obj
 
     def run() -> object:
         with np.errstate(all="ignore"):
-            return first(Evaluator(x, Arrays()).outputs(formulas))
+            return first(NumpyElements(x, Arrays()).outputs(formulas))
 
     return run
+
+
+class NumpyElements(Evaluator):
+    """Functions and views of whole arrays."""
+
+    def apply(self, name: str, arguments: list[Any]) -> Any:
+        if name in TENSORS:
+            return viewed(name, *split(name, arguments))
+        return super().apply(name, arguments)
 
 
 class _Steps(Evaluator):

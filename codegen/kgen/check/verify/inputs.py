@@ -13,8 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from kgen.check.oracle.operations import domain, row_shape, rows_first
+from kgen.check.oracle.operations import domain, formulas_of, row_shape, rows_first
 from kgen.check.tensors import (
+    BITS,
     Bits,
     Bytes,
     Floats,
@@ -25,7 +26,7 @@ from kgen.check.tensors import (
     strided_bits,
 )
 from kgen.check.verify import special_values
-from kgen_runtime import packing
+from kgen_runtime import packing, views
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.values import frozen
@@ -40,6 +41,8 @@ INPUT_POISON = {
     DType.BF16: 0x7FDA,
     DType.E4M3: 0x7F,
     DType.E5M2: 0x7D,
+    DType.S64: 0x5A5A_5A5A_5A5A_5A5A,
+    DType.S32: 0x5A5A_5A5A,
     DType.S8: 0x5A,
     DType.U8: 0x5A,
     DType.BOOL: 0x5A,
@@ -80,7 +83,7 @@ class DataSet:
 def data_sets(entry: KernelEntry, seed: int) -> Iterator[DataSet]:
     """The data that one kernel is run on, one after another; constants are not packed yet."""
     entry = entry.unpacked
-    integers = entry.inputs[0].dtype.is_integer
+    integers = entry.op == "matmul" and entry.inputs[0].dtype.is_integer
     turns = _special_turns(entry)
     if not (turns and entry.op == "matmul" and special_values.is_large(entry)):
         random = _random_integers if integers else _random
@@ -109,12 +112,41 @@ Maker = Callable[[np.random.Generator, TensorParam], Floats]
 
 def _fill(entry: KernelEntry, name: str, seed: int, make: Maker, whole: bool = False) -> DataSet:
     generator = np.random.default_rng([seed, zlib.crc32(f"{entry.key} {name}".encode())])
+    places = index_places(entry)
     buffers = {}
     for param in entry.inputs:
         buffer = poisoned(param.nbytes, param.dtype, INPUT_POISON)
-        strided_bits(buffer, param)[...] = encode(make(generator, param), param.dtype)
+        bits = strided_bits(buffer, param)
+        if param.name in places:
+            bits[...] = _indices(generator, param, places[param.name])
+        else:
+            bits[...] = encode(make(generator, param), param.dtype)
         buffers[param.name] = buffer
     return DataSet(name=name, whole=whole, buffers=buffers)
+
+
+def index_places(entry: KernelEntry) -> dict[str, set[int]]:
+    """Inputs by which others are gathered, and how many places their tensors have."""
+    if entry.spec["op"] != "elementwise":
+        return {}
+    shapes = {p.name: p.shape for p in entry.inputs}
+    return views.index_places(formulas_of(entry), shapes)
+
+
+def _indices(generator: np.random.Generator, param: TensorParam, places: set[int]) -> Bits:
+    """Mostly places of the tensor, from the start and from the end; among them the first ones that
+    are none, the ends of the type and, of 64 bits, what 32 of them would take for a place."""
+    largest = max(places)
+    ends = [e for n in places for e in (-n - 1, -n, -1, 0, n - 1, n)]
+    info = np.iinfo(param.dtype.storage)
+    ends += [info.min, info.max]
+    if param.dtype is DType.S64:
+        ends += [2**32, 2**32 + largest - 1, -(2**32), -(2**32) - 1, 2**63 - largest]
+    values = generator.integers(-largest, largest, param.shape, np.int64)
+    # As many of them as there are, each as often as any other, in up to half of the places.
+    others = np.resize(generator.permutation(np.array(ends, np.int64)), (values.size + 1) // 2)
+    values.reshape(-1)[generator.permutation(values.size)[: others.size]] = others
+    return np.asarray(values.astype(param.dtype.storage)).view(BITS[param.dtype.itemsize])
 
 
 def as_taken(entry: KernelEntry, buffers: Mapping[str, Bytes]) -> dict[str, Bytes]:

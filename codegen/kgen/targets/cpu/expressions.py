@@ -188,7 +188,7 @@ def on_bits(spec: Elementwise) -> bool:
     """An expression of 16-bit elements is computed on them as they are stored: it is exact in their
     type, and all its steps are steps on bits."""
     renderer = CpuBitsRenderer(dtype=spec.dtype, type=Vector(count=1, scalar="i16"))
-    return spec.dtype.itemsize == 2 and spec.is_exact and renderer.has(*spec.formula_calls)
+    return spec.dtype.itemsize == 2 and spec.is_exact and renderer.has(*spec.calls)
 
 
 def function_of(step: Expression) -> str | None:

@@ -161,7 +161,7 @@ def renderer_for(spec: Elementwise) -> SpirvRenderer | SpirvBitsRenderer | Spirv
     if spec.compute.is_integer:
         return SpirvWholeRenderer()
     on_bits = SpirvBitsRenderer(dtype=spec.dtype)
-    return on_bits if spec.is_exact and on_bits.has(*spec.formula_calls) else SpirvRenderer()
+    return on_bits if spec.is_exact and on_bits.has(*spec.calls) else SpirvRenderer()
 
 
 def _is_nan(result: str, x: str) -> list[str]:

@@ -15,8 +15,8 @@ from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_thre
 from kgen.targets.base import Target
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_expressions import LlvmRenderer, LlvmWholeRenderer
-from kgen.targets.llvm_ir import FloatType
-from kgen.targets.stream import StreamPlan, widest_vector
+from kgen.targets.llvm_ir import ELEMENT, FloatType
+from kgen.targets.stream import StreamOperand, StreamPlan, widest_vector
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
@@ -52,6 +52,11 @@ class Part:
         return FloatType(dtype=self.dtype)
 
     @property
+    def each(self) -> range:
+        """The lanes' numbers."""
+        return range(self.lanes)
+
+    @property
     def renderer(self) -> LlvmRenderer:
         if self.dtype.is_integer:
             return LlvmWholeRenderer(type=self.value)
@@ -67,8 +72,10 @@ class Part:
             yield f"{written} @{written.saturating}.{written.suffix}.{t.suffix}({t})"
 
     def rendered(self, prefix: str) -> Rendered:
-        """The expressions on values %<prefix>.<input>; the results are %<prefix>.<output>."""
-        inputs = {name: f"%{prefix}.{name}" for name in self.spec.inputs}
+        """The expressions on values %<prefix>.<operand>; the results are %<prefix>.<output>."""
+        reads, holds = self.spec.reads, "" if self.lanes > 1 else ".holds"
+        inputs = {read.name: f"%{prefix}.{read.name}" for read in reads.reads}
+        inputs |= {c.name: f"%{prefix}.{c.name}{holds}" for c in reads.conditions}
         names = [f"%{prefix}.{name}" for name in self.spec.outputs]
         return self.renderer.render_all(self.spec.result_calls, inputs, names[-1], names)
 
@@ -76,7 +83,7 @@ class Part:
 def computed_in(spec: Elementwise) -> DType:
     """The elements' own type if the expression is exact in it and LLVM has its steps, else the
     expression's."""
-    calls, dtype = spec.formula_calls, spec.dtype
+    calls, dtype = spec.calls, spec.dtype
     stored = AmdgpuRenderer(type=FloatType(dtype=dtype))
     return dtype if spec.is_exact and stored.has(*calls) else spec.compute
 
@@ -100,6 +107,20 @@ class ElementwisePlan(AmdgpuPlan):
 
     def _part(self, lanes: int) -> Part:
         return Part(lanes=lanes, spec=self.spec, dtype=computed_in(self.spec))
+
+    def is_plain(self, of: StreamOperand) -> bool:
+        """Its elements lie one behind the other, from the first of the tensor or a row on."""
+        up = of.whole and min(of.strides) >= 0
+        return up and not (of.offset or of.indices or of.guards)
+
+    def terms(self, prefix: str, of: StreamOperand) -> tuple[tuple[str, int], ...]:
+        """What an operand's place is summed of: values, and elements for each step of them."""
+        at = [(f"%{prefix}.at{d}", stride) for d, stride in of.terms]
+        return (*at, *((f"%{prefix}.{name}.place", stride) for name, stride in of.indices))
+
+    def index_type(self, of: StreamOperand) -> str:
+        """LLVM's type of an index' elements."""
+        return ELEMENT[self.spec.dtype_of(of.tensor)]
 
     @property
     def declarations(self) -> tuple[str, ...]:

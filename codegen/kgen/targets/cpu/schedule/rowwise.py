@@ -10,7 +10,7 @@ from kgen.schedule import CpuStream
 from kgen.spec import DType, Elementwise, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import leaves_caches
-from kgen.targets.cpu.plan.kernels.elementwise import has_whole_tasks
+from kgen.targets.cpu.plan.kernels.elementwise import has_whole_tasks, takes_rows
 from kgen.targets.cpu.plan.kernels.rowwise import may_pass_caches, plan_rowwise
 from kgen.targets.row import is_interleaved
 from kgen.targets.stream import StreamPlan
@@ -31,9 +31,10 @@ EXPONENTIAL_REGISTERS = 8
 
 def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream:
     """Tasks of rows where an input broadcasts, else of elements."""
-    sizes = StreamPlan(spec=spec, vector=1).sizes
+    stream = StreamPlan(spec=spec, vector=1)
+    sizes = stream.sizes
     unroll = CHEAP_UNROLL if spec.flops <= CHEAP_PRIMITIVES * spec.elements else 1
-    if len(sizes) > 1:
+    if takes_rows(stream):
         return CpuStream(task=max(1, STREAM_ELEMENTS // sizes[-1]), unroll=unroll)
     past = passes_caches(spec, target) and has_whole_tasks(spec, target, STREAM_ELEMENTS)
     past = past and len(spec.outputs) == 1

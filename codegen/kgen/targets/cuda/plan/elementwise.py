@@ -16,7 +16,12 @@ from kgen.targets.cuda.expressions import PtxRenderer, PtxWholeRenderer, Registe
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.expressions import Rendered
-from kgen.targets.stream import StreamInput, StreamPlan, widest_vector
+from kgen.targets.stream import (
+    StreamCondition,
+    StreamOperand,
+    StreamPlan,
+    widest_vector,
+)
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
@@ -28,16 +33,39 @@ MAX_VECTORS = 2**32 - 1
 
 @frozen
 class Load:
-    """An access' elements of one input of `dtype`. `nbytes` is from the thread's first of a linear
-    one; `terms` are (coordinate, bytes for each step of it) of another. `single`: one element."""
+    """An access' elements of one operand. `nbytes` is from the thread's first of a linear one, and
+    from the tensor's start of another; `terms` are (coordinate, bytes for each step of it), up to
+    and down, and `places` (condition, bytes for each step of its place). `single`: one element.
+
+    `parts` are registers that are loaded together, and how many bytes from the first they lie; or
+    from `spare` bytes on, unless all `guards` hold."""
 
     name: str
+    tensor: str
     dtype: DType
     single: bool
     registers: tuple[str, ...]
+    parts: tuple[tuple[tuple[str, ...], int], ...]
     linear: bool
     nbytes: int
     terms: tuple[tuple[int, int], ...]
+    terms_down: tuple[tuple[int, int], ...]
+    places: tuple[tuple[str, int], ...]
+    guards: tuple[str, ...]
+    spare: int
+
+
+@frozen
+class Condition:
+    """A truth value of an access, in the predicate %name. It compares the u32 `value` less `low`,
+    or the place that an index gives, %<name>_place, with `count`. `indices` are loaded for it."""
+
+    name: str
+    value: str
+    low: int
+    count: int
+    index: str
+    indices: tuple[Load, ...]
 
 
 @frozen
@@ -48,6 +76,7 @@ class Access:
     index: int
     vectors: int
     guard: str
+    conditions: tuple[Condition, ...]
     loads: tuple[Load, ...]
     elements: tuple[Rendered, ...]
     out_bytes: int
@@ -77,7 +106,9 @@ class ElementwisePlan(base.FormulaPlan):
         return self._type(1)
 
     def _type(self, elements: int) -> RegisterType:
-        stored = (RegisterType(dtype=self.spec.dtype, lanes=n) for n in (2, 1) if n <= elements)
+        # Elements that are loaded one by one are not put together.
+        most = elements if all(i.whole for i in self.stream.inputs) else 1
+        stored = (RegisterType(dtype=self.spec.dtype, lanes=n) for n in (2, 1) if n <= most)
         fitting = (
             t for t in stored if self.spec.is_exact and t.lanes * self.itemsize <= WORD_BYTES
         )
@@ -103,9 +134,19 @@ class ElementwisePlan(base.FormulaPlan):
         )
 
     @property
-    def constants_of_call(self) -> tuple[StreamInput, ...]:
-        """Inputs of one element, which a thread loads once."""
-        return tuple(i for i in self.stream.inputs if not any(i.strides))
+    def constants_of_call(self) -> tuple[StreamOperand, ...]:
+        """Operands of one element, which a thread loads once."""
+        return tuple(i for i in self.stream.inputs if i.is_constant and not i.is_index)
+
+    def place_of(self, operand: StreamOperand) -> str:
+        """The address of the only element."""
+        nbytes = operand.offset * self.dtype(operand.tensor).itemsize
+        return f"%{operand.tensor}_ptr" + (f"+{nbytes}" if nbytes else "")
+
+    @property
+    def operands(self) -> tuple[StreamOperand, ...]:
+        """Those that each access loads."""
+        return tuple(i for i in self.stream.inputs if i not in self.constants_of_call)
 
     @property
     def walks(self) -> tuple[tuple[int, int, tuple[str, ...]], ...]:
@@ -114,8 +155,8 @@ class ElementwisePlan(base.FormulaPlan):
         found: dict[int, list[str]] = {}
         for i in self.stream.inputs:
             if i.linear:
-                nbytes = self.schedule.vector * self.dtype(i.name).itemsize
-                found.setdefault(nbytes, []).append(i.name)
+                nbytes = self.schedule.vector * self.dtype(i.tensor).itemsize
+                found.setdefault(nbytes, []).append(i.tensor)
         found.setdefault(self.out_vector_bytes, []).extend(self.spec.outputs)
         return tuple((n, n * self.block_vectors, tuple(names)) for n, names in found.items())
 
@@ -130,31 +171,53 @@ class ElementwisePlan(base.FormulaPlan):
 
     def _access(self, index: int) -> Access:
         vectors = index * self.num_threads
-        loads = tuple(self._load(i, index, vectors) for i in self.stream.inputs if any(i.strides))
+        loads = tuple(self._load(i, index, vectors) for i in self.operands if not i.is_index)
         return Access(
             index=index,
             vectors=vectors,
             guard=f"@%inside{index} " if self.guarded else "",
+            conditions=tuple(self._condition(c, index, vectors) for c in self.stream.conditions),
             loads=loads,
             elements=tuple(self._element(loads, index, e) for e in range(self.results)),
             out_bytes=vectors * self.out_vector_bytes,
         )
 
-    def _load(self, of: StreamInput, index: int, vectors: int) -> Load:
+    def _load(self, of: StreamOperand, index: int, vectors: int) -> Load:
+        dtype = self.spec.dtype_of(of.tensor)
         count = 1 if of.single else self.results
-        dtype = self.dtype(of.name)
+        registers = tuple(f"{of.name}{index}_{e}" for e in range(count))
+        lanes = enumerate(registers)
+        apart = tuple(((r,), e * of.lane * dtype.itemsize) for e, r in lanes)
+        terms = [(d, stride * dtype.itemsize) for d, stride in of.terms]
         return Load(
             name=of.name,
+            tensor=of.tensor,
             dtype=dtype,
             single=of.single,
-            registers=tuple(f"{of.name}{index}_{e}" for e in range(count)),
+            registers=registers,
+            parts=((registers, 0),) if of.whole else apart,
             linear=of.linear,
-            nbytes=vectors * self.schedule.vector * dtype.itemsize,
-            terms=tuple((d, s * dtype.itemsize) for d, s in enumerate(of.strides) if s),
+            nbytes=(vectors * self.schedule.vector if of.linear else of.offset) * dtype.itemsize,
+            terms=tuple(term for term in terms if term[1] > 0),
+            terms_down=tuple(term for term in terms if term[1] < 0),
+            places=tuple((f"{name}_{index}", n * dtype.itemsize) for name, n in of.indices),
+            guards=tuple(f"{guard}_{index}" for guard in of.guards),
+            spare=of.spare * dtype.itemsize,
+        )
+
+    def _condition(self, of: StreamCondition, access: int, vectors: int) -> Condition:
+        return Condition(
+            name=f"{of.name}_{access}",
+            value=f"%at{access}_{of.dimension}",
+            low=of.low,
+            count=of.count,
+            index=f"{of.index}{access}_0" if of.index else "",
+            indices=tuple(self._load(i, access, vectors) for i in of.loads),
         )
 
     def _element(self, loads: tuple[Load, ...], access: int, element: int) -> Rendered:
         operands = {i.name: f"%{i.name}_once" for i in self.constants_of_call}
+        operands |= {c.name: f"%{c.name}_{access}" for c in self.stream.conditions}
         for load in loads:
             operands[load.name] = f"%{load.registers[element % len(load.registers)]}"
         return self._render(self.type, operands, f"{access}_{element}")
@@ -193,11 +256,6 @@ class ElementwisePlan(base.FormulaPlan):
         return self.spec.elements - self.stream.rest
 
     @property
-    def rest_inputs(self) -> tuple[str, ...]:
-        """Inputs that the rest loads, all of them linear."""
-        return tuple(i.name for i in self.stream.inputs if any(i.strides))
-
-    @property
     def last_block(self) -> int:
         return self.launches[0].grid[0] - 1
 
@@ -216,7 +274,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
     limit = target.limits["grid_x"]
     most = (
         limit
-        if len(StreamPlan(spec=spec, vector=1).sizes) == 1
+        if not StreamPlan(spec=spec, vector=1).dimensions
         else MAX_VECTORS // (schedule.num_threads * schedule.unroll)
     )
     most = min(limit, most)

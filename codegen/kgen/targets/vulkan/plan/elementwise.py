@@ -10,7 +10,12 @@ from kgen.schedule import GpuStream
 from kgen.spec import DType, Elementwise
 from kgen.targets.base import Target
 from kgen.targets.expressions import Rendered
-from kgen.targets.stream import StreamInput, StreamPlan, widest_vector
+from kgen.targets.stream import (
+    StreamCondition,
+    StreamOperand,
+    StreamPlan,
+    widest_vector,
+)
 from kgen.targets.vulkan.expressions import (
     SpirvBitsRenderer,
     SpirvRenderer,
@@ -60,16 +65,36 @@ class ElementwisePlan(VulkanPlan):
         """Scalars of a vector."""
         return range(self.schedule.vector)
 
-    def index(self, access: int, of: StreamInput) -> Index:
-        """Where an input is read, in the elements of its buffer."""
+    def index(self, access: int, of: StreamOperand) -> Index:
+        """Where an operand is read, in the elements of its buffer, modulo 2^32."""
         at = f"at{access}"
+        buffer = self.tensor(of.tensor)
         if of.linear:
-            return index_of(at, [(at, 1)])
+            return index_of(f"{of.name}{access}_at", [(at, self.schedule.vector // buffer.vector)])
         names = coordinate_names(at, self.stream.dimensions)
-        vector = self.tensor(of.name).vector
-        return index_of(
-            f"{of.name}{access}_at", [(names[d], stride // vector) for d, stride in of.terms]
-        )
+
+        def counted(elements: int) -> int:
+            return elements * words_of(buffer) // buffer.vector % 2**32
+
+        terms = [(names[d], counted(stride)) for d, stride in of.terms]
+        terms += [(f"{name}_{access}_place", counted(stride)) for name, stride in of.indices]
+        if of.offset:
+            terms.append((f"uint_{counted(of.offset)}", 1))
+        return index_of(f"{of.name}{access}_at", terms)
+
+    def guards(self, access: int, of: StreamOperand) -> tuple[str, ...]:
+        """Truth values without which `of.spare` is read."""
+        return tuple(f"{guard}_{access}" for guard in of.guards)
+
+    def apart(self, of: StreamOperand) -> tuple[tuple[int, int], ...]:
+        """Scalars of a vector that are read one by one, and how far from the first each is."""
+        if of.single or self.tensor(of.tensor).vector > 1 or self.schedule.vector == 1:
+            return ()
+        return tuple((c, c * of.lane % 2**32) for c in self.components)
+
+    def coordinate(self, access: int, of: StreamCondition) -> str:
+        """What a condition compares."""
+        return coordinate_names(f"at{access}", self.stream.dimensions)[of.dimension]
 
     @property
     def on_bits(self) -> bool:
@@ -89,6 +114,11 @@ class ElementwisePlan(VulkanPlan):
         """The end of the names of what is computed with."""
         return "" if self.on_bits else "_whole" if self.on_integers else "_float"
 
+    @property
+    def scalar_type(self) -> str:
+        """The type of what is computed with."""
+        return "float" if self.suffix == "_float" else "uint"
+
     def element(self, access: int, component: int) -> Rendered:
         """The expressions of one scalar; the results are %<output><access>_<component> and the
         suffix."""
@@ -96,7 +126,7 @@ class ElementwisePlan(VulkanPlan):
         inputs = {
             i.name: f"%{i.name}{access}_{0 if i.single else component}{suffix}"
             for i in self.stream.inputs
-        }
+        } | {c.name: f"%{c.name}_{access}" for c in self.stream.conditions}
         names = [f"%{name}{access}_{component}{suffix}" for name in self.spec.outputs]
         return self.renderer.render_all(self.spec.result_calls, inputs, names[-1], names)
 
@@ -131,7 +161,8 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
     )
     buffers = tuple(_buffers(spec, schedule.vector))
     renderer = renderer_for(spec)
-    needed = [name for buffer in buffers for name in conversions(buffer, renderer)]
+    read = [b for b in buffers if b.name not in spec.index_inputs]
+    needed = [name for buffer in read for name in conversions(buffer, renderer)]
     functions = dict.fromkeys([*needed, *renderer.functions(*spec.result_calls)])
     return ElementwisePlan(
         spec=spec,
@@ -172,15 +203,22 @@ def vector_of(spec: Elementwise) -> int:
     return next(v for v in VECTOR_WIDTHS if v <= widest and spec.elements % v == 0)
 
 
+def words_of(buffer: Tensor) -> int:
+    """Elements of a buffer to one of its tensor: an s64 is two words, the lower one first."""
+    return 2 if buffer.dtype is DType.S64 else 1
+
+
 def _buffers(spec: Elementwise, vector: int) -> Iterator[Tensor]:
-    """Tensors of bits; an input of which one element serves a vector is read by scalars."""
-    single = {i.name for i in StreamPlan(spec=spec, vector=vector).inputs if i.single}
+    """Tensors of bits; one of which an element serves a vector, or whose elements are apart or not
+    aligned as a vector's, is read by scalars."""
+    operands = StreamPlan(spec=spec, vector=vector).inputs
+    scalars = {i.tensor for i in operands if i.single or not i.whole}
     for binding, p in enumerate(spec.parameters):
         yield Tensor(
             name=p.name,
             binding=binding,
             dtype=p.dtype,
-            scalar=bits_of(p.dtype),
-            vector=1 if p.name in single else vector,
+            scalar="uint" if p.name in spec.index_inputs else bits_of(p.dtype),
+            vector=1 if p.name in scalars else vector,
             read_only=p.role == "input",
         )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import cached_property
 
 from kgen.errors import ScheduleError
 from kgen.ops import OUT, Expression
+from kgen.ops.expression import assuming, inputs
 from kgen.ops.registry import call_of
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Elementwise
@@ -29,10 +31,27 @@ from kgen.targets.cpu.plan.base import (
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.expressions import Rendered
-from kgen.targets.llvm_ir import FloatType
-from kgen.targets.stream import Dimension, StreamInput, StreamPlan
+from kgen.targets.llvm_ir import ELEMENT, FloatType
+from kgen.targets.stream import Dimension, StreamCondition, StreamOperand, StreamPlan
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
+
+
+@frozen
+class Segment:
+    """Elements [start, stop) of a row, in which the conditions that are about places in a row are
+    known. `prefix` starts the names of what is computed in it."""
+
+    prefix: str
+    start: int
+    stop: int
+    run: Run
+    known: tuple[tuple[str, bool], ...]
+
+    @property
+    def unrolled(self) -> tuple[tuple[str, int], ...]:
+        """Each vector of a step: what its values' names start with, and its first element."""
+        return tuple((f"{self.prefix}u{u}", u * self.run.vector) for u in range(self.run.unroll))
 
 
 @frozen
@@ -68,35 +87,55 @@ class ElementwisePlan(FormulaPlan):
         return CpuRenderer(type=type_, target=self.target)
 
     @property
-    def calls(self) -> tuple[Expression, ...]:
+    def whole_calls(self) -> tuple[Expression, ...]:
         """The expressions in calls; for outputs of whole words they are rounded."""
         calls = self.spec.result_calls
         return tuple(call_of("round", c) for c in calls) if self.out.is_whole_words else calls
 
-    def rendered(self, prefix: str) -> Rendered:
-        """On vectors %<prefix>.<input>, or %<input>.all of one that is the same for a row."""
-        inputs = {
+    def calls(self, segment: Segment) -> tuple[Expression, ...]:
+        """The expressions in a segment."""
+        known = dict(segment.known)
+        return tuple(assuming(calls, known) for calls in self.whole_calls)
+
+    def rendered(self, segment: Segment, prefix: str) -> Rendered:
+        """On vectors %<prefix>.<operand>, or %<operand>.all of one that is the same for a row."""
+        operands = {
             i.name: f"%{i.name}.all" if i.single else f"%{prefix}.{i.name}"
             for i in self.stream.inputs
-        }
-        names = [
-            f"%{prefix}.result" if name == OUT else f"%{prefix}.{name}.result"
+        } | {c.name: f"%{c.name}.all" for c in self.row_conditions}
+        names = self._result_names(prefix)
+        return self.renderer.render_all(
+            self.calls(segment), operands, next(reversed(names.values())), list(names.values())
+        )
+
+    def _result_names(self, prefix: str) -> dict[str, str]:
+        """What each output's value is called, unless it is another's, a constant or read so."""
+        return {
+            name: f"%{prefix}.result" if name == OUT else f"%{prefix}.{name}.result"
             for name in self.spec.outputs
-        ]
-        return self.renderer.render_all(self.calls, inputs, names[-1], names)
+        }
+
+    def stem(self, rendered: Rendered, prefix: str, output: str) -> str:
+        """What the names begin with of what is made of an output's vector: that of the value, if no
+        other vector or output has the same."""
+        names = self._result_names(prefix)
+        own = names.pop(output)
+        result = rendered.results[self.spec.outputs.index(output)]
+        alone = result.startswith(f"%{prefix}.") and result not in names.values()
+        return result if output == OUT and alone else own
 
     @property
     def module_functions(self) -> tuple[str, ...]:
         """Functions of the module that the expression calls."""
-        renderer = self.renderer
-        return renderer.functions(*self.calls) if isinstance(renderer, CpuRenderer) else ()
+        renderer, calls = self.renderer, self.whole_calls
+        return renderer.functions(*calls) if isinstance(renderer, CpuRenderer) else ()
 
     @property
     def declarations(self) -> tuple[str, ...]:
         renderer = self.renderer
         if isinstance(renderer, CpuBitsRenderer):
             return ()
-        found = list(renderer.declarations(*self.calls))
+        found = list(renderer.declarations(*self.whole_calls))
         if self.out.is_whole_words:
             t, whole = self.compute, self.out.stored
             found.append(f"{whole} @llvm.fptosi.sat.{whole.suffix}.{t.suffix}({t})")
@@ -108,8 +147,73 @@ class ElementwisePlan(FormulaPlan):
 
     @property
     def by_rows(self) -> bool:
-        """An input broadcasts: the output is taken row by row."""
-        return len(self.stream.sizes) > 1
+        """The output is taken row by row."""
+        return takes_rows(self.stream)
+
+    @cached_property
+    def segments(self) -> tuple[Segment, ...]:
+        """A row, cut where a condition begins or ends to hold along it."""
+        inner = [c for c in self.stream.conditions if not self.is_of_row(c)]
+        ends = sorted({0, self.cols, *(end for c in inner for end in (c.low, c.high))})
+        return tuple(
+            Segment(
+                prefix=f"s{i}." if len(ends) > 2 else "",
+                start=start,
+                stop=stop,
+                run=Run(length=stop - start, vector=self.run.vector, unroll=self.run.unroll),
+                known=tuple((c.name, c.low <= start < c.high) for c in inner),
+            )
+            for i, (start, stop) in enumerate(itertools.pairwise(ends))
+        )
+
+    def is_of_row(self, condition: StreamCondition) -> bool:
+        """It holds for a whole row, or for none of it."""
+        return bool(condition.index) or condition.dimension < len(self.stream.sizes) - 1
+
+    @property
+    def row_conditions(self) -> tuple[StreamCondition, ...]:
+        return tuple(c for c in self.stream.conditions if self.is_of_row(c))
+
+    def row_guards(self, of: StreamOperand) -> tuple[str, ...]:
+        """Conditions without which an operand has no such row."""
+        return tuple(c.name for c in self.row_conditions if c.name in of.guards)
+
+    def is_plain(self, of: StreamOperand) -> bool:
+        """It begins at the first element of its tensor, or of a row of it."""
+        return not (of.offset or of.indices or of.guards) and min(of.strides) >= 0
+
+    def start(self, of: StreamOperand) -> str:
+        """The operand for the address that a row's elements are counted from."""
+        in_place = not self.by_rows and self.is_plain(of)
+        return self.pointer(of.tensor) if in_place else f"%{of.name}.row"
+
+    def places(self, of: StreamOperand) -> tuple[tuple[str, int], ...]:
+        """What a row's place is summed of: values, and bytes for each step of them."""
+        at = self.row_terms(of) if self.by_rows else ()
+        itemsize = self._itemsize(of)
+        return (*at, *((f"%{name}.place", stride * itemsize) for name, stride in of.indices))
+
+    def offset_bytes(self, of: StreamOperand) -> int:
+        return of.offset * self._itemsize(of)
+
+    def _itemsize(self, of: StreamOperand) -> int:
+        return self.spec.dtype_of(of.tensor).itemsize
+
+    def spare_bytes(self, of: StreamOperand) -> int:
+        """Where a row is if a guard does not hold: the lowest element that is read of it is then
+        the tensor's first."""
+        inside = [s for s in self.segments if dict(s.known).items() >= self._held(of).items()]
+        places = [i for s in inside for i in (s.start, s.stop - 1)]
+        return -min((i * of.lane for i in places), default=0) * self._itemsize(of)
+
+    def _held(self, of: StreamOperand) -> dict[str, bool]:
+        """The conditions about places in a row that it is guarded by."""
+        found = (c.name for c in self.stream.conditions if not self.is_of_row(c))
+        return {name: True for name in found if name in of.guards}
+
+    def lanes(self, of: StreamOperand, valid: int) -> tuple[int, ...]:
+        """Bytes from an operand's first element to those of a vector, or of its `valid` first."""
+        return tuple(e * of.lane * self._itemsize(of) for e in range(valid or self.compute.count))
 
     @property
     def rows(self) -> int:
@@ -131,22 +235,31 @@ class ElementwisePlan(FormulaPlan):
         outer = self.stream.sizes[:-1]
         return self.stream.coordinates(outer) if len(outer) > 1 else ()
 
-    def row_terms(self, of: StreamInput) -> tuple[tuple[str, int], ...]:
-        """Where an input's row is: operands, and the bytes for each step of them."""
+    def row_terms(self, of: StreamOperand) -> tuple[tuple[str, int], ...]:
+        """Where an operand's row is: values, and the bytes for each step of them."""
         rows = len(self.stream.sizes) - 1
-        itemsize = self.access(of.name).itemsize
+        itemsize = self._itemsize(of)
         if of.linear:
             return (("%r", self.cols * itemsize),)
-        return tuple(
-            ("%r" if rows == 1 else f"%r.at{d}", stride * itemsize)
-            for d, stride in of.terms
-            if d < rows
-        )
+        return tuple((self.coordinate(d), stride * itemsize) for d, stride in of.terms if d < rows)
+
+    def coordinate(self, dimension: int) -> str:
+        """A row's coordinate."""
+        return "%r" if len(self.stream.sizes) == 2 else f"%r.at{dimension}"
 
     @property
-    def streamed(self) -> tuple[str, ...]:
-        """Inputs that are read vector by vector."""
-        return tuple(i.name for i in self.stream.inputs if not i.single)
+    def operands(self) -> tuple[StreamOperand, ...]:
+        """Operands of the expression."""
+        return tuple(i for i in self.stream.inputs if not i.is_index)
+
+    def index_type(self, of: StreamOperand) -> str:
+        """LLVM's type of an index' elements."""
+        return ELEMENT[self.spec.dtype_of(of.tensor)]
+
+    def streamed(self, segment: Segment) -> tuple[StreamOperand, ...]:
+        """Operands that are read vector by vector."""
+        names = inputs(*self.calls(segment))
+        return tuple(i for i in self.operands if not i.single and i.name in names)
 
     @property
     def last_task_is_short(self) -> bool:
@@ -160,22 +273,26 @@ class ElementwisePlan(FormulaPlan):
     # -- steps ---------------------------------------------------------------------------------
 
     @property
-    def unrolled(self) -> tuple[tuple[str, int], ...]:
-        """Each vector of a step: what its values' names start with, and its first element."""
-        return tuple((f"u{u}", u * self.compute.count) for u in range(self.schedule.unroll))
-
-    @property
     def masked_types(self) -> tuple[Vector, ...]:
         """One element alone goes as a scalar."""
-        accesses = [self.out, *(self.access(name) for name in self.streamed)]
-        types = {a.stored for a in accesses} if self.run.tail > 1 else set()
+        accesses = [self.out, *(self.access(i.tensor) for i in self.operands if not i.single)]
+        types = {a.stored for a in accesses} if self._has_masks else set()
         return tuple(sorted(types, key=str))
+
+    @property
+    def _has_masks(self) -> bool:
+        return any(segment.run.tail > 1 for segment in self.segments)
 
     def ahead(self, name: str) -> tuple[int, ...]:
         """Bytes from a step's first element to the lines of an input that it fetches, those of a
         later step (relu: 48 instead of 43 GB/s, Zen 4)."""
         nbytes = self.schedule.unroll * self.access(name).stored.bytes
         return tuple(range(AHEAD_BYTES, AHEAD_BYTES + nbytes, LINE_BYTES))
+
+
+def takes_rows(stream: StreamPlan) -> bool:
+    """An input broadcasts, or what is read depends on the place in a row."""
+    return len(stream.sizes) > 1 or bool(stream.conditions)
 
 
 def vector_of(spec: Elementwise, target: Target) -> Vector:
@@ -195,7 +312,7 @@ def has_whole_tasks(spec: Elementwise, target: Target, task: int) -> bool:
 def plan_elementwise(spec: Elementwise, target: Target, schedule: CpuStream) -> ElementwisePlan:
     """Raises ScheduleError if a task is no multiple of the vectors that it is done in."""
     stream = StreamPlan(spec=spec, vector=1)
-    by_rows = len(stream.sizes) > 1
+    by_rows = takes_rows(stream)
     cols = stream.sizes[-1]
     compute = vector_of(spec, target)
     run = Run(length=cols, vector=compute.count, unroll=schedule.unroll)

@@ -1,0 +1,78 @@
+"""Views: functions that say which element of a tensor is taken, and compute nothing.
+
+Their first arguments are tensors, those behind them numbers that an expression has as constants.
+What they mean for shapes is said in :mod:`kgen.spec.views`; an expression in primitives has none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from kgen.errors import SpecError
+from kgen.ops.expression import Expression, Primitive, infix, steps
+from kgen_runtime.values import frozen
+
+
+@frozen
+class View:
+    """`tensors` that it takes, 0 for two or more; the names of its numbers, of which the last ones
+    may have `defaults`; and of any number of further ones."""
+
+    example: str
+    tensors: int = 1
+    numbers: tuple[str, ...] = ()
+    defaults: tuple[float, ...] = ()
+    more: str = ""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """How it is called, for messages."""
+        tensors = ("x", "y", "...") if self.tensors == 0 else ("table", "index")[: self.tensors]
+        more = (f"{self.more}...",) if self.more else ()
+        return (*(("x",) if self.tensors == 1 else tensors), *self.numbers, *more)
+
+
+VIEWS: Mapping[str, View] = {
+    "permute": View(example="permute(x, 1, 0)", more="axes"),
+    "transpose": View(example="transpose(x)"),
+    "expand": View(example="expand(x, 8, 64)", more="sizes"),
+    "slice": View(
+        example="slice(x, 0, 2, 10)",
+        numbers=("axis", "start", "stop", "step"),
+        defaults=(1.0,),
+    ),
+    "pad": View(
+        example="pad(x, 0, 1, 1)",
+        numbers=("axis", "before", "after", "value"),
+        defaults=(0.0,),
+    ),
+    "concat": View(example="concat(x, y, axis=0)", tensors=0, numbers=("axis",)),
+    "gather": View(example="gather(table, index)", tensors=2, numbers=("axis",), defaults=(0.0,)),
+}
+#: Numbers that need not be whole: what is put where there is no element, and no end of a slice.
+ANY_NUMBER = frozenset({"value"})
+ENDS = frozenset({"start", "stop"})
+
+
+def fits(name: str, number: float) -> bool:
+    """Whether a number may be a view's number of this name."""
+    if name in ANY_NUMBER:
+        return True
+    return (math.isinf(number) and name in ENDS) or (
+        math.isfinite(number) and number == int(number)
+    )
+
+
+def has_views(*expressions: Expression) -> bool:
+    return any(step.primitive is Primitive.VIEW for step in steps(*expressions))
+
+
+def refuse_views(expressions: Iterable[Expression], kind: str) -> None:
+    """Raises SpecError for an operation that takes its inputs as they lie."""
+    for step in steps(*expressions):
+        if step.primitive is Primitive.VIEW:
+            raise SpecError(
+                f"{infix(step)} is a view, and {kind} operations take their inputs as they lie; "
+                "make an element-wise kernel of it"
+            )

@@ -1,0 +1,118 @@
+; concat_transpose_x_gather_table_index_0_0_278a9477_12x5_9x12_3_f32_f32_s32
+; out = concat(transpose(x), gather(table, index, 0), 0)
+; target    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; schedule  mainloop=stream,task=5461,unroll=1,nontemporal=0 (user)
+; tasks     1 of 5461 rows
+; memory
+;   %x.ptr  f32, shape 12 x 5, strides 5, 1 elements
+;   %table.ptr  f32, shape 9 x 12, strides 12, 1 elements
+;   %index.ptr  s32, shape 3, strides 1 elements
+;   %out.ptr  f32, shape 8 x 12, strides 12, 1 elements
+target triple = "x86_64-unknown-linux-gnu"
+
+define void @concat_transpose_x_gather_table_index_0_0_278a9477_12x5_9x12_3_f32_f32_s32(ptr %x.ptr, ptr %table.ptr, ptr %index.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
+entry:
+  ; -- addresses
+  %begin.unit = mul nuw i64 %begin, 5461
+  %end.tasks = mul nuw i64 %end, 5461
+  %end.unit.less = icmp ult i64 %end.tasks, 8
+  %end.unit = select i1 %end.unit.less, i64 %end.tasks, i64 8
+  br label %r.enter
+r.enter:
+  br label %r.head
+r.head:
+  %r = phi i64 [ %begin.unit, %r.enter ], [ %r.after, %r.latch ]
+  %r.more = icmp ult i64 %r, %end.unit
+  br i1 %r.more, label %r.body, label %r.done
+r.body:
+
+  %within_1.past = sub i64 %r, 5
+  %within_1.holds = icmp ult i64 %within_1.past, 3
+  %within_1.all.first = insertelement <16 x i1> poison, i1 %within_1.holds, i32 0
+  %within_1.all = shufflevector <16 x i1> %within_1.all.first, <16 x i1> poison, <16 x i32> zeroinitializer
+  %index_2.term0 = mul i64 %r, 4
+  %index_2.sum0 = add i64 -20, %index_2.term0
+  %index_2.guarded0 = select i1 %within_1.holds, i64 %index_2.sum0, i64 0
+  %index_2.row = getelementptr i8, ptr %index.ptr, i64 %index_2.guarded0
+  %index_2.stored = load i32, ptr %index_2.row, align 4
+  %index_2.index = sext i32 %index_2.stored to i64
+  %within_2.negative = icmp slt i64 %index_2.index, 0
+  %within_2.behind = add i64 %index_2.index, 9
+  %within_2.place = select i1 %within_2.negative, i64 %within_2.behind, i64 %index_2.index
+  %within_2.holds = icmp ult i64 %within_2.place, 9
+  %within_2.all.first = insertelement <16 x i1> poison, i1 %within_2.holds, i32 0
+  %within_2.all = shufflevector <16 x i1> %within_2.all.first, <16 x i1> poison, <16 x i32> zeroinitializer
+  %within_3.holds = icmp ult i64 %r, 5
+  %within_3.all.first = insertelement <16 x i1> poison, i1 %within_3.holds, i32 0
+  %within_3.all = shufflevector <16 x i1> %within_3.all.first, <16 x i1> poison, <16 x i32> zeroinitializer
+  %x.term0 = mul i64 %r, 4
+  %x.guarded0 = select i1 %within_3.holds, i64 %x.term0, i64 0
+  %x.row = getelementptr i8, ptr %x.ptr, i64 %x.guarded0
+  %table.term0 = mul i64 %within_2.place, 48
+  %table.guarded0 = select i1 %within_1.holds, i64 %table.term0, i64 0
+  %table.guarded1 = select i1 %within_2.holds, i64 %table.guarded0, i64 0
+  %table.row = getelementptr i8, ptr %table.ptr, i64 %table.guarded1
+  %out.row.offset = mul nuw i64 %r, 48
+  %out.row = getelementptr i8, ptr %out.ptr, i64 %out.row.offset
+
+  ; -- epilogue: the last 12 elements of a row
+  %has.tail = icmp ult i64 0, 12
+  br i1 %has.tail, label %t.do, label %t.done
+t.do:
+  %t.x.i = mul i64 0, 5
+  %t.x.at = getelementptr float, ptr %x.row, i64 %t.x.i
+  %t.x.s0 = load float, ptr %t.x.at, align 4
+  %t.x.v1 = insertelement <16 x float> zeroinitializer, float %t.x.s0, i32 0
+  %t.x.p1 = getelementptr i8, ptr %t.x.at, i64 20
+  %t.x.s1 = load float, ptr %t.x.p1, align 4
+  %t.x.v2 = insertelement <16 x float> %t.x.v1, float %t.x.s1, i32 1
+  %t.x.p2 = getelementptr i8, ptr %t.x.at, i64 40
+  %t.x.s2 = load float, ptr %t.x.p2, align 4
+  %t.x.v3 = insertelement <16 x float> %t.x.v2, float %t.x.s2, i32 2
+  %t.x.p3 = getelementptr i8, ptr %t.x.at, i64 60
+  %t.x.s3 = load float, ptr %t.x.p3, align 4
+  %t.x.v4 = insertelement <16 x float> %t.x.v3, float %t.x.s3, i32 3
+  %t.x.p4 = getelementptr i8, ptr %t.x.at, i64 80
+  %t.x.s4 = load float, ptr %t.x.p4, align 4
+  %t.x.v5 = insertelement <16 x float> %t.x.v4, float %t.x.s4, i32 4
+  %t.x.p5 = getelementptr i8, ptr %t.x.at, i64 100
+  %t.x.s5 = load float, ptr %t.x.p5, align 4
+  %t.x.v6 = insertelement <16 x float> %t.x.v5, float %t.x.s5, i32 5
+  %t.x.p6 = getelementptr i8, ptr %t.x.at, i64 120
+  %t.x.s6 = load float, ptr %t.x.p6, align 4
+  %t.x.v7 = insertelement <16 x float> %t.x.v6, float %t.x.s6, i32 6
+  %t.x.p7 = getelementptr i8, ptr %t.x.at, i64 140
+  %t.x.s7 = load float, ptr %t.x.p7, align 4
+  %t.x.v8 = insertelement <16 x float> %t.x.v7, float %t.x.s7, i32 7
+  %t.x.p8 = getelementptr i8, ptr %t.x.at, i64 160
+  %t.x.s8 = load float, ptr %t.x.p8, align 4
+  %t.x.v9 = insertelement <16 x float> %t.x.v8, float %t.x.s8, i32 8
+  %t.x.p9 = getelementptr i8, ptr %t.x.at, i64 180
+  %t.x.s9 = load float, ptr %t.x.p9, align 4
+  %t.x.v10 = insertelement <16 x float> %t.x.v9, float %t.x.s9, i32 9
+  %t.x.p10 = getelementptr i8, ptr %t.x.at, i64 200
+  %t.x.s10 = load float, ptr %t.x.p10, align 4
+  %t.x.v11 = insertelement <16 x float> %t.x.v10, float %t.x.s10, i32 10
+  %t.x.p11 = getelementptr i8, ptr %t.x.at, i64 220
+  %t.x.s11 = load float, ptr %t.x.p11, align 4
+  %t.x = insertelement <16 x float> %t.x.v11, float %t.x.s11, i32 11
+  %t.table = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %table.row, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
+  %t.result_select = select <16 x i1> %within_2.all, <16 x float> %t.table, <16 x float> splat (float 0x0000000000000000)
+  %t.result = select <16 x i1> %within_3.all, <16 x float> %t.x, <16 x float> %t.result_select
+  call void @llvm.masked.store.v16f32.p0(<16 x float> %t.result, ptr align 4 %out.row, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>)
+  br label %t.done
+t.done:
+  br label %r.latch
+r.latch:
+  %r.after = add nuw i64 %r, 1
+  br label %r.head
+r.done:
+  ; -- exit
+  ret void
+}
+
+declare <16 x float> @llvm.masked.load.v16f32.p0(ptr, <16 x i1>, <16 x float>)
+declare void @llvm.masked.store.v16f32.p0(<16 x float>, ptr, <16 x i1>)
+
+attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
+
