@@ -32,7 +32,7 @@ kgen.Matmul(m=1, n=1, k=1, dtype=float)  # error
 kgen.Matmul(m=1, n=1, k=1, layout="nx")  # error
 kgen.Matmul(m=1, n=1, k=1, math="fast")  # error
 kgen.Matmul(m=1, n=1, k=1, epilogue=("bais",))  # error
-kgen.Matmul(m=1, n=1, k=1, epilogue="bias")  # error
+kgen.Matmul(m=1, n=1, k=1, epilogue=3)  # error
 kgen.Matmul(m=1, n=1, k=1, scales=("c",))  # error
 kgen.Matmul(m=1, n=1, k=1, constant=("a",))  # error
 kgen.Matmul(m=1, n=1)  # error
