@@ -13,7 +13,6 @@ result once, to nearest even, to the output's type.
 
 from __future__ import annotations
 
-import ast
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -174,7 +173,7 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     scales = {name: read(buffers[f"scale_{name}"], 0, DType.F32) for name in spec["scales"]}
     a_transposed, b_transposed = (letter == "t" for letter in spec["layout"])
 
-    tree = ast.parse(spec["epilogue"], mode="eval").body
+    tree = definitions.formulas(spec["epilogue"])["out"]
     extents = dict(shape.split("=") for shape in spec["epilogue_shapes"])
     # Eight bits are too few for a vector that is applied before rounding to them, or that restores
     # the range of operands of 8 bits.

@@ -37,6 +37,10 @@ class Argument:
         """What names of its values begin with: a user's name is none of the kernel's own."""
         return self.name if self.name in OWN_NAMES else f"operand_{self.name}"
 
+    def bytes_to(self, element: int) -> int:
+        """From its first element to this one."""
+        return element * self.dtype.itemsize
+
 
 #: Arguments whose names no kernel gives to anything else.
 OWN_NAMES = frozenset({*EXTENTS, "c", "out", "scale_a", "scale_b", "scale_out"})

@@ -209,8 +209,8 @@ def _rowwise(
 
 
 def tree(expression: str) -> ast.expr:
-    """An expression in calls as Python's grammar has it."""
-    return ast.parse(expression, mode="eval").body
+    """An expression in calls without a name, as Python's grammar has it."""
+    return formulas(expression)["out"]
 
 
 def formulas_of(entry: KernelEntry) -> Formulas:
