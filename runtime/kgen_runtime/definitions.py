@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Protocol
 
 Value = Any
@@ -284,6 +285,7 @@ COORDINATES = ("column", "row")
 Formulas = Mapping[str, ast.expr]
 
 
+@lru_cache(maxsize=256)
 def formulas(text: str) -> Formulas:
     """The outputs' expressions by name; one without a name is `out`. ValueError for other text."""
     found: dict[str, ast.expr] = {}
@@ -303,6 +305,15 @@ def input_names(formulas: Formulas) -> list[str]:
     beside = {*NUMBERS, *COORDINATES, *formulas}
     found = (name for at in formulas.values() for name in _names(at) if name not in beside)
     return list(dict.fromkeys(found))
+
+
+def behind(formulas: Formulas, output: str) -> Formulas:
+    """An output's expression, after those of other outputs that it is made of."""
+    needed = {output}
+    for name, at in reversed(formulas.items()):
+        if name in needed:
+            needed.update(_names(at))
+    return {name: at for name, at in formulas.items() if name in needed}
 
 
 def _names(at: ast.expr) -> Iterator[str]:

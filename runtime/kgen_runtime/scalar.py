@@ -221,13 +221,14 @@ def elementwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -
         return _viewed(spec, buffers, output)
     broadcast = Broadcast(spec, buffers)
     name = output or broadcast.outputs[0]
+    formulas = definitions.behind(broadcast.formulas, name)
 
     # Data of special values repeats few of them.
     @lru_cache(maxsize=4096)
     def result(*bits: int) -> float:
         found = map(decode, bits, broadcast.dtypes)
         numbers = dict(zip(broadcast.names, found, strict=True))
-        return evaluate(broadcast.formulas, name, numbers, compute)
+        return evaluate(formulas, name, numbers, compute)
 
     compute = computed_in(broadcast.dtypes, DType(spec["out_dtype"]))
     return lambda index: result(*broadcast.bits(index[0]))
@@ -380,6 +381,7 @@ def rowwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> El
     """Elements of a row-wise output, by row and column; one that is reduced has column 0."""
     broadcast = Broadcast(spec, buffers)
     name = output or broadcast.outputs[0]
+    formulas = definitions.behind(broadcast.formulas, name)
     sizes = broadcast.sizes
     kept, reduced = split_axes(len(sizes), spec["axes"])
     cols = math.prod(sizes[axis] for axis in reduced)
@@ -395,7 +397,7 @@ def rowwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> El
         inputs["column"] = [float(column) for column in range(cols)]
         inputs["row"] = [float(row % height)] * cols
         found = ScalarRows(inputs, cols)
-        return found.columns(found.outputs(broadcast.formulas)[name])
+        return found.columns(found.outputs(formulas)[name])
 
     return lambda index: float(row_values(index[0])[index[1]])
 
