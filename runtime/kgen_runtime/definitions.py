@@ -158,6 +158,11 @@ def logsumexp(m: RowMathematics, x: Value) -> Value:
     return top + m.log(m.sum(m.exp(x - top)))
 
 
+def softmax(m: RowMathematics, x: Value) -> Value:
+    exponentials = m.exp(x - m.largest(x))
+    return exponentials / m.sum(exponentials)
+
+
 def layer_norm(m: RowMathematics, x: Value, scale: Value, shift: Value, epsilon: Value) -> Value:
     return (x - m.mean(x)) * m.rsqrt(variance(m, x) + epsilon) * scale + shift
 
@@ -179,7 +184,7 @@ REDUCTIONS: dict[str, Definition] = {
 
 #: Every other function of whole rows.
 ROWS: dict[str, Definition] = {
-    "softmax": lambda m, x: m.exp(x - m.largest(x)) / m.sum(m.exp(x - m.largest(x))),
+    "softmax": softmax,
     "log_softmax": lambda m, x: x - m.largest(x) - m.log(m.sum(m.exp(x - m.largest(x)))),
     "layer_norm": layer_norm,
     "rms_norm": lambda m, x, s, epsilon: x * m.rsqrt(m.mean(m.square(x)) + epsilon) * s,

@@ -125,6 +125,18 @@ def values(buffer: memoryview, start: int, count: int, step: int, dtype: DType) 
     return [decode(b, dtype) for b in bits]
 
 
+def at(buffer: memoryview, start: int, places: Sequence[int], dtype: DType) -> list[float]:
+    """The elements at these places behind `start`."""
+    if isinstance(places, range):
+        assert places.step == 1
+        return values(buffer, start + places.start, len(places), 1, dtype)
+    if dtype in _PYTHON:
+        numbers = buffer.cast(_PYTHON[dtype])
+        return [numbers[start + place] for place in places]
+    words = buffer.cast(_UNSIGNED[dtype.itemsize])
+    return [decode(words[start + place], dtype) for place in places]
+
+
 def write(buffer: memoryview, index: int, dtype: DType, value: float) -> None:
     """Round `value` into element `index` of a buffer of bytes."""
     size = dtype.itemsize
@@ -320,9 +332,9 @@ class Broadcast:
             if shape != self.sizes
         }
 
-    def bits(self, number: int) -> list[int]:
-        """Those of one element of the common shape, of each input."""
-        offsets = [number] * len(self.names)
+    def offsets(self, number: int) -> list[int]:
+        """Where each input has an element of the common shape."""
+        found = [number] * len(self.names)
         if self._strides:
             coordinates = []
             left = number
@@ -330,19 +342,24 @@ class Broadcast:
                 left, coordinate = divmod(left, size)
                 coordinates.append(coordinate)
             for i, steps in self._strides.items():
-                offsets[i] = sum(map(mul, reversed(coordinates), steps))
-        return [view[offset] for view, offset in zip(self._words, offsets, strict=True)]
+                found[i] = sum(map(mul, reversed(coordinates), steps))
+        return found
 
-    def elements(self, numbers: range | Sequence[int]) -> dict[str, list[float]]:
-        """These elements of the common shape, of each input."""
-        in_order = isinstance(numbers, range)
-        bits = [] if in_order and not self._strides else list(map(self.bits, numbers))
-        return {
-            name: values(self._buffers[name], numbers[0], len(numbers), 1, dtype)
-            if in_order and i not in self._strides
-            else [decode(each[i], dtype) for each in bits]
-            for i, (name, dtype) in enumerate(zip(self.names, self.dtypes, strict=True))
-        }
+    def bits(self, number: int) -> list[int]:
+        """Those of one element of the common shape, of each input."""
+        return [view[at] for view, at in zip(self._words, self.offsets(number), strict=True)]
+
+    def places(self, numbers: Sequence[int]) -> list[Sequence[int]]:
+        """The offsets of elements of the common shape, of each input."""
+        if not self._strides:
+            return [numbers] * len(self.names)
+        found = list(zip(*map(self.offsets, numbers), strict=True))
+        return [found[i] if i in self._strides else numbers for i in range(len(self.names))]
+
+    def elements(self, first: int, places: Sequence[Sequence[int]]) -> dict[str, list[float]]:
+        """What each input has at its places, counted from an element of the common shape."""
+        given = zip(self.names, self.dtypes, self.offsets(first), places, strict=True)
+        return {name: at(self._buffers[name], start, p, dtype) for name, dtype, start, p in given}
 
 
 class ScalarRows(definitions.Rows):
@@ -387,13 +404,13 @@ def rowwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> El
     cols = math.prod(sizes[axis] for axis in reduced)
     height = sizes[kept[-1]] if kept else 1
     last = kept + reduced == list(range(len(sizes)))
-    columns = [] if last else [number_along(sizes, reduced, i) for i in range(cols)]
+    columns = range(cols) if last else [number_along(sizes, reduced, i) for i in range(cols)]
+    # An element's offset is its row's and its column's: they are of different axes.
+    places = broadcast.places(columns)
 
     @lru_cache(maxsize=16)
     def row_values(row: int) -> list[float]:
-        first = number_along(sizes, kept, row)
-        numbers = range(first, first + cols) if last else [first + i for i in columns]
-        inputs = broadcast.elements(numbers)
+        inputs = broadcast.elements(number_along(sizes, kept, row), places)
         inputs["column"] = [float(column) for column in range(cols)]
         inputs["row"] = [float(row % height)] * cols
         found = ScalarRows(inputs, cols)
