@@ -315,7 +315,7 @@ def input_names(formulas: Formulas) -> list[str]:
 def behind(formulas: Formulas, output: str) -> Formulas:
     """An output's expression, after those of other outputs that it is made of."""
     needed = {output}
-    for name, at in reversed(formulas.items()):
+    for name, at in reversed(list(formulas.items())):
         if name in needed:
             needed.update(_names(at))
     return {name: at for name, at in formulas.items() if name in needed}

@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from operator import mul
 from typing import Any, Literal
 
@@ -41,6 +41,8 @@ _FORMATS = {
 #: How Python's memoryview names the types that it reads itself, and words of so many bytes.
 _PYTHON: dict[DType, Literal["f", "d"]] = {DType.F32: "f", DType.F64: "d"}
 _UNSIGNED: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
+#: Elements for which it is worth while to decode all words of 16 bits before.
+MANY = 1 << 14
 #: Rows of A, and columns of B, that are kept: more than a row of the samples has columns.
 SHARED_OPERANDS = 1024
 # The OCP specification's section 5.2, saturating mode: what is too large becomes the largest.
@@ -122,7 +124,15 @@ def values(buffer: memoryview, start: int, count: int, step: int, dtype: DType) 
     if dtype in _PYTHON:
         return list(buffer.cast(_PYTHON[dtype])[start:end:step])
     bits = buffer.cast(_UNSIGNED[dtype.itemsize])[start:end:step].tolist()
+    if dtype.itemsize <= 2 and count >= MANY:
+        return list(map(_decoded(dtype).__getitem__, bits))
     return [decode(b, dtype) for b in bits]
+
+
+@cache
+def _decoded(dtype: DType) -> list[float]:
+    """The values of all bits of a small type."""
+    return [decode(bits, dtype) for bits in range(1 << 8 * dtype.itemsize)]
 
 
 def at(buffer: memoryview, start: int, places: Sequence[int], dtype: DType) -> list[float]:
@@ -373,8 +383,7 @@ class ScalarRows(definitions.Rows):
         function = definitions.DEFINITIONS[name]
         if not any(isinstance(argument, list) for argument in arguments):
             return function(self.m, *arguments)
-        columns = zip(*map(self.columns, arguments), strict=True)
-        return [function(self.m, *values) for values in columns]
+        return list(map(partial(function, self.m), *map(self.columns, arguments)))
 
     def columns(self, x: Any) -> list[Any]:
         return x if isinstance(x, list) else [x] * self.count
@@ -404,7 +413,9 @@ def rowwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> El
     cols = math.prod(sizes[axis] for axis in reduced)
     height = sizes[kept[-1]] if kept else 1
     last = kept + reduced == list(range(len(sizes)))
-    columns = range(cols) if last else [number_along(sizes, reduced, i) for i in range(cols)]
+    columns: Sequence[int] = range(cols)
+    if not last:
+        columns = [number_along(sizes, reduced, i) for i in range(cols)]
     # An element's offset is its row's and its column's: they are of different axes.
     places = broadcast.places(columns)
 
