@@ -6,7 +6,7 @@ import dataclasses
 import json
 import threading
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,7 @@ import kgen_runtime
 from kgen import bundle, pipeline, targets
 from kgen.errors import BundleError, IntegrityError
 from kgen.merge import merge
-from kgen_runtime import select
 from kgen_runtime.bundle import BundleFile
-from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import ArgumentError, DeviceError, DeviceMismatchError
 from kgen_runtime.manifest_json import from_json, to_json
 from kgen_runtime.manifest_program import PAGE
