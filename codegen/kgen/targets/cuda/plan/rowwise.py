@@ -69,6 +69,10 @@ class RowwisePlan(base.FormulaPlan):
         return cluster_of(self.schedule)
 
     @property
+    def cluster_mask(self) -> int:
+        return self.cluster - 1
+
+    @property
     def num_warps(self) -> int:
         return self.num_threads // self.target.subgroup
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgen.targets.cpu.plan.amx.beside import BesidePlan
-from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS
+from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS, TileColumn, TileRow
 from kgen_runtime.values import frozen
 
 #: The workspace of B in the order of tiles.
@@ -123,6 +123,10 @@ class TileScratchPlan(BesidePlan):
             lines.append(f"%sums: [mc/mr] times {order}, {self.sums_bytes} B")
         lines.append(f"%last: {order}, {self.last_bytes} B")
         return tuple(lines)
+
+    def sums_at(self, tile: TileRow, product: TileColumn) -> int:
+        """Bytes in the block of sums to those of a product."""
+        return tile.row * self.sums_row + product.column * self.accumulator_bytes
 
     @property
     def sums_row(self) -> int:

@@ -147,6 +147,11 @@ class TmaOperand:
         return leading // MAX_ACCESS_BYTES << 16
 
     @property
+    def first_low(self) -> int:
+        """The lower word of the first stage's descriptor, less the address of shared memory."""
+        return self.base // MAX_ACCESS_BYTES + self.descriptor_low
+
+    @property
     def descriptor_high(self) -> int:
         """The upper word: the bytes from eight rows to the next, and the swizzle."""
         return GROUP_BYTES // MAX_ACCESS_BYTES | SWIZZLE_128
