@@ -1,19 +1,18 @@
 ; matmul_64x64x128_f32_nn
-; out = A @ B, summed in f32
-; target    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=blis,mr=6,nr=16,mc=66,kc=128,nc=64,pack_a=0,pack_b=1 (model)
-; tasks     1 of 66 x 64: 1 x 1 blocks
-; memory
-;   %a  f32, shape 64 x 128, strides 128, 1 elements
-;   %b  f32, shape 128 x 64, strides 64, 1 elements
-;   %out  f32, shape 64 x 64, strides 64, 1 elements
+;
+; computes:  out = A @ B, summed in f32
+; target:    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=blis,mr=6,nr=16,mc=66,kc=128,nc=64,pack_a=0,pack_b=1 (model)
+; launch:    1 task of 66 x 64 outputs: 1 x 1 blocks
+; method:    BLIS blocking: a task is an mc x nc block of out, in panels of nr columns of B, each multiplied with
+;              every mr rows of A, the mr x nr sums in registers
+; memory:    stack, 8192 B
+;            %b.pack: float [kc][nr], 64 B a row, 8192 B
+; arguments: a: input f32[64, 128], strides [128, 1]
+;            b: input f32[128, 64], strides [64, 1]
+;            out: output f32[64, 64], strides [64, 1]
+
 target triple = "x86_64-unknown-linux-gnu"
-;
-; A product by BLIS blocking. A task is an mc x nc block of out: panels of nr columns of B, each
-; multiplied with every mr rows of A, the mr x nr sums in registers.
-;
-; scratch on the stack:
-;   %b.pack  8192 bytes, float [kc][nr], 64 bytes a row
 
 define internal void @tile_6x16(ptr noalias %a, ptr noalias %b, ptr noalias %out) #1 {
 enter:
@@ -84,7 +83,7 @@ k.latch:
   %k.after = add nuw i64 %k, 1
   br label %k.head
 k.done:
-  ; -- epilogue
+  ; ---- epilogue
   store <8 x float> %sum_m0_n0, ptr %out, align 4
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
   store <8 x float> %sum_m0_n1, ptr %sum_m0_n1.out.at, align 4
@@ -164,7 +163,7 @@ k.latch:
   %k.after = add nuw i64 %k, 1
   br label %k.head
 k.done:
-  ; -- epilogue
+  ; ---- epilogue
   store <8 x float> %sum_m0_n0, ptr %out, align 4
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
   store <8 x float> %sum_m0_n1, ptr %sum_m0_n1.out.at, align 4
@@ -259,7 +258,7 @@ k.latch:
   %k.after = add nuw i64 %k, 1
   br label %k.head
 k.done:
-  ; -- epilogue
+  ; ---- epilogue
   store <8 x float> %sum_m0_n0, ptr %out, align 4
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
   store <8 x float> %sum_m0_n1, ptr %sum_m0_n1.out.at, align 4
@@ -297,7 +296,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
 
   br label %j.enter
 j.enter:
@@ -307,10 +306,10 @@ j.head:
   %j.more = icmp ult i64 %j, 64
   br i1 %j.more, label %j.body, label %j.done
 j.body:
-  ; -- a panel of nr columns
+  ; ---- a panel of nr columns
   %p.b.offset = mul nuw i64 %j, 4
   %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
-  ; -- prologue: pack it
+  ; ---- prologue: pack it
   %p.f.a.offset = mul nuw i64 0, 512
   %p.f.a = getelementptr i8, ptr %a, i64 %p.f.a.offset
   %p.f.row = mul nuw i64 0, 256
@@ -319,7 +318,7 @@ j.body:
   %p.f.out = getelementptr i8, ptr %out, i64 %p.f.corner
   call void @tile_6x16_packing(ptr %p.f.a, ptr %p.b, ptr %b.pack, ptr %p.f.out)
 
-  ; -- mainloop: register tiles, from the top to the bottom
+  ; ---- mainloop: register tiles, from the top to the bottom
   br label %p.i.enter
 p.i.enter:
   br label %p.i.head
@@ -357,7 +356,7 @@ task.latch:
   %task.after = add nuw i64 %task, 1
   br label %task.head
 task.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

@@ -10,7 +10,7 @@ from kgen.spec import Extent
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES
 from kgen.targets.cpu.plan.matmul import MatmulPlan
-from kgen.targets.cpu.plan.tiles.tile import Tile, tile
+from kgen.targets.cpu.plan.tiles.tile import Column, Tile, tile
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
 
@@ -236,6 +236,10 @@ class TiledPlan(MatmulPlan):
             out_strides=out,
             has_halves=self.has_halves,
         )
+
+    def unpacked(self, column: Column) -> int:
+        """Bytes in a row of B to a column."""
+        return column.first * self.b_strides[2]
 
     @property
     def has_halves(self) -> bool:
