@@ -24,6 +24,10 @@ class BlisPlan(TiledPlan):
     b: Access
 
     @property
+    def streams_b(self) -> bool:
+        return self.k_blocked and not self.b_is_packed and not self.b_gathered
+
+    @property
     def scratch_besides_b(self) -> int:
         return self.packs_a * self.a_pack_bytes + (not self.is_direct) * self.acc_bytes
 
