@@ -36,7 +36,7 @@ POOL = {
 POOL_BYTES = 1152
 ALIGNMENT = 128
 #: Pointers that a kernel may take.
-MOST_POINTERS = 12
+MOST_POINTERS = 24
 #: Words of a job before its pointers.
 JOB_HEADER = 5
 #: Words of a list of jobs before their addresses.
