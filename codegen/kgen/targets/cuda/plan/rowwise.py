@@ -25,6 +25,7 @@ from kgen.targets.row import (
     RowOutput,
     RowPlan,
     is_interleaved,
+    maximum_of,
     widest_vector,
 )
 from kgen.targets.stream import StreamInput
@@ -131,7 +132,7 @@ class RowwisePlan(base.FormulaPlan):
             vector=self.schedule.vector,
             lanes=self.threads_per_row,
             native=PtxRenderer(target=self.target).native,
-            online=not self.schedule.resident,
+            online=None if self.schedule.resident else maximum_of,
         )
 
     # -- a row's threads -----------------------------------------------------------------------

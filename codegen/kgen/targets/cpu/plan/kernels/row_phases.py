@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 
 from kgen.ops import Expression
 from kgen.ops import Primitive as P
@@ -11,6 +13,15 @@ from kgen.ops.rows import COLUMN
 from kgen.targets.cpu.expressions import CpuRenderer
 from kgen.targets.cpu.plan.base import Run
 from kgen.targets.cpu.plan.kernels.kept import Kept
+from kgen.targets.cpu.plan.kernels.online import (
+    ELEMENT,
+    EXTREME,
+    VALUE,
+    Exponentials,
+    FirstPlace,
+    Online,
+    online_of,
+)
 from kgen.targets.row import Fold, Phase, RowOutput, RowPlan
 from kgen_runtime.values import frozen
 
@@ -159,7 +170,7 @@ class RowPhases:
     ) -> PhasePlan:
         stretches: list[Stretch] = []
         several = self.has_lines
-        identities = tuple(map(self.identity, phase.folds))
+        identities = tuple(map(self.start, phase.folds))
         names = tuple(accumulator(f"{phase.name}.line", fold) for fold in phase.folds)
         totals = names if several else identities
         if phase.folds or self.row.whole_outputs:
@@ -174,11 +185,7 @@ class RowPhases:
             results_of_row=results,
             stretches=tuple(stretches),
             carried=tuple(zip(names, identities, totals, strict=True)) if several else (),
-            exchange=tuple(
-                line
-                for fold, total in zip(phase.folds, names if several else totals, strict=True)
-                for line in self.exchange(fold, total)
-            ),
+            exchange=tuple(self._finish(phase, names if several else totals, known)),
         )
 
     def cuts(self, name: str) -> tuple[Cut, ...]:
@@ -216,25 +223,22 @@ class RowPhases:
         known: Mapping[Expression, str],
         kept: Mapping[Expression, int],
     ) -> Stretch:
-        """`before` are the folds' values so far. Each vector of a loop's step has accumulators."""
-        carried, joins, totals, bodies = [], [], [], []
+        """`before` are the folds' values so far. Each vector of a loop's step has accumulators, but
+        for folds that all of them are added to at once."""
+        carried, bodies, units = [], [], []
         names = [f"{cut.name}{u}" for u in range(cut.units)]
         for u, name in enumerate(names):
-            accumulators = [accumulator(name, fold) for fold in phase.folds]
-            pairs = [(a, f"{a}.next") for a in accumulators]
-            if not cut.is_loop:
-                pairs = list(zip(before, accumulators, strict=True))
-            bodies.append(self._body(phase, cut, u, pairs, known, kept))
-            carried += [
-                (a, first if u == 0 else self.identity(fold), f"{a}.next")
-                for fold, a, first in zip(phase.folds, accumulators, before, strict=True)
-            ]
-        for fold in phase.folds:
-            total, *others = [accumulator(name, fold) for name in names]
-            for other in others:
-                joins += self.combine(fold, f"{other}.joined", total, other)
-                total = f"{other}.joined"
-            totals.append(total)
+            pairs = {}
+            for fold, first in zip(phase.folds, before, strict=True):
+                own = accumulator(name, fold)
+                pairs[fold.name] = (own, f"{own}.next") if cut.is_loop else (first, own)
+                if u == 0 or fold.name not in self.together:
+                    carried.append((own, first if u == 0 else self.start(fold), f"{own}.next"))
+            units.append((pairs, *self._body(phase, cut, u, pairs, known, kept)))
+        bodies = [body for _, body, _ in units]
+        lines = self._add_together(phase, cut, units[0][0], known, [known for *_, known in units])
+        bodies[-1] = replace(bodies[-1], lines=(*bodies[-1].lines, *lines))
+        joins, totals = self._join(phase, names, known)
         return Stretch(
             cut=cut,
             step=cut.units * self.run.vector,
@@ -244,16 +248,43 @@ class RowPhases:
             totals=tuple(totals),
         )
 
+    def _join(
+        self, phase: Phase, names: Sequence[str], known: Mapping[Expression, str]
+    ) -> tuple[list[str], list[str]]:
+        """Lines that make one accumulator of those of several vectors, and that, for each fold."""
+        lines: list[str] = []
+        found: dict[str, list[str]] = {}
+        for fold in phase.folds:
+            totals = found[fold.name] = [accumulator(names[0], fold)]
+            for name in () if fold.name in self.together else names[1:]:
+                other, before = accumulator(name, fold), totals[-1]
+                if online := self.online.get(fold.name):
+                    of, extremes = online.extreme, found[online.extreme.name]
+                    now = {**known, of.step: extremes[len(totals)]}
+                    values = []
+                    for value, extreme in (
+                        (before, extremes[len(totals) - 1]),
+                        (other, accumulator(name, of)),
+                    ):
+                        moving, moved = self._moved(online, value, extreme, now, f"{value}.moved")
+                        lines += moving
+                        values.append(moved)
+                    before, other = values
+                totals.append(f"{accumulator(name, fold)}.joined")
+                lines += self.combine(fold, totals[-1], before, other)
+        return lines, [found[fold.name][-1] for fold in phase.folds]
+
     def _body(
         self,
         phase: Phase,
         cut: Cut,
         unit: int,
-        accumulators: Sequence[tuple[str, str]],
+        accumulators: Mapping[str, tuple[str, str]],
         known_of_row: Mapping[Expression, str],
         kept: Mapping[Expression, int],
-    ) -> Body:
-        """`accumulators` are what each fold comes to before and after it."""
+    ) -> tuple[Body, Mapping[Expression, str]]:
+        """And what is known then; `accumulators` are what each fold comes to before and after
+        it."""
         name = f"{cut.name}{unit}"
         known = dict(known_of_row)
         known |= {step: f"%{name}.kept.{slot}" for step, slot in kept.items()}
@@ -263,31 +294,40 @@ class RowPhases:
         for leaf in leaves:
             own = leaf in loads or leaf == COLUMN
             known[variable(leaf)] = f"%{name}.{leaf}" if own else f"%{phase.name}.line.{leaf}.all"
+        alone = [fold for fold in phase.folds if fold.name not in self.together]
+        places = [o for f in alone if isinstance(o := self.online.get(f.name), FirstPlace)]
+        plain = [f for f in alone if all(f not in (o.fold, o.extreme) for o in places)]
         added = [
             fold
-            for fold in phase.folds
+            for fold in plain
             if not cut.valid and fold.argument not in known and self.adds_product(fold)
         ]
         wanted = [] if phase.folds else [*phase.wanted]
-        for fold in phase.folds:
-            wanted += fold.argument.arguments if fold in added else [fold.argument]
+        for fold in alone:
+            place = any(fold is online.fold for online in places)
+            wanted += fold.argument.arguments if fold in added else [] if place else [fold.argument]
         rendered = self.renderer.compute(wanted, known, f"%{name}")
         lines = list(rendered.lines)
-        for fold, (before, after) in zip(phase.folds, accumulators, strict=True):
+        for fold in plain:
+            before, after = accumulators[fold.name]
             if fold in added:
                 factors = [known[factor] for factor in fold.argument.arguments]
                 lines += self.renderer.instruction(ADD_PRODUCT, after, [*factors, before])
                 continue
-            value = known[fold.argument]
-            if cut.valid:
-                there = f"{after}.there"
-                lines.append(self._select(there, cut.valid, value, self.identity(fold)))
-                value = there
+            value = self._there(cut, fold, known[fold.argument], after, lines)
             lines += self.combine(fold, after, value, before)
+        for online in places:
+            before, after = accumulators[online.fold.name]
+            extreme, extreme_after = accumulators[online.extreme.name]
+            x = known[online.extreme.argument]
+            element = self._there(cut, online.extreme, x, extreme_after, lines)
+            operands = {**known, ELEMENT: element, EXTREME: extreme, VALUE: before}
+            named = dict(zip(online.next, (extreme_after, after), strict=True))
+            lines += self.renderer.compute(online.next, operands, after, named).lines
         rounding, results = self._results(phase, self.row.whole_outputs, known, f"%{name}")
         lines += rounding
         used = {*phase.wanted, *(a for step in missing for a in step.arguments)}
-        return Body(
+        body = Body(
             name=name,
             index=f"%{name}.first.i" if unit else f"%{cut.name}" if cut.is_loop else cut.start,
             loop_index=f"%{cut.name}",
@@ -304,6 +344,99 @@ class RowPhases:
             writes=tuple((known[k.step], k.slot) for k in self.kept if k.phase == phase.number),
             results=results,
         )
+        return body, known
+
+    def _there(self, cut: Cut, fold: Fold, value: str, after: str, lines: list[str]) -> str:
+        """What of a vector is added to a fold: of a masked one, elsewhere what changes nothing."""
+        if not cut.valid:
+            return value
+        there = f"{after}.there"
+        lines.append(self._select(there, cut.valid, value, self.start(fold)))
+        return there
+
+    # -- online folds --------------------------------------------------------------------------
+
+    @cached_property
+    def online(self) -> Mapping[str, Online]:
+        """Folds that are found together with an extreme, by their names."""
+        folds = {fold.name: fold for phase in self.row.phases for fold in phase.folds}
+        relative = [fold for fold in folds.values() if fold.relative_to]
+        return {fold.name: online_of(fold, folds[fold.relative_to]) for fold in relative}
+
+    @cached_property
+    def together(self) -> frozenset[str]:
+        """Folds that all vectors of a step are added to at once: sums of exponentials, which are
+        rescaled then, and their maxima."""
+        sums = [each for each in self.online.values() if isinstance(each, Exponentials)]
+        return frozenset(fold.name for each in sums for fold in (each.fold, each.extreme))
+
+    def _add_together(
+        self,
+        phase: Phase,
+        cut: Cut,
+        accumulators: Mapping[str, tuple[str, str]],
+        known_of_row: Mapping[Expression, str],
+        units: Sequence[Mapping[Expression, str]],
+    ) -> list[str]:
+        """Lines that add the vectors of a step, of each of which something is known."""
+        lines: list[str] = []
+        now = dict(known_of_row)
+        for fold in phase.folds:
+            if fold.name not in self.together:
+                continue
+            before, after = accumulators[fold.name]
+            of_row = [
+                s for s in unknown([fold.argument], now) if self.row.is_of_row(s) and s.arguments
+            ]
+            lines += self.renderer.compute(of_row, now, f"{after}.row").lines
+            total = ""
+            for u, known in enumerate(units):
+                name = f"{after}.unit{u}"
+                rendered = self.renderer.compute([fold.argument], {**known, **now}, name)
+                lines += rendered.lines
+                value = self._there(cut, fold, rendered.result, name, lines)
+                if total:
+                    lines += self.combine(fold, f"{name}.total", value, total)
+                total = f"{name}.total" if total else value
+            if online := self.online.get(fold.name):
+                extreme, _ = accumulators[online.extreme.name]
+                moving, before = self._moved(online, before, extreme, now, f"{after}.moved")
+                lines += moving
+            lines += self.combine(fold, after, total, before)
+            now[fold.step] = after
+        return lines
+
+    def _moved(
+        self, online: Online, value: str, extreme: str, known: Mapping[Expression, str], name: str
+    ) -> tuple[list[str], str]:
+        """A value, which goes with an extreme, where that is what is known of it."""
+        operands = {**known, VALUE: value, EXTREME: extreme}
+        rendered = self.renderer.compute([online.moved], operands, name)
+        return list(rendered.lines), rendered.result
+
+    def _finish(
+        self, phase: Phase, totals: Sequence[str], known: Mapping[Expression, str]
+    ) -> list[str]:
+        """Lines that end with each fold's value of the row."""
+        lines: list[str] = []
+        now = dict(known)
+        elements = {f.name: total for f, total in zip(phase.folds, totals, strict=True)}
+        for fold in phase.folds:
+            total = elements[fold.name]
+            if online := self.online.get(fold.name):
+                extreme = elements[online.extreme.name]
+                moving, total = self._moved(online, total, extreme, now, f"%{fold.name}.moved")
+                lines += moving
+            lines += self.exchange(fold, total)
+            now[fold.step] = f"%row.{fold.name}"
+        return lines
+
+    def start(self, fold: Fold) -> str:
+        """What a fold is at first."""
+        if fold.name in self.online:
+            return self.renderer.constant(0.0)
+        starts = [o.extreme_start for o in self.online.values() if o.extreme is fold]
+        return self.renderer.constant(starts[0]) if starts else self.identity(fold)
 
     def adds_product(self, fold: Fold) -> bool:
         """A product is added to the fold in one instruction, unless something else takes it too."""

@@ -23,6 +23,7 @@ from kgen.targets.cpu.plan.base import (
     vector_for,
 )
 from kgen.targets.cpu.plan.kernels.kept import Kept, kept_values
+from kgen.targets.cpu.plan.kernels.online import extreme_of
 from kgen.targets.cpu.plan.kernels.row_phases import (
     ADD_PRODUCT,
     Fetch,
@@ -50,7 +51,13 @@ class RowwisePlan(FormulaPlan):
     @cached_property
     def row(self) -> RowPlan:
         """Its vectors are lines, in which no input begins again."""
-        return RowPlan(spec=self.spec, vector=self.run.length, lanes=1, form=with_functions)
+        return RowPlan(
+            spec=self.spec,
+            vector=self.run.length,
+            lanes=1,
+            form=with_functions,
+            online=extreme_of,
+        )
 
     @property
     def features(self) -> tuple[str, ...]:
