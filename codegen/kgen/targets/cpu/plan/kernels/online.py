@@ -99,21 +99,32 @@ def online_of(fold: Fold, extreme: Fold) -> Online:
 
 
 def extreme_of(step: Expression) -> Expression | None:
-    """The reduction that another one may be found together with."""
-    if step.primitive is not P.REDUCE:
+    """The maximum or minimum that a reduction may be found together with."""
+    return first_place_of(step) or exponentials_of(step)
+
+
+def exponentials_of(step: Expression) -> Expression | None:
+    """The maximum that a sum of exponentials is relative to."""
+    if step.primitive is not P.REDUCE or step.name != "sum":
+        return None
+    if (distance := distance_of(step.arguments[0])) is None:
+        return None
+    x, top = distance.arguments
+    for found in _reductions(top, "maxnum"):
+        if found.arguments == (x,):
+            finite = select(node(P.ABS, found) < math.inf, found, 0.0)
+            return found if top in (found, finite) else None
+    return None
+
+
+def first_place_of(step: Expression) -> Expression | None:
+    """The maximum or minimum of which a reduction is the first place."""
+    if step.primitive is not P.REDUCE or step.name != "min":
         return None
     (argument,) = step.arguments
-    if step.name == "sum" and (distance := distance_of(argument)) is not None:
-        x, top = distance.arguments
-        for found in _reductions(top, x, ("maxnum",)):
-            if top in (found, select(node(P.ABS, found) < math.inf, found, 0.0)):
-                return found
-    if step.name == "min" and argument.primitive is P.SELECT:
-        _, column, none = argument.arguments
-        for found in _reductions(argument, None, ("max", "min")):
-            same = argument is place(found.arguments[0], found, column, none)
-            if same and column is variable(COLUMN) and none.primitive is P.CONSTANT:
-                return found
+    for found in _reductions(argument, "max", "min"):
+        if argument is place(found.arguments[0], found, variable(COLUMN), argument.arguments[-1]):
+            return found
     return None
 
 
@@ -144,11 +155,8 @@ def distance_of(exponential: Expression) -> Expression | None:
     return None
 
 
-def _reductions(
-    within: Expression, of: Expression | None, names: tuple[str, ...]
-) -> list[Expression]:
-    found = [s for s in steps(within) if s.primitive is P.REDUCE and s.name in names]
-    return [s for s in found if of is None or s.arguments == (of,)]
+def _reductions(within: Expression, *names: str) -> list[Expression]:
+    return [s for s in steps(within) if s.primitive is P.REDUCE and s.name in names]
 
 
 def _with(expression: Expression, old: Expression, new: Expression) -> Expression:

@@ -22,8 +22,8 @@ from kgen.targets.cpu.plan.base import (
     fuses,
     vector_for,
 )
-from kgen.targets.cpu.plan.kernels.kept import Kept, kept_values
-from kgen.targets.cpu.plan.kernels.online import extreme_of
+from kgen.targets.cpu.plan.kernels.kept import EXPENSIVE, Kept, kept_values
+from kgen.targets.cpu.plan.kernels.online import extreme_of, first_place_of
 from kgen.targets.cpu.plan.kernels.row_phases import (
     ADD_PRODUCT,
     Fetch,
@@ -56,8 +56,14 @@ class RowwisePlan(FormulaPlan):
             vector=self.run.length,
             lanes=1,
             form=with_functions,
-            online=extreme_of,
+            online=first_place_of if self.row_stays else extreme_of,
         )
+
+    @property
+    def row_stays(self) -> bool:
+        """A row is still in the second-level cache when the next phase reads it, or the next row is
+        there already: exponentials are not worth computing twice for one reading less."""
+        return 2 * self.spec.cols * self.spec.dtype.itemsize <= self.target.limits["l2_bytes"]
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -275,16 +281,20 @@ class RowwisePlan(FormulaPlan):
             return ()
         inputs = [i for i in self.row.inputs if i.row_terms and self.is_streamed(i)]
         names = [i.name for i in inputs if i.columns is not None and i.columns.linear]
-        if not self.row.whole_outputs:
-            return tuple(
-                self._fetch(0, name, AHEAD_BYTES, 2)
-                for name in names
-                if self.is_far and name in self.row.phases[0].inputs
-            )
         row, last = self.spec.cols * self.x.itemsize, self.row.phases[-1].number
-        stays = 2 * row <= self.target.limits["l2_bytes"]
+        if not self.row.whole_outputs:
+            # The row's last reading, if it takes longer than memory does, fetches the next row.
+            computes = last > 1 and any(
+                s.primitive in EXPENSIVE for s in self.row.elements(self.row.phases[-2].wanted)
+            )
+            phase, ahead = (last - 1, row) if computes and self.row_stays else (0, AHEAD_BYTES)
+            return tuple(
+                self._fetch(phase, name, ahead, 2)
+                for name in names
+                if self.is_far and name in self.row.phases[phase].inputs
+            )
         early = any(self.places[kept.slot] == "%out.row" for kept in self.kept)
-        if early or not stays or not fills_caches(self.spec, self.target):
+        if early or not self.row_stays or not fills_caches(self.spec, self.target):
             return ()
         found = [self._fetch(last, name, row, 2) for name in names if self.x.is_wide]
         if last > 1 and not self.schedule.nontemporal:
