@@ -22,6 +22,7 @@ from kgen.targets.cpu.plan.kernels.online import (
     Online,
     online_of,
 )
+from kgen.targets.cpu.plan.kernels.shifted import head_of, in_head
 from kgen.targets.row import Fold, Phase, RowOutput, RowPlan
 from kgen_runtime.values import frozen
 
@@ -155,19 +156,23 @@ class RowPhases:
         found = []
         for each in self.row.phases:
             kept = {k.step: k.slot for k in self.kept if k.phase < each.number}
-            phase = self.row.given(each, kept)
+            head = 0 if self.has_lines else head_of(each)
+            phase = self.row.given(in_head(each) if head else each, kept)
             row_values = self.renderer.compute(phase.row_values, known, f"%row{phase.number}")
-            found.append(self._phase(phase, row_values.lines, known, kept))
-            known |= {fold.step: f"%row.{fold.name}" for fold in phase.folds}
+            run = replace(self.run, length=min(head, self.run.length)) if head else self.run
+            found.append(self._phase(phase, run, row_values.lines, known, kept))
+            known |= {fold.step: f"%row.{fold.name}" for fold in each.folds}
         return tuple(found)
 
     def _phase(
         self,
         phase: Phase,
+        run: Run,
         row_values: Sequence[str],
         known: Mapping[Expression, str],
         kept: Mapping[Expression, int],
     ) -> PhasePlan:
+        """`run` are the columns that it goes through."""
         stretches: list[Stretch] = []
         several = self.has_lines
         identities = tuple(map(self.start, phase.folds))
@@ -175,7 +180,7 @@ class RowPhases:
         totals = names if several else identities
         if phase.folds or self.row.whole_outputs:
             aligned = self.past_caches and not phase.folds
-            for cut in self.aligned_cuts(phase.name) if aligned else self.cuts(phase.name):
+            for cut in self.aligned_cuts(phase.name) if aligned else cuts(phase.name, run):
                 stretches.append(self._stretch(phase, cut, totals, known, kept))
                 totals = stretches[-1].totals
         rounding, results = self._results(phase, self.row.reduced_outputs, known, "%row")
@@ -187,17 +192,6 @@ class RowPhases:
             carried=tuple(zip(names, identities, totals, strict=True)) if several else (),
             exchange=tuple(self._finish(phase, names if several else totals, known)),
         )
-
-    def cuts(self, name: str) -> tuple[Cut, ...]:
-        """A line's unrolled steps, the vectors behind them, and its tail; those that it has."""
-        run, found = self.run, []
-        if run.has_unrolled:
-            found.append(Cut(name=f"{name}.u", start="0", stop=str(run.unrolled), units=run.unroll))
-        if run.has_single:
-            found.append(Cut(name=f"{name}.s", start=str(run.unrolled), stop=str(run.whole)))
-        if run.tail:
-            found.append(Cut(name=f"{name}.t", start=str(run.whole), valid=run.tail))
-        return tuple(found)
 
     def aligned_cuts(self, name: str) -> tuple[Cut, ...]:
         """The same for an output that is written past the caches, by whole vectors of memory: its
@@ -507,3 +501,15 @@ def accumulator(name: str, fold: Fold) -> str:
 def combination(fold: Fold) -> Expression:
     """How two values of a fold become one."""
     return node(fold.reduction.combine, variable("x"), variable("y"))
+
+
+def cuts(name: str, run: Run) -> tuple[Cut, ...]:
+    """A line's unrolled steps, the vectors behind them, and its tail; those that it has."""
+    found = []
+    if run.has_unrolled:
+        found.append(Cut(name=f"{name}.u", start="0", stop=str(run.unrolled), units=run.unroll))
+    if run.has_single:
+        found.append(Cut(name=f"{name}.s", start=str(run.unrolled), stop=str(run.whole)))
+    if run.tail:
+        found.append(Cut(name=f"{name}.t", start=str(run.whole), valid=run.tail))
+    return tuple(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from kgen.errors import ScheduleError
+from kgen.ops import Expression
 from kgen.ops import Primitive as P
 from kgen.ops.expression import node
 from kgen.schedule import CpuStream
@@ -31,6 +32,7 @@ from kgen.targets.cpu.plan.kernels.row_phases import (
     RowPhases,
     combination,
 )
+from kgen.targets.cpu.plan.kernels.shifted import head_of, with_shift
 from kgen.targets.cpu.plan.math.flushes import may_be_flushed
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
@@ -42,6 +44,9 @@ from kgen_runtime.values import frozen
 
 #: What is kept of a row between phases takes up to so many bytes of a thread's stack.
 ROW_BUFFER_BYTES = 128 * 1024
+#: The first columns whose mean a variance's sums are shifted by: so many steps of unrolled vectors,
+#: or the row's share of one in so many, which bounds the sums' error.
+HEAD_STEPS, HEAD_SHARE = 4, 64
 
 
 @frozen
@@ -55,9 +60,19 @@ class RowwisePlan(FormulaPlan):
             spec=self.spec,
             vector=self.run.length,
             lanes=1,
-            form=with_functions,
+            form=self._form,
             online=first_place_of if self.row_stays else extreme_of,
         )
+
+    def _form(self, expression: Expression) -> Expression:
+        """Variances in two passes where a row stays in a cache or is short, else in one."""
+        steps = max(HEAD_STEPS, self.spec.cols // (HEAD_SHARE * self.run.step))
+        head = steps * self.run.step
+        read_once = not self.row_stays or (self.is_far and all(self.spec.reduced.values()))
+        one_line = self.run.length == self.spec.cols
+        if read_once and one_line and 4 * head <= self.spec.cols:
+            expression = with_shift(expression, head)
+        return with_functions(expression)
 
     @property
     def row_stays(self) -> bool:
@@ -287,7 +302,9 @@ class RowwisePlan(FormulaPlan):
             computes = last > 1 and any(
                 s.primitive in EXPENSIVE for s in self.row.elements(self.row.phases[-2].wanted)
             )
-            phase, ahead = (last - 1, row) if computes and self.row_stays else (0, AHEAD_BYTES)
+            phase, ahead = int(bool(head_of(self.row.phases[0]))), AHEAD_BYTES
+            if computes and self.row_stays:
+                phase, ahead = last - 1, row
             return tuple(
                 self._fetch(phase, name, ahead, 2)
                 for name in names
