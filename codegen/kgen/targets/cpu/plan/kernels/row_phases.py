@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from kgen.ops import Expression
@@ -102,18 +102,38 @@ class Stretch:
 
 
 @frozen
+class PartialResult:
+    """A vector of what several tasks have made of a fold, `valid` of its elements if not 0, and
+    `start` in the others; `offset` bytes behind the first one of the row."""
+
+    fold: Fold
+    number: int
+    offset: int
+    valid: int
+    start: str
+
+    def prefix(self, phase: Phase) -> str:
+        """What the names of vectors begin with that have the same tasks' results."""
+        return f"{phase.name}.p{self.number}"
+
+    def name(self, phase: Phase) -> str:
+        return accumulator(self.prefix(phase), self.fold)
+
+
+@frozen
 class PhasePlan:
     """`row_values` are lines that come first, and compute in all elements of vectors;
     `results_of_row` are the outputs of which a row has one element. `carried` are the accumulators
     of a loop over lines, if there are several; `exchange` ends with each fold's value in all
-    elements."""
+    elements. `partial_results` are what it is made of, if not of the row."""
 
     phase: Phase
-    row_values: tuple[str, ...]
-    results_of_row: Mapping[str, str]
-    stretches: tuple[Stretch, ...]
-    carried: tuple[tuple[str, str, str], ...]
     exchange: tuple[str, ...]
+    row_values: tuple[str, ...] = ()
+    results_of_row: Mapping[str, str] = field(default_factory=dict)
+    stretches: tuple[Stretch, ...] = ()
+    carried: tuple[tuple[str, str, str], ...] = ()
+    partial_results: tuple[PartialResult, ...] = ()
 
     @property
     def past_caches(self) -> bool:
@@ -152,37 +172,46 @@ class RowPhases:
         return self.row.row_vectors > 1
 
     def phases(self) -> tuple[PhasePlan, ...]:
-        known = {variable(name): operand for name, operand in self.known_of_row.items()}
-        found = []
-        for each in self.row.phases:
-            kept = {k.step: k.slot for k in self.kept if k.phase < each.number}
-            head = 0 if self.has_lines else head_of(each)
-            phase = self.row.given(in_head(each) if head else each, kept)
-            row_values = self.renderer.compute(phase.row_values, known, f"%row{phase.number}")
-            run = replace(self.run, length=min(head, self.run.length)) if head else self.run
-            found.append(self._phase(phase, run, row_values.lines, known, kept))
-            known |= {fold.step: f"%row.{fold.name}" for fold in each.folds}
-        return tuple(found)
+        known = self.known()
+        return tuple(self.planned(phase, known) for phase in self.row.phases)
+
+    def known(self) -> dict[Expression, str]:
+        """Operands before the first phase."""
+        return {variable(name): operand for name, operand in self.known_of_row.items()}
+
+    def planned(self, each: Phase, known: dict[Expression, str]) -> PhasePlan:
+        """A phase where something is known, to which the row's values and the folds are added."""
+        kept = {k.step: k.slot for k in self.kept if k.phase < each.number}
+        head = 0 if self.has_lines else head_of(each)
+        phase = self.row.given(in_head(each) if head else each, kept)
+        row_values = self.renderer.compute(phase.row_values, known, f"%row{phase.number}")
+        if head:
+            cuts = cuts_of(phase.name, replace(self.run, length=min(head, self.run.length)))
+        elif self.past_caches and not phase.folds:
+            cuts = self.aligned_cuts(phase.name)
+        else:
+            cuts = self.line_cuts(phase.name)
+        found = self._phase(phase, cuts, row_values.lines, known, kept)
+        known |= {fold.step: f"%row.{fold.name}" for fold in each.folds}
+        return found
 
     def _phase(
         self,
         phase: Phase,
-        run: Run,
+        cuts: Sequence[Cut],
         row_values: Sequence[str],
         known: Mapping[Expression, str],
         kept: Mapping[Expression, int],
     ) -> PhasePlan:
-        """`run` are the columns that it goes through."""
+        """`cuts` are what it goes through, if it folds or writes any."""
         stretches: list[Stretch] = []
         several = self.has_lines
         identities = tuple(map(self.start, phase.folds))
         names = tuple(accumulator(f"{phase.name}.line", fold) for fold in phase.folds)
         totals = names if several else identities
-        if phase.folds or self.row.whole_outputs:
-            aligned = self.past_caches and not phase.folds
-            for cut in self.aligned_cuts(phase.name) if aligned else cuts(phase.name, run):
-                stretches.append(self._stretch(phase, cut, totals, known, kept))
-                totals = stretches[-1].totals
+        for cut in cuts if phase.folds or self.row.whole_outputs else ():
+            stretches.append(self._stretch(phase, cut, totals, known, kept))
+            totals = stretches[-1].totals
         rounding, results = self._results(phase, self.row.reduced_outputs, known, "%row")
         return PhasePlan(
             phase=phase,
@@ -192,6 +221,23 @@ class RowPhases:
             carried=tuple(zip(names, identities, totals, strict=True)) if several else (),
             exchange=tuple(self._finish(phase, names if several else totals, known)),
         )
+
+    def combined(
+        self, phase: Phase, partial: Sequence[PartialResult], known: dict[Expression, str]
+    ) -> PhasePlan:
+        """The phase where other tasks have left its partial results; its folds become known."""
+        vectors = dict.fromkeys(result.prefix(phase) for result in partial)
+        lines, totals = self._join(phase, list(vectors), known, everything=True)
+        found = PhasePlan(
+            phase=phase,
+            partial_results=tuple(partial),
+            exchange=(*lines, *self._finish(phase, totals, known)),
+        )
+        known |= {fold.step: f"%row.{fold.name}" for fold in phase.folds}
+        return found
+
+    def line_cuts(self, name: str) -> tuple[Cut, ...]:
+        return cuts_of(name, self.run)
 
     def aligned_cuts(self, name: str) -> tuple[Cut, ...]:
         """The same for an output that is written past the caches, by whole vectors of memory: its
@@ -243,14 +289,20 @@ class RowPhases:
         )
 
     def _join(
-        self, phase: Phase, names: Sequence[str], known: Mapping[Expression, str]
+        self,
+        phase: Phase,
+        names: Sequence[str],
+        known: Mapping[Expression, str],
+        everything: bool = False,
     ) -> tuple[list[str], list[str]]:
-        """Lines that make one accumulator of those of several vectors, and that, for each fold."""
+        """Lines that make one accumulator of those of several vectors, and that, for each fold.
+        `everything`: all folds have several."""
         lines: list[str] = []
         found: dict[str, list[str]] = {}
         for fold in phase.folds:
             totals = found[fold.name] = [accumulator(names[0], fold)]
-            for name in () if fold.name in self.together else names[1:]:
+            several = everything or fold.name not in self.together
+            for name in names[1:] if several else ():
                 other, before = accumulator(name, fold), totals[-1]
                 if online := self.online.get(fold.name):
                     of, extremes = online.extreme, found[online.extreme.name]
@@ -503,7 +555,7 @@ def combination(fold: Fold) -> Expression:
     return node(fold.reduction.combine, variable("x"), variable("y"))
 
 
-def cuts(name: str, run: Run) -> tuple[Cut, ...]:
+def cuts_of(name: str, run: Run) -> tuple[Cut, ...]:
     """A line's unrolled steps, the vectors behind them, and its tail; those that it has."""
     found = []
     if run.has_unrolled:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import ClassVar
 
 from kgen.errors import ScheduleError
 from kgen.ops import Expression
@@ -51,6 +52,8 @@ HEAD_STEPS, HEAD_SHARE = 4, 64
 
 @frozen
 class RowwisePlan(FormulaPlan):
+    phases_class: ClassVar[type[RowPhases]] = RowPhases
+
     spec: Rowwise
 
     @cached_property
@@ -78,7 +81,12 @@ class RowwisePlan(FormulaPlan):
     def row_stays(self) -> bool:
         """A row is still in the second-level cache when the next phase reads it, or the next row is
         there already: exponentials are not worth computing twice for one reading less."""
-        return 2 * self.spec.cols * self.spec.dtype.itemsize <= self.target.limits["l2_bytes"]
+        return 2 * self.row_bytes_read <= self.target.limits["l2_bytes"]
+
+    @property
+    def row_bytes_read(self) -> int:
+        """Those of a row of an input."""
+        return self.spec.cols * self.x.itemsize
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -296,7 +304,7 @@ class RowwisePlan(FormulaPlan):
             return ()
         inputs = [i for i in self.row.inputs if i.row_terms and self.is_streamed(i)]
         names = [i.name for i in inputs if i.columns is not None and i.columns.linear]
-        row, last = self.spec.cols * self.x.itemsize, self.row.phases[-1].number
+        row, last = self.row_bytes_read, self.row.phases[-1].number
         if not self.row.whole_outputs:
             # The row's last reading, if it takes longer than memory does, fetches the next row.
             computes = last > 1 and any(
@@ -338,7 +346,7 @@ class RowwisePlan(FormulaPlan):
     @cached_property
     def row_phases(self) -> RowPhases:
         known = {i.name: f"%{i.name}.all" for i in self.of_row} | {"row": "%row.number"}
-        return RowPhases(
+        return self.phases_class(
             row=self.row,
             run=self.run,
             renderer=self.renderer,
