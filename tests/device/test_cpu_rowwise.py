@@ -271,7 +271,8 @@ def test_rows_that_no_cache_keeps(text: str, name: str) -> None:
     check(spec_of(text.replace("(x)", "(x + y)", 1), (2, 3, 70), (3, 1), last=2), streaming(name))
 
 
-def test_online_sums_and_places_of_infinities() -> None:
+@pytest.mark.parametrize("name", X86[2:])
+def test_online_sums_and_places_of_infinities(name: str) -> None:
     """-inf before any number, +inf behind numbers, NaN behind the maximum, equal maxima of which
     one is a zero with a sign."""
     rows = np.full((6, 333), -np.inf, np.float32)
@@ -281,7 +282,7 @@ def test_online_sums_and_places_of_infinities() -> None:
     rows[3, :], rows[3, [200, 210]] = 5.0, np.nan
     rows[4, 100], rows[4, 130] = -0.0, 0.0
     rows[5, :], rows[5, [17, 180]] = -1.0, 88.0
-    found = streaming("x86-64-v3")
+    found = streaming(name)
     places = np.zeros(6, np.int32)
     load(spec_of("argmax(x)", rows.shape), found).run(addresses({"x": rows, "out": places}))
     assert places.tolist() == [0, 300, 250, 200, 100, 17]

@@ -28,7 +28,7 @@ ROW_UNROLL = 4
 ROW_CACHES = 2
 #: Rows of so many columns are split, in a quarter of that or more, if they give fewer tasks than this
 #: by themselves.
-SPLIT_COLUMNS, SPLIT_TASKS = 1 << 17, 64
+SPLIT_COLUMNS, SPLIT_TASKS = 1 << 18, 64
 #: Vector registers for each unrolled vector of exponentials: their constants take most of them.
 EXPONENTIAL_REGISTERS = 8
 
