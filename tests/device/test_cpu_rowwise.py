@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import kgen_runtime
 from kgen import pipeline
 from kgen.bundle import pack
 from kgen.check.verify.run import verify
-from kgen.schedule import CpuStream
+from kgen.schedule import CpuSplitRows, CpuStream
 from kgen.spec import DType, Elementwise, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
@@ -266,9 +268,35 @@ def streaming(name: str) -> Target:
 def test_rows_that_no_cache_keeps(text: str, name: str) -> None:
     """Rows that are read once or twice: one vector and less, steps with and without a remainder,
     and lines of a row."""
-    for cols in (5, 63, 64, 1030):
+    for cols in (5, 63, 1030):
         check(spec_of(text, (3, cols), dtype=BF16 if cols == 63 else F32), streaming(name))
     check(spec_of(text.replace("(x)", "(x + y)", 1), (2, 3, 70), (3, 1), last=2), streaming(name))
+
+
+@pytest.mark.parametrize(("name", "cols"), [("native", 1030), ("x86-64-v3", 65), ("x86-64-v3", 64)])
+def test_rows_in_parts(name: str, cols: int) -> None:
+    """One launch for a number and several, parts without a remainder and with one, more of them
+    than a vector has elements, row and element outputs, several inputs."""
+    found = here(name)
+    for text in ("softmax(x) + logsumexp(x)", "layer_norm(x) + argmin(x)", "var(x)", "argmax(x)"):
+        dtype = BF16 if "norm" in text else F32
+        check(spec_of(text, (3, cols), dtype=dtype), found, CpuSplitRows(task=32, unroll=2))
+    both = "h = x * column; m = amax(h); out = rms_norm(h, w) * row"
+    spec = Rowwise(expression=both, shapes=((3, cols), (cols,)), dtype=F32, axes=(1,))
+    check(spec, found, CpuSplitRows(task=64 if cols > 64 else 32, unroll=2))
+
+
+def test_threads_do_not_change_what_parts_give(tmp_path: Path) -> None:
+    """The same bits by one thread and by several, again and again."""
+    x = np.random.default_rng(0).standard_normal((3, 300_001)).astype(np.float32)
+    bundle = pack([pipeline.kernel(spec_of("layer_norm(x)", x.shape), here("native"))])
+    assert len(bundle.manifest.kernels[0].launches) == 2
+    path, found = bundle.save(tmp_path / "rows.kgen"), []
+    for threads in (1, 2, 3):
+        with kgen_runtime.load(path, device="cpu", num_threads=threads) as kernels:
+            (kernel,) = kernels.values()
+            found += [np.asarray(kernel(x)).copy() for _ in range(5)]
+    assert all(np.array_equal(out, found[0]) for out in found)
 
 
 @pytest.mark.parametrize("name", X86[2:])

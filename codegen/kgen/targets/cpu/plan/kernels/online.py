@@ -131,12 +131,10 @@ def first_place_of(step: Expression) -> Expression | None:
 def distance_of(exponential: Expression) -> Expression | None:
     """x - t of 2^((x - t) c)."""
     match exponential:
-        case (
-            Expression(
-                primitive=P.CALL,
-                name=name,
-                arguments=(Expression(primitive=P.SUB) as distance, _),
-            )
+        case Expression(
+            primitive=P.CALL,
+            name=name,
+            arguments=(Expression(primitive=P.SUB) as distance, _),
         ) if name == EXP2_NONPOSITIVE:
             return distance
         case Expression(

@@ -227,15 +227,16 @@ def plan_split_rows(spec: Rowwise, target: Target, schedule: CpuSplitRows) -> Sp
     if not may_be_split(spec):
         raise ScheduleError(
             "mainloop=split is for rows that lie in one piece each, in which no input broadcasts "
-            "along a part of the axes; try mainloop=stream"
+            "along a part of the axes; use CpuStream"
         )
     if schedule.nontemporal:
-        raise ScheduleError("nontemporal=1 is for mainloop=stream; try nontemporal=0")
+        raise ScheduleError("nontemporal=1 is for rows that are not split; try nontemporal=0")
     whole = plan_rowwise(spec, target, schedule)
     check_task(schedule, whole.run.step)
     if schedule.task >= spec.cols:
         raise ScheduleError(
-            f"task={schedule.task} is no part of a row of {spec.cols} columns; try mainloop=stream"
+            f"task={schedule.task} is no part of a row of {spec.cols} columns; "
+            f"try task={whole.run.step}"
         )
     fields = {f.name: getattr(whole, f.name) for f in dataclasses.fields(whole)}
     plan = SplitRowsPlan(**fields | {"template": "cpu/rowwise_split.ll.j2"})
