@@ -26,8 +26,8 @@ ROW_UNROLL = 4
 #: Rows are written past the caches from so many last-level caches on: those of 4096 x 1024 in f32,
 #: which are one, take 1.5 times as long then; those of 8192 x 4096 two thirds (Zen 4).
 ROW_CACHES = 2
-#: Rows of so many columns are split, in a quarter of that or more, if they give fewer tasks than this
-#: by themselves.
+#: Rows of so many columns are split, in parts of a quarter of that or more, if they are less than
+#: half as many as there are to be tasks.
 SPLIT_COLUMNS, SPLIT_TASKS = 1 << 18, 64
 #: Vector registers for each unrolled vector of exponentials: their constants take most of them.
 EXPONENTIAL_REGISTERS = 8

@@ -40,7 +40,8 @@ PARTIAL_RESULTS = "partial.results"
 @frozen
 class SplitKernel:
     """A launch: of each part of each row or, where nothing is left to read, of each row. `saved`
-    are operands, and where the row's record has room for the first part's, in bytes; `writes` outputs."""
+    are operands, and where the row's record has room for the first part's, in bytes; `writes` are
+    outputs."""
 
     launch: Launch
     is_split: bool
@@ -111,7 +112,8 @@ class SplitRowsPlan(RowwisePlan):
             self._fetch(phase.number, i.name, AHEAD_BYTES, 2)
             for phase in self._reading
             for i in self.row.inputs
-            if phase.folds and i.name in phase.inputs and self.is_streamed(i) and i.columns.linear
+            if phase.folds and i.name in phase.inputs and i.columns is not None
+            if i.columns.linear and self.is_streamed(i)
         )
 
     @property
