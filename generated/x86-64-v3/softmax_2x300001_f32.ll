@@ -1,13 +1,17 @@
 ; softmax_2x300001_f32
-; out = softmax(x)
-; target    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=split,task=65536,unroll=2,nontemporal=0 (model)
-; tasks     10 of 65536 columns of a row, the last ones of all launches
-; memory
-;   %x.ptr  f32, shape 2 x 300001, strides 300001, 1 elements
-;   %out.ptr  f32, shape 2 x 300001, strides 300001, 1 elements
+;
+; computes:  out = softmax(x)
+; target:    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=split,task=65536,unroll=2,nontemporal=0 (model)
+; launch:    softmax_2x300001_f32_partial0: 10 tasks
+;            softmax_2x300001_f32: 10 tasks of 65536 columns of a row
+; method:    rows in 5 parts of 65536 columns: each launch reads them once, and combines the partial results of
+;              those before it, 128 B for a row, 64 B for each fold
+; arguments: x: input f32[2, 300001], strides [300001, 1]
+;            out: output f32[2, 300001], strides [300001, 1]
+;            partial.results: workspace 256 B
+
 target triple = "x86_64-unknown-linux-gnu"
-; workspace: %partial.results.ptr  128 bytes for each row, the 5 partial results of every fold
 
 define internal <8 x float> @exp2_nonpositive(<8 x float> %x, <8 x float> %factor) #2 {
   %y.lowest = fdiv <8 x float> splat (float 0xC05FC00000000000), %factor
@@ -39,7 +43,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; -- addresses
+  ; ---- addresses
   %row = udiv i64 %task, 5
   %part = urem i64 %task, 5
   %part.start = mul nuw i64 %part, 65536
@@ -56,7 +60,7 @@ task.body:
   %x.row.term0 = mul nuw i64 %row, 1200004
   %x.row = getelementptr i8, ptr %x.ptr, i64 %x.row.term0
 
-  ; -- mainloop: maxnum = maxnum(x), sum = sum(exp2_nonpositive(x - maxnum, 1.4426950408889634))
+  ; ---- mainloop: maxnum = maxnum(x), sum = sum(exp2_nonpositive(x - maxnum, 1.4426950408889634))
   br label %maxnum_sum.u.enter
 maxnum_sum.u.enter:
   br label %maxnum_sum.u.head
@@ -150,7 +154,7 @@ task.latch:
   %task.after = add nuw i64 %task, 1
   br label %task.head
 task.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 
@@ -164,7 +168,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; -- addresses
+  ; ---- addresses
   %row = udiv i64 %task, 5
   %part = urem i64 %task, 5
   %part.start = mul nuw i64 %part, 65536
@@ -183,7 +187,7 @@ task.body:
   %out.row.term0 = mul nuw i64 %row, 1200004
   %out.row = getelementptr i8, ptr %out.ptr, i64 %out.row.term0
 
-  ; -- partial results: maxnum = maxnum(x), sum = sum(exp2_nonpositive(x - maxnum, 1.4426950408889634))
+  ; ---- partial results: maxnum = maxnum(x), sum = sum(exp2_nonpositive(x - maxnum, 1.4426950408889634))
   %maxnum_sum.p0.fold.maxnum = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %record, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> splat (float 0xC7EFFFFFE0000000))
   %maxnum_sum.p0.fold.sum.at = getelementptr i8, ptr %record, i64 64
   %maxnum_sum.p0.fold.sum = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %maxnum_sum.p0.fold.sum.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>, <8 x float> splat (float 0x0000000000000000))
@@ -206,7 +210,7 @@ task.body:
   %sum.by1 = shufflevector <8 x float> %sum.by2.folded, <8 x float> poison, <8 x i32> <i32 1, i32 0, i32 3, i32 2, i32 5, i32 4, i32 7, i32 6>
   %row.sum = fadd <8 x float> %sum.by2.folded, %sum.by1
 
-  ; -- epilogue: out = softmax(x)
+  ; ---- epilogue: out = softmax(x)
   %row1_reciprocal = fdiv <8 x float> splat (float 0x3FF0000000000000), %row.sum
   br label %out.u.enter
 out.u.enter:
@@ -263,7 +267,7 @@ task.latch:
   %task.after = add nuw i64 %task, 1
   br label %task.head
 task.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

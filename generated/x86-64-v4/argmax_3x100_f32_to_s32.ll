@@ -1,16 +1,18 @@
 ; argmax_3x100_f32_to_s32
-; out = argmax(x)
-; target    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=stream,task=655,unroll=4,nontemporal=0 (model)
-; tasks     1 of 655 rows
-; memory
-;   %x.ptr  f32, shape 3 x 100, strides 100, 1 elements
-;   %out.ptr  s32, shape 3, strides 1 elements
+;
+; computes:  out = argmax(x)
+; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
+;              movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=stream,task=655,unroll=4,nontemporal=0 (model)
+; launch:    1 task of 655 rows
+; arguments: x: input f32[3, 100], strides [100, 1]
+;            out: output s32[3], strides [1]
+
 target triple = "x86_64-unknown-linux-gnu"
 
 define void @argmax_3x100_f32_to_s32(ptr %x.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
-  ; -- addresses
+  ; ---- addresses
   %row.start = mul nuw i64 %begin, 655
   %row.stop.tasks = mul nuw i64 %end, 655
   %row.stop.less = icmp ult i64 %row.stop.tasks, 3
@@ -29,7 +31,7 @@ row.body:
   %out.row.term0 = mul nuw i64 %row, 4
   %out.row = getelementptr i8, ptr %out.ptr, i64 %out.row.term0
 
-  ; -- mainloop: max = max(x), min = min(select(or(equal(x, max), not(equal(x, x))), column, 100))
+  ; ---- mainloop: max = max(x), min = min(select(or(equal(x, max), not(equal(x, x))), column, 100))
   br label %max_min.u.enter
 max_min.u.enter:
   br label %max_min.u.head
@@ -191,7 +193,7 @@ max_min.s.done:
   %min.by1 = shufflevector <16 x float> %min.by2.folded, <16 x float> poison, <16 x i32> <i32 1, i32 0, i32 3, i32 2, i32 5, i32 4, i32 7, i32 6, i32 9, i32 8, i32 11, i32 10, i32 13, i32 12, i32 15, i32 14>
   %row.min = call nsz <16 x float> @llvm.minimum.v16f32(<16 x float> %min.by2.folded, <16 x float> %min.by1)
 
-  ; -- epilogue: out = argmax(x)
+  ; ---- epilogue: out = argmax(x)
   %row.out.whole = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %row.min)
 
   %out.stored = call <16 x i32> @llvm.fptosi.sat.v16i32.v16f32(<16 x float> %row.out.whole)
@@ -202,7 +204,7 @@ row.latch:
   %row.after = add nuw i64 %row, 1
   br label %row.head
 row.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

@@ -3,8 +3,8 @@ columns, and of its square.
 
 T. F. Chan, G. H. Golub and R. J. LeVeque, "Algorithms for Computing the Sample Variance: Analysis
 and Recommendations", The American Statistician 37, 1983. With d = mean(x) - a the variance is
-mean((x - a)^2) - d^2, so the relative error of the sums counts up to 1 + 2 d^2 / var times. Where h
-of n columns give a, d^2 / var is less than n / h however large the mean is, for h columns whose mean
+mean((x - a)^2) - d^2, so the relative error of the sums counts up to 1 + 2 d^2 / var times. Where
+h of n columns give a, d^2 / var is less than n / h however large the mean is: h columns whose mean
 is d from that of all make a variance of d^2 h / (n - h) at least.
 """
 

@@ -101,7 +101,16 @@ class SplitRowsPlan(RowwisePlan):
 
     @property
     def task_words(self) -> str:
-        return f"{self.schedule.task} columns of a row, the last ones of all launches"
+        """Those of the last launch."""
+        return f"{self.schedule.task} columns of a row" if self.kernels[-1].is_split else "a row"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (
+            f"rows in {self.splits} parts of {self.schedule.task} columns: each launch reads them "
+            "once, and combines the partial results of those before it, "
+            f"{self.record_bytes} B for a row, {self.fold_bytes} B for each fold",
+        )
 
     @cached_property
     def fetches(self) -> tuple[Fetch, ...]:
