@@ -16,6 +16,7 @@ from kgen.errors import KgenError
 #: Sub-commands in the order of the help, with the line that describes each.
 COMMANDS: tuple[tuple[str, str], ...] = (
     ("build", "build kernels for fixed shapes into one bundle"),
+    ("compile", "compile a whole model, an ONNX file, into one bundle"),
     ("inspect", "what is inside a bundle: kernels, source, machine code"),
     ("verify", "execute every kernel of a bundle against the reference"),
     ("bench", "time the kernels of a bundle, side by side with libraries"),
