@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from kgen import bundle, pipeline, targets
 from kgen.errors import GraphError, KgenError, SpecError
 from kgen.graph.assemble import assembled
-from kgen.graph.fuse import fuse
+from kgen.graph.fuse import Fused, fuse
 from kgen.graph.importer import imported
 from kgen.graph.ir import Graph
 from kgen.graph.lower import Lowered, lower
@@ -16,7 +16,9 @@ from kgen.graph.memory import Plan as MemoryPlan
 from kgen.graph.model import Shape
 from kgen.graph.onnx_file import read
 from kgen.graph.operators import OPERATORS, graph_of
+from kgen.spec import Elementwise
 from kgen.targets.base import Kernel, Plan, Target
+from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
 #: What a model's program is called.
@@ -25,20 +27,26 @@ NAME = "main"
 
 @frozen
 class Compiled:
-    """A bundle of one program for each target; the memory plans by target."""
+    """A bundle of one program for each target; calls and memory plans by target."""
 
     bundle: bundle.Bundle
-    lowered: Lowered
+    graph: Graph
+    lowered: Mapping[str, Lowered]
     memory: Mapping[str, MemoryPlan]
 
 
-def load(path: str | os.PathLike[str], shapes: Mapping[str, Shape]) -> tuple[Graph, Lowered]:
-    """A model's graph and the calls that it becomes. Raises GraphError."""
-    graph = graph_of(imported(read(path), shapes, OPERATORS))
+def load(path: str | os.PathLike[str], shapes: Mapping[str, Shape]) -> Fused:
+    """A model's fused graph. Raises GraphError."""
+    return fuse(graph_of(imported(read(path), shapes, OPERATORS)))
+
+
+def lowered_for(fused: Fused, target: Target) -> Lowered:
+    """The calls that a target has kernels for. Raises GraphError for what has none."""
+    dtypes = targets.family(target.family).dtypes(Elementwise.op, target)
     try:
-        return graph, lower(fuse(graph))
+        return lower(fused, has_s64=DType.S64 in dtypes)
     except SpecError as error:
-        raise GraphError(f"model={path}: {error}") from None
+        raise GraphError(f"target={target.name}: {error}") from None
 
 
 def compile_model(
@@ -55,9 +63,10 @@ def compile_model(
     """
     found = [t if isinstance(t, Target) else targets.find(t) for t in names]
     progress(f"reading {path}")
-    graph, lowered = load(path, shapes or {})
+    fused = load(path, shapes or {})
+    lowered = {target.name: lowered_for(fused, target) for target in found}
     # All is planned before anything is assembled, so that what cannot be done fails at once.
-    plans = {target.name: planned(lowered, target) for target in found}
+    plans = {target.name: planned(lowered[target.name], target) for target in found}
     kernels: list[Kernel] = []
     distinct = {
         (target.name, plan.spec.key): plan for target in found for plan in plans[target.name].values()
@@ -68,12 +77,14 @@ def compile_model(
     programs, weights, memory = [], {}, {}
     for target in found:
         progress(f"packing weights for {target.name}")
-        made = assembled(NAME, target.name, graph, lowered, plans[target.name])
+        made = assembled(
+            NAME, target.name, fused.graph, lowered[target.name], plans[target.name]
+        )
         programs.append(made.program)
         weights.update(made.weights)
         memory[target.name] = made.memory
     packed = bundle.pack(kernels, programs=programs, weights=weights)
-    return Compiled(bundle=packed, lowered=lowered, memory=memory)
+    return Compiled(bundle=packed, graph=fused.graph, lowered=lowered, memory=memory)
 
 
 def planned(lowered: Lowered, target: Target) -> dict[int, Plan]:

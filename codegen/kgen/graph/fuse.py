@@ -318,7 +318,7 @@ class _Fusion:
         return own is whole
 
     def computed(self, lazy: Lazy) -> DType:
-        indices = _indices(lazy.expression)
+        indices = index_inputs(lazy.expression)
         dtypes = [
             self.values[self.leaves[name].root].dtype
             for name in inputs(lazy.expression)
@@ -679,7 +679,8 @@ def _special(expression: Expression) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(exact), frozenset(rooted)
 
 
-def _indices(expression: Expression) -> frozenset[str]:
+def index_inputs(expression: Expression) -> frozenset[str]:
+    """Variables by which others are gathered."""
     found: set[str] = set()
     for step in steps(expression):
         if step.primitive is Primitive.VIEW and step.name == "gather":

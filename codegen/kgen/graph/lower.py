@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from kgen.graph.fuse import Fused, Lazy, Leaf, extent_of, matrix, product_extents
+from kgen.graph.fuse import Fused, Lazy, Leaf, extent_of, index_inputs, matrix, product_extents
 from kgen.graph.ir import Product, Source, Value
 from kgen.graph.layout import Layout, seen
 from kgen.graph.model import Array, Shape
@@ -25,7 +25,6 @@ from kgen.ops.expression import (
 )
 from kgen.ops.views import has_views
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
-from kgen.spec.formula import packed
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
@@ -69,14 +68,15 @@ class Lowered:
     outputs: Mapping[str, str]
 
 
-def lower(fused: Fused) -> Lowered:
-    """Raises SpecError for what no kernel computes."""
-    return _Lowering(fused).all()
+def lower(fused: Fused, *, has_s64: bool = True) -> Lowered:
+    """The calls for targets that compute in s64, or for those that do not: there numbers of s64 are
+    read as s32, from their lower halves. Raises SpecError for what no kernel computes."""
+    return _Lowering(fused, has_s64).all()
 
 
 class _Lowering:
-    def __init__(self, fused: Fused) -> None:
-        self.fused, self.graph = fused, fused.graph
+    def __init__(self, fused: Fused, has_s64: bool) -> None:
+        self.fused, self.graph, self.has_s64 = fused, fused.graph, has_s64
         self.values = fused.graph.values
         self.calls: list[Call] = []
         self.buffers: dict[str, Buffer] = {}
@@ -160,9 +160,15 @@ class _Lowering:
             domain, layouts = value.shape, {name: leaf.layout for name, leaf in leaves.items()}
         else:
             domain, layouts, _ = coalesced(value.shape, leaves)
-        formulas, shapes, bindings = {}, [], {}
+        formulas, shapes, dtypes, bindings = {}, [], [], {}
+        indices = index_inputs(expression)
         for number, (name, leaf) in enumerate(leaves.items()):
-            shown = seen(layouts[name], self.buffers[leaf.root].elements, f"x{number}")
+            buffer = self.buffers[leaf.root]
+            layout, size, dtype = layouts[name], buffer.elements, buffer.dtype
+            if dtype is DType.S64 and not self.has_s64 and name not in indices:
+                layout, size, dtype = lower_halves(layout), 2 * size, DType.S32
+            dtypes.append(dtype)
+            shown = seen(layout, size, f"x{number}")
             assert shown is not None, leaf
             found = shown.formula
             if has_views(expression) and shown.shape != layouts[name].shape:
@@ -171,12 +177,12 @@ class _Lowering:
             shapes.append(shown.shape)
             bindings[f"x{number}"] = Binding(buffer=leaf.root)
         expression = substituted(expression, formulas)
-        dtypes = tuple(self.buffers[leaf.root].dtype for leaf in leaves.values())
         if expression.primitive is Primitive.INPUT:
             expression = call("cast", (expression,))
-        spec = elementwise(expression, shapes, dtypes, value.dtype)
+        spec = elementwise(expression, shapes, tuple(dtypes), value.dtype)
         if math.prod(spec.domain) < math.prod(domain):
-            spec = elementwise(view("expand", (expression, *domain)), shapes, dtypes, value.dtype)
+            whole = view("expand", (expression, *domain))
+            spec = elementwise(whole, shapes, tuple(dtypes), value.dtype)
         self.call(spec, bindings, into or value.id, nodes)
 
     def rows(
@@ -347,6 +353,12 @@ def elementwise(
     )
 
 
+def lower_halves(layout: Layout) -> Layout:
+    """The first s32 of each s64 of a layout, in memory of s32."""
+    strides = tuple(2 * s for s in layout.strides)
+    return Layout(shape=layout.shape, strides=strides, offset=2 * layout.offset)
+
+
 def ordered(expression: Expression) -> Expression:
     """Sums and products with the product of matrices first, as they are written."""
     done: dict[Expression, Expression] = {}
@@ -402,6 +414,3 @@ def coalesced(
             for name, layout in found.items()
         }
     return shape, found, tuple(reduced)
-
-
-__all__ = ["Binding", "Buffer", "Call", "Lowered", "lower", "packed"]
