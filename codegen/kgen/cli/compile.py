@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kgen.cli.lists import comma_list
 from kgen.cli.output import end_progress, print_json, print_table, progress
+from kgen.cli.model_check import print_results, verified
 from kgen.errors import GraphError, TargetError
 
 if TYPE_CHECKING:
@@ -53,8 +54,12 @@ def run(args: argparse.Namespace) -> int:
     start = time.perf_counter()
     shapes = shapes_of(args.shape)
     compiled = compile_model(args.model, targets, shapes=shapes, progress=progress)
-    if args.verify and not _verified(args, compiled, shapes):
-        return 1
+    if args.verify:
+        results = verified(compiled.bundle, args.model)
+        if not args.json or not all(result.passed for result in results):
+            print_results(results, json=args.json)
+        if not all(result.passed for result in results):
+            return 1
     compiled.bundle.save(output, external_weights=args.external_weights)
     end_progress()
     rows = rows_of(compiled)
@@ -65,12 +70,6 @@ def run(args: argparse.Namespace) -> int:
     seconds = time.perf_counter() - start
     print(f"wrote {output} ({output.stat().st_size} bytes) in {seconds:.1f} s")
     return 0
-
-
-def _verified(
-    args: argparse.Namespace, compiled: Compiled, shapes: dict[str, tuple[int, ...]]
-) -> bool:
-    raise NotImplementedError
 
 
 def shapes_of(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:

@@ -78,14 +78,20 @@ class _Assembly:
 
     def all(self) -> Assembled:
         inputs = tuple(
-            self.value(name, self.whole(buffer, self.graph.values[buffer].shape), Place(kind="input", name=name))
+            self.value(
+                buffer,
+                self.whole(buffer, self.graph.values[buffer].shape),
+                Place(kind="input", name=name),
+                name,
+            )
             for name, buffer in self.lowered.inputs.items()
         )
         outputs = tuple(
             self.value(
-                name,
+                buffer,
                 self.whole(buffer, self.graph.values[self.graph.outputs[name]].shape),
                 Place(kind="output", name=name),
+                name,
             )
             for name, buffer in self.lowered.outputs.items()
         )
@@ -119,8 +125,7 @@ class _Assembly:
             binding = call.bindings[param.name]
             place = self.place(binding.buffer, param)
             offset = place.offset + binding.offset * param.dtype.itemsize
-            wanted = self.graph.names.get(binding.buffer, binding.buffer)
-            value = self.value(wanted, param, dataclasses.replace(place, offset=offset))
+            value = self.value(binding.buffer, param, dataclasses.replace(place, offset=offset))
             bindings[param.name] = value.name
         return Step(kernel=self.plans[number].spec.key, bindings=bindings, nodes=call.nodes)
 
@@ -149,9 +154,10 @@ class _Assembly:
             self.by_order[order] = name
         return self.by_order[order]
 
-    def value(self, wanted: str, param: TensorParam, place: Place) -> Value:
-        """A tensor at a place: one name for each way in which memory is looked at."""
-        key = (param.dtype, param.shape, param.strides, place)
+    def value(self, buffer: str, param: TensorParam, place: Place, wanted: str = "") -> Value:
+        """A buffer as a kernel sees it: one name for each way in which it is looked at."""
+        wanted = wanted or self.graph.names.get(buffer, buffer)
+        key = (buffer, param.dtype, param.shape, param.strides, place)
         if key not in self.known:
             name = unused(wanted, self.values)
             self.values[name] = Value(
