@@ -493,9 +493,13 @@ class _Fusion:
             self.roots.add(name)
         elif at not in self.roots:
             layout = replayed(Layout.of(self.values[at].shape), views)
-            self.roots.add(at if layout is not None and layout.is_packed else name)
-        elif (leaf := self.leaf(at, views)) is None or not leaf.layout.is_packed:
+            self.roots.add(at if layout is not None and self.is_all(at, layout) else name)
+        elif (leaf := self.leaf(at, views)) is None or not self.is_all(at, leaf.layout):
             self.roots.add(name)
+
+    def is_all(self, root: str, layout: Layout) -> bool:
+        """Whether a layout has a root's memory as it is."""
+        return layout.is_packed and layout.size == math.prod(self.values[root].shape)
 
     def share(self) -> bool:
         """Makes roots of what several roots would compute for themselves. True if there were any."""

@@ -38,7 +38,7 @@ class Layout:
 
     @property
     def is_packed(self) -> bool:
-        """All elements of memory from the first one on, in their order."""
+        """The first elements of memory, in their order."""
         walked = [(n, s) for n, s in zip(self.shape, self.strides, strict=True) if n > 1]
         wanted = packed(tuple(n for n, _ in walked))
         return self.offset == 0 and tuple(s for _, s in walked) == wanted

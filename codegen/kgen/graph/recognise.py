@@ -73,7 +73,7 @@ def _waists(whole: Expression) -> list[Expression]:
             break
         front.remove(last)
         front |= {a for a in last.arguments if a.primitive is not Primitive.CONSTANT}
-    return [part for part in inner if _depth(whole, part) > 1]
+    return [part for part in inner if not part.truth and _depth(whole, part) > 1]
 
 
 def _depth(whole: Expression, part: Expression) -> int:
