@@ -68,7 +68,9 @@ class Maker:
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)])
 
 
-def mlp(rows: int | str = 5, inputs: int = 13, hidden: int = 24, outputs: int = 3) -> onnx.ModelProto:
+def mlp(
+    rows: int | str = 5, inputs: int = 13, hidden: int = 24, outputs: int = 3
+) -> onnx.ModelProto:
     """Two layers with relu and softmax."""
     m = Maker()
     x = m.add("Relu", m.linear(m.input("x", (rows, inputs)), inputs, hidden))

@@ -58,7 +58,9 @@ def decomposed(order: str) -> Lowered:
     square = m.add("Mul", d, d) if order == "mul" else m.add("Pow", d, m.constant(2.0))
     variance = m.add("ReduceMean", square, axes=[-1])
     root = m.add("Sqrt", m.add("Add", variance, m.constant(1e-5)))
-    return lowered(m.model(m.add("Add", m.add("Mul", m.add("Div", d, root), m.weight(6)), m.weight(6))))
+    return lowered(
+        m.model(m.add("Add", m.add("Mul", m.add("Div", d, root), m.weight(6)), m.weight(6)))
+    )
 
 
 @pytest.mark.parametrize("order", ["mul", "pow"])
@@ -74,7 +76,11 @@ def test_what_several_kernels_need_is_written_once() -> None:
     a = m.linear(x, 6, 3)
     b = m.add("Softmax", x, axis=-1)
     found = lowered(m.model(a, b))
-    assert [type(call.spec).__name__ for call in found.calls] == ["Elementwise", "Matmul", "Rowwise"]
+    assert [type(call.spec).__name__ for call in found.calls] == [
+        "Elementwise",
+        "Matmul",
+        "Rowwise",
+    ]
 
 
 def test_two_products_in_one_sum() -> None:

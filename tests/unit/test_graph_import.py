@@ -17,9 +17,7 @@ from kgen.graph.operators import OPERATORS
 from tests.onnx_models import Maker, mlp
 
 
-def refused(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, model: Any, *options: str
-) -> str:
+def refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, model: Any, *options: str) -> str:
     """The line by which a model, or the bytes of a file, is refused."""
     file = tmp_path / "model.onnx"
     file.write_bytes(model if isinstance(model, bytes) else model.SerializeToString())
@@ -60,9 +58,7 @@ def test_shapes_left_open(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
     assert "x=4x12 does not fit the model's batchx13" in refused(
         capsys, tmp_path, mlp("batch"), "--shape", "x=4x12"
     )
-    assert "no such input; it has x" in refused(
-        capsys, tmp_path, mlp("batch"), "--shape", "y=4x12"
-    )
+    assert "no such input; it has x" in refused(capsys, tmp_path, mlp("batch"), "--shape", "y=4x12")
     assert "not of the form NAME=1x128" in refused(
         capsys, tmp_path, mlp("batch"), "--shape", "x=4xb"
     )

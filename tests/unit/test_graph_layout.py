@@ -38,7 +38,9 @@ def random_step(rng: random.Random, shape: tuple[int, ...]) -> ViewStep:
         count = rng.randint(1, (shape[axis] - start + step - 1) // step)
         return ViewStep(kind=kind, numbers=(axis, start, count, step))
     if kind == "expand":
-        return ViewStep(kind=kind, numbers=(2, *(rng.choice((n, 3)) if n == 1 else n for n in shape)))
+        return ViewStep(
+            kind=kind, numbers=(2, *(rng.choice((n, 3)) if n == 1 else n for n in shape))
+        )
     sizes, left = [], math.prod(shape)
     while left > 1 and len(sizes) < 3:
         n = rng.choice([d for d in range(1, left + 1) if left % d == 0])

@@ -14,7 +14,9 @@ def test_no_two_that_live_at_once_overlap() -> None:
         for i in range(rng.randint(0, 30)):
             first = rng.randrange(40)
             lives[f"b{i}"] = Life(
-                nbytes=rng.choice((1, 255, 256, 257, 4000)), first=first, last=first + rng.randrange(9)
+                nbytes=rng.choice((1, 255, 256, 257, 4000)),
+                first=first,
+                last=first + rng.randrange(9),
             )
         found = plan(lives)
         assert found.least == least(lives) <= found.nbytes

@@ -93,7 +93,9 @@ def norm(operator: str, count: int, **attributes: Any) -> Make:
         shape = (2, 3, 5)
         size = 3 if operator == "InstanceNormalization" else 5
         x = m.add("Add", m.input("x", shape), m.weight(5))
-        return str(m.add(operator, x, *(m.weight(size, scale=1) for _ in range(count)), **attributes))
+        return str(
+            m.add(operator, x, *(m.weight(size, scale=1) for _ in range(count)), **attributes)
+        )
 
     return make
 
@@ -133,7 +135,9 @@ def batched(m: Maker) -> str:
 
 
 def vectors(m: Maker) -> str:
-    return str(m.add("MatMul", m.weight(3), m.add("MatMul", m.input("x", (2, 3, 5)), m.weight(5, 4))))
+    return str(
+        m.add("MatMul", m.weight(3), m.add("MatMul", m.input("x", (2, 3, 5)), m.weight(5, 4)))
+    )
 
 
 def gemm(m: Maker) -> str:
@@ -186,7 +190,9 @@ def gathered(m: Maker) -> str:
 
 
 def modulo(m: Maker) -> str:
-    return str(m.add("Mod", m.add("Cast", m.input("x", (3, 5)), to=T.INT64), m.constant(2, np.int64)))
+    return str(
+        m.add("Mod", m.add("Cast", m.input("x", (3, 5)), to=T.INT64), m.constant(2, np.int64))
+    )
 
 
 def is_nothing(operator: str) -> Make:
@@ -240,7 +246,9 @@ NEWER = {"Mish": 18, "Gelu": 20, "Swish": 24, "RMSNormalization": 23, "Concat": 
 #: What onnx's reference gets wrong: axes of old Softmax, a maximum with several channels.
 DEFINED: dict[str, Callable[[Any], Any]] = {
     "old softmax": lambda x: np.exp(x) / np.exp(x).sum((1, 2), keepdims=True),
-    "GlobalMaxPool": lambda x: (x + np.float32(np.random.default_rng(0).standard_normal(5) * 0.2)).max(2, keepdims=True),
+    "GlobalMaxPool": lambda x: (
+        x + np.float32(np.random.default_rng(0).standard_normal(5) * 0.2)
+    ).max(2, keepdims=True),
 }
 
 

@@ -69,7 +69,9 @@ def compile_model(
     plans = {target.name: planned(lowered[target.name], target) for target in found}
     kernels: list[Kernel] = []
     distinct = {
-        (target.name, plan.spec.key): plan for target in found for plan in plans[target.name].values()
+        (target.name, plan.spec.key): plan
+        for target in found
+        for plan in plans[target.name].values()
     }
     for number, ((target_name, key), plan) in enumerate(distinct.items(), 1):
         progress(f"building {number} of {len(distinct)}: {target_name}/{key}")
@@ -77,9 +79,7 @@ def compile_model(
     programs, weights, memory = [], {}, {}
     for target in found:
         progress(f"packing weights for {target.name}")
-        made = assembled(
-            NAME, target.name, fused.graph, lowered[target.name], plans[target.name]
-        )
+        made = assembled(NAME, target.name, fused.graph, lowered[target.name], plans[target.name])
         programs.append(made.program)
         weights.update(made.weights)
         memory[target.name] = made.memory
@@ -101,5 +101,3 @@ def planned(lowered: Lowered, target: Target) -> dict[int, Plan]:
                 raise type(error)(f"target={target.name}: {error} (node {where})") from None
         found[number] = known[spec.key]
     return found
-
-

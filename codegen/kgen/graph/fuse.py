@@ -189,9 +189,7 @@ class _Fusion:
             },
         )
         inlined = frozenset().union(*(lazy.inlined for lazy in taken.values()))
-        found = Lazy(
-            value=value, expression=expression, domain=domain, axes=axes, inlined=inlined
-        )
+        found = Lazy(value=value, expression=expression, domain=domain, axes=axes, inlined=inlined)
         unfit = self.unfit(found, taken)
         if unfit:
             self.roots.update(unfit)
@@ -461,7 +459,11 @@ class _Fusion:
             return
         axes = next(iter(firsts))
         shape = self.values[root].shape
-        if axes[-1] != len(shape) - 1 or shape != product.shape or self.has_full_operand(root, product):
+        if (
+            axes[-1] != len(shape) - 1
+            or shape != product.shape
+            or self.has_full_operand(root, product)
+        ):
             return
         packed = Layout.of(tuple(shape[axis] for axis in axes))
         back = [axes.index(axis) for axis in range(len(axes))]
@@ -517,9 +519,7 @@ class _Fusion:
     def is_inside(self, name: str, new: set[str], owners: Mapping[str, set[str]]) -> bool:
         """Whether another value that becomes a root has this one in all its uses."""
         return any(
-            other != name
-            and name in self.lazies[other].inlined
-            and owners[other] == owners[name]
+            other != name and name in self.lazies[other].inlined and owners[other] == owners[name]
             for other in new
         )
 
@@ -555,9 +555,7 @@ class _Fusion:
             formulas={name: self.lazies[name] for name in written if name in self.lazies},
             products=self.products,
             leaves=self.leaves,
-            memory={
-                name: self.layout_of(name) for name in self.roots
-            },
+            memory={name: self.layout_of(name) for name in self.roots},
             operands=operands,
             outputs={name: self.origin(of)[0] for name, of in self.graph.outputs.items()},
         )
@@ -656,16 +654,24 @@ def extent_of(layout: Layout, extents: tuple[int, int, int]) -> str | None:
     if (b, m, n) == (0, 1, 0):
         return "mx1"
     full = Layout.of(extents)
-    return "mxn" if cut.is_packed and full.size == layout.size and 0 not in (
-        s for size, s in zip(extents, cut.strides, strict=True) if size > 1
-    ) else None
+    return (
+        "mxn"
+        if cut.is_packed
+        and full.size == layout.size
+        and 0 not in (s for size, s in zip(extents, cut.strides, strict=True) if size > 1)
+        else None
+    )
 
 
 def characters(expression: Expression) -> int:
     """About how long its text is, in which what is used twice stands twice."""
     lengths: dict[Expression, int] = {}
     for step in steps(expression):
-        own = len(step.name or step.primitive.value) if step.primitive is not Primitive.CONSTANT else 9
+        own = (
+            len(step.name or step.primitive.value)
+            if step.primitive is not Primitive.CONSTANT
+            else 9
+        )
         lengths[step] = own + 2 + sum(lengths[a] + 2 for a in step.arguments)
     return lengths[expression]
 

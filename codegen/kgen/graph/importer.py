@@ -36,7 +36,14 @@ DTYPES: Mapping[int, DType] = {
 MOST_FOLDED = 2 << 30
 #: Whose results differ from run to run.
 RANDOM = frozenset(
-    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+    {
+        "Bernoulli",
+        "Multinomial",
+        "RandomNormal",
+        "RandomNormalLike",
+        "RandomUniform",
+        "RandomUniformLike",
+    }
 )
 #: ONNX's own domains, whose operators have a schema.
 DOMAINS = ("", "ai.onnx")
@@ -60,7 +67,9 @@ class _Walk:
         self, proto: onnx.ModelProto, shapes: Mapping[str, Shape], supported: Collection[str]
     ) -> None:
         self.proto, self.supported = proto, supported
-        self.opsets = {o.domain if o.domain not in DOMAINS else "": o.version for o in proto.opset_import}
+        self.opsets = {
+            o.domain if o.domain not in DOMAINS else "": o.version for o in proto.opset_import
+        }
         self.constants: dict[str, Array] = {}
         self.types: dict[str, onnx.TypeProto] = {}
         self.open: set[str] = set()
@@ -89,7 +98,9 @@ class _Walk:
             if not given.type.HasField("tensor_type"):
                 raise GraphError(f"input {given.name} is no tensor; kgen takes tensors only")
             if given.type.tensor_type.elem_type not in DTYPES:
-                raise GraphError(f"input {given.name} has a type that no kernel takes; export it as f32")
+                raise GraphError(
+                    f"input {given.name} has a type that no kernel takes; export it as f32"
+                )
             dims = [
                 dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?"
                 for dim in given.type.tensor_type.shape.dim
@@ -184,7 +195,9 @@ class _Walk:
                 schema, node, types, small, opset_imports=[helper.make_opsetid("", opset)]
             )
         except Exception as error:
-            raise GraphError(f"node {name} ({node.op_type}) does not fit its inputs: {error}") from None
+            raise GraphError(
+                f"node {name} ({node.op_type}) does not fit its inputs: {error}"
+            ) from None
         return {
             value: kind
             for value, kind in found.items()
@@ -236,12 +249,16 @@ class _Walk:
             dtype = self.types[value].tensor_type.elem_type
             if dtype not in DTYPES:
                 kind = onnx.TensorProto.DataType.Name(dtype)
-                raise GraphError(f"node {name} ({operator}) makes {value} of {kind}, which no kernel takes")
+                raise GraphError(
+                    f"node {name} ({operator}) makes {value} of {kind}, which no kernel takes"
+                )
 
     def model(self) -> Model:
         if self.unsupported:
             count = sum(map(len, self.unsupported.values()))
-            words = "; ".join(f"{op}: {_some(names)}" for op, names in sorted(self.unsupported.items()))
+            words = "; ".join(
+                f"{op}: {_some(names)}" for op, names in sorted(self.unsupported.items())
+            )
             raise GraphError(
                 f"{count} nodes have operators that kgen lacks: {words}; kgen targets --operators "
                 "prints those that it has"
@@ -259,7 +276,9 @@ class _Walk:
         for name in (*wanted, *(i.name for i in self.inputs)):
             kind = self.types[name].tensor_type
             if kind.elem_type not in DTYPES:
-                raise GraphError(f"constant {name} has a type that no kernel takes; export it as f32")
+                raise GraphError(
+                    f"constant {name} has a type that no kernel takes; export it as f32"
+                )
             tensors[name] = Tensor(dtype=DTYPES[kind.elem_type], shape=_dims(self.types[name]))
         return Model(
             name=self.proto.graph.name or "main",

@@ -118,7 +118,9 @@ class Builder:
     def add(self, operation: Operation, shape: Sequence[int], dtype: DType) -> Value:
         shape = tuple(map(int, shape))
         if 0 in shape:
-            raise self.refusal(f"has a result of shape {'x'.join(map(str, shape))}, without elements")
+            raise self.refusal(
+                f"has a result of shape {'x'.join(map(str, shape))}, without elements"
+            )
         key = (operation, shape, dtype)
         if key not in self.known:
             name = f"v{len(self.values)}"
@@ -153,7 +155,9 @@ class Builder:
         """A constant's elements; None for any other value."""
         if value is None or not isinstance(value.operation, Source):
             return None
-        return self.constants.get(value.operation.name) if value.operation.kind == "constant" else None
+        return (
+            self.constants.get(value.operation.name) if value.operation.kind == "constant" else None
+        )
 
     def term(self, value: Value | Number) -> Expression:
         """A value in a formula: a number, if all its elements are that one."""
@@ -192,7 +196,9 @@ class Builder:
         )
         if same:
             return value
-        return self.add(View(of=value.id, step=ViewStep(kind=kind, numbers=numbers)), shape, value.dtype)
+        return self.add(
+            View(of=value.id, step=ViewStep(kind=kind, numbers=numbers)), shape, value.dtype
+        )
 
     def reshape(self, value: Value, shape: Sequence[int]) -> Value:
         return self.view(value, "reshape", shape, shape)

@@ -145,7 +145,9 @@ def seen(layout: Layout, size: int, name: str) -> Seen | None:
     Memory is cut into axes at the layout's strides, which must divide each other. Axes of stride 0
     are of size 1 in the formula, and axes of size 1 in front are left out.
     """
-    moving = [i for i, (n, s) in enumerate(zip(layout.shape, layout.strides, strict=True)) if n > 1 and s]
+    moving = [
+        i for i, (n, s) in enumerate(zip(layout.shape, layout.strides, strict=True)) if n > 1 and s
+    ]
     order = sorted(moving, key=lambda i: -layout.strides[i])
     strides = [layout.strides[i] for i in order]
     if any(s < 0 for s in strides) or any(s % t or s == t for s, t in pairwise(strides)):

@@ -205,8 +205,14 @@ class _Lowering:
             own = own and self.buffers[leaf.root].dtype is dtype
             plain[name] = shown.shape if own and shown is not None else None
             if shown is not None:
-                shape = (1,) * (len(domain) - len(shown.shape)) + shown.shape if own else layouts[name].shape
-                covered = tuple(max(n, m) for n, m in zip(covered, own_sizes(layouts[name]), strict=True))
+                shape = (
+                    (1,) * (len(domain) - len(shown.shape)) + shown.shape
+                    if own
+                    else layouts[name].shape
+                )
+                covered = tuple(
+                    max(n, m) for n, m in zip(covered, own_sizes(layouts[name]), strict=True)
+                )
         for number, (name, leaf) in enumerate(leaves.items()):
             renamed[name] = variable(f"x{number}")
             shape = plain[name]
@@ -244,9 +250,13 @@ class _Lowering:
             name = f"{leaf.root}.{len(self.copies)}"
             self.copies[key] = name
             self.new(name, dtype, math.prod(sizes))
-            strides = tuple(s if n > 1 else 0 for n, s in zip(sizes, leaf.layout.strides, strict=True))
+            strides = tuple(
+                s if n > 1 else 0 for n, s in zip(sizes, leaf.layout.strides, strict=True)
+            )
             layout = Layout(shape=sizes, strides=strides, offset=leaf.layout.offset)
-            value = Value(id=name, dtype=dtype, shape=sizes, operation=Source(kind="input", name=""))
+            value = Value(
+                id=name, dtype=dtype, shape=sizes, operation=Source(kind="input", name="")
+            )
             self.elements(
                 value, variable("x"), {"x": Leaf(root=leaf.root, layout=layout)},
                 self.values[leaf.root].nodes, into=name,
@@ -389,8 +399,10 @@ def coalesced(
         if n == 1:
             continue
         last = groups[-1][-1] if groups else None
-        if last is not None and (last in axes) == (axis in axes) and all(
-            layout.strides[last] == layout.strides[axis] * n for layout in layouts.values()
+        if (
+            last is not None
+            and (last in axes) == (axis in axes)
+            and all(layout.strides[last] == layout.strides[axis] * n for layout in layouts.values())
         ):
             groups[-1].append(axis)
         else:

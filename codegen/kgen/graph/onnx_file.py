@@ -22,7 +22,9 @@ def read(path: str | os.PathLike[str]) -> onnx.ModelProto:
     try:
         data = file.read_bytes()
     except OSError as error:
-        raise GraphError(f"model={file} cannot be read: {error.strerror}; give an ONNX file") from None
+        raise GraphError(
+            f"model={file} cannot be read: {error.strerror}; give an ONNX file"
+        ) from None
     model = onnx.ModelProto()
     try:
         model.ParseFromString(data)
@@ -86,7 +88,9 @@ def _size(tensor: onnx.TensorProto) -> int:
     try:
         bits = helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
     except Exception:
-        raise GraphError(f"tensor {tensor.name} has a type that is unknown: {tensor.data_type}") from None
+        raise GraphError(
+            f"tensor {tensor.name} has a type that is unknown: {tensor.data_type}"
+        ) from None
     if any(n < 0 for n in tensor.dims) or math.prod(tensor.dims) * bits > MOST_BYTES:
         raise GraphError(
             f"tensor {tensor.name} has the shape {list(tensor.dims)}; {MOST_BYTES >> 30} GiB is the "

@@ -172,9 +172,7 @@ def opened(
     bundle: str | os.PathLike[str] | Bundle | BundleFile,
 ) -> Iterator[MemoryReader | BundleFile]:
     if isinstance(bundle, Bundle):
-        yield MemoryReader(
-            manifest=bundle.manifest, files=bundle.files, weights=bundle.weights
-        )
+        yield MemoryReader(manifest=bundle.manifest, files=bundle.files, weights=bundle.weights)
     elif isinstance(bundle, BundleFile):
         yield bundle
     else:
