@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def merge(paths: Sequence[str | os.PathLike[str]]) -> Bundle:
-    """The kernels and programs of all bundles, in order; one that is in several of them, byte by byte the same,
-    is taken once.
+    """The kernels and programs of all bundles, in order; one that is in several of them, byte by
+    byte the same, is taken once.
 
     Every digest is checked. Raises BundleError for kernels of one name that differ, and what
     :class:`kgen_runtime.bundle.BundleFile` raises.

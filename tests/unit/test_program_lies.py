@@ -22,7 +22,7 @@ from kgen_runtime.decode import decode
 from kgen_runtime.dlpack import packed_strides
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest_json import from_json, to_json
-from kgen_runtime.manifest_program import Place, Program, State, Step, Value
+from kgen_runtime.manifest_program import Place, Program, Step, Value
 from kgen_runtime.program_check import check_programs
 from tests.programs import ROWS, WIDE, mlp_bundle
 from tests.unit.test_manifest_lies import lies
@@ -64,10 +64,16 @@ def reversed_steps(program: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (at("values.3.place.offset", 1028), "value y of 480 bytes at arena \\+ 1028 ends past the 1504"),
-        (at("values.3.place.offset", -4), "value y lies at arena \\+ -4, between two elements"),
-        (at("values.3.place.offset", 1022), "value y lies at arena \\+ 1022, between two elements"),
-        (at("values.4.place.offset", 4), "value b1 of 160 bytes at weights b1 \\+ 4 ends past the 160"),
+        (
+            at("values.3.place.offset", 1028),
+            "value y of 480 bytes at arena [+] 1028 ends past the 1504",
+        ),
+        (at("values.3.place.offset", -4), "value y lies at arena [+] -4, between two elements"),
+        (at("values.3.place.offset", 1022), "value y lies at arena [+] 1022, between two elements"),
+        (
+            at("values.4.place.offset", 4),
+            "value b1 of 160 bytes at weights b1 [+] 4 ends past the 160",
+        ),
         (at("values.2.strides", [2**40, 1]), "value h of .* bytes at arena ends past"),
         (at("values.2.strides", [-40, 1]), "h has a size below 1 or a stride below 0"),
         (at("values.2.strides", [1]), "h has not one stride per dimension"),
@@ -76,9 +82,15 @@ def reversed_steps(program: Any) -> None:
         (at("values.2.place.name", "x"), "value h lies in arena x, which there is not"),
         (at("values.2.place.kind", "input"), "value h lies in input, which there is not"),
         (at("values.2.name", "x"), "value 'x' is there twice"),
-        (at("values.3.place.offset", 256), "step 1 \\(.*\\) takes h and y, which overlap"),
-        (at("values.3.place", {"kind": "weights", "name": "w1"}), "out is y, in weights w1, which is only"),
-        (at("values.3.place", {"kind": "input", "name": "x"}), "out is y, in input x, which is only read"),
+        (at("values.3.place.offset", 256), "step 1 [(].*[)] takes h and y, which overlap"),
+        (
+            at("values.3.place", {"kind": "weights", "name": "w1"}),
+            "out is y, in weights w1, which is only",
+        ),
+        (
+            at("values.3.place", {"kind": "input", "name": "x"}),
+            "out is y, in input x, which is only read",
+        ),
         (at("inputs.0.place.offset", 4), "input x is no packed value in its own memory"),
         (at("inputs.0.strides", [48, 2]), "input x is no packed value in its own memory"),
         (at("outputs", []), "value out lies in output out, which there is not"),
@@ -86,29 +98,38 @@ def reversed_steps(program: Any) -> None:
         (at("arena_bytes", -1), "its arena has -1 bytes"),
         (at("arena_bytes", 2**62), ""),
         (at("steps", []), "it has no step"),
-        (at("steps.0.kernel", "nothing"), "step 0 \\(nothing\\): the bundle has no such kernel"),
+        (at("steps.0.kernel", "nothing"), "step 0 [(]nothing[)]: the bundle has no such kernel"),
         (at("target", "sm_80"), "the bundle has no such kernel"),
         (at("steps.0.bindings", {"a": "x"}), "it binds a; the kernel takes a, b, bias, out"),
         (at("steps.0.bindings.a", "q"), "a is 'q', which is no value"),
         (at("steps.0.bindings.a", 7), "a is 7, which is no value"),
-        (at("steps.0.bindings.a", ["x"]), "a is \\['x'\\], which is no value"),
+        (at("steps.0.bindings.a", ["x"]), "a is \\['x'], which is no value"),
         (at("steps.1.bindings.residual", "y"), "step 1 .* reads y, which no earlier step writes"),
-        (at("steps.0.after", [0]), "it waits for step \\[0\\], which is not earlier"),
-        (at("steps.0.after", [2]), "it waits for step \\[2\\], which is not earlier"),
-        (at("steps.0.after", [-1]), "it waits for step \\[-1\\], which is not earlier"),
-        (without_order, "step 1 .* reads h and step 0 writes h, on one byte; it has to wait for it"),
-        (reversed_steps, "it waits for step \\[1\\], which is not earlier"),
+        (at("steps.0.after", [0]), "it waits for step \\[0], which is not earlier"),
+        (at("steps.0.after", [2]), "it waits for step \\[2], which is not earlier"),
+        (at("steps.0.after", [-1]), "it waits for step \\[-1], which is not earlier"),
+        (
+            without_order,
+            "step 1 .* reads h and step 0 writes h, on one byte; it has to wait for it",
+        ),
+        (reversed_steps, "it waits for step \\[1], which is not earlier"),
         (at("steps.2.bindings.out", "y2"), "out is 'y2', which is no value"),
         (at("steps.1.after", []), "step 1 .* reads h and step 0 writes h"),
-        (at("weights.0.file", "../../etc/passwd"), "weight \\w+ is in '../../etc/passwd', which is not named"),
+        (
+            at("weights.0.file", "../../etc/passwd"),
+            r"weight \w+ is in '../../etc/passwd', which is not named",
+        ),
         (at("weights.0.sha256", "0"), "which is not named by its digest"),
         (at("weights.0.nbytes", 0), "has 0 bytes"),
         (at("weights.0.name", "b2"), "is there twice|which there is not"),
         (at("name", ""), "it has no name"),
-        (at("states", [{"name": "s", "nbytes": 4, "input": "h", "output": "h"}]), "state s has no value 'h'"),
+        (
+            at("states", [{"name": "s", "nbytes": 4, "input": "h", "output": "h"}]),
+            "state s has no value 'h'",
+        ),
     ],
     ids=lambda v: getattr(v, "__name__", ""),
-)  # fmt: skip
+)
 def test_one_lie(data: Any, change: Callable[[Any], None], message: str) -> None:
     change(data["programs"][0])
     if not message:
@@ -126,7 +147,7 @@ def test_unwritten_values(data: Any) -> None:
     with pytest.raises(BundleError, match="no step writes output out"):
         from_json(data)
     steps[:] = [last | {"after": []}]
-    with pytest.raises(BundleError, match="step 0 .* reads y, which no earlier step writes"):
+    with pytest.raises(BundleError, match=r"step 0 .* reads y, which no earlier step writes"):
         from_json(data)
     data["programs"] *= 2
     with pytest.raises(BundleError, match="program native/main: it is there twice"):
@@ -171,10 +192,11 @@ print("done")
 
 
 def test_every_field(made: kgen.Bundle, data: Any, tmp_path: Path) -> None:
-    """One change anywhere: refused in one line, or it runs without a crash."""
+    """One change anywhere, of which a fifth is tried: refused in one line, or it runs without a
+    crash."""
     kernels = from_json(data).kernels
     tried, taken = 0, []
-    for what, lie in lies({"programs": data["programs"]}):
+    for what, lie in itertools.islice(lies({"programs": data["programs"]}), 0, None, 5):
         tried += 1
         try:
             check_programs(
@@ -184,16 +206,16 @@ def test_every_field(made: kgen.Bundle, data: Any, tmp_path: Path) -> None:
             assert "\n" not in str(error) and len(str(error)) < 1000, what
         else:
             taken.append((what, {**data, **lie}))
-    assert tried > 3000 and 50 < len(taken) < tried / 8
+    assert tried > 1000 and 20 < len(taken) < tried / 8
     # Names of nodes and programs change nothing that runs: a tenth of what is taken is enough.
     sample = [
         t
         for i, t in enumerate(taken)
-        if ".name" not in t[0] and ".nodes" not in t[0] or i % 10 == 0
+        if (".name" not in t[0] and ".nodes" not in t[0]) or i % 4 == 0
     ]
     files = dict(made.files) | {name: data.tobytes() for name, data in made.weights.items()}
     path = tmp_path / "lies.pickle"
-    path.write_bytes(pickle.dumps((files, sample[:80])))
+    path.write_bytes(pickle.dumps((files, sample[:40])))
     command = [sys.executable, "-c", WORKER, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.stdout.endswith("done\n"), (done.stdout[-200:], done.stderr[-2000:])
@@ -347,5 +369,3 @@ def test_states_and_interleaved_values() -> None:
     )
     made = bundle.pack([kernel], programs=[program])
     assert [s.after for s in made.manifest.programs[0].steps] == [(), ()]
-    assert list(itertools.chain(*(s.after for s in made.manifest.programs[0].steps))) == []
-    assert State(name="s", nbytes=4, input="a", output="b").nbytes == 4
