@@ -98,7 +98,7 @@ def run(lowered: Lowered, inputs: Mapping[str, Array]) -> dict[str, Array]:
             start = binding.offset * param.dtype.itemsize
             data = memory[binding.buffer].view(np.uint8)[start : start + param.nbytes]
             assert data.nbytes == param.nbytes, (call, param)
-            buffers[param.name] = memoryview(data)
+            buffers[param.name] = data.data
         out = call.spec.parameters[-1]
         element = scalar.elements(
             spec, {name: data for name, data in buffers.items() if name != "out"}, "out"

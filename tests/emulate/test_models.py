@@ -118,12 +118,14 @@ def test_a_wrong_plan_of_memory_is_found() -> None:
     bundle = kgen.compile_model(EXPORTED["dynamo"], ["native"]).bundle
     (program,) = bundle.manifest.programs
     kept, queries = (program.by_name[program.steps[i].bindings["out"]] for i in (1, 4))
+    by = kept.place.offset - queries.place.offset
+    name = model_name(queries.name)
     values = tuple(
-        dataclasses.replace(v, place=dataclasses.replace(kept.place, offset=v.place.offset - queries.place.offset + kept.place.offset))
-        if v.place.kind == "arena" and model_name(v.name) == model_name(queries.name)
+        dataclasses.replace(v, place=dataclasses.replace(v.place, offset=v.place.offset + by))
+        if model_name(v.name) == name
         else v
         for v in program.values
-    )  # fmt: skip
+    )
     expected = truth(EXPORTED["dynamo"], program)
     assert verified(bundle, program, expected).passed
     found = verified(bundle, dataclasses.replace(program, values=values), expected)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Mapping
 
 import numpy as np
 import onnx
@@ -18,12 +19,12 @@ from kgen.spec import Matmul, Rowwise
 from tests.onnx_models import ENCODER_SHAPES, EXPORTED, Maker, mlp, run
 
 
-def lowered(model: onnx.ModelProto, shapes: dict[str, tuple[int, ...]] | None = None) -> Lowered:
+def lowered(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]] | None = None) -> Lowered:
     return lower(fuse(graph_of(imported(model, shapes or {}, OPERATORS))))
 
 
 def encoder(exporter: str) -> Lowered:
-    shapes = ENCODER_SHAPES if exporter == "torchscript" else {}
+    shapes: Mapping[str, tuple[int, ...]] = ENCODER_SHAPES if exporter == "torchscript" else {}
     return lowered(read(EXPORTED[exporter]), shapes)
 
 

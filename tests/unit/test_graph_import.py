@@ -177,7 +177,8 @@ def test_what_is_computed_from_shapes_is_folded() -> None:
     x = m.input("x", ("n", 4))
     shape = m.add("Shape", x)
     rows = m.add("Gather", shape, m.constant(0, np.int64))
-    sizes = m.add("Concat", m.add("Unsqueeze", rows, m.constant([0], np.int64)), m.constant([2, 2], np.int64), axis=0)  # fmt: skip
+    first = m.add("Unsqueeze", rows, m.constant([0], np.int64))
+    sizes = m.add("Concat", first, m.constant([2, 2], np.int64), axis=0)
     found = imported(m.model(m.add("Reshape", x, sizes)), {"x": (3, 4)}, OPERATORS)
     assert [node.operator for node in found.nodes] == ["Reshape"]
     assert found.tensors[found.outputs[0]].shape == (3, 2, 2)

@@ -41,7 +41,8 @@ def random_step(rng: random.Random, shape: tuple[int, ...]) -> ViewStep:
         return ViewStep(
             kind=kind, numbers=(2, *(rng.choice((n, 3)) if n == 1 else n for n in shape))
         )
-    sizes, left = [], math.prod(shape)
+    sizes: list[int] = []
+    left = math.prod(shape)
     while left > 1 and len(sizes) < 3:
         n = rng.choice([d for d in range(1, left + 1) if left % d == 0])
         sizes.append(n)
@@ -87,7 +88,9 @@ def test_chains_of_views() -> None:
         if shown is not None:
             as_formula += 1
             by_formula = viewed(shown.formula, memory.reshape(shown.shape))
-            np.testing.assert_array_equal(np.broadcast_to(by_formula, (1,) * max(0, by_formula.ndim - expected.ndim) + expected.shape).reshape(expected.shape), expected, str(steps))  # fmt: skip
+            front = max(0, by_formula.ndim - expected.ndim)
+            whole = np.broadcast_to(by_formula, (1,) * front + expected.shape)
+            np.testing.assert_array_equal(whole.reshape(expected.shape), expected, str(steps))
     assert said > 300 and as_formula > 250
 
 

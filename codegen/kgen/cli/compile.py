@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgen.cli.lists import comma_list
-from kgen.cli.output import end_progress, print_json, print_table, progress
 from kgen.cli.model_check import print_results, verified
+from kgen.cli.output import end_progress, print_json, print_table, progress
 from kgen.errors import GraphError, TargetError
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Programs of a bundle against their model, as `kgen compile --verify` and `kgen verify` print it."""
+"""Programs of a bundle against their model, for `kgen compile --verify` and `kgen verify`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from kgen.bundle import Bundle
     from kgen.check.execute.places import On
     from kgen.check.model.steps import ProgramResult
+    from kgen.constants import Array
     from kgen_runtime.bundle import BundleFile
+    from kgen_runtime.manifest_program import Value
 
 #: What the columns mean.
 BOUNDS = """
@@ -53,11 +55,11 @@ def verified(
         return found
 
 
-def _given(texts: Sequence[str], inputs: Sequence[object]) -> dict[str, object]:
+def _given(texts: Sequence[str], inputs: Sequence[Value]) -> dict[str, Array]:
     from kgen.constants import read
 
     found = {}
-    known = {value.name: value for value in inputs}  # type: ignore[attr-defined]
+    known = {value.name: value for value in inputs}
     for text in texts:
         name, _, file = text.partition("=")
         if name not in known:

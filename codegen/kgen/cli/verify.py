@@ -73,7 +73,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from kgen.check.execute.places import Emulation
-    from kgen.check.model.steps import ProgramResult
     from kgen.check.profile import profile
     from kgen.check.verify.run import verify
     from kgen.cli.arguments import whole

@@ -1,4 +1,4 @@
-"""The stages of a model: file -> model -> graph -> fused formulas -> calls -> kernels and programs."""
+"""The stages of a model: file -> graph -> fused formulas -> calls -> kernels and programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kgen.graph.importer import imported
 from kgen.graph.ir import Graph
 from kgen.graph.lower import Lowered, lower
 from kgen.graph.memory import Plan as MemoryPlan
-from kgen.graph.model import Shape
+from kgen.graph.model import Array, Shape
 from kgen.graph.onnx_file import read
 from kgen.graph.operators import OPERATORS, graph_of
 from kgen.spec import Elementwise
@@ -76,7 +76,9 @@ def compile_model(
     for number, ((target_name, key), plan) in enumerate(distinct.items(), 1):
         progress(f"building {number} of {len(distinct)}: {target_name}/{key}")
         kernels.append(pipeline.assembled(plan))
-    programs, weights, memory = [], {}, {}
+    programs = []
+    weights: dict[str, Array] = {}
+    memory: dict[str, MemoryPlan] = {}
     for target in found:
         progress(f"packing weights for {target.name}")
         made = assembled(NAME, target.name, fused.graph, lowered[target.name], plans[target.name])

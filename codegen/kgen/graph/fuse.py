@@ -504,7 +504,7 @@ class _Fusion:
         return layout.is_packed and layout.size == math.prod(self.values[root].shape)
 
     def share(self) -> bool:
-        """Makes roots of what several roots would compute for themselves. True if there were any."""
+        """Makes roots of what several roots would compute. True if there were any."""
         owners: dict[str, set[str]] = {}
         for root in self.roots:
             if root in self.lazies:
@@ -700,7 +700,7 @@ def index_inputs(expression: Expression) -> frozenset[str]:
 
 def _reachable(graph: Graph) -> set[str]:
     found = set(graph.outputs.values())
-    for value in reversed(graph.values.values()):
+    for value in reversed(list(graph.values.values())):
         if value.id in found:
             found.update(value.operands)
     return found

@@ -196,35 +196,26 @@ class _Lowering:
         domain, layouts, axes = coalesced(lazy.domain, leaves, lazy.axes)
         dtype = self.row_dtype(lazy, leaves)
         renamed: dict[str, Expression] = {}
-        shapes, bindings = [], {}
-        covered = tuple(1 for _ in domain)
-        plain = {}
-        for name, leaf in leaves.items():
-            shown = seen(layouts[name], self.buffers[leaf.root].elements, "x")
-            own = shown is not None and shown.formula is variable("x")
-            own = own and self.buffers[leaf.root].dtype is dtype
-            plain[name] = shown.shape if own and shown is not None else None
-            if shown is not None:
-                shape = (
-                    (1,) * (len(domain) - len(shown.shape)) + shown.shape
-                    if own
-                    else layouts[name].shape
-                )
-                covered = tuple(
-                    max(n, m) for n, m in zip(covered, own_sizes(layouts[name]), strict=True)
-                )
+        shapes: list[Shape] = []
+        bindings = {}
+        # Where no input has all rows and columns, the first one gets them.
+        own = {name: own_sizes(layout) for name, layout in layouts.items()}
+        if np.broadcast_shapes(*own.values()) != domain:
+            own[next(iter(own))] = domain
         for number, (name, leaf) in enumerate(leaves.items()):
+            buffer = self.buffers[leaf.root]
+            shown = seen(layouts[name], buffer.elements, "x")
+            as_it_lies = shown is not None and shown.formula is variable("x")
+            if (
+                not as_it_lies
+                or buffer.dtype is not dtype
+                or own[name] == domain != own_sizes(layouts[name])
+            ):
+                copy = self.copied(Leaf(root=leaf.root, layout=layouts[name]), own[name], dtype)
+                buffer = self.buffers[copy]
             renamed[name] = variable(f"x{number}")
-            shape = plain[name]
-            grows = covered != domain and number == 0
-            if shape is None or grows:
-                sizes = domain if grows else own_sizes(layouts[name])
-                copy = self.copied(Leaf(root=leaf.root, layout=layouts[name]), sizes, dtype)
-                shape, bound = sizes, copy
-            else:
-                bound = leaf.root
-            shapes.append(shape)
-            bindings[f"x{number}"] = Binding(buffer=bound)
+            shapes.append(own[name])
+            bindings[f"x{number}"] = Binding(buffer=buffer.id)
         spec = Rowwise(
             expression=str(substituted(expression, renamed)),
             shapes=tuple(shapes),
@@ -308,7 +299,8 @@ class _Lowering:
 
     def own_constant(self, leaf: Leaf) -> str:
         """The part of a constant that a layout shows, as a constant of its own."""
-        name = f"{leaf.root}:{leaf.layout.offset}:{'x'.join(map(str, (*leaf.layout.shape, *leaf.layout.strides)))}"
+        shown = "x".join(map(str, (leaf.layout.offset, *leaf.layout.shape, *leaf.layout.strides)))
+        name = f"{leaf.root}:{shown}"
         array = self.constants[leaf.root].reshape(-1)
         step = array.itemsize
         self.constants[name] = np.ascontiguousarray(

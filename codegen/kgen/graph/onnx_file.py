@@ -93,10 +93,10 @@ def _size(tensor: onnx.TensorProto) -> int:
         ) from None
     if any(n < 0 for n in tensor.dims) or math.prod(tensor.dims) * bits > MOST_BYTES:
         raise GraphError(
-            f"tensor {tensor.name} has the shape {list(tensor.dims)}; {MOST_BYTES >> 30} GiB is the "
-            "limit"
+            f"tensor {tensor.name} has the shape {list(tensor.dims)}; {MOST_BYTES >> 30} GiB is "
+            "the limit"
         )
-    return math.prod(tensor.dims) * bits
+    return int(math.prod(tensor.dims) * bits)
 
 
 def _check_size(tensor: onnx.TensorProto, nbytes: int, file: Path) -> None:

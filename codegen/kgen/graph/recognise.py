@@ -1,9 +1,9 @@
 """Functions that an exporter took apart, found again by their values.
 
 A formula that depends on its inputs only by way of one part of it is a function of that part. It is
-computed at some numbers from the mathematical definitions, and if it agrees there with a function of
-the scalar language, it is that function: `x * 0.5 * (1 + erf(x / 1.4142135))` is gelu(x), however
-it is written. A function has its own accuracy and, on some targets, its own better form.
+computed at some numbers from the mathematical definitions, and if it agrees there with a function
+of the scalar language, it is that function: `x * 0.5 * (1 + erf(x / 1.4142135))` is gelu(x),
+however it is written. A function has its own accuracy and, on some targets, its own better form.
 """
 
 from __future__ import annotations

@@ -22,7 +22,6 @@ from kgen.check.execute.places import executor as executor_of
 from kgen.check.model.truth import Truth
 from kgen.check.tensors import Bytes
 from kgen.errors import EmulationError, VerificationError
-from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.manifest_program import Program, Step, Value, Weight
 from kgen_runtime.values import frozen
 

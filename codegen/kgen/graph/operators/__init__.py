@@ -43,9 +43,9 @@ def graph_of(model: Model) -> Graph:
             found[name] = result
     outputs = {}
     for name in model.outputs:
-        result = value(name)
-        assert result is not None
-        outputs[name] = result.id
+        output = value(name)
+        assert output is not None
+        outputs[name] = output.id
     names: dict[str, str] = {}
     for name, result in found.items():
         names.setdefault(result.id, name)
