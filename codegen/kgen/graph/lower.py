@@ -221,7 +221,7 @@ class _Lowering:
             shapes=tuple(shapes),
             dtype=dtype,
             out_dtype=lazy.value.dtype,
-            axes=axes,  # type: ignore[arg-type]
+            axes=axes,
         )
         self.call(spec, bindings, lazy.value.id, nodes)
 
