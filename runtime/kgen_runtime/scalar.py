@@ -21,7 +21,7 @@ from operator import mul
 from typing import Any, Literal
 
 from kgen_runtime import definitions, views
-from kgen_runtime.dtypes import DType, computed_in, input_dtypes
+from kgen_runtime.dtypes import DType, computed_in, input_dtypes, output_dtypes
 
 Buffers = Mapping[str, memoryview]
 #: The value of one output element, before it is rounded to the output's type. It takes
@@ -229,7 +229,7 @@ def elementwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -
         numbers = dict(zip(broadcast.names, found, strict=True))
         return evaluate(broadcast.formulas, name, numbers, compute)
 
-    compute = computed_in(broadcast.dtypes, DType(spec["out_dtype"]))
+    compute = computed_in(broadcast.dtypes, output_dtypes(spec, len(broadcast.outputs)))
     return lambda index: result(*broadcast.bits(index[0]))
 
 
@@ -240,9 +240,8 @@ def _viewed(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> El
     shapes = {n: tuple(shape) for n, shape in zip(names, spec["shapes"], strict=True)}
     dtypes = dict(zip(names, input_dtypes(spec, len(names)), strict=True))
     indices = views.index_names(formulas)
-    compute = computed_in(
-        (dtypes[name] for name in names if name not in indices), DType(spec["out_dtype"])
-    )
+    numbers = [dtypes[name] for name in names if name not in indices]
+    compute = computed_in(numbers, output_dtypes(spec, len(formulas)))
     dtypes |= {name: DType(spec["index_dtype"]) for name in indices}
 
     def read_at(name: str, index: tuple[int, ...]) -> float:

@@ -13,7 +13,7 @@ from kgen.ops.expression import constant
 from kgen.ops.registry import call_of
 from kgen.ops.views import has_views
 from kgen.spec.formula import FLOATS, INTEGERS, MAX_RANK, Formula, Shape
-from kgen.spec.members import Member, Members, OptionalMember
+from kgen.spec.members import OptionalMember
 from kgen.spec.views import Reads, Shapes, input_uses, reads_of
 from kgen_runtime.dtypes import DType, DTypeLike, computed_in
 from kgen_runtime.manifest import TensorParam
@@ -26,20 +26,13 @@ INDEX_DTYPES = (DType.S32, DType.S64)
 @frozen
 class Elementwise(Formula):
     """out = expression, element by element; outputs have the shape that all inputs broadcast to,
-    or all outputs' expressions where some have views.
-
-    `dtypes` are those of the inputs, in the order in which the expression names them, where they
-    differ; then `dtype` is the widest of them. `index_dtype` is that of the inputs by which others
-    are gathered.
-    """
+    or all outputs' expressions where some have views. `index_dtype` is that of the inputs by which
+    others are gathered."""
 
     op: ClassVar[str] = "elementwise"
     kind: ClassVar[str] = "element-wise"
-    in_dtypes: ClassVar[tuple[DType, ...]] = (DType.F64, *FLOATS, *INTEGERS)
-    out_dtypes: ClassVar[tuple[DType, ...]] = (DType.F64, *FLOATS, *INTEGERS)
-    dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
-    dtypes: Members[DType, DTypeLike] = Members(DType)
-    out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
+    takes: ClassVar[tuple[DType, ...]] = (DType.F64, *FLOATS, *INTEGERS)
+    gives: ClassVar[tuple[DType, ...]] = (DType.F64, *FLOATS, *INTEGERS)
     index_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
 
     @cached_property
@@ -74,26 +67,14 @@ class Elementwise(Formula):
                 f"input {name} of {self.expression!r} is an index and a number; take two"
             )
 
-    def __post_init__(self) -> None:
-        if self.dtypes:
-            if len(self.dtypes) not in (1, len(self.inputs)):
-                raise SpecError(
-                    f"{len(self.dtypes)} dtypes for the inputs {', '.join(self.inputs)} of "
-                    f"{self.expression!r}; give one for each, or one for all"
-                )
+    def _take_dtypes(self) -> None:
+        if len(self.dtypes) > 1:
             self._take_index_dtype()
-            # Names of dtypes go from the widest to the narrowest.
-            object.__setattr__(self, "dtype", min(self.value_dtypes, key=list(DType).index))
-            if len(set(self.value_dtypes)) == 1:
-                object.__setattr__(self, "dtypes", ())
-        super().__post_init__()
+        super()._take_dtypes()
 
     def _take_index_dtype(self) -> None:
         """That of an input which is an index, where dtypes name those of all inputs."""
-        if len(self.dtypes) == 1:
-            object.__setattr__(self, "dtypes", self.dtypes * len(self.inputs))
-            return
-        found = zip(self.inputs, self.dtypes, strict=True)
+        found = zip(self.inputs, self.dtypes, strict=False)
         indices = {dtype for name, dtype in found if name in self.index_inputs}
         if len(indices | {self.index_dtype} - {None}) > 1:
             raise SpecError(
@@ -128,45 +109,32 @@ class Elementwise(Formula):
 
     @property
     def value_dtypes(self) -> tuple[DType, ...]:
-        """Of each input whose elements are numbers of the expression."""
-        dtypes = self.dtypes or (self.dtype,) * len(self.inputs)
-        found = zip(self.inputs, dtypes, strict=True)
+        found = zip(self.inputs, super().input_dtypes, strict=True)
         return tuple(dtype for name, dtype in found if name not in self.index_inputs)
 
     @property
     def input_dtypes(self) -> tuple[DType, ...]:
-        dtypes = self.dtypes or super().input_dtypes
-        found = zip(self.inputs, dtypes, strict=True)
+        found = zip(self.inputs, super().input_dtypes, strict=True)
         index = self.index_dtype or INDEX_DTYPES[0]
         return tuple(index if name in self.index_inputs else dtype for name, dtype in found)
 
-    @property
-    def needed_dtypes(self) -> tuple[DType, ...]:
-        return (*self.value_dtypes, self.out)
-
-    def dtype_of(self, name: str) -> DType:
-        """An input's dtype."""
-        return self.input_dtypes[self.inputs.index(name)]
-
-    @property
-    def default_out(self) -> DType:
-        truths = all(calls.truth for calls in self.formula_calls)
-        return DType.BOOL if truths else self.dtype
+    def default_out(self, calls: Expression) -> DType:
+        return DType.BOOL if calls.truth else self.dtype
 
     @property
     def compute(self) -> DType:
         """The type that the expression is computed in."""
-        return computed_in(self.value_dtypes, self.out)
+        return computed_in(self.value_dtypes, self.output_dtypes)
 
     @cached_property
     def result_calls(self) -> tuple[Expression, ...]:
         """The outputs' expressions in calls, of bool whether they are not zero; their inputs are
         the reads."""
-        if self.out is not DType.BOOL:
-            return self.calls
         return tuple(
-            calls if calls.truth else call_of("not_equal", calls, constant(0.0))
-            for calls in self.calls
+            call_of("not_equal", calls, constant(0.0))
+            if dtype is DType.BOOL and not calls.truth
+            else calls
+            for calls, dtype in zip(self.calls, self.output_dtypes, strict=True)
         )
 
     def primitives(self, native: Container[str] = ()) -> tuple[Expression, ...]:
@@ -212,11 +180,6 @@ class Elementwise(Formula):
                 sizes = zip(self.domain, zip(*moving, strict=True), strict=True)
                 found += math.prod(n for n, strides in sizes if any(strides))
         return min(found, math.prod(of.shape))
-
-    @property
-    def widest_itemsize(self) -> int:
-        """Bytes of the widest element of its tensors, but for indices."""
-        return max(dtype.itemsize for dtype in self.needed_dtypes)
 
     @property
     def has_exact_steps(self) -> bool:

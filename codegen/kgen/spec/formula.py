@@ -8,13 +8,14 @@ import re
 from abc import abstractmethod
 from collections.abc import Container, Iterable, Mapping
 from functools import cached_property
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 from kgen.errors import SpecError
 from kgen.ops import COORDINATES, OUT, Expression, canonical, formulas, functions, parse, steps
 from kgen.ops.expression import infix, inputs
 from kgen.spec.base import MAX_BYTES, Spec, whole
-from kgen_runtime.dtypes import DType
+from kgen.spec.members import Member, Members, OptionalMember
+from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
 
@@ -36,31 +37,32 @@ class Formula(Spec):
 
     `h = x + residual; out = rms_norm(h, w)` has two outputs. A name stands for the value as it is
     computed, in f32, and not as it is written, rounded to the output's type. `shapes` are those of
-    the inputs in the order in which the expression names them; a single one is that of all. All are
-    of `dtype`; what is computed in between is f32, and `out_dtype` is what results are rounded to.
-    Raises SpecError for an expression or shapes that do not fit.
+    the inputs in the order in which the expression names them; a single one is that of all.
+
+    `dtypes` are those of the inputs, in the same order, where they differ; then `dtype` is the
+    widest of them. Likewise `out_dtypes` are what the outputs are rounded to where that differs,
+    and then `out_dtype` is the widest. Raises SpecError for what does not fit.
     """
 
     #: What messages call such operations.
     kind: ClassVar[str]
     #: What the inputs may be, and what the result may be rounded to.
-    in_dtypes: ClassVar[tuple[DType, ...]] = FLOATS
-    out_dtypes: ClassVar[tuple[DType, ...]] = FLOATS
+    takes: ClassVar[tuple[DType, ...]] = FLOATS
+    gives: ClassVar[tuple[DType, ...]] = FLOATS
     #: Names in the expression that are no inputs.
     coordinates: ClassVar[frozenset[str]] = frozenset()
     expression: str
     shapes: tuple[Shape, ...]
-
-    @property
-    @abstractmethod
-    def out_dtype(self) -> DType | None:
-        """The output's dtype; a field of every operation, filled in where it is left out."""
+    dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
+    dtypes: Members[DType, DTypeLike] = Members(DType)
+    out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
+    out_dtypes: Members[DType, DTypeLike] = Members(DType)
 
     def __post_init__(self) -> None:
-        if self.out_dtype is None:
-            object.__setattr__(self, "out_dtype", self.default_out)
-        inputs_may = [(dtype, self.in_dtypes) for dtype in self.input_dtypes]
-        for dtype, known in (*inputs_may, (self.out, self.out_dtypes)):
+        self._take_dtypes()
+        self._take_out_dtypes()
+        inputs_may = [(dtype, self.takes) for dtype in self.input_dtypes]
+        for dtype, known in (*inputs_may, *((dtype, self.gives) for dtype in self.output_dtypes)):
             if dtype not in known:
                 raise SpecError(
                     f"dtype={dtype} is not one that {self.kind} operations take; they take "
@@ -92,6 +94,39 @@ class Formula(Spec):
         self._check_expression()
         self._check_sizes()
 
+    def _take_dtypes(self) -> None:
+        """`dtype` and `dtypes` from what is given; SpecError for a number that does not fit."""
+        if not self.dtypes:
+            return
+        self._take_each("dtypes", self._each("dtypes", "inputs", self.inputs))
+        found = self.value_dtypes
+        object.__setattr__(self, "dtype", widest(found))
+        if len(set(found)) == 1:
+            object.__setattr__(self, "dtypes", ())
+
+    def _take_out_dtypes(self) -> None:
+        """The same of the outputs, of which each has a default."""
+        found = tuple(map(self.default_out, self.formula_calls))
+        if self.out_dtypes:
+            found = self._each("out_dtypes", "outputs", self.outputs)
+        elif self.out_dtype is not None:
+            found = (self.out_dtype,) * len(self.outputs)
+        object.__setattr__(self, "out_dtype", widest(found))
+        self._take_each("out_dtypes", found if len(set(found)) > 1 else ())
+
+    def _take_each(self, field: str, dtypes: tuple[DType, ...]) -> None:
+        object.__setattr__(self, field, dtypes)
+
+    def _each(self, field: str, of: str, names: tuple[str, ...]) -> tuple[DType, ...]:
+        """The dtype of each tensor, of which one may be given for all."""
+        given: tuple[DType, ...] = getattr(self, field)
+        if len(given) not in (1, len(names)):
+            raise SpecError(
+                f"{len(given)} {field} for the {of} {', '.join(names)} of {self.expression!r}; "
+                "give one for each, or one for all"
+            )
+        return given * (len(names) // len(given))
+
     def _check_expression(self) -> None:
         """Raises SpecError for one that cannot be computed."""
         self.primitives()
@@ -110,7 +145,7 @@ class Formula(Spec):
 
     @property
     def out(self) -> DType:
-        """The output's dtype, always set."""
+        """The output's dtype, always set; of several, the widest."""
         assert self.out_dtype is not None
         return self.out_dtype
 
@@ -140,12 +175,39 @@ class Formula(Spec):
     @property
     def input_dtypes(self) -> tuple[DType, ...]:
         """Of each input."""
-        return (self.dtype,) * len(self.inputs)
+        return self.dtypes or (self.dtype,) * len(self.inputs)
 
     @property
-    def default_out(self) -> DType:
-        """The output's dtype where none is given."""
+    def value_dtypes(self) -> tuple[DType, ...]:
+        """Of each input whose elements are numbers of the expression."""
+        return self.input_dtypes
+
+    @property
+    def output_dtypes(self) -> tuple[DType, ...]:
+        """Of each output."""
+        return self.out_dtypes or (self.out,) * len(self.outputs)
+
+    @property
+    def needed_dtypes(self) -> tuple[DType, ...]:
+        return (*self.value_dtypes, *self.output_dtypes)
+
+    @property
+    def widest_itemsize(self) -> int:
+        """Bytes of the widest element of its tensors, but for indices."""
+        return max(dtype.itemsize for dtype in self.needed_dtypes)
+
+    def default_out(self, calls: Expression) -> DType:
+        """The dtype of an output where none is given."""
         return self.dtype
+
+    @cached_property
+    def _dtype_of(self) -> Mapping[str, DType]:
+        names = (*self.inputs, *self.outputs)
+        return dict(zip(names, (*self.input_dtypes, *self.output_dtypes), strict=True))
+
+    def dtype_of(self, name: str) -> DType:
+        """A tensor's dtype."""
+        return self._dtype_of[name]
 
     @cached_property
     def domain(self) -> Shape:
@@ -180,9 +242,14 @@ class Formula(Spec):
             ),
             *(
                 TensorParam(
-                    name=name, role="output", dtype=self.out, shape=shape, strides=packed(shape)
+                    name=name, role="output", dtype=dtype, shape=shape, strides=packed(shape)
                 )
-                for name, shape in ((name, self.output_shape(name)) for name in self.outputs)
+                for name, shape, dtype in zip(
+                    self.outputs,
+                    map(self.output_shape, self.outputs),
+                    self.output_dtypes,
+                    strict=True,
+                )
             ),
         )
 
@@ -239,7 +306,8 @@ class Formula(Spec):
             name = expression_key(self.expression)
         shapes = self.shapes if len(set(self.shapes)) > 1 else self.shapes[:1]
         sizes = "_".join("x".join(map(str, shape)) for shape in shapes)
-        suffix = "" if self.out is self.dtype else f"_to_{self.out}"
+        outs = self.out_dtypes or (self.out,)
+        suffix = "" if set(outs) == {self.dtype} else f"_to_{'_'.join(outs)}"
         return f"{name}_{sizes}{self.key_of_axes}_{self.dtype_words('_')}{suffix}"
 
     def dtype_words(self, between: str) -> str:
@@ -276,17 +344,26 @@ def expression_of(op: str) -> str | None:
     return None if re.fullmatch(r"\w*", op) else op
 
 
+def widest(dtypes: Iterable[DType]) -> DType:
+    """The first in the order of the names of dtypes, which go from the widest to the narrowest."""
+    return min(dtypes, key=list(DType).index)
+
+
 T = TypeVar("T")
 
 
-def by_name(what: str, expression: str, given: Mapping[str, T]) -> tuple[T, ...]:
-    """What inputs have in the expression's order of them. SpecError for a name that it lacks."""
-    found = inputs(*formulas(expression).values())
-    names = [name for name in found if name not in COORDINATES]
+def by_name(
+    what: str, expression: str, given: Mapping[str, T], of: Literal["input", "output"] = "input"
+) -> tuple[T, ...]:
+    """What inputs, or outputs, have in the expression's order of them. SpecError for a name that it
+    lacks."""
+    found = formulas(expression)
+    of_inputs = [name for name in inputs(*found.values()) if name not in COORDINATES]
+    names = of_inputs if of == "input" else list(found)
     for name in given:
         if name not in names:
-            raise SpecError(f"{what} {name}=: {expression!r} has the inputs {', '.join(names)}")
+            raise SpecError(f"{what} {name}=: {expression!r} has the {of}s {', '.join(names)}")
     for name in names:
         if name not in given:
-            raise SpecError(f"input {name} of {expression!r} has no {what}; give {name}=...")
+            raise SpecError(f"{of} {name} of {expression!r} has no {what}; give {name}=...")
     return tuple(given[name] for name in names)

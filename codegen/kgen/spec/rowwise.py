@@ -12,8 +12,7 @@ from kgen.ops import COORDINATES, Expression, Row, expand, reduces
 from kgen.ops.views import refuse_views
 from kgen.spec.base import whole
 from kgen.spec.formula import FLOATS, MAX_RANK, Formula, Shape, packed
-from kgen.spec.members import Member, OptionalMember
-from kgen_runtime.dtypes import DType, DTypeLike
+from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
 #: Functions whose results are numbers of columns.
@@ -50,10 +49,8 @@ class Rowwise(Formula):
 
     op: ClassVar[str] = "rowwise"
     kind: ClassVar[str] = "row-wise"
-    out_dtypes: ClassVar[tuple[DType, ...]] = (*FLOATS, DType.S32)
+    gives: ClassVar[tuple[DType, ...]] = (*FLOATS, DType.S32)
     coordinates: ClassVar[frozenset[str]] = COORDINATES
-    dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
-    out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
     axes: Axes = Axes()
 
     def _check_expression(self) -> None:
@@ -81,10 +78,8 @@ class Rowwise(Formula):
         refuse_views(self.formula_calls, self.kind)
         return super().domain
 
-    @property
-    def default_out(self) -> DType:
-        indices = all(calls.name in INDICES for calls in self.formula_calls)
-        return DType.S32 if indices else self.dtype
+    def default_out(self, calls: Expression) -> DType:
+        return DType.S32 if calls.name in INDICES else self.dtype
 
     @property
     def key_of_axes(self) -> str:

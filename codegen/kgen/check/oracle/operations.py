@@ -17,7 +17,7 @@ from kgen.check.oracle import elementwise, rowwise, tolerance
 from kgen.check.oracle.tolerance import Estimate
 from kgen.check.tensors import Bits, Bytes, Values, decode, strided_bits
 from kgen_runtime.definitions import Formulas, formulas, reduced
-from kgen_runtime.dtypes import DType, computed_in
+from kgen_runtime.dtypes import DType, computed_in, output_dtypes
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.scalar import split_axes
 from kgen_runtime.views import has_views, index_names
@@ -167,7 +167,8 @@ def _elementwise(
 def _estimate(entry: KernelEntry, values: Mapping[str, Values], shape: tuple[int, ...]) -> Estimate:
     found, out = formulas_of(entry), entry.output
     indices = index_names(found)
-    compute = computed_in((p.dtype for p in entry.inputs if p.name not in indices), out.dtype)
+    values_of = (p.dtype for p in entry.inputs if p.name not in indices)
+    compute = computed_in(values_of, output_dtypes(entry.spec, len(found)))
     numbers: dict[str, Values] = {}
     for p in entry.inputs:
         whole = p.dtype.is_integer

@@ -95,11 +95,14 @@ class CpuFamily(Family):
 
     def tolerance(self, spec: Spec, target: Target) -> Tolerance:
         if isinstance(spec, Rowwise):
+            from kgen.targets.cpu.plan.kernels.rowwise import digits_of
+
+            digits = digits_of(spec)
             return Tolerance(
                 accumulate=DType.F32,
                 factor=4.0,
-                function_error=FUNCTION_ERRORS.get(spec.out, ELEMENTWISE_ERROR),
-                reason=f"exp2 and log2 by polynomials with digits for {spec.out}; sums in f32",
+                function_error=FUNCTION_ERRORS.get(digits, ELEMENTWISE_ERROR),
+                reason=f"exp2 and log2 by polynomials with digits for {digits}; sums in f32",
             )
         if isinstance(spec, Elementwise):
             if spec.has_exact_steps:

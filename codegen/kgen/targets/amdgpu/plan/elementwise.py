@@ -35,17 +35,13 @@ class Part:
         """What is computed with."""
         return FloatType(dtype=self.dtype, lanes=self.lanes)
 
-    def read(self, name: str) -> FloatType:
-        """An access to an input."""
-        return FloatType(dtype=self.spec.parameter(name).dtype, lanes=self.lanes)
-
-    @property
-    def written(self) -> FloatType:
-        return FloatType(dtype=self.spec.out, lanes=self.lanes)
+    def access(self, name: str) -> FloatType:
+        """An access to a tensor."""
+        return FloatType(dtype=self.spec.dtype_of(name), lanes=self.lanes)
 
     def one(self, name: str) -> FloatType:
         """An access to an input of which one element serves all lanes."""
-        return FloatType(dtype=self.spec.parameter(name).dtype)
+        return FloatType(dtype=self.spec.dtype_of(name))
 
     @property
     def one_value(self) -> FloatType:
@@ -64,12 +60,10 @@ class Part:
 
     @property
     def declarations(self) -> Iterator[str]:
-        """Intrinsics that the expression takes, and its result's rounding to an integer."""
+        """Intrinsics that the expression takes, and its results' rounding to integers."""
         yield from self.renderer.declarations(*self.spec.result_calls)
-        t, written = self.value, self.written
-        if written.dtype.is_integer and not (t.dtype.is_integer or written.is_bool):
-            yield f"{t} @llvm.roundeven.{t.suffix}({t})"
-            yield f"{written} @{written.saturating}.{written.suffix}.{t.suffix}({t})"
+        for written in map(self.access, self.spec.outputs):
+            yield from rounding(self.value, written)
 
     def rendered(self, prefix: str) -> Rendered:
         """The expressions on values %<prefix>.<operand>; the results are %<prefix>.<output>."""
@@ -78,6 +72,13 @@ class Part:
         inputs |= {c.name: f"%{prefix}.{c.name}{holds}" for c in reads.conditions}
         names = [f"%{prefix}.{name}" for name in self.spec.outputs]
         return self.renderer.render_all(self.spec.result_calls, inputs, names[-1], names)
+
+
+def rounding(value: FloatType, written: FloatType) -> Iterator[str]:
+    """Intrinsics that make integers of floats, declared."""
+    if written.dtype.is_integer and not (value.dtype.is_integer or written.is_bool):
+        yield f"{value} @llvm.roundeven.{value.suffix}({value})"
+        yield f"{written} @{written.saturating}.{written.suffix}.{value.suffix}({value})"
 
 
 def computed_in(spec: Elementwise) -> DType:

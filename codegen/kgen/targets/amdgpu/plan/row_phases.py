@@ -60,6 +60,7 @@ class Place:
 class Load:
     """A vector of an input as f32 `value`, or one element of it in all lanes (`single`)."""
 
+    name: str
     value: str
     moves: tuple[Move, ...]
     pointer: str
@@ -68,9 +69,10 @@ class Load:
 
 @frozen
 class Store:
-    """`value` to its place in an output."""
+    """`value` to its place in an output; `stem` starts the names of what is made of it."""
 
     name: str
+    stem: str
     value: str
     moves: tuple[Move, ...]
     pointer: str
@@ -307,9 +309,15 @@ class RowPhases:
 
     def _stores(self, place: Place, known: Mapping[Expression, str]) -> Iterator[Store]:
         for of in self.row.whole_outputs:
-            row, name = moved(f"%{of.name}.ptr", self.out_row_moves(of)), f"%{of.name}.{place.name}"
-            by = moves(f"{name}.at", row, self._column_terms(place, of.columns))
-            yield Store(name=name, value=known[of.result], moves=by, pointer=moved(row, by))
+            row, stem = self.row_pointer(of), f"%{of.name}.{place.name}"
+            by = moves(f"{stem}.at", row, self._column_terms(place, of.columns))
+            yield Store(
+                name=of.name,
+                stem=stem,
+                value=known[of.result],
+                moves=by,
+                pointer=moved(row, by),
+            )
 
     def _or_identity(self, fold: Fold, result: str, place: Place, value: str) -> str:
         """The line that keeps a vector which is not there out of a fold."""
@@ -321,6 +329,7 @@ class RowPhases:
         value = f"%{of.name}.{place.name}"
         by = moves(f"{value}.at", row, self._column_terms(place, columns))
         return Load(
+            name=of.name,
             value=value,
             moves=by,
             pointer=moved(row, by),
@@ -338,23 +347,17 @@ class RowPhases:
 
     # -- where rows begin ----------------------------------------------------------------------
 
-    def row_moves(self, of: RowInput) -> tuple[Move, ...]:
-        """From an input's first element to the row's."""
-        dimensions = self.row.row_dimensions
-        at = {d.number: coordinate("row", "%row.wide", d) for d in dimensions}
-        terms = [(at[d], stride) for d, stride in of.row_terms]
-        return moves(f"%{of.name}.row", f"%{of.name}.ptr", terms)
-
-    def row_pointer(self, of: RowInput) -> str:
-        return moved(f"%{of.name}.ptr", self.row_moves(of))
-
-    def out_row_moves(self, of: RowOutput) -> tuple[Move, ...]:
-        """From an output's first element to the row's."""
-        terms = [("%row.wide", of.row_stride)]
-        if not of.row_stride:
+    def row_moves(self, of: RowInput | RowOutput) -> tuple[Move, ...]:
+        """From a tensor's first element to the row's."""
+        if isinstance(of, RowOutput) and of.row_stride:
+            terms = [("%row.wide", of.row_stride)]
+        else:
             at = {d.number: coordinate("row", "%row.wide", d) for d in self.row.row_dimensions}
             terms = [(at[d], stride) for d, stride in of.row_terms]
         return moves(f"%{of.name}.row", f"%{of.name}.ptr", terms)
+
+    def row_pointer(self, of: RowInput | RowOutput) -> str:
+        return moved(f"%{of.name}.ptr", self.row_moves(of))
 
     # -- exchanges -----------------------------------------------------------------------------
 

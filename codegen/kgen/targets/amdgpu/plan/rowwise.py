@@ -14,6 +14,7 @@ from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, AmdgpuRender
 from kgen.targets.amdgpu.plan import lanes
 from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_threads
+from kgen.targets.amdgpu.plan.elementwise import rounding
 from kgen.targets.amdgpu.plan.pointers import Move
 from kgen.targets.amdgpu.plan.row_phases import PhasePlan, RowPhases
 from kgen.targets.base import Target
@@ -73,24 +74,13 @@ class RowwisePlan(AmdgpuPlan):
     def value(self) -> FloatType:
         return self.vectors.value
 
-    @property
-    def one(self) -> FloatType:
-        """An access to an input of which one element serves a vector or a row."""
-        return FloatType(dtype=self.spec.dtype)
+    def access(self, name: str) -> FloatType:
+        """An access to a tensor's vector."""
+        return FloatType(dtype=self.spec.dtype_of(name), lanes=self.value.lanes)
 
-    @property
-    def read(self) -> FloatType:
-        return FloatType(dtype=self.spec.dtype, lanes=self.schedule.vector)
-
-    @property
-    def written(self) -> FloatType:
-        """A vector of an output."""
-        return FloatType(dtype=self.spec.out, lanes=self.value.lanes)
-
-    @property
-    def one_written(self) -> FloatType:
-        """The element of an output of which a row has one."""
-        return FloatType(dtype=self.spec.out)
+    def one(self, name: str) -> FloatType:
+        """An access to a tensor of which one element serves a vector or a row."""
+        return FloatType(dtype=self.spec.dtype_of(name))
 
     @property
     def column_offsets(self) -> str:
@@ -271,14 +261,13 @@ class RowwisePlan(AmdgpuPlan):
         return tuple(d for d in self.row.row_dimensions if not d.is_whole)
 
     @property
-    def row_moves(self) -> tuple[Move, ...]:
-        """From each input's first element to the row's."""
-        return tuple(move for i in self.row.inputs for move in self.vectors.row_moves(i))
-
-    @property
-    def out_moves(self) -> tuple[Move, ...]:
-        """From the first element of each output to the row's."""
-        return tuple(move for of in self.row.outputs for move in self.vectors.out_row_moves(of))
+    def row_moves(self) -> tuple[tuple[Move, str], ...]:
+        """From each tensor's first element to the row's, and LLVM's type of elements."""
+        return tuple(
+            (move, self.one(of.name).element)
+            for of in self.row.tensors
+            for move in self.vectors.row_moves(of)
+        )
 
     # -- the expression ------------------------------------------------------------------------
 
@@ -314,12 +303,10 @@ class RowwisePlan(AmdgpuPlan):
                 yield from of_rows.declaration(step)
             if self.has_barriers:
                 yield AmdgpuRenderer(type=self.parts).across_declaration(primitive)
-        if self.spec.out is DType.S32:
-            written = [(self.value, self.written)] if self.row.whole_outputs else []
-            written += [(self.single, self.one_written)] if self.row.reduced_outputs else []
-            for t, whole in written:
-                yield f"{t} @llvm.roundeven.{t.suffix}({t})"
-                yield f"{whole} @llvm.fptosi.sat.{whole.suffix}.{t.suffix}({t})"
+        for of in self.row.whole_outputs:
+            yield from rounding(self.value, self.access(of.name))
+        for of in self.row.reduced_outputs:
+            yield from rounding(self.single, self.one(of.name))
         yield from lanes.declarations(self.distances, self.wave)
         if self.has_barriers:
             yield "void @llvm.amdgcn.s.barrier()"
@@ -349,8 +336,9 @@ def is_made_of_folds(expression: Expression) -> bool:
 
 def vector_of(spec: Rowwise) -> int:
     """Elements of the widest access that keeps every row aligned."""
-    dtypes = [spec.dtype] if all(spec.reduced.values()) else [spec.dtype, spec.out]
-    return widest_vector(spec, WIDEST // max(dtype.itemsize for dtype in dtypes))
+    whole = [name for name in spec.outputs if not spec.reduced[name]]
+    most = max(spec.dtype_of(name).itemsize for name in (*spec.inputs, *whole))
+    return widest_vector(spec, WIDEST // most)
 
 
 def plan(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePlan:

@@ -69,6 +69,16 @@ class Condition:
 
 
 @frozen
+class Store:
+    """An access' elements of an output, `nbytes` from the thread's first: registers without %."""
+
+    name: str
+    dtype: DType
+    registers: tuple[str, ...]
+    nbytes: int
+
+
+@frozen
 class Access:
     """One vector of a thread: `vectors` after its first one. `elements` are what gives
     its registers of the outputs."""
@@ -79,11 +89,7 @@ class Access:
     conditions: tuple[Condition, ...]
     loads: tuple[Load, ...]
     elements: tuple[Rendered, ...]
-    out_bytes: int
-
-    def results(self, output: int) -> tuple[str, ...]:
-        """The registers of an output without %."""
-        return tuple(e.results[output].removeprefix("%") for e in self.elements)
+    stores: tuple[Store, ...]
 
 
 @frozen
@@ -120,8 +126,8 @@ class ElementwisePlan(base.FormulaPlan):
         return renderer(target=self.target, type=type_)
 
     def dtype(self, name: str) -> DType:
-        """An input's."""
-        return self.spec.parameter(name).dtype
+        """A tensor's."""
+        return self.spec.dtype_of(name)
 
     @property
     def registers(self) -> tuple[tuple[str, str, str], ...]:
@@ -153,11 +159,10 @@ class ElementwisePlan(base.FormulaPlan):
         """Tensors that are walked in order, by the bytes of their vectors: those and the bytes of a
         CTA's vectors, and their names."""
         found: dict[int, list[str]] = {}
-        for i in self.stream.inputs:
-            if i.linear:
-                nbytes = self.schedule.vector * self.dtype(i.tensor).itemsize
-                found.setdefault(nbytes, []).append(i.tensor)
-        found.setdefault(self.out_vector_bytes, []).extend(self.spec.outputs)
+        linear = [i.tensor for i in self.stream.inputs if i.linear]
+        for name in (*linear, *self.spec.outputs):
+            nbytes = self.schedule.vector * self.dtype(name).itemsize
+            found.setdefault(nbytes, []).append(name)
         return tuple((n, n * self.block_vectors, tuple(names)) for n, names in found.items())
 
     @property
@@ -172,14 +177,23 @@ class ElementwisePlan(base.FormulaPlan):
     def _access(self, index: int) -> Access:
         vectors = index * self.num_threads
         loads = tuple(self._load(i, index, vectors) for i in self.operands if not i.is_index)
+        elements = tuple(self._element(loads, index, e) for e in range(self.results))
         return Access(
             index=index,
             vectors=vectors,
             guard=f"@%inside{index} " if self.guarded else "",
             conditions=tuple(self._condition(c, index, vectors) for c in self.stream.conditions),
             loads=loads,
-            elements=tuple(self._element(loads, index, e) for e in range(self.results)),
-            out_bytes=vectors * self.out_vector_bytes,
+            elements=elements,
+            stores=tuple(
+                Store(
+                    name=name,
+                    dtype=self.dtype(name),
+                    registers=tuple(e.results[i].removeprefix("%") for e in elements),
+                    nbytes=vectors * self.schedule.vector * self.dtype(name).itemsize,
+                )
+                for i, name in enumerate(self.spec.outputs)
+            ),
         )
 
     def _load(self, of: StreamOperand, index: int, vectors: int) -> Load:
@@ -292,7 +306,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
         tile=Tile(shape=(spec.elements,), extent=(schedule.block_elements,), axes=(0,)),
     )
     features = ["max_nan"] if target.has("max_nan") else []
-    if spec.out.is_integer and spec.out.itemsize == 1:
+    if any(dtype.is_integer and dtype.itemsize == 1 for dtype in spec.output_dtypes):
         features.append("cvt_pack")
     return ElementwisePlan(
         spec=spec,

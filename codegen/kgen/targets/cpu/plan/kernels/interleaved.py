@@ -98,7 +98,8 @@ class InterleavedPlan(RowwisePlan):
     @property
     def masked_types(self) -> tuple[Vector, ...]:
         """One element alone goes as a scalar."""
-        return tuple(sorted({self.x.stored, self.out.stored}, key=str)) if self.valid > 1 else ()
+        types = {self.access(of.name).stored for of in self.row.tensors}
+        return tuple(sorted(types, key=str)) if self.valid > 1 else ()
 
     # -- where things lie ----------------------------------------------------------------------
 
@@ -115,7 +116,7 @@ class InterleavedPlan(RowwisePlan):
         """Where a tensor's column is in the row: operands, and the bytes for each step of them."""
         of = self._tensor(name)
         assert of.columns is not None
-        itemsize = (self.x if isinstance(of, RowInput) else self.out).itemsize
+        itemsize = self.itemsize(of)
         if of.columns.linear and of.columns.terms:
             return ((index, itemsize),)
         named = {d.number for d in self.column_dimensions}
@@ -153,7 +154,7 @@ class InterleavedPlan(RowwisePlan):
             run=self.run,
             renderer=self.renderer,
             fuses=fuses(self.target),
-            rounds=self.rounds,
+            rounded=self.rounded,
             kept=self.kept,
             known_of_row=known,
             loaded=tuple(i.name for i in self.row.inputs if i.columns is not None),
@@ -187,6 +188,5 @@ def plan_interleaved(spec: Rowwise, target: Target, schedule: CpuStream) -> Inte
         launches=(launch,),
         compute=compute,
         out=access(target, spec.out, compute),
-        x=access(target, spec.dtype, compute),
         run=Run(length=spec.cols, vector=1, unroll=schedule.unroll),
     )

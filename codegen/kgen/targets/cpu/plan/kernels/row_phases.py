@@ -125,8 +125,8 @@ class RowPhases:
     renderer: CpuRenderer
     #: Products and sums are one instruction.
     fuses: bool
-    #: Results are rounded to whole numbers.
-    rounds: bool
+    #: Outputs whose results are rounded to whole numbers.
+    rounded: frozenset[str]
     kept: tuple[Kept, ...]
     known_of_row: Mapping[str, str]
     loaded: tuple[str, ...]
@@ -325,17 +325,11 @@ class RowPhases:
         """What the last phase writes to some outputs, by their names, and lines that round it."""
         lines, results = [], {}
         for of in () if phase.folds else outputs:
-            rounding, results[of.name] = self._rounded(
-                known[of.result], f"{prefix}.{of.name}.whole"
-            )
-            lines += rounding
+            results[of.name] = value = known[of.result]
+            if of.name in self.rounded:
+                results[of.name] = whole = f"{prefix}.{of.name}.whole"
+                lines += self.renderer.instruction(node(P.ROUND, variable("x")), whole, [value])
         return lines, results
-
-    def _rounded(self, value: str, name: str) -> tuple[list[str], str]:
-        """Lines that make a result a whole number of this name, if it is to be one."""
-        if not self.rounds:
-            return [], value
-        return self.renderer.instruction(node(P.ROUND, variable("x")), name, [value]), name
 
     def _select(self, result: str, valid: int, value: str, other: str) -> str:
         """A vector's first elements, and others."""

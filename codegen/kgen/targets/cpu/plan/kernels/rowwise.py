@@ -52,10 +52,34 @@ class RowwisePlan(FormulaPlan):
         """Its vectors are lines, in which no input begins again."""
         return RowPlan(spec=self.spec, vector=self.run.length, lanes=1, form=with_functions)
 
+    def access(self, name: str) -> Access:
+        """How a tensor is read or written."""
+        return access(
+            self.target,
+            self.spec.dtype_of(name),
+            self.compute,
+            rounded_by_cpu=name in self.rounded_by_cpu,
+        )
+
+    @cached_property
+    def rounded_by_cpu(self) -> frozenset[str]:
+        """Outputs of bf16 whose subnormal numbers may become zero."""
+        found = zip(self.spec.outputs, self.spec.primitives(), strict=True)
+        return frozenset(
+            name
+            for name, result in found
+            if self.spec.dtype_of(name) is DType.BF16
+            and self.target.has("avx512_bf16")
+            and may_be_flushed(result)
+        )
+
+    def itemsize(self, of: RowInput | RowOutput) -> int:
+        return self.spec.dtype_of(of.name).itemsize
+
     @property
     def features(self) -> tuple[str, ...]:
         features = super().features
-        if self.out.rounded_by_cpu:
+        if self.rounded_by_cpu:
             return tuple(sorted({*features, *BF16_FEATURES}))
         return features
 
@@ -72,7 +96,7 @@ class RowwisePlan(FormulaPlan):
     @property
     def functions(self) -> Functions:
         """The constants of exp2 and log2, with the digits that the output has."""
-        return functions_for(self.target, self.compute, self.spec.out)
+        return functions_for(self.target, self.compute, digits_of(self.spec))
 
     @property
     def renderer(self) -> CpuRenderer:
@@ -80,9 +104,9 @@ class RowwisePlan(FormulaPlan):
         return CpuRenderer(type=type_, target=self.target)
 
     @property
-    def rounds(self) -> bool:
-        """The output holds whole numbers."""
-        return self.out.is_integer
+    def rounded(self) -> frozenset[str]:
+        """Outputs whose results are made whole numbers before they are converted."""
+        return frozenset(n for n in self.spec.outputs if self.access(n).is_whole_words)
 
     @property
     def module_functions(self) -> tuple[str, ...]:
@@ -93,13 +117,13 @@ class RowwisePlan(FormulaPlan):
     def declarations(self) -> tuple[str, ...]:
         folds = [fold for phase in self.row.phases for fold in phase.folds]
         computed = [*self.row.results, *map(combination, folds)]
-        computed += [node(P.ROUND, result) for result in self.row.results if self.rounds]
+        computed += [node(P.ROUND, of.result) for of in self.row.outputs if of.name in self.rounded]
         computed += [ADD_PRODUCT] if any(map(self.row_phases.adds_product, folds)) else []
         found = list(self.renderer.declarations(*computed))
         if self.module_functions:
             found += self.functions.declarations(self.compute)
-        if self.rounds:
-            t, whole = self.compute, self.out.stored
+        for name in sorted(self.rounded):
+            t, whole = self.compute, self.access(name).stored
             found.append(f"{whole} @llvm.fptosi.sat.{whole.suffix}.{t.suffix}({t})")
         return tuple(dict.fromkeys(found))
 
@@ -123,7 +147,7 @@ class RowwisePlan(FormulaPlan):
     def row_terms(self, of: RowInput | RowOutput) -> tuple[tuple[str, int], ...]:
         """Where a tensor's row is: operands, and the bytes for each step of them."""
         if isinstance(of, RowOutput) and of.row_stride:
-            return (("%row", of.row_stride * self.out.itemsize),)
+            return (("%row", of.row_stride * self.itemsize(of)),)
         return self._bytes(of, "%row", self.row_dimensions, of.row_terms)
 
     def row_pointer(self, of: RowInput | RowOutput) -> str:
@@ -140,7 +164,7 @@ class RowwisePlan(FormulaPlan):
     ) -> tuple[tuple[str, int], ...]:
         """Coordinates, of which some are the `number` itself, as operands, and strides as bytes."""
         named = {d.number for d in dimensions}
-        itemsize = (self.x if isinstance(of, RowInput) else self.out).itemsize
+        itemsize = self.itemsize(of)
         return tuple(
             (f"{number}.at{d}" if d in named else number, stride * itemsize) for d, stride in terms
         )
@@ -170,8 +194,7 @@ class RowwisePlan(FormulaPlan):
         """Where a tensor's line is in the row: operands, and the bytes for each step of them."""
         assert of.columns is not None
         if of.columns.linear:
-            itemsize = (self.x if isinstance(of, RowInput) else self.out).itemsize
-            return ((line, self.run.length * itemsize),)
+            return ((line, self.run.length * self.itemsize(of)),)
         terms = tuple((d, stride) for d, stride in of.columns.terms if d < self._inner)
         return self._bytes(of, line, self.line_dimensions, terms)
 
@@ -207,18 +230,20 @@ class RowwisePlan(FormulaPlan):
         Zen 4).
         """
         stack = tuple(f"%kept{i}" for i in range(ROW_BUFFER_BYTES // self.row_bytes))
-        if not self.row_as_place or not self.out.is_wide:
+        if not self.row_as_place or self.schedule.nontemporal:
             return stack
-        if self.schedule.nontemporal:
-            return stack
-        straddles = self.spec.cols * self.out.itemsize % self.compute.bytes
+        straddles = self.spec.cols * DType.F32.itemsize % self.compute.bytes
         row = self.row_as_place
         return (row, *stack) if self.is_far and not straddles else (*stack, row)
 
     @property
     def row_as_place(self) -> str:
         """The row of an output whose elements lie as those of a buffer do, if there is one."""
-        names = [of.name for of in self.row.whole_outputs if of.columns and of.columns.linear]
+        names = [
+            of.name
+            for of in self.row.whole_outputs
+            if of.columns and of.columns.linear and self.access(of.name).is_wide
+        ]
         return f"%{names[-1]}.row" if names else ""
 
     @cached_property
@@ -245,8 +270,8 @@ class RowwisePlan(FormulaPlan):
         """One element alone goes as a scalar."""
         if self.run.tail <= 1:
             return ()
-        types = {self.x.stored}
-        types |= {self.out.stored} if self.row.whole_outputs else set()
+        found = [*filter(self.is_streamed, self.row.inputs), *self.row.whole_outputs]
+        types = {self.access(of.name).stored for of in found}
         types |= {self.stage.stored} if self.kept else set()
         return tuple(sorted(types, key=str))
 
@@ -274,12 +299,13 @@ class RowwisePlan(FormulaPlan):
                 for name in names
                 if self.is_far and name in self.row.phases[0].inputs
             )
-        row, last = self.spec.cols * self.x.itemsize, self.row.phases[-1].number
-        stays = 2 * row <= self.target.limits["l2_bytes"]
+        last = self.row.phases[-1].number
+        rows = {name: self.spec.cols * self.access(name).itemsize for name in names}
+        stays = 2 * max(rows.values(), default=0) <= self.target.limits["l2_bytes"]
         early = any(self.places[kept.slot] == "%out.row" for kept in self.kept)
         if early or not stays or not fills_caches(self.spec, self.target):
             return ()
-        found = [self._fetch(last, name, row, 2) for name in names if self.x.is_wide]
+        found = [self._fetch(last, name, rows[name], 2) for name in names if self.access(name).is_wide]
         if last > 1 and not self.schedule.nontemporal:
             found.append(self._fetch(last - 1, "out", 0, 3))
         return tuple(found)
@@ -292,7 +318,7 @@ class RowwisePlan(FormulaPlan):
             pointer=self.row_pointer(of) if of else "%out.row",
             ahead=ahead,
             locality=locality,
-            itemsize=self.x.itemsize if of else self.out.itemsize,
+            itemsize=self.access(name).itemsize,
         )
 
     def lines_of(self, fetch: Fetch) -> tuple[int, ...]:
@@ -309,7 +335,7 @@ class RowwisePlan(FormulaPlan):
             run=self.run,
             renderer=self.renderer,
             fuses=fuses(self.target),
-            rounds=self.rounds,
+            rounded=self.rounded,
             kept=self.kept,
             known_of_row=known,
             loaded=tuple(i.name for i in self.row.inputs if self.is_streamed(i)),
@@ -320,6 +346,11 @@ class RowwisePlan(FormulaPlan):
     @cached_property
     def phases(self) -> tuple[PhasePlan, ...]:
         return self.row_phases.phases()
+
+
+def digits_of(spec: Rowwise) -> DType:
+    """The output's type, whose digits functions have; of several types, f32."""
+    return DType.F32 if spec.out_dtypes else spec.out
 
 
 def may_pass_caches(spec: Rowwise, target: Target) -> bool:
@@ -349,11 +380,6 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: CpuStream) -> RowwiseP
         arguments=tuple(p.name for p in spec.parameters),
         tile=Tile(shape=(spec.rows, cols), extent=(schedule.task, cols), axes=(0, -1)),
     )
-    rounded_by_cpu = (
-        spec.out is DType.BF16
-        and target.has("avx512_bf16")
-        and all(map(may_be_flushed, spec.primitives()))
-    )
     return RowwisePlan(
         spec=spec,
         target=target,
@@ -361,7 +387,6 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: CpuStream) -> RowwiseP
         template="cpu/rowwise.ll.j2",
         launches=(launch,),
         compute=compute,
-        out=access(target, spec.out, compute, rounded_by_cpu=rounded_by_cpu),
-        x=access(target, spec.dtype, compute),
+        out=access(target, spec.out, compute),
         run=Run(length=line, vector=compute.count, unroll=schedule.unroll),
     )
