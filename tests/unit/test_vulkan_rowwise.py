@@ -40,7 +40,7 @@ def test_the_lanes_vectors_make_up_a_row(cols: int) -> None:
     found = planned(rows("softmax(x)", (5, cols)))
     assert found.schedule.resident
     held: Counter[int] = Counter()
-    for vector in found.vectors:
+    for vector in found.row_phases.vectors:
         for lane in range(found.lanes):
             number = lane + vector.offset
             assert vector.partial or number < found.row.row_vectors
@@ -95,7 +95,7 @@ def test_folds_of_several_names_do_not_share_ids() -> None:
 
 def test_a_resident_row_is_read_once_and_a_streamed_one_by_each_phase() -> None:
     assert len(re.findall("OpLoad %u?16?vec2|OpLoad %uvec2", text(SOFTMAX))) == len(
-        planned(SOFTMAX).vectors
+        planned(SOFTMAX).row_phases.vectors
     )
     assert text(LONG).count("OpLoad %uvec4") == 3
     assert "which they read 3 times" in text(LONG)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 
 from kgen.ops.expression import Expression, Number, node, reduce, select, variable
 from kgen.ops.expression import Primitive as P
-from kgen.ops.functions import LN_2, LOG2_E
+from kgen.ops.functions.polynomials import LN_2, LOG2_E
 from kgen.ops.registry import EXACT, Function, register
 from kgen_runtime.values import frozen
 

@@ -54,9 +54,12 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
 
             return plan_elementwise(spec, target, schedule)
         case Rowwise(), GpuRows():
+            from kgen.targets.cuda.plan.interleaved import plan_interleaved
             from kgen.targets.cuda.plan.rowwise import plan_rowwise
+            from kgen.targets.row import is_interleaved
 
-            return plan_rowwise(spec, target, schedule)
+            beside = is_interleaved(spec) and schedule.rows_per_block > 1
+            return (plan_interleaved if beside else plan_rowwise)(spec, target, schedule)
     raise ScheduleError(
         f"mainloop={schedule.mainloop} is none of {target.name}'s for {spec.op}; "
         "leave the schedule to the heuristic"

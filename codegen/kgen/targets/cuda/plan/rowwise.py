@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from kgen.errors import ScheduleError
-from kgen.ops import Expression
-from kgen.ops.expression import node, unknown, variable
 from kgen.schedule import ClusterRows, GpuRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cuda.expressions import PtxRenderer
 from kgen.targets.cuda.plan import base
-from kgen.targets.cuda.plan.constants import float_bits
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
-from kgen.targets.expressions import Rendered
-from kgen.targets.row import (
-    Fold,
-    Phase,
-    Piece,
-    RowInput,
-    RowOutput,
-    RowPlan,
-    is_interleaved,
-    widest_vector,
-)
-from kgen.targets.stream import StreamInput
+from kgen.targets.cuda.plan.row_phases import PhasePlan, RowPhases
+from kgen.targets.row import Fold, RowInput, RowOutput, RowPlan, is_interleaved, widest_vector
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
@@ -36,87 +22,6 @@ PARTIAL_BYTES = 4
 #: CTAs of a cluster that every GPU with clusters takes (CUDA C++ Programming Guide 12.9, "Thread
 #: Block Clusters").
 MAX_CLUSTER = 8
-#: Threads of an interleaved row: each reads what all of them have folded.
-MAX_PARTNERS = 32
-
-
-@frozen
-class Load:
-    """A vector's elements of one input: `nbytes` behind the thread's first of a linear one, else at
-    the coordinates' `terms`, in bytes for each step of them."""
-
-    name: str
-    registers: tuple[str, ...]
-    linear: bool
-    nbytes: int
-    terms: tuple[tuple[int, int], ...]
-
-
-@frozen
-class Step:
-    """Computed element by element; then lines that fold it into accumulators. `rescale` comes
-    first, after the old maximum was kept."""
-
-    rendered: tuple[Rendered, ...]
-    folds: tuple[str, ...] = ()
-    rescale: Rendered | None = None
-
-
-@frozen
-class Store:
-    """A vector of an output, at `nbytes` behind the thread's first of a linear one, else at `terms`
-    as of a :class:`Load`."""
-
-    name: str
-    registers: tuple[str, ...]
-    linear: bool
-    nbytes: int
-    terms: tuple[tuple[int, int], ...]
-
-
-@frozen
-class Body:
-    """What a phase does with one of a thread's vectors: `columns` are registers of the columns'
-    numbers, `steps` what is computed and folded, one after another. `predicate` names that of the
-    threads that have the vector, if not all."""
-
-    piece: Piece
-    predicate: str
-    loads: tuple[Load, ...]
-    columns: tuple[str, ...]
-    steps: tuple[Step, ...]
-    stores: tuple[Store, ...]
-    #: What the names of its coordinates start with.
-    vector: str
-
-    @property
-    def guard(self) -> str:
-        return f"@%{self.predicate} " if self.predicate else ""
-
-    @property
-    def has_terms(self) -> bool:
-        """Whether some input's address is made of the column's coordinates."""
-        places: tuple[Load | Store, ...] = (*self.loads, *self.stores)
-        return any(of.terms and not of.linear for of in places)
-
-
-@frozen
-class PhasePlan:
-    phase: Phase
-    row_values: Rendered
-    #: What is the same for a whole row.
-    row_known: Mapping[Expression, str]
-    bodies: tuple[Body, ...]
-
-    @property
-    def linear(self) -> tuple[str, ...]:
-        """Inputs of which every turn of a loop reads the next vector."""
-        return tuple(load.name for load in self.bodies[0].loads if load.linear)
-
-    @property
-    def linear_outputs(self) -> tuple[str, ...]:
-        """Outputs of which every turn writes the next vector."""
-        return tuple(store.name for store in self.bodies[0].stores if store.linear)
 
 
 @frozen
@@ -151,20 +56,7 @@ class RowwisePlan(base.FormulaPlan):
     @property
     def interleaved(self) -> bool:
         """Neighbouring threads have neighbouring rows."""
-        return self.row.interleaved and self.schedule.rows_per_block > 1
-
-    @property
-    def rows_per_block_log2(self) -> int:
-        return base.log2(self.schedule.rows_per_block)
-
-    @property
-    def row_mask(self) -> int:
-        return self.schedule.rows_per_block - 1
-
-    def partners(self, fold: Fold) -> tuple[int, ...]:
-        """Where the lanes of an interleaved row have their parts in shared memory."""
-        first, step = self.partials[fold.name], self.schedule.rows_per_block * PARTIAL_BYTES
-        return tuple(first + lane * step for lane in range(self.threads_per_row))
+        return False
 
     @property
     def row_edge(self) -> bool:
@@ -182,8 +74,6 @@ class RowwisePlan(base.FormulaPlan):
     @property
     def across_warps(self) -> bool:
         """A row's threads meet in shared memory."""
-        if self.interleaved:
-            return self.threads_per_row > 1
         return self.threads_per_row > self.target.subgroup
 
     @property
@@ -210,16 +100,20 @@ class RowwisePlan(base.FormulaPlan):
         return tuple(fold for phase in self.row.phases for fold in phase.folds)
 
     @property
+    def num_parts(self) -> int:
+        """What a fold leaves in shared memory: a number for each warp."""
+        return self.num_warps
+
+    @property
     def partials(self) -> dict[str, int]:
-        """Where each fold keeps its value per warp, or per thread of interleaved rows; a place for
-        each spares a barrier."""
-        nbytes = (self.num_threads if self.interleaved else self.num_warps) * PARTIAL_BYTES
+        """Where each fold keeps its parts; a place for each fold spares a barrier."""
+        nbytes = self.num_parts * PARTIAL_BYTES
         return {fold.name: i * nbytes for i, fold in enumerate(self._folds)}
 
     @property
     def cluster_partials(self) -> dict[str, int]:
-        """The same per CTA of the cluster."""
-        first = len(self._folds) * self.num_warps * PARTIAL_BYTES
+        """Where each fold keeps its value per CTA of the cluster, behind all parts of warps."""
+        first = len(self._folds) * self.num_parts * PARTIAL_BYTES
         nbytes = self.cluster * PARTIAL_BYTES
         return {fold.name: first + i * nbytes for i, fold in enumerate(self._folds)}
 
@@ -230,10 +124,7 @@ class RowwisePlan(base.FormulaPlan):
         kept = "kept in registers" if self.schedule.resident else f"read {times} times"
         ctas = f" in {self.cluster} CTAs" if self.cluster > 1 else ""
         threads = f"{self.threads_per_row} thread{'s' if self.threads_per_row > 1 else ''}"
-        found = [f"{threads}{ctas} for each row, which is {kept}"]
-        if self.interleaved:
-            found.append("neighbouring threads have neighbouring rows, which are contiguous")
-        return tuple(found)
+        return (f"{threads}{ctas} for each row, which is {kept}",)
 
     # -- memory --------------------------------------------------------------------------------
 
@@ -257,173 +148,18 @@ class RowwisePlan(base.FormulaPlan):
 
     # -- the expression ------------------------------------------------------------------------
 
+    @cached_property
+    def row_phases(self) -> RowPhases:
+        return RowPhases(
+            row=self.row,
+            target=self.target,
+            resident=bool(self.schedule.resident),
+            guarded=self.row_edge,
+        )
+
     @property
-    def renderer(self) -> PtxRenderer:
-        return PtxRenderer(target=self.target)
-
-    @cached_property
-    def of_row(self) -> tuple[RowInput, ...]:
-        """Inputs of which a row has one element."""
-        return tuple(i for i in self.row.inputs if i.columns is None)
-
-    @cached_property
     def phases(self) -> tuple[PhasePlan, ...]:
-        leaves = {i.name: f"%{i.name}_of_row" for i in self.of_row} | {"row": "%row_number"}
-        row_known = {variable(name): register for name, register in leaves.items()}
-        pieces = self.row.pieces if self.schedule.resident else self.row.pieces[:1]
-        kept = [self._nothing_known() for _ in pieces]
-        found = []
-        for phase in self.row.phases:
-            row_values = self.renderer.compute(phase.row_values, row_known, f"%row{phase.number}")
-            if not self.schedule.resident:
-                kept = [self._nothing_known()]
-            for known in kept:
-                for element in known:
-                    element |= row_known
-            bodies = tuple(
-                self._body(phase, piece, known) for piece, known in zip(pieces, kept, strict=True)
-            )
-            found.append(
-                PhasePlan(
-                    phase=phase, row_values=row_values, row_known=dict(row_known), bodies=bodies
-                )
-            )
-            row_known |= {fold.step: f"%{fold.name}" for fold in phase.folds}
-        return tuple(found)
-
-    def _nothing_known(self) -> list[dict[Expression, str]]:
-        """The registers of each element of a vector."""
-        return [{} for _ in range(self.schedule.vector)]
-
-    def _body(self, phase: Phase, piece: Piece, known: list[dict[Expression, str]]) -> Body:
-        """What the phase computes comes to what is known of the vector's elements."""
-        loads = []
-        for of in self.row.inputs:
-            if of.columns and of.name in phase.inputs and variable(of.name) not in known[0]:
-                loads.append(load := self._load(of.columns, phase, piece))
-                for e, element in enumerate(known):
-                    register = load.registers[e % len(load.registers)]
-                    element[variable(of.name)] = f"%{register}"
-        columns = self._columns(phase, piece, known)
-        partial = bool(self.schedule.resident) and piece.partial
-        return Body(
-            piece=piece,
-            predicate="has_last" if partial else "in_matrix" if self._loads_rows else "",
-            loads=tuple(loads),
-            columns=columns,
-            steps=tuple(self._steps(phase, piece, known, partial)),
-            stores=() if phase.folds else tuple(self._stores(piece, known)),
-            vector=f"{phase.name}_v{piece.index}_at",
-        )
-
-    def _stores(self, piece: Piece, known: list[dict[Expression, str]]) -> Iterator[Store]:
-        itemsize = self.spec.out.itemsize
-        for of in self.row.outputs:
-            if of.columns:
-                yield Store(
-                    name=of.name,
-                    registers=tuple(e[of.result].removeprefix("%") for e in known),
-                    linear=of.columns.linear,
-                    nbytes=piece.offset * self.out_vector_bytes,
-                    terms=tuple((d, stride * itemsize) for d, stride in of.columns.terms),
-                )
-
-    def _steps(
-        self, phase: Phase, piece: Piece, known: list[dict[Expression, str]], partial: bool
-    ) -> Iterator[Step]:
-        """All folds' arguments together; an online sum's after its maximum."""
-        together = [fold for fold in phase.folds if not fold.relative_to]
-        prefix = f"%{phase.name}_v{piece.index}"
-        yield self._step(together, phase, prefix, known, partial)
-        for fold in phase.folds:
-            if fold.relative_to:
-                top = next(f for f in together if f.name == fold.relative_to)
-                for element in known:
-                    element[top.step] = f"%{top.name}"
-                yield self._step([fold], phase, f"{prefix}_{fold.name}", known, partial)
-
-    def _step(
-        self,
-        folds: Sequence[Fold],
-        phase: Phase,
-        prefix: str,
-        known: list[dict[Expression, str]],
-        partial: bool,
-    ) -> Step:
-        wanted = [fold.argument for fold in folds] or phase.wanted
-        rendered = tuple(
-            self.renderer.compute(wanted, element, f"{prefix}_{e}")
-            for e, element in enumerate(known)
-        )
-        lines = (
-            line
-            for fold in folds
-            for element in known
-            for line in self._fold(fold, element[fold.argument], partial)
-        )
-        online = [fold for fold in folds if fold.relative_to]
-        return Step(
-            rendered=rendered,
-            folds=tuple(lines),
-            rescale=self.rescale(online[0], f"{prefix}_rescaled") if online else None,
-        )
-
-    def rescale(self, fold: Fold, prefix: str) -> Rendered:
-        """An online sum in the maximum as it is, from what it was; it ends in its register."""
-        names = (fold.name, fold.relative_to, fold.before)
-        known = {variable(name): f"%{name}" for name in names}
-        result = {fold.rescaled: f"%{fold.name}"}
-        rendered = self.renderer.compute([fold.rescaled], known, prefix, result)
-        return replace(rendered, numbers=rendered.numbers[:-1])
-
-    @property
-    def _loads_rows(self) -> bool:
-        """Threads whose row does not exist are told apart at every vector; a loop has none."""
-        return bool(self.schedule.resident) and self.row_edge
-
-    def _load(self, of: StreamInput, phase: Phase, piece: Piece) -> Load:
-        count = 1 if of.single else self.schedule.vector
-        return Load(
-            name=of.name,
-            registers=tuple(f"{of.name}_{phase.name}_v{piece.index}_{e}" for e in range(count)),
-            linear=of.linear,
-            nbytes=piece.offset * self.vector_bytes,
-            terms=tuple((d, stride * self.itemsize) for d, stride in of.terms),
-        )
-
-    def _columns(
-        self, phase: Phase, piece: Piece, known: list[dict[Expression, str]]
-    ) -> tuple[str, ...]:
-        """Registers for the numbers of the elements' columns, if the phase is the first to ask."""
-        asked = any(s.name == "column" for s in unknown(phase.wanted, known[0]))
-        if not asked:
-            return ()
-        registers = tuple(f"column_{phase.name}_v{piece.index}_{e}" for e in range(len(known)))
-        for register, element in zip(registers, known, strict=True):
-            element[variable("column")] = f"%{register}"
-        return registers
-
-    def _fold(self, fold: Fold, value: str, partial: bool) -> list[str]:
-        """Lines that fold a value into the accumulator; none of a vector that is not there."""
-        lines = self.combine(fold, f"%{fold.name}", value)
-        if not partial:
-            return lines
-        if len(lines) == 1:
-            return [f"@%has_last {lines[0]}"]
-        identity = float_bits(fold.reduction.identity)
-        chosen = [f"selp.f32 %chosen, {value}, {identity}, %has_last;"]
-        return [
-            "{",
-            ".reg .f32 %chosen;",
-            *chosen,
-            *self.combine(fold, f"%{fold.name}", "%chosen"),
-            "}",
-        ]
-
-    def combine(self, fold: Fold, value: str, other: str) -> list[str]:
-        """Lines that fold another register into a value."""
-        step = node(fold.reduction.combine, variable("value"), variable("other"))
-        return self.renderer.instruction(step, value, [value, other])
+        return self.row_phases.made
 
     @property
     def has_last(self) -> bool:
@@ -463,20 +199,28 @@ class RowwisePlan(base.FormulaPlan):
             (of.name, known[of.result].removeprefix("%")) for of in self.row.reduced_outputs
         )
 
-    def identity(self, fold: Fold) -> str:
-        """What an accumulator starts from. The maximum of an online sum starts from a number: -inf
-        less itself is none."""
-        tops = {f.relative_to for f in self._folds}
-        return self.constants.lowest if fold.name in tops else float_bits(fold.reduction.identity)
-
 
 def butterfly(lanes: int) -> tuple[int, ...]:
     return tuple(1 << bit for bit in reversed(range(base.log2(lanes))))
 
 
 def plan_rowwise(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePlan:
-    """Raises ScheduleError if the vector does not divide a row or the row does not fit."""
-    _check(spec, target, schedule)
+    """Rows of contiguous columns, or one row for each CTA. Raises ScheduleError if the vector does
+    not divide a row or the row does not fit."""
+    check(spec, target, schedule)
+    if schedule.rows_per_block > 1 and schedule.threads_per_row > target.subgroup:
+        raise ScheduleError(
+            f"rows_per_block={schedule.rows_per_block} with num_threads={schedule.num_threads} "
+            f"gives a row {schedule.threads_per_row} threads; rows share a block only with up to "
+            f"{target.subgroup} each; try rows_per_block=1"
+        )
+    return planned(RowwisePlan, spec, target, schedule)
+
+
+def planned(
+    kind: type[RowwisePlan], spec: Rowwise, target: Target, schedule: GpuRows
+) -> RowwisePlan:
+    """A plan of either kind. Raises ScheduleError if a resident row does not fit."""
     blocks = -(-spec.rows // schedule.rows_per_block)
     cluster = cluster_of(schedule)
     out_cols = spec.out_cols
@@ -496,7 +240,7 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePla
         *(["clusters"] if cluster > 1 else []),
         *(["max_nan"] if target.has("max_nan") else []),
     ]
-    made = RowwisePlan(
+    made = kind(
         spec=spec,
         target=target,
         schedule=schedule,
@@ -515,10 +259,8 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePla
         )
     if not made.across_warps:
         return made
-    if made.interleaved:
-        return replace(made, shared_bytes=len(made.partials) * PARTIAL_BYTES * made.num_threads)
-    partials = made.num_warps + (cluster if cluster > 1 else 0)
-    return replace(made, shared_bytes=len(made.partials) * PARTIAL_BYTES * partials)
+    parts = made.num_parts + (cluster if cluster > 1 else 0)
+    return replace(made, shared_bytes=len(made.partials) * PARTIAL_BYTES * parts)
 
 
 def cluster_of(schedule: GpuRows) -> int:
@@ -530,7 +272,7 @@ def vector_of(spec: Rowwise) -> int:
     return widest_vector(spec, MAX_ACCESS_BYTES // max(spec.dtype.itemsize, spec.out.itemsize))
 
 
-def _check(spec: Rowwise, target: Target, schedule: GpuRows) -> None:
+def check(spec: Rowwise, target: Target, schedule: GpuRows) -> None:
     base.check_powers_of_two(schedule.override(resident=1))
     base.check_threads(schedule.num_threads, target, "num_threads=256")
     cluster = cluster_of(schedule)
@@ -547,19 +289,5 @@ def _check(spec: Rowwise, target: Target, schedule: GpuRows) -> None:
             f"vector={schedule.vector} does not keep rows of {spec.cols} elements aligned; "
             f"try vector={vector_of(spec)}"
         )
-    if is_interleaved(spec):
-        if cluster > 1:
-            raise ScheduleError(f"cluster={cluster} is for rows that are contiguous; try cluster=1")
-        if schedule.rows_per_block > 1 and schedule.threads_per_row > MAX_PARTNERS:
-            raise ScheduleError(
-                f"rows_per_block={schedule.rows_per_block} with num_threads={schedule.num_threads} "
-                f"gives a row {schedule.threads_per_row} threads; {MAX_PARTNERS} is the limit; "
-                f"try rows_per_block={schedule.num_threads // MAX_PARTNERS}"
-            )
-        return
-    if schedule.rows_per_block > 1 and schedule.threads_per_row > target.subgroup:
-        raise ScheduleError(
-            f"rows_per_block={schedule.rows_per_block} with num_threads={schedule.num_threads} "
-            f"gives a row {schedule.threads_per_row} threads; rows share a block only with up to "
-            f"{target.subgroup} each; try rows_per_block=1"
-        )
+    if cluster > 1 and is_interleaved(spec):
+        raise ScheduleError(f"cluster={cluster} is for rows that are contiguous; try cluster=1")

@@ -6,10 +6,12 @@ from kgen.errors import TargetError
 from kgen.schedule import FmaMatmul, GpuRows, GpuStream, Schedule
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
+from kgen.targets.row import is_interleaved
 from kgen.targets.vulkan.plan.base import VulkanPlan
 from kgen.targets.vulkan.plan.elementwise import plan_elementwise
+from kgen.targets.vulkan.plan.interleaved import InterleavedPlan
 from kgen.targets.vulkan.plan.matmul_fma import plan_matmul
-from kgen.targets.vulkan.plan.rowwise import plan_rowwise
+from kgen.targets.vulkan.plan.rowwise import RowwisePlan, plan_rowwise
 
 
 def plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:
@@ -20,7 +22,9 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:
         case Elementwise(), GpuStream():
             return plan_elementwise(spec, target, schedule)
         case Rowwise(), GpuRows():
-            return plan_rowwise(spec, target, schedule)
+            beside = is_interleaved(spec) and schedule.rows_per_block > 1
+            kind = InterleavedPlan if beside else RowwisePlan
+            return plan_rowwise(spec, target, schedule, kind)
     raise TargetError(
         f"target={target.name} has no {schedule.mainloop} schedule for {spec.op}; see kgen targets"
     )

@@ -1,0 +1,14 @@
+"""Functions over the primitives: one entry each, in the registry (:mod:`kgen.ops.registry`).
+
+An entry's Python function is its expansion in f32. The reference computes the same functions from
+their definitions (:mod:`kgen_runtime.definitions`) and shares nothing with these.
+"""
+
+# In the order in which tables have them.
+# isort: off
+from kgen.ops.functions import exact as exact
+from kgen.ops.functions import arithmetic as arithmetic
+from kgen.ops.functions import exponentials as exponentials
+from kgen.ops.functions import activations as activations
+from kgen.ops.functions import special as special
+from kgen.ops.functions import trigonometry as trigonometry

@@ -1,0 +1,157 @@
+"""Sums, products, quotients, roots and powers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from kgen.ops.expression import Expression, constant, fma, node, select
+from kgen.ops.expression import Primitive as P
+from kgen.ops.functions.exact import floor
+from kgen.ops.functions.polynomials import accurate_log2, with_sign
+from kgen.ops.registry import Accuracy, function
+
+INFINITY = math.inf
+
+
+@function(Accuracy(roundings=1))
+def add(x: Expression, y: Expression) -> Expression:
+    return x + y
+
+
+@function(Accuracy(roundings=1))
+def sub(x: Expression, y: Expression) -> Expression:
+    return x - y
+
+
+@function(Accuracy(roundings=1))
+def mul(x: Expression, y: Expression) -> Expression:
+    return x * y
+
+
+@function(Accuracy(roundings=5))
+def div(x: Expression, y: Expression) -> Expression:
+    return x / y
+
+
+@function(Accuracy(roundings=1))
+def square(x: Expression) -> Expression:
+    return x * x
+
+
+@function(Accuracy(roundings=5))
+def sqrt(x: Expression) -> Expression:
+    return node(P.SQRT, x)
+
+
+@function(Accuracy(roundings=5))
+def rsqrt(x: Expression) -> Expression:
+    return node(P.RSQRT, x)
+
+
+@function(Accuracy(roundings=5))
+def reciprocal(x: Expression) -> Expression:
+    return 1.0 / x
+
+
+#: Powers up to it are products.
+LARGEST_POWER = 8
+
+
+def _pow_measure(x: Any, y: Any) -> Any:
+    """|y log2 |x||, of which the error of the logarithm is a part."""
+    import numpy as np
+
+    size = abs(x)
+    finite = (size > 0.0) & (size < INFINITY) & (abs(y) < INFINITY)
+    return abs(y * np.log2(np.where(finite, size, 1.0)))
+
+
+@function(
+    Accuracy(roundings=13, growth=12, transcendental=2, amplified=2, measure=_pow_measure),
+)
+def pow_(x: Expression, y: Expression) -> Expression:
+    """IEEE 754's pow; a product or a root where y is a whole constant up to 8, or a half."""
+    if y.primitive is P.CONSTANT and abs(y.number) == 0.5:
+        # Unlike a root's, the sign of zero and of infinity is lost.
+        above = select(x.equals(-INFINITY), INFINITY, select(x.equals(0.0), 0.0, x))
+        return node(P.SQRT if y.number > 0 else P.RSQRT, above)
+    if y.primitive is P.CONSTANT and abs(y.number) <= LARGEST_POWER and y.number.is_integer():
+        return whole_power(x, int(y.number))
+    is_whole, half = floor(y).equals(y), y * 0.5
+    size = node(P.ABS, x)
+    power = node(P.EXP2, y * accurate_log2(size))
+    odd = is_whole & ~floor(half).equals(half)
+    below = (x < 0.0) | (node(P.RECIPROCAL, x) < 0.0)
+    power = select(below & odd, -power, power)
+    power = select((x < 0.0) & (size < INFINITY) & ~is_whole, math.nan, power)
+    power = select(x.equals(x) & y.equals(y), power, x + y)
+    is_one = y.equals(0.0) | x.equals(1.0) | (size.equals(1.0) & node(P.ABS, y).equals(INFINITY))
+    return select(is_one, 1.0, power)
+
+
+def whole_power(x: Expression, power: int) -> Expression:
+    """x multiplied by itself, by squares."""
+    value, square_of = constant(1.0), x
+    for bit in reversed(f"{abs(power):b}"):
+        value = value * square_of if bit == "1" else value
+        square_of = square_of * square_of
+    return 1.0 / value if power < 0 else value
+
+
+def _quotient_is_small(x: Any, y: Any) -> Any:
+    return abs(x) < 2.0**22 * abs(y)
+
+
+def floor_quotient(x: Expression, y: Expression) -> Expression:
+    """The quotient of whole numbers, rounded down; 0 if y is 0. Of -1 it is -x."""
+    cut = node(P.QUOTIENT, x, select(y.equals(0.0) | y.equals(-1.0), 1.0, y))
+    left = x - cut * y
+    down = select(~left.equals(0.0) & ((left < 0.0) ^ (y < 0.0)), cut - 1.0, cut)
+    return select(y.equals(0.0), 0.0, select(y.equals(-1.0), -x, down))
+
+
+def whole_remainder(x: Expression, y: Expression) -> Expression:
+    """x - y floor(x / y), with the sign of y; 0 if y is 0."""
+    return select(y.equals(0.0), 0.0, x - floor_quotient(x, y) * y)
+
+
+@function(
+    Accuracy(roundings=8, scale="argument", holds=_quotient_is_small, slope=1.0),
+    whole=whole_remainder,
+)
+def mod(x: Expression, y: Expression) -> Expression:
+    """x - y floor(x / y), with the sign of y, for |x / y| < 2**22.
+
+    The quotient may be off by one next to a whole number: of what is left, the one in range is
+    taken. It is exact where FMA is one rounding, as it is everywhere but on Vulkan.
+    """
+    n = floor(x / y)
+    left = with_sign(fma(-n, y, x), y)
+    less = with_sign(fma(-1.0 - n, y, x), y)
+    more = with_sign(fma(1.0 - n, y, x), y)
+    return with_sign(select(less >= 0.0, less, select(left < 0.0, more, left)), y)
+
+
+def _quotient_is_clear(x: Any, y: Any) -> Any:
+    """It is whole, or not next to a whole number."""
+    import numpy as np
+
+    quotient = x / y
+    gap = abs(quotient - np.rint(quotient))
+    return (abs(quotient) < 2.0**22) & ((gap == 0.0) | (gap > 2.0**-21 * abs(quotient)))
+
+
+@function(Accuracy(roundings=1, holds=_quotient_is_clear), whole=floor_quotient)
+def floor_divide(x: Expression, y: Expression) -> Expression:
+    """floor(x / y), for |x / y| < 2**22: of the quotient's neighbours the one that fits."""
+    n = floor(x / y)
+    less = with_sign(fma(-1.0 - n, y, x), y)
+    left = with_sign(fma(-n, y, x), y)
+    return select(less >= 0.0, n + 1.0, select(left < 0.0, n - 1.0, n))
+
+
+@function()
+def cast(x: Expression) -> Expression:
+    """x itself, which becomes a number of the output's type."""
+    return x

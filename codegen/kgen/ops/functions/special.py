@@ -1,0 +1,20 @@
+"""The error function."""
+
+from __future__ import annotations
+
+import math
+
+from kgen.ops.expression import Expression, fma, node, select
+from kgen.ops.expression import Primitive as P
+from kgen.ops.functions.polynomials import normal_tail, polynomial, with_sign
+from kgen.ops.registry import Accuracy, function
+
+#: erf(x) / x in x^2, for |x| <= 1, to 5.4e-8 of it.
+ERF = (-5.63141890e-4, 4.91755083e-3, -2.67113112e-2, 0.112801798, -0.376123250, 1.12837911)
+
+
+@function(Accuracy(roundings=8, transcendental=2))
+def erf(x: Expression) -> Expression:
+    near = x * polynomial(x * x, ERF)
+    far = fma(normal_tail(x * math.sqrt(2.0)), -2.0, 1.0)
+    return select(node(P.ABS, x) < 1.0, near, with_sign(far, x))

@@ -1,0 +1,53 @@
+"""Sine and cosine."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from kgen.ops.expression import Expression, fma, node, select
+from kgen.ops.expression import Primitive as P
+from kgen.ops.functions.exact import floor
+from kgen.ops.functions.polynomials import polynomial
+from kgen.ops.registry import Accuracy, function
+
+#: pi = PI[0] + PI[1] + PI[2], each a f32.
+PI = (3.1415927410125732, -8.742277657347586e-08, -3.552713678800501e-15)
+#: (sin(r) - r) / r^3 in r^2, for |r| <= pi / 2; the error of sin(r) is 1.2e-8 of it.
+SINE = (2.60563070e-6, -1.98095382e-4, 8.33306555e-3, -0.166666597)
+
+
+def sine_of_multiple(x: Expression, multiple: Expression, distance: Expression) -> Expression:
+    """(-1)**multiple sin(x - distance pi), that argument within pi / 2 and a little."""
+    r = x
+    for part in PI:
+        r = fma(distance, -part, r)
+    z = r * r
+    value = fma(r * z, polynomial(z, SINE), r)
+    odd = fma(floor(multiple * 0.5), -2.0, multiple)
+    return select(odd.equals(0.0), value, -value)
+
+
+#: Up to it the multiple of pi and its half are whole numbers of f32.
+FARTHEST_ANGLE = 2.0**22
+
+
+def _is_near(x: Any) -> Any:
+    return abs(x) < FARTHEST_ANGLE
+
+
+@function(Accuracy(roundings=8, growth=2, scale="one", holds=_is_near))
+def sin(x: Expression) -> Expression:
+    """For |x| below 2**22; W. Cody and W. Waite, "Software Manual", chapter 8.
+
+    The error grows with |x| where FMA rounds its product, on Vulkan.
+    """
+    n = node(P.ROUND, x * (1.0 / math.pi))
+    return sine_of_multiple(x, n, n)
+
+
+@function(Accuracy(roundings=8, growth=2, scale="one", holds=_is_near))
+def cos(x: Expression) -> Expression:
+    """For |x| below 2**22: (-1)**n sin(x - (n - 1/2) pi)."""
+    n = node(P.ROUND, fma(x, 1.0 / math.pi, 0.5))
+    return sine_of_multiple(x, n, n - 0.5)

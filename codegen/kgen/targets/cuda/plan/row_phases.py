@@ -1,0 +1,278 @@
+"""What a row-wise kernel's phases load, compute, fold and store, as the template has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from kgen.ops import Expression
+from kgen.ops.expression import node, unknown, variable
+from kgen.targets.base import Target
+from kgen.targets.cuda.expressions import PtxRenderer
+from kgen.targets.cuda.plan.constants import CONSTANTS, float_bits
+from kgen.targets.expressions import Rendered
+from kgen.targets.row import Fold, Phase, Piece, RowInput, RowPlan
+from kgen.targets.stream import StreamInput
+from kgen_runtime.values import frozen
+
+
+@frozen
+class Load:
+    """A vector's elements of one input: `nbytes` behind the thread's first of a linear one, else at
+    the coordinates' `terms`, in bytes for each step of them."""
+
+    name: str
+    registers: tuple[str, ...]
+    linear: bool
+    nbytes: int
+    terms: tuple[tuple[int, int], ...]
+
+
+@frozen
+class Step:
+    """Computed element by element; then lines that fold it into accumulators. `rescale` comes
+    first, after the old maximum was kept."""
+
+    rendered: tuple[Rendered, ...]
+    folds: tuple[str, ...] = ()
+    rescale: Rendered | None = None
+
+
+@frozen
+class Store:
+    """A vector of an output, at `nbytes` behind the thread's first of a linear one, else at `terms`
+    as of a :class:`Load`."""
+
+    name: str
+    registers: tuple[str, ...]
+    linear: bool
+    nbytes: int
+    terms: tuple[tuple[int, int], ...]
+
+
+@frozen
+class Body:
+    """What a phase does with one of a thread's vectors: `columns` are registers of the columns'
+    numbers, `steps` what is computed and folded, one after another. `predicate` names that of the
+    threads that have the vector, if not all."""
+
+    piece: Piece
+    predicate: str
+    loads: tuple[Load, ...]
+    columns: tuple[str, ...]
+    steps: tuple[Step, ...]
+    stores: tuple[Store, ...]
+    #: What the names of its coordinates start with.
+    vector: str
+
+    @property
+    def guard(self) -> str:
+        return f"@%{self.predicate} " if self.predicate else ""
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether some input's address is made of the column's coordinates."""
+        places: tuple[Load | Store, ...] = (*self.loads, *self.stores)
+        return any(of.terms and not of.linear for of in places)
+
+
+@frozen
+class PhasePlan:
+    phase: Phase
+    row_values: Rendered
+    #: What is the same for a whole row.
+    row_known: Mapping[Expression, str]
+    bodies: tuple[Body, ...]
+
+    @property
+    def linear(self) -> tuple[str, ...]:
+        """Inputs of which every turn of a loop reads the next vector."""
+        return tuple(load.name for load in self.bodies[0].loads if load.linear)
+
+    @property
+    def linear_outputs(self) -> tuple[str, ...]:
+        """Outputs of which every turn writes the next vector."""
+        return tuple(store.name for store in self.bodies[0].stores if store.linear)
+
+
+@frozen
+class RowPhases:
+    """`resident` rows stay in registers. `guarded`: some threads have a row that does not exist."""
+
+    row: RowPlan
+    target: Target
+    resident: bool
+    guarded: bool
+
+    @property
+    def renderer(self) -> PtxRenderer:
+        return PtxRenderer(target=self.target)
+
+    @cached_property
+    def of_row(self) -> tuple[RowInput, ...]:
+        """Inputs of which a row has one element."""
+        return tuple(i for i in self.row.inputs if i.columns is None)
+
+    @cached_property
+    def made(self) -> tuple[PhasePlan, ...]:
+        leaves = {i.name: f"%{i.name}_of_row" for i in self.of_row} | {"row": "%row_number"}
+        row_known = {variable(name): register for name, register in leaves.items()}
+        pieces = self.row.pieces if self.resident else self.row.pieces[:1]
+        kept = [self._nothing_known() for _ in pieces]
+        found = []
+        for phase in self.row.phases:
+            row_values = self.renderer.compute(phase.row_values, row_known, f"%row{phase.number}")
+            if not self.resident:
+                kept = [self._nothing_known()]
+            for known in kept:
+                for element in known:
+                    element |= row_known
+            bodies = tuple(
+                self._body(phase, piece, known) for piece, known in zip(pieces, kept, strict=True)
+            )
+            found.append(
+                PhasePlan(
+                    phase=phase, row_values=row_values, row_known=dict(row_known), bodies=bodies
+                )
+            )
+            row_known |= {fold.step: f"%{fold.name}" for fold in phase.folds}
+        return tuple(found)
+
+    def _nothing_known(self) -> list[dict[Expression, str]]:
+        """The registers of each element of a vector."""
+        return [{} for _ in range(self.row.vector)]
+
+    def _body(self, phase: Phase, piece: Piece, known: list[dict[Expression, str]]) -> Body:
+        """What the phase computes comes to what is known of the vector's elements."""
+        loads = []
+        for of in self.row.inputs:
+            if of.columns and of.name in phase.inputs and variable(of.name) not in known[0]:
+                loads.append(load := self._load(of.columns, phase, piece))
+                for e, element in enumerate(known):
+                    register = load.registers[e % len(load.registers)]
+                    element[variable(of.name)] = f"%{register}"
+        columns = self._columns(phase, piece, known)
+        partial = self.resident and piece.partial
+        # A loop has no turns for threads whose row does not exist.
+        guarded = self.resident and self.guarded
+        return Body(
+            piece=piece,
+            predicate="has_last" if partial else "in_matrix" if guarded else "",
+            loads=tuple(loads),
+            columns=columns,
+            steps=tuple(self._steps(phase, piece, known, partial)),
+            stores=() if phase.folds else tuple(self._stores(piece, known)),
+            vector=f"{phase.name}_v{piece.index}_at",
+        )
+
+    def _stores(self, piece: Piece, known: list[dict[Expression, str]]) -> Iterator[Store]:
+        itemsize = self.row.spec.out.itemsize
+        for of in self.row.outputs:
+            if of.columns:
+                yield Store(
+                    name=of.name,
+                    registers=tuple(e[of.result].removeprefix("%") for e in known),
+                    linear=of.columns.linear,
+                    nbytes=piece.offset * self.row.vector * itemsize,
+                    terms=tuple((d, stride * itemsize) for d, stride in of.columns.terms),
+                )
+
+    def _steps(
+        self, phase: Phase, piece: Piece, known: list[dict[Expression, str]], partial: bool
+    ) -> Iterator[Step]:
+        """All folds' arguments together; an online sum's after its maximum."""
+        together = [fold for fold in phase.folds if not fold.relative_to]
+        prefix = f"%{phase.name}_v{piece.index}"
+        yield self._step(together, phase, prefix, known, partial)
+        for fold in phase.folds:
+            if fold.relative_to:
+                top = next(f for f in together if f.name == fold.relative_to)
+                for element in known:
+                    element[top.step] = f"%{top.name}"
+                yield self._step([fold], phase, f"{prefix}_{fold.name}", known, partial)
+
+    def _step(
+        self,
+        folds: Sequence[Fold],
+        phase: Phase,
+        prefix: str,
+        known: list[dict[Expression, str]],
+        partial: bool,
+    ) -> Step:
+        wanted = [fold.argument for fold in folds] or phase.wanted
+        rendered = tuple(
+            self.renderer.compute(wanted, element, f"{prefix}_{e}")
+            for e, element in enumerate(known)
+        )
+        lines = (
+            line
+            for fold in folds
+            for element in known
+            for line in self._fold(fold, element[fold.argument], partial)
+        )
+        online = [fold for fold in folds if fold.relative_to]
+        return Step(
+            rendered=rendered,
+            folds=tuple(lines),
+            rescale=self.rescale(online[0], f"{prefix}_rescaled") if online else None,
+        )
+
+    def rescale(self, fold: Fold, prefix: str) -> Rendered:
+        """An online sum in the maximum as it is, from what it was; it ends in its register."""
+        names = (fold.name, fold.relative_to, fold.before)
+        known = {variable(name): f"%{name}" for name in names}
+        result = {fold.rescaled: f"%{fold.name}"}
+        rendered = self.renderer.compute([fold.rescaled], known, prefix, result)
+        return replace(rendered, numbers=rendered.numbers[:-1])
+
+    def _load(self, of: StreamInput, phase: Phase, piece: Piece) -> Load:
+        count = 1 if of.single else self.row.vector
+        itemsize = self.row.spec.dtype.itemsize
+        return Load(
+            name=of.name,
+            registers=tuple(f"{of.name}_{phase.name}_v{piece.index}_{e}" for e in range(count)),
+            linear=of.linear,
+            nbytes=piece.offset * self.row.vector * itemsize,
+            terms=tuple((d, stride * itemsize) for d, stride in of.terms),
+        )
+
+    def _columns(
+        self, phase: Phase, piece: Piece, known: list[dict[Expression, str]]
+    ) -> tuple[str, ...]:
+        """Registers for the numbers of the elements' columns, if the phase is the first to ask."""
+        asked = any(s.name == "column" for s in unknown(phase.wanted, known[0]))
+        if not asked:
+            return ()
+        registers = tuple(f"column_{phase.name}_v{piece.index}_{e}" for e in range(len(known)))
+        for register, element in zip(registers, known, strict=True):
+            element[variable("column")] = f"%{register}"
+        return registers
+
+    def _fold(self, fold: Fold, value: str, partial: bool) -> list[str]:
+        """Lines that fold a value into the accumulator; none of a vector that is not there."""
+        lines = self.combine(fold, f"%{fold.name}", value)
+        if not partial:
+            return lines
+        if len(lines) == 1:
+            return [f"@%has_last {lines[0]}"]
+        identity = float_bits(fold.reduction.identity)
+        chosen = [f"selp.f32 %chosen, {value}, {identity}, %has_last;"]
+        return [
+            "{",
+            ".reg .f32 %chosen;",
+            *chosen,
+            *self.combine(fold, f"%{fold.name}", "%chosen"),
+            "}",
+        ]
+
+    def combine(self, fold: Fold, value: str, other: str) -> list[str]:
+        """Lines that fold another register into a value."""
+        step = node(fold.reduction.combine, variable("value"), variable("other"))
+        return self.renderer.instruction(step, value, [value, other])
+
+    def identity(self, fold: Fold) -> str:
+        """What an accumulator starts from. The maximum of an online sum starts from a number: -inf
+        less itself is none."""
+        tops = {f.relative_to for phase in self.row.phases for f in phase.folds}
+        return CONSTANTS.lowest if fold.name in tops else float_bits(fold.reduction.identity)

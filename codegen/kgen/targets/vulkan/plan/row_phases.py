@@ -1,0 +1,375 @@
+"""What a row-wise kernel's phases load, compute, fold and exchange, as the templates have it.
+
+Indices count vectors, or scalars of tensors that are read by scalars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from kgen.ops import Expression
+from kgen.ops.expression import node, unknown, variable
+from kgen.targets.row import Fold, Phase, RowInput, RowOutput, RowPlan
+from kgen.targets.stream import Dimension
+from kgen.targets.vulkan.expressions import SpirvRenderer
+from kgen.targets.vulkan.plan.base import Tensor
+from kgen.targets.vulkan.plan.index import Index, coordinate_names, index_of
+from kgen_runtime.values import frozen
+
+RENDERER = SpirvRenderer()
+#: Two, so that one barrier per exchange is enough: the next one writes where nobody reads.
+EXCHANGE_BUFFERS = 2
+COLUMN, ROW = variable("column"), variable("row")
+
+
+@frozen
+class Vector:
+    """One of a lane's vectors of a row. `index` names its number in the row, `offset` behind the
+    lane's first. `partial`: some lanes have none, as %<name>_inside says, and read the row's first.
+
+    `coordinates` and `columns` (names of the scalars' columns, as f32) are what is needed of it.
+    """
+
+    name: str
+    index: str
+    offset: int = 0
+    partial: bool = False
+    scalars: int
+    coordinates: tuple[Dimension, ...]
+    columns: tuple[str, ...]
+
+    @property
+    def read(self) -> str:
+        return f"{self.name}_read" if self.partial else self.index
+
+    @property
+    def first_column(self) -> Index:
+        return index_of(f"{self.name}_scalar", [(self.read, self.scalars)])
+
+
+@frozen
+class Load:
+    """%<name>_<c>_float are the scalars of a tensor's element."""
+
+    name: str
+    tensor: Tensor
+    index: Index
+
+
+@frozen
+class Store:
+    """`values` (ids of floats) to an element of a tensor; `name` starts names on the way."""
+
+    name: str
+    tensor: Tensor
+    index: Index
+    values: tuple[str, ...]
+
+
+@frozen
+class Body:
+    """What a phase does with one of a lane's vectors: `lines` compute and fold; `stores` are what
+    the last phase writes."""
+
+    vector: Vector
+    loads: tuple[Load, ...]
+    lines: tuple[str, ...]
+    stores: tuple[Store, ...]
+
+
+@frozen
+class Carried:
+    """A lane's value of a fold in a loop over its vectors: at first `initial`, then `following`."""
+
+    value: str
+    initial: str
+    following: str
+
+
+@frozen
+class Exchange:
+    """A step of a fold over a row's lanes: `lines` combine `mine` with %<name>_theirs, the value of
+    the lane `distance` away."""
+
+    name: str
+    distance: int
+    buffer: int
+    mine: str
+    lines: tuple[str, ...]
+
+
+@frozen
+class PhasePlan:
+    """`after` is the label of the block from which a loop is entered; `row_stores` are outputs of
+    which a row has one element."""
+
+    phase: Phase
+    after: str
+    row_lines: tuple[str, ...]
+    row_stores: tuple[Store, ...]
+    bodies: tuple[Body, ...]
+    carried: tuple[Carried, ...]
+    exchanges: tuple[Exchange, ...]
+
+    @property
+    def title(self) -> str:
+        return ", ".join(fold.title for fold in self.phase.folds)
+
+
+@frozen
+class RowPhases:
+    """`resident` rows are held by their lanes. `row_read` is the id of the row that is read;
+    `distances` are how far apart the lanes are that exchange what they have folded."""
+
+    row: RowPlan
+    tensors: Mapping[str, Tensor]
+    resident: bool
+    row_read: str
+    distances: tuple[int, ...]
+
+    # -- where things lie -----------------------------------------------------------------------
+
+    @property
+    def row_starts(self) -> tuple[Index, ...]:
+        """Where the row starts in each tensor that has an element of its own for it."""
+        starts = map(self._start, self.row.tensors)
+        return tuple(start for start in starts if start.terms)
+
+    def _start(self, of: RowInput | RowOutput) -> Index:
+        names = coordinate_names(self.row_read, self.row.row_dimensions)
+        scalars = self.tensors[of.name].vector
+        if isinstance(of, RowOutput) and of.row_stride:
+            return index_of(f"{of.name}_first", [("row", of.row_stride // scalars)])
+        return index_of(
+            f"{of.name}_first", [(names[d], stride // scalars) for d, stride in of.row_terms]
+        )
+
+    @property
+    def of_row(self) -> tuple[Load, ...]:
+        """Inputs of which a row has one element."""
+        return tuple(
+            Load(name=f"{of.name}_of_row", tensor=self.tensors[of.name], index=self._start(of))
+            for of in self.row.inputs
+            if of.columns is None
+        )
+
+    def _load(self, of: RowInput, vector: Vector) -> Load:
+        name = f"{of.name}_{vector.name}"
+        index = self._index(of, vector, vector.read)
+        return Load(name=name, tensor=self.tensors[of.name], index=index)
+
+    def _index(self, of: RowInput | RowOutput, vector: Vector, number: str) -> Index:
+        """Where a tensor has a vector, of which the row's `number` is given."""
+        assert of.columns is not None
+        tensor, start = self.tensors[of.name], self._start(of)
+        names = coordinate_names(vector.read, vector.coordinates)
+        terms = [(start.name, 1)] if start.terms else []
+        if of.columns.linear:
+            terms.append((number, 1))
+        else:
+            terms += [(names[d], stride // tensor.vector) for d, stride in of.columns.terms]
+        return index_of(f"{of.name}_{vector.name}_at", terms)
+
+    @cached_property
+    def vectors(self) -> tuple[Vector, ...]:
+        """What a lane holds of a resident row."""
+        return tuple(
+            self._vector(
+                f"v{piece.index}",
+                f"v{piece.index}" if piece.offset else "lane",
+                piece.offset,
+                piece.partial,
+                has_coordinates=True,
+                has_columns="column" in self.row.coordinates,
+            )
+            for piece in self.row.pieces
+        )
+
+    def _turn(self, phase: Phase, has_columns: bool) -> Vector:
+        """The vector of a turn of a phase's loop."""
+        name = f"turn{phase.number}"
+        near = [i.columns for i in self.row.inputs if i.name in phase.inputs]
+        near += [] if phase.folds else [of.columns for of in self.row.outputs]
+        has_coordinates = any(c and c.terms and not c.linear for c in near)
+        return self._vector(
+            name, name, 0, False, has_coordinates=has_coordinates, has_columns=has_columns
+        )
+
+    def _vector(
+        self,
+        name: str,
+        index: str,
+        offset: int,
+        partial: bool,
+        *,
+        has_coordinates: bool,
+        has_columns: bool,
+    ) -> Vector:
+        scalars = self.row.vector
+        return Vector(
+            name=name,
+            index=index,
+            offset=offset,
+            partial=partial,
+            scalars=scalars,
+            coordinates=self.row.column_dimensions if has_coordinates else (),
+            columns=tuple(f"{name}_column{c}" for c in range(scalars)) if has_columns else (),
+        )
+
+    # -- the expression -------------------------------------------------------------------------
+
+    @cached_property
+    def made(self) -> tuple[PhasePlan, ...]:
+        """Those that fold, and the last one."""
+        return tuple(self._phases())
+
+    def _phases(self) -> Iterator[PhasePlan]:
+        resident = self.resident
+        #: Ids of what is the same for a whole row.
+        row_known = {variable(load.tensor.name): f"%{load.name}_0_float" for load in self.of_row}
+        row_known[ROW] = "%row_number"
+        vectors = self.vectors if resident else ()
+        held = [_columns_known(vector) for vector in vectors]
+        after, first_exchange = "entry", 0
+        for phase in self.row.phases:
+            row_values = RENDERER.compute(phase.row_values, row_known, f"%row{phase.number}")
+            if not resident:
+                vectors = (self._turn(phase, COLUMN in unknown(phase.wanted, row_known)),)
+                held = [_columns_known(vector) for vector in vectors]
+            #: What the lane has of each fold.
+            lane = {f: "" if resident else f"%{f.name}_lane" for f in phase.folds}
+            initial = dict(lane)
+            bodies = []
+            for vector, known in zip(vectors, held, strict=True):
+                for element in known:
+                    element |= row_known
+                bodies.append(self._body(phase, vector, known, lane))
+            carried = tuple(
+                Carried(value=initial[f], initial=self.identity(f), following=lane[f])
+                for f in ([] if resident else phase.folds)
+            )
+            exchanges: list[Exchange] = []
+            for fold in phase.folds:
+                mine = lane[fold] if resident else initial[fold]
+                steps = self._exchanges(fold, mine, first_exchange + len(exchanges))
+                exchanges += steps
+                row_known[fold.step] = f"%{fold.name}" if steps else mine
+            row_stores: tuple[Store, ...] = ()
+            if not phase.folds:
+                row_stores = tuple(self._row_stores(row_known))
+                after = "row_stored" if row_stores else after
+            yield PhasePlan(
+                phase=phase,
+                after=after,
+                row_lines=row_values.lines,
+                row_stores=row_stores,
+                bodies=tuple(bodies),
+                carried=carried,
+                exchanges=tuple(exchanges),
+            )
+            after = f"{phase.name}_done"
+            first_exchange += len(exchanges)
+
+    def _body(
+        self,
+        phase: Phase,
+        vector: Vector,
+        known: list[dict[Expression, str]],
+        lane: dict[Fold, str],
+    ) -> Body:
+        """What is computed is added to `known`, of the vector's scalars, and to `lane`."""
+        loads = []
+        for of in self.row.inputs:
+            if of.columns and of.name in phase.inputs and variable(of.name) not in known[0]:
+                loads.append(load := self._load(of, vector))
+                for c, element in enumerate(known):
+                    scalar = 0 if of.columns.single else c
+                    element[variable(of.name)] = f"%{load.name}_{scalar}_float"
+        lines: list[str] = []
+        for c, element in enumerate(known):
+            prefix = f"%{phase.name}_{vector.name}_{c}"
+            lines += RENDERER.compute(phase.wanted, element, prefix).lines
+        for fold in phase.folds:
+            values = [element[fold.argument] for element in known]
+            lines += self._fold(fold, values, vector, lane)
+        return Body(
+            vector=vector,
+            loads=tuple(loads),
+            lines=tuple(lines),
+            stores=() if phase.folds else tuple(self._stores(vector, known)),
+        )
+
+    def _stores(self, vector: Vector, known: list[dict[Expression, str]]) -> Iterator[Store]:
+        for of in self.row.whole_outputs:
+            yield Store(
+                name=f"{of.name}_{vector.name}",
+                tensor=self.tensors[of.name],
+                index=self._index(of, vector, vector.index),
+                values=tuple(element[of.result] for element in known),
+            )
+
+    def _row_stores(self, known: dict[Expression, str]) -> Iterator[Store]:
+        for of in self.row.reduced_outputs:
+            yield Store(
+                name=f"{of.name}_of_row",
+                tensor=self.tensors[of.name],
+                index=self._start(of),
+                values=(known[of.result],),
+            )
+
+    def _fold(
+        self, fold: Fold, values: Sequence[str], vector: Vector, lane: dict[Fold, str]
+    ) -> list[str]:
+        """Lines that fold values into the lane's, but not those of a vector that is not there."""
+        lines, before = [], lane[fold]
+        total = before
+        for c, value in enumerate(values):
+            if not total:
+                total = value
+                continue
+            result = f"%{vector.name}_{fold.name}_{c}"
+            lines += self.combine(fold, result, total, value)
+            total = result
+        if vector.partial:
+            chosen = f"%{vector.name}_{fold.name}"
+            otherwise = before or self.identity(fold)
+            lines.append(f"{chosen} = OpSelect %float %{vector.name}_inside {total} {otherwise}")
+            total = chosen
+        lane[fold] = total
+        return lines
+
+    def _exchanges(self, fold: Fold, value: str, first: int) -> list[Exchange]:
+        """The steps that give every lane the fold over all of them; `first` steps come before."""
+        found = []
+        for i, distance in enumerate(self.distances):
+            name = f"{fold.name}_step{i}"
+            result = f"%{fold.name}" if distance == self.distances[-1] else f"%{name}"
+            found.append(
+                Exchange(
+                    name=name,
+                    distance=distance,
+                    buffer=(first + i) % EXCHANGE_BUFFERS,
+                    mine=value,
+                    lines=tuple(self.combine(fold, result, value, f"%{name}_theirs")),
+                )
+            )
+            value = result
+        return found
+
+    @staticmethod
+    def combine(fold: Fold, result: str, value: str, other: str) -> list[str]:
+        """Lines that make one of two values."""
+        step = node(fold.reduction.combine, variable("value"), variable("other"))
+        return RENDERER.instruction(step, result, [value, other])
+
+    @staticmethod
+    def identity(fold: Fold) -> str:
+        return RENDERER.constant(fold.reduction.identity)
+
+
+def _columns_known(vector: Vector) -> list[dict[Expression, str]]:
+    """The columns of a vector's scalars, if they are needed."""
+    if not vector.columns:
+        return [{} for _ in range(vector.scalars)]
+    return [{COLUMN: f"%{column}"} for column in vector.columns]
