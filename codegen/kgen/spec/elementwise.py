@@ -9,13 +9,11 @@ from typing import ClassVar
 
 from kgen.errors import SpecError
 from kgen.ops import Expression, beyond, expand, is_exact, steps
-from kgen.ops.expression import constant
-from kgen.ops.registry import call_of
 from kgen.ops.views import has_views
 from kgen.spec.formula import FLOATS, INTEGERS, MAX_RANK, Formula, Shape
 from kgen.spec.members import OptionalMember
 from kgen.spec.views import Reads, Shapes, input_uses, reads_of
-from kgen_runtime.dtypes import DType, DTypeLike, computed_in
+from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
 
@@ -117,25 +115,6 @@ class Elementwise(Formula):
         found = zip(self.inputs, super().input_dtypes, strict=True)
         index = self.index_dtype or INDEX_DTYPES[0]
         return tuple(index if name in self.index_inputs else dtype for name, dtype in found)
-
-    def default_out(self, calls: Expression) -> DType:
-        return DType.BOOL if calls.truth else self.dtype
-
-    @property
-    def compute(self) -> DType:
-        """The type that the expression is computed in."""
-        return computed_in(self.value_dtypes, self.output_dtypes)
-
-    @cached_property
-    def result_calls(self) -> tuple[Expression, ...]:
-        """The outputs' expressions in calls, of bool whether they are not zero; their inputs are
-        the reads."""
-        return tuple(
-            call_of("not_equal", calls, constant(0.0))
-            if dtype is DType.BOOL and not calls.truth
-            else calls
-            for calls, dtype in zip(self.calls, self.output_dtypes, strict=True)
-        )
 
     def primitives(self, native: Container[str] = ()) -> tuple[Expression, ...]:
         whole = self.compute.is_integer

@@ -12,10 +12,11 @@ from typing import ClassVar, Literal, TypeVar
 
 from kgen.errors import SpecError
 from kgen.ops import COORDINATES, OUT, Expression, canonical, formulas, functions, parse, steps
-from kgen.ops.expression import infix, inputs
+from kgen.ops.expression import constant, infix, inputs
+from kgen.ops.registry import call_of
 from kgen.spec.base import MAX_BYTES, Spec, whole
 from kgen.spec.members import Member, Members, OptionalMember
-from kgen_runtime.dtypes import DType, DTypeLike
+from kgen_runtime.dtypes import DType, DTypeLike, computed_in
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
 
@@ -159,6 +160,21 @@ class Formula(Spec):
         return tuple(self.formulas.values())
 
     @property
+    def calls(self) -> tuple[Expression, ...]:
+        """The outputs' expressions in calls, of what kernels read."""
+        return self.formula_calls
+
+    @cached_property
+    def result_calls(self) -> tuple[Expression, ...]:
+        """The same; of bool, whether they are not zero."""
+        return tuple(
+            call_of("not_equal", calls, constant(0.0))
+            if dtype is DType.BOOL and not calls.truth
+            else calls
+            for calls, dtype in zip(self.calls, self.output_dtypes, strict=True)
+        )
+
+    @property
     def outputs(self) -> tuple[str, ...]:
         """Names of the outputs, in the order of their expressions."""
         return tuple(self.formulas)
@@ -198,7 +214,12 @@ class Formula(Spec):
 
     def default_out(self, calls: Expression) -> DType:
         """The dtype of an output where none is given."""
-        return self.dtype
+        return DType.BOOL if calls.truth else self.dtype
+
+    @property
+    def compute(self) -> DType:
+        """The type that the expression is computed in."""
+        return computed_in(self.value_dtypes, self.output_dtypes)
 
     @cached_property
     def _dtype_of(self) -> Mapping[str, DType]:

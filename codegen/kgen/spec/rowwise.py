@@ -11,7 +11,7 @@ from kgen.errors import SpecError
 from kgen.ops import COORDINATES, Expression, Row, expand, reduces
 from kgen.ops.views import refuse_views
 from kgen.spec.base import whole
-from kgen.spec.formula import FLOATS, MAX_RANK, Formula, Shape, packed
+from kgen.spec.formula import FLOATS, INTEGERS, MAX_RANK, Formula, Shape, packed
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
@@ -49,7 +49,8 @@ class Rowwise(Formula):
 
     op: ClassVar[str] = "rowwise"
     kind: ClassVar[str] = "row-wise"
-    gives: ClassVar[tuple[DType, ...]] = (*FLOATS, DType.S32)
+    takes: ClassVar[tuple[DType, ...]] = (*FLOATS, *INTEGERS)
+    gives: ClassVar[tuple[DType, ...]] = (*FLOATS, *INTEGERS)
     coordinates: ClassVar[frozenset[str]] = COORDINATES
     axes: Axes = Axes()
 
@@ -71,6 +72,8 @@ class Rowwise(Formula):
         for what, count, limit in (("rows", self.rows, MAX_ROWS), ("columns", self.cols, MAX_COLS)):
             if count > limit:
                 raise SpecError(f"{count} {what} are more than {limit}; use a smaller shape")
+        if self.compute is not DType.F32:
+            raise SpecError(f"{self.compute} rows: not yet")
         super()._check_expression()
 
     @cached_property
@@ -79,7 +82,7 @@ class Rowwise(Formula):
         return super().domain
 
     def default_out(self, calls: Expression) -> DType:
-        return DType.S32 if calls.name in INDICES else self.dtype
+        return DType.S32 if calls.name in INDICES else super().default_out(calls)
 
     @property
     def key_of_axes(self) -> str:
@@ -130,4 +133,4 @@ class Rowwise(Formula):
 
     def primitives(self, native: Container[str] = ()) -> tuple[Expression, ...]:
         row = Row(count=self.cols)
-        return tuple(expand(calls, native, row) for calls in self.formula_calls)
+        return tuple(expand(calls, native, row) for calls in self.result_calls)

@@ -410,6 +410,13 @@ def line_length(spec: Rowwise) -> int:
     return split(spec).cols[-1]
 
 
+def walked_itemsize(spec: Rowwise) -> int:
+    """Bytes of the widest element of what is walked by vectors: not of outputs of which a row has
+    one element."""
+    whole = [name for name in spec.outputs if not spec.reduced[name]]
+    return max(spec.dtype_of(name).itemsize for name in (*spec.inputs, *whole))
+
+
 def maximum_of(step: Expression) -> Expression | None:
     """The row's maximum M of a sum over the row of exp2((x - M) c), M = maxnum(x), c a constant."""
     match step:

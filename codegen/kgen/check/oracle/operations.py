@@ -169,13 +169,15 @@ def _estimate(entry: KernelEntry, values: Mapping[str, Values], shape: tuple[int
     indices = index_names(found)
     values_of = (p.dtype for p in entry.inputs if p.name not in indices)
     compute = computed_in(values_of, output_dtypes(entry.spec, len(found)))
-    numbers: dict[str, Values] = {}
-    for p in entry.inputs:
-        whole = p.dtype.is_integer
-        numbers[p.name] = values[p.name].astype(np.int64) if whole else values[p.name]
+    numbers = {p.name: _numbers(values[p.name], p.dtype) for p in entry.inputs}
     return elementwise.estimate(
         found, out.name, numbers, entry.tolerance, shape, compute, out.dtype
     )
+
+
+def _numbers(values: Values, dtype: DType) -> Values:
+    """What a tensor holds: int64 of integers."""
+    return values.astype(np.int64) if dtype.is_integer else values  # type: ignore[return-value]
 
 
 def _rowwise(
@@ -186,8 +188,11 @@ def _rowwise(
     kept = tuple(shape[axis] for axis in order[: len(order) - len(entry.spec["axes"])])
     rows = np.unravel_index(np.arange(box[0].start, box[0].stop), kept) if kept else (None,)
     values = {
-        name: decode(
-            np.broadcast_to(bits, shape).transpose(order)[rows].reshape(-1, cols),
+        name: _numbers(
+            decode(
+                np.broadcast_to(bits, shape).transpose(order)[rows].reshape(-1, cols),
+                params[name].dtype,
+            ),
             params[name].dtype,
         )
         for name, bits in inputs.items()

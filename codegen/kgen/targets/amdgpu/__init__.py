@@ -39,7 +39,7 @@ class Amdgpu(Family):
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=heuristics.matmul),
         Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),
-        Operation(spec=Rowwise, dtypes=DTYPES, choose=heuristics.rowwise),
+        Operation(spec=Rowwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.rowwise),
     )
 
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:

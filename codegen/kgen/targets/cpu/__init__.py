@@ -54,7 +54,7 @@ class CpuFamily(Family):
     operations = (
         Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64, DType.S8), choose=choose),
         Operation(spec=Elementwise, dtypes=(*FLOATS, DType.F64, *INTEGERS), choose=choose),
-        Operation(spec=Rowwise, dtypes=FLOATS, choose=choose),
+        Operation(spec=Rowwise, dtypes=(*FLOATS, *INTEGERS), choose=choose),
     )
 
     def find(self, name: str) -> Target | None:

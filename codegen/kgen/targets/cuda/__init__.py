@@ -64,7 +64,7 @@ class CudaFamily(Family):
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=candidates.choose),
         Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),
-        Operation(spec=Rowwise, dtypes=DTYPES, choose=heuristics.rowwise),
+        Operation(spec=Rowwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.rowwise),
     )
 
     def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:

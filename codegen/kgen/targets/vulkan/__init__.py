@@ -60,7 +60,7 @@ class Vulkan(Family):
         Operation(
             spec=Elementwise, dtypes=(*DTYPES, *NARROW_INTEGERS), choose=heuristics.elementwise
         ),
-        Operation(spec=Rowwise, dtypes=DTYPES, choose=heuristics.rowwise),
+        Operation(spec=Rowwise, dtypes=(*DTYPES, *NARROW_INTEGERS), choose=heuristics.rowwise),
     )
 
     def check_support(self, spec: Spec, target: Target) -> None:

@@ -19,7 +19,15 @@ from kgen.targets.amdgpu.plan.pointers import Move
 from kgen.targets.amdgpu.plan.row_phases import PhasePlan, RowPhases
 from kgen.targets.base import Target
 from kgen.targets.llvm_ir import FloatType, float_literal
-from kgen.targets.row import Fold, Phase, RowInput, RowPlan, is_interleaved, widest_vector
+from kgen.targets.row import (
+    Fold,
+    Phase,
+    RowInput,
+    RowPlan,
+    is_interleaved,
+    walked_itemsize,
+    widest_vector,
+)
 from kgen.targets.stream import Dimension
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
@@ -336,9 +344,7 @@ def is_made_of_folds(expression: Expression) -> bool:
 
 def vector_of(spec: Rowwise) -> int:
     """Elements of the widest access that keeps every row aligned."""
-    whole = [name for name in spec.outputs if not spec.reduced[name]]
-    most = max(spec.dtype_of(name).itemsize for name in (*spec.inputs, *whole))
-    return widest_vector(spec, WIDEST // most)
+    return widest_vector(spec, WIDEST // walked_itemsize(spec))
 
 
 def plan(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePlan:

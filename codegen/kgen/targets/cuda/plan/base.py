@@ -158,15 +158,8 @@ class FormulaPlan(CudaPlan):
     spec: Elementwise | Rowwise
     schedule: GpuStream | GpuRows
 
-    @property
-    def itemsize(self) -> int:
-        """Of the inputs."""
-        return self.spec.dtype.itemsize
 
-    @property
-    def vector_bytes(self) -> int:
-        return self.schedule.vector * self.itemsize
-
-    @property
-    def out_vector_bytes(self) -> int:
-        return self.schedule.vector * self.spec.out.itemsize
+def conversions(spec: Elementwise | Rowwise) -> tuple[str, ...]:
+    """Features that the outputs' conversions take."""
+    narrow = any(dtype.is_integer and dtype.itemsize == 1 for dtype in spec.output_dtypes)
+    return ("cvt_pack",) if narrow else ()

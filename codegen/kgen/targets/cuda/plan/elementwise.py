@@ -116,7 +116,9 @@ class ElementwisePlan(base.FormulaPlan):
         most = elements if all(i.whole for i in self.stream.inputs) else 1
         stored = (RegisterType(dtype=self.spec.dtype, lanes=n) for n in (2, 1) if n <= most)
         fitting = (
-            t for t in stored if self.spec.is_exact and t.lanes * self.itemsize <= WORD_BYTES
+            t
+            for t in stored
+            if self.spec.is_exact and t.lanes * self.spec.dtype.itemsize <= WORD_BYTES
         )
         number = RegisterType(dtype=self.spec.compute)
         return next((t for t in fitting if self._renderer(t).has(*self.spec.result_calls)), number)
@@ -305,9 +307,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
         arguments=tuple(p.name for p in spec.parameters),
         tile=Tile(shape=(spec.elements,), extent=(schedule.block_elements,), axes=(0,)),
     )
-    features = ["max_nan"] if target.has("max_nan") else []
-    if any(dtype.is_integer and dtype.itemsize == 1 for dtype in spec.output_dtypes):
-        features.append("cvt_pack")
+    features = [*(["max_nan"] if target.has("max_nan") else []), *base.conversions(spec)]
     return ElementwisePlan(
         spec=spec,
         target=target,

@@ -9,7 +9,7 @@ from functools import cached_property
 from kgen.ops import Expression
 from kgen.ops.expression import node, unknown, variable
 from kgen.targets.base import Target
-from kgen.targets.cuda.expressions import PtxRenderer
+from kgen.targets.cuda.expressions import PtxRenderer, RegisterType
 from kgen.targets.cuda.plan.constants import CONSTANTS, float_bits
 from kgen.targets.expressions import Rendered
 from kgen.targets.row import Fold, Phase, Piece, RowInput, RowPlan
@@ -106,8 +106,13 @@ class RowPhases:
     guarded: bool
 
     @property
+    def type(self) -> RegisterType:
+        """What a register holds."""
+        return RegisterType(dtype=self.row.spec.compute)
+
+    @property
     def renderer(self) -> PtxRenderer:
-        return PtxRenderer(target=self.target)
+        return PtxRenderer(target=self.target, type=self.type)
 
     @cached_property
     def of_row(self) -> tuple[RowInput, ...]:
@@ -167,9 +172,9 @@ class RowPhases:
         )
 
     def _stores(self, piece: Piece, known: list[dict[Expression, str]]) -> Iterator[Store]:
-        itemsize = self.row.spec.out.itemsize
         for of in self.row.outputs:
             if of.columns:
+                itemsize = self.row.spec.dtype_of(of.name).itemsize
                 yield Store(
                     name=of.name,
                     registers=tuple(e[of.result].removeprefix("%") for e in known),
@@ -228,7 +233,7 @@ class RowPhases:
 
     def _load(self, of: StreamInput, phase: Phase, piece: Piece) -> Load:
         count = 1 if of.single else self.row.vector
-        itemsize = self.row.spec.dtype.itemsize
+        itemsize = self.row.spec.dtype_of(of.name).itemsize
         return Load(
             name=of.name,
             registers=tuple(f"{of.name}_{phase.name}_v{piece.index}_{e}" for e in range(count)),

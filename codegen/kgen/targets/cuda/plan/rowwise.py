@@ -9,11 +9,19 @@ from kgen.errors import ScheduleError
 from kgen.schedule import ClusterRows, GpuRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
-from kgen.targets.cuda.expressions import PtxRenderer
+from kgen.targets.cuda.expressions import PtxRenderer, RegisterType
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.row_phases import PhasePlan, RowPhases
-from kgen.targets.row import Fold, RowInput, RowOutput, RowPlan, is_interleaved, widest_vector
+from kgen.targets.row import (
+    Fold,
+    RowInput,
+    RowOutput,
+    RowPlan,
+    is_interleaved,
+    walked_itemsize,
+    widest_vector,
+)
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
@@ -128,25 +136,29 @@ class RowwisePlan(base.FormulaPlan):
 
     # -- memory --------------------------------------------------------------------------------
 
-    @property
-    def turn_bytes(self) -> int:
-        """From a thread's vector to its next."""
-        return self.threads_per_row * self.vector_bytes
+    def vector_bytes(self, name: str) -> int:
+        """Of a tensor's vector."""
+        return self.schedule.vector * self.spec.dtype_of(name).itemsize
 
-    @property
-    def out_turn_bytes(self) -> int:
-        return self.threads_per_row * self.out_vector_bytes
+    def turn_bytes(self, name: str) -> int:
+        """From a thread's vector to its next."""
+        return self.threads_per_row * self.vector_bytes(name)
 
     def row_terms(self, of: RowInput | RowOutput) -> tuple[tuple[int, int], ...]:
         """(coordinate of the row, bytes for each step of it)."""
-        itemsize = self.itemsize if isinstance(of, RowInput) else self.spec.out.itemsize
+        itemsize = self.spec.dtype_of(of.name).itemsize
         return tuple((d, stride * itemsize) for d, stride in of.row_terms)
 
     def out_row_bytes(self, of: RowOutput) -> int:
         """From an output's row to the next."""
-        return of.row_stride * self.spec.out.itemsize
+        return of.row_stride * self.spec.dtype_of(of.name).itemsize
 
     # -- the expression ------------------------------------------------------------------------
+
+    @property
+    def type(self) -> RegisterType:
+        """What a register holds."""
+        return self.row_phases.type
 
     @cached_property
     def row_phases(self) -> RowPhases:
@@ -185,11 +197,6 @@ class RowwisePlan(base.FormulaPlan):
     @property
     def row_guard(self) -> str:
         return "@%in_matrix " if self.row_edge else ""
-
-    @property
-    def whole_names(self) -> tuple[str, ...]:
-        """Registers of results that are rounded to whole numbers."""
-        return tuple(f"whole{i}" for i in range(self.schedule.vector))
 
     @property
     def results_of_row(self) -> tuple[tuple[str, str], ...]:
@@ -239,6 +246,7 @@ def planned(
     features = [
         *(["clusters"] if cluster > 1 else []),
         *(["max_nan"] if target.has("max_nan") else []),
+        *base.conversions(spec),
     ]
     made = kind(
         spec=spec,
@@ -269,7 +277,7 @@ def cluster_of(schedule: GpuRows) -> int:
 
 def vector_of(spec: Rowwise) -> int:
     """Elements of the widest access that keeps every row aligned."""
-    return widest_vector(spec, MAX_ACCESS_BYTES // max(spec.dtype.itemsize, spec.out.itemsize))
+    return widest_vector(spec, MAX_ACCESS_BYTES // walked_itemsize(spec))
 
 
 def check(spec: Rowwise, target: Target, schedule: GpuRows) -> None:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuRows
-from kgen.spec import DType, Rowwise
+from kgen.spec import Rowwise
 from kgen.targets.base import Target
 from kgen.targets.row import RowPlan, widest_vector
 from kgen.targets.vulkan.plan.base import (
@@ -21,6 +21,7 @@ from kgen.targets.vulkan.plan.base import (
     fold_grid,
     log2,
 )
+from kgen.targets.vulkan.plan.elementwise import conversions
 from kgen.targets.vulkan.plan.row_phases import EXCHANGE_BUFFERS, RENDERER, PhasePlan, RowPhases
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
@@ -127,9 +128,7 @@ def plan_rowwise(
         tile=None if folded else tile,
     )
     buffers = tuple(_buffers(row))
-    conversions = [f"widen_{b.dtype}" for b in buffers if b.read_only and b.scalar == "ushort"]
-    if spec.out is not DType.F32:
-        conversions.append(f"narrow_{spec.out}")
+    needed = [name for buffer in buffers for name in conversions(buffer, RENDERER)]
     exchange = tuple(
         Shared(name=f"exchange{i}", element="float", length=schedule.num_threads)
         for i in range(EXCHANGE_BUFFERS)
@@ -146,7 +145,7 @@ def plan_rowwise(
         num_threads=schedule.num_threads,
         tensors=buffers,
         shared=exchange if folds and row.lanes > 1 else (),
-        functions=tuple(dict.fromkeys([*conversions, *RENDERER.functions(*row.results)])),
+        functions=tuple(dict.fromkeys([*needed, *RENDERER.functions(*row.results)])),
         constants=RENDERER.constants(*row.results, further=identities),
         folded=folded,
         guarded=grid[0] * grid[1] * schedule.rows_per_block != spec.rows,

@@ -305,7 +305,9 @@ class RowwisePlan(FormulaPlan):
         early = any(self.places[kept.slot] == "%out.row" for kept in self.kept)
         if early or not stays or not fills_caches(self.spec, self.target):
             return ()
-        found = [self._fetch(last, name, rows[name], 2) for name in names if self.access(name).is_wide]
+        found = [
+            self._fetch(last, name, rows[name], 2) for name in names if self.access(name).is_wide
+        ]
         if last > 1 and not self.schedule.nontemporal:
             found.append(self._fetch(last - 1, "out", 0, 3))
         return tuple(found)
