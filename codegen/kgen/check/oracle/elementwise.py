@@ -156,6 +156,8 @@ class Bounded(Evaluator):
         scale = {"result": size, "argument": np.maximum(size, largest), "one": np.maximum(size, 1)}
         unit = self.compute.unit_roundoff
         measure = largest if accuracy.measure is None else accuracy.measure(*arguments)
+        # At infinity a finite result is a limit, such as exp(-inf).
+        measure = np.where(np.isfinite(measure), measure, 0.0)
         relative = (accuracy.roundings + accuracy.growth * measure) * unit
         relative = relative + accuracy.transcendental * self.target.function_error
         if accuracy.amplified:
