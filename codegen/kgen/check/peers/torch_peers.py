@@ -287,10 +287,10 @@ def _rowwise(torch: Any, entry: KernelEntry, x: Mapping[str, Any]) -> Operation:
         return v.expand(domain).reshape(rows, cols)
 
     values = {name: view(v) for name, v in x.items()}
-    first = next(iter(x.values()))
+    device = next(iter(x.values())).device
     height = oracle.height(entry)
-    values["column"] = torch.arange(cols, device=first.device)
-    values["row"] = (torch.arange(rows, device=first.device) % height)[:, None]
+    values["column"] = torch.arange(cols, device=device)
+    values["row"] = (torch.arange(rows, device=device) % height)[:, None]
     formulas = oracle.formulas_of(entry)
     return lambda: first(_Rows(torch, values, cols).outputs(formulas))
 
