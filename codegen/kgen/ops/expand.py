@@ -52,8 +52,13 @@ def expand(
     return select(result, constant(1.0), constant(0.0)) if result.truth else result
 
 
-#: What f64 lacks: polynomials have digits for f32, and not all CPUs have FMA.
-NOT_OF_F64 = frozenset({Primitive.EXP2, Primitive.LOG2, Primitive.FMA})
+#: What f64 lacks: polynomials and roundings have digits for f32, and not all CPUs have FMA.
+NOT_OF_F64 = frozenset(
+    {
+        *(Primitive.EXP2, Primitive.LOG2, Primitive.FMA),
+        *(Primitive.TO_F16, Primitive.TO_BF16),
+    }
+)
 
 
 def beyond(expression: Expression, compute: DType) -> str | None:

@@ -15,6 +15,7 @@ from kgen.ops import Expression, steps
 from kgen.ops import Primitive as P
 from kgen.targets.expressions import Renderer
 from kgen.targets.llvm_ir import FloatType
+from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
 OPERATORS: Mapping[P, str] = {P.ADD: "fadd", P.SUB: "fsub", P.MUL: "fmul", P.DIV: "fdiv"}
@@ -38,6 +39,8 @@ LANES: Mapping[P, tuple[str, float | None]] = {
     P.MAX: ("fmaximum", None),
     P.MAXNUM: ("fmax", None),
 }
+#: Types that values are rounded to.
+NARROW: Mapping[P, DType] = {P.TO_F16: DType.F16, P.TO_BF16: DType.BF16}
 COMPARISONS: Mapping[P, str] = {P.LESS: "olt", P.LESS_EQUAL: "ole", P.EQUAL: "oeq"}
 
 
@@ -76,6 +79,12 @@ class LlvmRenderer(Renderer):
             ]
         if p is P.NEG:
             return [f"{result} = fneg {t} {operands[0]}"]
+        if p in NARROW:
+            narrow = t.of(NARROW[p])
+            return [
+                f"{result}.narrow = fptrunc {t} {operands[0]} to {narrow}",
+                f"{result} = fpext {narrow} {result}.narrow to {t}",
+            ]
         if p in OPERATORS:
             return [f"{result} = {OPERATORS[p]} {flags}{t} {', '.join(operands)}{metadata}"]
         if p in COMPARISONS:

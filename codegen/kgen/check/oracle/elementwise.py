@@ -47,6 +47,13 @@ class Arrays:
     def floor_divide(x: Values, y: Values) -> Values:
         return np.floor(np.divide(x, y))
 
+    @staticmethod
+    def nearest(x: Values, bits: int, least: int, largest: float) -> Values:
+        exponent = np.maximum(np.frexp(x)[1] - 1, least) - bits
+        found = np.ldexp(np.rint(np.ldexp(x, -exponent)), exponent)
+        beyond = np.abs(found) > largest
+        return np.where(np.isfinite(x), np.where(beyond, np.copysign(np.inf, x), found), x)
+
 
 class WholeArrays(Arrays):
     """That of arrays of int64, which wrap around."""
