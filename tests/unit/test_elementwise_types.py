@@ -29,6 +29,10 @@ from kgen_runtime import scalar
         ("x<y 8 f32 out=f32", "f32", "f32"),
         ("cast 8 s8 out=f64", "f64", "f64"),
         ("where(mask,x,0) 8 x=f32,mask=bool", "f32", "f32"),
+        ("h=x+y;h*2 8 f32 out=f16,bf16", "f32", "f16"),
+        ("h=x+y;h*2 8 f32 out=out=f64,h=f16", "f64", "f64"),
+        ("h=x+y;x<y 8 s32", "s32", "s32"),
+        ("cast(x,f16)+cast(x,f32) 8 f32", "f32", "f32"),
     ],
 )
 def test_what_is_computed_in(text: str, compute: str, out: str) -> None:
@@ -51,7 +55,12 @@ def test_what_is_computed_in(text: str, compute: str, out: str) -> None:
         ("x+9007199254740993 8 s64", "no f64 is this number"),
         ("x+y 8 s32,s32,s32", "3 dtypes for the inputs x, y"),
         ("x+y 8 x=s32", r"input y of 'x\+y' has no dtype; give y="),
-        ("softmax 8 s32", "dtype=s32 is not one that row-wise operations take"),
+        ("softmax 8 e4m3", "dtype=e4m3 is not one that row-wise operations take"),
+        ("h=x+y;h*2 8 f32 out=f16,f32,f16", "3 out_dtypes for the outputs h, out"),
+        ("h=x+y;h*2 8 f32 out=h=f16", "output out of .* has no out_dtype; give out="),
+        ("cast(x,f64) 8 f32", r"column 8: cast takes a type here: f32 f16 bf16 s8 u8 bool"),
+        ("cast(x,y) 8 f32", r"column 8: cast takes a type here"),
+        ("cast(x,f16) 8 s32", "cast_f16 is not for s32"),
         ("x+y 8 f32,e5m2", "dtype=e5m2 is not one that element-wise operations take"),
     ],
 )
