@@ -344,24 +344,34 @@ class Broadcast:
 
 
 class ScalarRows(definitions.Rows):
-    """One row: lists of numbers for its columns, or a number that is the same in all."""
+    """One row: lists of numbers for its columns, or a number that is the same in all, computed in a
+    type."""
 
-    def __init__(self, values: Mapping[str, list[float]], count: int) -> None:
+    def __init__(self, values: Mapping[str, list[float]], count: int, compute: DType) -> None:
         super().__init__(values, definitions.Scalars())
         self.count = count
+        self.number = int if compute.is_integer else float
+        #: Of one column.
+        self.one = evaluator_of({}, compute)
+
+    def value(self, at: Any) -> Any:
+        found = super().value(at)
+        return self.number(found) if isinstance(found, float) else found
 
     def each(self, name: str, arguments: list[Any]) -> Any:
-        function = definitions.DEFINITIONS[name]
         if not any(isinstance(argument, list) for argument in arguments):
-            return function(self.m, *arguments)
+            return self.one.apply(name, arguments)
         columns = zip(*map(self.columns, arguments), strict=True)
-        return [function(self.m, *values) for values in columns]
+        return [self.one.apply(name, list(values)) for values in columns]
 
     def columns(self, x: Any) -> list[Any]:
         return x if isinstance(x, list) else [x] * self.count
 
     def fold(self, name: str, x: Any) -> float:
         values: list[float] = self.columns(x)
+        if isinstance(self.one, definitions.Integers):
+            folded = {"sum": sum, "prod": math.prod, "largest": max, "smallest": min}[name](values)
+            return int(self.one.wrapped(folded))
         if name == "sum":
             return total(values)
         if any(math.isnan(v) for v in values):
@@ -372,7 +382,8 @@ class ScalarRows(definitions.Rows):
 
     def find(self, x: Any, value: float) -> float:
         values = self.columns(x)
-        return float(next(i for i, v in enumerate(values) if v == value or math.isnan(v)))
+        found = next(i for i, v in enumerate(values) if v == value or math.isnan(v))
+        return self.number(found)
 
 
 def rowwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> Element:
@@ -385,18 +396,20 @@ def rowwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> El
     height = sizes[kept[-1]] if kept else 1
     last = kept + reduced == list(range(len(sizes)))
     columns = [] if last else [number_along(sizes, reduced, i) for i in range(cols)]
+    compute = computed_in(broadcast.dtypes, output_dtypes(spec, len(broadcast.outputs)))
+    kind = int if compute.is_integer else float
 
     @lru_cache(maxsize=16)
     def row_values(row: int) -> list[float]:
         first = number_along(sizes, kept, row)
         numbers = range(first, first + cols) if last else [first + i for i in columns]
-        inputs = broadcast.elements(numbers)
-        inputs["column"] = [float(column) for column in range(cols)]
-        inputs["row"] = [float(row % height)] * cols
-        found = ScalarRows(inputs, cols)
+        inputs = {n: list(map(kind, x)) for n, x in broadcast.elements(numbers).items()}
+        inputs["column"] = list(map(kind, range(cols)))
+        inputs["row"] = [kind(row % height)] * cols
+        found = ScalarRows(inputs, cols, compute)
         return found.columns(found.outputs(broadcast.formulas)[name])
 
-    return lambda index: float(row_values(index[0])[index[1]])
+    return lambda index: kind(row_values(index[0])[index[1]])
 
 
 def row_elements(spec: Mapping[str, Any], output: str) -> Iterator[tuple[tuple[int, int], int]]:

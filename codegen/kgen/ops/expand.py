@@ -61,7 +61,7 @@ NOT_OF_F64 = frozenset(
 )
 
 
-def beyond(expression: Expression, compute: DType) -> str | None:
+def beyond(expression: Expression, compute: DType, row: Row | None = None) -> str | None:
     """What a type that is computed in lacks of an expression in calls: the name of a function, or a
     constant; None if nothing, as of f32."""
     whole = compute.is_integer
@@ -77,7 +77,7 @@ def beyond(expression: Expression, compute: DType) -> str | None:
             stand_ins = [
                 a if a.primitive is Primitive.CONSTANT else _any(a.truth) for a in step.arguments
             ]
-            alone = expand(call(step.name, stand_ins, step.truth), whole=whole)
+            alone = expand(call(step.name, stand_ins, step.truth), row=row, whole=whole)
             if any(map(lacks, steps(alone))):
                 return step.name
         elif step.primitive is Primitive.CONSTANT and lacks(step):

@@ -82,7 +82,7 @@ TRUTH = frozenset(
 WHOLE = TRUTH | {
     *(Primitive.INPUT, Primitive.CONSTANT, Primitive.SELECT),
     *(Primitive.ADD, Primitive.SUB, Primitive.MUL, Primitive.QUOTIENT),
-    *(Primitive.NEG, Primitive.ABS, Primitive.MIN, Primitive.MAX),
+    *(Primitive.NEG, Primitive.ABS, Primitive.MIN, Primitive.MAX, Primitive.REDUCE),
 }
 
 #: Nodes by what they are made of, so that equal ones are the same object.

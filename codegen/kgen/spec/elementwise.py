@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container
 from functools import cached_property
 from typing import ClassVar
 
 from kgen.errors import SpecError
-from kgen.ops import Expression, beyond, expand, is_exact, steps
+from kgen.ops import Expression, is_exact
 from kgen.ops.views import has_views
-from kgen.spec.formula import FLOATS, INTEGERS, MAX_RANK, Formula, Shape
+from kgen.spec.formula import FLOATS, MAX_RANK, Formula, Shape
 from kgen.spec.members import OptionalMember
 from kgen.spec.views import Reads, Shapes, input_uses, reads_of
 from kgen_runtime.dtypes import DType, DTypeLike
@@ -29,8 +28,6 @@ class Elementwise(Formula):
 
     op: ClassVar[str] = "elementwise"
     kind: ClassVar[str] = "element-wise"
-    takes: ClassVar[tuple[DType, ...]] = (DType.F64, *FLOATS, *INTEGERS)
-    gives: ClassVar[tuple[DType, ...]] = (DType.F64, *FLOATS, *INTEGERS)
     index_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
 
     @cached_property
@@ -44,7 +41,6 @@ class Elementwise(Formula):
 
     def _check_expression(self) -> None:
         self._check_indices()
-        self._check_computed()
         super()._check_expression()
         for name in self.inputs:
             if all(read.tensor != name for read in self.reads.reads):
@@ -116,28 +112,6 @@ class Elementwise(Formula):
         index = self.index_dtype or INDEX_DTYPES[0]
         return tuple(index if name in self.index_inputs else dtype for name, dtype in found)
 
-    def primitives(self, native: Container[str] = ()) -> tuple[Expression, ...]:
-        whole = self.compute.is_integer
-        return tuple(expand(calls, native, whole=whole) for calls in self.result_calls)
-
-    def _check_computed(self) -> None:
-        compute = self.compute
-        for unfit in (beyond(calls, compute) for calls in self.calls):
-            if unfit is not None:
-                raise SpecError(
-                    f"{unfit} is not for {compute}, which {self.expression!r} is computed in; "
-                    "leave it out, or give inputs and output of f32"
-                )
-        if compute.is_integer:
-            assert compute.limits is not None
-            least, largest = compute.limits
-            for step in steps(*self.primitives()):
-                if not least <= step.number <= largest:
-                    raise SpecError(
-                        f"{step} in {self.expression!r} is beyond {compute}, which it is computed "
-                        f"in; take a number from {least} to {largest}"
-                    )
-
     @property
     def bytes_moved(self) -> int:
         """Of the inputs, those that are read; of a gather, as many as it has in its output."""
@@ -162,8 +136,7 @@ class Elementwise(Formula):
 
     @property
     def has_exact_steps(self) -> bool:
-        """Nothing is rounded but, where it is another type, the output."""
-        return self.is_exact or self.compute.is_integer
+        return self.is_exact or super().has_exact_steps
 
     @cached_property
     def is_exact(self) -> bool:

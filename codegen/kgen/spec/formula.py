@@ -11,7 +11,19 @@ from functools import cached_property
 from typing import ClassVar, Literal, TypeVar
 
 from kgen.errors import SpecError
-from kgen.ops import COORDINATES, OUT, Expression, canonical, formulas, functions, parse, steps
+from kgen.ops import (
+    COORDINATES,
+    OUT,
+    Expression,
+    Row,
+    beyond,
+    canonical,
+    expand,
+    formulas,
+    functions,
+    parse,
+    steps,
+)
 from kgen.ops.expression import constant, infix, inputs
 from kgen.ops.registry import call_of
 from kgen.spec.base import MAX_BYTES, Spec, whole
@@ -23,6 +35,8 @@ from kgen_runtime.values import frozen
 MAX_RANK = 8
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 INTEGERS = (DType.S64, DType.S32, DType.S8, DType.U8, DType.BOOL)
+#: What inputs may be, and what results may be rounded to.
+TYPES = (DType.F64, *FLOATS, *INTEGERS)
 #: Characters of a key that an expression may take; a longer one is cut and gets a digest.
 KEY_CHARACTERS = 60
 
@@ -47,9 +61,6 @@ class Formula(Spec):
 
     #: What messages call such operations.
     kind: ClassVar[str]
-    #: What the inputs may be, and what the result may be rounded to.
-    takes: ClassVar[tuple[DType, ...]] = FLOATS
-    gives: ClassVar[tuple[DType, ...]] = FLOATS
     #: Names in the expression that are no inputs.
     coordinates: ClassVar[frozenset[str]] = frozenset()
     expression: str
@@ -62,12 +73,11 @@ class Formula(Spec):
     def __post_init__(self) -> None:
         self._take_dtypes()
         self._take_out_dtypes()
-        inputs_may = [(dtype, self.takes) for dtype in self.input_dtypes]
-        for dtype, known in (*inputs_may, *((dtype, self.gives) for dtype in self.output_dtypes)):
-            if dtype not in known:
+        for dtype in (*self.input_dtypes, *self.output_dtypes):
+            if dtype not in TYPES:
                 raise SpecError(
                     f"dtype={dtype} is not one that {self.kind} operations take; they take "
-                    f"{', '.join(known)}"
+                    f"{', '.join(TYPES)}"
                 )
         object.__setattr__(self, "expression", canonical(formulas(self.expression)))
         if not self.inputs:
@@ -130,11 +140,38 @@ class Formula(Spec):
 
     def _check_expression(self) -> None:
         """Raises SpecError for one that cannot be computed."""
-        self.primitives()
+        compute = self.compute
+        for unfit in (beyond(calls, compute, self.row) for calls in self.calls):
+            if unfit is not None:
+                raise SpecError(
+                    f"{unfit} is not for {compute}, which {self.expression!r} is computed in; "
+                    "leave it out, or give inputs and output of f32"
+                )
+        found = steps(*self.primitives())
+        if compute.is_integer:
+            assert compute.limits is not None
+            least, largest = compute.limits
+            for step in found:
+                if not least <= step.number <= largest:
+                    raise SpecError(
+                        f"{step} in {self.expression!r} is beyond {compute}, which it is computed "
+                        f"in; take a number from {least} to {largest}"
+                    )
 
-    @abstractmethod
+    @property
+    def row(self) -> Row | None:
+        """What row-wise functions may ask; None of element-wise operations."""
+        return None
+
     def primitives(self, native: Container[str] = ()) -> tuple[Expression, ...]:
         """The outputs' expressions in primitives, and in calls of functions that are `native`."""
+        whole = self.compute.is_integer
+        return tuple(expand(calls, native, self.row, whole=whole) for calls in self.result_calls)
+
+    @property
+    def has_exact_steps(self) -> bool:
+        """Nothing is rounded but, where it is another type, the output."""
+        return self.compute.is_integer
 
     def _sizes(self, shape: Iterable[int]) -> Shape:
         if isinstance(shape, int | str):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import ClassVar
 
 from kgen.errors import SpecError
-from kgen.ops import COORDINATES, Expression, Row, expand, reduces
+from kgen.ops import COORDINATES, Expression, Row, reduces
 from kgen.ops.views import refuse_views
 from kgen.spec.base import whole
-from kgen.spec.formula import FLOATS, INTEGERS, MAX_RANK, Formula, Shape, packed
+from kgen.spec.formula import MAX_RANK, Formula, Shape, packed
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
@@ -49,8 +49,6 @@ class Rowwise(Formula):
 
     op: ClassVar[str] = "rowwise"
     kind: ClassVar[str] = "row-wise"
-    takes: ClassVar[tuple[DType, ...]] = (*FLOATS, *INTEGERS)
-    gives: ClassVar[tuple[DType, ...]] = (*FLOATS, *INTEGERS)
     coordinates: ClassVar[frozenset[str]] = COORDINATES
     axes: Axes = Axes()
 
@@ -72,8 +70,6 @@ class Rowwise(Formula):
         for what, count, limit in (("rows", self.rows, MAX_ROWS), ("columns", self.cols, MAX_COLS)):
             if count > limit:
                 raise SpecError(f"{count} {what} are more than {limit}; use a smaller shape")
-        if self.compute is not DType.F32:
-            raise SpecError(f"{self.compute} rows: not yet")
         super()._check_expression()
 
     @cached_property
@@ -131,6 +127,6 @@ class Rowwise(Formula):
         steps = dict(zip(self.kept, packed(self.output_shape(name)), strict=False))
         return tuple(steps.get(axis, 0) for axis in range(len(self.domain)))
 
-    def primitives(self, native: Container[str] = ()) -> tuple[Expression, ...]:
-        row = Row(count=self.cols)
-        return tuple(expand(calls, native, row) for calls in self.result_calls)
+    @property
+    def row(self) -> Row:
+        return Row(count=self.cols)

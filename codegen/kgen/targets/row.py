@@ -238,6 +238,10 @@ class RowPlan:
         what only that needs; each after its arguments."""
         return unknown(wanted, self._of_row.union(known))
 
+    def identity(self, fold: Fold) -> float:
+        """What a fold starts from."""
+        return fold.reduction.identity_of(self.spec.compute)
+
     @property
     def coordinates(self) -> frozenset[str]:
         """Which of `row` and `column` the expression asks for."""

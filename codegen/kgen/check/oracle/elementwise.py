@@ -224,11 +224,21 @@ def estimate(
     that stay ones are int64, and exact."""
     if compute.is_integer:
         wholes = WholeNumbers(inputs, WholeArrays(), 8 * compute.itemsize)
-        found = np.broadcast_to(wholes.outputs(formulas)[output], shape).astype(np.int64)
-        error = np.zeros(shape) if out.is_integer else converted(found, DType.F32)
-        value = found if out.is_integer else found.astype(np.float64)
-        return Estimate(value=value, error=error, accumulate=compute)  # type: ignore[arg-type]
+        found = wholes.outputs(formulas)[output]
+        return finished(found, np.zeros(()), shape, compute, out)
     value, error = Bounded(inputs, target, compute).outputs(formulas)[output]
+    return finished(value, error, shape, compute, out)
+
+
+def finished(
+    value: Values, error: Values, shape: tuple[int, ...], compute: DType, out: DType
+) -> Estimate:
+    """What is computed in a type, with the error of its way to the output's."""
+    if compute.is_integer:
+        whole = np.broadcast_to(value, shape).astype(np.int64)
+        error = np.zeros(shape) if out.is_integer else converted(whole, DType.F32)
+        kept = whole if out.is_integer else whole.astype(np.float64)
+        return Estimate(value=kept, error=error, accumulate=compute)  # type: ignore[arg-type]
     if compute is DType.F64 and out.itemsize == 2:
         # By way of f32.
         error = error + np.abs(value) * DType.F32.unit_roundoff

@@ -166,13 +166,18 @@ def _elementwise(
 
 def _estimate(entry: KernelEntry, values: Mapping[str, Values], shape: tuple[int, ...]) -> Estimate:
     found, out = formulas_of(entry), entry.output
-    indices = index_names(found)
-    values_of = (p.dtype for p in entry.inputs if p.name not in indices)
-    compute = computed_in(values_of, output_dtypes(entry.spec, len(found)))
     numbers = {p.name: _numbers(values[p.name], p.dtype) for p in entry.inputs}
     return elementwise.estimate(
-        found, out.name, numbers, entry.tolerance, shape, compute, out.dtype
+        found, out.name, numbers, entry.tolerance, shape, compute_of(entry), out.dtype
     )
+
+
+def compute_of(entry: KernelEntry) -> DType:
+    """The type that an expression is computed in."""
+    found = formulas_of(entry)
+    indices = index_names(found)
+    values = (p.dtype for p in entry.inputs if p.name not in indices)
+    return computed_in(values, output_dtypes(entry.spec, len(found)))
 
 
 def _numbers(values: Values, dtype: DType) -> Values:
@@ -204,6 +209,8 @@ def _rowwise(
         box[0].start,
         height(entry),
         entry.tolerance,
+        compute_of(entry),
+        entry.output.dtype,
     )
     columns = slice(0, 1) if is_reduced(entry) else box[1]
     whole = (box[0].stop - box[0].start, output_shape(entry)[1])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from kgen.schedule import Schedule
-from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
+from kgen.spec import DType, Elementwise, Formula, Matmul, Rowwise, Spec
 from kgen.spec.formula import INTEGERS
 from kgen.targets import llvm_ir
 from kgen.targets.amdgpu import devices, heuristics
@@ -53,7 +53,7 @@ class Amdgpu(Family):
         return assemble(source, plan.target)
 
     def tolerance(self, spec: Spec, target: Target) -> Tolerance:
-        return EXACT if isinstance(spec, Elementwise) and spec.has_exact_steps else TOLERANCE
+        return EXACT if isinstance(spec, Formula) and spec.has_exact_steps else TOLERANCE
 
     def proof(self, target: Target) -> str:
         return "emulated (LLVM IR)"

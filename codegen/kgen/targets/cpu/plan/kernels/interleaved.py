@@ -12,7 +12,7 @@ from functools import cached_property
 
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuStream
-from kgen.spec import DType, Rowwise
+from kgen.spec import Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import with_functions
 from kgen.targets.cpu.plan.base import Run, access, fuses, vector_for
@@ -153,7 +153,7 @@ class InterleavedPlan(RowwisePlan):
             row=self.row,
             run=self.run,
             renderer=self.renderer,
-            fuses=fuses(self.target),
+            fuses=fuses(self.target) and not self.spec.compute.is_integer,
             rounded=self.rounded,
             kept=self.kept,
             known_of_row=known,
@@ -167,7 +167,7 @@ def plan_interleaved(spec: Rowwise, target: Target, schedule: CpuStream) -> Inte
             "nontemporal=1 is for rows that lie in one piece each; try nontemporal=0"
         )
     line = split(spec).rows[-1]
-    compute = vector_for(target, DType.F32, line)
+    compute = vector_for(target, spec.compute, line)
     vectors = -(-line // compute.count)
     tasks = -(-(spec.rows // line * vectors) // schedule.task)
     cols = spec.out_cols

@@ -8,7 +8,7 @@ from kgen.ops import Expression
 from kgen.ops import Primitive as P
 from kgen.ops.expression import node, unknown, variable
 from kgen.ops.rows import COLUMN
-from kgen.targets.cpu.expressions import CpuRenderer
+from kgen.targets.cpu.expressions import CpuRenderer, CpuWholeRenderer
 from kgen.targets.cpu.plan.base import Run
 from kgen.targets.cpu.plan.kernels.kept import Kept
 from kgen.targets.row import Fold, Phase, RowOutput, RowPlan
@@ -122,7 +122,7 @@ class RowPhases:
 
     row: RowPlan
     run: Run
-    renderer: CpuRenderer
+    renderer: CpuRenderer | CpuWholeRenderer
     #: Products and sums are one instruction.
     fuses: bool
     #: Outputs whose results are rounded to whole numbers.
@@ -338,7 +338,7 @@ class RowPhases:
         return f"{result} = select {t.condition} <{mask}>, {t} {value}, {t} {other}"
 
     def identity(self, fold: Fold) -> str:
-        return self.renderer.constant(fold.reduction.identity)
+        return self.renderer.constant(self.row.identity(fold))
 
     def combine(self, fold: Fold, result: str, x: str, y: str) -> list[str]:
         """Lines that make one of two values."""

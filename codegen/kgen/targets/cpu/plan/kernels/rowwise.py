@@ -10,7 +10,7 @@ from kgen.ops.expression import node
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Rowwise
 from kgen.targets.base import Target
-from kgen.targets.cpu.expressions import CpuRenderer, with_functions
+from kgen.targets.cpu.expressions import CpuRenderer, CpuWholeRenderer, with_functions
 from kgen.targets.cpu.limits import BF16_FEATURES
 from kgen.targets.cpu.plan.base import (
     AHEAD_BYTES,
@@ -99,8 +99,10 @@ class RowwisePlan(FormulaPlan):
         return functions_for(self.target, self.compute, digits_of(self.spec))
 
     @property
-    def renderer(self) -> CpuRenderer:
-        type_ = FloatType(dtype=DType.F32, lanes=self.compute.count)
+    def renderer(self) -> CpuRenderer | CpuWholeRenderer:
+        type_ = FloatType(dtype=self.spec.compute, lanes=self.compute.count)
+        if self.spec.compute.is_integer:
+            return CpuWholeRenderer(type=type_)
         return CpuRenderer(type=type_, target=self.target)
 
     @property
@@ -111,7 +113,8 @@ class RowwisePlan(FormulaPlan):
     @property
     def module_functions(self) -> tuple[str, ...]:
         """Functions of the module that the expression calls."""
-        return self.renderer.functions(*self.row.results)
+        renderer = self.renderer
+        return renderer.functions(*self.row.results) if isinstance(renderer, CpuRenderer) else ()
 
     @property
     def declarations(self) -> tuple[str, ...]:
@@ -217,9 +220,8 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def row_bytes(self) -> int:
-        """A row of floats, in whole vectors."""
-        vectors = -(-self.spec.cols // self.compute.count)
-        return vectors * self.compute.count * DType.F32.itemsize
+        """A row of what is computed in, in whole vectors."""
+        return -(-self.spec.cols // self.compute.count) * self.compute.bytes
 
     @cached_property
     def places(self) -> tuple[str, ...]:
@@ -232,7 +234,7 @@ class RowwisePlan(FormulaPlan):
         stack = tuple(f"%kept{i}" for i in range(ROW_BUFFER_BYTES // self.row_bytes))
         if not self.row_as_place or self.schedule.nontemporal:
             return stack
-        straddles = self.spec.cols * DType.F32.itemsize % self.compute.bytes
+        straddles = self.spec.cols * self.spec.compute.itemsize % self.compute.bytes
         row = self.row_as_place
         return (row, *stack) if self.is_far and not straddles else (*stack, row)
 
@@ -263,7 +265,7 @@ class RowwisePlan(FormulaPlan):
     @property
     def stage(self) -> Access:
         """How slots are read and written."""
-        return Access(dtype=DType.F32, compute=self.compute)
+        return Access(dtype=self.spec.compute, compute=self.compute)
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
@@ -336,7 +338,7 @@ class RowwisePlan(FormulaPlan):
             row=self.row,
             run=self.run,
             renderer=self.renderer,
-            fuses=fuses(self.target),
+            fuses=fuses(self.target) and not self.spec.compute.is_integer,
             rounded=self.rounded,
             kept=self.kept,
             known_of_row=known,
@@ -359,12 +361,12 @@ def may_pass_caches(spec: Rowwise, target: Target) -> bool:
     """A row of the output is one line, with a whole vector in it."""
     line = line_length(spec)
     single = spec.outputs == ("out",) and not spec.reduced["out"] and not is_interleaved(spec)
-    return single and vector_for(target, DType.F32, line).count <= line == spec.cols
+    return single and vector_for(target, spec.compute, line).count <= line == spec.cols
 
 
 def plan_rowwise(spec: Rowwise, target: Target, schedule: CpuStream) -> RowwisePlan:
     line = line_length(spec)
-    compute = vector_for(target, DType.F32, line)
+    compute = vector_for(target, spec.compute, line)
     if schedule.nontemporal and not may_pass_caches(spec, target):
         raise ScheduleError(
             f"nontemporal=1 needs rows as the output, of {compute.count} elements or more, in "
