@@ -220,3 +220,9 @@ class PtxWholeRenderer(PtxRenderer):
             return super().instruction(step, result, operands)
         joined = ", ".join([result, *operands])
         return [f"{WHOLE_OPCODES[step.primitive]}.{self.type} {joined};"]
+
+
+def renderer_of(target: Target, type_: RegisterType) -> PtxRenderer:
+    """What renders expressions on registers of a type."""
+    renderer = PtxWholeRenderer if type_.dtype.is_integer else PtxRenderer
+    return renderer(target=target, type=type_)

@@ -12,7 +12,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import GpuStream
 from kgen.spec import DType, Elementwise
 from kgen.targets.base import Target
-from kgen.targets.cuda.expressions import PtxRenderer, PtxWholeRenderer, RegisterType
+from kgen.targets.cuda.expressions import PtxRenderer, RegisterType, renderer_of
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.expressions import Rendered
@@ -124,8 +124,7 @@ class ElementwisePlan(base.FormulaPlan):
         return next((t for t in fitting if self._renderer(t).has(*self.spec.result_calls)), number)
 
     def _renderer(self, type_: RegisterType) -> PtxRenderer:
-        renderer = PtxWholeRenderer if type_.dtype.is_integer else PtxRenderer
-        return renderer(target=self.target, type=type_)
+        return renderer_of(self.target, type_)
 
     def dtype(self, name: str) -> DType:
         """A tensor's."""

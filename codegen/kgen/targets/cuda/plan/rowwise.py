@@ -9,7 +9,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import ClusterRows, GpuRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
-from kgen.targets.cuda.expressions import PtxRenderer, RegisterType
+from kgen.targets.cuda.expressions import RegisterType, renderer_of
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.row_phases import PhasePlan, RowPhases
@@ -25,7 +25,7 @@ from kgen.targets.row import (
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
-#: One f32 per warp for each fold.
+#: A number of 32 bits per warp for each fold.
 PARTIAL_BYTES = 4
 #: CTAs of a cluster that every GPU with clusters takes (CUDA C++ Programming Guide 12.9, "Thread
 #: Block Clusters").
@@ -43,7 +43,7 @@ class RowwisePlan(base.FormulaPlan):
             spec=self.spec,
             vector=self.schedule.vector,
             lanes=self.threads_per_row,
-            native=PtxRenderer(target=self.target).native,
+            native=renderer_of(self.target, self.type).native,
             online=not self.schedule.resident,
         )
 
@@ -158,13 +158,14 @@ class RowwisePlan(base.FormulaPlan):
     @property
     def type(self) -> RegisterType:
         """What a register holds."""
-        return self.row_phases.type
+        return RegisterType(dtype=self.spec.compute)
 
     @cached_property
     def row_phases(self) -> RowPhases:
         return RowPhases(
             row=self.row,
             target=self.target,
+            type=self.type,
             resident=bool(self.schedule.resident),
             guarded=self.row_edge,
         )
