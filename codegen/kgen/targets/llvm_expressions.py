@@ -48,6 +48,7 @@ COMPARISONS: Mapping[P, str] = {P.LESS: "olt", P.LESS_EQUAL: "ole", P.EQUAL: "oe
 class LlvmRenderer(Renderer):
     """Values are of `type`, truth values of its condition."""
 
+    lanes: ClassVar[Mapping[P, tuple[str, float | None]]] = LANES
     type: FloatType
 
     def constant(self, number: float) -> str:
@@ -116,14 +117,14 @@ class LlvmRenderer(Renderer):
 
     def across(self, combine: P, result: str, vector: str) -> str:
         """The line that makes a vector's lanes one number, sums and products in any order."""
-        t, (name, start) = self.type, LANES[combine]
+        t, (name, start) = self.type, self.lanes[combine]
         flags = "" if start is None else "reassoc "
         begin = "" if start is None else f"{t.element} {FloatType(dtype=t.dtype).constant(start)}, "
         intrinsic = f"@llvm.vector.reduce.{name}.{t.suffix}"
         return f"{result} = call {flags}{t.element} {intrinsic}({begin}{t} {vector})"
 
     def across_declaration(self, combine: P) -> str:
-        t, (name, start) = self.type, LANES[combine]
+        t, (name, start) = self.type, self.lanes[combine]
         begin = "" if start is None else f"{t.element}, "
         return f"{t.element} @llvm.vector.reduce.{name}.{t.suffix}({begin}{t})"
 
@@ -137,6 +138,12 @@ WHOLE_OPERATORS: Mapping[P, str] = {
     P.LESS_EQUAL: "icmp sle",
     P.EQUAL: "icmp eq",
 }
+WHOLE_LANES: Mapping[P, tuple[str, float | None]] = {
+    P.ADD: ("add", None),
+    P.MUL: ("mul", None),
+    P.MIN: ("smin", None),
+    P.MAX: ("smax", None),
+}
 WHOLE_INTRINSICS: Mapping[P, str] = {P.ABS: "llvm.abs", P.MIN: "llvm.smin", P.MAX: "llvm.smax"}
 
 
@@ -145,6 +152,7 @@ class LlvmWholeRenderer(LlvmRenderer):
     """On integers; the magnitude of the least one is itself."""
 
     whole: ClassVar[bool] = True
+    lanes: ClassVar[Mapping[P, tuple[str, float | None]]] = WHOLE_LANES
 
     def intrinsic(self, primitive: P) -> str | None:
         return WHOLE_INTRINSICS.get(primitive)

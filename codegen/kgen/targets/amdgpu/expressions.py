@@ -12,7 +12,8 @@ from kgen.ops import Primitive as P
 from kgen.ops.expression import TRUTH
 from kgen.ops.storage import EXACT
 from kgen.spec import DType
-from kgen.targets.llvm_expressions import LlvmRenderer
+from kgen.targets.llvm_expressions import LlvmRenderer, LlvmWholeRenderer
+from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.values import frozen
 
 #: What a division or a root may be off by: !9 of the module, behind those of loops.
@@ -41,3 +42,8 @@ class AmdgpuRenderer(LlvmRenderer):
 
     def metadata(self, primitive: P) -> str:
         return ", !fpmath !9" if primitive in INEXACT else ""
+
+
+def renderer_of(type_: FloatType) -> LlvmRenderer:
+    """What renders expressions on values of a type."""
+    return (LlvmWholeRenderer if type_.is_integer else AmdgpuRenderer)(type=type_)

@@ -9,12 +9,12 @@ from kgen.errors import ScheduleError
 from kgen.ops import steps
 from kgen.schedule import GpuStream
 from kgen.spec import DType, Elementwise
-from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, AmdgpuRenderer
+from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, AmdgpuRenderer, renderer_of
 from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_threads
 from kgen.targets.base import Target
 from kgen.targets.expressions import Rendered
-from kgen.targets.llvm_expressions import LlvmRenderer, LlvmWholeRenderer
+from kgen.targets.llvm_expressions import LlvmRenderer
 from kgen.targets.llvm_ir import ELEMENT, FloatType
 from kgen.targets.stream import StreamOperand, StreamPlan, widest_vector
 from kgen_runtime.manifest import Launch, Tile
@@ -54,9 +54,7 @@ class Part:
 
     @property
     def renderer(self) -> LlvmRenderer:
-        if self.dtype.is_integer:
-            return LlvmWholeRenderer(type=self.value)
-        return AmdgpuRenderer(type=self.value)
+        return renderer_of(self.value)
 
     @property
     def declarations(self) -> Iterator[str]:

@@ -9,8 +9,8 @@ from kgen.errors import ScheduleError
 from kgen.ops import Expression, Primitive, steps
 from kgen.ops.expression import node, rebuilt, variable
 from kgen.schedule import GpuRows
-from kgen.spec import DType, Rowwise
-from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, AmdgpuRenderer
+from kgen.spec import Rowwise
+from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, renderer_of
 from kgen.targets.amdgpu.plan import lanes
 from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_threads
@@ -18,7 +18,7 @@ from kgen.targets.amdgpu.plan.elementwise import rounding
 from kgen.targets.amdgpu.plan.pointers import Move
 from kgen.targets.amdgpu.plan.row_phases import PhasePlan, RowPhases
 from kgen.targets.base import Target
-from kgen.targets.llvm_ir import FloatType, float_literal
+from kgen.targets.llvm_ir import FloatType
 from kgen.targets.row import (
     Fold,
     Phase,
@@ -49,7 +49,7 @@ class RowwisePlan(AmdgpuPlan):
             spec=self.spec,
             vector=self.schedule.vector,
             lanes=self.schedule.threads_per_row,
-            native=AmdgpuRenderer(type=FloatType(dtype=DType.F32)).native,
+            native=renderer_of(FloatType(dtype=self.spec.compute)).native,
             form=with_negated_folds,
         )
 
@@ -93,8 +93,13 @@ class RowwisePlan(AmdgpuPlan):
     @property
     def column_offsets(self) -> str:
         """A vector's columns, counted from its first."""
-        numbers = [float_literal(e, DType.F32) for e in range(self.schedule.vector)]
-        return f"<{', '.join(f'float {n}' for n in numbers)}>"
+        one = self.single
+        return f"<{', '.join(f'{one} {one.constant(e)}' for e in range(self.schedule.vector))}>"
+
+    @property
+    def to_number(self) -> str:
+        """The instruction that makes a number of an i32, which has it."""
+        return "bitcast" if self.single.is_integer else "uitofp"
 
     # -- a row's threads -----------------------------------------------------------------------
 
@@ -220,7 +225,7 @@ class RowwisePlan(AmdgpuPlan):
 
     @property
     def parts_array(self) -> str:
-        return f"[{self.schedule.rows_per_block} x [{self.row_waves} x float]]"
+        return f"[{self.schedule.rows_per_block} x [{self.row_waves} x {self.single}]]"
 
     @property
     def parts_alignment(self) -> int:
@@ -253,7 +258,7 @@ class RowwisePlan(AmdgpuPlan):
             nbytes = self.parts.nbytes * self.schedule.rows_per_block
             names = ", ".join(f"@{fold.name}_parts" for fold in self.folds)
             of = "thread" if self.interleaved else "wave"
-            found.append(f"LDS:      {names}, {nbytes} B each of f32: [row][{of}]")
+            found.append(f"LDS:      {names}, {nbytes} B each of {self.spec.compute}: [row][{of}]")
         return tuple(found)
 
     # -- where rows lie ------------------------------------------------------------------------
@@ -297,7 +302,7 @@ class RowwisePlan(AmdgpuPlan):
 
     def _intrinsics(self) -> Iterator[str]:
         """Those that the kernel takes, declared."""
-        of_rows, of_vectors = AmdgpuRenderer(type=self.single), AmdgpuRenderer(type=self.value)
+        of_rows, of_vectors = renderer_of(self.single), renderer_of(self.value)
         for step in steps(*self.row.results):
             yield from (of_rows if self.row.is_of_row(step) else of_vectors).declaration(step)
         for fold in self.folds:
@@ -310,12 +315,12 @@ class RowwisePlan(AmdgpuPlan):
             if self.distances:
                 yield from of_rows.declaration(step)
             if self.has_barriers:
-                yield AmdgpuRenderer(type=self.parts).across_declaration(primitive)
+                yield renderer_of(self.parts).across_declaration(primitive)
         for of in self.row.whole_outputs:
             yield from rounding(self.value, self.access(of.name))
         for of in self.row.reduced_outputs:
             yield from rounding(self.single, self.one(of.name))
-        yield from lanes.declarations(self.distances, self.wave)
+        yield from lanes.declarations(self.distances, self.wave, self.single)
         if self.has_barriers:
             yield "void @llvm.amdgcn.s.barrier()"
 
