@@ -49,7 +49,11 @@ NARROW: Mapping[P, DType] = {P.TO_F16: DType.F16, P.TO_BF16: DType.BF16}
 
 
 class SpirvRenderer(Renderer):
-    """Operands are ids with their %."""
+    """Operands are ids with their %, of the type `scalar`; names of those that are made of what
+    memory holds end in `suffix`."""
+
+    scalar: ClassVar[str] = "float"
+    suffix: ClassVar[str] = "_float"
 
     @property
     def native(self) -> frozenset[str]:
@@ -103,6 +107,9 @@ class SpirvBitsRenderer(BitsRenderer):
     """Operands are ids of 32-bit integers that hold the bits of a `dtype`. What a device does to
     NaN and subnormal numbers in arithmetic is of no concern here."""
 
+    scalar: ClassVar[str] = "uint"
+    suffix: ClassVar[str] = ""
+
     def literal(self, bits: int) -> str:
         return f"%uint_0x{bits:x}" if bits else "%uint_0"
 
@@ -154,6 +161,8 @@ class SpirvWholeRenderer(Renderer):
     """On s32 in ids of unsigned integers, whose sign is what an instruction takes it for."""
 
     whole: ClassVar[bool] = True
+    scalar: ClassVar[str] = "uint"
+    suffix: ClassVar[str] = "_whole"
 
     def constant(self, number: float) -> str:
         bits = int(number) & 0xFFFFFFFF
@@ -166,7 +175,7 @@ class SpirvWholeRenderer(Renderer):
         """None."""
         return iter(())
 
-    def constants(self, *expressions: Expression) -> dict[str, str]:
+    def constants(self, *expressions: Expression, further: Iterable[float] = ()) -> dict[str, str]:
         """None: integers are named for their value."""
         return {}
 
