@@ -61,6 +61,11 @@ def test_what_is_computed_in(text: str, compute: str, out: str) -> None:
         ("cast(x,f64) 8 f32", r"column 8: cast takes a type here: f32 f16 bf16 s8 u8 bool"),
         ("cast(x,y) 8 f32", r"column 8: cast takes a type here"),
         ("cast(x,f16) 8 s32", "cast_f16 is not for s32"),
+        ("mean 4x8 s32", "mean is not for s32"),
+        ("softmax(x) 4x8 s64", "softmax is not for s64"),
+        ("l2(x) 4x8 s32", "l2 is not for s32"),
+        ("softmax 4x8 f64", "softmax is not for f64"),
+        ("amax(where(x>0,x,-inf)) 4x8 s32", "-inf is not for s32"),
         ("x+y 8 f32,e5m2", "dtype=e5m2 is not one that element-wise operations take"),
     ],
 )
@@ -71,12 +76,23 @@ def test_what_is_refused(text: str, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "target"),
-    [("neg 8 f64", "sm_80"), ("neg 8 s64", "vulkan1.3"), ("cast 8 s8 out=s64", "vulkan1.1")],
+    [
+        *(("neg 8 f64", "sm_80"), ("neg 8 s64", "vulkan1.3"), ("cast 8 s8 out=s64", "vulkan1.1")),
+        *(("sum 4x8 f64", "gfx942"), ("argmax 4x8 f16 out=s64", "vulkan1.3")),
+    ],
 )
 def test_what_a_target_lacks(text: str, target: str) -> None:
     found = targets.find(target)
     with pytest.raises(TargetError, match=r"dtype=[sf]64 is not one that"):
         targets.family(found.family).check_support(parse(text), found)
+
+
+@pytest.mark.parametrize("target", ["sm_80", "gfx942"])
+def test_rows_of_64_bits_are_for_cpus(target: str) -> None:
+    found = targets.find(target)
+    with pytest.raises(TargetError, match=r"rows of sum are computed in s64, and .* folds f32, s32"):
+        targets.family(found.family).check_support(parse("sum 4x8 s64"), found)
+    targets.family(found.family).check_support(parse("sum(x*y) 4x8 s64,f32"), found)
 
 
 @pytest.mark.parametrize(

@@ -32,10 +32,12 @@ class Reduction:
     identity: float
 
     def identity_of(self, compute: DType) -> float:
-        """Of a type that is computed in: integers have ends instead of infinities."""
+        """Of a type that is computed in: integers have ends instead of infinities, of which the
+        upper one of 64 bits is no float."""
         if compute.is_integer and math.isinf(self.identity):
             assert compute.limits is not None
-            return float(compute.limits[self.identity > 0.0])
+            least, largest = compute.limits
+            return int(least if self.identity < 0.0 else largest)
         return self.identity
 
 

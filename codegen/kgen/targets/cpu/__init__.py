@@ -93,6 +93,9 @@ class CpuFamily(Family):
         assert isinstance(plan, CpuPlan)
         return assemble(source, plan)
 
+    def folded(self, target: Target) -> tuple[DType, ...]:
+        return (DType.F64, DType.F32, DType.S64, DType.S32)
+
     def tolerance(self, spec: Spec, target: Target) -> Tolerance:
         if isinstance(spec, Formula) and spec.has_exact_steps:
             return EXACT
