@@ -8,6 +8,7 @@ import os
 import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,13 +26,15 @@ from kgen_runtime.manifest import (
     TargetEntry,
     TensorParam,
 )
+from kgen_runtime.manifest_program import PAGE, WEIGHTS, Program
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen.constants import Array
     from kgen.targets.base import Kernel
+    from kgen_runtime.backend import HostBytes
 
-#: Files start at multiples of this many bytes, so that a loader may map them.
+#: Files start at multiples of this many bytes; weights at pages, so that a loader may map them.
 ALIGNMENT = 64
 #: The zip format's earliest time; a bundle's bytes depend on nothing but its content.
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -44,26 +47,43 @@ class Bundle:
     manifest: Manifest
     files: Mapping[str, bytes]
     kernels: tuple[Kernel, ...] = ()
+    #: Files of programs' weights, as arrays of bytes.
+    weights: Mapping[str, HostBytes] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Bundle: {', '.join(entry.name for entry in self.manifest.kernels)}>"
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the bundle: to a temporary name first, then renamed.
+    def save(self, path: str | os.PathLike[str], *, external_weights: bool = False) -> Path:
+        """Write the bundle: to a temporary name first, then renamed. With `external_weights` those
+        of its programs lie beside it, in a folder `weights`, and bundles may share them.
 
         Raises BundleError if the place cannot be written; then nothing is left behind.
         """
         target = check_output(path)
+        inside: dict[str, bytes | memoryview] = dict(self.files)
         try:
+            if external_weights:
+                self._save_weights(target.parent)
+            else:
+                inside |= {name: data.data for name, data in self.weights.items()}
             with replacing(target) as out, zipfile.ZipFile(out, "w") as archive:
                 _write(archive, MANIFEST, _manifest_bytes(self.manifest))
-                for name in sorted(self.files):
-                    _write(archive, name, self.files[name])
+                for name in sorted(inside):
+                    _write(archive, name, inside[name])
         except OSError as error:
             raise BundleError(
                 f"output={target} cannot be written: {error.strerror}; choose another place with -o"
             ) from None
         return target
+
+    def _save_weights(self, folder: Path) -> None:
+        """Each under its digest, so that one that is there already is the same."""
+        for name, data in self.weights.items():
+            place = folder / name
+            place.parent.mkdir(exist_ok=True)
+            if not place.exists() or place.stat().st_size != len(data):
+                with replacing(place) as out:
+                    out.write(data.data)
 
 
 def check_output(path: str | os.PathLike[str]) -> Path:
@@ -91,24 +111,39 @@ def check_output(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def pack(kernels: Sequence[Kernel], constants: Mapping[str, Array] | None = None) -> Bundle:
-    """The bundle of these kernels, with what their constant operands of these names hold.
+def pack(
+    kernels: Sequence[Kernel],
+    constants: Mapping[str, Array] | None = None,
+    *,
+    programs: Sequence[Program] = (),
+    weights: Mapping[str, bytes | Array] | None = None,
+) -> Bundle:
+    """The bundle of these kernels, with what their constant operands of these names hold; and of
+    programs of them, with the files of their weights. What a program's steps wait for, their
+    `after`, is filled in from what they read and write.
 
-    Raises BundleError for kernels of the same name, and ScheduleError for one that no device of its
-    target would launch, whatever its plan believed.
+    Raises BundleError for kernels of the same name, and for a program that a runtime would refuse;
+    ScheduleError for a kernel that no device of its target would launch, whatever its plan
+    believed.
     """
     if not kernels:
         raise BundleError("a bundle holds one kernel or more; name a spec and a target")
     files: dict[str, bytes] = {}
     entries = [_entry(kernel, files, constants or {}) for kernel in kernels]
     check_names([entry.name for entry in entries])
+    held: Mapping[str, HostBytes] = {}
+    if programs:
+        from kgen.program import finished
+
+        programs, held = finished(programs, entries, weights or {})
     used = {k.plan.target.family for k in kernels}
     tools = {t.name: t.version for name in sorted(used) for t in targets.family(name).toolchain()}
     provenance = {"kgen": _version(), "templates": render.template_digest()} | tools
     return Bundle(
-        manifest=Manifest(kernels=tuple(entries), provenance=provenance),
+        manifest=Manifest(kernels=tuple(entries), programs=tuple(programs), provenance=provenance),
         files=files,
         kernels=tuple(kernels),
+        weights=held,
     )
 
 
@@ -175,13 +210,14 @@ def _manifest_bytes(value: Manifest) -> bytes:
     return json.dumps(manifest_json.to_json(value), indent=1, ensure_ascii=True).encode() + b"\n"
 
 
-def _write(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
+def _write(archive: zipfile.ZipFile, name: str, data: bytes | memoryview) -> None:
     info = zipfile.ZipInfo(name, EPOCH)
     info.external_attr = 0o644 << 16
     assert archive.fp is not None
     # The local header is 30 bytes and the name; an extra field fills up to the alignment.
     start = archive.fp.tell() + 30 + len(name.encode())
-    padding = -(start + 4) % ALIGNMENT
+    alignment = PAGE if name.startswith(f"{WEIGHTS}/") else ALIGNMENT
+    padding = -(start + 4) % alignment
     # Header 0xD935 is the one that Android's zipalign uses for this.
     info.extra = b"\x35\xd9" + padding.to_bytes(2, "little") + bytes(padding)
     archive.writestr(info, data)

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kgen.bundle import Bundle
 from kgen.errors import BundleError
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry, Manifest
+from kgen_runtime.manifest_program import Program
+
+if TYPE_CHECKING:
+    from kgen_runtime.backend import HostBytes
 
 
 def merge(paths: Sequence[str | os.PathLike[str]]) -> Bundle:
-    """The kernels of all bundles, in order; one that is in several of them, byte by byte the same,
-    is taken once.
+    """The kernels and programs of all bundles, in order; one that is in several of them, byte by
+    byte the same, is taken once.
 
     Every digest is checked. Raises BundleError for kernels of one name that differ, and what
     :class:`kgen_runtime.bundle.BundleFile` raises.
     """
     kernels: dict[str, KernelEntry] = {}
+    programs: dict[str, Program] = {}
+    weights: dict[str, HostBytes] = {}
     files: dict[str, bytes] = {}
     digests: dict[str, str] = {}
     provenances = []
@@ -35,9 +42,23 @@ def merge(paths: Sequence[str | os.PathLike[str]]) -> Bundle:
                         raise BundleError(f"{path}: another bundle has another {part.file}")
                     if part.file not in files:
                         files[part.file] = bundle.read(part)
+            for program in bundle.manifest.programs:
+                if programs.setdefault(program.qualified_name, program) != program:
+                    raise BundleError(
+                        f"{path}: {program.qualified_name} is not the program of that name in a "
+                        "bundle before it; leave one out"
+                    )
+                for weight in program.weights:
+                    if weight.file not in weights:
+                        bundle.check_weight(weight)
+                        weights[weight.file] = bundle.weight(weight)
             provenances.append(bundle.manifest.provenance)
-    manifest = Manifest(kernels=tuple(kernels.values()), provenance=_together(provenances))
-    return Bundle(manifest=manifest, files=files)
+    manifest = Manifest(
+        kernels=tuple(kernels.values()),
+        programs=tuple(programs.values()),
+        provenance=_together(provenances),
+    )
+    return Bundle(manifest=manifest, files=files, weights=weights)
 
 
 def _together(provenances: Iterable[Mapping[str, str]]) -> dict[str, str]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from jinja2 import BytecodeCache, Environment
     from jinja2.bccache import Bucket
 
+#: What begins a comment, by the extension of a source.
+_COMMENT = {"ptx": "//", "ll": ";", "spvasm": ";"}
 #: What a template leaves behind where it leaves something out.
 _BLANK_LINES = re.compile(r"\n{3,}")
 
@@ -97,11 +99,13 @@ def text(template: str, values: Mapping[str, object]) -> str:
 
 
 def render(plan: Plan, extension: str) -> Source:
-    """The kernel's text: the plan's entry template over the plan, without two blank lines together
-    or arithmetic that changes nothing."""
+    """The kernel's text: the plan's header as a comment, then its entry template over the plan,
+    without two blank lines together or arithmetic that changes nothing."""
     template = _environment().get_template(plan.template)
     text = template.render(plan=plan, spec=plan.spec, target=plan.target, schedule=plan.schedule)
     text = without_identities(_BLANK_LINES.sub("\n\n", text.lstrip("\n")), extension)
+    header = "".join(f"{_COMMENT[extension]} {line}".rstrip() + "\n" for line in plan.header)
+    text = f"{header}\n{text}"
     return Source(text=text, extension=extension, entry_point=plan.entry_point)
 
 

@@ -1,15 +1,18 @@
-; matmul_33x17x40_f32_nt_bias_relu for gfx1030
+; matmul_33x17x40_f32_nt_bias_relu
 ;
-; out = relu(A @ B + bias), summed in f32
-;   a         input  f32, 33 x 40 elements, strides 40, 1
-;   b         input  f32, 17 x 40 elements, strides 40, 1
-;   bias      input  f32, 17 elements, strides 1
-;   out       output f32, 33 x 17 elements, strides 17, 1
-;
-; schedule: mainloop=fma,block_m=16,block_n=16,block_k=8,num_stages=2,thread_m=2,thread_n=2 (user)
-; launch:   2 x 3 x 1 workgroups of 64 threads (waves of 32)
-; LDS:      @a_tile, 2048 B of f32: [stage 2][line of 1 k: 8][slot of 4 m: 8], slot = position ^ (line >> 0 << 0 & 7)
-; LDS:      @b_tile, 2048 B of f32: [stage 2][line of 1 k: 8][slot of 4 n: 8], slot = position ^ (line >> 0 << 0 & 7)
+; computes:  out = relu(A @ B + bias), summed in f32
+; target:    gfx1030
+; schedule:  mainloop=fma,block_m=16,block_n=16,block_k=8,num_stages=2,thread_m=2,thread_n=2 (user)
+; launch:    2 x 3 x 1 workgroups of 64 threads, waves of 32
+; method:    5 whole tiles along k
+; memory:    LDS, 4096 B
+;            @a_tile: f32 [stage: 2][line of 1 k: 8][slot of 4 m: 8], 2048 B, slot = position ^ (line & 7)
+;            @b_tile: f32 [stage: 2][line of 1 k: 8][slot of 4 n: 8], 2048 B, slot = position ^ (line & 7)
+; arguments: a: input f32[33, 40], strides [40, 1]
+;            b: input f32[17, 40], strides [40, 1]
+;            bias: input f32[17], strides [1]
+;            out: output f32[33, 17], strides [17, 1]
+
 target triple = "amdgcn-amd-amdhsa"
 
 @a_tile = internal addrspace(3) global [2 x [8 x [8 x [4 x float]]]] poison, align 16
@@ -22,7 +25,7 @@ define amdgpu_kernel void @matmul_33x17x40_f32_nt_bias_relu(
     ptr addrspace(1) noalias writeonly %out
 ) #0 {
 
-; ---- addresses ---------------------------------------------------------------------------------
+; ---- addresses
 entry:
   %thread = call range(i32 0, 64) i32 @llvm.amdgcn.workitem.id.x()
   %block_n = call i32 @llvm.amdgcn.workgroup.id.x()
@@ -83,7 +86,7 @@ entry:
   %b.g0.element = urem i32 %thread_column, 4
   %b.g0.position = udiv i32 %thread_column, 4
 
-; ---- prologue: the first tile ------------------------------------------------------------------
+; ---- prologue: the first tile
   %a.first.c0.l0.at = getelementptr float, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
   %a.first.c0.l0 = load float, ptr addrspace(1) %a.first.c0.l0.at, align 4
   %a.first.c0.l1.at = getelementptr float, ptr addrspace(1) %a.tile.first, i64 %a.c0.l1.offset
@@ -105,7 +108,7 @@ entry:
   fence syncscope("workgroup") acquire, !mmra !1
   br label %loop
 
-; ---- mainloop: load tile i + 1, multiply tile i ------------------------------------------------
+; ---- mainloop: load tile i + 1, multiply tile i
 loop:
   %i = phi i32 [ 0, %entry ], [ %i.next, %loop.multiplied ]
   %stage = phi i32 [ 0, %entry ], [ %stage.next, %loop.multiplied ]
@@ -162,7 +165,7 @@ loop.multiplied:
   %more = icmp ult i32 %i.next, 4
   br i1 %more, label %loop, label %last, !llvm.loop !2
 
-; ---- mainloop: multiply the last tile ----------------------------------------------------------
+; ---- mainloop: multiply the last tile
 last:
   br label %last.multiply
 last.multiply:
@@ -186,7 +189,7 @@ last.multiply:
   br i1 %last.k.more, label %last.multiply, label %last.multiplied, !llvm.loop !4
 last.multiplied:
 
-; ---- epilogue ----------------------------------------------------------------------------------
+; ---- epilogue
   %out.first_row = zext i32 %first_row to i64
   %out.first_column = zext i32 %first_column to i64
   %out.row_offset = mul nuw nsw i64 %out.first_row, 17
@@ -268,7 +271,7 @@ m1.n0.e1.inside:
   br label %m1.n0.e1.done
 m1.n0.e1.done:
 
-; ---- exit --------------------------------------------------------------------------------------
+; ---- exit
   ret void
 }
 

@@ -1,14 +1,18 @@
-; matmul_64x64x128_f32_nn for gfx1030
+; matmul_64x64x128_f32_nn
 ;
-; out = A @ B, summed in f32
-;   a         input  f32, 64 x 128 elements, strides 128, 1
-;   b         input  f32, 128 x 64 elements, strides 64, 1
-;   out       output f32, 64 x 64 elements, strides 64, 1
-;
-; schedule: mainloop=fma,block_m=16,block_n=16,block_k=8,num_stages=2,thread_m=4,thread_n=2 (user)
-; launch:   4 x 4 x 1 workgroups of 32 threads (waves of 32)
-; LDS:      @a_tile, 2048 B of f32: [stage 2][line of 1 k: 8][slot of 4 m: 8], slot = position ^ (line >> 1 << 1 & 7)
-; LDS:      @b_tile, 1024 B of f32: [stage 2][line of 1 k: 8][slot of 4 n: 4], slot = position
+; computes:  out = A @ B, summed in f32
+; target:    gfx1030
+; schedule:  mainloop=fma,block_m=16,block_n=16,block_k=8,num_stages=2,thread_m=4,thread_n=2 (user)
+; launch:    4 x 4 x 1 workgroups of 32 threads, waves of 32
+; method:    16 whole tiles along k
+; memory:    LDS, 3072 B
+;            @a_tile: f32 [stage: 2][line of 1 k: 8][slot of 4 m: 8], 2048 B, slot = position ^ (line >> 1 << 1 &
+;              7)
+;            @b_tile: f32 [stage: 2][line of 1 k: 8][slot of 4 n: 4], 1024 B, slot = position
+; arguments: a: input f32[64, 128], strides [128, 1]
+;            b: input f32[128, 64], strides [64, 1]
+;            out: output f32[64, 64], strides [64, 1]
+
 target triple = "amdgcn-amd-amdhsa"
 
 @a_tile = internal addrspace(3) global [2 x [8 x [8 x [4 x float]]]] poison, align 16
@@ -20,7 +24,7 @@ define amdgpu_kernel void @matmul_64x64x128_f32_nn(
     ptr addrspace(1) noalias writeonly %out
 ) #0 {
 
-; ---- addresses ---------------------------------------------------------------------------------
+; ---- addresses
 entry:
   %thread = call range(i32 0, 32) i32 @llvm.amdgcn.workitem.id.x()
   %block_n = call i32 @llvm.amdgcn.workgroup.id.x()
@@ -67,7 +71,7 @@ entry:
   %b.g0.element = urem i32 %thread_column, 4
   %b.g0.position = udiv i32 %thread_column, 4
 
-; ---- prologue: the first tile ------------------------------------------------------------------
+; ---- prologue: the first tile
   %a.first.c0.l0.at = getelementptr float, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
   %a.first.c0.l0 = load <2 x float>, ptr addrspace(1) %a.first.c0.l0.at, align 4
   %a.first.c0.l1.at = getelementptr float, ptr addrspace(1) %a.tile.first, i64 %a.c0.l1.offset
@@ -93,7 +97,7 @@ entry:
   fence syncscope("workgroup") acquire, !mmra !1
   br label %loop
 
-; ---- mainloop: load tile i + 1, multiply tile i ------------------------------------------------
+; ---- mainloop: load tile i + 1, multiply tile i
 loop:
   %i = phi i32 [ 0, %entry ], [ %i.next, %loop.multiplied ]
   %stage = phi i32 [ 0, %entry ], [ %stage.next, %loop.multiplied ]
@@ -162,7 +166,7 @@ loop.multiplied:
   %more = icmp ult i32 %i.next, 15
   br i1 %more, label %loop, label %last, !llvm.loop !2
 
-; ---- mainloop: multiply the last tile ----------------------------------------------------------
+; ---- mainloop: multiply the last tile
 last:
   br label %last.multiply
 last.multiply:
@@ -192,7 +196,7 @@ last.multiply:
   br i1 %last.k.more, label %last.multiply, label %last.multiplied, !llvm.loop !4
 last.multiplied:
 
-; ---- epilogue ----------------------------------------------------------------------------------
+; ---- epilogue
   %out.first_row = zext i32 %first_row to i64
   %out.first_column = zext i32 %first_column to i64
   %out.row_offset = mul nuw nsw i64 %out.first_row, 64
@@ -227,7 +231,7 @@ last.multiplied:
   %m3.n0.e0.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m3.n0.e0.offset
   store <2 x float> %acc.m3.n0.last, ptr addrspace(1) %m3.n0.e0.at, align 4
 
-; ---- exit --------------------------------------------------------------------------------------
+; ---- exit
   ret void
 }
 

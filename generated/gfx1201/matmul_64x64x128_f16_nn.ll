@@ -1,14 +1,18 @@
-; matmul_64x64x128_f16_nn for gfx1201
+; matmul_64x64x128_f16_nn
 ;
-; out = A @ B, summed in f32
-;   a         input  f16, 64 x 128 elements, strides 128, 1
-;   b         input  f16, 128 x 64 elements, strides 64, 1
-;   out       output f16, 64 x 64 elements, strides 64, 1
-;
-; schedule: mainloop=mma,block_m=32,block_n=32,block_k=32,num_stages=2,warp_m=16,warp_n=16 (user)
-; launch:   2 x 2 x 1 workgroups of 128 threads (waves of 32)
-; LDS:      @a_tile, 4096 B of f16: [stage 2][line of 8 k: 4][slot of 1 m: 32], slot = position ^ (line >> 0 << 1 & 7)
-; LDS:      @b_tile, 4096 B of f16: [stage 2][line of 8 k: 4][slot of 1 n: 32], slot = position ^ (position >> 1 & 7)
+; computes:  out = A @ B, summed in f32
+; target:    gfx1201
+; schedule:  mainloop=mma,block_m=32,block_n=32,block_k=32,num_stages=2,warp_m=16,warp_n=16 (user)
+; launch:    2 x 2 x 1 workgroups of 128 threads, waves of 32
+; method:    4 whole tiles along k
+; memory:    LDS, 8192 B
+;            @a_tile: f16 [stage: 2][line of 8 k: 4][slot of 1 m: 32], 4096 B, slot = position ^ (line << 1 & 7)
+;            @b_tile: f16 [stage: 2][line of 8 k: 4][slot of 1 n: 32], 4096 B, slot = position ^ (position >> 1 &
+;              7)
+; arguments: a: input f16[64, 128], strides [128, 1]
+;            b: input f16[128, 64], strides [64, 1]
+;            out: output f16[64, 64], strides [64, 1]
+
 target triple = "amdgcn-amd-amdhsa"
 
 @a_tile = internal addrspace(3) global [2 x [4 x [32 x [8 x half]]]] poison, align 16
@@ -20,7 +24,7 @@ define amdgpu_kernel void @matmul_64x64x128_f16_nn(
     ptr addrspace(1) noalias writeonly %out
 ) #0 {
 
-; ---- addresses ---------------------------------------------------------------------------------
+; ---- addresses
 entry:
   %thread = call range(i32 0, 128) i32 @llvm.amdgcn.workitem.id.x()
   %block_n = call i32 @llvm.amdgcn.workgroup.id.x()
@@ -95,7 +99,7 @@ entry:
   %b.t0.settled.low = and i32 %b.t0.settled.high, 7
   %b.t0.settled = xor i32 %b.fragment, %b.t0.settled.low
 
-; ---- prologue: the first tile ------------------------------------------------------------------
+; ---- prologue: the first tile
   %a.first.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
   %a.first.c0.l0 = load <8 x half>, ptr addrspace(1) %a.first.c0.l0.at, align 2
   %b.first.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.first, i64 %b.c0.offset
@@ -133,7 +137,7 @@ entry:
   fence syncscope("workgroup") acquire, !mmra !1
   br label %loop
 
-; ---- mainloop: load tile i + 1, multiply tile i ------------------------------------------------
+; ---- mainloop: load tile i + 1, multiply tile i
 loop:
   %i = phi i32 [ 0, %entry ], [ %i.next, %loop ]
   %stage = phi i32 [ 0, %entry ], [ %stage.next, %loop ]
@@ -196,7 +200,7 @@ loop:
   %more = icmp ult i32 %i.next, 3
   br i1 %more, label %loop, label %last, !llvm.loop !2
 
-; ---- mainloop: multiply the last tile ----------------------------------------------------------
+; ---- mainloop: multiply the last tile
 last:
   ; depths from 0 on
   %a.last.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %lane_group, i32 %a.t0.slot0, i32 0
@@ -211,7 +215,7 @@ last:
   %b.last.0.g1 = load <8 x half>, ptr addrspace(3) %b.last.0.g1.at, align 16
   %acc.m0.n0.last = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.last.0.g1, <8 x half> %b.last.0.g1, <8 x float> %acc.m0.n0.last.s0)
 
-; ---- epilogue: result register r of a lane is one row of an MMA tile ---------------------------
+; ---- epilogue: result register r of a lane is one row of an MMA tile
   %out.first_row = zext i32 %first_row to i64
   %out.first_column = zext i32 %first_column to i64
   %out.row_offset = mul nuw nsw i64 %out.first_row, 64
@@ -293,7 +297,7 @@ last:
   %m0.c0.r7.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r7.offset
   store half %m0.c0.r7.rounded, ptr addrspace(1) %m0.c0.r7.at, align 2
 
-; ---- exit --------------------------------------------------------------------------------------
+; ---- exit
   ret void
 }
 

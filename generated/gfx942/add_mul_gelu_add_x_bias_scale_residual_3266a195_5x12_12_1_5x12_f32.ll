@@ -1,14 +1,16 @@
-; add_mul_gelu_add_x_bias_scale_residual_3266a195_5x12_12_1_5x12_f32 for gfx942
+; add_mul_gelu_add_x_bias_scale_residual_3266a195_5x12_12_1_5x12_f32
 ;
-; out = gelu(x + bias) * scale + residual
-;   x         input  f32, 5 x 12 elements, strides 12, 1
-;   bias      input  f32, 12 elements, strides 1
-;   scale     input  f32, 1 elements, strides 1
-;   residual  input  f32, 5 x 12 elements, strides 12, 1
-;   out       output f32, 5 x 12 elements, strides 12, 1
-;
-; schedule: mainloop=stream,num_threads=256,vector=2,unroll=1 (user)
-; launch:   1 x 1 x 1 workgroups of 256 threads (waves of 64)
+; computes:  out = gelu(x + bias) * scale + residual
+; target:    gfx942
+; schedule:  mainloop=stream,num_threads=256,vector=2,unroll=1 (user)
+; launch:    1 x 1 x 1 workgroups of 256 threads, waves of 64
+; method:    30 vectors of 2 elements
+; arguments: x: input f32[5, 12], strides [12, 1]
+;            bias: input f32[12], strides [1]
+;            scale: input f32[1], strides [1]
+;            residual: input f32[5, 12], strides [12, 1]
+;            out: output f32[5, 12], strides [12, 1]
+
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @add_mul_gelu_add_x_bias_scale_residual_3266a195_5x12_12_1_5x12_f32(
@@ -19,7 +21,7 @@ define amdgpu_kernel void @add_mul_gelu_add_x_bias_scale_residual_3266a195_5x12_
     ptr addrspace(1) noalias writeonly %out.ptr
 ) #0 {
 
-; ---- addresses ---------------------------------------------------------------------------------
+; ---- addresses
 entry:
   %thread = call range(i32 0, 256) i32 @llvm.amdgcn.workitem.id.x()
   %block = call i32 @llvm.amdgcn.workgroup.id.x()
@@ -72,7 +74,7 @@ v0.inside:
   br label %v0.done
 v0.done:
 
-; ---- exit --------------------------------------------------------------------------------------
+; ---- exit
   ret void
 }
 

@@ -1,13 +1,15 @@
-; concat_transpose_x_gather_table_index_0_0_278a9477_12x5_9x12_3_f32_f32_s32 for gfx942
+; concat_transpose_x_gather_table_index_0_0_278a9477_12x5_9x12_3_f32_f32_s32
 ;
-; out = concat(transpose(x), gather(table, index, 0), 0)
-;   x         input  f32, 12 x 5 elements, strides 5, 1
-;   table     input  f32, 9 x 12 elements, strides 12, 1
-;   index     input  s32, 3 elements, strides 1
-;   out       output f32, 8 x 12 elements, strides 12, 1
-;
-; schedule: mainloop=stream,num_threads=256,vector=2,unroll=1 (user)
-; launch:   1 x 1 x 1 workgroups of 256 threads (waves of 64)
+; computes:  out = concat(transpose(x), gather(table, index, 0), 0)
+; target:    gfx942
+; schedule:  mainloop=stream,num_threads=256,vector=2,unroll=1 (user)
+; launch:    1 x 1 x 1 workgroups of 256 threads, waves of 64
+; method:    48 vectors of 2 elements
+; arguments: x: input f32[12, 5], strides [5, 1]
+;            table: input f32[9, 12], strides [12, 1]
+;            index: input s32[3], strides [1]
+;            out: output f32[8, 12], strides [12, 1]
+
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @concat_transpose_x_gather_table_index_0_0_278a9477_12x5_9x12_3_f32_f32_s32(
@@ -17,7 +19,7 @@ define amdgpu_kernel void @concat_transpose_x_gather_table_index_0_0_278a9477_12
     ptr addrspace(1) noalias writeonly %out.ptr
 ) #0 {
 
-; ---- addresses ---------------------------------------------------------------------------------
+; ---- addresses
 entry:
   %thread = call range(i32 0, 256) i32 @llvm.amdgcn.workitem.id.x()
   %block = call i32 @llvm.amdgcn.workgroup.id.x()
@@ -75,7 +77,7 @@ v0.inside:
   br label %v0.done
 v0.done:
 
-; ---- exit --------------------------------------------------------------------------------------
+; ---- exit
   ret void
 }
 

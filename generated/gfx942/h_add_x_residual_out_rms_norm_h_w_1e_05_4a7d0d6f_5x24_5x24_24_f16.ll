@@ -1,15 +1,16 @@
-; h_add_x_residual_out_rms_norm_h_w_1e_05_4a7d0d6f_5x24_5x24_24_f16 for gfx942
+; h_add_x_residual_out_rms_norm_h_w_1e_05_4a7d0d6f_5x24_5x24_24_f16
 ;
-; h = x + residual; out = rms_norm(h, w, 1e-05)
-;   x         input  f16, 5 x 24 elements, strides 24, 1
-;   residual  input  f16, 5 x 24 elements, strides 24, 1
-;   w         input  f16, 24 elements, strides 1
-;   h         output f16, 5 x 24 elements, strides 24, 1
-;   out       output f16, 5 x 24 elements, strides 24, 1
-;
-; schedule: mainloop=row,num_threads=32,rows_per_block=8,vector=8,resident=1 (model)
-; launch:   1 x 1 x 1 workgroups of 32 threads (waves of 64)
-; rows:     4 threads each, kept in registers
+; computes:  h = x + residual; out = rms_norm(h, w, 1e-05)
+; target:    gfx942
+; schedule:  mainloop=row,num_threads=32,rows_per_block=8,vector=8,resident=1 (model)
+; launch:    1 x 1 x 1 workgroups of 32 threads, waves of 64
+; method:    4 threads for each row, which is kept in registers
+; arguments: x: input f16[5, 24], strides [24, 1]
+;            residual: input f16[5, 24], strides [24, 1]
+;            w: input f16[24], strides [1]
+;            h: output f16[5, 24], strides [24, 1]
+;            out: output f16[5, 24], strides [24, 1]
+
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @h_add_x_residual_out_rms_norm_h_w_1e_05_4a7d0d6f_5x24_5x24_24_f16(
@@ -20,7 +21,7 @@ define amdgpu_kernel void @h_add_x_residual_out_rms_norm_h_w_1e_05_4a7d0d6f_5x24
     ptr addrspace(1) noalias writeonly %out.ptr
 ) #0 {
 
-; ---- addresses ---------------------------------------------------------------------------------
+; ---- addresses
 entry:
   %thread = call range(i32 0, 32) i32 @llvm.amdgcn.workitem.id.x()
   %block = call i32 @llvm.amdgcn.workgroup.id.x()
@@ -80,7 +81,7 @@ out.last:
   %out.v0.rounded = fptrunc <8 x float> %out.v0_mul2 to <8 x half>
   store <8 x half> %out.v0.rounded, ptr addrspace(1) %out.v0.at, align 2
 
-; ---- exit --------------------------------------------------------------------------------------
+; ---- exit
   br label %exit
 exit:
   ret void

@@ -1,14 +1,15 @@
-; layer_norm_5x70_70_70_f16 for gfx942
+; layer_norm_5x70_70_70_f16
 ;
-; out = layer_norm(x, scale, shift, 1e-05)
-;   x         input  f16, 5 x 70 elements, strides 70, 1
-;   scale     input  f16, 70 elements, strides 1
-;   shift     input  f16, 70 elements, strides 1
-;   out       output f16, 5 x 70 elements, strides 70, 1
-;
-; schedule: mainloop=row,num_threads=128,rows_per_block=8,vector=2,resident=1 (model)
-; launch:   1 x 1 x 1 workgroups of 128 threads (waves of 64)
-; rows:     16 threads each, kept in registers
+; computes:  out = layer_norm(x, scale, shift, 1e-05)
+; target:    gfx942
+; schedule:  mainloop=row,num_threads=128,rows_per_block=8,vector=2,resident=1 (model)
+; launch:    1 x 1 x 1 workgroups of 128 threads, waves of 64
+; method:    16 threads for each row, which is kept in registers
+; arguments: x: input f16[5, 70], strides [70, 1]
+;            scale: input f16[70], strides [1]
+;            shift: input f16[70], strides [1]
+;            out: output f16[5, 70], strides [70, 1]
+
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @layer_norm_5x70_70_70_f16(
@@ -18,7 +19,7 @@ define amdgpu_kernel void @layer_norm_5x70_70_70_f16(
     ptr addrspace(1) noalias writeonly %out.ptr
 ) #0 {
 
-; ---- addresses ---------------------------------------------------------------------------------
+; ---- addresses
 entry:
   %thread = call range(i32 0, 128) i32 @llvm.amdgcn.workitem.id.x()
   %block = call i32 @llvm.amdgcn.workgroup.id.x()
@@ -136,7 +137,7 @@ out.last:
   %out.v2.rounded = fptrunc <2 x float> %out.v2_add to <2 x half>
   store <2 x half> %out.v2.rounded, ptr addrspace(1) %out.v2.at, align 2
 
-; ---- exit --------------------------------------------------------------------------------------
+; ---- exit
   br label %exit
 exit:
   ret void

@@ -1,13 +1,16 @@
-; log_softmax_2x50000_f16 for gfx942
+; log_softmax_2x50000_f16
 ;
-; out = log_softmax(x)
-;   x         input  f16, 2 x 50000 elements, strides 50000, 1
-;   out       output f16, 2 x 50000 elements, strides 50000, 1
-;
-; schedule: mainloop=row,num_threads=1024,rows_per_block=1,vector=8,resident=0 (model)
-; launch:   2 x 1 x 1 workgroups of 1024 threads (waves of 64)
-; rows:     1024 threads each, read 3 times
-; LDS:      @maxnum_parts, @sum_parts, 64 B each of f32: [row][wave]
+; computes:  out = log_softmax(x)
+; target:    gfx942
+; schedule:  mainloop=row,num_threads=1024,rows_per_block=1,vector=8,resident=0 (model)
+; launch:    2 x 1 x 1 workgroups of 1024 threads, waves of 64
+; method:    1024 threads for each row, which is read 3 times
+; memory:    LDS, 128 B
+;            @maxnum_parts: f32 [row: 1][wave: 16], 64 B
+;            @sum_parts: f32 [row: 1][wave: 16], 64 B
+; arguments: x: input f16[2, 50000], strides [50000, 1]
+;            out: output f16[2, 50000], strides [50000, 1]
+
 target triple = "amdgcn-amd-amdhsa"
 
 @maxnum_parts = internal addrspace(3) global [1 x [16 x float]] poison, align 16
@@ -18,7 +21,7 @@ define amdgpu_kernel void @log_softmax_2x50000_f16(
     ptr addrspace(1) noalias writeonly %out.ptr
 ) #0 {
 
-; ---- addresses ---------------------------------------------------------------------------------
+; ---- addresses
 entry:
   %thread = call range(i32 0, 1024) i32 @llvm.amdgcn.workitem.id.x()
   %block = call i32 @llvm.amdgcn.workgroup.id.x()
@@ -148,7 +151,7 @@ out.loop:
   %out.more = icmp ult i32 %out.index.next, 6250
   br i1 %out.more, label %out.loop, label %exit
 
-; ---- exit --------------------------------------------------------------------------------------
+; ---- exit
 exit:
   ret void
 }

@@ -1,15 +1,18 @@
-; matmul_33x17x40_f16_nt_bias_relu for gfx942
+; matmul_33x17x40_f16_nt_bias_relu
 ;
-; out = relu(A @ B + bias), summed in f32
-;   a         input  f16, 33 x 40 elements, strides 40, 1
-;   b         input  f16, 17 x 40 elements, strides 40, 1
-;   bias      input  f16, 17 elements, strides 1
-;   out       output f16, 33 x 17 elements, strides 17, 1
-;
-; schedule: mainloop=mma,block_m=32,block_n=16,block_k=32,num_stages=2,warp_m=16,warp_n=16 (user)
-; launch:   2 x 2 x 1 workgroups of 128 threads (waves of 64)
-; LDS:      @a_tile, 4096 B of f16: [stage 2][line of 8 k: 4][slot of 1 m: 32], slot = position ^ (line >> 0 << 1 & 7)
-; LDS:      @b_tile, 2048 B of f16: [stage 2][line of 8 k: 4][slot of 1 n: 16], slot = position ^ (line >> 0 << 1 & 7)
+; computes:  out = relu(A @ B + bias), summed in f32
+; target:    gfx942
+; schedule:  mainloop=mma,block_m=32,block_n=16,block_k=32,num_stages=2,warp_m=16,warp_n=16 (user)
+; launch:    2 x 2 x 1 workgroups of 128 threads, waves of 64
+; method:    1 whole tile along k and a remainder of 8
+; memory:    LDS, 6144 B
+;            @a_tile: f16 [stage: 2][line of 8 k: 4][slot of 1 m: 32], 4096 B, slot = position ^ (line << 1 & 7)
+;            @b_tile: f16 [stage: 2][line of 8 k: 4][slot of 1 n: 16], 2048 B, slot = position ^ (line << 1 & 7)
+; arguments: a: input f16[33, 40], strides [40, 1]
+;            b: input f16[17, 40], strides [40, 1]
+;            bias: input f16[17], strides [1]
+;            out: output f16[33, 17], strides [17, 1]
+
 target triple = "amdgcn-amd-amdhsa"
 
 @a_tile = internal addrspace(3) global [2 x [4 x [32 x [8 x half]]]] poison, align 16
@@ -22,7 +25,7 @@ define amdgpu_kernel void @matmul_33x17x40_f16_nt_bias_relu(
     ptr addrspace(1) noalias writeonly %out
 ) #0 {
 
-; ---- addresses ---------------------------------------------------------------------------------
+; ---- addresses
 entry:
   %thread = call range(i32 0, 128) i32 @llvm.amdgcn.workitem.id.x()
   %block_n = call i32 @llvm.amdgcn.workgroup.id.x()
@@ -83,7 +86,7 @@ entry:
   %b.t0.slot0.low = and i32 %b.t0.slot0.scaled, 7
   %b.t0.slot0 = xor i32 %b.fragment, %b.t0.slot0.low
 
-; ---- prologue: the first tile ------------------------------------------------------------------
+; ---- prologue: the first tile
   %a.first.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
   %a.first.c0.l0 = load <8 x half>, ptr addrspace(1) %a.first.c0.l0.at, align 2
   %b.first.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.first, i64 %b.c0.offset
@@ -97,7 +100,7 @@ entry:
   fence syncscope("workgroup") acquire, !mmra !1
   br label %tail
 
-; ---- mainloop, tail: load the partial tile, multiply the one before ----------------------------
+; ---- mainloop, remainder: load the partial tile, multiply the one before
 tail:
   %a.tile.tail = getelementptr half, ptr addrspace(1) %a.tile.first, i64 32
   %b.tile.tail = getelementptr half, ptr addrspace(1) %b.tile.first, i64 32
@@ -133,7 +136,7 @@ tail:
   fence syncscope("workgroup") acquire, !mmra !1
   br label %last
 
-; ---- mainloop: multiply the last tile ----------------------------------------------------------
+; ---- mainloop: multiply the last tile
 last:
   ; depths from 0 on
   %a.last.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %lane_group, i32 %a.t0.slot0, i32 0
@@ -147,7 +150,7 @@ last:
   %acc.m0.n0.last.s0 = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.last.0.g0.p0, <4 x half> %b.last.0.g0.p0, <4 x float> %acc.m0.n0.tail, i32 0, i32 0, i32 0)
   %acc.m0.n0.last = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.last.0.g0.p1, <4 x half> %b.last.0.g0.p1, <4 x float> %acc.m0.n0.last.s0, i32 0, i32 0, i32 0)
 
-; ---- epilogue: result register r of a lane is one row of an MMA tile ---------------------------
+; ---- epilogue: result register r of a lane is one row of an MMA tile
   %out.first_row = zext i32 %first_row to i64
   %out.first_column = zext i32 %first_column to i64
   %out.row_offset = mul nuw nsw i64 %out.first_row, 17
@@ -241,7 +244,7 @@ m0.c0.r3.inside:
   br label %m0.c0.r3.done
 m0.c0.r3.done:
 
-; ---- exit --------------------------------------------------------------------------------------
+; ---- exit
   ret void
 }
 

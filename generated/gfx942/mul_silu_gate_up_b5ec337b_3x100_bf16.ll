@@ -1,12 +1,14 @@
-; mul_silu_gate_up_b5ec337b_3x100_bf16 for gfx942
+; mul_silu_gate_up_b5ec337b_3x100_bf16
 ;
-; out = silu(gate) * up
-;   gate      input  bf16, 3 x 100 elements, strides 100, 1
-;   up        input  bf16, 3 x 100 elements, strides 100, 1
-;   out       output bf16, 3 x 100 elements, strides 100, 1
-;
-; schedule: mainloop=stream,num_threads=256,vector=2,unroll=1 (user)
-; launch:   1 x 1 x 1 workgroups of 256 threads (waves of 64)
+; computes:  out = silu(gate) * up
+; target:    gfx942
+; schedule:  mainloop=stream,num_threads=256,vector=2,unroll=1 (user)
+; launch:    1 x 1 x 1 workgroups of 256 threads, waves of 64
+; method:    150 vectors of 2 elements
+; arguments: gate: input bf16[3, 100], strides [100, 1]
+;            up: input bf16[3, 100], strides [100, 1]
+;            out: output bf16[3, 100], strides [100, 1]
+
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @mul_silu_gate_up_b5ec337b_3x100_bf16(
@@ -15,7 +17,7 @@ define amdgpu_kernel void @mul_silu_gate_up_b5ec337b_3x100_bf16(
     ptr addrspace(1) noalias writeonly %out.ptr
 ) #0 {
 
-; ---- addresses ---------------------------------------------------------------------------------
+; ---- addresses
 entry:
   %thread = call range(i32 0, 256) i32 @llvm.amdgcn.workitem.id.x()
   %block = call i32 @llvm.amdgcn.workgroup.id.x()
@@ -48,7 +50,7 @@ v0.inside:
   br label %v0.done
 v0.done:
 
-; ---- exit --------------------------------------------------------------------------------------
+; ---- exit
   ret void
 }
 

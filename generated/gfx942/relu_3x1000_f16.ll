@@ -1,11 +1,13 @@
-; relu_3x1000_f16 for gfx942
+; relu_3x1000_f16
 ;
-; out = relu(x)
-;   x         input  f16, 3 x 1000 elements, strides 1000, 1
-;   out       output f16, 3 x 1000 elements, strides 1000, 1
-;
-; schedule: mainloop=stream,num_threads=256,vector=8,unroll=1 (model)
-; launch:   2 x 1 x 1 workgroups of 256 threads (waves of 64)
+; computes:  out = relu(x)
+; target:    gfx942
+; schedule:  mainloop=stream,num_threads=256,vector=8,unroll=1 (model)
+; launch:    2 x 1 x 1 workgroups of 256 threads, waves of 64
+; method:    375 vectors of 8 elements
+; arguments: x: input f16[3, 1000], strides [1000, 1]
+;            out: output f16[3, 1000], strides [1000, 1]
+
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @relu_3x1000_f16(
@@ -13,7 +15,7 @@ define amdgpu_kernel void @relu_3x1000_f16(
     ptr addrspace(1) noalias writeonly %out.ptr
 ) #0 {
 
-; ---- addresses ---------------------------------------------------------------------------------
+; ---- addresses
 entry:
   %thread = call range(i32 0, 256) i32 @llvm.amdgcn.workitem.id.x()
   %block = call i32 @llvm.amdgcn.workgroup.id.x()
@@ -37,7 +39,7 @@ v0.inside:
   br label %v0.done
 v0.done:
 
-; ---- exit --------------------------------------------------------------------------------------
+; ---- exit
   ret void
 }
 

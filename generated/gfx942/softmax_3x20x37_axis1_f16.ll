@@ -1,14 +1,17 @@
-; softmax_3x20x37_axis1_f16 for gfx942
+; softmax_3x20x37_axis1_f16
 ;
-; out = softmax(x)
-;   x         input  f16, 3 x 20 x 37 elements, strides 740, 37, 1
-;   out       output f16, 3 x 20 x 37 elements, strides 740, 37, 1
-;
-; schedule: mainloop=row,num_threads=128,rows_per_block=32,vector=1,resident=1 (model)
-; launch:   4 x 1 x 1 workgroups of 128 threads (waves of 64)
-; rows:     4 threads each, kept in registers
-;           neighbouring threads have neighbouring rows
-; LDS:      @maxnum_parts, @sum_parts, 512 B each of f32: [row][thread]
+; computes:  out = softmax(x)
+; target:    gfx942
+; schedule:  mainloop=row,num_threads=128,rows_per_block=32,vector=1,resident=1 (model)
+; launch:    4 x 1 x 1 workgroups of 128 threads, waves of 64
+; method:    4 threads for each row, which is kept in registers
+;            neighbouring threads have neighbouring rows, which are contiguous
+; memory:    LDS, 1024 B
+;            @maxnum_parts: f32 [row: 32][thread: 4], 512 B
+;            @sum_parts: f32 [row: 32][thread: 4], 512 B
+; arguments: x: input f16[3, 20, 37], strides [740, 37, 1]
+;            out: output f16[3, 20, 37], strides [740, 37, 1]
+
 target triple = "amdgcn-amd-amdhsa"
 
 @maxnum_parts = internal addrspace(3) global [32 x [4 x float]] poison, align 16
@@ -19,7 +22,7 @@ define amdgpu_kernel void @softmax_3x20x37_axis1_f16(
     ptr addrspace(1) noalias writeonly %out.ptr
 ) #0 {
 
-; ---- addresses ---------------------------------------------------------------------------------
+; ---- addresses
 entry:
   %thread = call range(i32 0, 128) i32 @llvm.amdgcn.workitem.id.x()
   %block = call i32 @llvm.amdgcn.workgroup.id.x()
@@ -135,7 +138,7 @@ out.entry:
   %out.v4.rounded = fptrunc float %out.v4_mul to half
   store half %out.v4.rounded, ptr addrspace(1) %out.v4.at, align 2
 
-; ---- exit --------------------------------------------------------------------------------------
+; ---- exit
   br label %exit
 exit:
   ret void

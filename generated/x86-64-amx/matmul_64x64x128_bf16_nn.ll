@@ -1,22 +1,22 @@
 ; matmul_64x64x128_bf16_nn
-; out = A @ B, summed in f32
-; target    x86-64-amx: x86_64 with abm amx_bf16 amx_tile avx avx2 avx512_bf16 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=amx,mr=32,nr=32,mc=64,kc=128,nc=64,pack_a=0,pack_b=1 (model)
-; tasks     1 of 64 x 64: 1 x 1 blocks
-; memory
-;   %a  bf16, shape 64 x 128, strides 128, 1 elements
-;   %b  bf16, shape 128 x 64, strides 64, 1 elements
-;   %out  bf16, shape 64 x 64, strides 64, 1 elements
+;
+; computes:  out = A @ B, summed in f32
+; target:    x86-64-amx: x86_64 with abm amx_bf16 amx_tile avx avx2 avx512_bf16 avx512bw avx512cd avx512dq
+;              avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=amx,mr=32,nr=32,mc=64,kc=128,nc=64,pack_a=0,pack_b=1 (model)
+; launch:    1 task of 64 x 64 outputs: 1 x 1 blocks
+; method:    AMX tiles: a task is an mc x nc block of out; for each panel of nr columns of B, in tiles, and each
+;              kc of K every mr rows of A are multiplied with it, the sums in tile registers, which are finished
+;              (epilogue, conversion) while the next are multiplied
+;            each step packs a part of the B that is multiplied next
+; memory:    stack, 20480 B
+;            %b.pack: bf16 [2][nr/16][kc/32] tiles, 16384 B
+;            %last: float [mr][nr], 4096 B
+; arguments: a: input bf16[64, 128], strides [128, 1]
+;            b: input bf16[128, 64], strides [64, 1]
+;            out: output bf16[64, 64], strides [64, 1]
+
 target triple = "x86_64-unknown-linux-gnu"
-;
-; A bf16 product on AMX tiles. A task is an mc x nc block of out. For each panel of nr columns of B,
-; which lies in tiles, and each kc of K every mr rows of A are multiplied with it, the sums in tile registers.
-; A register tile's sums are finished (epilogue, conversion) while the next one is multiplied.
-; Each step packs a part of the B that is multiplied next.
-;
-; scratch:
-;   %b.pack  16384 bytes on the stack: bf16 [2][nr/16][kc/32] tiles
-;   %last  4096 bytes on the stack: float [mr][nr]
 
 ; LDTILECFG: palette 1; bytes of a row and rows of each tile register.
 @tiles = private unnamed_addr constant <{ i8, [15 x i8], [8 x i16], [8 x i16], [8 x i8], [8 x i8] }> <{ i8 1, [15 x i8] zeroinitializer, [8 x i16] [i16 64, i16 64, i16 64, i16 64, i16 64, i16 64, i16 64, i16 64], [8 x i16] zeroinitializer, [8 x i8] [i8 16, i8 16, i8 16, i8 16, i8 16, i8 16, i8 16, i8 16], [8 x i8] zeroinitializer }>, align 64
@@ -38,9 +38,9 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
 
-  ; -- prologue: pack the first part of B
+  ; ---- prologue: pack the first part of B
   br label %first.g.enter
 first.g.enter:
   br label %first.g.head
@@ -72,7 +72,7 @@ first.g.latch:
 first.g.done:
   store i64 0, ptr %b.turn, align 8
 
-  ; -- mainloop
+  ; ---- mainloop
   store i64 0, ptr %last.steps, align 8
   store i64 0, ptr %last.m, align 8
   store i64 0, ptr %last.n, align 8
@@ -241,7 +241,7 @@ j.latch:
   br label %j.head
 j.done:
 
-  ; -- epilogue of the last register tile
+  ; ---- epilogue of the last register tile
   %rest.row0 = load i64, ptr %last.m, align 8
   %rest.column0 = load i64, ptr %last.n, align 8
   %rest.out.row = mul nuw i64 %rest.row0, 128
@@ -280,7 +280,7 @@ task.latch:
   %task.after = add nuw i64 %task, 1
   br label %task.head
 task.done:
-  ; -- exit
+  ; ---- exit
   call void @llvm.x86.tilerelease()
   ret void
 }

@@ -1,19 +1,20 @@
 ; h_add_x_residual_out_rms_norm_h_w_1e_05_4a7d0d6f_5x24_5x24_24_f16
-; h = x + residual; out = rms_norm(h, w, 1e-05)
-; target    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=stream,task=2730,unroll=4,nontemporal=0 (model)
-; tasks     1 of 2730 rows
-; memory
-;   %x.ptr  f16, shape 5 x 24, strides 24, 1 elements
-;   %residual.ptr  f16, shape 5 x 24, strides 24, 1 elements
-;   %w.ptr  f16, shape 24, strides 1 elements
-;   %h.ptr  f16, shape 5 x 24, strides 24, 1 elements
-;   %out.ptr  f16, shape 5 x 24, strides 24, 1 elements
+;
+; computes:  h = x + residual; out = rms_norm(h, w, 1e-05)
+; target:    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=stream,task=2730,unroll=4,nontemporal=0 (model)
+; launch:    1 task of 2730 rows
+; arguments: x: input f16[5, 24], strides [24, 1]
+;            residual: input f16[5, 24], strides [24, 1]
+;            w: input f16[24], strides [1]
+;            h: output f16[5, 24], strides [24, 1]
+;            out: output f16[5, 24], strides [24, 1]
+
 target triple = "x86_64-unknown-linux-gnu"
 
 define void @h_add_x_residual_out_rms_norm_h_w_1e_05_4a7d0d6f_5x24_5x24_24_f16(ptr %x.ptr, ptr %residual.ptr, ptr %w.ptr, ptr %h.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
-  ; -- addresses
+  ; ---- addresses
   %row.start = mul nuw i64 %begin, 2730
   %row.stop.tasks = mul nuw i64 %end, 2730
   %row.stop.less = icmp ult i64 %row.stop.tasks, 5
@@ -36,7 +37,7 @@ row.body:
   %out.row.term0 = mul nuw i64 %row, 48
   %out.row = getelementptr i8, ptr %out.ptr, i64 %out.row.term0
 
-  ; -- mainloop: sum = sum((x + residual) * (x + residual))
+  ; ---- mainloop: sum = sum((x + residual) * (x + residual))
   br label %sum.s.enter
 sum.s.enter:
   br label %sum.s.head
@@ -68,7 +69,7 @@ sum.s.done:
   %sum.by1 = shufflevector <8 x float> %sum.by2.folded, <8 x float> poison, <8 x i32> <i32 1, i32 0, i32 3, i32 2, i32 5, i32 4, i32 7, i32 6>
   %row.sum = fadd <8 x float> %sum.by2.folded, %sum.by1
 
-  ; -- epilogue: h = x + residual; out = rms_norm(h, w, 1e-05)
+  ; ---- epilogue: h = x + residual; out = rms_norm(h, w, 1e-05)
   %row1_mul = fmul <8 x float> %row.sum, splat (float 0x3FA5555560000000)
   %row1_add = fadd <8 x float> %row1_mul, splat (float 0x3EE4F8B580000000)
   %row1_rsqrt.root = call <8 x float> @llvm.sqrt.v8f32(<8 x float> %row1_add)
@@ -114,7 +115,7 @@ row.latch:
   %row.after = add nuw i64 %row, 1
   br label %row.head
 row.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

@@ -1,18 +1,19 @@
 ; layer_norm_2x3x4x10_3x4x1_3x4x1_axes2_f32
-; out = layer_norm(x, scale, shift, 1e-05)
-; target    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=stream,task=1638,unroll=4,nontemporal=0 (model)
-; tasks     1 of 1638 rows
-; memory
-;   %x.ptr  f32, shape 2 x 3 x 4 x 10, strides 120, 40, 10, 1 elements
-;   %scale.ptr  f32, shape 3 x 4 x 1, strides 4, 1, 1 elements
-;   %shift.ptr  f32, shape 3 x 4 x 1, strides 4, 1, 1 elements
-;   %out.ptr  f32, shape 2 x 3 x 4 x 10, strides 120, 40, 10, 1 elements
+;
+; computes:  out = layer_norm(x, scale, shift, 1e-05)
+; target:    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=stream,task=1638,unroll=4,nontemporal=0 (model)
+; launch:    1 task of 1638 rows
+; arguments: x: input f32[2, 3, 4, 10], strides [120, 40, 10, 1]
+;            scale: input f32[3, 4, 1], strides [4, 1, 1]
+;            shift: input f32[3, 4, 1], strides [4, 1, 1]
+;            out: output f32[2, 3, 4, 10], strides [120, 40, 10, 1]
+
 target triple = "x86_64-unknown-linux-gnu"
 
 define void @layer_norm_2x3x4x10_3x4x1_3x4x1_axes2_f32(ptr %x.ptr, ptr %scale.ptr, ptr %shift.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
-  ; -- addresses
+  ; ---- addresses
   %row.start = mul nuw i64 %begin, 1638
   %row.stop.tasks = mul nuw i64 %end, 1638
   %row.stop.less = icmp ult i64 %row.stop.tasks, 6
@@ -38,7 +39,7 @@ row.body:
   %out.row.term0 = mul nuw i64 %row, 160
   %out.row = getelementptr i8, ptr %out.ptr, i64 %out.row.term0
 
-  ; -- mainloop: sum = sum(x)
+  ; ---- mainloop: sum = sum(x)
   br label %sum.line.enter
 sum.line.enter:
   br label %sum.line.head
@@ -84,7 +85,7 @@ sum.line.done:
   %sum.by1 = shufflevector <8 x float> %sum.by2.folded, <8 x float> poison, <8 x i32> <i32 1, i32 0, i32 3, i32 2, i32 5, i32 4, i32 7, i32 6>
   %row.sum = fadd <8 x float> %sum.by2.folded, %sum.by1
 
-  ; -- mainloop: sum2 = sum((x - sum * 0.025) * (x - sum * 0.025))
+  ; ---- mainloop: sum2 = sum((x - sum * 0.025) * (x - sum * 0.025))
   %row1_mul = fmul <8 x float> %row.sum, splat (float 0x3F999999A0000000)
   br label %sum2.line.enter
 sum2.line.enter:
@@ -134,7 +135,7 @@ sum2.line.done:
   %sum2.by1 = shufflevector <8 x float> %sum2.by2.folded, <8 x float> poison, <8 x i32> <i32 1, i32 0, i32 3, i32 2, i32 5, i32 4, i32 7, i32 6>
   %row.sum2 = fadd <8 x float> %sum2.by2.folded, %sum2.by1
 
-  ; -- epilogue: out = layer_norm(x, scale, shift, 1e-05)
+  ; ---- epilogue: out = layer_norm(x, scale, shift, 1e-05)
   %row2_mul = fmul <8 x float> %row.sum2, splat (float 0x3F999999A0000000)
   %row2_add = fadd <8 x float> %row2_mul, splat (float 0x3EE4F8B580000000)
   %row2_rsqrt.root = call <8 x float> @llvm.sqrt.v8f32(<8 x float> %row2_add)
@@ -202,7 +203,7 @@ row.latch:
   %row.after = add nuw i64 %row, 1
   br label %row.head
 row.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

@@ -1,20 +1,19 @@
 ; matmul_2x5x70_f32_nt
-; out = A @ B, summed in f32
-; target    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=inner,mr=2,nr=2,mc=2,kc=70,nc=6,pack_a=0,pack_b=0,unroll=2 (model)
-; tasks     1 of 2 x 6: 1 x 1 blocks
-; memory
-;   %a  f32, shape 2 x 70, strides 70, 1 elements
-;   %b  f32, shape 5 x 70, strides 70, 1 elements
-;   %out  f32, shape 2 x 5, strides 5, 1 elements
+;
+; computes:  out = A @ B, summed in f32
+; target:    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=inner,mr=2,nr=2,mc=2,kc=70,nc=6,pack_a=0,pack_b=0,unroll=2 (model)
+; launch:    1 task of 2 x 6 outputs: 1 x 1 blocks
+; method:    inner products of vectors of 8 along K, which is contiguous in A and in B: a task is an mc x nc
+;              block of out, in tiles of mr rows of A and nr columns of B, which are far apart: each is a stream
+;              of its own, which goes on with the next tile
+; memory:    stack, 64 B
+;            %acc: float [mc][nc], 32 B a row, 64 B
+; arguments: a: input f32[2, 70], strides [70, 1]
+;            b: input f32[5, 70], strides [70, 1]
+;            out: output f32[2, 5], strides [5, 1]
+
 target triple = "x86_64-unknown-linux-gnu"
-;
-; Inner products: vectors of 8 along K, which lies side by side in A and in B, multiplied as they
-; are. A task is an mc x nc block of out, in tiles of mr rows of A and nr columns of B, which are far
-; apart: each is a stream of its own, which goes on with the next tile.
-;
-; scratch on the stack:
-;   %acc     64 bytes, float [mc][nc], 32 bytes a row
 
 define internal void @tile_2x2(ptr noalias %a, ptr noalias %b, ptr noalias %acc, i64 %spread) #1 {
 enter:
@@ -86,7 +85,7 @@ k.done:
   %sum_m0_n1_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %r.k0.a_m0, <8 x float> %r.k0.b_n1, <8 x float> %sum_m0_n1_k0)
   %sum_m1_n0_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %r.k0.a_m1, <8 x float> %r.k0.b_n0, <8 x float> %sum_m1_n0_k0)
   %sum_m1_n1_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %r.k0.a_m1, <8 x float> %r.k0.b_n1, <8 x float> %sum_m1_n1_k0)
-  ; -- the elements of each sum added up
+  ; ---- the elements of each sum added up
   %sum_m0_n0.1 = fadd <8 x float> %sum_m0_n0_k0.rest, %sum_m0_n0_k1
   %sum_m0_n1.1 = fadd <8 x float> %sum_m0_n1_k0.rest, %sum_m0_n1_k1
   %sum_m0_n0.all.f0.low = shufflevector <8 x float> %sum_m0_n0.1, <8 x float> %sum_m0_n1.1, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
@@ -172,7 +171,7 @@ k.done:
   %r.k0.a_m1 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.a_m1.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
   %sum_m0_n0_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %r.k0.a_m0, <8 x float> %r.k0.b_n0, <8 x float> %sum_m0_n0_k0)
   %sum_m1_n0_k0.rest = call <8 x float> @llvm.fma.v8f32(<8 x float> %r.k0.a_m1, <8 x float> %r.k0.b_n0, <8 x float> %sum_m1_n0_k0)
-  ; -- the elements of each sum added up
+  ; ---- the elements of each sum added up
   %sum_m0_n0.1 = fadd <8 x float> %sum_m0_n0_k0.rest, %sum_m0_n0_k1
   %sum_m0_n0.all.f0.low = shufflevector <8 x float> %sum_m0_n0.1, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %sum_m0_n0.all.f0.high = shufflevector <8 x float> %sum_m0_n0.1, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
@@ -211,7 +210,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
 
   br label %j.enter
 j.enter:
@@ -221,11 +220,11 @@ j.head:
   %j.more = icmp ult i64 %j, 2
   br i1 %j.more, label %j.body, label %j.done
 j.body:
-  ; -- a panel of nr columns
+  ; ---- a panel of nr columns
   %p.b.offset = mul nuw i64 %j, 280
   %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
 
-  ; -- mainloop: register tiles, from the top to the bottom
+  ; ---- mainloop: register tiles, from the top to the bottom
   br label %p.i.enter
 p.i.enter:
   br label %p.i.head
@@ -251,11 +250,11 @@ j.latch:
   %j.after = add nuw i64 %j, 1
   br label %j.head
 j.done:
-  ; -- the panel at the right edge
+  ; ---- the panel at the right edge
   %r.b.offset = mul nuw i64 4, 280
   %r.b = getelementptr i8, ptr %b, i64 %r.b.offset
 
-  ; -- mainloop: register tiles, from the top to the bottom
+  ; ---- mainloop: register tiles, from the top to the bottom
   br label %r.i.enter
 r.i.enter:
   br label %r.i.head
@@ -277,7 +276,7 @@ r.i.latch:
   br label %r.i.head
 r.i.done:
 
-  ; -- epilogue
+  ; ---- epilogue
   br label %m.enter
 m.enter:
   br label %m.head
@@ -306,7 +305,7 @@ task.latch:
   %task.after = add nuw i64 %task, 1
   br label %task.head
 task.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

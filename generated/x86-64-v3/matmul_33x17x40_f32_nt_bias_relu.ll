@@ -1,20 +1,19 @@
 ; matmul_33x17x40_f32_nt_bias_relu
-; out = relu(A @ B + bias), summed in f32
-; target    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=blis,mr=2,nr=16,mc=34,kc=40,nc=32,pack_a=0,pack_b=1 (user)
-; tasks     1 of 34 x 32: 1 x 1 blocks
-; memory
-;   %a  f32, shape 33 x 40, strides 40, 1 elements
-;   %b  f32, shape 17 x 40, strides 40, 1 elements
-;   %bias  f32, shape 17, strides 1 elements
-;   %out  f32, shape 33 x 17, strides 17, 1 elements
+;
+; computes:  out = relu(A @ B + bias), summed in f32
+; target:    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=blis,mr=2,nr=16,mc=34,kc=40,nc=32,pack_a=0,pack_b=1 (user)
+; launch:    1 task of 34 x 32 outputs: 1 x 1 blocks
+; method:    BLIS blocking: a task is an mc x nc block of out, in panels of nr columns of B, each multiplied with
+;              every mr rows of A, the mr x nr sums in registers
+; memory:    stack, 2560 B
+;            %b.pack: float [kc][nr], 64 B a row, 2560 B
+; arguments: a: input f32[33, 40], strides [40, 1]
+;            b: input f32[17, 40], strides [40, 1]
+;            bias: input f32[17], strides [1]
+;            out: output f32[33, 17], strides [17, 1]
+
 target triple = "x86_64-unknown-linux-gnu"
-;
-; A product by BLIS blocking. A task is an mc x nc block of out: panels of nr columns of B, each
-; multiplied with every mr rows of A, the mr x nr sums in registers.
-;
-; scratch on the stack:
-;   %b.pack  2560 bytes, float [kc][nr], 64 bytes a row
 
 define internal void @tile_2x16(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %bias) #1 {
 enter:
@@ -53,7 +52,7 @@ k.latch:
   %k.after = add nuw i64 %k, 1
   br label %k.head
 k.done:
-  ; -- epilogue
+  ; ---- epilogue
   %sum_m0_n0.bias = load <8 x float>, ptr %bias, align 4
   ; relu(A @ B + bias)
   %sum_m0_n0.finished_add = fadd <8 x float> %sum_m0_n0, %sum_m0_n0.bias
@@ -117,7 +116,7 @@ k.latch:
   %k.after = add nuw i64 %k, 1
   br label %k.head
 k.done:
-  ; -- epilogue
+  ; ---- epilogue
   %sum_m0_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m0_n0.bias = insertelement <8 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
   ; relu(A @ B + bias)
@@ -167,7 +166,7 @@ k.latch:
   %k.after = add nuw i64 %k, 1
   br label %k.head
 k.done:
-  ; -- epilogue
+  ; ---- epilogue
   %sum_m0_n0.bias = load <8 x float>, ptr %bias, align 4
   ; relu(A @ B + bias)
   %sum_m0_n0.finished_add = fadd <8 x float> %sum_m0_n0, %sum_m0_n0.bias
@@ -210,7 +209,7 @@ k.latch:
   %k.after = add nuw i64 %k, 1
   br label %k.head
 k.done:
-  ; -- epilogue
+  ; ---- epilogue
   %sum_m0_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m0_n0.bias = insertelement <8 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
   ; relu(A @ B + bias)
@@ -233,7 +232,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
 
   br label %j.enter
 j.enter:
@@ -243,10 +242,10 @@ j.head:
   %j.more = icmp ult i64 %j, 16
   br i1 %j.more, label %j.body, label %j.done
 j.body:
-  ; -- a panel of nr columns
+  ; ---- a panel of nr columns
   %p.b.offset = mul nuw i64 %j, 160
   %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
-  ; -- prologue: pack it
+  ; ---- prologue: pack it
   br label %bs.v.enter
 bs.v.enter:
   br label %bs.v.head
@@ -336,7 +335,7 @@ bs.v.latch:
   br label %bs.v.head
 bs.v.done:
 
-  ; -- mainloop: register tiles, from the top to the bottom
+  ; ---- mainloop: register tiles, from the top to the bottom
   br label %p.i.enter
 p.i.enter:
   br label %p.i.head
@@ -373,10 +372,10 @@ j.latch:
   %j.after = add nuw i64 %j, 16
   br label %j.head
 j.done:
-  ; -- the panel at the right edge
+  ; ---- the panel at the right edge
   %r.b.offset = mul nuw i64 16, 160
   %r.b = getelementptr i8, ptr %b, i64 %r.b.offset
-  ; -- prologue: pack it
+  ; ---- prologue: pack it
   br label %r.pb.enter
 r.pb.enter:
   br label %r.pb.head
@@ -398,7 +397,7 @@ r.pb.latch:
   br label %r.pb.head
 r.pb.done:
 
-  ; -- mainloop: register tiles, from the top to the bottom
+  ; ---- mainloop: register tiles, from the top to the bottom
   br label %r.i.enter
 r.i.enter:
   br label %r.i.head
@@ -435,7 +434,7 @@ task.latch:
   %task.after = add nuw i64 %task, 1
   br label %task.head
 task.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

@@ -1,16 +1,18 @@
 ; matmul_64x64x128_f32_nn
-; out = A @ B, summed in f32
-; target    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=blis,mr=6,nr=16,mc=66,kc=128,nc=64,pack_a=0,pack_b=0 (model)
-; tasks     1 of 66 x 64: 1 x 1 blocks
-; memory
-;   %a  f32, shape 64 x 128, strides 128, 1 elements
-;   %b  f32, shape 128 x 64, strides 64, 1 elements
-;   %out  f32, shape 64 x 64, strides 64, 1 elements
-target triple = "x86_64-unknown-linux-gnu"
 ;
-; A product by BLIS blocking. A task is an mc x nc block of out: panels of nr columns of B, each
-; multiplied with every mr rows of A, the mr x nr sums in registers.
+; computes:  out = A @ B, summed in f32
+; target:    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=blis,mr=6,nr=16,mc=66,kc=128,nc=64,pack_a=0,pack_b=1 (model)
+; launch:    1 task of 66 x 64 outputs: 1 x 1 blocks
+; method:    BLIS blocking: a task is an mc x nc block of out, in panels of nr columns of B, each multiplied with
+;              every mr rows of A, the mr x nr sums in registers
+; memory:    stack, 8192 B
+;            %b.pack: float [kc][nr], 64 B a row, 8192 B
+; arguments: a: input f32[64, 128], strides [128, 1]
+;            b: input f32[128, 64], strides [64, 1]
+;            out: output f32[64, 64], strides [64, 1]
+
+target triple = "x86_64-unknown-linux-gnu"
 
 define internal void @tile_6x16(ptr noalias %a, ptr noalias %b, ptr noalias %out) #1 {
 enter:
@@ -34,11 +36,11 @@ k.head:
   %k.more = icmp ult i64 %k, 128
   br i1 %k.more, label %k.body, label %k.done
 k.body:
-  %k.b.offset = mul nuw i64 %k, 256
+  %k.b.offset = mul nuw i64 %k, 64
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0 = load <8 x float>, ptr %k.b, align 4
+  %b_n0 = load <8 x float>, ptr %k.b, align 32
   %b_n1.at = getelementptr i8, ptr %k.b, i64 32
-  %b_n1 = load <8 x float>, ptr %b_n1.at, align 4
+  %b_n1 = load <8 x float>, ptr %b_n1.at, align 32
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
   %a_m0.scalar = load float, ptr %k.a, align 4
@@ -81,7 +83,7 @@ k.latch:
   %k.after = add nuw i64 %k, 1
   br label %k.head
 k.done:
-  ; -- epilogue
+  ; ---- epilogue
   store <8 x float> %sum_m0_n0, ptr %out, align 4
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
   store <8 x float> %sum_m0_n1, ptr %sum_m0_n1.out.at, align 4
@@ -126,11 +128,11 @@ k.head:
   %k.more = icmp ult i64 %k, 128
   br i1 %k.more, label %k.body, label %k.done
 k.body:
-  %k.b.offset = mul nuw i64 %k, 256
+  %k.b.offset = mul nuw i64 %k, 64
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0 = load <8 x float>, ptr %k.b, align 4
+  %b_n0 = load <8 x float>, ptr %k.b, align 32
   %b_n1.at = getelementptr i8, ptr %k.b, i64 32
-  %b_n1 = load <8 x float>, ptr %b_n1.at, align 4
+  %b_n1 = load <8 x float>, ptr %b_n1.at, align 32
   %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
   %a_m0.scalar = load float, ptr %k.a, align 4
@@ -161,7 +163,7 @@ k.latch:
   %k.after = add nuw i64 %k, 1
   br label %k.head
 k.done:
-  ; -- epilogue
+  ; ---- epilogue
   store <8 x float> %sum_m0_n0, ptr %out, align 4
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
   store <8 x float> %sum_m0_n1, ptr %sum_m0_n1.out.at, align 4
@@ -180,8 +182,112 @@ k.done:
   ret void
 }
 
+define internal void @tile_6x16_packing(ptr noalias %a, ptr noalias %b, ptr noalias %pack, ptr noalias %out) #1 {
+enter:
+  br label %k.enter
+k.enter:
+  br label %k.head
+k.head:
+  %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
+  %sum_m0_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
+  %sum_m0_n1 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n1.next, %k.latch ]
+  %sum_m1_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
+  %sum_m1_n1 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n1.next, %k.latch ]
+  %sum_m2_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m2_n0.next, %k.latch ]
+  %sum_m2_n1 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m2_n1.next, %k.latch ]
+  %sum_m3_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n0.next, %k.latch ]
+  %sum_m3_n1 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n1.next, %k.latch ]
+  %sum_m4_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m4_n0.next, %k.latch ]
+  %sum_m4_n1 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m4_n1.next, %k.latch ]
+  %sum_m5_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m5_n0.next, %k.latch ]
+  %sum_m5_n1 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m5_n1.next, %k.latch ]
+  %k.more = icmp ult i64 %k, 128
+  br i1 %k.more, label %k.body, label %k.done
+k.body:
+  %k.b.offset = mul nuw i64 %k, 256
+  %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
+  %k.pack.offset = mul nuw i64 %k, 64
+  %k.pack = getelementptr i8, ptr %pack, i64 %k.pack.offset
+  %k.ahead.0 = getelementptr i8, ptr %k.b, i64 8192
+  call void @llvm.prefetch.p0(ptr %k.ahead.0, i32 0, i32 3, i32 1)
+  %b_n0 = load <8 x float>, ptr %k.b, align 4
+  store <8 x float> %b_n0, ptr %k.pack, align 32
+  %b_n1.at = getelementptr i8, ptr %k.b, i64 32
+  %b_n1.to = getelementptr i8, ptr %k.pack, i64 32
+  %b_n1 = load <8 x float>, ptr %b_n1.at, align 4
+  store <8 x float> %b_n1, ptr %b_n1.to, align 32
+  %k.a.offset = mul nuw i64 %k, 4
+  %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
+  %a_m0.scalar = load float, ptr %k.a, align 4
+  %a_m0.first = insertelement <8 x float> poison, float %a_m0.scalar, i32 0
+  %a_m0 = shufflevector <8 x float> %a_m0.first, <8 x float> poison, <8 x i32> zeroinitializer
+  %sum_m0_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n0, <8 x float> %sum_m0_n0)
+  %sum_m0_n1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n1, <8 x float> %sum_m0_n1)
+  %a_m1.at = getelementptr i8, ptr %k.a, i64 512
+  %a_m1.scalar = load float, ptr %a_m1.at, align 4
+  %a_m1.first = insertelement <8 x float> poison, float %a_m1.scalar, i32 0
+  %a_m1 = shufflevector <8 x float> %a_m1.first, <8 x float> poison, <8 x i32> zeroinitializer
+  %sum_m1_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m1, <8 x float> %b_n0, <8 x float> %sum_m1_n0)
+  %sum_m1_n1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m1, <8 x float> %b_n1, <8 x float> %sum_m1_n1)
+  %a_m2.at = getelementptr i8, ptr %k.a, i64 1024
+  %a_m2.scalar = load float, ptr %a_m2.at, align 4
+  %a_m2.first = insertelement <8 x float> poison, float %a_m2.scalar, i32 0
+  %a_m2 = shufflevector <8 x float> %a_m2.first, <8 x float> poison, <8 x i32> zeroinitializer
+  %sum_m2_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m2, <8 x float> %b_n0, <8 x float> %sum_m2_n0)
+  %sum_m2_n1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m2, <8 x float> %b_n1, <8 x float> %sum_m2_n1)
+  %a_m3.at = getelementptr i8, ptr %k.a, i64 1536
+  %a_m3.scalar = load float, ptr %a_m3.at, align 4
+  %a_m3.first = insertelement <8 x float> poison, float %a_m3.scalar, i32 0
+  %a_m3 = shufflevector <8 x float> %a_m3.first, <8 x float> poison, <8 x i32> zeroinitializer
+  %sum_m3_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m3, <8 x float> %b_n0, <8 x float> %sum_m3_n0)
+  %sum_m3_n1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m3, <8 x float> %b_n1, <8 x float> %sum_m3_n1)
+  %a_m4.at = getelementptr i8, ptr %k.a, i64 2048
+  %a_m4.scalar = load float, ptr %a_m4.at, align 4
+  %a_m4.first = insertelement <8 x float> poison, float %a_m4.scalar, i32 0
+  %a_m4 = shufflevector <8 x float> %a_m4.first, <8 x float> poison, <8 x i32> zeroinitializer
+  %sum_m4_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m4, <8 x float> %b_n0, <8 x float> %sum_m4_n0)
+  %sum_m4_n1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m4, <8 x float> %b_n1, <8 x float> %sum_m4_n1)
+  %a_m5.at = getelementptr i8, ptr %k.a, i64 2560
+  %a_m5.scalar = load float, ptr %a_m5.at, align 4
+  %a_m5.first = insertelement <8 x float> poison, float %a_m5.scalar, i32 0
+  %a_m5 = shufflevector <8 x float> %a_m5.first, <8 x float> poison, <8 x i32> zeroinitializer
+  %sum_m5_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m5, <8 x float> %b_n0, <8 x float> %sum_m5_n0)
+  %sum_m5_n1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m5, <8 x float> %b_n1, <8 x float> %sum_m5_n1)
+  br label %k.latch
+k.latch:
+  %k.after = add nuw i64 %k, 1
+  br label %k.head
+k.done:
+  ; ---- epilogue
+  store <8 x float> %sum_m0_n0, ptr %out, align 4
+  %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 32
+  store <8 x float> %sum_m0_n1, ptr %sum_m0_n1.out.at, align 4
+  %sum_m1_n0.out.at = getelementptr i8, ptr %out, i64 256
+  store <8 x float> %sum_m1_n0, ptr %sum_m1_n0.out.at, align 4
+  %sum_m1_n1.out.at = getelementptr i8, ptr %out, i64 288
+  store <8 x float> %sum_m1_n1, ptr %sum_m1_n1.out.at, align 4
+  %sum_m2_n0.out.at = getelementptr i8, ptr %out, i64 512
+  store <8 x float> %sum_m2_n0, ptr %sum_m2_n0.out.at, align 4
+  %sum_m2_n1.out.at = getelementptr i8, ptr %out, i64 544
+  store <8 x float> %sum_m2_n1, ptr %sum_m2_n1.out.at, align 4
+  %sum_m3_n0.out.at = getelementptr i8, ptr %out, i64 768
+  store <8 x float> %sum_m3_n0, ptr %sum_m3_n0.out.at, align 4
+  %sum_m3_n1.out.at = getelementptr i8, ptr %out, i64 800
+  store <8 x float> %sum_m3_n1, ptr %sum_m3_n1.out.at, align 4
+  %sum_m4_n0.out.at = getelementptr i8, ptr %out, i64 1024
+  store <8 x float> %sum_m4_n0, ptr %sum_m4_n0.out.at, align 4
+  %sum_m4_n1.out.at = getelementptr i8, ptr %out, i64 1056
+  store <8 x float> %sum_m4_n1, ptr %sum_m4_n1.out.at, align 4
+  %sum_m5_n0.out.at = getelementptr i8, ptr %out, i64 1280
+  store <8 x float> %sum_m5_n0, ptr %sum_m5_n0.out.at, align 4
+  %sum_m5_n1.out.at = getelementptr i8, ptr %out, i64 1312
+  store <8 x float> %sum_m5_n1, ptr %sum_m5_n1.out.at, align 4
+  ret void
+}
+
 define void @matmul_64x64x128_f32_nn(ptr %a, ptr %b, ptr %out, i64 %begin, i64 %end) #0 {
 entry:
+  %b.pack = alloca [8192 x i8], align 64
   br label %task.enter
 task.enter:
   br label %task.head
@@ -190,7 +296,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
 
   br label %j.enter
 j.enter:
@@ -200,16 +306,24 @@ j.head:
   %j.more = icmp ult i64 %j, 64
   br i1 %j.more, label %j.body, label %j.done
 j.body:
-  ; -- a panel of nr columns
+  ; ---- a panel of nr columns
   %p.b.offset = mul nuw i64 %j, 4
   %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
+  ; ---- prologue: pack it
+  %p.f.a.offset = mul nuw i64 0, 512
+  %p.f.a = getelementptr i8, ptr %a, i64 %p.f.a.offset
+  %p.f.row = mul nuw i64 0, 256
+  %p.f.column = mul nuw i64 %j, 4
+  %p.f.corner = add nuw i64 %p.f.row, %p.f.column
+  %p.f.out = getelementptr i8, ptr %out, i64 %p.f.corner
+  call void @tile_6x16_packing(ptr %p.f.a, ptr %p.b, ptr %b.pack, ptr %p.f.out)
 
-  ; -- mainloop: register tiles, from the top to the bottom
+  ; ---- mainloop: register tiles, from the top to the bottom
   br label %p.i.enter
 p.i.enter:
   br label %p.i.head
 p.i.head:
-  %p.i = phi i64 [ 0, %p.i.enter ], [ %p.i.after, %p.i.latch ]
+  %p.i = phi i64 [ 6, %p.i.enter ], [ %p.i.after, %p.i.latch ]
   %p.i.more = icmp ult i64 %p.i, 60
   br i1 %p.i.more, label %p.i.body, label %p.i.done
 p.i.body:
@@ -219,7 +333,7 @@ p.i.body:
   %p.w.column = mul nuw i64 %j, 4
   %p.w.corner = add nuw i64 %p.w.row, %p.w.column
   %p.w.out = getelementptr i8, ptr %out, i64 %p.w.corner
-  call void @tile_6x16(ptr %p.w.a, ptr %p.b, ptr %p.w.out)
+  call void @tile_6x16(ptr %p.w.a, ptr %b.pack, ptr %p.w.out)
   br label %p.i.latch
 p.i.latch:
   %p.i.after = add nuw i64 %p.i, 6
@@ -231,7 +345,7 @@ p.i.done:
   %p.e.column = mul nuw i64 %j, 4
   %p.e.corner = add nuw i64 %p.e.row, %p.e.column
   %p.e.out = getelementptr i8, ptr %out, i64 %p.e.corner
-  call void @tile_4x16(ptr %p.e.a, ptr %p.b, ptr %p.e.out)
+  call void @tile_4x16(ptr %p.e.a, ptr %b.pack, ptr %p.e.out)
   br label %j.latch
 j.latch:
   %j.after = add nuw i64 %j, 16
@@ -242,10 +356,11 @@ task.latch:
   %task.after = add nuw i64 %task, 1
   br label %task.head
 task.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 
 declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
+declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)
 attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="256" "prefer-vector-width"="256" }
 attributes #1 = { noinline nounwind "no-builtins" "min-legal-vector-width"="256" "prefer-vector-width"="256" }

@@ -1,24 +1,25 @@
 ; relu_3x1000_f32
-; out = relu(x)
-; target    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=stream,task=65536,unroll=4,nontemporal=1 (user)
-; tasks     1 of 65536 elements
-; memory
-;   %x.ptr  f32, shape 3 x 1000, strides 1000, 1 elements
-;   %out.ptr  f32, shape 3 x 1000, strides 1000, 1 elements
+;
+; computes:  out = relu(x)
+; target:    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=stream,task=65536,unroll=4,nontemporal=1 (user)
+; launch:    1 task of 65536 elements
+; method:    outputs are written past the caches, which wants whole vectors of memory: the first and the last of
+;              a range go through the caches and overlap with their neighbours
+; arguments: x: input f32[3, 1000], strides [1000, 1]
+;            out: output f32[3, 1000], strides [1000, 1]
+
 target triple = "x86_64-unknown-linux-gnu"
-; out is written past the caches, which wants whole vectors of memory: the first and the last vector of
-; a range go through the caches and share elements with their neighbours.
 
 define void @relu_3x1000_f32(ptr %x.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
-  ; -- addresses
+  ; ---- addresses
   %begin.unit = mul nuw i64 %begin, 65536
   %end.tasks = mul nuw i64 %end, 65536
   %end.unit.less = icmp ult i64 %end.tasks, 3000
   %end.unit = select i1 %end.unit.less, i64 %end.tasks, i64 3000
 
-  ; -- prologue: the first vector, in which the first aligned one begins
+  ; ---- prologue: the first vector, in which the first aligned one begins
   %f.x.at = getelementptr float, ptr %x.ptr, i64 %begin.unit
   %f.out.at = getelementptr float, ptr %out.ptr, i64 %begin.unit
   %f.x = load <8 x float>, ptr %f.x.at, align 4
@@ -36,7 +37,7 @@ entry:
   %whole.length = and i64 %length, -8
   %whole.stop = add nuw i64 %aligned.start, %whole.length
 
-  ; -- mainloop: 4 vectors of 8 elements a step
+  ; ---- mainloop: 4 vectors of 8 elements a step
   br label %i.enter
 i.enter:
   br label %i.head
@@ -82,7 +83,7 @@ i.latch:
   br label %i.head
 i.done:
 
-  ; -- epilogue: whole vectors that are left, then the last one
+  ; ---- epilogue: whole vectors that are left, then the last one
   br label %s.enter
 s.enter:
   br label %s.head
@@ -111,7 +112,7 @@ s.done:
   store <8 x float> %l.result, ptr %l.out.at, align 4
   ; what went past the caches is there for others from here on
   fence seq_cst
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

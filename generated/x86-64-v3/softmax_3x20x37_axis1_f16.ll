@@ -1,14 +1,16 @@
 ; softmax_3x20x37_axis1_f16
-; out = softmax(x)
-; target    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=stream,task=409,unroll=2,nontemporal=0 (model)
-; tasks     1 of 409 vectors of rows
-; memory
-;   %x.ptr  f16, shape 3 x 20 x 37, strides 740, 37, 1 elements
-;   %out.ptr  f16, shape 3 x 20 x 37, strides 740, 37, 1 elements
+;
+; computes:  out = softmax(x)
+; target:    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=stream,task=409,unroll=2,nontemporal=0 (model)
+; launch:    1 task of 409 vectors of rows
+; method:    8 neighbouring rows at a time
+; memory:    stack, 640 B
+;            %kept0: f32, 640 B, kept of a row from phase to phase
+; arguments: x: input f16[3, 20, 37], strides [740, 37, 1]
+;            out: output f16[3, 20, 37], strides [740, 37, 1]
+
 target triple = "x86_64-unknown-linux-gnu"
-; 8 neighbouring rows at a time
-; scratch on the stack: %kept0  640 bytes, what is kept of rows between phases
 
 define internal <8 x float> @exp2_nonpositive(<8 x float> %x, <8 x float> %factor) #2 {
   %y.lowest = fdiv <8 x float> splat (float 0xC05FC00000000000), %factor
@@ -32,7 +34,7 @@ define internal <8 x float> @exp2_nonpositive(<8 x float> %x, <8 x float> %facto
 define void @softmax_3x20x37_axis1_f16(ptr %x.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
   %kept0 = alloca [640 x i8], align 64
-  ; -- addresses
+  ; ---- addresses
   %unit.start = mul nuw i64 %begin, 409
   %unit.stop.tasks = mul nuw i64 %end, 409
   %unit.stop.less = icmp ult i64 %unit.stop.tasks, 15
@@ -63,7 +65,7 @@ unit.body:
   %out.row.term1 = mul nuw i64 %row.at1, 2
   %out.row = getelementptr i8, ptr %out.row0, i64 %out.row.term1
 
-  ; -- mainloop: maxnum = maxnum(x)
+  ; ---- mainloop: maxnum = maxnum(x)
   br label %maxnum.u.enter
 maxnum.u.enter:
   br label %maxnum.u.head
@@ -100,7 +102,7 @@ maxnum.u.done:
   %maxnum.u1.fold.maxnum.joined = select <8 x i1> %maxnum.u1.fold.maxnum.joined.above, <8 x float> %maxnum.u0.fold.maxnum, <8 x float> %maxnum.u1.fold.maxnum
   %row.maxnum = bitcast <8 x float> %maxnum.u1.fold.maxnum.joined to <8 x float>
 
-  ; -- mainloop: sum = sum(exp2_nonpositive(x - maxnum, 1.4426950408889634))
+  ; ---- mainloop: sum = sum(exp2_nonpositive(x - maxnum, 1.4426950408889634))
   br label %sum.u.enter
 sum.u.enter:
   br label %sum.u.head
@@ -142,7 +144,7 @@ sum.u.done:
   %sum.u1.fold.sum.joined = fadd <8 x float> %sum.u0.fold.sum, %sum.u1.fold.sum
   %row.sum = bitcast <8 x float> %sum.u1.fold.sum.joined to <8 x float>
 
-  ; -- epilogue: out = softmax(x)
+  ; ---- epilogue: out = softmax(x)
   %row2_reciprocal = fdiv <8 x float> splat (float 0x3FF0000000000000), %row.sum
   br label %out.u.enter
 out.u.enter:
@@ -181,7 +183,7 @@ unit.latch:
   %unit.after = add nuw i64 %unit, 1
   br label %unit.head
 unit.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

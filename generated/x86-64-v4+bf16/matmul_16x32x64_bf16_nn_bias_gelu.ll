@@ -1,21 +1,21 @@
 ; matmul_16x32x64_bf16_nn_bias_gelu
-; out = gelu(A @ B + bias), summed in f32
-; target    x86-64-v4+bf16: x86_64 with abm avx avx2 avx512_bf16 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=dot,mr=4,nr=32,mc=16,kc=64,nc=32,pack_a=0,pack_b=1 (user)
-; tasks     1 of 16 x 32: 1 x 1 blocks
-; memory
-;   %a  bf16, shape 16 x 64, strides 64, 1 elements
-;   %b  bf16, shape 64 x 32, strides 32, 1 elements
-;   %bias  bf16, shape 32, strides 1 elements
-;   %out  bf16, shape 16 x 32, strides 32, 1 elements
+;
+; computes:  out = gelu(A @ B + bias), summed in f32
+; target:    x86-64-v4+bf16: x86_64 with abm avx avx2 avx512_bf16 avx512bw avx512cd avx512dq avx512f avx512vl
+;              bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=dot,mr=4,nr=32,mc=16,kc=64,nc=32,pack_a=0,pack_b=1 (user)
+; launch:    1 task of 16 x 32 outputs: 1 x 1 blocks
+; method:    BLIS blocking with vdpbf16ps, 2 of K at a time: a task is an mc x nc block of out, in panels of nr
+;              columns of B, packed in groups of 2 k, each multiplied with every mr rows of A, the mr x nr sums
+;              in registers
+; memory:    stack, 4096 B
+;            %b.pack: bf16 [kc/2][nr][2], 128 B a row, zero past K and N, 4096 B
+; arguments: a: input bf16[16, 64], strides [64, 1]
+;            b: input bf16[64, 32], strides [32, 1]
+;            bias: input bf16[32], strides [1]
+;            out: output bf16[16, 32], strides [32, 1]
+
 target triple = "x86_64-unknown-linux-gnu"
-;
-; A bf16 product by vdpbf16ps, 2 of K at a time, blocked as BLIS does. A task is an mc x nc
-; block of out: panels of nr columns of B, packed in groups of 2 k, each multiplied with every mr
-; rows of A, the mr x nr sums in registers.
-;
-; scratch on the stack:
-;   %b.pack    4096 bytes, bf16 [kc/2][nr][2], 128 bytes a row, zero past K and N
 
 define internal void @tile_4x32(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %bias) #1 {
 enter:
@@ -76,7 +76,7 @@ k.latch:
   %k.after = add nuw i64 %k, 1
   br label %k.head, !llvm.loop !0
 k.done:
-  ; -- epilogue
+  ; ---- epilogue
   %sum_m0_n0.bias.bits = load <16 x i16>, ptr %bias, align 2
   %sum_m0_n0.bias.wide = zext <16 x i16> %sum_m0_n0.bias.bits to <16 x i32>
   %sum_m0_n0.bias.high = shl <16 x i32> %sum_m0_n0.bias.wide, splat (i32 16)
@@ -245,7 +245,7 @@ k.latch:
   %k.after = add nuw i64 %k, 1
   br label %k.head
 k.done:
-  ; -- epilogue
+  ; ---- epilogue
   %sum_m0_n0.bias.bits = load <16 x i16>, ptr %bias, align 2
   %sum_m0_n0.bias.wide = zext <16 x i16> %sum_m0_n0.bias.bits to <16 x i32>
   %sum_m0_n0.bias.high = shl <16 x i32> %sum_m0_n0.bias.wide, splat (i32 16)
@@ -351,7 +351,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
 
   br label %j.enter
 j.enter:
@@ -361,10 +361,10 @@ j.head:
   %j.more = icmp ult i64 %j, 32
   br i1 %j.more, label %j.body, label %j.done
 j.body:
-  ; -- a panel of nr columns
+  ; ---- a panel of nr columns
   %p.b.offset = mul nuw i64 %j, 2
   %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
-  ; -- prologue: pack it
+  ; ---- prologue: pack it
   %p.f.a.offset = mul nuw i64 0, 128
   %p.f.a = getelementptr i8, ptr %a, i64 %p.f.a.offset
   %p.f.row = mul nuw i64 0, 64
@@ -375,7 +375,7 @@ j.body:
   %p.f.bias = getelementptr i8, ptr %bias, i64 %p.f.bias.offset
   call void @tile_4x32_packing(ptr %p.f.a, ptr %p.b, ptr %b.pack, ptr %p.f.out, ptr %p.f.bias)
 
-  ; -- mainloop: register tiles, from the top to the bottom
+  ; ---- mainloop: register tiles, from the top to the bottom
   br label %p.i.enter
 p.i.enter:
   br label %p.i.head
@@ -408,7 +408,7 @@ task.latch:
   %task.after = add nuw i64 %task, 1
   br label %task.head
 task.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

@@ -1,18 +1,19 @@
 ; matmul_64x64x128_bf16_nn_packedb
-; out = A @ B, summed in f32
-; target    x86-64-v4+bf16: x86_64 with abm avx avx2 avx512_bf16 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=dot,mr=4,nr=32,mc=64,kc=128,nc=64,pack_a=0,pack_b=0 (user)
-; tasks     1 of 64 x 64: 1 x 1 blocks
-; memory
-;   %a  bf16, shape 64 x 128, strides 128, 1 elements
-;   %b  bf16, shape 4 x 64 x 16 x 2, strides 2048, 32, 2, 1 elements
-;       prepacked: element (k, n) at [n / 16][k / 2][n % 16][k % 2], zero past K and N
-;   %out  bf16, shape 64 x 64, strides 64, 1 elements
-target triple = "x86_64-unknown-linux-gnu"
 ;
-; A bf16 product by vdpbf16ps, 2 of K at a time, blocked as BLIS does. A task is an mc x nc
-; block of out: panels of nr columns of B, packed in groups of 2 k, each multiplied with every mr
-; rows of A, the mr x nr sums in registers.
+; computes:  out = A @ B, summed in f32
+; target:    x86-64-v4+bf16: x86_64 with abm avx avx2 avx512_bf16 avx512bw avx512cd avx512dq avx512f avx512vl
+;              bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=dot,mr=4,nr=32,mc=64,kc=128,nc=64,pack_a=0,pack_b=0 (user)
+; launch:    1 task of 64 x 64 outputs: 1 x 1 blocks
+; method:    BLIS blocking with vdpbf16ps, 2 of K at a time: a task is an mc x nc block of out, in panels of nr
+;              columns of B, packed in groups of 2 k, each multiplied with every mr rows of A, the mr x nr sums
+;              in registers
+; arguments: a: input bf16[64, 128], strides [128, 1]
+;            b: input bf16[4, 64, 16, 2], strides [2048, 32, 2, 1], prepacked: (k, n) at [n / 16][k / 2][n %
+;              16][k % 2], 0 past K and N
+;            out: output bf16[64, 64], strides [64, 1]
+
+target triple = "x86_64-unknown-linux-gnu"
 
 define internal void @tile_4x32(ptr noalias %a, ptr noalias %b, ptr noalias %out) #1 {
 enter:
@@ -73,7 +74,7 @@ k.latch:
   %k.after = add nuw i64 %k, 1
   br label %k.head, !llvm.loop !0
 k.done:
-  ; -- epilogue
+  ; ---- epilogue
   %sum_m0_n0.stored.bfloat = fptrunc <16 x float> %sum_m0_n0 to <16 x bfloat>
   %sum_m0_n0.stored = bitcast <16 x bfloat> %sum_m0_n0.stored.bfloat to <16 x i16>
   store <16 x i16> %sum_m0_n0.stored, ptr %out, align 2
@@ -118,7 +119,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
 
   br label %j.enter
 j.enter:
@@ -128,11 +129,11 @@ j.head:
   %j.more = icmp ult i64 %j, 64
   br i1 %j.more, label %j.body, label %j.done
 j.body:
-  ; -- a panel of nr columns
+  ; ---- a panel of nr columns
   %p.b.offset = mul nuw i64 %j, 256
   %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
 
-  ; -- mainloop: register tiles, from the top to the bottom
+  ; ---- mainloop: register tiles, from the top to the bottom
   br label %p.i.enter
 p.i.enter:
   br label %p.i.head
@@ -163,7 +164,7 @@ task.latch:
   %task.after = add nuw i64 %task, 1
   br label %task.head
 task.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

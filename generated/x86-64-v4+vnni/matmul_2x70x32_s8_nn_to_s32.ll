@@ -1,24 +1,23 @@
 ; matmul_2x70x32_s8_nn_to_s32
-; out = A @ B, summed in s32
-; target    x86-64-v4+vnni: x86_64 with abm avx avx2 avx512_vnni avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=dot,mr=2,nr=64,mc=2,kc=8,nc=64,pack_a=0,pack_b=0 (user)
-; tasks     2 of 2 x 64: 1 x 2 blocks
-; memory
-;   %a  s8, shape 2 x 32, strides 32, 1 elements
-;   %b  s8, shape 32 x 70, strides 70, 1 elements
-;   %out  s32, shape 2 x 70, strides 70, 1 elements
+;
+; computes:  out = A @ B, summed in s32
+; target:    x86-64-v4+vnni: x86_64 with abm avx avx2 avx512_vnni avx512bw avx512cd avx512dq avx512f avx512vl
+;              bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=dot,mr=2,nr=64,mc=2,kc=8,nc=64,pack_a=0,pack_b=0 (user)
+; launch:    2 tasks of 2 x 64 outputs: 1 x 2 blocks
+; method:    BLIS blocking with vpdpbusd, 4 of K at a time: a task is an mc x nc block of out, in panels of nr
+;              columns of B, packed in groups of 4 k, each multiplied with every mr rows of A, the mr x nr sums
+;              in registers
+;            zero-point compensation: vpdpbusd takes B for unsigned, so 128 is added to its elements, and the
+;              sums of row i start from -128 (A[i, 0] + A[i, 1] + ...)
+; memory:    stack, 648 B
+;            %a.starts: i32 [mc], 8 B
+;            %acc: i32 [mc][nc], 320 B a row, 640 B
+; arguments: a: input s8[2, 32], strides [32, 1]
+;            b: input s8[32, 70], strides [70, 1]
+;            out: output s32[2, 70], strides [70, 1]
+
 target triple = "x86_64-unknown-linux-gnu"
-;
-; A s8 product by vpdpbusd, 4 of K at a time, blocked as BLIS does. A task is an mc x nc
-; block of out: panels of nr columns of B, packed in groups of 4 k, each multiplied with every mr
-; rows of A, the mr x nr sums in registers.
-;
-; vpdpbusd takes B for unsigned: 128 is added to its elements, and the sums of row i start from
-; -128 (A[i, 0] + A[i, 1] + ...).
-;
-; scratch on the stack:
-;   %a.starts  8 bytes, i32 [mc]
-;   %acc       640 bytes, i32 [mc][nc], 320 bytes a row
 
 define internal void @tile_2x64(ptr noalias %a, ptr noalias %b, ptr noalias %acc, ptr noalias %ahead, ptr noalias %starts) #1 {
 enter:
@@ -234,7 +233,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
   %block.n = urem i64 %task, 2
   %n0 = mul nuw i64 %block.n, 64
   %columns.left = sub i64 70, %n0
@@ -273,7 +272,7 @@ k0.body:
   %a.k = getelementptr i8, ptr %a, i64 %k0
   %b.k.offset = mul nuw i64 %k0, 70
   %b.k = getelementptr i8, ptr %b.n0, i64 %b.k.offset
-  ; -- prologue: what 128 more in each element of B will add
+  ; ---- prologue: what 128 more in each element of B will add
   br label %sr.enter
 sr.enter:
   br label %sr.head
@@ -331,10 +330,10 @@ j.head:
   %j.more = icmp ult i64 %j, %panels.whole
   br i1 %j.more, label %j.body, label %j.done
 j.body:
-  ; -- a panel of nr columns
+  ; ---- a panel of nr columns
   %p.b = getelementptr i8, ptr %b.k, i64 %j
 
-  ; -- mainloop: register tiles, from the top to the bottom
+  ; ---- mainloop: register tiles, from the top to the bottom
   br label %p.i.enter
 p.i.enter:
   br label %p.i.head
@@ -371,10 +370,10 @@ j.done:
   %right = icmp ult i64 %panels.whole, %columns
   br i1 %right, label %right.panel.do, label %right.panel.done
 right.panel.do:
-  ; -- the panel at the right edge
+  ; ---- the panel at the right edge
   %r.b = getelementptr i8, ptr %b.k, i64 %panels.whole
 
-  ; -- mainloop: register tiles, from the top to the bottom
+  ; ---- mainloop: register tiles, from the top to the bottom
   br label %r.i.enter
 r.i.enter:
   br label %r.i.head
@@ -410,7 +409,7 @@ k0.latch:
   %k0.after = add nuw i64 %k0, 8
   br label %k0.head
 k0.done:
-  ; -- the sums from the order of lanes to that of columns
+  ; ---- the sums from the order of lanes to that of columns
   br label %so.m.enter
 so.m.enter:
   br label %so.m.head
@@ -446,7 +445,7 @@ so.m.done:
 
   %out.n0.offset = mul nuw i64 %n0, 4
   %out.n0 = getelementptr i8, ptr %out, i64 %out.n0.offset
-  ; -- epilogue
+  ; ---- epilogue
   br label %m.enter
 m.enter:
   br label %m.head
@@ -499,7 +498,7 @@ task.latch:
   %task.after = add nuw i64 %task, 1
   br label %task.head
 task.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

@@ -1,27 +1,26 @@
 ; matmul_64x64x128_s8_nn_scalea_scaleb_scaleout
-; out = scale_out * (scale_a * scale_b * A @ B), summed in s32
-; target    x86-64-v4+vnni: x86_64 with abm avx avx2 avx512_vnni avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=dot,mr=2,nr=32,mc=32,kc=128,nc=64,pack_a=0,pack_b=1 (user)
-; tasks     2 of 32 x 64: 2 x 1 blocks
-; memory
-;   %a  s8, shape 64 x 128, strides 128, 1 elements
-;   %b  s8, shape 128 x 64, strides 64, 1 elements
-;   %scale_a  f32, shape 1, strides 1 elements
-;   %scale_b  f32, shape 1, strides 1 elements
-;   %scale_out  f32, shape 1, strides 1 elements
-;   %out  s8, shape 64 x 64, strides 64, 1 elements
+;
+; computes:  out = scale_out * (scale_a * scale_b * A @ B), summed in s32
+; target:    x86-64-v4+vnni: x86_64 with abm avx avx2 avx512_vnni avx512bw avx512cd avx512dq avx512f avx512vl
+;              bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=dot,mr=2,nr=32,mc=32,kc=128,nc=64,pack_a=0,pack_b=1 (user)
+; launch:    2 tasks of 32 x 64 outputs: 2 x 1 blocks
+; method:    BLIS blocking with vpdpbusd, 4 of K at a time: a task is an mc x nc block of out, in panels of nr
+;              columns of B, packed in groups of 4 k, each multiplied with every mr rows of A, the mr x nr sums
+;              in registers
+;            zero-point compensation: vpdpbusd takes B for unsigned, so 128 is added to its elements, and the
+;              sums of row i start from -128 (A[i, 0] + A[i, 1] + ...)
+; memory:    stack, 8320 B
+;            %a.starts: i32 [mc], 128 B
+;            %b.pack: s8 [kc/4][nr][4], 128 B a row, zero past K and N, 8192 B
+; arguments: a: input s8[64, 128], strides [128, 1]
+;            b: input s8[128, 64], strides [64, 1]
+;            scale_a: input f32[1], strides [1]
+;            scale_b: input f32[1], strides [1]
+;            scale_out: input f32[1], strides [1]
+;            out: output s8[64, 64], strides [64, 1]
+
 target triple = "x86_64-unknown-linux-gnu"
-;
-; A s8 product by vpdpbusd, 4 of K at a time, blocked as BLIS does. A task is an mc x nc
-; block of out: panels of nr columns of B, packed in groups of 4 k, each multiplied with every mr
-; rows of A, the mr x nr sums in registers.
-;
-; vpdpbusd takes B for unsigned: 128 is added to its elements, and the sums of row i start from
-; -128 (A[i, 0] + A[i, 1] + ...).
-;
-; scratch on the stack:
-;   %a.starts  128 bytes, i32 [mc]
-;   %b.pack    8192 bytes, s8 [kc/4][nr][4], 128 bytes a row, zero past K and N
 
 define internal void @tile_2x32(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %scale_a, ptr noalias %scale_b, ptr noalias %scale_out, ptr noalias %starts) #1 {
 enter:
@@ -75,7 +74,7 @@ k.latch:
   %k.after = add nuw i64 %k, 1
   br label %k.head, !llvm.loop !0
 k.done:
-  ; -- epilogue
+  ; ---- epilogue
   %scale_a.all.element = load float, ptr %scale_a, align 4
   %scale_a.all.first = insertelement <16 x float> poison, float %scale_a.all.element, i32 0
   %scale_a.all = shufflevector <16 x float> %scale_a.all.first, <16 x float> poison, <16 x i32> zeroinitializer
@@ -234,7 +233,7 @@ k.latch:
   %k.after = add nuw i64 %k, 1
   br label %k.head
 k.done:
-  ; -- epilogue
+  ; ---- epilogue
   %scale_a.all.element = load float, ptr %scale_a, align 4
   %scale_a.all.first = insertelement <16 x float> poison, float %scale_a.all.element, i32 0
   %scale_a.all = shufflevector <16 x float> %scale_a.all.first, <16 x float> poison, <16 x i32> zeroinitializer
@@ -322,7 +321,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; -- addresses: a task is (batch, block of columns, block of rows), the last one fastest
+  ; ---- addresses: a task is (batch, block of columns, block of rows), the last one fastest
   %block.m = urem i64 %task, 2
   %m0 = mul nuw i64 %block.m, 32
   %packs.first = icmp eq i64 %task, %begin
@@ -333,7 +332,7 @@ task.body:
   %out.m0.offset = mul nuw i64 %m0, 64
   %out.m0 = getelementptr i8, ptr %out, i64 %out.m0.offset
 
-  ; -- prologue: what 128 more in each element of B will add
+  ; ---- prologue: what 128 more in each element of B will add
   br label %s.enter
 s.enter:
   br label %s.head
@@ -407,11 +406,11 @@ j.head:
   %j.more = icmp ult i64 %j, 64
   br i1 %j.more, label %j.body, label %j.done
 j.body:
-  ; -- a panel of nr columns
+  ; ---- a panel of nr columns
   %p.b = getelementptr i8, ptr %b, i64 %j
   %p.b.pack.offset = mul nuw i64 %j, 128
   %p.b.pack = getelementptr i8, ptr %b.pack, i64 %p.b.pack.offset
-  ; -- prologue: pack it, unless an earlier task has
+  ; ---- prologue: pack it, unless an earlier task has
   br i1 %packs, label %p.pack.do, label %p.pack.done
 p.pack.do:
   %p.f.a.offset = mul nuw i64 0, 128
@@ -424,7 +423,7 @@ p.pack.do:
 p.pack.done:
   %p.first = select i1 %packs, i64 2, i64 0
 
-  ; -- mainloop: register tiles, from the top to the bottom
+  ; ---- mainloop: register tiles, from the top to the bottom
   br label %p.i.enter
 p.i.enter:
   br label %p.i.head
@@ -455,7 +454,7 @@ task.latch:
   %task.after = add nuw i64 %task, 1
   br label %task.head
 task.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

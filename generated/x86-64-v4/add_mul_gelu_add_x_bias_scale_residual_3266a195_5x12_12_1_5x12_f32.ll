@@ -1,14 +1,16 @@
 ; add_mul_gelu_add_x_bias_scale_residual_3266a195_5x12_12_1_5x12_f32
-; out = gelu(x + bias) * scale + residual
-; target    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=stream,task=5461,unroll=1,nontemporal=0 (user)
-; tasks     1 of 5461 rows
-; memory
-;   %x.ptr  f32, shape 5 x 12, strides 12, 1 elements
-;   %bias.ptr  f32, shape 12, strides 1 elements
-;   %scale.ptr  f32, shape 1, strides 1 elements
-;   %residual.ptr  f32, shape 5 x 12, strides 12, 1 elements
-;   %out.ptr  f32, shape 5 x 12, strides 12, 1 elements
+;
+; computes:  out = gelu(x + bias) * scale + residual
+; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
+;              movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=stream,task=5461,unroll=1,nontemporal=0 (user)
+; launch:    1 task of 5461 rows
+; arguments: x: input f32[5, 12], strides [12, 1]
+;            bias: input f32[12], strides [1]
+;            scale: input f32[1], strides [1]
+;            residual: input f32[5, 12], strides [12, 1]
+;            out: output f32[5, 12], strides [12, 1]
+
 target triple = "x86_64-unknown-linux-gnu"
 
 define internal <16 x float> @exp2_nonpositive(<16 x float> %x, <16 x float> %factor) #2 {
@@ -30,7 +32,7 @@ define internal <16 x float> @exp2_nonpositive(<16 x float> %x, <16 x float> %fa
 
 define void @add_mul_gelu_add_x_bias_scale_residual_3266a195_5x12_12_1_5x12_f32(ptr %x.ptr, ptr %bias.ptr, ptr %scale.ptr, ptr %residual.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
-  ; -- addresses
+  ; ---- addresses
   %begin.unit = mul nuw i64 %begin, 5461
   %end.tasks = mul nuw i64 %end, 5461
   %end.unit.less = icmp ult i64 %end.tasks, 5
@@ -54,7 +56,7 @@ r.body:
   %out.row.offset = mul nuw i64 %r, 48
   %out.row = getelementptr i8, ptr %out.ptr, i64 %out.row.offset
 
-  ; -- epilogue: the last 12 elements of a row
+  ; ---- epilogue: the last 12 elements of a row
   %has.tail = icmp ult i64 0, 12
   br i1 %has.tail, label %t.do, label %t.done
 t.do:
@@ -91,7 +93,7 @@ r.latch:
   %r.after = add nuw i64 %r, 1
   br label %r.head
 r.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

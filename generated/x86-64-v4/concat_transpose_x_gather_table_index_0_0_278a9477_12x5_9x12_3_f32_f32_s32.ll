@@ -1,18 +1,20 @@
 ; concat_transpose_x_gather_table_index_0_0_278a9477_12x5_9x12_3_f32_f32_s32
-; out = concat(transpose(x), gather(table, index, 0), 0)
-; target    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=stream,task=5461,unroll=1,nontemporal=0 (user)
-; tasks     1 of 5461 rows
-; memory
-;   %x.ptr  f32, shape 12 x 5, strides 5, 1 elements
-;   %table.ptr  f32, shape 9 x 12, strides 12, 1 elements
-;   %index.ptr  s32, shape 3, strides 1 elements
-;   %out.ptr  f32, shape 8 x 12, strides 12, 1 elements
+;
+; computes:  out = concat(transpose(x), gather(table, index, 0), 0)
+; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
+;              movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=stream,task=5461,unroll=1,nontemporal=0 (user)
+; launch:    1 task of 5461 rows
+; arguments: x: input f32[12, 5], strides [5, 1]
+;            table: input f32[9, 12], strides [12, 1]
+;            index: input s32[3], strides [1]
+;            out: output f32[8, 12], strides [12, 1]
+
 target triple = "x86_64-unknown-linux-gnu"
 
 define void @concat_transpose_x_gather_table_index_0_0_278a9477_12x5_9x12_3_f32_f32_s32(ptr %x.ptr, ptr %table.ptr, ptr %index.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
-  ; -- addresses
+  ; ---- addresses
   %begin.unit = mul nuw i64 %begin, 5461
   %end.tasks = mul nuw i64 %end, 5461
   %end.unit.less = icmp ult i64 %end.tasks, 8
@@ -55,7 +57,7 @@ r.body:
   %out.row.offset = mul nuw i64 %r, 48
   %out.row = getelementptr i8, ptr %out.ptr, i64 %out.row.offset
 
-  ; -- epilogue: the last 12 elements of a row
+  ; ---- epilogue: the last 12 elements of a row
   %has.tail = icmp ult i64 0, 12
   br i1 %has.tail, label %t.do, label %t.done
 t.do:
@@ -107,7 +109,7 @@ r.latch:
   %r.after = add nuw i64 %r, 1
   br label %r.head
 r.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

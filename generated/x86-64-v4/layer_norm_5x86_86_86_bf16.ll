@@ -1,18 +1,20 @@
 ; layer_norm_5x86_86_86_bf16
-; out = layer_norm(x, scale, shift, 1e-05)
-; target    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=stream,task=762,unroll=2,nontemporal=0 (user)
-; tasks     1 of 762 rows
-; memory
-;   %x.ptr  bf16, shape 5 x 86, strides 86, 1 elements
-;   %scale.ptr  bf16, shape 86, strides 1 elements
-;   %shift.ptr  bf16, shape 86, strides 1 elements
-;   %out.ptr  bf16, shape 5 x 86, strides 86, 1 elements
+;
+; computes:  out = layer_norm(x, scale, shift, 1e-05)
+; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
+;              movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=stream,task=762,unroll=2,nontemporal=0 (user)
+; launch:    1 task of 762 rows
+; arguments: x: input bf16[5, 86], strides [86, 1]
+;            scale: input bf16[86], strides [1]
+;            shift: input bf16[86], strides [1]
+;            out: output bf16[5, 86], strides [86, 1]
+
 target triple = "x86_64-unknown-linux-gnu"
 
 define void @layer_norm_5x86_86_86_bf16(ptr %x.ptr, ptr %scale.ptr, ptr %shift.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
-  ; -- addresses
+  ; ---- addresses
   %row.start = mul nuw i64 %begin, 762
   %row.stop.tasks = mul nuw i64 %end, 762
   %row.stop.less = icmp ult i64 %row.stop.tasks, 5
@@ -31,7 +33,7 @@ row.body:
   %out.row.term0 = mul nuw i64 %row, 172
   %out.row = getelementptr i8, ptr %out.ptr, i64 %out.row.term0
 
-  ; -- mainloop: sum = sum(x)
+  ; ---- mainloop: sum = sum(x)
   br label %sum.u.enter
 sum.u.enter:
   br label %sum.u.head
@@ -97,7 +99,7 @@ sum.s.done:
   %sum.by1 = shufflevector <16 x float> %sum.by2.folded, <16 x float> poison, <16 x i32> <i32 1, i32 0, i32 3, i32 2, i32 5, i32 4, i32 7, i32 6, i32 9, i32 8, i32 11, i32 10, i32 13, i32 12, i32 15, i32 14>
   %row.sum = fadd <16 x float> %sum.by2.folded, %sum.by1
 
-  ; -- mainloop: sum2
+  ; ---- mainloop: sum2
   %row1_mul = fmul <16 x float> %row.sum, splat (float 0x3F87D05F40000000)
   br label %sum2.u.enter
 sum2.u.enter:
@@ -169,7 +171,7 @@ sum2.s.done:
   %sum2.by1 = shufflevector <16 x float> %sum2.by2.folded, <16 x float> poison, <16 x i32> <i32 1, i32 0, i32 3, i32 2, i32 5, i32 4, i32 7, i32 6, i32 9, i32 8, i32 11, i32 10, i32 13, i32 12, i32 15, i32 14>
   %row.sum2 = fadd <16 x float> %sum2.by2.folded, %sum2.by1
 
-  ; -- epilogue: out = layer_norm(x, scale, shift, 1e-05)
+  ; ---- epilogue: out = layer_norm(x, scale, shift, 1e-05)
   %row2_mul = fmul <16 x float> %row.sum2, splat (float 0x3F87D05F40000000)
   %row2_add = fadd <16 x float> %row2_mul, splat (float 0x3EE4F8B580000000)
   %row2_rsqrt.root = call <16 x float> @llvm.sqrt.v16f32(<16 x float> %row2_add)
@@ -330,7 +332,7 @@ row.latch:
   %row.after = add nuw i64 %row, 1
   br label %row.head
 row.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

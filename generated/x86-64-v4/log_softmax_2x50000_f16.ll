@@ -1,11 +1,13 @@
 ; log_softmax_2x50000_f16
-; out = log_softmax(x)
-; target    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=stream,task=1,unroll=4,nontemporal=0 (model)
-; tasks     2 of 1 rows
-; memory
-;   %x.ptr  f16, shape 2 x 50000, strides 50000, 1 elements
-;   %out.ptr  f16, shape 2 x 50000, strides 50000, 1 elements
+;
+; computes:  out = log_softmax(x)
+; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
+;              movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=stream,task=1,unroll=4,nontemporal=0 (model)
+; launch:    2 tasks of 1 rows
+; arguments: x: input f16[2, 50000], strides [50000, 1]
+;            out: output f16[2, 50000], strides [50000, 1]
+
 target triple = "x86_64-unknown-linux-gnu"
 
 define internal <16 x float> @exp2_nonpositive(<16 x float> %x, <16 x float> %factor) #2 {
@@ -56,7 +58,7 @@ define internal <16 x float> @log2(<16 x float> %x) #2 {
 
 define void @log_softmax_2x50000_f16(ptr %x.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
-  ; -- addresses
+  ; ---- addresses
   br label %row.enter
 row.enter:
   br label %row.head
@@ -71,7 +73,7 @@ row.body:
   %out.row.term0 = mul nuw i64 %row, 100000
   %out.row = getelementptr i8, ptr %out.ptr, i64 %out.row.term0
 
-  ; -- mainloop: maxnum = maxnum(x)
+  ; ---- mainloop: maxnum = maxnum(x)
   br label %maxnum.u.enter
 maxnum.u.enter:
   br label %maxnum.u.head
@@ -155,7 +157,7 @@ maxnum.s.done:
   %row.maxnum.above = fcmp ogt <16 x float> %maxnum.by2.folded, %maxnum.by1
   %row.maxnum = select <16 x i1> %row.maxnum.above, <16 x float> %maxnum.by2.folded, <16 x float> %maxnum.by1
 
-  ; -- mainloop: sum = sum(exp2_nonpositive(x - maxnum, 1.4426950408889634))
+  ; ---- mainloop: sum = sum(exp2_nonpositive(x - maxnum, 1.4426950408889634))
   br label %sum.u.enter
 sum.u.enter:
   br label %sum.u.head
@@ -237,7 +239,7 @@ sum.s.done:
   %sum.by1 = shufflevector <16 x float> %sum.by2.folded, <16 x float> poison, <16 x i32> <i32 1, i32 0, i32 3, i32 2, i32 5, i32 4, i32 7, i32 6, i32 9, i32 8, i32 11, i32 10, i32 13, i32 12, i32 15, i32 14>
   %row.sum = fadd <16 x float> %sum.by2.folded, %sum.by1
 
-  ; -- epilogue: out = log_softmax(x)
+  ; ---- epilogue: out = log_softmax(x)
   %row2_log2 = call <16 x float> @log2(<16 x float> %row.sum)
   %row2_mul = fmul <16 x float> %row2_log2, splat (float 0x3FE62E4300000000)
   br label %out.u.enter
@@ -324,7 +326,7 @@ row.latch:
   %row.after = add nuw i64 %row, 1
   br label %row.head
 row.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

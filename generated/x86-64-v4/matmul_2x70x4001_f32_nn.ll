@@ -1,20 +1,19 @@
 ; matmul_2x70x4001_f32_nn
-; out = A @ B, summed in f32
-; target    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=sweep,mr=2,nr=32,mc=2,kc=256,nc=96,pack_a=0,pack_b=0,parts=4 (model)
-; tasks     1 of 2 x 96: 1 x 1 blocks
-; memory
-;   %a  f32, shape 2 x 4001, strides 4001, 1 elements
-;   %b  f32, shape 4001 x 70, strides 70, 1 elements
-;   %out  f32, shape 2 x 70, strides 70, 1 elements
+;
+; computes:  out = A @ B, summed in f32
+; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
+;              movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=sweep,mr=2,nr=32,mc=2,kc=256,nc=96,pack_a=0,pack_b=0,parts=4 (model)
+; launch:    1 task of 2 x 96 outputs: 1 x 1 blocks
+; method:    outer-product GEMV: a task is a block of nc columns for all rows of A, and walks each block of kc of
+;              B by 4 rows at once, from one end to the other
+; memory:    stack, 4992 B
+;            %acc: float [mc][nc], 448 B a row, 896 B, half a page from B's lower bits
+; arguments: a: input f32[2, 4001], strides [4001, 1]
+;            b: input f32[4001, 70], strides [70, 1]
+;            out: output f32[2, 70], strides [70, 1]
+
 target triple = "x86_64-unknown-linux-gnu"
-;
-; A few rows of A times a B that comes from memory. A task is a block of nc columns: 4 rows of B at
-; once, each of which begins a part of a block of kc, are multiplied from one end of it to the other
-; with all rows of A, and go on to the rows behind them, so that each is a stream of its own.
-;
-; scratch on the stack:
-;   %acc     896 bytes, float [mc][nc], 448 bytes a row, half a page from B's lower bits
 
 define internal void @sweep_4(ptr noalias %a, ptr noalias %b, ptr noalias %acc, i64 %part) #1 {
 enter:
@@ -310,9 +309,9 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
 
-  ; -- prologue: the sums
+  ; ---- prologue: the sums
   %acc.room.address = ptrtoint ptr %acc.room to i64
   %b.address = ptrtoint ptr %b to i64
   %acc.wanted = add i64 %b.address, 2048
@@ -335,7 +334,7 @@ acc.clear.latch:
   br label %acc.clear.head
 acc.clear.done:
 
-  ; -- mainloop: blocks of K, in parts of 64 rows of B
+  ; ---- mainloop: blocks of K, in parts of 64 rows of B
   br label %block.enter
 block.enter:
   br label %block.head
@@ -368,7 +367,7 @@ block.latch:
   %block.after = add nuw i64 %block, 256
   br label %block.head
 block.done:
-  ; -- the rest of K, in parts of 40
+  ; ---- the rest of K, in parts of 40
   br label %rest.enter
 rest.enter:
   br label %rest.head
@@ -387,14 +386,14 @@ rest.latch:
   %rest.after = add nuw i64 %rest, 1
   br label %rest.head
 rest.done:
-  ; -- what is left of K
+  ; ---- what is left of K
   %l.a.offset = mul nuw i64 4000, 4
   %l.a = getelementptr i8, ptr %a, i64 %l.a.offset
   %l.b.offset = mul nuw i64 4000, 280
   %l.b = getelementptr i8, ptr %b, i64 %l.b.offset
   call void @sweep_1(ptr %l.a, ptr %l.b, ptr %acc, i64 1)
 
-  ; -- epilogue
+  ; ---- epilogue
   br label %m.enter
 m.enter:
   br label %m.head
@@ -442,7 +441,7 @@ task.latch:
   %task.after = add nuw i64 %task, 1
   br label %task.head
 task.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

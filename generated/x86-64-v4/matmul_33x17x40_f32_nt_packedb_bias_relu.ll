@@ -1,18 +1,19 @@
 ; matmul_33x17x40_f32_nt_packedb_bias_relu
-; out = relu(A @ B + bias), summed in f32
-; target    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=blis,mr=2,nr=16,mc=34,kc=40,nc=32,pack_a=0,pack_b=0 (user)
-; tasks     1 of 34 x 32: 1 x 1 blocks
-; memory
-;   %a  f32, shape 33 x 40, strides 40, 1 elements
-;   %b  f32, shape 2 x 40 x 16 x 1, strides 640, 16, 1, 1 elements
-;       prepacked: element (k, n) at [n / 16][k / 1][n % 16][k % 1], zero past K and N
-;   %bias  f32, shape 17, strides 1 elements
-;   %out  f32, shape 33 x 17, strides 17, 1 elements
-target triple = "x86_64-unknown-linux-gnu"
 ;
-; A product by BLIS blocking. A task is an mc x nc block of out: panels of nr columns of B, each
-; multiplied with every mr rows of A, the mr x nr sums in registers.
+; computes:  out = relu(A @ B + bias), summed in f32
+; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
+;              movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=blis,mr=2,nr=16,mc=34,kc=40,nc=32,pack_a=0,pack_b=0 (user)
+; launch:    1 task of 34 x 32 outputs: 1 x 1 blocks
+; method:    BLIS blocking: a task is an mc x nc block of out, in panels of nr columns of B, each multiplied with
+;              every mr rows of A, the mr x nr sums in registers
+; arguments: a: input f32[33, 40], strides [40, 1]
+;            b: input f32[2, 40, 16, 1], strides [640, 16, 1, 1], prepacked: (k, n) at [n / 16][k / 1][n % 16][k
+;              % 1], 0 past K and N
+;            bias: input f32[17], strides [1]
+;            out: output f32[33, 17], strides [17, 1]
+
+target triple = "x86_64-unknown-linux-gnu"
 
 define internal void @tile_2x16(ptr noalias %a, ptr noalias %b, ptr noalias %out, ptr noalias %bias) #1 {
 enter:
@@ -45,7 +46,7 @@ k.latch:
   %k.after = add nuw i64 %k, 1
   br label %k.head
 k.done:
-  ; -- epilogue
+  ; ---- epilogue
   %sum_m0_n0.bias = load <16 x float>, ptr %bias, align 4
   ; relu(A @ B + bias)
   %sum_m0_n0.finished_add = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
@@ -101,7 +102,7 @@ k.latch:
   %k.after = add nuw i64 %k, 1
   br label %k.head
 k.done:
-  ; -- epilogue
+  ; ---- epilogue
   %sum_m0_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m0_n0.bias = insertelement <16 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
   ; relu(A @ B + bias)
@@ -147,7 +148,7 @@ k.latch:
   %k.after = add nuw i64 %k, 1
   br label %k.head
 k.done:
-  ; -- epilogue
+  ; ---- epilogue
   %sum_m0_n0.bias = load <16 x float>, ptr %bias, align 4
   ; relu(A @ B + bias)
   %sum_m0_n0.finished_add = fadd <16 x float> %sum_m0_n0, %sum_m0_n0.bias
@@ -186,7 +187,7 @@ k.latch:
   %k.after = add nuw i64 %k, 1
   br label %k.head
 k.done:
-  ; -- epilogue
+  ; ---- epilogue
   %sum_m0_n0.bias.scalar = load float, ptr %bias, align 4
   %sum_m0_n0.bias = insertelement <16 x float> zeroinitializer, float %sum_m0_n0.bias.scalar, i32 0
   ; relu(A @ B + bias)
@@ -208,7 +209,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
 
   br label %j.enter
 j.enter:
@@ -218,11 +219,11 @@ j.head:
   %j.more = icmp ult i64 %j, 16
   br i1 %j.more, label %j.body, label %j.done
 j.body:
-  ; -- a panel of nr columns
+  ; ---- a panel of nr columns
   %p.b.offset = mul nuw i64 %j, 160
   %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
 
-  ; -- mainloop: register tiles, from the top to the bottom
+  ; ---- mainloop: register tiles, from the top to the bottom
   br label %p.i.enter
 p.i.enter:
   br label %p.i.head
@@ -259,11 +260,11 @@ j.latch:
   %j.after = add nuw i64 %j, 16
   br label %j.head
 j.done:
-  ; -- the panel at the right edge
+  ; ---- the panel at the right edge
   %r.b.offset = mul nuw i64 16, 160
   %r.b = getelementptr i8, ptr %b, i64 %r.b.offset
 
-  ; -- mainloop: register tiles, from the top to the bottom
+  ; ---- mainloop: register tiles, from the top to the bottom
   br label %r.i.enter
 r.i.enter:
   br label %r.i.head
@@ -300,7 +301,7 @@ task.latch:
   %task.after = add nuw i64 %task, 1
   br label %task.head
 task.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

@@ -1,16 +1,17 @@
 ; matmul_64x64x128_f32_nn
-; out = A @ B, summed in f32
-; target    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=blis,mr=6,nr=64,mc=66,kc=128,nc=64,pack_a=0,pack_b=0 (model)
-; tasks     1 of 66 x 64: 1 x 1 blocks
-; memory
-;   %a  f32, shape 64 x 128, strides 128, 1 elements
-;   %b  f32, shape 128 x 64, strides 64, 1 elements
-;   %out  f32, shape 64 x 64, strides 64, 1 elements
-target triple = "x86_64-unknown-linux-gnu"
 ;
-; A product by BLIS blocking. A task is an mc x nc block of out: panels of nr columns of B, each
-; multiplied with every mr rows of A, the mr x nr sums in registers.
+; computes:  out = A @ B, summed in f32
+; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
+;              movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=blis,mr=6,nr=64,mc=66,kc=128,nc=64,pack_a=0,pack_b=0 (model)
+; launch:    1 task of 66 x 64 outputs: 1 x 1 blocks
+; method:    BLIS blocking: a task is an mc x nc block of out, in panels of nr columns of B, each multiplied with
+;              every mr rows of A, the mr x nr sums in registers
+; arguments: a: input f32[64, 128], strides [128, 1]
+;            b: input f32[128, 64], strides [64, 1]
+;            out: output f32[64, 64], strides [64, 1]
+
+target triple = "x86_64-unknown-linux-gnu"
 
 define internal void @tile_6x64(ptr noalias %a, ptr noalias %b, ptr noalias %out) #1 {
 enter:
@@ -109,7 +110,7 @@ k.latch:
   %k.after = add nuw i64 %k, 1
   br label %k.head
 k.done:
-  ; -- epilogue
+  ; ---- epilogue
   store <16 x float> %sum_m0_n0, ptr %out, align 4
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 64
   store <16 x float> %sum_m0_n1, ptr %sum_m0_n1.out.at, align 4
@@ -233,7 +234,7 @@ k.latch:
   %k.after = add nuw i64 %k, 1
   br label %k.head
 k.done:
-  ; -- epilogue
+  ; ---- epilogue
   store <16 x float> %sum_m0_n0, ptr %out, align 4
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 64
   store <16 x float> %sum_m0_n1, ptr %sum_m0_n1.out.at, align 4
@@ -278,7 +279,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; -- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
 
   br label %j.enter
 j.enter:
@@ -288,11 +289,11 @@ j.head:
   %j.more = icmp ult i64 %j, 64
   br i1 %j.more, label %j.body, label %j.done
 j.body:
-  ; -- a panel of nr columns
+  ; ---- a panel of nr columns
   %p.b.offset = mul nuw i64 %j, 4
   %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
 
-  ; -- mainloop: register tiles, from the top to the bottom
+  ; ---- mainloop: register tiles, from the top to the bottom
   br label %p.i.enter
 p.i.enter:
   br label %p.i.head
@@ -330,7 +331,7 @@ task.latch:
   %task.after = add nuw i64 %task, 1
   br label %task.head
 task.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

@@ -1,12 +1,14 @@
 ; mul_silu_gate_up_b5ec337b_3x100_bf16
-; out = silu(gate) * up
-; target    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=stream,task=65536,unroll=1,nontemporal=0 (user)
-; tasks     1 of 65536 elements
-; memory
-;   %gate.ptr  bf16, shape 3 x 100, strides 100, 1 elements
-;   %up.ptr  bf16, shape 3 x 100, strides 100, 1 elements
-;   %out.ptr  bf16, shape 3 x 100, strides 100, 1 elements
+;
+; computes:  out = silu(gate) * up
+; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
+;              movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=stream,task=65536,unroll=1,nontemporal=0 (user)
+; launch:    1 task of 65536 elements
+; arguments: gate: input bf16[3, 100], strides [100, 1]
+;            up: input bf16[3, 100], strides [100, 1]
+;            out: output bf16[3, 100], strides [100, 1]
+
 target triple = "x86_64-unknown-linux-gnu"
 
 define internal <16 x float> @exp2(<16 x float> %x) #2 {
@@ -24,13 +26,13 @@ define internal <16 x float> @exp2(<16 x float> %x) #2 {
 
 define void @mul_silu_gate_up_b5ec337b_3x100_bf16(ptr %gate.ptr, ptr %up.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
-  ; -- addresses
+  ; ---- addresses
   %begin.unit = mul nuw i64 %begin, 65536
   %end.tasks = mul nuw i64 %end, 65536
   %end.unit.less = icmp ult i64 %end.tasks, 300
   %end.unit = select i1 %end.unit.less, i64 %end.tasks, i64 300
 
-  ; -- mainloop: 1 vectors of 16 elements a step
+  ; ---- mainloop: 1 vectors of 16 elements a step
   %length = sub nuw i64 %end.unit, %begin.unit
   %unrolled.length = and i64 %length, -16
   %unrolled.stop = add nuw i64 %begin.unit, %unrolled.length
@@ -76,7 +78,7 @@ i.latch:
   br label %i.head
 i.done:
 
-  ; -- epilogue: the last 12 elements of a row
+  ; ---- epilogue: the last 12 elements of a row
   %has.tail = icmp ult i64 %unrolled.stop, %end.unit
   br i1 %has.tail, label %t.do, label %t.done
 t.do:
@@ -110,7 +112,7 @@ t.do:
   call void @llvm.masked.store.v16i16.p0(<16 x i16> %t.result.stored, ptr align 2 %t.out.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>)
   br label %t.done
 t.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

@@ -1,22 +1,24 @@
 ; relu_3x1000_f16
-; out = relu(x)
-; target    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=stream,task=65536,unroll=4,nontemporal=0 (model)
-; tasks     1 of 65536 elements
-; memory
-;   %x.ptr  f16, shape 3 x 1000, strides 1000, 1 elements
-;   %out.ptr  f16, shape 3 x 1000, strides 1000, 1 elements
+;
+; computes:  out = relu(x)
+; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
+;              movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=stream,task=65536,unroll=4,nontemporal=0 (model)
+; launch:    1 task of 65536 elements
+; arguments: x: input f16[3, 1000], strides [1000, 1]
+;            out: output f16[3, 1000], strides [1000, 1]
+
 target triple = "x86_64-unknown-linux-gnu"
 
 define void @relu_3x1000_f16(ptr %x.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
-  ; -- addresses
+  ; ---- addresses
   %begin.unit = mul nuw i64 %begin, 65536
   %end.tasks = mul nuw i64 %end, 65536
   %end.unit.less = icmp ult i64 %end.tasks, 3000
   %end.unit = select i1 %end.unit.less, i64 %end.tasks, i64 3000
 
-  ; -- mainloop: 4 vectors of 32 elements a step
+  ; ---- mainloop: 4 vectors of 32 elements a step
   %length = sub nuw i64 %end.unit, %begin.unit
   %unrolled.length = and i64 %length, -128
   %unrolled.stop = add nuw i64 %begin.unit, %unrolled.length
@@ -65,7 +67,7 @@ i.latch:
   br label %i.head
 i.done:
 
-  ; -- epilogue: whole vectors that are left
+  ; ---- epilogue: whole vectors that are left
   %rest.length = sub nuw i64 %end.unit, %unrolled.stop
   %whole.length = and i64 %rest.length, -32
   %whole.stop = add nuw i64 %unrolled.stop, %whole.length
@@ -90,7 +92,7 @@ s.latch:
   br label %s.head
 s.done:
 
-  ; -- epilogue: the last 24 elements of a row
+  ; ---- epilogue: the last 24 elements of a row
   %has.tail = icmp ult i64 %whole.stop, %end.unit
   br i1 %has.tail, label %t.do, label %t.done
 t.do:
@@ -103,7 +105,7 @@ t.do:
   call void @llvm.masked.store.v32i16.p0(<32 x i16> %t.result, ptr align 2 %t.out.at, <32 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>)
   br label %t.done
 t.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

@@ -1,13 +1,16 @@
 ; softmax_5x70_f16
-; out = softmax(x)
-; target    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule  mainloop=stream,task=936,unroll=4,nontemporal=0 (model)
-; tasks     1 of 936 rows
-; memory
-;   %x.ptr  f16, shape 5 x 70, strides 70, 1 elements
-;   %out.ptr  f16, shape 5 x 70, strides 70, 1 elements
+;
+; computes:  out = softmax(x)
+; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
+;              movbe popcnt sse4_1 sse4_2 ssse3
+; schedule:  mainloop=stream,task=936,unroll=4,nontemporal=0 (model)
+; launch:    1 task of 936 rows
+; memory:    stack, 320 B
+;            %kept0: f32, 320 B, kept of a row from phase to phase
+; arguments: x: input f16[5, 70], strides [70, 1]
+;            out: output f16[5, 70], strides [70, 1]
+
 target triple = "x86_64-unknown-linux-gnu"
-; scratch on the stack: %kept0  320 bytes, what is kept of a row between phases
 
 define internal <16 x float> @exp2_nonpositive(<16 x float> %x, <16 x float> %factor) #2 {
   %y.lowest = fdiv <16 x float> splat (float 0xC062C00000000000), %factor
@@ -28,7 +31,7 @@ define internal <16 x float> @exp2_nonpositive(<16 x float> %x, <16 x float> %fa
 define void @softmax_5x70_f16(ptr %x.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
   %kept0 = alloca [320 x i8], align 64
-  ; -- addresses
+  ; ---- addresses
   %row.start = mul nuw i64 %begin, 936
   %row.stop.tasks = mul nuw i64 %end, 936
   %row.stop.less = icmp ult i64 %row.stop.tasks, 5
@@ -47,7 +50,7 @@ row.body:
   %out.row.term0 = mul nuw i64 %row, 140
   %out.row = getelementptr i8, ptr %out.ptr, i64 %out.row.term0
 
-  ; -- mainloop: maxnum = maxnum(x)
+  ; ---- mainloop: maxnum = maxnum(x)
   br label %maxnum.u.enter
 maxnum.u.enter:
   br label %maxnum.u.head
@@ -118,7 +121,7 @@ maxnum.u.done:
   %row.maxnum.above = fcmp ogt <16 x float> %maxnum.by2.folded, %maxnum.by1
   %row.maxnum = select <16 x i1> %row.maxnum.above, <16 x float> %maxnum.by2.folded, <16 x float> %maxnum.by1
 
-  ; -- mainloop: sum = sum(exp2_nonpositive(x - maxnum, 1.4426950408889634))
+  ; ---- mainloop: sum = sum(exp2_nonpositive(x - maxnum, 1.4426950408889634))
   br label %sum.u.enter
 sum.u.enter:
   br label %sum.u.head
@@ -197,7 +200,7 @@ sum.u.done:
   %sum.by1 = shufflevector <16 x float> %sum.by2.folded, <16 x float> poison, <16 x i32> <i32 1, i32 0, i32 3, i32 2, i32 5, i32 4, i32 7, i32 6, i32 9, i32 8, i32 11, i32 10, i32 13, i32 12, i32 15, i32 14>
   %row.sum = fadd <16 x float> %sum.by2.folded, %sum.by1
 
-  ; -- epilogue: out = softmax(x)
+  ; ---- epilogue: out = softmax(x)
   %row2_reciprocal = fdiv <16 x float> splat (float 0x3FF0000000000000), %row.sum
   br label %out.u.enter
 out.u.enter:
@@ -255,7 +258,7 @@ row.latch:
   %row.after = add nuw i64 %row, 1
   br label %row.head
 row.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

@@ -1,13 +1,15 @@
 ; softmax_3x100_f16
-; out = softmax(x)
-; target    x86-64: x86_64 with sse2
-; schedule  mainloop=stream,task=655,unroll=1,nontemporal=0 (model)
-; tasks     1 of 655 rows
-; memory
-;   %x.ptr  f16, shape 3 x 100, strides 100, 1 elements
-;   %out.ptr  f16, shape 3 x 100, strides 100, 1 elements
+;
+; computes:  out = softmax(x)
+; target:    x86-64: x86_64 with sse2
+; schedule:  mainloop=stream,task=655,unroll=1,nontemporal=0 (model)
+; launch:    1 task of 655 rows
+; memory:    stack, 400 B
+;            %kept0: f32, 400 B, kept of a row from phase to phase
+; arguments: x: input f16[3, 100], strides [100, 1]
+;            out: output f16[3, 100], strides [100, 1]
+
 target triple = "x86_64-unknown-linux-gnu"
-; scratch on the stack: %kept0  400 bytes, what is kept of a row between phases
 
 define internal <4 x float> @exp2_nonpositive(<4 x float> %x, <4 x float> %factor) #2 {
   %y.lowest = fdiv <4 x float> splat (float 0xC05FC00000000000), %factor
@@ -31,7 +33,7 @@ define internal <4 x float> @exp2_nonpositive(<4 x float> %x, <4 x float> %facto
 define void @softmax_3x100_f16(ptr %x.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
   %kept0 = alloca [400 x i8], align 64
-  ; -- addresses
+  ; ---- addresses
   %row.start = mul nuw i64 %begin, 655
   %row.stop.tasks = mul nuw i64 %end, 655
   %row.stop.less = icmp ult i64 %row.stop.tasks, 3
@@ -50,7 +52,7 @@ row.body:
   %out.row.term0 = mul nuw i64 %row, 200
   %out.row = getelementptr i8, ptr %out.ptr, i64 %out.row.term0
 
-  ; -- mainloop: maxnum = maxnum(x)
+  ; ---- mainloop: maxnum = maxnum(x)
   br label %maxnum.u.enter
 maxnum.u.enter:
   br label %maxnum.u.head
@@ -88,7 +90,7 @@ maxnum.u.done:
   %row.maxnum.above = fcmp ogt <4 x float> %maxnum.by2.folded, %maxnum.by1
   %row.maxnum = select <4 x i1> %row.maxnum.above, <4 x float> %maxnum.by2.folded, <4 x float> %maxnum.by1
 
-  ; -- mainloop: sum = sum(exp2_nonpositive(x - maxnum, 1.4426950408889634))
+  ; ---- mainloop: sum = sum(exp2_nonpositive(x - maxnum, 1.4426950408889634))
   br label %sum.u.enter
 sum.u.enter:
   br label %sum.u.head
@@ -127,7 +129,7 @@ sum.u.done:
   %sum.by1 = shufflevector <4 x float> %sum.by2.folded, <4 x float> poison, <4 x i32> <i32 1, i32 0, i32 3, i32 2>
   %row.sum = fadd <4 x float> %sum.by2.folded, %sum.by1
 
-  ; -- epilogue: out = softmax(x)
+  ; ---- epilogue: out = softmax(x)
   %row2_reciprocal = fdiv <4 x float> splat (float 0x3FF0000000000000), %row.sum
   br label %out.u.enter
 out.u.enter:
@@ -175,7 +177,7 @@ row.latch:
   %row.after = add nuw i64 %row, 1
   br label %row.head
 row.done:
-  ; -- exit
+  ; ---- exit
   ret void
 }
 

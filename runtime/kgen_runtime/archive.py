@@ -6,14 +6,18 @@ Everything that a directory claims is held against the archive's own size before
 from __future__ import annotations
 
 import io
+import mmap
 import os
 import struct
 import zipfile
 import zlib
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from kgen_runtime.errors import BundleError
+
+if TYPE_CHECKING:
+    from kgen_runtime.backend import HostBytes
 
 
 class BinaryFile(Protocol):
@@ -33,6 +37,16 @@ DAMAGE = (
 )  # fmt: skip
 
 
+#: A file's own header (PKWARE's APPNOTE, 4.3.7): the signature, and the lengths of the name and of
+#: the extra field, which come between it and the data.
+LOCAL_HEADER = struct.Struct("<4s22xHH")
+
+
+def map_file(file: IO[bytes]) -> mmap.mmap:
+    """A file's bytes as they are on disk; they are read when they are first touched."""
+    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
 class Archive:
     """An open archive; `name` is for messages. Raises BundleError for what is none of ours."""
 
@@ -40,6 +54,7 @@ class Archive:
         self.name, file = _opened(source)
         #: Closed with the archive: a caller's own file stays open.
         self._own = file if isinstance(source, str | os.PathLike) else None
+        self._map: mmap.mmap | None = None
         try:
             try:
                 self._size = file.seek(0, os.SEEK_END)
@@ -64,6 +79,31 @@ class Archive:
     def read(self, file: str) -> bytes:
         """A file's bytes. Raises one of DAMAGE, or OSError, if they cannot be read."""
         return self._zip.read(file)
+
+    @property
+    def folder(self) -> Path | None:
+        """Where it lies; None if it was not given by its path."""
+        return None if self._own is None else Path(self.name).parent
+
+    def has(self, file: str) -> bool:
+        return any(info.filename == file for info in self._zip.infolist())
+
+    def mapped(self, file: str) -> HostBytes:
+        """A file's bytes as they lie in the archive, read-only: mapped, where it is read from a
+        path, else copied. Raises one of DAMAGE, or OSError."""
+        import numpy as np
+
+        info = self._zip.getinfo(file)
+        if self._own is None:
+            return np.frombuffer(self._zip.read(info), np.uint8)
+        if self._map is None:
+            self._map = map_file(self._own)
+        at = info.header_offset
+        magic, name, extra = LOCAL_HEADER.unpack_from(self._map, at)
+        start = at + LOCAL_HEADER.size + name + extra
+        if magic != b"PK\3\4" or start + info.file_size > len(self._map):
+            raise zipfile.BadZipFile(file)
+        return np.frombuffer(self._map, np.uint8, info.file_size, start)
 
     def no_manifest(self) -> BundleError:
         return BundleError(self._no_bundle(""))

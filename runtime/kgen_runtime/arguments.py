@@ -18,11 +18,10 @@ from kgen_runtime.backend import Backend
 from kgen_runtime.errors import ArgumentError, DeviceMismatchError
 from kgen_runtime.finders import Finders
 from kgen_runtime.manifest import TensorParam
+from kgen_runtime.overlap import share_an_element
 
 #: Kernels of device backends load up to 16 bytes at once from the start of a tensor.
 DEVICE_ALIGNMENT = 16
-#: Steps that numpy may spend on deciding whether two strided tensors share an element.
-OVERLAP_WORK = 100_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -170,7 +169,7 @@ class Slot:
     def can_copy(self, found: View) -> bool:
         """Whether a copy of it would fit: of an input on the host that is merely laid out in
         another way."""
-        return self._on_host and not self._writes and self._mismatch(found) is None
+        return self._on_host and not self._writes and self.mismatch(found) is None
 
     def _copied(self, found: View) -> View:
         """The same elements as the kernel expects them."""
@@ -188,9 +187,9 @@ class Slot:
 
     def problem(self, found: View) -> str | None:
         """What does not fit and what to do about it, or None."""
-        return self._mismatch(found) or self._misplacement(found)
+        return self.mismatch(found) or self._misplacement(found)
 
-    def _mismatch(self, found: View) -> str | None:
+    def mismatch(self, found: View) -> str | None:
         """What no copy mends."""
         param = self.param
         if found.shape != self._shape:
@@ -256,16 +255,7 @@ class Slot:
         whose ranges are known to meet."""
         if self._backend.memory is None:
             return own is others
-        try:
-            # The stubs know only the two named values of max_work; any count of steps is allowed.
-            work: Any = OVERLAP_WORK
-            return np.shares_memory(self._ghost(own), other._ghost(others), max_work=work)
-        except np.exceptions.TooHardError:
-            return True
-
-    def _ghost(self, address: int) -> np.ndarray[Any, Any]:
-        """An array of this address and layout, to be reasoned about and never read."""
-        return lent_array(address, self.param.dtype, self._shape, self._strides)
+        return share_an_element(own, self.param, others, other.param)
 
 
 def _dimensions(shape: tuple[int, ...]) -> str:

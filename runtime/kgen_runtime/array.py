@@ -218,23 +218,24 @@ def host_empty(
     return base, np.ndarray(shape, host_dtype(dtype), buffer=base, strides=steps)
 
 
-def host_array(value: Any) -> npt.NDArray[Any]:
-    """A numpy array, or any host DLPack array seen as one. Raises ArgumentError."""
+def host_array(value: Any, who: str = "to_device") -> npt.NDArray[Any]:
+    """A numpy array, or any host DLPack array seen as one. Raises ArgumentError, which begins with
+    `who`."""
     import numpy as np
 
     if isinstance(value, np.ndarray):
         return value
     if not hasattr(value, "__dlpack__"):
         raise ArgumentError(
-            f"to_device: {type(value).__name__} is neither a numpy nor a DLPack array; "
+            f"{who}: {type(value).__name__} is neither a numpy nor a DLPack array; "
             "pass numpy.asarray of it"
         )
     place = dlpack.place(*dlpack.device_of(value))
     if place != dlpack.place(dlpack.HOST, 0):
-        raise ArgumentError(f"to_device: the array is already on {place}; pass it to the kernel")
+        raise ArgumentError(f"{who}: the array is already on {place}; pass it to the kernel")
     tensor = dlpack.read(value)
     if tensor.dtype not in tuple(DType):
-        raise ArgumentError(f"to_device: no kernel takes {tensor.dtype}")
+        raise ArgumentError(f"{who}: no kernel takes {tensor.dtype}")
     dtype = DType(tensor.dtype)
     return lent_array(
         tensor.address,

@@ -7,6 +7,7 @@ driver (argument checks, strides, choosing a kernel) lives in the callers.
 from __future__ import annotations
 
 import sys
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -54,6 +55,41 @@ class Code:
 
     artifact: ArtifactEntry
     data: bytes
+
+
+@frozen
+class SequenceStep:
+    """One launch of a sequence, its buffers by parameter name. `after` are the numbers of earlier
+    steps that it waits for."""
+
+    kernel: Any
+    buffers: Mapping[str, Any]
+    after: tuple[int, ...] = ()
+
+
+class LaunchSequence:
+    """Launches whose arguments are settled, made in order, again and again; one after another
+    through the backend, where that has no better way."""
+
+    def __init__(self, backend: Backend, steps: Sequence[SequenceStep]) -> None:
+        self._backend = backend
+        self._launches = [backend.prepare(step.kernel, step.buffers) for step in steps]
+
+    def run(self) -> None:
+        """Make all launches; as `Backend.launch`, it may return before they are done."""
+        for launch in self._launches:
+            launch()
+
+    def timed(self) -> list[float]:
+        """Make all launches, each when the one before is done: the seconds of each."""
+        seconds = []
+        self._backend.synchronize()
+        for launch in self._launches:
+            start = time.perf_counter()
+            launch()
+            self._backend.synchronize()
+            seconds.append(time.perf_counter() - start)
+        return seconds
 
 
 class Backend(ABC):
@@ -133,7 +169,13 @@ class Backend(ABC):
 
     @abstractmethod
     def view(self, buffer: Any, offset: int, nbytes: int) -> Any:
-        """Part of a buffer; `offset` is a multiple of 256. It needs no `free` of its own."""
+        """Part of a buffer, at an offset that the device's kernels take: a multiple of 256 for any.
+        It needs no `free` of its own."""
+
+    def borrow(self, host: HostBytes) -> Any | None:
+        """Host memory as a buffer that kernels read where it lies, and the caller keeps; None where
+        they cannot."""
+        return None
 
     @abstractmethod
     def copy_to_device(self, buffer: Any, host: HostBytes) -> None:
@@ -186,6 +228,10 @@ class Backend(ABC):
     ) -> Callable[[], None]:
         """A launch whose arguments are settled, to be made again and again."""
         return partial(self.launch, kernel, buffers, stream)
+
+    def sequence(self, steps: Sequence[SequenceStep]) -> LaunchSequence:
+        """Many launches, to be made again and again on the default stream."""
+        return LaunchSequence(self, steps)
 
     @abstractmethod
     def unload(self, kernel: Any) -> None:

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+from typing import TYPE_CHECKING
 
-from kgen_runtime.archive import DAMAGE, Archive, Source
+from kgen_runtime.archive import DAMAGE, Archive, Source, map_file
 from kgen_runtime.errors import BundleError, IntegrityError
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest, StoredTensor
 from kgen_runtime.manifest_json import from_json
+from kgen_runtime.manifest_program import Weight
+
+if TYPE_CHECKING:
+    from kgen_runtime.backend import HostBytes
+
+    Stored = ArtifactEntry | StoredTensor | Weight
 
 MANIFEST = "manifest.json"
 #: Bytes of JSON: some twenty thousand kernels. What it becomes in memory is many times larger.
@@ -67,20 +74,56 @@ class BundleFile:
                 f"{self.name}: {artifact.file} is missing or damaged; "
                 "build or copy the bundle again"
             ) from None
-        if len(data) != artifact.nbytes:
-            raise IntegrityError(
-                f"{self.name}: {artifact.file} has {len(data)} bytes, the manifest says "
-                f"{artifact.nbytes}; it was changed after it was built; "
-                "build or copy the bundle again"
-            )
-        digest = hashlib.sha256(data).hexdigest()
-        if digest != artifact.sha256:
-            raise IntegrityError(
-                f"{self.name}: {artifact.file} has sha256 {digest[:12]}..., the manifest says "
-                f"{artifact.sha256[:12]}...; it was changed after it was built; "
-                "build or copy the bundle again"
-            )
+        self._check_size(artifact, len(data))
+        self._check_digest(artifact, data)
         return data
+
+    def weight(self, weight: Weight) -> HostBytes:
+        """A weight's bytes as they lie in the bundle or beside it, mapped where that is a file.
+        Their number is checked, their digest is not: see `check_weight`."""
+        try:
+            if self._archive.has(weight.file):
+                data = self._archive.mapped(weight.file)
+            else:
+                data = self._beside(weight.file)
+        except (*DAMAGE, OSError) as error:
+            reason = f": {error.strerror}" if isinstance(error, OSError) else " or damaged"
+            raise IntegrityError(
+                f"{self.name}: {weight.file} is missing in the bundle and beside it{reason}; "
+                "build or copy the bundle again, its weights with it"
+            ) from None
+        self._check_size(weight, len(data))
+        return data
+
+    def check_weight(self, weight: Weight) -> None:
+        """Raises IntegrityError unless a weight's bytes have its digest; it reads all of them."""
+        self._check_digest(weight, self.weight(weight).data)
+
+    def _beside(self, file: str) -> HostBytes:
+        import numpy as np
+
+        folder = self._archive.folder
+        if folder is None:
+            raise KeyError(file)
+        with (folder / file).open("rb") as opened:
+            return np.frombuffer(map_file(opened), np.uint8)
+
+    def _check_size(self, entry: Stored, size: int) -> None:
+        if size != entry.nbytes:
+            raise IntegrityError(
+                f"{self.name}: {entry.file} has {size} bytes, the manifest says "
+                f"{entry.nbytes}; it was changed after it was built; "
+                "build or copy the bundle again"
+            )
+
+    def _check_digest(self, entry: Stored, data: bytes | memoryview) -> None:
+        digest = hashlib.sha256(data).hexdigest()
+        if digest != entry.sha256:
+            raise IntegrityError(
+                f"{self.name}: {entry.file} has sha256 {digest[:12]}..., the manifest says "
+                f"{entry.sha256[:12]}...; it was changed after it was built; "
+                "build or copy the bundle again"
+            )
 
     def source(self, kernel: KernelEntry) -> tuple[ArtifactEntry, str]:
         """The kernel's readable text: its source artifact, or the portable text it runs from."""

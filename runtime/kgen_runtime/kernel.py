@@ -53,6 +53,13 @@ class Kernel:
         return self.entry.key
 
     @property
+    def held(self) -> LoadedKernel:
+        """The kernel as the driver has it. Raises DeviceError once it is closed."""
+        if self._loaded is None:
+            raise self._closed_error()
+        return self._loaded
+
+    @property
     def closed(self) -> bool:
         return self._loaded is None
 

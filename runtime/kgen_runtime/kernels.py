@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -18,36 +18,59 @@ from kgen_runtime.errors import ArgumentError, BundleError, DeviceError, Unknown
 from kgen_runtime.kernel import Kernel
 from kgen_runtime.loaded import close_after
 from kgen_runtime.operations import Operations
+from kgen_runtime.program import LoadedProgram, Weights
 
 
-def load(path: Source, *, device: str | None = None, num_threads: int | None = None) -> Kernels:
-    """Load a bundle's kernels on the best device here, or on a named one.
+def load(
+    path: Source,
+    *,
+    device: str | None = None,
+    num_threads: int | None = None,
+    verify: Literal["code", "all"] = "code",
+) -> Kernels:
+    """Load a bundle's kernels and programs on the best device here, or on a named one.
 
     `path` may also be the bundle's bytes, or a file that is open for reading them, which stays so.
     `device` is an id such as ``cuda:1``, ``cpu``, ``vulkan:0`` or ``reference``; `num_threads` is
-    for the CPU (default: every core). Digests are checked before a driver sees a byte.
+    for the CPU (default: every core). Digests are checked before a driver sees a byte; those of
+    programs' weights, which are mapped and not read, with ``verify="all"``.
 
     Raises BundleError for a file that is no good bundle, DeviceError if nothing here runs it.
     """
+    if verify not in ("code", "all"):
+        raise ArgumentError(f"verify={verify!r} is unknown; give 'code' or 'all'")
     with BundleFile(path) as bundle:
-        selection = select.select(bundle.manifest.kernels, device=device, num_threads=num_threads)
+        manifest = bundle.manifest
+        selection = select.select(
+            manifest.kernels, manifest.programs, device=device, num_threads=num_threads
+        )
         try:
-            backend = selection.backend
+            backend, choices = selection.backend, selection.all_choices
             stored: dict[str, Memory] = {}
-            for constant in (c for choice in selection.choices for c in choice.entry.constants):
+            for constant in (c for choice in choices for c in choice.entry.constants):
                 if constant.file not in stored:
                     data = np.frombuffer(bundle.read(constant), np.uint8)
                     stored[constant.file] = Memory.of(backend, data)
-            loadable = [(c.entry, _code(bundle, c)) for c in selection.choices]
-            handles = backend.load_all(loadable)
-            kernels = [
-                Kernel(backend, choice.entry, handle, stored)
-                for choice, handle in zip(selection.choices, handles, strict=True)
+            handles = backend.load_all([(c.entry, _code(bundle, c)) for c in choices])
+            kernels = {
+                choice.entry.name: Kernel(backend, choice.entry, handle, stored)
+                for choice, handle in zip(choices, handles, strict=True)
+            }
+            weights = Weights(backend, bundle, check=verify == "all")
+            programs = [
+                LoadedProgram(
+                    backend,
+                    chosen.program,
+                    {key: kernels[c.entry.name] for key, c in chosen.kernels.items()},
+                    weights.of(chosen.program),
+                )
+                for chosen in selection.programs
             ]
         except BaseException:
             selection.backend.close()
             raise
-    return Kernels(backend, kernels, selection.skipped)
+    by_key = [kernels[choice.entry.name] for choice in selection.choices]
+    return Kernels(backend, by_key, selection.skipped, programs)
 
 
 def _code(bundle: BundleFile, choice: select.Choice) -> dict[str, Code]:
@@ -67,10 +90,16 @@ class Kernels(Operations, Mapping[str, Kernel]):
     """
 
     def __init__(
-        self, backend: Backend, kernels: Sequence[Kernel], skipped: Mapping[str, str]
+        self,
+        backend: Backend,
+        kernels: Sequence[Kernel],
+        skipped: Mapping[str, str],
+        programs: Sequence[LoadedProgram] = (),
     ) -> None:
         self.backend = backend
         self.skipped = skipped
+        #: The bundle's programs that run on this device, by name.
+        self.programs = {program.entry.name: program for program in programs}
         self._kernels = {kernel.key: kernel for kernel in kernels}
         ops = dict.fromkeys(kernel.entry.op for kernel in kernels)
         if taken := [op for op in ops if hasattr(type(self), op)]:
@@ -84,6 +113,20 @@ class Kernels(Operations, Mapping[str, Kernel]):
     @property
     def device(self) -> DeviceInfo:
         return self.backend.info
+
+    @property
+    def program(self) -> LoadedProgram:
+        """The bundle's one program. Raises ArgumentError if it has none here, or several."""
+        if len(self.programs) == 1:
+            return next(iter(self.programs.values()))
+        if self.programs:
+            raise ArgumentError(
+                f"the bundle has several programs; choose programs[name] of "
+                f"{', '.join(self.programs)}"
+            )
+        reasons = [f"{n} was not taken: {r}" for n, r in self.skipped.items() if n not in self]
+        hint = reasons[0] if reasons else "make one with kgen compile"
+        raise ArgumentError(f"the bundle has no program that runs on {self.device.id}; {hint}")
 
     def __getitem__(self, key: str) -> Kernel:
         if key in self._kernels:
@@ -141,6 +184,7 @@ class Kernels(Operations, Mapping[str, Kernel]):
         with suppress(DeviceError):  # what a lost device had is gone
             self.backend.synchronize()
         loaded = [kernel.close() for kernel in self._kernels.values()]
+        loaded += [one for program in self.programs.values() for one in program.close()]
         close_after(self.backend, [one for one in loaded if one is not None])
 
     def __enter__(self) -> Self:

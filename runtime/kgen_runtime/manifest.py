@@ -15,9 +15,12 @@ from functools import cached_property
 from typing import Any, Literal
 
 from kgen_runtime.dtypes import DType
+from kgen_runtime.manifest_program import Program
 from kgen_runtime.values import frozen
 
-SCHEMA_VERSION = 1
+#: What is written, and all that are read: version 1 had no programs.
+SCHEMA_VERSION = 2
+SCHEMA_VERSIONS = (1, 2)
 
 Extent3 = tuple[int, int, int]
 Role = Literal["machine-code", "portable", "source"]
@@ -315,4 +318,5 @@ class KernelEntry:
 class Manifest:
     schema_version: int = SCHEMA_VERSION
     kernels: tuple[KernelEntry, ...]
+    programs: tuple[Program, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)

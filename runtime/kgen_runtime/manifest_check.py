@@ -73,7 +73,7 @@ def _names(kernel: KernelEntry) -> None:
 def _parameters(kernel: KernelEntry) -> None:
     _refuse(not kernel.outputs, "it has no output")
     for p in kernel.parameters:
-        _tensor(p.name, p.shape, p.strides, p.dtype.itemsize)
+        check_tensor(p.name, p.shape, p.strides, p.dtype.itemsize)
         if p.packing is not None:
             _packing(p, p.packing)
     for output in kernel.outputs:
@@ -91,7 +91,8 @@ def _parameters(kernel: KernelEntry) -> None:
         _refuse(one != other, f"its spec asks for {_described(one)}, not {_described(other)}")
 
 
-def _tensor(name: str, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> None:
+def check_tensor(name: str, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> None:
+    """Raises BundleError unless a tensor has one stride for each dimension and can be addressed."""
     _refuse(len(shape) != len(strides), f"{name} has not one stride per dimension")
     _refuse(len(shape) > MAX_RANK, f"{name} has {len(shape)} dimensions; the limit is {MAX_RANK}")
     if any(n < 1 for n in shape) or any(s < 0 for s in strides):
@@ -117,7 +118,7 @@ def _is_disjoint(p: TensorParam) -> bool:
 
 
 def _packing(p: TensorParam, packing: Packing) -> None:
-    _tensor(p.name, packing.shape, packing.strides, p.dtype.itemsize)
+    check_tensor(p.name, packing.shape, packing.strides, p.dtype.itemsize)
     fits = len(packing.shape) >= 2 and len(p.shape) == len(packing.shape) + 2
     if fits:
         rows, cols = packing.shape[-2:]
@@ -158,7 +159,7 @@ def _tensor_maps(kernel: KernelEntry) -> None:
 
 def _tensor_map(map_: TensorMap, nbytes: int) -> None:
     _refuse(len(map_.shape) > MAX_MAP_RANK, f"{map_.name} has {len(map_.shape)} dimensions")
-    _tensor(map_.name, map_.shape, map_.strides, map_.dtype.itemsize)
+    check_tensor(map_.name, map_.shape, map_.strides, map_.dtype.itemsize)
     spans = _extent(map_.shape, map_.strides) * map_.dtype.itemsize
     _refuse(spans > nbytes, f"{map_.name} spans {spans} bytes; {map_.tensor} has {nbytes}")
     if map_.strides[-1] != 1 or not all(1 <= n <= MAX_BOX for n in map_.box):

@@ -8,7 +8,7 @@ from typing import Any
 
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import BundleError, VersionError
-from kgen_runtime.manifest import SCHEMA_VERSION, Manifest
+from kgen_runtime.manifest import SCHEMA_VERSIONS, Manifest
 
 
 def to_json(value: Any) -> Any:
@@ -34,17 +34,19 @@ def from_json(data: Any) -> Manifest:
     # Who writes a manifest needs no checks of one.
     from kgen_runtime.decode import check_nesting, decode, shown
     from kgen_runtime.manifest_check import check
-    from kgen_runtime.older import renewed
+    from kgen_runtime.older import in_this_schema, renewed
 
     if not isinstance(data, dict) or "schema_version" not in data:
         raise BundleError("manifest.json: no schema_version; this is not a kgen manifest")
     check_nesting(data)
-    if data["schema_version"] != SCHEMA_VERSION:
+    version = data["schema_version"]
+    if type(version) is not int or version not in SCHEMA_VERSIONS:
+        known = " and ".join(map(str, SCHEMA_VERSIONS))
         raise VersionError(
-            f"manifest schema {shown(data['schema_version'])} is not the one this runtime reads "
-            f"({SCHEMA_VERSION}); rebuild the bundle or install the matching kgen-kernels"
+            f"manifest schema {shown(version)} is not one that this runtime reads ({known}); "
+            "rebuild the bundle or install the matching kgen-kernels"
         )
-    manifest = decode(Manifest, data, "manifest")
+    manifest = decode(Manifest, in_this_schema(data), "manifest")
     assert isinstance(manifest, Manifest)
     manifest = dataclasses.replace(manifest, kernels=tuple(map(renewed, manifest.kernels)))
     if not manifest.kernels:
@@ -55,4 +57,8 @@ def from_json(data: Any) -> Manifest:
         raise BundleError(f"manifest.kernels: {twice} is there twice; build the bundle again")
     for kernel in manifest.kernels:
         check(kernel)
+    if manifest.programs:
+        from kgen_runtime.program_check import check_programs
+
+        check_programs(manifest.programs, manifest.kernels)
     return manifest

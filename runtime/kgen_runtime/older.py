@@ -1,4 +1,4 @@
-"""Kernels of bundles that an older kgen built, in the words of this one."""
+"""Manifests and kernels of bundles that an older kgen built, in the words of this one."""
 
 from __future__ import annotations
 
@@ -6,9 +6,17 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.errors import BundleError
+from kgen_runtime.manifest import SCHEMA_VERSION, KernelEntry
 
 Spec = Mapping[str, Any]
+
+
+def in_this_schema(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A manifest of a version that is read, as JSON, in the version that is written."""
+    if data["schema_version"] == 1 and "programs" in data:
+        raise BundleError("manifest: unknown field 'programs' of schema 1; build the bundle again")
+    return {**data, "schema_version": SCHEMA_VERSION}
 
 
 def _relu(spec: Spec) -> dict[str, Any]:

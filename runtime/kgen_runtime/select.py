@@ -8,6 +8,7 @@ from importlib import import_module
 from kgen_runtime.backend import Backend, DeviceInfo, Judge, choose_code
 from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry
+from kgen_runtime.manifest_program import Program
 from kgen_runtime.values import frozen
 
 #: Every backend, best first: its module in `backends/`, imported when it is first asked for.
@@ -36,12 +37,32 @@ class Choice:
 
 
 @frozen
+class ProgramChoice:
+    """A program that runs on the chosen device, with its kernels by key."""
+
+    program: Program
+    kernels: Mapping[str, Choice]
+
+
+@frozen
 class Selection:
     """An open device and what it will run. `skipped` says, by entry name, why not the others."""
 
     backend: Backend
     choices: tuple[Choice, ...]
+    programs: tuple[ProgramChoice, ...] = ()
     skipped: Mapping[str, str]
+
+    @property
+    def all_choices(self) -> tuple[Choice, ...]:
+        """Those by key, and what programs need of targets whose kernels suit the device less."""
+        several = [*self.choices, *(c for p in self.programs for c in p.kernels.values())]
+        return tuple({choice.entry.name: choice for choice in several}.values())
+
+    @property
+    def score(self) -> tuple[int, int]:
+        """How much of a bundle runs: whole programs first."""
+        return len(self.programs), len(self.choices)
 
 
 def backend_class(name: str) -> type[Backend]:
@@ -95,26 +116,32 @@ def _open(cls: type[Backend], index: int, num_threads: int | None) -> Backend:
 
 
 def select(
-    entries: Sequence[KernelEntry], *, device: str | None = None, num_threads: int | None = None
+    entries: Sequence[KernelEntry],
+    programs: Sequence[Program] = (),
+    *,
+    device: str | None = None,
+    num_threads: int | None = None,
 ) -> Selection:
-    """Open the named device, or the one that runs the most of these kernels, best backend first.
+    """Open the named device, or the one that runs the most of these programs, or else kernels, best
+    backend first.
 
     Automatic choice never takes a software device or the reference. Raises DeviceError, with one
     reason per backend, if nothing here runs any of them.
     """
     if device is not None:
-        return _named(entries, device, num_threads)
-    wanted = len({entry.key for entry in entries})
+        return _named(entries, programs, device, num_threads)
+    wanted = len({program.name for program in programs})
+    most = len({entry.key for entry in entries})
     refusals: dict[str, str] = {}
     best: Selection | None = None
-    for candidate in _candidates(entries, num_threads, refusals):
-        if best is not None and len(candidate.choices) <= len(best.choices):
+    for candidate in _candidates(entries, programs, num_threads, refusals):
+        if best is not None and candidate.score <= best.score:
             candidate.backend.close()
             continue
         if best is not None:
             best.backend.close()
         best = candidate
-        if len(best.choices) == wanted:
+        if len(best.programs) == wanted and (wanted or len(best.choices) == most):
             break
     if best is None:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in refusals.items())
@@ -125,8 +152,13 @@ def select(
     return best
 
 
-def _named(entries: Sequence[KernelEntry], device: str, num_threads: int | None) -> Selection:
-    selection = choose(open_device(device, num_threads=num_threads), entries)
+def _named(
+    entries: Sequence[KernelEntry],
+    programs: Sequence[Program],
+    device: str,
+    num_threads: int | None,
+) -> Selection:
+    selection = choose(open_device(device, num_threads=num_threads), entries, programs)
     if not selection.choices:
         selection.backend.close()
         reasons = "; ".join(dict.fromkeys(selection.skipped.values()))
@@ -135,7 +167,10 @@ def _named(entries: Sequence[KernelEntry], device: str, num_threads: int | None)
 
 
 def _candidates(
-    entries: Sequence[KernelEntry], num_threads: int | None, refusals: dict[str, str]
+    entries: Sequence[KernelEntry],
+    programs: Sequence[Program],
+    num_threads: int | None,
+    refusals: dict[str, str],
 ) -> Iterator[Selection]:
     """What each device that may be taken would run; why a backend runs nothing, in `refusals`."""
     for name in BACKENDS:
@@ -146,7 +181,7 @@ def _candidates(
             infos = [info for info in cls.devices() if info.kind != "software"]
             refusals[name] = "only a software device is here; name it to use it"
             for info in infos:
-                selection = choose(_open(cls, info.index, num_threads), entries)
+                selection = choose(_open(cls, info.index, num_threads), entries, programs)
                 if selection.choices:
                     yield selection
                     continue
@@ -156,10 +191,51 @@ def _candidates(
             refusals[name] = str(error)
 
 
-def choose(backend: Backend, entries: Sequence[KernelEntry]) -> Selection:
-    """The best entry of every kernel that this device runs; a tie goes to the earlier one."""
+def choose(
+    backend: Backend, entries: Sequence[KernelEntry], programs: Sequence[Program] = ()
+) -> Selection:
+    """The best entry of every kernel and program that this device runs; a tie goes to the earlier
+    one."""
     choices, skipped = best_entries(backend, entries, backend.info.id)
-    return Selection(backend=backend, choices=tuple(choices.values()), skipped=skipped)
+    found, others = best_programs(backend, programs, entries, backend.info.id)
+    return Selection(
+        backend=backend,
+        choices=tuple(choices.values()),
+        programs=tuple(found.values()),
+        skipped=skipped | others,
+    )
+
+
+def best_programs(
+    judge: Judge, programs: Sequence[Program], entries: Sequence[KernelEntry], place: str
+) -> tuple[dict[str, ProgramChoice], dict[str, str]]:
+    """By name the program for `place`, whose kernels all run there, and by qualified name why the
+    others are none."""
+    by_name = {entry.name: entry for entry in entries}
+    chosen: dict[str, ProgramChoice] = {}
+    skipped: dict[str, str] = {}
+    ranks: dict[str, tuple[int, ...]] = {}
+    for program in programs:
+        kernels: dict[str, Choice] = {}
+        for entry in (by_name[name] for name in program.kernels):
+            code, refusal = choose_code(judge, entry)
+            if not code:
+                skipped[program.qualified_name] = f"{entry.name}: {refusal}"
+                break
+            kernels[entry.key] = Choice(entry=entry, code=code)
+        else:
+            rank = min(_rank(judge, choice) for choice in kernels.values())
+            old = chosen.get(program.name)
+            if old is None or rank > ranks[program.name]:
+                chosen[program.name] = ProgramChoice(program=program, kernels=kernels)
+                ranks[program.name] = rank
+                loser = old.program if old is not None else None
+            else:
+                loser = program
+            if loser is not None:
+                winner = chosen[program.name].program.target
+                skipped[loser.qualified_name] = f"{winner} suits {place} better, or comes first"
+    return chosen, skipped
 
 
 def best_entries(

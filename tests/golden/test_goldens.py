@@ -29,6 +29,24 @@ def test_comments_and_blank_lines_read_well() -> None:
         assert not re.search(r"\b1 (tile|stage|strip|byte|element)s\b", text), path
 
 
+#: What the comment on top of every kernel says, in this order; some have no method or memory.
+LABELS = ["computes", "target", "schedule", "launch", "method", "memory", "arguments"]
+
+
+def test_headers_say_the_same_in_the_same_order() -> None:
+    for golden in goldens():
+        mark = "//" if golden.path.suffix == ".ptx" else ";"
+        head = golden.path.read_text().partition("\n\n")[0]
+        lines = head.splitlines()
+        assert all(line.startswith(mark) for line in lines) and lines[1] == mark, golden.path
+        assert lines[0] == f"{mark} {golden.spec.key}"
+        labels = re.findall(rf"^{mark} (\w+): +\S", head, re.MULTILINE)
+        assert labels == [x for x in LABELS if x in labels], golden.path
+        assert {*LABELS} - {*labels} <= {"method", "memory"}, golden.path
+        for parameter in golden.spec.parameters:
+            assert re.search(rf"^{mark} .* {parameter.name}: {parameter.role} ", head, re.MULTILINE)
+
+
 def test_nothing_else_is_there() -> None:
     wanted = {golden.path for golden in goldens()}
     assert {p for p in ROOT.rglob("*") if p.is_file()} == wanted

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from jinja2 import nodes
+
+from kgen.render import _environment
 
 ROOT = Path(__file__).parents[2]
 CODEGEN, RUNTIME = ROOT / "codegen", ROOT / "runtime"
@@ -68,6 +71,29 @@ def test_templates_do_no_arithmetic_on_architecture_names() -> None:
         for number, line in enumerate(path.read_text().splitlines(), 1):
             statement = "<%" in line and "target.arch" in line
             assert not statement, f"{path.relative_to(ROOT)}:{number}: decides on target.arch"
+
+
+#: What the planner does instead.
+ARITHMETIC = (nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow)
+MATHEMATICAL = {"abs", "float", "int", "max", "min", "round", "sum"}
+
+
+def arithmetic(text: str) -> list[int]:
+    """The lines of a template that compute; a literal may be negative."""
+    found = []
+    for node in _environment().parse(text).find_all((*ARITHMETIC, nodes.Neg, nodes.Filter)):
+        literal = isinstance(node, nodes.Neg) and isinstance(node.node, nodes.Const)
+        plain = isinstance(node, nodes.Filter) and node.name not in MATHEMATICAL
+        if not literal and not plain:
+            found.append(node.lineno)
+    return found
+
+
+def test_templates_do_no_arithmetic() -> None:
+    """All integers come from plans, where tests reach them."""
+    assert arithmetic("${ a + b }\n${ -1 }\n<% set x = -a %>\n${ a|sum }\n${ a|join }") == [1, 3, 4]
+    for path in sorted((ROOT / "templates").rglob("*.j2")):
+        assert not arithmetic(path.read_text()), path.relative_to(ROOT)
 
 
 def modules(root: Path) -> dict[str, Path]:

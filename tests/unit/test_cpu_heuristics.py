@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
@@ -153,6 +154,7 @@ def test_a_streamed_b_is_fetched_once_while_the_rows_before_are_multiplied() -> 
         (Matmul(m=5, n=4096, k=4096, dtype=DType.F32), "x86-64-v3"),
         (Matmul(m=8, n=4096, k=4096, dtype=DType.F16), "x86-64-v4"),
         (Matmul(m=16, n=4096, k=4096, dtype=DType.BF16), "x86-64-v4+bf16"),
+        (Matmul(m=128, n=768, k=3072, dtype=DType.F32), "x86-64-v3"),
     ):
         planned = plan(spec, name)
         assert isinstance(planned, TiledPlan)
@@ -163,9 +165,27 @@ def test_a_streamed_b_is_fetched_once_while_the_rows_before_are_multiplied() -> 
         block = s.kc * s.nc * spec.dtype.itemsize
         assert block <= tiles * steps * planned.ahead_step <= 1.25 * block
         text = pipeline.source(planned).text
-        assert text.count("call void @llvm.prefetch") == len(planned.tiles) * len(
-            planned.ahead_lines
-        )
+        fetches = len(planned.tiles) * len(planned.ahead_lines)
+        fetches += sum(len(planned.lines_ahead(tile)) for tile in planned.packing_tiles)
+        assert text.count("call void @llvm.prefetch") == fetches
+
+
+def test_a_large_b_in_narrow_panels_is_packed_in_short_blocks() -> None:
+    """What a model's products are on AVX2, with tasks for several cores."""
+    for m, n, k in ((128, 768, 3072), (64, 1024, 1024), (197, 768, 768), (31, 4096, 1024)):
+        schedule = plan(Matmul(m=m, n=n, k=k, dtype=DType.F32), "x86-64-v3").schedule
+        assert isinstance(schedule, CpuMatmul)
+        assert (schedule.pack_a, schedule.pack_b, schedule.nr) == (True, True, 16)
+        assert schedule.kc < k
+        assert math.ceil(n / schedule.nc) * math.ceil(m / schedule.mc) >= 4
+
+
+def test_narrow_panels_that_several_tiles_use_are_packed() -> None:
+    small = plan(Matmul(m=256, n=256, k=256, dtype=DType.F32), "x86-64-v3").schedule
+    few = plan(Matmul(m=6, n=256, k=256, dtype=DType.F32), "x86-64-v3").schedule
+    assert isinstance(small, CpuMatmul) and isinstance(few, CpuMatmul)
+    assert small.pack_b and small.kc == 256
+    assert not few.pack_b
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_what_a_target_lacks(text: str, target: str) -> None:
 @pytest.mark.parametrize("target", ["sm_80", "gfx942"])
 def test_rows_of_64_bits_are_for_cpus(target: str) -> None:
     found = targets.find(target)
-    with pytest.raises(TargetError, match=r"rows of sum are computed in s64, and .* folds f32, s32"):
+    with pytest.raises(TargetError, match=r"rows of sum are computed in s64, and .* f32, s32"):
         targets.family(found.family).check_support(parse("sum 4x8 s64"), found)
     targets.family(found.family).check_support(parse("sum(x*y) 4x8 s64,f32"), found)
 

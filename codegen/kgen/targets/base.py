@@ -7,14 +7,16 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, ClassVar, Generic, TypeVar
 
 from kgen.errors import ScheduleError, TargetError
 from kgen.schedule import Schedule
 from kgen.spec import DType, Math, Matmul, Rowwise, Spec
+from kgen.targets import header
 from kgen.targets.device import Occupancy, Rates
 from kgen_runtime.launch_limits import Limits, refusal, target_limits
 from kgen_runtime.manifest import (
@@ -94,6 +96,51 @@ class Plan:
     def parameters(self) -> tuple[TensorParam, ...]:
         """The kernel's tensors: the spec's, prepacked ones in their packed form."""
         return self.spec.parameters
+
+    # -- the comment on top --------------------------------------------------------------------
+
+    @property
+    def target_line(self) -> str:
+        """The target, and what its code needs."""
+        return self.target.name
+
+    def launch_line(self, launch: Launch) -> str:
+        return f"{header.times(launch.grid)} workgroups of {math.prod(launch.block)} threads"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How the kernel goes about it, a line each."""
+        return ()
+
+    @property
+    def memory_map(self) -> tuple[str, ...]:
+        """Where things lie in memory on chip and in scratch, a line each."""
+        return ()
+
+    @property
+    def argument_remarks(self) -> Mapping[str, str]:
+        """What else there is to say of arguments, by name."""
+        return {}
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The comment's lines: the same facts in the same order on all targets."""
+        several = len(self.launches) > 1
+        sections: dict[str, Sequence[str]] = {
+            "computes": (self.spec.formula,),
+            "target": (self.target_line,),
+            "schedule": (self.schedule.line,),
+            "launch": [
+                f"{launch.entry_point}: " * several + self.launch_line(launch)
+                for launch in self.launches
+            ],
+            "method": self.notes,
+            "memory": self.memory_map,
+            "arguments": header.arguments(
+                self.parameters, self.workspaces, self.tensor_maps, self.argument_remarks
+            ),
+        }
+        return header.lines(self.spec.key, sections)
 
 
 @frozen

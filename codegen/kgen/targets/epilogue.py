@@ -117,6 +117,11 @@ class FusedEpilogue:
         return self.of(Extent.FULL)
 
     @property
+    def vectors(self) -> tuple[Argument, ...]:
+        """Those that have a number for each column, then those for each row."""
+        return (*self.by_column, *self.by_row)
+
+    @property
     def by_column(self) -> tuple[Argument, ...]:
         return self.of(Extent.N)
 

@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 
 from kgen.spec import Elementwise
+from kgen.targets.header import counted
 from kgen_runtime.values import frozen
 
 
@@ -110,6 +111,12 @@ class StreamPlan:
     @cached_property
     def merged(self) -> Merged:
         return merged_of(self.spec)
+
+    @property
+    def note(self) -> str:
+        """What the header says about the elements."""
+        rest = f" and {counted(self.rest, 'element')} in the remainder" if self.rest else ""
+        return f"{counted(self.vectors, 'vector')} of {counted(self.vector, 'element')}{rest}"
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -120,6 +120,9 @@ class CpuBackend(Backend):
     def view(self, buffer: int, offset: int, nbytes: int) -> int:
         return buffer + offset
 
+    def borrow(self, host: HostBytes) -> int:
+        return host.ctypes.data
+
     def copy_to_device(self, buffer: int, host: HostBytes) -> None:
         bytes_at(buffer, host.size)[:] = host
 

@@ -73,6 +73,9 @@ class ReferenceBackend(Backend):
     def view(self, buffer: memoryview, offset: int, nbytes: int) -> memoryview:
         return buffer[offset : offset + nbytes]
 
+    def borrow(self, host: HostBytes) -> memoryview:
+        return host.data
+
     def copy_to_device(self, buffer: memoryview, host: HostBytes) -> None:
         buffer[: host.nbytes] = host.data
 

@@ -218,10 +218,12 @@ def _walk(
     code = assembled(
         "cpu/ceiling_memory.ll.j2",
         {
-            "streams": walk.streams,
-            "unroll": unroll,
+            "streams": _streams(walk, unroll, width),
+            "vectors": walk.streams * unroll,
+            "step": unroll * width,
             "ahead": walk.ahead,
             "apart": walk.apart,
+            "inside_mask": walk.apart - 1,
             "vector": f"<{width // 8} x i64>",
             "vector_bytes": width,
             "copies": copies,
@@ -232,6 +234,15 @@ def _walk(
     step = walk.apart or unroll * width
     part = max(step, nbytes // walk.streams // step * step)
     return partial(code, part, source.ctypes.data, out.ctypes.data)
+
+
+def _streams(walk: Walk, unroll: int, width: int) -> tuple[object, ...]:
+    """For each stream where it starts if they are close together, and the vectors of a step: their
+    numbers, and the bytes to them."""
+    return tuple(
+        (s * walk.apart, tuple((s * unroll + u, u * width) for u in range(unroll)))
+        for s in range(walk.streams)
+    )
 
 
 def _memory(nbytes: int) -> Bytes:

@@ -24,6 +24,8 @@ ARCHITECTURES = tuple(PAUSE)
 FUTEX = {"x86_64": 202, "aarch64": 98}
 #: Linux, include/uapi/linux/futex.h: FUTEX_WAIT and FUTEX_WAKE, FUTEX_PRIVATE_FLAG.
 FUTEX_WAIT, FUTEX_WAKE = 128, 129
+#: Where in a job the kernel's pointers begin.
+POINTERS = 40
 #: Turns of an idle worker's loop before it sleeps: about 50 us.
 SPINS = 4096
 #: Fields of the pool's state.
@@ -36,7 +38,8 @@ def source(arch: str) -> str:
     values: Mapping[str, object] = {
         "arch": arch,
         "pool": POOL,
-        "most_pointers": MOST_POINTERS,
+        "pointers": range(POINTERS, POINTERS + 8 * MOST_POINTERS, 8),
+        "counts": range(1, MOST_POINTERS + 1),
         "pause": pause,
         "pause_declaration": declaration,
         "futex_number": FUTEX[arch],

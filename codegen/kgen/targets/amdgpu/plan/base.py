@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kgen.errors import ScheduleError
 from kgen.targets.base import Plan, Target
-from kgen_runtime.manifest import Extent3
+from kgen_runtime.manifest import Extent3, Launch
 from kgen_runtime.values import frozen
 
 
@@ -27,6 +27,9 @@ class AmdgpuPlan(Plan):
     @property
     def wave_mask(self) -> int:
         return self.wave - 1
+
+    def launch_line(self, launch: Launch) -> str:
+        return f"{super().launch_line(launch)}, waves of {self.wave}"
 
     @property
     def wave_shift(self) -> int:

@@ -92,6 +92,10 @@ class ElementwisePlan(AmdgpuPlan):
     spec: Elementwise
     schedule: GpuStream
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (self.stream.note,)
+
     @cached_property
     def stream(self) -> StreamPlan:
         return StreamPlan(spec=self.spec, vector=self.schedule.vector)

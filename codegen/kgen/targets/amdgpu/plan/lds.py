@@ -33,9 +33,12 @@ class Swizzle:
     def __str__(self) -> str:
         terms = ["position"]
         if self.position_mask:
-            terms.append(f"(position >> {self.position_shift} & {self.position_mask})")
+            shifted = f" >> {self.position_shift}" if self.position_shift else ""
+            terms.append(f"(position{shifted} & {self.position_mask})")
         if self.line_mask:
-            terms.append(f"(line >> {self.line_shift} << {self.line_scale} & {self.line_mask})")
+            shifted = f" >> {self.line_shift}" if self.line_shift else ""
+            scaled = f" << {self.line_scale}" if self.line_scale else ""
+            terms.append(f"(line{shifted}{scaled} & {self.line_mask})")
         return " ^ ".join(terms)
 
     def settled(self, position: int) -> int:

@@ -15,6 +15,7 @@ from kgen.targets.amdgpu.plan.staging import Staging
 from kgen.targets.base import Target
 from kgen.targets.epilogue import ACCUMULATOR, Argument, FusedEpilogue
 from kgen.targets.expressions import Rendered
+from kgen.targets.header import counted
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
@@ -178,6 +179,12 @@ class MatmulPlan(AmdgpuPlan):
         return True
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        loop = self.k_loop
+        rest = f" and a remainder of {loop.rest}" if loop.rest else ""
+        return (f"{counted(loop.full, 'whole tile')} along k{rest}",)
+
+    @property
     def declarations(self) -> tuple[str, ...]:
         """Of the intrinsics that both main loops call."""
         found = ["i32 @llvm.amdgcn.workgroup.id.y()", "void @llvm.amdgcn.s.barrier()"]
@@ -191,14 +198,15 @@ class MatmulPlan(AmdgpuPlan):
 
     @property
     def memory_map(self) -> tuple[str, ...]:
-        """Lines for the kernel's header."""
-        return tuple(
-            f"LDS:      @{s.name}_tile, {s.tile.nbytes} B of {s.tile.dtype}: "
-            f"[stage {s.tile.stages}][line of {s.tile.slot_k} k: {s.tile.lines}]"
+        sides = (self.a, self.b)
+        found = (
+            f"@{s.name}_tile: {s.tile.dtype} [stage: {s.tile.stages}]"
+            f"[line of {s.tile.slot_k} k: {s.tile.lines}]"
             f"[slot of {s.tile.slot_rows} {s.axis_name('row')}: {s.tile.slots}], "
-            f"slot = {s.tile.swizzle}"
-            for s in (self.a, self.b)
+            f"{s.tile.nbytes} B, slot = {s.tile.swizzle}"
+            for s in sides
         )
+        return (f"LDS, {sum(s.tile.nbytes for s in sides)} B", *found)
 
 
 def k_loop(spec: Matmul, schedule: GpuMatmul) -> KLoop:

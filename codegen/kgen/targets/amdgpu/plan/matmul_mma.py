@@ -69,6 +69,19 @@ class MmaPlan(MatmulPlan):
         return tuple((m, n) for m in range(self.tiles_m) for n in range(self.tiles_n))
 
     @property
+    def tile_rows(self) -> tuple[int, ...]:
+        """Where a wave's MMA tiles of A begin."""
+        return tuple(tile * self.instruction.m for tile in range(self.tiles_m))
+
+    @property
+    def tile_columns(self) -> tuple[int, ...]:
+        """The positions of B where its MMA tiles begin."""
+        return tuple(tile * self.instruction.m for tile in range(self.tiles_n))
+
+    def first_depth(self, lines: tuple[int, ...]) -> int:
+        return lines[0] * self.a.tile.slot_k
+
+    @property
     def accumulators(self) -> tuple[str, ...]:
         return tuple(f"%acc.m{m}.n{n}" for m, n in self.tiles)
 
@@ -128,6 +141,12 @@ class MmaPlan(MatmulPlan):
     def columns(self) -> tuple[int, ...]:
         """The first column of each piece of a row that lane 0 holds."""
         return tuple(range(0, self.schedule.warp_n, self.b.tile.interleaved_rows))
+
+    @property
+    def neighbours(self) -> tuple[range, ...]:
+        """The MMA tiles whose results are neighbouring columns, for each piece of a row."""
+        several = self.interleave
+        return tuple(range(i * several, (i + 1) * several) for i in range(len(self.columns)))
 
     @property
     def declarations(self) -> tuple[str, ...]:

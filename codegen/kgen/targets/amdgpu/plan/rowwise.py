@@ -18,6 +18,7 @@ from kgen.targets.amdgpu.plan.elementwise import rounding
 from kgen.targets.amdgpu.plan.pointers import Move
 from kgen.targets.amdgpu.plan.row_phases import PhasePlan, RowPhases
 from kgen.targets.base import Target
+from kgen.targets.header import counted
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.row import (
     Fold,
@@ -247,19 +248,22 @@ class RowwisePlan(AmdgpuPlan):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the header says about the schedule."""
         times = len([p for p in self.row.phases if p.inputs])
         kept = "kept in registers" if self.resident else f"read {times} times"
-        threads = f"{self.row.lanes} threads" if self.lanes_share else "1 thread"
-        found = [f"rows:     {threads} each, {kept}"]
+        found = [f"{counted(self.row.lanes, 'thread')} for each row, which is {kept}"]
         if self.row.interleaved and self.rows_share:
-            found.append("          neighbouring threads have neighbouring rows")
-        if self.has_barriers:
-            nbytes = self.parts.nbytes * self.schedule.rows_per_block
-            names = ", ".join(f"@{fold.name}_parts" for fold in self.folds)
-            of = "thread" if self.interleaved else "wave"
-            found.append(f"LDS:      {names}, {nbytes} B each of {self.spec.compute}: [row][{of}]")
+            found.append("neighbouring threads have neighbouring rows, which are contiguous")
         return tuple(found)
+
+    @property
+    def memory_map(self) -> tuple[str, ...]:
+        if not self.has_barriers:
+            return ()
+        rows, of = self.schedule.rows_per_block, "thread" if self.interleaved else "wave"
+        nbytes = self.parts.nbytes * rows
+        layout = f"{self.spec.compute} [row: {rows}][{of}: {self.row_waves}], {nbytes} B"
+        found = (f"@{fold.name}_parts: {layout}" for fold in self.folds)
+        return (f"LDS, {nbytes * len(self.folds)} B", *found)
 
     # -- where rows lie ------------------------------------------------------------------------
 

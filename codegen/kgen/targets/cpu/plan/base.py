@@ -8,6 +8,8 @@ from kgen.spec import DType, Spec
 from kgen.targets.base import Plan, Target
 from kgen.targets.cpu.limits import PRODUCT_FEATURES
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
+from kgen.targets.header import counted
+from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 
 #: Of a cache; Intel, AMD and most of Arm.
@@ -37,6 +39,29 @@ class CpuPlan(Plan):
     def pointer(self, name: str) -> str:
         """The operand for a tensor's address."""
         return f"%{name}"
+
+    @property
+    def target_line(self) -> str:
+        return f"{self.target.name}: {self.target.arch} with {' '.join(self.features)}"
+
+    def launch_line(self, launch: Launch) -> str:
+        tasks = counted(launch.grid[0], "task")
+        return f"{tasks} of {self.task_words}" if launch is self.launches[-1] else tasks
+
+    @property
+    def task_words(self) -> str:
+        """What a task does."""
+        raise NotImplementedError
+
+    @property
+    def memory_map(self) -> tuple[str, ...]:
+        found = self.scratch_map
+        return (f"stack, {self.scratch_bytes} B", *found) if found else ()
+
+    @property
+    def scratch_map(self) -> tuple[str, ...]:
+        """The kernel's buffers, a line each."""
+        return ()
 
     @property
     def scratch_bytes(self) -> int:

@@ -46,7 +46,7 @@ class BlockedPlan(CpuPlan):
     def task_words(self) -> str:
         s = self.schedule
         batches = f"{self.spec.batch} batches x " if self.spec.batch > 1 else ""
-        return f"{s.mc} x {s.nc}: {batches}{self.blocks_m} x {self.blocks_n} blocks"
+        return f"{s.mc} x {s.nc} outputs: {batches}{self.blocks_m} x {self.blocks_n} blocks"
 
     @property
     def rows_vary(self) -> bool:

@@ -115,8 +115,11 @@ class MatmulPlan(BlockedPlan):
 
     @property
     def ahead_step(self) -> int:
-        """Bytes of the next block that one step of a tile fetches, in whole lines."""
+        """Bytes of the next block that one step of a tile fetches: whole lines, or the share of a
+        tile in a panel that is packed."""
         step = self.k_depth * self.schedule.nr * self.spec.dtype.itemsize
+        if self.schedule.pack_b:
+            return -(-step // self.row_tiles)
         return -(-step // (self.row_tiles * LINE_BYTES)) * LINE_BYTES
 
     @property
@@ -228,7 +231,8 @@ class MatmulPlan(BlockedPlan):
 
     @property
     def acc_row(self) -> int:
-        return self.schedule.nc * self.accumulator_bytes + self.streams_b * SUMS_PADDING
+        padding = self.streams_b and not self.schedule.pack_b
+        return self.schedule.nc * self.accumulator_bytes + padding * SUMS_PADDING
 
     @property
     def acc_bytes(self) -> int:

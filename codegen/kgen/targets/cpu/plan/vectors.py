@@ -105,6 +105,9 @@ class Vector:
         """The constant whose elements are all `value`, rounded to the element type."""
         return f"splat ({self.scalar} {self.constant(value)})"
 
+    def power_of_two(self, exponent: int) -> str:
+        return self.splat(2.0**exponent)
+
     def of_values(self, values: Sequence[float]) -> str:
         """The constant with these elements."""
         return "<" + ", ".join(f"{self.scalar} {self.constant(value)}" for value in values) + ">"

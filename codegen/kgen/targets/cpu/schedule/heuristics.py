@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterable
 from typing import TypeVar
 
 from kgen.schedule import CpuMatmul, DotMatmul, Schedule
@@ -40,6 +41,18 @@ TILE_CYCLES, SUM_CYCLES = 20, 2
 #: A B that leaves the second-level cache is packed if it is used by more rows than this: 128 rows
 #: lose 4 % by packing, 1024 gain 8 % (Zen 4).
 PACK_ROWS = 256
+#: Of panels of a single line, whose rows no prefetcher follows, B pays for being packed from so
+#: many register tiles on: 256 x 256 x 256 in f32 on AVX2 gains 7 %, 64 x 64 x 64 nothing (Zen 4).
+NARROW_TILES = 3
+#: If such a B is large, and used by more rows than these and at most PACK_ROWS, all is packed in
+#: blocks of so much K, each fetched while the one before it is multiplied: 128 x 768 x 3072 takes
+#: 6.9 ms, 7.5 with B packed along all of K and 12.1 in place; 12 rows gain nothing (Zen 4).
+NARROW_LEAST, NARROW_K = 12, 64
+#: Columns of such a block at least, lest the rows of B are cut too short (96 cost 8 %), and tasks
+#: at least where there are more columns.
+NARROW_COLUMNS, NARROW_TASKS = 192, 8
+#: Rows of such a block at most, which leave room for the sums.
+NARROW_ROWS = 132
 #: Up to this many rows or columns bf16 is widened and multiplied as f32, not in pairs.
 DOT_ROWS, DOT_COLUMNS = 8, 8
 #: What it costs to carry sums over several blocks of K: 4 % at 1024 x 1024 x 1024 (Zen 4).
@@ -103,13 +116,38 @@ def blis_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     """Packed is what is widened or transposed on the way, and a large B that many rows use."""
     widened = spec.dtype is not spec.accumulate
     gathered = spec.layout.b_transposed
+    if narrow := narrow_matmul(spec, target):
+        return narrow
     if streams(spec, target):
         return stream_matmul(spec, target, packs_a=widened or spec.m > STREAM_A_ROWS)
     reused = is_large(spec, target) and spec.m > PACK_ROWS
     packs_b = not spec.constant and (gathered or widened or reused)
     packing = Packing(a=widened, b=packs_b, itemsize=spec.accumulate.itemsize)
     mr, nr = register_tile(spec, target, packing)
+    if has_narrow_panels(target) and not spec.constant and spec.m >= NARROW_TILES * mr:
+        packing = dataclasses.replace(packing, b=True)
     return enough_tasks(spec, blocks(spec, target, mr, nr, packing), packing.unit(spec, target, mr))
+
+
+def has_narrow_panels(target: Target) -> bool:
+    """A tile that is as high as its multiply-adds want has panels of one line: 6 x 16 on AVX2."""
+    return (
+        target.limits["vector_registers"] <= 16 and target.limits["vector_bytes"] == LINE_BYTES // 2
+    )
+
+
+def narrow_matmul(spec: Matmul, target: Target) -> CpuMatmul | None:
+    """All packed in short blocks of K, for a large B in panels of one line; None for others."""
+    few = NARROW_LEAST < spec.m <= PACK_ROWS and spec.k > NARROW_K and is_large(spec, target)
+    if spec.constant or spec.layout.b_transposed or not (few and has_narrow_panels(target)):
+        return None
+    packing = Packing(a=True, b=True, itemsize=spec.accumulate.itemsize)
+    mr, nr = register_tile(spec, target, packing, widths=[2])
+    mc = balanced(spec.m, NARROW_ROWS, packing.unit(spec, target, mr))
+    row = NARROW_K * packing.itemsize + ROW_PADDING
+    room = target.limits["stack_bytes"] - NARROW_K * nr * packing.itemsize - mc * row
+    most = min(room // (mc * packing.itemsize), max(NARROW_COLUMNS, spec.n // NARROW_TASKS))
+    return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=NARROW_K, nc=balanced(spec.n, most, nr))
 
 
 def dot_matmul(spec: Matmul, target: Target, dot: Dot) -> DotMatmul:
@@ -208,14 +246,19 @@ def deepest(spec: Matmul, target: Target, mr: int, nr: int, packing: Packing) ->
 
 
 def register_tile(
-    spec: Matmul, target: Target, packing: Packing, dot: Dot | None = None
+    spec: Matmul,
+    target: Target,
+    packing: Packing,
+    dot: Dot | None = None,
+    widths: Iterable[int] | None = None,
 ) -> tuple[int, int]:
     """mr and nr of the fewest cycles over the whole matrix, edges included.
 
     A step of a tile costs its multiply-adds, its loads, or the latency of one multiply-add,
     whichever is most, and half a cycle for the loop. Of those that it cannot tell apart, the one
     with the fewest loads for its products.
-    A row needs no more vectors than hide the latency, or than there are good streams.
+    A row needs no more vectors than hide the latency, or than there are good streams; `widths`, in
+    vectors, takes the place of that.
     """
     vector = vector_for(target, spec.accumulate, COLUMNS if dot else spec.n).count
     registers = target.limits["vector_registers"] - packing.extra_registers
@@ -240,7 +283,7 @@ def register_tile(
     vectors_most = STREAM_VECTORS_FEW if spec.constant else FMA_LATENCY * PER_CYCLE
     costs = {
         (rows, vectors): cycles(rows, vectors)
-        for vectors in range(1, min(math.ceil(spec.n / vector), vectors_most) + 1)
+        for vectors in widths or range(1, min(math.ceil(spec.n / vector), vectors_most) + 1)
         for rows in range(1, rows_most + 1)
         if registers_needed(rows, vectors) <= registers
         and packing.unit(spec, target, rows) <= ROW_UNIT_MOST

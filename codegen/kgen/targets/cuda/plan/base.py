@@ -15,6 +15,8 @@ from kgen.targets.cuda.expressions import PtxRenderer
 from kgen.targets.cuda.limits import FEATURES
 from kgen.targets.cuda.plan.constants import CONSTANTS, Constants
 from kgen.targets.expressions import Rendered
+from kgen.targets.header import times
+from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 
 #: What an index, a predicate and an address need beside a kernel's accumulators and fragments.
@@ -66,13 +68,24 @@ class CudaPlan(Plan):
         return CONSTANTS
 
     @property
-    def tensor_lines(self) -> tuple[str, ...]:
-        """The parameters, for the header: name, dtype, shape and strides."""
-        return tuple(
-            f"{p.name}: {p.dtype}[{', '.join(map(str, p.shape))}], "
-            f"strides [{', '.join(map(str, p.strides))}]"
-            for p in self.spec.parameters
-        )
+    def target_line(self) -> str:
+        return f"{self.target.name}, PTX {self.version}"
+
+    def launch_line(self, launch: Launch) -> str:
+        cluster = "" if launch.cluster == (1, 1, 1) else f", clusters of {times(launch.cluster)}"
+        return f"{times(launch.grid)} CTAs of {launch.block[0]} threads{cluster}"
+
+    @property
+    def memory_map(self) -> tuple[str, ...]:
+        if not self.shared_bytes:
+            return ()
+        kind = "dynamic" if self.dynamic_shared else "static"
+        return (f"shared memory ({kind}), {self.shared_bytes} B", *self.shared_map)
+
+    @property
+    def shared_map(self) -> tuple[str, ...]:
+        """Where things lie in shared memory, a line each."""
+        return ()
 
 
 def is_dynamic(shared_bytes: int, target: Target) -> bool:

@@ -97,6 +97,10 @@ class ElementwisePlan(base.FormulaPlan):
     spec: Elementwise
     schedule: GpuStream
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (self.stream.note,)
+
     @cached_property
     def stream(self) -> StreamPlan:
         return StreamPlan(spec=self.spec, vector=self.schedule.vector)

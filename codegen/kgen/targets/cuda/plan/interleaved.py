@@ -42,6 +42,10 @@ class InterleavedPlan(RowwisePlan):
         """A number for each thread."""
         return self.num_threads
 
+    @property
+    def part_noun(self) -> str:
+        return "threads"
+
     def partners(self, fold: Fold) -> tuple[int, ...]:
         """Where the threads of a row have their parts in shared memory."""
         first, step = self.partials[fold.name], self.schedule.rows_per_block * PARTIAL_BYTES

@@ -18,7 +18,7 @@ from kgen.targets.cuda.plan.raster import Raster
 from kgen.targets.cuda.plan.reduction.last_arriving import Gather
 from kgen.targets.cuda.plan.reduction.stream_k import Stream
 from kgen.targets.cuda.plan.staging.copy import TileCopy
-from kgen.targets.cuda.plan.words import counted
+from kgen.targets.header import counted
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
@@ -115,6 +115,9 @@ class SharedTile(Protocol):
     @property
     def base(self) -> int: ...
 
+    @property
+    def description(self) -> str: ...
+
 
 class Operand(Protocol):
     """One operand's copy into shared memory, and its tile there."""
@@ -191,15 +194,20 @@ class MatmulPlan(OutputPlan):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The map of shared memory, for the header."""
-        kind = "dynamic" if self.dynamic_shared else "static"
-        pipeline, b = self.pipeline, self.operands[1].tile.base
         return (
             *((self.gather.note,) if self.gather else ()),
             *((self.stream.note,) if self.stream else ()),
-            f"{counted(pipeline.k_tiles, 'tile')} along k",
-            f"shared memory ({kind}): {counted(pipeline.buffers, 'stage')} of "
-            f"{pipeline.stage_bytes} bytes, A at 0, B at {b} of each",
+            f"{counted(self.pipeline.k_tiles, 'tile')} along k",
+        )
+
+    @property
+    def shared_map(self) -> tuple[str, ...]:
+        pipeline, (a, b) = self.pipeline, self.operands
+        return (
+            f"{counted(pipeline.buffers, 'stage')} of {pipeline.stage_bytes} B, "
+            f"A at 0, B at {b.tile.base} of each",
+            f"A: {a.tile.description}",
+            f"B: {b.tile.description}",
         )
 
 

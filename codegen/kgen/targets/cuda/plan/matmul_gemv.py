@@ -223,6 +223,16 @@ class GemvPlan(OutputPlan):
         return any(strides)
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        return self.remarks
+
+    @property
+    def shared_map(self) -> tuple[str, ...]:
+        m, n = self.spec.m, self.schedule.block_n
+        parts = self.shared_bytes // (m * n * F32_BYTES)
+        return (f"sums: f32 [part of k: {parts}][m: {m}][n: {n}]",)
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         way = "k along a warp" if self.b.k_inner else f"{self.lanes} lanes along a row"
         return (

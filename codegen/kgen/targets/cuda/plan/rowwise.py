@@ -13,6 +13,7 @@ from kgen.targets.cuda.expressions import RegisterType, renderer_of
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.row_phases import PhasePlan, RowPhases
+from kgen.targets.header import counted
 from kgen.targets.row import (
     Fold,
     RowInput,
@@ -76,6 +77,10 @@ class RowwisePlan(base.FormulaPlan):
         return cluster_of(self.schedule)
 
     @property
+    def cluster_mask(self) -> int:
+        return self.cluster - 1
+
+    @property
     def num_warps(self) -> int:
         return self.num_threads // self.target.subgroup
 
@@ -113,6 +118,10 @@ class RowwisePlan(base.FormulaPlan):
         return self.num_warps
 
     @property
+    def part_noun(self) -> str:
+        return "warps"
+
+    @property
     def partials(self) -> dict[str, int]:
         """Where each fold keeps its parts; a place for each fold spares a barrier."""
         nbytes = self.num_parts * PARTIAL_BYTES
@@ -127,12 +136,21 @@ class RowwisePlan(base.FormulaPlan):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the header says about the schedule."""
         times = len([p for p in self.row.phases if p.inputs])
         kept = "kept in registers" if self.schedule.resident else f"read {times} times"
         ctas = f" in {self.cluster} CTAs" if self.cluster > 1 else ""
-        threads = f"{self.threads_per_row} thread{'s' if self.threads_per_row > 1 else ''}"
+        threads = counted(self.threads_per_row, "thread")
         return (f"{threads}{ctas} for each row, which is {kept}",)
+
+    @property
+    def shared_map(self) -> tuple[str, ...]:
+        number = self.spec.compute
+        parts = f"{number} for each of {self.num_parts} {self.part_noun}"
+        found = [f"{name}: {parts}, at {at}" for name, at in self.partials.items()]
+        if self.cluster > 1:
+            of = self.cluster_partials.items()
+            found += [f"{name}: {number} for each CTA of the cluster, at {at}" for name, at in of]
+        return tuple(found)
 
     # -- memory --------------------------------------------------------------------------------
 

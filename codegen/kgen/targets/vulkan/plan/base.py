@@ -10,10 +10,11 @@ from kgen.errors import ScheduleError
 from kgen.schedule import Schedule
 from kgen.spec import DType, Spec
 from kgen.targets.base import Plan, Target
+from kgen.targets.header import times
 from kgen.targets.vulkan.limits import CEILING, STORAGE_8BIT, STORAGE_16BIT
 from kgen.targets.vulkan.plan import declarations
 from kgen_runtime.launch_limits import VULKAN_GUARANTEED, Limits, vulkan_limits
-from kgen_runtime.manifest import Extent3
+from kgen_runtime.manifest import Extent3, Launch
 from kgen_runtime.values import frozen
 
 #: Scalars in one access, widest first.
@@ -169,30 +170,30 @@ class VulkanPlan(Plan):
         return vulkan_limits(self.requires.get("limits", {}), self.target.name)
 
     @property
-    def requires_line(self) -> str:
-        """What the device must have, for the header."""
-        requires = self.requires
+    def target_line(self) -> str:
+        requires, limits = self.requires, self.target.limits
         words = [f"Vulkan {requires['api']}", *requires.get("features", [])]
         words += [f"{name} >= {n}" for name, n in requires.get("limits", {}).items()]
-        return ", ".join(words)
+        version = f"SPIR-V {limits['spirv_major']}.{limits['spirv_minor']}"
+        return f"{self.target.name}, {version}; the device has {', '.join(words)}"
+
+    def launch_line(self, launch: Launch) -> str:
+        return f"{times(launch.grid)} workgroups of {self.num_threads} invocations"
 
     def declarations(self, text: str) -> tuple[str, ...]:
         """The types and constants that the text names."""
         return declarations.find(text, self.constants)
 
     @property
-    def tensor_lines(self) -> tuple[str, ...]:
-        """The parameters, for the header: binding, name, dtype, shape and strides."""
-        return tuple(
-            f"binding {i}: {p.name}, {p.dtype}[{', '.join(map(str, p.shape))}], "
-            f"strides [{', '.join(map(str, p.strides))}]"
-            for i, p in enumerate(self.spec.parameters)
-        )
+    def argument_remarks(self) -> Mapping[str, str]:
+        return {t.name: f", binding {t.binding}" for t in self.tensors}
 
     @property
-    def shared_lines(self) -> tuple[str, ...]:
-        """The map of workgroup memory, for the header."""
-        return tuple(f"{s.name}: {s.length} x {s.element}, {s.nbytes} B" for s in self.shared)
+    def memory_map(self) -> tuple[str, ...]:
+        if not self.shared:
+            return ()
+        found = (f"{s.name}: {s.element} [{s.length}], {s.nbytes} B" for s in self.shared)
+        return (f"workgroup memory, {self.shared_bytes} B", *found)
 
 
 def vector_type(scalar: str, width: int) -> str:

@@ -47,6 +47,10 @@ class ElementwisePlan(VulkanPlan):
     folded: bool
     guarded: bool
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (self.stream.note,)
+
     @cached_property
     def stream(self) -> StreamPlan:
         return StreamPlan(spec=self.spec, vector=self.schedule.vector)

@@ -29,4 +29,7 @@ class InterleavedPlan(RowwisePlan):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (*super().notes, "neighbouring invocations have neighbouring rows")
+        return (
+            *super().notes,
+            "neighbouring invocations have neighbouring rows, which are contiguous",
+        )

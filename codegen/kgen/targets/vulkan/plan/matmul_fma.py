@@ -12,6 +12,7 @@ from kgen.schedule import FmaMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.epilogue import FusedEpilogue
+from kgen.targets.header import counted
 from kgen.targets.vulkan.limits import CEILING
 from kgen.targets.vulkan.plan.base import (
     VulkanPlan,
@@ -79,7 +80,11 @@ class MatmulPlan(VulkanPlan):
     @property
     def notes(self) -> tuple[str, ...]:
         threads = f"{self.a.threads} x {self.b.threads} invocations (m x n)"
-        return (f"{threads}, {self.schedule.thread_m} x {self.schedule.thread_n} outputs each",)
+        full, rest = divmod(self.spec.k, self.schedule.block_k)
+        return (
+            f"{counted(full, 'whole tile')} along k{f' and a remainder of {rest}' if rest else ''}",
+            f"{threads}, {self.schedule.thread_m} x {self.schedule.thread_n} outputs each",
+        )
 
     @property
     def batched(self) -> bool:

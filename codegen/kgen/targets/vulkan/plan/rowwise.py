@@ -9,6 +9,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import GpuRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
+from kgen.targets.header import counted
 from kgen.targets.row import RowPlan, widest_vector
 from kgen.targets.vulkan.expressions import SpirvRenderer, SpirvWholeRenderer
 from kgen.targets.vulkan.plan.base import (
@@ -43,8 +44,8 @@ class RowwisePlan(VulkanPlan):
     @property
     def notes(self) -> tuple[str, ...]:
         times = len([p for p in self.row.phases if p.inputs])
-        kept = "which they hold" if self.schedule.resident else f"which they read {times} times"
-        return (f"{self.lanes} invocations for each row, {kept}",)
+        kept = "kept in registers" if self.schedule.resident else f"read {times} times"
+        return (f"{counted(self.lanes, 'invocation')} for each row, which is {kept}",)
 
     # -- a row's invocations -------------------------------------------------------------------
 

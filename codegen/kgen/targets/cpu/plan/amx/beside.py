@@ -6,7 +6,7 @@ from kgen.schedule import AmxMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.amx.packing import TilePackingPlan
-from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS
+from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS, TileColumn
 from kgen.targets.cpu.plan.base import LINE_BYTES
 from kgen_runtime.values import frozen
 
@@ -44,6 +44,10 @@ class BesidePlan(TilePackingPlan):
     def tile_column(self) -> int:
         """Bytes of a column of B as it is multiplied."""
         return self.part_column if self.packs_b_between else self.column_bytes
+
+    def tile_of_b(self, product: TileColumn) -> int:
+        """Bytes to a product's tile of B."""
+        return product.column * self.tile_column
 
     @property
     def shared_groups(self) -> int:

@@ -38,11 +38,14 @@ COPIES_OF_A = "a.copies"
 class Columns:
     """The columns of a register tile that the epilogue takes at a time.
 
-    `offset` counts columns from the tile's first; `valid` is what `epilogue` wants.
+    `offset` counts columns from the tile's first, `sums` and `out` bytes in a row of the sums and
+    of the output; `valid` is what `epilogue` wants.
     """
 
     name: str
     offset: int
+    sums: int
+    out: int
     valid: int | str
 
 
@@ -173,7 +176,8 @@ class AmxPlan(TileScratchPlan):
                 valid = f"%{prefix}.{name}.mask"
             elif self.spec.n - offset < count:
                 valid = self.spec.n - offset
-            found.append(Columns(name=name, offset=offset, valid=valid))
+            sums, out = offset * self.accumulator_bytes, offset * self.out.itemsize
+            found.append(Columns(name=name, offset=offset, sums=sums, out=out, valid=valid))
         return tuple(found)
 
     @property

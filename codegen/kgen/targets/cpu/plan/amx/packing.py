@@ -13,7 +13,7 @@ whole number of tiles, is packed row by row before that.
 
 from __future__ import annotations
 
-from kgen.targets.cpu.plan.amx.tiles import ROW_BYTES, TILE_BYTES, TILE_ROWS
+from kgen.targets.cpu.plan.amx.tiles import ROW_BYTES, TILE_BYTES, TILE_ROWS, TileRow
 from kgen.targets.cpu.plan.packing.groups import ROW_PADDING, GroupsPlan, rounded
 from kgen.targets.cpu.plan.packing.panel import Stage, transpose_stages
 from kgen.targets.cpu.plan.vectors import Vector
@@ -42,6 +42,10 @@ class TilesOfA:
     pointer: str
     row: int
     step: int
+
+    def at(self, tile: TileRow) -> int:
+        """Bytes to a tile."""
+        return tile.row * self.row
 
 
 @frozen
@@ -197,7 +201,12 @@ class TilePackingPlan(GroupsPlan):
 
     @property
     def has_columns_beyond(self) -> bool:
-        return self.columns_beyond < self.panels * TILE_ROWS
+        return self.columns_beyond < self.tiled_columns
+
+    @property
+    def tiled_columns(self) -> int:
+        """Columns of all tiles."""
+        return self.panels * TILE_ROWS
 
     @property
     def depth_of_tiles(self) -> int:
@@ -208,6 +217,11 @@ class TilePackingPlan(GroupsPlan):
     def column_starts(self) -> tuple[int, ...]:
         """Bytes in B from the first column of a tile to each."""
         return tuple(i * self.b_strides[2] for i in range(TILE_ROWS))
+
+    @property
+    def tile_row_starts(self) -> range:
+        """Bytes in a tile to each of its rows."""
+        return range(0, TILE_BYTES, ROW_BYTES)
 
     @property
     def transpose_stages(self) -> tuple[Stage, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgen.targets.cpu.plan.amx.beside import BesidePlan
-from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS
+from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS, TileColumn, TileRow
 from kgen_runtime.values import frozen
 
 #: The workspace of B in the order of tiles.
@@ -87,29 +87,46 @@ class TileScratchPlan(BesidePlan):
         return a + b + self.sums_bytes + self.last_bytes
 
     @property
-    def memory_map(self) -> tuple[str, ...]:
-        """The scratch buffers, a line each, for the header."""
+    def notes(self) -> tuple[str, ...]:
+        packs: tuple[str, ...] = ()
+        if self.packs_b_between:
+            packs = ("each step packs a part of the B that is multiplied next",)
+        elif self.packs_b_before:
+            packs = ("another launch before packs B, for all tasks",)
+        return (
+            "AMX tiles: a task is an mc x nc block of out; for each panel of nr columns of B, in "
+            "tiles, and each kc of K every mr rows of A are multiplied with it, the sums in tile "
+            "registers, which are finished (epilogue, conversion) while the next are multiplied",
+            *packs,
+        )
+
+    @property
+    def scratch_map(self) -> tuple[str, ...]:
         lines = []
-        workspace, stack = "in a workspace", "on the stack"
+        workspace, stack = ", in a workspace", ""
         dtype, k = self.spec.dtype, f"k/{self.run_k}"
         if self.schedule.pack_a:
             order = f"[mc/mr][{k}][mr/{TILE_ROWS}] tiles"
             if self.packs_a:
-                order = f"[mc][k], {self.a_pack_row} bytes a row, zero past K"
+                order = f"[mc][k], {self.a_pack_row} B a row, zero past K"
             where = workspace if self.has_copies_of_a else stack
-            lines.append(f"%a.pack  {self.a_copy_bytes} bytes {where}: {dtype} {order}")
+            lines.append(f"%a.pack: {dtype} {order}, {self.a_copy_bytes} B{where}")
         if self.packs_b_between:
             order = f"[2][nr/{TILE_ROWS}][kc/{self.run_k}] tiles"
-            lines.append(f"%b.pack  {self.parts_bytes} bytes {stack}: {dtype} {order}")
+            lines.append(f"%b.pack: {dtype} {order}, {self.parts_bytes} B")
         elif self.packs_b:
             name, where = ("%b.pack", stack) if self.packs_b_alone else (f"%{PACKED_B}", workspace)
             order = f"[n/{TILE_ROWS}][{k}] tiles, zero past K and N"
-            lines.append(f"{name}  {self.packed_matrix_bytes} bytes {where}: {dtype} {order}")
+            lines.append(f"{name}: {dtype} {order}, {self.packed_matrix_bytes} B{where}")
         order = f"{self.sum_vector.scalar} [mr][nr]"
         if self.k_blocked:
-            lines.append(f"%sums  {self.sums_bytes} bytes {stack}: [mc/mr] times {order}")
-        lines.append(f"%last  {self.last_bytes} bytes {stack}: {order}")
+            lines.append(f"%sums: [mc/mr] times {order}, {self.sums_bytes} B")
+        lines.append(f"%last: {order}, {self.last_bytes} B")
         return tuple(lines)
+
+    def sums_at(self, tile: TileRow, product: TileColumn) -> int:
+        """Bytes in the block of sums to those of a product."""
+        return tile.row * self.sums_row + product.column * self.accumulator_bytes
 
     @property
     def sums_row(self) -> int:

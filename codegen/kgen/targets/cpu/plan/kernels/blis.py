@@ -24,23 +24,33 @@ class BlisPlan(TiledPlan):
     b: Access
 
     @property
+    def streams_b(self) -> bool:
+        return self.k_blocked and not self.b_is_packed and not self.b_gathered
+
+    @property
     def scratch_besides_b(self) -> int:
         return self.packs_a * self.a_pack_bytes + (not self.is_direct) * self.acc_bytes
 
     @property
-    def memory_map(self) -> tuple[str, ...]:
-        """The scratch buffers, a line each, for the header."""
+    def notes(self) -> tuple[str, ...]:
+        return (
+            "BLIS blocking: a task is an mc x nc block of out, in panels of nr columns of B, each "
+            "multiplied with every mr rows of A, the mr x nr sums in registers",
+        )
+
+    @property
+    def scratch_map(self) -> tuple[str, ...]:
         lines = []
         scalar = self.sum_vector.scalar
         if self.packs_a:
-            order = f"{scalar} {self.a_pack_order}, {self.a_pack_row} bytes a row"
-            lines.append(f"%a.pack  {self.a_pack_bytes} bytes, {order}")
+            order = f"{scalar} {self.a_pack_order}, {self.a_pack_row} B a row"
+            lines.append(f"%a.pack: {order}, {self.a_pack_bytes} B")
         if self.packs_b:
-            order = f"{scalar} [kc][nr], {self.b_pack_row} bytes a row"
-            lines.append(f"%b.pack  {self.b_pack_bytes} bytes, {order}")
+            order = f"{scalar} [kc][nr], {self.b_pack_row} B a row"
+            lines.append(f"%b.pack: {order}, {self.b_pack_bytes} B")
         if not self.is_direct:
-            order = f"{scalar} [mc][nc], {self.acc_row} bytes a row"
-            lines.append(f"%acc     {self.acc_bytes} bytes, {order}")
+            order = f"{scalar} [mc][nc], {self.acc_row} B a row"
+            lines.append(f"%acc: {order}, {self.acc_bytes} B")
         return tuple(lines)
 
     # -- A and B of the current block of K -----------------------------------------------------

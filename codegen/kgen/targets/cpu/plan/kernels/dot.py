@@ -36,22 +36,30 @@ class DotPlan(StartsPlan, InterleavedPlan, TiledPlan, GroupsPlan):
         )
 
     @property
-    def memory_map(self) -> tuple[str, ...]:
-        """The scratch buffers, a line each, for the header."""
+    def notes(self) -> tuple[str, ...]:
+        group = self.dot.group
+        return (
+            f"BLIS blocking with {self.dot.mnemonic}, {group} of K at a time: a task is an mc x nc "
+            f"block of out, in panels of nr columns of B, packed in groups of {group} k, each "
+            "multiplied with every mr rows of A, the mr x nr sums in registers",
+            *self.compensation_notes,
+        )
+
+    @property
+    def scratch_map(self) -> tuple[str, ...]:
         lines = []
         if self.packs_a:
             dtype = "s16" if self.a_widens else self.spec.dtype
-            order = f"{dtype} [mc][kc], {self.a_pack_row} bytes a row, zero past K"
-            lines.append(f"%a.pack    {self.a_pack_bytes} bytes, {order}")
-        if self.has_starts:
-            lines.append(f"%a.starts  {self.starts_bytes} bytes, i32 [mc]")
+            order = f"{dtype} [mc][kc], {self.a_pack_row} B a row, zero past K"
+            lines.append(f"%a.pack: {order}, {self.a_pack_bytes} B")
+        lines += self.starts_map
         if self.packs_b:
             order = f"{self.spec.dtype} [kc/{self.group}][nr][{self.group}]"
-            row = f"{self.b_pack_row} bytes a row, zero past K and N"
-            lines.append(f"%b.pack    {self.b_pack_bytes} bytes, {order}, {row}")
+            row = f"{self.b_pack_row} B a row, zero past K and N"
+            lines.append(f"%b.pack: {order}, {row}, {self.b_pack_bytes} B")
         if not self.is_direct:
-            order = f"{self.sum_vector.scalar} [mc][nc], {self.acc_row} bytes a row"
-            lines.append(f"%acc       {self.acc_bytes} bytes, {order}")
+            order = f"{self.sum_vector.scalar} [mc][nc], {self.acc_row} B a row"
+            lines.append(f"%acc: {order}, {self.acc_bytes} B")
         return tuple(lines)
 
     # -- A and B as they are multiplied --------------------------------------------------------

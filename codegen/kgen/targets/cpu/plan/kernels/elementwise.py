@@ -76,6 +76,15 @@ class ElementwisePlan(FormulaPlan):
         return f"{self.schedule.task} {'rows' if self.by_rows else 'elements'}"
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        if not self.schedule.nontemporal:
+            return ()
+        return (
+            "outputs are written past the caches, which wants whole vectors of memory: the first "
+            "and the last of a range go through the caches and overlap with their neighbours",
+        )
+
+    @property
     def functions(self) -> Functions:
         """The constants of exp2 and log2."""
         return functions_for(self.target, self.compute, DType.F32)

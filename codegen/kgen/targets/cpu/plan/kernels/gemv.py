@@ -73,6 +73,20 @@ class SweepPlan(StartsPlan, InterleavedPlan):
         return self.acc_room + self.starts_bytes
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        return (
+            "outer-product GEMV: a task is a block of nc columns for all rows of A, and walks each "
+            f"block of kc of B by {self.schedule.parts} rows at once, from one end to the other",
+            *self.compensation_notes,
+        )
+
+    @property
+    def scratch_map(self) -> tuple[str, ...]:
+        order = f"{self.sums.scalar} [mc][nc], {self.acc_row} B a row"
+        where = "half a page from B's lower bits"
+        return (f"%acc: {order}, {self.acc_bytes} B, {where}", *self.starts_map)
+
+    @property
     def acc_room(self) -> int:
         """Bytes in which the block of sums may begin anywhere in a page."""
         return self.acc_bytes + ALIAS_BYTES

@@ -100,6 +100,20 @@ class InnerPlan(StartsPlan, TiledPlan):
         return self.acc_bytes + self.starts_bytes
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        return (
+            f"inner products of vectors of {self.k_vector} along K, which is contiguous in A and "
+            "in B: a task is an mc x nc block of out, in tiles of mr rows of A and nr columns of "
+            "B, which are far apart: each is a stream of its own, which goes on with the next tile",
+            *self.compensation_notes,
+        )
+
+    @property
+    def scratch_map(self) -> tuple[str, ...]:
+        order = f"{self.sums.scalar} [mc][nc], {self.acc_row} B a row"
+        return (f"%acc: {order}, {self.acc_bytes} B", *self.starts_map)
+
+    @property
     def streams_b(self) -> bool:
         """The tiles fetch what follows by themselves."""
         return False

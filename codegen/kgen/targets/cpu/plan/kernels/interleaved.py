@@ -82,6 +82,10 @@ class InterleavedPlan(RowwisePlan):
         return f"{self.schedule.task} vectors of rows"
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        return (f"{self.compute.count} neighbouring rows at a time",)
+
+    @property
     def last_task_is_short(self) -> bool:
         return self.units % self.schedule.task != 0
 

@@ -259,6 +259,11 @@ class RowwisePlan(FormulaPlan):
         return tuple(place for place in used if place != self.row_as_place)
 
     @property
+    def scratch_map(self) -> tuple[str, ...]:
+        kept = f"f32, {self.row_bytes} B, kept of a row from phase to phase"
+        return tuple(f"{place}: {kept}" for place in self.row_buffers)
+
+    @property
     def scratch_bytes(self) -> int:
         return len(self.row_buffers) * self.row_bytes
 

@@ -87,6 +87,7 @@ class Functions:
     subnormal_bits: ClassVar[float] = 24.0
     subnormal_scale: ClassVar[float] = 2.0**24
     infinity: ClassVar[float] = math.inf
+    minus_infinity: ClassVar[float] = -math.inf
     nan: ClassVar[float] = math.nan
 
     def declarations(self, t: Vector) -> tuple[str, ...]:

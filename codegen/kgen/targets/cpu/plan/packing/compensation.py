@@ -60,6 +60,20 @@ class StartsPlan(MatmulPlan):
         return self.dot is not None and self.dot.b_is_unsigned
 
     @property
+    def compensation_notes(self) -> tuple[str, ...]:
+        if self.dot is None or not self.has_starts:
+            return ()
+        return (
+            f"zero-point compensation: {self.dot.mnemonic} takes B for unsigned, so 128 is added "
+            "to its elements, and the sums of row i start from -128 (A[i, 0] + A[i, 1] + ...)",
+        )
+
+    @property
+    def starts_map(self) -> tuple[str, ...]:
+        """The buffer of starts, for the header."""
+        return (f"%a.starts: i32 [mc], {self.starts_bytes} B",) if self.has_starts else ()
+
+    @property
     @abstractmethod
     def a_m(self) -> int:
         """Bytes from one row of A, as it is multiplied, to the next."""

@@ -154,12 +154,16 @@ class GroupsPlan(MatmulPlan):
     @property
     def group_vector(self) -> Vector:
         """The same, each group as one integer."""
-        return Vector(count=self.b_width, scalar=f"i{8 * self.group * self.row.itemsize}")
+        return Vector(count=self.b_width, scalar=f"i{8 * self.group_bytes}")
+
+    @property
+    def group_bytes(self) -> int:
+        return self.group * self.row.itemsize
 
     @property
     def b_pack_row(self) -> int:
         """Bytes of a row of groups."""
-        return self.schedule.nr * self.group * self.row.itemsize
+        return self.schedule.nr * self.group_bytes
 
     @property
     def group_row(self) -> int:

@@ -93,6 +93,11 @@ class PanelSquare:
     pack_row: int
 
     @property
+    def size_bytes(self) -> int:
+        """From its first column in B to that of the next one beside it."""
+        return self.size * self.stride
+
+    @property
     def sides(self) -> tuple[Side, ...]:
         return square_sides(self.size, self.stride, self.pack_row)
 

@@ -10,13 +10,16 @@ from kgen.spec import Extent
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES
 from kgen.targets.cpu.plan.matmul import MatmulPlan
-from kgen.targets.cpu.plan.tiles.tile import Tile, tile
+from kgen.targets.cpu.plan.tiles.tile import Column, Tile, tile
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
 
 #: Steps of K ahead of which a tile that packs fetches rows of B: 1 % of 512 x 512 x 512 in bf16, as
 #: a panel's part of a row is too short for the hardware to go on with (Zen 4).
 PACKING_AHEAD = 8
+#: And where that part is a single line and a step one of K, which is short: 4 % of 64 x 1024 x 1024
+#: in f32 on AVX2 (Zen 4).
+PACKING_AHEAD_NARROW = 32
 
 
 #: Of the widest vectors, whose instructions have forms for the halves (AVX512VL).
@@ -98,10 +101,12 @@ class TiledPlan(MatmulPlan):
     def lines_ahead(self, tile: Tile) -> tuple[int, ...]:
         """Bytes from what a step of a tile that packs reads of B to the lines that it fetches."""
         width = tile.width * self.spec.dtype.itemsize
+        is_short = self.k_depth == 1 and width <= LINE_BYTES
+        steps = PACKING_AHEAD_NARROW if is_short else PACKING_AHEAD
         aligned = self.b_strides[1] % LINE_BYTES == 0
         last = () if aligned else (width - 1,)
         return tuple(
-            (PACKING_AHEAD * self.k_depth + row) * self.b_strides[1] + line
+            (steps * self.k_depth + row) * self.b_strides[1] + line
             for row in range(self.k_depth)
             for line in (*range(0, width, LINE_BYTES), *last)
         )
@@ -231,6 +236,10 @@ class TiledPlan(MatmulPlan):
             out_strides=out,
             has_halves=self.has_halves,
         )
+
+    def unpacked(self, column: Column) -> int:
+        """Bytes in a row of B to a column."""
+        return column.first * self.b_strides[2]
 
     @property
     def has_halves(self) -> bool:

@@ -58,6 +58,10 @@ class Strip:
     rows: tuple[Row, ...]
     columns: tuple[Column, ...]
 
+    def at(self, put: Put) -> int:
+        """Bytes from the lane's address in the first buffer."""
+        return self.offset + put.offset
+
     @property
     def last_row(self) -> int:
         return self.m + ROWS - 1
@@ -88,6 +92,10 @@ class TmaStore:
     @property
     def tile(self) -> SwizzledTile:
         return SwizzledTile(rows=ROWS, row_bytes=ROW_BYTES)
+
+    @property
+    def row_pair_bytes(self) -> int:
+        return 2 * self.tile.row_bytes
 
     @property
     def group_bytes(self) -> int:

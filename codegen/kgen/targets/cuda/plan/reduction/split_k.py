@@ -144,6 +144,10 @@ class SplitPlan(CudaPlan):
         )
 
     @property
+    def shared_map(self) -> tuple[str, ...]:
+        return self.part.shared_map
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """How operands reach shared memory, and how parts are added."""
         split = self.schedule.split_k

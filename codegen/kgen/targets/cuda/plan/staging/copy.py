@@ -20,7 +20,7 @@ from kgen.targets.cuda.plan.matrix import (
     Matrix,
 )
 from kgen.targets.cuda.plan.staging.units import Guard, Place, Unit, xor_suffix
-from kgen.targets.cuda.plan.words import counted
+from kgen.targets.header import counted
 from kgen_runtime.values import frozen
 
 

@@ -45,9 +45,20 @@ class SwizzledTile:
         return min(self._step_bytes, BANK_LINE_BYTES) - self.chunk_bytes
 
     @property
+    def mask_word(self) -> str:
+        """The mask as a comment has it."""
+        return f"{self.mask:#x}"
+
+    @property
     def _step_bytes(self) -> int:
         """From one of the rows that are accessed together to the next."""
         return self.row_bytes * self.row_step
+
+    @property
+    def description(self) -> str:
+        """A comment: where a byte lies."""
+        plain = f"rows of {self.row_bytes} B, byte o of the tile at "
+        return plain + (f"o ^ (o >> {self.shift} & {self.mask_word})" if self.mask else "o")
 
     def swizzle(self, offset: int) -> int:
         """Where the byte at `offset` of the plain row-major tile lies."""
@@ -80,6 +91,11 @@ class PaddedTile:
 
     ITEM_BYTES = 4
     PADDING = 4
+
+    @property
+    def description(self) -> str:
+        """A comment: where an element lies."""
+        return f"f32, {self.width} for each k, {self.pitch} B from one k to the next"
 
     @property
     def pitch(self) -> int:

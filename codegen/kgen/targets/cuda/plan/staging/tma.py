@@ -13,12 +13,15 @@ from typing import Final
 
 from kgen.spec import DType
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, Matrix
+from kgen.targets.header import counted
 from kgen_runtime.manifest import TensorMap
 from kgen_runtime.values import frozen
 
 ROW_BYTES: Final = 128
 #: Eight rows, over which the swizzle repeats.
 GROUP_BYTES = 8 * ROW_BYTES
+#: Which bits of a byte's offset the swizzle adds, by exclusive or, to which others.
+SWIZZLE_SHIFT, SWIZZLE_MASK = 3, 0x70
 #: Of k in an instruction: 32 bytes.
 STEP_BYTES = 32
 #: Most rows of a box, and where a tensor map's strides end, in bytes (cuTensorMapEncodeTiled).
@@ -144,6 +147,11 @@ class TmaOperand:
         return leading // MAX_ACCESS_BYTES << 16
 
     @property
+    def first_low(self) -> int:
+        """The lower word of the first stage's descriptor, less the address of shared memory."""
+        return self.base // MAX_ACCESS_BYTES + self.descriptor_low
+
+    @property
     def descriptor_high(self) -> int:
         """The upper word: the bytes from eight rows to the next, and the swizzle."""
         return GROUP_BYTES // MAX_ACCESS_BYTES | SWIZZLE_128
@@ -159,13 +167,32 @@ class TmaOperand:
         return 8 if self.k_inner else self.per_row
 
     @property
+    def layout(self) -> str:
+        """A comment: where a byte of the tile lies."""
+        boxes = counted(len(self.boxes) * self.shares, "box", "boxes")
+        return (
+            f"{boxes}, rows of {ROW_BYTES} B, byte o of a box at "
+            f"o ^ (o >> {SWIZZLE_SHIFT} & {SWIZZLE_MASK:#x})"
+        )
+
+    @property
+    def descriptor_words(self) -> tuple[str, ...]:
+        """A comment: the fields of a matrix descriptor, from its lowest bit on."""
+        leading = (self.descriptor_low >> 16) * MAX_ACCESS_BYTES
+        return (
+            f"{self.name.upper()}'s descriptor: bits 0-13 start address / 16; 16-29 leading "
+            f"dimension byte offset {leading} / 16;",
+            f"32-45 stride dimension byte offset {GROUP_BYTES} / 16; 62-63 swizzle mode 1 "
+            f"({ROW_BYTES} bytes)",
+        )
+
+    @property
     def description(self) -> str:
         """A comment: the tile and how it is copied."""
-        boxes = self.boxes
-        count = "1 box" if len(boxes) == 1 else f"{len(boxes)} boxes"
+        boxes = counted(len(self.boxes), "box", "boxes")
         rows, cols = self.tensor_map.box[-2:]
         return (
-            f"{self.name.upper()}: {count} of {rows}x{cols} as stored by TMA, "
+            f"{self.name.upper()}: {boxes} of {rows}x{cols} as stored by TMA, "
             f"k {'along' if self.k_inner else 'across'} the rows"
             + (f", for all {self.shares} CTAs of the cluster" if self.shares > 1 else "")
         )

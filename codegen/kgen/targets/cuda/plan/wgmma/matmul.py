@@ -38,7 +38,7 @@ from kgen.targets.cuda.plan.wgmma.limits import (
 )
 from kgen.targets.cuda.plan.wgmma.operands import plan_products
 from kgen.targets.cuda.plan.wgmma.products import WgmmaProducts
-from kgen.targets.cuda.plan.words import counted
+from kgen.targets.header import counted
 from kgen_runtime.values import frozen
 
 
@@ -192,29 +192,31 @@ class WgmmaPlan(OutputPlan):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The order of tiles and the map of shared memory, for the header."""
-        kind = "dynamic" if self.dynamic_shared else "static"
-        stages = self.num_stages
         found = [f"{counted(self.k_tiles, 'tile')} along k"]
         if self.products.swapped:
             found.append("the transpose is computed: wgmma's rows are columns of the output")
         if self.persistent:
             rows, cols = self.raster.rows, self.raster.cols
             found.append(f"{self.raster.total} block tiles, {rows} x {cols} of each matrix")
-        found.append(
-            f"shared memory ({kind}): {counted(stages, 'stage')} of {self.stage_bytes} bytes, "
-            f"A at 0, B at {self.operands[1].base} of each;"
-        )
         if self.stream is not None:
             found.append(self.stream.note)
-        if self.store is not None:
+        return tuple(found)
+
+    @property
+    def shared_map(self) -> tuple[str, ...]:
+        stages, first, (a, b) = self.num_stages, self.full_barriers, self.operands
+        found = [
+            f"{counted(stages, 'stage')} of {self.stage_bytes} B, A at 0, B at {b.base} of each",
+            f"A: {a.layout}",
+            f"B: {b.layout}",
+        ]
+        if (store := self.store) is not None:
             found.append(
-                f"  {counted(self.store.buffers, 'strip')} of outputs for each consumer at "
-                f"{self.store.base};"
+                f"outputs: {counted(store.buffers, 'strip')} of {store.tile.nbytes} B for each "
+                f"consumer at {store.base}; {store.tile.description}"
             )
-        first = self.full_barriers
         found.append(
-            f"  barriers full[{stages}] at {first}, empty[{stages}] at {first + self.barrier_bytes}"
+            f"barriers: full[{stages}] at {first}, empty[{stages}] at {first + self.barrier_bytes}"
         )
         return tuple(found)
 

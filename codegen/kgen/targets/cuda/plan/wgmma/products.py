@@ -158,6 +158,11 @@ class WgmmaProducts:
         """Of k, in a tile."""
         return range(self.depth // self.instruction.depth)
 
+    @property
+    def steps_after(self) -> int:
+        """Groups of products that may be under way when a step's fragments are loaded anew."""
+        return len(self.steps) - 1
+
     def _product(self, d: tuple[str, ...], step: int, row: int, col: int, width: int) -> Product:
         words, fragments = ROW_BYTES // MAX_ACCESS_BYTES, self.fragments
         return Product(

@@ -1,0 +1,88 @@
+"""Making programs: weights under their digests, and the steps that each step waits for."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kgen.errors import BundleError
+from kgen_runtime.manifest_program import Program, Weight, weight_file
+from kgen_runtime.program_check import check_programs, uses
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from kgen_runtime.backend import HostBytes
+    from kgen_runtime.manifest import KernelEntry
+
+    Bytes = bytes | npt.NDArray[Any]
+
+
+def weight(name: str, data: Bytes) -> Weight:
+    """A weight of these bytes, which are in the order that the target's kernels take
+    (:func:`kgen.constants.stored`). Give `bundle.pack` the same bytes under its `file`."""
+    found = _bytes(data)
+    digest = hashlib.sha256(found.data).hexdigest()
+    return Weight(name=name, file=weight_file(digest), sha256=digest, nbytes=len(found))
+
+
+def finished(
+    programs: Sequence[Program], kernels: Sequence[KernelEntry], weights: Mapping[str, Bytes]
+) -> tuple[tuple[Program, ...], dict[str, HostBytes]]:
+    """The programs with what their steps wait for, and the files of their weights.
+
+    Raises BundleError for a program that a runtime would refuse.
+    """
+    check_programs(programs, kernels, order=False)
+    by_name = {kernel.name: kernel for kernel in kernels}
+    made = tuple(_ordered(program, by_name) for program in programs)
+    check_programs(made, kernels)
+    return made, _weight_files(made, weights)
+
+
+def _weight_files(programs: Iterable[Program], given: Mapping[str, Bytes]) -> dict[str, HostBytes]:
+    """The files of all weights of these programs. Raises BundleError for one that is missing or is
+    not the one that a program means."""
+    files: dict[str, HostBytes] = {}
+    for program in programs:
+        for one in program.weights:
+            if one.file not in given:
+                raise BundleError(
+                    f"program {program.qualified_name}: weight {one.name} has no data under "
+                    f"weights[{one.file!r}]; give its bytes"
+                )
+            if one.file not in files:
+                files[one.file] = _bytes(given[one.file])
+            if one != weight(one.name, files[one.file]):
+                raise BundleError(
+                    f"program {program.qualified_name}: weights[{one.file!r}] are not the bytes of "
+                    f"weight {one.name}; give those that it was made of"
+                )
+    return files
+
+
+def _bytes(data: Bytes) -> HostBytes:
+    import numpy as np
+
+    if isinstance(data, np.ndarray):
+        return np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+    return np.frombuffer(data, np.uint8)
+
+
+def _ordered(program: Program, kernels: Mapping[str, KernelEntry]) -> Program:
+    """The program with each step's `after` filled in: the steps whose accesses conflict with its
+    own, less those that another of them waits for. `kernels` are a bundle's, by name."""
+    steps = []
+    earlier: list[int] = []  # bit i: runs after step i
+    for step, found in zip(program.steps, uses(program, kernels), strict=True):
+        after: list[int] = []
+        before = 0
+        for other in sorted({o.step for _, _, others in found for o in others}, reverse=True):
+            if not before >> other & 1:
+                after.append(other)
+                before |= earlier[other] | 1 << other
+        earlier.append(before)
+        steps.append(dataclasses.replace(step, after=tuple(sorted(after))))
+    return dataclasses.replace(program, steps=tuple(steps))

@@ -1,0 +1,132 @@
+"""A small program that tests of the writer, the runtime and the commands take: an MLP with a
+residual and layer norm, as the front end would write it, and its answer in f64."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import kgen
+from kgen import bundle, pipeline, targets
+from kgen.constants import stored
+from kgen.program import weight
+from kgen.spec import Operand, Spec
+from kgen.targets.base import Kernel
+from kgen_runtime.dlpack import packed_strides
+from kgen_runtime.dtypes import DType
+from kgen_runtime.manifest_program import Place, PlaceKind, Program, Step, Value
+
+Array = npt.NDArray[Any]
+ROWS, WIDE, INNER = 5, 24, 40
+#: The arena of the MLP: the inner activation, then the sum.
+SUM_AT = 1024
+
+
+def value(
+    name: str, shape: tuple[int, ...], kind: PlaceKind, place: str = "", offset: int = 0
+) -> Value:
+    """A packed f32 value; inputs, outputs and weights are called as their memories are."""
+    return Value(
+        name=name,
+        dtype=DType.F32,
+        shape=shape,
+        strides=packed_strides(shape),
+        place=Place(kind=kind, name=place if kind in ("arena", "state") else name, offset=offset),
+    )
+
+
+def parameters(seed: int = 0) -> dict[str, Array]:
+    rng = np.random.default_rng(seed)
+    shapes = {"w1": (WIDE, INNER), "b1": (INNER,), "w2": (INNER, WIDE), "b2": (WIDE,)}
+    shapes |= {"gamma": (WIDE,), "beta": (WIDE,)}
+    return {name: rng.standard_normal(shape).astype("f") for name, shape in shapes.items()}
+
+
+def answer(x: Array, given: Mapping[str, Array]) -> Array:
+    """The MLP in f64."""
+    p = {name: array.astype(np.float64) for name, array in given.items()}
+    h = x.astype(np.float64) @ p["w1"] + p["b1"]
+    h = 0.5 * h * (1 + np.vectorize(math.erf)(h / math.sqrt(2)))
+    y = h @ p["w2"] + p["b2"] + x
+    centred = y - y.mean(1, keepdims=True)
+    normed = centred / np.sqrt((centred**2).mean(1, keepdims=True) + 1e-5)
+    return np.asarray(normed * p["gamma"] + p["beta"])
+
+
+def specs(packs: bool) -> dict[str, Spec]:
+    """The MLP's kernels by what they do; with `packs` they take packed weights."""
+    constant = (Operand.B,) if packs else ()
+    return {
+        "up": kgen.Matmul(
+            m=ROWS, n=INNER, k=WIDE, dtype="f32", epilogue=("bias", "gelu"), constant=constant
+        ),
+        "down": kgen.Matmul(
+            m=ROWS, n=WIDE, k=INNER, dtype="f32", epilogue=("bias", "residual"), constant=constant
+        ),
+        "norm": kgen.Rowwise(
+            expression="layer_norm(x, weight, bias)",
+            shapes=((ROWS, WIDE), (WIDE,), (WIDE,)),
+            dtype="f32",
+        ),
+    }
+
+
+def mlp(
+    target: str, given: Mapping[str, Array] | None = None
+) -> tuple[Program, list[Kernel], dict[str, Array]]:
+    """The program for a target, its kernels, and its weights by file."""
+    given = parameters() if given is None else given
+    found = targets.find(target)
+    kernels = {
+        role: pipeline.kernel(spec, found)
+        for role, spec in specs(targets.family(found.family).packs_ahead).items()
+    }
+    arrays = dict(given)
+    values = [
+        value("x", (ROWS, WIDE), "input"),
+        value("out", (ROWS, WIDE), "output"),
+        value("h", (ROWS, INNER), "arena"),
+        value("y", (ROWS, WIDE), "arena", offset=SUM_AT),
+        *(value(n, given[n].shape, "weights") for n in ("b1", "b2", "gamma", "beta")),
+    ]
+    for role, matrix in (("up", "w1"), ("down", "w2")):
+        param = next(p for p in kernels[role].plan.parameters if p.name == "b")
+        arrays[matrix] = np.frombuffer(stored(param, given[matrix]), "f4")
+        packed = value(matrix, param.shape, "weights")
+        values.append(dataclasses.replace(packed, strides=param.strides))
+    steps = [
+        ("up", {"a": "x", "b": "w1", "bias": "b1", "out": "h"}, ("MatMul_0", "Gelu_1")),
+        ("down", {"a": "h", "b": "w2", "bias": "b2", "residual": "x", "out": "y"}, ("MatMul_2",)),
+        ("norm", {"x": "y", "weight": "gamma", "bias": "beta", "out": "out"}, ("LayerNorm_3",)),
+    ]
+    weights = {n: weight(n, array) for n, array in arrays.items()}
+    program = Program(
+        name="main",
+        target=found.name,
+        inputs=(values[0],),
+        outputs=(values[1],),
+        values=tuple(values),
+        weights=tuple(weights.values()),
+        arena_bytes=SUM_AT + 4 * ROWS * WIDE,
+        steps=tuple(
+            Step(kernel=kernels[role].plan.spec.key, bindings=bindings, nodes=nodes)
+            for role, bindings, nodes in steps
+        ),
+    )
+    files = {weights[n].file: array for n, array in arrays.items()}
+    return program, list(kernels.values()), files
+
+
+def mlp_bundle(*names: str, programs: tuple[str, ...] = ("main",)) -> kgen.Bundle:
+    """The MLP for several targets in one bundle, under each of these names."""
+    made = [mlp(name) for name in names]
+    return bundle.pack(
+        [kernel for _, kernels, _ in made for kernel in kernels],
+        programs=[dataclasses.replace(p, name=name) for p, _, _ in made for name in programs],
+        weights={file: array for _, _, files in made for file, array in files.items()},
+    )
