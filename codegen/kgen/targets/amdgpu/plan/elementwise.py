@@ -9,7 +9,13 @@ from kgen.errors import ScheduleError
 from kgen.ops import steps
 from kgen.schedule import GpuStream
 from kgen.spec import DType, Elementwise
-from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, AmdgpuRenderer, renderer_of
+from kgen.targets.amdgpu.expressions import (
+    DIVISION_ULPS,
+    INEXACT,
+    AmdgpuRenderer,
+    renderer_of,
+    rounding,
+)
 from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_threads
 from kgen.targets.base import Target
@@ -70,13 +76,6 @@ class Part:
         inputs |= {c.name: f"%{prefix}.{c.name}{holds}" for c in reads.conditions}
         names = [f"%{prefix}.{name}" for name in self.spec.outputs]
         return self.renderer.render_all(self.spec.result_calls, inputs, names[-1], names)
-
-
-def rounding(value: FloatType, written: FloatType) -> Iterator[str]:
-    """Intrinsics that make integers of floats, declared."""
-    if written.dtype.is_integer and not (value.dtype.is_integer or written.is_bool):
-        yield f"{value} @llvm.roundeven.{value.suffix}({value})"
-        yield f"{written} @{written.saturating}.{written.suffix}.{value.suffix}({value})"
 
 
 def computed_in(spec: Elementwise) -> DType:

@@ -10,11 +10,10 @@ from kgen.ops import Expression, Primitive, steps
 from kgen.ops.expression import node, rebuilt, variable
 from kgen.schedule import GpuRows
 from kgen.spec import Rowwise
-from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, renderer_of
+from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, renderer_of, rounding
 from kgen.targets.amdgpu.plan import lanes
 from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_threads
-from kgen.targets.amdgpu.plan.elementwise import rounding
 from kgen.targets.amdgpu.plan.pointers import Move
 from kgen.targets.amdgpu.plan.row_phases import PhasePlan, RowPhases
 from kgen.targets.base import Target

@@ -310,7 +310,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
         arguments=tuple(p.name for p in spec.parameters),
         tile=Tile(shape=(spec.elements,), extent=(schedule.block_elements,), axes=(0,)),
     )
-    features = [*(["max_nan"] if target.has("max_nan") else []), *base.conversions(spec)]
+    features = ["max_nan"] if target.has("max_nan") else []
     return ElementwisePlan(
         spec=spec,
         target=target,
@@ -318,5 +318,5 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
         template="ptx/elementwise.ptx.j2",
         launches=(launch,),
         num_threads=schedule.num_threads,
-        ptx_version=base.ptx_version(target, *features),
+        ptx_version=base.ptx_version(target, spec, *features),
     )

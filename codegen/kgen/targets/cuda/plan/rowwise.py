@@ -265,7 +265,6 @@ def planned(
     features = [
         *(["clusters"] if cluster > 1 else []),
         *(["max_nan"] if target.has("max_nan") else []),
-        *base.conversions(spec),
     ]
     made = kind(
         spec=spec,
@@ -274,7 +273,7 @@ def planned(
         template="ptx/rowwise.ptx.j2",
         launches=(launch,),
         num_threads=schedule.num_threads,
-        ptx_version=base.ptx_version(target, *features),
+        ptx_version=base.ptx_version(target, spec, *features),
     )
     if schedule.resident:
         base.check_registers(
