@@ -19,7 +19,7 @@ import numpy as np
 from kgen.check.oracle.elementwise import Bounded, WholeArrays, WholeNumbers, finished
 from kgen.check.oracle.tolerance import Estimate, rounding_unit
 from kgen.check.tensors import Values, round_to
-from kgen_runtime.definitions import Formulas, Rows
+from kgen_runtime.definitions import Formulas, Rows, behind
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import Tolerance
 
@@ -152,10 +152,11 @@ def estimate(
     number = np.arange(first_row, first_row + rows, dtype=kind) % height
     places = {"column": np.arange(cols, dtype=kind)[None, :], "row": number[:, None]}
     found: Any = {**inputs, **places}
+    needed = behind(formulas, output)
     if compute.is_integer:
         evaluator: Rows = WholeRows(found, cols, 8 * compute.itemsize)
-        value, error = evaluator.outputs(formulas)[output], np.zeros(())
+        value, error = evaluator.outputs(needed)[output], np.zeros(())
     else:
         evaluator = BoundedRows(found, cols, target, compute)
-        value, error = evaluator.outputs(formulas)[output]
+        value, error = evaluator.outputs(needed)[output]
     return finished(value, error, np.broadcast_shapes(value.shape, (rows, 1)), compute, out)

@@ -20,6 +20,7 @@ from kgen.targets.row import (
     RowOutput,
     RowPlan,
     is_interleaved,
+    maximum_of,
     walked_itemsize,
     widest_vector,
 )
@@ -45,7 +46,7 @@ class RowwisePlan(base.FormulaPlan):
             vector=self.schedule.vector,
             lanes=self.threads_per_row,
             native=renderer_of(self.target, self.type).native,
-            online=not self.schedule.resident,
+            online=None if self.schedule.resident else maximum_of,
         )
 
     # -- a row's threads -----------------------------------------------------------------------
