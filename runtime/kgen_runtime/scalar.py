@@ -398,8 +398,11 @@ class ScalarRows(definitions.Rows):
     def fold(self, name: str, x: Any) -> float:
         values: list[float] = self.columns(x)
         if isinstance(self.one, definitions.Integers):
-            folded = {"sum": sum, "prod": math.prod, "largest": max, "smallest": min}[name](values)
-            return int(self.one.wrapped(folded))
+            folds: dict[str, Callable[[list[float]], float]] = {
+                **{"sum": sum, "prod": math.prod},
+                **{"largest": max, "smallest": min},
+            }
+            return int(self.one.wrapped(folds[name](values)))
         if name == "sum":
             return total(values)
         if any(math.isnan(v) for v in values):

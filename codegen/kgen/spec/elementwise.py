@@ -10,7 +10,7 @@ from kgen.errors import SpecError
 from kgen.ops import Expression, is_exact
 from kgen.ops.views import has_views
 from kgen.spec.formula import FLOATS, MAX_RANK, Formula, Shape
-from kgen.spec.members import OptionalMember
+from kgen.spec.members import Member, Members, OptionalMember
 from kgen.spec.views import Reads, Shapes, input_uses, reads_of
 from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.manifest import TensorParam
@@ -28,6 +28,10 @@ class Elementwise(Formula):
 
     op: ClassVar[str] = "elementwise"
     kind: ClassVar[str] = "element-wise"
+    dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
+    dtypes: Members[DType, DTypeLike] = Members(DType)
+    out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
+    out_dtypes: Members[DType, DTypeLike] = Members(DType)
     index_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
 
     @cached_property

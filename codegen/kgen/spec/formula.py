@@ -27,8 +27,7 @@ from kgen.ops import (
 from kgen.ops.expression import constant, infix, inputs
 from kgen.ops.registry import call_of
 from kgen.spec.base import MAX_BYTES, Spec, whole
-from kgen.spec.members import Member, Members, OptionalMember
-from kgen_runtime.dtypes import DType, DTypeLike, computed_in
+from kgen_runtime.dtypes import DType, computed_in
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
 
@@ -65,10 +64,23 @@ class Formula(Spec):
     coordinates: ClassVar[frozenset[str]] = frozenset()
     expression: str
     shapes: tuple[Shape, ...]
-    dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
-    dtypes: Members[DType, DTypeLike] = Members(DType)
-    out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
-    out_dtypes: Members[DType, DTypeLike] = Members(DType)
+
+    # Fields of every operation, below: type checkers take an inherited descriptor for what sets it.
+
+    @property
+    @abstractmethod
+    def dtypes(self) -> tuple[DType, ...]:
+        """Those of the inputs, where they differ."""
+
+    @property
+    @abstractmethod
+    def out_dtype(self) -> DType | None:
+        """The output's, or the widest of them; filled in where it is left out."""
+
+    @property
+    @abstractmethod
+    def out_dtypes(self) -> tuple[DType, ...]:
+        """Those of the outputs, where they differ."""
 
     def __post_init__(self) -> None:
         self._take_dtypes()

@@ -12,7 +12,8 @@ from kgen.ops import COORDINATES, Expression, Row, reduces
 from kgen.ops.views import refuse_views
 from kgen.spec.base import whole
 from kgen.spec.formula import MAX_RANK, Formula, Shape, packed
-from kgen_runtime.dtypes import DType
+from kgen.spec.members import Member, Members, OptionalMember
+from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.values import frozen
 
 #: Functions whose results are numbers of columns.
@@ -50,6 +51,10 @@ class Rowwise(Formula):
     op: ClassVar[str] = "rowwise"
     kind: ClassVar[str] = "row-wise"
     coordinates: ClassVar[frozenset[str]] = COORDINATES
+    dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
+    dtypes: Members[DType, DTypeLike] = Members(DType)
+    out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
+    out_dtypes: Members[DType, DTypeLike] = Members(DType)
     axes: Axes = Axes()
 
     def _check_expression(self) -> None:

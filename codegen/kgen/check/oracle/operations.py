@@ -182,7 +182,7 @@ def compute_of(entry: KernelEntry) -> DType:
 
 def _numbers(values: Values, dtype: DType) -> Values:
     """What a tensor holds: int64 of integers."""
-    return values.astype(np.int64) if dtype.is_integer else values  # type: ignore[return-value]
+    return values.astype(np.int64) if dtype.is_integer else values
 
 
 def _rowwise(

@@ -323,8 +323,9 @@ class RowwisePlan(FormulaPlan):
         """One element alone goes as a scalar."""
         if self.run.tail <= 1:
             return ()
-        found = [*filter(self.is_streamed, self.row.inputs), *self.row.whole_outputs]
-        types = {self.access(of.name).stored for of in found}
+        names = [of.name for of in self.row.inputs if self.is_streamed(of)]
+        names += [of.name for of in self.row.whole_outputs]
+        types = {self.access(name).stored for name in names}
         types |= {self.stage.stored} if self.kept else set()
         return tuple(sorted(types, key=str))
 
