@@ -20,6 +20,7 @@ import numpy as np
 from kgen.errors import GraphError
 from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
 from kgen.graph.layout import Layout, ViewStep, replayed, seen
+from kgen.graph.memory import ALIGNMENT
 from kgen.graph.model import Shape
 from kgen.ops.expression import Expression, Primitive, inputs, steps, substituted, variable, view
 from kgen.ops.views import has_views
@@ -383,7 +384,9 @@ class _Fusion:
             if name in found or name == product:
                 continue
             operation = self.values[name].operation
-            if isinstance(operation, View) and not operation.step.keeps_order:
+            if isinstance(operation, Product) or (
+                isinstance(operation, View) and not operation.step.keeps_order
+            ):
                 return None
             if isinstance(operation, Formula) and (
                 operation.axes or has_views(operation.expression)
@@ -585,10 +588,6 @@ def shape_behind(shape: Shape, views: Iterable[ViewStep]) -> Shape:
             case _:
                 shape = step.numbers
     return shape
-
-
-#: Bytes at whose multiples kernels take tensors.
-ALIGNMENT = 16
 
 
 @frozen
