@@ -39,7 +39,8 @@ class Epilogues:
         """Puts what follows each product into its epilogue, and orders its result in memory as its
         uses want it."""
         joins = joins_of(self.order, self.uses, set(self.graph.outputs.values()))
-        for value in self.order:
+        # Of products that are summed the last one has the others' sum beside it, and so on.
+        for value in reversed(self.order):
             if isinstance(value.operation, Product):
                 self._absorb(value, joins)
         for value in self.order:

@@ -213,6 +213,10 @@ class Builder:
         return self.view(value, "reshape", shape, shape)
 
     def permute(self, value: Value, axes: Sequence[int]) -> Value:
+        """With its axes in this order; of what is permuted already, that in another order."""
+        at = value.operation
+        if isinstance(at, View) and at.step.kind == "permute":
+            value, axes = self.values[at.of], [at.step.numbers[axis] for axis in axes]
         return self.view(value, "permute", axes, [value.shape[axis] for axis in axes])
 
     def slice(self, value: Value, axis: int, start: int, count: int, step: int = 1) -> Value:
