@@ -250,6 +250,15 @@ def test_workers_stay_awake_within_a_list() -> None:
     assert (counts == 6).all() and function
 
 
+def test_a_thread_that_begins_after_the_end() -> None:
+    pool = cpu_workers.Workers(cpu_workers.code())
+    pool.stop()
+    late = threading.Thread(target=pool.code.worker, args=(pool.address,), daemon=True)
+    late.start()
+    late.join(10)
+    assert not late.is_alive()
+
+
 def test_what_a_list_learns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three runs alone, ten shared where that may pay, and then as was faster."""
     times = {(0, 1): 1.0, (1, 1): 1e-6, (2, 1): 20e-6, (2, 2): 10e-6, (3, 1): 20e-6, (3, 2): 19e-6}

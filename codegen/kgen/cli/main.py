@@ -18,6 +18,8 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("build", "build kernels for fixed shapes into one bundle"),
     ("compile", "compile a whole model, an ONNX file, into one bundle"),
     ("inspect", "what is inside a bundle: kernels, source, machine code"),
+    ("run", "run a bundle's program on arrays from files"),
+    ("profile", "the time of each step of a bundle's program"),
     ("verify", "execute every kernel of a bundle against the reference"),
     ("bench", "time the kernels of a bundle, side by side with libraries"),
     ("bundle", "merge bundles into one"),

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     from kgen.check.profile import profile
     from kgen.check.verify.run import verify
     from kgen.cli.arguments import whole
-    from kgen.cli.profile import print_kernel_profile
+    from kgen.cli.counts import print_kernel_profile
     from kgen.emulate.schedules import SCHEDULES
     from kgen.errors import SpecError
     from kgen_runtime.bundle import BundleFile

@@ -32,7 +32,7 @@ class JobSequence(LaunchSequence):
                 for entry in entries
             ]
         )
-        self._pool = cpu_workers.workers(threads - 1)
+        self._pool = cpu_workers.workers(0)
         self._is_settled = False
 
     def run(self) -> None:
@@ -76,6 +76,6 @@ class JobSequence(LaunchSequence):
         return entry.is_shared if self._is_known(entry) else entry.tries_shared
 
     def _have_workers(self) -> None:
-        """Also in a child after fork, which has none."""
-        if self._pool.count < self._threads - 1:
+        """Where some take part: at first, and in a child after fork, there are none."""
+        if self._list.is_shared and self._pool.count < self._threads - 1:
             self._pool.grow(self._threads - 1)

@@ -94,6 +94,11 @@ class JobList:
             job.share(min(count, job.tasks))
         self._words[1] = int(any(job.is_shared for job in self.jobs))
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether workers may take part in any of them."""
+        return bool(self._words[1])
+
     def run(self, pool: Workers) -> None:
         pool.code.list(pool.address, self.address)
 
