@@ -64,7 +64,7 @@ def uses_of(graph: Graph, used: set[str]) -> dict[str, list[str]]:
 
 
 def joins_of(
-    order: Sequence[Value], uses: Mapping[str, list[str]], outputs: set[str]
+    order: Sequence[Value], uses: Mapping[str, Sequence[str]], outputs: set[str]
 ) -> dict[str, str | None]:
     """For each value the first one that all its uses lead to: its immediate post-dominator, by the
     algorithm of Cooper, Harvey and Kennedy. None is the end, where outputs lead to."""

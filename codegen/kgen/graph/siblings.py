@@ -140,13 +140,11 @@ class _Rewriting:
 
     def group(self, siblings: Sequence[Sibling]) -> None:
         b, first = self.builder, siblings[0]
-        operations = [s.product.operation for s in siblings]
-        matrices = [o.b for o in operations if isinstance(o, Product)]
-        a = b.values[self.ids[operations[0].operands[0]]]
+        a = b.values[self.ids[first.product.operands[0]]]
         nodes = tuple(n for s in siblings for n in dict.fromkeys(s.product.nodes + s.end.nodes))
         wide = sum(s.product.shape[-1] for s in siblings)
         shape = (*first.product.shape[:-1], wide)
-        product = Product(a=a.id, b=self.beside(matrices).id)
+        product = Product(a=a.id, b=self.beside([s.product.operands[1] for s in siblings]).id)
         found = b.add(product, shape, first.product.dtype, nodes)
         if first.bias:
             bias = self.beside([s.bias for s in siblings])

@@ -70,8 +70,10 @@ def weights_at(b: Builder, w: Value, at: tuple[int, ...]) -> Value:
     if array is not None:
         assert isinstance(w.operation, Source)
         shown = ",".join(map(str, at))
-        place = np.ascontiguousarray(array[(slice(None), slice(None), *at)].T)
-        return b.constant(f"{w.operation.name}[{shown}]", place, w.dtype)
+        matrix = np.ascontiguousarray(
+            array.reshape(*w.shape[:2], -1)[:, :, np.ravel_multi_index(at, w.shape[2:])].T
+        )
+        return b.constant(f"{w.operation.name}[{shown}]", matrix, w.dtype)
     for axis, place in enumerate(at, 2):
         w = b.slice(w, axis, place, 1)
     return b.permute(b.reshape(w, w.shape[:2]), (1, 0))
