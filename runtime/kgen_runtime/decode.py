@@ -24,6 +24,13 @@ def _hints(cls: type) -> dict[str, Any]:
 
 
 @cache
+def _parts(hint: Any) -> tuple[Any, tuple[Any, ...], bool]:
+    """The generic type of a hint, its arguments, and whether it is a dataclass."""
+    is_dataclass = isinstance(hint, type) and dataclasses.is_dataclass(hint)
+    return typing.get_origin(hint), typing.get_args(hint), is_dataclass
+
+
+@cache
 def _required(cls: type) -> tuple[str, ...]:
     """The fields of a dataclass that have no default."""
     absent = dataclasses.MISSING
@@ -36,10 +43,10 @@ def _required(cls: type) -> tuple[str, ...]:
 
 def decode(hint: Any, data: Any, where: str) -> Any:
     """The value of type `hint` in `data`; BundleError, at the place `where`, if it is none."""
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any:
         return data
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+    origin, arguments, is_dataclass = _parts(hint)
+    if is_dataclass:
         return _dataclass(hint, data, where)
     if origin is tuple:
         if not isinstance(data, list):
