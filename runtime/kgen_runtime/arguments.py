@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from kgen_runtime import dlpack
-from kgen_runtime.array import BITS_8, FLOATS_8, Array, dtype_of, host_bytes, host_dtype, lent_array
+from kgen_runtime.array import BITS_8, FLOATS_8, Array, dtype_of, host_dtype, lent_array
 from kgen_runtime.backend import Backend
 from kgen_runtime.errors import ArgumentError, DeviceMismatchError
 from kgen_runtime.finders import Finders
+from kgen_runtime.host_memory import host_bytes
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.overlap import share_an_element
 

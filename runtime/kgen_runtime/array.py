@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kgen_runtime import dlpack, lending
 from kgen_runtime.dtypes import DType
-from kgen_runtime.errors import ArgumentError, OutOfMemory
+from kgen_runtime.errors import ArgumentError
+from kgen_runtime.host_memory import bytes_at, host_bytes
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from kgen_runtime.backend import Backend, HostBytes
+    from kgen_runtime.backend import Backend
+    from kgen_runtime.host_memory import HostBytes
 
 
 #: What numpy lacks.
@@ -165,26 +166,6 @@ class Array:
 def extent(shape: Sequence[int], strides: Sequence[int]) -> int:
     """Elements from the first to the last one, both included."""
     return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-
-
-def host_bytes(nbytes: int) -> HostBytes:
-    """Fresh host memory of undefined content. Raises OutOfMemory."""
-    import numpy as np
-
-    try:
-        return np.empty(nbytes, np.uint8)
-    except (MemoryError, ValueError):  # ValueError: more than can be addressed
-        raise OutOfMemory(
-            f"cannot allocate {nbytes} bytes; free arrays or use a smaller shape"
-        ) from None
-
-
-def bytes_at(address: int, nbytes: int) -> HostBytes:
-    """Host memory as a numpy array of bytes; the caller keeps it alive."""
-    import numpy as np
-
-    memory = memoryview((ctypes.c_uint8 * nbytes).from_address(address))
-    return np.frombuffer(memory, dtype=np.uint8)
 
 
 def host_dtype(dtype: DType) -> np.dtype[Any]:

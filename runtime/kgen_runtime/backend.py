@@ -16,17 +16,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from kgen_runtime.errors import DeviceError
+from kgen_runtime.host_memory import host_bytes
 from kgen_runtime.launch_limits import kernel_refusal
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
+    from kgen_runtime.host_memory import HostBytes as HostBytes
     from kgen_runtime.launch_limits import Limits
     from kgen_runtime.manifest import ArtifactEntry, KernelEntry
-
-    HostBytes = npt.NDArray[np.uint8]
 
 
 @frozen
@@ -187,8 +184,6 @@ class Backend(ABC):
 
     def clear(self, buffer: Any, nbytes: int) -> None:
         """Fill the start of a buffer with zeros."""
-        from kgen_runtime.array import host_bytes
-
         zeros = host_bytes(nbytes)
         zeros[:] = 0
         self.copy_to_device(buffer, zeros)

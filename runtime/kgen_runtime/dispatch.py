@@ -14,7 +14,8 @@ from kgen_runtime.finders import is_torch
 from kgen_runtime.named import in_order, suit
 
 if TYPE_CHECKING:
-    from kgen_runtime.kernel import Call, Kernel
+    from kgen_runtime.call import Call
+    from kgen_runtime.kernel import Kernel
 
 
 class Dispatch:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from kgen_runtime import dlpack, signatures
 from kgen_runtime.arguments import Slot
 from kgen_runtime.array import Array, Memory
 from kgen_runtime.backend import Backend
+from kgen_runtime.call import Call
 from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.finders import holder
 from kgen_runtime.loaded import LoadedKernel
@@ -261,32 +262,3 @@ class Kernel:
         twice. It is given back once the result, None the second time, is dropped."""
         loaded, self._loaded = self._loaded, None
         return loaded
-
-
-R = TypeVar("R")
-
-
-class Call(Generic[R]):
-    """A kernel with its arguments, to be run again and again; `out` is what it writes.
-
-    On the CPU a call costs well under a microsecond besides the kernel.
-    """
-
-    __slots__ = ("_keep", "_kernel", "_launch", "out")
-
-    def __init__(
-        self, kernel: Kernel, launch: Callable[[], None], out: R, keep: list[object]
-    ) -> None:
-        self._kernel, self._launch, self._keep = kernel, launch, keep
-        self.out = out
-
-    def __call__(self) -> R:
-        """Run it; gives `out`. Raises DeviceError once the bundle is closed."""
-        loaded = self._kernel._loaded  # stays until the call is done, whoever closes the bundle
-        if loaded is None:
-            raise self._kernel._closed_error()
-        self._launch()
-        return self.out
-
-    def __repr__(self) -> str:
-        return f"<Call of {self._kernel!r}>"

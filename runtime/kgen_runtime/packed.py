@@ -6,8 +6,9 @@ from typing import Any
 
 from kgen_runtime import dlpack, packing
 from kgen_runtime.arguments import Slot
-from kgen_runtime.array import Array, Memory, host_bytes, host_dtype, lent_array
+from kgen_runtime.array import Array, Memory, host_dtype, lent_array
 from kgen_runtime.backend import Backend
+from kgen_runtime.host_memory import host_bytes
 
 
 class PackedOperand:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from kgen_runtime.array import Array
-    from kgen_runtime.kernel import Call
+    from kgen_runtime.call import Call
 
     HostArray = npt.NDArray[Any]
 

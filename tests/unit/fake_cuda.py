@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgen_runtime.array import bytes_at
 from kgen_runtime.backends import cuda_driver
+from kgen_runtime.host_memory import bytes_at
 from tests.unit.fakes import add_tensors
 
 OK = SimpleNamespace(name="CUDA_SUCCESS")

@@ -15,10 +15,11 @@ import numpy.typing as npt
 
 from kgen.bundle import Bundle
 from kgen_runtime import dlpack
-from kgen_runtime.array import bytes_at, lent_array
+from kgen_runtime.array import lent_array
 from kgen_runtime.backend import Backend, Code, DeviceInfo
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import DeviceError
+from kgen_runtime.host_memory import bytes_at
 from kgen_runtime.kernel import Kernel
 from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import (

@@ -120,6 +120,7 @@ def test_bundles_of_before_had_steps() -> None:
         ({"epilogue": "bias * 2"}, "epilogue='bias * 2' lacks x, which stands for the product"),
         ({"epilogue": "x *"}, "it is not a formula"),
         ({"dtype": "f64", "epilogue": "tanh(x) * scale"}, "epilogue=tanh is computed in f32"),
+        ({"dtype": "f64", "epilogue": "gelu(sin(x))"}, "epilogue=sin is computed in f32"),
         ({"dtype": "s8", "epilogue": "x * row_scale"}, "out_dtype=s32 is the sum as it is"),
     ],
 )

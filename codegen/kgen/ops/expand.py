@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection, Container
 
 from kgen.errors import SpecError
 from kgen.ops.expression import (
@@ -56,9 +56,11 @@ def expand(
 NOT_OF_F64 = frozenset({Primitive.EXP2, Primitive.LOG2, Primitive.FMA})
 
 
-def beyond(expression: Expression, compute: DType) -> str | None:
+def beyond(
+    expression: Expression, compute: DType, native: Collection[str] = frozenset()
+) -> str | None:
     """What a type that is computed in lacks of an expression in calls: the name of a function, or a
-    constant; None if nothing, as of f32."""
+    constant; None if nothing, as of f32. Of `native` functions there are better forms in it."""
     whole = compute.is_integer
 
     def lacks(step: Expression) -> bool:
@@ -67,7 +69,7 @@ def beyond(expression: Expression, compute: DType) -> str | None:
         return compute is DType.F64 and step.primitive in NOT_OF_F64
 
     for step in steps(expression):
-        if step.primitive is Primitive.CALL:
+        if step.primitive is Primitive.CALL and step.name not in native:
             # Its arguments are looked at by themselves, but for constants.
             stand_ins = [
                 a if a.primitive is Primitive.CONSTANT else _any(a.truth) for a in step.arguments

@@ -10,8 +10,7 @@ from numbers import Real
 from typing import ClassVar
 
 from kgen.errors import SpecError
-from kgen.ops import Expression, expand, parse, steps
-from kgen.ops import Primitive as P
+from kgen.ops import Expression, beyond, parse
 from kgen.ops.expression import call, constant, infix, substituted, variable
 from kgen.spec.base import MAX_BYTES, Spec
 from kgen.spec.choices import (
@@ -119,7 +118,7 @@ class Matmul(Spec):
 
     def _check_epilogue(self) -> None:
         expression, operands = checked(self.epilogue, self.epilogue_shapes)
-        if self.dtype is DType.F64 and (inexact := calls_of_f32(expression)):
+        if self.dtype is DType.F64 and (inexact := beyond(expression, self.dtype, OF_F64)):
             raise SpecError(
                 f"epilogue={inexact} is computed in f32, and products of f64 are not; theirs take "
                 f"{', '.join(Epilogue)}, arithmetic, and functions made of it"
@@ -344,16 +343,6 @@ class Matmul(Spec):
 
 #: Functions that products of f64 have in f64; others are polynomials with the digits of f32.
 OF_F64 = frozenset({Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU})
-
-
-def calls_of_f32(expression: Expression) -> str | None:
-    """A function that is approximated with the digits of f32, if an expression in calls has one."""
-    for step in steps(expression):
-        if step.primitive is P.CALL and step.name not in OF_F64:
-            alone = call(step.name, [variable(f"v{i}") for i, _ in enumerate(step.arguments)])
-            if {s.primitive for s in steps(expand(alone))} & {P.EXP2, P.LOG2}:
-                return step.name
-    return None
 
 
 def check_scalar(name: str, value: float, applied_in: DType) -> None:

@@ -16,7 +16,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kgen_runtime import dlpack
-from kgen_runtime.array import bytes_at, host_bytes
 from kgen_runtime.backend import Backend, Code, DeviceInfo
 from kgen_runtime.backends.cpu_launch import Entry, Launcher, prepared
 from kgen_runtime.backends.cpu_library import Library
@@ -28,6 +27,7 @@ from kgen_runtime.cpu_features import (
     cpu_name,
 )
 from kgen_runtime.errors import ArgumentError, DeviceError
+from kgen_runtime.host_memory import bytes_at, host_bytes
 from kgen_runtime.launch_limits import CPU, Limits
 
 if TYPE_CHECKING:

@@ -25,10 +25,10 @@ from kgen.files import replacing
 from kgen.schedule import Origin, Schedule
 from kgen.targets.base import Plan, Target
 from kgen.targets.cpu.schedule.neighbours import neighbours
-from kgen_runtime.array import bytes_at
 from kgen_runtime.backend import Code
 from kgen_runtime.backends.cpu import CpuBackend
 from kgen_runtime.cpu_features import cpu_name
+from kgen_runtime.host_memory import bytes_at
 from kgen_runtime.values import frozen
 
 #: Turns of a step; calls of a turn take this many seconds at least, so that the clock's step and a

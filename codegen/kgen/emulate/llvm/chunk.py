@@ -9,9 +9,10 @@ from typing import Protocol
 
 import numpy as np
 
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import Instruction, Module
 from kgen.emulate.llvm.types import Array
-from kgen.emulate.report import EmulationFault
+from kgen.emulate.offenders import offenders
+from kgen.emulate.report import EmulationFault, Fault
 
 
 class CopiesUnderWay(Protocol):
@@ -45,8 +46,14 @@ class MemoryTraffic(Protocol):
 class Chunk(Protocol):
     """The lanes [workgroup, lane] that execute now, and how one of them is at fault."""
 
+    module: Module
+    entry: str
     wave: int
+    #: Of the workgroups: [workgroup, 3].
+    coordinates: Array
     checks: bool
+    #: From which the turns of waves were dealt.
+    seed: int
     #: The lanes that execute now, broadcastable to [workgroup, lane]; None is all of them.
     mask: Array | None
 
@@ -74,15 +81,31 @@ class Chunk(Protocol):
     def active(self, shape: tuple[int, ...]) -> Array | None:
         """The mask at the shape of a value that is uniform along its axes of length 1."""
 
-    def fault(
-        self,
-        kind: str,
-        message: str,
-        instruction: Instruction,
-        where: Array,
-        address: int | None = None,
-    ) -> EmulationFault:
-        """The fault of the lanes in ``where``, broadcastable to [workgroup, lane]."""
+
+def fault(
+    m: Chunk,
+    kind: str,
+    message: str,
+    instruction: Instruction,
+    where: Array,
+    address: int | None = None,
+) -> EmulationFault:
+    """The fault of the lanes in ``where``, broadcastable to [workgroup, lane]."""
+    workgroup, lanes = offenders(np.broadcast_to(where, (m.workgroups, m.lanes)))
+    x, y, z = (int(c) for c in m.coordinates[workgroup])
+    return EmulationFault(
+        Fault(
+            kind=kind,
+            message=message,
+            entry=m.entry,
+            instruction=m.module.text(instruction.line),
+            line=instruction.line,
+            workgroup=(x, y, z),
+            lanes=tuple(lanes),
+            address=address,
+            seed=m.seed,
+        )
+    )
 
 
 def waves_in(m: Chunk, lanes: Array | None) -> Array:

@@ -92,6 +92,23 @@ class Launch:
         return x * y * z
 
 
+@frozen
+class GlobalAccess:
+    """Lanes access units of `nbytes` bytes of a buffer of global memory; a read may be said to be
+    done `later`. `stored` are the values of a store that is excused where it leaves the bytes as
+    they are."""
+
+    buffer: int
+    index: Array
+    nbytes: int
+    mask: Mask
+    how: Semantics
+    reads: bool = False
+    writes: bool = False
+    stored: Callable[[], Stored] | None = None
+    later: bool = False
+
+
 class Order(Protocol):
     """The order of accesses over a launch, as the memories tell it and ask it."""
 
@@ -108,19 +125,7 @@ class Order(Protocol):
     def name(self, cluster: int, thread: int) -> str:
         """A thread of a cluster for a reader."""
 
-    def accessed(
-        self,
-        buffer: int,
-        index: Array,
-        nbytes: int,
-        mask: Mask,
-        how: Semantics,
-        *,
-        reads: bool = False,
-        writes: bool = False,
-        stored: Callable[[], Stored] | None = None,
-        later: bool = False,
-    ) -> None:
+    def accessed(self, access: GlobalAccess) -> None:
         """Lanes access a buffer of global memory."""
 
     def strong(

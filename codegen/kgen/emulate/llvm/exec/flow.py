@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.exec.machine import Machine, merge
 from kgen.emulate.llvm.exec.turns import Turns
 from kgen.emulate.llvm.frontend.program import DONE, WAITING, Edge, Program, Registers, Segment
@@ -59,7 +60,8 @@ class _Flow:
             able = whole if lanes is None else np.where(lanes, whole, DONE)
             current = int(able.min())
             self._run_apart(self.program.segments[current], whole, able == current)
-        raise self.machine.fault(
+        raise fault(
+            self.machine,
             "deadlock",
             f"no end after {self.machine.steps} steps; it is here",
             self.program.segments[self._lowest()].terminator,
@@ -206,7 +208,8 @@ class _Flow:
         torn = here.any(axis=2) & missing.any(axis=2)
         if torn.any():
             lanes = (missing & np.asarray(torn)[..., None]).reshape(mask.shape)
-            raise machine.fault(
+            raise fault(
+                machine,
                 "divergent-warp-instruction",
                 "a wave is at a barrier without these lanes of it",
                 segment.terminator,

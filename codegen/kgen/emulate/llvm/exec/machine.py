@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kgen.emulate.llvm.chunk import waves_in
+from kgen.emulate.llvm.chunk import fault, waves_in
 from kgen.emulate.llvm.counting.traffic import Traffic
 from kgen.emulate.llvm.frontend.module import Instruction, Module
 from kgen.emulate.llvm.memory.copies import Copies
@@ -19,12 +19,8 @@ from kgen.emulate.llvm.order.clocks import Clocks
 from kgen.emulate.llvm.order.global_races import GlobalShadow
 from kgen.emulate.llvm.types import Array
 from kgen.emulate.numerics import Numerics
-from kgen.emulate.report import EmulationFault, Fault
 
 Index3 = tuple[int, int, int]
-
-#: How many lanes a fault names.
-_LANES_NAMED = 8
 
 
 @dataclass(kw_only=True)
@@ -144,7 +140,8 @@ class Machine:
         waves = self.waves(self.mask)
         missing = waves.any(axis=2, keepdims=True) & ~waves
         if missing.any():
-            raise self.fault(
+            raise fault(
+                self,
                 "divergent-warp-instruction",
                 "the whole wave must execute this; these lanes do not",
                 ins,
@@ -187,7 +184,8 @@ class Machine:
             return
         waves = waves_in(self, self.mask)
         if (waves & ~self.signalled).any():
-            raise self.fault(
+            raise fault(
+                self,
                 "deadlock",
                 "a wave waits at a barrier at which it has not arrived: no signal comes before",
                 ins,
@@ -201,7 +199,7 @@ class Machine:
         for _, clocks in self._clocks():
             clocks.barrier(self, released)
 
-    # -- masks and faults -----------------------------------------------------------------------
+    # -- masks ----------------------------------------------------------------------------------
 
     def active(self, shape: tuple[int, ...]) -> Array | None:
         """The mask at the shape of a value that is uniform along its axes of length 1."""
@@ -213,33 +211,6 @@ class Machine:
         if shape[1] == 1 and mask.shape[1] != 1:
             mask = np.asarray(mask.any(axis=1, keepdims=True))
         return None if mask.all() else mask
-
-    def fault(
-        self,
-        kind: str,
-        message: str,
-        instruction: Instruction,
-        where: Array,
-        address: int | None = None,
-    ) -> EmulationFault:
-        """The fault of the lanes in ``where``, broadcastable to [workgroup, lane]."""
-        full = np.broadcast_to(where, (self.workgroups, self.lanes))
-        workgroup = int(np.argmax(full.any(axis=1)))
-        lanes = np.flatnonzero(full[workgroup])[:_LANES_NAMED]
-        x, y, z = (int(c) for c in self.coordinates[workgroup])
-        return EmulationFault(
-            Fault(
-                kind=kind,
-                message=message,
-                entry=self.entry,
-                instruction=self.module.text(instruction.line),
-                line=instruction.line,
-                workgroup=(x, y, z),
-                lanes=tuple(int(lane) for lane in lanes),
-                address=address,
-                seed=self.seed,
-            )
-        )
 
 
 def merge(mask: Array, new: Any, old: Any) -> Any:

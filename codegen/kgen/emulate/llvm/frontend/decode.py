@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kgen.emulate.llvm import intrinsics, ops
+from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.frontend.literals import constant_value
 from kgen.emulate.llvm.frontend.module import (
     Block,
@@ -278,6 +279,6 @@ class _Decoder:
 
 def _trap(ins: Instruction) -> Step:
     def trap(m: Any, r: Registers) -> None:
-        raise m.fault("trap", "an unreachable place is reached", ins, m.selected())
+        raise fault(m, "trap", "an unreachable place is reached", ins, m.selected())
 
     return trap

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.module import Instruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
@@ -43,7 +44,7 @@ def _configure(ins: Instruction) -> Callable[[Machine, Array], None]:
         columns = config[16 : 16 + 2 * _TILES].view(np.uint16).astype(int)
         rows = config[48 : 48 + _TILES].astype(int)
         if config[0] != 1 or (rows > _MAX_ROWS).any() or (columns > _ROW_BYTES).any():
-            raise m.fault("trap", "not a tile configuration of palette 1", ins, m.selected())
+            raise fault(m, "trap", "not a tile configuration of palette 1", ins, m.selected())
         m.state["tiles"] = _Tiles(rows=rows, columns=columns)
 
     return configure
@@ -63,7 +64,7 @@ def _tiles(m: Machine, ins: Instruction, *numbers: int) -> _Tiles:
         number >= _TILES or not tiles.rows[number] or not tiles.columns[number]
         for number in numbers
     ):
-        raise m.fault("trap", f"tiles {numbers} are not configured", ins, m.selected())
+        raise fault(m, "trap", f"tiles {numbers} are not configured", ins, m.selected())
     return tiles
 
 
@@ -140,7 +141,7 @@ def _multiply(
                 or tiles.rows[c] != tiles.rows[a]
                 or tiles.columns[c] != tiles.columns[b]
             ):
-                raise m.fault("trap", "the tiles' shapes do not match", ins, m.selected())
+                raise fault(m, "trap", "the tiles' shapes do not match", ins, m.selected())
             left = of_a(tiles.data[a]).reshape(_MAX_ROWS, -1)
             right = of_b(tiles.data[b]).transpose(0, 2, 1).reshape(-1, _MAX_ROWS)
             accumulator = tiles.data[c].view(dtype)

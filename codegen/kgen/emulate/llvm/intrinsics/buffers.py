@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.module import Instruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
@@ -26,7 +27,7 @@ _PART = 4
 def _make(ins: Instruction) -> Callable[[Machine, Array, Array, Array, Array], Array]:
     def make(m: Machine, base: Array, stride: Array, count: Array, flags: Array) -> Array:
         if stride.any():
-            raise m.fault("trap", "a buffer resource with a stride", ins, m.selected())
+            raise fault(m, "trap", "a buffer resource with a stride", ins, m.selected())
         words = (base, stride.astype(np.int64), count.astype(np.int64), flags.astype(np.int64))
         return np.stack(np.broadcast_arrays(*words), axis=-1)
 

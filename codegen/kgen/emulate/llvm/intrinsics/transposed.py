@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.module import Instruction
 from kgen.emulate.llvm.frontend.program import Build
@@ -36,7 +37,7 @@ def _transposed(lanes: int) -> Callable[[Instruction], Callable[[Machine, Array]
         def load(m: Machine, address: Array) -> Array:
             m.whole_waves(ins)
             if m.wave * count % 256:
-                raise m.fault("trap", "a wave of another width is needed", ins, m.selected())
+                raise fault(m, "trap", "a wave of another width is needed", ins, m.selected())
             raw = m.memory.load(m, ins, address, type_.size, type_.size, space)
             whole = np.broadcast_to(raw, (len(raw), m.lanes))
             values = decode(np.ascontiguousarray(whole), type_)

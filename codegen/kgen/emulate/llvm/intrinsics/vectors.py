@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.module import Instruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
@@ -116,7 +117,7 @@ def _step_vector(ins: Instruction) -> Callable[[Machine], Array]:
 def _of_one_lane(m: Machine, ins: Instruction, pointer: Array, mask: Array, size: int) -> Array:
     """[1, enabled element] addresses. Masked access is the CPU's, which runs one lane."""
     if m.workgroups * m.lanes != 1:
-        raise m.fault("trap", "masked access by more than one lane", ins, m.selected())
+        raise fault(m, "trap", "masked access by more than one lane", ins, m.selected())
     return pointer + np.flatnonzero(mask)[None, :] * size
 
 

@@ -22,6 +22,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.lexer import words
 from kgen.emulate.llvm.frontend.module import Instruction, immediate
@@ -123,7 +124,7 @@ def _matrix(m: Machine, form: _Form, value: Array, which: int) -> Array:
         lanes = np.zeros((1, m.lanes), np.bool_)
         lanes[0, 16:32] = True
         name = "AB"[which]
-        raise m.fault("trap", f"lanes 16-31 of {name} do not repeat lanes 0-15", form.ins, lanes)
+        raise fault(m, "trap", f"lanes 16-31 of {name} do not repeat lanes 0-15", form.ins, lanes)
     return low
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kgen.emulate.llvm.chunk import Chunk
+from kgen.emulate.llvm.chunk import Chunk, fault
 from kgen.emulate.llvm.frontend.module import Instruction
 from kgen.emulate.llvm.types import Array
 from kgen.emulate.report import EmulationFault
@@ -73,7 +73,8 @@ class GlobalMemory:
         if buffer is None or low < 0 or high > len(buffer.data) - size:
             raise self._outside(m, ins, pointer, size, buffer)
         if writing and not buffer.writable:
-            raise m.fault(
+            raise fault(
+                m,
                 "out-of-bounds",
                 f"store to {buffer.name}, which is constant",
                 ins,
@@ -82,7 +83,8 @@ class GlobalMemory:
             )
         if m.checks and align > 1 and bits & (align - 1):
             bad = int(offsets[(offsets & (align - 1)) != 0].flat[0])
-            raise m.fault(
+            raise fault(
+                m,
                 "misaligned",
                 f"byte {bad} of {buffer.name} is not aligned to {align}",
                 ins,
@@ -97,13 +99,14 @@ class GlobalMemory:
         if buffer is None:
             address = int(pointer.flat[0])
             where = _lanes_at(m, pointer, address)
-            return m.fault(
-                "out-of-bounds", f"address {address:#x} is in no buffer", ins, where, address
+            return fault(
+                m, "out-of-bounds", f"address {address:#x} is in no buffer", ins, where, address
             )
         base = (self.buffers.index(buffer) + 1) << REGION_SHIFT
         offsets = pointer - base
         bad = int(offsets[(offsets < 0) | (offsets > len(buffer.data) - size)].flat[0])
-        return m.fault(
+        return fault(
+            m,
             "out-of-bounds",
             f"{size} bytes at byte {bad} of {buffer.name}, which has {len(buffer.data)} bytes",
             ins,

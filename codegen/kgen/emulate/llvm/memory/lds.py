@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgen.emulate.llvm.chunk import Chunk
+from kgen.emulate.llvm.chunk import Chunk, fault
 from kgen.emulate.llvm.frontend.module import Instruction
 from kgen.emulate.llvm.memory.codec import POISON, gather, raw_dtype, scatter
 from kgen.emulate.llvm.order.lds_races import LdsShadow
@@ -104,7 +104,8 @@ class Lds:
         if low < 0 or high > self.size - size:
             bad = (offsets < 0) | (offsets > self.size - size)
             address = int(offsets[bad].flat[0])
-            raise m.fault(
+            raise fault(
+                m,
                 "out-of-bounds",
                 f"{size} bytes at byte {address} of LDS, which has {self.size} bytes",
                 ins,
@@ -115,7 +116,8 @@ class Lds:
             misaligned = (offsets & (align - 1)) != 0
             if misaligned.any():
                 address = int(offsets[misaligned].flat[0])
-                raise m.fault(
+                raise fault(
+                    m,
                     "misaligned",
                     f"byte {address} of LDS is not aligned to {align}",
                     ins,

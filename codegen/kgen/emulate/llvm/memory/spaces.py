@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from kgen.emulate.llvm.chunk import Chunk
+from kgen.emulate.llvm.chunk import Chunk, fault
 from kgen.emulate.llvm.frontend.module import Instruction
 from kgen.emulate.llvm.memory import flat
 from kgen.emulate.llvm.memory.codec import POISON, gather, raw_dtype, scatter
@@ -152,7 +152,7 @@ class Memory:
         in it: [active lane]."""
         if space == FLAT and (parts := self._parts(m, pointer)):
             if len(parts) > 1:
-                raise m.fault("trap", "atomic on several memories at once", ins, m.selected())
+                raise fault(m, "trap", "atomic on several memories at once", ins, m.selected())
             return self.atomic_place(m, ins, parts[0][1], size, parts[0][0])
         if space == LDS:
             return self.lds.atomic_place(m, ins, pointer, size)
@@ -162,7 +162,7 @@ class Memory:
         addresses = full[m.selected()]
         buffer, offsets = self.shared.locate(m, ins, addresses, size, size, writing=True)
         if buffer is None:
-            raise m.fault("trap", "atomic on several buffers at once", ins, m.selected())
+            raise fault(m, "trap", "atomic on several buffers at once", ins, m.selected())
         if m.races is not None:
             m.races.atomic(m, ins, pointer, size)
         return buffer.data, offsets
@@ -179,7 +179,8 @@ class Memory:
         outside = ((pointer < 0) | (pointer > self.stack_top - size)) & m.selected()
         if outside.any():
             address = int(np.broadcast_to(pointer, outside.shape)[outside][0])
-            raise m.fault(
+            raise fault(
+                m,
                 "out-of-bounds",
                 f"{size} bytes at byte {address} of private memory, of which {self.stack_top} "
                 "bytes are allocated",

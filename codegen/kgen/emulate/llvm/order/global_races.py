@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from kgen.emulate.llvm.chunk import Chunk
+from kgen.emulate.llvm.chunk import Chunk, fault
 from kgen.emulate.llvm.frontend.module import Instruction
 from kgen.emulate.llvm.memory.global_memory import REGION_SHIFT, Buffer, regions_of
 from kgen.emulate.llvm.order import scopes
@@ -230,7 +230,7 @@ class GlobalShadow:
         place = f"byte {offset} of {buffer}"
         did = f"{did} at {clocks.line_at(time)}"
         message = f"at {place}, lane {lane % size} {does}{who} {did}; {why}"
-        raise m.fault("race", message, ins, where, address)
+        raise fault(m, "race", message, ins, where, address)
 
 
 def _is_atomic(ins: Instruction) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.llvm.chunk import Chunk
+from kgen.emulate.llvm.chunk import Chunk, fault
 from kgen.emulate.llvm.frontend.module import Instruction
 from kgen.emulate.llvm.order.clocks import NO_BARRIER, NO_FENCE, Clocks
 from kgen.emulate.llvm.order.lds_record import NONE, LdsAccess, WaveRecord
@@ -230,4 +230,6 @@ class LdsShadow(Clocks):
         granule = int(a.granules[bad][0]) % self.writer.shape[1]
         lane = int(np.broadcast_to(a.lane, bad.shape)[bad][0])
         address = granule * self.granule
-        raise m.fault(kind, f"lane {lane} {verb} byte {address} of LDS, {why}", ins, where, address)
+        raise fault(
+            m, kind, f"lane {lane} {verb} byte {address} of LDS, {why}", ins, where, address
+        )

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from kgen.emulate.offenders import offenders
 from kgen.emulate.ptx.chunk import Violation
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.report import Fault
-
-#: How many lanes a fault names.
-_LANES_NAMED = 8
 
 
 def fault_of(machine: Machine, violation: Violation, pc: int) -> Fault:
     """The fault at the instruction `pc`, in the first CTA that is concerned."""
     instruction = machine.kernel.instructions[pc]
     lanes = machine.everywhere(violation.lanes)
-    cta = int(lanes.any(axis=(1, 2)).argmax())
-    threads = np.flatnonzero(lanes[cta])
+    cta, threads = offenders(lanes)
     address = None
-    if violation.address is not None and threads.size:
+    if violation.address is not None and threads:
         address = int(machine.everywhere(violation.address)[cta].reshape(-1)[threads[0]])
     return Fault(
         kind=violation.kind,
@@ -28,7 +23,7 @@ def fault_of(machine: Machine, violation: Violation, pc: int) -> Fault:
         instruction=instruction.text,
         line=instruction.line,
         workgroup=machine.coordinates[cta],
-        lanes=tuple(int(t) for t in threads[:_LANES_NAMED]),
+        lanes=tuple(threads),
         address=address,
         seed=machine.launch.seed,
     )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgen.emulate.ptx.chunk import Chunk, Mask, Order, Violation
+from kgen.emulate.ptx.chunk import Chunk, GlobalAccess, Mask, Order, Violation
 from kgen.emulate.ptx.memory.semantics import WEAK, Semantics
 from kgen.emulate.ptx.memory.stored import Stored
 from kgen.emulate.ptx.types import UNSIGNED, Array
@@ -134,7 +134,11 @@ class GlobalMemory:
             return self._load_several(address, settled, size, count, mask, how)
         index = self.locate(number, address, settled, size * count, mask, "load")
         if self.order is not None:
-            self.order.accessed(number, index, size * count, mask, how, reads=True)
+            self.order.accessed(
+                GlobalAccess(
+                    buffer=number, index=index, nbytes=size * count, mask=mask, how=how, reads=True
+                )
+            )
         view = elements(self.buffers[number], size, count)
         if count == 1:
             return [view.reshape(-1).take(index, mode="clip")]
@@ -162,8 +166,10 @@ class GlobalMemory:
         if self.order is not None:
             stored = partial(self._stored, number, index, values, size)
             self.order.accessed(
-                number, index, size * len(values), mask, how, writes=True,
-                stored=None if self.order.machine.launch.strict else stored,
+                GlobalAccess(
+                    buffer=number, index=index, nbytes=size * len(values), mask=mask, how=how,
+                    writes=True, stored=None if self.order.machine.launch.strict else stored,
+                )
             )  # fmt: skip
         scatter(elements(self.buffers[number], size, len(values)), index, values, mask)
 
@@ -188,7 +194,12 @@ class GlobalMemory:
         number = int(settled.flat[0] >> WINDOW_BITS) - 1
         index = self.locate(number, address, settled, size, mask, "atomic")
         if self.order is not None:
-            self.order.accessed(number, index, size, mask, how, reads=True, writes=True)
+            self.order.accessed(
+                GlobalAccess(
+                    buffer=number, index=index, nbytes=size, mask=mask, how=how, reads=True,
+                    writes=True,
+                )
+            )  # fmt: skip
         return elements(self.buffers[number], size, 1).reshape(-1), index
 
     def check_load(self, address: Array, nbytes: int, mask: Mask) -> None:
@@ -199,7 +210,12 @@ class GlobalMemory:
             number = int(inside.flat[0] >> WINDOW_BITS) - 1
             index = self.locate(number, address, inside, nbytes, part, "load")
             if self.order is not None:
-                self.order.accessed(number, index, nbytes, part, WEAK, reads=True, later=True)
+                self.order.accessed(
+                    GlobalAccess(
+                        buffer=number, index=index, nbytes=nbytes, mask=part, how=WEAK, reads=True,
+                        later=True,
+                    )
+                )  # fmt: skip
 
     def locate(
         self, number: int, address: Array, settled: Array, nbytes: int, mask: Mask, what: str

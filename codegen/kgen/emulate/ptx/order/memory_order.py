@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 
-from kgen.emulate.ptx.chunk import Chunk, Index3, Mask
+from kgen.emulate.ptx.chunk import Chunk, GlobalAccess, Index3, Mask
 from kgen.emulate.ptx.frontend.syntax import Kernel
 from kgen.emulate.ptx.frontend.written import ANYWHERE
 from kgen.emulate.ptx.memory.semantics import Semantics
 from kgen.emulate.ptx.memory.spaces import GlobalMemory
-from kgen.emulate.ptx.memory.stored import Stored
 from kgen.emulate.ptx.order.clocks import Clocks
 from kgen.emulate.ptx.order.flags import Flags, Turns, turns
 from kgen.emulate.ptx.order.known import Fence
@@ -86,41 +84,27 @@ class MemoryOrder:
 
     # ------------------------------------------------------------------ accesses
 
-    def accessed(
-        self,
-        buffer: int,
-        index: Array,
-        nbytes: int,
-        mask: Mask,
-        how: Semantics,
-        *,
-        reads: bool = False,
-        writes: bool = False,
-        stored: Callable[[], Stored] | None = None,
-        later: bool = False,
-    ) -> None:
-        """Lanes access units of `nbytes` bytes of a buffer; a read may be said to be done later.
-
-        `stored` are the values of a store that is excused where it leaves the bytes as they are.
-        """
-        buffer = self.machine.memory.same(buffer)
+    def accessed(self, access: GlobalAccess) -> None:
+        how, buffer = access.how, self.machine.memory.same(access.buffer)
         shadow = self.shadow(buffer)
         if shadow is None:
             return
-        access = Access(
-            offset=index * nbytes,
-            nbytes=nbytes,
-            mask=mask,
+        units = Access(
+            offset=access.index * access.nbytes,
+            nbytes=access.nbytes,
+            mask=access.mask,
             strength=how.strength,
-            stored=stored,
+            stored=access.stored,
             constant=how.constant,
         )
-        if writes:
-            shadow.write(self.machine, access)
+        if access.writes:
+            shadow.write(self.machine, units)
         else:
-            shadow.read(self.machine, access, remember=not later)
+            shadow.read(self.machine, units, remember=not access.later)
         if how.strength:
-            self.strong(buffer, access.offset, mask, how, reads=reads, writes=writes)
+            self.strong(
+                buffer, units.offset, access.mask, how, reads=access.reads, writes=access.writes
+            )
 
     def shadow(self, buffer: int) -> GlobalShadow | None:
         """The tables of a buffer; None for one that the kernel cannot write."""

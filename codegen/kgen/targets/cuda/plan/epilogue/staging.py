@@ -19,7 +19,7 @@ from kgen.targets.cuda.plan.epilogue.output import Column, Row
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.mma.products import Products
 from kgen.targets.cuda.plan.staging.tiles import SwizzledTile
-from kgen.targets.cuda.plan.staging.units import xor_suffix
+from kgen.targets.cuda.plan.staging.units import Words, xor_suffix
 from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.values import frozen
 
@@ -121,18 +121,9 @@ class Exchange:
         return f"b{8 * self.run_bytes}"
 
     @property
-    def unit_words(self) -> tuple[str, ...]:
-        return tuple(f"word{i}" for i in range(max(1, self.unit_bytes // 4)))
-
-    @property
-    def word_type(self) -> str:
-        """Of a register."""
-        return "b32" if self.unit_bytes >= 4 else "b16"
-
-    @property
-    def access_type(self) -> str:
-        """Of an element of an access."""
-        return f"b{8 * min(4, self.unit_bytes)}"
+    def words(self) -> Words:
+        """The registers of a unit."""
+        return Words(nbytes=self.unit_bytes)
 
     @property
     def units_per_row(self) -> int:

@@ -19,7 +19,7 @@ from kgen.targets.cuda.plan.matrix import (
     MIN_ASYNC_BYTES,
     Matrix,
 )
-from kgen.targets.cuda.plan.staging.units import Guard, Place, Unit, xor_suffix
+from kgen.targets.cuda.plan.staging.units import Guard, Place, Unit, Words, xor_suffix
 from kgen.targets.header import counted
 from kgen_runtime.values import frozen
 
@@ -210,23 +210,12 @@ class TileCopy:
         return "cg" if self.unit_bytes == MAX_ACCESS_BYTES else "ca"
 
     @property
-    def word_type(self) -> str:
-        """The register type of what is staged."""
-        return "b32" if self.unit_bytes >= 4 else "b16"
-
-    @property
-    def access_type(self) -> str:
-        """The type of what a load or store moves to or from each of these."""
-        return f"b{8 * min(4, self.unit_bytes)}"
-
-    @property
-    def words(self) -> int:
-        """Registers per unit."""
-        return max(1, self.unit_bytes // 4)
+    def words(self) -> Words:
+        """The registers that stage a unit."""
+        return Words(nbytes=self.unit_bytes)
 
     def unit_words(self, unit: Unit) -> tuple[str, ...]:
-        """The registers that stage a unit."""
-        return tuple(f"{self.name}_unit{unit.index}_{word}" for word in range(self.words))
+        return self.words.names(f"{self.name}_unit{unit.index}_")
 
     @property
     def description(self) -> str:
@@ -251,7 +240,7 @@ class TileCopy:
 
     @property
     def staging_registers(self) -> int:
-        return 0 if self.asynchronous else len(self.units) * self.words
+        return 0 if self.asynchronous else len(self.units) * self.words.count
 
 
 def plan_copy(

@@ -11,6 +11,30 @@ Place = Callable[[int, int], tuple[int, int]]
 
 
 @frozen
+class Words:
+    """The registers that hold a unit of `nbytes`, a power of two up to 16, and their access."""
+
+    nbytes: int
+
+    @property
+    def count(self) -> int:
+        return max(1, self.nbytes // 4)
+
+    @property
+    def type(self) -> str:
+        """Of a register."""
+        return "b32" if self.nbytes >= 4 else "b16"
+
+    @property
+    def access(self) -> str:
+        """The type of what a load or store moves to or from each."""
+        return f"b{8 * min(4, self.nbytes)}"
+
+    def names(self, stem: str) -> tuple[str, ...]:
+        return tuple(f"{stem}{i}" for i in range(self.count))
+
+
+@frozen
 class Unit:
     """Where unit t + iT lies, seen from unit t: elements, global bytes, shared bytes."""
 

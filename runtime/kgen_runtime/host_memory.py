@@ -1,0 +1,34 @@
+"""Plain bytes of the host's memory, as numpy has them."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING
+
+from kgen_runtime.errors import OutOfMemory
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    HostBytes = npt.NDArray[np.uint8]
+
+
+def host_bytes(nbytes: int) -> HostBytes:
+    """Fresh host memory of undefined content. Raises OutOfMemory."""
+    import numpy as np
+
+    try:
+        return np.empty(nbytes, np.uint8)
+    except (MemoryError, ValueError):  # ValueError: more than can be addressed
+        raise OutOfMemory(
+            f"cannot allocate {nbytes} bytes; free arrays or use a smaller shape"
+        ) from None
+
+
+def bytes_at(address: int, nbytes: int) -> HostBytes:
+    """Host memory as a numpy array of bytes; the caller keeps it alive."""
+    import numpy as np
+
+    memory = memoryview((ctypes.c_uint8 * nbytes).from_address(address))
+    return np.frombuffer(memory, dtype=np.uint8)
