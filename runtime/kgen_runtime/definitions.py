@@ -36,6 +36,7 @@ class Mathematics(Protocol):
     def erfc(self, x: Value) -> Value: ...
     def floor(self, x: Value) -> Value: ...
     def round(self, x: Value) -> Value: ...
+    def nearest(self, x: Value, bits: int, least: int, largest: float) -> Value: ...
     def isnan(self, x: Value) -> Value: ...
     def where(self, condition: Value, x: Value, y: Value) -> Value: ...
 
@@ -49,6 +50,11 @@ def minimum(m: Mathematics, x: Value, y: Value) -> Value:
 
 def maximum(m: Mathematics, x: Value, y: Value) -> Value:
     return m.where(m.isnan(x), x, m.where(m.isnan(y), y, m.where(x > y, x, y)))
+
+
+def whole(m: Mathematics, x: Value, least: Value, largest: Value) -> Value:
+    """The nearest whole number from the least to the largest, ties to even; of NaN 0."""
+    return m.where(m.isnan(x), 0.0, minimum(m, maximum(m, m.round(x), least), largest))
 
 
 def sigmoid(m: Mathematics, x: Value) -> Value:
@@ -103,6 +109,11 @@ DEFINITIONS: dict[str, Definition] = {
     "mod": lambda m, x, y: m.mod(x, y),
     "floor_divide": lambda m, x, y: m.floor_divide(x, y),
     "cast": lambda m, x: x,
+    "cast_f16": lambda m, x: m.nearest(x, 10, -14, 65504.0),
+    "cast_bf16": lambda m, x: m.nearest(x, 7, -126, (2.0 - 2.0**-7) * 2.0**127),
+    "cast_s8": lambda m, x: whole(m, x, -128.0, 127.0),
+    "cast_u8": lambda m, x: whole(m, x, 0.0, 255.0),
+    "cast_bool": lambda m, x: m.where(x == 0.0, 0.0, 1.0),
     "pow": lambda m, x, y: m.pow(x, y),
     "square": lambda m, x: x * x,
     "sqrt": lambda m, x: m.sqrt(x),
@@ -266,6 +277,15 @@ class Scalars:
 
     def round(self, x: float) -> float:
         return math.copysign(round(x), x) if math.isfinite(x) else x
+
+    def nearest(self, x: float, bits: int, least: int, largest: float) -> float:
+        """The float nearest to x that has so many mantissa bits and a least exponent, ties to even;
+        infinity beyond the largest."""
+        if not math.isfinite(x):
+            return x
+        step = math.ldexp(1.0, max(math.frexp(x)[1] - 1, least) - bits)
+        found = round(abs(x) / step) * step
+        return math.copysign(found if found <= largest else math.inf, x)
 
     def isnan(self, x: float) -> bool:
         return math.isnan(x)

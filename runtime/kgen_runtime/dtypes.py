@@ -155,13 +155,13 @@ _BY_ARRAY_NAME = {dtype.array_name: dtype for dtype in DType} | {
 }
 
 
-def computed_in(dtypes: Iterable[DType], out: DType) -> DType:
+def computed_in(dtypes: Iterable[DType], outs: Iterable[DType]) -> DType:
     """The type that an expression of inputs of these types is computed in: f64 if one of them or
-    the output is that, f32 if an input is another float, else s64 or s32 if one is that, else f32,
+    an output is that, f32 if an input is another float, else s64 or s32 if one is that, else f32,
     which has all numbers of 8 bits."""
     found = set(dtypes)
-    if out is DType.F64:
-        return out
+    if DType.F64 in outs:
+        return DType.F64
     if any(not dtype.is_integer for dtype in found):
         return DType.F64 if DType.F64 in found else DType.F32
     return next((dtype for dtype in (DType.S64, DType.S32) if dtype in found), DType.F32)
@@ -170,6 +170,11 @@ def computed_in(dtypes: Iterable[DType], out: DType) -> DType:
 def input_dtypes(spec: Mapping[str, Any], count: int) -> list[DType]:
     """Those of an expression's inputs: each its own, or one for all."""
     return list(map(DType, spec.get("dtypes") or [spec["dtype"]] * count))
+
+
+def output_dtypes(spec: Mapping[str, Any], count: int) -> list[DType]:
+    """Those of an expression's outputs, likewise."""
+    return list(map(DType, spec.get("out_dtypes") or [spec["out_dtype"]] * count))
 
 
 def _array_name(value: object) -> str:

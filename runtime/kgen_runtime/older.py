@@ -35,7 +35,9 @@ def _softmax(spec: Spec) -> dict[str, Any]:
         "expression": "log_softmax(x)" if spec["log"] else "softmax(x)",
         "shapes": [[spec["rows"], spec["cols"]]],
         "dtype": spec["dtype"],
+        "dtypes": [],
         "out_dtype": spec["out_dtype"],
+        "out_dtypes": [],
         "axes": [1],
     }
 

@@ -16,12 +16,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from operator import mul
 from typing import Any, Literal
 
 from kgen_runtime import definitions, views
-from kgen_runtime.dtypes import DType, computed_in, input_dtypes
+from kgen_runtime.dtypes import DType, computed_in, input_dtypes, output_dtypes
 
 Buffers = Mapping[str, memoryview]
 #: The value of one output element, before it is rounded to the output's type. It takes
@@ -155,7 +155,7 @@ def write(buffer: memoryview, index: int, dtype: DType, value: float) -> None:
 
 def total(terms: Iterable[float]) -> float:
     """The sum of the terms, rounded once; NaN and infinity as IEEE 754 adds them."""
-    terms = list(terms)
+    terms = terms if isinstance(terms, list) else list(terms)
     try:
         return math.fsum(terms)
     except (ValueError, OverflowError):
@@ -197,6 +197,10 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
 
     tree = definitions.formulas(spec["epilogue"])["out"]
     extents = dict(shape.split("=") for shape in spec["epilogue_shapes"])
+    factor = spec["alpha"] * scales.get("a", 1.0) * scales.get("b", 1.0)
+    beta, ldc, batch_stride_c = (spec[name] for name in ("beta", "ldc", "batch_stride_c"))
+    exact, scale_out = dtype != DType.F64, scales.get("out", 1.0)
+    evaluator = definitions.Evaluator({}, definitions.Scalars())
     # Eight bits are too few for a vector that is applied before rounding to them, or that restores
     # the range of operands of 8 bits.
     bytes_ = (DType.S8, DType.E4M3, DType.E5M2)
@@ -222,17 +226,16 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
 
     def element(index: tuple[int, ...]) -> float:
         batch, row, col = index
-        out_offset = batch * spec["batch_stride_c"] + row * spec["ldc"] + col
-        product = dot(a_row(batch, row), b_column(batch, col), exact_products=dtype != DType.F64)
-        x: float = spec["alpha"] * scales.get("a", 1.0) * scales.get("b", 1.0) * product
-        if spec["beta"] != 0.0:
-            x += spec["beta"] * read(buffers["c"], out_offset, out)
+        out_offset = batch * batch_stride_c + row * ldc + col
+        x: float = factor * dot(a_row(batch, row), b_column(batch, col), exact_products=exact)
+        if beta != 0.0:
+            x += beta * read(buffers["c"], out_offset, out)
         inputs = {"x": x}
         for name, extent in extents.items():
             place = {"n": col, "mx1": row, "1": 0, "mxn": out_offset}[extent]
             inputs[name] = read(buffers[name], place, out if extent == "mxn" else vectors[name])
-        finished = float(definitions.Evaluator(inputs, definitions.Scalars()).value(tree))
-        return finished * scales.get("out", 1.0)
+        evaluator.values = inputs
+        return float(evaluator.value(tree)) * scale_out
 
     return element
 
@@ -252,7 +255,7 @@ def elementwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -
         numbers = dict(zip(broadcast.names, found, strict=True))
         return evaluate(formulas, name, numbers, compute)
 
-    compute = computed_in(broadcast.dtypes, DType(spec["out_dtype"]))
+    compute = computed_in(broadcast.dtypes, output_dtypes(spec, len(broadcast.outputs)))
     return lambda index: result(*broadcast.bits(index[0]))
 
 
@@ -263,9 +266,8 @@ def _viewed(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> El
     shapes = {n: tuple(shape) for n, shape in zip(names, spec["shapes"], strict=True)}
     dtypes = dict(zip(names, input_dtypes(spec, len(names)), strict=True))
     indices = views.index_names(formulas)
-    compute = computed_in(
-        (dtypes[name] for name in names if name not in indices), DType(spec["out_dtype"])
-    )
+    numbers = [dtypes[name] for name in names if name not in indices]
+    compute = computed_in(numbers, output_dtypes(spec, len(formulas)))
     dtypes |= {name: DType(spec["index_dtype"]) for name in indices}
 
     def read_at(name: str, index: tuple[int, ...]) -> float:
@@ -373,23 +375,39 @@ class Broadcast:
 
 
 class ScalarRows(definitions.Rows):
-    """One row: lists of numbers for its columns, or a number that is the same in all."""
+    """One row: lists of numbers for its columns, or a number that is the same in all, computed in a
+    type."""
 
-    def __init__(self, values: Mapping[str, list[float]], count: int) -> None:
+    def __init__(self, values: Mapping[str, list[float]], count: int, compute: DType) -> None:
         super().__init__(values, definitions.Scalars())
         self.count = count
+        self.number = int if compute.is_integer else float
+        #: Of one column.
+        self.one = evaluator_of({}, compute)
+
+    def value(self, at: Any) -> Any:
+        found = super().value(at)
+        return self.number(found) if isinstance(found, float) else found
 
     def each(self, name: str, arguments: list[Any]) -> Any:
-        function = definitions.DEFINITIONS[name]
         if not any(isinstance(argument, list) for argument in arguments):
-            return function(self.m, *arguments)
-        return list(map(partial(function, self.m), *map(self.columns, arguments)))
+            return self.one.apply(name, arguments)
+        columns = zip(*map(self.columns, arguments), strict=True)
+        return [self.one.apply(name, list(values)) for values in columns]
 
     def columns(self, x: Any) -> list[Any]:
         return x if isinstance(x, list) else [x] * self.count
 
     def fold(self, name: str, x: Any) -> float:
         values: list[float] = self.columns(x)
+        if isinstance(self.one, definitions.Integers):
+            folds: dict[str, Callable[[list[float]], float]] = {
+                "sum": sum,
+                "prod": math.prod,
+                "largest": max,
+                "smallest": min,
+            }
+            return int(self.one.wrapped(folds[name](values)))
         if name == "sum":
             return total(values)
         if any(math.isnan(v) for v in values):
@@ -400,7 +418,8 @@ class ScalarRows(definitions.Rows):
 
     def find(self, x: Any, value: float) -> float:
         values = self.columns(x)
-        return float(next(i for i, v in enumerate(values) if v == value or math.isnan(v)))
+        found = next(i for i, v in enumerate(values) if v == value or math.isnan(v))
+        return self.number(found)
 
 
 def rowwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> Element:
@@ -418,16 +437,19 @@ def rowwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> El
         columns = [number_along(sizes, reduced, i) for i in range(cols)]
     # An element's offset is its row's and its column's: they are of different axes.
     places = broadcast.places(columns)
+    compute = computed_in(broadcast.dtypes, output_dtypes(spec, len(broadcast.outputs)))
+    kind = int if compute.is_integer else float
 
     @lru_cache(maxsize=16)
     def row_values(row: int) -> list[float]:
-        inputs = broadcast.elements(number_along(sizes, kept, row), places)
-        inputs["column"] = [float(column) for column in range(cols)]
-        inputs["row"] = [float(row % height)] * cols
-        found = ScalarRows(inputs, cols)
-        return found.columns(found.outputs(formulas)[name])
+        found = broadcast.elements(number_along(sizes, kept, row), places)
+        inputs = {name: list(map(kind, values)) for name, values in found.items()}
+        inputs["column"] = list(map(kind, range(cols)))
+        inputs["row"] = [kind(row % height)] * cols
+        rows = ScalarRows(inputs, cols, compute)
+        return rows.columns(rows.outputs(formulas)[name])
 
-    return lambda index: float(row_values(index[0])[index[1]])
+    return lambda index: kind(row_values(index[0])[index[1]])
 
 
 def row_elements(spec: Mapping[str, Any], output: str) -> Iterator[tuple[tuple[int, int], int]]:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from kgen_runtime import definitions, views
 from kgen_runtime.dlpack import packed_strides
-from kgen_runtime.dtypes import DType, input_dtypes
+from kgen_runtime.dtypes import DType, input_dtypes, output_dtypes
 from kgen_runtime.errors import BundleError
 from kgen_runtime.manifest import TensorParam
 
@@ -84,8 +84,8 @@ def epilogue_operands(spec: Spec) -> dict[str, str]:
 
 def _elementwise(spec: Spec) -> tuple[TensorParam, ...]:
     formulas, found, domain = _broadcast(spec)
-    dtype = DType(spec["out_dtype"])
-    return (*found, *(_packed(name, dtype, domain, "output") for name in formulas))
+    outs = zip(formulas, output_dtypes(spec, len(formulas)), strict=True)
+    return (*found, *(_packed(name, dtype, domain, "output") for name, dtype in outs))
 
 
 def _broadcast(spec: Spec) -> tuple[definitions.Formulas, list[TensorParam], list[int]]:
@@ -103,7 +103,7 @@ def _broadcast(spec: Spec) -> tuple[definitions.Formulas, list[TensorParam], lis
 
 def _rowwise(spec: Spec) -> tuple[TensorParam, ...]:
     formulas, found, domain = _broadcast(spec)
-    axes, dtype = spec["axes"], DType(spec["out_dtype"])
+    axes, dtypes = spec["axes"], output_dtypes(spec, len(formulas))
     if not isinstance(axes, list | tuple) or not set(axes) <= set(range(len(domain))):
         raise ValueError(f"axes={axes!r:.60}")
     if not axes or len(set(axes)) < len(axes):
@@ -111,7 +111,9 @@ def _rowwise(spec: Spec) -> tuple[TensorParam, ...]:
     kept = [n for axis, n in enumerate(domain) if axis not in axes] or [1]
     outputs = (
         _packed(name, dtype, kept if reduced else domain, "output")
-        for name, reduced in definitions.reduced(formulas).items()
+        for (name, reduced), dtype in zip(
+            definitions.reduced(formulas).items(), dtypes, strict=True
+        )
     )
     return (*found, *outputs)
 

@@ -36,6 +36,11 @@ SMALL = (
     "x*scale 1031,1 s8,f32",
     "x*y 1 s32,f16",
     "x+y 17x33,33 s8,s32",
+    "h=x*y;i=x<y;round(x*50) 37x70,70 f32,f16 out=f16,bool,s8",
+    "h=x+y;h*2 1031 s32 out=f16,u8",
+    "cast(x*y,f16)+cast(y,bf16)*x 1031 f32",
+    "cast(x*100,s8)-cast(y,u8)*cast(x,bool) 33x16,16 f32",
+    "cast(x+y,s8)*2 1031 s32",
 )
 OF_64_BITS = (
     "x*y+3 1031 s64",

@@ -168,7 +168,7 @@ def test_every_field_of_a_spec_can_be_named(text: str, spec: object) -> None:
         ("matmul", "is not of the form op size"),
         (
             "softmax 4x8 f16 layout=nt",
-            "layout is no option of rowwise; its options are axes out_dtype",
+            "layout is no option of rowwise; its options are axes dtypes out_dtype out_dtypes",
         ),
         ("relu 4 f16 +relu", "epilogue does not go with relu"),
         ("softmax 4x8 f16 axes", "axes has no value"),

@@ -139,7 +139,7 @@ def test_an_instruction_rounds_what_may_be_flushed(text: str, flushed: bool) -> 
     names = Rowwise(expression=text, shapes=((1, 1),), dtype=DType.BF16).inputs
     plan = plan_of(text, *(shapes[n] for n in names), name="x86-64-v4+bf16", dtype=DType.BF16)
     assert may_be_flushed(plan.row.results[0]) == flushed
-    assert plan.out.rounded_by_cpu == flushed
+    assert plan.access("out").rounded_by_cpu == flushed
     assert ("avx512_bf16" in plan.features) == flushed
 
 

@@ -29,8 +29,8 @@ def test_a_stream_covers_every_element_once(elements: int, unroll: int) -> None:
             first = block * plan.block_vectors + thread
             for access in plan.accesses:
                 if not plan.guarded or plan.stream.vectors - first > access.vectors:
-                    assert all(load.nbytes == access.out_bytes for load in access.loads)
-                    byte = block * block_bytes + thread * vector_bytes + access.out_bytes
+                    assert all(load.nbytes == access.stores[0].nbytes for load in access.loads)
+                    byte = block * block_bytes + thread * vector_bytes + access.stores[0].nbytes
                     found.update(range(byte // 2, byte // 2 + 8))
             if block == plan.last_block and thread < plan.stream.rest:
                 found[plan.rest_start + thread] += 1

@@ -55,7 +55,7 @@ def test_scales_are_arguments() -> None:
     [
         ({"dtype": "s32"}, "dtype=s32 has no products; they take f64, f32, f16, bf16, e4m3"),
         ({"dtype": "s8", "out_dtype": "e4m3"}, "its products have s32, f32, f16, bf16, s8"),
-        ({"dtype": "f16", "out_dtype": "s8"}, "out_dtype=s8 does not go with dtype=f16"),
+        ({"dtype": "f16", "out_dtype": "u8"}, "out_dtype=u8 does not go with dtype=f16"),
         ({"dtype": "s8", "alpha": 2.0}, "out_dtype=s32 is the sum as it is; take f32"),
         ({"dtype": "s8", "epilogue": ("relu",)}, "out_dtype=s32 is the sum as it is"),
         ({"scales": ("a",)}, "scales=a are for operands of 8 bits, not f16; take alpha"),

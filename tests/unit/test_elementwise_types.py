@@ -29,6 +29,10 @@ from kgen_runtime import scalar
         ("x<y 8 f32 out=f32", "f32", "f32"),
         ("cast 8 s8 out=f64", "f64", "f64"),
         ("where(mask,x,0) 8 x=f32,mask=bool", "f32", "f32"),
+        ("h=x+y;h*2 8 f32 out=f16,bf16", "f32", "f16"),
+        ("h=x+y;h*2 8 f32 out=out=f64,h=f16", "f64", "f64"),
+        ("h=x+y;x<y 8 s32", "s32", "s32"),
+        ("cast(x,f16)+cast(x,f32) 8 f32", "f32", "f32"),
     ],
 )
 def test_what_is_computed_in(text: str, compute: str, out: str) -> None:
@@ -51,7 +55,17 @@ def test_what_is_computed_in(text: str, compute: str, out: str) -> None:
         ("x+9007199254740993 8 s64", "no f64 is this number"),
         ("x+y 8 s32,s32,s32", "3 dtypes for the inputs x, y"),
         ("x+y 8 x=s32", r"input y of 'x\+y' has no dtype; give y="),
-        ("softmax 8 s32", "dtype=s32 is not one that row-wise operations take"),
+        ("softmax 8 e4m3", "dtype=e4m3 is not one that row-wise operations take"),
+        ("h=x+y;h*2 8 f32 out=f16,f32,f16", "3 out_dtypes for the outputs h, out"),
+        ("h=x+y;h*2 8 f32 out=h=f16", "output out of .* has no out_dtype; give out="),
+        ("cast(x,f64) 8 f32", r"column 8: cast takes a type here: f32 f16 bf16 s8 u8 bool"),
+        ("cast(x,y) 8 f32", r"column 8: cast takes a type here"),
+        ("cast(x,f16) 8 s32", "cast_f16 is not for s32"),
+        ("mean 4x8 s32", "mean is not for s32"),
+        ("softmax(x) 4x8 s64", "softmax is not for s64"),
+        ("l2(x) 4x8 s32", "l2 is not for s32"),
+        ("softmax 4x8 f64", "softmax is not for f64"),
+        ("amax(where(x>0,x,-inf)) 4x8 s32", "-inf is not for s32"),
         ("x+y 8 f32,e5m2", "dtype=e5m2 is not one that element-wise operations take"),
     ],
 )
@@ -62,12 +76,23 @@ def test_what_is_refused(text: str, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "target"),
-    [("neg 8 f64", "sm_80"), ("neg 8 s64", "vulkan1.3"), ("cast 8 s8 out=s64", "vulkan1.1")],
+    [
+        *(("neg 8 f64", "sm_80"), ("neg 8 s64", "vulkan1.3"), ("cast 8 s8 out=s64", "vulkan1.1")),
+        *(("sum 4x8 f64", "gfx942"), ("argmax 4x8 f16 out=s64", "vulkan1.3")),
+    ],
 )
 def test_what_a_target_lacks(text: str, target: str) -> None:
     found = targets.find(target)
     with pytest.raises(TargetError, match=r"dtype=[sf]64 is not one that"):
         targets.family(found.family).check_support(parse(text), found)
+
+
+@pytest.mark.parametrize("target", ["sm_80", "gfx942"])
+def test_rows_of_64_bits_are_for_cpus(target: str) -> None:
+    found = targets.find(target)
+    with pytest.raises(TargetError, match=r"rows of sum are computed in s64, and .* f32, s32"):
+        targets.family(found.family).check_support(parse("sum 4x8 s64"), found)
+    targets.family(found.family).check_support(parse("sum(x*y) 4x8 s64,f32"), found)
 
 
 @pytest.mark.parametrize(

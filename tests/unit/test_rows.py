@@ -176,7 +176,7 @@ def test_shapes() -> None:
         ("softmax(y)", {"axes": ()}, "axes= names no axis"),
         ("softmaxx(x)", {}, "column 1: there is no function softmaxx; did you mean softmax?"),
         ("mean(row)", {}, "names no input"),
-        ("mean(x)", {"dtype": "s8"}, "dtype=s8 is not one that row-wise operations take"),
+        ("mean(x)", {"dtype": "e4m3"}, "dtype=e4m3 is not one that row-wise operations take"),
         ("softmax(x > 0)", {}, "column 9: softmax takes a number for x"),
         ("mean(x)", {"shapes": ((4, 2**24 + 1),)}, "16777217 columns are more than 16777216"),
     ],

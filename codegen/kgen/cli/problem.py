@@ -26,7 +26,7 @@ from kgen.spec import (
 from kgen.spec.elementwise import INDEX_DTYPES
 from kgen.spec.epilogue import EXTENTS
 from kgen.spec.formula import expression_of
-from kgen.spec.text import EXAMPLE, FORM, dtype_fields, parse, shapes
+from kgen.spec.text import EXAMPLE, FORM, dtype_fields, out_dtype_fields, parse, shapes
 
 if TYPE_CHECKING:
     from kgen.constants import Array
@@ -70,8 +70,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "bool,f32 or mask=bool,x=f32",
     )  # fmt: skip
     problem.add_argument(
-        "--out-dtype", metavar="D", help="output type (that of the input; s8: s32, fp8: bf16)"
-    )
+        "--out-dtype", metavar="D",
+        help="output type (that of the input; s8: s32, fp8: bf16); an expression's outputs may "
+        "differ: f16,f32 or out=f16,mean=f32",
+    )  # fmt: skip
     problem.add_argument(
         "--layout", metavar="L", help=f"{_names(Layout)}; t = stored transposed (nn)"
     )
@@ -175,7 +177,8 @@ def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
     fields: dict[str, Any] = {}
     if args.dtype is not None:
         fields = dtype_fields(cls, expression or "", args.dtype)
-    fields["out_dtype"] = args.out_dtype
+    if args.out_dtype is not None:
+        fields |= out_dtype_fields(cls, expression or "", args.out_dtype)
     if issubclass(cls, Formula):
         assert expression is not None
         if args.axes is not None:

@@ -322,7 +322,7 @@ class _Fusion:
             for name in inputs(lazy.expression)
             if name not in indices
         ]
-        return computed_in(dtypes, lazy.value.dtype)
+        return computed_in(dtypes, (lazy.value.dtype,))
 
     # -- products ---------------------------------------------------------------------------
 

@@ -52,12 +52,20 @@ def expand(
     return select(result, constant(1.0), constant(0.0)) if result.truth else result
 
 
-#: What f64 lacks: polynomials have digits for f32, and not all CPUs have FMA.
-NOT_OF_F64 = frozenset({Primitive.EXP2, Primitive.LOG2, Primitive.FMA})
+#: What f64 lacks: polynomials and roundings have digits for f32, and not all CPUs have FMA.
+NOT_OF_F64 = frozenset(
+    {
+        *(Primitive.EXP2, Primitive.LOG2, Primitive.FMA),
+        *(Primitive.TO_F16, Primitive.TO_BF16),
+    }
+)
 
 
 def beyond(
-    expression: Expression, compute: DType, native: Collection[str] = frozenset()
+    expression: Expression,
+    compute: DType,
+    row: Row | None = None,
+    native: Collection[str] = frozenset(),
 ) -> str | None:
     """What a type that is computed in lacks of an expression in calls: the name of a function, or a
     constant; None if nothing, as of f32. Of `native` functions there are better forms in it."""
@@ -74,7 +82,7 @@ def beyond(
             stand_ins = [
                 a if a.primitive is Primitive.CONSTANT else _any(a.truth) for a in step.arguments
             ]
-            alone = expand(call(step.name, stand_ins, step.truth), whole=whole)
+            alone = expand(call(step.name, stand_ins, step.truth), row=row, whole=whole)
             if any(map(lacks, steps(alone))):
                 return step.name
         elif step.primitive is Primitive.CONSTANT and lacks(step):

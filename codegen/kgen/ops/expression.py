@@ -13,7 +13,8 @@ The primitives are those of IEEE 754-2019, rounded to nearest, except for:
   absolute. EXP2 may give 0 for a result that is subnormal.
 - MIN and MAX give NaN where an operand is NaN; of zeros with two signs either may come. MAXNUM is
   MAX where no operand is NaN, and any number or NaN where one is.
-- ROUND goes to the nearest whole number, ties to even; FLOOR down.
+- ROUND goes to the nearest whole number, ties to even; FLOOR down. TO_F16 and TO_BF16 go to the
+  nearest number of that type, ties to even; beyond the largest is infinity.
 - LESS, LESS_EQUAL and EQUAL are false for NaN.
 - QUOTIENT is of whole numbers, cut to one towards zero; its divisor is neither 0 nor -1.
 
@@ -55,6 +56,8 @@ class Primitive(StrEnum):
     LOG2 = "log2"
     FLOOR = "floor"
     ROUND = "round"
+    TO_F16 = "to_f16"
+    TO_BF16 = "to_bf16"
     QUOTIENT = "quotient"
     LESS = "less"
     LESS_EQUAL = "less_equal"
@@ -79,7 +82,7 @@ TRUTH = frozenset(
 WHOLE = TRUTH | {
     *(Primitive.INPUT, Primitive.CONSTANT, Primitive.SELECT),
     *(Primitive.ADD, Primitive.SUB, Primitive.MUL, Primitive.QUOTIENT),
-    *(Primitive.NEG, Primitive.ABS, Primitive.MIN, Primitive.MAX),
+    *(Primitive.NEG, Primitive.ABS, Primitive.MIN, Primitive.MAX, Primitive.REDUCE),
 }
 
 #: Nodes by what they are made of, so that equal ones are the same object.

@@ -47,6 +47,8 @@ LONGEST = 1000
 
 #: What an expression without a name gives.
 OUT = "out"
+#: The type that numbers have on the way, to which a conversion does nothing.
+IN_BETWEEN = "f32"
 #: Outputs of a kernel.
 MOST_OUTPUTS = 8
 NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -198,12 +200,24 @@ class _Reader:
             meant = suggest.meant(name, [*functions(), *VIEWS])
             self.refuse(at, f"there is no function {name}{f'; {meant}' if meant else ''}")
         operands = list(arguments)
+        if name == "cast" and len(operands) == 2 and not keywords:
+            name = self.conversion(operands.pop())
         for keyword in keywords or []:
             expected = functions()[name].parameters[len(operands) :]
             if not expected or keyword.arg != expected[0]:
                 self.refuse(keyword, f"{keyword.arg}= is not the next argument of {name}")
             operands.append(keyword.value)
         return self.checked(at, name, [(operand, self.value(operand)) for operand in operands])
+
+    def conversion(self, at: ast.expr) -> str:
+        """The function that converts to a type, of which there is the name."""
+        word = at.id if isinstance(at, ast.Name) else ""
+        if word == IN_BETWEEN:
+            return "cast"
+        if f"cast_{word}" not in functions():
+            known = [IN_BETWEEN, *(n[len("cast_") :] for n in functions() if n.startswith("cast_"))]
+            self.refuse(at, f"cast takes a type here: {' '.join(known)}")
+        return f"cast_{word}"
 
     def view(
         self, at: ast.expr, name: str, arguments: list[ast.expr], keywords: list[ast.keyword]

@@ -15,6 +15,7 @@ from kgen.ops.expression import Expression, Number, node, reduce, select, variab
 from kgen.ops.expression import Primitive as P
 from kgen.ops.functions.polynomials import LN_2, LOG2_E
 from kgen.ops.registry import EXACT, Function, register
+from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
 #: What an expression may call the place of an element: its number along the reduced axes, and
@@ -29,6 +30,15 @@ class Reduction:
 
     combine: P
     identity: float
+
+    def identity_of(self, compute: DType) -> float:
+        """Of a type that is computed in: integers have ends instead of infinities, of which the
+        upper one of 64 bits is no float."""
+        if compute.is_integer and math.isinf(self.identity):
+            assert compute.limits is not None
+            least, largest = compute.limits
+            return int(least if self.identity < 0.0 else largest)
+        return self.identity
 
 
 REDUCTIONS: Mapping[str, Reduction] = {

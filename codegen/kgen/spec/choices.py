@@ -11,9 +11,10 @@ from kgen_runtime.dtypes import DType
 #: The names of the members of the enums below, which a type checker knows.
 EpilogueName = Literal[
     "bias", "residual", "neg", "abs", "sign", "floor", "ceil", "round", "trunc", "square",
-    "sqrt", "rsqrt", "reciprocal", "cast", "exp", "exp2", "expm1", "log", "log2", "log1p", "tanh",
-    "sigmoid", "relu", "leaky_relu", "elu", "selu", "celu", "gelu", "gelu_tanh", "silu",
-    "mish", "hard_sigmoid", "hard_swish", "softplus", "softsign", "erf", "sin", "cos"
+    "sqrt", "rsqrt", "reciprocal", "cast", "cast_f16", "cast_bf16", "cast_s8", "cast_u8",
+    "cast_bool", "exp", "exp2", "expm1", "log", "log2", "log1p", "tanh", "sigmoid", "relu",
+    "leaky_relu", "elu", "selu", "celu", "gelu", "gelu_tanh", "silu", "mish", "hard_sigmoid",
+    "hard_swish", "softplus", "softsign", "erf", "sin", "cos"
 ]  # fmt: skip
 MathName = Literal["exact", "tf32", "3xtf32"]
 LayoutName = Literal["nn", "nt", "tn", "tt"]
@@ -86,7 +87,7 @@ FLOATS_8 = (DType.E4M3, DType.E5M2)
 #: Output types of a product by its operands' type, the default first.
 OUTPUTS: dict[DType, tuple[DType, ...]] = {
     DType.F64: (DType.F64,),
-    **{dtype: (dtype, *(d for d in FLOATS if d is not dtype)) for dtype in FLOATS},
+    **{d: (d, *(other for other in FLOATS if other is not d), DType.S8) for d in FLOATS},
     **dict.fromkeys(FLOATS_8, (DType.BF16, DType.F16, DType.F32, *FLOATS_8)),
     DType.S8: (DType.S32, *FLOATS, DType.S8),
 }

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container
 from functools import cached_property
 from typing import ClassVar
 
 from kgen.errors import SpecError
-from kgen.ops import Expression, beyond, expand, is_exact, steps
-from kgen.ops.expression import constant
-from kgen.ops.registry import call_of
+from kgen.ops import Expression, is_exact
 from kgen.ops.views import has_views
-from kgen.spec.formula import FLOATS, INTEGERS, MAX_RANK, Formula, Shape
+from kgen.spec.formula import FLOATS, MAX_RANK, Formula, Shape
 from kgen.spec.members import Member, Members, OptionalMember
 from kgen.spec.views import Reads, Shapes, input_uses, reads_of
-from kgen_runtime.dtypes import DType, DTypeLike, computed_in
+from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
 
@@ -26,20 +23,15 @@ INDEX_DTYPES = (DType.S32, DType.S64)
 @frozen
 class Elementwise(Formula):
     """out = expression, element by element; outputs have the shape that all inputs broadcast to,
-    or all outputs' expressions where some have views.
-
-    `dtypes` are those of the inputs, in the order in which the expression names them, where they
-    differ; then `dtype` is the widest of them. `index_dtype` is that of the inputs by which others
-    are gathered.
-    """
+    or all outputs' expressions where some have views. `index_dtype` is that of the inputs by which
+    others are gathered."""
 
     op: ClassVar[str] = "elementwise"
     kind: ClassVar[str] = "element-wise"
-    in_dtypes: ClassVar[tuple[DType, ...]] = (DType.F64, *FLOATS, *INTEGERS)
-    out_dtypes: ClassVar[tuple[DType, ...]] = (DType.F64, *FLOATS, *INTEGERS)
     dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
     dtypes: Members[DType, DTypeLike] = Members(DType)
     out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
+    out_dtypes: Members[DType, DTypeLike] = Members(DType)
     index_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
 
     @cached_property
@@ -53,7 +45,6 @@ class Elementwise(Formula):
 
     def _check_expression(self) -> None:
         self._check_indices()
-        self._check_computed()
         super()._check_expression()
         for name in self.inputs:
             if all(read.tensor != name for read in self.reads.reads):
@@ -74,26 +65,14 @@ class Elementwise(Formula):
                 f"input {name} of {self.expression!r} is an index and a number; take two"
             )
 
-    def __post_init__(self) -> None:
-        if self.dtypes:
-            if len(self.dtypes) not in (1, len(self.inputs)):
-                raise SpecError(
-                    f"{len(self.dtypes)} dtypes for the inputs {', '.join(self.inputs)} of "
-                    f"{self.expression!r}; give one for each, or one for all"
-                )
+    def _take_dtypes(self) -> None:
+        if len(self.dtypes) > 1:
             self._take_index_dtype()
-            # Names of dtypes go from the widest to the narrowest.
-            object.__setattr__(self, "dtype", min(self.value_dtypes, key=list(DType).index))
-            if len(set(self.value_dtypes)) == 1:
-                object.__setattr__(self, "dtypes", ())
-        super().__post_init__()
+        super()._take_dtypes()
 
     def _take_index_dtype(self) -> None:
         """That of an input which is an index, where dtypes name those of all inputs."""
-        if len(self.dtypes) == 1:
-            object.__setattr__(self, "dtypes", self.dtypes * len(self.inputs))
-            return
-        found = zip(self.inputs, self.dtypes, strict=True)
+        found = zip(self.inputs, self.dtypes, strict=False)
         indices = {dtype for name, dtype in found if name in self.index_inputs}
         if len(indices | {self.index_dtype} - {None}) > 1:
             raise SpecError(
@@ -128,68 +107,14 @@ class Elementwise(Formula):
 
     @property
     def value_dtypes(self) -> tuple[DType, ...]:
-        """Of each input whose elements are numbers of the expression."""
-        dtypes = self.dtypes or (self.dtype,) * len(self.inputs)
-        found = zip(self.inputs, dtypes, strict=True)
+        found = zip(self.inputs, super().input_dtypes, strict=True)
         return tuple(dtype for name, dtype in found if name not in self.index_inputs)
 
     @property
     def input_dtypes(self) -> tuple[DType, ...]:
-        dtypes = self.dtypes or super().input_dtypes
-        found = zip(self.inputs, dtypes, strict=True)
+        found = zip(self.inputs, super().input_dtypes, strict=True)
         index = self.index_dtype or INDEX_DTYPES[0]
         return tuple(index if name in self.index_inputs else dtype for name, dtype in found)
-
-    @property
-    def needed_dtypes(self) -> tuple[DType, ...]:
-        return (*self.value_dtypes, self.out)
-
-    def dtype_of(self, name: str) -> DType:
-        """An input's dtype."""
-        return self.input_dtypes[self.inputs.index(name)]
-
-    @property
-    def default_out(self) -> DType:
-        truths = all(calls.truth for calls in self.formula_calls)
-        return DType.BOOL if truths else self.dtype
-
-    @property
-    def compute(self) -> DType:
-        """The type that the expression is computed in."""
-        return computed_in(self.value_dtypes, self.out)
-
-    @cached_property
-    def result_calls(self) -> tuple[Expression, ...]:
-        """The outputs' expressions in calls, of bool whether they are not zero; their inputs are
-        the reads."""
-        if self.out is not DType.BOOL:
-            return self.calls
-        return tuple(
-            calls if calls.truth else call_of("not_equal", calls, constant(0.0))
-            for calls in self.calls
-        )
-
-    def primitives(self, native: Container[str] = ()) -> tuple[Expression, ...]:
-        whole = self.compute.is_integer
-        return tuple(expand(calls, native, whole=whole) for calls in self.result_calls)
-
-    def _check_computed(self) -> None:
-        compute = self.compute
-        for unfit in (beyond(calls, compute) for calls in self.calls):
-            if unfit is not None:
-                raise SpecError(
-                    f"{unfit} is not for {compute}, which {self.expression!r} is computed in; "
-                    "leave it out, or give inputs and output of f32"
-                )
-        if compute.is_integer:
-            assert compute.limits is not None
-            least, largest = compute.limits
-            for step in steps(*self.primitives()):
-                if not least <= step.number <= largest:
-                    raise SpecError(
-                        f"{step} in {self.expression!r} is beyond {compute}, which it is computed "
-                        f"in; take a number from {least} to {largest}"
-                    )
 
     @property
     def bytes_moved(self) -> int:
@@ -214,14 +139,8 @@ class Elementwise(Formula):
         return min(found, math.prod(of.shape))
 
     @property
-    def widest_itemsize(self) -> int:
-        """Bytes of the widest element of its tensors, but for indices."""
-        return max(dtype.itemsize for dtype in self.needed_dtypes)
-
-    @property
     def has_exact_steps(self) -> bool:
-        """Nothing is rounded but, where it is another type, the output."""
-        return self.is_exact or self.compute.is_integer
+        return self.is_exact or super().has_exact_steps
 
     @cached_property
     def is_exact(self) -> bool:

@@ -8,19 +8,34 @@ import re
 from abc import abstractmethod
 from collections.abc import Container, Iterable, Mapping
 from functools import cached_property
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 from kgen.errors import SpecError
-from kgen.ops import COORDINATES, OUT, Expression, canonical, formulas, functions, parse, steps
-from kgen.ops.expression import infix, inputs
+from kgen.ops import (
+    COORDINATES,
+    OUT,
+    Expression,
+    Row,
+    beyond,
+    canonical,
+    expand,
+    formulas,
+    functions,
+    parse,
+    steps,
+)
+from kgen.ops.expression import constant, infix, inputs
+from kgen.ops.registry import call_of
 from kgen.spec.base import MAX_BYTES, Spec, whole
-from kgen_runtime.dtypes import DType
+from kgen_runtime.dtypes import DType, computed_in
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
 
 MAX_RANK = 8
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 INTEGERS = (DType.S64, DType.S32, DType.S8, DType.U8, DType.BOOL)
+#: What inputs may be, and what results may be rounded to.
+TYPES = (DType.F64, *FLOATS, *INTEGERS)
 #: Characters of a key that an expression may take; a longer one is cut and gets a digest.
 KEY_CHARACTERS = 60
 
@@ -36,35 +51,45 @@ class Formula(Spec):
 
     `h = x + residual; out = rms_norm(h, w)` has two outputs. A name stands for the value as it is
     computed, in f32, and not as it is written, rounded to the output's type. `shapes` are those of
-    the inputs in the order in which the expression names them; a single one is that of all. All are
-    of `dtype`; what is computed in between is f32, and `out_dtype` is what results are rounded to.
-    Raises SpecError for an expression or shapes that do not fit.
+    the inputs in the order in which the expression names them; a single one is that of all.
+
+    `dtypes` are those of the inputs, in the same order, where they differ; then `dtype` is the
+    widest of them. Likewise `out_dtypes` are what the outputs are rounded to where that differs,
+    and then `out_dtype` is the widest. Raises SpecError for what does not fit.
     """
 
     #: What messages call such operations.
     kind: ClassVar[str]
-    #: What the inputs may be, and what the result may be rounded to.
-    in_dtypes: ClassVar[tuple[DType, ...]] = FLOATS
-    out_dtypes: ClassVar[tuple[DType, ...]] = FLOATS
     #: Names in the expression that are no inputs.
     coordinates: ClassVar[frozenset[str]] = frozenset()
     expression: str
     shapes: tuple[Shape, ...]
 
+    # Fields of every operation, below: type checkers take an inherited descriptor for what sets it.
+
+    @property
+    @abstractmethod
+    def dtypes(self) -> tuple[DType, ...]:
+        """Those of the inputs, where they differ."""
+
     @property
     @abstractmethod
     def out_dtype(self) -> DType | None:
-        """The output's dtype; a field of every operation, filled in where it is left out."""
+        """The output's, or the widest of them; filled in where it is left out."""
+
+    @property
+    @abstractmethod
+    def out_dtypes(self) -> tuple[DType, ...]:
+        """Those of the outputs, where they differ."""
 
     def __post_init__(self) -> None:
-        if self.out_dtype is None:
-            object.__setattr__(self, "out_dtype", self.default_out)
-        inputs_may = [(dtype, self.in_dtypes) for dtype in self.input_dtypes]
-        for dtype, known in (*inputs_may, (self.out, self.out_dtypes)):
-            if dtype not in known:
+        self._take_dtypes()
+        self._take_out_dtypes()
+        for dtype in (*self.input_dtypes, *self.output_dtypes):
+            if dtype not in TYPES:
                 raise SpecError(
                     f"dtype={dtype} is not one that {self.kind} operations take; they take "
-                    f"{', '.join(known)}"
+                    f"{', '.join(TYPES)}"
                 )
         object.__setattr__(self, "expression", canonical(formulas(self.expression)))
         if not self.inputs:
@@ -92,13 +117,73 @@ class Formula(Spec):
         self._check_expression()
         self._check_sizes()
 
+    def _take_dtypes(self) -> None:
+        """`dtype` and `dtypes` from what is given; SpecError for a number that does not fit."""
+        if not self.dtypes:
+            return
+        self._take_each("dtypes", self._each("dtypes", "inputs", self.inputs))
+        found = self.value_dtypes
+        object.__setattr__(self, "dtype", widest(found))
+        if len(set(found)) == 1:
+            object.__setattr__(self, "dtypes", ())
+
+    def _take_out_dtypes(self) -> None:
+        """The same of the outputs, of which each has a default."""
+        found = tuple(map(self.default_out, self.formula_calls))
+        if self.out_dtypes:
+            found = self._each("out_dtypes", "outputs", self.outputs)
+        elif self.out_dtype is not None:
+            found = (self.out_dtype,) * len(self.outputs)
+        object.__setattr__(self, "out_dtype", widest(found))
+        self._take_each("out_dtypes", found if len(set(found)) > 1 else ())
+
+    def _take_each(self, field: str, dtypes: tuple[DType, ...]) -> None:
+        object.__setattr__(self, field, dtypes)
+
+    def _each(self, field: str, of: str, names: tuple[str, ...]) -> tuple[DType, ...]:
+        """The dtype of each tensor, of which one may be given for all."""
+        given: tuple[DType, ...] = getattr(self, field)
+        if len(given) not in (1, len(names)):
+            raise SpecError(
+                f"{len(given)} {field} for the {of} {', '.join(names)} of {self.expression!r}; "
+                "give one for each, or one for all"
+            )
+        return given * (len(names) // len(given))
+
     def _check_expression(self) -> None:
         """Raises SpecError for one that cannot be computed."""
-        self.primitives()
+        compute = self.compute
+        for unfit in (beyond(calls, compute, self.row) for calls in self.calls):
+            if unfit is not None:
+                raise SpecError(
+                    f"{unfit} is not for {compute}, which {self.expression!r} is computed in; "
+                    "leave it out, or give inputs and output of f32"
+                )
+        found = steps(*self.primitives())
+        if compute.is_integer:
+            assert compute.limits is not None
+            least, largest = compute.limits
+            for step in found:
+                if not least <= step.number <= largest:
+                    raise SpecError(
+                        f"{step} in {self.expression!r} is beyond {compute}, which it is computed "
+                        f"in; take a number from {least} to {largest}"
+                    )
 
-    @abstractmethod
+    @property
+    def row(self) -> Row | None:
+        """What row-wise functions may ask; None of element-wise operations."""
+        return None
+
     def primitives(self, native: Container[str] = ()) -> tuple[Expression, ...]:
         """The outputs' expressions in primitives, and in calls of functions that are `native`."""
+        whole = self.compute.is_integer
+        return tuple(expand(calls, native, self.row, whole=whole) for calls in self.result_calls)
+
+    @property
+    def has_exact_steps(self) -> bool:
+        """Nothing is rounded but, where it is another type, the output."""
+        return self.compute.is_integer
 
     def _sizes(self, shape: Iterable[int]) -> Shape:
         if isinstance(shape, int | str):
@@ -110,7 +195,7 @@ class Formula(Spec):
 
     @property
     def out(self) -> DType:
-        """The output's dtype, always set."""
+        """The output's dtype, always set; of several, the widest."""
         assert self.out_dtype is not None
         return self.out_dtype
 
@@ -122,6 +207,21 @@ class Formula(Spec):
     @property
     def formula_calls(self) -> tuple[Expression, ...]:
         return tuple(self.formulas.values())
+
+    @property
+    def calls(self) -> tuple[Expression, ...]:
+        """The outputs' expressions in calls, of what kernels read."""
+        return self.formula_calls
+
+    @cached_property
+    def result_calls(self) -> tuple[Expression, ...]:
+        """The same; of bool, whether they are not zero."""
+        return tuple(
+            call_of("not_equal", calls, constant(0.0))
+            if dtype is DType.BOOL and not calls.truth
+            else calls
+            for calls, dtype in zip(self.calls, self.output_dtypes, strict=True)
+        )
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -140,12 +240,44 @@ class Formula(Spec):
     @property
     def input_dtypes(self) -> tuple[DType, ...]:
         """Of each input."""
-        return (self.dtype,) * len(self.inputs)
+        return self.dtypes or (self.dtype,) * len(self.inputs)
 
     @property
-    def default_out(self) -> DType:
-        """The output's dtype where none is given."""
-        return self.dtype
+    def value_dtypes(self) -> tuple[DType, ...]:
+        """Of each input whose elements are numbers of the expression."""
+        return self.input_dtypes
+
+    @property
+    def output_dtypes(self) -> tuple[DType, ...]:
+        """Of each output."""
+        return self.out_dtypes or (self.out,) * len(self.outputs)
+
+    @property
+    def needed_dtypes(self) -> tuple[DType, ...]:
+        return (*self.value_dtypes, *self.output_dtypes)
+
+    @property
+    def widest_itemsize(self) -> int:
+        """Bytes of the widest element of its tensors, but for indices."""
+        return max(dtype.itemsize for dtype in self.needed_dtypes)
+
+    def default_out(self, calls: Expression) -> DType:
+        """The dtype of an output where none is given."""
+        return DType.BOOL if calls.truth else self.dtype
+
+    @property
+    def compute(self) -> DType:
+        """The type that the expression is computed in."""
+        return computed_in(self.value_dtypes, self.output_dtypes)
+
+    @cached_property
+    def _dtype_of(self) -> Mapping[str, DType]:
+        names = (*self.inputs, *self.outputs)
+        return dict(zip(names, (*self.input_dtypes, *self.output_dtypes), strict=True))
+
+    def dtype_of(self, name: str) -> DType:
+        """A tensor's dtype."""
+        return self._dtype_of[name]
 
     @cached_property
     def domain(self) -> Shape:
@@ -180,9 +312,14 @@ class Formula(Spec):
             ),
             *(
                 TensorParam(
-                    name=name, role="output", dtype=self.out, shape=shape, strides=packed(shape)
+                    name=name, role="output", dtype=dtype, shape=shape, strides=packed(shape)
                 )
-                for name, shape in ((name, self.output_shape(name)) for name in self.outputs)
+                for name, shape, dtype in zip(
+                    self.outputs,
+                    map(self.output_shape, self.outputs),
+                    self.output_dtypes,
+                    strict=True,
+                )
             ),
         )
 
@@ -239,7 +376,8 @@ class Formula(Spec):
             name = expression_key(self.expression)
         shapes = self.shapes if len(set(self.shapes)) > 1 else self.shapes[:1]
         sizes = "_".join("x".join(map(str, shape)) for shape in shapes)
-        suffix = "" if self.out is self.dtype else f"_to_{self.out}"
+        outs = self.out_dtypes or (self.out,)
+        suffix = "" if set(outs) == {self.dtype} else f"_to_{'_'.join(outs)}"
         return f"{name}_{sizes}{self.key_of_axes}_{self.dtype_words('_')}{suffix}"
 
     def dtype_words(self, between: str) -> str:
@@ -276,17 +414,26 @@ def expression_of(op: str) -> str | None:
     return None if re.fullmatch(r"\w*", op) else op
 
 
+def widest(dtypes: Iterable[DType]) -> DType:
+    """The first in the order of the names of dtypes, which go from the widest to the narrowest."""
+    return min(dtypes, key=list(DType).index)
+
+
 T = TypeVar("T")
 
 
-def by_name(what: str, expression: str, given: Mapping[str, T]) -> tuple[T, ...]:
-    """What inputs have in the expression's order of them. SpecError for a name that it lacks."""
-    found = inputs(*formulas(expression).values())
-    names = [name for name in found if name not in COORDINATES]
+def by_name(
+    what: str, expression: str, given: Mapping[str, T], of: Literal["input", "output"] = "input"
+) -> tuple[T, ...]:
+    """What inputs, or outputs, have in the expression's order of them. SpecError for a name that it
+    lacks."""
+    found = formulas(expression)
+    of_inputs = [name for name in inputs(*found.values()) if name not in COORDINATES]
+    names = of_inputs if of == "input" else list(found)
     for name in given:
         if name not in names:
-            raise SpecError(f"{what} {name}=: {expression!r} has the inputs {', '.join(names)}")
+            raise SpecError(f"{what} {name}=: {expression!r} has the {of}s {', '.join(names)}")
     for name in names:
         if name not in given:
-            raise SpecError(f"input {name} of {expression!r} has no {what}; give {name}=...")
+            raise SpecError(f"{of} {name} of {expression!r} has no {what}; give {name}=...")
     return tuple(given[name] for name in names)

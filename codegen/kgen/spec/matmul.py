@@ -118,7 +118,7 @@ class Matmul(Spec):
 
     def _check_epilogue(self) -> None:
         expression, operands = checked(self.epilogue, self.epilogue_shapes)
-        if self.dtype is DType.F64 and (inexact := beyond(expression, self.dtype, OF_F64)):
+        if self.dtype is DType.F64 and (inexact := beyond(expression, self.dtype, native=OF_F64)):
             raise SpecError(
                 f"epilogue={inexact} is computed in f32, and products of f64 are not; theirs take "
                 f"{', '.join(Epilogue)}, arithmetic, and functions made of it"

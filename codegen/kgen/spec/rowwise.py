@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import ClassVar
 
 from kgen.errors import SpecError
-from kgen.ops import COORDINATES, Expression, Row, expand, reduces
+from kgen.ops import COORDINATES, Expression, Row, reduces
 from kgen.ops.views import refuse_views
 from kgen.spec.base import whole
-from kgen.spec.formula import FLOATS, MAX_RANK, Formula, Shape, packed
-from kgen.spec.members import Member, OptionalMember
+from kgen.spec.formula import MAX_RANK, Formula, Shape, packed
+from kgen.spec.members import Member, Members, OptionalMember
 from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.values import frozen
 
@@ -50,10 +50,11 @@ class Rowwise(Formula):
 
     op: ClassVar[str] = "rowwise"
     kind: ClassVar[str] = "row-wise"
-    out_dtypes: ClassVar[tuple[DType, ...]] = (*FLOATS, DType.S32)
     coordinates: ClassVar[frozenset[str]] = COORDINATES
     dtype: Member[DType, DTypeLike] = Member(DType, DType.F16)
+    dtypes: Members[DType, DTypeLike] = Members(DType)
     out_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
+    out_dtypes: Members[DType, DTypeLike] = Members(DType)
     axes: Axes = Axes()
 
     def _check_expression(self) -> None:
@@ -81,10 +82,8 @@ class Rowwise(Formula):
         refuse_views(self.formula_calls, self.kind)
         return super().domain
 
-    @property
-    def default_out(self) -> DType:
-        indices = all(calls.name in INDICES for calls in self.formula_calls)
-        return DType.S32 if indices else self.dtype
+    def default_out(self, calls: Expression) -> DType:
+        return DType.S32 if calls.name in INDICES else super().default_out(calls)
 
     @property
     def key_of_axes(self) -> str:
@@ -133,6 +132,6 @@ class Rowwise(Formula):
         steps = dict(zip(self.kept, packed(self.output_shape(name)), strict=False))
         return tuple(steps.get(axis, 0) for axis in range(len(self.domain)))
 
-    def primitives(self, native: Container[str] = ()) -> tuple[Expression, ...]:
-        row = Row(count=self.cols)
-        return tuple(expand(calls, native, row) for calls in self.formula_calls)
+    @property
+    def row(self) -> Row:
+        return Row(count=self.cols)

@@ -7,7 +7,7 @@
 
 The operation may be an expression without blanks, such as ``silu(gate)*up``. Sizes are M x N x K,
 ROWS x COLS, or those of an expression's inputs, one shape for all or one for each: ``64x512,512``;
-so are their dtypes: ``bool,f32``.
+so are their dtypes: ``bool,f32``, and those of several outputs: ``out=f16,f32``.
 An option is another field of the operation under its own name (layout, lda, batch, batch_stride_a,
 alpha, axes=0,2, ...), `out` standing for out_dtype; a field that is yes or no, such as log, is
 named alone.
@@ -20,7 +20,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import typing
-from typing import Any
+from typing import Any, Literal
 
 from kgen import suggest
 from kgen.errors import SpecError
@@ -55,6 +55,8 @@ def parse(text: str) -> Spec:
             fields["epilogue"] = (*steps, *word[1:].split("+"))
             continue
         name, value = _option(cls, word)
+        if name == "out_dtype":
+            ((name, value),) = out_dtype_fields(cls, fields.get("expression", ""), value).items()
         if name in fields:
             raise SpecError(f"kernel={text!r} gives {name} twice; once is the limit")
         fields[name] = value
@@ -95,13 +97,26 @@ def dtype_fields(cls: type[Spec], expression: str, text: str) -> dict[str, Any]:
     """The dtype of all inputs of an operation, or those of each: in order, or by name."""
     if "dtypes" not in _names(cls) or not re.search("[,=]", text):
         return {"dtype": text}
+    return {"dtypes": _each_dtype("dtype", expression, text, "input")}
+
+
+def out_dtype_fields(cls: type[Spec], expression: str, text: str) -> dict[str, Any]:
+    """The same of outputs."""
+    if "out_dtypes" not in _names(cls) or not re.search("[,=]", text):
+        return {"out_dtype": text}
+    return {"out_dtypes": _each_dtype("out_dtype", expression, text, "output")}
+
+
+def _each_dtype(
+    what: str, expression: str, text: str, of: Literal["input", "output"]
+) -> tuple[str, ...]:
     parts = [part.strip().rpartition("=") for part in text.split(",")]
     named = {name: dtype for name, equals, dtype in parts if equals}
     if not named:
-        return {"dtypes": tuple(dtype for _, _, dtype in parts)}
+        return tuple(dtype for _, _, dtype in parts)
     if len(named) < len(parts):
-        raise SpecError(f"dtype={text} names some inputs and not others, or one twice; name each")
-    return {"dtypes": by_name("dtype", expression, named)}
+        raise SpecError(f"{what}={text} names some {of}s and not others, or one twice; name each")
+    return by_name(what, expression, named, of)
 
 
 def form(spec: Spec) -> str:
@@ -111,8 +126,8 @@ def form(spec: Spec) -> str:
         shapes = spec.shapes if len(set(spec.shapes)) > 1 else spec.shapes[:1]
         places = ",".join("x".join(map(str, shape)) for shape in shapes)
         words = [spec.text, places, spec.dtype_words(",")]
-        if spec.out is not spec.default_out:
-            words.append(f"out={spec.out}")
+        if spec.output_dtypes != tuple(map(spec.default_out, spec.formula_calls)):
+            words.append(f"out={','.join(spec.out_dtypes or (spec.out,))}")
         if isinstance(spec, Rowwise) and spec.axes != (len(spec.domain) - 1,):
             words.append(f"axes={','.join(map(str, spec.axes))}")
         return " ".join(words)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from kgen.errors import ScheduleError, TargetError
 from kgen.schedule import Schedule
-from kgen.spec import DType, Math, Matmul, Spec
+from kgen.spec import DType, Math, Matmul, Rowwise, Spec
 from kgen.targets import header
 from kgen.targets.device import Occupancy, Rates
 from kgen_runtime.launch_limits import Limits, refusal, target_limits
@@ -262,10 +262,19 @@ class Family(ABC):
                 f"dtype={missing[0]} is not one that {target.name} has for {spec.op}; "
                 f"it has {', '.join(dtypes)}"
             )
+        if isinstance(spec, Rowwise) and spec.compute not in (known := self.folded(target)):
+            raise TargetError(
+                f"rows of {spec.text} are computed in {spec.compute}, and {target.name} folds "
+                f"{', '.join(known)}; give it an input of one of these"
+            )
         if isinstance(spec, Matmul) and spec.math not in (maths := self.maths(target)):
             raise TargetError(
                 f"math={spec.math} is not one that {target.name} has; it has {', '.join(maths)}"
             )
+
+    def folded(self, target: Target) -> tuple[DType, ...]:
+        """Types that rows are computed in: what lanes exchange has 32 bits."""
+        return (DType.F32, DType.S32)
 
     def maths(self, target: Target) -> tuple[Math, ...]:
         """Ways to multiply f32."""

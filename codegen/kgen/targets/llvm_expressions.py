@@ -15,6 +15,7 @@ from kgen.ops import Expression, steps
 from kgen.ops import Primitive as P
 from kgen.targets.expressions import Renderer
 from kgen.targets.llvm_ir import FloatType
+from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
 OPERATORS: Mapping[P, str] = {P.ADD: "fadd", P.SUB: "fsub", P.MUL: "fmul", P.DIV: "fdiv"}
@@ -38,6 +39,8 @@ LANES: Mapping[P, tuple[str, float | None]] = {
     P.MAX: ("fmaximum", None),
     P.MAXNUM: ("fmax", None),
 }
+#: Types that values are rounded to.
+NARROW: Mapping[P, DType] = {P.TO_F16: DType.F16, P.TO_BF16: DType.BF16}
 COMPARISONS: Mapping[P, str] = {P.LESS: "olt", P.LESS_EQUAL: "ole", P.EQUAL: "oeq"}
 
 
@@ -45,6 +48,7 @@ COMPARISONS: Mapping[P, str] = {P.LESS: "olt", P.LESS_EQUAL: "ole", P.EQUAL: "oe
 class LlvmRenderer(Renderer):
     """Values are of `type`, truth values of its condition."""
 
+    lanes: ClassVar[Mapping[P, tuple[str, float | None]]] = LANES
     type: FloatType
 
     def constant(self, number: float) -> str:
@@ -76,6 +80,12 @@ class LlvmRenderer(Renderer):
             ]
         if p is P.NEG:
             return [f"{result} = fneg {t} {operands[0]}"]
+        if p in NARROW:
+            narrow = t.of(NARROW[p])
+            return [
+                f"{result}.narrow = fptrunc {t} {operands[0]} to {narrow}",
+                f"{result} = fpext {narrow} {result}.narrow to {t}",
+            ]
         if p in OPERATORS:
             return [f"{result} = {OPERATORS[p]} {flags}{t} {', '.join(operands)}{metadata}"]
         if p in COMPARISONS:
@@ -107,14 +117,14 @@ class LlvmRenderer(Renderer):
 
     def across(self, combine: P, result: str, vector: str) -> str:
         """The line that makes a vector's lanes one number, sums and products in any order."""
-        t, (name, start) = self.type, LANES[combine]
+        t, (name, start) = self.type, self.lanes[combine]
         flags = "" if start is None else "reassoc "
         begin = "" if start is None else f"{t.element} {FloatType(dtype=t.dtype).constant(start)}, "
         intrinsic = f"@llvm.vector.reduce.{name}.{t.suffix}"
         return f"{result} = call {flags}{t.element} {intrinsic}({begin}{t} {vector})"
 
     def across_declaration(self, combine: P) -> str:
-        t, (name, start) = self.type, LANES[combine]
+        t, (name, start) = self.type, self.lanes[combine]
         begin = "" if start is None else f"{t.element}, "
         return f"{t.element} @llvm.vector.reduce.{name}.{t.suffix}({begin}{t})"
 
@@ -128,6 +138,12 @@ WHOLE_OPERATORS: Mapping[P, str] = {
     P.LESS_EQUAL: "icmp sle",
     P.EQUAL: "icmp eq",
 }
+WHOLE_LANES: Mapping[P, tuple[str, float | None]] = {
+    P.ADD: ("add", None),
+    P.MUL: ("mul", None),
+    P.MIN: ("smin", None),
+    P.MAX: ("smax", None),
+}
 WHOLE_INTRINSICS: Mapping[P, str] = {P.ABS: "llvm.abs", P.MIN: "llvm.smin", P.MAX: "llvm.smax"}
 
 
@@ -136,6 +152,7 @@ class LlvmWholeRenderer(LlvmRenderer):
     """On integers; the magnitude of the least one is itself."""
 
     whole: ClassVar[bool] = True
+    lanes: ClassVar[Mapping[P, tuple[str, float | None]]] = WHOLE_LANES
 
     def intrinsic(self, primitive: P) -> str | None:
         return WHOLE_INTRINSICS.get(primitive)

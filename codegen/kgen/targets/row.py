@@ -244,6 +244,10 @@ class RowPlan:
         what only that needs; each after its arguments."""
         return unknown(wanted, self._of_row.union(known))
 
+    def identity(self, fold: Fold) -> float:
+        """What a fold starts from."""
+        return fold.reduction.identity_of(self.spec.compute)
+
     @property
     def coordinates(self) -> frozenset[str]:
         """Which of `row` and `column` the expression asks for."""
@@ -414,6 +418,13 @@ def line_length(spec: Rowwise) -> int:
     """Columns one after the other in which no input begins again: those of a row, unless an input
     broadcasts along some of its axes, or other axes lie between."""
     return split(spec).cols[-1]
+
+
+def walked_itemsize(spec: Rowwise) -> int:
+    """Bytes of the widest element of what is walked by vectors: not of outputs of which a row has
+    one element."""
+    whole = [name for name in spec.outputs if not spec.reduced[name]]
+    return max(spec.dtype_of(name).itemsize for name in (*spec.inputs, *whole))
 
 
 def maximum_of(step: Expression) -> Expression | None:

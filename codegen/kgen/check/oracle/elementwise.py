@@ -47,6 +47,13 @@ class Arrays:
     def floor_divide(x: Values, y: Values) -> Values:
         return np.floor(np.divide(x, y))
 
+    @staticmethod
+    def nearest(x: Values, bits: int, least: int, largest: float) -> Values:
+        exponent = np.maximum(np.frexp(x)[1] - 1, least) - bits
+        found = np.ldexp(np.rint(np.ldexp(x, -exponent)), exponent)
+        beyond = np.abs(found) > largest
+        return np.where(np.isfinite(x), np.where(beyond, np.copysign(np.inf, x), found), x)
+
 
 class WholeArrays(Arrays):
     """That of arrays of int64, which wrap around."""
@@ -156,6 +163,8 @@ class Bounded(Evaluator):
         scale = {"result": size, "argument": np.maximum(size, largest), "one": np.maximum(size, 1)}
         unit = self.compute.unit_roundoff
         measure = largest if accuracy.measure is None else accuracy.measure(*arguments)
+        # At infinity a finite result is a limit, such as exp(-inf).
+        measure = np.where(np.isfinite(measure), measure, 0.0)
         relative = (accuracy.roundings + accuracy.growth * measure) * unit
         relative = relative + accuracy.transcendental * self.target.function_error
         if accuracy.amplified:
@@ -216,11 +225,21 @@ def estimate(
     formulas = behind(formulas, output)
     if compute.is_integer:
         wholes = WholeNumbers(inputs, WholeArrays(), 8 * compute.itemsize)
-        found = np.broadcast_to(wholes.outputs(formulas)[output], shape).astype(np.int64)
-        error = np.zeros(shape) if out.is_integer else converted(found, DType.F32)
-        value = found if out.is_integer else found.astype(np.float64)
-        return Estimate(value=value, error=error, accumulate=compute)  # type: ignore[arg-type]
+        found = wholes.outputs(formulas)[output]
+        return finished(found, np.zeros(()), shape, compute, out)
     value, error = Bounded(inputs, target, compute).outputs(formulas)[output]
+    return finished(value, error, shape, compute, out)
+
+
+def finished(
+    value: Values, error: Values, shape: tuple[int, ...], compute: DType, out: DType
+) -> Estimate:
+    """What is computed in a type, with the error of its way to the output's."""
+    if compute.is_integer:
+        whole = np.broadcast_to(value, shape).astype(np.int64)
+        error = np.zeros(shape) if out.is_integer else converted(whole, DType.F32)
+        kept = whole if out.is_integer else whole.astype(np.float64)
+        return Estimate(value=kept, error=error, accumulate=compute)  # type: ignore[arg-type]
     if compute is DType.F64 and out.itemsize == 2:
         # By way of f32.
         error = error + np.abs(value) * DType.F32.unit_roundoff

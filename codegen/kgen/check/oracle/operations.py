@@ -17,7 +17,7 @@ from kgen.check.oracle import elementwise, rowwise, tolerance
 from kgen.check.oracle.tolerance import Estimate
 from kgen.check.tensors import Bits, Bytes, Values, decode, strided_bits
 from kgen_runtime.definitions import Formulas, formulas, reduced
-from kgen_runtime.dtypes import DType, computed_in
+from kgen_runtime.dtypes import DType, computed_in, output_dtypes
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.scalar import split_axes
 from kgen_runtime.views import has_views, index_names
@@ -166,15 +166,23 @@ def _elementwise(
 
 def _estimate(entry: KernelEntry, values: Mapping[str, Values], shape: tuple[int, ...]) -> Estimate:
     found, out = formulas_of(entry), entry.output
-    indices = index_names(found)
-    compute = computed_in((p.dtype for p in entry.inputs if p.name not in indices), out.dtype)
-    numbers: dict[str, Values] = {}
-    for p in entry.inputs:
-        whole = p.dtype.is_integer
-        numbers[p.name] = values[p.name].astype(np.int64) if whole else values[p.name]
+    numbers = {p.name: _numbers(values[p.name], p.dtype) for p in entry.inputs}
     return elementwise.estimate(
-        found, out.name, numbers, entry.tolerance, shape, compute, out.dtype
+        found, out.name, numbers, entry.tolerance, shape, compute_of(entry), out.dtype
     )
+
+
+def compute_of(entry: KernelEntry) -> DType:
+    """The type that an expression is computed in."""
+    found = formulas_of(entry)
+    indices = index_names(found)
+    values = (p.dtype for p in entry.inputs if p.name not in indices)
+    return computed_in(values, output_dtypes(entry.spec, len(found)))
+
+
+def _numbers(values: Values, dtype: DType) -> Values:
+    """What a tensor holds: int64 of integers."""
+    return values.astype(np.int64) if dtype.is_integer else values
 
 
 def _rowwise(
@@ -185,8 +193,11 @@ def _rowwise(
     kept = tuple(shape[axis] for axis in order[: len(order) - len(entry.spec["axes"])])
     rows = np.unravel_index(np.arange(box[0].start, box[0].stop), kept) if kept else (None,)
     values = {
-        name: decode(
-            np.broadcast_to(bits, shape).transpose(order)[rows].reshape(-1, cols),
+        name: _numbers(
+            decode(
+                np.broadcast_to(bits, shape).transpose(order)[rows].reshape(-1, cols),
+                params[name].dtype,
+            ),
             params[name].dtype,
         )
         for name, bits in inputs.items()
@@ -198,6 +209,8 @@ def _rowwise(
         box[0].start,
         height(entry),
         entry.tolerance,
+        compute_of(entry),
+        entry.output.dtype,
     )
     columns = slice(0, 1) if is_reduced(entry) else box[1]
     whole = (box[0].stop - box[0].start, output_shape(entry)[1])

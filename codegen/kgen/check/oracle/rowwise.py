@@ -16,38 +16,38 @@ from typing import Any
 
 import numpy as np
 
-from kgen.check.oracle.elementwise import Bounded
-from kgen.check.oracle.tolerance import Estimate
+from kgen.check.oracle.elementwise import Bounded, WholeArrays, WholeNumbers, finished
+from kgen.check.oracle.tolerance import Estimate, rounding_unit
 from kgen.check.tensors import Values, round_to
 from kgen_runtime.definitions import Formulas, Rows, behind
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import Tolerance
 
-#: Whole numbers up to it are numbers of f32, and so are their sums.
-WHOLE = 2.0**24
 FOLDS: Mapping[str, Callable[..., Values]] = {
     "sum": np.sum,
     "prod": np.prod,
     "largest": np.max,
     "smallest": np.min,
 }
-#: The largest power of two, and the smallest normal one, of f32.
-LARGEST_EXPONENT, SMALLEST_EXPONENT = 127, -126
 
 
 class BoundedRows(Rows):
     """Rows of pairs of a value and its error."""
 
-    def __init__(self, values: Mapping[str, Values], cols: int, target: Tolerance) -> None:
-        self.bounded = Bounded(values, target)
+    def __init__(
+        self, values: Mapping[str, Values], cols: int, target: Tolerance, compute: DType
+    ) -> None:
+        self.bounded = Bounded(values, target, compute)
         super().__init__(self.bounded.values, self.bounded.m)
-        self.count, self.target = cols, target
+        self.count, self.target, self.compute = cols, target, compute
+        #: What a sum may be off by; the oracle's own is off by as much where it is in f64.
+        self.unit = rounding_unit(compute)
 
     def value(self, at: ast.expr) -> Any:
         return self.constant(super().value(at))
 
     def constant(self, value: Any) -> Any:
-        return value if isinstance(value, tuple) else self.bounded.constant(value)
+        return value if isinstance(value, tuple) else self.bounded.constant(value, self.compute)
 
     def each(self, name: str, arguments: list[Any]) -> Any:
         return self.bounded.apply(name, arguments)
@@ -73,25 +73,26 @@ class BoundedRows(Rows):
     def sum_error(self, value: Values, error: Values, total: Values) -> Values:
         size = np.abs(value).sum(axis=1, keepdims=True)
         carried = error.sum(axis=1, keepdims=True)
-        unit = DType.F32.unit_roundoff
-        own = self.target.factor * math.sqrt(self.count) * unit * (size + carried)
-        own = own + self.count * DType.F32.smallest_subnormal
-        whole = (np.rint(value) == value).all(axis=1, keepdims=True) & (size <= WHOLE)
+        own = self.target.factor * math.sqrt(self.count) * self.unit * (size + carried)
+        own = own + self.count * self.compute.smallest_subnormal
+        # Whole numbers up to it are numbers of the type, and so are their sums.
+        largest = 1.0 / self.compute.unit_roundoff
+        whole = (np.rint(value) == value).all(axis=1, keepdims=True) & (size <= largest)
         own = np.where((whole & (carried == 0.0)) | (self.count == 1), 0.0, own)
         # Numbers of one sign or the other may be added up first.
-        overflow = np.isfinite(total) & np.isinf(round_to(size, DType.F32))
+        overflow = np.isfinite(total) & np.isinf(round_to(size, self.compute))
         return np.where(overflow, np.inf, carried + own)
 
     def product_error(self, value: Values, error: Values, product: Values) -> Values:
         relative = np.where(value == 0.0, 0.0, error / np.abs(value)).sum(axis=1, keepdims=True)
-        own = self.count * DType.F32.unit_roundoff if self.count > 1 else 0.0
-        found = np.abs(product) * (np.expm1(relative) + own) + DType.F32.smallest_normal * (
+        own = self.count * self.unit if self.count > 1 else 0.0
+        found = np.abs(product) * (np.expm1(relative) + own) + self.compute.smallest_normal * (
             self.count > 1
         )
         # What is multiplied first may be too large or too small.
-        logs = np.log2(np.abs(value))
-        high = np.where(logs > 0.0, logs, 0.0).sum(axis=1, keepdims=True) >= LARGEST_EXPONENT
-        low = np.where(logs < 0.0, logs, 0.0).sum(axis=1, keepdims=True) <= SMALLEST_EXPONENT
+        logs, smallest = np.log2(np.abs(value)), math.log2(self.compute.smallest_normal)
+        high = np.where(logs > 0.0, logs, 0.0).sum(axis=1, keepdims=True) >= 1 - smallest
+        low = np.where(logs < 0.0, logs, 0.0).sum(axis=1, keepdims=True) <= smallest
         zero = (value == 0.0).any(axis=1, keepdims=True)
         inexact = (error > 0.0).any(axis=1, keepdims=True)
         return np.where((zero & ~inexact & ~high) | ~(high | low), found, np.inf)
@@ -107,6 +108,33 @@ class BoundedRows(Rows):
         return first.astype(np.float64), off.astype(np.float64)
 
 
+class WholeRows(Rows):
+    """Rows of integers, which wrap around."""
+
+    def __init__(self, values: Mapping[str, Values], cols: int, bits: int) -> None:
+        super().__init__(values, WholeArrays())
+        self.count = cols
+        self.numbers = WholeNumbers({}, WholeArrays(), bits)
+
+    def value(self, at: ast.expr) -> Any:
+        return self.constant(super().value(at))
+
+    def constant(self, value: Any) -> Any:
+        return value if isinstance(value, np.ndarray) else np.asarray(value, np.int64)
+
+    def each(self, name: str, arguments: list[Any]) -> Any:
+        return self.numbers.apply(name, arguments)
+
+    def columns(self, x: Values) -> Values:
+        return np.broadcast_to(x, (x.shape[0] if x.ndim else 1, self.count))
+
+    def fold(self, name: str, x: Any) -> Any:
+        return self.numbers.wrapped(FOLDS[name](self.columns(x), axis=1, keepdims=True))
+
+    def find(self, x: Any, value: Any) -> Any:
+        return np.argmax(self.columns(x) == value, axis=1)[:, None]
+
+
 def estimate(
     formulas: Formulas,
     output: str,
@@ -114,17 +142,21 @@ def estimate(
     first_row: int,
     height: int,
     target: Tolerance,
+    compute: DType = DType.F32,
+    out: DType = DType.F32,
 ) -> Estimate:
     """An output's value and error for inputs that have been broadcast to rows x columns; the
     first of the rows is `first_row`, and `height` of them make a matrix."""
     rows, cols = next(iter(inputs.values())).shape
-    number = np.arange(first_row, first_row + rows, dtype=np.float64) % height
-    places = {"column": np.arange(cols, dtype=np.float64)[None, :], "row": number[:, None]}
-    evaluator = BoundedRows({**inputs, **places}, cols, target)
-    value, error = evaluator.outputs(behind(formulas, output))[output]
-    shape = np.broadcast_shapes(value.shape, (rows, 1))
-    return Estimate(
-        value=np.broadcast_to(value, shape).astype(np.float64),
-        error=np.broadcast_to(error, shape).astype(np.float64),
-        accumulate=DType.F32,
-    )
+    kind = np.int64 if compute.is_integer else np.float64
+    number = np.arange(first_row, first_row + rows, dtype=kind) % height
+    places = {"column": np.arange(cols, dtype=kind)[None, :], "row": number[:, None]}
+    found: Any = {**inputs, **places}
+    needed = behind(formulas, output)
+    if compute.is_integer:
+        evaluator: Rows = WholeRows(found, cols, 8 * compute.itemsize)
+        value, error = evaluator.outputs(needed)[output], np.zeros(())
+    else:
+        evaluator = BoundedRows(found, cols, target, compute)
+        value, error = evaluator.outputs(needed)[output]
+    return finished(value, error, np.broadcast_shapes(value.shape, (rows, 1)), compute, out)

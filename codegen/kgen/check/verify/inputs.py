@@ -205,15 +205,15 @@ def _random(generator: np.random.Generator, param: TensorParam) -> Floats:
 def _wide(entry: KernelEntry, make: Maker) -> Maker:
     """For a result that becomes an integer: half of the floats are of any size that it has, or
     beyond, and halves, which are as far from one integer as from the next."""
-    out = entry.output.dtype
-    if entry.spec["op"] != "elementwise" or not out.is_integer:
+    wholes = [p.dtype.itemsize for p in entry.outputs if p.dtype.is_integer]
+    if entry.spec["op"] != "elementwise" or not wholes:
         return make
 
     def made(generator: np.random.Generator, param: TensorParam) -> Floats:
         values = make(generator, param)
         if param.dtype.is_integer:
             return values
-        exponents = generator.integers(0, 8 * out.itemsize + 1, param.shape)
+        exponents = generator.integers(0, 8 * max(wholes) + 1, param.shape)
         wide = np.rint(np.ldexp(values, exponents) * 2.0) / 2.0
         chosen = np.where(generator.random(param.shape) < 0.5, wide, values)
         return chosen.astype(np.float64) if param.dtype is DType.F64 else chosen.astype(np.float32)
@@ -246,6 +246,8 @@ def _special(entry: KernelEntry, seed: int, turn: int) -> Maker:
 
     def make(generator: np.random.Generator, param: TensorParam) -> Floats:
         values = _random(generator, param)
+        if entry.spec["op"] == "rowwise" and param.dtype.is_integer:
+            return values
         if entry.spec["op"] == "rowwise":
             cols, order = row_shape(entry)[1], rows_first(entry)
             # A weight that all rows share stays finite, or no row would.

@@ -8,6 +8,7 @@ their definitions (:mod:`kgen_runtime.definitions`) and shares nothing with thes
 # isort: off
 from kgen.ops.functions import exact as exact
 from kgen.ops.functions import arithmetic as arithmetic
+from kgen.ops.functions import conversions as conversions
 from kgen.ops.functions import exponentials as exponentials
 from kgen.ops.functions import activations as activations
 from kgen.ops.functions import special as special

@@ -149,9 +149,3 @@ def floor_divide(x: Expression, y: Expression) -> Expression:
     less = with_sign(fma(-1.0 - n, y, x), y)
     left = with_sign(fma(-n, y, x), y)
     return select(less >= 0.0, n + 1.0, select(left < 0.0, n - 1.0, n))
-
-
-@function()
-def cast(x: Expression) -> Expression:
-    """x itself, which becomes a number of the output's type."""
-    return x

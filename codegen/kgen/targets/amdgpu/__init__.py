@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from kgen.schedule import Schedule
-from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
+from kgen.spec import DType, Elementwise, Formula, Matmul, Rowwise, Spec
 from kgen.spec.formula import INTEGERS
 from kgen.targets import llvm_ir
 from kgen.targets.amdgpu import devices, heuristics
@@ -39,7 +39,7 @@ class Amdgpu(Family):
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=heuristics.matmul),
         Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),
-        Operation(spec=Rowwise, dtypes=DTYPES, choose=heuristics.rowwise),
+        Operation(spec=Rowwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.rowwise),
     )
 
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
@@ -53,7 +53,7 @@ class Amdgpu(Family):
         return assemble(source, plan.target)
 
     def tolerance(self, spec: Spec, target: Target) -> Tolerance:
-        return EXACT if isinstance(spec, Elementwise) and spec.has_exact_steps else TOLERANCE
+        return EXACT if isinstance(spec, Formula) and spec.has_exact_steps else TOLERANCE
 
     def proof(self, target: Target) -> str:
         return "emulated (LLVM IR)"

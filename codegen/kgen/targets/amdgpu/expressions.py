@@ -8,11 +8,14 @@ and log2 are v_exp_f32 and v_log_f32 with scaling around them, which exp2 could 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kgen.ops import Primitive as P
 from kgen.ops.expression import TRUTH
 from kgen.ops.storage import EXACT
 from kgen.spec import DType
-from kgen.targets.llvm_expressions import LlvmRenderer
+from kgen.targets.llvm_expressions import LlvmRenderer, LlvmWholeRenderer
+from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.values import frozen
 
 #: What a division or a root may be off by: !9 of the module, behind those of loops.
@@ -41,3 +44,15 @@ class AmdgpuRenderer(LlvmRenderer):
 
     def metadata(self, primitive: P) -> str:
         return ", !fpmath !9" if primitive in INEXACT else ""
+
+
+def renderer_of(type_: FloatType) -> LlvmRenderer:
+    """What renders expressions on values of a type."""
+    return (LlvmWholeRenderer if type_.is_integer else AmdgpuRenderer)(type=type_)
+
+
+def rounding(value: FloatType, written: FloatType) -> Iterator[str]:
+    """Intrinsics that make integers of floats, declared."""
+    if written.dtype.is_integer and not (value.dtype.is_integer or written.is_bool):
+        yield f"{value} @llvm.roundeven.{value.suffix}({value})"
+        yield f"{written} @{written.saturating}.{written.suffix}.{value.suffix}({value})"

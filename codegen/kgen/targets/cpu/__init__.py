@@ -17,7 +17,7 @@ from kgen.schedule import (
     Schedule,
     SweepMatmul,
 )
-from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
+from kgen.spec import DType, Elementwise, Formula, Matmul, Rowwise, Spec
 from kgen.spec.formula import INTEGERS
 from kgen.targets import llvm_ir
 from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
@@ -55,7 +55,7 @@ class CpuFamily(Family):
     operations = (
         Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64, DType.S8), choose=choose),
         Operation(spec=Elementwise, dtypes=(*FLOATS, DType.F64, *INTEGERS), choose=choose),
-        Operation(spec=Rowwise, dtypes=FLOATS, choose=choose),
+        Operation(spec=Rowwise, dtypes=(*FLOATS, DType.F64, *INTEGERS), choose=choose),
     )
 
     def find(self, name: str) -> Target | None:
@@ -97,17 +97,27 @@ class CpuFamily(Family):
         assert isinstance(plan, CpuPlan)
         return assemble(source, plan)
 
+    def folded(self, target: Target) -> tuple[DType, ...]:
+        return (DType.F64, DType.F32, DType.S64, DType.S32)
+
     def tolerance(self, spec: Spec, target: Target) -> Tolerance:
+        if isinstance(spec, Formula) and spec.has_exact_steps:
+            return EXACT
+        if isinstance(spec, Rowwise) and spec.compute is DType.F64:
+            return Tolerance(
+                accumulate=DType.F64, factor=4.0, reason="every step is rounded once, in f64"
+            )
         if isinstance(spec, Rowwise):
+            from kgen.targets.cpu.plan.kernels.rowwise import digits_of
+
+            digits = digits_of(spec)
             return Tolerance(
                 accumulate=DType.F32,
                 factor=4.0,
-                function_error=FUNCTION_ERRORS.get(spec.out, ELEMENTWISE_ERROR),
-                reason=f"exp2 and log2 by polynomials with digits for {spec.out}; sums in f32",
+                function_error=FUNCTION_ERRORS.get(digits, ELEMENTWISE_ERROR),
+                reason=f"exp2 and log2 by polynomials with digits for {digits}; sums in f32",
             )
         if isinstance(spec, Elementwise):
-            if spec.has_exact_steps:
-                return EXACT
             if spec.compute is DType.F64:
                 return Tolerance(
                     accumulate=DType.F64, factor=1.0, reason="every step is rounded once, in f64"

@@ -5,6 +5,7 @@ exp2 and log2 are functions of the module; nothing calls out of it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from kgen.ops import Expression, steps
@@ -83,6 +84,10 @@ class CpuRenderer(LlvmRenderer):
         if (name := function_of(step)) is not None:
             typed = ", ".join(f"{t} {operand}" for operand in operands)
             return [f"{result} = call {t} @{name}({typed})"]
+        if p is P.TO_BF16:
+            return self.to_bf16(result, operands[0])
+        if p is P.TO_F16 and not self.target.features & {"f16c", "asimd"}:
+            return self.to_f16_by_magic(result, operands[0])
         if p is P.FMA and not fuses(self.target):
             return self.fma_by_double(result, operands)
         if p is P.ROUND and not self.rounds:
@@ -108,6 +113,51 @@ class CpuRenderer(LlvmRenderer):
             f"{result}.product = fmul {wide} {names[0]}, {names[1]}",
             f"{result}.sum = fadd {wide} {result}.product, {names[2]}",
             f"{result} = fptrunc {wide} {result}.sum to {t}",
+        ]
+
+    def to_bf16(self, result: str, x: str) -> list[str]:
+        """On bits, of which the upper half stays: half of its last place is added, less one where a
+        tie goes down. A NaN gets a bit that stays."""
+        t, bits = self.type, self.type.of(DType.S32)
+        return [
+            f"{result}.bits = bitcast {t} {x} to {bits}",
+            f"{result}.high = lshr {bits} {result}.bits, {bits.constant(16)}",
+            f"{result}.odd = and {bits} {result}.high, {bits.constant(1)}",
+            f"{result}.half = add {bits} {result}.bits, {bits.constant(0x7FFF)}",
+            f"{result}.up = add {bits} {result}.half, {result}.odd",
+            f"{result}.nan = fcmp uno {t} {x}, {x}",
+            f"{result}.quiet = or {bits} {result}.bits, {bits.constant(0x400000)}",
+            f"{result}.any = select {t.condition} {result}.nan, {bits} {result}.quiet, "
+            f"{bits} {result}.up",
+            f"{result}.kept = and {bits} {result}.any, {bits.constant(-0x10000)}",
+            f"{result} = bitcast {bits} {result}.kept to {t}",
+        ]
+
+    def to_f16_by_magic(self, result: str, x: str) -> list[str]:
+        """The magnitude plus 1.5 * 2^13 times its power of two (from 2^-14 on), less the same,
+        is rounded to ten bits behind the first; a sum of 65520 or more is beyond f16."""
+        t, bits = self.type, self.type.of(DType.S32)
+        least, shift = bits.constant((127 - 14) << 23), bits.constant((13 << 23) + (1 << 22))
+        infinity = t.constant(math.inf)
+        return [
+            f"{result}.bits = bitcast {t} {x} to {bits}",
+            f"{result}.sign = and {bits} {result}.bits, {bits.constant(-(2**31))}",
+            f"{result}.size.bits = and {bits} {result}.bits, {bits.constant(0x7FFFFFFF)}",
+            f"{result}.size = bitcast {bits} {result}.size.bits to {t}",
+            f"{result}.own = and {bits} {result}.bits, {bits.constant(0x7F800000)}",
+            f"{result}.normal = icmp sgt {bits} {result}.own, {least}",
+            f"{result}.power = select {t.condition} {result}.normal, {bits} {result}.own, "
+            f"{bits} {least}",
+            f"{result}.magic.bits = add {bits} {result}.power, {shift}",
+            f"{result}.magic = bitcast {bits} {result}.magic.bits to {t}",
+            f"{result}.sum = fadd {t} {result}.size, {result}.magic",
+            f"{result}.rounded = fsub {t} {result}.sum, {result}.magic",
+            f"{result}.beyond = fcmp oge {t} {result}.size, {t.constant(65520.0)}",
+            f"{result}.any = select {t.condition} {result}.beyond, {t} {infinity}, "
+            f"{t} {result}.rounded",
+            f"{result}.any.bits = bitcast {t} {result}.any to {bits}",
+            f"{result}.signed = or {bits} {result}.any.bits, {result}.sign",
+            f"{result} = bitcast {bits} {result}.signed to {t}",
         ]
 
     def round_by_magic(self, result: str, x: str) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kgen.schedule import Schedule
-from kgen.spec import DType, Elementwise, Math, Matmul, Rowwise, Spec
+from kgen.spec import DType, Elementwise, Formula, Math, Matmul, Rowwise, Spec
 from kgen.spec.formula import INTEGERS
 from kgen.targets.base import (
     EXACT,
@@ -64,7 +64,7 @@ class CudaFamily(Family):
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=candidates.choose),
         Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),
-        Operation(spec=Rowwise, dtypes=DTYPES, choose=heuristics.rowwise),
+        Operation(spec=Rowwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.rowwise),
     )
 
     def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:
@@ -122,7 +122,7 @@ class CudaFamily(Family):
         # ex2.approx and lg2.approx are within 2 ulp, rcp.approx within 1 (PTX ISA, "Floating Point
         # Instructions"); a step uses two of them and a polynomial good to 2 ulp.
         function_error = 2.0**-21
-        if isinstance(spec, Elementwise) and spec.has_exact_steps:
+        if isinstance(spec, Formula) and spec.has_exact_steps:
             return EXACT
         instruction = instruction_of(spec, target) if isinstance(spec, Matmul) else None
         if isinstance(spec, Matmul) and spec.accumulate.is_integer:

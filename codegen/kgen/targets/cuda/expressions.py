@@ -135,6 +135,10 @@ class PtxRenderer(Renderer):
             return [f"{word}.{type_.register} {joined}, 0x{type_.everywhere(bits):X};"]
         if p in (P.MIN, P.MAX) and not self.target.has("max_nan"):
             return self.choose(p, result, operands)
+        if p is P.TO_F16 or (p is P.TO_BF16 and self.target.has("bf16_cvt")):
+            return to_half(p, result, *operands)
+        if p is P.TO_BF16:
+            return to_bf16(result, *operands)
         return [f"{OPCODES[p]}.{type_} {joined};"]
 
     def choose(self, primitive: P, result: str, operands: Sequence[str]) -> list[str]:
@@ -150,6 +154,40 @@ class PtxRenderer(Renderer):
             f"selp.f32 {result}, %sum, {result}, %nan;",
             "}",
         ]
+
+
+def to_half(primitive: P, result: str, x: str) -> list[str]:
+    """The nearest number of 16 bits, as f32: bf16 is its upper half."""
+    f16 = primitive is P.TO_F16
+    widened = ["cvt.f32.f16 {}, %half;"] if f16 else ["mov.b32 {}, {{%zeros, %half}};"]
+    return [
+        "{",
+        ".reg .b16 %half, %zeros;",
+        *([] if f16 else ["mov.b16 %zeros, 0;"]),
+        f"cvt.rn.{'f16' if f16 else 'bf16'}.f32 %half, {x};",
+        *(line.format(result) for line in widened),
+        "}",
+    ]
+
+
+def to_bf16(result: str, x: str) -> list[str]:
+    """The same without the instruction: half of the last place is added, less one where a tie goes
+    down, and the rest cut; a NaN gets a bit that survives the cut."""
+    return [
+        "{",
+        ".reg .pred %nan;",
+        ".reg .b32 %bits, %odd, %rounded, %quiet;",
+        f"mov.b32 %bits, {x};",
+        f"setp.nan.f32 %nan, {x}, {x};",
+        "bfe.u32 %odd, %bits, 16, 1;",
+        "add.u32 %rounded, %bits, 0x7FFF;",
+        "add.u32 %rounded, %rounded, %odd;",
+        "or.b32 %quiet, %bits, 0x400000;",
+        "selp.b32 %rounded, %quiet, %rounded, %nan;",
+        "and.b32 %rounded, %rounded, 0xFFFF0000;",
+        f"mov.b32 {result}, %rounded;",
+        "}",
+    ]
 
 
 WHOLE_OPCODES: Mapping[P, str] = {
@@ -182,3 +220,9 @@ class PtxWholeRenderer(PtxRenderer):
             return super().instruction(step, result, operands)
         joined = ", ".join([result, *operands])
         return [f"{WHOLE_OPCODES[step.primitive]}.{self.type} {joined};"]
+
+
+def renderer_of(target: Target, type_: RegisterType) -> PtxRenderer:
+    """What renders expressions on registers of a type."""
+    renderer = PtxWholeRenderer if type_.dtype.is_integer else PtxRenderer
+    return renderer(target=target, type=type_)

@@ -60,7 +60,7 @@ class Vulkan(Family):
         Operation(
             spec=Elementwise, dtypes=(*DTYPES, *NARROW_INTEGERS), choose=heuristics.elementwise
         ),
-        Operation(spec=Rowwise, dtypes=DTYPES, choose=heuristics.rowwise),
+        Operation(spec=Rowwise, dtypes=(*DTYPES, *NARROW_INTEGERS), choose=heuristics.rowwise),
     )
 
     def check_support(self, spec: Spec, target: Target) -> None:
@@ -90,7 +90,7 @@ class Vulkan(Family):
             on_floats = isinstance(renderer_for(spec), SpirvRenderer)
             return ELEMENTWISE_TOLERANCE if on_floats else EXACT
         if isinstance(spec, Rowwise):
-            return ROWWISE_TOLERANCE
+            return EXACT if spec.has_exact_steps else ROWWISE_TOLERANCE
         assert isinstance(spec, Matmul)
         called = {step.name for step in steps(spec.epilogue_calls) if step.arguments}
         return MATMUL_TOLERANCE if called <= WEIGHED_DOWN else ROWWISE_TOLERANCE

@@ -15,7 +15,7 @@ from typing import ClassVar
 from kgen.ops import Expression
 from kgen.ops import Primitive as P
 from kgen.ops.storage import infinity_bits, sign_bit
-from kgen.spec import Elementwise
+from kgen.spec import DType, Elementwise
 from kgen.targets.expressions import BitsRenderer, Renderer
 from kgen_runtime.values import frozen
 
@@ -44,8 +44,16 @@ OPCODES: Mapping[P, str] = {
 }
 
 
+#: Types that values are rounded to.
+NARROW: Mapping[P, DType] = {P.TO_F16: DType.F16, P.TO_BF16: DType.BF16}
+
+
 class SpirvRenderer(Renderer):
-    """Operands are ids with their %."""
+    """Operands are ids with their %, of the type `scalar`; names of those that are made of what
+    memory holds end in `suffix`."""
+
+    scalar: ClassVar[str] = "float"
+    suffix: ClassVar[str] = "_float"
 
     @property
     def native(self) -> frozenset[str]:
@@ -64,6 +72,14 @@ class SpirvRenderer(Renderer):
             return _choose(step.primitive, result, operands)
         if step.primitive is P.SUB and operands[0] == operands[1]:
             return _less_itself(result, operands[0])
+        if step.primitive in NARROW:
+            dtype = NARROW[step.primitive]
+            return [
+                f"{result}_bits = OpBitcast %uint {joined}",
+                f"{result}_narrow = OpFunctionCall %uint %narrow_{dtype} {result}_bits",
+                f"{result}_wide = OpFunctionCall %uint %widen_{dtype} {result}_narrow",
+                f"{result} = OpBitcast %float {result}_wide",
+            ]
         if step.primitive is P.RSQRT:
             return [
                 f"{result}_root = OpExtInst %float %glsl Sqrt {joined}",
@@ -73,8 +89,12 @@ class SpirvRenderer(Renderer):
 
     def functions(self, *expressions: Expression) -> Iterator[str]:
         """Helper functions of the module that expressions in calls take."""
-        if any(step.name == "relu" for step in self.steps(expressions)):
+        found = self.steps(expressions)
+        if any(step.name == "relu" for step in found):
             yield "relu"
+        for primitive, dtype in NARROW.items():
+            if any(step.primitive is primitive for step in found):
+                yield from (f"narrow_{dtype}", f"widen_{dtype}")
 
     def constants(self, *expressions: Expression, further: Iterable[float] = ()) -> dict[str, str]:
         """Their constants, and further ones, by name, as literals."""
@@ -86,6 +106,9 @@ class SpirvRenderer(Renderer):
 class SpirvBitsRenderer(BitsRenderer):
     """Operands are ids of 32-bit integers that hold the bits of a `dtype`. What a device does to
     NaN and subnormal numbers in arithmetic is of no concern here."""
+
+    scalar: ClassVar[str] = "uint"
+    suffix: ClassVar[str] = ""
 
     def literal(self, bits: int) -> str:
         return f"%uint_0x{bits:x}" if bits else "%uint_0"
@@ -138,6 +161,8 @@ class SpirvWholeRenderer(Renderer):
     """On s32 in ids of unsigned integers, whose sign is what an instruction takes it for."""
 
     whole: ClassVar[bool] = True
+    scalar: ClassVar[str] = "uint"
+    suffix: ClassVar[str] = "_whole"
 
     def constant(self, number: float) -> str:
         bits = int(number) & 0xFFFFFFFF
@@ -150,7 +175,7 @@ class SpirvWholeRenderer(Renderer):
         """None."""
         return iter(())
 
-    def constants(self, *expressions: Expression) -> dict[str, str]:
+    def constants(self, *expressions: Expression, further: Iterable[float] = ()) -> dict[str, str]:
         """None: integers are named for their value."""
         return {}
 

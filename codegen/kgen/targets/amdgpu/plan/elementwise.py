@@ -9,12 +9,18 @@ from kgen.errors import ScheduleError
 from kgen.ops import steps
 from kgen.schedule import GpuStream
 from kgen.spec import DType, Elementwise
-from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, AmdgpuRenderer
+from kgen.targets.amdgpu.expressions import (
+    DIVISION_ULPS,
+    INEXACT,
+    AmdgpuRenderer,
+    renderer_of,
+    rounding,
+)
 from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_threads
 from kgen.targets.base import Target
 from kgen.targets.expressions import Rendered
-from kgen.targets.llvm_expressions import LlvmRenderer, LlvmWholeRenderer
+from kgen.targets.llvm_expressions import LlvmRenderer
 from kgen.targets.llvm_ir import ELEMENT, FloatType
 from kgen.targets.stream import StreamOperand, StreamPlan, widest_vector
 from kgen_runtime.manifest import Launch, Tile
@@ -35,17 +41,13 @@ class Part:
         """What is computed with."""
         return FloatType(dtype=self.dtype, lanes=self.lanes)
 
-    def read(self, name: str) -> FloatType:
-        """An access to an input."""
-        return FloatType(dtype=self.spec.parameter(name).dtype, lanes=self.lanes)
-
-    @property
-    def written(self) -> FloatType:
-        return FloatType(dtype=self.spec.out, lanes=self.lanes)
+    def access(self, name: str) -> FloatType:
+        """An access to a tensor."""
+        return FloatType(dtype=self.spec.dtype_of(name), lanes=self.lanes)
 
     def one(self, name: str) -> FloatType:
         """An access to an input of which one element serves all lanes."""
-        return FloatType(dtype=self.spec.parameter(name).dtype)
+        return FloatType(dtype=self.spec.dtype_of(name))
 
     @property
     def one_value(self) -> FloatType:
@@ -58,18 +60,14 @@ class Part:
 
     @property
     def renderer(self) -> LlvmRenderer:
-        if self.dtype.is_integer:
-            return LlvmWholeRenderer(type=self.value)
-        return AmdgpuRenderer(type=self.value)
+        return renderer_of(self.value)
 
     @property
     def declarations(self) -> Iterator[str]:
-        """Intrinsics that the expression takes, and its result's rounding to an integer."""
+        """Intrinsics that the expression takes, and its results' rounding to integers."""
         yield from self.renderer.declarations(*self.spec.result_calls)
-        t, written = self.value, self.written
-        if written.dtype.is_integer and not (t.dtype.is_integer or written.is_bool):
-            yield f"{t} @llvm.roundeven.{t.suffix}({t})"
-            yield f"{written} @{written.saturating}.{written.suffix}.{t.suffix}({t})"
+        for written in map(self.access, self.spec.outputs):
+            yield from rounding(self.value, written)
 
     def rendered(self, prefix: str) -> Rendered:
         """The expressions on values %<prefix>.<operand>; the results are %<prefix>.<output>."""

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kgen.targets.llvm_ir import FloatType
+
 #: DPP controls by distance: quad_perm:[1,0,3,2], quad_perm:[2,3,0,1], row_half_mirror, row_mirror.
 DPP = {1: 0xB1, 2: 0x4E, 4: 0x141, 8: 0x140}
 #: Every lane's own number among the 16 of the other row, four bits each.
@@ -26,18 +28,18 @@ def by_address(distance: int) -> bool:
     return distance > 16
 
 
-def other_lane(here: str, distance: int, wave: int) -> tuple[str, ...]:
-    """The lines that make `<here>.other` of the value (f32) `here`."""
+def other_lane(here: str, distance: int, wave: int, t: FloatType) -> tuple[str, ...]:
+    """The lines that make `<here>.other` of the value `here`, a number of 32 bits."""
     other = f"{here}.other"
     if distance in DPP:
         return (
-            f"{other} = call float @llvm.amdgcn.update.dpp.f32(float poison, float {here}, "
+            f"{other} = call {t} @llvm.amdgcn.update.dpp.{t.suffix}({t} poison, {t} {here}, "
             f"i32 {DPP[distance]}, i32 15, i32 15, i1 true)",
         )
     if distance == 16 and wave == 32:
         low, high = SAME_IN_OTHER_ROW
         return (
-            f"{other} = call float @llvm.amdgcn.permlanex16.f32(float poison, float {here}, "
+            f"{other} = call {t} @llvm.amdgcn.permlanex16.{t.suffix}({t} poison, {t} {here}, "
             f"i32 {low}, i32 {high}, i1 true, i1 false)",
         )
     if distance == 16:
@@ -45,19 +47,19 @@ def other_lane(here: str, distance: int, wave: int) -> tuple[str, ...]:
     else:
         moved = f"@llvm.amdgcn.ds.bpermute(i32 %lane.by{distance}.bytes, i32 {here}.bits)"
     return (
-        f"{here}.bits = bitcast float {here} to i32",
+        f"{here}.bits = bitcast {t} {here} to i32",
         f"{other}.bits = call i32 {moved}",
-        f"{other} = bitcast i32 {other}.bits to float",
+        f"{other} = bitcast i32 {other}.bits to {t}",
     )
 
 
-def declarations(distances: Iterable[int], wave: int) -> Iterator[str]:
+def declarations(distances: Iterable[int], wave: int, t: FloatType) -> Iterator[str]:
     """The intrinsics that steps at these distances take."""
     for distance in distances:
         if distance in DPP:
-            yield "float @llvm.amdgcn.update.dpp.f32(float, float, i32, i32, i32, i1)"
+            yield f"{t} @llvm.amdgcn.update.dpp.{t.suffix}({t}, {t}, i32, i32, i32, i1)"
         elif distance == 16 and wave == 32:
-            yield "float @llvm.amdgcn.permlanex16.f32(float, float, i32, i32, i1, i1)"
+            yield f"{t} @llvm.amdgcn.permlanex16.{t.suffix}({t}, {t}, i32, i32, i1, i1)"
         elif distance == 16:
             yield "i32 @llvm.amdgcn.ds.swizzle(i32, i32)"
         else:

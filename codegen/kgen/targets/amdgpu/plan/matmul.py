@@ -9,7 +9,7 @@ from functools import cached_property
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuMatmul
 from kgen.spec import DType, Matmul
-from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, AmdgpuRenderer
+from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, AmdgpuRenderer, rounding
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan
 from kgen.targets.amdgpu.plan.staging import Staging
 from kgen.targets.base import Target
@@ -148,7 +148,11 @@ class EpiloguePlan:
     @property
     def declarations(self) -> tuple[str, ...]:
         """Of the intrinsics that the epilogue calls."""
-        return tuple(dict.fromkeys(self._renderer.declarations(self.fused.expression)))
+        found = (
+            *self._renderer.declarations(self.fused.expression),
+            *rounding(self.value, self.out),
+        )
+        return tuple(dict.fromkeys(found))
 
     @property
     def division_ulps(self) -> str:

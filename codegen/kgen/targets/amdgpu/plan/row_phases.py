@@ -11,11 +11,11 @@ from functools import cached_property
 
 from kgen.ops import Expression, Primitive
 from kgen.ops.expression import node, unknown, variable
-from kgen.spec import DType
-from kgen.targets.amdgpu.expressions import AmdgpuRenderer
+from kgen.targets.amdgpu.expressions import renderer_of
 from kgen.targets.amdgpu.plan.lanes import other_lane
 from kgen.targets.amdgpu.plan.pointers import Move, coordinate, moved, moves
 from kgen.targets.expressions import Rendered
+from kgen.targets.llvm_expressions import LlvmRenderer
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.row import Fold, Phase, Piece, RowInput, RowOutput, RowPlan
 from kgen.targets.stream import Dimension, StreamInput
@@ -58,8 +58,9 @@ class Place:
 
 @frozen
 class Load:
-    """A vector of an input as f32 `value`, or one element of it in all lanes (`single`)."""
+    """A vector of an input as `value`, or one element of it in all lanes (`single`)."""
 
+    name: str
     value: str
     moves: tuple[Move, ...]
     pointer: str
@@ -68,9 +69,10 @@ class Load:
 
 @frozen
 class Store:
-    """`value` to its place in an output."""
+    """`value` to its place in an output; `stem` starts the names of what is made of it."""
 
     name: str
+    stem: str
     value: str
     moves: tuple[Move, ...]
     pointer: str
@@ -158,16 +160,16 @@ class RowPhases:
 
     @property
     def single(self) -> FloatType:
-        return FloatType(dtype=DType.F32)
+        return FloatType(dtype=self.row.spec.compute)
 
     @property
     def value(self) -> FloatType:
-        return FloatType(dtype=DType.F32, lanes=self.row.vector)
+        return FloatType(dtype=self.row.spec.compute, lanes=self.row.vector)
 
     @property
     def parts(self) -> FloatType:
         """What a row's waves have folded, read from LDS at once."""
-        return FloatType(dtype=DType.F32, lanes=self.waves)
+        return FloatType(dtype=self.row.spec.compute, lanes=self.waves)
 
     @property
     def idle_lanes(self) -> bool:
@@ -183,7 +185,7 @@ class RowPhases:
         kept: list[dict[Expression, str]] = [{} for _ in self.places]
         block, found = "entry", []
         for phase in self.row.phases:
-            row_values = AmdgpuRenderer(type=self.single).compute(
+            row_values = renderer_of(self.single).compute(
                 phase.row_values, row_known, f"%row{phase.number}"
             )
             splats = self._splats(phase, row_known, splat)
@@ -283,7 +285,7 @@ class RowPhases:
         if place.columns:
             known[COLUMN] = f"%{place.name}.column"
         name = f"%{phase.name}.{place.name}" if self.resident else f"%{phase.name}"
-        renderer = AmdgpuRenderer(type=self.value)
+        renderer = renderer_of(self.value)
         rendered = renderer.compute(self._wanted(phase), known, name)
         folds = []
         for fold in phase.folds:
@@ -307,13 +309,19 @@ class RowPhases:
 
     def _stores(self, place: Place, known: Mapping[Expression, str]) -> Iterator[Store]:
         for of in self.row.whole_outputs:
-            row, name = moved(f"%{of.name}.ptr", self.out_row_moves(of)), f"%{of.name}.{place.name}"
-            by = moves(f"{name}.at", row, self._column_terms(place, of.columns))
-            yield Store(name=name, value=known[of.result], moves=by, pointer=moved(row, by))
+            row, stem = self.row_pointer(of), f"%{of.name}.{place.name}"
+            by = moves(f"{stem}.at", row, self._column_terms(place, of.columns))
+            yield Store(
+                name=of.name,
+                stem=stem,
+                value=known[of.result],
+                moves=by,
+                pointer=moved(row, by),
+            )
 
     def _or_identity(self, fold: Fold, result: str, place: Place, value: str) -> str:
         """The line that keeps a vector which is not there out of a fold."""
-        t, identity = self.value, self.value.constant(fold.reduction.identity)
+        t, identity = self.value, self.value.constant(self.row.identity(fold))
         return f"{result} = select i1 %{place.name}.exists, {t} {value}, {t} {identity}"
 
     def _load(self, place: Place, of: RowInput, columns: StreamInput) -> Load:
@@ -321,6 +329,7 @@ class RowPhases:
         value = f"%{of.name}.{place.name}"
         by = moves(f"{value}.at", row, self._column_terms(place, columns))
         return Load(
+            name=of.name,
             value=value,
             moves=by,
             pointer=moved(row, by),
@@ -338,23 +347,17 @@ class RowPhases:
 
     # -- where rows begin ----------------------------------------------------------------------
 
-    def row_moves(self, of: RowInput) -> tuple[Move, ...]:
-        """From an input's first element to the row's."""
-        dimensions = self.row.row_dimensions
-        at = {d.number: coordinate("row", "%row.wide", d) for d in dimensions}
-        terms = [(at[d], stride) for d, stride in of.row_terms]
-        return moves(f"%{of.name}.row", f"%{of.name}.ptr", terms)
-
-    def row_pointer(self, of: RowInput) -> str:
-        return moved(f"%{of.name}.ptr", self.row_moves(of))
-
-    def out_row_moves(self, of: RowOutput) -> tuple[Move, ...]:
-        """From an output's first element to the row's."""
-        terms = [("%row.wide", of.row_stride)]
-        if not of.row_stride:
+    def row_moves(self, of: RowInput | RowOutput) -> tuple[Move, ...]:
+        """From a tensor's first element to the row's."""
+        if isinstance(of, RowOutput) and of.row_stride:
+            terms = [("%row.wide", of.row_stride)]
+        else:
             at = {d.number: coordinate("row", "%row.wide", d) for d in self.row.row_dimensions}
             terms = [(at[d], stride) for d, stride in of.row_terms]
         return moves(f"%{of.name}.row", f"%{of.name}.ptr", terms)
+
+    def row_pointer(self, of: RowInput | RowOutput) -> str:
+        return moved(f"%{of.name}.ptr", self.row_moves(of))
 
     # -- exchanges -----------------------------------------------------------------------------
 
@@ -363,21 +366,21 @@ class RowPhases:
         here = f"{name}.seen" if self.idle_lanes else lane
         if self.value.lanes > 1:
             result = whole if self.row.lanes == 1 else f"{name}.by1"
-            across = AmdgpuRenderer(type=self.value).across(fold.reduction.combine, result, here)
+            across = renderer_of(self.value).across(fold.reduction.combine, result, here)
             here = result
         found = []
         for distance in self.distances:
             ends = distance == self.distances[-1] and self.waves == 1
             result = whole if ends else f"{name}.by{2 * distance}"
-            single = AmdgpuRenderer(type=self.single)
+            single = renderer_of(self.single)
             line = combine(single, fold, result, here, f"{here}.other")
-            fetch = other_lane(here, distance, self.wave)
+            fetch = other_lane(here, distance, self.wave, self.single)
             found.append(Step(distance=distance, fetch=fetch, combine=line))
             here = result
-        waves = AmdgpuRenderer(type=self.parts)
+        waves = renderer_of(self.parts)
         return Exchange(
             name=fold.name,
-            identity=self.value.constant(fold.reduction.identity),
+            identity=self.value.constant(self.row.identity(fold)),
             across=across,
             steps=tuple(found),
             wave=here,
@@ -386,7 +389,7 @@ class RowPhases:
         )
 
 
-def combine(renderer: AmdgpuRenderer, fold: Fold, result: str, x: str, y: str) -> str:
+def combine(renderer: LlvmRenderer, fold: Fold, result: str, x: str, y: str) -> str:
     """The line that folds two values into one."""
     step = node(fold.reduction.combine, variable("x"), variable("y"))
     (line,) = renderer.instruction(step, result, [x, y])

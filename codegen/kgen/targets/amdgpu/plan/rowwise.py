@@ -9,8 +9,8 @@ from kgen.errors import ScheduleError
 from kgen.ops import Expression, Primitive, steps
 from kgen.ops.expression import node, rebuilt, variable
 from kgen.schedule import GpuRows
-from kgen.spec import DType, Rowwise
-from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, AmdgpuRenderer
+from kgen.spec import Rowwise
+from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, renderer_of, rounding
 from kgen.targets.amdgpu.plan import lanes
 from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_threads
@@ -18,8 +18,16 @@ from kgen.targets.amdgpu.plan.pointers import Move
 from kgen.targets.amdgpu.plan.row_phases import PhasePlan, RowPhases
 from kgen.targets.base import Target
 from kgen.targets.header import counted
-from kgen.targets.llvm_ir import FloatType, float_literal
-from kgen.targets.row import Fold, Phase, RowInput, RowPlan, is_interleaved, widest_vector
+from kgen.targets.llvm_ir import FloatType
+from kgen.targets.row import (
+    Fold,
+    Phase,
+    RowInput,
+    RowPlan,
+    is_interleaved,
+    walked_itemsize,
+    widest_vector,
+)
 from kgen.targets.stream import Dimension
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
@@ -41,7 +49,7 @@ class RowwisePlan(AmdgpuPlan):
             spec=self.spec,
             vector=self.schedule.vector,
             lanes=self.schedule.threads_per_row,
-            native=AmdgpuRenderer(type=FloatType(dtype=DType.F32)).native,
+            native=renderer_of(FloatType(dtype=self.spec.compute)).native,
             form=with_negated_folds,
         )
 
@@ -74,30 +82,24 @@ class RowwisePlan(AmdgpuPlan):
     def value(self) -> FloatType:
         return self.vectors.value
 
-    @property
-    def one(self) -> FloatType:
-        """An access to an input of which one element serves a vector or a row."""
-        return FloatType(dtype=self.spec.dtype)
+    def access(self, name: str) -> FloatType:
+        """An access to a tensor's vector."""
+        return FloatType(dtype=self.spec.dtype_of(name), lanes=self.value.lanes)
 
-    @property
-    def read(self) -> FloatType:
-        return FloatType(dtype=self.spec.dtype, lanes=self.schedule.vector)
-
-    @property
-    def written(self) -> FloatType:
-        """A vector of an output."""
-        return FloatType(dtype=self.spec.out, lanes=self.value.lanes)
-
-    @property
-    def one_written(self) -> FloatType:
-        """The element of an output of which a row has one."""
-        return FloatType(dtype=self.spec.out)
+    def one(self, name: str) -> FloatType:
+        """An access to a tensor of which one element serves a vector or a row."""
+        return FloatType(dtype=self.spec.dtype_of(name))
 
     @property
     def column_offsets(self) -> str:
         """A vector's columns, counted from its first."""
-        numbers = [float_literal(e, DType.F32) for e in range(self.schedule.vector)]
-        return f"<{', '.join(f'float {n}' for n in numbers)}>"
+        one = self.single
+        return f"<{', '.join(f'{one} {one.constant(e)}' for e in range(self.schedule.vector))}>"
+
+    @property
+    def to_number(self) -> str:
+        """The instruction that makes a number of an i32, which has it."""
+        return "bitcast" if self.single.is_integer else "uitofp"
 
     # -- a row's threads -----------------------------------------------------------------------
 
@@ -223,7 +225,7 @@ class RowwisePlan(AmdgpuPlan):
 
     @property
     def parts_array(self) -> str:
-        return f"[{self.schedule.rows_per_block} x [{self.row_waves} x float]]"
+        return f"[{self.schedule.rows_per_block} x [{self.row_waves} x {self.single}]]"
 
     @property
     def parts_alignment(self) -> int:
@@ -258,7 +260,7 @@ class RowwisePlan(AmdgpuPlan):
             return ()
         rows, of = self.schedule.rows_per_block, "thread" if self.interleaved else "wave"
         nbytes = self.parts.nbytes * rows
-        layout = f"f32 [row: {rows}][{of}: {self.row_waves}], {nbytes} B"
+        layout = f"{self.spec.compute} [row: {rows}][{of}: {self.row_waves}], {nbytes} B"
         found = (f"@{fold.name}_parts: {layout}" for fold in self.folds)
         return (f"LDS, {nbytes * len(self.folds)} B", *found)
 
@@ -275,14 +277,13 @@ class RowwisePlan(AmdgpuPlan):
         return tuple(d for d in self.row.row_dimensions if not d.is_whole)
 
     @property
-    def row_moves(self) -> tuple[Move, ...]:
-        """From each input's first element to the row's."""
-        return tuple(move for i in self.row.inputs for move in self.vectors.row_moves(i))
-
-    @property
-    def out_moves(self) -> tuple[Move, ...]:
-        """From the first element of each output to the row's."""
-        return tuple(move for of in self.row.outputs for move in self.vectors.out_row_moves(of))
+    def row_moves(self) -> tuple[tuple[Move, str], ...]:
+        """From each tensor's first element to the row's, and LLVM's type of elements."""
+        return tuple(
+            (move, self.one(of.name).element)
+            for of in self.row.tensors
+            for move in self.vectors.row_moves(of)
+        )
 
     # -- the expression ------------------------------------------------------------------------
 
@@ -304,7 +305,7 @@ class RowwisePlan(AmdgpuPlan):
 
     def _intrinsics(self) -> Iterator[str]:
         """Those that the kernel takes, declared."""
-        of_rows, of_vectors = AmdgpuRenderer(type=self.single), AmdgpuRenderer(type=self.value)
+        of_rows, of_vectors = renderer_of(self.single), renderer_of(self.value)
         for step in steps(*self.row.results):
             yield from (of_rows if self.row.is_of_row(step) else of_vectors).declaration(step)
         for fold in self.folds:
@@ -317,14 +318,12 @@ class RowwisePlan(AmdgpuPlan):
             if self.distances:
                 yield from of_rows.declaration(step)
             if self.has_barriers:
-                yield AmdgpuRenderer(type=self.parts).across_declaration(primitive)
-        if self.spec.out is DType.S32:
-            written = [(self.value, self.written)] if self.row.whole_outputs else []
-            written += [(self.single, self.one_written)] if self.row.reduced_outputs else []
-            for t, whole in written:
-                yield f"{t} @llvm.roundeven.{t.suffix}({t})"
-                yield f"{whole} @llvm.fptosi.sat.{whole.suffix}.{t.suffix}({t})"
-        yield from lanes.declarations(self.distances, self.wave)
+                yield renderer_of(self.parts).across_declaration(primitive)
+        for of in self.row.whole_outputs:
+            yield from rounding(self.value, self.access(of.name))
+        for of in self.row.reduced_outputs:
+            yield from rounding(self.single, self.one(of.name))
+        yield from lanes.declarations(self.distances, self.wave, self.single)
         if self.has_barriers:
             yield "void @llvm.amdgcn.s.barrier()"
 
@@ -353,8 +352,7 @@ def is_made_of_folds(expression: Expression) -> bool:
 
 def vector_of(spec: Rowwise) -> int:
     """Elements of the widest access that keeps every row aligned."""
-    dtypes = [spec.dtype] if all(spec.reduced.values()) else [spec.dtype, spec.out]
-    return widest_vector(spec, WIDEST // max(dtype.itemsize for dtype in dtypes))
+    return widest_vector(spec, WIDEST // walked_itemsize(spec))
 
 
 def plan(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePlan:

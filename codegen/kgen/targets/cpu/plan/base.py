@@ -131,7 +131,6 @@ class FormulaPlan(CpuPlan):
     in runs, from memory if they are not in a cache."""
 
     schedule: CpuStream
-    x: Access
     run: Run
 
     def pointer(self, name: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from kgen.errors import ScheduleError
 from kgen.ops import Expression
 from kgen.schedule import GpuMatmul, GpuRows, GpuStream, Schedule
-from kgen.spec import Elementwise, Rowwise
+from kgen.spec import Elementwise, Rowwise, Spec
 from kgen.targets.base import Plan, Target
 from kgen.targets.cuda.expressions import PtxRenderer
 from kgen.targets.cuda.limits import FEATURES
@@ -92,8 +92,12 @@ def is_dynamic(shared_bytes: int, target: Target) -> bool:
     return shared_bytes > target.limits["static_shared_memory"]
 
 
-def ptx_version(target: Target, *features: str) -> int:
-    """The lowest PTX version (times ten) that has the target and the features used."""
+def ptx_version(target: Target, spec: Spec, *features: str) -> int:
+    """The lowest PTX version (times ten) that has the target, the outputs' conversions and the
+    features used."""
+    outputs = (p.dtype for p in spec.parameters if p.role == "output")
+    if any(dtype.is_integer and dtype.itemsize == 1 for dtype in outputs):
+        features = (*features, "cvt_pack")
     return max([target.limits["ptx_version"], *(FEATURES[f] for f in features)])
 
 
@@ -170,16 +174,3 @@ class FormulaPlan(CudaPlan):
 
     spec: Elementwise | Rowwise
     schedule: GpuStream | GpuRows
-
-    @property
-    def itemsize(self) -> int:
-        """Of the inputs."""
-        return self.spec.dtype.itemsize
-
-    @property
-    def vector_bytes(self) -> int:
-        return self.schedule.vector * self.itemsize
-
-    @property
-    def out_vector_bytes(self) -> int:
-        return self.schedule.vector * self.spec.out.itemsize

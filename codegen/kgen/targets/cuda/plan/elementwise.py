@@ -12,7 +12,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import GpuStream
 from kgen.spec import DType, Elementwise
 from kgen.targets.base import Target
-from kgen.targets.cuda.expressions import PtxRenderer, PtxWholeRenderer, RegisterType
+from kgen.targets.cuda.expressions import PtxRenderer, RegisterType, renderer_of
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.expressions import Rendered
@@ -69,6 +69,16 @@ class Condition:
 
 
 @frozen
+class Store:
+    """An access' elements of an output, `nbytes` from the thread's first: registers without %."""
+
+    name: str
+    dtype: DType
+    registers: tuple[str, ...]
+    nbytes: int
+
+
+@frozen
 class Access:
     """One vector of a thread: `vectors` after its first one. `elements` are what gives
     its registers of the outputs."""
@@ -79,11 +89,7 @@ class Access:
     conditions: tuple[Condition, ...]
     loads: tuple[Load, ...]
     elements: tuple[Rendered, ...]
-    out_bytes: int
-
-    def results(self, output: int) -> tuple[str, ...]:
-        """The registers of an output without %."""
-        return tuple(e.results[output].removeprefix("%") for e in self.elements)
+    stores: tuple[Store, ...]
 
 
 @frozen
@@ -114,18 +120,19 @@ class ElementwisePlan(base.FormulaPlan):
         most = elements if all(i.whole for i in self.stream.inputs) else 1
         stored = (RegisterType(dtype=self.spec.dtype, lanes=n) for n in (2, 1) if n <= most)
         fitting = (
-            t for t in stored if self.spec.is_exact and t.lanes * self.itemsize <= WORD_BYTES
+            t
+            for t in stored
+            if self.spec.is_exact and t.lanes * self.spec.dtype.itemsize <= WORD_BYTES
         )
         number = RegisterType(dtype=self.spec.compute)
         return next((t for t in fitting if self._renderer(t).has(*self.spec.result_calls)), number)
 
     def _renderer(self, type_: RegisterType) -> PtxRenderer:
-        renderer = PtxWholeRenderer if type_.dtype.is_integer else PtxRenderer
-        return renderer(target=self.target, type=type_)
+        return renderer_of(self.target, type_)
 
     def dtype(self, name: str) -> DType:
-        """An input's."""
-        return self.spec.parameter(name).dtype
+        """A tensor's."""
+        return self.spec.dtype_of(name)
 
     @property
     def registers(self) -> tuple[tuple[str, str, str], ...]:
@@ -157,11 +164,10 @@ class ElementwisePlan(base.FormulaPlan):
         """Tensors that are walked in order, by the bytes of their vectors: those and the bytes of a
         CTA's vectors, and their names."""
         found: dict[int, list[str]] = {}
-        for i in self.stream.inputs:
-            if i.linear:
-                nbytes = self.schedule.vector * self.dtype(i.tensor).itemsize
-                found.setdefault(nbytes, []).append(i.tensor)
-        found.setdefault(self.out_vector_bytes, []).extend(self.spec.outputs)
+        linear = [i.tensor for i in self.stream.inputs if i.linear]
+        for name in (*linear, *self.spec.outputs):
+            nbytes = self.schedule.vector * self.dtype(name).itemsize
+            found.setdefault(nbytes, []).append(name)
         return tuple((n, n * self.block_vectors, tuple(names)) for n, names in found.items())
 
     @property
@@ -176,14 +182,23 @@ class ElementwisePlan(base.FormulaPlan):
     def _access(self, index: int) -> Access:
         vectors = index * self.num_threads
         loads = tuple(self._load(i, index, vectors) for i in self.operands if not i.is_index)
+        elements = tuple(self._element(loads, index, e) for e in range(self.results))
         return Access(
             index=index,
             vectors=vectors,
             guard=f"@%inside{index} " if self.guarded else "",
             conditions=tuple(self._condition(c, index, vectors) for c in self.stream.conditions),
             loads=loads,
-            elements=tuple(self._element(loads, index, e) for e in range(self.results)),
-            out_bytes=vectors * self.out_vector_bytes,
+            elements=elements,
+            stores=tuple(
+                Store(
+                    name=name,
+                    dtype=self.dtype(name),
+                    registers=tuple(e.results[i].removeprefix("%") for e in elements),
+                    nbytes=vectors * self.schedule.vector * self.dtype(name).itemsize,
+                )
+                for i, name in enumerate(self.spec.outputs)
+            ),
         )
 
     def _load(self, of: StreamOperand, index: int, vectors: int) -> Load:
@@ -296,8 +311,6 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
         tile=Tile(shape=(spec.elements,), extent=(schedule.block_elements,), axes=(0,)),
     )
     features = ["max_nan"] if target.has("max_nan") else []
-    if spec.out.is_integer and spec.out.itemsize == 1:
-        features.append("cvt_pack")
     return ElementwisePlan(
         spec=spec,
         target=target,
@@ -305,5 +318,5 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
         template="ptx/elementwise.ptx.j2",
         launches=(launch,),
         num_threads=schedule.num_threads,
-        ptx_version=base.ptx_version(target, *features),
+        ptx_version=base.ptx_version(target, spec, *features),
     )

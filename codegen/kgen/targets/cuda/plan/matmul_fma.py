@@ -241,7 +241,7 @@ def plan_fma(
         workspaces=gather.workspaces if gather else (),
         num_threads=num_threads,
         shared_bytes=pipeline.nbytes,
-        ptx_version=base.ptx_version(target),
+        ptx_version=base.ptx_version(target, spec),
         pipeline=pipeline,
         output=output,
         gather=gather,

@@ -257,7 +257,7 @@ def plan_gemv(spec: Matmul, target: Target, schedule: GemvMatmul) -> GemvPlan:
         launches=(plan_launch(spec, schedule, schedule.num_threads, shared_bytes, target),),
         num_threads=schedule.num_threads,
         shared_bytes=shared_bytes,
-        ptx_version=base.ptx_version(target),
+        ptx_version=base.ptx_version(target, spec),
         a=a,
         b=b,
         output=OutputTile(

@@ -9,8 +9,8 @@ from functools import cached_property
 from kgen.ops import Expression
 from kgen.ops.expression import node, unknown, variable
 from kgen.targets.base import Target
-from kgen.targets.cuda.expressions import PtxRenderer
-from kgen.targets.cuda.plan.constants import CONSTANTS, float_bits
+from kgen.targets.cuda.expressions import PtxRenderer, RegisterType, renderer_of
+from kgen.targets.cuda.plan.constants import CONSTANTS
 from kgen.targets.expressions import Rendered
 from kgen.targets.row import Fold, Phase, Piece, RowInput, RowPlan
 from kgen.targets.stream import StreamInput
@@ -98,16 +98,18 @@ class PhasePlan:
 
 @frozen
 class RowPhases:
-    """`resident` rows stay in registers. `guarded`: some threads have a row that does not exist."""
+    """`type` is what registers hold, in which `resident` rows stay. `guarded`: some threads have a
+    row that does not exist."""
 
     row: RowPlan
     target: Target
+    type: RegisterType
     resident: bool
     guarded: bool
 
     @property
     def renderer(self) -> PtxRenderer:
-        return PtxRenderer(target=self.target)
+        return renderer_of(self.target, self.type)
 
     @cached_property
     def of_row(self) -> tuple[RowInput, ...]:
@@ -167,9 +169,9 @@ class RowPhases:
         )
 
     def _stores(self, piece: Piece, known: list[dict[Expression, str]]) -> Iterator[Store]:
-        itemsize = self.row.spec.out.itemsize
         for of in self.row.outputs:
             if of.columns:
+                itemsize = self.row.spec.dtype_of(of.name).itemsize
                 yield Store(
                     name=of.name,
                     registers=tuple(e[of.result].removeprefix("%") for e in known),
@@ -228,7 +230,7 @@ class RowPhases:
 
     def _load(self, of: StreamInput, phase: Phase, piece: Piece) -> Load:
         count = 1 if of.single else self.row.vector
-        itemsize = self.row.spec.dtype.itemsize
+        itemsize = self.row.spec.dtype_of(of.name).itemsize
         return Load(
             name=of.name,
             registers=tuple(f"{of.name}_{phase.name}_v{piece.index}_{e}" for e in range(count)),
@@ -256,11 +258,11 @@ class RowPhases:
             return lines
         if len(lines) == 1:
             return [f"@%has_last {lines[0]}"]
-        identity = float_bits(fold.reduction.identity)
-        chosen = [f"selp.f32 %chosen, {value}, {identity}, %has_last;"]
+        register, identity = self.type.register, self._identity(fold)
+        chosen = [f"selp.{register} %chosen, {value}, {identity}, %has_last;"]
         return [
             "{",
-            ".reg .f32 %chosen;",
+            f".reg .{register} %chosen;",
             *chosen,
             *self.combine(fold, f"%{fold.name}", "%chosen"),
             "}",
@@ -275,4 +277,7 @@ class RowPhases:
         """What an accumulator starts from. The maximum of an online sum starts from a number: -inf
         less itself is none."""
         tops = {f.relative_to for phase in self.row.phases for f in phase.folds}
-        return CONSTANTS.lowest if fold.name in tops else float_bits(fold.reduction.identity)
+        return CONSTANTS.lowest if fold.name in tops else self._identity(fold)
+
+    def _identity(self, fold: Fold) -> str:
+        return self.renderer.constant(self.row.identity(fold))

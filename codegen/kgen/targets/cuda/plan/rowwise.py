@@ -9,7 +9,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import ClusterRows, GpuRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
-from kgen.targets.cuda.expressions import PtxRenderer
+from kgen.targets.cuda.expressions import RegisterType, renderer_of
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.row_phases import PhasePlan, RowPhases
@@ -21,12 +21,13 @@ from kgen.targets.row import (
     RowPlan,
     is_interleaved,
     maximum_of,
+    walked_itemsize,
     widest_vector,
 )
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
-#: One f32 per warp for each fold.
+#: A number of 32 bits per warp for each fold.
 PARTIAL_BYTES = 4
 #: CTAs of a cluster that every GPU with clusters takes (CUDA C++ Programming Guide 12.9, "Thread
 #: Block Clusters").
@@ -44,7 +45,7 @@ class RowwisePlan(base.FormulaPlan):
             spec=self.spec,
             vector=self.schedule.vector,
             lanes=self.threads_per_row,
-            native=PtxRenderer(target=self.target).native,
+            native=renderer_of(self.target, self.type).native,
             online=None if self.schedule.resident else maximum_of,
         )
 
@@ -144,40 +145,46 @@ class RowwisePlan(base.FormulaPlan):
 
     @property
     def shared_map(self) -> tuple[str, ...]:
-        parts = f"f32 for each of {self.num_parts} {self.part_noun}"
+        number = self.spec.compute
+        parts = f"{number} for each of {self.num_parts} {self.part_noun}"
         found = [f"{name}: {parts}, at {at}" for name, at in self.partials.items()]
         if self.cluster > 1:
             of = self.cluster_partials.items()
-            found += [f"{name}: f32 for each CTA of the cluster, at {at}" for name, at in of]
+            found += [f"{name}: {number} for each CTA of the cluster, at {at}" for name, at in of]
         return tuple(found)
 
     # -- memory --------------------------------------------------------------------------------
 
-    @property
-    def turn_bytes(self) -> int:
-        """From a thread's vector to its next."""
-        return self.threads_per_row * self.vector_bytes
+    def vector_bytes(self, name: str) -> int:
+        """Of a tensor's vector."""
+        return self.schedule.vector * self.spec.dtype_of(name).itemsize
 
-    @property
-    def out_turn_bytes(self) -> int:
-        return self.threads_per_row * self.out_vector_bytes
+    def turn_bytes(self, name: str) -> int:
+        """From a thread's vector to its next."""
+        return self.threads_per_row * self.vector_bytes(name)
 
     def row_terms(self, of: RowInput | RowOutput) -> tuple[tuple[int, int], ...]:
         """(coordinate of the row, bytes for each step of it)."""
-        itemsize = self.itemsize if isinstance(of, RowInput) else self.spec.out.itemsize
+        itemsize = self.spec.dtype_of(of.name).itemsize
         return tuple((d, stride * itemsize) for d, stride in of.row_terms)
 
     def out_row_bytes(self, of: RowOutput) -> int:
         """From an output's row to the next."""
-        return of.row_stride * self.spec.out.itemsize
+        return of.row_stride * self.spec.dtype_of(of.name).itemsize
 
     # -- the expression ------------------------------------------------------------------------
+
+    @property
+    def type(self) -> RegisterType:
+        """What a register holds."""
+        return RegisterType(dtype=self.spec.compute)
 
     @cached_property
     def row_phases(self) -> RowPhases:
         return RowPhases(
             row=self.row,
             target=self.target,
+            type=self.type,
             resident=bool(self.schedule.resident),
             guarded=self.row_edge,
         )
@@ -210,11 +217,6 @@ class RowwisePlan(base.FormulaPlan):
     @property
     def row_guard(self) -> str:
         return "@%in_matrix " if self.row_edge else ""
-
-    @property
-    def whole_names(self) -> tuple[str, ...]:
-        """Registers of results that are rounded to whole numbers."""
-        return tuple(f"whole{i}" for i in range(self.schedule.vector))
 
     @property
     def results_of_row(self) -> tuple[tuple[str, str], ...]:
@@ -272,7 +274,7 @@ def planned(
         template="ptx/rowwise.ptx.j2",
         launches=(launch,),
         num_threads=schedule.num_threads,
-        ptx_version=base.ptx_version(target, *features),
+        ptx_version=base.ptx_version(target, spec, *features),
     )
     if schedule.resident:
         base.check_registers(
@@ -294,7 +296,7 @@ def cluster_of(schedule: GpuRows) -> int:
 
 def vector_of(spec: Rowwise) -> int:
     """Elements of the widest access that keeps every row aligned."""
-    return widest_vector(spec, MAX_ACCESS_BYTES // max(spec.dtype.itemsize, spec.out.itemsize))
+    return widest_vector(spec, MAX_ACCESS_BYTES // walked_itemsize(spec))
 
 
 def check(spec: Rowwise, target: Target, schedule: GpuRows) -> None:

@@ -116,12 +116,12 @@ class ElementwisePlan(VulkanPlan):
     @property
     def suffix(self) -> str:
         """The end of the names of what is computed with."""
-        return "" if self.on_bits else "_whole" if self.on_integers else "_float"
+        return self.renderer.suffix
 
     @property
     def scalar_type(self) -> str:
         """The type of what is computed with."""
-        return "float" if self.suffix == "_float" else "uint"
+        return self.renderer.scalar
 
     def element(self, access: int, component: int) -> Rendered:
         """The expressions of one scalar; the results are %<output><access>_<component> and the

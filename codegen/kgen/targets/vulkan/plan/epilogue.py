@@ -48,7 +48,7 @@ class Epilogue:
         names = [
             f"{'widen' if t.read_only else 'narrow'}_{t.dtype}"
             for t in tensors
-            if t.scalar == "ushort"
+            if t.scalar in ("ushort", "uchar")
         ]
         if self.fused.changes:
             names += [*self.renderer.functions(self.fused.expression), FUNCTION]

@@ -16,6 +16,7 @@ from kgen.targets.header import counted
 from kgen.targets.vulkan.limits import CEILING
 from kgen.targets.vulkan.plan.base import (
     VulkanPlan,
+    bits_of,
     check_blocks,
     check_powers_of_two,
     check_threads,
@@ -164,7 +165,9 @@ class MatmulPlan(VulkanPlan):
 def plan_matmul(spec: Matmul, target: Target, schedule: FmaMatmul) -> MatmulPlan:
     """Raises ScheduleError if the schedule does not fit the target."""
     _check(spec, target, schedule)
-    scalars = {p.name: "float" if p.dtype is DType.F32 else "ushort" for p in spec.parameters}
+    scalars = {
+        p.name: "float" if p.dtype is DType.F32 else bits_of(p.dtype) for p in spec.parameters
+    }
     scalars |= dict.fromkeys(("a", "b"), _OPERAND_SCALARS[spec.dtype])
     buffers = tensors(spec, scalars)
     a, b = plan_operands(spec, schedule, buffers[0], buffers[1])

@@ -12,12 +12,12 @@ from kgen.ops import Expression
 from kgen.ops.expression import node, unknown, variable
 from kgen.targets.row import Fold, Phase, RowInput, RowOutput, RowPlan
 from kgen.targets.stream import Dimension
-from kgen.targets.vulkan.expressions import SpirvRenderer
+from kgen.targets.vulkan.expressions import SpirvRenderer, SpirvWholeRenderer
 from kgen.targets.vulkan.plan.base import Tensor
 from kgen.targets.vulkan.plan.index import Index, coordinate_names, index_of
 from kgen_runtime.values import frozen
 
-RENDERER = SpirvRenderer()
+RowRenderer = SpirvRenderer | SpirvWholeRenderer
 #: Two, so that one barrier per exchange is enough: the next one writes where nobody reads.
 EXCHANGE_BUFFERS = 2
 COLUMN, ROW = variable("column"), variable("row")
@@ -28,7 +28,7 @@ class Vector:
     """One of a lane's vectors of a row. `index` names its number in the row, `offset` behind the
     lane's first. `partial`: some lanes have none, as %<name>_inside says, and read the row's first.
 
-    `coordinates` and `columns` (names of the scalars' columns, as f32) are what is needed of it.
+    `coordinates` and `columns` (names of the scalars' columns) are what is needed of it.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Vector:
 
 @frozen
 class Load:
-    """%<name>_<c>_float are the scalars of a tensor's element."""
+    """%<name>_<c>, with the renderer's suffix, are the scalars of a tensor's element."""
 
     name: str
     tensor: Tensor
@@ -59,7 +59,7 @@ class Load:
 
 @frozen
 class Store:
-    """`values` (ids of floats) to an element of a tensor; `name` starts names on the way."""
+    """`values` (ids of numbers) to an element of a tensor; `name` starts names on the way."""
 
     name: str
     tensor: Tensor
@@ -123,6 +123,7 @@ class RowPhases:
     `distances` are how far apart the lanes are that exchange what they have folded."""
 
     row: RowPlan
+    renderer: RowRenderer
     tensors: Mapping[str, Tensor]
     resident: bool
     row_read: str
@@ -226,14 +227,15 @@ class RowPhases:
 
     def _phases(self) -> Iterator[PhasePlan]:
         resident = self.resident
+        suffix = self.renderer.suffix
         #: Ids of what is the same for a whole row.
-        row_known = {variable(load.tensor.name): f"%{load.name}_0_float" for load in self.of_row}
+        row_known = {variable(load.tensor.name): f"%{load.name}_0{suffix}" for load in self.of_row}
         row_known[ROW] = "%row_number"
         vectors = self.vectors if resident else ()
         held = [_columns_known(vector) for vector in vectors]
         after, first_exchange = "entry", 0
         for phase in self.row.phases:
-            row_values = RENDERER.compute(phase.row_values, row_known, f"%row{phase.number}")
+            row_values = self.renderer.compute(phase.row_values, row_known, f"%row{phase.number}")
             if not resident:
                 vectors = (self._turn(phase, COLUMN in unknown(phase.wanted, row_known)),)
                 held = [_columns_known(vector) for vector in vectors]
@@ -285,11 +287,11 @@ class RowPhases:
                 loads.append(load := self._load(of, vector))
                 for c, element in enumerate(known):
                     scalar = 0 if of.columns.single else c
-                    element[variable(of.name)] = f"%{load.name}_{scalar}_float"
+                    element[variable(of.name)] = f"%{load.name}_{scalar}{self.renderer.suffix}"
         lines: list[str] = []
         for c, element in enumerate(known):
             prefix = f"%{phase.name}_{vector.name}_{c}"
-            lines += RENDERER.compute(phase.wanted, element, prefix).lines
+            lines += self.renderer.compute(phase.wanted, element, prefix).lines
         for fold in phase.folds:
             values = [element[fold.argument] for element in known]
             lines += self._fold(fold, values, vector, lane)
@@ -334,7 +336,8 @@ class RowPhases:
         if vector.partial:
             chosen = f"%{vector.name}_{fold.name}"
             otherwise = before or self.identity(fold)
-            lines.append(f"{chosen} = OpSelect %float %{vector.name}_inside {total} {otherwise}")
+            scalar = self.renderer.scalar
+            lines.append(f"{chosen} = OpSelect %{scalar} %{vector.name}_inside {total} {otherwise}")
             total = chosen
         lane[fold] = total
         return lines
@@ -357,15 +360,13 @@ class RowPhases:
             value = result
         return found
 
-    @staticmethod
-    def combine(fold: Fold, result: str, value: str, other: str) -> list[str]:
+    def combine(self, fold: Fold, result: str, value: str, other: str) -> list[str]:
         """Lines that make one of two values."""
         step = node(fold.reduction.combine, variable("value"), variable("other"))
-        return RENDERER.instruction(step, result, [value, other])
+        return self.renderer.instruction(step, result, [value, other])
 
-    @staticmethod
-    def identity(fold: Fold) -> str:
-        return RENDERER.constant(fold.reduction.identity)
+    def identity(self, fold: Fold) -> str:
+        return self.renderer.constant(self.row.identity(fold))
 
 
 def _columns_known(vector: Vector) -> list[dict[Expression, str]]:

@@ -7,10 +7,11 @@ from functools import cached_property
 
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuRows
-from kgen.spec import DType, Rowwise
+from kgen.spec import Rowwise
 from kgen.targets.base import Target
 from kgen.targets.header import counted
 from kgen.targets.row import RowPlan, widest_vector
+from kgen.targets.vulkan.expressions import SpirvRenderer, SpirvWholeRenderer
 from kgen.targets.vulkan.plan.base import (
     VECTOR_WIDTHS,
     Shared,
@@ -22,7 +23,8 @@ from kgen.targets.vulkan.plan.base import (
     fold_grid,
     log2,
 )
-from kgen.targets.vulkan.plan.row_phases import EXCHANGE_BUFFERS, RENDERER, PhasePlan, RowPhases
+from kgen.targets.vulkan.plan.elementwise import conversions
+from kgen.targets.vulkan.plan.row_phases import EXCHANGE_BUFFERS, PhasePlan, RowPhases, RowRenderer
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
@@ -35,6 +37,7 @@ class RowwisePlan(VulkanPlan):
     schedule: GpuRows
     spec: Rowwise
     row: RowPlan
+    renderer: RowRenderer
     folded: bool
     guarded: bool
 
@@ -92,11 +95,25 @@ class RowwisePlan(VulkanPlan):
     def row_phases(self) -> RowPhases:
         return RowPhases(
             row=self.row,
+            renderer=self.renderer,
             tensors={tensor.name: tensor for tensor in self.tensors},
             resident=bool(self.schedule.resident),
             row_read=self.row_read,
             distances=self.distances,
         )
+
+    @property
+    def on_integers(self) -> bool:
+        return self.renderer.whole
+
+    @property
+    def number(self) -> str:
+        """The type of what is computed with."""
+        return self.renderer.scalar
+
+    def conversions(self, tensor: Tensor) -> tuple[str, ...]:
+        """Functions that make what is computed with of a tensor's bits, or the other way round."""
+        return conversions(tensor, self.renderer)
 
     @property
     def phases(self) -> tuple[PhasePlan, ...]:
@@ -109,11 +126,12 @@ def plan_rowwise(
     """Raises ScheduleError if the schedule does not fit the shapes or the target."""
     check_powers_of_two(schedule, "num_threads", "rows_per_block", "vector")
     check_threads(schedule.num_threads, target, "num_threads=128")
+    renderer = SpirvWholeRenderer() if spec.compute.is_integer else SpirvRenderer()
     row = RowPlan(
         spec=spec,
         vector=schedule.vector,
         lanes=schedule.threads_per_row,
-        native=RENDERER.native,
+        native=renderer.native,
     )
     _check(row, target, schedule)
     grid = fold_grid(-(-spec.rows // schedule.rows_per_block))
@@ -128,27 +146,26 @@ def plan_rowwise(
         tile=None if folded else tile,
     )
     buffers = tuple(_buffers(row))
-    conversions = [f"widen_{b.dtype}" for b in buffers if b.read_only and b.scalar == "ushort"]
-    if spec.out is not DType.F32:
-        conversions.append(f"narrow_{spec.out}")
+    needed = [name for buffer in buffers for name in conversions(buffer, renderer)]
     exchange = tuple(
-        Shared(name=f"exchange{i}", element="float", length=schedule.num_threads)
+        Shared(name=f"exchange{i}", element=renderer.scalar, length=schedule.num_threads)
         for i in range(EXCHANGE_BUFFERS)
     )
     folds = [fold for phase in row.phases for fold in phase.folds]
-    identities = (fold.reduction.identity for fold in folds)
+    identities = map(row.identity, folds)
     return kind(
         spec=spec,
         target=target,
         schedule=schedule,
         row=row,
+        renderer=renderer,
         template=f"spirv/rowwise_{'resident' if schedule.resident else 'stream'}.spvasm.j2",
         launches=(launch,),
         num_threads=schedule.num_threads,
         tensors=buffers,
         shared=exchange if folds and row.lanes > 1 else (),
-        functions=tuple(dict.fromkeys([*conversions, *RENDERER.functions(*row.results)])),
-        constants=RENDERER.constants(*row.results, further=identities),
+        functions=tuple(dict.fromkeys([*needed, *renderer.functions(*row.results)])),
+        constants=renderer.constants(*row.results, further=identities),
         folded=folded,
         guarded=grid[0] * grid[1] * schedule.rows_per_block != spec.rows,
     )

@@ -59,8 +59,13 @@ class ElementwisePlan(FormulaPlan):
     spec: Elementwise
 
     def access(self, name: str) -> Access:
-        """How an input is read."""
-        return access(self.target, self.spec.parameter(name).dtype, self.compute)
+        """How a tensor is read or written."""
+        return access(self.target, self.spec.dtype_of(name), self.compute)
+
+    @property
+    def written(self) -> tuple[Access, ...]:
+        """How each output is."""
+        return tuple(map(self.access, self.spec.outputs))
 
     @cached_property
     def stream(self) -> StreamPlan:
@@ -98,8 +103,8 @@ class ElementwisePlan(FormulaPlan):
     @property
     def whole_calls(self) -> tuple[Expression, ...]:
         """The expressions in calls; for outputs of whole words they are rounded."""
-        calls = self.spec.result_calls
-        return tuple(call_of("round", c) for c in calls) if self.out.is_whole_words else calls
+        found = zip(self.spec.result_calls, self.written, strict=True)
+        return tuple(call_of("round", c) if to.is_whole_words else c for c, to in found)
 
     def calls(self, segment: Segment) -> tuple[Expression, ...]:
         """The expressions in a segment."""
@@ -145,9 +150,10 @@ class ElementwisePlan(FormulaPlan):
         if isinstance(renderer, CpuBitsRenderer):
             return ()
         found = list(renderer.declarations(*self.whole_calls))
-        if self.out.is_whole_words:
-            t, whole = self.compute, self.out.stored
-            found.append(f"{whole} @llvm.fptosi.sat.{whole.suffix}.{t.suffix}({t})")
+        for to in self.written:
+            if to.is_whole_words:
+                t, whole = self.compute, to.stored
+                found.append(f"{whole} @llvm.fptosi.sat.{whole.suffix}.{t.suffix}({t})")
         if self.module_functions:
             found += self.functions.declarations(self.compute)
         return tuple(dict.fromkeys(found))
@@ -233,9 +239,12 @@ class ElementwisePlan(FormulaPlan):
         return self.stream.sizes[-1]
 
     @property
-    def out_row(self) -> int:
-        """Bytes of a row of the output."""
-        return self.cols * self.out.itemsize
+    def out_rows(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
+        """Bytes of a row of outputs, and the names of those."""
+        found: dict[int, list[str]] = {}
+        for name in self.spec.outputs:
+            found.setdefault(self.cols * self.spec.dtype_of(name).itemsize, []).append(name)
+        return tuple((nbytes, tuple(names)) for nbytes, names in found.items())
 
     @property
     def row_dimensions(self) -> tuple[Dimension, ...]:
@@ -304,7 +313,7 @@ class ElementwisePlan(FormulaPlan):
     @property
     def masked_types(self) -> tuple[Vector, ...]:
         """One element alone goes as a scalar."""
-        accesses = [self.out, *(self.access(i.tensor) for i in self.operands if not i.single)]
+        accesses = [*self.written, *(self.access(i.tensor) for i in self.operands if not i.single)]
         types = {a.stored for a in accesses} if self._has_masks else set()
         return tuple(sorted(types, key=str))
 
@@ -372,6 +381,5 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: CpuStream) -> 
         compute=compute,
         # Not by VCVTNEPS2BF16, which makes zero of subnormal numbers.
         out=access(target, spec.out, compute),
-        x=access(target, spec.dtype, compute),
         run=run,
     )

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuStream
-from kgen.spec import DType, Rowwise
+from kgen.spec import Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import with_functions
 from kgen.targets.cpu.plan.base import Run, access, vector_for
@@ -117,7 +117,8 @@ class InterleavedPlan(RowwisePlan):
     @property
     def masked_types(self) -> tuple[Vector, ...]:
         """One element alone goes as a scalar."""
-        return tuple(sorted({self.x.stored, self.out.stored}, key=str)) if self.valid > 1 else ()
+        types = {self.access(of.name).stored for of in self.row.tensors}
+        return tuple(sorted(types, key=str)) if self.valid > 1 else ()
 
     # -- memory --------------------------------------------------------------------------------
 
@@ -144,7 +145,7 @@ class InterleavedPlan(RowwisePlan):
         """Where a tensor's column is in the row: operands, and the bytes for each step of them."""
         of = self._tensor(name)
         assert of.columns is not None
-        itemsize = (self.x if isinstance(of, RowInput) else self.out).itemsize
+        itemsize = self.itemsize(of)
         if of.columns.linear and of.columns.terms:
             return ((index, itemsize),)
         named = {d.number for d in self.column_dimensions}
@@ -179,7 +180,7 @@ def plan_interleaved(spec: Rowwise, target: Target, schedule: CpuStream) -> Inte
             "nontemporal=1 is for rows that lie in one piece each; try nontemporal=0"
         )
     line = split(spec).rows[-1]
-    compute = vector_for(target, DType.F32, line)
+    compute = vector_for(target, spec.compute, line)
     vectors = -(-line // compute.count)
     tasks = -(-(spec.rows // line * vectors) // schedule.task)
     cols = spec.out_cols
@@ -200,6 +201,5 @@ def plan_interleaved(spec: Rowwise, target: Target, schedule: CpuStream) -> Inte
         launches=(launch,),
         compute=compute,
         out=access(target, spec.out, compute),
-        x=access(target, spec.dtype, compute),
         run=Run(length=spec.cols, vector=1, unroll=schedule.unroll),
     )

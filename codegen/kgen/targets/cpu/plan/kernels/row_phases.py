@@ -10,7 +10,7 @@ from kgen.ops import Expression
 from kgen.ops import Primitive as P
 from kgen.ops.expression import node, unknown, variable
 from kgen.ops.rows import COLUMN
-from kgen.targets.cpu.expressions import CpuRenderer
+from kgen.targets.cpu.expressions import CpuRenderer, CpuWholeRenderer
 from kgen.targets.cpu.plan.base import Run
 from kgen.targets.cpu.plan.kernels.kept import Kept
 from kgen.targets.cpu.plan.kernels.online import (
@@ -154,11 +154,11 @@ class RowPhases:
 
     row: RowPlan
     run: Run
-    renderer: CpuRenderer
+    renderer: CpuRenderer | CpuWholeRenderer
     #: Products and sums are one instruction.
     fuses: bool
-    #: Results are rounded to whole numbers.
-    rounds: bool
+    #: Outputs whose results are rounded to whole numbers.
+    rounded: frozenset[str]
     kept: tuple[Kept, ...]
     known_of_row: Mapping[str, str]
     loaded: tuple[str, ...]
@@ -504,17 +504,11 @@ class RowPhases:
         """What the last phase writes to some outputs, by their names, and lines that round it."""
         lines, results = [], {}
         for of in () if phase.folds else outputs:
-            rounding, results[of.name] = self._rounded(
-                known[of.result], f"{prefix}.{of.name}.whole"
-            )
-            lines += rounding
+            results[of.name] = value = known[of.result]
+            if of.name in self.rounded:
+                results[of.name] = whole = f"{prefix}.{of.name}.whole"
+                lines += self.renderer.instruction(node(P.ROUND, variable("x")), whole, [value])
         return lines, results
-
-    def _rounded(self, value: str, name: str) -> tuple[list[str], str]:
-        """Lines that make a result a whole number of this name, if it is to be one."""
-        if not self.rounds:
-            return [], value
-        return self.renderer.instruction(node(P.ROUND, variable("x")), name, [value]), name
 
     def _select(self, result: str, valid: int, value: str, other: str) -> str:
         """A vector's first elements, and others."""
@@ -523,7 +517,7 @@ class RowPhases:
         return f"{result} = select {t.condition} <{mask}>, {t} {value}, {t} {other}"
 
     def identity(self, fold: Fold) -> str:
-        return self.renderer.constant(fold.reduction.identity)
+        return self.renderer.constant(self.row.identity(fold))
 
     def combine(self, fold: Fold, result: str, x: str, y: str) -> list[str]:
         """Lines that make one of two values."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import ClassVar
 
@@ -12,7 +13,7 @@ from kgen.ops.expression import node
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Rowwise
 from kgen.targets.base import Target
-from kgen.targets.cpu.expressions import CpuRenderer, with_functions
+from kgen.targets.cpu.expressions import CpuRenderer, CpuWholeRenderer, with_functions
 from kgen.targets.cpu.limits import BF16_FEATURES
 from kgen.targets.cpu.plan.base import (
     AHEAD_BYTES,
@@ -64,11 +65,20 @@ class RowwisePlan(FormulaPlan):
             vector=self.run.length,
             lanes=1,
             form=self._form,
-            online=first_place_of if self.row_stays else extreme_of,
+            online=self._online,
         )
+
+    @property
+    def _online(self) -> Callable[[Expression], Expression | None] | None:
+        """Which folds are found together with the extreme that they are relative to; in f32."""
+        if self.spec.compute is not DType.F32:
+            return None
+        return first_place_of if self.row_stays else extreme_of
 
     def _form(self, expression: Expression) -> Expression:
         """Variances in two passes where a row stays in a cache or is short, else in one."""
+        if self.spec.compute is not DType.F32:
+            return with_functions(expression)
         steps = max(HEAD_STEPS, self.spec.cols // (HEAD_SHARE * self.run.step))
         head = steps * self.run.step
         read_once = not self.row_stays or (self.is_far and all(self.spec.reduced.values()))
@@ -85,13 +95,37 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def row_bytes_read(self) -> int:
-        """Those of a row of an input."""
-        return self.spec.cols * self.x.itemsize
+        """Those of a row of the widest input."""
+        return self.spec.cols * max(dtype.itemsize for dtype in self.spec.input_dtypes)
+
+    def access(self, name: str) -> Access:
+        """How a tensor is read or written."""
+        return access(
+            self.target,
+            self.spec.dtype_of(name),
+            self.compute,
+            rounded_by_cpu=name in self.rounded_by_cpu,
+        )
+
+    @cached_property
+    def rounded_by_cpu(self) -> frozenset[str]:
+        """Outputs of bf16 whose subnormal numbers may become zero."""
+        found = zip(self.spec.outputs, self.spec.primitives(), strict=True)
+        return frozenset(
+            name
+            for name, result in found
+            if self.spec.dtype_of(name) is DType.BF16
+            and self.target.has("avx512_bf16")
+            and may_be_flushed(result)
+        )
+
+    def itemsize(self, of: RowInput | RowOutput) -> int:
+        return self.spec.dtype_of(of.name).itemsize
 
     @property
     def features(self) -> tuple[str, ...]:
         features = super().features
-        if self.out.rounded_by_cpu:
+        if self.rounded_by_cpu:
             return tuple(sorted({*features, *BF16_FEATURES}))
         return features
 
@@ -108,34 +142,37 @@ class RowwisePlan(FormulaPlan):
     @property
     def functions(self) -> Functions:
         """The constants of exp2 and log2, with the digits that the output has."""
-        return functions_for(self.target, self.compute, self.spec.out)
+        return functions_for(self.target, self.compute, digits_of(self.spec))
 
     @property
-    def renderer(self) -> CpuRenderer:
-        type_ = FloatType(dtype=DType.F32, lanes=self.compute.count)
+    def renderer(self) -> CpuRenderer | CpuWholeRenderer:
+        type_ = FloatType(dtype=self.spec.compute, lanes=self.compute.count)
+        if self.spec.compute.is_integer:
+            return CpuWholeRenderer(type=type_)
         return CpuRenderer(type=type_, target=self.target)
 
     @property
-    def rounds(self) -> bool:
-        """The output holds whole numbers."""
-        return self.out.is_integer
+    def rounded(self) -> frozenset[str]:
+        """Outputs whose results are made whole numbers before they are converted."""
+        return frozenset(n for n in self.spec.outputs if self.access(n).is_whole_words)
 
     @property
     def module_functions(self) -> tuple[str, ...]:
         """Functions of the module that the expression calls."""
-        return self.renderer.functions(*self.row.results)
+        renderer = self.renderer
+        return renderer.functions(*self.row.results) if isinstance(renderer, CpuRenderer) else ()
 
     @property
     def declarations(self) -> tuple[str, ...]:
         folds = [fold for phase in self.row.phases for fold in phase.folds]
         computed = [*self.row.results, *map(combination, folds)]
-        computed += [node(P.ROUND, result) for result in self.row.results if self.rounds]
+        computed += [node(P.ROUND, of.result) for of in self.row.outputs if of.name in self.rounded]
         computed += [ADD_PRODUCT] if any(map(self.row_phases.adds_product, folds)) else []
         found = list(self.renderer.declarations(*computed))
         if self.module_functions:
             found += self.functions.declarations(self.compute)
-        if self.rounds:
-            t, whole = self.compute, self.out.stored
+        for name in sorted(self.rounded):
+            t, whole = self.compute, self.access(name).stored
             found.append(f"{whole} @llvm.fptosi.sat.{whole.suffix}.{t.suffix}({t})")
         return tuple(dict.fromkeys(found))
 
@@ -159,7 +196,7 @@ class RowwisePlan(FormulaPlan):
     def row_terms(self, of: RowInput | RowOutput) -> tuple[tuple[str, int], ...]:
         """Where a tensor's row is: operands, and the bytes for each step of them."""
         if isinstance(of, RowOutput) and of.row_stride:
-            return (("%row", of.row_stride * self.out.itemsize),)
+            return (("%row", of.row_stride * self.itemsize(of)),)
         return self._bytes(of, "%row", self.row_dimensions, of.row_terms)
 
     def row_pointer(self, of: RowInput | RowOutput) -> str:
@@ -176,7 +213,7 @@ class RowwisePlan(FormulaPlan):
     ) -> tuple[tuple[str, int], ...]:
         """Coordinates, of which some are the `number` itself, as operands, and strides as bytes."""
         named = {d.number for d in dimensions}
-        itemsize = (self.x if isinstance(of, RowInput) else self.out).itemsize
+        itemsize = self.itemsize(of)
         return tuple(
             (f"{number}.at{d}" if d in named else number, stride * itemsize) for d, stride in terms
         )
@@ -206,8 +243,7 @@ class RowwisePlan(FormulaPlan):
         """Where a tensor's line is in the row: operands, and the bytes for each step of them."""
         assert of.columns is not None
         if of.columns.linear:
-            itemsize = (self.x if isinstance(of, RowInput) else self.out).itemsize
-            return ((line, self.run.length * itemsize),)
+            return ((line, self.run.length * self.itemsize(of)),)
         terms = tuple((d, stride) for d, stride in of.columns.terms if d < self._inner)
         return self._bytes(of, line, self.line_dimensions, terms)
 
@@ -230,9 +266,8 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def row_bytes(self) -> int:
-        """A row of floats, in whole vectors."""
-        vectors = -(-self.spec.cols // self.compute.count)
-        return vectors * self.compute.count * DType.F32.itemsize
+        """A row of what is computed in, in whole vectors."""
+        return -(-self.spec.cols // self.compute.count) * self.compute.bytes
 
     @cached_property
     def places(self) -> tuple[str, ...]:
@@ -243,18 +278,20 @@ class RowwisePlan(FormulaPlan):
         Zen 4).
         """
         stack = tuple(f"%kept{i}" for i in range(ROW_BUFFER_BYTES // self.row_bytes))
-        if not self.row_as_place or not self.out.is_wide:
+        if not self.row_as_place or self.schedule.nontemporal:
             return stack
-        if self.schedule.nontemporal:
-            return stack
-        straddles = self.spec.cols * self.out.itemsize % self.compute.bytes
+        straddles = self.spec.cols * self.spec.compute.itemsize % self.compute.bytes
         row = self.row_as_place
         return (row, *stack) if self.is_far and not straddles else (*stack, row)
 
     @property
     def row_as_place(self) -> str:
         """The row of an output whose elements lie as those of a buffer do, if there is one."""
-        names = [of.name for of in self.row.whole_outputs if of.columns and of.columns.linear]
+        names = [
+            of.name
+            for of in self.row.whole_outputs
+            if of.columns and of.columns.linear and self.access(of.name).is_wide
+        ]
         return f"%{names[-1]}.row" if names else ""
 
     @cached_property
@@ -269,7 +306,7 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def scratch_map(self) -> tuple[str, ...]:
-        kept = f"f32, {self.row_bytes} B, kept of a row from phase to phase"
+        kept = f"{self.spec.compute}, {self.row_bytes} B, kept of a row from phase to phase"
         return tuple(f"{place}: {kept}" for place in self.row_buffers)
 
     @property
@@ -279,15 +316,16 @@ class RowwisePlan(FormulaPlan):
     @property
     def stage(self) -> Access:
         """How slots are read and written."""
-        return Access(dtype=DType.F32, compute=self.compute)
+        return Access(dtype=self.spec.compute, compute=self.compute)
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
         """One element alone goes as a scalar."""
         if self.run.tail <= 1:
             return ()
-        types = {self.x.stored}
-        types |= {self.out.stored} if self.row.whole_outputs else set()
+        names = [of.name for of in self.row.inputs if self.is_streamed(of)]
+        names += [of.name for of in self.row.whole_outputs]
+        types = {self.access(name).stored for name in names}
         types |= {self.stage.stored} if self.kept else set()
         return tuple(sorted(types, key=str))
 
@@ -309,24 +347,27 @@ class RowwisePlan(FormulaPlan):
             return ()
         inputs = [i for i in self.row.inputs if i.row_terms and self.is_streamed(i)]
         names = [i.name for i in inputs if i.columns is not None and i.columns.linear]
-        row, last = self.row_bytes_read, self.row.phases[-1].number
+        rows = {name: self.spec.cols * self.spec.dtype_of(name).itemsize for name in names}
+        last = self.row.phases[-1].number
         if not self.row.whole_outputs:
             # The row's last reading, if it takes longer than memory does, fetches the next row.
             computes = last > 1 and any(
                 s.primitive in EXPENSIVE for s in self.row.elements(self.row.phases[-2].wanted)
             )
-            phase, ahead = int(bool(head_of(self.row.phases[0]))), AHEAD_BYTES
+            phase, ahead = int(bool(head_of(self.row.phases[0]))), dict.fromkeys(names, AHEAD_BYTES)
             if computes and self.row_stays:
-                phase, ahead = last - 1, row
+                phase, ahead = last - 1, rows
             return tuple(
-                self._fetch(phase, name, ahead, 2)
+                self._fetch(phase, name, ahead[name], 2)
                 for name in names
                 if self.is_far and name in self.row.phases[phase].inputs
             )
         early = any(self.places[kept.slot] == "%out.row" for kept in self.kept)
         if early or not self.row_stays or not fills_caches(self.spec, self.target):
             return ()
-        found = [self._fetch(last, name, row, 2) for name in names if self.x.is_wide]
+        found = [
+            self._fetch(last, name, rows[name], 2) for name in names if self.access(name).is_wide
+        ]
         if last > 1 and not self.schedule.nontemporal:
             found.append(self._fetch(last - 1, "out", 0, 3))
         return tuple(found)
@@ -339,7 +380,7 @@ class RowwisePlan(FormulaPlan):
             pointer=self.row_pointer(of) if of else "%out.row",
             ahead=ahead,
             locality=locality,
-            itemsize=self.x.itemsize if of else self.out.itemsize,
+            itemsize=self.access(name).itemsize,
         )
 
     def lines_of(self, fetch: Fetch) -> tuple[int, ...]:
@@ -355,8 +396,8 @@ class RowwisePlan(FormulaPlan):
             row=self.row,
             run=self.run,
             renderer=self.renderer,
-            fuses=fuses(self.target),
-            rounds=self.rounds,
+            fuses=fuses(self.target) and not self.spec.compute.is_integer,
+            rounded=self.rounded,
             kept=self.kept,
             known_of_row=known,
             loaded=tuple(i.name for i in self.row.inputs if self.is_streamed(i)),
@@ -369,16 +410,21 @@ class RowwisePlan(FormulaPlan):
         return self.row_phases.phases()
 
 
+def digits_of(spec: Rowwise) -> DType:
+    """The output's type, whose digits functions have; of several types, f32."""
+    return DType.F32 if spec.out_dtypes else spec.out
+
+
 def may_pass_caches(spec: Rowwise, target: Target) -> bool:
     """A row of the output is one line, with a whole vector in it."""
     line = line_length(spec)
     single = spec.outputs == ("out",) and not spec.reduced["out"] and not is_interleaved(spec)
-    return single and vector_for(target, DType.F32, line).count <= line == spec.cols
+    return single and vector_for(target, spec.compute, line).count <= line == spec.cols
 
 
 def plan_rowwise(spec: Rowwise, target: Target, schedule: CpuStream) -> RowwisePlan:
     line = line_length(spec)
-    compute = vector_for(target, DType.F32, line)
+    compute = vector_for(target, spec.compute, line)
     if schedule.nontemporal and not may_pass_caches(spec, target):
         raise ScheduleError(
             f"nontemporal=1 needs rows as the output, of {compute.count} elements or more, in "
@@ -396,11 +442,6 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: CpuStream) -> RowwiseP
         arguments=tuple(p.name for p in spec.parameters),
         tile=Tile(shape=(spec.rows, cols), extent=(schedule.task, cols), axes=(0, -1)),
     )
-    rounded_by_cpu = (
-        spec.out is DType.BF16
-        and target.has("avx512_bf16")
-        and all(map(may_be_flushed, spec.primitives()))
-    )
     return RowwisePlan(
         spec=spec,
         target=target,
@@ -408,7 +449,6 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: CpuStream) -> RowwiseP
         template="cpu/rowwise.ll.j2",
         launches=(launch,),
         compute=compute,
-        out=access(target, spec.out, compute, rounded_by_cpu=rounded_by_cpu),
-        x=access(target, spec.dtype, compute),
+        out=access(target, spec.out, compute),
         run=Run(length=line, vector=compute.count, unroll=schedule.unroll),
     )

@@ -214,7 +214,7 @@ def plan_mma(
         workspaces=shared.workspaces,
         num_threads=num_threads,
         shared_bytes=shared.shared_bytes,
-        ptx_version=base.ptx_version(target, "ldmatrix", instruction.feature),
+        ptx_version=base.ptx_version(target, spec, "ldmatrix", instruction.feature),
         pipeline=pipeline,
         output=dataclasses.replace(output, repeated=shared.stream is not None),
         gather=shared.gather,

@@ -264,7 +264,7 @@ def plan_wgmma(
         tensor_maps=maps,
         num_threads=num_threads,
         shared_bytes=nbytes,
-        ptx_version=base.ptx_version(target, "wgmma"),
+        ptx_version=base.ptx_version(target, spec, "wgmma"),
         products=products,
         output=output,
         raster=raster,

@@ -1,0 +1,67 @@
+"""Conversions within an expression, against the types' own encodings."""
+
+from __future__ import annotations
+
+import math
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kgen
+import kgen_runtime
+from kgen.check.oracle.elementwise import Arrays
+from kgen_runtime import definitions, scalar
+from kgen_runtime.dtypes import DType
+
+CAST = {"f16": DType.F16, "bf16": DType.BF16, "s8": DType.S8, "u8": DType.U8, "bool": DType.BOOL}
+
+
+def ties(dtype: DType) -> list[float]:
+    """Every 37th number of a type of 16 bits, the middle between it and the next one, and what lies
+    on either side of that middle in f32; around the largest number and at both ends of f32."""
+    found: list[float] = []
+    for bits in (*range(0, 1 << 15, 37), *range(1, 64)):
+        here, following = (scalar.decode(b, dtype) for b in (bits, bits + 1))
+        if math.isfinite(here) and math.isfinite(following):
+            middle = np.float32((here + following) / 2.0)
+            found += [here, *(float(np.nextafter(middle, np.float32(to))) for to in (0, np.inf))]
+            found.append(float(middle))
+    found += [65504.0, 65519.0, 65520.0, 65536.0, 3.4e38, 1e-45, 0.0, math.inf, math.nan]
+    found += [0.5, 1.5, 126.5, 127.5, 254.5, 255.5, 128.0, 300.0]
+    return [*found, *(-x for x in found)]
+
+
+@pytest.mark.parametrize("name", CAST)
+def test_definitions(name: str) -> None:
+    """A conversion is what writing a tensor of the type, and reading it again, gives."""
+    dtype, values = CAST[name], ties(DType.F16) + ties(DType.BF16)
+    one = definitions.DEFINITIONS[f"cast_{name}"]
+    expected = [scalar.decode(scalar.encode(x, dtype), dtype) for x in values]
+    bits = [struct.pack("<d", x) for x in expected if x == x]
+    for m, found in (
+        (definitions.Scalars(), [one(definitions.Scalars(), x) for x in values]),
+        (Arrays(), one(Arrays(), np.array(values)).tolist()),
+    ):
+        numbers = [float(y) for x, y in zip(expected, found, strict=True) if x == x]
+        if dtype.is_integer:
+            assert numbers == [x for x in expected if x == x], m
+        else:
+            assert [struct.pack("<d", y) for y in numbers] == bits, m
+        assert all(y != y for x, y in zip(expected, found, strict=True) if x != x)
+
+
+@pytest.mark.parametrize("target", ["x86-64", "native"])
+@pytest.mark.parametrize("name", ["f16", "bf16"])
+def test_kernels_round_every_tie_to_even(name: str, target: str, tmp_path: Path) -> None:
+    dtype = CAST[name]
+    values = np.array(ties(dtype), np.float32)
+    spec = kgen.Elementwise(expression=f"cast(x, {name})", shapes=(values.shape,), dtype="f32")
+    bundle = kgen.build(spec, [target]).save(tmp_path / "x.kgen")
+    with kgen_runtime.load(bundle, device="cpu") as kernels:
+        found = getattr(kernels, f"cast_{name}")(values)
+    expected = [scalar.decode(scalar.encode(float(x), dtype), dtype) for x in values]
+    np.testing.assert_array_equal(found, np.array(expected, np.float32))
+    numbers = ~np.isnan(found)
+    assert (np.signbit(found) == np.signbit(np.array(expected)))[numbers].all()
