@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Protocol
 
 Value = Any
@@ -157,6 +158,11 @@ def logsumexp(m: RowMathematics, x: Value) -> Value:
     return top + m.log(m.sum(m.exp(x - top)))
 
 
+def softmax(m: RowMathematics, x: Value) -> Value:
+    exponentials = m.exp(x - m.largest(x))
+    return exponentials / m.sum(exponentials)
+
+
 def layer_norm(m: RowMathematics, x: Value, scale: Value, shift: Value, epsilon: Value) -> Value:
     return (x - m.mean(x)) * m.rsqrt(variance(m, x) + epsilon) * scale + shift
 
@@ -178,7 +184,7 @@ REDUCTIONS: dict[str, Definition] = {
 
 #: Every other function of whole rows.
 ROWS: dict[str, Definition] = {
-    "softmax": lambda m, x: m.exp(x - m.largest(x)) / m.sum(m.exp(x - m.largest(x))),
+    "softmax": softmax,
     "log_softmax": lambda m, x: x - m.largest(x) - m.log(m.sum(m.exp(x - m.largest(x)))),
     "layer_norm": layer_norm,
     "rms_norm": lambda m, x, s, epsilon: x * m.rsqrt(m.mean(m.square(x)) + epsilon) * s,
@@ -284,6 +290,7 @@ COORDINATES = ("column", "row")
 Formulas = Mapping[str, ast.expr]
 
 
+@lru_cache(maxsize=256)
 def formulas(text: str) -> Formulas:
     """The outputs' expressions by name; one without a name is `out`. ValueError for other text."""
     found: dict[str, ast.expr] = {}
@@ -303,6 +310,15 @@ def input_names(formulas: Formulas) -> list[str]:
     beside = {*NUMBERS, *COORDINATES, *formulas}
     found = (name for at in formulas.values() for name in _names(at) if name not in beside)
     return list(dict.fromkeys(found))
+
+
+def behind(formulas: Formulas, output: str) -> Formulas:
+    """An output's expression, after those of other outputs that it is made of."""
+    needed = {output}
+    for name, at in reversed(list(formulas.items())):
+        if name in needed:
+            needed.update(_names(at))
+    return {name: at for name, at in formulas.items() if name in needed}
 
 
 def _names(at: ast.expr) -> Iterator[str]:

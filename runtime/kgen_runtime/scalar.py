@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from operator import mul
 from typing import Any, Literal
 
@@ -41,6 +41,8 @@ _FORMATS = {
 #: How Python's memoryview names the types that it reads itself, and words of so many bytes.
 _PYTHON: dict[DType, Literal["f", "d"]] = {DType.F32: "f", DType.F64: "d"}
 _UNSIGNED: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
+#: Elements for which it is worth while to decode all words of 16 bits before.
+MANY = 1 << 14
 #: Rows of A, and columns of B, that are kept: more than a row of the samples has columns.
 SHARED_OPERANDS = 1024
 # The OCP specification's section 5.2, saturating mode: what is too large becomes the largest.
@@ -122,7 +124,27 @@ def values(buffer: memoryview, start: int, count: int, step: int, dtype: DType) 
     if dtype in _PYTHON:
         return list(buffer.cast(_PYTHON[dtype])[start:end:step])
     bits = buffer.cast(_UNSIGNED[dtype.itemsize])[start:end:step].tolist()
+    if dtype.itemsize <= 2 and count >= MANY:
+        return list(map(_decoded(dtype).__getitem__, bits))
     return [decode(b, dtype) for b in bits]
+
+
+@cache
+def _decoded(dtype: DType) -> list[float]:
+    """The values of all bits of a small type."""
+    return [decode(bits, dtype) for bits in range(1 << 8 * dtype.itemsize)]
+
+
+def at(buffer: memoryview, start: int, places: Sequence[int], dtype: DType) -> list[float]:
+    """The elements at these places behind `start`."""
+    if isinstance(places, range):
+        assert places.step == 1
+        return values(buffer, start + places.start, len(places), 1, dtype)
+    if dtype in _PYTHON:
+        numbers = buffer.cast(_PYTHON[dtype])
+        return [numbers[start + place] for place in places]
+    words = buffer.cast(_UNSIGNED[dtype.itemsize])
+    return [decode(words[start + place], dtype) for place in places]
 
 
 def write(buffer: memoryview, index: int, dtype: DType, value: float) -> None:
@@ -221,13 +243,14 @@ def elementwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -
         return _viewed(spec, buffers, output)
     broadcast = Broadcast(spec, buffers)
     name = output or broadcast.outputs[0]
+    formulas = definitions.behind(broadcast.formulas, name)
 
     # Data of special values repeats few of them.
     @lru_cache(maxsize=4096)
     def result(*bits: int) -> float:
         found = map(decode, bits, broadcast.dtypes)
         numbers = dict(zip(broadcast.names, found, strict=True))
-        return evaluate(broadcast.formulas, name, numbers, compute)
+        return evaluate(formulas, name, numbers, compute)
 
     compute = computed_in(broadcast.dtypes, DType(spec["out_dtype"]))
     return lambda index: result(*broadcast.bits(index[0]))
@@ -319,9 +342,9 @@ class Broadcast:
             if shape != self.sizes
         }
 
-    def bits(self, number: int) -> list[int]:
-        """Those of one element of the common shape, of each input."""
-        offsets = [number] * len(self.names)
+    def offsets(self, number: int) -> list[int]:
+        """Where each input has an element of the common shape."""
+        found = [number] * len(self.names)
         if self._strides:
             coordinates = []
             left = number
@@ -329,19 +352,24 @@ class Broadcast:
                 left, coordinate = divmod(left, size)
                 coordinates.append(coordinate)
             for i, steps in self._strides.items():
-                offsets[i] = sum(map(mul, reversed(coordinates), steps))
-        return [view[offset] for view, offset in zip(self._words, offsets, strict=True)]
+                found[i] = sum(map(mul, reversed(coordinates), steps))
+        return found
 
-    def elements(self, numbers: range | Sequence[int]) -> dict[str, list[float]]:
-        """These elements of the common shape, of each input."""
-        in_order = isinstance(numbers, range)
-        bits = [] if in_order and not self._strides else list(map(self.bits, numbers))
-        return {
-            name: values(self._buffers[name], numbers[0], len(numbers), 1, dtype)
-            if in_order and i not in self._strides
-            else [decode(each[i], dtype) for each in bits]
-            for i, (name, dtype) in enumerate(zip(self.names, self.dtypes, strict=True))
-        }
+    def bits(self, number: int) -> list[int]:
+        """Those of one element of the common shape, of each input."""
+        return [view[at] for view, at in zip(self._words, self.offsets(number), strict=True)]
+
+    def places(self, numbers: Sequence[int]) -> list[Sequence[int]]:
+        """The offsets of elements of the common shape, of each input."""
+        if not self._strides:
+            return [numbers] * len(self.names)
+        found = list(zip(*map(self.offsets, numbers), strict=True))
+        return [found[i] if i in self._strides else numbers for i in range(len(self.names))]
+
+    def elements(self, first: int, places: Sequence[Sequence[int]]) -> dict[str, list[float]]:
+        """What each input has at its places, counted from an element of the common shape."""
+        given = zip(self.names, self.dtypes, self.offsets(first), places, strict=True)
+        return {name: at(self._buffers[name], start, p, dtype) for name, dtype, start, p in given}
 
 
 class ScalarRows(definitions.Rows):
@@ -355,8 +383,7 @@ class ScalarRows(definitions.Rows):
         function = definitions.DEFINITIONS[name]
         if not any(isinstance(argument, list) for argument in arguments):
             return function(self.m, *arguments)
-        columns = zip(*map(self.columns, arguments), strict=True)
-        return [function(self.m, *values) for values in columns]
+        return list(map(partial(function, self.m), *map(self.columns, arguments)))
 
     def columns(self, x: Any) -> list[Any]:
         return x if isinstance(x, list) else [x] * self.count
@@ -380,22 +407,25 @@ def rowwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> El
     """Elements of a row-wise output, by row and column; one that is reduced has column 0."""
     broadcast = Broadcast(spec, buffers)
     name = output or broadcast.outputs[0]
+    formulas = definitions.behind(broadcast.formulas, name)
     sizes = broadcast.sizes
     kept, reduced = split_axes(len(sizes), spec["axes"])
     cols = math.prod(sizes[axis] for axis in reduced)
     height = sizes[kept[-1]] if kept else 1
     last = kept + reduced == list(range(len(sizes)))
-    columns = [] if last else [number_along(sizes, reduced, i) for i in range(cols)]
+    columns: Sequence[int] = range(cols)
+    if not last:
+        columns = [number_along(sizes, reduced, i) for i in range(cols)]
+    # An element's offset is its row's and its column's: they are of different axes.
+    places = broadcast.places(columns)
 
     @lru_cache(maxsize=16)
     def row_values(row: int) -> list[float]:
-        first = number_along(sizes, kept, row)
-        numbers = range(first, first + cols) if last else [first + i for i in columns]
-        inputs = broadcast.elements(numbers)
+        inputs = broadcast.elements(number_along(sizes, kept, row), places)
         inputs["column"] = [float(column) for column in range(cols)]
         inputs["row"] = [float(row % height)] * cols
         found = ScalarRows(inputs, cols)
-        return found.columns(found.outputs(broadcast.formulas)[name])
+        return found.columns(found.outputs(formulas)[name])
 
     return lambda index: float(row_values(index[0])[index[1]])
 

@@ -6,7 +6,6 @@ import pytest
 
 from kgen.emulate.counters import MEANING
 from kgen.emulate.ptx.counting.classes import class_of, matrix_name
-from kgen.emulate.ptx.frontend.syntax import Instruction
 
 CLASSES = {
     "integer": "add.s32 mul.wide.u32 mad.lo.s32 min.u64 div.s32 and.b32 xor.b64 shl.b32 lop3.b32"
@@ -45,16 +44,11 @@ CLASSES = {
 }
 
 
-def instruction(opcode: str) -> Instruction:
-    words = tuple(opcode.split("."))
-    return Instruction(words=words, operands=(), guard=None, line=1, text=opcode)
-
-
 @pytest.mark.parametrize("name", CLASSES)
 def test_class(name: str) -> None:
     assert name in MEANING
     for opcode in CLASSES[name].split():
-        assert class_of(instruction(opcode)) == name, opcode
+        assert class_of(opcode.split(".")) == name, opcode
 
 
 @pytest.mark.parametrize(
@@ -73,4 +67,4 @@ def test_class(name: str) -> None:
     ],
 )
 def test_matrix_name(opcode: str, name: str | None) -> None:
-    assert matrix_name(instruction(opcode)) == name
+    assert matrix_name(opcode.split(".")) == name

@@ -169,7 +169,7 @@ def test_code_generation_ends_with_us(victim: Callable[..., Victim]) -> None:
     code = (
         "import os, subprocess, sys\n"
         "from kgen.targets.amdgpu.assemble import CHILD\n"
-        "command = [sys.executable, '-I', str(CHILD), str(os.getpid()), 'gfx942']\n"
+        "command = [sys.executable, '-I', str(CHILD), str(os.getpid())]\n"
         "subprocess.Popen(command, stdin=subprocess.PIPE).wait()\n"
     )
     parent = victim("-c", code)

@@ -123,7 +123,7 @@ def test_diff(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = kgen_perf(capsys, "diff", "old.kgen", "new.kgen")
     assert status == 0
     assert "only in new.kgen: gfx942/relu_4096_f16" in out
-    assert "-// schedule: mainloop=stream" in out and "+// schedule: mainloop=stream" in out
+    assert "-// schedule:  mainloop=stream" in out and "+// schedule:  mainloop=stream" in out
     _, out, _ = kgen_perf(capsys, "diff", "old.kgen", "new.kgen", "--json")
     (kernel,) = json.loads(out)["kernels"]
     changes = {change["metric"]: change["verdict"] for change in kernel["changes"]}

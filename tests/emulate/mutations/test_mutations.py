@@ -50,7 +50,8 @@ from tests.emulate.mutations.mutation import CLEAN, WRONG_RESULT, Mutation, Prog
 from tests.emulate.mutations.uncaught import UNCAUGHT
 from tests.emulate.ptxas import assemble
 
-SEEDS = 20
+#: Verification runs every kernel under three.
+SEEDS = 8
 #: Turns of the loops of a PTX program before it is taken to run for ever.
 MOST_TURNS = 2000
 #: By family: the modules of its kernels.

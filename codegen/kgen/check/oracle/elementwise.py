@@ -21,7 +21,7 @@ from kgen.check.oracle.tolerance import Estimate
 from kgen.check.oracle.views import viewed
 from kgen.check.tensors import Values, round_to
 from kgen.ops import Accuracy, functions
-from kgen_runtime.definitions import DEFINITIONS, Evaluator, Formulas, Integers
+from kgen_runtime.definitions import DEFINITIONS, Evaluator, Formulas, Integers, behind
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import Tolerance
 from kgen_runtime.views import TENSORS, is_view, parts
@@ -213,6 +213,7 @@ def estimate(
 ) -> Estimate:
     """An output's value and error, in the shape that inputs and views broadcast to. Whole numbers
     that stay ones are int64, and exact."""
+    formulas = behind(formulas, output)
     if compute.is_integer:
         wholes = WholeNumbers(inputs, WholeArrays(), 8 * compute.itemsize)
         found = np.broadcast_to(wholes.outputs(formulas)[output], shape).astype(np.int64)

@@ -19,7 +19,7 @@ import numpy as np
 from kgen.check.oracle.elementwise import Bounded
 from kgen.check.oracle.tolerance import Estimate
 from kgen.check.tensors import Values, round_to
-from kgen_runtime.definitions import Formulas, Rows
+from kgen_runtime.definitions import Formulas, Rows, behind
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import Tolerance
 
@@ -121,7 +121,7 @@ def estimate(
     number = np.arange(first_row, first_row + rows, dtype=np.float64) % height
     places = {"column": np.arange(cols, dtype=np.float64)[None, :], "row": number[:, None]}
     evaluator = BoundedRows({**inputs, **places}, cols, target)
-    value, error = evaluator.outputs(formulas)[output]
+    value, error = evaluator.outputs(behind(formulas, output))[output]
     shape = np.broadcast_shapes(value.shape, (rows, 1))
     return Estimate(
         value=np.broadcast_to(value, shape).astype(np.float64),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
 import subprocess
 import sys
+import tempfile
+import threading
 from pathlib import Path
 
 from kgen.errors import AssembleError
@@ -47,28 +51,84 @@ def assembly(ir: str, target: Target) -> str:
     return _generate(ir, target.name, target, "assembly").decode()
 
 
-def _generate(ir: str, name: str, target: Target, *form: str) -> bytes:
+def _generate(ir: str, name: str, target: Target, form: str = "object") -> bytes:
     """What the code generator makes, in a child, because LLVM ends the process on errors."""
     if target.arch not in {t.arch for t in TARGETS}:
         raise AssembleError(f"cpu={target.arch} is not one that kgen generates AMDGPU code for")
-    # -I: the child sees neither the environment nor the working directory.
-    command = [sys.executable, "-I", str(CHILD), str(os.getpid()), target.arch, *form]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as child:
-        try:
-            llvm_ir.toolchain()  # both processes load LLVM, this one for its version: at once
-            generated, report = child.communicate(ir.encode(), TIMEOUT)
-        except BaseException as error:
-            child.kill()
-            if not isinstance(error, subprocess.TimeoutExpired):
-                raise
+    generator = _started()
+    try:
+        llvm_ir.toolchain()  # both processes load LLVM, this one for its version: at once
+        return generator.answer(f"{target.arch} {form}", ir.encode())
+    except BaseException as error:
+        report = generator.close()
+        if isinstance(error, TimeoutError):
             raise AssembleError(
                 f"{name}: code generation took over {TIMEOUT} s; try a smaller tile"
             ) from None
-    if child.returncode != 0:
-        words = last_words(report.decode(errors="replace"))
-        raise AssembleError(f"{name}: {words or f'LLVM ended with status {child.returncode}'}")
-    return generated
+        if not isinstance(error, EOFError):
+            raise
+        words = last_words(report) or f"LLVM ended with status {generator.process.returncode}"
+        raise AssembleError(f"{name}: {words}") from None
+
+
+class Generator:
+    """A process that generates code until LLVM ends it, or the thread that started it ends."""
+
+    def __init__(self) -> None:
+        self._owner = os.getpid()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+        # -I: the child sees neither the environment nor the working directory.
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", str(CHILD), str(self._owner)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+        )
+
+    @property
+    def lives(self) -> bool:
+        """Whether it can be asked: not if it belongs to a process that this one was forked from."""
+        return self._owner == os.getpid() and self.process.poll() is None
+
+    def answer(self, request: str, ir: bytes) -> bytes:
+        """The code. Raises TimeoutError, and EOFError if the process ends instead."""
+        requests, answers = self.process.stdin, self.process.stdout
+        assert requests is not None and answers is not None
+        try:
+            requests.write(f"{request} {len(ir)}\n".encode() + ir)
+            requests.flush()
+        except BrokenPipeError:
+            raise EOFError from None
+        if not select.select([answers], [], [], TIMEOUT)[0]:
+            raise TimeoutError
+        size = int(answers.readline() or -1)
+        code = answers.read(max(0, size))
+        if len(code) != size:
+            raise EOFError
+        return code
+
+    def close(self) -> str:
+        """End the process; what it said of its errors."""
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(BrokenPipeError):
+                if pipe is not None:
+                    pipe.close()
+        self._errors.seek(0)
+        with self._errors:
+            return self._errors.read().decode(errors="replace")
+
+
+_generators = threading.local()
+
+
+def _started() -> Generator:
+    """The code generator of this thread, with which it ends."""
+    found: Generator | None = getattr(_generators, "generator", None)
+    if found is None or not found.lives:
+        found = _generators.generator = Generator()
+    return found
 
 
 def last_words(output: str) -> str:

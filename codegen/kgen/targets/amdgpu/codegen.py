@@ -1,11 +1,13 @@
-"""LLVM IR to an AMDGPU object file: standard input to standard output, in a process of its own.
+"""LLVM IR to AMDGPU object files: standard input to standard output, in a process of its own.
 
 LLVM's code generators end the process on errors (an unknown cpu, too much LDS, a call that the
 target lacks), so :mod:`kgen.targets.amdgpu.assemble` runs this file as a child and reads LLVM's
-last words from standard error. The child imports nothing but llvmlite.
+last words from standard error. The child imports nothing but llvmlite, and makes one kernel after
+another: to start takes longer than most kernels do.
 
-Usage: ``codegen.py PARENT CPU < kernel.ll > kernel.o``, or ``codegen.py PARENT CPU assembly`` for
-its text. PARENT is the process that waits for this one, which ends with it.
+Usage: ``codegen.py PARENT``, which is the process that waits for this one, which ends with it. A
+request is a line ``CPU object SIZE``, or ``CPU assembly SIZE`` for the code's text, before so many
+bytes of IR; an answer is a line with its size before its bytes.
 """
 
 from __future__ import annotations
@@ -73,8 +75,13 @@ if __name__ == "__main__":
     # Loop strength reduction would keep a 64-bit address in vector registers for every load of a
     # loop and step each; without it, they are one scalar base with 32-bit offsets that stay.
     llvm.set_option("codegen", "-disable-lsr")
-    try:
-        emit = compile_assembly if sys.argv[3:] == ["assembly"] else compile_object
-        sys.stdout.buffer.write(emit(sys.stdin.read(), sys.argv[2]))
-    except RuntimeError as error:
-        sys.exit(str(error))
+    emitters = {"object": compile_object, "assembly": compile_assembly}
+    for request in sys.stdin.buffer:
+        cpu, form, size = request.decode().split()
+        ir = sys.stdin.buffer.read(int(size)).decode()
+        try:
+            code = emitters[form](ir, cpu)
+        except RuntimeError as error:
+            sys.exit(str(error))
+        sys.stdout.buffer.write(b"%d\n%b" % (len(code), code))
+        sys.stdout.buffer.flush()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kgen.emulate.ptx.frontend.syntax import Instruction
 from kgen.emulate.ptx.types import TYPES
 
 _BY_OPCODE = {
@@ -49,9 +48,9 @@ _FLOATS = ("float", "bfloat")
 _NARROW = frozenset({"b1", "s4", "u4", "e4m3", "e5m2"})
 
 
-def class_of(instruction: Instruction) -> str:
-    """The class of an instruction, as a name of the counters."""
-    opcode, *words = instruction.words
+def class_of(instruction: Sequence[str]) -> str:
+    """The class of an instruction, by its words, as a name of the counters."""
+    opcode, *words = instruction
     if opcode in ("ld", "st"):
         return ("load." if opcode == "ld" else "store.") + _space(words)
     if opcode == "wmma":
@@ -65,11 +64,10 @@ def class_of(instruction: Instruction) -> str:
     return _arithmetic(opcode, words[-1]) if found == "integer" and words else found
 
 
-def matrix_name(instruction: Instruction) -> str | None:
+def matrix_name(words: Sequence[str]) -> str | None:
     """NAME of the counter `matrix.NAME`: opcode, shape and type of A, as in mma.m16n8k16.f16."""
-    if class_of(instruction) != "matrix":
+    if class_of(words) != "matrix":
         return None
-    words = instruction.words
     shape = next((word for word in words if word[:1] == "m" and word[1:2].isdigit()), "")
     types = [word for word in words if word in TYPES or word in _NARROW]
     # D A B C for mma, D A B for wgmma; wmma on f16 names D and C alone.

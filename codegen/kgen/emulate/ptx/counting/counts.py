@@ -33,9 +33,12 @@ class Counts:
     def counters(self, traffic: Traffic | None) -> dict[str, int]:
         """The counters of a report. Without a profile, `traffic` is None."""
         found = Counter(dict.fromkeys((name for name in MEANING if name not in TRAFFIC), 0))
+        by_words: Counter[tuple[str, ...]] = Counter()
         for instruction, warps in zip(self.instructions, self.issued, strict=True):
-            found[class_of(instruction)] += warps
-            if (name := matrix_name(instruction)) is not None:
+            by_words[instruction.words] += warps
+        for words, warps in by_words.items():
+            found[class_of(words)] += warps
+            if (name := matrix_name(words)) is not None:
                 found[f"matrix.{name}"] += warps
         found["instructions"] = sum(self.issued)
         found["lane_instructions"] = sum(self.lanes)
@@ -50,7 +53,7 @@ class Counts:
         for instruction, warps, lanes in counted:
             if warps:
                 line = found.setdefault(instruction.line, LineCounts())
-                line.kind = class_of(instruction)
+                line.kind = class_of(instruction.words)
                 line.issued += warps
                 line.lanes += lanes
         for number, requests in traffic.by_line.items():

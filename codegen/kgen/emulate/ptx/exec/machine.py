@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -201,6 +202,7 @@ class Machine:
         return self.active_warps(warps[0] & warps[1])
 
 
+@cache
 def _garbage(type_: Type) -> Array:
     """What a register holds before it is written."""
     if type_.kind == "pred":

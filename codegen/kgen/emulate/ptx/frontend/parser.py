@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 from kgen.emulate.ptx.frontend.body import LINE_DIRECTIVE, Body, product
 from kgen.emulate.ptx.frontend.calls import functions
 from kgen.emulate.ptx.frontend.lexer import spaced, without_comments
 from kgen.emulate.ptx.frontend.syntax import Kernel, Parameter
+from kgen.emulate.ptx.frontend.written import written
 from kgen.emulate.ptx.types import TYPES
 from kgen.errors import EmulationError
 
@@ -44,7 +46,7 @@ def parse(source: str, entry: str) -> Kernel:
     required, cluster = dimensions.get("reqntid"), dimensions.get("reqnctapercluster")
     most = dimensions.get("maxntid")
     target = _TARGET.search(text)
-    return Kernel(
+    kernel = Kernel(
         name=entry,
         target=target[1] if target else "",
         parameters=tuple(_parameters(found[2] or "")),
@@ -58,6 +60,7 @@ def parse(source: str, entry: str) -> Kernel:
         max_threads=product(_extents(most)) if most else None,
         required_cluster=_extents(cluster) if cluster else None,
     )
+    return replace(kernel, written=written(kernel))
 
 
 def _extents(text: str) -> tuple[int, ...]:

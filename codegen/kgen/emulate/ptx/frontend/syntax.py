@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 
 from kgen.emulate.ptx.types import Type
 from kgen_runtime.values import frozen
@@ -114,6 +115,7 @@ class Kernel:
     `spaces` the bytes that the variables of each state space take. The extern shared variables
     all start at `dynamic_shared`, behind the static ones. `required_block` is .reqntid,
     `required_cluster` .reqnctapercluster. `target` is what the module is for, "" if it says not.
+    `written` are the parameters and variables that it may write, see :mod:`written`.
     """
 
     name: str
@@ -128,8 +130,9 @@ class Kernel:
     required_block: tuple[int, ...] | None = None
     max_threads: int | None = None
     required_cluster: tuple[int, ...] | None = None
+    written: frozenset[str] = frozenset()
 
-    @property
+    @cached_property
     def static_shared(self) -> int:
         """Bytes of the shared variables that the kernel names; others of the module's are left out
         when it is assembled."""

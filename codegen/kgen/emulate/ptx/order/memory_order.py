@@ -8,7 +8,7 @@ import numpy as np
 
 from kgen.emulate.ptx.chunk import Chunk, GlobalAccess, Index3, Mask
 from kgen.emulate.ptx.frontend.syntax import Kernel
-from kgen.emulate.ptx.frontend.written import ANYWHERE, written
+from kgen.emulate.ptx.frontend.written import ANYWHERE
 from kgen.emulate.ptx.memory.semantics import Semantics
 from kgen.emulate.ptx.memory.spaces import GlobalMemory
 from kgen.emulate.ptx.order.clocks import Clocks
@@ -63,7 +63,7 @@ class MemoryOrder:
         #: The clocks of every chunk until now, by its first cluster.
         self._chunks: dict[int, Clocks] = {}
         self._shadows: dict[int, GlobalShadow | None] = {}
-        self._written = written(machine.kernel)
+        self._written = machine.kernel.written
 
     def start_chunk(self) -> None:
         """The machine runs other CTAs."""
