@@ -10,12 +10,12 @@ from kgen.schedule.matmul import (
     GpuMatmul,
     InnerMatmul,
     MmaMatmul,
+    OuterMatmul,
     PromotedMatmul,
     PromotedWgmmaMatmul,
     SplitFmaMatmul,
     SplitK,
     SplitMatmul,
-    SweepMatmul,
     WgmmaMatmul,
 )
 from kgen.schedule.rowwise import ClusterRows, CpuStream, GpuRows, GpuStream
@@ -34,6 +34,7 @@ __all__ = [
     "InnerMatmul",
     "MmaMatmul",
     "Origin",
+    "OuterMatmul",
     "Overrides",
     "PromotedMatmul",
     "PromotedWgmmaMatmul",
@@ -41,6 +42,5 @@ __all__ = [
     "SplitFmaMatmul",
     "SplitK",
     "SplitMatmul",
-    "SweepMatmul",
     "WgmmaMatmul",
 ]
